@@ -1,0 +1,74 @@
+// What a property is checked against: the reference, the optimized kernels, a mutant or an outside candidate.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "reference/core/operation.hpp"
+
+namespace assay::properties {
+
+/// One call of an operation. Every input has dtype `type`, and so have the outputs.
+struct request {
+  const core::operation* operation = nullptr;
+  core::dtype type = core::dtype::f64;
+  core::tensors inputs;
+};
+
+/// Why a call gave no outputs. Each has its own verdict in the report.
+enum class fault {
+  unsupported,   ///< the implementation declines this case
+  error_reply,   ///< it answered with an error
+  bad_output,    ///< outputs missing, malformed, or of the wrong name, dtype or shape
+  crashed,       ///< the process ended by a signal or a non-zero status
+  exited,        ///< the process ended with status 0 without an answer
+  timed_out,     ///< no answer within the time limit
+  out_of_memory, ///< above the limit on resident memory
+  protocol,      ///< the answer was no message of the protocol
+};
+const char* name_of(fault f);
+
+struct call_failure {
+  fault kind = fault::error_reply;
+  std::string message;
+};
+
+using call_result = tl::expected<core::tensors, call_failure>;
+
+/// Closed interval of finite values that an input or the state is declared to stay in.
+struct declared_domain {
+  double low = -std::numeric_limits<double>::max();
+  double high = std::numeric_limits<double>::max();
+};
+
+/// What an implementation says of itself (the `hello` of the candidate protocol).
+struct description {
+  std::string name;
+  std::string version;
+  std::map<std::string, std::vector<core::dtype>> operations;
+  /// Precision of the arithmetic by storage dtype; see compute_dtype for the default.
+  std::map<core::dtype, core::dtype> compute;
+  /// By operation, then by the name of an input or "state".
+  std::map<std::string, std::map<std::string, declared_domain>> domain;
+  bool flush_subnormals = false;
+  bool deterministic = false;
+
+  [[nodiscard]] bool offers(const std::string& operation, core::dtype type) const;
+  /// The declared precision, else f32 for f16 and bf16, else the storage dtype itself.
+  [[nodiscard]] core::dtype compute_dtype(core::dtype storage) const;
+};
+
+/// A function under test. `evaluate` is called with inputs that check_inputs accepts and must return
+/// outputs that check_outputs accepts, or a failure; it does not throw. Not thread-safe.
+class implementation {
+ public:
+  virtual ~implementation() = default;
+  [[nodiscard]] virtual const description& describe() const = 0;
+  virtual call_result evaluate(const request& call) = 0;
+};
+
+}  // namespace assay::properties

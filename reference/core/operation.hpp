@@ -1,0 +1,73 @@
+// Declarations of operations: pure functions from named tensors to named tensors.
+#pragma once
+
+#include <limits>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "reference/core/result.hpp"
+#include "reference/core/tensor.hpp"
+
+namespace assay::core {
+
+/// Which values of an input the operation is defined for. NaN and values outside it are not errors:
+/// the IEEE-consistent result of the formula is returned for them (unless a strict check is asked for).
+struct value_domain {
+  double low = -std::numeric_limits<double>::infinity();
+  double high = std::numeric_limits<double>::max();
+  bool minus_infinity = false;  ///< -inf belongs to the domain
+  [[nodiscard]] bool contains(double x) const;
+};
+
+struct tensor_declaration {
+  std::string name;
+  std::vector<std::string> axes;  ///< symbols such as "n", or multiples of one such as "2d"
+  value_domain domain{};
+  bool differentiable = true;
+  std::string meaning{};
+};
+
+/// A recurrent operation hands its state on: `state_out` of one chunk is `state_in` of the next.
+struct recurrence {
+  std::string state_in, state_out;
+  std::string time_axis = "n";
+};
+
+struct operation {
+  std::string name;  ///< "<encoding>/<operation>", with ":vjp" for the vector-Jacobian product
+  std::vector<tensor_declaration> inputs, outputs;
+  std::optional<recurrence> recurrent{};
+  std::string source{};  ///< paper and equation
+
+  [[nodiscard]] const tensor_declaration* input(std::string_view name) const;
+  [[nodiscard]] const tensor_declaration* output(std::string_view name) const;
+  [[nodiscard]] bool is_vjp() const { return name.ends_with(":vjp"); }
+};
+
+/// The size of each axis symbol.
+using axis_sizes = std::map<std::string, std::size_t>;
+
+/// The vector-Jacobian product of `forward`: its inputs and a `grad_<output>` for each output, to a
+/// `grad_<input>` for each differentiable input.
+operation vjp_of(const operation& forward);
+
+/// The shape that a declaration has for these sizes. Precondition: all its symbols are there.
+shape shape_of(const tensor_declaration& declaration, const axis_sizes& sizes);
+
+/// The position of an axis symbol in a declaration.
+std::optional<std::size_t> axis_of(const tensor_declaration& declaration, std::string_view symbol);
+
+/// The sizes of all axes where the inputs are complete, of dtype `type` and of consistent shapes;
+/// otherwise an error that names the tensor, what was expected and what came.
+result<axis_sizes> check_inputs(const operation& op, dtype type, const tensors& inputs);
+
+/// The same for outputs, whose sizes the inputs have fixed.
+result<void> check_outputs(const operation& op, dtype type, const axis_sizes& sizes, const tensors& outputs);
+
+/// The strict contract: an error that names the first tensor and index outside the declared domain.
+result<void> check_domain(const operation& op, const tensors& inputs);
+
+}  // namespace assay::core

@@ -1,0 +1,34 @@
+// Expected failures (files, arguments, unknown names) are values; contract violations throw.
+#pragma once
+
+#include <stdexcept>
+#include <string>
+#include <tl/expected.hpp>
+
+namespace assay::core {
+
+/// What went wrong, in words that name the thing, what was expected and what came.
+struct error {
+  std::string message;
+};
+
+template <class T>
+using result = tl::expected<T, error>;
+
+inline tl::unexpected<error> failure(std::string message) { return tl::make_unexpected(error{std::move(message)}); }
+
+/// A broken precondition of a public function: a fault of the caller, never of the data.
+struct contract_violation : std::logic_error {
+  using std::logic_error::logic_error;
+};
+
+}  // namespace assay::core
+
+#define ASSAY_STRINGIZE_(x) #x
+#define ASSAY_STRINGIZE(x) ASSAY_STRINGIZE_(x)
+/// Checks a precondition in every build.
+#define ASSAY_EXPECTS(condition)                                                                            \
+  do {                                                                                                      \
+    if (!(condition))                                                                                       \
+      throw ::assay::core::contract_violation(__FILE__ ":" ASSAY_STRINGIZE(__LINE__) ": requires " #condition); \
+  } while (false)

@@ -1,0 +1,63 @@
+#include "reference/core/tensor.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <numeric>
+
+#include "reference/core/result.hpp"
+
+namespace assay::core {
+
+std::size_t element_count(const shape& s) {
+  return std::accumulate(s.begin(), s.end(), std::size_t{1}, std::multiplies<>{});
+}
+
+std::string to_string(const shape& s) {
+  std::string text = "[";
+  for (std::size_t i = 0; i < s.size(); ++i) text += (i ? ", " : "") + std::to_string(s[i]);
+  return text + "]";
+}
+
+tensor zeros(dtype type, const shape& s) {
+  tensor t{type, xt::xarray<double>::from_shape(s)};
+  std::fill(t.values.storage().begin(), t.values.storage().end(), 0.0);
+  return t;
+}
+
+tensor make_tensor(dtype type, const shape& s, const std::vector<double>& values) {
+  ASSAY_EXPECTS(values.size() == element_count(s));
+  tensor t = zeros(type, s);
+  std::transform(values.begin(), values.end(), t.values.storage().begin(),
+                 [type](double x) { return is_floating(type) ? round_to(type, x) : x; });
+  return t;
+}
+
+tensor cast(dtype type, const tensor& t) {
+  tensor out{type, t.values};
+  for (double& x : out.values.storage()) x = round_to(type, x);
+  return out;
+}
+
+tensor slice(const tensor& t, std::size_t axis, std::size_t first, std::size_t last) {
+  const shape from = t.shape();
+  ASSAY_EXPECTS(axis < from.size() && first <= last && last <= from[axis]);
+  shape to = from;
+  to[axis] = last - first;
+  const std::size_t inner = element_count({from.begin() + static_cast<std::ptrdiff_t>(axis) + 1, from.end()});
+  const std::size_t outer = element_count({from.begin(), from.begin() + static_cast<std::ptrdiff_t>(axis)});
+  tensor out = zeros(t.type, to);
+  for (std::size_t o = 0; o < outer; ++o)
+    std::copy_n(t.values.data() + (o * from[axis] + first) * inner, to[axis] * inner,
+                out.values.data() + o * to[axis] * inner);
+  return out;
+}
+
+bool same_value(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); }
+
+bool identical(const tensor& a, const tensor& b) {
+  return a.type == b.type && a.shape() == b.shape() &&
+         std::equal(a.values.storage().begin(), a.values.storage().end(), b.values.storage().begin(), same_value);
+}
+
+}  // namespace assay::core

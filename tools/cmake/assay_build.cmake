@@ -1,0 +1,80 @@
+# Build rules shared by all folders: floating-point contract, warnings, dependencies, registries.
+
+# fp_strict: every target computes exactly what is written. No contraction of a*b+c, no fast-math.
+add_library(assay_fp_strict INTERFACE)
+target_compile_options(assay_fp_strict INTERFACE -ffp-contract=off -fno-fast-math)
+target_include_directories(assay_fp_strict INTERFACE "${PROJECT_SOURCE_DIR}" "${PROJECT_BINARY_DIR}/generated")
+if(CMAKE_CXX_FLAGS MATCHES "-ffast-math|-Ofast")
+  message(FATAL_ERROR "Assay needs IEEE arithmetic: remove -ffast-math and -Ofast from CMAKE_CXX_FLAGS")
+endif()
+
+add_library(assay_warnings INTERFACE)
+target_compile_options(assay_warnings INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion)
+if(ASSAY_WERROR)
+  target_compile_options(assay_warnings INTERFACE -Werror)
+endif()
+
+# find_package with an error that names the Debian package.
+function(assay_require name version package)
+  find_package(${name} ${version} QUIET)
+  if(NOT ${name}_FOUND)
+    message(FATAL_ERROR "${name} ${version} was not found. On Debian: apt-get install ${package} (or run tools/install_dependencies)")
+  endif()
+endfunction()
+
+# A library without a package file: an imported target assay_external::<NAME>.
+function(assay_require_library name library header package)
+  find_library(${name}_LIBRARY ${library})
+  find_path(${name}_INCLUDE ${header})
+  if(NOT ${name}_LIBRARY OR NOT ${name}_INCLUDE)
+    message(FATAL_ERROR "${name} was not found. On Debian: apt-get install ${package} (or run tools/install_dependencies)")
+  endif()
+  add_library(assay_external::${name} UNKNOWN IMPORTED GLOBAL)
+  set_target_properties(assay_external::${name} PROPERTIES
+    IMPORTED_LOCATION "${${name}_LIBRARY}" INTERFACE_SYSTEM_INCLUDE_DIRECTORIES "${${name}_INCLUDE}")
+endfunction()
+
+# A folder's library, assay::<folder>.
+function(assay_library folder)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;LINK;LINK_PRIVATE")
+  add_library(assay_${folder} STATIC ${arg_SOURCES})
+  add_library(assay::${folder} ALIAS assay_${folder})
+  target_link_libraries(assay_${folder} PUBLIC assay_fp_strict ${arg_LINK} PRIVATE assay_warnings ${arg_LINK_PRIVATE})
+endfunction()
+
+# A Catch2 test program: one CTest per test case, named after it.
+function(assay_test name)
+  if(NOT ASSAY_TESTS)
+    return()
+  endif()
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;LINK")
+  add_executable(${name} ${arg_SOURCES})
+  target_link_libraries(${name} PRIVATE ${arg_LINK} assay_catch_main assay_warnings)
+  catch_discover_tests(${name})
+endfunction()
+
+if(ASSAY_TESTS)
+  find_package(Catch2 2.13 QUIET)
+  if(Catch2_FOUND)
+    include(Catch)
+    file(WRITE "${PROJECT_BINARY_DIR}/generated/catch_main.cpp" "#define CATCH_CONFIG_MAIN\n#include <catch2/catch.hpp>\n")
+    add_library(assay_catch_main STATIC "${PROJECT_BINARY_DIR}/generated/catch_main.cpp")
+    target_link_libraries(assay_catch_main PUBLIC Catch2::Catch2 assay_fp_strict)
+  endif()
+endif()
+
+# Every encoding needs its file in a folder; a missing one stops configuration.
+function(assay_check_encoding_files folder extension)
+  foreach(encoding IN LISTS ASSAY_ENCODINGS)
+    if(NOT EXISTS "${PROJECT_SOURCE_DIR}/${folder}/encodings/${encoding}.${extension}")
+      message(FATAL_ERROR "encoding '${encoding}' has no ${folder}/encodings/${encoding}.${extension}")
+    endif()
+  endforeach()
+endfunction()
+
+# generated/assay_encodings.inc holds ASSAY_ENCODING(name) for every encoding.
+set(assay_encoding_lines "")
+foreach(encoding IN LISTS ASSAY_ENCODINGS)
+  string(APPEND assay_encoding_lines "ASSAY_ENCODING(${encoding})\n")
+endforeach()
+file(CONFIGURE OUTPUT "${PROJECT_BINARY_DIR}/generated/assay_encodings.inc" CONTENT "${assay_encoding_lines}" @ONLY)
