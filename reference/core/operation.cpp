@@ -101,6 +101,23 @@ std::optional<std::size_t> axis_of(const tensor_declaration& declaration, std::s
   return static_cast<std::size_t>(it - declaration.axes.begin());
 }
 
+tensors restrict_axis(const operation& op, const tensors& inputs, std::string_view symbol,
+                      const std::vector<std::size_t>& positions) {
+  tensors out = inputs;
+  for (const auto& d : op.inputs)
+    for (std::size_t i = 0; i < d.axes.size(); ++i) {
+      const axis a = parse_axis(d.axes[i]);
+      if (a.symbol != symbol) continue;
+      tensor& t = out.at(d.name);
+      const std::size_t block = t.shape()[i] / a.factor;
+      std::vector<std::size_t> kept;
+      for (std::size_t b = 0; b < a.factor; ++b)
+        for (const std::size_t p : positions) kept.push_back(b * block + p);
+      t = take(t, i, kept);
+    }
+  return out;
+}
+
 result<axis_sizes> check_inputs(const operation& op, dtype type, const tensors& inputs) {
   if (auto ok = check_presence(op.name, "input", op.inputs, type, inputs); !ok)
     return tl::make_unexpected(ok.error());

@@ -60,6 +60,11 @@ shape shape_of(const tensor_declaration& declaration, const axis_sizes& sizes);
 /// The position of an axis symbol in a declaration.
 std::optional<std::size_t> axis_of(const tensor_declaration& declaration, std::string_view symbol);
 
+/// The inputs restricted to the given positions of one axis symbol, in every tensor that has it; of a
+/// multiple such as "2d", in each of its blocks.
+tensors restrict_axis(const operation& op, const tensors& inputs, std::string_view symbol,
+                      const std::vector<std::size_t>& positions);
+
 /// The sizes of all axes where the inputs are complete, of dtype `type` and of consistent shapes;
 /// otherwise an error that names the tensor, what was expected and what came.
 result<axis_sizes> check_inputs(const operation& op, dtype type, const tensors& inputs);

@@ -39,18 +39,28 @@ tensor cast(dtype type, const tensor& t) {
   return out;
 }
 
-tensor slice(const tensor& t, std::size_t axis, std::size_t first, std::size_t last) {
+tensor take(const tensor& t, std::size_t axis, const std::vector<std::size_t>& positions) {
   const shape from = t.shape();
-  ASSAY_EXPECTS(axis < from.size() && first <= last && last <= from[axis]);
+  ASSAY_EXPECTS(axis < from.size());
   shape to = from;
-  to[axis] = last - first;
-  const std::size_t inner = element_count({from.begin() + static_cast<std::ptrdiff_t>(axis) + 1, from.end()});
-  const std::size_t outer = element_count({from.begin(), from.begin() + static_cast<std::ptrdiff_t>(axis)});
+  to[axis] = positions.size();
+  const auto split = from.begin() + static_cast<std::ptrdiff_t>(axis);
+  const std::size_t outer = element_count({from.begin(), split}), inner = element_count({split + 1, from.end()});
   tensor out = zeros(t.type, to);
   for (std::size_t o = 0; o < outer; ++o)
-    std::copy_n(t.values.data() + (o * from[axis] + first) * inner, to[axis] * inner,
-                out.values.data() + o * to[axis] * inner);
+    for (std::size_t k = 0; k < positions.size(); ++k) {
+      ASSAY_EXPECTS(positions[k] < from[axis]);
+      std::copy_n(t.values.data() + (o * from[axis] + positions[k]) * inner, inner,
+                  out.values.data() + (o * positions.size() + k) * inner);
+    }
   return out;
+}
+
+tensor slice(const tensor& t, std::size_t axis, std::size_t first, std::size_t last) {
+  ASSAY_EXPECTS(first <= last);
+  std::vector<std::size_t> positions(last - first);
+  std::iota(positions.begin(), positions.end(), first);
+  return take(t, axis, positions);
 }
 
 bool same_value(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); }

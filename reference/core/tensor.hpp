@@ -40,6 +40,9 @@ tensor make_tensor(dtype type, const shape& s, const std::vector<double>& values
 /// Rounds every value to `type`.
 tensor cast(dtype type, const tensor& t);
 
+/// The given positions of one axis, in that order.
+tensor take(const tensor& t, std::size_t axis, const std::vector<std::size_t>& positions);
+
 /// The part [first, last) of one axis.
 tensor slice(const tensor& t, std::size_t axis, std::size_t first, std::size_t last);
 

@@ -1,0 +1,175 @@
+#include "golden/safetensors.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "golden/file.hpp"
+#include "golden/safetensors_header.hpp"
+
+namespace assay::golden {
+namespace {
+
+constexpr std::size_t prefix_bytes = 8;                 // the length of the header
+constexpr double largest_integer = 9007199254740992.0;  // 2^53
+
+std::uint64_t load(const char* from, int bytes) {
+  std::uint64_t bits = 0;
+  for (int i = bytes; i-- > 0;) bits = bits << 8 | static_cast<unsigned char>(from[i]);
+  return bits;
+}
+
+void store(std::uint64_t bits, int bytes, std::string& to) {
+  for (int i = 0; i < bytes; ++i) to += static_cast<char>(bits >> (8 * i) & 0xffu);
+}
+
+// Whether x is a value of the dtype; NaN is one of every floating-point format.
+bool represents(core::dtype type, double x) {
+  switch (type) {
+    case core::dtype::f64:
+      return true;
+    case core::dtype::boolean:
+      return x == 0.0 || x == 1.0;
+    case core::dtype::i64:
+      return std::nearbyint(x) == x && std::fabs(x) <= largest_integer;
+    case core::dtype::i32:
+      return std::nearbyint(x) == x && x >= -2147483648.0 && x <= 2147483647.0;
+    default:
+      return std::isnan(x) || core::round_to(type, x) == x;
+  }
+}
+
+std::uint64_t encode(core::dtype type, double x) {
+  if (core::is_floating(type)) return core::to_bits(type, x);
+  return std::bit_cast<std::uint64_t>(static_cast<std::int64_t>(x));
+}
+
+// Nothing where the bits stand for no value that a tensor may hold.
+std::optional<double> decode(core::dtype type, std::uint64_t bits) {
+  if (core::is_floating(type)) return core::from_bits(type, bits);
+  if (type == core::dtype::boolean) return bits <= 1 ? std::optional(static_cast<double>(bits)) : std::nullopt;
+  if (type == core::dtype::i32) return std::bit_cast<std::int32_t>(static_cast<std::uint32_t>(bits));
+  constexpr auto most = static_cast<std::int64_t>(largest_integer);
+  const auto integer = std::bit_cast<std::int64_t>(bits);
+  return integer >= -most && integer <= most ? std::optional(static_cast<double>(integer)) : std::nullopt;
+}
+
+std::string rule_of_values(core::dtype type) {
+  return type == core::dtype::boolean ? "a BOOL must be 0 or 1" : "an I64 must not exceed 2^53 in magnitude";
+}
+
+std::vector<tensor_entry> layout(const core::tensors& tensors) {
+  std::vector<tensor_entry> entries;
+  for (const auto& [name, t] : tensors) entries.push_back({name, t.type, t.shape(), 0, 0});
+  std::stable_sort(entries.begin(), entries.end(), [](const tensor_entry& a, const tensor_entry& b) {
+    return core::bytes_of(a.type) > core::bytes_of(b.type);
+  });
+  std::uint64_t offset = 0;
+  for (tensor_entry& entry : entries) {
+    entry.begin = offset;
+    offset += core::element_count(entry.shape) * static_cast<std::uint64_t>(core::bytes_of(entry.type));
+    entry.end = offset;
+  }
+  return entries;
+}
+
+core::result<std::vector<tensor_entry>> read_header(const regular_file& file, const std::string& name) {
+  const auto refuse = [&](std::uint64_t offset, const std::string& rule) {
+    return core::failure(name + ": byte " + std::to_string(offset) + ": " + rule);
+  };
+  if (file.size() < prefix_bytes) return refuse(file.size(), "a file must have at least 8 bytes");
+  char prefix[prefix_bytes];
+  if (auto ok = file.read(0, prefix, prefix_bytes); !ok) return tl::make_unexpected(ok.error());
+  const std::uint64_t length = load(prefix, prefix_bytes);
+  if (length > max_header_bytes)
+    return refuse(0, "the header must have at most 1048576 bytes, but its length is " + std::to_string(length));
+  if (length > file.size() - prefix_bytes)
+    return refuse(0, "the header must lie within the file, but its length is " + std::to_string(length) +
+                         " and the file has " + std::to_string(file.size()) + " bytes");
+  std::string text(length, '\0');
+  if (auto ok = file.read(prefix_bytes, text.data(), text.size()); !ok) return tl::make_unexpected(ok.error());
+  auto entries = parse_header(text, file.size() - prefix_bytes - length);
+  if (!entries) return refuse(prefix_bytes + entries.error().offset, "header: " + entries.error().rule);
+  for (tensor_entry& entry : *entries) {
+    entry.begin += prefix_bytes + length;
+    entry.end += prefix_bytes + length;
+  }
+  return std::move(*entries);
+}
+
+core::result<core::tensor> read_tensor(const regular_file& file, const std::string& name, const tensor_entry& entry) {
+  const int width = core::bytes_of(entry.type);
+  core::tensor t = core::zeros(entry.type, entry.shape);
+  std::vector<char> bytes(static_cast<std::size_t>(entry.end - entry.begin));
+  if (auto ok = file.read(entry.begin, bytes.data(), bytes.size()); !ok) return tl::make_unexpected(ok.error());
+  for (std::size_t i = 0; i < t.size(); ++i) {
+    const std::size_t at = i * static_cast<std::size_t>(width);
+    const auto value = decode(entry.type, load(bytes.data() + at, width));
+    if (!value)
+      return core::failure(name + ": byte " + std::to_string(entry.begin + at) + ": " + rule_of_values(entry.type));
+    t.values.data()[i] = *value;
+  }
+  return t;
+}
+
+}  // namespace
+
+core::result<void> write_safetensors(const std::filesystem::path& path, const core::tensors& tensors) {
+  const std::vector<tensor_entry> entries = layout(tensors);
+  std::string header;
+  try {
+    header = format_header(entries);
+  } catch (const nlohmann::json::exception&) {
+    return core::failure(path.string() + ": the name of a tensor must be valid UTF-8");
+  }
+  if (tensors.contains("__metadata__"))
+    return core::failure(path.string() + ": a tensor must not be named '__metadata__'");
+  if (header.size() > max_header_bytes)
+    return core::failure(path.string() + ": the header must have at most 1048576 bytes");
+
+  std::string bytes;
+  bytes.reserve(prefix_bytes + header.size() + static_cast<std::size_t>(entries.empty() ? 0 : entries.back().end));
+  store(header.size(), prefix_bytes, bytes);
+  bytes += header;
+  for (const tensor_entry& entry : entries) {
+    const core::tensor& t = tensors.at(entry.name);
+    for (std::size_t i = 0; i < t.size(); ++i) {
+      const double x = t.values.data()[i];
+      if (!represents(entry.type, x))
+        return core::failure(path.string() + ": tensor '" + entry.name + "': element " + std::to_string(i) +
+                             " is no value of " + std::string(core::name_of(entry.type)));
+      store(encode(entry.type, x), core::bytes_of(entry.type), bytes);
+    }
+  }
+  return replace_file(path, bytes);
+}
+
+core::result<core::tensors> read_safetensors(const std::filesystem::path& path, const read_limits& limits) {
+  auto file = regular_file::open(path);
+  if (!file) return tl::make_unexpected(file.error());
+  const std::string name = path.string();
+  if (file->size() > limits.file_bytes)
+    return core::failure(name + ": a file must have at most " + std::to_string(limits.file_bytes) +
+                         " bytes, but this one has " + std::to_string(file->size()));
+  auto entries = read_header(*file, name);
+  if (!entries) return tl::make_unexpected(entries.error());
+  std::uint64_t elements = 0;
+  for (const tensor_entry& entry : *entries)
+    elements += (entry.end - entry.begin) / static_cast<std::uint64_t>(core::bytes_of(entry.type));
+  if (elements > limits.elements)
+    return core::failure(name + ": a file must have at most " + std::to_string(limits.elements) +
+                         " elements, but this one has " + std::to_string(elements));
+  core::tensors tensors;
+  for (const tensor_entry& entry : *entries) {
+    auto t = read_tensor(*file, name, entry);
+    if (!t) return tl::make_unexpected(t.error());
+    tensors.emplace(entry.name, std::move(*t));
+  }
+  return tensors;
+}
+
+}  // namespace assay::golden

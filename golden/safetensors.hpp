@@ -1,0 +1,32 @@
+// Tensors in safetensors files: written atomically and reproducibly, read as if hostile.
+//
+// Format (huggingface/safetensors, README): the length of the header as an unsigned 64-bit integer, the
+// header as JSON, then the bytes of the tensors, everything little-endian and without gaps.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+
+#include "reference/core/result.hpp"
+#include "reference/core/tensor.hpp"
+
+namespace assay::golden {
+
+struct read_limits {
+  std::uint64_t file_bytes = std::uint64_t{1} << 30;  ///< of the whole file
+  std::uint64_t elements = std::uint64_t{1} << 28;    ///< of all tensors together; each is held in 8 bytes
+};
+
+/// Writes all tensors, those with the widest elements first (so that each is aligned) and otherwise by
+/// name: the same tensors give the same bytes. The bytes go to a temporary name in the same folder, which
+/// is then renamed (without fsync: atomic for other processes, not across a loss of power). An error where
+/// a value is none of its dtype's, a name is not UTF-8 or the file cannot be written; nothing is left then.
+core::result<void> write_safetensors(const std::filesystem::path& path, const core::tensors& tensors);
+
+/// Reads all tensors. Whatever the file holds, the outcome is the tensors or an error that names the file,
+/// the byte (where one is to blame) and the rule that is broken. Refused besides what parse_header refuses:
+/// anything but a regular file (symbolic links too), sizes above the limits, booleans other than 0 and 1,
+/// integers beyond 2^53 in magnitude. NaNs may lose their payload.
+core::result<core::tensors> read_safetensors(const std::filesystem::path& path, const read_limits& limits = {});
+
+}  // namespace assay::golden

@@ -1,0 +1,84 @@
+// What one instruction set exports: a table of kernels for f32 and for f64.
+//
+// A kernel computes one independent piece of an operation, on one thread, in the plain arithmetic of its
+// type (round to nearest, no contraction). It never allocates, never throws and never fails. All kernels
+// give the same bits on every instruction set. This header is read by code compiled for instruction sets
+// that the processor may lack, so it uses nothing of the standard library but std::size_t.
+#pragma once
+
+#include <cstddef>
+
+namespace assay::optimized {
+
+/// Some features of one sequence. Element (i, j) of decay and h lies at [i * input_stride + j], that of s at
+/// [i * state_stride + j]; s0 and s_n are rows.
+template <class Real>
+struct scan_block {
+  std::size_t tokens, features;
+  std::size_t input_stride, state_stride;
+  const Real* decay;  ///< log p, or the gate logits
+  const Real* h;
+  const Real* s0;
+  Real* s;
+  Real* s_n;
+};
+
+/// The same piece of the adjoint. The gradients of decay and h lie like decay and h, grad_s like s.
+template <class Real>
+struct scan_vjp_block {
+  std::size_t tokens, features;
+  std::size_t input_stride, state_stride;
+  const Real* decay;
+  const Real* h;
+  const Real* s0;
+  const Real* s;  ///< the states of the forward pass
+  const Real* grad_s;
+  const Real* grad_s_n;
+  Real* grad_decay;
+  Real* grad_h;
+  Real* grad_s0;
+};
+
+/// Some rows of out = a b + bias + addend. Element (m, k) of a lies at [m * a_row + k * a_depth], so that a
+/// may be transposed; b is [depth, columns], out and addend are [rows, columns], bias is [columns].
+template <class Real>
+struct product_block {
+  std::size_t rows, columns, depth;
+  const Real* a;
+  std::size_t a_row, a_depth;
+  const Real* b;
+  const Real* bias;    ///< null: none
+  const Real* addend;  ///< null: none
+  Real* out;
+};
+
+template <class Real>
+struct kernels {
+  void (*scan)(const scan_block<Real>&) noexcept;
+  void (*gated_scan)(const scan_block<Real>&) noexcept;
+  void (*scan_vjp)(const scan_vjp_block<Real>&) noexcept;
+  void (*gated_scan_vjp)(const scan_vjp_block<Real>&) noexcept;
+  void (*product)(const product_block<Real>&) noexcept;
+  /// The elementary functions alone, y[i] = f(x[i]), so that their accuracy can be measured.
+  void (*exp)(const Real* x, Real* y, std::size_t count) noexcept;    ///< x <= 0
+  void (*log1p)(const Real* x, Real* y, std::size_t count) noexcept;  ///< 0 <= x <= 1
+};
+
+struct kernel_table {
+  kernels<float> f32;
+  kernels<double> f64;
+};
+
+/// The kernels of a number type.
+template <class Real>
+const kernels<Real>& kernels_for(const kernel_table& table);
+template <>
+inline const kernels<float>& kernels_for(const kernel_table& table) {
+  return table.f32;
+}
+template <>
+inline const kernels<double>& kernels_for(const kernel_table& table) {
+  return table.f64;
+}
+
+}  // namespace assay::optimized

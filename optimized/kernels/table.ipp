@@ -1,0 +1,25 @@
+// The kernels of one instruction set, for its kernel_table.
+
+#include "optimized/kernels/vector.ipp"
+#include "optimized/kernels/exp.ipp"
+#include "optimized/kernels/log1p.ipp"
+#include "optimized/kernels/log_sum_exp.ipp"
+#include "optimized/kernels/scan.ipp"
+#include "optimized/kernels/product.ipp"
+
+template <class Real>
+[[gnu::flatten]] void exp_array(const Real* x, Real* y, std::size_t count) noexcept {
+  for_each_pack<Real>(count, [=](auto at) { store(y, at, each(exp_nonpositive<Real>, load(x, at))); });
+}
+
+template <class Real>
+[[gnu::flatten]] void log1p_array(const Real* x, Real* y, std::size_t count) noexcept {
+  for_each_pack<Real>(count, [=](auto at) { store(y, at, each(log1p_unit<Real>, load(x, at))); });
+}
+
+template <class Real>
+constexpr kernels<Real> make_kernels() {
+  return {scan<Real, given_as_log_p>,     scan<Real, given_as_logit>, scan_vjp<Real, given_as_log_p>,
+          scan_vjp<Real, given_as_logit>, product<Real>,              exp_array<Real>,
+          log1p_array<Real>};
+}

@@ -1,0 +1,129 @@
+// One register of lanes, in the vector extensions of GCC and Clang.
+//
+// Included inside the unnamed namespace of an instruction set, which has defined `vector_bytes`. Lanes never
+// mix, and each operation is the IEEE 754 operation of the type, so neither the width of a register nor the
+// position of a value in it can change a bit of the result.
+
+template <class Real>
+struct format;
+
+template <>
+struct format<float> {
+  typedef float vector __attribute__((vector_size(vector_bytes)));
+  typedef std::uint32_t bits __attribute__((vector_size(vector_bytes)));
+  static constexpr int precision = 24;     // p, the hidden bit included
+  static constexpr int max_exponent = 127;  // also the bias
+};
+
+template <>
+struct format<double> {
+  typedef double vector __attribute__((vector_size(vector_bytes)));
+  typedef std::uint64_t bits __attribute__((vector_size(vector_bytes)));
+  static constexpr int precision = 53;
+  static constexpr int max_exponent = 1023;
+};
+
+template <class Real>
+using vec = typename format<Real>::vector;
+template <class Real>
+using bits_of = typename format<Real>::bits;
+
+template <class Real>
+inline constexpr int lane_count = vector_bytes / sizeof(Real);
+
+template <class Real>
+inline constexpr Real infinity = static_cast<Real>(__builtin_inf());
+
+template <class Real>
+inline vec<Real> broadcast(Real x) {
+  return vec<Real>{} + x;
+}
+
+// Registers that go through a computation together. The recurrence is a long chain of dependent operations;
+// computing it in stages, each for all registers of a pack, keeps the arithmetic units busy.
+template <class Real, int Registers>
+struct pack {
+  vec<Real> part[Registers];
+};
+
+inline constexpr int registers_of_pack = 4;
+
+// f(0), f(1), ..., f(Count - 1), written out, so that arrays indexed with them live in registers.
+template <class Function, int... K>
+inline void repeat(Function f, std::integer_sequence<int, K...>) {
+  (f(K), ...);
+}
+template <int Count, class Function>
+inline void repeat(Function f) {
+  repeat(f, std::make_integer_sequence<int, Count>{});
+}
+
+// f of the registers of the packs, one after the other: a stage.
+template <class Real, int Registers, class Function, class... Packs>
+inline pack<Real, Registers> each(Function f, const pack<Real, Registers>& first, const Packs&... others) {
+  pack<Real, Registers> y;
+  repeat<Registers>([&](int k) { y.part[k] = f(first.part[k], others.part[k]...); });
+  return y;
+}
+
+// The elements of a row from `offset` on that fill a number of registers.
+template <int Registers>
+struct whole_registers {
+  std::size_t offset;
+};
+
+// The elements [offset, offset + count) of a row, with 0 < count < lane_count; the other lanes hold zeros.
+struct part_of_register {
+  std::size_t offset, count;
+};
+
+template <class Real, int Registers>
+inline pack<Real, Registers> load(const Real* row, whole_registers<Registers> at) {
+  pack<Real, Registers> x;
+  const Real* from = row + at.offset;
+  repeat<Registers>([&](int k) { __builtin_memcpy(&x.part[k], from + k * lane_count<Real>, sizeof x.part[k]); });
+  return x;
+}
+
+template <class Real>
+inline pack<Real, 1> load(const Real* row, part_of_register at) {
+  vec<Real> x{};
+  for (std::size_t k = 0; k < at.count; ++k) x[k] = row[at.offset + k];
+  return {{x}};
+}
+
+template <class Real, int Registers>
+inline void store(Real* row, whole_registers<Registers> at, const pack<Real, Registers>& x) {
+  Real* to = row + at.offset;
+  repeat<Registers>([&](int k) { __builtin_memcpy(to + k * lane_count<Real>, &x.part[k], sizeof x.part[k]); });
+}
+
+template <class Real>
+inline void store(Real* row, part_of_register at, const pack<Real, 1>& x) {
+  for (std::size_t k = 0; k < at.count; ++k) row[at.offset + k] = x.part[0][k];
+}
+
+// Calls step for consecutive pieces that make up the elements [0, count) of a row: packs, then registers,
+// then what is left of one.
+template <class Real, class Step>
+inline void for_each_pack(std::size_t count, Step step) {
+  constexpr std::size_t lanes = lane_count<Real>;
+  constexpr std::size_t width = lanes * registers_of_pack;
+  std::size_t offset = 0;
+  for (; count - offset >= width; offset += width) step(whole_registers<registers_of_pack>{offset});
+  for (; count - offset >= lanes; offset += lanes) step(whole_registers<1>{offset});
+  if (offset < count) step(part_of_register{offset, count - offset});
+}
+
+// sum c[k] x^k by Estrin's scheme [Estrin 1960]: neighbours are joined with powers x, x^2, x^4, ..., so that
+// the chain of dependent operations grows like log Count.
+template <class Real, int Count>
+inline vec<Real> polynomial(vec<Real> x, const Real (&c)[Count]) {
+  vec<Real> term[Count];
+  for (int k = 0; k < Count; ++k) term[k] = broadcast(c[k]);
+  for (int count = Count; count > 1; count = (count + 1) / 2, x = x * x) {
+    for (int k = 0; k < count / 2; ++k) term[k] = term[2 * k] + x * term[2 * k + 1];
+    if (count % 2 == 1) term[count / 2] = term[count - 1];
+  }
+  return term[0];
+}

@@ -1,0 +1,43 @@
+#include "optimized/operations.hpp"
+
+#include <algorithm>
+
+#include "optimized/dispatch.hpp"
+
+namespace assay::optimized {
+
+#define ASSAY_ENCODING(name) std::vector<routine> name##_routines();
+#include "assay_encodings.inc"
+#undef ASSAY_ENCODING
+
+namespace {
+
+std::vector<routine> collect() {
+  std::vector<routine> all;
+  for (const auto& encoding : {
+#define ASSAY_ENCODING(name) name##_routines(),
+#include "assay_encodings.inc"
+#undef ASSAY_ENCODING
+       })
+    all.insert(all.end(), encoding.begin(), encoding.end());
+  return all;
+}
+
+}  // namespace
+
+const std::vector<routine>& routines() {
+  static const std::vector<routine> all = collect();
+  return all;
+}
+
+core::result<core::tensors> evaluate(std::string_view operation, core::dtype type, const core::tensors& inputs) {
+  const auto& all = routines();
+  const auto it = std::find_if(all.begin(), all.end(), [&](const routine& r) { return r.name == operation; });
+  if (it == all.end()) return core::failure("optimized: unknown operation '" + std::string(operation) + "'");
+  if (type != core::dtype::f32 && type != core::dtype::f64)
+    return core::failure(it->name + ": optimized computes in f32 and f64, not in " + std::string(core::name_of(type)));
+  if (const auto target = active_target(); !target) return tl::make_unexpected(target.error());
+  return it->evaluate(type, inputs);
+}
+
+}  // namespace assay::optimized

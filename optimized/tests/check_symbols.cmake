@@ -1,0 +1,16 @@
+# Fails where the object files FILES define or use symbols that they must not. NM is the tool, CHECK is
+# `optimized_library` or the name of an instruction set.
+execute_process(COMMAND ${NM} -C ${FILES} OUTPUT_VARIABLE symbols COMMAND_ERROR_IS_FATAL ANY)
+if(NOT symbols MATCHES "kernel_table|optimized::[a-z0-9_]+::table")
+  message(FATAL_ERROR "${CHECK}: no kernel table among the symbols; wrong files?")
+endif()
+if(CHECK STREQUAL "optimized_library")
+  set(forbidden "[^\n]*assay::reference[^\n]*")
+else()
+  set(forbidden "[^\n]* [WVu] [^\n]*")
+endif()
+string(REGEX MATCHALL "${forbidden}" found "${symbols}")
+if(found)
+  string(REPLACE ";" "\n" found "${found}")
+  message(FATAL_ERROR "${CHECK}: forbidden symbols\n${found}")
+endif()

@@ -1,0 +1,91 @@
+// The vector-Jacobian products against a long double adjoint, and their exact identities.
+#include "optimized/tests/support.hpp"
+
+namespace assay::optimized::tests {
+namespace {
+
+// The largest error over the bound that the weights and lambda give: the relative error of a weight is that of
+// exp and a few roundings, plus the change of z by the roundings of log p and t.
+template <class Real>
+long double worst_ratio(const scan_problem<Real>& p) {
+  const long double u = unit_roundoff<Real>;
+  long double worst = 0;
+  const auto compare = [&](Real computed, long double exact, long double bound) {
+    worst = std::max(worst, std::fabs(computed - exact) / bound);
+  };
+  for (std::size_t b = 0; b < p.shape.batch; ++b)
+    for (std::size_t j = 0; j < p.shape.features; ++j) {
+      long double carry = p.grad_s_n[p.row(b, j)], error = 0;
+      for (std::size_t i = p.shape.tokens; i-- > 0;) {
+        const std::size_t at = p.at(b, i, j);
+        const long double previous = i == 0 ? p.s0[p.row(b, j)] : p.s[p.at(b, i - 1, j)];
+        const long double given = p.decay[at], log_p = p.gated ? oracle_log_sigmoid(given) : given;
+        const long double slope = p.gated ? oracle_sigmoid(-given) : 1;
+        const long double t = log_p + previous, z = t - p.h[at];
+        const long double w = oracle_sigmoid(z), v = oracle_sigmoid(-z), lambda = p.grad_s[at] + carry;
+        const long double lambda_error = error + u * std::fabs(lambda);
+        const long double relative = u * (6 + 4 * std::fabs(log_p) + std::fabs(t) + std::fabs(z));
+        error = w * (lambda_error + relative * std::fabs(lambda));
+        carry = w * lambda;
+        compare(p.grad_decay[at], carry * slope, slope * (error + 6 * u * std::fabs(carry)));
+        compare(p.grad_h[at], v * lambda, v * (lambda_error + relative * std::fabs(lambda)));
+      }
+      compare(p.grad_s0[p.row(b, j)], carry, error);
+    }
+  return worst;
+}
+
+}  // namespace
+
+TEMPLATE_TEST_CASE("heinsen/scan:vjp/optimized_adjoint", "[optimized][heinsen]", float, double) {
+  on_every_target([] {
+    for (const bool gated : {false, true}) {
+      scan_problem<TestType> p({2, 200, 37}, gated, 3);
+      p.run();
+      CHECK(worst_ratio(p) < 1.01L);
+      scan_problem<TestType> slow({1, 1000, 9}, gated, 4);  // decays near 1
+      for (TestType& x : slow.decay) x = gated ? x + 9 : x * TestType(1e-5);
+      slow.run();
+      CHECK(worst_ratio(slow) < 1.01L);
+    }
+  });
+}
+
+// The adjoint is the derivative: central differences of the long double recurrence.
+TEST_CASE("heinsen/scan:vjp/optimized_derivative", "[optimized][heinsen]") {
+  for (const bool gated : {false, true}) {
+    scan_problem<double> p({1, 6, 1}, gated, 8);
+    p.run();
+    const auto value = [&](std::size_t input, long double step) {
+      const auto moved = [&](double x, std::size_t index) { return index == input ? x + step : x; };
+      long double s = moved(p.s0[0], 12), sum = 0;
+      for (std::size_t i = 0; i < 6; ++i) {
+        const long double given = moved(p.decay[i], i), log_p = gated ? oracle_log_sigmoid(given) : given;
+        s = oracle_log_sum_exp(log_p + s, moved(p.h[i], 6 + i));
+        sum += p.grad_s[i] * s;
+      }
+      return sum + p.grad_s_n[0] * s;
+    };
+    for (std::size_t input = 0; input <= 12; ++input) {
+      const long double difference = (value(input, 1e-5L) - value(input, -1e-5L)) / 2e-5L;
+      const double gradient = input < 6 ? p.grad_decay[input] : input < 12 ? p.grad_h[input - 6] : p.grad_s0[0];
+      CAPTURE(gated, input);
+      CHECK(gradient == Approx(static_cast<double>(difference)).epsilon(0).margin(1e-9));
+    }
+  }
+}
+
+// sum grad_h + grad_s0 = sum grad_s + grad_s_n: shifting h and s0 shifts s.
+TEST_CASE("heinsen/scan:vjp/optimized_conservation", "[optimized][heinsen]") {
+  on_every_target([] {
+    scan_problem<double> p({1, 50, 6}, false, 9);
+    p.run();
+    for (std::size_t j = 0; j < 6; ++j) {
+      double received = p.grad_s0[j], sent = p.grad_s_n[j];
+      for (std::size_t i = 0; i < 50; ++i) received += p.grad_h[p.at(0, i, j)], sent += p.grad_s[p.at(0, i, j)];
+      CHECK(received == Approx(sent).epsilon(0).margin(1e-13));
+    }
+  });
+}
+
+}  // namespace assay::optimized::tests

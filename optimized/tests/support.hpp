@@ -1,0 +1,137 @@
+// What the tests share: running on every instruction set, inputs, and long double oracles.
+#pragma once
+
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "optimized/dispatch.hpp"
+#include "optimized/encodings/heinsen.hpp"
+
+namespace assay::optimized::tests {
+
+template <class Real>
+inline constexpr Real inf = std::numeric_limits<Real>::infinity();
+template <class Real>
+inline constexpr Real nan = std::numeric_limits<Real>::quiet_NaN();
+template <class Real>
+inline constexpr long double unit_roundoff = std::numeric_limits<Real>::epsilon() / 2;
+
+/// Calls f on every instruction set of this processor, each proved to be in use.
+template <class Function>
+void on_every_target(Function f) {
+  std::size_t dispatched = 0;
+  for (const std::string_view name : supported_targets()) {
+    REQUIRE(force_target(name));
+    REQUIRE(active_target().value() == name);
+    INFO("target " << name);
+    f();
+    ++dispatched;
+  }
+  REQUIRE(force_target(""));
+  REQUIRE(dispatched == supported_targets().size());
+  REQUIRE(dispatched >= 1);
+}
+
+/// Multiplies the number of samples: environment variable ASSAY_TEST_SCALE.
+inline std::size_t scaled(std::size_t samples) {
+  const char* text = std::getenv("ASSAY_TEST_SCALE");
+  return text == nullptr ? samples : samples * static_cast<std::size_t>(std::strtoul(text, nullptr, 10));
+}
+
+/// SplitMix64 [Steele, Lea, Flood 2014] as a counter-based generator.
+class generator {
+ public:
+  explicit generator(std::uint64_t seed) : state_(seed) {}
+  std::uint64_t bits() {
+    std::uint64_t z = (state_ += 0x9e3779b97f4a7c15u);
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    return z ^ (z >> 31);
+  }
+  /// Uniform in [low, high).
+  double uniform(double low, double high) { return low + (high - low) * static_cast<double>(bits() >> 11) * 0x1p-53; }
+
+ private:
+  std::uint64_t state_;
+};
+
+template <class Real>
+std::vector<Real> uniform(generator& random, std::size_t count, double low, double high) {
+  std::vector<Real> values(count);
+  for (Real& x : values) x = static_cast<Real>(random.uniform(low, high));
+  return values;
+}
+
+/// NaN equals NaN, and the zeros equal one another.
+template <class Real>
+bool same(Real a, Real b) {
+  return a == b || (std::isnan(a) && std::isnan(b));
+}
+
+template <class Real>
+bool same_bits(const std::vector<Real>& a, const std::vector<Real>& b) {
+  return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(Real)) == 0);
+}
+
+/// A scan of B sequences and everything that belongs to it. Decays are log p, or logits where `gated`.
+template <class Real>
+struct scan_problem {
+  heinsen::scan_shape shape;
+  bool gated;
+  std::vector<Real> decay, h, s0, grad_s, grad_s_n;
+  std::vector<Real> s, s_n, grad_decay, grad_h, grad_s0;
+
+  scan_problem(heinsen::scan_shape sizes, bool is_gated, std::uint64_t seed = 1) : shape(sizes), gated(is_gated) {
+    generator random(seed);
+    const std::size_t states = sizes.batch * sizes.features, elements = states * sizes.tokens;
+    decay = uniform<Real>(random, elements, -4, gated ? 4 : 0);
+    h = uniform<Real>(random, elements, -3, 3);
+    s0 = uniform<Real>(random, states, -3, 3);
+    grad_s = uniform<Real>(random, elements, -1, 1);
+    grad_s_n = uniform<Real>(random, states, -1, 1);
+    s.resize(elements), grad_decay.resize(elements), grad_h.resize(elements);
+    s_n.resize(states), grad_s0.resize(states);
+  }
+
+  void forward() {
+    const heinsen::scan_inputs<Real> in{decay, h, s0};
+    gated ? heinsen::gated_scan<Real>(shape, in, {s, s_n}) : heinsen::scan<Real>(shape, in, {s, s_n});
+  }
+  void backward() {
+    const heinsen::scan_inputs<Real> in{decay, h, s0};
+    const heinsen::scan_cotangents<Real> cotangents{s, grad_s, grad_s_n};
+    const heinsen::scan_gradients<Real> out{grad_decay, grad_h, grad_s0};
+    gated ? heinsen::gated_scan_vjp<Real>(shape, in, cotangents, out)
+          : heinsen::scan_vjp<Real>(shape, in, cotangents, out);
+  }
+  void run() {
+    forward();
+    backward();
+  }
+  [[nodiscard]] std::size_t at(std::size_t sequence, std::size_t token, std::size_t feature) const {
+    return (sequence * shape.tokens + token) * shape.features + feature;
+  }
+  [[nodiscard]] std::size_t row(std::size_t sequence, std::size_t feature) const {
+    return sequence * shape.features + feature;
+  }
+};
+
+template <class Real>
+bool same_results(const scan_problem<Real>& a, const scan_problem<Real>& b) {
+  return same_bits(a.s, b.s) && same_bits(a.s_n, b.s_n) && same_bits(a.grad_decay, b.grad_decay) &&
+         same_bits(a.grad_h, b.grad_h) && same_bits(a.grad_s0, b.grad_s0);
+}
+
+inline long double oracle_sigmoid(long double z) { return 1 / (1 + expl(-z)); }
+inline long double oracle_log_sigmoid(long double g) { return g < 0 ? g - log1pl(expl(g)) : -log1pl(expl(-g)); }
+inline long double oracle_log_sum_exp(long double x, long double y) {
+  return std::fmax(x, y) + log1pl(expl(-std::fabs(x - y)));
+}
+
+}  // namespace assay::optimized::tests

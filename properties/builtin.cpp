@@ -1,0 +1,97 @@
+#include "properties/builtin.hpp"
+
+#include <algorithm>
+
+#include "optimized/operations.hpp"
+#include "reference/oracle.hpp"
+
+namespace assay::properties {
+namespace {
+
+constexpr core::dtype with_optimized[] = {core::dtype::f64, core::dtype::f32};
+
+class optimized_implementation final : public implementation {
+ public:
+  optimized_implementation() {
+    about_ = {"optimized", "1", {}, {}, {}, false, true};
+    for (const optimized::routine& r : optimized::routines())
+      about_.operations[r.name].assign(std::begin(with_optimized), std::end(with_optimized));
+  }
+  [[nodiscard]] const description& describe() const override { return about_; }
+  call_result evaluate(const request& call) override {
+    auto outputs = optimized::evaluate(call.operation->name, call.type, call.inputs);
+    if (!outputs) return tl::make_unexpected(call_failure{fault::error_reply, outputs.error().message});
+    return std::move(*outputs);
+  }
+
+ private:
+  description about_;
+};
+
+// The certified truth, or one algorithm in the plain arithmetic of the dtype.
+class reference_implementation final : public implementation {
+ public:
+  explicit reference_implementation(std::optional<reference::accuracy_class> algorithm) : algorithm_(algorithm) {
+    about_.name = algorithm ? std::string(name_of(*algorithm)) : "reference";
+    about_.version = "1";
+    about_.deterministic = true;
+    for (const core::operation& op : reference::operations()) {
+      about_.operations[op.name].assign(std::begin(core::floating_dtypes), std::end(core::floating_dtypes));
+      // No answer at log p = -inf: inf - inf. Automatic differentiation of it has none at h = -inf either.
+      if (algorithm == reference::accuracy_class::cumsum)
+        about_.domain[op.name] = {{op.input("log_p") ? "log_p" : "g", {}}, {"h", {}}, {"state", {}}};
+    }
+    // Computed in the storage dtype itself.
+    for (const core::dtype t : core::floating_dtypes) about_.compute[t] = t;
+  }
+  [[nodiscard]] const description& describe() const override { return about_; }
+  call_result evaluate(const request& call) override {
+    if (algorithm_) return reference::evaluate(*call.operation, *algorithm_, call.type, call.inputs);
+    core::tensors out;
+    const auto proved = reference::certify(*call.operation, call.type, call.inputs);
+    if (const std::size_t open = reference::count_undecided(proved); open > 0)
+      return tl::make_unexpected(
+          call_failure{fault::unsupported, std::to_string(open) + " elements are undecided at the highest precision"});
+    for (const auto& [name, c] : proved) out.emplace(name, c.rounded);
+    return out;
+  }
+
+ private:
+  std::optional<reference::accuracy_class> algorithm_;
+  description about_;
+};
+
+std::vector<variant> all_variants() {
+  std::vector<variant> all = anti_oracles();
+  for (const encoding_tests& tests : all_encoding_tests()) {
+    all.insert(all.end(), tests.mutants.begin(), tests.mutants.end());
+    all.insert(all.end(), tests.controls.begin(), tests.controls.end());
+  }
+  return all;
+}
+
+}  // namespace
+
+std::vector<builtin> builtins() {
+  std::vector<builtin> all{{"optimized", "vectorised and threaded"}, {"reference", "the certified truth, rounded once"}};
+  for (const auto c : reference::accuracy_classes)
+    if (c != reference::accuracy_class::uniform)
+      all.push_back({std::string(name_of(c)), "the algorithm of that class in plain arithmetic of the dtype"});
+  for (const variant& v : all_variants()) all.push_back({v.id, v.summary + " (" + v.models + ")"});
+  return all;
+}
+
+core::result<std::unique_ptr<implementation>> make_builtin(const std::string& name) {
+  if (name == "optimized") return std::make_unique<optimized_implementation>();
+  if (name == "reference") return std::make_unique<reference_implementation>(std::nullopt);
+  const auto algorithm = reference::accuracy_class_named(name);
+  if (algorithm && *algorithm != reference::accuracy_class::uniform)
+    return std::make_unique<reference_implementation>(algorithm);
+  for (const variant& v : all_variants())
+    if (v.id == name) return v.make();
+  std::string known;
+  for (const builtin& b : builtins()) known += (known.empty() ? "" : ", ") + b.name;
+  return core::failure("no builtin implementation '" + name + "' (there are: " + known + ")");
+}
+
+}  // namespace assay::properties

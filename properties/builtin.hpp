@@ -1,0 +1,27 @@
+// Implementations that ship with Assay, by name.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "properties/encodings.hpp"
+#include "properties/implementation.hpp"
+
+namespace assay::properties {
+
+struct builtin {
+  std::string name, summary;
+};
+
+/// optimized, reference (the certified truth), sequential, tree, linear, cumsum, then anti/<id>,
+/// mutant/<id> and control/<id>.
+std::vector<builtin> builtins();
+
+/// An error that lists similar names where there is none of that name.
+core::result<std::unique_ptr<implementation>> make_builtin(const std::string& name);
+
+/// Outputs that know nothing of the task. Every check of values must refuse them.
+std::vector<variant> anti_oracles();
+
+}  // namespace assay::properties

@@ -1,0 +1,115 @@
+#include "properties/case.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <numeric>
+
+#include "properties/encodings.hpp"
+#include "reference/oracle.hpp"
+
+namespace assay::properties {
+namespace {
+
+const core::operation& forward_of(const core::operation& op) {
+  if (!op.is_vjp()) return op;
+  return *reference::find_operation(op.name.substr(0, op.name.size() - 4));
+}
+
+void add_cotangents(test_case& c, const core::operation& forward, core::counter_random& random) {
+  const core::axis_sizes sizes = core::check_inputs(forward, c.call.type, c.call.inputs).value();
+  const std::size_t alone = random.one_in(8) ? random.below(forward.outputs.size()) : forward.outputs.size();
+  for (std::size_t k = 0; k < forward.outputs.size(); ++k) {
+    core::tensor t = core::zeros(c.call.type, core::shape_of(forward.outputs[k], sizes));
+    if (alone == forward.outputs.size() || alone == k)
+      for (double& x : t.values.storage()) x = core::round_to(c.call.type, random.normal());
+    c.call.inputs.emplace("grad_" + forward.outputs[k].name, std::move(t));
+  }
+}
+
+std::vector<std::size_t> range(std::size_t first, std::size_t last) {
+  std::vector<std::size_t> r(last - first);
+  std::iota(r.begin(), r.end(), first);
+  return r;
+}
+
+// A few numbers simpler than x, the simplest first.
+std::vector<double> simpler_numbers(core::dtype type, double x) {
+  std::vector<double> all;
+  const auto offer = [&](double y) {
+    if (std::fabs(y) < std::fabs(x) || (std::isinf(x) && std::isfinite(y)) || std::isnan(x)) all.push_back(y);
+  };
+  if (x == 0.0 || std::isnan(x)) return all;
+  offer(0.0);
+  if (std::isinf(x)) return all;
+  offer(std::copysign(1.0, x));
+  offer(core::round_to(type, std::trunc(x)));
+  offer(std::copysign(std::ldexp(1.0, std::ilogb(x)), x));
+  offer(core::round_to(type, x / 2));
+  return all;
+}
+
+}  // namespace
+
+core::axis_sizes sizes_of(const test_case& c) {
+  return core::check_inputs(*c.call.operation, c.call.type, c.call.inputs).value();
+}
+
+std::string summary(const test_case& c) {
+  std::string text = fmt::format("{} {}", c.call.operation->name, core::name_of(c.call.type));
+  for (const auto& [symbol, size] : sizes_of(c)) text += fmt::format(" {}={}", symbol, size);
+  return text + fmt::format(" family {} seed {}", c.family, c.seed);
+}
+
+std::vector<family> families_of(const core::operation& op) {
+  std::vector<family> all;
+  const core::operation& forward = forward_of(op);
+  for (const encoding_tests& tests : all_encoding_tests()) {
+    if (!op.name.starts_with(tests.name + "/")) continue;
+    for (const family& f : tests.families)
+      if (f.applies(forward) && !(op.is_vjp() && f.holds_nan)) all.push_back(f);
+  }
+  return all;
+}
+
+test_case make_case(const core::operation& op, core::dtype type, const family& from, std::uint64_t seed, extent size) {
+  core::counter_random random(seed);
+  const core::operation& forward = forward_of(op);
+  test_case c{{&op, type, from.generate(forward, type, random, size)}, from.name, seed};
+  if (op.is_vjp()) add_cotangents(c, forward, random);
+  return c;
+}
+
+std::vector<test_case> simpler_cases(const test_case& c) {
+  std::vector<test_case> all;
+  const auto offer = [&](core::tensors inputs) {
+    test_case simpler = c;
+    simpler.call.inputs = std::move(inputs);
+    all.push_back(std::move(simpler));
+  };
+  const core::operation& op = *c.call.operation;
+  for (const auto& [symbol, size] : sizes_of(c)) {
+    if (size > 1)
+      for (const auto& kept : {range(0, size / 2), range(size / 2, size), range(0, 1), range(size - 1, size)})
+        offer(core::restrict_axis(op, c.call.inputs, symbol, kept));
+    // Dropping single positions: only where few are left, or shrinking would cost a call per token.
+    if (size > 2 && size <= 12)
+      for (std::size_t dropped = 0; dropped < size; ++dropped) {
+        std::vector<std::size_t> kept = range(0, size);
+        kept.erase(kept.begin() + static_cast<std::ptrdiff_t>(dropped));
+        offer(core::restrict_axis(op, c.call.inputs, symbol, kept));
+      }
+  }
+  for (const auto& [name, t] : c.call.inputs) {
+    if (t.size() > 24) continue;
+    for (std::size_t i = 0; i < t.size(); ++i)
+      for (const double y : simpler_numbers(t.type, t.values.storage()[i])) {
+        core::tensors inputs = c.call.inputs;
+        inputs.at(name).values.storage()[i] = y;
+        offer(std::move(inputs));
+      }
+  }
+  return all;
+}
+
+}  // namespace assay::properties

@@ -1,0 +1,32 @@
+// What each encoding contributes to the tests: families of inputs, mutants, controls and its own laws.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "properties/case.hpp"
+#include "properties/implementation.hpp"
+#include "properties/property.hpp"
+
+namespace assay::properties {
+
+/// A wrong (mutant) or a right but different (control) implementation.
+struct variant {
+  std::string id;       ///< "mutant/<id>" or "control/<id>" on the command line
+  std::string models;   ///< the public report that a mutant models, or what a control does otherwise
+  std::string summary;  ///< the fault, in one sentence
+  std::function<std::unique_ptr<implementation>()> make;
+};
+
+struct encoding_tests {
+  std::string name;
+  std::vector<family> families;
+  std::vector<variant> mutants, controls;
+  std::vector<property> laws;  ///< properties of this encoding alone
+};
+
+/// Each encoding's properties/encodings/<name>.cpp defines `encoding_tests <name>_tests()`.
+const std::vector<encoding_tests>& all_encoding_tests();
+
+}  // namespace assay::properties

@@ -1,0 +1,138 @@
+#include "properties/support/runner.hpp"
+
+#include <algorithm>
+#include <rapidcheck/Gen.h>
+#include <rapidcheck/Random.h>
+#include <rapidcheck/seq/Create.h>
+#include <rapidcheck/shrinkable/Create.h>
+#include <rapidcheck/shrinkable/Operations.h>
+
+namespace assay::properties {
+namespace {
+
+rc::Gen<test_case> cases_of(const core::operation& op, core::dtype type, const family& f, extent size) {
+  return [&op, type, &f, size](const rc::Random& random, int) {
+    rc::Random source = random;
+    return rc::shrinkable::shrinkRecur(make_case(op, type, f, source.next(), size), [](const test_case& c) {
+      return rc::seq::fromContainer(simpler_cases(c));
+    });
+  };
+}
+
+// Distinct streams for every property, operation, dtype and family: a filter changes no other case.
+std::uint64_t stream(std::uint64_t seed, const std::string& name) {
+  std::uint64_t hash = 0xcbf29ce484222325u ^ seed;  // FNV-1a
+  for (const char c : name) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
+  return hash;
+}
+
+bool worth_shrinking(const outcome& o) {
+  return !o.failure || (o.failure->kind != fault::timed_out && o.failure->kind != fault::out_of_memory);
+}
+
+counterexample shrink(const property& p, implementation& under_test, const rc::Shrinkable<test_case>& failed,
+                      outcome shown, std::size_t budget) {
+  counterexample found{failed.value(), failed.value(), std::move(shown)};
+  if (!worth_shrinking(found.shown)) return found;
+  found.minimal = rc::shrinkable::findLocalMin(failed, [&](const test_case& c) {
+                    if (budget == 0) return false;
+                    --budget;
+                    outcome o = p.check(under_test, c);
+                    if (o.verdict != status::failed) return false;
+                    found.shown = std::move(o);
+                    return true;
+                  }).first;
+  return found;
+}
+
+void record_value(check_result& r, const value_report& value, const test_case& c) {
+  for (std::size_t k = 0; k < r.ratios.size(); ++k)
+    if (value.ratios[k] > r.ratios[k] || !r.forced_by[k]) {
+      r.ratios[k] = std::max(r.ratios[k], value.ratios[k]);
+      r.forced_by[k] = c;
+    }
+  if (const auto needed = value.accuracy_class()) ++r.needed_by[static_cast<std::size_t>(*needed)];
+  if (r.worst.output.empty() || value.worst.ratio > r.worst.ratio) {
+    r.worst = value.worst;
+    r.worst_case = summary(c);
+  }
+}
+
+// Checks one case; true where it failed.
+bool run_case(check_result& r, implementation& under_test, const rc::Shrinkable<test_case>& drawn,
+              std::size_t shrink_calls) {
+  const test_case c = drawn.value();
+  outcome o = r.checked->check(under_test, c);
+  ++r.cases[o.verdict];
+  if (o.verdict == status::passed) ++r.families[c.family];
+  if (o.value && o.verdict != status::failed) record_value(r, *o.value, c);
+  if (o.verdict != status::failed) return false;
+  r.found = shrink(*r.checked, under_test, drawn, std::move(o), shrink_calls);
+  if (r.found->shown.value) r.worst = r.found->shown.value->worst;
+  r.worst_case = summary(r.found->minimal);
+  return true;
+}
+
+}  // namespace
+
+std::size_t check_result::count(status s) const {
+  const auto it = cases.find(s);
+  return it == cases.end() ? 0 : it->second;
+}
+
+std::size_t check_result::run() const {
+  return count(status::passed) + count(status::failed) + count(status::uninformative);
+}
+
+status check_result::verdict() const {
+  for (const status s : {status::failed, status::passed, status::unsupported, status::outside_domain})
+    if (count(s) > 0) return s;
+  return status::uninformative;
+}
+
+std::optional<reference::accuracy_class> check_result::accuracy_class() const {
+  if (!checked->decides_class || verdict() != status::passed) return std::nullopt;
+  for (const auto c : reference::accuracy_classes)
+    if (ratios[static_cast<std::size_t>(c)] <= 1.0) return c;
+  return std::nullopt;
+}
+
+check_result run_property(const property& p, implementation& under_test, const core::operation& op, core::dtype type,
+                          const run_options& options) {
+  check_result r;
+  r.checked = &p;
+  r.operation = &op;
+  r.type = type;
+  const std::size_t cases = std::max<std::size_t>(options.cases / p.calls, 1);
+  const std::pair<extent, std::size_t> plan[] = {
+      {extent::short_lengths, cases},
+      {extent::block_lengths, std::max<std::size_t>(cases / 4, 1)},
+      {extent::long_lengths, p.decides_class && options.long_lengths ? std::max<std::size_t>(cases / 16, 1) : 0}};
+  for (const family& f : families_of(op)) {
+    if (!options.families.empty() && !options.families.contains(f.name)) continue;
+    rc::Random random(stream(options.seed, p.name + op.name + std::string(core::name_of(type)) + f.name));
+    const std::size_t outside_before = r.count(status::outside_domain), planned_before = r.planned;
+    for (const auto& [size, count] : plan) {
+      if (size == extent::long_lengths && !f.parts_classes) continue;
+      const rc::Gen<test_case> generator = cases_of(op, type, f, size);
+      for (std::size_t k = 0; k < count; ++k) {
+        ++r.planned;
+        if (run_case(r, under_test, generator(random.split(), 0), options.shrink_calls)) return r;
+      }
+    }
+    if (r.count(status::outside_domain) - outside_before == r.planned - planned_before)
+      r.families_skipped.push_back(f.name);
+  }
+  return r;
+}
+
+std::vector<check_result> run_properties(implementation& under_test, const core::operation& op, core::dtype type,
+                                         const run_options& options) {
+  std::vector<check_result> results;
+  if (!under_test.describe().offers(op.name, type)) return results;
+  for (const property& p : properties())
+    if (p.applies(op)) results.push_back(run_property(p, under_test, op, type, options));
+  return results;
+}
+
+}  // namespace assay::properties

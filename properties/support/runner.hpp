@@ -1,0 +1,65 @@
+// The one adapter to RapidCheck: generates, checks and shrinks the cases of a property, for Catch2 and for
+// the command line alike.
+//
+// RapidCheck's own entry points are not used: rc::check hands its counterexample out as text, its result is
+// easily dropped, and rc::prop prints no reproduction. Here the counterexample is the typed minimum.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "properties/property.hpp"
+
+namespace assay::properties {
+
+struct run_options {
+  std::uint64_t seed = 1;
+  std::size_t cases = 12;            ///< per family, of short lengths; the property's cost divides it
+  std::size_t shrink_calls = 400;    ///< checks spent on making a counterexample smaller
+  bool long_lengths = true;          ///< for properties that decide classes
+  std::set<std::string> families{};  ///< only these; empty: all
+};
+
+struct counterexample {
+  test_case original, minimal;
+  outcome shown;  ///< of the minimal case
+};
+
+/// One property of one operation in one dtype.
+struct check_result {
+  const property* checked = nullptr;
+  const core::operation* operation = nullptr;
+  core::dtype type{};
+  std::size_t planned = 0;
+  std::map<status, std::size_t> cases;            ///< how many ended how
+  std::map<std::string, std::size_t> families;    ///< informative cases by family
+  std::vector<std::string> families_skipped;      ///< declared, without one case inside the domain
+  /// By class: the largest ratio of error to 1.25 times the law, the case that reached it, and how many
+  /// cases need that class.
+  std::array<double, reference::accuracy_classes.size()> ratios{};
+  std::array<std::optional<test_case>, reference::accuracy_classes.size()> forced_by;
+  std::array<std::size_t, reference::accuracy_classes.size()> needed_by{};
+  element_report worst;
+  std::string worst_case;
+  std::optional<counterexample> found;
+
+  [[nodiscard]] std::size_t count(status s) const;
+  [[nodiscard]] std::size_t run() const;
+  /// failed; passed where some case was informative; else unsupported, outside_domain or uninformative.
+  [[nodiscard]] status verdict() const;
+  [[nodiscard]] std::optional<reference::accuracy_class> accuracy_class() const;
+};
+
+/// Runs until the first failure, which is shrunk. The same seed gives the same cases.
+check_result run_property(const property& p, implementation& under_test, const core::operation& op, core::dtype type,
+                          const run_options& options);
+
+/// All properties that apply to the operation and that the implementation offers.
+std::vector<check_result> run_properties(implementation& under_test, const core::operation& op, core::dtype type,
+                                         const run_options& options);
+
+}  // namespace assay::properties

@@ -1,0 +1,151 @@
+#include "properties/verdict.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace assay::properties {
+namespace {
+
+using reference::accuracy_class;
+constexpr double infinity = std::numeric_limits<double>::infinity();
+constexpr std::size_t widest = reference::accuracy_classes.size() - 1;
+
+double quotient(double x, double y) { return x <= 0.0 ? 0.0 : y > 0.0 ? x / y : infinity; }
+
+// The index of a flat position.
+std::string position(const core::shape& s, std::size_t flat) {
+  core::shape index(s.size());
+  for (std::size_t i = s.size(); i-- > 0; flat /= s[i]) index[i] = flat % s[i];
+  return core::to_string(index);
+}
+
+// One element against its truth and its allowances under each class.
+class element_judge {
+ public:
+  element_judge(const expectation& e, const std::string& name)
+      : storage_(e.storage), u_(core::unit_roundoff(e.compute)), truth_(e.truth.at(name)), law_(e.allowed.at(name)),
+        wider_compute_(e.storage != e.compute) {}
+
+  // The ratios of error to law, infinite for a wrong special value; their class slack not yet applied.
+  std::array<double, widest + 1> ratios(double x, std::size_t i) const {
+    std::array<double, widest + 1> r{};
+    const double rounded = truth_.rounded.values.storage()[i], truth = truth_.truth(i);
+    const double error = proved_error(x, i), half_ulp = core::half_ulp(storage_, truth);
+    for (std::size_t c = 0; c <= widest; ++c) {
+      const double k = law_.k[c].storage()[i];
+      if (std::isnan(truth) || std::isinf(truth)) {
+        r[c] = core::same_value(x, truth) ? 0.0 : infinity;
+      } else if (std::isnan(x)) {
+        r[c] = infinity;
+      } else if (std::isinf(x) || std::isinf(rounded)) {
+        // Beyond the largest number infinity and the number are both right, if the allowance reaches there.
+        const double reach = std::fabs(truth) + bug_slack * u_ * k + half_ulp;
+        const bool overflow_explained = reach >= core::largest_finite(storage_) && std::signbit(x) == std::signbit(truth);
+        r[c] = std::isinf(x) ? (overflow_explained ? 0.0 : infinity) : quotient(error - half_ulp, u_ * k);
+      } else if (c == 0) {
+        r[c] = quotient(wider_compute_ ? error - half_ulp : error, u_ * k);
+      } else {
+        r[c] = quotient(error - half_ulp, u_ * k);
+      }
+    }
+    return r;
+  }
+
+  // The part of the error that the enclosure of the truth proves.
+  double proved_error(double x, std::size_t i) const {
+    return std::max(0.0, std::fabs(truth_.error_of(x, i)) - truth_.radius.storage()[i]);
+  }
+
+  element_report report(const std::string& name, double x, std::size_t i, double ratio) const {
+    const double truth = truth_.truth(i), error = proved_error(x, i);
+    const double half_ulp = core::half_ulp(storage_, truth);
+    return {name,
+            i,
+            truth_.rounded.values.storage()[i],
+            x,
+            error,
+            error / (2.0 * core::half_ulp(storage_, std::max(1.0, std::fabs(truth)))),
+            bug_slack * u_ * law_.k[widest].storage()[i] + half_ulp,
+            ratio};
+  }
+
+ private:
+  core::dtype storage_;
+  double u_;
+  const reference::certified& truth_;
+  const reference::allowance& law_;
+  bool wider_compute_;
+};
+
+value_report judge_elements(const expectation& expected, const core::tensors& outputs) {
+  value_report report;
+  for (const auto& [name, t] : outputs) {
+    const element_judge element(expected, name);
+    for (std::size_t i = 0; i < t.size(); ++i) {
+      const double x = t.values.storage()[i];
+      const auto ratios = element.ratios(x, i);
+      for (std::size_t c = 0; c <= widest; ++c)
+        report.ratios[c] = std::max(report.ratios[c], ratios[c] / (c == 0 ? 1.0 : class_slack));
+      const bool wrong = ratios[widest] > bug_slack;
+      if (report.passed && (wrong || report.worst.output.empty() || ratios[widest] > report.worst.ratio))
+        report.worst = element.report(name, x, i, ratios[widest]);
+      if (wrong && report.passed) {
+        report.passed = false;
+        report.message =
+            fmt::format("{}{}: expected {:a}, got {:a} ({:.9g} and {:.9g}): error {:.3g}, allowed {:.3g}", name,
+                        position(t.shape(), i), report.worst.expected, x, report.worst.expected, x, report.worst.error,
+                        report.worst.allowed);
+      }
+    }
+  }
+  return report;
+}
+
+}  // namespace
+
+std::optional<accuracy_class> value_report::accuracy_class() const {
+  if (!passed) return std::nullopt;
+  for (const auto c : reference::accuracy_classes)
+    if (ratios[static_cast<std::size_t>(c)] <= 1.0) return c;
+  return std::nullopt;
+}
+
+expectation expect(const request& call, core::dtype compute) {
+  return {call.type, compute, call.operation, core::check_inputs(*call.operation, call.type, call.inputs).value(),
+          reference::certify(*call.operation, call.type, call.inputs, 1),
+          reference::allow(*call.operation, compute, call.inputs)};
+}
+
+core::tensors previous_step(const core::operation& op, const core::tensors& outputs) {
+  core::tensors shifted = outputs;
+  for (const core::tensor_declaration& d : op.outputs) {
+    const auto axis = core::axis_of(d, "n");
+    core::tensor& t = shifted.at(d.name);
+    if (!axis || t.size() == 0) continue;
+    const core::shape s = t.shape();
+    std::size_t inner = 1;
+    for (std::size_t k = *axis + 1; k < s.size(); ++k) inner *= s[k];
+    const core::tensor& from = outputs.at(d.name);
+    for (std::size_t i = 0; i < t.size(); ++i)
+      t.values.storage()[i] = (i / inner) % s[*axis] == 0 ? 0.0 : from.values.storage()[i - inner];
+  }
+  return shifted;
+}
+
+value_report judge(const expectation& expected, const core::tensors& outputs) {
+  value_report report = judge_elements(expected, outputs);
+  if (!report.passed) return report;
+  core::tensors nothing, truth;
+  for (const auto& [name, c] : expected.truth) {
+    nothing.emplace(name, core::zeros(expected.storage, c.rounded.shape()));
+    truth.emplace(name, c.rounded);
+  }
+  report.informative = !judge_elements(expected, nothing).passed &&
+                       !judge_elements(expected, previous_step(*expected.operation, truth)).passed;
+  return report;
+}
+
+}  // namespace assay::properties

@@ -1,0 +1,65 @@
+// The verdict rule: a bug, or rounding? And of what class?
+//
+//   an element passes if |x - truth| <= slack * u * k + half_ulp(truth)
+//
+// u belongs to the precision of the arithmetic, half an ulp to the storage dtype, k is the running error
+// bound of that element under the law of a class (reference/algorithms/laws.hpp). What the widest law does
+// not explain with slack 2 is a bug. The class is the first whose law explains everything with slack 1.25.
+#pragma once
+
+#include <array>
+#include <string>
+
+#include "properties/implementation.hpp"
+#include "reference/oracle.hpp"
+
+namespace assay::properties {
+
+inline constexpr double bug_slack = 2.0;
+inline constexpr double class_slack = 1.25;
+
+/// One element and how it stands against the truth.
+struct element_report {
+  std::string output;
+  std::size_t index = 0;
+  double expected = 0, actual = 0;
+  double error = 0;      ///< |x - truth|
+  double ulp = 0;        ///< the error in ulp of max(1, |truth|) of the storage dtype
+  double allowed = 0;    ///< the bound of the widest law: bug_slack * u * k + half an ulp
+  double ratio = 0;      ///< (error - half an ulp) / (u k) of the widest law; a bug above bug_slack
+};
+
+struct value_report {
+  bool passed = true;
+  /// False where an answer that knows nothing (zeros, the previous step) would pass as well.
+  bool informative = true;
+  /// By accuracy class: the largest (error - half an ulp) / (u k), over 1.25; at most 1 where the law explains
+  /// the case.
+  std::array<double, reference::accuracy_classes.size()> ratios{};
+  element_report worst;  ///< the first failing element, else the one with the largest ratio
+  std::string message;   ///< empty where passed
+
+  /// The first class that explains the case; nothing where none does.
+  [[nodiscard]] std::optional<reference::accuracy_class> accuracy_class() const;
+};
+
+/// A case's truth and allowances, computed once and compared with many implementations.
+struct expectation {
+  core::dtype storage{}, compute{};
+  const core::operation* operation = nullptr;
+  core::axis_sizes sizes;
+  reference::certified_outputs truth;
+  reference::allowances allowed;
+};
+
+/// Precondition: check_inputs accepts the inputs.
+expectation expect(const request& call, core::dtype compute);
+
+/// Judges outputs that check_outputs accepts.
+value_report judge(const expectation& expected, const core::tensors& outputs);
+
+/// The outputs of the previous time step at every step (state_in is unknown here: the first step is kept
+/// as 0): an answer that knows nothing of the present token.
+core::tensors previous_step(const core::operation& op, const core::tensors& outputs);
+
+}  // namespace assay::properties

@@ -1,0 +1,138 @@
+// The laws of the accuracy classes: the allowance reading of the algorithms that define each class.
+//
+// A class is a set of algorithms that a correct implementation may use; its law, at each element, is the
+// largest allowance among them and those of the classes before it. So the classes are nested, and what
+// the last law does not explain is a bug.
+#pragma once
+
+#include <vector>
+
+#include "reference/accuracy_class.hpp"
+#include "reference/algorithms/adjoint.hpp"
+#include "reference/algorithms/scans.hpp"
+#include "reference/readings/tracked.hpp"
+
+namespace assay::reference {
+
+template <core::dtype C>
+using scan_algorithm = void (*)(const_lane<tracked<C>>, const_lane<tracked<C>>, const tracked<C>&, lane<tracked<C>>);
+
+/// The algorithms of the classes up to `c`. One tree shape is not enough: sums of log p associate
+/// differently in each.
+template <core::dtype C>
+std::vector<scan_algorithm<C>> algorithms_up_to(accuracy_class c, bool cumsum_applies) {
+  using R = tracked<C>;
+  std::vector<scan_algorithm<C>> all{sequential_scan<R>};
+  if (c >= accuracy_class::tree)
+    all.insert(all.end(),
+               {doubling_tree_scan<R>, balanced_tree_scan<R>, chunked_tree_scan<64, R>, chunked_tree_scan<16, R>});
+  if (c >= accuracy_class::linear) all.push_back(linear_scan<R>);
+  if (c >= accuracy_class::cumsum && cumsum_applies) all.push_back(cumsum_scan<R>);
+  return all;
+}
+
+/// The cumsum form has no answer where a is not finite.
+template <core::dtype C>
+bool cumsum_applies(const_lane<tracked<C>> a) {
+  for (std::size_t i = 0; i < a.size(); ++i)
+    if (!std::isfinite(a[i].number)) return false;
+  return true;
+}
+
+/// States with the allowance of class `c`.
+template <core::dtype C>
+void law_scan(accuracy_class c, const_lane<tracked<C>> a, const_lane<tracked<C>> h, const tracked<C>& s0,
+              lane<tracked<C>> s) {
+  const std::size_t n = s.size();
+  sequential_scan<tracked<C>>(a, h, s0, s);
+  std::vector<tracked<C>> other(n);
+  for (const auto algorithm : algorithms_up_to<C>(c, cumsum_applies<C>(a))) {
+    algorithm(a, h, s0, {other.data(), 1, n});
+    for (std::size_t i = 0; i < n; ++i) s[i].error = std::max(s[i].error, other[i].error);
+  }
+}
+
+/// Automatic differentiation of the cumsum form: the adjoint of logcumsumexp run in the log domain on
+/// quantities of the size of |A|, and a suffix sum for a, which does not contract. Widens `grad`.
+///
+///   y_k = G (q + |L| + |log G| + |log G - L| + C_l) + w_{k+1} y_{k+1} + lambda_k (R + 0.3 + C_e + C_l),
+///   R = |log lambda_k - L_k|; 0.3 bounds the rounding of a log-sum-exp's difference, max |z| min(w, v).
+template <core::dtype C>
+void widen_by_cumsum_autograd(const_lane<tracked<C>> a, const_lane<tracked<C>> h, const tracked<C>& s0,
+                              const_lane<tracked<C>> grad_s, const tracked<C>& grad_last,
+                              scan_gradients<tracked<C>> grad) {
+  using R = tracked<C>;
+  const std::size_t n = grad_s.size();
+  const auto log_magnitude = [](double x) { return finite_magnitude(std::log(x)); };
+  std::vector<R> relative(n);  // L, with q
+  std::vector<double> sums(n), states(n);
+  inclusive_sum<R> sum;
+  R state = s0;
+  bool digits_left = true;
+  for (std::size_t i = 0; i < n; ++i) {
+    sum.add(a[i]);
+    state = relative[i] = log_sum_exp(sum.carry(state), sum.enter(h[i]));
+    sums[i] = sum.total();
+    states[i] = state.number + sums[i];
+    digits_left = digits_left && R::u * state.error <= 0.125;
+  }
+  double carried_error = 0, carried = std::fabs(grad_last.number), suffix = 0;
+  for (std::size_t i = n; i-- > 0;) {
+    const double l = relative[i].number, q = relative[i].error;
+    const double direct = std::fabs(grad_s[i].number) + (i + 1 == n ? std::fabs(grad_last.number) : 0.0);
+    const double lambda = std::fabs(grad_s[i].number) + carried;
+    const double log_lambda = std::log(lambda), r = finite_magnitude(log_lambda - l);
+    const double previous = i == 0 ? s0.number : states[i - 1];
+    const log_sum_exp_parts p(a[i].number + previous, h[i].number);
+    const double y =
+        (direct == 0.0 ? 0.0
+                       : direct * (q + finite_magnitude(l) + log_magnitude(direct) +
+                                   finite_magnitude(std::log(direct) - l) + accuracy::log)) +
+        carried_error + lambda * (r + 0.3 + accuracy::exp + accuracy::log) + grad_s[i].error;
+    const double v = std::isfinite(h[i].number) ? p.v : 0.0, w = std::isfinite(h[i].number) ? p.w : 1.0;
+    const double error_h = propagate(v, y + lambda * (finite_magnitude(h[i].number - sums[i]) +
+                                                      2 * finite_magnitude(sums[i]) + r + log_magnitude(v * lambda) +
+                                                      accuracy::exp + q + 1.0));
+    suffix += error_h + direct + (v + w) * lambda;
+    carried_error = w * y;
+    carried = w * lambda;
+    const double unbounded = std::numeric_limits<double>::infinity();
+    grad.h[i].error = std::max(grad.h[i].error, digits_left ? error_h + R::tau : unbounded);
+    grad.a[i].error = std::max(grad.a[i].error, digits_left ? suffix + R::tau : unbounded);
+  }
+  if (n > 0) grad.s0.error = std::max(grad.s0.error, grad.a[0].error);
+}
+
+/// Gradients with the allowance of class `c`; `s` holds the states of law_scan(c). Cotangents enter by
+/// magnitude. Where log p + s' and h are both -inf any finite gradient in h is right.
+template <core::dtype C>
+void law_adjoint(accuracy_class c, const_lane<tracked<C>> a, const_lane<tracked<C>> h, const tracked<C>& s0,
+                 const_lane<tracked<C>> s, const_lane<tracked<C>> grad_s, const tracked<C>& grad_last,
+                 scan_gradients<tracked<C>> grad) {
+  using R = tracked<C>;
+  const std::size_t n = s.size();
+  if (c <= accuracy_class::tree) {
+    scan_adjoint<sigmoid_form, R>(a, h, s0, s, grad_s, grad_last, grad);
+  } else {
+    // The adjoint of the cumsum form reads no states of its own; all others are bounded by linear ones.
+    std::vector<R> states(n), of_a(n), of_h(n);
+    R of_s0;
+    law_scan<C>(accuracy_class::linear, a, h, s0, {states.data(), 1, n});
+    const const_lane<R> linear_states{states.data(), 1, n};
+    scan_adjoint<sigmoid_form, R>(a, h, s0, linear_states, grad_s, grad_last, grad);
+    scan_adjoint<exp_form, R>(a, h, s0, linear_states, grad_s, grad_last,
+                              {{of_a.data(), 1, n}, {of_h.data(), 1, n}, of_s0});
+    for (std::size_t i = 0; i < n; ++i) {
+      grad.a[i].error = std::max(grad.a[i].error, of_a[i].error);
+      grad.h[i].error = std::max(grad.h[i].error, of_h[i].error);
+    }
+    grad.s0.error = std::max(grad.s0.error, of_s0.error);
+    if (c == accuracy_class::cumsum && cumsum_applies<C>(a))
+      widen_by_cumsum_autograd<C>(a, h, s0, grad_s, grad_last, grad);
+  }
+  for (std::size_t i = 0; i < n; ++i)
+    if (is_minus_infinity(h[i]) && is_minus_infinity(R(a[i].number + (i == 0 ? s0 : s[i - 1]).number)))
+      grad.h[i].error = std::numeric_limits<double>::infinity();
+}
+
+}  // namespace assay::reference

@@ -1,0 +1,115 @@
+// Algorithms for the log-linear recurrence s_i = LSE(a_i + s_{i-1}, h_i), a_i = log p_i
+// (Heinsen 2024, eq. (3)), each written once for every reading.
+//
+// All take one lane: a[n], h[n], s0, and write s[n]. Special values as the primitives define them:
+// a_i = -inf cuts the past, h_i = -inf adds nothing, (0, -inf) is neutral. n = 0 writes nothing.
+#pragma once
+
+#include <algorithm>
+#include <vector>
+
+#include "reference/readings/reading.hpp"
+
+namespace assay::reference {
+
+/// As written: one step after another. Error bound: the contraction forgets, E <- w E + own rounding.
+template <class R>
+void sequential_scan(const_lane<R> a, const_lane<R> h, const R& s0, lane<R> s) {
+  R state = s0;
+  for (std::size_t i = 0; i < s.size(); ++i) s[i] = state = log_sum_exp(a[i] + state, h[i]);
+}
+
+/// The map s -> LSE(decay + s, input). Composition is associative and not commutative; its identity is
+/// (0, -inf). The earlier element stands on the left (Blelloch 1990).
+template <class R>
+struct affine_step {
+  R decay, input;
+  friend affine_step then(const affine_step& first, const affine_step& second) {
+    return {first.decay + second.decay, log_sum_exp(first.input + second.decay, second.input)};
+  }
+};
+
+/// s0 enters as an element before the first: the prefix products then hold the states themselves.
+template <class R>
+std::vector<affine_step<R>> elements_with_state(const_lane<R> a, const_lane<R> h, const R& s0) {
+  std::vector<affine_step<R>> elements{{R(0.0), s0}};
+  for (std::size_t i = 0; i < a.size(); ++i) elements.push_back({a[i], h[i]});
+  return elements;
+}
+
+/// Inclusive prefix products by recursive halving: pairs, their prefixes, then the odd ones out.
+/// Works on any associative `then`, in its order: 2m combines, depth 2 log2 m.
+template <class Element>
+std::vector<Element> balanced_prefixes(const std::vector<Element>& x) {
+  if (x.size() < 2) return x;
+  std::vector<Element> pairs;
+  for (std::size_t i = 0; i + 1 < x.size(); i += 2) pairs.push_back(then(x[i], x[i + 1]));
+  const std::vector<Element> of_pairs = balanced_prefixes(pairs);
+  std::vector<Element> prefixes{x[0]};
+  for (std::size_t i = 1; i < x.size(); ++i)
+    prefixes.push_back(i % 2 == 1 ? of_pairs[i / 2] : then(of_pairs[i / 2 - 1], x[i]));
+  return prefixes;
+}
+
+/// Inclusive prefix products by doubling strides (Hillis and Steele 1986): m log2 m combines.
+template <class Element>
+std::vector<Element> doubling_prefixes(std::vector<Element> x) {
+  for (std::size_t stride = 1; stride < x.size(); stride *= 2) {
+    std::vector<Element> next(x.begin(), x.begin() + static_cast<std::ptrdiff_t>(stride));
+    for (std::size_t i = stride; i < x.size(); ++i) next.push_back(then(x[i - stride], x[i]));
+    x = std::move(next);
+  }
+  return x;
+}
+
+template <class R>
+void balanced_tree_scan(const_lane<R> a, const_lane<R> h, const R& s0, lane<R> s) {
+  const auto prefixes = balanced_prefixes(elements_with_state(a, h, s0));
+  for (std::size_t i = 0; i < s.size(); ++i) s[i] = prefixes[i + 1].input;
+}
+
+template <class R>
+void doubling_tree_scan(const_lane<R> a, const_lane<R> h, const R& s0, lane<R> s) {
+  const auto prefixes = doubling_prefixes(elements_with_state(a, h, s0));
+  for (std::size_t i = 0; i < s.size(); ++i) s[i] = prefixes[i + 1].input;
+}
+
+/// A balanced tree in each chunk of `Chunk` tokens; the last state is carried to the next chunk.
+template <std::size_t Chunk, class R>
+void chunked_tree_scan(const_lane<R> a, const_lane<R> h, const R& s0, lane<R> s) {
+  R state = s0;
+  const std::size_t n = s.size();
+  for (std::size_t first = 0; first < n; first += Chunk) {
+    const std::size_t size = std::min(Chunk, n - first);
+    std::vector<affine_step<R>> elements{{R(0.0), state}};
+    for (std::size_t i = first; i < first + size; ++i) elements.push_back({a[i], h[i]});
+    const auto prefixes = balanced_prefixes(elements);
+    for (std::size_t i = 0; i < size; ++i) s[first + i] = prefixes[i + 1].input;
+    state = prefixes[size].input;
+  }
+}
+
+/// The linear domain X_i = p_i X_{i-1} + e^{h_i} with a running shift (Heinsen 2024, eq. (1), rescaled).
+template <class R>
+void linear_scan(const_lane<R> a, const_lane<R> h, const R& s0, lane<R> s) {
+  rescaled_sum<R> sum(s0);
+  for (std::size_t i = 0; i < s.size(); ++i) {
+    sum.step(a[i], h[i]);
+    s[i] = sum.log_value();
+  }
+}
+
+/// Two prefix sums, as published (Heinsen 2023): A = cumsum(a), s = A + logcumsumexp([s0, h - A]).
+/// Exact in real arithmetic; in floating point it loses digits like |A|. No answer at a = -inf (NaN).
+template <class R>
+void cumsum_scan(const_lane<R> a, const_lane<R> h, const R& s0, lane<R> s) {
+  inclusive_sum<R> sum;
+  R relative = s0;
+  for (std::size_t i = 0; i < s.size(); ++i) {
+    sum.add(a[i]);
+    relative = log_sum_exp(sum.carry(relative), sum.enter(h[i]));
+    s[i] = sum.leave(relative);
+  }
+}
+
+}  // namespace assay::reference

@@ -1,0 +1,171 @@
+#include "reference/oracle.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "reference/encodings/all.hpp"
+#include "reference/routines.hpp"
+
+namespace assay::reference {
+
+// Specialised in the generated translation units.
+#define ASSAY_ENCODING(name)                                                                                      \
+  template <> rung_outputs enclose<name, precision_digits[0]>(std::string_view, core::dtype, const core::tensors&); \
+  template <> rung_outputs enclose<name, precision_digits[1]>(std::string_view, core::dtype, const core::tensors&); \
+  template <> rung_outputs enclose<name, precision_digits[2]>(std::string_view, core::dtype, const core::tensors&); \
+  template <> rung_outputs enclose<name, precision_digits[3]>(std::string_view, core::dtype, const core::tensors&); \
+  template <> law_outputs law<name, core::dtype::f64>(std::string_view, accuracy_class, const core::tensors&);      \
+  template <> law_outputs law<name, core::dtype::f32>(std::string_view, accuracy_class, const core::tensors&);      \
+  template <> law_outputs law<name, core::dtype::f16>(std::string_view, accuracy_class, const core::tensors&);      \
+  template <> law_outputs law<name, core::dtype::bf16>(std::string_view, accuracy_class, const core::tensors&);     \
+  template <> core::tensors run_algorithm<name, core::dtype::f64>(std::string_view, accuracy_class, const core::tensors&); \
+  template <> core::tensors run_algorithm<name, core::dtype::f32>(std::string_view, accuracy_class, const core::tensors&); \
+  template <> core::tensors run_algorithm<name, core::dtype::f16>(std::string_view, accuracy_class, const core::tensors&); \
+  template <> core::tensors run_algorithm<name, core::dtype::bf16>(std::string_view, accuracy_class, const core::tensors&);
+#include "assay_encodings.inc"
+#undef ASSAY_ENCODING
+
+namespace {
+
+struct encoding_routines {
+  std::string_view name;
+  std::vector<core::operation> operations;
+  std::array<rung_outputs (*)(std::string_view, core::dtype, const core::tensors&), precision_digits.size()> rungs;
+  std::array<law_outputs (*)(std::string_view, accuracy_class, const core::tensors&), 4> laws;  // by core::dtype
+  std::array<core::tensors (*)(std::string_view, accuracy_class, const core::tensors&), 4> algorithms;
+};
+
+template <class Encoding>
+encoding_routines routines_of() {
+  using core::dtype;
+  encoding_routines r{Encoding::name,
+                      {},
+                      {enclose<Encoding, precision_digits[0]>, enclose<Encoding, precision_digits[1]>,
+                       enclose<Encoding, precision_digits[2]>, enclose<Encoding, precision_digits[3]>},
+                      {law<Encoding, dtype::f64>, law<Encoding, dtype::f32>, law<Encoding, dtype::f16>,
+                       law<Encoding, dtype::bf16>},
+                      {run_algorithm<Encoding, dtype::f64>, run_algorithm<Encoding, dtype::f32>,
+                       run_algorithm<Encoding, dtype::f16>, run_algorithm<Encoding, dtype::bf16>}};
+  for (const core::operation& forward : Encoding::operations()) {
+    r.operations.push_back(forward);
+    r.operations.push_back(core::vjp_of(forward));
+  }
+  return r;
+}
+
+const std::vector<encoding_routines>& registry() {
+  static const std::vector<encoding_routines> all{
+#define ASSAY_ENCODING(name) routines_of<name>(),
+#include "assay_encodings.inc"
+#undef ASSAY_ENCODING
+  };
+  return all;
+}
+
+const encoding_routines& routines_for(const core::operation& op) {
+  for (const encoding_routines& r : registry())
+    if (op.name.starts_with(std::string(r.name) + "/")) return r;
+  throw core::contract_violation("no encoding has the operation '" + op.name + "'");
+}
+
+std::size_t index_of(core::dtype t) {
+  ASSAY_EXPECTS(core::is_floating(t));
+  return static_cast<std::size_t>(t);
+}
+
+}  // namespace
+
+const std::vector<core::operation>& operations() {
+  static const std::vector<core::operation> all = [] {
+    std::vector<core::operation> flat;
+    for (const encoding_routines& r : registry()) flat.insert(flat.end(), r.operations.begin(), r.operations.end());
+    return flat;
+  }();
+  return all;
+}
+
+const std::vector<std::string>& encodings() {
+  static const std::vector<std::string> all = [] {
+    std::vector<std::string> names;
+    for (const encoding_routines& r : registry()) names.emplace_back(r.name);
+    return names;
+  }();
+  return all;
+}
+
+const core::operation* find_operation(std::string_view name) {
+  const auto& all = operations();
+  const auto it = std::find_if(all.begin(), all.end(), [&](const auto& op) { return op.name == name; });
+  return it == all.end() ? nullptr : &*it;
+}
+
+double certified::truth(std::size_t i) const {
+  const double value = rounded.values.storage()[i], rest = low.storage()[i];
+  return std::isinf(value) && rest != 0.0 ? rest : value + rest;
+}
+
+double certified::error_of(double x, std::size_t i) const {
+  const double value = rounded.values.storage()[i];
+  if (std::isnan(value) && std::isnan(x)) return 0.0;
+  if (std::isinf(value)) return x == value ? 0.0 : x - truth(i);
+  return (x - value) - low.storage()[i];
+}
+
+certified_outputs certify(const core::operation& op, core::dtype storage, const core::tensors& inputs,
+                          std::size_t rungs) {
+  const encoding_routines& routines = routines_for(op);
+  certified_outputs out;
+  std::size_t open = 1;
+  for (std::size_t rung = 0; rung < std::min(rungs, precision_digits.size()) && open > 0; ++rung) {
+    open = 0;
+    for (auto& [name, proved] : routines.rungs[rung](op.name, storage, inputs)) {
+      const std::size_t size = proved.rounded.size();
+      certified& c = out[name];
+      if (rung == 0) c = {proved.rounded, proved.low, proved.radius, std::vector<std::uint8_t>(size, undecided)};
+      for (std::size_t i = 0; i < size; ++i) {
+        if (c.rung[i] != undecided) continue;
+        c.rounded.values.storage()[i] = proved.rounded.values.storage()[i];
+        c.low.storage()[i] = proved.low.storage()[i];
+        c.radius.storage()[i] = proved.radius.storage()[i];
+        if (proved.decided[i])
+          c.rung[i] = static_cast<std::uint8_t>(rung);
+        else
+          ++open;
+      }
+    }
+  }
+  return out;
+}
+
+std::size_t count_undecided(const certified_outputs& outputs) {
+  std::size_t count = 0;
+  for (const auto& [name, c] : outputs) count += std::count(c.rung.begin(), c.rung.end(), undecided);
+  return count;
+}
+
+allowances allow(const core::operation& op, core::dtype compute, const core::tensors& inputs) {
+  const auto law = routines_for(op).laws[index_of(compute)];
+  allowances out;
+  for (std::size_t c = 1; c < accuracy_classes.size(); ++c)
+    for (auto& [name, l] : law(op.name, accuracy_classes[c], inputs)) {
+      allowance& a = out[name];
+      if (c == 1) {
+        // uniform: 2 ulp (4u) of max(1, |s|); for a gradient 16u of its magnitude, or underflow.
+        const double underflow = core::smallest_normal(compute) / core::unit_roundoff(compute);
+        a.k[0] = l.magnitude;
+        for (double& k : a.k[0].storage()) k = op.is_vjp() ? 16.0 * k + underflow : 4.0 * std::max(1.0, k);
+      } else {
+        const auto& before = a.k[c - 1].storage();
+        for (std::size_t i = 0; i < before.size(); ++i) l.k.storage()[i] = std::max(l.k.storage()[i], before[i]);
+      }
+      a.k[c] = std::move(l.k);
+    }
+  return out;
+}
+
+core::tensors evaluate(const core::operation& op, accuracy_class c, core::dtype type, const core::tensors& inputs) {
+  ASSAY_EXPECTS(c != accuracy_class::uniform);
+  return routines_for(op).algorithms[index_of(type)](op.name, c, inputs);
+}
+
+}  // namespace assay::reference

@@ -1,0 +1,60 @@
+// The reference as others use it: truth with a proof, allowances, and the named algorithms in the plain
+// arithmetic of a dtype. Multiprecision types stay behind this interface.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "reference/accuracy_class.hpp"
+#include "reference/core/operation.hpp"
+
+namespace assay::reference {
+
+/// All declared operations, forward and vjp, in the order of the list of encodings.
+const std::vector<core::operation>& operations();
+const core::operation* find_operation(std::string_view name);
+/// The names of the encodings.
+const std::vector<std::string>& encodings();
+
+/// One output with its proof.
+struct certified {
+  core::tensor rounded;            ///< truth rounded to nearest even in the storage dtype
+  xt::xarray<double> low;          ///< truth - rounded; the truth itself where `rounded` overflowed
+  xt::xarray<double> radius;       ///< bound on the distance of rounded + low from the truth
+  std::vector<std::uint8_t> rung;  ///< precision that proved the element, an index of precision_digits; or `undecided`
+
+  /// The truth as a double, and the signed error of `x` against it (0 where both are the same infinity,
+  /// NaN where one is NaN and the other is not).
+  [[nodiscard]] double truth(std::size_t i) const;
+  [[nodiscard]] double error_of(double x, std::size_t i) const;
+};
+using certified_outputs = std::map<std::string, certified>;
+
+/// Decimal digits of the enclosures, in the order they are tried (Ziv 1991).
+inline constexpr std::array<unsigned, 4> precision_digits{35, 80, 240, 1000};
+inline constexpr std::uint8_t undecided = 255;
+
+/// The correctly rounded outputs of an operation. Precondition: check_inputs accepts the inputs. Elements
+/// that none of the first `rungs` precisions decides are marked; rounded + low is within radius of the truth
+/// all the same, which is what measuring errors needs: one rung is enough for that.
+certified_outputs certify(const core::operation& op, core::dtype storage, const core::tensors& inputs,
+                          std::size_t rungs = precision_digits.size());
+std::size_t count_undecided(const certified_outputs& outputs);
+
+/// The running error bound k of every element under the law of each class, in units of u of `compute`,
+/// each class containing those before it. Infinite where any finite answer is right.
+struct allowance {
+  std::array<xt::xarray<double>, accuracy_classes.size()> k;
+};
+using allowances = std::map<std::string, allowance>;
+allowances allow(const core::operation& op, core::dtype compute, const core::tensors& inputs);
+
+/// The algorithm that a class is named after (sequential, balanced tree, linear, cumsum), every operation
+/// rounded to `type`; the inputs and outputs have that dtype. Precondition: c is not uniform.
+core::tensors evaluate(const core::operation& op, accuracy_class c, core::dtype type, const core::tensors& inputs);
+
+}  // namespace assay::reference

@@ -1,0 +1,133 @@
+// One formula, many readings.
+//
+// An encoding is written once as a template over its number type R. A reading is a type R with
+//   R(double)            exact
+//   +, -, *, unary -     and the primitives below, found by argument-dependent lookup:
+//   exp, log, log1p, softplus, sigmoid, log_sigmoid, log_sum_exp
+//   carry_weights(z)     {sigmoid(z), sigmoid(-z)}, neither by subtraction
+//   larger(x, y)         the larger one, NaN if either is
+//   is_minus_infinity(x) exact knowledge: x is -inf whatever its rounding errors
+//   is_positive(x)       (for adjoints that split cotangents by sign; not in enclosures)
+//   charged(x)           x as it enters an adjoint: its magnitude in the allowance reading (an allowance
+//                        must not cancel), x itself in all others
+//   settled(x)           x after a rounding in the log domain: see adjoint.hpp
+// Readings that treat a composition with care specialise the class templates of this file.
+//
+// The readings: `value` (multiprecision), `enclosure` (outward-rounded interval), `tracked` (allowance),
+// `tangent` (dual number), `rounded` (the plain arithmetic of a dtype).
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <string>
+#include <type_traits>
+#include <utility>
+
+#include "reference/core/tensor.hpp"
+
+namespace assay::reference {
+
+/// Carry weight w = exp(t - s) and input weight v = exp(h - s) of s = log_sum_exp(t, h); w + v = 1.
+template <class R>
+struct weight_pair {
+  R w, v;
+};
+
+/// Arrays of a reading, by tensor name.
+template <class R>
+using field = xt::xarray<R>;
+template <class R>
+using fields = std::map<std::string, field<R>>;
+
+template <class R>
+field<R> make_field(const core::shape& s) {
+  field<R> f = field<R>::from_shape(s);
+  for (R& x : f.storage()) x = R(0.0);
+  return f;
+}
+
+/// The tensors as exact numbers of the reading.
+template <class R>
+fields<R> lift(const core::tensors& inputs) {
+  fields<R> out;
+  for (const auto& [name, t] : inputs) {
+    field<R> f = field<R>::from_shape(t.shape());
+    for (std::size_t i = 0; i < t.size(); ++i) f.storage()[i] = R(t.values.data()[i]);
+    out.emplace(name, std::move(f));
+  }
+  return out;
+}
+
+/// One lane of a tensor: every `stride`-th element.
+template <class R>
+class strided {
+ public:
+  strided(R* first, std::size_t stride, std::size_t size) : first_(first), stride_(stride), size_(size) {}
+  /// A mutable lane is also a constant one.
+  operator strided<const R>() const { return {first_, stride_, size_}; }
+  R& operator[](std::size_t i) const { return first_[i * stride_]; }
+  [[nodiscard]] std::size_t size() const { return size_; }
+
+ private:
+  R* first_;
+  std::size_t stride_, size_;
+};
+
+template <class R>
+using const_lane = strided<const R>;
+template <class R>
+using lane = strided<R>;
+
+template <class R>
+R charged(const R& x) {
+  return x;
+}
+template <class R>
+R settled(const R& x) {
+  return x;
+}
+
+/// A sum of products and terms, in no particular order (a dot product, a reduction over batch and time).
+template <class R>
+class accumulator {
+ public:
+  void add(const R& x) { sum_ = sum_ + x; }
+  void add_product(const R& x, const R& y) { sum_ = sum_ + x * y; }
+  [[nodiscard]] R total() const { return sum_; }
+
+ private:
+  R sum_ = R(0.0);
+};
+
+/// A running sum A that is subtracted from the inputs of a recurrence and added back to its results.
+/// A enters twice and cancels; the allowance reading charges its rounding once, as a backward error.
+template <class R>
+class inclusive_sum {
+ public:
+  void add(const R& a) { sum_ = sum_ + a; }
+  [[nodiscard]] R enter(const R& h) const { return h - sum_; }  ///< input relative to A
+  [[nodiscard]] R carry(const R& l) const { return l; }         ///< state relative to A, one step on
+  [[nodiscard]] R leave(const R& l) const { return l + sum_; }  ///< back to the absolute state
+
+ private:
+  R sum_ = R(0.0);
+};
+
+/// X = y e^m with a running shift m: the linear domain X_i = p_i X_{i-1} + e^{h_i} without overflow.
+template <class R>
+class rescaled_sum {
+ public:
+  explicit rescaled_sum(const R& s0) : shift_(s0), mantissa_(is_minus_infinity(s0) ? R(0.0) : R(1.0)) {}
+  void step(const R& a, const R& h) {
+    const R t = a + shift_;
+    shift_ = larger(t, h);
+    // Nothing has come in yet: the state stays empty, whatever the shift.
+    mantissa_ = is_minus_infinity(shift_) ? R(0.0) : mantissa_ * exp(t - shift_) + exp(h - shift_);
+  }
+  [[nodiscard]] R log_value() const { return is_minus_infinity(shift_) ? shift_ : shift_ + log(mantissa_); }
+
+ private:
+  R shift_, mantissa_;
+};
+
+}  // namespace assay::reference

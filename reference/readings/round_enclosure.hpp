@@ -1,0 +1,64 @@
+// From an enclosure to the correctly rounded value, or to "undecided".
+#pragma once
+
+#include <mpfr.h>
+
+#include <cmath>
+#include <limits>
+
+#include "reference/core/dtype.hpp"
+#include "reference/readings/enclosure.hpp"
+
+namespace assay::reference {
+
+struct rounding {
+  double value = 0.0;    ///< the truth rounded to nearest, ties to even
+  double low = 0.0;      ///< truth - value, to double; the truth itself where value overflowed
+  double radius = 0.0;   ///< bound on the distance of value + low from the truth
+  bool decided = false;  ///< proved: every number of the enclosure rounds to `value`
+};
+
+/// Which side of the number the truth lies on.
+enum class side { below = -1, exact = 0, above = 1 };
+
+/// `x` rounded to nearest in the format; a tie goes to the side on which the truth lies, to even if exact.
+inline double round_end(core::dtype type, mpfr_srcptr x, side truth) {
+  if (mpfr_number_p(x) == 0 || mpfr_zero_p(x) != 0) return mpfr_get_d(x, MPFR_RNDN);
+  const core::float_format f = core::format_of(type);
+  const long exponent = mpfr_get_exp(x) - 1;
+  if (exponent > f.max_exponent) return std::copysign(std::numeric_limits<double>::infinity(), mpfr_sgn(x));
+  const long quantum = std::max<long>(exponent, f.min_exponent) - (f.precision - 1);
+  if (exponent < quantum - 1) return std::copysign(0.0, mpfr_sgn(x));
+
+  mpfr_scratch scaled(mpfr_get_prec(x) + 1), whole(mpfr_get_prec(x) + 1);
+  mpfr_mul_2si(scaled, x, -quantum, MPFR_RNDN);
+  mpfr_floor(whole, scaled);
+  mpfr_sub(scaled, scaled, whole, MPFR_RNDN);  // the fraction: exact
+  const double below = mpfr_get_d(whole, MPFR_RNDN);
+  const int order = mpfr_cmp_d(scaled, 0.5);
+  const bool up = order != 0 ? order > 0 : truth != side::exact ? truth == side::above : std::fmod(below, 2.0) != 0.0;
+  const double result = std::ldexp(up ? below + 1.0 : below, static_cast<int>(quantum));
+  return std::fabs(result) > core::largest_finite(type)
+             ? std::copysign(std::numeric_limits<double>::infinity(), result)
+             : result;
+}
+
+template <unsigned Digits>
+rounding round_enclosure(core::dtype type, const enclosure<Digits>& x) {
+  if (x.is_nan()) return {std::numeric_limits<double>::quiet_NaN(), 0.0, 0.0, true};
+  const double from_low = round_end(type, x.low(), x.low_open() ? side::above : side::exact);
+  const double from_high = round_end(type, x.high(), x.high_open() ? side::below : side::exact);
+  rounding r{from_low, 0.0, 0.0, from_low == from_high};
+  if (!x.is_finite()) return r;
+  mpfr_scratch middle(x.precision() + 64);
+  mpfr_add(middle, x.low(), x.high(), MPFR_RNDN);
+  mpfr_div_2ui(middle, middle, 1, MPFR_RNDN);
+  if (std::isfinite(r.value)) mpfr_sub_d(middle, middle, r.value, MPFR_RNDN);
+  r.low = mpfr_get_d(middle, MPFR_RNDN);
+  mpfr_sub(middle, x.high(), x.low(), MPFR_RNDU);
+  // Half the width, and the rounding of `low` to double.
+  r.radius = mpfr_get_d(middle, MPFR_RNDU) / 2 + std::fabs(r.low) * 0x1p-53;
+  return r;
+}
+
+}  // namespace assay::reference

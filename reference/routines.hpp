@@ -1,0 +1,42 @@
+// What each encoding compiles to. One translation unit per encoding and reading instantiates one member
+// (see instantiate/): multiprecision templates are slow to compile, so each is compiled once, in parallel.
+#pragma once
+
+#include "reference/encodings.hpp"
+#include "reference/oracle.hpp"
+#include "reference/readings/reading.hpp"
+
+namespace assay::reference {
+
+/// The outputs of one rung of the precision ladder.
+struct rung_output {
+  core::tensor rounded;
+  xt::xarray<double> low, radius;
+  std::vector<bool> decided;
+};
+using rung_outputs = std::map<std::string, rung_output>;
+
+/// The law of one class: k for a forward output; for a gradient also its magnitude without cancellation.
+struct law_output {
+  xt::xarray<double> k, magnitude;
+};
+using law_outputs = std::map<std::string, law_output>;
+
+template <class Encoding, unsigned Digits>
+rung_outputs enclose(std::string_view op, core::dtype storage, const core::tensors& inputs);
+
+template <class Encoding, core::dtype Compute>
+law_outputs law(std::string_view op, accuracy_class c, const core::tensors& inputs);
+
+template <class Encoding, core::dtype Type>
+core::tensors run_algorithm(std::string_view op, accuracy_class c, const core::tensors& inputs);
+
+/// A reading's numbers as plain doubles.
+template <class R, class Number>
+xt::xarray<double> numbers_of(const field<R>& f, Number number) {
+  xt::xarray<double> out = xt::xarray<double>::from_shape(f.shape());
+  for (std::size_t i = 0; i < f.size(); ++i) out.storage()[i] = number(f.storage()[i]);
+  return out;
+}
+
+}  // namespace assay::reference

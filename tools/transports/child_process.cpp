@@ -1,0 +1,167 @@
+#include "tools/transports/child_process.hpp"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <thread>
+#include <utility>
+
+extern char** environ;
+
+namespace assay::transports {
+namespace {
+
+using std::chrono::milliseconds;
+constexpr milliseconds tick{50};  // between looks at memory and at the end of the program
+
+struct pipe_ends {
+  descriptor read, write;
+};
+
+// Both ends above the standard descriptors, which a caller may have closed.
+core::result<pipe_ends> make_pipe() {
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) return core::failure(std::string("pipe: ") + std::strerror(errno));
+  const descriptor first(ends[0]), second(ends[1]);
+  pipe_ends high{descriptor(::fcntl(ends[0], F_DUPFD_CLOEXEC, 3)), descriptor(::fcntl(ends[1], F_DUPFD_CLOEXEC, 3))};
+  if (!high.read.open() || !high.write.open()) return core::failure(std::string("pipe: ") + std::strerror(errno));
+  return high;
+}
+
+void make_nonblocking(const descriptor& d) { ::fcntl(d.get(), F_SETFL, ::fcntl(d.get(), F_GETFL) | O_NONBLOCK); }
+
+// write(2) without SIGPIPE reaching the program: it is blocked in this thread for the while, and one that
+// this write has raised is taken back.
+ssize_t write_quietly(int to, std::string_view text) {
+  sigset_t pipe_signal, before, pending;
+  sigemptyset(&pipe_signal);
+  sigaddset(&pipe_signal, SIGPIPE);
+  sigpending(&pending);
+  const bool was_pending = sigismember(&pending, SIGPIPE) == 1;
+  pthread_sigmask(SIG_BLOCK, &pipe_signal, &before);
+  const ssize_t done = ::write(to, text.data(), text.size());
+  const int code = errno;
+  if (done < 0 && code == EPIPE && !was_pending) {
+    const timespec now{};
+    while (sigtimedwait(&pipe_signal, nullptr, &now) < 0 && errno == EINTR) continue;
+  }
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  errno = code;
+  return done;
+}
+
+std::vector<char*> pointers_to(std::vector<std::string>& texts) {
+  std::vector<char*> pointers;
+  for (std::string& text : texts) pointers.push_back(text.data());
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
+std::vector<std::string> child_environment() {
+  std::vector<std::string> variables{"ASSAY_PROTOCOL=1"};
+  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry)
+    if (!std::string_view(*entry).starts_with("ASSAY_PROTOCOL=")) variables.emplace_back(*entry);
+  return variables;
+}
+
+// Its own group, default signals and an empty signal mask.
+void set_attributes(posix_spawnattr_t& attributes) {
+  sigset_t none, all;
+  sigemptyset(&none);
+  sigfillset(&all);
+  posix_spawnattr_setpgroup(&attributes, 0);
+  posix_spawnattr_setsigmask(&attributes, &none);
+  posix_spawnattr_setsigdefault(&attributes, &all);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+}
+
+}  // namespace
+
+void tail_buffer::append(std::string_view bytes) {
+  if (bytes.size() > capacity_) bytes.remove_prefix(bytes.size() - capacity_);
+  bytes_ += bytes;
+  // Twice the capacity is held, so that trimming costs a constant time per byte.
+  if (bytes_.size() > 2 * capacity_) bytes_.erase(0, bytes_.size() - capacity_);
+}
+
+std::string tail_buffer::text() const { return bytes_.substr(bytes_.size() - std::min(bytes_.size(), capacity_)); }
+
+descriptor::descriptor(descriptor&& other) noexcept : value_(std::exchange(other.value_, -1)) {}
+descriptor& descriptor::operator=(descriptor&& other) noexcept {
+  std::swap(value_, other.value_);
+  return *this;
+}
+void descriptor::reset() {
+  if (value_ >= 0) ::close(std::exchange(value_, -1));
+}
+
+child_process::child_process(pid_t pid, descriptor in, descriptor out, descriptor err, const child_limits& limits)
+    : pid_(pid),
+      in_(std::move(in)),
+      out_(std::move(out)),
+      err_(std::move(err)),
+      limits_(limits),
+      errors_(limits.kept_bytes),
+      log_(limits.kept_bytes) {}
+
+core::result<std::unique_ptr<child_process>> child_process::spawn(const std::vector<std::string>& words,
+                                                                  const child_limits& limits) {
+  ASSAY_EXPECTS(!words.empty());
+  auto in = make_pipe(), out = make_pipe(), err = make_pipe();
+  for (const auto* made : {&in, &out, &err})
+    if (!*made) return tl::make_unexpected(made->error());
+  for (const descriptor* ours : {&in->write, &out->read, &err->read}) make_nonblocking(*ours);
+
+  posix_spawn_file_actions_t actions;
+  posix_spawnattr_t attributes;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawnattr_init(&attributes);
+  posix_spawn_file_actions_adddup2(&actions, in->read.get(), 0);
+  posix_spawn_file_actions_adddup2(&actions, out->write.get(), 1);
+  posix_spawn_file_actions_adddup2(&actions, err->write.get(), 2);
+  set_attributes(attributes);
+  std::vector<std::string> arguments = words, environment = child_environment();
+  pid_t pid = -1;
+  const int code = ::posix_spawnp(&pid, words.front().c_str(), &actions, &attributes, pointers_to(arguments).data(),
+                                  pointers_to(environment).data());
+  posix_spawnattr_destroy(&attributes);
+  posix_spawn_file_actions_destroy(&actions);
+  if (code != 0) return core::failure("cannot start '" + words.front() + "': " + std::strerror(code));
+  return std::unique_ptr<child_process>(
+      new child_process(pid, std::move(in->write), std::move(out->read), std::move(err->read), limits));
+}
+
+child_process::~child_process() { finish(milliseconds(0)); }
+
+child_process::outcome child_process::exchange(std::string_view text, std::string& line, clock::time_point deadline) {
+  clock::time_point next_look = clock::now() + tick;
+  while (true) {
+    if (!messages_.empty()) {
+      line = std::move(messages_.front());
+      messages_.pop_front();
+      return outcome::line;
+    }
+    if (too_long_) return outcome::line_too_long;
+    if (!out_.open()) return outcome::closed;
+    const auto now = clock::now();
+    if (now >= deadline) return outcome::timed_out;
+    if (now >= next_look) {
+      next_look = now + tick;
+      if (usage_of_group(pid_).resident_bytes > limits_.resident_bytes) return outcome::out_of_memory;
+    }
+    // A descendant may hold stdout open after the program has ended, so its end is looked for as well;
+    // what it wrote before that is read after.
+    const bool over = ended();
+    pump(text, over ? milliseconds(0) : std::chrono::ceil<milliseconds>(std::min(deadline, next_look) - now));
+    if (over && messages_.empty() && !too_long_ && !drain_output()) out_.reset();
+  }
+}
+
+}  // namespace assay::transports

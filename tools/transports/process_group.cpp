@@ -1,0 +1,79 @@
+// Words of a command line, and what a process group uses according to /proc.
+#include <dirent.h>
+#include <fcntl.h>
+#include <unistd.h>
+#include <wordexp.h>
+
+#include <array>
+#include <cctype>
+#include <cstdio>
+#include <cstdlib>
+
+#include "tools/transports/child_process.hpp"
+
+namespace assay::transports {
+namespace {
+
+struct process_status {
+  char state = 'X';
+  int group = 0;
+  long resident_pages = 0;
+};
+
+// The fields of /proc/PID/stat, proc(5). The name in field 2 may hold anything, so they are counted from
+// behind its last parenthesis.
+bool read_status(const char* pid, process_status& to) {
+  std::array<char, 1024> text{};
+  std::snprintf(text.data(), text.size(), "/proc/%s/stat", pid);
+  const descriptor file(::open(text.data(), O_RDONLY | O_CLOEXEC));
+  if (!file.open()) return false;
+  const ssize_t count = ::read(file.get(), text.data(), text.size() - 1);
+  if (count <= 0) return false;
+  const std::string_view all(text.data(), static_cast<std::size_t>(count));
+  const auto name_end = all.rfind(')');
+  if (name_end == std::string_view::npos) return false;
+  text[static_cast<std::size_t>(count)] = '\0';
+  return std::sscanf(text.data() + name_end + 1,
+                     " %c %*d %d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %*u %*u %ld", &to.state,
+                     &to.group, &to.resident_pages) == 3;
+}
+
+}  // namespace
+
+group_usage usage_of_group(pid_t group) {
+  group_usage usage;
+  static const auto page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+  DIR* folder = ::opendir("/proc");
+  if (folder == nullptr) return usage;
+  while (const dirent* entry = ::readdir(folder)) {
+    if (std::isdigit(static_cast<unsigned char>(entry->d_name[0])) == 0) continue;
+    process_status status;
+    if (!read_status(entry->d_name, status) || status.group != group) continue;
+    if (status.state == 'Z' || status.state == 'X') continue;
+    ++usage.processes;
+    usage.resident_bytes += static_cast<std::uint64_t>(status.resident_pages) * page;
+  }
+  ::closedir(folder);
+  return usage;
+}
+
+core::result<std::vector<std::string>> split_words(const std::string& command) {
+  const auto refuse = [&](const std::string& why) { return core::failure("command '" + command + "': " + why); };
+  wordexp_t expansion{};
+  const int code = ::wordexp(command.c_str(), &expansion, WRDE_NOCMD);
+  // Only after success and WRDE_NOSPACE does the structure own memory.
+  std::vector<std::string> words;
+  if (code == 0) words.assign(expansion.we_wordv, expansion.we_wordv + expansion.we_wordc);
+  if (code == 0 || code == WRDE_NOSPACE) ::wordfree(&expansion);
+  switch (code) {
+    case 0: break;
+    case WRDE_BADCHAR: return refuse("needs a shell for one of | & ; < > ( ) { } or a line break (quote it, or use sh -c)");
+    case WRDE_CMDSUB: return refuse("command substitution is not done here");
+    case WRDE_SYNTAX: return refuse("has an unmatched quote or parenthesis");
+    default: return refuse("cannot be split into words");
+  }
+  if (words.empty() || words.front().empty()) return refuse("names no program");
+  return words;
+}
+
+}  // namespace assay::transports
