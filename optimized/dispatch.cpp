@@ -37,8 +37,8 @@ const std::vector<target>& targets() {
 }
 
 const target* find_supported(std::string_view name) {
-  const auto it = std::find_if(targets().begin(), targets().end(),
-                               [&](const target& t) { return t.supported && t.name == name; });
+  const auto it =
+      std::find_if(targets().begin(), targets().end(), [&](const target& t) { return t.supported && t.name == name; });
   return it == targets().end() ? nullptr : &*it;
 }
 

@@ -23,7 +23,11 @@ std::string summary(const test_case& c);
 core::axis_sizes sizes_of(const test_case& c);
 
 /// How large a case may be. Long cases are few: they decide the accuracy class.
-enum class extent { short_lengths, block_lengths, long_lengths };
+enum class lengths { short_ones, around_blocks, long_ones, exactly };
+struct extent {
+  lengths range = lengths::short_ones;
+  std::size_t tokens = 0;  ///< for `exactly`: n, with one batch row and four lanes
+};
 
 /// A family of inputs: the regime in which some fault, and no other family, shows.
 struct family {

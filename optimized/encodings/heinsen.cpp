@@ -110,12 +110,9 @@ core::tensors evaluate_embed_vjp(core::dtype type, const core::tensors& in) {
 }  // namespace
 
 std::vector<routine> heinsen_routines() {
-  return {{"heinsen/scan", evaluate_scan<log_decay>},
-          {"heinsen/scan:vjp", evaluate_scan_vjp<log_decay>},
-          {"heinsen/gated_scan", evaluate_scan<gate_logit>},
-          {"heinsen/gated_scan:vjp", evaluate_scan_vjp<gate_logit>},
-          {"heinsen/embed_position", evaluate_embed},
-          {"heinsen/embed_position:vjp", evaluate_embed_vjp}};
+  return {{"heinsen/scan", evaluate_scan<log_decay>},        {"heinsen/scan:vjp", evaluate_scan_vjp<log_decay>},
+          {"heinsen/gated_scan", evaluate_scan<gate_logit>}, {"heinsen/gated_scan:vjp", evaluate_scan_vjp<gate_logit>},
+          {"heinsen/embed_position", evaluate_embed},        {"heinsen/embed_position:vjp", evaluate_embed_vjp}};
 }
 
 }  // namespace assay::optimized

@@ -71,12 +71,11 @@ struct hidden {
 template <class Real>
 hidden<Real> states(const embed_shape& shape, const embed_inputs<Real>& in, std::span<Real> s_n) {
   const auto [batch, tokens, e, d] = shape;
-  hidden<Real> result{{batch, tokens, d, 2 * d, d},
-                      std::vector<Real>(batch * tokens * 2 * d),
-                      std::vector<Real>(batch * tokens * d)};
+  hidden<Real> result{
+      {batch, tokens, d, 2 * d, d}, std::vector<Real>(batch * tokens * 2 * d), std::vector<Real>(batch * tokens * d)};
   const std::vector<Real> weight = transposed(in.W_H, 2 * d, e);
-  multiply<Real>({batch * tokens, 2 * d, e, in.x.data(), e, 1, weight.data(), in.b_H.data(), nullptr,
-                  result.gate_and_h.data()});
+  multiply<Real>(
+      {batch * tokens, 2 * d, e, in.x.data(), e, 1, weight.data(), in.b_H.data(), nullptr, result.gate_and_h.data()});
   gated_scan<Real>(result.shape, result.inputs(in.s0), {result.s, s_n});
   return result;
 }
@@ -121,13 +120,13 @@ void embed_position_vjp(const embed_shape& shape, const embed_inputs<Real>& in,
                        {grad_mid, grad_mid.subspan(tokens == 0 ? 0 : d), out.grad_s0});
 
   // (g, h) = W_H x + b_H
-  multiply<Real>({tokens, e, 2 * d, grad_mid.data(), 2 * d, 1, in.W_H.data(), nullptr, grad_y.data(),
-                  out.grad_x.data()});
+  multiply<Real>(
+      {tokens, e, 2 * d, grad_mid.data(), 2 * d, 1, in.W_H.data(), nullptr, grad_y.data(), out.grad_x.data()});
   weight_gradients<Real>(tokens, grad_mid, 2 * d, in.x, e, out.grad_W_H, out.grad_b_H);
 }
 
-#define ASSAY_INSTANTIATE(Real)                                                                                \
-  template void embed_position(const embed_shape&, const embed_inputs<Real>&, const embed_outputs<Real>&);     \
+#define ASSAY_INSTANTIATE(Real)                                                                                  \
+  template void embed_position(const embed_shape&, const embed_inputs<Real>&, const embed_outputs<Real>&);       \
   template void embed_position_vjp(const embed_shape&, const embed_inputs<Real>&, const embed_cotangents<Real>&, \
                                    const embed_gradients<Real>&);
 ASSAY_INSTANTIATE(float)

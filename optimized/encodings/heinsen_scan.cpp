@@ -76,8 +76,7 @@ void run(scan_kernel<Real> kernel, const scan_shape& given, const scan_inputs<Re
   const Real* s0 = or_zeros(in.s0, shape, zeros);
   for_each_piece<Real>(shape, [&](const piece& p) {
     kernel({shape.tokens, p.features, shape.input_stride, shape.state_stride, in.decay.data() + p.first_input,
-            in.h.data() + p.first_input, s0 + p.first_row, out.s.data() + p.first_state,
-            out.s_n.data() + p.first_row});
+            in.h.data() + p.first_input, s0 + p.first_row, out.s.data() + p.first_state, out.s_n.data() + p.first_row});
   });
 }
 
@@ -128,12 +127,12 @@ void gated_scan_vjp(const scan_shape& shape, const scan_inputs<Real>& in, const 
   run_vjp(kernels_for<Real>(active_kernels()).gated_scan_vjp, shape, in, cotangents, out);
 }
 
-#define ASSAY_INSTANTIATE(Real)                                                                                     \
-  template void scan(const scan_shape&, const scan_inputs<Real>&, const scan_outputs<Real>&);                       \
-  template void gated_scan(const scan_shape&, const scan_inputs<Real>&, const scan_outputs<Real>&);                 \
-  template void scan_vjp(const scan_shape&, const scan_inputs<Real>&, const scan_cotangents<Real>&,                 \
-                         const scan_gradients<Real>&);                                                              \
-  template void gated_scan_vjp(const scan_shape&, const scan_inputs<Real>&, const scan_cotangents<Real>&,           \
+#define ASSAY_INSTANTIATE(Real)                                                                           \
+  template void scan(const scan_shape&, const scan_inputs<Real>&, const scan_outputs<Real>&);             \
+  template void gated_scan(const scan_shape&, const scan_inputs<Real>&, const scan_outputs<Real>&);       \
+  template void scan_vjp(const scan_shape&, const scan_inputs<Real>&, const scan_cotangents<Real>&,       \
+                         const scan_gradients<Real>&);                                                    \
+  template void gated_scan_vjp(const scan_shape&, const scan_inputs<Real>&, const scan_cotangents<Real>&, \
                                const scan_gradients<Real>&);
 ASSAY_INSTANTIATE(float)
 ASSAY_INSTANTIATE(double)

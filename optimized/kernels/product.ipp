@@ -5,7 +5,7 @@
 // rounded sum. It depends on the depth alone: columns lie in lanes, and tiles of rows and columns only decide
 // what is computed at the same time.
 // Bound: |error| <= gamma_(depth + 2) (sum |a_k b_k| + |bias| + |addend|), gamma_k = k u / (1 - k u)
-// [Higham 2002, section 3.1], proved there.
+// [Higham 2002, section 3.1], proved there; products that underflow add half the smallest subnormal each.
 
 // Rows `first_row` + [0, Rows) of the piece `at` of a row.
 template <class Real, int Rows, class At>
@@ -32,6 +32,7 @@ inline void product_tile(const product_block<Real>& p, std::size_t first_row, At
 template <class Real>
 [[gnu::flatten]] void product(const product_block<Real>& p) noexcept {
   std::size_t row = 0;
-  for (; p.rows - row >= 2; row += 2) for_each_pack<Real>(p.columns, [&](auto at) { product_tile<Real, 2>(p, row, at); });
+  for (; p.rows - row >= 2; row += 2)
+    for_each_pack<Real>(p.columns, [&](auto at) { product_tile<Real, 2>(p, row, at); });
   for (; row < p.rows; ++row) for_each_pack<Real>(p.columns, [&](auto at) { product_tile<Real, 1>(p, row, at); });
 }

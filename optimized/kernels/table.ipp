@@ -1,11 +1,14 @@
 // The kernels of one instruction set, for its kernel_table.
 
+// Each needs those before it.
+// clang-format off
 #include "optimized/kernels/vector.ipp"
 #include "optimized/kernels/exp.ipp"
 #include "optimized/kernels/log1p.ipp"
 #include "optimized/kernels/log_sum_exp.ipp"
 #include "optimized/kernels/scan.ipp"
 #include "optimized/kernels/product.ipp"
+// clang-format on
 
 template <class Real>
 [[gnu::flatten]] void exp_array(const Real* x, Real* y, std::size_t count) noexcept {
@@ -19,7 +22,11 @@ template <class Real>
 
 template <class Real>
 constexpr kernels<Real> make_kernels() {
-  return {scan<Real, given_as_log_p>,     scan<Real, given_as_logit>, scan_vjp<Real, given_as_log_p>,
-          scan_vjp<Real, given_as_logit>, product<Real>,              exp_array<Real>,
+  return {scan<Real, given_as_log_p>,
+          scan<Real, given_as_logit>,
+          scan_vjp<Real, given_as_log_p>,
+          scan_vjp<Real, given_as_logit>,
+          product<Real>,
+          exp_array<Real>,
           log1p_array<Real>};
 }

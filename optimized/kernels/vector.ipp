@@ -1,4 +1,4 @@
-// One register of lanes, in the vector extensions of GCC and Clang.
+// Registers of lanes, in the vector extensions of GCC and Clang.
 //
 // Included inside the unnamed namespace of an instruction set, which has defined `vector_bytes`. Lanes never
 // mix, and each operation is the IEEE 754 operation of the type, so neither the width of a register nor the
@@ -11,7 +11,7 @@ template <>
 struct format<float> {
   typedef float vector __attribute__((vector_size(vector_bytes)));
   typedef std::uint32_t bits __attribute__((vector_size(vector_bytes)));
-  static constexpr int precision = 24;     // p, the hidden bit included
+  static constexpr int precision = 24;      // p, the hidden bit included
   static constexpr int max_exponent = 127;  // also the bias
 };
 
@@ -37,6 +37,16 @@ inline constexpr Real infinity = static_cast<Real>(__builtin_inf());
 template <class Real>
 inline vec<Real> broadcast(Real x) {
   return vec<Real>{} + x;
+}
+
+template <class Real>
+inline vec<Real> plus(vec<Real> x, vec<Real> y) {
+  return x + y;
+}
+
+template <class Real>
+inline vec<Real> times(vec<Real> x, vec<Real> y) {
+  return x * y;
 }
 
 // Registers that go through a computation together. The recurrence is a long chain of dependent operations;

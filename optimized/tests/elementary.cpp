@@ -1,6 +1,6 @@
 // exp and log1p of the kernels against long double, stratified by exponent. The bounds are those that
-// kernels/exp.ipp and kernels/log1p.ipp state; the soak tests find their witnesses again.
-#include <cstdio>
+// kernels/exp.ipp and kernels/log1p.ipp state, those of f64 rounded up since only samples were measured.
+#include <algorithm>
 
 #include "optimized/tests/support.hpp"
 
@@ -74,7 +74,8 @@ void check_bounds(Real exp_limit, long double exp_bound, long double log1p_bound
   const auto& k = kernels_for<Real>(active_kernels());
   auto exp_worst = stratified<Real>(k.exp, expl, -1, std::ilogb(exp_limit), exp_limit, samples);
   for (int n = 1; n < exp_limit / 0.7; ++n)  // where the nearest integer changes
-    measure(exp_worst, k.exp, expl, neighbourhood<Real>(static_cast<Real>((0.5 - n) * 0.69314718055994531), -exp_limit, 0));
+    measure(exp_worst, k.exp, expl,
+            neighbourhood<Real>(static_cast<Real>((0.5 - n) * 0.69314718055994531), -exp_limit, 0));
   CAPTURE(exp_worst.argument, exp_worst.samples);
   CHECK(exp_worst.error_ulp < exp_bound);
 
@@ -96,29 +97,29 @@ Real call(function<Real> f, Real x) {
 
 TEST_CASE("optimized/elementary/error_below_one_ulp", "[optimized]") {
   on_every_target([] {
-    check_bounds<float>(104, 0.765L, 0.903L, scaled(2000));
-    check_bounds<double>(745.5, 0.80L, 0.91L, scaled(200));
+    check_bounds<float>(104, 0.783L, 0.914L, scaled(2000));
+    check_bounds<double>(745.5, 0.82L, 0.92L, scaled(200));
   });
 }
 
 TEST_CASE("optimized/elementary/error_below_one_ulp_soak", "[.][soak]") {
   on_every_target([] {
-    check_bounds<float>(104, 0.765L, 0.903L, scaled(200000));
-    check_bounds<double>(745.5, 0.80L, 0.91L, scaled(100000));
+    check_bounds<float>(104, 0.783L, 0.914L, scaled(200000));
+    check_bounds<double>(745.5, 0.82L, 0.92L, scaled(100000));
   });
 }
 
 TEMPLATE_TEST_CASE("optimized/elementary/recorded_witnesses", "[optimized]", float, double) {
   constexpr bool single = sizeof(TestType) == sizeof(float);
-  const TestType exp_argument = single ? TestType(-0x1.5edcb4p+6) : TestType(-0x1.625f30f99636dp+9);
-  const TestType log1p_argument = single ? TestType(0x1.f61d78p-2) : TestType(0x1.faae288b39cbcp-2);
+  const TestType exp_argument = single ? TestType(-0x1.5ec446p+6) : TestType(-0x1.62607ea79089cp+9);
+  const TestType log1p_argument = single ? TestType(0x1.fbf1d8p-2) : TestType(0x1.ff951ea0bfda5p-2);
   on_every_target([&] {
     const auto& k = kernels_for<TestType>(active_kernels());
     worst_case<TestType> exp_case, log1p_case;
     measure(exp_case, k.exp, expl, {exp_argument});
     measure(log1p_case, k.log1p, log1pl, {log1p_argument});
-    CHECK(static_cast<double>(exp_case.error_ulp) == Approx(single ? 0.7644 : 0.7952).margin(1e-4));
-    CHECK(static_cast<double>(log1p_case.error_ulp) == Approx(single ? 0.9024 : 0.9072).margin(1e-4));
+    CHECK(static_cast<double>(exp_case.error_ulp) == Approx(single ? 0.7827 : 0.8120).margin(1e-4));
+    CHECK(static_cast<double>(log1p_case.error_ulp) == Approx(single ? 0.9135 : 0.9116).margin(1e-4));
   });
 }
 

@@ -1,4 +1,7 @@
 // What must not change a bit: threads, instruction sets, the width of a row, strides, and other lanes.
+#include <algorithm>
+#include <span>
+
 #include "optimized/tests/support.hpp"
 
 namespace assay::optimized::tests {
@@ -43,7 +46,8 @@ TEMPLATE_TEST_CASE("heinsen/scan/optimized_widths", "[optimized][heinsen]", floa
           equal = equal && p.s_n[j] == wide.s_n[j] && p.grad_s0[j] == wide.grad_s0[j];
           for (std::size_t i = 0; i < 6; ++i) {
             const std::size_t a = p.at(0, i, j), b = wide.at(0, i, j);
-            equal = equal && p.s[a] == wide.s[b] && p.grad_decay[a] == wide.grad_decay[b] && p.grad_h[a] == wide.grad_h[b];
+            equal =
+                equal && p.s[a] == wide.s[b] && p.grad_decay[a] == wide.grad_decay[b] && p.grad_h[a] == wide.grad_h[b];
           }
         }
         CAPTURE(width, gated);
@@ -69,7 +73,7 @@ TEMPLATE_TEST_CASE("heinsen/scan/optimized_strides_and_guard_bands", "[optimized
                       to.begin() + static_cast<std::ptrdiff_t>(guard + row * stride));
         return to;
       };
-      const auto inside = [](auto& array) { return std::span(array).subspan(guard, array.size() - 2 * guard); };
+      const auto inside = [&](auto& array) { return std::span(array).subspan(guard, array.size() - 2 * guard); };
       const auto decay = spread(dense.decay, input_stride), h = spread(dense.h, input_stride);
       const auto grad_s = spread(dense.grad_s, state_stride);
       const std::vector<TestType> blank(dense.s.size(), TestType(1));
@@ -99,7 +103,7 @@ TEMPLATE_TEST_CASE("heinsen/scan/optimized_strides_and_guard_bands", "[optimized
 // A NaN reaches every later state of its lane, every gradient of its lane, and nothing else.
 TEMPLATE_TEST_CASE("heinsen/scan/optimized_lane_independence", "[optimized][heinsen]", float, double) {
   constexpr std::size_t tokens = 5, width = 21;
-  on_every_target([] {
+  on_every_target([&] {
     for (const bool gated : {false, true}) {
       scan_problem<TestType> clean({1, tokens, width}, gated);
       clean.run();

@@ -2,6 +2,7 @@
 #include "optimized/operations.hpp"
 
 #include <algorithm>
+#include <map>
 
 #include "optimized/tests/support.hpp"
 
@@ -49,7 +50,8 @@ long double pairing(const core::tensors& in, std::size_t B, std::size_t n, std::
   if (!moved.empty()) v[moved][index] += step;
   long double sum = 0;
   for (std::size_t b = 0; b < B; ++b) {
-    vector s(v["s0"].begin() + static_cast<std::ptrdiff_t>(b * d), v["s0"].begin() + static_cast<std::ptrdiff_t>((b + 1) * d));
+    vector s(v["s0"].begin() + static_cast<std::ptrdiff_t>(b * d),
+             v["s0"].begin() + static_cast<std::ptrdiff_t>((b + 1) * d));
     for (std::size_t i = 0; i < n; ++i) {
       const long double* x = &v["x"][(b * n + i) * e];
       for (std::size_t j = 0; j < d; ++j) {
@@ -72,14 +74,14 @@ long double pairing(const core::tensors& in, std::size_t B, std::size_t n, std::
 }  // namespace
 
 TEST_CASE("heinsen/embed_position/optimized_values_and_gradients", "[optimized][heinsen]") {
-  constexpr std::size_t B = 2, n = 3, e = 5, d = 4;
+  constexpr std::size_t B = 2, n = 11, e = 5, d = 9;  // more rows than one task has
   const core::tensors in = embed_inputs(dtype::f64, B, n, e, d);
   on_every_target([&] {
     vector exact;
     pairing(in, B, n, e, d, "", 0, 0, &exact);
     const core::tensors out = call("heinsen/embed_position", dtype::f64, in);
     for (std::size_t i = 0; i < exact.size(); ++i)
-      CHECK(out.at("y").values.flat(i) == Approx(static_cast<double>(exact[i])).epsilon(0).margin(1e-14));
+      CHECK(out.at("y").values.flat(i) == Approx(static_cast<double>(exact[i])).epsilon(0).margin(5e-14));
 
     const core::tensors gradients = call("heinsen/embed_position:vjp", dtype::f64, in);
     REQUIRE(gradients.size() == 6);
@@ -90,13 +92,14 @@ TEST_CASE("heinsen/embed_position/optimized_values_and_gradients", "[optimized][
         const auto moved = [&](long double step) { return pairing(in, B, n, e, d, name, i, step); };
         const long double difference = (moved(1e-5L) - moved(-1e-5L)) / 2e-5L;
         CAPTURE(name, i);
-        CHECK(gradient.values.flat(i) == Approx(static_cast<double>(difference)).epsilon(0).margin(2e-9));
+        CHECK(gradient.values.flat(i) == Approx(static_cast<double>(difference)).epsilon(0).margin(1e-8));
       }
     }
   });
 }
 
-TEMPLATE_TEST_CASE("heinsen/embed_position/optimized_threads_and_targets_agree", "[optimized][heinsen]", float, double) {
+TEMPLATE_TEST_CASE("heinsen/embed_position/optimized_threads_and_targets_agree", "[optimized][heinsen]", float,
+                   double) {
   const dtype type = sizeof(TestType) == sizeof(float) ? dtype::f32 : dtype::f64;
   for (const std::size_t e : {1u, 3u, 16u, 37u, 70u})
     for (const std::size_t d : {1u, 5u, 35u}) {

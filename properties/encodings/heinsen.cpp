@@ -159,8 +159,9 @@ void nan_inside(lane_inputs& lane, bool gated, dtype, counter_random& random) {
 }
 
 std::size_t draw_length(counter_random& random, extent size) {
-  if (size == extent::long_lengths) return 1000 + random.below(1100);
-  if (size == extent::block_lengths) {
+  if (size.range == lengths::exactly) return size.tokens;
+  if (size.range == lengths::long_ones) return 1000 + random.below(1100);
+  if (size.range == lengths::around_blocks) {
     if (random.one_in(4)) return 66 + random.below(260);
     const std::size_t power = std::size_t{1} << (3 + random.below(6));
     return power - 1 + random.below(3);
@@ -173,7 +174,8 @@ struct extents {
 };
 extents draw_extents(counter_random& random, extent size) {
   extents s{1, draw_length(random, size), 1};
-  if (size == extent::long_lengths) return s;
+  if (size.range == lengths::exactly) s.d = 4;
+  if (size.range >= lengths::long_ones) return s;
   if (random.one_in(3)) s.batch = 2 + random.below(2);
   constexpr std::size_t widths[] = {1, 2, 3, 5, 9, 17, 35};
   s.d = widths[random.below(s.n < 10 ? 7 : 4)];

@@ -105,15 +105,15 @@ check_result run_property(const property& p, implementation& under_test, const c
   r.type = type;
   const std::size_t cases = std::max<std::size_t>(options.cases / p.calls, 1);
   const std::pair<extent, std::size_t> plan[] = {
-      {extent::short_lengths, cases},
-      {extent::block_lengths, std::max<std::size_t>(cases / 4, 1)},
-      {extent::long_lengths, p.decides_class && options.long_lengths ? std::max<std::size_t>(cases / 16, 1) : 0}};
+      {{lengths::short_ones}, cases},
+      {{lengths::around_blocks}, std::max<std::size_t>(cases / 4, 1)},
+      {{lengths::long_ones}, p.decides_class && options.long_lengths ? std::max<std::size_t>(cases / 16, 1) : 0}};
   for (const family& f : families_of(op)) {
     if (!options.families.empty() && !options.families.contains(f.name)) continue;
     rc::Random random(stream(options.seed, p.name + op.name + std::string(core::name_of(type)) + f.name));
     const std::size_t outside_before = r.count(status::outside_domain), planned_before = r.planned;
     for (const auto& [size, count] : plan) {
-      if (size == extent::long_lengths && !f.parts_classes) continue;
+      if (size.range == lengths::long_ones && !f.parts_classes) continue;
       const rc::Gen<test_case> generator = cases_of(op, type, f, size);
       for (std::size_t k = 0; k < count; ++k) {
         ++r.planned;

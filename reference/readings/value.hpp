@@ -27,6 +27,7 @@ struct value {
 
   friend bool is_nan(const value& x) { return boost::multiprecision::isnan(x.number); }
   friend bool is_minus_infinity(const value& x) { return boost::multiprecision::isinf(x.number) && x.number < 0; }
+  friend bool is_positive(const value& x) { return x.number > 0; }
   friend value larger(const value& x, const value& y) {
     if (is_nan(x) || is_nan(y)) return x + y;
     return x.number < y.number ? y : x;

@@ -1,25 +1,19 @@
 #include "tools/transports/child_process.hpp"
 
 #include <fcntl.h>
-#include <poll.h>
 #include <signal.h>
 #include <spawn.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <thread>
 #include <utility>
 
 extern char** environ;
 
 namespace assay::transports {
 namespace {
-
-using std::chrono::milliseconds;
-constexpr milliseconds tick{50};  // between looks at memory and at the end of the program
 
 struct pipe_ends {
   descriptor read, write;
@@ -36,26 +30,6 @@ core::result<pipe_ends> make_pipe() {
 }
 
 void make_nonblocking(const descriptor& d) { ::fcntl(d.get(), F_SETFL, ::fcntl(d.get(), F_GETFL) | O_NONBLOCK); }
-
-// write(2) without SIGPIPE reaching the program: it is blocked in this thread for the while, and one that
-// this write has raised is taken back.
-ssize_t write_quietly(int to, std::string_view text) {
-  sigset_t pipe_signal, before, pending;
-  sigemptyset(&pipe_signal);
-  sigaddset(&pipe_signal, SIGPIPE);
-  sigpending(&pending);
-  const bool was_pending = sigismember(&pending, SIGPIPE) == 1;
-  pthread_sigmask(SIG_BLOCK, &pipe_signal, &before);
-  const ssize_t done = ::write(to, text.data(), text.size());
-  const int code = errno;
-  if (done < 0 && code == EPIPE && !was_pending) {
-    const timespec now{};
-    while (sigtimedwait(&pipe_signal, nullptr, &now) < 0 && errno == EINTR) continue;
-  }
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  errno = code;
-  return done;
-}
 
 std::vector<char*> pointers_to(std::vector<std::string>& texts) {
   std::vector<char*> pointers;
@@ -136,32 +110,6 @@ core::result<std::unique_ptr<child_process>> child_process::spawn(const std::vec
   if (code != 0) return core::failure("cannot start '" + words.front() + "': " + std::strerror(code));
   return std::unique_ptr<child_process>(
       new child_process(pid, std::move(in->write), std::move(out->read), std::move(err->read), limits));
-}
-
-child_process::~child_process() { finish(milliseconds(0)); }
-
-child_process::outcome child_process::exchange(std::string_view text, std::string& line, clock::time_point deadline) {
-  clock::time_point next_look = clock::now() + tick;
-  while (true) {
-    if (!messages_.empty()) {
-      line = std::move(messages_.front());
-      messages_.pop_front();
-      return outcome::line;
-    }
-    if (too_long_) return outcome::line_too_long;
-    if (!out_.open()) return outcome::closed;
-    const auto now = clock::now();
-    if (now >= deadline) return outcome::timed_out;
-    if (now >= next_look) {
-      next_look = now + tick;
-      if (usage_of_group(pid_).resident_bytes > limits_.resident_bytes) return outcome::out_of_memory;
-    }
-    // A descendant may hold stdout open after the program has ended, so its end is looked for as well;
-    // what it wrote before that is read after.
-    const bool over = ended();
-    pump(text, over ? milliseconds(0) : std::chrono::ceil<milliseconds>(std::min(deadline, next_look) - now));
-    if (over && messages_.empty() && !too_long_ && !drain_output()) out_.reset();
-  }
 }
 
 }  // namespace assay::transports

@@ -91,7 +91,7 @@ class child_process {
  private:
   child_process(pid_t pid, descriptor in, descriptor out, descriptor err, const child_limits& limits);
   void pump(std::string_view& text, std::chrono::milliseconds wait);
-  void drain_errors();
+  bool drain_errors();
   bool drain_output();
   void take(std::string_view bytes);
   [[nodiscard]] bool ended() const;

@@ -34,8 +34,8 @@ bool read_status(const char* pid, process_status& to) {
   if (name_end == std::string_view::npos) return false;
   text[static_cast<std::size_t>(count)] = '\0';
   return std::sscanf(text.data() + name_end + 1,
-                     " %c %*d %d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %*u %*u %ld", &to.state,
-                     &to.group, &to.resident_pages) == 3;
+                     " %c %*d %d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %*u %*u %ld",
+                     &to.state, &to.group, &to.resident_pages) == 3;
 }
 
 }  // namespace
@@ -66,11 +66,16 @@ core::result<std::vector<std::string>> split_words(const std::string& command) {
   if (code == 0) words.assign(expansion.we_wordv, expansion.we_wordv + expansion.we_wordc);
   if (code == 0 || code == WRDE_NOSPACE) ::wordfree(&expansion);
   switch (code) {
-    case 0: break;
-    case WRDE_BADCHAR: return refuse("needs a shell for one of | & ; < > ( ) { } or a line break (quote it, or use sh -c)");
-    case WRDE_CMDSUB: return refuse("command substitution is not done here");
-    case WRDE_SYNTAX: return refuse("has an unmatched quote or parenthesis");
-    default: return refuse("cannot be split into words");
+    case 0:
+      break;
+    case WRDE_BADCHAR:
+      return refuse("needs a shell for one of | & ; < > ( ) { } or a line break (quote it, or use sh -c)");
+    case WRDE_CMDSUB:
+      return refuse("command substitution is not done here");
+    case WRDE_SYNTAX:
+      return refuse("has an unmatched quote or parenthesis");
+    default:
+      return refuse("cannot be split into words");
   }
   if (words.empty() || words.front().empty()) return refuse("names no program");
   return words;

@@ -1,0 +1,77 @@
+// The allowance of an algorithm bounds the error that the algorithm really makes, on every family.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <cmath>
+
+#include "properties/case.hpp"
+#include "properties/verdict.hpp"
+#include "reference/oracle.hpp"
+
+using namespace assay;
+using namespace assay::properties;
+using reference::accuracy_class;
+
+namespace {
+
+// The builtin cumsum form, like the published one, has no answer at infinities.
+bool all_finite(const core::tensors& all) {
+  for (const auto& [name, t] : all)
+    for (const double x : t.values.storage())
+      if (!std::isfinite(x)) return false;
+  return true;
+}
+
+struct ratios {
+  std::vector<double> all;
+  std::string worst;
+  void add(double r, const test_case& c) {
+    if (all.empty() || r > *std::max_element(all.begin(), all.end())) worst = summary(c);
+    all.push_back(r);
+  }
+};
+
+// error / (u k) of every element of one case, with the law of the algorithm's own class.
+void measure(accuracy_class algorithm, const test_case& c, ratios& found) {
+  const core::operation& op = *c.call.operation;
+  const core::tensors outputs = reference::evaluate(op, algorithm, c.call.type, c.call.inputs);
+  const expectation expected = expect(c.call, c.call.type);
+  const double u = core::unit_roundoff(c.call.type);
+  double worst = 0;
+  for (const auto& [name, t] : outputs) {
+    const auto& k = expected.allowed.at(name).k[static_cast<std::size_t>(algorithm)].storage();
+    const reference::certified& truth = expected.truth.at(name);
+    for (std::size_t i = 0; i < t.size(); ++i) {
+      const double error = std::fabs(truth.error_of(t.values.storage()[i], i)) - truth.radius.storage()[i];
+      if (!std::isfinite(truth.truth(i)) || std::isinf(truth.rounded.values.storage()[i])) continue;
+      worst = std::max(worst, error <= 0 ? 0.0 : error / (u * k[i]));
+    }
+  }
+  found.add(worst, c);
+}
+
+}  // namespace
+
+TEST_CASE("heinsen/allowance/bounds_its_own_algorithm", "[property][heinsen]") {
+  std::string table = fmt::format("\n{:28} {:11} {:>8} {:>8} {:>7}  worst case\n", "operation", "algorithm", "largest", "median", "cases");
+  for (const core::operation& op : reference::operations())
+    for (const accuracy_class algorithm : reference::accuracy_classes) {
+      if (algorithm == accuracy_class::uniform) continue;
+      ratios found;
+      for (const core::dtype t : core::floating_dtypes)
+        for (const family& f : families_of(op)) {
+          if (f.holds_nan) continue;
+          for (std::uint64_t seed = 0; seed < 9; ++seed) {
+            const test_case c = make_case(op, t, f, seed, {seed < 7 ? lengths::short_ones : lengths::around_blocks});
+            if (algorithm != accuracy_class::cumsum || all_finite(c.call.inputs)) measure(algorithm, c, found);
+          }
+        }
+      std::vector<double> sorted = found.all;
+      std::sort(sorted.begin(), sorted.end());
+      table += fmt::format("{:28} {:11} {:8.3f} {:8.4f} {:7}  {}\n", op.name, name_of(algorithm), sorted.back(),
+                           sorted[sorted.size() / 2], sorted.size(), found.worst);
+      CHECK(sorted.back() <= 1.0);
+    }
+  WARN(table);
+}

@@ -1,0 +1,196 @@
+#!/usr/bin/env python3
+"""Tests of assay_host.py. Ends with status 77 (skipped, in CTest's words) where numpy is missing."""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+
+try:
+    import numpy
+except ImportError:
+    print("skipped: /usr/bin/python3 has no numpy (Debian: python3-numpy)")
+    sys.exit(77)
+try:
+    import torch
+except ImportError:
+    torch = None
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import assay_host
+from assay_host import Candidate, Unsupported
+
+INF, NAN = numpy.inf, numpy.nan
+VALUES = [0.0, -0.0, INF, -INF, NAN, 1e-40, 1.5, -3.0]
+
+
+class Files(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+
+    def path(self, name):
+        return os.path.join(self.folder.name, name)
+
+    def call(self, candidate, operation, inputs, attributes=None):
+        """The answer, and the outputs where there are any."""
+        assay_host.write_safetensors(self.path("in"), inputs)
+        answer = candidate.answer({"id": 7, "operation": operation, "dtype": "f32", "attributes": attributes or {},
+                                   "inputs": self.path("in"), "outputs": self.path("out")})
+        self.assertEqual(answer["id"], 7)
+        return answer, assay_host.read_safetensors(self.path("out")) if answer["ok"] else None
+
+
+class Safetensors(Files):
+    def test_round_trip_keeps_every_bit(self):
+        tensors = {stored: (stored, numpy.array(VALUES, dtype=code).reshape(2, 4))
+                   for _, stored, code in assay_host._DTYPES if stored in ("F64", "F32", "F16")}
+        tensors["BF16"] = ("BF16", numpy.arange(65536, dtype=numpy.uint16))
+        tensors["I64"] = ("I64", numpy.array([-2**53, 3]))
+        tensors["BOOL"] = ("BOOL", numpy.array([True, False]))
+        tensors["scalar"] = ("I32", numpy.array(-1, dtype=numpy.int32))
+        tensors["empty"] = ("F32", numpy.zeros((3, 0), dtype=numpy.float32))
+        assay_host.write_safetensors(self.path("x"), tensors)
+        back = assay_host.read_safetensors(self.path("x"))
+        self.assertEqual(set(back), set(tensors))
+        for name, (stored, array) in tensors.items():
+            self.assertEqual(back[name][0], stored)
+            self.assertEqual(back[name][1].shape, array.shape)
+            self.assertEqual(back[name][1].tobytes(), array.tobytes(), name)
+        self.assertEqual(os.listdir(self.folder.name), ["x"])
+
+    def test_bf16_rounds_to_nearest_even(self):
+        every = numpy.arange(65536, dtype=numpy.uint16)
+        values = assay_host.bf16_to_f32(every)
+        numbers = ~numpy.isnan(values)
+        numpy.testing.assert_array_equal(assay_host.f32_to_bf16(values)[numbers], every[numbers])
+        self.assertTrue(numpy.isnan(assay_host.bf16_to_f32(assay_host.f32_to_bf16(values[~numbers]))).all())
+        one = 0x3F80
+        cases = [(1 + 2**-8, one), (1 + 2**-8 + 2**-20, one + 1), (1 + 3 * 2**-8, one + 2), (3.4e38, 0x7F80),
+                 (-3.4e38, 0xFF80), (2.0**-134, 0), (1.5 * 2.0**-134, 1)]
+        got = assay_host.f32_to_bf16(numpy.array([value for value, _ in cases], dtype=numpy.float32))
+        self.assertEqual(list(got), [bits for _, bits in cases])
+
+
+class NumpyFunctions(Files):
+    def test_inputs_attributes_and_outputs_go_by_name(self):
+        candidate = Candidate("c")
+        candidate.numpy("x/scale", ["f32"])(lambda a, b, factor=1: {"sum": a + factor * b})
+        one = ("F32", numpy.ones(3, dtype=numpy.float32))
+        _, outputs = self.call(candidate, "x/scale", {"a": one, "b": one}, {"factor": 2})
+        self.assertEqual(outputs["sum"][1].tolist(), [3, 3, 3])
+
+    def test_bf16_comes_as_f32_and_is_rounded(self):
+        candidate = Candidate("c")
+        seen = []
+        candidate.numpy("x/third", ["bf16"])(lambda a: seen.append(a.dtype) or {"y": a / numpy.float32(3)})
+        _, outputs = self.call(candidate, "x/third", {"a": ("BF16", numpy.array([0x3F80], dtype=numpy.uint16))})
+        self.assertEqual((seen, outputs["y"][0], list(outputs["y"][1])), ([numpy.float32], "BF16", [0x3EAB]))
+
+    def test_a_wrong_dtype_is_not_hidden(self):
+        candidate = Candidate("c")
+        candidate.numpy("x/wide", ["f32"])(lambda a: {"y": a.astype(numpy.float64)})
+        _, outputs = self.call(candidate, "x/wide", {"a": ("F32", numpy.ones(2, dtype=numpy.float32))})
+        self.assertEqual(outputs["y"][0], "F64")
+
+    def test_exceptions_become_answers(self):
+        candidate = Candidate("c")
+
+        def fail(a):
+            raise (Unsupported("no odd lengths") if a.size % 2 else ValueError("boom"))
+        candidate.numpy("x/fail", ["f32"])(fail)
+        candidate.numpy("x/list", ["f32"])(lambda a: [a])
+        sys.stderr, stderr = open(os.devnull, "w"), sys.stderr
+        try:
+            odd, even = (("F32", numpy.ones(n, dtype=numpy.float32)) for n in (1, 2))
+            self.assertEqual(self.call(candidate, "x/fail", {"a": odd})[0],
+                             {"id": 7, "ok": False, "unsupported": True, "reason": "no odd lengths"})
+            self.assertEqual(self.call(candidate, "x/fail", {"a": even})[0]["error"], "ValueError: boom")
+            self.assertIn("dict", self.call(candidate, "x/list", {"a": even})[0]["error"])
+            self.assertTrue(self.call(candidate, "x/none", {"a": even})[0]["unsupported"])
+        finally:
+            sys.stderr.close()
+            sys.stderr = stderr
+
+    def test_registration_is_checked(self):
+        candidate = Candidate("c")
+        candidate.numpy("x", ["f32"])(lambda: {})
+        self.assertRaises(ValueError, candidate.numpy("x", ["f32"]), lambda: {})
+        self.assertRaises(ValueError, candidate.numpy("y", ["float32"]), lambda: {})
+
+
+@unittest.skipIf(torch is None, "/usr/bin/python3 has no torch (Debian: python3-torch)")
+class TorchFunctions(Files):
+    def candidate(self, **options):
+        candidate = Candidate("c")
+
+        @candidate.torch("x/op", ["f64"], domain={"a": "finite"}, vjp_domain={"a": [-1, 1]}, **options)
+        def op(a, b, unused):
+            return {"y": a * b, "last": b, "constant": torch.zeros(2, dtype=a.dtype)}
+        return candidate
+
+    def test_the_vjp_comes_from_autograd(self):
+        a, b, unused, grad_y, grad_last = (numpy.array([1.0 + k, 2.0 - k]) for k in range(5))
+        inputs = {"a": a, "b": b, "unused": unused, "grad_y": grad_y, "grad_last": grad_last, "grad_constant": a}
+        _, outputs = self.call(self.candidate(), "x/op:vjp", {name: ("F64", value) for name, value in inputs.items()})
+        self.assertEqual(outputs["grad_a"][1].tolist(), (grad_y * b).tolist())
+        self.assertEqual(outputs["grad_b"][1].tolist(), (grad_y * a + grad_last).tolist())
+        self.assertEqual(outputs["grad_unused"][1].tolist(), [0, 0])
+
+    def test_operations_and_domains_are_announced(self):
+        hello = self.candidate().answer({"hello": {"protocol": 1}})["hello"]
+        self.assertEqual(hello["operations"], {"x/op": ["f64"], "x/op:vjp": ["f64"]})
+        self.assertEqual(hello["domain"], {"x/op": {"a": "finite"}, "x/op:vjp": {"a": [-1, 1]}})
+        self.assertEqual(list(self.candidate(vjp=False)._functions), ["x/op"])
+
+    def test_empty_tensors_and_bf16_pass(self):
+        candidate = Candidate("c")
+        candidate.torch("x/half", ["bf16"])(lambda a, e: {"a": a / 2, "e": e})
+        inputs = {"a": ("BF16", numpy.array([0x4000, 0x7FC0], dtype=numpy.uint16)),
+                  "e": ("BF16", numpy.zeros((0, 3), dtype=numpy.uint16))}
+        _, outputs = self.call(candidate, "x/half", inputs)
+        self.assertEqual((outputs["a"][0], list(outputs["a"][1])), ("BF16", [0x3F80, 0x7FC0]))
+        self.assertEqual(outputs["e"][1].shape, (0, 3))
+
+
+class Serving(Files):
+    PROGRAM = """
+import os, sys
+sys.path.insert(0, sys.argv[1])
+from assay_host import Candidate
+candidate = Candidate("chatty", version="3", properties={"deterministic": True})
+@candidate.numpy("x/echo", ["f32"])
+def echo(a):
+    print("{ printed", flush=True)
+    os.system("echo '{ from a child'")
+    assert sys.stdin.read() == ""
+    return {"a": a}
+candidate.serve()
+"""
+
+    def test_prints_and_reads_do_not_reach_the_protocol(self):
+        assay_host.write_safetensors(self.path("in"), {"a": ("F32", numpy.ones(2, dtype=numpy.float32))})
+        call = {"id": 1, "operation": "x/echo", "dtype": "f32", "attributes": {}, "inputs": self.path("in"),
+                "outputs": self.path("out")}
+        lines = "".join(json.dumps(message) + "\n" for message in ({"hello": {"protocol": 1}}, call, {**call, "id": 2}))
+        command = [sys.executable, "-c", self.PROGRAM, os.path.dirname(os.path.abspath(__file__))]
+        done = subprocess.run(command, input=lines, capture_output=True, text=True, timeout=60,
+                              env={**os.environ, "ASSAY_PROTOCOL": "1"})
+        self.assertEqual(done.returncode, 0, done.stderr)
+        hello, first, second = map(json.loads, done.stdout.splitlines())
+        self.assertEqual(hello["hello"]["name"], "chatty")
+        self.assertEqual((first, second), ({"id": 1, "ok": True}, {"id": 2, "ok": True}))
+        self.assertEqual(done.stderr.count("{ printed"), 2)
+        self.assertEqual(done.stderr.count("{ from a child"), 2)
+
+    def test_without_assay_it_says_how_to_run_it(self):
+        environment = {name: value for name, value in os.environ.items() if name != "ASSAY_PROTOCOL"}
+        command = [sys.executable, "-c", self.PROGRAM, os.path.dirname(os.path.abspath(__file__))]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60, env=environment)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("assay gate --candidate", done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()

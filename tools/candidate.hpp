@@ -1,0 +1,25 @@
+// --candidate SPEC: "builtin:NAME" or "process:COMMAND".
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "properties/implementation.hpp"
+
+namespace assay::tools {
+
+struct candidate_limits {
+  double case_seconds = 30;
+  std::uint64_t memory_bytes = std::uint64_t{4} << 30;
+};
+
+/// Why there is no candidate: the specification is wrong (exit 2), or the candidate is (exit 3).
+struct candidate_error {
+  bool candidate_is_at_fault = false;
+  std::string message;
+};
+
+tl::expected<std::unique_ptr<properties::implementation>, candidate_error> open_candidate(const std::string& spec,
+                                                                                         const candidate_limits& limits);
+
+}  // namespace assay::tools

@@ -1,0 +1,40 @@
+// The commands of `assay`, one file each. Each returns its exit code:
+// 0 passed; 1 a check failed; 2 the command line or an input file is wrong; 3 the candidate broke;
+// 4 a fault of Assay's own.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "tools/candidate.hpp"
+
+namespace assay::tools {
+
+enum exit_code : int { all_passed = 0, check_failed = 1, wrong_input = 2, candidate_broke = 3, own_fault = 4 };
+
+struct gate_options {
+  std::string candidate;
+  std::vector<std::string> encodings, operations, dtypes, require_class;
+  std::string effort = "quick";
+  std::uint64_t seed = 1;
+  candidate_limits limits;
+  std::filesystem::path report = "assay-report";
+};
+int gate(const gate_options& options);
+
+struct replay_options {
+  std::filesystem::path file;
+  std::string candidate;
+  bool strict = false;  ///< inputs outside the operation's domain are an error
+  candidate_limits limits;
+};
+int replay(const replay_options& options);
+
+int list(const std::string& what);
+
+/// "assay: MESSAGE" on stderr.
+void complain(const std::string& message);
+
+}  // namespace assay::tools

@@ -1,0 +1,90 @@
+// assay: verifies implementations of position encodings.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <exception>
+
+#include "optimized/dispatch.hpp"
+#include "tools/commands.hpp"
+
+namespace assay::tools {
+
+void complain(const std::string& message) { fmt::print(stderr, "assay: {}\n", message); }
+
+namespace {
+
+void add_limits(CLI::App& command, candidate_limits& limits) {
+  command.add_option("--case-timeout", limits.case_seconds, "seconds a candidate may take for one case")
+      ->check(CLI::PositiveNumber);
+  command.add_option("--memory-limit", limits.memory_bytes, "resident memory of the candidate, such as 4GiB")
+      ->transform(CLI::AsSizeValue(false));
+}
+
+void add_candidate(CLI::App& command, std::string& candidate) {
+  command.add_option("--candidate", candidate, "builtin:NAME or process:COMMAND")->required();
+}
+
+int run(int argc, char** argv) {
+  CLI::App app{"Assay verifies implementations of the log-linear recurrence and other position encodings."};
+  app.set_version_flag("--version", ASSAY_VERSION);
+  app.require_subcommand(1);
+  int threads = 0;
+  std::string target;
+  app.add_option("--threads", threads, "threads of the optimized implementation (default: all cores)")
+      ->check(CLI::PositiveNumber);
+  app.add_option("--target", target, "instruction set of the optimized implementation (also: ASSAY_TARGET)");
+
+  std::string what;
+  CLI::App* list_command = app.add_subcommand("list", "what there is");
+  list_command->add_option("what", what)->check(
+      CLI::IsMember({"encodings", "operations", "properties", "mutants", "families", "builtins"}));
+
+  gate_options gating;
+  CLI::App* gate_command = app.add_subcommand("gate", "a bug, or rounding? how many digits? up to which length?");
+  add_candidate(*gate_command, gating.candidate);
+  gate_command->add_option("--encoding", gating.encodings, "only this encoding; may be repeated");
+  gate_command->add_option("--operation", gating.operations, "only this operation and its vjp; may be repeated");
+  gate_command->add_option("--dtype", gating.dtypes, "only this dtype; may be repeated");
+  gate_command->add_option("--effort", gating.effort, "quick or full")->capture_default_str();
+  gate_command->add_option("--seed", gating.seed, "seed of all cases")->capture_default_str();
+  gate_command->add_option("--require-class", gating.require_class, "accuracy classes that are good enough")->delimiter(',');
+  gate_command->add_option("--report", gating.report, "folder of the report")->capture_default_str();
+  add_limits(*gate_command, gating.limits);
+
+  replay_options replaying;
+  CLI::App* replay_command = app.add_subcommand("replay", "runs one stored case");
+  replay_command->add_option("case", replaying.file, "a file of counterexamples/")->required();
+  replay_command->add_flag("--strict", replaying.strict, "inputs outside the operation's domain are an error");
+  add_candidate(*replay_command, replaying.candidate);
+  add_limits(*replay_command, replaying.limits);
+
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& e) {
+    return app.exit(e) == 0 ? all_passed : wrong_input;
+  }
+  if (threads > 0) optimized::set_threads(threads);
+  if (!target.empty() && !optimized::force_target(target)) {
+    complain("unknown or unsupported instruction set '" + target + "'");
+    return wrong_input;
+  }
+  if (const auto active = optimized::active_target(); !active) {
+    complain(active.error().message);
+    return wrong_input;
+  }
+  if (*list_command) return list(what);
+  if (*gate_command) return gate(gating);
+  return replay(replaying);
+}
+
+}  // namespace
+}  // namespace assay::tools
+
+int main(int argc, char** argv) {
+  try {
+    return assay::tools::run(argc, argv);
+  } catch (const std::exception& e) {
+    assay::tools::complain(fmt::format("a fault of Assay itself: {}", e.what()));
+    return assay::tools::own_fault;
+  }
+}

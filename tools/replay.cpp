@@ -1,0 +1,44 @@
+#include <fmt/format.h>
+
+#include "tools/case_file.hpp"
+#include "tools/commands.hpp"
+
+namespace assay::tools {
+namespace {
+
+void print_tensors(const char* title, const core::tensors& all) {
+  if (!all.empty()) fmt::print("{}:\n{}\n", title, to_json(all).dump(1));
+}
+
+}  // namespace
+
+int replay(const replay_options& options) {
+  const auto stored = read_case(options.file);
+  if (!stored) {
+    complain(stored.error().message);
+    return wrong_input;
+  }
+  if (options.strict)
+    if (const auto ok = core::check_domain(*stored->value.call.operation, stored->value.call.inputs); !ok) {
+      complain(options.file.string() + ": " + ok.error().message);
+      return wrong_input;
+    }
+  auto candidate = open_candidate(options.candidate, options.limits);
+  if (!candidate) {
+    complain(candidate.error().message);
+    return candidate.error().candidate_is_at_fault ? candidate_broke : wrong_input;
+  }
+  const core::operation& op = *stored->value.call.operation;
+  if (!(*candidate)->describe().offers(op.name, stored->value.call.type)) {
+    complain(fmt::format("the candidate does not offer {} in {}", op.name, core::name_of(stored->value.call.type)));
+    return wrong_input;
+  }
+  const properties::outcome o = stored->checked->check(**candidate, stored->value);
+  fmt::print("{}: {} {}\n", stored->checked->name, summary(stored->value), name_of(o.verdict));
+  if (!o.message.empty()) fmt::print("{}\n", o.message);
+  print_tensors("expected", o.expected);
+  print_tensors("actual", o.actual);
+  return o.verdict == properties::status::failed ? check_failed : all_passed;
+}
+
+}  // namespace assay::tools

@@ -1,0 +1,128 @@
+#include <cmath>
+
+#include "tools/case_file.hpp"
+#include "tools/report/report.hpp"
+
+namespace assay::tools {
+namespace {
+
+using nlohmann::ordered_json;
+using properties::check_result;
+using properties::status;
+
+// JSON has no infinities: they stand as strings.
+ordered_json number(double x) {
+  if (std::isfinite(x)) return x;
+  return std::isnan(x) ? "nan" : x < 0 ? "-inf" : "inf";
+}
+
+ordered_json candidate_json(const properties::description& d, const std::string& spec) {
+  ordered_json operations = ordered_json::object(), domain = ordered_json::object(), compute = ordered_json::object();
+  for (const auto& [name, types] : d.operations)
+    for (const core::dtype t : types) operations[name].push_back(core::name_of(t));
+  for (const auto& [op, inputs] : d.domain)
+    for (const auto& [name, range] : inputs) domain[op][name] = {number(range.low), number(range.high)};
+  for (const auto& [storage, arithmetic] : d.compute) compute[std::string(core::name_of(storage))] = core::name_of(arithmetic);
+  return {{"specification", spec}, {"name", d.name},       {"version", d.version},
+          {"operations", operations}, {"compute", compute}, {"domain", domain},
+          {"deterministic", d.deterministic}};
+}
+
+ordered_json counts(const check_result& c) {
+  return {{"planned", c.planned},
+          {"run", c.run()},
+          {"uninformative", c.count(status::uninformative)},
+          {"unsupported", c.count(status::unsupported)},
+          {"outside_domain", c.count(status::outside_domain)}};
+}
+
+ordered_json class_json(const check_result& c) {
+  ordered_json ratios = ordered_json::object(), needed = ordered_json::object();
+  for (const auto k : reference::accuracy_classes) {
+    const auto i = static_cast<std::size_t>(k);
+    ratios[std::string(name_of(k))] = number(c.ratios[i]);
+    needed[std::string(name_of(k))] = c.needed_by[i];
+  }
+  const auto reached = c.accuracy_class();
+  ordered_json j{{"operation", c.operation->name},
+                 {"dtype", core::name_of(c.type)},
+                 {"class", reached ? ordered_json(name_of(*reached)) : ordered_json()},
+                 {"ratio_to_law", ratios},
+                 {"cases_needing", needed}};
+  // The case that rules out the next better class.
+  if (reached && *reached != reference::accuracy_class::uniform)
+    if (const auto& forced = c.forced_by[static_cast<std::size_t>(*reached) - 1]) j["forced_by"] = summary(*forced);
+  return j;
+}
+
+const char* verdict_of(const check_result& c) {
+  switch (c.verdict()) {
+    case status::passed: return "passed";
+    case status::failed: return "failed";
+    case status::uninformative: return "uninformative";
+    default: return "skipped";
+  }
+}
+
+ordered_json check_json(const check_result& c, const std::string& spec) {
+  ordered_json j{{"property", c.checked->name},
+                 {"operation", c.operation->name},
+                 {"dtype", core::name_of(c.type)},
+                 {"verdict", verdict_of(c)},
+                 {"cases", c.run()},
+                 {"skipped", c.count(status::unsupported) + c.count(status::outside_domain)},
+                 {"counts", counts(c)},
+                 {"families", c.families},
+                 {"families_outside_domain", c.families_skipped}};
+  if (!c.worst.output.empty())
+    j["worst"] = {{"ulp", number(c.worst.ulp)}, {"allowance_ratio", number(c.worst.ratio)}, {"case", c.worst_case}};
+  if (c.found) {
+    const std::string file = "counterexamples/" + counterexample_name(c);
+    j["counterexample"] = {{"case", summary(c.found->minimal)},
+                           {"message", c.found->shown.message},
+                           {"inputs", to_json(c.found->minimal.call.inputs)},
+                           {"expected", to_json(c.found->shown.expected)},
+                           {"actual", to_json(c.found->shown.actual)},
+                           {"replay", "assay replay " + file + " --candidate '" + spec + "'"}};
+  }
+  return j;
+}
+
+ordered_json horizon_json(const measured_horizon& h) {
+  ordered_json marks = ordered_json::array(), errors = ordered_json::array();
+  for (const auto& m : h.found.marks)
+    marks.push_back({{"digits", m.digits}, {"tokens", m.tokens}, {"or_more", m.reached_end}});
+  for (const double e : h.found.error_at_power) errors.push_back(number(e));
+  return {{"operation", h.operation->name},
+          {"dtype", core::name_of(h.type)},
+          {"tokens_measured", h.found.measured},
+          {"marks", marks},
+          {"largest_error_over_first_2^k_tokens", errors}};
+}
+
+}  // namespace
+
+ordered_json to_json(const gate_report& r) {
+  ordered_json classes = ordered_json::array(), horizons = ordered_json::array(), checks = ordered_json::array();
+  ordered_json totals{{"planned", 0}, {"run", 0}, {"uninformative", 0}, {"unsupported", 0}, {"outside_domain", 0}};
+  for (const check_result& c : r.checks) {
+    if (c.checked->decides_class) classes.push_back(class_json(c));
+    checks.push_back(check_json(c, r.candidate_spec));
+    const ordered_json of_check = counts(c);
+    for (auto& [key, value] : totals.items()) value = value.get<std::size_t>() + of_check[key].get<std::size_t>();
+  }
+  for (const measured_horizon& h : r.horizons) horizons.push_back(horizon_json(h));
+  return {{"schema", "assay-report/1"},
+          {"candidate", candidate_json(r.candidate, r.candidate_spec)},
+          {"seed", std::to_string(r.seed)},
+          {"effort", r.effort},
+          {"verdict", name_of(r.verdict)},
+          {"complaints", r.complaints},
+          {"accuracy_class", classes},
+          {"horizon", horizons},
+          {"cases", totals},
+          {"checks", checks},
+          {"footer", "complete"}};
+}
+
+}  // namespace assay::tools

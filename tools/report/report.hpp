@@ -1,0 +1,45 @@
+// What a gate run found, and its two readings: report.json for machines, summary.md for people.
+#pragma once
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "properties/horizon.hpp"
+#include "properties/support/runner.hpp"
+
+namespace assay::tools {
+
+enum class gate_verdict { passed, failed, broken };
+const char* name_of(gate_verdict v);
+
+struct measured_horizon {
+  const core::operation* operation = nullptr;
+  core::dtype type{};
+  properties::horizon found;
+};
+
+struct gate_report {
+  std::string candidate_spec;
+  properties::description candidate;
+  std::uint64_t seed = 0;
+  std::string effort;
+  std::vector<properties::check_result> checks;
+  std::vector<measured_horizon> horizons;
+  /// Faults of the run as a whole: an operation that executed no core check, a class not good enough.
+  std::vector<std::string> complaints;
+  gate_verdict verdict = gate_verdict::passed;
+};
+
+/// schema assay-report/1. The last member says complete: a report without it is truncated.
+nlohmann::ordered_json to_json(const gate_report& r);
+std::string to_markdown(const gate_report& r);
+
+/// File name of a counterexample in the folder counterexamples/.
+std::string counterexample_name(const properties::check_result& c);
+
+/// Writes report.json, summary.md and counterexamples/*.json, each under a temporary name first.
+core::result<void> write_report(const gate_report& r, const std::filesystem::path& folder);
+
+}  // namespace assay::tools

@@ -1,0 +1,187 @@
+#include "tools/transports/process.hpp"
+
+#include <sys/wait.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <stdexcept>
+#include <utility>
+
+namespace assay::transports {
+namespace {
+
+using properties::call_failure;
+using properties::fault;
+using std::chrono::milliseconds;
+
+std::string seconds_text(milliseconds time) {
+  std::string text = std::to_string(time.count() / 1000);
+  if (const auto rest = time.count() % 1000; rest != 0) text += "." + std::to_string(1000 + rest).substr(1);
+  return text + " s";
+}
+
+// How a program ended that gave no answer, from its wait status; -1: it had not ended.
+call_failure silent_end(int status) {
+  if (status == -1) return {fault::protocol, "it closed its stdout but went on running"};
+  if (WIFSIGNALED(status))
+    return {fault::crashed, std::string("ended by signal ") + std::to_string(WTERMSIG(status)) + " (" +
+                                ::strsignal(WTERMSIG(status)) + ")"};
+  if (WEXITSTATUS(status) != 0) return {fault::crashed, "ended with status " + std::to_string(WEXITSTATUS(status))};
+  return {fault::exited, "ended with status 0 without an answer"};
+}
+
+// The files of one call.
+struct call_files {
+  std::filesystem::path inputs, outputs;
+  ~call_files() {
+    std::error_code ignored;
+    std::filesystem::remove_all(inputs, ignored);
+    std::filesystem::remove_all(outputs, ignored);
+  }
+};
+
+}  // namespace
+
+core::result<std::unique_ptr<private_folder>> private_folder::make() {
+  std::error_code code;
+  std::filesystem::path base = std::filesystem::temp_directory_path(code);
+  if (code) return core::failure("temporary folder: " + code.message());
+  std::string name = (std::filesystem::absolute(base) / "assay-XXXXXX").string();
+  if (::mkdtemp(name.data()) == nullptr) return core::failure(name + ": " + std::strerror(errno));
+  return std::unique_ptr<private_folder>(new private_folder(name));
+}
+
+private_folder::~private_folder() {
+  std::error_code ignored;
+  std::filesystem::remove_all(path_, ignored);
+}
+
+process_candidate::process_candidate(std::vector<std::string> words, const process_limits& limits,
+                                     std::unique_ptr<private_folder> folder)
+    : words_(std::move(words)), limits_(limits), folder_(std::move(folder)) {}
+
+core::result<std::unique_ptr<process_candidate>> process_candidate::start(const std::string& command,
+                                                                          const process_limits& limits) {
+  auto words = split_words(command);
+  if (!words) return tl::make_unexpected(words.error());
+  auto folder = private_folder::make();
+  if (!folder) return tl::make_unexpected(folder.error());
+  std::unique_ptr<process_candidate> candidate(new process_candidate(std::move(*words), limits, std::move(*folder)));
+  if (const auto failed = candidate->launch()) {
+    std::string message = "candidate '" + command + "': " + properties::name_of(failed->kind) + ": " + failed->message;
+    if (const std::string errors = candidate->stderr_tail(); !errors.empty())
+      message += "\nits stderr ends:\n" + errors;
+    return core::failure(std::move(message));
+  }
+  return candidate;
+}
+
+process_candidate::~process_candidate() {
+  if (child_) child_->finish(limits_.farewell);
+}
+
+std::optional<call_failure> process_candidate::launch() {
+  called_.clear();
+  auto child = child_process::spawn(words_, limits_.child);
+  if (!child) return call_failure{fault::crashed, child.error().message};
+  child_ = std::move(*child);
+  const auto line = ask(hello_request(), limits_.hello);
+  if (!line) return call_failure{line.error().kind, "before its hello: " + line.error().message};
+  auto answer = parse_hello(*line);
+  if (!answer) return stop(fault::protocol, "malformed hello: " + answer.error().message);
+  if (greeted_ && answer->about.operations != hello_.about.operations)
+    return stop(fault::protocol, "its hello changed after a restart");
+  if (!std::exchange(greeted_, true)) hello_ = std::move(*answer);
+  return std::nullopt;
+}
+
+// Ends the program after a fault.
+call_failure process_candidate::stop(fault kind, const std::string& message) {
+  if (child_) {
+    child_->finish(milliseconds(0));
+    old_errors_ = child_->stderr_tail();
+    old_log_ = child_->log_tail();
+    child_.reset();
+  }
+  return {kind, message};
+}
+
+tl::expected<std::string, call_failure> process_candidate::ask(const std::string& text, milliseconds limit) {
+  using outcome = child_process::outcome;
+  std::string line;
+  switch (child_->exchange(text, line, child_process::clock::now() + limit)) {
+    case outcome::line:
+      return line;
+    case outcome::timed_out:
+      return tl::make_unexpected(stop(fault::timed_out, "no answer within " + seconds_text(limit)));
+    case outcome::out_of_memory:
+      return tl::make_unexpected(
+          stop(fault::out_of_memory,
+               "resident memory above the limit of " + std::to_string(limits_.child.resident_bytes >> 20) + " MiB"));
+    case outcome::line_too_long:
+      return tl::make_unexpected(
+          stop(fault::protocol, "a message longer than " + std::to_string(limits_.child.line_bytes) + " bytes"));
+    case outcome::closed:
+      break;
+  }
+  const call_failure end = silent_end(child_->finish(limits_.farewell));
+  return tl::make_unexpected(stop(end.kind, end.message));
+}
+
+properties::call_result process_candidate::evaluate(const properties::request& call) {
+  ASSAY_EXPECTS(call.operation != nullptr);
+  if (!child_) {
+    if (restarts_ >= limits_.restarts)
+      return tl::make_unexpected(
+          call_failure{last_fault_->kind,
+                       "not started again after " + std::to_string(restarts_) + " restarts: " + last_fault_->message});
+    ++restarts_;
+    if (auto failed = launch()) {
+      last_fault_ = failed;
+      return tl::make_unexpected(std::move(*failed));
+    }
+  }
+  const std::uint64_t id = next_id_++;
+  const call_files files{folder_->path() / (std::to_string(id) + ".in.safetensors"),
+                         folder_->path() / (std::to_string(id) + ".out.safetensors")};
+  if (const auto written = golden::write_safetensors(files.inputs, call.inputs); !written)
+    throw std::runtime_error("cannot hand inputs to the candidate: " + written.error().message);
+  auto result = converse(call, id, files.inputs, files.outputs);
+  if (!result && !child_) last_fault_ = result.error();
+  return result;
+}
+
+properties::call_result process_candidate::converse(const properties::request& call, std::uint64_t id,
+                                                    const std::filesystem::path& inputs,
+                                                    const std::filesystem::path& outputs) {
+  const bool first = called_.insert(call.operation->name).second;
+  const auto line =
+      ask(call_request(id, call, attributes_, inputs, outputs), first ? limits_.first_call : limits_.call);
+  if (!line) return tl::make_unexpected(line.error());
+  const auto answer = parse_reply(*line);
+  if (!answer) return tl::make_unexpected(stop(fault::protocol, "malformed answer: " + answer.error().message));
+  if (answer->id != id)
+    return tl::make_unexpected(stop(fault::protocol, "answer to call " + std::to_string(answer->id) + " where call " +
+                                                         std::to_string(id) + " was asked"));
+  if (!answer->ok)
+    return tl::make_unexpected(
+        call_failure{answer->unsupported ? fault::unsupported : fault::error_reply, answer->text});
+
+  const auto bad_output = [](const core::error& e) {
+    return tl::make_unexpected(call_failure{fault::bad_output, e.message});
+  };
+  auto tensors = golden::read_safetensors(outputs, limits_.outputs);
+  if (!tensors) return bad_output(tensors.error());
+  const auto sizes = core::check_inputs(*call.operation, call.type, call.inputs);
+  ASSAY_EXPECTS(sizes.has_value());
+  if (const auto ok = core::check_outputs(*call.operation, call.type, *sizes, *tensors); !ok)
+    return bad_output(ok.error());
+  return std::move(*tensors);
+}
+
+std::string process_candidate::stderr_tail() const { return child_ ? child_->stderr_tail() : old_errors_; }
+std::string process_candidate::log_tail() const { return child_ ? child_->log_tail() : old_log_; }
+int process_candidate::process_group() const { return child_ ? child_->group() : -1; }
+
+}  // namespace assay::transports

@@ -1,0 +1,93 @@
+// Candidates that run as programs and speak the candidate protocol on stdin and stdout.
+#pragma once
+
+#include <chrono>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+
+#include "golden/safetensors.hpp"
+#include "properties/implementation.hpp"
+#include "tools/transports/child_process.hpp"
+#include "tools/transports/protocol.hpp"
+
+namespace assay::transports {
+
+struct process_limits {
+  std::chrono::milliseconds hello{60'000};        ///< from the start to the answer to hello
+  std::chrono::milliseconds call{30'000};         ///< of each call
+  std::chrono::milliseconds first_call{120'000};  ///< of an operation's first call after a start
+  std::chrono::milliseconds farewell{2'000};      ///< from the end of stdin to SIGKILL
+  int restarts = 20;                              ///< after these every call reports the last fault
+  child_limits child{};
+  golden::read_limits outputs{};
+};
+
+/// A folder of its own under $TMPDIR (else /tmp), mode 0700, removed with all it holds.
+class private_folder {
+ public:
+  static core::result<std::unique_ptr<private_folder>> make();
+  private_folder(const private_folder&) = delete;
+  private_folder& operator=(const private_folder&) = delete;
+  ~private_folder();
+  [[nodiscard]] const std::filesystem::path& path() const { return path_; }
+
+ private:
+  explicit private_folder(std::filesystem::path path) : path_(std::move(path)) {}
+  std::filesystem::path path_;
+};
+
+/// A candidate program. A call whose answer breaks the protocol, the limits or the process is reported
+/// once, never repeated; the next call starts the program anew.
+///
+/// `evaluate` throws std::runtime_error where Assay itself cannot write the inputs (a full disk, say):
+/// that is no fault of the candidate's, and no verdict may come of it. Nothing else throws.
+class process_candidate final : public properties::implementation {
+ public:
+  static core::result<std::unique_ptr<process_candidate>> start(const std::string& command,
+                                                                const process_limits& limits = {});
+  ~process_candidate() override;
+
+  [[nodiscard]] const properties::description& describe() const override { return hello_.about; }
+  properties::call_result evaluate(const properties::request& call) override;
+
+  [[nodiscard]] const std::map<std::string, std::vector<std::string>>& variants() const { return hello_.variants; }
+  /// The attributes of the calls from now on.
+  void set_attributes(attributes set) { attributes_ = std::move(set); }
+
+  /// The end of what the program wrote to stderr since it was last started.
+  [[nodiscard]] std::string stderr_tail() const;
+  /// The end of what it wrote to stdout besides messages.
+  [[nodiscard]] std::string log_tail() const;
+
+  [[nodiscard]] int restarts() const { return restarts_; }
+  /// The process group, or -1 where none runs.
+  [[nodiscard]] int process_group() const;
+  [[nodiscard]] const std::filesystem::path& folder() const { return folder_->path(); }
+
+ private:
+  process_candidate(std::vector<std::string> words, const process_limits& limits,
+                    std::unique_ptr<private_folder> folder);
+  std::optional<properties::call_failure> launch();
+  tl::expected<std::string, properties::call_failure> ask(const std::string& text, std::chrono::milliseconds limit);
+  properties::call_result converse(const properties::request& call, std::uint64_t id,
+                                   const std::filesystem::path& inputs, const std::filesystem::path& outputs);
+  properties::call_failure stop(properties::fault kind, const std::string& message);
+
+  std::vector<std::string> words_;
+  process_limits limits_;
+  std::unique_ptr<private_folder> folder_;
+  std::unique_ptr<child_process> child_;
+  hello hello_;
+  bool greeted_ = false;
+  attributes attributes_;
+  std::set<std::string> called_;  ///< operations called since the last start
+  std::uint64_t next_id_ = 1;
+  int restarts_ = 0;
+  std::optional<properties::call_failure> last_fault_;
+  std::string old_errors_, old_log_;  ///< of the program that was stopped last
+};
+
+}  // namespace assay::transports

@@ -1,0 +1,195 @@
+#include "tools/transports/protocol.hpp"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "golden/strict_json.hpp"
+
+namespace assay::transports {
+namespace {
+
+using nlohmann::json;
+
+// A broken rule of a message; only within this file.
+struct malformed {
+  std::string rule;
+};
+
+void require(bool condition, const std::string& rule) {
+  if (!condition) throw malformed{rule};
+}
+
+const json* member(const json& object, const char* name) {
+  const auto it = object.find(name);
+  return it == object.end() ? nullptr : &*it;
+}
+
+// Texts of a candidate reach terminals and reports: bounded, and without control characters.
+std::string clean(std::string text, std::size_t longest) {
+  for (char& c : text)
+    if (static_cast<unsigned char>(c) < ' ' || c == '\x7f') c = c == '\n' ? '\n' : ' ';
+  if (text.size() <= longest) return text;
+  while (longest > 0 && (static_cast<unsigned char>(text[longest]) & 0xc0u) == 0x80u) --longest;
+  return text.substr(0, longest) + "...";
+}
+
+json parse_message(std::string_view line) {
+  auto parsed = golden::parse_strict_json(line);
+  if (!parsed) throw malformed{"byte " + std::to_string(parsed.error().offset) + ": " + parsed.error().rule};
+  return std::move(parsed->value);
+}
+
+core::dtype parse_dtype(const json& value, const std::string& where) {
+  require(value.is_string(), where + " must name dtypes");
+  const auto type = core::dtype_named(value.get_ref<const std::string&>());
+  require(type.has_value(), where + ": unknown dtype '" + clean(value.get<std::string>(), 40) + "'");
+  return *type;
+}
+
+void parse_operations(const json& value, properties::description& to) {
+  require(value.is_object(), "hello.operations must be an object");
+  for (const auto& [name, dtypes] : value.items()) {
+    const std::string where = "hello.operations['" + clean(name, 80) + "']";
+    require(dtypes.is_array() && !dtypes.empty(), where + " must be an array of dtypes");
+    auto& types = to.operations[name];
+    for (const json& entry : dtypes) {
+      const core::dtype type = parse_dtype(entry, where);
+      require(std::find(types.begin(), types.end(), type) == types.end(), where + " names a dtype twice");
+      types.push_back(type);
+    }
+  }
+  require(!to.operations.empty(), "hello.operations must offer an operation");
+}
+
+void parse_compute(const json& value, properties::description& to) {
+  require(value.is_object(), "hello.compute must be an object");
+  for (const auto& [storage, arithmetic] : value.items()) {
+    const core::dtype from = parse_dtype(json(storage), "hello.compute");
+    const core::dtype in = parse_dtype(arithmetic, "hello.compute['" + storage + "']");
+    require(core::is_floating(from) && core::is_floating(in), "hello.compute must name floating-point dtypes");
+    to.compute[from] = in;
+  }
+}
+
+properties::declared_domain parse_domain(const json& value, const std::string& where) {
+  if (value == "finite") return {};
+  const auto is_number = [](const json& v) { return v.is_number(); };
+  require(value.is_array() && value.size() == 2 && std::all_of(value.begin(), value.end(), is_number),
+          where + " must be \"finite\" or [low, high]");
+  const properties::declared_domain domain{value[0].get<double>(), value[1].get<double>()};
+  require(domain.low <= domain.high, where + ": low must not exceed high");
+  return domain;
+}
+
+void parse_domains(const json& value, properties::description& to) {
+  require(value.is_object(), "hello.domain must be an object");
+  for (const auto& [operation, inputs] : value.items()) {
+    const std::string where = "hello.domain['" + clean(operation, 80) + "']";
+    // A misspelt name would silently narrow nothing.
+    require(to.operations.contains(operation), where + " is no operation that hello.operations offers");
+    require(inputs.is_object(), where + " must be an object");
+    for (const auto& [input, domain] : inputs.items())
+      to.domain[operation][input] = parse_domain(domain, where + "['" + clean(input, 40) + "']");
+  }
+}
+
+std::map<std::string, std::vector<std::string>> parse_variants(const json& value) {
+  require(value.is_object(), "hello.variants must be an object");
+  std::map<std::string, std::vector<std::string>> variants;
+  for (const auto& [name, values] : value.items()) {
+    require(values.is_array() && !values.empty(), "hello.variants must hold arrays of values");
+    for (const json& entry : values) {
+      require(entry.is_primitive() && !entry.is_null(), "hello.variants: values must be numbers, strings or booleans");
+      variants[name].push_back(entry.dump());
+    }
+  }
+  return variants;
+}
+
+bool parse_flag(const json& value, const char* name) {
+  require(value.is_boolean(), std::string("hello.") + name + " must be true or false");
+  return value.get<bool>();
+}
+
+hello parse_hello_object(const json& greeting) {
+  require(greeting.is_object(), "hello must be an object");
+  const json* protocol = member(greeting, "protocol");
+  require(protocol != nullptr && protocol->is_number_unsigned() && *protocol == 1u, "hello.protocol must be 1");
+  hello answer;
+  const json* name = member(greeting, "name");
+  require(name != nullptr && name->is_string() && !name->get_ref<const std::string&>().empty(),
+          "hello.name must be a string that is not empty");
+  answer.about.name = clean(name->get<std::string>(), 200);
+  if (const json* version = member(greeting, "version")) {
+    require(version->is_string(), "hello.version must be a string");
+    answer.about.version = clean(version->get<std::string>(), 200);
+  }
+  const json* operations = member(greeting, "operations");
+  require(operations != nullptr, "hello.operations is missing");
+  parse_operations(*operations, answer.about);
+  if (const json* compute = member(greeting, "compute")) parse_compute(*compute, answer.about);
+  if (const json* domain = member(greeting, "domain")) parse_domains(*domain, answer.about);
+  if (const json* variants = member(greeting, "variants")) answer.variants = parse_variants(*variants);
+  if (const json* flush = member(greeting, "flush_subnormals"))
+    answer.about.flush_subnormals = parse_flag(*flush, "flush_subnormals");
+  if (const json* claims = member(greeting, "properties")) {
+    require(claims->is_object(), "hello.properties must be an object");
+    if (const json* deterministic = member(*claims, "deterministic"))
+      answer.about.deterministic = parse_flag(*deterministic, "properties.deterministic");
+  }
+  return answer;
+}
+
+}  // namespace
+
+std::string hello_request() { return "{\"hello\":{\"protocol\":1}}\n"; }
+
+std::string call_request(std::uint64_t id, const properties::request& call, const attributes& set,
+                         const std::filesystem::path& inputs, const std::filesystem::path& outputs) {
+  nlohmann::ordered_json message{{"id", id},
+                                 {"operation", call.operation->name},
+                                 {"dtype", core::name_of(call.type)},
+                                 {"attributes", nlohmann::ordered_json::object()},
+                                 {"inputs", inputs.string()},
+                                 {"outputs", outputs.string()}};
+  for (const auto& [name, value] : set) message["attributes"][name] = nlohmann::ordered_json::parse(value);
+  return message.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+}
+
+core::result<hello> parse_hello(std::string_view line) {
+  try {
+    const json message = parse_message(line);
+    const json* greeting = member(message, "hello");
+    require(greeting != nullptr, "must have the member 'hello'");
+    return parse_hello_object(*greeting);
+  } catch (const malformed& e) {
+    return core::failure(e.rule);
+  }
+}
+
+core::result<reply> parse_reply(std::string_view line) {
+  try {
+    const json message = parse_message(line);
+    reply answer;
+    const json* id = member(message, "id");
+    require(id != nullptr && id->is_number_unsigned(), "id must be a non-negative integer");
+    answer.id = id->get<std::uint64_t>();
+    const json* ok = member(message, "ok");
+    require(ok != nullptr && ok->is_boolean(), "ok must be true or false");
+    answer.ok = ok->get<bool>();
+    if (answer.ok) return answer;
+    if (const json* unsupported = member(message, "unsupported")) {
+      require(unsupported->is_boolean(), "unsupported must be true or false");
+      answer.unsupported = unsupported->get<bool>();
+    }
+    const json* text = member(message, answer.unsupported ? "reason" : "error");
+    require(text == nullptr || text->is_string(), "reason and error must be strings");
+    require(answer.unsupported || text != nullptr, "an answer that is not ok must be unsupported or have an error");
+    if (text != nullptr) answer.text = clean(text->get<std::string>(), 4000);
+    return answer;
+  } catch (const malformed& e) {
+    return core::failure(e.rule);
+  }
+}
+
+}  // namespace assay::transports

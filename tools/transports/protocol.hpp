@@ -1,0 +1,43 @@
+// The messages of the candidate protocol, version 1: one JSON object a line.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "properties/implementation.hpp"
+#include "reference/core/result.hpp"
+
+namespace assay::transports {
+
+/// Attributes of a call by name; each value is JSON text.
+using attributes = std::map<std::string, std::string>;
+
+/// What a candidate says first.
+struct hello {
+  properties::description about;
+  /// Attributes that may be set, each with its values as JSON text. The results must agree.
+  std::map<std::string, std::vector<std::string>> variants;
+};
+
+/// The answer to a call.
+struct reply {
+  std::uint64_t id = 0;
+  bool ok = false;
+  bool unsupported = false;
+  std::string text;  ///< the reason or the error
+};
+
+std::string hello_request();
+std::string call_request(std::uint64_t id, const properties::request& call, const attributes& set,
+                         const std::filesystem::path& inputs, const std::filesystem::path& outputs);
+
+/// Both refuse a line that is not the message it should be, with an error that names the member; members
+/// that they do not know are ignored.
+core::result<hello> parse_hello(std::string_view line);
+core::result<reply> parse_reply(std::string_view line);
+
+}  // namespace assay::transports

@@ -1,0 +1,75 @@
+// What is and what is no message of the candidate protocol.
+#include "tools/transports/protocol.hpp"
+
+#include <catch2/catch.hpp>
+
+namespace {
+
+using Catch::Matchers::Contains;
+using namespace assay;
+
+std::string hello_with(const std::string& members) {
+  return R"({"hello":{"protocol":1,"name":"c","operations":{"a/b":["f32"]})" + members + "}}";
+}
+
+std::string hello_refusal(const std::string& line) {
+  const auto parsed = transports::parse_hello(line);
+  INFO(line);
+  REQUIRE_FALSE(parsed.has_value());
+  return parsed.error().message;
+}
+
+std::string reply_refusal(const std::string& line) {
+  const auto parsed = transports::parse_reply(line);
+  INFO(line);
+  REQUIRE_FALSE(parsed.has_value());
+  return parsed.error().message;
+}
+
+}  // namespace
+
+TEST_CASE("transports/protocol/hello_needs_only_name_and_operations") {
+  const auto parsed = transports::parse_hello(hello_with(""));
+  REQUIRE(parsed.has_value());
+  CHECK(parsed->about.version.empty());
+  CHECK_FALSE(parsed->about.deterministic);
+  CHECK_FALSE(parsed->about.flush_subnormals);
+  CHECK(transports::parse_hello(hello_with(R"(,"later":{"x":[1.5e3,-1,null]})")).has_value());
+}
+
+TEST_CASE("transports/protocol/hello_is_strict") {
+  CHECK_THAT(hello_refusal("{}"), Contains("must have the member 'hello'"));
+  CHECK_THAT(hello_refusal(R"({"hello":3})"), Contains("must be an object"));
+  CHECK_THAT(hello_refusal(hello_with(R"(,"name":"d")")), Contains("keys must not repeat"));
+  CHECK_THAT(hello_refusal(hello_with("") + "{}"), Contains("must be valid JSON"));
+  for (const std::string version : {"\"1\"", "1.0", "2", "-1", "true"})
+    CHECK_THAT(hello_refusal(R"({"hello":{"protocol":)" + version + "}}"), Contains("hello.protocol must be 1"));
+  for (const std::string operations :
+       {"[]", "{}", R"({"a":"f32"})", R"({"a":[]})", R"({"a":[1]})", R"({"a":["f33"]})", R"({"a":["f32","f32"]})"})
+    CHECK_THAT(hello_refusal(R"({"hello":{"protocol":1,"name":"c","operations":)" + operations + "}}"),
+               Contains("hello.operations"));
+  CHECK_THAT(hello_refusal(hello_with(R"(,"version":1)")), Contains("hello.version"));
+  CHECK_THAT(hello_refusal(hello_with(R"(,"compute":{"f32":"i32"})")), Contains("floating-point"));
+  CHECK_THAT(hello_refusal(hello_with(R"(,"compute":{"f8":"f32"})")), Contains("unknown dtype 'f8'"));
+  for (const std::string domain : {"\"infinite\"", "[1]", "[1,2,3]", "[1,\"2\"]", "[2,1]", "[1,1e999]", "1"})
+    CHECK_FALSE(transports::parse_hello(hello_with(R"(,"domain":{"a/b":{"x":)" + domain + "}}")).has_value());
+  CHECK_THAT(hello_refusal(hello_with(R"(,"domain":{"b/a":{}})")), Contains("is no operation"));
+  CHECK_THAT(hello_refusal(hello_with(R"(,"flush_subnormals":1)")), Contains("true or false"));
+  CHECK_THAT(hello_refusal(hello_with(R"(,"properties":{"deterministic":"yes"})")), Contains("true or false"));
+  CHECK_THAT(hello_refusal(hello_with(R"(,"variants":{"block":[]})")), Contains("arrays of values"));
+  CHECK_THAT(hello_refusal(hello_with(R"(,"variants":{"block":[[1]]})")), Contains("numbers, strings or booleans"));
+}
+
+TEST_CASE("transports/protocol/replies_are_strict") {
+  CHECK(transports::parse_reply(R"({"id":3,"ok":true,"seconds":0.5})")->id == 3);
+  CHECK(transports::parse_reply(R"({"id":3,"ok":false,"unsupported":true})")->unsupported);
+  CHECK(transports::parse_reply(R"({"id":3,"ok":false,"error":"a\u0007b"})")->text == "a b");
+  CHECK(transports::parse_reply(R"({"id":3,"ok":false,"error":")" + std::string(9000, 'x') + "\"}")->text.size() <
+        4010);
+  for (const std::string id : {"-1", "1.0", "\"1\"", "18446744073709551616", "null"})
+    CHECK_THAT(reply_refusal(R"({"ok":true,"id":)" + id + "}"), Contains("id must be a non-negative integer"));
+  CHECK_THAT(reply_refusal(R"({"id":1,"ok":1})"), Contains("ok must be true or false"));
+  CHECK_THAT(reply_refusal(R"({"id":1,"ok":false})"), Contains("must be unsupported or have an error"));
+  CHECK_THAT(reply_refusal(R"({"id":1,"ok":false,"error":3})"), Contains("must be strings"));
+  CHECK_THAT(reply_refusal(R"({"id":1,"ok":false,"unsupported":1})"), Contains("unsupported must be"));
+}
