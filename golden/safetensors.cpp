@@ -65,8 +65,9 @@ std::string rule_of_values(core::dtype type) {
 std::vector<tensor_entry> layout(const core::tensors& tensors) {
   std::vector<tensor_entry> entries;
   for (const auto& [name, t] : tensors) entries.push_back({name, t.type, t.shape(), 0, 0});
-  std::stable_sort(entries.begin(), entries.end(), [](const tensor_entry& a, const tensor_entry& b) {
-    return core::bytes_of(a.type) > core::bytes_of(b.type);
+  std::sort(entries.begin(), entries.end(), [](const tensor_entry& a, const tensor_entry& b) {
+    const int width_a = core::bytes_of(a.type), width_b = core::bytes_of(b.type);
+    return width_a != width_b ? width_a > width_b : a.name < b.name;
   });
   std::uint64_t offset = 0;
   for (tensor_entry& entry : entries) {

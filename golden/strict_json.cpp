@@ -30,7 +30,6 @@ class counting_iterator {
     return before;
   }
   friend bool operator==(const counting_iterator& a, const counting_iterator& b) { return a.at_ == b.at_; }
-  friend bool operator!=(const counting_iterator& a, const counting_iterator& b) { return a.at_ != b.at_; }
 
  private:
   const char* at_;

@@ -7,7 +7,6 @@
 #include <array>
 #include <cctype>
 #include <cstdio>
-#include <cstdlib>
 
 #include "tools/transports/child_process.hpp"
 

@@ -1,0 +1,36 @@
+#include "tools/candidate.hpp"
+
+#include <chrono>
+
+#include "properties/builtin.hpp"
+#include "tools/transports/process.hpp"
+
+namespace assay::tools {
+namespace {
+
+using opened = tl::expected<std::unique_ptr<properties::implementation>, candidate_error>;
+
+opened start_process(const std::string& command, const candidate_limits& limits) {
+  transports::process_limits l;
+  l.call = std::chrono::milliseconds(static_cast<std::int64_t>(limits.case_seconds * 1000));
+  l.first_call = 4 * l.call;  // just-in-time compilation
+  l.child.resident_bytes = limits.memory_bytes;
+  auto started = transports::process_candidate::start(command, l);
+  if (!started) return tl::make_unexpected(candidate_error{true, started.error().message});
+  return std::move(*started);
+}
+
+}  // namespace
+
+opened open_candidate(const std::string& spec, const candidate_limits& limits) {
+  const auto rest_after = [&](std::string_view scheme) { return spec.substr(scheme.size()); };
+  if (spec.starts_with("process:")) return start_process(rest_after("process:"), limits);
+  if (spec.starts_with("builtin:")) {
+    auto made = properties::make_builtin(rest_after("builtin:"));
+    if (!made) return tl::make_unexpected(candidate_error{false, made.error().message});
+    return std::move(*made);
+  }
+  return tl::make_unexpected(candidate_error{false, "'" + spec + "' is no candidate: expected builtin:NAME or process:COMMAND"});
+}
+
+}  // namespace assay::tools
