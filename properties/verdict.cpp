@@ -59,6 +59,13 @@ class element_judge {
     return std::max(0.0, std::fabs(truth_.error_of(x, i)) - truth_.radius.storage()[i]);
   }
 
+  // In ulp of max(1, |truth|); 0 where either is not finite.
+  double error_in_ulp(double x, std::size_t i) const {
+    const double truth = truth_.truth(i);
+    if (!std::isfinite(truth) || !std::isfinite(x)) return 0.0;
+    return proved_error(x, i) / (2.0 * core::half_ulp(storage_, std::max(1.0, std::fabs(truth))));
+  }
+
   element_report report(const std::string& name, double x, std::size_t i, double ratio) const {
     const double truth = truth_.truth(i), error = proved_error(x, i);
     const double half_ulp = core::half_ulp(storage_, truth);
@@ -67,7 +74,7 @@ class element_judge {
             truth_.rounded.values.storage()[i],
             x,
             error,
-            error / (2.0 * core::half_ulp(storage_, std::max(1.0, std::fabs(truth)))),
+            error_in_ulp(x, i),
             bug_slack * u_ * law_.k[widest].storage()[i] + half_ulp,
             ratio};
   }
@@ -89,6 +96,7 @@ value_report judge_elements(const expectation& expected, const core::tensors& ou
       const auto ratios = element.ratios(x, i);
       for (std::size_t c = 0; c <= widest; ++c)
         report.ratios[c] = std::max(report.ratios[c], ratios[c] / (c == 0 ? 1.0 : class_slack));
+      report.largest_ulp = std::max(report.largest_ulp, element.error_in_ulp(x, i));
       const bool wrong = ratios[widest] > bug_slack;
       if (report.passed && (wrong || report.worst.output.empty() || ratios[widest] > report.worst.ratio))
         report.worst = element.report(name, x, i, ratios[widest]);

@@ -36,6 +36,7 @@ struct value_report {
   /// By accuracy class: the largest (error - half an ulp) / (u k), over 1.25; at most 1 where the law explains
   /// the case.
   std::array<double, reference::accuracy_classes.size()> ratios{};
+  double largest_ulp = 0;  ///< the largest error, in ulp of max(1, |truth|) of the storage dtype
   element_report worst;  ///< the first failing element, else the one with the largest ratio
   std::string message;   ///< empty where passed
 

@@ -51,6 +51,7 @@ void record_value(check_result& r, const value_report& value, const test_case& c
       r.ratios[k] = std::max(r.ratios[k], value.ratios[k]);
       r.forced_by[k] = c;
     }
+  r.largest_ulp = std::max(r.largest_ulp, value.largest_ulp);
   if (const auto needed = value.accuracy_class()) ++r.needed_by[static_cast<std::size_t>(*needed)];
   if (r.worst.output.empty() || value.worst.ratio > r.worst.ratio) {
     r.worst = value.worst;

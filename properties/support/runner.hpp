@@ -43,7 +43,8 @@ struct check_result {
   std::array<double, reference::accuracy_classes.size()> ratios{};
   std::array<std::optional<test_case>, reference::accuracy_classes.size()> forced_by;
   std::array<std::size_t, reference::accuracy_classes.size()> needed_by{};
-  element_report worst;
+  double largest_ulp = 0;
+  element_report worst;  ///< by the ratio to its allowance
   std::string worst_case;
   std::optional<counterexample> found;
 

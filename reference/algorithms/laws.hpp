@@ -20,23 +20,23 @@ using scan_algorithm = void (*)(const_lane<tracked<C>>, const_lane<tracked<C>>, 
 /// The algorithms of the classes up to `c`. One tree shape is not enough: sums of log p associate
 /// differently in each.
 template <core::dtype C>
-std::vector<scan_algorithm<C>> algorithms_up_to(accuracy_class c, bool cumsum_applies) {
+std::vector<scan_algorithm<C>> algorithms_up_to(accuracy_class c) {
   using R = tracked<C>;
   std::vector<scan_algorithm<C>> all{sequential_scan<R>};
   if (c >= accuracy_class::tree)
     all.insert(all.end(),
                {doubling_tree_scan<R>, balanced_tree_scan<R>, chunked_tree_scan<64, R>, chunked_tree_scan<16, R>});
   if (c >= accuracy_class::linear) all.push_back(linear_scan<R>);
-  if (c >= accuracy_class::cumsum && cumsum_applies) all.push_back(cumsum_scan<R>);
+  if (c >= accuracy_class::cumsum) all.push_back(cumsum_scan<R>);
   return all;
 }
 
-/// The cumsum form has no answer where a is not finite.
+/// The cumsum form has no answer from the first token on at which a is not finite.
 template <core::dtype C>
-bool cumsum_applies(const_lane<tracked<C>> a) {
-  for (std::size_t i = 0; i < a.size(); ++i)
-    if (!std::isfinite(a[i].number)) return false;
-  return true;
+std::size_t tokens_with_cumsum_form(const_lane<tracked<C>> a) {
+  std::size_t i = 0;
+  while (i < a.size() && std::isfinite(a[i].number)) ++i;
+  return i;
 }
 
 /// States with the allowance of class `c`.
@@ -46,9 +46,10 @@ void law_scan(accuracy_class c, const_lane<tracked<C>> a, const_lane<tracked<C>>
   const std::size_t n = s.size();
   sequential_scan<tracked<C>>(a, h, s0, s);
   std::vector<tracked<C>> other(n);
-  for (const auto algorithm : algorithms_up_to<C>(c, cumsum_applies<C>(a))) {
+  for (const auto algorithm : algorithms_up_to<C>(c)) {
     algorithm(a, h, s0, {other.data(), 1, n});
-    for (std::size_t i = 0; i < n; ++i) s[i].error = std::max(s[i].error, other[i].error);
+    const std::size_t applies = algorithm == cumsum_scan<tracked<C>> ? tokens_with_cumsum_form<C>(a) : n;
+    for (std::size_t i = 0; i < applies; ++i) s[i].error = std::max(s[i].error, other[i].error);
   }
 }
 
@@ -127,7 +128,7 @@ void law_adjoint(accuracy_class c, const_lane<tracked<C>> a, const_lane<tracked<
       grad.h[i].error = std::max(grad.h[i].error, of_h[i].error);
     }
     grad.s0.error = std::max(grad.s0.error, of_s0.error);
-    if (c == accuracy_class::cumsum && cumsum_applies<C>(a))
+    if (c == accuracy_class::cumsum && tokens_with_cumsum_form<C>(a) == n)
       widen_by_cumsum_autograd<C>(a, h, s0, grad_s, grad_last, grad);
   }
   for (std::size_t i = 0; i < n; ++i)

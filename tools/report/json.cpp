@@ -48,7 +48,8 @@ ordered_json class_json(const check_result& c) {
                  {"dtype", core::name_of(c.type)},
                  {"class", reached ? ordered_json(name_of(*reached)) : ordered_json()},
                  {"ratio_to_law", ratios},
-                 {"cases_needing", needed}};
+                 {"cases_needing", needed},
+                 {"largest_error_ulp", number(c.largest_ulp)}};
   // The case that rules out the next better class.
   if (reached && *reached != reference::accuracy_class::uniform)
     if (const auto& forced = c.forced_by[static_cast<std::size_t>(*reached) - 1]) j["forced_by"] = summary(*forced);

@@ -30,7 +30,7 @@ std::string class_table(const gate_report& r) {
     const std::string ratio = reached ? fmt::format("{:.2f}", c.ratios[static_cast<std::size_t>(*reached)]) : "-";
     text += fmt::format("| `{}` | {} | {} | {:.3g} | {} |\n", c.operation->name, core::name_of(c.type),
                         reached ? std::string(name_of(*reached)) : c.verdict() == status::failed ? "none: a bug" : "-",
-                        c.worst.ulp, ratio);
+                        c.largest_ulp, ratio);
     // One case alone that needs this class is worth a look.
     if (reached && *reached != reference::accuracy_class::uniform) {
       const auto k = static_cast<std::size_t>(*reached);
