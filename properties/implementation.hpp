@@ -63,7 +63,8 @@ struct description {
 };
 
 /// A function under test. `evaluate` is called with inputs that check_inputs accepts and must return
-/// outputs that check_outputs accepts, or a failure; it does not throw. Not thread-safe.
+/// outputs that check_outputs accepts, or a failure. It throws only for a fault of Assay's own (a full disk),
+/// of which no verdict may come. Not thread-safe.
 class implementation {
  public:
   virtual ~implementation() = default;

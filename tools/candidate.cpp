@@ -11,6 +11,9 @@ namespace {
 using opened = tl::expected<std::unique_ptr<properties::implementation>, candidate_error>;
 
 opened start_process(const std::string& command, const candidate_limits& limits) {
+  // A command line that is none is the user's mistake, not the candidate's.
+  if (const auto words = transports::split_words(command); !words)
+    return tl::make_unexpected(candidate_error{false, words.error().message});
   transports::process_limits l;
   l.call = std::chrono::milliseconds(static_cast<std::int64_t>(limits.case_seconds * 1000));
   l.first_call = 4 * l.call;  // just-in-time compilation

@@ -186,3 +186,28 @@ TEST_CASE("properties/runner/same_seed_same_cases", "[property][gate]") {
   CHECK(once(1) == once(1));
   CHECK(once(1) != once(2));
 }
+
+// On demand, several minutes: properties_test "[soak]".
+TEST_CASE("heinsen/controls/soak_of_100000_cases", "[.soak]") {
+  // One truth serves all controls: the cases are those of the value properties alone.
+  std::size_t cases = 0;
+  std::vector<std::pair<std::string, std::unique_ptr<implementation>>> controls;
+  for (const encoding_tests& tests : all_encoding_tests())
+    for (const variant& control : tests.controls) controls.emplace_back(control.id, control.make());
+  controls.emplace_back("optimized", make_builtin("optimized").value());
+  for (std::uint64_t k = 0; cases < 100000; ++k)
+    for (const core::operation& op : reference::operations())
+      for (const core::dtype type : {core::dtype::f32, core::dtype::f64})
+        for (const family& f : families_of(op)) {
+          const test_case c = make_case(op, type, f, seed + k, {lengths::short_ones});
+          const expectation expected = expect(c.call, type);
+          ++cases;
+          for (const auto& [name, control] : controls) {
+            const call_result outputs = control->evaluate(c.call);
+            REQUIRE(outputs);
+            const value_report report = judge(expected, *outputs);
+            if (!report.passed) FAIL_CHECK(name << ": " << summary(c) << ": " << report.message);
+          }
+        }
+  WARN(controls.size() << " controls, " << cases << " cases each");
+}
