@@ -30,15 +30,20 @@ bool worth_shrinking(const outcome& o) {
   return !o.failure || (o.failure->kind != fault::timed_out && o.failure->kind != fault::out_of_memory);
 }
 
+// How far beyond its allowance an outcome lies, where that is known.
+double ratio_to_allowance(const outcome& o) { return o.value ? o.value->worst.ratio : 0.0; }
+
 counterexample shrink(const property& p, implementation& under_test, const rc::Shrinkable<test_case>& failed,
                       outcome shown, std::size_t budget) {
   counterexample found{failed.value(), failed.value(), std::move(shown)};
   if (!worth_shrinking(found.shown)) return found;
+  // A counterexample that fails by a hair explains nothing: a blatant failure stays blatant.
+  const double at_least = ratio_to_allowance(found.shown) / 16;
   found.minimal = rc::shrinkable::findLocalMin(failed, [&](const test_case& c) {
                     if (budget == 0) return false;
                     --budget;
                     outcome o = p.check(under_test, c);
-                    if (o.verdict != status::failed) return false;
+                    if (o.verdict != status::failed || ratio_to_allowance(o) < at_least) return false;
                     found.shown = std::move(o);
                     return true;
                   }).first;

@@ -10,9 +10,11 @@ namespace {
 using properties::check_result;
 using properties::status;
 
-std::string domain_lines(const properties::description& d) {
+std::string domain_lines(const gate_report& r) {
   std::string text;
-  for (const auto& [op, inputs] : d.domain) {
+  for (const auto& [op, inputs] : r.candidate.domain) {
+    const auto concerns = [&](const check_result& c) { return c.operation->name == op; };
+    if (std::none_of(r.checks.begin(), r.checks.end(), concerns)) continue;
     text += fmt::format("- `{}` declares a narrower domain:", op);
     for (const auto& [name, range] : inputs)
       text += range.high == std::numeric_limits<double>::max() ? fmt::format(" `{}` finite;", name)
@@ -93,7 +95,7 @@ std::string counterexample_name(const check_result& c) {
 std::string to_markdown(const gate_report& r) {
   std::string text = fmt::format("# Assay: {} {} - {}\n\n", r.candidate.name, r.candidate.version, name_of(r.verdict));
   text += fmt::format("Candidate `{}`, effort {}, seed {}.\n\n", r.candidate_spec, r.effort, r.seed);
-  text += domain_lines(r.candidate);
+  text += domain_lines(r);
   for (const std::string& c : r.complaints) text += "- " + c + "\n";
   if (!r.complaints.empty()) text += "\n";
   if (const std::string lines = failures(r); !lines.empty()) text += "## Failures\n\n" + lines + "\n";
