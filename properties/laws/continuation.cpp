@@ -24,7 +24,7 @@ std::size_t length(const test_case& c) { return sizes_of(c).at(c.call.operation-
 // Every split of a short sequence; of a longer one both ends, the middle and two others.
 std::set<std::size_t> splits(std::size_t n, std::uint64_t seed) {
   std::set<std::size_t> all{0, n, n / 2, std::min<std::size_t>(1, n), n - std::min<std::size_t>(1, n)};
-  for (std::size_t m = 0; n <= 6 && m <= n; ++m) all.insert(m);
+  for (std::size_t m = 0; n <= 9 && m <= n; ++m) all.insert(m);
   core::counter_random random(seed);
   for (int k = 0; k < 2; ++k) all.insert(random.below(n + 1));
   return all;

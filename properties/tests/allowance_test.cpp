@@ -53,6 +53,28 @@ void measure(accuracy_class algorithm, const test_case& c, ratios& found) {
 
 }  // namespace
 
+TEST_CASE("heinsen/certification/share_proved_at_first_precision", "[property][heinsen]") {
+  // Over all families; what the first precision leaves open, a higher one must decide (forward operations).
+  std::string table = "\nproved at 35 digits (and at 80, 240, 1000):\n";
+  for (const core::dtype t : core::floating_dtypes) {
+    std::array<std::size_t, reference::precision_digits.size()> at{};
+    std::size_t open = 0;
+    for (const core::operation& op : reference::operations()) {
+      if (op.is_vjp()) continue;
+      for (const family& f : families_of(op))
+        for (std::uint64_t seed = 0; seed < 5; ++seed) {
+          const test_case c = make_case(op, t, f, 1000 + seed, {});
+          for (const auto& [name, proof] : reference::certify(op, t, c.call.inputs))
+            for (const std::uint8_t rung : proof.rung) rung == reference::undecided ? ++open : ++at[rung];
+        }
+    }
+    table += fmt::format("{:5} {} ({}, {}, {}), undecided {}\n", core::name_of(t), at[0], at[1], at[2], at[3], open);
+    CHECK(open == 0);
+    CHECK(at[0] > 0);
+  }
+  WARN(table);
+}
+
 TEST_CASE("heinsen/allowance/bounds_its_own_algorithm", "[property][heinsen]") {
   std::string table = fmt::format("\n{:28} {:11} {:>8} {:>8} {:>7}  worst case\n", "operation", "algorithm", "largest", "median", "cases");
   for (const core::operation& op : reference::operations())

@@ -82,6 +82,13 @@ TEST_CASE("heinsen/scan/nan_and_infinity", "[unit][heinsen]") {
   CHECK(same(values(undefined.at("s").rounded), {not_a_number}));
 }
 
+TEST_CASE("heinsen/scan/outside_the_domain_the_formula_holds", "[unit][heinsen]") {
+  // log p > 0 is no error: the recurrence grows.
+  const std::vector<double> s = states(lane({1, 2}, {0, -inf}, 0.5));
+  CHECK(s[0] == Approx(std::log(std::exp(1.5) + 1)));
+  CHECK(s[1] == s[0] + 2);
+}
+
 TEST_CASE("heinsen/scan/gradients_at_infinity", "[unit][heinsen]") {
   // h = -inf and a finite state: w = 1.
   auto g = gradients_of(lane({-1, -1}, {-inf, -inf}, 0), {1, 2}, 4);
