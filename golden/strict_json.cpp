@@ -81,7 +81,8 @@ class strict_handler final : public nlohmann::json_sax<json> {
     constexpr std::size_t longest = 160;
     if (what.size() > longest) what = what.substr(0, longest) + "...";
     // What it quotes need not be text.
-    std::replace_if(what.begin(), what.end(), [](char c) { return c < ' ' || c > '~'; }, '?');
+    std::replace_if(
+        what.begin(), what.end(), [](char c) { return c < ' ' || c > '~'; }, '?');
     error_ = {position == 0 ? 0 : position - 1, "must be valid JSON: " + what};
     return false;
   }

@@ -73,7 +73,8 @@ std::vector<variant> all_variants() {
 }  // namespace
 
 std::vector<builtin> builtins() {
-  std::vector<builtin> all{{"optimized", "vectorised and threaded"}, {"reference", "the certified truth, rounded once"}};
+  std::vector<builtin> all{{"optimized", "vectorised and threaded"},
+                           {"reference", "the certified truth, rounded once"}};
   for (const auto c : reference::accuracy_classes)
     if (c != reference::accuracy_class::uniform)
       all.push_back({std::string(name_of(c)), "the algorithm of that class in plain arithmetic of the dtype"});

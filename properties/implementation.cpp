@@ -6,14 +6,22 @@ namespace assay::properties {
 
 const char* name_of(fault f) {
   switch (f) {
-    case fault::unsupported: return "unsupported";
-    case fault::error_reply: return "error reply";
-    case fault::bad_output: return "bad output";
-    case fault::crashed: return "crash";
-    case fault::exited: return "early exit";
-    case fault::timed_out: return "hang";
-    case fault::out_of_memory: return "memory limit";
-    case fault::protocol: return "protocol";
+    case fault::unsupported:
+      return "unsupported";
+    case fault::error_reply:
+      return "error reply";
+    case fault::bad_output:
+      return "bad output";
+    case fault::crashed:
+      return "crash";
+    case fault::exited:
+      return "early exit";
+    case fault::timed_out:
+      return "hang";
+    case fault::out_of_memory:
+      return "memory limit";
+    case fault::protocol:
+      return "protocol";
   }
   return "unknown";
 }

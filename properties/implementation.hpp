@@ -21,14 +21,14 @@ struct request {
 
 /// Why a call gave no outputs. Each has its own verdict in the report.
 enum class fault {
-  unsupported,   ///< the implementation declines this case
-  error_reply,   ///< it answered with an error
-  bad_output,    ///< outputs missing, malformed, or of the wrong name, dtype or shape
-  crashed,       ///< the process ended by a signal or a non-zero status
-  exited,        ///< the process ended with status 0 without an answer
-  timed_out,     ///< no answer within the time limit
-  out_of_memory, ///< above the limit on resident memory
-  protocol,      ///< the answer was no message of the protocol
+  unsupported,    ///< the implementation declines this case
+  error_reply,    ///< it answered with an error
+  bad_output,     ///< outputs missing, malformed, or of the wrong name, dtype or shape
+  crashed,        ///< the process ended by a signal or a non-zero status
+  exited,         ///< the process ended with status 0 without an answer
+  timed_out,      ///< no answer within the time limit
+  out_of_memory,  ///< above the limit on resident memory
+  protocol,       ///< the answer was no message of the protocol
 };
 const char* name_of(fault f);
 

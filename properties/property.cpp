@@ -23,8 +23,7 @@ core::tensors states_of(const core::operation& forward, const test_case& c) {
 
 bool state_inside(const test_case& c, const declared_domain& d) {
   const core::operation& op = *c.call.operation;
-  const core::operation& forward =
-      op.is_vjp() ? *reference::find_operation(op.name.substr(0, op.name.size() - 4)) : op;
+  const core::operation& forward = op.is_vjp() ? *reference::find_operation(op.name.substr(0, op.name.size() - 4)) : op;
   if (!forward.recurrent) return true;
   if (!inside(c.call.inputs.at(forward.recurrent->state_in), d)) return false;
   const core::tensors outputs = states_of(forward, c);
@@ -45,11 +44,16 @@ bool sums_stay_finite(const test_case& c, const core::tensor& t, core::dtype com
 
 const char* name_of(status s) {
   switch (s) {
-    case status::passed: return "passed";
-    case status::failed: return "failed";
-    case status::uninformative: return "uninformative";
-    case status::unsupported: return "unsupported";
-    case status::outside_domain: return "outside the domain";
+    case status::passed:
+      return "passed";
+    case status::failed:
+      return "failed";
+    case status::uninformative:
+      return "uninformative";
+    case status::unsupported:
+      return "unsupported";
+    case status::outside_domain:
+      return "outside the domain";
   }
   return "unknown";
 }

@@ -19,10 +19,10 @@ const char* name_of(status s);
 /// What one case showed.
 struct outcome {
   status verdict = status::passed;
-  std::string message{};                      ///< why it failed
-  std::optional<call_failure> failure{};      ///< the call gave no outputs
-  std::optional<value_report> value{};        ///< from properties that compare with the truth
-  core::tensors expected{}, actual{};         ///< of a failed comparison
+  std::string message{};                  ///< why it failed
+  std::optional<call_failure> failure{};  ///< the call gave no outputs
+  std::optional<value_report> value{};    ///< from properties that compare with the truth
+  core::tensors expected{}, actual{};     ///< of a failed comparison
 };
 
 struct property {

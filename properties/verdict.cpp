@@ -26,7 +26,10 @@ std::string position(const core::shape& s, std::size_t flat) {
 class element_judge {
  public:
   element_judge(const expectation& e, const std::string& name)
-      : storage_(e.storage), u_(core::unit_roundoff(e.compute)), truth_(e.truth.at(name)), law_(e.allowed.at(name)),
+      : storage_(e.storage),
+        u_(core::unit_roundoff(e.compute)),
+        truth_(e.truth.at(name)),
+        law_(e.allowed.at(name)),
         wider_compute_(e.storage != e.compute) {}
 
   // The ratios of error to law, infinite for a wrong special value; their class slack not yet applied.
@@ -43,7 +46,8 @@ class element_judge {
       } else if (std::isinf(x) || std::isinf(rounded)) {
         // Beyond the largest number infinity and the number are both right, if the allowance reaches there.
         const double reach = std::fabs(truth) + bug_slack * u_ * k + half_ulp;
-        const bool overflow_explained = reach >= core::largest_finite(storage_) && std::signbit(x) == std::signbit(truth);
+        const bool overflow_explained =
+            reach >= core::largest_finite(storage_) && std::signbit(x) == std::signbit(truth);
         r[c] = std::isinf(x) ? (overflow_explained ? 0.0 : infinity) : quotient(error - half_ulp, u_ * k);
       } else if (c == 0) {
         r[c] = quotient(wider_compute_ ? error - half_ulp : error, u_ * k);
@@ -102,10 +106,9 @@ value_report judge_elements(const expectation& expected, const core::tensors& ou
         report.worst = element.report(name, x, i, ratios[widest]);
       if (wrong && report.passed) {
         report.passed = false;
-        report.message =
-            fmt::format("{}{}: expected {:a}, got {:a} ({:.9g} and {:.9g}): error {:.3g}, allowed {:.3g}", name,
-                        position(t.shape(), i), report.worst.expected, x, report.worst.expected, x, report.worst.error,
-                        report.worst.allowed);
+        report.message = fmt::format("{}{}: expected {:a}, got {:a} ({:.9g} and {:.9g}): error {:.3g}, allowed {:.3g}",
+                                     name, position(t.shape(), i), report.worst.expected, x, report.worst.expected, x,
+                                     report.worst.error, report.worst.allowed);
       }
     }
   }
@@ -122,7 +125,10 @@ std::optional<accuracy_class> value_report::accuracy_class() const {
 }
 
 expectation expect(const request& call, core::dtype compute) {
-  return {call.type, compute, call.operation, core::check_inputs(*call.operation, call.type, call.inputs).value(),
+  return {call.type,
+          compute,
+          call.operation,
+          core::check_inputs(*call.operation, call.type, call.inputs).value(),
           reference::certify(*call.operation, call.type, call.inputs, 1),
           reference::allow(*call.operation, compute, call.inputs)};
 }

@@ -23,10 +23,10 @@ struct element_report {
   std::string output;
   std::size_t index = 0;
   double expected = 0, actual = 0;
-  double error = 0;      ///< |x - truth|
-  double ulp = 0;        ///< the error in ulp of max(1, |truth|) of the storage dtype
-  double allowed = 0;    ///< the bound of the widest law: bug_slack * u * k + half an ulp
-  double ratio = 0;      ///< (error - half an ulp) / (u k) of the widest law; a bug above bug_slack
+  double error = 0;    ///< |x - truth|
+  double ulp = 0;      ///< the error in ulp of max(1, |truth|) of the storage dtype
+  double allowed = 0;  ///< the bound of the widest law: bug_slack * u * k + half an ulp
+  double ratio = 0;    ///< (error - half an ulp) / (u k) of the widest law; a bug above bug_slack
 };
 
 struct value_report {
@@ -37,8 +37,8 @@ struct value_report {
   /// the case.
   std::array<double, reference::accuracy_classes.size()> ratios{};
   double largest_ulp = 0;  ///< the largest error, in ulp of max(1, |truth|) of the storage dtype
-  element_report worst;  ///< the first failing element, else the one with the largest ratio
-  std::string message;   ///< empty where passed
+  element_report worst;    ///< the first failing element, else the one with the largest ratio
+  std::string message;     ///< empty where passed
 
   /// The first class that explains the case; nothing where none does.
   [[nodiscard]] std::optional<reference::accuracy_class> accuracy_class() const;

@@ -9,19 +9,31 @@
 namespace assay::reference {
 
 // Specialised in the generated translation units.
-#define ASSAY_ENCODING(name)                                                                                      \
-  template <> rung_outputs enclose<name, precision_digits[0]>(std::string_view, core::dtype, const core::tensors&); \
-  template <> rung_outputs enclose<name, precision_digits[1]>(std::string_view, core::dtype, const core::tensors&); \
-  template <> rung_outputs enclose<name, precision_digits[2]>(std::string_view, core::dtype, const core::tensors&); \
-  template <> rung_outputs enclose<name, precision_digits[3]>(std::string_view, core::dtype, const core::tensors&); \
-  template <> law_outputs law<name, core::dtype::f64>(std::string_view, accuracy_class, const core::tensors&);      \
-  template <> law_outputs law<name, core::dtype::f32>(std::string_view, accuracy_class, const core::tensors&);      \
-  template <> law_outputs law<name, core::dtype::f16>(std::string_view, accuracy_class, const core::tensors&);      \
-  template <> law_outputs law<name, core::dtype::bf16>(std::string_view, accuracy_class, const core::tensors&);     \
-  template <> core::tensors run_algorithm<name, core::dtype::f64>(std::string_view, accuracy_class, const core::tensors&); \
-  template <> core::tensors run_algorithm<name, core::dtype::f32>(std::string_view, accuracy_class, const core::tensors&); \
-  template <> core::tensors run_algorithm<name, core::dtype::f16>(std::string_view, accuracy_class, const core::tensors&); \
-  template <> core::tensors run_algorithm<name, core::dtype::bf16>(std::string_view, accuracy_class, const core::tensors&);
+#define ASSAY_ENCODING(name)                                                                                   \
+  template <>                                                                                                  \
+  rung_outputs enclose<name, precision_digits[0]>(std::string_view, core::dtype, const core::tensors&);        \
+  template <>                                                                                                  \
+  rung_outputs enclose<name, precision_digits[1]>(std::string_view, core::dtype, const core::tensors&);        \
+  template <>                                                                                                  \
+  rung_outputs enclose<name, precision_digits[2]>(std::string_view, core::dtype, const core::tensors&);        \
+  template <>                                                                                                  \
+  rung_outputs enclose<name, precision_digits[3]>(std::string_view, core::dtype, const core::tensors&);        \
+  template <>                                                                                                  \
+  law_outputs law<name, core::dtype::f64>(std::string_view, accuracy_class, const core::tensors&);             \
+  template <>                                                                                                  \
+  law_outputs law<name, core::dtype::f32>(std::string_view, accuracy_class, const core::tensors&);             \
+  template <>                                                                                                  \
+  law_outputs law<name, core::dtype::f16>(std::string_view, accuracy_class, const core::tensors&);             \
+  template <>                                                                                                  \
+  law_outputs law<name, core::dtype::bf16>(std::string_view, accuracy_class, const core::tensors&);            \
+  template <>                                                                                                  \
+  core::tensors run_algorithm<name, core::dtype::f64>(std::string_view, accuracy_class, const core::tensors&); \
+  template <>                                                                                                  \
+  core::tensors run_algorithm<name, core::dtype::f32>(std::string_view, accuracy_class, const core::tensors&); \
+  template <>                                                                                                  \
+  core::tensors run_algorithm<name, core::dtype::f16>(std::string_view, accuracy_class, const core::tensors&); \
+  template <>                                                                                                  \
+  core::tensors run_algorithm<name, core::dtype::bf16>(std::string_view, accuracy_class, const core::tensors&);
 #include "assay_encodings.inc"
 #undef ASSAY_ENCODING
 
@@ -38,14 +50,14 @@ struct encoding_routines {
 template <class Encoding>
 encoding_routines routines_of() {
   using core::dtype;
-  encoding_routines r{Encoding::name,
-                      {},
-                      {enclose<Encoding, precision_digits[0]>, enclose<Encoding, precision_digits[1]>,
-                       enclose<Encoding, precision_digits[2]>, enclose<Encoding, precision_digits[3]>},
-                      {law<Encoding, dtype::f64>, law<Encoding, dtype::f32>, law<Encoding, dtype::f16>,
-                       law<Encoding, dtype::bf16>},
-                      {run_algorithm<Encoding, dtype::f64>, run_algorithm<Encoding, dtype::f32>,
-                       run_algorithm<Encoding, dtype::f16>, run_algorithm<Encoding, dtype::bf16>}};
+  encoding_routines r{
+      Encoding::name,
+      {},
+      {enclose<Encoding, precision_digits[0]>, enclose<Encoding, precision_digits[1]>,
+       enclose<Encoding, precision_digits[2]>, enclose<Encoding, precision_digits[3]>},
+      {law<Encoding, dtype::f64>, law<Encoding, dtype::f32>, law<Encoding, dtype::f16>, law<Encoding, dtype::bf16>},
+      {run_algorithm<Encoding, dtype::f64>, run_algorithm<Encoding, dtype::f32>, run_algorithm<Encoding, dtype::f16>,
+       run_algorithm<Encoding, dtype::bf16>}};
   for (const core::operation& forward : Encoding::operations()) {
     r.operations.push_back(forward);
     r.operations.push_back(core::vjp_of(forward));

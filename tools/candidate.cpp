@@ -33,7 +33,8 @@ opened open_candidate(const std::string& spec, const candidate_limits& limits) {
     if (!made) return tl::make_unexpected(candidate_error{false, made.error().message});
     return std::move(*made);
   }
-  return tl::make_unexpected(candidate_error{false, "'" + spec + "' is no candidate: expected builtin:NAME or process:COMMAND"});
+  return tl::make_unexpected(
+      candidate_error{false, "'" + spec + "' is no candidate: expected builtin:NAME or process:COMMAND"});
 }
 
 }  // namespace assay::tools

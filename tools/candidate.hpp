@@ -19,7 +19,7 @@ struct candidate_error {
   std::string message;
 };
 
-tl::expected<std::unique_ptr<properties::implementation>, candidate_error> open_candidate(const std::string& spec,
-                                                                                         const candidate_limits& limits);
+tl::expected<std::unique_ptr<properties::implementation>, candidate_error> open_candidate(
+    const std::string& spec, const candidate_limits& limits);
 
 }  // namespace assay::tools

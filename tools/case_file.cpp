@@ -56,7 +56,8 @@ core::result<core::tensor> tensor_from(const std::string& name, const json& j, c
   std::vector<double> values;
   for (const json& v : j["values"]) {
     const auto x = v.is_string() ? parse_number(v.get<std::string>()) : std::nullopt;
-    if (!x) return core::failure("input '" + name + "': " + v.dump() + " is no number in a string, such as \"0x1.8p+1\"");
+    if (!x)
+      return core::failure("input '" + name + "': " + v.dump() + " is no number in a string, such as \"0x1.8p+1\"");
     if (!core::same_value(core::round_to(type, *x), *x))
       return core::failure(fmt::format("input '{}': {} is no value of {}", name, v.dump(), core::name_of(type)));
     values.push_back(*x);
@@ -73,13 +74,15 @@ core::result<std::string> text_member(const json& j, const char* key) {
 core::result<stored_case> case_from(const json& j) {
   for (const char* key : {"schema", "property", "operation", "dtype"})
     if (auto text = text_member(j, key); !text) return tl::make_unexpected(text.error());
-  if (j["schema"] != schema) return core::failure(fmt::format("schema {} instead of \"{}\"", j["schema"].dump(), schema));
+  if (j["schema"] != schema)
+    return core::failure(fmt::format("schema {} instead of \"{}\"", j["schema"].dump(), schema));
   stored_case c;
   c.checked = properties::find_property(j["property"]);
   if (c.checked == nullptr) return core::failure("unknown property " + j["property"].dump());
   const core::operation* op = reference::find_operation(j["operation"].get<std::string>());
   if (op == nullptr) return core::failure("unknown operation " + j["operation"].dump());
-  if (!c.checked->applies(*op)) return core::failure("property " + j["property"].dump() + " says nothing about " + op->name);
+  if (!c.checked->applies(*op))
+    return core::failure("property " + j["property"].dump() + " says nothing about " + op->name);
   const auto type = core::dtype_named(j["dtype"].get<std::string>());
   if (!type || !core::is_floating(*type)) return core::failure("unknown dtype " + j["dtype"].dump());
   if (!j.contains("inputs") || !j["inputs"].is_object()) return core::failure("member 'inputs' must be an object");

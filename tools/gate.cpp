@@ -41,7 +41,8 @@ bool belongs(const core::operation& op, const gate_options& o) {
 core::result<selection> select(const gate_options& o) {
   selection s;
   for (const std::string& name : o.operations)
-    if (reference::find_operation(name) == nullptr) return core::failure("unknown operation '" + name + "' (see: assay list operations)");
+    if (reference::find_operation(name) == nullptr)
+      return core::failure("unknown operation '" + name + "' (see: assay list operations)");
   const auto& encodings = reference::encodings();
   for (const std::string& name : o.encodings)
     if (std::find(encodings.begin(), encodings.end(), name) == encodings.end())
@@ -50,17 +51,21 @@ core::result<selection> select(const gate_options& o) {
     if (belongs(op, o)) s.operations.push_back(&op);
   for (const std::string& name : o.dtypes) {
     const auto t = core::dtype_named(name);
-    if (!t || !core::is_floating(*t)) return core::failure("unknown dtype '" + name + "' (there are: f64, f32, f16, bf16)");
+    if (!t || !core::is_floating(*t))
+      return core::failure("unknown dtype '" + name + "' (there are: f64, f32, f16, bf16)");
     s.dtypes.push_back(*t);
   }
   s.dtypes_named = !s.dtypes.empty();
   if (!s.dtypes_named) s.dtypes.assign(std::begin(core::floating_dtypes), std::end(core::floating_dtypes));
   for (const std::string& name : o.require_class) {
     const auto c = reference::accuracy_class_named(name);
-    if (!c) return core::failure("unknown accuracy class '" + name + "' (there are: uniform, sequential, tree, linear, cumsum)");
+    if (!c)
+      return core::failure("unknown accuracy class '" + name +
+                           "' (there are: uniform, sequential, tree, linear, cumsum)");
     s.good_enough.insert(*c);
   }
-  const auto level = std::find_if(std::begin(efforts), std::end(efforts), [&](const effort& e) { return e.name == o.effort; });
+  const auto level =
+      std::find_if(std::begin(efforts), std::end(efforts), [&](const effort& e) { return e.name == o.effort; });
   if (level == std::end(efforts)) return core::failure("unknown effort '" + o.effort + "' (there are: quick, full)");
   s.level = level;
   s.operations_named = !o.operations.empty() || !o.encodings.empty();
@@ -101,20 +106,23 @@ bool is_process_fault(const check_result& c) {
 
 // An operation that was asked for (or offered) and executed no core check makes the run red.
 void complain_about_gaps(const selection& s, gate_report& report) {
-  if (report.checks.empty()) report.complaints.push_back("no check was executed: the candidate offers none of the selected operations");
+  if (report.checks.empty())
+    report.complaints.push_back("no check was executed: the candidate offers none of the selected operations");
   for (const core::operation* op : s.operations)
     for (const core::dtype type : s.dtypes) {
       const bool offered = report.candidate.offers(op->name, type);
       // A named forward operation selects its vjp too, but only forward operations must be offered.
       const bool demanded = s.operations_named && s.dtypes_named && !op->is_vjp();
       if (!offered && demanded)
-        report.complaints.push_back(fmt::format("{} in {} was requested and is not offered", op->name, core::name_of(type)));
+        report.complaints.push_back(
+            fmt::format("{} in {} was requested and is not offered", op->name, core::name_of(type)));
       if (!offered) continue;
       const bool checked = std::any_of(report.checks.begin(), report.checks.end(), [&](const check_result& c) {
         return c.operation == op && c.type == type && c.checked->decides_class &&
                c.count(status::passed) + c.count(status::failed) > 0;
       });
-      if (!checked) report.complaints.push_back(fmt::format("{} in {} executed no core check", op->name, core::name_of(type)));
+      if (!checked)
+        report.complaints.push_back(fmt::format("{} in {} executed no core check", op->name, core::name_of(type)));
     }
   for (const check_result& c : report.checks) {
     const auto reached = c.accuracy_class();
@@ -163,9 +171,12 @@ int gate(const gate_options& options) {
   }
   fmt::print("{}\nReport: {}\n", to_markdown(report), (options.report / "report.json").string());
   switch (report.verdict) {
-    case gate_verdict::passed: return all_passed;
-    case gate_verdict::failed: return check_failed;
-    case gate_verdict::broken: return candidate_broke;
+    case gate_verdict::passed:
+      return all_passed;
+    case gate_verdict::failed:
+      return check_failed;
+    case gate_verdict::broken:
+      return candidate_broke;
   }
   return own_fault;
 }

@@ -36,8 +36,8 @@ int run(int argc, char** argv) {
 
   std::string what;
   CLI::App* list_command = app.add_subcommand("list", "what there is");
-  list_command->add_option("what", what)->check(
-      CLI::IsMember({"encodings", "operations", "properties", "mutants", "families", "builtins"}));
+  list_command->add_option("what", what)
+      ->check(CLI::IsMember({"encodings", "operations", "properties", "mutants", "families", "builtins"}));
 
   gate_options gating;
   CLI::App* gate_command = app.add_subcommand("gate", "a bug, or rounding? how many digits? up to which length?");
@@ -47,7 +47,8 @@ int run(int argc, char** argv) {
   gate_command->add_option("--dtype", gating.dtypes, "only this dtype; may be repeated");
   gate_command->add_option("--effort", gating.effort, "quick or full")->capture_default_str();
   gate_command->add_option("--seed", gating.seed, "seed of all cases")->capture_default_str();
-  gate_command->add_option("--require-class", gating.require_class, "accuracy classes that are good enough")->delimiter(',');
+  gate_command->add_option("--require-class", gating.require_class, "accuracy classes that are good enough")
+      ->delimiter(',');
   gate_command->add_option("--report", gating.report, "folder of the report")->capture_default_str();
   add_limits(*gate_command, gating.limits);
 

@@ -1,12 +1,13 @@
 // Families of inputs for Heinsen's log-linear encoding. No single one suffices: each shows faults that
 // all others hide (see the mutants).
+#include "properties/mutants/heinsen.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
 #include "properties/encodings.hpp"
 #include "properties/laws/laws.hpp"
-#include "properties/mutants/heinsen.hpp"
 
 namespace assay::properties {
 namespace {
@@ -51,16 +52,20 @@ void mild(lane_inputs& lane, bool gated, dtype, counter_random& random) {
   for_tokens(lane, random, mild_gate, gated, 1.0);
 }
 void gates_near_one(lane_inputs& lane, bool gated, dtype, counter_random& random) {
-  for_tokens(lane, random, [](bool g, counter_random& r) { return decay(g, std::ldexp(1.0, -4 - static_cast<int>(r.below(26)))); },
-             gated, 1.0);
+  for_tokens(
+      lane, random,
+      [](bool g, counter_random& r) { return decay(g, std::ldexp(1.0, -4 - static_cast<int>(r.below(26)))); }, gated,
+      1.0);
 }
 void gates_near_zero(lane_inputs& lane, bool gated, dtype, counter_random& random) {
-  for_tokens(lane, random, [](bool g, counter_random& r) { return decay(g, r.uniform(5, 60)); }, gated, 1.0);
+  for_tokens(
+      lane, random, [](bool g, counter_random& r) { return decay(g, r.uniform(5, 60)); }, gated, 1.0);
 }
 // Rounding errors of equal steps add coherently: random gates hide that.
 void constant_gate(lane_inputs& lane, bool gated, dtype, counter_random& random) {
   mild(lane, gated, {}, random);
-  std::fill(lane.gate.begin(), lane.gate.end(), decay(gated, random.uniform(0.5, 1) * std::ldexp(1.0, -static_cast<int>(random.below(17)))));
+  std::fill(lane.gate.begin(), lane.gate.end(),
+            decay(gated, random.uniform(0.5, 1) * std::ldexp(1.0, -static_cast<int>(random.below(17)))));
 }
 void constant_stream(lane_inputs& lane, bool gated, dtype type, counter_random& random) {
   constant_gate(lane, gated, type, random);
@@ -110,8 +115,7 @@ void gap(lane_inputs& lane, bool gated, dtype type, counter_random& random) {
 }
 void no_decay(lane_inputs& lane, bool gated, dtype, counter_random& random) {
   mild(lane, gated, {}, random);
-  for (double& g : lane.gate)
-    g = gated ? random.uniform(14, 200) : random.one_in(2) ? 0.0 : -1e-6 * random.uniform();
+  for (double& g : lane.gate) g = gated ? random.uniform(14, 200) : random.one_in(2) ? 0.0 : -1e-6 * random.uniform();
 }
 void powers_of_two(lane_inputs& lane, bool gated, dtype, counter_random& random) {
   const auto power = [&] { return std::ldexp(1.0, static_cast<int>(random.below(15)) - 8); };
@@ -121,13 +125,16 @@ void powers_of_two(lane_inputs& lane, bool gated, dtype, counter_random& random)
 }
 void subnormal(lane_inputs& lane, bool gated, dtype type, counter_random& random) {
   const double tiny = core::smallest_subnormal(type);
-  const auto number = [&] { return tiny * static_cast<double>(random.below(std::size_t{1} << (core::format_of(type).precision - 1))); };
+  const auto number = [&] {
+    return tiny * static_cast<double>(random.below(std::size_t{1} << (core::format_of(type).precision - 1)));
+  };
   for (double& g : lane.gate) g = gated ? random.sign() * number() : -number();
   for (double& h : lane.h) h = random.sign() * number();
   lane.s0 = random.sign() * number();
 }
 void wide(lane_inputs& lane, bool gated, dtype, counter_random& random) {
-  for_tokens(lane, random, [](bool g, counter_random& r) { return decay(g, r.uniform(0, 69)); }, gated, 1.0);
+  for_tokens(
+      lane, random, [](bool g, counter_random& r) { return decay(g, r.uniform(0, 69)); }, gated, 1.0);
   for (double& h : lane.h) h = random.uniform(-1e4, 1e4);
 }
 // Decays beyond the exponent range of exp, with nothing else coming in.

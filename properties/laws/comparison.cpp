@@ -26,7 +26,9 @@ outcome compare_with_truth(implementation& under_test, const request& call) {
   return o;
 }
 
-request with_inputs(const request& call, core::tensors inputs) { return {call.operation, call.type, std::move(inputs)}; }
+request with_inputs(const request& call, core::tensors inputs) {
+  return {call.operation, call.type, std::move(inputs)};
+}
 
 outcome compare_bits(const core::tensors& expected, const core::tensors& actual, const std::string& what) {
   for (const auto& [name, e] : expected) {

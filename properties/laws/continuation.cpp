@@ -94,11 +94,12 @@ outcome check_steps(implementation& under_test, const test_case& c) {
   const auto& k = expected.allowed.at(r.state_out).k.back().storage();
   for (std::size_t j = 0; j < last.size(); ++j) {
     const double x = last.values.storage()[j], y = state.values.storage()[j];
-    const double allowed = step_errors[j] + bug_slack * core::unit_roundoff(expected.compute) * k[j] +
-                           core::half_ulp(expected.storage, x);
+    const double allowed =
+        step_errors[j] + bug_slack * core::unit_roundoff(expected.compute) * k[j] + core::half_ulp(expected.storage, x);
     if (core::same_value(x, y) || std::fabs(x - y) <= allowed) continue;
     outcome o{status::failed, fmt::format("lane {}: the scan ends in {:a}, step by step it ends in {:a} ({:.9g} and "
-                                          "{:.9g}), allowed {:.3g}", j, x, y, x, y, allowed)};
+                                          "{:.9g}), allowed {:.3g}",
+                                          j, x, y, x, y, allowed)};
     o.expected = {{r.state_out, state}};
     o.actual = {{r.state_out, last}};
     return o;
@@ -111,8 +112,9 @@ bool is_recurrent(const core::operation& op) { return op.recurrent.has_value(); 
 }  // namespace
 
 property continuation_property() {
-  return {"continuation", "a sequence split anywhere and continued from the returned state", is_recurrent, check_splits,
-          false, 8};
+  return {"continuation", "a sequence split anywhere and continued from the returned state",
+          is_recurrent,   check_splits,
+          false,          8};
 }
 property recurrence_property() {
   return {"recurrence", "a scan of n tokens equals n steps of one token", is_recurrent, check_steps, false, 8};

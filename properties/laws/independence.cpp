@@ -110,21 +110,30 @@ outcome check_repeat(implementation& under_test, const test_case& c) {
 }
 
 bool has_rows(const core::operation& op) {
-  return std::any_of(op.outputs.begin(), op.outputs.end(), [](const auto& d) { return core::axis_of(d, "B").has_value(); });
+  return std::any_of(op.outputs.begin(), op.outputs.end(),
+                     [](const auto& d) { return core::axis_of(d, "B").has_value(); });
 }
 
 }  // namespace
 
 property causality_property() {
-  return {"causality", "outputs before a token do not depend on it",
-          [](const core::operation& op) { return op.recurrent.has_value(); }, check_causality, false, 3};
+  return {"causality",
+          "outputs before a token do not depend on it",
+          [](const core::operation& op) { return op.recurrent.has_value(); },
+          check_causality,
+          false,
+          3};
 }
 property lane_property() {
-  return {"lanes", "batch rows and features do not influence one another", has_rows, check_lanes,
-          false, 3};
+  return {"lanes", "batch rows and features do not influence one another", has_rows, check_lanes, false, 3};
 }
 property repeat_property() {
-  return {"repeat", "the same call gives the same outputs", [](const core::operation&) { return true; }, check_repeat, false, 2};
+  return {"repeat",
+          "the same call gives the same outputs",
+          [](const core::operation&) { return true; },
+          check_repeat,
+          false,
+          2};
 }
 
 }  // namespace assay::properties

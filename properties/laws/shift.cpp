@@ -55,7 +55,8 @@ outcome check_shift(implementation& under_test, const test_case& c) {
                              0x1p-52 * (std::fabs(x) + std::fabs(shift));
       if (core::same_value(x, y - shift) || std::fabs(y - shift - x) <= allowed) continue;
       outcome o{status::failed, fmt::format("h and s0 moved by {}: {} element {} went from {:a} to {:a} ({:.9g} to "
-                                            "{:.9g}), allowed deviation {:.3g}", shift, name, i, x, y, x, y, allowed)};
+                                            "{:.9g}), allowed deviation {:.3g}",
+                                            shift, name, i, x, y, x, y, allowed)};
       o.expected = *here;
       o.actual = *moved_there;
       return o;
@@ -66,9 +67,12 @@ outcome check_shift(implementation& under_test, const test_case& c) {
 }  // namespace
 
 property shift_property() {
-  return {"shift", "s(h + c, s0 + c) = s + c",
+  return {"shift",
+          "s(h + c, s0 + c) = s + c",
           [](const core::operation& op) { return !op.is_vjp() && op.input("h") && op.input("s0") && op.output("s"); },
-          check_shift, false, 2};
+          check_shift,
+          false,
+          2};
 }
 
 }  // namespace assay::properties

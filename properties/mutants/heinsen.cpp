@@ -78,9 +78,8 @@ struct swapped_combine : unchanged_heinsen {
 struct naive_log_add_exp : unchanged_heinsen {
   template <class R>
   static heinsen::recipe<R> recipe() {
-    return with_step<R>([](const R& a, const R& state, const R& h, std::size_t) {
-      return log(exp(a + state) + exp(h));
-    });
+    return with_step<R>(
+        [](const R& a, const R& state, const R& h, std::size_t) { return log(exp(a + state) + exp(h)); });
   }
 };
 

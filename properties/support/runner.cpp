@@ -1,11 +1,12 @@
 #include "properties/support/runner.hpp"
 
-#include <algorithm>
 #include <rapidcheck/Gen.h>
 #include <rapidcheck/Random.h>
 #include <rapidcheck/seq/Create.h>
 #include <rapidcheck/shrinkable/Create.h>
 #include <rapidcheck/shrinkable/Operations.h>
+
+#include <algorithm>
 
 namespace assay::properties {
 namespace {
@@ -13,9 +14,8 @@ namespace {
 rc::Gen<test_case> cases_of(const core::operation& op, core::dtype type, const family& f, extent size) {
   return [&op, type, &f, size](const rc::Random& random, int) {
     rc::Random source = random;
-    return rc::shrinkable::shrinkRecur(make_case(op, type, f, source.next(), size), [](const test_case& c) {
-      return rc::seq::fromContainer(simpler_cases(c));
-    });
+    return rc::shrinkable::shrinkRecur(make_case(op, type, f, source.next(), size),
+                                       [](const test_case& c) { return rc::seq::fromContainer(simpler_cases(c)); });
   };
 }
 

@@ -35,9 +35,9 @@ struct check_result {
   const core::operation* operation = nullptr;
   core::dtype type{};
   std::size_t planned = 0;
-  std::map<status, std::size_t> cases;            ///< how many ended how
-  std::map<std::string, std::size_t> families;    ///< informative cases by family
-  std::vector<std::string> families_skipped;      ///< declared, without one case inside the domain
+  std::map<status, std::size_t> cases;          ///< how many ended how
+  std::map<std::string, std::size_t> families;  ///< informative cases by family
+  std::vector<std::string> families_skipped;    ///< declared, without one case inside the domain
   /// By class: the largest ratio of error to 1.25 times the law, the case that reached it, and how many
   /// cases need that class.
   std::array<double, reference::accuracy_classes.size()> ratios{};

@@ -76,7 +76,8 @@ TEST_CASE("heinsen/certification/share_proved_at_first_precision", "[property][h
 }
 
 TEST_CASE("heinsen/allowance/bounds_its_own_algorithm", "[property][heinsen]") {
-  std::string table = fmt::format("\n{:28} {:11} {:>8} {:>8} {:>7}  worst case\n", "operation", "algorithm", "largest", "median", "cases");
+  std::string table = fmt::format("\n{:28} {:11} {:>8} {:>8} {:>7}  worst case\n", "operation", "algorithm", "largest",
+                                  "median", "cases");
   for (const core::operation& op : reference::operations())
     for (const accuracy_class algorithm : reference::accuracy_classes) {
       if (algorithm == accuracy_class::uniform) continue;

@@ -31,9 +31,10 @@ run_options options(std::size_t cases) {
 }
 
 std::string reproduction(const std::string& name, const check_result& r) {
-  return fmt::format("{} {} {} {}: {}\n  {}\n  assay gate --candidate builtin:{} --operation {} --dtype {} --seed {}", name,
-                     r.checked->name, r.operation->name, core::name_of(r.type), r.found ? r.found->shown.message : "",
-                     r.found ? summary(r.found->minimal) : "", name, r.operation->name, core::name_of(r.type), seed);
+  return fmt::format("{} {} {} {}: {}\n  {}\n  assay gate --candidate builtin:{} --operation {} --dtype {} --seed {}",
+                     name, r.checked->name, r.operation->name, core::name_of(r.type),
+                     r.found ? r.found->shown.message : "", r.found ? summary(r.found->minimal) : "", name,
+                     r.operation->name, core::name_of(r.type), seed);
 }
 
 std::vector<check_result> run_all(const std::string& name, core::dtype type, const run_options& o) {
@@ -62,7 +63,8 @@ TEST_CASE("heinsen/mutants/every_mutant_is_killed", "[property][gate]") {
         // The shrunk case still fails, by itself, in a fresh instance.
         CHECK(r.checked->check(*make_builtin(m.id).value(), r.found->minimal).verdict == status::failed);
         killers.insert(r.checked->name);
-        line += fmt::format(" {}/{}({})", r.checked->name, r.operation->name.substr(8), sizes_of(r.found->minimal).at("n"));
+        line +=
+            fmt::format(" {}/{}({})", r.checked->name, r.operation->name.substr(8), sizes_of(r.found->minimal).at("n"));
       }
       INFO(m.id << " modelled on " << m.models);
       CHECK_FALSE(line.empty());
@@ -75,8 +77,8 @@ TEST_CASE("heinsen/mutants/every_mutant_is_killed", "[property][gate]") {
 TEST_CASE("heinsen/mutants/each_value_property_kills", "[property][gate]") {
   // A property that kills nothing proves nothing: each declared one must kill some mutant or anti-oracle.
   std::set<std::string> killers;
-  for (const char* name : {"mutant/ignores_initial_state", "mutant/drops_nan", "mutant/global_shift", "mutant/naive_log_add_exp",
-                           "mutant/first_row_state", "mutant/final_state_detached"})
+  for (const char* name : {"mutant/ignores_initial_state", "mutant/drops_nan", "mutant/global_shift",
+                           "mutant/naive_log_add_exp", "mutant/first_row_state", "mutant/final_state_detached"})
     for (const check_result& r : run_all(name, core::dtype::f64, options(8)))
       if (r.verdict() == status::failed) killers.insert(r.checked->name);
   // `repeat` needs an implementation with a memory: see forgetful below.
@@ -112,7 +114,8 @@ class unsteady final : public implementation {
 TEST_CASE("heinsen/mutants/repeat_kills_memory_between_calls", "[property][gate]") {
   unsteady under_test;
   const core::operation& op = *reference::find_operation("heinsen/scan");
-  CHECK(run_property(*find_property("repeat"), under_test, op, core::dtype::f32, options(4)).verdict() == status::failed);
+  CHECK(run_property(*find_property("repeat"), under_test, op, core::dtype::f32, options(4)).verdict() ==
+        status::failed);
 }
 
 TEST_CASE("heinsen/anti_oracles/every_value_check_refuses_them", "[property][gate]") {
@@ -166,7 +169,8 @@ TEST_CASE("heinsen/families/all_are_executed", "[property][gate]") {
   // Every declared family gave an informative case of the value check.
   const auto under_test = make_builtin("reference").value();
   for (const core::operation& op : reference::operations()) {
-    const check_result r = run_property(*find_property(op.is_vjp() ? "vjp" : "value"), *under_test, op, core::dtype::f32, options(8));
+    const check_result r =
+        run_property(*find_property(op.is_vjp() ? "vjp" : "value"), *under_test, op, core::dtype::f32, options(8));
     CHECK(r.verdict() == status::passed);
     for (const family& f : families_of(op)) {
       INFO(op.name << " " << f.name);

@@ -85,15 +85,14 @@ void widen_by_cumsum_autograd(const_lane<tracked<C>> a, const_lane<tracked<C>> h
     const double log_lambda = std::log(lambda), r = finite_magnitude(log_lambda - l);
     const double previous = i == 0 ? s0.number : states[i - 1];
     const log_sum_exp_parts p(a[i].number + previous, h[i].number);
-    const double y =
-        (direct == 0.0 ? 0.0
-                       : direct * (q + finite_magnitude(l) + log_magnitude(direct) +
-                                   finite_magnitude(std::log(direct) - l) + accuracy::log)) +
-        carried_error + lambda * (r + 0.3 + accuracy::exp + accuracy::log) + grad_s[i].error;
+    const double y = (direct == 0.0 ? 0.0
+                                    : direct * (q + finite_magnitude(l) + log_magnitude(direct) +
+                                                finite_magnitude(std::log(direct) - l) + accuracy::log)) +
+                     carried_error + lambda * (r + 0.3 + accuracy::exp + accuracy::log) + grad_s[i].error;
     const double v = std::isfinite(h[i].number) ? p.v : 0.0, w = std::isfinite(h[i].number) ? p.w : 1.0;
-    const double error_h = propagate(v, y + lambda * (finite_magnitude(h[i].number - sums[i]) +
-                                                      2 * finite_magnitude(sums[i]) + r + log_magnitude(v * lambda) +
-                                                      accuracy::exp + q + 1.0));
+    const double error_h =
+        propagate(v, y + lambda * (finite_magnitude(h[i].number - sums[i]) + 2 * finite_magnitude(sums[i]) + r +
+                                   log_magnitude(v * lambda) + accuracy::exp + q + 1.0));
     suffix += error_h + direct + (v + w) * lambda;
     carried_error = w * y;
     carried = w * lambda;

@@ -23,9 +23,7 @@ constexpr std::array<dtype_name, 7> names{{{dtype::f64, "f64", 8},
                                            {dtype::boolean, "bool", 1}}};
 
 // Exponent of the last place of the format at a finite x != 0.
-int quantum_exponent(float_format f, double x) {
-  return std::max(std::ilogb(x), f.min_exponent) - (f.precision - 1);
-}
+int quantum_exponent(float_format f, double x) { return std::max(std::ilogb(x), f.min_exponent) - (f.precision - 1); }
 
 }  // namespace
 

@@ -26,10 +26,14 @@ constexpr bool is_floating(dtype t) { return t <= dtype::bf16; }
 /// The format of a floating-point dtype. Precondition: is_floating(t).
 constexpr float_format format_of(dtype t) {
   switch (t) {
-    case dtype::f32: return {24, -126, 127};
-    case dtype::f16: return {11, -14, 15};
-    case dtype::bf16: return {8, -126, 127};
-    default: return {53, -1022, 1023};
+    case dtype::f32:
+      return {24, -126, 127};
+    case dtype::f16:
+      return {11, -14, 15};
+    case dtype::bf16:
+      return {8, -126, 127};
+    default:
+      return {53, -1022, 1023};
   }
 }
 

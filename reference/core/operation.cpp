@@ -119,8 +119,7 @@ tensors restrict_axis(const operation& op, const tensors& inputs, std::string_vi
 }
 
 result<axis_sizes> check_inputs(const operation& op, dtype type, const tensors& inputs) {
-  if (auto ok = check_presence(op.name, "input", op.inputs, type, inputs); !ok)
-    return tl::make_unexpected(ok.error());
+  if (auto ok = check_presence(op.name, "input", op.inputs, type, inputs); !ok) return tl::make_unexpected(ok.error());
   // Sizes come from plain symbols first; then every axis, multiples included, must agree.
   axis_sizes sizes;
   std::map<std::string, std::string> fixed_by;

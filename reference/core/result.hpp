@@ -27,8 +27,8 @@ struct contract_violation : std::logic_error {
 #define ASSAY_STRINGIZE_(x) #x
 #define ASSAY_STRINGIZE(x) ASSAY_STRINGIZE_(x)
 /// Checks a precondition in every build.
-#define ASSAY_EXPECTS(condition)                                                                            \
-  do {                                                                                                      \
-    if (!(condition))                                                                                       \
+#define ASSAY_EXPECTS(condition)                                                                                \
+  do {                                                                                                          \
+    if (!(condition))                                                                                           \
       throw ::assay::core::contract_violation(__FILE__ ":" ASSAY_STRINGIZE(__LINE__) ": requires " #condition); \
   } while (false)

@@ -139,9 +139,8 @@ heinsen::recipe<tracked<C>> heinsen::law(accuracy_class c) {
   recipe<R> how;
   how.scan = [c](const_lane<R> a, const_lane<R> h, const R& s0, lane<R> s) { law_scan<C>(c, a, h, s0, s); };
   how.adjoint = [c](const_lane<R> a, const_lane<R> h, const R& s0, const_lane<R> s, const_lane<R> grad_s,
-                    const R& grad_last, scan_gradients<R> grad) {
-    law_adjoint<C>(c, a, h, s0, s, grad_s, grad_last, grad);
-  };
+                    const R& grad_last,
+                    scan_gradients<R> grad) { law_adjoint<C>(c, a, h, s0, s, grad_s, grad_last, grad); };
   return how;
 }
 
@@ -265,8 +264,8 @@ fields<R> heinsen::evaluate(std::string_view op, const fields<R>& in, const reci
   if (op.starts_with("heinsen/embed_position")) {
     const affine_map<R> to_logits(in.at("W_H"), in.at("b_H")), to_tokens(in.at("W_R"), in.at("b_R"));
     if (!vjp) return embed_position(to_logits, to_tokens, in.at("x"), in.at("s0"), how);
-    const auto grad = embed_position_vjp(to_logits, to_tokens, in.at("x"), in.at("s0"), in.at("grad_y"),
-                                         in.at("grad_s_n"), how);
+    const auto grad =
+        embed_position_vjp(to_logits, to_tokens, in.at("x"), in.at("s0"), in.at("grad_y"), in.at("grad_s_n"), how);
     const auto shape_of = [&](const char* name) {
       return core::shape{in.at(name).shape().begin(), in.at(name).shape().end()};
     };

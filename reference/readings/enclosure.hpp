@@ -71,8 +71,8 @@ inline void softplus(mpfr_ptr result, mpfr_srcptr x, mpfr_rnd_t mode) {
 
 template <unsigned Digits>
 class enclosure {
-  using number = boost::multiprecision::number<boost::multiprecision::mpfi_float_backend<Digits>,
-                                               boost::multiprecision::et_off>;
+  using number =
+      boost::multiprecision::number<boost::multiprecision::mpfi_float_backend<Digits>, boost::multiprecision::et_off>;
 
  public:
   enclosure() : enclosure(0.0) {}

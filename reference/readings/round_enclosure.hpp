@@ -38,9 +38,8 @@ inline double round_end(core::dtype type, mpfr_srcptr x, side truth) {
   const int order = mpfr_cmp_d(scaled, 0.5);
   const bool up = order != 0 ? order > 0 : truth != side::exact ? truth == side::above : std::fmod(below, 2.0) != 0.0;
   const double result = std::ldexp(up ? below + 1.0 : below, static_cast<int>(quantum));
-  return std::fabs(result) > core::largest_finite(type)
-             ? std::copysign(std::numeric_limits<double>::infinity(), result)
-             : result;
+  return std::fabs(result) > core::largest_finite(type) ? std::copysign(std::numeric_limits<double>::infinity(), result)
+                                                        : result;
 }
 
 template <unsigned Digits>

@@ -197,8 +197,8 @@ class rescaled_sum<tracked<Compute>> {
   }
   [[nodiscard]] number log_value() const {
     if (!std::isfinite(state_.number)) return number(state_.number);
-    return {state_.number, relative_ + std::fabs(state_.number) +
-                               accuracy::log * finite_magnitude(state_.number - shift_) + 3.0};
+    return {state_.number,
+            relative_ + std::fabs(state_.number) + accuracy::log * finite_magnitude(state_.number - shift_) + 3.0};
   }
 
  private:

@@ -10,8 +10,8 @@
 namespace assay::reference {
 
 struct value {
-  using real = boost::multiprecision::number<boost::multiprecision::mpfr_float_backend<100>,
-                                             boost::multiprecision::et_off>;
+  using real =
+      boost::multiprecision::number<boost::multiprecision::mpfr_float_backend<100>, boost::multiprecision::et_off>;
   real number = 0;
 
   value() = default;

@@ -43,7 +43,8 @@ double distance(const value& x, const value& y) {
 }
 
 // <J v, g> by dual numbers; v is a direction in all inputs, g a cotangent of all outputs.
-value along(const std::string& op, const fields<value>& in, const fields<value>& direction, const fields<value>& out_bar) {
+value along(const std::string& op, const fields<value>& in, const fields<value>& direction,
+            const fields<value>& out_bar) {
   fields<tangent> dual;
   for (const auto& [name, f] : in) {
     field<tangent> t = field<tangent>::from_shape(f.shape());

@@ -57,7 +57,8 @@ namespace {
 const operation& scan() { return *assay::reference::find_operation("heinsen/scan"); }
 
 tensors scan_inputs() {
-  return {{"log_p", zeros(dtype::f32, {2, 3, 4})}, {"h", zeros(dtype::f32, {2, 3, 4})}, {"s0", zeros(dtype::f32, {2, 4})}};
+  return {
+      {"log_p", zeros(dtype::f32, {2, 3, 4})}, {"h", zeros(dtype::f32, {2, 3, 4})}, {"s0", zeros(dtype::f32, {2, 4})}};
 }
 
 std::string error_of(const tensors& inputs) {
@@ -93,8 +94,9 @@ TEST_CASE("core/operation/refuses_wrong_inputs_by_name", "[unit]") {
 
 TEST_CASE("core/operation/multiples_of_an_axis", "[unit]") {
   const operation& op = *assay::reference::find_operation("heinsen/embed_position");
-  tensors in{{"x", zeros(dtype::f64, {1, 2, 3})}, {"W_H", zeros(dtype::f64, {8, 3})}, {"b_H", zeros(dtype::f64, {8})},
-             {"W_R", zeros(dtype::f64, {3, 4})}, {"b_R", zeros(dtype::f64, {3})},     {"s0", zeros(dtype::f64, {1, 4})}};
+  tensors in{{"x", zeros(dtype::f64, {1, 2, 3})}, {"W_H", zeros(dtype::f64, {8, 3})},
+             {"b_H", zeros(dtype::f64, {8})},     {"W_R", zeros(dtype::f64, {3, 4})},
+             {"b_R", zeros(dtype::f64, {3})},     {"s0", zeros(dtype::f64, {1, 4})}};
   CHECK(check_inputs(op, dtype::f64, in).value().at("d") == 4);
   // Restricting d keeps the same features of both halves of W_H.
   for (std::size_t i = 0; i < 8; ++i) in["b_H"].values(i) = static_cast<double>(i);

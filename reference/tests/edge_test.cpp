@@ -54,19 +54,20 @@ gradients gradients_of(core::tensors in, const std::vector<double>& grad_s, doub
   for (const auto& [name, t] : by_step)
     for (std::size_t i = 0; i < t.size(); ++i)
       CHECK(std::fabs(t.values.storage()[i] - truth.at(name).rounded.values.storage()[i]) < 1e-14);
-  return {values(truth.at("grad_log_p").rounded), values(truth.at("grad_h").rounded), values(truth.at("grad_s0").rounded)};
+  return {values(truth.at("grad_log_p").rounded), values(truth.at("grad_h").rounded),
+          values(truth.at("grad_s0").rounded)};
 }
 
 }  // namespace
 
 TEST_CASE("heinsen/scan/special_values", "[unit][heinsen]") {
   const double log_2 = std::log(2.0);
-  CHECK(same(states(lane({-inf}, {3}, 7)), {3}));                          // p = 0 cuts the past
-  CHECK(same(states(lane({0}, {0}, 0)), {log_2}));                         // p = 1
-  CHECK(same(states(lane({-1, -2}, {-inf, -inf}, 5)), {4, 2}));            // h = -inf: exact sums
-  CHECK(same(states(lane({-1}, {2}, -inf)), {2}));                         // no past
-  CHECK(same(states(lane({-1, -1}, {-inf, 4}, -inf)), {-inf, 4}));         // -inf prefix
-  CHECK(same(states(lane({-inf, -1}, {-inf, 4}, 3)), {-inf, 4}));          // reset to nothing
+  CHECK(same(states(lane({-inf}, {3}, 7)), {3}));                   // p = 0 cuts the past
+  CHECK(same(states(lane({0}, {0}, 0)), {log_2}));                  // p = 1
+  CHECK(same(states(lane({-1, -2}, {-inf, -inf}, 5)), {4, 2}));     // h = -inf: exact sums
+  CHECK(same(states(lane({-1}, {2}, -inf)), {2}));                  // no past
+  CHECK(same(states(lane({-1, -1}, {-inf, 4}, -inf)), {-inf, 4}));  // -inf prefix
+  CHECK(same(states(lane({-inf, -1}, {-inf, 4}, 3)), {-inf, 4}));   // reset to nothing
   CHECK(same(states(lane({-0.0}, {-inf}, 1)), states(lane({0.0}, {-inf}, 1))));
   CHECK(same(states(lane({0, 0, 0}, {-inf, -inf, -inf}, 0.1)), {0.1, 0.1, 0.1}));  // identity elements
   CHECK(same(states(lane({-1}, {-100}, 1)), {std::log1p(std::exp(-100.0))}));      // 3.7e-44, not 0
@@ -74,7 +75,8 @@ TEST_CASE("heinsen/scan/special_values", "[unit][heinsen]") {
 }
 
 TEST_CASE("heinsen/scan/nan_and_infinity", "[unit][heinsen]") {
-  CHECK(same(states(lane({-1, -1, -inf}, {0, not_a_number, 0}, 0)), {states(lane({-1}, {0}, 0))[0], not_a_number, not_a_number}));
+  CHECK(same(states(lane({-1, -1, -inf}, {0, not_a_number, 0}, 0)),
+             {states(lane({-1}, {0}, 0))[0], not_a_number, not_a_number}));
   const core::operation& op = *find_operation("heinsen/scan");
   const auto plus = certify(op, dtype::f64, lane({-1, -1}, {inf, 0}, 0));
   CHECK(same(values(plus.at("s").rounded), {inf, inf}));
@@ -114,7 +116,8 @@ TEST_CASE("heinsen/scan/empty", "[unit][heinsen]") {
   const auto g = gradients_of(lane({}, {}, 2.5), {}, 3);
   CHECK(same(g.s0, {3}));
   for (const core::shape& s : {core::shape{0, 3, 2}, core::shape{2, 3, 0}}) {
-    const core::tensors in{{"log_p", core::zeros(dtype::f32, s)}, {"h", core::zeros(dtype::f32, s)},
+    const core::tensors in{{"log_p", core::zeros(dtype::f32, s)},
+                           {"h", core::zeros(dtype::f32, s)},
                            {"s0", core::zeros(dtype::f32, {s[0], s[2]})}};
     CHECK(certify(op, dtype::f32, in).at("s").rounded.shape() == s);
     CHECK(evaluate(op, accuracy_class::cumsum, dtype::f32, in).at("s_n").shape() == core::shape{s[0], s[2]});

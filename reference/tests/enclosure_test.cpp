@@ -122,7 +122,8 @@ TEST_CASE("reference/round_enclosure/undecided_is_an_answer", "[unit]") {
   const interval near_midpoint = interval(1.0 + 0x1p-24) + (up - down);
   CHECK_FALSE(round_enclosure(dtype::f32, near_midpoint).decided);
   using finer = enclosure<240>;
-  const finer resolved = finer(1.0 + 0x1p-24) + (log_sum_exp(finer(1.0), finer(-300.0)) - log_sum_exp(finer(1.0), finer(-301.0)));
+  const finer resolved =
+      finer(1.0 + 0x1p-24) + (log_sum_exp(finer(1.0), finer(-300.0)) - log_sum_exp(finer(1.0), finer(-301.0)));
   const rounding r = round_enclosure(dtype::f32, resolved);
   CHECK(r.decided);
   CHECK(r.value == 1.0 + 0x1p-23);

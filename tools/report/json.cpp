@@ -22,9 +22,10 @@ ordered_json candidate_json(const properties::description& d, const std::string&
     for (const core::dtype t : types) operations[name].push_back(core::name_of(t));
   for (const auto& [op, inputs] : d.domain)
     for (const auto& [name, range] : inputs) domain[op][name] = {number(range.low), number(range.high)};
-  for (const auto& [storage, arithmetic] : d.compute) compute[std::string(core::name_of(storage))] = core::name_of(arithmetic);
-  return {{"specification", spec}, {"name", d.name},       {"version", d.version},
-          {"operations", operations}, {"compute", compute}, {"domain", domain},
+  for (const auto& [storage, arithmetic] : d.compute)
+    compute[std::string(core::name_of(storage))] = core::name_of(arithmetic);
+  return {{"specification", spec},           {"name", d.name},     {"version", d.version},
+          {"operations", operations},        {"compute", compute}, {"domain", domain},
           {"deterministic", d.deterministic}};
 }
 
@@ -58,10 +59,14 @@ ordered_json class_json(const check_result& c) {
 
 const char* verdict_of(const check_result& c) {
   switch (c.verdict()) {
-    case status::passed: return "passed";
-    case status::failed: return "failed";
-    case status::uninformative: return "uninformative";
-    default: return "skipped";
+    case status::passed:
+      return "passed";
+    case status::failed:
+      return "failed";
+    case status::uninformative:
+      return "uninformative";
+    default:
+      return "skipped";
   }
 }
 

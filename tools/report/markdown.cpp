@@ -17,27 +17,33 @@ std::string domain_lines(const gate_report& r) {
     if (std::none_of(r.checks.begin(), r.checks.end(), concerns)) continue;
     text += fmt::format("- `{}` declares a narrower domain:", op);
     for (const auto& [name, range] : inputs)
-      text += range.high == std::numeric_limits<double>::max() ? fmt::format(" `{}` finite;", name)
-                                                               : fmt::format(" `{}` in [{}, {}];", name, range.low, range.high);
+      text += range.high == std::numeric_limits<double>::max()
+                  ? fmt::format(" `{}` finite;", name)
+                  : fmt::format(" `{}` in [{}, {}];", name, range.low, range.high);
     text += " cases outside it were not sent.\n";
   }
   return text.empty() ? text : text + "\n";
 }
 
 std::string class_table(const gate_report& r) {
-  std::string text = "| operation | dtype | class | largest error, ulp of max(1, \\|s\\|) | error / law of its class |\n|---|---|---|---|---|\n";
+  std::string text =
+      "| operation | dtype | class | largest error, ulp of max(1, \\|s\\|) | error / law of its class "
+      "|\n|---|---|---|---|---|\n";
   for (const check_result& c : r.checks) {
     if (!c.checked->decides_class) continue;
     const auto reached = c.accuracy_class();
     const std::string ratio = reached ? fmt::format("{:.2f}", c.ratios[static_cast<std::size_t>(*reached)]) : "-";
     text += fmt::format("| `{}` | {} | {} | {:.3g} | {} |\n", c.operation->name, core::name_of(c.type),
-                        reached ? std::string(name_of(*reached)) : c.verdict() == status::failed ? "none: a bug" : "-",
+                        reached                         ? std::string(name_of(*reached))
+                        : c.verdict() == status::failed ? "none: a bug"
+                                                        : "-",
                         c.largest_ulp, ratio);
     // One case alone that needs this class is worth a look.
     if (reached && *reached != reference::accuracy_class::uniform) {
       const auto k = static_cast<std::size_t>(*reached);
       if (c.needed_by[k] == 1 && c.forced_by[k - 1])
-        text += fmt::format("| | | | {} because of one case | `{}` |\n", name_of(*reached), summary(*c.forced_by[k - 1]));
+        text +=
+            fmt::format("| | | | {} because of one case | `{}` |\n", name_of(*reached), summary(*c.forced_by[k - 1]));
     }
   }
   return text;
@@ -56,7 +62,8 @@ std::string horizon_lines(const gate_report& r) {
 }
 
 std::string check_table(const gate_report& r) {
-  std::string text = "| property | operation | dtype | verdict | cases | uninformative | skipped |\n|---|---|---|---|---|---|---|\n";
+  std::string text =
+      "| property | operation | dtype | verdict | cases | uninformative | skipped |\n|---|---|---|---|---|---|---|\n";
   for (const check_result& c : r.checks)
     text += fmt::format("| {} | `{}` | {} | {} | {} | {} | {} |\n", c.checked->name, c.operation->name,
                         core::name_of(c.type), properties::name_of(c.verdict()), c.run(),
@@ -68,10 +75,11 @@ std::string failures(const gate_report& r) {
   std::string text;
   for (const check_result& c : r.checks)
     if (c.found)
-      text += fmt::format("- **{}** of `{}` in {}: {}\n  Smallest case found: {}. Replay: `assay replay "
-                          "counterexamples/{} --candidate '{}'`\n",
-                          c.checked->name, c.operation->name, core::name_of(c.type), c.found->shown.message,
-                          summary(c.found->minimal), counterexample_name(c), r.candidate_spec);
+      text += fmt::format(
+          "- **{}** of `{}` in {}: {}\n  Smallest case found: {}. Replay: `assay replay "
+          "counterexamples/{} --candidate '{}'`\n",
+          c.checked->name, c.operation->name, core::name_of(c.type), c.found->shown.message, summary(c.found->minimal),
+          counterexample_name(c), r.candidate_spec);
   return text;
 }
 
@@ -79,16 +87,20 @@ std::string failures(const gate_report& r) {
 
 const char* name_of(gate_verdict v) {
   switch (v) {
-    case gate_verdict::passed: return "passed";
-    case gate_verdict::failed: return "failed";
-    case gate_verdict::broken: return "broken";
+    case gate_verdict::passed:
+      return "passed";
+    case gate_verdict::failed:
+      return "failed";
+    case gate_verdict::broken:
+      return "broken";
   }
   return "unknown";
 }
 
 std::string counterexample_name(const check_result& c) {
   std::string name = fmt::format("{}-{}-{}.json", c.checked->name, c.operation->name, core::name_of(c.type));
-  std::replace_if(name.begin(), name.end(), [](char x) { return x == '/' || x == ':'; }, '-');
+  std::replace_if(
+      name.begin(), name.end(), [](char x) { return x == '/' || x == ':'; }, '-');
   return name;
 }
 

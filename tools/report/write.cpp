@@ -18,7 +18,8 @@ core::result<void> write_report(const gate_report& r, const std::filesystem::pat
   for (const auto& c : r.checks) {
     if (!c.found) continue;
     const auto json = to_json(stored_case{c.checked, c.found->minimal});
-    if (auto ok = golden::replace_file(folder / "counterexamples" / counterexample_name(c), text_of(json)); !ok) return ok;
+    if (auto ok = golden::replace_file(folder / "counterexamples" / counterexample_name(c), text_of(json)); !ok)
+      return ok;
   }
   if (auto ok = golden::replace_file(folder / "summary.md", to_markdown(r)); !ok) return ok;
   return golden::replace_file(folder / "report.json", text_of(to_json(r)));
