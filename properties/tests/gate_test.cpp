@@ -71,7 +71,7 @@ TEST_CASE("heinsen/mutants/every_mutant_is_killed", "[property][gate]") {
       table += m.id + ":" + line + "\n";
     }
   CHECK(mutants >= 10);
-  WARN(table);
+  fmt::print("{}", table);
 }
 
 TEST_CASE("heinsen/mutants/each_value_property_kills", "[property][gate]") {
