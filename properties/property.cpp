@@ -31,13 +31,13 @@ bool state_inside(const test_case& c, const declared_domain& d) {
 }
 
 // Prefix sums of a "finite" decay must not overflow either: n max|log p| stays below max / 8.
-bool sums_stay_finite(const test_case& c, const core::tensor& t, core::dtype compute) {
+bool sums_stay_finite(const test_case& c, const core::tensor& t) {
   const auto& x = t.values.storage();
   double largest = 0;
   for (const double v : x) largest = std::max(largest, std::fabs(v));
   const core::axis_sizes sizes = sizes_of(c);
   const auto n = sizes.find("n");
-  return n == sizes.end() || static_cast<double>(n->second) * largest < core::largest_finite(compute) / 8;
+  return n == sizes.end() || static_cast<double>(n->second) * largest < core::largest_finite(c.call.type) / 8;
 }
 
 }  // namespace
@@ -69,7 +69,7 @@ bool within_domain(const description& about, const test_case& c) {
     const auto t = c.call.inputs.find(name);
     if (t == c.call.inputs.end()) continue;
     if (!inside(t->second, d)) return false;
-    if (name == "log_p" && !sums_stay_finite(c, t->second, about.compute_dtype(c.call.type))) return false;
+    if (name == "log_p" && !sums_stay_finite(c, t->second)) return false;
   }
   return true;
 }

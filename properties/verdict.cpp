@@ -45,7 +45,8 @@ class element_judge {
         r[c] = infinity;
       } else if (std::isinf(x) || std::isinf(rounded)) {
         // Beyond the largest number infinity and the number are both right, if the allowance reaches there.
-        const double reach = std::fabs(truth) + bug_slack * u_ * k + half_ulp;
+        // (an unbounded allowance means "any finite answer").
+        const double reach = std::isinf(k) ? std::fabs(truth) : std::fabs(truth) + bug_slack * u_ * k + half_ulp;
         const bool overflow_explained =
             reach >= core::largest_finite(storage_) && std::signbit(x) == std::signbit(truth);
         r[c] = std::isinf(x) ? (overflow_explained ? 0.0 : infinity) : quotient(error - half_ulp, u_ * k);

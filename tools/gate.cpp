@@ -91,9 +91,13 @@ void run_checks(properties::implementation& candidate, const selection& s, gate_
         progress(report.checks.back());
       }
       const bool right = report.checks.back().verdict() != status::failed;
-      if (right && op->recurrent)
-        if (auto h = properties::measure_horizon(candidate, *op, type, s.level->horizon_tokens, report.seed))
-          report.horizons.push_back({op, type, std::move(*h)});
+      if (!right || !op->recurrent) continue;
+      auto h = properties::measure_horizon(candidate, *op, type, s.level->horizon_tokens, report.seed);
+      if (h)
+        report.horizons.push_back({op, type, std::move(*h)});
+      else if (h.error().kind != properties::fault::unsupported)
+        report.complaints.push_back(fmt::format("{} in {}, {} tokens: {}: {}", op->name, core::name_of(type),
+                                                s.level->horizon_tokens, name_of(h.error().kind), h.error().message));
     }
   if (isatty(STDERR_FILENO) != 0) fmt::print(stderr, "\n");
 }
@@ -154,6 +158,10 @@ int gate(const gate_options& options) {
   auto candidate = open_candidate(options.candidate, options.limits);
   if (!candidate && !candidate.error().candidate_is_at_fault) {
     complain(candidate.error().message);
+    return wrong_input;
+  }
+  if (const auto writable = prepare_report(options.report); !writable) {
+    complain(writable.error().message);
     return wrong_input;
   }
   if (candidate) {

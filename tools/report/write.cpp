@@ -4,14 +4,18 @@
 
 namespace assay::tools {
 
-core::result<void> write_report(const gate_report& r, const std::filesystem::path& folder) {
+core::result<void> prepare_report(const std::filesystem::path& folder) {
   std::error_code failed;
-  std::filesystem::create_directories(folder / "counterexamples", failed);
-  if (failed) return core::failure("cannot create " + folder.string() + ": " + failed.message());
-  // Counterexamples of an earlier run would be taken for this one's.
-  for (const auto& entry : std::filesystem::directory_iterator(folder / "counterexamples"))
-    if (entry.path().extension() == ".json") std::filesystem::remove(entry.path(), failed);
+  const std::filesystem::path cases = folder / "counterexamples";
+  std::filesystem::create_directories(cases, failed);
+  if (failed) return core::failure("cannot create " + cases.string() + ": " + failed.message());
+  for (auto entry = std::filesystem::directory_iterator(cases, failed); entry != std::filesystem::directory_iterator();
+       entry.increment(failed))
+    if (entry->path().extension() == ".json") std::filesystem::remove(entry->path(), failed);
+  return {};
+}
 
+core::result<void> write_report(const gate_report& r, const std::filesystem::path& folder) {
   const auto text_of = [](const nlohmann::ordered_json& j) {
     return j.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
   };

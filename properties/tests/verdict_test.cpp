@@ -1,0 +1,116 @@
+// The verdict rule on cases small enough to check by hand.
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <limits>
+
+#include "properties/property.hpp"
+#include "properties/verdict.hpp"
+#include "reference/oracle.hpp"
+
+using namespace assay;
+using namespace assay::properties;
+using core::dtype;
+using reference::accuracy_class;
+
+namespace {
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+const double not_a_number = std::numeric_limits<double>::quiet_NaN();
+
+request scan(dtype type, const std::vector<double>& log_p, const std::vector<double>& h, double s0) {
+  const core::shape lane{1, h.size(), 1};
+  return {reference::find_operation("heinsen/scan"),
+          type,
+          {{"log_p", core::make_tensor(type, lane, log_p)},
+           {"h", core::make_tensor(type, lane, h)},
+           {"s0", core::make_tensor(type, {1, 1}, {s0})}}};
+}
+
+core::tensors truth_of(const expectation& e) {
+  core::tensors out;
+  for (const auto& [name, c] : e.truth) out.emplace(name, c.rounded);
+  return out;
+}
+
+// The verdict where output `name` holds x at `index` and everything else is the truth.
+value_report with(const expectation& e, const std::string& name, std::size_t index, double x) {
+  core::tensors out = truth_of(e);
+  out.at(name).values.storage()[index] = x;
+  return judge(e, out);
+}
+
+}  // namespace
+
+TEST_CASE("properties/verdict/the_truth_is_uniform", "[unit]") {
+  const expectation e = expect(scan(dtype::f32, {-1, -2, -0.5}, {0.3, -1, 2}, 0.7), dtype::f32);
+  const value_report r = judge(e, truth_of(e));
+  CHECK(r.passed);
+  CHECK(r.informative);
+  CHECK(r.accuracy_class() == accuracy_class::uniform);
+  CHECK(r.largest_ulp <= 0.5);
+}
+
+TEST_CASE("properties/verdict/errors_beyond_every_law_are_bugs", "[unit]") {
+  const expectation e = expect(scan(dtype::f32, {-1, -2, -0.5}, {0.3, -1, 2}, 0.7), dtype::f32);
+  const double s = e.truth.at("s").rounded.values.storage()[1];
+  const value_report wrong = with(e, "s", 1, core::round_to(dtype::f32, s + 1e-4));
+  CHECK_FALSE(wrong.passed);
+  CHECK(wrong.worst.output == "s");
+  CHECK(wrong.worst.index == 1);
+  CHECK_FALSE(wrong.accuracy_class());
+  CHECK(with(e, "s", 1, core::next_above(dtype::f32, s)).passed);
+  // No error is invisible at any element: NaN and infinities never pass for a finite truth.
+  for (const char* name : {"s", "s_n"})
+    for (const double x : {not_a_number, infinity, -infinity}) CHECK_FALSE(with(e, name, 0, x).passed);
+}
+
+TEST_CASE("properties/verdict/special_values_by_position_and_sign", "[unit]") {
+  const expectation e = expect(scan(dtype::f64, {-1, -1}, {-infinity, 2}, -infinity), dtype::f64);
+  CHECK(judge(e, truth_of(e)).passed);
+  for (const double x : {0.0, -1e308, infinity, not_a_number}) CHECK_FALSE(with(e, "s", 0, x).passed);
+  const expectation n = expect(scan(dtype::f64, {-1, -1}, {not_a_number, 2}, 0), dtype::f64);
+  CHECK(judge(n, truth_of(n)).passed);
+  for (const double x : {0.0, 2.0, -infinity}) CHECK_FALSE(with(n, "s", 0, x).passed);
+}
+
+TEST_CASE("properties/verdict/at_the_overflow_threshold_both_are_right", "[unit]") {
+  // log(e^65504 + e^65504) = 65504.69: within half an ulp (16) of the largest f16.
+  const expectation e = expect(scan(dtype::f16, {0}, {65504}, 65504), dtype::f16);
+  CHECK(with(e, "s", 0, 65504).passed);
+  CHECK(with(e, "s", 0, infinity).passed);
+  CHECK_FALSE(with(e, "s", 0, -infinity).passed);
+  CHECK_FALSE(with(e, "s", 0, 0).passed);
+}
+
+TEST_CASE("properties/verdict/any_finite_gradient_at_a_dead_position", "[unit]") {
+  request call = scan(dtype::f64, {-1, -1}, {-infinity, 2}, -infinity);
+  call.operation = reference::find_operation("heinsen/scan:vjp");
+  call.inputs.emplace("grad_s", core::make_tensor(dtype::f64, {1, 2, 1}, {1, 1}));
+  call.inputs.emplace("grad_s_n", core::make_tensor(dtype::f64, {1, 1}, {0}));
+  const expectation e = expect(call, dtype::f64);
+  CHECK(with(e, "grad_h", 0, 0.5).passed);
+  for (const double x : {infinity, not_a_number}) CHECK_FALSE(with(e, "grad_h", 0, x).passed);
+  CHECK_FALSE(with(e, "grad_h", 1, 0.5).passed);
+}
+
+TEST_CASE("properties/verdict/trivial_answers_make_a_case_uninformative", "[unit]") {
+  // Zeros are right here, so passing proves nothing.
+  const expectation e = expect(scan(dtype::f64, {0}, {-infinity}, 0), dtype::f64);
+  const value_report r = judge(e, truth_of(e));
+  CHECK(r.passed);
+  CHECK_FALSE(r.informative);
+}
+
+TEST_CASE("properties/domain/cases_outside_a_declared_domain_are_not_sent", "[unit]") {
+  description about;
+  about.domain["heinsen/scan"] = {{"log_p", {}}, {"state", {}}};
+  const auto within = [&](const request& call) { return within_domain(about, {call, "", 0}); };
+  CHECK(within(scan(dtype::f32, {-1, -1}, {-infinity, 2}, 0)));
+  CHECK_FALSE(within(scan(dtype::f32, {-infinity, -1}, {1, 2}, 0)));          // log_p
+  CHECK_FALSE(within(scan(dtype::f32, {-1, -1}, {1, 2}, -infinity)));         // the state before
+  CHECK_FALSE(within(scan(dtype::f16, {-8000, -8000}, {1, 2}, 0)));           // n max|log p| >= 65504 / 8
+  about.domain["heinsen/scan"] = {{"h", {-1, 1}}};
+  CHECK(within(scan(dtype::f32, {-1}, {1}, 0)));
+  CHECK_FALSE(within(scan(dtype::f32, {-1}, {1.5}, 0)));
+  CHECK_FALSE(within(scan(dtype::f32, {-1}, {not_a_number}, 0)));
+}
