@@ -28,6 +28,9 @@ struct tensor_declaration {
   value_domain domain{};
   bool differentiable = true;
   std::string meaning{};
+  /// Prefix-sum forms add it up over time: where a candidate declares it "finite", n max|x| stays below an
+  /// eighth of the largest number too.
+  bool summed_over_time = false;
 };
 
 /// A recurrent operation hands its state on: `state_out` of one chunk is `state_in` of the next.

@@ -100,12 +100,12 @@ inline std::vector<core::operation> heinsen::operations() {
   const core::recurrence recurrent{"s0", "s_n"};
   return {
       {"heinsen/scan",
-       {{"log_p", {"B", "n", "d"}, decay, true, "log decay"}, h, s0},
+       {{"log_p", {"B", "n", "d"}, decay, true, "log decay", true}, h, s0},
        {s, s_n},
        recurrent,
        "Heinsen 2024, eq. (3)"},
       {"heinsen/gated_scan",
-       {{"g", {"B", "n", "d"}, finite, true, "gate logits, log p = log sigmoid(g)"}, h, s0},
+       {{"g", {"B", "n", "d"}, finite, true, "gate logits, log p = log sigmoid(g)", true}, h, s0},
        {s, s_n},
        recurrent,
        "Heinsen 2024, eq. (3) with the log-sigmoid of eq. (2)"},
