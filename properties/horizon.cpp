@@ -43,7 +43,7 @@ tl::expected<horizon, call_failure> measure_horizon(implementation& under_test, 
   const expectation expected = expect(c.call, under_test.describe().compute_dtype(type));
   const std::vector<double> errors = errors_by_token(expected, *outputs, tokens);
 
-  horizon h{tokens, {}, {}};
+  horizon h{tokens, {}, {}, judge(expected, *outputs)};
   double largest = 0;
   for (std::size_t n = 1, power = 1; n <= tokens; ++n) {
     largest = std::max(largest, errors[n - 1]);

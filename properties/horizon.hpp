@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "properties/implementation.hpp"
+#include "properties/verdict.hpp"
 
 namespace assay::properties {
 
@@ -18,6 +19,7 @@ struct horizon {
   std::size_t measured = 0;            ///< tokens of the sequence
   std::vector<double> error_at_power;  ///< largest error / max(1, |s|) over the first 2^k tokens, k = 0, 1, ...
   std::vector<horizon_mark> marks;
+  value_report judged;  ///< of the whole sequence: a fault that only long sequences show is a bug too
 };
 
 /// Runs one long case of the mild family ([1, tokens, 4]) and reads all lengths off it: the recurrence is

@@ -93,11 +93,16 @@ void run_checks(properties::implementation& candidate, const selection& s, gate_
       const bool right = report.checks.back().verdict() != status::failed;
       if (!right || !op->recurrent) continue;
       auto h = properties::measure_horizon(candidate, *op, type, s.level->horizon_tokens, report.seed);
-      if (h)
+      const auto long_sequence_fails = [&](const std::string& why) {
+        report.complaints.push_back(fmt::format("{} in {}, {} tokens: {}", op->name, core::name_of(type),
+                                                s.level->horizon_tokens, why));
+      };
+      if (h) {
+        if (!h->judged.passed) long_sequence_fails(h->judged.message);
         report.horizons.push_back({op, type, std::move(*h)});
-      else if (h.error().kind != properties::fault::unsupported)
-        report.complaints.push_back(fmt::format("{} in {}, {} tokens: {}: {}", op->name, core::name_of(type),
-                                                s.level->horizon_tokens, name_of(h.error().kind), h.error().message));
+      } else if (h.error().kind != properties::fault::unsupported) {
+        long_sequence_fails(fmt::format("{}: {}", name_of(h.error().kind), h.error().message));
+      }
     }
   if (isatty(STDERR_FILENO) != 0) fmt::print(stderr, "\n");
 }
@@ -130,9 +135,11 @@ void complain_about_gaps(const selection& s, gate_report& report) {
     }
   for (const check_result& c : report.checks) {
     const auto reached = c.accuracy_class();
-    if (!s.good_enough.empty() && reached && !s.good_enough.contains(*reached))
+    const bool judged = c.checked->decides_class && c.verdict() == status::passed;
+    if (!s.good_enough.empty() && judged && !(reached && s.good_enough.contains(*reached)))
       report.complaints.push_back(fmt::format("{} in {} is of class {}, which is not among those required",
-                                              c.operation->name, core::name_of(c.type), name_of(*reached)));
+                                              c.operation->name, core::name_of(c.type),
+                                              reached ? name_of(*reached) : "none"));
   }
 }
 
