@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "properties/case.hpp"
+#include "properties/property.hpp"
 #include "properties/verdict.hpp"
 
 namespace assay::properties {
@@ -38,6 +39,8 @@ tl::expected<horizon, call_failure> measure_horizon(implementation& under_test, 
   const auto mild = std::find_if(families.begin(), families.end(), [](const family& f) { return f.name == "mild"; });
   ASSAY_EXPECTS(mild != families.end() && tokens > 0);
   const test_case c = make_case(op, type, *mild, seed, {lengths::exactly, tokens});
+  if (!within_domain(under_test.describe(), c))
+    return tl::make_unexpected(call_failure{fault::unsupported, "outside the declared domain"});
   const call_result outputs = under_test.evaluate(c.call);
   if (!outputs) return tl::make_unexpected(outputs.error());
   const expectation expected = expect(c.call, under_test.describe().compute_dtype(type));

@@ -47,6 +47,8 @@ core::result<core::tensor> tensor_from(const std::string& name, const json& j, c
   for (const json& size : j["shape"]) {
     if (!size.is_number_unsigned()) return core::failure("input '" + name + "': a size is no whole number");
     shape.push_back(size.get<std::size_t>());
+    if (shape.back() > (std::size_t{1} << 20))
+      return core::failure("input '" + name + "': the shape " + core::to_string(shape) + " is too large");
     if (__builtin_mul_overflow(count, shape.back(), &count) || count > (std::size_t{1} << 28))
       return core::failure("input '" + name + "': the shape " + core::to_string(shape) + " is too large");
   }

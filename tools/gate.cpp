@@ -28,7 +28,7 @@ struct selection {
   std::vector<core::dtype> dtypes;
   std::set<reference::accuracy_class> good_enough;
   const effort* level = nullptr;
-  bool operations_named = false, dtypes_named = false;
+  bool dtypes_named = false;
 };
 
 bool belongs(const core::operation& op, const gate_options& o) {
@@ -68,7 +68,6 @@ core::result<selection> select(const gate_options& o) {
       std::find_if(std::begin(efforts), std::end(efforts), [&](const effort& e) { return e.name == o.effort; });
   if (level == std::end(efforts)) return core::failure("unknown effort '" + o.effort + "' (there are: quick, full)");
   s.level = level;
-  s.operations_named = !o.operations.empty() || !o.encodings.empty();
   return s;
 }
 
@@ -90,12 +89,14 @@ void run_checks(properties::implementation& candidate, const selection& s, gate_
         report.checks.push_back(run_property(p, candidate, *op, type, options));
         progress(report.checks.back());
       }
-      const bool right = report.checks.back().verdict() != status::failed;
-      if (!right || !op->recurrent) continue;
+      const bool wrong = std::any_of(report.checks.begin(), report.checks.end(), [&](const check_result& c) {
+        return c.operation == op && c.type == type && c.verdict() == status::failed;
+      });
+      if (wrong || !op->recurrent) continue;
       auto h = properties::measure_horizon(candidate, *op, type, s.level->horizon_tokens, report.seed);
       const auto long_sequence_fails = [&](const std::string& why) {
-        report.complaints.push_back(fmt::format("{} in {}, {} tokens: {}", op->name, core::name_of(type),
-                                                s.level->horizon_tokens, why));
+        report.complaints.push_back(
+            fmt::format("{} in {}, {} tokens: {}", op->name, core::name_of(type), s.level->horizon_tokens, why));
       };
       if (h) {
         if (!h->judged.passed) long_sequence_fails(h->judged.message);
@@ -113,18 +114,31 @@ bool is_process_fault(const check_result& c) {
   return kind != properties::fault::error_reply && kind != properties::fault::bad_output;
 }
 
-// An operation that was asked for (or offered) and executed no core check makes the run red.
+// What was asked for by name and is not offered, an operation without any dtype or a dtype without any
+// operation.
+void complain_about_missing(const gate_options& options, const selection& s, gate_report& report) {
+  const auto offers_any = [&](const auto& wanted) {
+    for (const core::operation* op : s.operations)
+      for (const core::dtype type : s.dtypes)
+        if (wanted(*op, type) && report.candidate.offers(op->name, type)) return true;
+    return false;
+  };
+  for (const std::string& name : options.operations)
+    if (!offers_any([&](const core::operation& op, core::dtype) { return op.name == name; }))
+      report.complaints.push_back(name + " was requested and is not offered");
+  if (s.dtypes_named)
+    for (const core::dtype wanted : s.dtypes)
+      if (!offers_any([&](const core::operation&, core::dtype type) { return type == wanted; }))
+        report.complaints.push_back(fmt::format("{} was requested and is not offered", core::name_of(wanted)));
+}
+
+// An operation that is offered and executed no core check makes the run red.
 void complain_about_gaps(const selection& s, gate_report& report) {
   if (report.checks.empty())
     report.complaints.push_back("no check was executed: the candidate offers none of the selected operations");
   for (const core::operation* op : s.operations)
     for (const core::dtype type : s.dtypes) {
       const bool offered = report.candidate.offers(op->name, type);
-      // A named forward operation selects its vjp too, but only forward operations must be offered.
-      const bool demanded = s.operations_named && s.dtypes_named && !op->is_vjp();
-      if (!offered && demanded)
-        report.complaints.push_back(
-            fmt::format("{} in {} was requested and is not offered", op->name, core::name_of(type)));
       if (!offered) continue;
       const bool checked = std::any_of(report.checks.begin(), report.checks.end(), [&](const check_result& c) {
         return c.operation == op && c.type == type && c.checked->decides_class &&
@@ -174,6 +188,7 @@ int gate(const gate_options& options) {
   if (candidate) {
     report.candidate = (*candidate)->describe();
     run_checks(**candidate, *selected, report);
+    complain_about_missing(options, *selected, report);
     complain_about_gaps(*selected, report);
     report.verdict = verdict_of(report);
   } else {
@@ -182,7 +197,7 @@ int gate(const gate_options& options) {
   }
   if (const auto written = write_report(report, options.report); !written) {
     complain(written.error().message);
-    return wrong_input;
+    return own_fault;
   }
   fmt::print("{}\nReport: {}\n", to_markdown(report), (options.report / "report.json").string());
   switch (report.verdict) {

@@ -13,9 +13,16 @@ void complain(const std::string& message) { fmt::print(stderr, "assay: {}\n", me
 
 namespace {
 
+// CLI::Range lets NaN through.
+const CLI::Validator finite(
+    [](const std::string& text) {
+      return text.find_first_of("nN") == std::string::npos ? std::string() : "must be a number";
+    },
+    "FINITE");
+
 void add_limits(CLI::App& command, candidate_limits& limits) {
   command.add_option("--case-timeout", limits.case_seconds, "seconds a candidate may take for one case")
-      ->check(CLI::PositiveNumber);
+      ->check(CLI::Range(0.001, 1e6) & finite);
   command.add_option("--memory-limit", limits.memory_bytes, "resident memory of the candidate, such as 4GiB")
       ->transform(CLI::AsSizeValue(false));
 }

@@ -81,7 +81,7 @@ TEST_CASE("heinsen/mutants/each_value_property_kills", "[property][gate]") {
                            "mutant/naive_log_add_exp", "mutant/first_row_state", "mutant/final_state_detached"})
     for (const check_result& r : run_all(name, core::dtype::f64, options(8)))
       if (r.verdict() == status::failed) killers.insert(r.checked->name);
-  // `repeat` needs an implementation with a memory: see forgetful below.
+  // `repeat` needs an implementation with a memory: see `unsteady` below.
   for (const property& p : properties::properties())
     if (p.name != "repeat") {
       INFO(p.name);

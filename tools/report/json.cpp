@@ -83,7 +83,7 @@ ordered_json check_json(const check_result& c, const std::string& spec) {
   if (!c.worst.output.empty())
     j["worst"] = {{"ulp", number(c.worst.ulp)}, {"allowance_ratio", number(c.worst.ratio)}, {"case", c.worst_case}};
   if (c.found) {
-    const std::string file = "counterexamples/" + counterexample_name(c);
+    const std::string file = "counterexamples/" + counterexample_name(c);  // relative to the report's folder
     j["counterexample"] = {{"case", summary(c.found->minimal)},
                            {"message", c.found->shown.message},
                            {"inputs", to_json(c.found->minimal.call.inputs)},

@@ -39,7 +39,7 @@ std::string to_markdown(const gate_report& r);
 /// File name of a counterexample in the folder counterexamples/.
 std::string counterexample_name(const properties::check_result& c);
 
-/// Makes the folder, without counterexamples of an earlier run: they would be taken for this one's.
+/// Makes the folder, without anything of an earlier run: it would be taken for this one's.
 core::result<void> prepare_report(const std::filesystem::path& folder);
 
 /// Writes report.json, summary.md and counterexamples/*.json, each under a temporary name first.

@@ -12,6 +12,8 @@ core::result<void> prepare_report(const std::filesystem::path& folder) {
   for (auto entry = std::filesystem::directory_iterator(cases, failed); entry != std::filesystem::directory_iterator();
        entry.increment(failed))
     if (entry->path().extension() == ".json") std::filesystem::remove(entry->path(), failed);
+  // A run that is killed must not leave an earlier verdict behind.
+  for (const char* name : {"report.json", "summary.md"}) std::filesystem::remove(folder / name, failed);
   return {};
 }
 

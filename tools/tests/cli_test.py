@@ -94,6 +94,58 @@ class Gate(Folder):
         self.assertIn("not offered", " ".join(self.read_report()["complaints"]))
 
 
+CANDIDATE = """
+import sys
+sys.path.insert(0, {adapters!r})
+import numpy as np
+from assay_host import Candidate
+candidate = Candidate("test", properties={{"deterministic": True}})
+
+@candidate.numpy("heinsen/scan", dtypes=["f32"]{options})
+def scan(log_p, h, s0):
+    s, states = s0.astype(float), np.zeros(h.shape)
+    with np.errstate(all="ignore"):
+        for i in range(h.shape[1]):
+            states[:, i] = s = np.logaddexp(log_p[:, i].astype(float) + s, h[:, i].astype(float))
+    {fault}
+    return {{"s": states.astype(h.dtype), "s_n": s.astype(h.dtype)}}
+
+candidate.serve()
+"""
+
+
+class OutsideCandidates(Folder):
+    def candidate(self, fault="pass", options=""):
+        path = os.path.join(self.folder.name, "candidate.py")
+        adapters = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "adapters", "python")
+        with open(path, "w") as file:
+            file.write(CANDIDATE.format(adapters=adapters, fault=fault, options=options))
+        return "process:/usr/bin/python3 " + path
+
+    def test_a_fault_of_long_sequences_alone(self):
+        done = self.gate(self.candidate("states[:, 2200:] = np.nan"))
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("4096 tokens", self.read_report()["complaints"][0])
+
+    def test_nothing_is_sent_outside_a_declared_domain(self):
+        done = self.gate(self.candidate("assert np.all(abs(h) <= 3) and np.all(abs(s0) <= 3) and np.all(log_p >= -3)",
+                                        ", domain={'h': [-3, 3], 's0': [-3, 3], 'log_p': [-3, 0]}"))
+        self.assertEqual(done.returncode, 0, done.stdout)
+
+    def test_requests_that_are_not_offered(self):
+        for more in (["--operation", "heinsen/gated_scan"], ["--operation", "heinsen/scan:vjp"], ["--dtype", "f16"]):
+            self.assertEqual(self.gate(self.candidate(), *more).returncode, 1, more)
+            self.assertIn("not offered", self.read_report()["complaints"][0])
+        self.assertEqual(self.gate(self.candidate()).returncode, 0)
+
+    def test_a_killed_run_leaves_no_earlier_verdict(self):
+        self.assertEqual(self.gate("builtin:sequential").returncode, 0)
+        with self.assertRaises(subprocess.TimeoutExpired):
+            subprocess.run([ASSAY, "gate", "--candidate", self.candidate(), "--report", self.report, "--effort", "full"],
+                           capture_output=True, stdin=subprocess.DEVNULL, timeout=2)
+        self.assertEqual(os.listdir(self.report), ["counterexamples"])
+
+
 class WrongInput(Folder):
     def refused(self, done, *words):
         self.assertEqual(done.returncode, 2, done.stdout + done.stderr)
@@ -114,7 +166,8 @@ class WrongInput(Folder):
         self.refused(self.gate("builtin:optimized", "--operation", "heinsen/nothing"), "heinsen/nothing")
         self.refused(self.gate("builtin:optimized", "--encoding", "nothing"), "nothing")
         self.refused(self.gate("builtin:optimized", "--require-class", "perfect"), "perfect")
-        self.refused(self.gate("builtin:optimized", "--case-timeout", "-1"))
+        for timeout in ("-1", "0", "nan", "1e300"):
+            self.refused(self.gate("builtin:optimized", "--case-timeout", timeout))
         self.refused(run("gate", "--candidate", "builtin:optimized", "--report", self.report, ASSAY_TARGET="pdp11"), "pdp11")
         self.refused(run("--target", "pdp11", "gate", "--candidate", "builtin:optimized", "--report", self.report), "pdp11")
 
@@ -169,6 +222,7 @@ class WrongInput(Folder):
         self.refused(changed(lambda c: c["inputs"]["s0"].update(values=["half"])), "s0", "half")
         self.refused(changed(lambda c: c["inputs"]["s0"].update(values=["0.1"])), "s0", "no value of f32")
         self.refused(changed(lambda c: c["inputs"]["s0"].update(shape=[2 ** 40, 2 ** 40])), "too large")
+        self.refused(changed(lambda c: c["inputs"]["h"].update(shape=[0, 2 ** 64 - 1, 1], values=[])), "too large")
 
     def test_strict_names_tensor_and_index(self):
         case = self.valid_case()

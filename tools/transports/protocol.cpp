@@ -67,6 +67,8 @@ void parse_compute(const json& value, properties::description& to) {
     const core::dtype from = parse_dtype(json(storage), "hello.compute");
     const core::dtype in = parse_dtype(arithmetic, "hello.compute['" + storage + "']");
     require(core::is_floating(from) && core::is_floating(in), "hello.compute must name floating-point dtypes");
+    require(core::format_of(in).precision >= core::format_of(from).precision,
+            "hello.compute['" + storage + "'] must not be less precise than " + storage);
     to.compute[from] = in;
   }
 }
