@@ -11,19 +11,28 @@
 namespace assay::properties {
 namespace {
 
-const core::operation& forward_of(const core::operation& op) {
-  if (!op.is_vjp()) return op;
-  return *reference::find_operation(op.name.substr(0, op.name.size() - 4));
+// Random values for every declared tensor; one in eight times for one of them alone.
+void add_random(test_case& c, const std::string& prefix, const std::vector<core::tensor_declaration>& declared,
+                const core::axis_sizes& sizes, core::counter_random& random) {
+  const std::size_t alone = random.one_in(8) ? random.below(declared.size()) : declared.size();
+  for (std::size_t k = 0; k < declared.size(); ++k) {
+    core::tensor t = core::zeros(c.call.type, core::shape_of(declared[k], sizes));
+    if (alone == declared.size() || alone == k)
+      for (double& x : t.values.storage()) x = core::round_to(c.call.type, random.normal());
+    c.call.inputs.emplace(prefix + declared[k].name, std::move(t));
+  }
 }
 
-void add_cotangents(test_case& c, const core::operation& forward, core::counter_random& random) {
+// The cotangents of a vjp, the tangents of a jvp.
+void add_derivative_inputs(test_case& c, const core::operation& forward, core::counter_random& random) {
   const core::axis_sizes sizes = core::check_inputs(forward, c.call.type, c.call.inputs).value();
-  const std::size_t alone = random.one_in(8) ? random.below(forward.outputs.size()) : forward.outputs.size();
-  for (std::size_t k = 0; k < forward.outputs.size(); ++k) {
-    core::tensor t = core::zeros(c.call.type, core::shape_of(forward.outputs[k], sizes));
-    if (alone == forward.outputs.size() || alone == k)
-      for (double& x : t.values.storage()) x = core::round_to(c.call.type, random.normal());
-    c.call.inputs.emplace("grad_" + forward.outputs[k].name, std::move(t));
+  if (c.call.operation->is_vjp()) {
+    add_random(c, "grad_", forward.outputs, sizes, random);
+  } else {
+    std::vector<core::tensor_declaration> directions;
+    std::copy_if(forward.inputs.begin(), forward.inputs.end(), std::back_inserter(directions),
+                 [](const auto& d) { return d.differentiable; });
+    add_random(c, "tangent_", directions, sizes, random);
   }
 }
 
@@ -62,20 +71,20 @@ std::string summary(const test_case& c) {
 
 std::vector<family> families_of(const core::operation& op) {
   std::vector<family> all;
-  const core::operation& forward = forward_of(op);
+  const core::operation& forward = reference::forward_of(op);
   for (const encoding_tests& tests : all_encoding_tests()) {
     if (!op.name.starts_with(tests.name + "/")) continue;
     for (const family& f : tests.families)
-      if (f.applies(forward) && !(op.is_vjp() && f.holds_nan)) all.push_back(f);
+      if (f.applies(forward) && (op.is_forward() || !f.holds_nan)) all.push_back(f);
   }
   return all;
 }
 
 test_case make_case(const core::operation& op, core::dtype type, const family& from, std::uint64_t seed, extent size) {
   core::counter_random random(seed);
-  const core::operation& forward = forward_of(op);
+  const core::operation& forward = reference::forward_of(op);
   test_case c{{&op, type, from.generate(forward, type, random, size)}, from.name, seed};
-  if (op.is_vjp()) add_cotangents(c, forward, random);
+  if (!op.is_forward()) add_derivative_inputs(c, forward, random);
   return c;
 }
 

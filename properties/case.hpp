@@ -36,7 +36,7 @@ struct family {
   bool holds_nan = false;
   /// Worth running at more than 1000 tokens, where accuracy classes part.
   bool parts_classes = false;
-  /// The inputs of the *forward* operation `op`; cotangents are added by make_case.
+  /// The inputs of the *forward* operation `op`; cotangents and tangents are added by make_case.
   std::function<core::tensors(const core::operation& op, core::dtype type, core::counter_random& random, extent size)>
       generate{};
   std::function<bool(const core::operation& op)> applies = [](const core::operation&) { return true; };
@@ -45,8 +45,8 @@ struct family {
 /// The families of all encodings that apply to an operation.
 std::vector<family> families_of(const core::operation& op);
 
-/// The case of a family and a seed: deterministic. Cotangents are random, not constant, and cover every
-/// output; one in eight cases has a cotangent on one output alone.
+/// The case of a family and a seed: deterministic. Cotangents and tangents are random, not constant, and cover
+/// every output or input; one in eight cases has them on one alone.
 test_case make_case(const core::operation& op, core::dtype type, const family& from, std::uint64_t seed, extent size);
 
 /// Simpler cases, the most drastic first: fewer tokens, lanes, rows; simpler values.

@@ -22,8 +22,7 @@ core::tensors states_of(const core::operation& forward, const test_case& c) {
 }
 
 bool state_inside(const test_case& c, const declared_domain& d) {
-  const core::operation& op = *c.call.operation;
-  const core::operation& forward = op.is_vjp() ? *reference::find_operation(op.name.substr(0, op.name.size() - 4)) : op;
+  const core::operation& forward = reference::forward_of(*c.call.operation);
   if (!forward.recurrent) return true;
   if (!inside(c.call.inputs.at(forward.recurrent->state_in), d)) return false;
   const core::tensors outputs = states_of(forward, c);
@@ -77,8 +76,8 @@ bool within_domain(const description& about, const test_case& c) {
 
 const std::vector<property>& properties() {
   static const std::vector<property> all = [] {
-    std::vector<property> list{value_property(),     vjp_property(),  continuation_property(), recurrence_property(),
-                               causality_property(), lane_property(), repeat_property()};
+    std::vector<property> list{value_property(),      vjp_property(),       jvp_property(),  continuation_property(),
+                               recurrence_property(), causality_property(), lane_property(), repeat_property()};
     for (const encoding_tests& tests : all_encoding_tests())
       list.insert(list.end(), tests.laws.begin(), tests.laws.end());
     return list;

@@ -61,6 +61,7 @@ encoding_routines routines_of() {
   for (const core::operation& forward : Encoding::operations()) {
     r.operations.push_back(forward);
     r.operations.push_back(core::vjp_of(forward));
+    if (forward.has_jvp) r.operations.push_back(core::jvp_of(forward));
   }
   return r;
 }
@@ -109,6 +110,12 @@ const core::operation* find_operation(std::string_view name) {
   const auto& all = operations();
   const auto it = std::find_if(all.begin(), all.end(), [&](const auto& op) { return op.name == name; });
   return it == all.end() ? nullptr : &*it;
+}
+
+const core::operation& forward_of(const core::operation& op) {
+  const core::operation* forward = find_operation(op.forward_name());
+  ASSAY_EXPECTS(forward != nullptr);
+  return *forward;
 }
 
 double certified::truth(std::size_t i) const {
@@ -165,7 +172,7 @@ allowances allow(const core::operation& op, core::dtype compute, const core::ten
         // uniform: 2 ulp (4u) of max(1, |s|); for a gradient 16u of its magnitude, or underflow.
         const double underflow = core::smallest_normal(compute) / core::unit_roundoff(compute);
         a.k[0] = l.magnitude;
-        for (double& k : a.k[0].storage()) k = op.is_vjp() ? 16.0 * k + underflow : 4.0 * std::max(1.0, k);
+        for (double& k : a.k[0].storage()) k = op.is_forward() ? 4.0 * std::max(1.0, k) : 16.0 * k + underflow;
       } else {
         const auto& before = a.k[c - 1].storage();
         for (std::size_t i = 0; i < before.size(); ++i) l.k.storage()[i] = std::max(l.k.storage()[i], before[i]);

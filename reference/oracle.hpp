@@ -17,6 +17,8 @@ namespace assay::reference {
 /// All declared operations, forward and vjp, in the order of the list of encodings.
 const std::vector<core::operation>& operations();
 const core::operation* find_operation(std::string_view name);
+/// The operation of which `op` is a derivative, or `op` itself.
+const core::operation& forward_of(const core::operation& op);
 /// The names of the encodings.
 const std::vector<std::string>& encodings();
 

@@ -32,7 +32,7 @@ struct selection {
 };
 
 bool belongs(const core::operation& op, const gate_options& o) {
-  const auto is_named = [&](const std::string& name) { return op.name == name || op.name == name + ":vjp"; };
+  const auto is_named = [&](const std::string& name) { return op.name == name || op.forward_name() == name; };
   const auto is_of = [&](const std::string& encoding) { return op.name.starts_with(encoding + "/"); };
   return (o.operations.empty() || std::any_of(o.operations.begin(), o.operations.end(), is_named)) &&
          (o.encodings.empty() || std::any_of(o.encodings.begin(), o.encodings.end(), is_of));

@@ -50,7 +50,7 @@ int run(int argc, char** argv) {
   CLI::App* gate_command = app.add_subcommand("gate", "a bug, or rounding? how many digits? up to which length?");
   add_candidate(*gate_command, gating.candidate);
   gate_command->add_option("--encoding", gating.encodings, "only this encoding; may be repeated");
-  gate_command->add_option("--operation", gating.operations, "only this operation and its vjp; may be repeated");
+  gate_command->add_option("--operation", gating.operations, "only this operation and its derivatives; may be repeated");
   gate_command->add_option("--dtype", gating.dtypes, "only this dtype; may be repeated");
   gate_command->add_option("--effort", gating.effort, "quick or full")->capture_default_str();
   gate_command->add_option("--seed", gating.seed, "seed of all cases")->capture_default_str();

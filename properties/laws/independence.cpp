@@ -10,7 +10,7 @@ namespace {
 
 // Whether the implementation takes any value in any input of the operation.
 bool takes_nan(const description& about, const core::operation& op) {
-  return !op.is_vjp() && about.domain.find(op.name) == about.domain.end();
+  return op.is_forward() && about.domain.find(op.name) == about.domain.end();
 }
 
 // Replaces everything at the given positions of an axis: by NaN, or by what stands at mirrored positions.

@@ -9,6 +9,8 @@ namespace assay::properties {
 property value_property();
 /// Gradients against the truth.
 property vjp_property();
+/// Directional derivatives against the truth.
+property jvp_property();
 /// A sequence in two chunks, the state handed on, at every split: [0, m) and [m, n).
 property continuation_property();
 /// The scan of n tokens is n steps of one token.

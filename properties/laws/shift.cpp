@@ -67,12 +67,13 @@ outcome check_shift(implementation& under_test, const test_case& c) {
 }  // namespace
 
 property shift_property() {
-  return {"shift",
-          "s(h + c, s0 + c) = s + c",
-          [](const core::operation& op) { return !op.is_vjp() && op.input("h") && op.input("s0") && op.output("s"); },
-          check_shift,
-          false,
-          2};
+  return {
+      "shift",
+      "s(h + c, s0 + c) = s + c",
+      [](const core::operation& op) { return op.is_forward() && op.input("h") && op.input("s0") && op.output("s"); },
+      check_shift,
+      false,
+      2};
 }
 
 }  // namespace assay::properties

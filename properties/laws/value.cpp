@@ -3,9 +3,9 @@
 namespace assay::properties {
 namespace {
 
-property against_truth(const char* name, const char* summary, bool gradients) {
+property against_truth(const char* name, const char* summary, core::derivative kind) {
   property p{name, summary};
-  p.applies = [gradients](const core::operation& op) { return op.is_vjp() == gradients; };
+  p.applies = [kind](const core::operation& op) { return op.kind() == kind; };
   p.check = [](implementation& under_test, const test_case& c) {
     if (!within_domain(under_test.describe(), c)) return outcome{status::outside_domain};
     return compare_with_truth(under_test, c.call);
@@ -17,10 +17,15 @@ property against_truth(const char* name, const char* summary, bool gradients) {
 }  // namespace
 
 property value_property() {
-  return against_truth("value", "forward outputs against the certified truth, element by element", false);
+  return against_truth("value", "forward outputs against the certified truth, element by element",
+                       core::derivative::none);
 }
 property vjp_property() {
-  return against_truth("vjp", "gradients against the certified truth, element by element", true);
+  return against_truth("vjp", "gradients against the certified truth, element by element", core::derivative::vjp);
+}
+property jvp_property() {
+  return against_truth("jvp", "directional derivatives against the certified truth, element by element",
+                       core::derivative::jvp);
 }
 
 }  // namespace assay::properties

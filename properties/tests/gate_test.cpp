@@ -30,6 +30,12 @@ run_options options(std::size_t cases) {
   return o;
 }
 
+// The property that compares an operation with the truth.
+const property& truth_property(const core::operation& op) {
+  const core::derivative kind = op.kind();
+  return *find_property(kind == core::derivative::vjp ? "vjp" : kind == core::derivative::jvp ? "jvp" : "value");
+}
+
 std::string reproduction(const std::string& name, const check_result& r) {
   return fmt::format("{} {} {} {}: {}\n  {}\n  assay gate --candidate builtin:{} --operation {} --dtype {} --seed {}",
                      name, r.checked->name, r.operation->name, core::name_of(r.type),
@@ -123,7 +129,7 @@ TEST_CASE("heinsen/anti_oracles/every_value_check_refuses_them", "[property][gat
     const auto under_test = anti.make();
     for (const core::operation& op : reference::operations())
       for (const core::dtype type : core::floating_dtypes) {
-        const property& p = *find_property(op.is_vjp() ? "vjp" : "value");
+        const property& p = truth_property(op);
         const check_result r = run_property(p, *under_test, op, type, options(2));
         INFO(anti.id << " " << op.name << " " << core::name_of(type));
         CHECK(r.verdict() == status::failed);
@@ -169,8 +175,7 @@ TEST_CASE("heinsen/families/all_are_executed", "[property][gate]") {
   // Every declared family gave an informative case of the value check.
   const auto under_test = make_builtin("reference").value();
   for (const core::operation& op : reference::operations()) {
-    const check_result r =
-        run_property(*find_property(op.is_vjp() ? "vjp" : "value"), *under_test, op, core::dtype::f32, options(8));
+    const check_result r = run_property(truth_property(op), *under_test, op, core::dtype::f32, options(8));
     CHECK(r.verdict() == status::passed);
     for (const family& f : families_of(op)) {
       INFO(op.name << " " << f.name);

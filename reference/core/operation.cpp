@@ -75,6 +75,11 @@ bool value_domain::contains(double x) const {
 const tensor_declaration* operation::input(std::string_view wanted) const { return find(inputs, wanted); }
 const tensor_declaration* operation::output(std::string_view wanted) const { return find(outputs, wanted); }
 
+derivative operation::kind() const {
+  if (name.ends_with(":vjp")) return derivative::vjp;
+  return name.ends_with(":jvp") ? derivative::jvp : derivative::none;
+}
+
 operation vjp_of(const operation& forward) {
   operation vjp{forward.name + ":vjp", forward.inputs, {}, std::nullopt, forward.source};
   for (const auto& out : forward.outputs)
@@ -82,6 +87,15 @@ operation vjp_of(const operation& forward) {
   for (const auto& in : forward.inputs)
     if (in.differentiable) vjp.outputs.push_back({"grad_" + in.name, in.axes, {}, false, "gradient in " + in.name});
   return vjp;
+}
+
+operation jvp_of(const operation& forward) {
+  operation jvp{forward.name + ":jvp", forward.inputs, {}, std::nullopt, forward.source};
+  for (const auto& in : forward.inputs)
+    if (in.differentiable) jvp.inputs.push_back({"tangent_" + in.name, in.axes, {}, false, "tangent of " + in.name});
+  for (const auto& out : forward.outputs)
+    jvp.outputs.push_back({"tangent_" + out.name, out.axes, {}, false, "directional derivative of " + out.name});
+  return jvp;
 }
 
 shape shape_of(const tensor_declaration& declaration, const axis_sizes& sizes) {

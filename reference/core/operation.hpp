@@ -39,15 +39,23 @@ struct recurrence {
   std::string time_axis = "n";
 };
 
+/// What an operation computes of the function it is named after.
+enum class derivative { none, vjp, jvp };
+
 struct operation {
-  std::string name;  ///< "<encoding>/<operation>", with ":vjp" for the vector-Jacobian product
+  std::string name;  ///< "<encoding>/<operation>", with ":vjp" or ":jvp" for its derivatives
   std::vector<tensor_declaration> inputs, outputs;
   std::optional<recurrence> recurrent{};
   std::string source{};  ///< paper and equation
+  bool has_jvp = false;  ///< a forward operation whose Jacobian-vector product is an operation too
 
   [[nodiscard]] const tensor_declaration* input(std::string_view name) const;
   [[nodiscard]] const tensor_declaration* output(std::string_view name) const;
-  [[nodiscard]] bool is_vjp() const { return name.ends_with(":vjp"); }
+  [[nodiscard]] derivative kind() const;
+  [[nodiscard]] bool is_forward() const { return kind() == derivative::none; }
+  [[nodiscard]] bool is_vjp() const { return kind() == derivative::vjp; }
+  /// The name of the function: its own, or that of which it is a derivative.
+  [[nodiscard]] std::string forward_name() const { return name.substr(0, name.find(':')); }
 };
 
 /// The size of each axis symbol.
@@ -56,6 +64,10 @@ using axis_sizes = std::map<std::string, std::size_t>;
 /// The vector-Jacobian product of `forward`: its inputs and a `grad_<output>` for each output, to a
 /// `grad_<input>` for each differentiable input.
 operation vjp_of(const operation& forward);
+
+/// The Jacobian-vector product of `forward`: its inputs and a `tangent_<input>` for each differentiable input,
+/// to a `tangent_<output>` for each output.
+operation jvp_of(const operation& forward);
 
 /// The shape that a declaration has for these sizes. Precondition: all its symbols are there.
 shape shape_of(const tensor_declaration& declaration, const axis_sizes& sizes);
