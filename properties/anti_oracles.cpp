@@ -45,9 +45,7 @@ core::tensors reversed(const request&, const core::tensors& truth) {
   for (auto& [name, t] : out) std::reverse(t.values.storage().begin(), t.values.storage().end());
   return out;
 }
-core::tensors one_step_late(const request& call, const core::tensors& truth) {
-  return previous_step(*call.operation, truth);
-}
+core::tensors one_step_late(const request& call, const core::tensors& truth) { return previous_step(call, truth); }
 core::tensors input_echo(const request& call, const core::tensors& truth) {
   core::tensors out = truth;
   for (auto& [name, t] : out)

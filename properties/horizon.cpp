@@ -13,13 +13,13 @@ namespace {
 // The largest error / max(1, |truth|) at each token, over all outputs with a time axis.
 std::vector<double> errors_by_token(const expectation& expected, const core::tensors& outputs, std::size_t tokens) {
   std::vector<double> worst(tokens, 0.0);
-  for (const auto& d : expected.operation->outputs) {
-    const auto axis = core::axis_of(d, "n");
+  for (const auto& d : expected.call.operation->outputs) {
+    const auto axis = core::axis_of(d, expected.call.operation->recurrent->time_axis);
     if (!axis) continue;
     const core::tensor& t = outputs.at(d.name);
     const reference::certified& truth = expected.truth.at(d.name);
     const core::shape s = t.shape();
-    const std::size_t inner = core::element_count({s.begin() + static_cast<std::ptrdiff_t>(*axis) + 1, s.end()});
+    const std::size_t inner = core::stride_of(s, *axis);
     for (std::size_t i = 0; i < t.size(); ++i) {
       const double error = std::fabs(truth.error_of(t.values.storage()[i], i));
       double& at = worst[(i / inner) % tokens];
@@ -43,10 +43,10 @@ tl::expected<horizon, call_failure> measure_horizon(implementation& under_test, 
     return tl::make_unexpected(call_failure{fault::unsupported, "outside the declared domain"});
   const call_result outputs = under_test.evaluate(c.call);
   if (!outputs) return tl::make_unexpected(outputs.error());
-  const expectation expected = expect(c.call, under_test.describe().compute_dtype(type));
-  const std::vector<double> errors = errors_by_token(expected, *outputs, tokens);
+  const auto expected = expect(c.call, under_test.describe().compute_dtype(type));
+  const std::vector<double> errors = errors_by_token(*expected, *outputs, tokens);
 
-  horizon h{tokens, {}, {}, judge(expected, *outputs)};
+  horizon h{tokens, {}, {}, judge(*expected, *outputs)};
   double largest = 0;
   for (std::size_t n = 1, power = 1; n <= tokens; ++n) {
     largest = std::max(largest, errors[n - 1]);

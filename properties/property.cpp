@@ -76,12 +76,23 @@ bool within_domain(const description& about, const test_case& c) {
 
 const std::vector<property>& properties() {
   static const std::vector<property> all = [] {
-    std::vector<property> list{value_property(),      vjp_property(),       jvp_property(),  continuation_property(),
-                               recurrence_property(), causality_property(), lane_property(), repeat_property()};
+    std::vector<property> list{value_property(),        vjp_property(),        jvp_property(),
+                               continuation_property(), recurrence_property(), attachment_property(),
+                               adjoint_property(),      causality_property(),  lane_property(),
+                               permutation_property(),  repeat_property()};
     for (const encoding_tests& tests : all_encoding_tests())
       list.insert(list.end(), tests.laws.begin(), tests.laws.end());
     return list;
   }();
+  return all;
+}
+
+std::vector<family> families_of(const property& p, const core::operation& op) {
+  std::vector<family> all = families_of(op);
+  if (!p.families.empty())
+    std::erase_if(all, [&](const family& f) {
+      return std::find(p.families.begin(), p.families.end(), f.name) == p.families.end();
+    });
   return all;
 }
 

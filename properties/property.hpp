@@ -34,7 +34,12 @@ struct property {
   bool decides_class = false;
   /// About how many calls one case costs: fewer cases are run of an expensive property.
   std::size_t calls = 1;
+  /// The families it is run over; empty: all that apply to the operation.
+  std::vector<std::string> families{};
 };
+
+/// The families that a property runs over for an operation.
+std::vector<family> families_of(const property& p, const core::operation& op);
 
 /// All properties, in the order in which they are run.
 const std::vector<property>& properties();

@@ -6,6 +6,8 @@
 #include <cmath>
 #include <limits>
 
+#include "properties/support/call_memory.hpp"
+
 namespace assay::properties {
 namespace {
 
@@ -15,22 +17,16 @@ constexpr std::size_t widest = reference::accuracy_classes.size() - 1;
 
 double quotient(double x, double y) { return x <= 0.0 ? 0.0 : y > 0.0 ? x / y : infinity; }
 
-// The index of a flat position.
-std::string position(const core::shape& s, std::size_t flat) {
-  core::shape index(s.size());
-  for (std::size_t i = s.size(); i-- > 0; flat /= s[i]) index[i] = flat % s[i];
-  return core::to_string(index);
-}
-
 // One element against its truth and its allowances under each class.
 class element_judge {
  public:
   element_judge(const expectation& e, const std::string& name)
-      : storage_(e.storage),
+      : storage_(e.call.type),
+        compute_(e.compute),
         u_(core::unit_roundoff(e.compute)),
         truth_(e.truth.at(name)),
-        law_(e.allowed.at(name)),
-        wider_compute_(e.storage != e.compute) {}
+        law_(e.allowed->at(name)),
+        wider_compute_(e.call.type != e.compute) {}
 
   // The ratios of error to law, infinite for a wrong special value; their class slack not yet applied.
   std::array<double, widest + 1> ratios(double x, std::size_t i) const {
@@ -73,19 +69,18 @@ class element_judge {
 
   element_report report(const std::string& name, double x, std::size_t i, double ratio) const {
     const double truth = truth_.truth(i), error = proved_error(x, i);
-    const double half_ulp = core::half_ulp(storage_, truth);
     return {name,
             i,
             truth_.rounded.values.storage()[i],
             x,
             error,
             error_in_ulp(x, i),
-            bug_slack * u_ * law_.k[widest].storage()[i] + half_ulp,
+            allowed_error(storage_, compute_, law_.k[widest].storage()[i], truth),
             ratio};
   }
 
  private:
-  core::dtype storage_;
+  core::dtype storage_, compute_;
   double u_;
   const reference::certified& truth_;
   const reference::allowance& law_;
@@ -108,8 +103,8 @@ value_report judge_elements(const expectation& expected, const core::tensors& ou
       if (wrong && report.passed) {
         report.passed = false;
         report.message = fmt::format("{}{}: expected {:a}, got {:a} ({:.9g} and {:.9g}): error {:.3g}, allowed {:.3g}",
-                                     name, position(t.shape(), i), report.worst.expected, x, report.worst.expected, x,
-                                     report.worst.error, report.worst.allowed);
+                                     name, core::index_text(t.shape(), i), report.worst.expected, x,
+                                     report.worst.expected, x, report.worst.error, report.worst.allowed);
       }
     }
   }
@@ -125,27 +120,40 @@ std::optional<accuracy_class> value_report::accuracy_class() const {
   return std::nullopt;
 }
 
-expectation expect(const request& call, core::dtype compute) {
-  return {call.type,
-          compute,
-          call.operation,
-          core::check_inputs(*call.operation, call.type, call.inputs).value(),
-          reference::certify(*call.operation, call.type, call.inputs, 1),
-          reference::allow(*call.operation, compute, call.inputs)};
+double allowed_error(core::dtype storage, core::dtype compute, double k, double x) {
+  return bug_slack * core::unit_roundoff(compute) * k + core::half_ulp(storage, x);
 }
 
-core::tensors previous_step(const core::operation& op, const core::tensors& outputs) {
+std::shared_ptr<const reference::allowances> allowances_of(const request& call, core::dtype compute) {
+  static call_memory<reference::allowances> memory;
+  return memory.recall(call, compute, [&] { return reference::allow(*call.operation, compute, call.inputs); });
+}
+
+std::shared_ptr<const expectation> expect(const request& call, core::dtype compute) {
+  static call_memory<expectation> memory;
+  return memory.recall(call, compute, [&] {
+    return expectation{call, compute, reference::certify(*call.operation, call.type, call.inputs, 1),
+                       allowances_of(call, compute)};
+  });
+}
+
+core::tensors previous_step(const request& call, const core::tensors& outputs) {
+  const core::operation& op = *call.operation;
   core::tensors shifted = outputs;
   for (const core::tensor_declaration& d : op.outputs) {
     const auto axis = core::axis_of(d, "n");
     core::tensor& t = shifted.at(d.name);
     if (!axis || t.size() == 0) continue;
-    const core::shape s = t.shape();
-    std::size_t inner = 1;
-    for (std::size_t k = *axis + 1; k < s.size(); ++k) inner *= s[k];
+    const std::size_t tokens = t.shape()[*axis], inner = core::stride_of(t.shape(), *axis);
+    const core::tensor* before = op.recurrent ? &call.inputs.at(op.recurrent->state_in) : nullptr;
+    if (before && before->size() * tokens != t.size()) before = nullptr;
     const core::tensor& from = outputs.at(d.name);
-    for (std::size_t i = 0; i < t.size(); ++i)
-      t.values.storage()[i] = (i / inner) % s[*axis] == 0 ? 0.0 : from.values.storage()[i - inner];
+    for (std::size_t i = 0; i < t.size(); ++i) {
+      const bool first = (i / inner) % tokens == 0;
+      const std::size_t lane = i / (inner * tokens) * inner + i % inner;
+      t.values.storage()[i] =
+          first ? (before ? before->values.storage()[lane] : 0.0) : from.values.storage()[i - inner];
+    }
   }
   return shifted;
 }
@@ -155,11 +163,11 @@ value_report judge(const expectation& expected, const core::tensors& outputs) {
   if (!report.passed) return report;
   core::tensors nothing, truth;
   for (const auto& [name, c] : expected.truth) {
-    nothing.emplace(name, core::zeros(expected.storage, c.rounded.shape()));
+    nothing.emplace(name, core::zeros(expected.call.type, c.rounded.shape()));
     truth.emplace(name, c.rounded);
   }
   report.informative = !judge_elements(expected, nothing).passed &&
-                       !judge_elements(expected, previous_step(*expected.operation, truth)).passed;
+                       !judge_elements(expected, previous_step(expected.call, truth)).passed;
   return report;
 }
 

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <array>
+#include <memory>
 #include <string>
 
 #include "properties/implementation.hpp"
@@ -44,23 +45,29 @@ struct value_report {
   [[nodiscard]] std::optional<reference::accuracy_class> accuracy_class() const;
 };
 
+/// The error that an element may have: bug_slack * u * k + half an ulp of the storage dtype at x.
+double allowed_error(core::dtype storage, core::dtype compute, double k, double x);
+
 /// A case's truth and allowances, computed once and compared with many implementations.
 struct expectation {
-  core::dtype storage{}, compute{};
-  const core::operation* operation = nullptr;
-  core::axis_sizes sizes;
+  request call;
+  core::dtype compute{};
   reference::certified_outputs truth;
-  reference::allowances allowed;
+  std::shared_ptr<const reference::allowances> allowed;
 };
 
-/// Precondition: check_inputs accepts the inputs.
-expectation expect(const request& call, core::dtype compute);
+/// Truth and allowances of a call; the most recent ones are remembered, since one case is often put to many
+/// implementations. Precondition: check_inputs accepts the inputs. Not thread-safe.
+std::shared_ptr<const expectation> expect(const request& call, core::dtype compute);
+
+/// The allowances alone, remembered likewise.
+std::shared_ptr<const reference::allowances> allowances_of(const request& call, core::dtype compute);
 
 /// Judges outputs that check_outputs accepts.
 value_report judge(const expectation& expected, const core::tensors& outputs);
 
-/// The outputs of the previous time step at every step (state_in is unknown here: the first step is kept
-/// as 0): an answer that knows nothing of the present token.
-core::tensors previous_step(const core::operation& op, const core::tensors& outputs);
+/// The outputs of the previous time step at every step: an answer that knows nothing of the present token.
+/// At the first step the state before it where an output has its shape, else 0.
+core::tensors previous_step(const request& call, const core::tensors& outputs);
 
 }  // namespace assay::properties

@@ -7,7 +7,7 @@
 #include <limits>
 
 #include "properties/encodings.hpp"
-#include "properties/laws/laws.hpp"
+#include "properties/laws/heinsen.hpp"
 
 namespace assay::properties {
 namespace {
@@ -283,7 +283,7 @@ encoding_tests heinsen_tests() {
   for (family& f : families)
     f.parts_classes = f.name == "mild" || f.name == "gates_near_one" || f.name == "gates_near_zero" ||
                       f.name == "constant_gate" || f.name == "wide";
-  return {"heinsen", std::move(families), heinsen_mutants(), heinsen_controls(), {shift_property()}};
+  return {"heinsen", std::move(families), heinsen_mutants(), heinsen_controls(), heinsen_laws()};
 }
 
 }  // namespace assay::properties

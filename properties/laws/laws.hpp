@@ -21,17 +21,27 @@ property causality_property();
 property lane_property();
 /// The same call twice gives the same outputs.
 property repeat_property();
-/// s(h + c, s0 + c) = s + c.
-property shift_property();
+/// Rows and features permuted, outputs permuted alike.
+property permutation_property();
+/// Gradients of chunks, the state's gradient handed back: attached and detached.
+property attachment_property();
+/// <cotangent, J tangent> = <J^T cotangent, tangent>.
+property adjoint_property();
 
 /// The outcome of a call that gave no outputs.
 outcome no_outputs(const call_failure& failure);
 
-/// Calls the implementation and judges its outputs against the truth.
-outcome compare_with_truth(implementation& under_test, const request& call);
+/// A call judged against the truth: passed, failed or uninformative; or why it gave no outputs.
+struct judged_call {
+  outcome result;
+  core::tensors outputs;
+};
+judged_call judge_call(implementation& under_test, const request& call);
 
-/// `call` with another value for some inputs.
-request with_inputs(const request& call, core::tensors inputs);
+/// Some output has a batch axis.
+bool has_rows(const core::operation& op);
+/// Every tensor has a feature axis. Rows never mix; features mix wherever some tensor is without them.
+bool features_are_independent(const core::operation& op);
 
 /// Fails, naming the first difference, where the outputs differ in any bit (NaNs and zeros aside).
 outcome compare_bits(const core::tensors& expected, const core::tensors& actual, const std::string& what);

@@ -8,7 +8,7 @@ property against_truth(const char* name, const char* summary, core::derivative k
   p.applies = [kind](const core::operation& op) { return op.kind() == kind; };
   p.check = [](implementation& under_test, const test_case& c) {
     if (!within_domain(under_test.describe(), c)) return outcome{status::outside_domain};
-    return compare_with_truth(under_test, c.call);
+    return judge_call(under_test, c.call).result;
   };
   p.decides_class = true;
   return p;

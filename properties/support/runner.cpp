@@ -79,6 +79,16 @@ bool run_case(check_result& r, implementation& under_test, const rc::Shrinkable<
   return true;
 }
 
+// How many cases of which lengths a property runs of a family.
+std::vector<std::pair<extent, std::size_t>> plan_of(const property& p, const family& f, const run_options& options) {
+  const std::size_t cases = std::max<std::size_t>(options.cases / p.calls, 1);
+  std::vector<std::pair<extent, std::size_t>> plan{{{lengths::short_ones}, cases},
+                                                   {{lengths::around_blocks}, std::max<std::size_t>(cases / 4, 1)}};
+  if (p.decides_class && options.long_lengths && f.parts_classes)
+    plan.push_back({{lengths::long_ones}, std::max<std::size_t>(cases / 16, 1)});
+  return plan;
+}
+
 }  // namespace
 
 std::size_t check_result::count(status s) const {
@@ -109,25 +119,22 @@ check_result run_property(const property& p, implementation& under_test, const c
   r.checked = &p;
   r.operation = &op;
   r.type = type;
-  const std::size_t cases = std::max<std::size_t>(options.cases / p.calls, 1);
-  const std::pair<extent, std::size_t> plan[] = {
-      {{lengths::short_ones}, cases},
-      {{lengths::around_blocks}, std::max<std::size_t>(cases / 4, 1)},
-      {{lengths::long_ones}, p.decides_class && options.long_lengths ? std::max<std::size_t>(cases / 16, 1) : 0}};
-  for (const family& f : families_of(op)) {
-    if (!options.families.empty() && !options.families.contains(f.name)) continue;
+  std::vector<family> families = families_of(p, op);
+  if (!options.families.empty())
+    std::erase_if(families, [&](const family& f) { return !options.families.contains(f.name); });
+  for (const family& f : families)
+    for (const auto& [size, count] : plan_of(p, f, options)) r.planned += count;
+  for (const family& f : families) {
     rc::Random random(stream(options.seed, p.name + op.name + std::string(core::name_of(type)) + f.name));
-    const std::size_t outside_before = r.count(status::outside_domain), planned_before = r.planned;
-    for (const auto& [size, count] : plan) {
-      if (size.range == lengths::long_ones && !f.parts_classes) continue;
+    const std::size_t outside_before = r.count(status::outside_domain);
+    std::size_t planned = 0;
+    for (const auto& [size, count] : plan_of(p, f, options)) {
       const rc::Gen<test_case> generator = cases_of(op, type, f, size);
-      for (std::size_t k = 0; k < count; ++k) {
-        ++r.planned;
+      planned += count;
+      for (std::size_t k = 0; k < count; ++k)
         if (run_case(r, under_test, generator(random.split(), 0), options.shrink_calls)) return r;
-      }
     }
-    if (r.count(status::outside_domain) - outside_before == r.planned - planned_before)
-      r.families_skipped.push_back(f.name);
+    if (r.count(status::outside_domain) - outside_before == planned) r.families_skipped.push_back(f.name);
   }
   return r;
 }

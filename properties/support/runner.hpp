@@ -34,7 +34,7 @@ struct check_result {
   const property* checked = nullptr;
   const core::operation* operation = nullptr;
   core::dtype type{};
-  std::size_t planned = 0;
+  std::size_t planned = 0;                      ///< cases, had none failed
   std::map<status, std::size_t> cases;          ///< how many ended how
   std::map<std::string, std::size_t> families;  ///< informative cases by family
   std::vector<std::string> families_skipped;    ///< declared, without one case inside the domain

@@ -1,10 +1,11 @@
 // The verdict rule on cases small enough to check by hand.
+#include "properties/verdict.hpp"
+
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <limits>
 
 #include "properties/property.hpp"
-#include "properties/verdict.hpp"
 #include "reference/oracle.hpp"
 
 using namespace assay;
@@ -42,7 +43,8 @@ value_report with(const expectation& e, const std::string& name, std::size_t ind
 }  // namespace
 
 TEST_CASE("properties/verdict/the_truth_is_uniform", "[unit]") {
-  const expectation e = expect(scan(dtype::f32, {-1, -2, -0.5}, {0.3, -1, 2}, 0.7), dtype::f32);
+  const auto e_held = expect(scan(dtype::f32, {-1, -2, -0.5}, {0.3, -1, 2}, 0.7), dtype::f32);
+  const expectation& e = *e_held;
   const value_report r = judge(e, truth_of(e));
   CHECK(r.passed);
   CHECK(r.informative);
@@ -51,7 +53,8 @@ TEST_CASE("properties/verdict/the_truth_is_uniform", "[unit]") {
 }
 
 TEST_CASE("properties/verdict/errors_beyond_every_law_are_bugs", "[unit]") {
-  const expectation e = expect(scan(dtype::f32, {-1, -2, -0.5}, {0.3, -1, 2}, 0.7), dtype::f32);
+  const auto e_held = expect(scan(dtype::f32, {-1, -2, -0.5}, {0.3, -1, 2}, 0.7), dtype::f32);
+  const expectation& e = *e_held;
   const double s = e.truth.at("s").rounded.values.storage()[1];
   const value_report wrong = with(e, "s", 1, core::round_to(dtype::f32, s + 1e-4));
   CHECK_FALSE(wrong.passed);
@@ -65,17 +68,20 @@ TEST_CASE("properties/verdict/errors_beyond_every_law_are_bugs", "[unit]") {
 }
 
 TEST_CASE("properties/verdict/special_values_by_position_and_sign", "[unit]") {
-  const expectation e = expect(scan(dtype::f64, {-1, -1}, {-infinity, 2}, -infinity), dtype::f64);
+  const auto e_held = expect(scan(dtype::f64, {-1, -1}, {-infinity, 2}, -infinity), dtype::f64);
+  const expectation& e = *e_held;
   CHECK(judge(e, truth_of(e)).passed);
   for (const double x : {0.0, -1e308, infinity, not_a_number}) CHECK_FALSE(with(e, "s", 0, x).passed);
-  const expectation n = expect(scan(dtype::f64, {-1, -1}, {not_a_number, 2}, 0), dtype::f64);
+  const auto n_held = expect(scan(dtype::f64, {-1, -1}, {not_a_number, 2}, 0), dtype::f64);
+  const expectation& n = *n_held;
   CHECK(judge(n, truth_of(n)).passed);
   for (const double x : {0.0, 2.0, -infinity}) CHECK_FALSE(with(n, "s", 0, x).passed);
 }
 
 TEST_CASE("properties/verdict/at_the_overflow_threshold_both_are_right", "[unit]") {
   // log(e^65504 + e^65504) = 65504.69: within half an ulp (16) of the largest f16.
-  const expectation e = expect(scan(dtype::f16, {0}, {65504}, 65504), dtype::f16);
+  const auto e_held = expect(scan(dtype::f16, {0}, {65504}, 65504), dtype::f16);
+  const expectation& e = *e_held;
   CHECK(with(e, "s", 0, 65504).passed);
   CHECK(with(e, "s", 0, infinity).passed);
   CHECK_FALSE(with(e, "s", 0, -infinity).passed);
@@ -87,7 +93,8 @@ TEST_CASE("properties/verdict/any_finite_gradient_at_a_dead_position", "[unit]")
   call.operation = reference::find_operation("heinsen/scan:vjp");
   call.inputs.emplace("grad_s", core::make_tensor(dtype::f64, {1, 2, 1}, {1, 1}));
   call.inputs.emplace("grad_s_n", core::make_tensor(dtype::f64, {1, 1}, {0}));
-  const expectation e = expect(call, dtype::f64);
+  const auto e_held = expect(call, dtype::f64);
+  const expectation& e = *e_held;
   CHECK(with(e, "grad_h", 0, 0.5).passed);
   for (const double x : {infinity, not_a_number}) CHECK_FALSE(with(e, "grad_h", 0, x).passed);
   CHECK_FALSE(with(e, "grad_h", 1, 0.5).passed);
@@ -95,7 +102,8 @@ TEST_CASE("properties/verdict/any_finite_gradient_at_a_dead_position", "[unit]")
 
 TEST_CASE("properties/verdict/trivial_answers_make_a_case_uninformative", "[unit]") {
   // Zeros are right here, so passing proves nothing.
-  const expectation e = expect(scan(dtype::f64, {0}, {-infinity}, 0), dtype::f64);
+  const auto e_held = expect(scan(dtype::f64, {0}, {-infinity}, 0), dtype::f64);
+  const expectation& e = *e_held;
   const value_report r = judge(e, truth_of(e));
   CHECK(r.passed);
   CHECK_FALSE(r.informative);
@@ -106,9 +114,9 @@ TEST_CASE("properties/domain/cases_outside_a_declared_domain_are_not_sent", "[un
   about.domain["heinsen/scan"] = {{"log_p", {}}, {"state", {}}};
   const auto within = [&](const request& call) { return within_domain(about, {call, "", 0}); };
   CHECK(within(scan(dtype::f32, {-1, -1}, {-infinity, 2}, 0)));
-  CHECK_FALSE(within(scan(dtype::f32, {-infinity, -1}, {1, 2}, 0)));          // log_p
-  CHECK_FALSE(within(scan(dtype::f32, {-1, -1}, {1, 2}, -infinity)));         // the state before
-  CHECK_FALSE(within(scan(dtype::f16, {-8000, -8000}, {1, 2}, 0)));           // n max|log p| >= 65504 / 8
+  CHECK_FALSE(within(scan(dtype::f32, {-infinity, -1}, {1, 2}, 0)));   // log_p
+  CHECK_FALSE(within(scan(dtype::f32, {-1, -1}, {1, 2}, -infinity)));  // the state before
+  CHECK_FALSE(within(scan(dtype::f16, {-8000, -8000}, {1, 2}, 0)));    // n max|log p| >= 65504 / 8
   about.domain["heinsen/scan"] = {{"h", {-1, 1}}};
   CHECK(within(scan(dtype::f32, {-1}, {1}, 0)));
   CHECK_FALSE(within(scan(dtype::f32, {-1}, {1.5}, 0)));

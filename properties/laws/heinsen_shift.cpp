@@ -2,7 +2,9 @@
 
 #include <cmath>
 
+#include "properties/laws/heinsen.hpp"
 #include "properties/laws/laws.hpp"
+#include "properties/laws/measured.hpp"
 
 namespace assay::properties {
 namespace {

@@ -1,0 +1,67 @@
+#include "properties/laws/measured.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <numeric>
+
+#include "properties/laws/laws.hpp"
+
+namespace assay::properties {
+
+tl::expected<measured_call, outcome> measure(implementation& under_test, const test_case& c) {
+  const description& about = under_test.describe();
+  if (!within_domain(about, c)) return tl::make_unexpected(outcome{status::outside_domain});
+  call_result outputs = under_test.evaluate(c.call);
+  if (!outputs) return tl::make_unexpected(no_outputs(outputs.error()));
+  const core::dtype compute = about.compute_dtype(c.call.type);
+  measured_call m{std::move(*outputs), {}};
+  for (const auto& [name, law] : *allowances_of(c.call, compute)) {
+    const auto& k = law.k.back().storage();
+    const auto& x = m.outputs.at(name).values.storage();
+    std::vector<double>& allowed = m.allowed[name];
+    for (std::size_t i = 0; i < x.size(); ++i) allowed.push_back(allowed_error(c.call.type, compute, k[i], x[i]));
+  }
+  return m;
+}
+
+test_case with_inputs(const test_case& c, core::tensors inputs) {
+  test_case other = c;
+  other.call.inputs = std::move(inputs);
+  return other;
+}
+
+core::tensors tokens_of(const test_case& c, std::size_t first, std::size_t last) {
+  const core::operation& forward = reference::forward_of(*c.call.operation);
+  std::vector<std::size_t> kept(last - first);
+  std::iota(kept.begin(), kept.end(), first);
+  return core::restrict_axis(*c.call.operation, c.call.inputs, forward.recurrent->time_axis, kept);
+}
+
+bool agree(double x, double y, double allowed) {
+  if (core::same_value(x, y)) return true;
+  return std::isfinite(x) && std::isfinite(y) && std::fabs(x - y) <= allowed;
+}
+
+outcome violated(std::string message, core::tensors expected, core::tensors actual) {
+  outcome o{status::failed, std::move(message)};
+  o.expected = std::move(expected);
+  o.actual = std::move(actual);
+  return o;
+}
+
+std::optional<std::string> compare_elements(const std::string& output, const measured_call& expected,
+                                            const std::vector<std::size_t>& from, const measured_call& actual,
+                                            const std::vector<std::size_t>& to) {
+  for (std::size_t i = 0; i < from.size(); ++i) {
+    const double x = expected.outputs.at(output).values.storage()[from[i]];
+    const double y = actual.outputs.at(output).values.storage()[to[i]];
+    const double allowed = expected.allowed.at(output)[from[i]] + actual.allowed.at(output)[to[i]];
+    if (agree(x, y, allowed)) continue;
+    return fmt::format("{} element {}: {:a} became {:a} ({:.9g} and {:.9g}), allowed difference {:.3g}", output, to[i],
+                       x, y, x, y, allowed);
+  }
+  return std::nullopt;
+}
+
+}  // namespace assay::properties
