@@ -1,169 +1,24 @@
 // Families of inputs for Heinsen's log-linear encoding. No single one suffices: each shows faults that
 // all others hide (see the mutants).
-#include "properties/mutants/heinsen.hpp"
+#include "properties/laws/heinsen.hpp"
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "properties/encodings.hpp"
-#include "properties/laws/heinsen.hpp"
+#include "properties/encodings/heinsen_lane_inputs.hpp"
+#include "properties/mutants/heinsen.hpp"
 
 namespace assay::properties {
 namespace {
 
 using core::counter_random;
 using core::dtype;
-constexpr double minus_infinity = -std::numeric_limits<double>::infinity();
-
-// One lane before rounding: gate logits or log decays, input logits, initial state.
-struct lane_inputs {
-  std::vector<double> gate, h;
-  double s0 = 0.0;
-};
-
-// How a family fills a lane. `gated`: gate holds logits g, else log p.
-using lane_filler = void (*)(lane_inputs& lane, bool gated, dtype type, counter_random& random);
 
 // What a family does to the module: centre and spread of the gate logits and of h over the tokens.
 struct logit_ranges {
   double gate_centre = 0, gate_spread = 1, h_centre = 0, h_spread = 1;
 };
-
-// A decay of about this size: log p = -x, or the logit whose log-sigmoid is near it.
-double decay(bool gated, double x) {
-  if (!gated) return -x;
-  return x > 0.7 ? -x : -std::log2(std::max(x, 0x1p-1000)) * 0.7;
-}
-
-void for_tokens(lane_inputs& lane, counter_random& random, double (*gate)(bool, counter_random&), bool gated,
-                double h_scale) {
-  for (double& g : lane.gate) g = gate(gated, random);
-  for (double& h : lane.h) h = h_scale * random.normal();
-  lane.s0 = h_scale * random.normal();
-}
-
-double mild_gate(bool gated, counter_random& random) {
-  const double x = random.normal();
-  return gated ? x : -(0.1 + 0.9 * std::fabs(x));
-}
-
-void mild(lane_inputs& lane, bool gated, dtype, counter_random& random) {
-  for_tokens(lane, random, mild_gate, gated, 1.0);
-}
-void gates_near_one(lane_inputs& lane, bool gated, dtype, counter_random& random) {
-  for_tokens(
-      lane, random,
-      [](bool g, counter_random& r) { return decay(g, std::ldexp(1.0, -4 - static_cast<int>(r.below(26)))); }, gated,
-      1.0);
-}
-void gates_near_zero(lane_inputs& lane, bool gated, dtype, counter_random& random) {
-  for_tokens(
-      lane, random, [](bool g, counter_random& r) { return decay(g, r.uniform(5, 60)); }, gated, 1.0);
-}
-// Rounding errors of equal steps add coherently: random gates hide that.
-void constant_gate(lane_inputs& lane, bool gated, dtype, counter_random& random) {
-  mild(lane, gated, {}, random);
-  std::fill(lane.gate.begin(), lane.gate.end(),
-            decay(gated, random.uniform(0.5, 1) * std::ldexp(1.0, -static_cast<int>(random.below(17)))));
-}
-void constant_stream(lane_inputs& lane, bool gated, dtype type, counter_random& random) {
-  constant_gate(lane, gated, type, random);
-  std::fill(lane.h.begin(), lane.h.end(), random.normal());
-}
-// The decay over a block of 16 to 256 tokens is e^-0.3 to e^-3: a lost carry is neither 0 nor 1.
-void block_half_life(lane_inputs& lane, bool gated, dtype, counter_random& random) {
-  mild(lane, gated, {}, random);
-  const double per_token = random.uniform(0.3, 3.0) / static_cast<double>(std::size_t{16} << random.below(5));
-  for (double& g : lane.gate) g = decay(gated, per_token * random.uniform(0.5, 1.5));
-}
-void large_h(lane_inputs& lane, bool gated, dtype, counter_random& random) {
-  mild(lane, gated, {}, random);
-  const double level = random.sign() * 300.0;
-  for (double& h : lane.h) h = random.one_in(4) ? random.sign() * random.uniform(90, 300) : level + h;
-  lane.s0 = random.one_in(2) ? level : lane.s0;
-}
-void late_spike(lane_inputs& lane, bool gated, dtype, counter_random& random) {
-  mild(lane, gated, {}, random);
-  if (!lane.h.empty()) lane.h[lane.h.size() - 1 - random.below((lane.h.size() + 1) / 2)] = 120.0 + random.normal();
-}
-void infinite_prefix(lane_inputs& lane, bool gated, dtype, counter_random& random) {
-  mild(lane, gated, {}, random);
-  lane.s0 = minus_infinity;
-  const std::size_t prefix = random.below(lane.h.size() + 1);
-  std::fill_n(lane.h.begin(), prefix, minus_infinity);
-  if (!gated && prefix > 0 && random.one_in(3)) lane.gate[random.below(prefix)] = minus_infinity;
-}
-void infinite_inside(lane_inputs& lane, bool gated, dtype, counter_random& random) {
-  mild(lane, gated, {}, random);
-  for (double& h : lane.h)
-    if (random.one_in(3)) h = minus_infinity;
-  for (double& g : lane.gate)
-    if (!gated && random.one_in(6)) g = minus_infinity;
-}
-// The smaller term is 12 nats to a few ulps below what the sum can hold: log(1+x) for log1p(x) shows here.
-void gap(lane_inputs& lane, bool gated, dtype type, counter_random& random) {
-  const double widest = 0.6931 * core::format_of(type).precision + 4.0;
-  const double distance = random.uniform(std::min(12.0, widest / 2), widest);
-  lane.s0 = random.one_in(2) ? 0.0 : random.normal();
-  for (double& g : lane.gate) g = decay(gated, random.one_in(2) ? std::ldexp(1.0, -30) : 0.0);
-  double state = lane.s0;
-  for (double& h : lane.h) {
-    h = random.one_in(3) ? state + distance : state - distance;
-    state = std::max(state, h);
-  }
-}
-void no_decay(lane_inputs& lane, bool gated, dtype, counter_random& random) {
-  mild(lane, gated, {}, random);
-  for (double& g : lane.gate) g = gated ? random.uniform(14, 200) : random.one_in(2) ? 0.0 : -1e-6 * random.uniform();
-}
-void powers_of_two(lane_inputs& lane, bool gated, dtype, counter_random& random) {
-  const auto power = [&] { return std::ldexp(1.0, static_cast<int>(random.below(15)) - 8); };
-  for (double& g : lane.gate) g = gated ? random.sign() * power() : -power();
-  for (double& h : lane.h) h = random.sign() * power();
-  lane.s0 = random.sign() * power();
-}
-void subnormal(lane_inputs& lane, bool gated, dtype type, counter_random& random) {
-  const double tiny = core::smallest_subnormal(type);
-  const auto number = [&] {
-    return tiny * static_cast<double>(random.below(std::size_t{1} << (core::format_of(type).precision - 1)));
-  };
-  for (double& g : lane.gate) g = gated ? random.sign() * number() : -number();
-  for (double& h : lane.h) h = random.sign() * number();
-  lane.s0 = random.sign() * number();
-}
-void wide(lane_inputs& lane, bool gated, dtype, counter_random& random) {
-  for_tokens(
-      lane, random, [](bool g, counter_random& r) { return decay(g, r.uniform(0, 69)); }, gated, 1.0);
-  for (double& h : lane.h) h = random.uniform(-1e4, 1e4);
-}
-// Decays beyond the exponent range of exp, with nothing else coming in.
-void extreme_gates(lane_inputs& lane, bool gated, dtype type, counter_random& random) {
-  mild(lane, gated, {}, random);
-  // The state itself stays above -max(dtype): below it, -inf and the truth have different derivatives.
-  const double deepest = 0.5 * core::largest_finite(type) / (1.0 + static_cast<double>(lane.gate.size()));
-  constexpr double levels[] = {16.6, 20, 34, 40, 87.5, 90, 103.9, 104.5, 300, 708, 745.5, 1000};
-  for (double& g : lane.gate) {
-    const double x = std::min(levels[random.below(std::size(levels))] + random.uniform(), deepest);
-    g = gated && random.one_in(3) ? x : -x;
-  }
-  for (double& h : lane.h)
-    if (random.one_in(2)) h = minus_infinity;
-}
-// (log p, h) = (0, -inf) changes nothing, wherever it stands.
-void neutral_padding(lane_inputs& lane, bool gated, dtype, counter_random& random) {
-  mild(lane, gated, {}, random);
-  for (std::size_t i = 0; i < lane.h.size(); ++i)
-    if (random.one_in(2)) {
-      lane.h[i] = minus_infinity;
-      lane.gate[i] = gated ? 3000.0 : 0.0;
-    }
-}
-void nan_inside(lane_inputs& lane, bool gated, dtype, counter_random& random) {
-  mild(lane, gated, {}, random);
-  if (!lane.h.empty() && random.one_in(2))
-    (random.one_in(2) ? lane.h : lane.gate)[random.below(lane.h.size())] = std::numeric_limits<double>::quiet_NaN();
-}
 
 std::size_t draw_length(counter_random& random, extent size) {
   if (size.range == lengths::exactly) return size.tokens;
@@ -276,6 +131,10 @@ encoding_tests heinsen_tests() {
       scan_family("subnormal", "all inputs are subnormal", subnormal),
       scan_family("wide", "log p from -69 to 0, h to 1e4", wide),
       scan_family("extreme_gates", "decays beyond the exponent range, h often -inf", extreme_gates),
+      scan_family("special_values", "zeros, infinities, and numbers at the ends of the formats", special_values),
+      scan_family("branch_points", "gaps and logits where implementations change their formula", branch_points),
+      scan_family("near_zero_states", "h chosen so that states nearly vanish", near_zero_states),
+      scan_family("near_midpoints", "h chosen so that states lie next to a rounding midpoint", near_midpoints),
       scan_family("neutral_padding", "neutral elements (0, -inf) strewn in", neutral_padding),
       scan_family("nan_inside", "a NaN in some lanes", nan_inside),
   };
