@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
+#include <limits>
 
 #include "properties/case.hpp"
 #include "properties/verdict.hpp"
@@ -45,7 +46,9 @@ void measure(accuracy_class algorithm, const test_case& c, ratios& found) {
     for (std::size_t i = 0; i < t.size(); ++i) {
       const double error = std::fabs(truth.error_of(t.values.storage()[i], i)) - truth.radius.storage()[i];
       if (!std::isfinite(truth.truth(i)) || std::isinf(truth.rounded.values.storage()[i])) continue;
-      worst = std::max(worst, error <= 0 ? 0.0 : error / (u * k[i]));
+      // NaN, where the truth is a number, exceeds every allowance.
+      const double ratio = std::isnan(error) ? std::numeric_limits<double>::infinity() : error / (u * k[i]);
+      worst = std::max(worst, error <= 0 ? 0.0 : ratio);
     }
   }
   found.add(worst, c);

@@ -5,7 +5,6 @@
 // a_i = -inf cuts the past, h_i = -inf adds nothing, (0, -inf) is neutral. n = 0 writes nothing.
 #pragma once
 
-#include <algorithm>
 #include <vector>
 
 #include "reference/readings/reading.hpp"
@@ -62,6 +61,21 @@ std::vector<Element> doubling_prefixes(std::vector<Element> x) {
   return x;
 }
 
+/// Inclusive prefix products chunk by chunk: the first element, then a balanced tree over the prefix so far
+/// and the next `chunk` elements. Precondition: chunk > 0.
+template <class Element>
+std::vector<Element> chunked_prefixes(const std::vector<Element>& x, std::size_t chunk) {
+  if (x.empty()) return x;
+  std::vector<Element> prefixes{x[0]};
+  while (prefixes.size() < x.size()) {
+    std::vector<Element> elements{prefixes.back()};
+    for (std::size_t i = prefixes.size(); i < x.size() && elements.size() <= chunk; ++i) elements.push_back(x[i]);
+    const auto of_chunk = balanced_prefixes(elements);
+    prefixes.insert(prefixes.end(), of_chunk.begin() + 1, of_chunk.end());
+  }
+  return prefixes;
+}
+
 template <class R>
 void balanced_tree_scan(const_lane<R> a, const_lane<R> h, const R& s0, lane<R> s) {
   const auto prefixes = balanced_prefixes(elements_with_state(a, h, s0));
@@ -77,16 +91,8 @@ void doubling_tree_scan(const_lane<R> a, const_lane<R> h, const R& s0, lane<R> s
 /// A balanced tree in each chunk of `Chunk` tokens; the last state is carried to the next chunk.
 template <std::size_t Chunk, class R>
 void chunked_tree_scan(const_lane<R> a, const_lane<R> h, const R& s0, lane<R> s) {
-  R state = s0;
-  const std::size_t n = s.size();
-  for (std::size_t first = 0; first < n; first += Chunk) {
-    const std::size_t size = std::min(Chunk, n - first);
-    std::vector<affine_step<R>> elements{{R(0.0), state}};
-    for (std::size_t i = first; i < first + size; ++i) elements.push_back({a[i], h[i]});
-    const auto prefixes = balanced_prefixes(elements);
-    for (std::size_t i = 0; i < size; ++i) s[first + i] = prefixes[i + 1].input;
-    state = prefixes[size].input;
-  }
+  const auto prefixes = chunked_prefixes(elements_with_state(a, h, s0), Chunk);
+  for (std::size_t i = 0; i < s.size(); ++i) s[i] = prefixes[i + 1].input;
 }
 
 /// The linear domain X_i = p_i X_{i-1} + e^{h_i} with a running shift (Heinsen 2024, eq. (1), rescaled).

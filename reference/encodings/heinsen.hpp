@@ -18,6 +18,8 @@
 
 #include "reference/algorithms/adjoint.hpp"
 #include "reference/algorithms/affine_map.hpp"
+#include "reference/algorithms/forward_derivative.hpp"
+#include "reference/algorithms/forward_derivative_laws.hpp"
 #include "reference/algorithms/laws.hpp"
 #include "reference/algorithms/scans.hpp"
 #include "reference/core/operation.hpp"
@@ -36,11 +38,14 @@ struct heinsen {
     std::function<void(const_lane<R> a, const_lane<R> h, const R& s0, const_lane<R> s, const_lane<R> grad_s,
                        const R& grad_last, scan_gradients<R> grad)>
         adjoint = scan_adjoint<sigmoid_form, R>;
+    std::function<void(const_lane<R> a, const_lane<R> h, const R& s0, const_lane<R> s, scan_direction<R> direction,
+                       lane<R> ds)>
+        tangent = scan_tangent<sigmoid_form, R>;
     std::function<R(const R& g)> gate = [](const R& g) { return log_sigmoid(g); };
     std::function<R(const R& g)> gate_slope = [](const R& g) { return sigmoid(-g); };
   };
 
-  /// The algorithm that a class is named after, with the adjoint that belongs to it.
+  /// The algorithm that a class is named after, with the derivatives that belong to it.
   template <class R>
   static recipe<R> algorithm(accuracy_class c);
 
@@ -48,7 +53,7 @@ struct heinsen {
   template <core::dtype C>
   static recipe<tracked<C>> law(accuracy_class c);
 
-  /// The operation `op` (one of operations(), or its vjp) by this recipe.
+  /// The operation `op` (one of operations(), or its vjp or jvp) by this recipe.
   template <class R>
   static fields<R> evaluate(std::string_view op, const fields<R>& in, const recipe<R>& how);
 
@@ -85,8 +90,13 @@ struct heinsen {
   template <class R>
   static gradients<R> run_back(const field<R>& a, const field<R>& h, const field<R>& s0, const field<R>& s,
                                const field<R>& grad_s, const field<R>& grad_s_n, const recipe<R>& how);
+  template <class R>
+  static states<R> run_tangent(const field<R>& a, const field<R>& h, const field<R>& s0, const field<R>& s,
+                               const gradients<R>& direction, const recipe<R>& how);
   template <class R, class H>
   static logits<R> logits_of(const H& to_logits, const field<R>& x, const recipe<R>& how);
+  template <class R>
+  static fields<R> evaluate_scan(std::string_view op, const fields<R>& in, const recipe<R>& how);
 };
 
 inline std::vector<core::operation> heinsen::operations() {
@@ -103,12 +113,14 @@ inline std::vector<core::operation> heinsen::operations() {
        {{"log_p", {"B", "n", "d"}, decay, true, "log decay", true}, h, s0},
        {s, s_n},
        recurrent,
-       "Heinsen 2024, eq. (3)"},
+       "Heinsen 2024, eq. (3)",
+       true},
       {"heinsen/gated_scan",
        {{"g", {"B", "n", "d"}, finite, true, "gate logits, log p = log sigmoid(g)", true}, h, s0},
        {s, s_n},
        recurrent,
-       "Heinsen 2024, eq. (3) with the log-sigmoid of eq. (2)"},
+       "Heinsen 2024, eq. (3) with the log-sigmoid of eq. (2)",
+       true},
       {"heinsen/embed_position",
        {{"x", {"B", "n", "e"}, finite, true, "tokens"},
         {"W_H", {"2d", "e"}, finite, true, "weights of H, gate half first"},
@@ -126,10 +138,13 @@ template <class R>
 heinsen::recipe<R> heinsen::algorithm(accuracy_class c) {
   recipe<R> how;
   if (c == accuracy_class::tree) how.scan = balanced_tree_scan<R>;
+  if (c == accuracy_class::tree) how.tangent = balanced_tree_tangent<sigmoid_form, R>;
   if (c == accuracy_class::linear) how.scan = linear_scan<R>;
   if (c == accuracy_class::linear) how.adjoint = scan_adjoint<exp_form, R>;
+  if (c == accuracy_class::linear) how.tangent = scan_tangent<exp_form, R>;
   if (c == accuracy_class::cumsum) how.scan = cumsum_scan<R>;
   if (c == accuracy_class::cumsum) how.adjoint = cumsum_adjoint<R>;
+  if (c == accuracy_class::cumsum) how.tangent = cumsum_tangent<R>;
   return how;
 }
 
@@ -141,6 +156,8 @@ heinsen::recipe<tracked<C>> heinsen::law(accuracy_class c) {
   how.adjoint = [c](const_lane<R> a, const_lane<R> h, const R& s0, const_lane<R> s, const_lane<R> grad_s,
                     const R& grad_last,
                     scan_gradients<R> grad) { law_adjoint<C>(c, a, h, s0, s, grad_s, grad_last, grad); };
+  how.tangent = [c](const_lane<R> a, const_lane<R> h, const R& s0, const_lane<R> s, scan_direction<R> direction,
+                    lane<R> ds) { law_tangent<C>(c, a, h, s0, s, direction, ds); };
   return how;
 }
 
@@ -171,6 +188,20 @@ heinsen::gradients<R> heinsen::run_back(const field<R>& a, const field<R>& h, co
     how.adjoint({a.data() + first, d, n}, {h.data() + first, d, n}, s0.storage()[k], {s.data() + first, d, n},
                 {grad_s.data() + first, d, n}, grad_s_n.storage()[k],
                 {{out.a.data() + first, d, n}, {out.h.data() + first, d, n}, out.s0.storage()[k]});
+  });
+  return out;
+}
+
+template <class R>
+heinsen::states<R> heinsen::run_tangent(const field<R>& a, const field<R>& h, const field<R>& s0, const field<R>& s,
+                                        const gradients<R>& direction, const recipe<R>& how) {
+  const std::size_t batch = a.shape(0), n = a.shape(1), d = a.shape(2);
+  states<R> out{make_field<R>({batch, n, d}), direction.s0};
+  for_each_lane(batch, n, d, [&](std::size_t first, std::size_t k) {
+    how.tangent({a.data() + first, d, n}, {h.data() + first, d, n}, s0.storage()[k], {s.data() + first, d, n},
+                {{direction.a.data() + first, d, n}, {direction.h.data() + first, d, n}, direction.s0.storage()[k]},
+                {out.s.data() + first, d, n});
+    if (n > 0) out.s_n.storage()[k] = out.s.storage()[first + (n - 1) * d];
   });
   return out;
 }
@@ -259,6 +290,32 @@ heinsen::module_gradients<R, H, Rest> heinsen::embed_position_vjp(const H& to_lo
 }
 
 template <class R>
+fields<R> heinsen::evaluate_scan(std::string_view op, const fields<R>& in, const recipe<R>& how) {
+  const bool gated = op.starts_with("heinsen/gated_scan");
+  const field<R>&decay = in.at(gated ? "g" : "log_p"), &h = in.at("h"), &s0 = in.at("s0");
+  const field<R> a = gated ? mapped(decay, how.gate) : decay;
+  const auto through_gate = [&](field<R> of_a) {
+    for (std::size_t i = 0; gated && i < a.size(); ++i)
+      of_a.storage()[i] = of_a.storage()[i] * how.gate_slope(decay.storage()[i]);
+    return of_a;
+  };
+  states<R> state = run(a, h, s0, how);
+  if (op.ends_with(":vjp")) {
+    gradients<R> grad = run_back(a, h, s0, state.s, in.at("grad_s"), in.at("grad_s_n"), how);
+    return {{gated ? "grad_g" : "grad_log_p", through_gate(std::move(grad.a))},
+            {"grad_h", std::move(grad.h)},
+            {"grad_s0", std::move(grad.s0)}};
+  }
+  if (op.ends_with(":jvp")) {
+    const gradients<R> direction{through_gate(in.at(gated ? "tangent_g" : "tangent_log_p")), in.at("tangent_h"),
+                                 in.at("tangent_s0")};
+    states<R> tangents = run_tangent(a, h, s0, state.s, direction, how);
+    return {{"tangent_s", std::move(tangents.s)}, {"tangent_s_n", std::move(tangents.s_n)}};
+  }
+  return {{"s", std::move(state.s)}, {"s_n", std::move(state.s_n)}};
+}
+
+template <class R>
 fields<R> heinsen::evaluate(std::string_view op, const fields<R>& in, const recipe<R>& how) {
   const bool vjp = op.ends_with(":vjp");
   if (op.starts_with("heinsen/embed_position")) {
@@ -276,18 +333,7 @@ fields<R> heinsen::evaluate(std::string_view op, const fields<R>& in, const reci
             {"grad_W_R", totals(grad.of_tokens.weight, shape_of("W_R"))},
             {"grad_b_R", totals(grad.of_tokens.bias, shape_of("b_R"))}};
   }
-  const bool gated = op.starts_with("heinsen/gated_scan");
-  const field<R>& decay = in.at(gated ? "g" : "log_p");
-  const field<R> a = gated ? mapped(decay, how.gate) : decay;
-  states<R> state = run(a, in.at("h"), in.at("s0"), how);
-  if (!vjp) return {{"s", std::move(state.s)}, {"s_n", std::move(state.s_n)}};
-  gradients<R> grad = run_back(a, in.at("h"), in.at("s0"), state.s, in.at("grad_s"), in.at("grad_s_n"), how);
-  if (gated)
-    for (std::size_t i = 0; i < a.size(); ++i)
-      grad.a.storage()[i] = grad.a.storage()[i] * how.gate_slope(decay.storage()[i]);
-  return {{gated ? "grad_g" : "grad_log_p", std::move(grad.a)},
-          {"grad_h", std::move(grad.h)},
-          {"grad_s0", std::move(grad.s0)}};
+  return evaluate_scan(op, in, how);
 }
 
 }  // namespace assay::reference
