@@ -18,6 +18,8 @@ property convex_property();
 property contraction_property();
 /// s(h + c, s0 + c) = s + c.
 property shift_property();
+/// The same for directional derivatives: along dh = 1, ds0 = 1 every finite state moves by 1.
+property shift_direction_property();
 /// p = 1, p = 0, no input, constant p and h: against formulas without a recurrence.
 property closed_forms_property();
 /// p = 0 forgets what came before, in values and gradients.

@@ -3,8 +3,8 @@
 #include <cmath>
 
 #include "properties/laws/heinsen.hpp"
+#include "properties/laws/heinsen_lanes.hpp"
 #include "properties/laws/laws.hpp"
-#include "properties/laws/measured.hpp"
 
 namespace assay::properties {
 namespace {
@@ -66,7 +66,41 @@ outcome check_shift(implementation& under_test, const test_case& c) {
   return {};
 }
 
+// Along the shift itself, dh = 1 and ds0 = 1 with log p at rest, every finite state moves by 1.
+outcome check_shift_direction(implementation& under_test, const test_case& c) {
+  core::tensors inputs = c.call.inputs;
+  for (const auto& d : reference::forward_of(*c.call.operation).inputs) {
+    const bool moves = d.name == "h" || d.name == "s0";
+    for (double& x : inputs.at("tangent_" + d.name).values.storage()) x = moves ? 1.0 : 0.0;
+  }
+  const auto call = measure(under_test, with_inputs(c, std::move(inputs)));
+  if (!call) return call.error();
+  const auto& op = *c.call.operation;
+  for (const lane_position& lane : lanes_of(c)) {
+    double largest = c.call.inputs.at("s0").values.storage()[lane.state()];
+    for (std::size_t i = 0; i < lane.tokens; ++i) {
+      const double decay = log_decay(op, c.call.inputs.at(decay_name(op)).values.storage()[lane.at(i)]);
+      largest = std::max(decay + largest, c.call.inputs.at("h").values.storage()[lane.at(i)]);
+      const double ds = call->outputs.at("tangent_s").values.storage()[lane.at(i)];
+      const double allowed = call->allowed.at("tangent_s")[lane.at(i)], expected = largest == -HUGE_VAL ? 0.0 : 1.0;
+      if (!agree(ds, expected, allowed))
+        return violated(
+            fmt::format("row {} feature {}: moving h and s0 by 1 moves s_{} by {:.9g}, allowed error {:.3g}", lane.row,
+                        lane.feature, i + 1, ds, allowed),
+            {}, call->outputs);
+    }
+  }
+  return {lanes_of(c).empty() || sizes_of(c).at("n") == 0 ? status::uninformative : status::passed};
+}
+
 }  // namespace
+
+property shift_direction_property() {
+  property p{"shift_direction", "along dh = 1, ds0 = 1 every state moves by 1"};
+  p.applies = [](const core::operation& op) { return is_heinsen_scan(op, core::derivative::jvp); };
+  p.check = check_shift_direction;
+  return p;
+}
 
 property shift_property() {
   return {
