@@ -37,16 +37,22 @@ namespace directed {
 
 constexpr mpfr_rnd_t opposite(mpfr_rnd_t mode) { return mode == MPFR_RNDD ? MPFR_RNDU : MPFR_RNDD; }
 
-/// max(x, y) + log1p(exp(-|x - y|)) of two finite numbers. `result` may not alias x or y.
+/// max(x, y) + log1p(exp(-|x - y|)); the larger one where either is infinite. `result` may not alias x or y.
 inline void log_sum_exp(mpfr_ptr result, mpfr_srcptr x, mpfr_srcptr y, mpfr_rnd_t mode) {
   const bool x_is_larger = mpfr_greaterequal_p(x, y) != 0;
+  if (mpfr_inf_p(x) != 0 || mpfr_inf_p(y) != 0) {
+    mpfr_set(result, x_is_larger ? x : y, mode);
+    return;
+  }
   mpfr_sub(result, x_is_larger ? y : x, x_is_larger ? x : y, mode);  // -|x - y|
   mpfr_exp(result, result, mode);
   mpfr_log1p(result, result, mode);
   mpfr_add(result, x_is_larger ? x : y, result, mode);
 }
 
-/// 1 / (1 + exp(-z)); MPFR's exponents do not overflow for any z that a double holds below 10^18.
+/// 1 / (1 + exp(-z)). With MPFR's exponents (|e| < 2^62 where a long has 64 bits) exp(-z) overflows only for
+/// z < -2^62 log 2 = -3.2e18. Even there the bound holds: rounded up, the overflow is +inf and the quotient 0;
+/// rounded down, it is the largest number, and its reciprocal is above the truth.
 inline void sigmoid(mpfr_ptr result, mpfr_srcptr z, mpfr_rnd_t mode) {
   mpfr_neg(result, z, MPFR_RNDN);
   mpfr_exp(result, result, opposite(mode));
@@ -105,12 +111,13 @@ class enclosure {
   friend enclosure operator-(const enclosure& x, const enclosure& y) { return x + -y; }
 
   /// Where neither factor changes sign, the corner that gives an end is known, and with it whether the
-  /// product can attain it.
+  /// product can attain it. Where both do, two corners compete for each end: nothing is claimed.
   friend enclosure operator*(const enclosure& x, const enclosure& y) {
     if (x.is_negative()) return -(-x * y);
     if (y.is_negative()) return -(x * -y);
     enclosure r;
     const int inexact = mpfi_mul(r.data(), x.data(), y.data());
+    if (x.straddles_zero() && y.straddles_zero()) return r;
     r.low_open_ = MPFI_LEFT_IS_INEXACT(inexact);
     r.high_open_ = MPFI_RIGHT_IS_INEXACT(inexact);
     if (mpfr_sgn(x.low()) >= 0 && mpfr_sgn(y.low()) >= 0) {
@@ -127,15 +134,18 @@ class enclosure {
     if (x.is_nan() || y.is_nan()) return x + y;
     if (is_minus_infinity(x)) return y;
     if (is_minus_infinity(y)) return x;
-    if (!x.is_finite()) return x;
-    if (!y.is_finite()) return y;
     enclosure r;
     directed::log_sum_exp(r.left(), x.low(), y.low(), MPFR_RNDD);
     directed::log_sum_exp(r.right(), x.high(), y.high(), MPFR_RNDU);
-    // e^x + e^y = e^r has no solution in dyadic numbers (Lindemann-Weierstrass), so neither end, being
-    // dyadic, is the value at its corner: both are open.
-    r.low_open_ = r.high_open_ = true;
-    return r;
+    // e^x + e^y = e^r has no solution in dyadic numbers (Lindemann-Weierstrass), so an end, being dyadic, is
+    // not the value at its corner: it is open. A term that may be -inf leaves the other's end, open if that is.
+    const auto open = [](mpfr_srcptr x_end, bool x_open, mpfr_srcptr y_end, bool y_open) {
+      const bool x_infinite = mpfr_inf_p(x_end) != 0, y_infinite = mpfr_inf_p(y_end) != 0;
+      return x_infinite ? !y_infinite && y_open : y_infinite ? x_open : true;
+    };
+    r.low_open_ = open(x.low(), x.low_open_, y.low(), y.low_open_);
+    r.high_open_ = open(x.high(), x.high_open_, y.high(), y.high_open_);
+    return r.without_false_openness();
   }
   friend enclosure exp(const enclosure& x) {
     return increasing(x, [](mpfr_ptr r, mpfr_srcptr a, mpfr_rnd_t mode) { return mpfr_exp(r, a, mode); });
@@ -153,6 +163,7 @@ class enclosure {
   [[nodiscard]] mpfi_srcptr data() const { return interval_.backend().data(); }
   mpfr_ptr left() { return &data()->left; }
   mpfr_ptr right() { return &data()->right; }
+  [[nodiscard]] bool straddles_zero() const { return mpfr_sgn(low()) < 0 && mpfr_sgn(high()) > 0; }
   [[nodiscard]] bool is_negative() const { return mpfr_sgn(high()) <= 0 && mpfr_sgn(low()) < 0; }
 
   // An infinite end is attained, and NaN has no ends.

@@ -98,6 +98,74 @@ TEST_CASE("reference/enclosure/products_of_every_sign", "[unit]") {
     }
 }
 
+TEST_CASE("reference/enclosure/products_of_two_factors_that_straddle_zero", "[unit]") {
+  // e^x - e^x as an interval, times e^x so that its ends have all their digits: 0 strictly inside, and
+  // products of ends are inexact. Which corner gives an end is not known beforehand.
+  const auto around_zero = [](double x) { return (exp(interval(x)) - exp(interval(x))) * exp(interval(x)); };
+  for (const double x : {0.3, 1.7, 2.9})
+    for (const double y : {0.1, 1.1, 4.3})
+      for (const bool negated : {false, true}) {
+        const interval p = around_zero(x), q = negated ? -around_zero(y) : around_zero(y), product = p * q;
+        REQUIRE(mpfr_sgn(p.low()) < 0);
+        REQUIRE(mpfr_sgn(p.high()) > 0);
+        CHECK(mpfr_sgn(product.low()) < 0);
+        CHECK(mpfr_sgn(product.high()) > 0);
+        CHECK_FALSE(product.low_open());
+        CHECK_FALSE(product.high_open());
+        for (mpfr_srcptr a : {p.low(), p.high()})
+          for (mpfr_srcptr b : {q.low(), q.high()}) {
+            mpfr_scratch corner(2 * p.precision() + 2);
+            REQUIRE(mpfr_mul(corner, a, b, MPFR_RNDN) == 0);
+            CHECK(mpfr_cmp(product.low(), corner) <= 0);
+            CHECK(mpfr_cmp(corner, product.high()) <= 0);
+          }
+      }
+}
+
+TEST_CASE("reference/enclosure/log_sum_exp_of_half_infinite_intervals", "[unit]") {
+  // exp overflows MPFR: [the largest number, +inf].
+  const interval above = exp(interval(1e30)), below = -above, zero(0.0), one = exp(zero);
+  REQUIRE(mpfr_inf_p(above.high()) != 0);
+  REQUIRE(mpfr_number_p(above.low()) != 0);
+  for (const interval& sum : {log_sum_exp(below, zero), log_sum_exp(zero, below)}) {
+    // log(e^x + 1) for x in [-inf, -huge]: from 0, which x = -inf attains, to just above it.
+    CHECK(mpfr_zero_p(sum.low()) != 0);
+    CHECK_FALSE(sum.low_open());
+    CHECK(mpfr_sgn(sum.high()) > 0);
+    CHECK(mpfr_cmp_d(sum.high(), 1e-30) < 0);
+    CHECK(sum.high_open());
+  }
+  for (const interval& sum : {log_sum_exp(above, one), log_sum_exp(one, above)}) {
+    CHECK(mpfr_cmp(sum.low(), above.low()) <= 0);
+    CHECK(mpfr_cmp_d(sum.low(), 1e30) > 0);
+    CHECK((mpfr_inf_p(sum.high()) != 0 && mpfr_sgn(sum.high()) > 0));
+    CHECK_FALSE(sum.low_open());
+    CHECK_FALSE(sum.high_open());
+  }
+  // An open end of the finite term stays open.
+  CHECK(log_sum_exp(below, sigmoid(interval(1.0))).low_open());
+  const interval hull = log_sum_exp(below, above);
+  CHECK(mpfr_cmp(hull.low(), above.low()) <= 0);
+  CHECK(mpfr_inf_p(hull.high()) != 0);
+  // Exact infinities as before.
+  const interval minus(-INFINITY), plus(INFINITY);
+  CHECK(is_minus_infinity(log_sum_exp(minus, minus)));
+  CHECK(mpfr_inf_p(log_sum_exp(plus, minus).low()) != 0);
+  CHECK(mpfr_inf_p(log_sum_exp(zero, plus).low()) != 0);
+}
+
+TEST_CASE("reference/enclosure/sigmoid_beyond_the_exponents_of_mpfr", "[unit]") {
+  // exp(1e30) overflows; the bounds 0 <= sigmoid(-1e30) <= tiny hold all the same, and decide.
+  const interval tiny = sigmoid(interval(-1e30)), nearly_one = sigmoid(interval(1e30));
+  CHECK(mpfr_sgn(tiny.low()) >= 0);
+  CHECK(mpfr_sgn(tiny.high()) > 0);
+  CHECK(mpfr_cmp_d(tiny.high(), 1e-300) < 0);
+  CHECK(round_enclosure(dtype::f64, tiny).decided);
+  CHECK(mpfr_cmp_d(nearly_one.low(), 1.0) <= 0);
+  CHECK(mpfr_cmp_d(nearly_one.high(), 1.0) >= 0);
+  CHECK(round_enclosure(dtype::f64, nearly_one).value == 1.0);
+}
+
 TEST_CASE("reference/round_enclosure/strictly_above_a_midpoint_rounds_up", "[unit]") {
   // 1 + 2^-24 is a midpoint of f32. The smaller term, e^-2000, lies far below 35 digits.
   const double midpoint = 1.0 + 0x1p-24;

@@ -1,12 +1,11 @@
 // The hand-written directional derivative at 100 digits: against dual numbers, against the vjp, in every
-// form; its special values; and that the allowances hold for ways of computing it that no class is named after.
+// form; and its special values.
 #include <catch2/catch.hpp>
 
 #include "reference/encodings/heinsen.hpp"
 #include "reference/oracle.hpp"
-#include "reference/readings/rounded.hpp"
 #include "reference/readings/tangent.hpp"
-#include "reference/tests/lanes.hpp"
+#include "reference/tests/jvp_inputs.hpp"
 
 using namespace assay;
 using namespace assay::reference;
@@ -107,14 +106,6 @@ TEST_CASE("heinsen/jvp/dual_numbers_and_dot_product", "[property][heinsen]") {
 
 namespace {
 
-core::tensors jvp_inputs(dtype t, const std::vector<double>& a, const std::vector<double>& h, double s0,
-                         const std::vector<double>& da, const std::vector<double>& dh, double ds0) {
-  const core::shape tokens{1, h.size(), 1}, state{1, 1};
-  return {{"log_p", core::make_tensor(t, tokens, a)},      {"h", core::make_tensor(t, tokens, h)},
-          {"s0", core::make_tensor(t, state, {s0})},       {"tangent_log_p", core::make_tensor(t, tokens, da)},
-          {"tangent_h", core::make_tensor(t, tokens, dh)}, {"tangent_s0", core::make_tensor(t, state, {ds0})}};
-}
-
 // The certified truth, and near it the algorithms that have an answer at infinities; a 0 must be 0.
 std::vector<double> derivatives(const core::tensors& in) {
   const core::operation& op = *find_operation("heinsen/scan:jvp");
@@ -152,109 +143,4 @@ TEST_CASE("heinsen/jvp/special_values", "[unit][heinsen]") {
   CHECK(derivatives(jvp_inputs(f64, {-inf, -1}, {-inf, 4}, 3, {8, 8}, {8, 5}, 8)) == numbers{0, 5, 5});
   // Equal terms: half of each.
   CHECK(derivatives(jvp_inputs(f64, {0}, {1}, 1, {2}, {4}, 6)) == numbers{6, 6});
-}
-
-namespace {
-
-// Dual numbers in the linear domain with a running shift: ds = dX / X.
-template <dtype T>
-void linear_domain_tangent(const_lane<rounded<T>> a, const_lane<rounded<T>> h, const rounded<T>& s0,
-                           const_lane<rounded<T>>, scan_direction<rounded<T>> d, lane<rounded<T>> ds) {
-  using R = rounded<T>;
-  R shift = s0, x(is_minus_infinity(s0) ? 0.0 : 1.0), dx = x * d.s0;
-  for (std::size_t i = 0; i < ds.size(); ++i) {
-    const R t = a[i] + shift;
-    shift = larger(t, h[i]);
-    if (is_minus_infinity(shift)) {
-      x = dx = ds[i] = R(0.0);
-      continue;
-    }
-    const R kept = exp(t - shift), entered = exp(h[i] - shift);
-    if (is_minus_infinity(t))
-      dx = entered * d.h[i];
-    else
-      dx = (dx + x * d.a[i]) * kept + entered * d.h[i];
-    x = x * kept + entered;
-    ds[i] = R(dx.number / x.number);
-  }
-}
-
-template <dtype T>
-struct other_tangent {
-  const char* name;
-  accuracy_class c;
-  decltype(heinsen::recipe<rounded<T>>::scan) scan;
-  decltype(heinsen::recipe<rounded<T>>::tangent) tangent;
-};
-
-template <dtype T>
-std::vector<other_tangent<T>> other_tangents() {
-  using R = rounded<T>;
-  using c = accuracy_class;
-  const auto doubling = [](const_lane<R> a, const_lane<R> h, const R& s0, const_lane<R>, scan_direction<R> d,
-                           lane<R> ds) {
-    const auto prefixes = doubling_prefixes(dual_elements<sigmoid_form>(a, h, s0, d));
-    for (std::size_t i = 0; i < ds.size(); ++i) ds[i] = prefixes[i + 1].d_input;
-  };
-  return {{"tree states, step after step", c::tree, doubling_tree_scan<R>, scan_tangent<sigmoid_form, R>},
-          {"doubling tree of duals", c::tree, sequential_scan<R>, doubling},
-          {"tree over the recurrence", c::tree, sequential_scan<R>, balanced_linear_tangent<sigmoid_form, R>},
-          {"tree of duals, exp form", c::linear, sequential_scan<R>, balanced_tree_tangent<exp_form, R>},
-          {"tree over the recurrence, exp form", c::linear, linear_scan<R>, balanced_linear_tangent<exp_form, R>},
-          {"linear states, sigmoid form", c::linear, linear_scan<R>, scan_tangent<sigmoid_form, R>},
-          {"linear domain", c::linear, linear_scan<R>, linear_domain_tangent<T>}};
-}
-
-// Largest error / (u k) of every way over all fillings.
-template <dtype T>
-void measure_others(std::vector<double>& largest) {
-  const core::operation& op = *find_operation("heinsen/scan:jvp");
-  const auto ways = other_tangents<T>();
-  largest.resize(ways.size(), 0.0);
-  for (const filling f : fillings)
-    for (std::uint64_t seed = 0; seed < scaled(12); ++seed) {
-      const std::size_t n = seed < 8 ? 1 + 3 * seed : 120 + seed;
-      const value_lane x = make_lane(f, n, seed);
-      core::counter_random random(seed + 1000);
-      const auto doubles = [](const std::vector<value>& v) {
-        numbers all;
-        for (const value& y : v) all.push_back(core::round_to(T, y.to_double()));
-        return all;
-      };
-      const core::tensors in =
-          jvp_inputs(T, doubles(x.a), doubles(x.h), doubles({x.s0})[0], doubles(random_values(n, random)),
-                     doubles(random_values(n, random)), doubles(random_values(1, random))[0]);
-      const auto truth = certify(op, T, in, 1);
-      const auto allowed = allow(op, T, in);
-      for (std::size_t w = 0; w < ways.size(); ++w) {
-        heinsen::recipe<rounded<T>> how;
-        how.scan = ways[w].scan;
-        how.tangent = ways[w].tangent;
-        const auto out = heinsen::evaluate<rounded<T>>(op.name, lift<rounded<T>>(in), how).at("tangent_s");
-        const auto& k = allowed.at("tangent_s").k[static_cast<std::size_t>(ways[w].c)].storage();
-        const certified& t = truth.at("tangent_s");
-        for (std::size_t i = 0; i < n; ++i) {
-          const double error = std::fabs(t.error_of(out.storage()[i].number, i)) - t.radius.storage()[i];
-          const double ratio = error <= 0 ? 0.0 : error / (core::unit_roundoff(T) * k[i]);  // NaN fails, too
-          INFO(ways[w].name << " " << core::name_of(T) << " " << x.name << " token " << i);
-          CHECK(ratio <= 1.0);
-          largest[w] = std::max(largest[w], ratio);
-        }
-      }
-    }
-}
-
-}  // namespace
-
-TEST_CASE("heinsen/jvp/allowances_cover_other_algorithms", "[property][heinsen]") {
-  std::vector<double> largest;
-  measure_others<dtype::f64>(largest);
-  measure_others<dtype::f32>(largest);
-  measure_others<dtype::f16>(largest);
-  measure_others<dtype::bf16>(largest);
-  const auto ways = other_tangents<dtype::f64>();
-  std::string table;
-  for (std::size_t w = 0; w < ways.size(); ++w)
-    table += std::string(ways[w].name) + ": largest error/(u k) " + std::to_string(largest[w]) + "\n";
-  WARN(table);
 }

@@ -1,6 +1,7 @@
 // States, derivatives and closed forms of one lane at 100 digits, for the tests.
 #pragma once
 
+#include <catch2/catch.hpp>
 #include <vector>
 
 #include "reference/algorithms/adjoint.hpp"
@@ -15,6 +16,18 @@ std::vector<R> states_of(const lane_of<R>& x) {
   std::vector<R> s(x.size());
   sequential_scan<R>(read(x.a), read(x.h), x.s0, write(s));
   return s;
+}
+
+/// Calls check(lane, its states) for every filling, some lengths and seeds.
+template <class Check>
+void for_lanes(std::uint64_t seeds, Check check) {
+  for (const filling f : fillings)
+    for (const std::size_t n : {1u, 2u, 5u, 16u, 40u})
+      for (std::uint64_t seed = 0; seed < scaled(seeds); ++seed) {
+        const value_lane x = make_lane(f, n, seed);
+        INFO(x.name);
+        check(x, states_of(x));
+      }
 }
 
 /// A direction, a gradient, a cotangent with one number for every input of a lane.

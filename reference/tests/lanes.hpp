@@ -89,6 +89,9 @@ inline double deviation(const std::vector<value>& x, const std::vector<value>& y
   return largest;
 }
 
+/// x <= y to the last digits of `value`.
+inline bool at_most(const value& x, const value& y) { return x.number <= y.number || deviation(x, y) < 1e-95; }
+
 inline value dot(const std::vector<value>& x, const std::vector<value>& y) {
   value sum(0.0);
   for (std::size_t i = 0; i < x.size(); ++i) sum = sum + x[i] * y[i];
