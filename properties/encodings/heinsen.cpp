@@ -283,7 +283,11 @@ encoding_tests heinsen_tests() {
   for (family& f : families)
     f.parts_classes = f.name == "mild" || f.name == "gates_near_one" || f.name == "gates_near_zero" ||
                       f.name == "constant_gate" || f.name == "wide";
-  return {"heinsen", std::move(families), heinsen_mutants(), heinsen_controls(), {shift_property()}};
+  return {"heinsen",
+          std::move(families),
+          heinsen_mutants(),
+          heinsen_controls(),
+          {shift_property(), counter_property(), constant_stream_property()}};
 }
 
 }  // namespace assay::properties

@@ -21,6 +21,10 @@ property lane_property();
 property repeat_property();
 /// s(h + c, s0 + c) = s + c.
 property shift_property();
+/// The signs of d states count to 2^d, with a margin.
+property counter_property();
+/// Constant inputs move every state one way.
+property constant_stream_property();
 
 /// The outcome of a call that gave no outputs.
 outcome no_outputs(const call_failure& failure);
