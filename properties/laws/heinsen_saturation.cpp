@@ -16,7 +16,9 @@ saturation predicted_saturation(core::dtype type, double p, double h, double s0)
   return {std::log(resolved / first_step) / std::log(p), first_step > resolved};
 }
 
-bool growth_stops(core::dtype type, double s, double h) { return std::exp(h - s) < core::half_ulp(type, s); }
+bool growth_stops(core::dtype type, double s, double h) {
+  return std::log1p(std::exp(h - s)) < core::half_ulp(type, s);
+}
 
 double decay_freeze_threshold(core::dtype type, double s) { return (s - core::next_below(type, s)) / 2.0; }
 

@@ -23,7 +23,8 @@ struct saturation {
 };
 saturation predicted_saturation(core::dtype type, double p, double h, double s0);
 
-/// A state that counts (p = 1: s_i = LSE(s_{i-1}, h)) stays where it is once e^{h - s} < half_ulp(s).
+/// A state s >= h that counts (p = 1: s_i = LSE(s_{i-1}, h)) stays where it is once its increment log1p(e^{h - s}) is
+/// below half_ulp(s).
 bool growth_stops(core::dtype type, double s, double h);
 
 /// log p + s rounds to s for |log p| below half the distance from s to the number below it: no decay at all.
