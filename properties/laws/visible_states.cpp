@@ -6,9 +6,12 @@
 namespace assay::properties {
 namespace {
 
-// Of one output element: the widest law, the rounding to storage, and this comparison's own arithmetic.
+// Of one output element: the widest law, the rounding to storage (of the truth, which may be that much larger), and
+// the arithmetic of the comparison itself.
 double allowance(const request& call, core::dtype compute, double k, double x) {
-  return bug_slack * core::unit_roundoff(compute) * k + core::half_ulp(call.type, x) + 0x1p-50 * (1.0 + std::fabs(x));
+  const double rounding = bug_slack * core::unit_roundoff(compute) * k;
+  const double largest_truth = std::fabs(x) + rounding + 2 * core::half_ulp(call.type, x);
+  return rounding + core::half_ulp(call.type, largest_truth) + 0x1p-50 * (1.0 + std::fabs(x));
 }
 
 }  // namespace
