@@ -143,3 +143,43 @@ TEST_CASE("heinsen/separability/no_controls_exceed_the_largest_margin", "[proper
              closest);
   CHECK(closest < 1e-12);  // the bound is sharp
 }
+
+TEST_CASE("heinsen/separability/open_loop_keeps_its_margin", "[property][separability]") {
+  struct row {
+    double margin;
+    const char *p, *log_p, *h_plus, *h_minus;  // published
+  };
+  for (const row& r : {row{0.25, "0.2327", "-1.4580", "0.25", "-0.9431"},
+                       {1, "0.06338", "-2.7586", "1", "-1.6931"},
+                       {4, "0.0001677", "-8.6933", "4", "-4.6931"}}) {
+    const two_level_controls c = open_loop(r.margin);
+    CHECK(fmt::format("{:.4g}", std::exp(c.log_p())) == r.p);
+    CHECK(fmt::format("{:.4f}", c.log_p()) == r.log_p);
+    CHECK(fmt::format("{}", c.h_plus) == r.h_plus);
+    CHECK(fmt::format("{:.4f}", c.h_minus) == r.h_minus);
+  }
+  core::counter_random random(seed);
+  for (const double margin : {0.01, 0.25, 1.0, 4.0, 40.0}) {
+    INFO("margin " << margin);
+    const two_level_controls c = open_loop(margin);
+    const sign_bands bands = bands_of(c.log_p(), c.h_plus, c.h_minus);
+    CHECK(bands.margin() == Approx(margin).epsilon(1e-14));
+    const double tolerance = 8 * 0x1p-53 * (1 + margin);
+    const auto next = [&](bool plus, plain s) {
+      return one_step(plain(c.log_p()), plain(plus ? c.h_plus : c.h_minus), s);
+    };
+    // Random signs, from the highest state that the claim covers.
+    double outside = 0;
+    plain s(bands.plus_high);
+    for (std::size_t i = 0; i < scaled(2000); ++i) {
+      const bool plus = random.one_in(2);
+      s = next(plus, s);
+      outside = std::max({outside, (plus ? bands.plus_low : bands.minus_low) - s.number,
+                          s.number - (plus ? bands.plus_high : bands.minus_high)});
+    }
+    CHECK(outside <= tolerance);
+    // The bands are sharp: after many + the next - ends at the upper edge of its band.
+    for (std::size_t i = 0; i < 64; ++i) s = next(true, s);
+    CHECK(std::fabs(next(false, s).number - bands.minus_high) <= tolerance);
+  }
+}

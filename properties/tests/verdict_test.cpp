@@ -1,11 +1,10 @@
 // The verdict rule on cases small enough to check by hand.
-#include "properties/verdict.hpp"
-
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <limits>
 
 #include "properties/property.hpp"
+#include "properties/verdict.hpp"
 #include "reference/oracle.hpp"
 
 using namespace assay;
@@ -107,9 +106,9 @@ TEST_CASE("properties/domain/cases_outside_a_declared_domain_are_not_sent", "[un
   about.domain["heinsen/scan"] = {{"log_p", {}}, {"state", {}}};
   const auto within = [&](const request& call) { return within_domain(about, {call, "", 0}); };
   CHECK(within(scan(dtype::f32, {-1, -1}, {-infinity, 2}, 0)));
-  CHECK_FALSE(within(scan(dtype::f32, {-infinity, -1}, {1, 2}, 0)));   // log_p
-  CHECK_FALSE(within(scan(dtype::f32, {-1, -1}, {1, 2}, -infinity)));  // the state before
-  CHECK_FALSE(within(scan(dtype::f16, {-8000, -8000}, {1, 2}, 0)));    // n max|log p| >= 65504 / 8
+  CHECK_FALSE(within(scan(dtype::f32, {-infinity, -1}, {1, 2}, 0)));          // log_p
+  CHECK_FALSE(within(scan(dtype::f32, {-1, -1}, {1, 2}, -infinity)));         // the state before
+  CHECK_FALSE(within(scan(dtype::f16, {-8000, -8000}, {1, 2}, 0)));           // n max|log p| >= 65504 / 8
   about.domain["heinsen/scan"] = {{"h", {-1, 1}}};
   CHECK(within(scan(dtype::f32, {-1}, {1}, 0)));
   CHECK_FALSE(within(scan(dtype::f32, {-1}, {1.5}, 0)));
