@@ -33,6 +33,11 @@ property partition_property();
 /// sum of grad_h and grad_s0 = sum of cotangents, from every token on; of the whole module too.
 property conservation_property();
 
+/// The signs of d states count to 2^d, with a margin.
+property counter_property();
+/// Constant inputs move every state one way.
+property constant_stream_property();
+
 std::vector<property> heinsen_laws();
 
 }  // namespace assay::properties

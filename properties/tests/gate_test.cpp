@@ -2,11 +2,11 @@
 #include <fmt/format.h>
 
 #include <catch2/catch.hpp>
-#include <cstdlib>
 #include <set>
 
 #include "properties/builtin.hpp"
 #include "properties/support/runner.hpp"
+#include "properties/tests/effort.hpp"
 #include "reference/oracle.hpp"
 
 using namespace assay;
@@ -15,12 +15,6 @@ using namespace assay::properties;
 namespace {
 
 constexpr std::uint64_t seed = 20240301;
-
-// One scale variable multiplies the effort of all property tests.
-std::size_t scaled(std::size_t cases) {
-  const char* scale = std::getenv("ASSAY_TEST_SCALE");
-  return cases * (scale ? std::max(1ul, std::strtoul(scale, nullptr, 10)) : 1);
-}
 
 run_options options(std::size_t cases) {
   run_options o;

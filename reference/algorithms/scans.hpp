@@ -105,17 +105,28 @@ void linear_scan(const_lane<R> a, const_lane<R> h, const R& s0, lane<R> s) {
   }
 }
 
-/// Two prefix sums, as published (Heinsen 2023): A = cumsum(a), s = A + logcumsumexp([s0, h - A]).
+/// Two prefix sums, as published (Heinsen 2023), token by token: A = cumsum(a), s = A + logcumsumexp([s0, h - A]).
 /// Exact in real arithmetic; in floating point it loses digits like |A|. No answer at a = -inf (NaN).
 template <class R>
-void cumsum_scan(const_lane<R> a, const_lane<R> h, const R& s0, lane<R> s) {
-  inclusive_sum<R> sum;
-  R relative = s0;
-  for (std::size_t i = 0; i < s.size(); ++i) {
-    sum.add(a[i]);
-    relative = log_sum_exp(sum.carry(relative), sum.enter(h[i]));
-    s[i] = sum.leave(relative);
+class prefix_sums {
+ public:
+  explicit prefix_sums(const R& s0) : relative_(s0) {}
+  /// The next state.
+  R step(const R& a, const R& h) {
+    sum_.add(a);
+    relative_ = log_sum_exp(sum_.carry(relative_), sum_.enter(h));
+    return sum_.leave(relative_);
   }
+
+ private:
+  inclusive_sum<R> sum_;
+  R relative_;
+};
+
+template <class R>
+void cumsum_scan(const_lane<R> a, const_lane<R> h, const R& s0, lane<R> s) {
+  prefix_sums<R> sums(s0);
+  for (std::size_t i = 0; i < s.size(); ++i) s[i] = sums.step(a[i], h[i]);
 }
 
 }  // namespace assay::reference
