@@ -84,6 +84,13 @@ operation vjp_of(const operation& forward) {
   return vjp;
 }
 
+std::set<std::string> axis_symbols(const operation& op) {
+  std::set<std::string> symbols;
+  for (const auto& d : op.inputs)
+    for (const std::string& text : d.axes) symbols.emplace(parse_axis(text).symbol);
+  return symbols;
+}
+
 shape shape_of(const tensor_declaration& declaration, const axis_sizes& sizes) {
   shape s;
   for (const std::string& text : declaration.axes) {

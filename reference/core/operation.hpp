@@ -4,6 +4,7 @@
 #include <limits>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -56,6 +57,9 @@ using axis_sizes = std::map<std::string, std::size_t>;
 /// The vector-Jacobian product of `forward`: its inputs and a `grad_<output>` for each output, to a
 /// `grad_<input>` for each differentiable input.
 operation vjp_of(const operation& forward);
+
+/// The symbols of all axes of the inputs, without their factors; those of the outputs are among them.
+std::set<std::string> axis_symbols(const operation& op);
 
 /// The shape that a declaration has for these sizes. Precondition: all its symbols are there.
 shape shape_of(const tensor_declaration& declaration, const axis_sizes& sizes);
