@@ -15,13 +15,6 @@ constexpr std::size_t widest = reference::accuracy_classes.size() - 1;
 
 double quotient(double x, double y) { return x <= 0.0 ? 0.0 : y > 0.0 ? x / y : infinity; }
 
-// The index of a flat position.
-std::string position(const core::shape& s, std::size_t flat) {
-  core::shape index(s.size());
-  for (std::size_t i = s.size(); i-- > 0; flat /= s[i]) index[i] = flat % s[i];
-  return core::to_string(index);
-}
-
 // One element against its truth and its allowances under each class.
 class element_judge {
  public:
@@ -108,8 +101,8 @@ value_report judge_elements(const expectation& expected, const core::tensors& ou
       if (wrong && report.passed) {
         report.passed = false;
         report.message = fmt::format("{}{}: expected {:a}, got {:a} ({:.9g} and {:.9g}): error {:.3g}, allowed {:.3g}",
-                                     name, position(t.shape(), i), report.worst.expected, x, report.worst.expected, x,
-                                     report.worst.error, report.worst.allowed);
+                                     name, core::index_text(t.shape(), i), report.worst.expected, x,
+                                     report.worst.expected, x, report.worst.error, report.worst.allowed);
       }
     }
   }

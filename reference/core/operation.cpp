@@ -56,15 +56,6 @@ result<void> check_presence(const std::string& op, const char* what, const std::
   return {};
 }
 
-std::string index_text(const shape& s, std::size_t flat) {
-  shape index(s.size());
-  for (std::size_t i = s.size(); i-- > 0;) {
-    index[i] = flat % s[i];
-    flat /= s[i];
-  }
-  return to_string(index);
-}
-
 }  // namespace
 
 bool value_domain::contains(double x) const {

@@ -19,6 +19,12 @@ std::string to_string(const shape& s) {
   return text + "]";
 }
 
+std::string index_text(const shape& s, std::size_t flat) {
+  shape index(s.size());
+  for (std::size_t i = s.size(); i-- > 0; flat /= s[i]) index[i] = flat % s[i];
+  return to_string(index);
+}
+
 tensor zeros(dtype type, const shape& s) {
   tensor t{type, xt::xarray<double>::from_shape(s)};
   std::fill(t.values.storage().begin(), t.values.storage().end(), 0.0);

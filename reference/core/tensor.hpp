@@ -18,6 +18,9 @@ std::size_t element_count(const shape& s);
 /// "[2, 5, 3]"
 std::string to_string(const shape& s);
 
+/// The index of a flat position, as to_string writes a shape.
+std::string index_text(const shape& s, std::size_t flat);
+
 /// Invariant: every value is a value of `type` (round_to(type, x) == x, or NaN). Integers are exact
 /// up to 2^53; readers refuse larger ones. The last axis is contiguous.
 struct tensor {
