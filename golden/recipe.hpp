@@ -31,7 +31,7 @@ struct recipe {
 bool is_entry_id(const std::string& text);
 
 /// What one file of a set may ask for: the product of its axes (empty ones counting 1). Proofs cost time.
-inline constexpr std::size_t largest_work = std::size_t{1} << 20;
+inline constexpr std::size_t largest_work = std::size_t{1} << 16;
 bool is_too_large(const core::axis_sizes& axes);
 
 /// A file of schema "assay-golden-recipe/1": {"schema", "encoding", "default", "entries"}, an entry being
