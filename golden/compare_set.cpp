@@ -34,7 +34,8 @@ core::result<core::tensors> outputs_of(const set_file& f, const fs::path& path) 
     all->erase(low_name(d.name));
     all->erase(allow_name(d.name));
   }
-  if (auto ok = core::check_outputs(*f.operation, f.type, f.axes, *all); !ok) return within(path.string(), ok.error());
+  if (auto ok = core::check_outputs(*f.operation, f.type, f.axes, *all); !ok)
+    return core::failure(path.string() + ": " + shown(ok.error().message, 400));
   return all;
 }
 

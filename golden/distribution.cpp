@@ -77,9 +77,13 @@ int unit_exponent(const std::string& unit, core::dtype type) {
 
 core::result<draw_function> scaled_powers(const json& j, bool random_significand) {
   if (auto ok = require_members(j, {"from", "to", "sign"}, {"of"}); !ok) return tl::make_unexpected(ok.error());
-  const auto exponent = [&](const char* key) {
+  const auto exponent = [&](const char* key) -> std::optional<int> {
+    constexpr std::int64_t most = 2000;
     const json& e = j.at(key);
-    return e.is_number_integer() && e >= -2000 && e <= 2000 ? std::optional(e.get<int>()) : std::nullopt;
+    // An unsigned number may lie beyond the signed ones.
+    if (!e.is_number_integer() || (e.is_number_unsigned() && e.get<std::uint64_t>() > most)) return std::nullopt;
+    const auto value = e.get<std::int64_t>();
+    return value >= -most && value <= most ? std::optional(static_cast<int>(value)) : std::nullopt;
   };
   const auto from = exponent("from"), to = exponent("to");
   if (!from || !to || *from > *to)

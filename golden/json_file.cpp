@@ -43,8 +43,7 @@ core::result<std::uint64_t> count_member(const nlohmann::json& j, const char* ke
   return value->get<std::uint64_t>();
 }
 
-std::string shown(std::string_view text) {
-  constexpr std::size_t most = 60;
+std::string shown(std::string_view text, std::size_t most) {
   std::string clean;
   for (const char c : text.substr(0, most)) clean += c >= ' ' && c <= '~' ? c : '?';
   return clean + (text.size() > most ? "..." : "");

@@ -30,7 +30,7 @@ core::result<std::string> text_member(const nlohmann::json& j, const char* key);
 core::result<std::uint64_t> count_member(const nlohmann::json& j, const char* key);
 
 /// Text from a file, as it may be shown on a terminal: printable ASCII, shortened.
-std::string shown(std::string_view text);
+std::string shown(std::string_view text, std::size_t most = 60);
 
 /// The same error with `where: ` before it.
 tl::unexpected<core::error> within(std::string_view where, const core::error& e);

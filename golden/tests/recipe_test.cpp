@@ -116,6 +116,7 @@ TEST_CASE("golden/distribution/refusals") {
   CHECK_THAT(refused(R"({"powers": {"from": 1, "to": 0, "sign": "either"}})"), Contains("in this order"));
   CHECK_THAT(refused(R"({"powers": {"from": 0.5, "to": 1, "sign": "either"}})"), Contains("integers"));
   CHECK_THAT(refused(R"({"powers": {"from": 0, "to": 9223372036854775807, "sign": "either"}})"), Contains("integers"));
+  CHECK_THAT(refused(R"({"powers": {"from": 0, "to": 18446744073709551615, "sign": "either"}})"), Contains("integers"));
   CHECK_THAT(refused(R"({"powers": {"from": 0, "to": 1, "sign": "none"}})"), Contains("sign must be"));
   CHECK_THAT(refused(R"({"powers": {"from": 0, "to": 1, "sign": "either", "of": "two"}})"), Contains("of must be"));
   CHECK_THAT(refused(R"({"constant": 1, "sprinkle": {"value": 1, "one_in": 0}})"), Contains("sprinkle: one_in"));
