@@ -27,14 +27,6 @@ bool write_all(int descriptor, std::string_view bytes) {
   return true;
 }
 
-// A name beside `path` that no other thread or process uses.
-std::filesystem::path temporary_beside(const std::filesystem::path& path) {
-  static std::atomic<unsigned> counter{0};
-  std::filesystem::path name = path;
-  name += ".tmp-" + std::to_string(::getpid()) + "-" + std::to_string(counter++);
-  return name;
-}
-
 }  // namespace
 
 regular_file::regular_file(int descriptor, std::uint64_t size, std::filesystem::path path)
@@ -74,6 +66,24 @@ core::result<void> regular_file::read(std::uint64_t offset, char* to, std::size_
     count -= static_cast<std::size_t>(done);
   }
   return {};
+}
+
+core::result<std::string> read_file(const std::filesystem::path& path, std::uint64_t most) {
+  const auto file = regular_file::open(path);
+  if (!file) return tl::make_unexpected(file.error());
+  if (file->size() > most)
+    return core::failure(path.string() + ": a file must have at most " + std::to_string(most) +
+                         " bytes, but this one has " + std::to_string(file->size()));
+  std::string bytes(file->size(), '\0');
+  if (auto ok = file->read(0, bytes.data(), bytes.size()); !ok) return tl::make_unexpected(ok.error());
+  return bytes;
+}
+
+std::filesystem::path temporary_beside(const std::filesystem::path& path) {
+  static std::atomic<unsigned> counter{0};
+  std::filesystem::path name = path;
+  name += ".tmp-" + std::to_string(::getpid()) + "-" + std::to_string(counter++);
+  return name;
 }
 
 core::result<void> replace_file(const std::filesystem::path& path, std::string_view bytes) {

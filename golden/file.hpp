@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <string>
 #include <string_view>
 
 #include "reference/core/result.hpp"
@@ -30,6 +31,12 @@ class regular_file {
   std::uint64_t size_;
   std::filesystem::path path_;
 };
+
+/// All bytes of a regular file of at most `most` bytes.
+core::result<std::string> read_file(const std::filesystem::path& path, std::uint64_t most);
+
+/// A name beside `path` that no other thread or process uses.
+std::filesystem::path temporary_beside(const std::filesystem::path& path);
 
 /// Puts `bytes` under a temporary name in the folder of `path` and renames it. After an error the folder is
 /// as it was.

@@ -119,18 +119,16 @@ core::result<core::tensor> read_tensor(const regular_file& file, const std::stri
 
 }  // namespace
 
-core::result<void> write_safetensors(const std::filesystem::path& path, const core::tensors& tensors) {
+core::result<std::string> safetensors_bytes(const core::tensors& tensors) {
   const std::vector<tensor_entry> entries = layout(tensors);
   std::string header;
   try {
     header = format_header(entries);
   } catch (const nlohmann::json::exception&) {
-    return core::failure(path.string() + ": the name of a tensor must be valid UTF-8");
+    return core::failure("the name of a tensor must be valid UTF-8");
   }
-  if (tensors.contains("__metadata__"))
-    return core::failure(path.string() + ": a tensor must not be named '__metadata__'");
-  if (header.size() > max_header_bytes)
-    return core::failure(path.string() + ": the header must have at most 1048576 bytes");
+  if (tensors.contains("__metadata__")) return core::failure("a tensor must not be named '__metadata__'");
+  if (header.size() > max_header_bytes) return core::failure("the header must have at most 1048576 bytes");
 
   std::string bytes;
   bytes.reserve(prefix_bytes + header.size() + static_cast<std::size_t>(entries.empty() ? 0 : entries.back().end));
@@ -141,12 +139,18 @@ core::result<void> write_safetensors(const std::filesystem::path& path, const co
     for (std::size_t i = 0; i < t.size(); ++i) {
       const double x = t.values.data()[i];
       if (!represents(entry.type, x))
-        return core::failure(path.string() + ": tensor '" + entry.name + "': element " + std::to_string(i) +
-                             " is no value of " + std::string(core::name_of(entry.type)));
+        return core::failure("tensor '" + entry.name + "': element " + std::to_string(i) + " is no value of " +
+                             std::string(core::name_of(entry.type)));
       store(encode(entry.type, x), core::bytes_of(entry.type), bytes);
     }
   }
-  return replace_file(path, bytes);
+  return bytes;
+}
+
+core::result<void> write_safetensors(const std::filesystem::path& path, const core::tensors& tensors) {
+  const auto bytes = safetensors_bytes(tensors);
+  if (!bytes) return core::failure(path.string() + ": " + bytes.error().message);
+  return replace_file(path, *bytes);
 }
 
 core::result<core::tensors> read_safetensors(const std::filesystem::path& path, const read_limits& limits) {

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <string>
 
 #include "reference/core/result.hpp"
 #include "reference/core/tensor.hpp"
@@ -17,10 +18,13 @@ struct read_limits {
   std::uint64_t elements = std::uint64_t{1} << 28;    ///< of all tensors together; each is held in 8 bytes
 };
 
-/// Writes all tensors, those with the widest elements first (so that each is aligned) and otherwise by
-/// name: the same tensors give the same bytes. The bytes go to a temporary name in the same folder, which
-/// is then renamed (without fsync: atomic for other processes, not across a loss of power). An error where
-/// a value is none of its dtype's, a name is not UTF-8 or the file cannot be written; nothing is left then.
+/// The bytes of a file of these tensors, those with the widest elements first (so that each is aligned) and
+/// otherwise by name: the same tensors give the same bytes. An error where a value is none of its dtype's or
+/// a name is not UTF-8.
+core::result<std::string> safetensors_bytes(const core::tensors& tensors);
+
+/// Writes them to a temporary name in the same folder, which is then renamed (without fsync: atomic for other
+/// processes, not across a loss of power). After an error nothing is left.
 core::result<void> write_safetensors(const std::filesystem::path& path, const core::tensors& tensors);
 
 /// Reads all tensors. Whatever the file holds, the outcome is the tensors or an error that names the file,

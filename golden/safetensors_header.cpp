@@ -5,6 +5,8 @@
 #include <optional>
 #include <tuple>
 
+#include "golden/json_file.hpp"
+
 namespace assay::golden {
 namespace {
 
@@ -86,13 +88,6 @@ bool is_string_map(const json& value) {
   return value.is_object() && std::all_of(value.begin(), value.end(), [](const json& v) { return v.is_string(); });
 }
 
-// Names come from the file and go to a terminal: printable ASCII only, and not too many of them.
-std::string printable_name(std::string_view name) {
-  std::string text = "'";
-  for (const char c : name.substr(0, 60)) text += c >= ' ' && c <= '~' ? c : '?';
-  return text + (name.size() > 60 ? "...'" : "'");
-}
-
 }  // namespace
 
 std::string_view safetensors_name(core::dtype type) {
@@ -103,7 +98,7 @@ tl::expected<std::vector<tensor_entry>, json_error> parse_header(std::string_vie
   auto parsed = parse_strict_json(text, {.counts_only = true, .max_depth = 3});
   if (!parsed) return tl::make_unexpected(std::move(parsed.error()));
   const auto refuse = [&](const std::string& name, const std::string& rule) {
-    return tl::make_unexpected(json_error{parsed->key_offsets.at(name), printable_name(name) + ": " + rule});
+    return tl::make_unexpected(json_error{parsed->key_offsets.at(name), "'" + shown(name) + "': " + rule});
   };
 
   std::vector<tensor_entry> entries;

@@ -16,8 +16,8 @@
 
 namespace assay::properties {
 
-inline constexpr double bug_slack = 2.0;
-inline constexpr double class_slack = 1.25;
+using reference::bug_slack;
+using reference::class_slack;
 
 /// One element and how it stands against the truth.
 struct element_report {

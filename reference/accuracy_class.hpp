@@ -14,6 +14,11 @@ enum class accuracy_class { uniform, sequential, tree, linear, cumsum };
 inline constexpr std::array accuracy_classes{accuracy_class::uniform, accuracy_class::sequential, accuracy_class::tree,
                                              accuracy_class::linear, accuracy_class::cumsum};
 
+/// What a law k is multiplied by before anything is called a bug, and before a class is denied: the laws are
+/// of first order, and measured on correct implementations.
+inline constexpr double bug_slack = 2.0;
+inline constexpr double class_slack = 1.25;
+
 constexpr std::string_view name_of(accuracy_class c) {
   constexpr std::array<std::string_view, 5> names{"uniform", "sequential", "tree", "linear", "cumsum"};
   return names[static_cast<std::size_t>(c)];

@@ -131,7 +131,7 @@ double certified::error_of(double x, std::size_t i) const {
 }
 
 certified_outputs certify(const core::operation& op, core::dtype storage, const core::tensors& inputs,
-                          std::size_t rungs) {
+                          std::size_t rungs, proof wanted) {
   const encoding_routines& routines = routines_for(op);
   certified_outputs out;
   std::size_t open = 1;
@@ -146,7 +146,7 @@ certified_outputs certify(const core::operation& op, core::dtype storage, const 
         c.rounded.values.storage()[i] = proved.rounded.values.storage()[i];
         c.low.storage()[i] = proved.low.storage()[i];
         c.radius.storage()[i] = proved.radius.storage()[i];
-        if (proved.decided[i])
+        if (wanted == proof::value ? proved.decided[i] : proved.low_decided[i])
           c.rung[i] = static_cast<std::uint8_t>(rung);
         else
           ++open;

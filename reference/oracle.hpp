@@ -40,11 +40,15 @@ using certified_outputs = std::map<std::string, certified>;
 inline constexpr std::array<unsigned, 4> precision_digits{35, 80, 240, 1000};
 inline constexpr std::uint8_t undecided = 255;
 
+/// What an element's rung has proved: the rounded value, or `low` too, correctly rounded to f64 (0 where the
+/// truth is infinite or NaN; the truth itself where `rounded` overflowed).
+enum class proof : std::uint8_t { value, value_and_low };
+
 /// The correctly rounded outputs of an operation. Precondition: check_inputs accepts the inputs. Elements
 /// that none of the first `rungs` precisions decides are marked; rounded + low is within radius of the truth
 /// all the same, which is what measuring errors needs: one rung is enough for that.
 certified_outputs certify(const core::operation& op, core::dtype storage, const core::tensors& inputs,
-                          std::size_t rungs = precision_digits.size());
+                          std::size_t rungs = precision_digits.size(), proof wanted = proof::value);
 std::size_t count_undecided(const certified_outputs& outputs);
 
 /// The running error bound k of every element under the law of each class, in units of u of `compute`,

@@ -12,7 +12,7 @@ namespace assay::reference {
 struct rung_output {
   core::tensor rounded;
   xt::xarray<double> low, radius;
-  std::vector<bool> decided;
+  std::vector<bool> decided, low_decided;
 };
 using rung_outputs = std::map<std::string, rung_output>;
 

@@ -3,11 +3,9 @@
 #include <fmt/format.h>
 
 #include <charconv>
-#include <cmath>
-#include <limits>
 
-#include "golden/file.hpp"
-#include "golden/strict_json.hpp"
+#include "golden/json_file.hpp"
+#include "golden/number_text.hpp"
 #include "reference/oracle.hpp"
 
 namespace assay::tools {
@@ -17,26 +15,6 @@ using nlohmann::json;
 using nlohmann::ordered_json;
 constexpr const char* schema = "assay-case/1";
 constexpr std::uint64_t largest_file = std::uint64_t{64} << 20;
-
-std::string hex_float(double x) {
-  if (std::isnan(x)) return "nan";
-  if (std::isinf(x)) return x < 0 ? "-inf" : "inf";
-  return fmt::format("{:a}", x);
-}
-
-// The whole text as one number, as hex_float writes it (decimal is fine too).
-std::optional<double> parse_number(const std::string& text) {
-  const bool negative = text.starts_with("-");
-  std::string_view digits = std::string_view(text).substr(negative ? 1 : 0);
-  const bool hex = digits.starts_with("0x") || digits.starts_with("0X");
-  if (hex) digits.remove_prefix(2);
-  if (digits.starts_with("-")) return std::nullopt;
-  double x = 0;
-  const auto [end, failed] = std::from_chars(digits.data(), digits.data() + digits.size(), x,
-                                             hex ? std::chars_format::hex : std::chars_format::general);
-  if (failed != std::errc() || end != digits.data() + digits.size()) return std::nullopt;
-  return negative ? -x : x;
-}
 
 core::result<core::tensor> tensor_from(const std::string& name, const json& j, core::dtype type) {
   if (!j.is_object() || !j.contains("shape") || !j.contains("values") || !j["shape"].is_array() ||
@@ -57,7 +35,7 @@ core::result<core::tensor> tensor_from(const std::string& name, const json& j, c
                                      count, j["values"].size()));
   std::vector<double> values;
   for (const json& v : j["values"]) {
-    const auto x = v.is_string() ? parse_number(v.get<std::string>()) : std::nullopt;
+    const auto x = v.is_string() ? golden::parse_number(v.get<std::string>()) : std::nullopt;
     if (!x)
       return core::failure("input '" + name + "': " + v.dump() + " is no number in a string, such as \"0x1.8p+1\"");
     if (!core::same_value(core::round_to(type, *x), *x))
@@ -67,15 +45,9 @@ core::result<core::tensor> tensor_from(const std::string& name, const json& j, c
   return core::make_tensor(type, shape, values);
 }
 
-core::result<std::string> text_member(const json& j, const char* key) {
-  const auto it = j.find(key);
-  if (it == j.end() || !it->is_string()) return core::failure(std::string("member '") + key + "' must be a string");
-  return it->get<std::string>();
-}
-
 core::result<stored_case> case_from(const json& j) {
   for (const char* key : {"schema", "property", "operation", "dtype"})
-    if (auto text = text_member(j, key); !text) return tl::make_unexpected(text.error());
+    if (auto text = golden::text_member(j, key); !text) return tl::make_unexpected(text.error());
   if (j["schema"] != schema)
     return core::failure(fmt::format("schema {} instead of \"{}\"", j["schema"].dump(), schema));
   stored_case c;
@@ -107,7 +79,7 @@ core::result<stored_case> case_from(const json& j) {
 
 ordered_json to_json(const core::tensor& t) {
   ordered_json values = ordered_json::array();
-  for (const double x : t.values.storage()) values.push_back(hex_float(x));
+  for (const double x : t.values.storage()) values.push_back(golden::number_text(x));
   return {{"shape", t.shape()}, {"values", std::move(values)}};
 }
 
@@ -128,16 +100,10 @@ ordered_json to_json(const stored_case& c) {
 }
 
 core::result<stored_case> read_case(const std::filesystem::path& path) {
-  const auto named = [&](const std::string& what) { return core::failure(path.string() + ": " + what); };
-  const auto file = golden::regular_file::open(path);
-  if (!file) return tl::make_unexpected(file.error());
-  if (file->size() > largest_file) return named(fmt::format("{} bytes are more than a case may have", file->size()));
-  std::string text(file->size(), '\0');
-  if (auto ok = file->read(0, text.data(), text.size()); !ok) return tl::make_unexpected(ok.error());
-  const auto document = golden::parse_strict_json(text);
-  if (!document) return named(fmt::format("byte {}: {}", document.error().offset, document.error().rule));
+  const auto document = golden::read_json_file(path, largest_file);
+  if (!document) return tl::make_unexpected(document.error());
   auto c = case_from(document->value);
-  if (!c) return named(c.error().message);
+  if (!c) return core::failure(path.string() + ": " + c.error().message);
   return c;
 }
 

@@ -32,6 +32,18 @@ struct replay_options {
 };
 int replay(const replay_options& options);
 
+struct golden_make_options {
+  std::filesystem::path recipe, out;
+};
+int golden_make(const golden_make_options& options);
+
+struct golden_check_options {
+  std::filesystem::path folder, against;
+};
+int golden_check(const golden_check_options& options);
+
+int golden_show(const std::filesystem::path& folder);
+
 int list(const std::string& what);
 
 /// "assay: MESSAGE" on stderr.

@@ -31,6 +31,34 @@ void add_candidate(CLI::App& command, std::string& candidate) {
   command.add_option("--candidate", candidate, "builtin:NAME or process:COMMAND")->required();
 }
 
+class golden_commands {
+ public:
+  explicit golden_commands(CLI::App& app)
+      : group_(app.add_subcommand("golden", "tensors whose every value is proved")),
+        make_(group_->add_subcommand("make", "makes a set from a recipe")),
+        check_(group_->add_subcommand("check", "proves every value of a set again")),
+        show_(group_->add_subcommand("show", "what is in a set")) {
+    group_->require_subcommand(1);
+    make_->add_option("--recipe", making_.recipe, "such as golden/recipes/heinsen.json")->required();
+    make_->add_option("--out", making_.out, "a folder that does not exist yet")->required();
+    check_->add_option("set", checking_.folder, "folder of a set")->required();
+    check_->add_option("--against", checking_.against, "folder of your outputs, to be compared with the set");
+    show_->add_option("set", showing_, "folder of a set")->required();
+  }
+
+  explicit operator bool() const { return group_->parsed(); }
+  int run() const {
+    if (make_->parsed()) return golden_make(making_);
+    return check_->parsed() ? golden_check(checking_) : golden_show(showing_);
+  }
+
+ private:
+  golden_make_options making_;
+  golden_check_options checking_;
+  std::filesystem::path showing_;
+  CLI::App *group_, *make_, *check_, *show_;
+};
+
 int run(int argc, char** argv) {
   CLI::App app{"Assay verifies implementations of the log-linear recurrence and other position encodings."};
   app.set_version_flag("--version", ASSAY_VERSION);
@@ -66,6 +94,8 @@ int run(int argc, char** argv) {
   add_candidate(*replay_command, replaying.candidate);
   add_limits(*replay_command, replaying.limits);
 
+  golden_commands golden(app);
+
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {
@@ -82,6 +112,7 @@ int run(int argc, char** argv) {
   }
   if (*list_command) return list(what);
   if (*gate_command) return gate(gating);
+  if (golden) return golden.run();
   return replay(replaying);
 }
 

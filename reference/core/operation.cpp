@@ -89,6 +89,13 @@ operation jvp_of(const operation& forward) {
   return jvp;
 }
 
+std::set<std::string> axis_symbols(const operation& op) {
+  std::set<std::string> symbols;
+  for (const auto& d : op.inputs)
+    for (const std::string& text : d.axes) symbols.emplace(parse_axis(text).symbol);
+  return symbols;
+}
+
 shape shape_of(const tensor_declaration& declaration, const axis_sizes& sizes) {
   shape s;
   for (const std::string& text : declaration.axes) {

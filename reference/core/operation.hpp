@@ -4,6 +4,7 @@
 #include <limits>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -68,6 +69,9 @@ operation vjp_of(const operation& forward);
 /// The Jacobian-vector product of `forward`: its inputs and a `tangent_<input>` for each differentiable input,
 /// to a `tangent_<output>` for each output.
 operation jvp_of(const operation& forward);
+
+/// The symbols of all axes of the inputs, without their factors; those of the outputs are among them.
+std::set<std::string> axis_symbols(const operation& op);
 
 /// The shape that a declaration has for these sizes. Precondition: all its symbols are there.
 shape shape_of(const tensor_declaration& declaration, const axis_sizes& sizes);

@@ -3,6 +3,7 @@
 
 #include <mpfr.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -12,10 +13,11 @@
 namespace assay::reference {
 
 struct rounding {
-  double value = 0.0;    ///< the truth rounded to nearest, ties to even
-  double low = 0.0;      ///< truth - value, to double; the truth itself where value overflowed
-  double radius = 0.0;   ///< bound on the distance of value + low from the truth
-  bool decided = false;  ///< proved: every number of the enclosure rounds to `value`
+  double value = 0.0;        ///< the truth rounded to nearest, ties to even
+  double low = 0.0;          ///< truth - value, to double; the truth itself where value overflowed
+  double radius = 0.0;       ///< bound on the distance of value + low from the truth
+  bool decided = false;      ///< proved: every number of the enclosure rounds to `value`
+  bool low_decided = false;  ///< proved besides: `low` is the remainder rounded to nearest, ties to even
 };
 
 /// Which side of the number the truth lies on.
@@ -42,21 +44,50 @@ inline double round_end(core::dtype type, mpfr_srcptr x, side truth) {
                                                         : result;
 }
 
+// The larger distance of the two ends from value + low, rounded upwards: where it underflows it is the
+// smallest subnormal, not 0.
+template <unsigned Digits>
+double distance_bound(const enclosure<Digits>& x, double value, double low) {
+  mpfr_scratch above(x.precision() + 64), below(x.precision() + 64);
+  mpfr_sub_d(above, x.high(), value, MPFR_RNDU);
+  mpfr_sub_d(above, above, low, MPFR_RNDU);
+  mpfr_d_sub(below, value, x.low(), MPFR_RNDU);
+  mpfr_add_d(below, below, low, MPFR_RNDU);
+  return std::max(0.0, std::max(mpfr_get_d(above, MPFR_RNDU), mpfr_get_d(below, MPFR_RNDU)));
+}
+
+// `low` of an enclosure whose ends both round to r.value (0 stands for an overflowed one): proved where both
+// ends less r.value round to the same double.
+template <unsigned Digits>
+void round_rest(const enclosure<Digits>& x, double value, rounding& r) {
+  mpfr_scratch from_low(x.precision() + 64), from_high(x.precision() + 64);
+  const bool exact =
+      mpfr_sub_d(from_low, x.low(), value, MPFR_RNDN) == 0 && mpfr_sub_d(from_high, x.high(), value, MPFR_RNDN) == 0;
+  const double low = round_end(core::dtype::f64, from_low, x.low_open() ? side::above : side::exact);
+  const double high = round_end(core::dtype::f64, from_high, x.high_open() ? side::below : side::exact);
+  r.low_decided = r.decided && exact && low == high;
+  if (r.low_decided) r.low = low + 0.0;  // one zero, whatever its sign
+}
+
 template <unsigned Digits>
 rounding round_enclosure(core::dtype type, const enclosure<Digits>& x) {
-  if (x.is_nan()) return {std::numeric_limits<double>::quiet_NaN(), 0.0, 0.0, true};
+  if (x.is_nan()) return {std::numeric_limits<double>::quiet_NaN(), 0.0, 0.0, true, true};
   const double from_low = round_end(type, x.low(), x.low_open() ? side::above : side::exact);
   const double from_high = round_end(type, x.high(), x.high_open() ? side::below : side::exact);
-  rounding r{from_low, 0.0, 0.0, from_low == from_high};
-  if (!x.is_finite()) return r;
+  rounding r{from_low, 0.0, 0.0, from_low == from_high, false};
+  if (!x.is_finite()) {
+    // An interval from a finite number to infinity may still hide a number: its remainder is not known.
+    r.low_decided = r.decided && mpfr_inf_p(x.low()) != 0 && mpfr_inf_p(x.high()) != 0;
+    return r;
+  }
+  const double value = std::isfinite(r.value) ? r.value : 0.0;
   mpfr_scratch middle(x.precision() + 64);
   mpfr_add(middle, x.low(), x.high(), MPFR_RNDN);
   mpfr_div_2ui(middle, middle, 1, MPFR_RNDN);
-  if (std::isfinite(r.value)) mpfr_sub_d(middle, middle, r.value, MPFR_RNDN);
+  mpfr_sub_d(middle, middle, value, MPFR_RNDN);
   r.low = mpfr_get_d(middle, MPFR_RNDN);
-  mpfr_sub(middle, x.high(), x.low(), MPFR_RNDU);
-  // Half the width, and the rounding of `low` to double.
-  r.radius = mpfr_get_d(middle, MPFR_RNDU) / 2 + std::fabs(r.low) * 0x1p-53;
+  round_rest(x, value, r);
+  r.radius = distance_bound(x, value, r.low);
   return r;
 }
 

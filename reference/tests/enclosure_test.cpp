@@ -213,6 +213,62 @@ TEST_CASE("reference/round_enclosure/all_formats_agree_with_round_to", "[propert
     }
 }
 
+TEST_CASE("reference/round_enclosure/radius_bounds_what_underflows", "[unit]") {
+  // e^-745.5 / 2 lies below the smallest subnormal; low is 0, and the distance must not be.
+  const interval tiny = exp(interval(-745.5)) * interval(0.25);
+  const rounding r = round_enclosure(dtype::f64, tiny);
+  CHECK(r.decided);
+  CHECK(r.low_decided);
+  CHECK(r.value == 0.0);
+  CHECK(r.low == 0.0);
+  CHECK(r.radius == std::numeric_limits<double>::denorm_min());
+  // The same remainder beside 1: proved to be 0 only where the digits reach so far.
+  const auto beside_one = [](auto one) { return one + exp(decltype(one)(-745.5)) * decltype(one)(0.25); };
+  const rounding coarse = round_enclosure(dtype::f64, beside_one(interval(1.0)));
+  CHECK(coarse.decided);
+  CHECK_FALSE(coarse.low_decided);
+  CHECK(coarse.radius > 0.0);
+  const rounding fine = round_enclosure(dtype::f64, beside_one(enclosure<1000>(1.0)));
+  CHECK(fine.low_decided);
+  CHECK(fine.low == 0.0);
+  CHECK(fine.radius == std::numeric_limits<double>::denorm_min());
+  const rounding exact = round_enclosure(dtype::f64, interval(0x1p-1074));
+  CHECK(exact.low_decided);
+  CHECK(exact.radius == 0.0);
+}
+
+TEST_CASE("reference/round_enclosure/radius_bounds_the_distance", "[property]") {
+  // Against 1000 digits: value + low is within radius, over all exponents, subnormals of each format included.
+  core::counter_random random(11);
+  for (const dtype t : core::floating_dtypes)
+    for (int k = 0; k < 2000; ++k) {
+      const double x = -std::ldexp(random.uniform(), static_cast<int>(random.below(15)) - 4);
+      const double scale = random.sign() * std::ldexp(1.0 + random.uniform(), static_cast<int>(random.below(60)) - 30);
+      const rounding r = round_enclosure(t, exp(interval(x)) * interval(scale));
+      using fine = enclosure<1000>;
+      const fine rest = exp(fine(x)) * fine(scale) - fine(std::isfinite(r.value) ? r.value : 0.0) - fine(r.low);
+      INFO(core::name_of(t) << " exp(" << x << ") * " << scale);
+      REQUIRE(mpfr_cmp_d(rest.high(), r.radius) <= 0);
+      REQUIRE(mpfr_cmp_d(rest.low(), -r.radius) >= 0);
+      REQUIRE(r.radius <= std::fabs(r.low) * 0x1.1p-53 + std::fabs(r.value) * 0x1p-110 + 0x1p-1074);
+      // What 35 digits prove of the remainder, 1000 digits find too.
+      if (!r.low_decided) continue;
+      const rounding finest = round_enclosure(t, exp(fine(x)) * fine(scale));
+      REQUIRE(finest.low_decided);
+      REQUIRE(finest.low == r.low);
+    }
+}
+
+TEST_CASE("reference/round_enclosure/the_remainder_of_an_overflow_is_the_truth", "[unit]") {
+  const rounding r = round_enclosure(dtype::f16, exp(interval(12.0)));
+  CHECK(r.value == std::numeric_limits<double>::infinity());
+  CHECK(r.low_decided);
+  CHECK(r.low == Approx(std::exp(12.0)).epsilon(1e-15));
+  const rounding none = round_enclosure(dtype::f16, interval(-std::numeric_limits<double>::infinity()));
+  CHECK(none.low_decided);
+  CHECK(none.low == 0.0);
+}
+
 TEST_CASE("heinsen/scan/certified_at_first_precision", "[property][heinsen]") {
   // The share of elements proved at 35 digits; the rest must be proved further up.
   const core::operation& op = *find_operation("heinsen/scan");

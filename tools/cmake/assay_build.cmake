@@ -70,11 +70,11 @@ if(ASSAY_TESTS)
   endif()
 endif()
 
-# Every encoding needs its file in a folder; a missing one stops configuration.
+# Every encoding needs its file in a folder such as reference/encodings; a missing one stops configuration.
 function(assay_check_encoding_files folder extension)
   foreach(encoding IN LISTS ASSAY_ENCODINGS)
-    if(NOT EXISTS "${PROJECT_SOURCE_DIR}/${folder}/encodings/${encoding}.${extension}")
-      message(FATAL_ERROR "encoding '${encoding}' has no ${folder}/encodings/${encoding}.${extension}")
+    if(NOT EXISTS "${PROJECT_SOURCE_DIR}/${folder}/${encoding}.${extension}")
+      message(FATAL_ERROR "encoding '${encoding}' has no ${folder}/${encoding}.${extension}")
     endif()
   endforeach()
 endfunction()

@@ -1,0 +1,55 @@
+// Distributions of inputs as data, drawn with a counter-based generator and exact operations alone: the
+// same recipe gives the same numbers with every compiler and on every processor.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "reference/core/counter_random.hpp"
+#include "reference/core/operation.hpp"
+
+namespace assay::golden {
+
+/// About one element in `one_in` becomes `value`.
+struct sprinkle {
+  double value = 0;
+  std::size_t one_in = 1;
+};
+
+/// The first `count` positions along the axis of this symbol become `value`.
+struct prefix {
+  std::string axis;
+  std::size_t count = 0;
+  double value = 0;
+};
+
+struct distribution {
+  /// The element of this flat index; to be rounded to the dtype.
+  std::function<double(core::counter_random& random, core::dtype type, std::size_t index)> draw;
+  std::vector<sprinkle> sprinkles;
+  std::vector<prefix> prefixes;
+};
+
+/// An object with one of
+///
+///   {"uniform": [low, high]}   {"normal": {"scale": x, "shift": x}} (bounded: within 6 scales of the shift)
+///   {"constant": x}            {"values": [x, ...]} in turn, from the first again where they run out
+///   {"choice": [x, ...]}       each drawn at random
+///   {"binades": {"from": e, "to": e, "sign": "positive", "negative" or "either", "of": unit}}
+///                              a significand from [1, 2) times 2^e, e drawn from [from, to], times the unit:
+///                              "one" (where left out), "smallest_normal" or "smallest_subnormal" of the dtype
+///   {"powers": the same}       with significand 1
+///
+/// and, where wanted, "sprinkle": {"value": x, "one_in": k} and "prefix": {"axis": symbol, "count": k,
+/// "value": x}, or a list of such; prefixes come last. Numbers are JSON numbers, or strings such as
+/// "0x1.8p+1" and "-inf"; none is NaN.
+core::result<distribution> parse_distribution(const nlohmann::json& j);
+
+/// A tensor of this declaration, every element rounded to `type`.
+core::tensor draw(const distribution& d, const core::tensor_declaration& declaration, core::dtype type,
+                  const core::axis_sizes& sizes, std::uint64_t seed);
+
+}  // namespace assay::golden

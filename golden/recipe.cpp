@@ -1,0 +1,161 @@
+#include "golden/recipe.hpp"
+
+#include <algorithm>
+#include <set>
+
+#include "golden/json_file.hpp"
+#include "golden/sha256.hpp"
+#include "reference/oracle.hpp"
+
+namespace assay::golden {
+namespace {
+
+using nlohmann::json;
+constexpr const char* schema = "assay-golden-recipe/1";
+constexpr std::uint64_t largest_file = std::uint64_t{1} << 20;
+
+core::result<std::vector<core::dtype>> dtypes_from(const json& j) {
+  if (!j.is_array() || j.empty()) return core::failure("must be a list of dtypes that is not empty");
+  std::vector<core::dtype> all;
+  for (const json& name : j) {
+    const auto type = name.is_string() ? core::dtype_named(name.get_ref<const std::string&>()) : std::nullopt;
+    if (!type || !core::is_floating(*type)) return core::failure(shown(name.dump()) + " is no floating-point dtype");
+    if (std::find(all.begin(), all.end(), *type) != all.end()) return core::failure(name.dump() + " is there twice");
+    all.push_back(*type);
+  }
+  return all;
+}
+
+core::result<core::axis_sizes> axes_from(const json& j, const core::operation& op) {
+  const std::set<std::string> symbols = core::axis_symbols(op);
+  if (!j.is_object()) return core::failure("must be an object of sizes");
+  core::axis_sizes sizes;
+  for (const auto& [symbol, ignored] : j.items()) {
+    if (!symbols.contains(symbol)) return core::failure(op.name + " has no axis '" + shown(symbol) + "'");
+    const auto size = count_member(j, symbol.c_str());
+    if (!size) return tl::make_unexpected(size.error());
+    sizes[symbol] = *size;
+  }
+  for (const std::string& symbol : symbols)
+    if (!sizes.contains(symbol)) return core::failure("the size of axis '" + symbol + "' is missing");
+  if (is_too_large(sizes)) return core::failure("the product of the sizes is too large");
+  return sizes;
+}
+
+core::result<std::map<std::string, distribution>> inputs_from(const json& j, const core::operation& op,
+                                                              const json& otherwise) {
+  if (!j.is_object()) return core::failure("must be an object of distributions");
+  for (const auto& [name, ignored] : j.items())
+    if (op.input(name) == nullptr) return core::failure(op.name + " has no input '" + shown(name) + "'");
+  std::map<std::string, distribution> all;
+  for (const auto& declaration : op.inputs) {
+    auto d = parse_distribution(j.contains(declaration.name) ? j.at(declaration.name) : otherwise);
+    if (!d) return within(declaration.name, d.error());
+    for (const prefix& p : d->prefixes)
+      if (!core::axis_of(declaration, p.axis))
+        return core::failure(declaration.name + ": prefix: there is no axis '" + shown(p.axis) + "'");
+    all.emplace(declaration.name, std::move(*d));
+  }
+  return all;
+}
+
+core::result<recipe_entry> entry_from(const json& j, const std::string& encoding, const json& otherwise) {
+  if (auto ok = require_members(j, {"id", "reason", "operation", "dtypes", "axes", "seed", "inputs"}); !ok)
+    return tl::make_unexpected(ok.error());
+  recipe_entry entry;
+  for (const auto& [key, text] : {std::pair{"id", &entry.id}, std::pair{"reason", &entry.reason}}) {
+    auto read = text_member(j, key);
+    if (!read) return tl::make_unexpected(read.error());
+    *text = std::move(*read);
+  }
+  if (!is_entry_id(entry.id)) return core::failure("member 'id' must be lower-case letters, digits, '_' and '-'");
+  if (entry.reason.empty()) return core::failure("member 'reason' must not be empty");
+  const auto name = text_member(j, "operation");
+  if (!name) return tl::make_unexpected(name.error());
+  entry.operation = reference::find_operation(*name);
+  if (entry.operation == nullptr || !name->starts_with(encoding + "/"))
+    return core::failure("'" + shown(*name) + "' is no operation of " + encoding);
+  auto types = dtypes_from(j.at("dtypes"));
+  if (!types) return within("dtypes", types.error());
+  entry.dtypes = std::move(*types);
+  auto axes = axes_from(j.at("axes"), *entry.operation);
+  if (!axes) return within("axes", axes.error());
+  entry.axes = std::move(*axes);
+  const auto seed = count_member(j, "seed");
+  if (!seed) return tl::make_unexpected(seed.error());
+  entry.seed = *seed;
+  auto inputs = inputs_from(j.at("inputs"), *entry.operation, otherwise);
+  if (!inputs) return within("inputs", inputs.error());
+  entry.inputs = std::move(*inputs);
+  return entry;
+}
+
+core::result<recipe> recipe_from(const json& j) {
+  if (auto ok = require_members(j, {"schema", "encoding", "default", "entries"}); !ok)
+    return tl::make_unexpected(ok.error());
+  if (j.at("schema") != schema)
+    return core::failure("schema " + shown(j.at("schema").dump()) + " instead of \"" + schema + "\"");
+  recipe r;
+  const auto encoding = text_member(j, "encoding");
+  if (!encoding) return tl::make_unexpected(encoding.error());
+  r.encoding = *encoding;
+  const auto& known = reference::encodings();
+  if (std::find(known.begin(), known.end(), r.encoding) == known.end())
+    return core::failure("unknown encoding '" + shown(r.encoding) + "'");
+  if (!j.at("entries").is_array() || j.at("entries").empty())
+    return core::failure("member 'entries' must be a list that is not empty");
+  std::set<std::string> ids;
+  for (const json& item : j.at("entries")) {
+    const bool named = item.is_object() && item.contains("id") && item.at("id").is_string();
+    const std::string where =
+        "entry " + (named ? "'" + shown(item.at("id").get<std::string>()) + "'" : std::to_string(r.entries.size()));
+    auto entry = entry_from(item, r.encoding, j.at("default"));
+    if (!entry) return within(where, entry.error());
+    if (!ids.insert(entry->id).second) return core::failure(where + ": the id is there twice");
+    r.entries.push_back(std::move(*entry));
+  }
+  return r;
+}
+
+// FNV-1a: tells the streams of an entry's inputs apart.
+std::uint64_t hash_of(std::string_view text) {
+  std::uint64_t hash = 0xcbf29ce484222325u;
+  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
+  return hash;
+}
+
+}  // namespace
+
+bool is_entry_id(const std::string& text) {
+  return !text.empty() && text.size() <= 60 && std::all_of(text.begin(), text.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
+  });
+}
+
+bool is_too_large(const core::axis_sizes& axes) {
+  std::size_t product = 1;
+  for (const auto& [symbol, size] : axes)
+    if (__builtin_mul_overflow(product, std::max<std::size_t>(size, 1), &product) || product > largest_work)
+      return true;
+  return false;
+}
+
+core::result<recipe> read_recipe(const std::filesystem::path& path) {
+  const auto file = read_json_file(path, largest_file);
+  if (!file) return tl::make_unexpected(file.error());
+  auto r = recipe_from(file->value);
+  if (!r) return within(path.string(), r.error());
+  r->sha256 = sha256(file->text);
+  return r;
+}
+
+core::result<core::tensors> draw_inputs(const recipe_entry& entry, core::dtype type) {
+  core::tensors inputs;
+  for (const auto& declaration : entry.operation->inputs)
+    inputs.emplace(declaration.name, draw(entry.inputs.at(declaration.name), declaration, type, entry.axes,
+                                          entry.seed ^ hash_of(declaration.name)));
+  if (auto ok = core::check_domain(*entry.operation, inputs); !ok) return tl::make_unexpected(ok.error());
+  return inputs;
+}
+
+}  // namespace assay::golden

@@ -1,0 +1,47 @@
+// Recipes of golden sets: which operations on which inputs, as data. Adding an encoding needs only a recipe.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "golden/distribution.hpp"
+
+namespace assay::golden {
+
+/// Files of one operation, one for each dtype.
+struct recipe_entry {
+  std::string id;      ///< names the files; see is_entry_id
+  std::string reason;  ///< why it is in the set
+  const core::operation* operation = nullptr;
+  std::vector<core::dtype> dtypes;
+  core::axis_sizes axes;
+  std::uint64_t seed = 0;
+  std::map<std::string, distribution> inputs;  ///< for every input of the operation
+};
+
+struct recipe {
+  std::string encoding;
+  std::string sha256;  ///< of the file
+  std::vector<recipe_entry> entries;
+};
+
+/// 1 to 60 lower-case letters, digits, '_' and '-'.
+bool is_entry_id(const std::string& text);
+
+/// What one file of a set may ask for: the product of its axes (empty ones counting 1). Proofs cost time.
+inline constexpr std::size_t largest_work = std::size_t{1} << 16;
+bool is_too_large(const core::axis_sizes& axes);
+
+/// A file of schema "assay-golden-recipe/1": {"schema", "encoding", "default", "entries"}, an entry being
+/// {"id", "reason", "operation", "dtypes", "axes": {symbol: size}, "seed", "inputs": {name: distribution}}.
+/// Inputs that an entry leaves out (cotangents, say) have the distribution "default". Everything else that
+/// is not there, or is there besides, is an error that names file, entry and member.
+core::result<recipe> read_recipe(const std::filesystem::path& path);
+
+/// The inputs of one file. Each has a stream of its own, so that changing one changes no other. An error
+/// where an element, rounded to the dtype, lies outside the operation's domain.
+core::result<core::tensors> draw_inputs(const recipe_entry& entry, core::dtype type);
+
+}  // namespace assay::golden

@@ -1,0 +1,249 @@
+// Every way to spoil a set is reported, and where it makes no set of it, as such.
+#include <catch2/catch.hpp>
+#include <cmath>
+
+#include "golden/compare_set.hpp"
+#include "golden/sha256.hpp"
+#include "golden/tests/scratch.hpp"
+
+namespace {
+
+using namespace assay;
+using namespace assay::golden::testing;
+using Catch::Matchers::Contains;
+using nlohmann::json;
+
+// A small set of two files in a folder of its own.
+struct small_set {
+  small_set() {
+    spill(scratch.path / "recipe.json", R"({"schema": "assay-golden-recipe/1", "encoding": "heinsen",
+      "default": {"normal": {"scale": 1, "shift": 0}},
+      "entries": [{"id": "a", "reason": "because", "operation": "heinsen/scan", "dtypes": ["f32", "f16"],
+                   "axes": {"B": 1, "n": 2, "d": 1}, "seed": 3,
+                   "inputs": {"log_p": {"uniform": [-1, 0]}, "s0": {"constant": "-inf"},
+                              "h": {"values": ["-inf", 1.5]}}}]})");
+    REQUIRE(golden::make_set(golden::read_recipe(scratch.path / "recipe.json").value(), folder).has_value());
+  }
+
+  // All problems in one text; each must name its place.
+  [[nodiscard]] std::string problems() const {
+    std::string all;
+    for (const golden::problem& p : golden::check_set(folder).problems) {
+      CHECK_THAT(p.text, Contains(folder.string()));
+      all += (p.malformed ? "malformed: " : "wrong: ") + p.text + "\n";
+    }
+    return all;
+  }
+
+  [[nodiscard]] json manifest() const { return json::parse(slurp(folder / "manifest.json")); }
+
+  // Puts bytes in place of a file and its hash into the manifest, as one would who knows how.
+  void replace(const std::string& bytes) const {
+    spill(file, bytes);
+    golden::manifest m = golden::read_manifest(folder).value();
+    m.files.at(0).sha256 = golden::sha256(bytes);
+    spill(folder / "manifest.json", golden::manifest_text(m));
+  }
+
+  scratch_folder scratch;
+  fs::path folder = scratch.path / "set", file = folder / "a.f32.safetensors";
+};
+
+// Where the tensors begin, behind the length and the header.
+std::size_t data_begin(const std::string& bytes) {
+  return 8 + static_cast<unsigned char>(bytes[0]) + 256 * static_cast<unsigned char>(bytes[1]);
+}
+
+}  // namespace
+
+TEST_CASE("golden/check/a_sound_set_has_no_problem") {
+  const small_set set;
+  const golden::set_check found = golden::check_set(set.folder);
+  CHECK(found.problems.empty());
+  CHECK(found.files == 2);
+  CHECK(found.elements == 2 * 3 * 3);
+}
+
+TEST_CASE("golden/check/every_flipped_bit_is_found") {
+  const small_set set;
+  const std::string bytes = slurp(set.file);
+  for (std::size_t at = 0; at < bytes.size(); ++at) {
+    std::string flipped = bytes;
+    flipped[at] = static_cast<char>(flipped[at] ^ (1 << at % 8));
+    spill(set.file, flipped);
+    INFO("byte " << at);
+    CHECK_THAT(set.problems(), Contains("a.f32.safetensors") && Contains("SHA-256"));
+  }
+}
+
+TEST_CASE("golden/check/the_hash_is_not_trusted") {
+  const small_set set;
+  const std::string bytes = slurp(set.file);
+  // Every bit of every value, output and remainder and allowance alike; inputs, whose truth then changes.
+  std::size_t unnoticed = 0;
+  for (std::size_t bit = 8 * data_begin(bytes); bit < 8 * bytes.size(); ++bit) {
+    std::string flipped = bytes;
+    flipped[bit / 8] = static_cast<char>(flipped[bit / 8] ^ (1 << bit % 8));
+    set.replace(flipped);
+    unnoticed += set.problems().empty();
+  }
+  // Both tokens leave from a state of -inf: nothing depends on their decays but that they be no growth.
+  CHECK(unnoticed == 2 * 31);
+}
+
+TEST_CASE("golden/check/other_bytes_for_the_same_tensors") {
+  const small_set set;
+  const std::string bytes = slurp(set.file), header = bytes.substr(8, data_begin(bytes) - 8);
+  // The members of the header in the order of their names.
+  set.replace(with_length(json::parse(header).dump(), bytes.substr(data_begin(bytes))));
+  CHECK_THAT(set.problems(), Contains("wrong: ") && Contains("not written as Assay writes it"));
+  core::tensors all = golden::read_safetensors(set.file).value();
+  core::tensors more = all, less = all, wide = all, longer = all, outside = all;
+  more["x"] = all["h"];
+  less.erase("s:low");
+  wide["s_n"] = core::cast(core::dtype::f64, all["s_n"]);
+  longer["s:allow"] = core::zeros(core::dtype::f64, {1, 3, 1});
+  outside["log_p"].values.data()[0] = 1.0;
+  const auto after = [&](const core::tensors& t) {
+    set.replace(golden::safetensors_bytes(t).value());
+    return set.problems();
+  };
+  CHECK_THAT(after(more), Contains("malformed: ") && Contains("unknown tensor 'x'"));
+  CHECK_THAT(after(less), Contains("tensor 's:low' is missing"));
+  CHECK_THAT(after(wide), Contains("tensor 's_n' must be f32 but is f64"));
+  CHECK_THAT(after(longer), Contains("tensor 's:allow' must have shape [1, 2, 1] but has [1, 3, 1]"));
+  CHECK_THAT(after(outside), Contains("'log_p' at index [0, 0, 0] is 1"));
+  more = all;
+  for (const char* name : {"log_p", "h", "s", "s:low", "s:allow"}) more[name] = core::zeros(all[name].type, {1, 0, 1});
+  CHECK_THAT(after(more), Contains("other axes"));
+}
+
+TEST_CASE("golden/check/files_more_or_less") {
+  const small_set set;
+  spill(set.folder / "extra\x1b[2J", "");
+  fs::create_directory(set.folder / "nested");
+  CHECK_THAT(set.problems(), Contains("extra?[2J: is not in the manifest") && Contains("nested"));
+  fs::remove(set.folder / "extra\x1b[2J");
+  fs::remove(set.folder / "nested");
+  const std::string bytes = slurp(set.file);
+  for (const std::size_t length : {std::size_t{0}, std::size_t{7}, bytes.size() / 2, bytes.size() - 1}) {
+    spill(set.file, bytes.substr(0, length));
+    CHECK_THAT(set.problems(), Contains("malformed: ") && Contains("SHA-256"));
+  }
+  fs::rename(set.file, set.scratch.path / "elsewhere");
+  CHECK_THAT(set.problems(), Contains("malformed: ") && Contains("a.f32.safetensors") && Contains("No such file"));
+  spill(set.scratch.path / "elsewhere", bytes);
+  fs::create_symlink(set.scratch.path / "elsewhere", set.file);
+  CHECK_THAT(set.problems(), Contains("malformed: ") && Contains("not a symbolic link"));
+  fs::remove(set.folder / "manifest.json");
+  CHECK_THAT(set.problems(), Contains("manifest.json") && Contains("No such file"));
+  CHECK_FALSE(golden::check_set(set.scratch.path / "none").problems.empty());
+}
+
+TEST_CASE("golden/check/manifests_are_strict") {
+  const small_set set;
+  const json whole = set.manifest();
+  const auto after = [&](const char* pointer, const json& value) {
+    json j = whole;
+    j[json::json_pointer(pointer)] = value;
+    spill(set.folder / "manifest.json", j.dump());
+    return set.problems();
+  };
+  const auto without = [&](const char* parent, const char* key) {
+    json j = whole;
+    j[json::json_pointer(parent)].erase(key);
+    spill(set.folder / "manifest.json", j.dump());
+    return set.problems();
+  };
+  CHECK_THAT(after("/schema", "assay-golden/9"), Contains("malformed: ") && Contains("assay-golden/9"));
+  CHECK_THAT(after("/licence", "none"), Contains("licence must be"));
+  CHECK_THAT(after("/generator/revision", 999), Contains("generator must be"));
+  CHECK_THAT(after("/recipe/sha256", "00"), Contains("recipe: sha256 must be 64"));
+  CHECK_THAT(after("/recipe/name", 1), Contains("recipe: member 'name'"));
+  CHECK_THAT(after("/more", 1), Contains("unknown member 'more'"));
+  CHECK_THAT(after("/files", 1), Contains("files must be a list"));
+  CHECK_THAT(after("/files", json::array()), Contains("not empty"));
+  CHECK_THAT(after("/files/0", 1), Contains("file 0: must be an object"));
+  CHECK_THAT(after("/files/1", whole["files"][0]), Contains("is there twice"));
+  CHECK_THAT(after("/files/0/file", "../../etc/passwd"), Contains("file must be"));
+  CHECK_THAT(after("/files/0/id", "../a"), Contains("id must be"));
+  CHECK_THAT(after("/files/0/operation", "heinsen/none"), Contains("a.f32.safetensors: unknown operation"));
+  CHECK_THAT(after("/files/0/operation", "heinsen/gated_scan"), Contains("shapes must be"));
+  CHECK_THAT(after("/files/0/attributes", {{"block", 32}}), Contains("attributes must be {}"));
+  CHECK_THAT(after("/files/0/dtype", "i64"), Contains("unknown dtype 'i64'"));
+  CHECK_THAT(after("/files/0/axes/n", 1u << 31), Contains("too large"));
+  CHECK_THAT(after("/files/0/axes/q", 1), Contains("axes must be those of heinsen/scan"));
+  CHECK_THAT(after("/files/0/axes/n", 1), Contains("shapes must be"));
+  CHECK_THAT(after("/files/0/shapes/s", {1, 2, 2}), Contains("shapes must be"));
+  CHECK_THAT(after("/files/0/sha256", std::string(64, 'G')), Contains("sha256 must be 64"));
+  CHECK_THAT(after("/files/0/proof/s/method", "hope"), Contains("proof must be"));
+  CHECK_THAT(without("/files/0/proof", "s_n"), Contains("proof must be"));
+  CHECK_THAT(without("/files/0", "seed"), Contains("'seed' is missing"));
+  CHECK_THAT(without("", "recipe"), Contains("'recipe' is missing"));
+  CHECK_THAT(after("/files/0/reason", "another"), Contains("edited by hand"));
+  spill(set.folder / "manifest.json", whole.dump());  // the same content in another layout
+  CHECK_THAT(set.problems(), Contains("edited by hand"));
+  const std::string text = whole.dump();
+  for (std::size_t length = 0; length < text.size(); length += 13) {
+    spill(set.folder / "manifest.json", text.substr(0, length));
+    CHECK_THAT(set.problems(), Contains("malformed: ") && Contains("manifest.json: byte "));
+  }
+}
+
+TEST_CASE("golden/check/a_file_that_is_listed_no_more_is_found") {
+  const small_set set;
+  golden::manifest m = golden::read_manifest(set.folder).value();
+  m.files.pop_back();
+  spill(set.folder / "manifest.json", golden::manifest_text(m));
+  CHECK_THAT(set.problems(), Contains("a.f16.safetensors: is not in the manifest"));
+}
+
+TEST_CASE("golden/compare/numbers_and_special_values") {
+  using core::dtype;
+  CHECK(golden::measure(dtype::f32, 1.5, 1.0, 0, 0.5).right);
+  CHECK_FALSE(golden::measure(dtype::f32, 1.75, 1.0, 0, 0.5).right);
+  CHECK(golden::measure(dtype::f32, 1.0 + 0x1p-23, 1.0, 0x1p-25, 0x1p-22).ulp == 0.75);
+  CHECK(golden::measure(dtype::f32, 1.0 + 0x1p-23, 1.0, 0, 0x1p-22).ratio == 0.5);
+  CHECK(golden::measure(dtype::f32, -0.0, 0.0, 0, 0).right);
+  CHECK(golden::measure(dtype::f32, -inf, -inf, 0, 0).right);
+  CHECK_FALSE(golden::measure(dtype::f32, inf, -inf, 0, 0).right);
+  CHECK_FALSE(golden::measure(dtype::f32, -inf, -1e38, 0, 1e30).right);
+  CHECK_FALSE(golden::measure(dtype::f32, NAN, 1, 0, inf).right);
+  CHECK_FALSE(golden::measure(dtype::f32, 1, NAN, 0, 0).right);
+  CHECK(golden::measure(dtype::f32, NAN, NAN, 0, 0).right);
+  CHECK(golden::measure(dtype::f32, 1e20, 1, 0, inf).right);
+  CHECK_FALSE(golden::measure(dtype::f32, inf, 1, 0, inf).right);
+  CHECK(golden::measure(dtype::f16, 65504, inf, 65519, inf).right);
+  CHECK(golden::measure(dtype::f16, inf, 65504, 3, inf).right);
+  CHECK_FALSE(golden::measure(dtype::f16, -inf, 65504, 3, inf).right);
+  CHECK_FALSE(golden::measure(dtype::f16, 3, inf, 70000, inf).right);
+}
+
+TEST_CASE("golden/compare/a_folder_of_outputs") {
+  const small_set set;
+  const fs::path user = set.scratch.path / "user";
+  fs::create_directory(user);
+  for (const char* name : {"a.f32.safetensors", "a.f16.safetensors"}) {
+    core::tensors all = golden::read_safetensors(set.folder / name).value();
+    REQUIRE(
+        golden::write_safetensors(user / name, {{"s", all["s"]}, {"s_n", all["s_n"]}, {"h", all["h"]}}).has_value());
+  }
+  auto compared = golden::compare_set(set.folder, user).value();
+  REQUIRE(compared.rows.size() == 4);
+  for (const auto& row : compared.rows) CHECK((row.passed() && row.largest_ulp <= 0.5));
+  core::tensors off = golden::read_safetensors(user / "a.f32.safetensors").value();
+  off["s"].values.data()[1] += 0.25;
+  REQUIRE(golden::write_safetensors(user / "a.f32.safetensors", off).has_value());
+  fs::remove(user / "a.f16.safetensors");
+  compared = golden::compare_set(set.folder, user).value();
+  CHECK_FALSE(compared.rows[0].passed());
+  CHECK(compared.rows[0].wrong == 1);
+  CHECK(compared.rows[0].first_wrong == 1);
+  CHECK(compared.rows[1].passed());
+  CHECK(compared.rows[2].missing);
+  off.erase("s_n");
+  REQUIRE(golden::write_safetensors(user / "a.f32.safetensors", off).has_value());
+  compared = golden::compare_set(set.folder, user).value();
+  CHECK_THAT(compared.errors.at(0), Contains("a.f32.safetensors") && Contains("'s_n' is missing"));
+  CHECK_FALSE(golden::compare_set(set.folder, set.scratch.path / "none").has_value());
+}

@@ -1,0 +1,75 @@
+// The committed golden sets against the implementations that ship with Assay: right ones stay within what is
+// allowed, wrong ones do not.
+#include <catch2/catch.hpp>
+#include <set>
+
+#include "golden/compare_set.hpp"
+#include "properties/builtin.hpp"
+#include "reference/oracle.hpp"
+
+namespace {
+
+using namespace assay;
+
+struct tally {
+  std::size_t files = 0, wrong = 0;
+  std::string first;  ///< the first wrong element
+};
+
+// All files of the committed sets that the implementation offers, once.
+tally against_golden(const std::string& builtin) {
+  static const auto sets = std::filesystem::path(ASSAY_SOURCE_DIR) / "golden" / "sets";
+  const auto under_test = properties::make_builtin(builtin).value();
+  tally t;
+  for (const std::string& encoding : reference::encodings()) {
+    const golden::manifest m = golden::read_manifest(sets / encoding).value();
+    for (const golden::set_file& f : m.files) {
+      if (!under_test->describe().offers(f.operation->name, f.type)) continue;
+      const core::tensors all = golden::read_safetensors(sets / encoding / f.name()).value();
+      properties::request call{f.operation, f.type, {}};
+      for (const auto& d : f.operation->inputs) call.inputs.emplace(d.name, all.at(d.name));
+      const auto outputs = under_test->evaluate(call);
+      if (!outputs) continue;
+      ++t.files;
+      for (const auto& [name, x] : *outputs)
+        for (std::size_t i = 0; i < x.size(); ++i) {
+          const auto at = [&](const std::string& tensor) { return all.at(tensor).values.storage()[i]; };
+          const double number = x.values.storage()[i];
+          if (golden::measure(f.type, number, at(name), at(golden::low_name(name)), at(golden::allow_name(name))).right)
+            continue;
+          if (t.wrong++ == 0)
+            t.first = f.name() + ": " + name + core::index_text(x.shape(), i) + " is " + std::to_string(number) +
+                      " instead of " + std::to_string(at(name));
+        }
+    }
+  }
+  return t;
+}
+
+}  // namespace
+
+TEST_CASE("golden/builtins/right_ones_stay_within_what_is_allowed", "[golden]") {
+  for (const char* name : {"reference", "sequential", "optimized"}) {
+    const tally t = against_golden(name);
+    INFO(name << ": " << t.first);
+    CHECK(t.files > 0);
+    CHECK(t.wrong == 0);
+  }
+}
+
+TEST_CASE("golden/builtins/wrong_ones_do_not", "[golden]") {
+  // All but those that need what no golden set holds: NaN, or thousands of tokens.
+  std::size_t mutants = 0, caught = 0;
+  for (const properties::builtin& b : properties::builtins()) {
+    const bool mutant = b.name.starts_with("mutant/");
+    if (!mutant && !b.name.starts_with("anti/")) continue;
+    const tally t = against_golden(b.name);
+    INFO(b.name << ": " << b.summary);
+    CHECK(t.files > 0);
+    if (!mutant) CHECK(t.wrong > 0);
+    mutants += mutant;
+    caught += mutant && t.wrong > 0;
+    if (t.wrong == 0) UNSCOPED_INFO("not caught: " << b.name);
+  }
+  CHECK(static_cast<double>(caught) >= 0.9 * static_cast<double>(mutants));
+}
