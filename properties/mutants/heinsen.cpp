@@ -12,20 +12,6 @@ namespace {
 using namespace reference;  // the recipes below are written in its vocabulary
 
 // Each mutant replaces one routine of the correct recipe.
-template <class R>
-using step = R (*)(const R& a, const R& state, const R& h, std::size_t i);
-
-// A sequential scan with another step.
-template <class R>
-heinsen::recipe<R> with_step(step<R> next) {
-  heinsen::recipe<R> how;
-  how.scan = [next](const_lane<R> a, const_lane<R> h, const R& s0, lane<R> s) {
-    R state = s0;
-    for (std::size_t i = 0; i < s.size(); ++i) s[i] = state = next(a[i], state, h[i], i);
-  };
-  return how;
-}
-
 struct ignores_initial_state : unchanged_heinsen {
   template <class R>
   static heinsen::recipe<R> recipe() {
@@ -229,52 +215,52 @@ struct double_inside : unchanged_heinsen {
   static constexpr bool in_double = true;
 };
 
-template <class Variant>
-variant entry(const char* id, const char* models, const char* what) {
-  return {id, models, what, make_heinsen_variant<Variant>(id)};
-}
-
 }  // namespace
 
 std::vector<variant> heinsen_mutants() {
-  return {
-      entry<ignores_initial_state>("mutant/ignores_initial_state", "ST03 state-spaces/mamba#641",
-                                   "the initial state is ignored when there is more than one token"),
-      entry<decay_sum_restarts>("mutant/decay_sum_restarts", "FW31 flashinfer-ai/flashinfer#2768",
-                                "the sum of log p restarts at each tile of 16 tokens"),
-      entry<swapped_combine>("mutant/swapped_combine", "SC06 TheHPXProject/hpx#1958",
-                             "the scan combines its operands in the wrong order"),
-      entry<naive_log_add_exp>("mutant/naive_log_add_exp", "FW10 llvm/torch-mlir#4748",
-                               "log(exp(x) + exp(y)) without a shift"),
-      entry<unguarded_infinite_prefix>("mutant/unguarded_infinite_prefix", "FW05 tinygrad/tinygrad#17853",
-                                       "a -inf prefix gives NaN"),
-      entry<drops_nan>("mutant/drops_nan", "FW02 tensorflow/tensorflow#127513",
-                       "a NaN input is replaced by the running maximum"),
-      entry<carries_input>("mutant/carries_input", "FW11 microsoft/onnxscript#904",
-                           "the next state is built from the last input, not the last state"),
-      entry<log_of_sigmoid>("mutant/log_of_sigmoid", "FW14 pytorch/pytorch#1835",
-                            "the gate is log(sigmoid(g)), which loses the decay at both ends"),
-      entry<guarded_exp_at_zero>("mutant/guarded_exp_at_zero", "FW24 fla-org/flash-linear-attention#461",
-                                 "a guard against positive exponents also cuts log p = 0"),
-      entry<global_shift>("mutant/global_shift", "FW10 llvm/torch-mlir#4748",
-                          "one maximum over the whole lane as shift: a late spike wipes out what came before"),
-      entry<backward_carry_at_blocks>("mutant/backward_carry_at_blocks", "GR15 proger/accelerated-scan#15",
-                                      "the gradient carried between blocks of 16 scales the wrong term"),
-      entry<unguarded_backward>("mutant/unguarded_backward", "GR01 pytorch/pytorch#49724",
-                                "the gradient is NaN where a state is -inf"),
-      entry<final_state_detached>("mutant/final_state_detached", "GR23 state-spaces/mamba#258",
-                                  "the cotangent of the last state is dropped"),
-      entry<first_row_state>("mutant/first_row_state", "IX03 BlinkDL/RWKV-LM#241",
-                             "all batch rows start from the first row's state"),
+  std::vector<variant> all{
+      make_variant<ignores_initial_state>("mutant/ignores_initial_state", "ST03 state-spaces/mamba#641",
+                                          "the initial state is ignored when there is more than one token"),
+      make_variant<decay_sum_restarts>("mutant/decay_sum_restarts", "FW31 flashinfer-ai/flashinfer#2768",
+                                       "the sum of log p restarts at each tile of 16 tokens"),
+      make_variant<swapped_combine>("mutant/swapped_combine", "SC06 TheHPXProject/hpx#1958",
+                                    "the scan combines its operands in the wrong order"),
+      make_variant<naive_log_add_exp>("mutant/naive_log_add_exp", "FW10 llvm/torch-mlir#4748",
+                                      "log(exp(x) + exp(y)) without a shift"),
+      make_variant<unguarded_infinite_prefix>("mutant/unguarded_infinite_prefix", "FW05 tinygrad/tinygrad#17853",
+                                              "a -inf prefix gives NaN"),
+      make_variant<drops_nan>("mutant/drops_nan", "FW02 tensorflow/tensorflow#127513",
+                              "a NaN input is replaced by the running maximum"),
+      make_variant<carries_input>("mutant/carries_input", "FW11 microsoft/onnxscript#904",
+                                  "the next state is built from the last input, not the last state"),
+      make_variant<log_of_sigmoid>("mutant/log_of_sigmoid", "FW14 pytorch/pytorch#1835",
+                                   "the gate is log(sigmoid(g)), which loses the decay at both ends"),
+      make_variant<guarded_exp_at_zero>("mutant/guarded_exp_at_zero", "FW24 fla-org/flash-linear-attention#461",
+                                        "a guard against positive exponents also cuts log p = 0"),
+      make_variant<global_shift>("mutant/global_shift", "FW10 llvm/torch-mlir#4748",
+                                 "one maximum over the whole lane as shift: a late spike wipes out what came before"),
+      make_variant<backward_carry_at_blocks>("mutant/backward_carry_at_blocks", "GR15 proger/accelerated-scan#15",
+                                             "the gradient carried between blocks of 16 scales the wrong term"),
+      make_variant<unguarded_backward>("mutant/unguarded_backward", "GR01 pytorch/pytorch#49724",
+                                       "the gradient is NaN where a state is -inf"),
+      make_variant<final_state_detached>("mutant/final_state_detached", "GR23 state-spaces/mamba#258",
+                                         "the cotangent of the last state is dropped"),
+      make_variant<first_row_state>("mutant/first_row_state", "IX03 BlinkDL/RWKV-LM#241",
+                                    "all batch rows start from the first row's state"),
   };
+  for (auto more : {heinsen_forward_mutants, heinsen_state_mutants, heinsen_gradient_mutants})
+    for (variant& m : more()) all.push_back(std::move(m));
+  return all;
 }
 
 std::vector<variant> heinsen_controls() {
   return {
-      entry<odd_chunks>("control/odd_chunks", "trees in chunks of 37 tokens", "right: another association"),
-      entry<doubling_tree>("control/doubling_tree", "strides double (Hillis and Steele 1986); weights exp(t - s)",
-                           "right: another association, another adjoint"),
-      entry<double_inside>("control/double_inside", "f32 tensors, f64 arithmetic", "right: more precise than asked"),
+      make_variant<odd_chunks>("control/odd_chunks", "trees in chunks of 37 tokens", "right: another association"),
+      make_variant<doubling_tree>("control/doubling_tree",
+                                  "strides double (Hillis and Steele 1986); weights exp(t - s)",
+                                  "right: another association, another adjoint"),
+      make_variant<double_inside>("control/double_inside", "f32 tensors, f64 arithmetic",
+                                  "right: more precise than asked"),
   };
 }
 

@@ -6,6 +6,10 @@
 namespace assay::properties {
 
 std::vector<variant> heinsen_mutants();
+/// Parts of the list: wrong steps and scans, wrong states at the ends, wrong derivatives.
+std::vector<variant> heinsen_forward_mutants();
+std::vector<variant> heinsen_state_mutants();
+std::vector<variant> heinsen_gradient_mutants();
 std::vector<variant> heinsen_controls();
 
 }  // namespace assay::properties

@@ -4,6 +4,7 @@
 #include <memory>
 #include <utility>
 
+#include "properties/encodings.hpp"
 #include "properties/implementation.hpp"
 #include "reference/encodings/heinsen.hpp"
 #include "reference/oracle.hpp"
@@ -12,7 +13,8 @@
 namespace assay::properties {
 
 /// `Variant` has `template <class R> static heinsen::recipe<R> recipe()`, `static void edit(request&)`,
-/// which may change the inputs of a call, and `static constexpr bool in_double`: f32 computed in f64.
+/// which may change the inputs of a call, `static void finish(const request&, core::tensors&)`, which may
+/// change its outputs, and `static constexpr bool in_double`: f32 computed in f64.
 template <class Variant>
 class heinsen_variant final : public implementation {
  public:
@@ -29,7 +31,9 @@ class heinsen_variant final : public implementation {
     request edited = call;
     Variant::edit(edited);
     const bool single = call.type == core::dtype::f32 && !Variant::in_double;
-    return single ? run<core::dtype::f32>(edited) : run<core::dtype::f64>(edited);
+    core::tensors outputs = single ? run<core::dtype::f32>(edited) : run<core::dtype::f64>(edited);
+    Variant::finish(call, outputs);
+    return outputs;
   }
 
  private:
@@ -57,11 +61,32 @@ struct unchanged_heinsen {
     return {};
   }
   static void edit(request&) {}
+  static void finish(const request&, core::tensors&) {}
 };
+
+/// One step of a scan: the state after token i.
+template <class R>
+using scan_step = R (*)(const R& a, const R& state, const R& h, std::size_t i);
+
+/// The correct recipe with another step.
+template <class R>
+reference::heinsen::recipe<R> with_step(scan_step<R> next) {
+  reference::heinsen::recipe<R> how;
+  how.scan = [next](reference::const_lane<R> a, reference::const_lane<R> h, const R& s0, reference::lane<R> s) {
+    R state = s0;
+    for (std::size_t i = 0; i < s.size(); ++i) s[i] = state = next(a[i], state, h[i], i);
+  };
+  return how;
+}
 
 template <class Variant>
 std::function<std::unique_ptr<implementation>()> make_heinsen_variant(const char* id) {
   return [id] { return std::make_unique<heinsen_variant<Variant>>(id); };
+}
+
+template <class Variant>
+variant make_variant(const char* id, const char* models, const char* what) {
+  return {id, models, what, make_heinsen_variant<Variant>(id)};
 }
 
 }  // namespace assay::properties
