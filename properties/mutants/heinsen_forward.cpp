@@ -34,15 +34,6 @@ struct guarded_single_only : unchanged_heinsen {
   }
 };
 
-struct softplus_without_log1p : unchanged_heinsen {
-  template <class R>
-  static heinsen::recipe<R> recipe() {
-    heinsen::recipe<R> how;
-    how.gate = [](const R& g) { return g.number > -80.0 ? -log(R(1.0) + exp(-g)) : g; };
-    return how;
-  }
-};
-
 struct gate_saturates : unchanged_heinsen {
   template <class R>
   static heinsen::recipe<R> recipe() {
@@ -166,8 +157,6 @@ std::vector<variant> heinsen_forward_mutants() {
   return {
       make_variant<guarded_single_only>("mutant/guarded_single_only", "FW09 HenrikBengtsson/matrixStats#84",
                                         "-inf is guarded for one token and not for two"),
-      make_variant<softplus_without_log1p>("mutant/softplus_without_log1p", "FW18 meta-pytorch/attention-gym#351",
-                                           "the gate is -log(1 + exp(-g)): a weak decay becomes none"),
       make_variant<gate_saturates>("mutant/gate_saturates", "FW13 sbryngelson/ANEForge#113",
                                    "log sigmoid(g) is 0 from g = 11 on"),
       make_variant<takes_p_for_log_p>("mutant/takes_p_for_log_p", "FW30 fla-org/flash-linear-attention#11",
