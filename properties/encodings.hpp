@@ -17,6 +17,8 @@ struct variant {
   std::string models;   ///< the public report that a mutant models, or what a control does otherwise
   std::string summary;  ///< the fault, in one sentence
   std::function<std::unique_ptr<implementation>()> make;
+  core::dtype shown_in = core::dtype::f32;  ///< the dtype in which a mutant's fault shows
+  bool remembers = false;                   ///< faulty only from its second call on
 };
 
 struct encoding_tests {

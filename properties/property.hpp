@@ -36,6 +36,8 @@ struct property {
   std::size_t calls = 1;
   /// The families it is run over; empty: all that apply to the operation.
   std::vector<std::string> families{};
+  /// Why it stays although it kills no mutant alone; empty where it kills some.
+  std::string stays_because{};
 };
 
 /// The families that a property runs over for an operation.

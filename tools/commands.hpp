@@ -44,6 +44,15 @@ int golden_check(const golden_check_options& options);
 
 int golden_show(const std::filesystem::path& folder);
 
+struct mutants_options {
+  std::vector<std::string> names{};  ///< such as mutant/drops_nan; empty: all
+  std::uint64_t seed = 1;
+  std::size_t cases = 6;
+  std::filesystem::path out = "assay-mutants";
+};
+/// check_failed where a mutant survived or was not executed.
+int mutants(const mutants_options& options);
+
 int list(const std::string& what);
 
 /// "assay: MESSAGE" on stderr.

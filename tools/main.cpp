@@ -78,7 +78,8 @@ int run(int argc, char** argv) {
   CLI::App* gate_command = app.add_subcommand("gate", "a bug, or rounding? how many digits? up to which length?");
   add_candidate(*gate_command, gating.candidate);
   gate_command->add_option("--encoding", gating.encodings, "only this encoding; may be repeated");
-  gate_command->add_option("--operation", gating.operations, "only this operation and its derivatives; may be repeated");
+  gate_command->add_option("--operation", gating.operations,
+                           "only this operation and its derivatives; may be repeated");
   gate_command->add_option("--dtype", gating.dtypes, "only this dtype; may be repeated");
   gate_command->add_option("--effort", gating.effort, "quick or full")->capture_default_str();
   gate_command->add_option("--seed", gating.seed, "seed of all cases")->capture_default_str();
@@ -93,6 +94,15 @@ int run(int argc, char** argv) {
   replay_command->add_flag("--strict", replaying.strict, "inputs outside the operation's domain are an error");
   add_candidate(*replay_command, replaying.candidate);
   add_limits(*replay_command, replaying.limits);
+
+  mutants_options killing;
+  CLI::App* mutants_command = app.add_subcommand("mutants", "which property kills which wrong implementation");
+  mutants_command->add_option("mutant", killing.names, "only these; see: assay list mutants");
+  mutants_command->add_option("--seed", killing.seed, "seed of all cases")->capture_default_str();
+  mutants_command->add_option("--cases", killing.cases, "cases per family and property")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  mutants_command->add_option("--out", killing.out, "folder of kills.md and kills.json")->capture_default_str();
 
   golden_commands golden(app);
 
@@ -113,6 +123,7 @@ int run(int argc, char** argv) {
   if (*list_command) return list(what);
   if (*gate_command) return gate(gating);
   if (golden) return golden.run();
+  if (*mutants_command) return mutants(killing);
   return replay(replaying);
 }
 

@@ -192,29 +192,6 @@ struct first_row_state : unchanged_heinsen {
   }
 };
 
-struct odd_chunks : unchanged_heinsen {
-  template <class R>
-  static heinsen::recipe<R> recipe() {
-    heinsen::recipe<R> how;
-    how.scan = chunked_tree_scan<37, R>;
-    return how;
-  }
-};
-
-struct doubling_tree : unchanged_heinsen {
-  template <class R>
-  static heinsen::recipe<R> recipe() {
-    heinsen::recipe<R> how;
-    how.scan = doubling_tree_scan<R>;
-    how.adjoint = scan_adjoint<exp_form, R>;
-    return how;
-  }
-};
-
-struct double_inside : unchanged_heinsen {
-  static constexpr bool in_double = true;
-};
-
 }  // namespace
 
 std::vector<variant> heinsen_mutants() {
@@ -248,20 +225,10 @@ std::vector<variant> heinsen_mutants() {
       make_variant<first_row_state>("mutant/first_row_state", "IX03 BlinkDL/RWKV-LM#241",
                                     "all batch rows start from the first row's state"),
   };
-  for (auto more : {heinsen_forward_mutants, heinsen_state_mutants, heinsen_gradient_mutants})
+  for (auto more : {heinsen_forward_mutants, heinsen_state_mutants, heinsen_gradient_mutants, heinsen_precision_mutants,
+                    heinsen_memory_mutants})
     for (variant& m : more()) all.push_back(std::move(m));
   return all;
-}
-
-std::vector<variant> heinsen_controls() {
-  return {
-      make_variant<odd_chunks>("control/odd_chunks", "trees in chunks of 37 tokens", "right: another association"),
-      make_variant<doubling_tree>("control/doubling_tree",
-                                  "strides double (Hillis and Steele 1986); weights exp(t - s)",
-                                  "right: another association, another adjoint"),
-      make_variant<double_inside>("control/double_inside", "f32 tensors, f64 arithmetic",
-                                  "right: more precise than asked"),
-  };
 }
 
 }  // namespace assay::properties

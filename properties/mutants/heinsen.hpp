@@ -6,10 +6,13 @@
 namespace assay::properties {
 
 std::vector<variant> heinsen_mutants();
-/// Parts of the list: wrong steps and scans, wrong states at the ends, wrong derivatives.
+/// Parts of the list: wrong steps and scans, wrong states at the ends, wrong derivatives, precision other than
+/// declared, memory between calls.
 std::vector<variant> heinsen_forward_mutants();
 std::vector<variant> heinsen_state_mutants();
 std::vector<variant> heinsen_gradient_mutants();
+std::vector<variant> heinsen_precision_mutants();
+std::vector<variant> heinsen_memory_mutants();
 std::vector<variant> heinsen_controls();
 
 }  // namespace assay::properties

@@ -10,16 +10,6 @@ namespace {
 
 using namespace reference;  // the recipes below are written in its vocabulary
 
-template <class R>
-using scan_routine = void (*)(const_lane<R> a, const_lane<R> h, const R& s0, lane<R> s);
-
-template <class R>
-heinsen::recipe<R> with_scan(scan_routine<R> scan) {
-  heinsen::recipe<R> how;
-  how.scan = scan;
-  return how;
-}
-
 struct guarded_single_only : unchanged_heinsen {
   template <class R>
   static heinsen::recipe<R> recipe() {

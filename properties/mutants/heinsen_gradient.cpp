@@ -9,17 +9,6 @@ namespace {
 
 using namespace reference;  // the recipes below are written in its vocabulary
 
-template <class R>
-using adjoint_routine = void (*)(const_lane<R> a, const_lane<R> h, const R& s0, const_lane<R> s, const_lane<R> grad_s,
-                                 const R& grad_last, scan_gradients<R> grad);
-
-template <class R>
-heinsen::recipe<R> with_adjoint(adjoint_routine<R> adjoint) {
-  heinsen::recipe<R> how;
-  how.adjoint = adjoint;
-  return how;
-}
-
 // The right adjoint, with cotangents carried over only where `carried(i, n)` says so.
 template <class R, class Carried>
 void adjoint_with_carry(const_lane<R> a, const_lane<R> h, const R& s0, const_lane<R> s, const_lane<R> grad_s,

@@ -12,56 +12,80 @@
 
 namespace assay::properties {
 
-/// `Variant` has `template <class R> static heinsen::recipe<R> recipe()`, `static void edit(request&)`,
-/// which may change the inputs of a call, `static void finish(const request&, core::tensors&)`, which may
-/// change its outputs, and `static constexpr bool in_double`: f32 computed in f64.
+/// The correct recipe, computed as most code computes: f64 in f64, all others in f32, rounded to storage once.
+/// Variants change it in one place. `template <class R> static heinsen::recipe<R> recipe()` may also take the
+/// storage dtype.
+struct unchanged_heinsen {
+  /// The precision of the arithmetic by storage dtype.
+  static core::dtype arithmetic(core::dtype storage) {
+    return storage == core::dtype::f64 ? core::dtype::f64 : core::dtype::f32;
+  }
+  /// Whether arithmetic() may be f16 or bf16.
+  static constexpr bool narrow = false;
+  template <class R>
+  static reference::heinsen::recipe<R> recipe() {
+    return {};
+  }
+  /// May change the inputs of a call.
+  static void edit(request&) {}
+  /// May change its outputs.
+  static void finish(const request&, core::tensors&) {}
+  /// May change what is said of it: by default, the arithmetic as it is.
+  static void declare(description&) {}
+};
+
+/// The outputs of a call by a recipe. Defined for R = rounded<f64, f32, f16, bf16>.
+template <class R>
+core::tensors run_heinsen(const request& call, const reference::heinsen::recipe<R>& how);
+
+/// Compiled in heinsen_recipes.cpp.
+extern template core::tensors run_heinsen(const request&,
+                                          const reference::heinsen::recipe<reference::rounded<core::dtype::f64>>&);
+extern template core::tensors run_heinsen(const request&,
+                                          const reference::heinsen::recipe<reference::rounded<core::dtype::f32>>&);
+extern template core::tensors run_heinsen(const request&,
+                                          const reference::heinsen::recipe<reference::rounded<core::dtype::f16>>&);
+extern template core::tensors run_heinsen(const request&,
+                                          const reference::heinsen::recipe<reference::rounded<core::dtype::bf16>>&);
+
+/// What every variant of the operations says of itself: all dtypes, deterministic.
+description heinsen_description(std::string name);
+
 template <class Variant>
 class heinsen_variant final : public implementation {
  public:
-  explicit heinsen_variant(std::string name) {
-    about_.name = std::move(name);
-    about_.version = "1";
-    about_.deterministic = true;
-    for (const core::operation& op : reference::operations())
-      if (op.name.starts_with("heinsen/")) about_.operations[op.name] = {core::dtype::f64, core::dtype::f32};
+  explicit heinsen_variant(std::string name) : about_(heinsen_description(std::move(name))) {
+    for (const core::dtype t : core::floating_dtypes) about_.compute[t] = Variant::arithmetic(t);
+    Variant::declare(about_);
   }
   [[nodiscard]] const description& describe() const override { return about_; }
 
   call_result evaluate(const request& call) override {
     request edited = call;
     Variant::edit(edited);
-    const bool single = call.type == core::dtype::f32 && !Variant::in_double;
-    core::tensors outputs = single ? run<core::dtype::f32>(edited) : run<core::dtype::f64>(edited);
+    core::tensors outputs = run(edited);
     Variant::finish(call, outputs);
     return outputs;
   }
 
  private:
-  template <core::dtype Arithmetic>
   static core::tensors run(const request& call) {
-    using R = reference::rounded<Arithmetic>;
-    core::tensors out;
-    for (const auto& [name, f] : reference::heinsen::evaluate<R>(call.operation->name, reference::lift<R>(call.inputs),
-                                                                 Variant::template recipe<R>())) {
-      core::tensor t = core::zeros(call.type, {f.shape().begin(), f.shape().end()});
-      for (std::size_t i = 0; i < f.size(); ++i)
-        t.values.storage()[i] = core::round_to(call.type, f.storage()[i].number);
-      out.emplace(name, std::move(t));
+    const core::dtype precision = Variant::arithmetic(call.type);
+    if constexpr (Variant::narrow) {
+      if (precision == core::dtype::f16) return run_in<core::dtype::f16>(call);
+      if (precision == core::dtype::bf16) return run_in<core::dtype::bf16>(call);
     }
-    return out;
+    return precision == core::dtype::f64 ? run_in<core::dtype::f64>(call) : run_in<core::dtype::f32>(call);
+  }
+  template <core::dtype Precision>
+  static core::tensors run_in(const request& call) {
+    using R = reference::rounded<Precision>;
+    if constexpr (requires { Variant::template recipe<R>(call.type); })
+      return run_heinsen<R>(call, Variant::template recipe<R>(call.type));
+    else
+      return run_heinsen<R>(call, Variant::template recipe<R>());
   }
   description about_;
-};
-
-/// The correct recipe, which variants change in one place.
-struct unchanged_heinsen {
-  static constexpr bool in_double = false;
-  template <class R>
-  static reference::heinsen::recipe<R> recipe() {
-    return {};
-  }
-  static void edit(request&) {}
-  static void finish(const request&, core::tensors&) {}
 };
 
 /// One step of a scan: the state after token i.
@@ -79,14 +103,32 @@ reference::heinsen::recipe<R> with_step(scan_step<R> next) {
   return how;
 }
 
-template <class Variant>
-std::function<std::unique_ptr<implementation>()> make_heinsen_variant(const char* id) {
-  return [id] { return std::make_unique<heinsen_variant<Variant>>(id); };
+template <class R>
+using scan_routine = void (*)(reference::const_lane<R> a, reference::const_lane<R> h, const R& s0,
+                              reference::lane<R> s);
+/// The correct recipe with another scan.
+template <class R>
+reference::heinsen::recipe<R> with_scan(scan_routine<R> scan) {
+  reference::heinsen::recipe<R> how;
+  how.scan = scan;
+  return how;
+}
+
+template <class R>
+using adjoint_routine = void (*)(reference::const_lane<R> a, reference::const_lane<R> h, const R& s0,
+                                 reference::const_lane<R> s, reference::const_lane<R> grad_s, const R& grad_last,
+                                 reference::scan_gradients<R> grad);
+/// The correct recipe with another adjoint.
+template <class R>
+reference::heinsen::recipe<R> with_adjoint(adjoint_routine<R> adjoint) {
+  reference::heinsen::recipe<R> how;
+  how.adjoint = adjoint;
+  return how;
 }
 
 template <class Variant>
 variant make_variant(const char* id, const char* models, const char* what) {
-  return {id, models, what, make_heinsen_variant<Variant>(id)};
+  return {id, models, what, [id] { return std::make_unique<heinsen_variant<Variant>>(id); }};
 }
 
 }  // namespace assay::properties

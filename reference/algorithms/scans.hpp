@@ -5,6 +5,8 @@
 // a_i = -inf cuts the past, h_i = -inf adds nothing, (0, -inf) is neutral. n = 0 writes nothing.
 #pragma once
 
+#include <bit>
+#include <optional>
 #include <vector>
 
 #include "reference/readings/reading.hpp"
@@ -59,6 +61,42 @@ std::vector<Element> doubling_prefixes(std::vector<Element> x) {
     x = std::move(next);
   }
   return x;
+}
+
+/// Inclusive prefix products by an up-sweep, which forms the products of aligned blocks, and a down-sweep, which
+/// hands every block the product of all before it (Blelloch 1990): at most 3m combines, depth 2 log2 m.
+template <class Element>
+std::vector<Element> blelloch_prefixes(const std::vector<Element>& x) {
+  using node = std::optional<Element>;  // nothing stands for the identity
+  const auto join = [](const node& l, const node& r) { return !l ? r : !r ? l : node(then(*l, *r)); };
+  std::vector<node> tree(x.begin(), x.end());
+  tree.resize(std::bit_ceil(x.size()));
+  const std::size_t m = tree.size();
+  for (std::size_t stride = 1; stride < m; stride *= 2)
+    for (std::size_t i = 2 * stride - 1; i < m; i += 2 * stride) tree[i] = join(tree[i - stride], tree[i]);
+  tree[m - 1].reset();
+  for (std::size_t stride = m / 2; stride > 0; stride /= 2)
+    for (std::size_t i = 2 * stride - 1; i < m; i += 2 * stride) {
+      const node before = tree[i];
+      tree[i] = join(before, tree[i - stride]);
+      tree[i - stride] = before;
+    }
+  std::vector<Element> prefixes;
+  for (std::size_t i = 0; i < x.size(); ++i) prefixes.push_back(*join(tree[i], x[i]));
+  return prefixes;
+}
+
+/// Inclusive prefix products in any bracketing: split(m), 1 to m - 1, says where to halve m > 1 elements.
+/// The products of the right half are joined to the whole of the left one (Ladner and Fischer 1980).
+template <class Element, class Split>
+std::vector<Element> bracketed_prefixes(const std::vector<Element>& x, Split& split) {
+  if (x.size() < 2) return x;
+  const auto middle = x.begin() + static_cast<std::ptrdiff_t>(split(x.size()));
+  std::vector<Element> prefixes = bracketed_prefixes(std::vector<Element>(x.begin(), middle), split);
+  const Element left = prefixes.back();
+  for (const Element& e : bracketed_prefixes(std::vector<Element>(middle, x.end()), split))
+    prefixes.push_back(then(left, e));
+  return prefixes;
 }
 
 /// Inclusive prefix products chunk by chunk: the first element, then a balanced tree over the prefix so far

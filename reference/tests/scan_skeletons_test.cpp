@@ -26,7 +26,14 @@ std::vector<skeleton<Element>> skeletons() {
   std::vector<skeleton<Element>> all{
       {"balanced (odd-even)", [](const elements& x) { return balanced_prefixes(x); }},
       {"doubling (Hillis-Steele)", [](const elements& x) { return doubling_prefixes(x); }},
+      {"two sweeps (Blelloch)", [](const elements& x) { return blelloch_prefixes(x); }},
   };
+  for (const std::uint64_t seed : {1u, 2u, 3u, 4u})
+    all.push_back({"random bracketing " + std::to_string(seed), [seed](const elements& x) {
+                     core::counter_random random(seed);
+                     const auto split = [&](std::size_t m) { return 1 + random.below(m - 1); };
+                     return bracketed_prefixes(x, split);
+                   }});
   for (const std::size_t chunk : {1u, 2u, 3u, 16u, 64u, 2000u})
     all.push_back(
         {"chunks of " + std::to_string(chunk), [chunk](const elements& x) { return chunked_prefixes(x, chunk); }});

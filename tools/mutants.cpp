@@ -1,0 +1,135 @@
+// assay mutants: every wrong implementation under every property, and who kills whom.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "golden/file.hpp"
+#include "properties/builtin.hpp"
+#include "properties/support/kill_table.hpp"
+#include "tools/commands.hpp"
+
+namespace assay::tools {
+namespace {
+
+using properties::kill;
+using properties::trial;
+
+std::vector<properties::variant> chosen(const mutants_options& options) {
+  std::vector<properties::variant> all;
+  const auto wanted = [&](const properties::variant& v) {
+    return options.names.empty() || std::find(options.names.begin(), options.names.end(), v.id) != options.names.end();
+  };
+  for (const auto& tests : properties::all_encoding_tests())
+    for (const auto& m : tests.mutants)
+      if (wanted(m)) all.push_back(m);
+  return all;
+}
+
+nlohmann::ordered_json to_json(const std::vector<trial>& trials, const mutants_options& options) {
+  auto mutants = nlohmann::ordered_json::array();
+  for (const trial& t : trials) {
+    auto kills = nlohmann::ordered_json::array();
+    for (const kill& k : t.kills)
+      kills.push_back({{"property", k.by->name},
+                       {"operation", k.operation->name},
+                       {"cases", k.cases},
+                       {"tokens", k.tokens},
+                       {"lanes", k.lanes},
+                       {"repeats_alone", k.repeats},
+                       {"case", summary(k.found.minimal)}});
+    mutants.push_back({{"mutant", t.mutant.id},
+                       {"models", t.mutant.models},
+                       {"fault", t.mutant.summary},
+                       {"dtype", core::name_of(t.type)},
+                       {"checks", t.checks},
+                       {"killed", !t.kills.empty()},
+                       {"kills", kills}});
+  }
+  auto idle = nlohmann::ordered_json::array();
+  for (const properties::property* p : properties::idle_properties(trials))
+    idle.push_back({{"property", p->name}, {"stays_because", p->stays_because}});
+  return {{"schema", "assay-kills/1"}, {"seed", std::to_string(options.seed)}, {"cases_per_family", options.cases},
+          {"mutants", mutants},        {"properties_without_a_kill", idle},    {"footer", "complete"}};
+}
+
+// "value (3 cases, n = 1, 1 lane)" for each property: the smallest of its kills.
+std::string killers(const trial& t) {
+  std::map<std::string, const kill*> best;
+  for (const kill& k : t.kills) {
+    const kill*& b = best[k.by->name];
+    if (b == nullptr || std::tie(k.tokens, k.lanes, k.cases) < std::tie(b->tokens, b->lanes, b->cases)) b = &k;
+  }
+  std::string text;
+  for (const properties::property& p : properties::properties())
+    if (const auto k = best.find(p.name); k != best.end())
+      text += fmt::format("{}{} {}/{}", text.empty() ? "" : ", ", p.name, k->second->tokens, k->second->cases);
+  return text.empty() ? "**survived**" : text;
+}
+
+double median(std::vector<std::size_t> x) {
+  std::sort(x.begin(), x.end());
+  if (x.empty()) return 0;
+  return x.size() % 2 == 1 ? static_cast<double>(x[x.size() / 2])
+                           : static_cast<double>(x[x.size() / 2 - 1] + x[x.size() / 2]) / 2;
+}
+
+std::string to_markdown(const std::vector<trial>& trials, const mutants_options& options) {
+  std::string text = fmt::format("# Mutants and what kills them\n\nSeed {}, {} cases per family and property. ",
+                                 options.seed, options.cases);
+  text += "After each property: tokens of its smallest counterexample / cases up to the first failure.\n\n";
+  text += "| mutant | modelled on | fault | dtype | killed by |\n|---|---|---|---|---|\n";
+  std::vector<std::size_t> tokens, lanes;
+  std::map<std::string, std::size_t> kills_of;
+  for (const trial& t : trials) {
+    text += fmt::format("| `{}` | {} | {} | {} | {} |\n", t.mutant.id.substr(t.mutant.id.find('/') + 1),
+                        t.mutant.models, t.mutant.summary, core::name_of(t.type), killers(t));
+    if (const auto s = smallest(t)) tokens.push_back(s->tokens), lanes.push_back(s->lanes);
+    std::map<std::string, bool> by;
+    for (const kill& k : t.kills) by[k.by->name] = true;
+    for (const auto& [name, yes] : by) ++kills_of[name];
+  }
+  text +=
+      fmt::format("\nMedian of the smallest counterexamples: {} tokens, {} lanes.\n\n", median(tokens), median(lanes));
+  text += "| property | mutants killed |\n|---|---|\n";
+  for (const properties::property& p : properties::properties())
+    text += fmt::format("| {} | {} |\n", p.name,
+                        kills_of.contains(p.name) ? std::to_string(kills_of[p.name]) : "none: " + p.stays_because);
+  return text;
+}
+
+}  // namespace
+
+int mutants(const mutants_options& options) {
+  for (const std::string& name : options.names)
+    if (const auto known = chosen({{name}}); known.empty()) {
+      complain("no mutant '" + name + "' (see: assay list mutants)");
+      return wrong_input;
+    }
+  std::error_code failed;
+  std::filesystem::create_directories(options.out, failed);
+  if (failed) {
+    complain("cannot create " + options.out.string() + ": " + failed.message());
+    return wrong_input;
+  }
+  std::vector<trial> trials;
+  for (const properties::variant& m : chosen(options)) {
+    trials.push_back(try_mutant(m, {options.seed, options.cases}));
+    const trial& t = trials.back();
+    fmt::print(stderr, "{:44} {:5} {:3} kills in {} checks\n", m.id, core::name_of(t.type), t.kills.size(), t.checks);
+  }
+  const std::string table = to_markdown(trials, options);
+  const std::string json = to_json(trials, options).dump(1) + "\n";
+  for (const auto& [name, text] : {std::pair{"kills.md", &table}, std::pair{"kills.json", &json}})
+    if (const auto written = golden::replace_file(options.out / name, *text); !written) {
+      complain(written.error().message);
+      return own_fault;
+    }
+  fmt::print("{}\nTable: {}\n", table, (options.out / "kills.md").string());
+  const bool all_killed =
+      std::all_of(trials.begin(), trials.end(), [](const trial& t) { return t.checks > 0 && !t.kills.empty(); });
+  return all_killed && !trials.empty() ? all_passed : check_failed;
+}
+
+}  // namespace assay::tools
