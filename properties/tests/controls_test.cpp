@@ -1,0 +1,135 @@
+// Right implementations pass, however they compute.
+#include <catch2/catch.hpp>
+#include <set>
+
+#include "properties/tests/gating.hpp"
+
+using namespace assay;
+using namespace assay::properties;
+using namespace assay::properties::testing;
+
+namespace {
+
+struct named {
+  std::string name;
+  std::unique_ptr<implementation> under_test;
+};
+
+std::vector<named> controls() {
+  std::vector<named> all;
+  for (const encoding_tests& tests : all_encoding_tests())
+    for (const variant& control : tests.controls) all.push_back({control.id, control.make()});
+  return all;
+}
+
+// Operation by operation: the truths of one serve all controls.
+void check_controls(core::dtype type) {
+  const std::vector<named> all = controls();
+  REQUIRE(all.size() >= 8);
+  std::map<std::string, std::size_t> passed;
+  for (const core::operation& op : reference::operations())
+    for (const named& control : all)
+      for (const check_result& r : run_properties(*control.under_test, op, type, options(2))) {
+        passed[control.name] += r.count(status::passed);
+        if (r.verdict() == status::failed) FAIL_CHECK(reproduction(control.name, r));
+      }
+  for (const named& control : all) {
+    INFO(control.name);
+    CHECK(passed[control.name] > 100);
+  }
+}
+
+// What every builtin passed or failed, so that a declared property or family without any case shows.
+struct executed {
+  std::set<std::string> properties, families;
+};
+
+// Each algorithm is right, and never worse than the class that bears its name.
+void check_builtins(core::dtype type) {
+  executed all;
+  std::set<std::string> declared_families;
+  for (const core::operation& op : reference::operations()) {
+    for (const family& f : families_of(op)) declared_families.insert(f.name);
+    for (const std::string name : {"sequential", "tree", "linear", "cumsum", "optimized", "reference"}) {
+      if (name == "optimized" && type > core::dtype::f32) continue;
+      const auto limit = reference::accuracy_class_named(name).value_or(
+          name == "optimized" ? reference::accuracy_class::tree : reference::accuracy_class::uniform);
+      run_options o = options(1);
+      o.long_lengths = name != "reference";
+      for (const check_result& r : run_properties(**make_builtin(name), op, type, o)) {
+        if (r.verdict() == status::failed) FAIL_CHECK(reproduction(name, r));
+        if (r.verdict() == status::passed) all.properties.insert(r.checked->name);
+        for (const auto& [f, cases] : r.families) all.families.insert(f);
+        if (!r.checked->decides_class) continue;
+        INFO(name << " " << op.name << " " << core::name_of(type));
+        CHECK(r.verdict() == status::passed);
+        REQUIRE(r.accuracy_class());
+        CHECK(*r.accuracy_class() <= limit);
+      }
+    }
+  }
+  for (const property& p : properties::properties()) {
+    INFO("property " << p.name << " was executed and informative for some builtin");
+    CHECK(all.properties.contains(p.name));
+  }
+  for (const std::string& f : declared_families) {
+    INFO("family " << f << " gave an informative case");
+    CHECK(all.families.contains(f));
+  }
+}
+
+}  // namespace
+
+TEST_CASE("properties/controls/none_fails_f64", "[property][gate]") { check_controls(core::dtype::f64); }
+TEST_CASE("properties/controls/none_fails_f32", "[property][gate]") { check_controls(core::dtype::f32); }
+TEST_CASE("properties/controls/none_fails_f16", "[property][gate]") { check_controls(core::dtype::f16); }
+TEST_CASE("properties/controls/none_fails_bf16", "[property][gate]") { check_controls(core::dtype::bf16); }
+
+TEST_CASE("properties/builtins/pass_in_their_class_f64", "[property][gate]") { check_builtins(core::dtype::f64); }
+TEST_CASE("properties/builtins/pass_in_their_class_f32", "[property][gate]") { check_builtins(core::dtype::f32); }
+TEST_CASE("properties/builtins/pass_in_their_class_f16", "[property][gate]") { check_builtins(core::dtype::f16); }
+TEST_CASE("properties/builtins/pass_in_their_class_bf16", "[property][gate]") { check_builtins(core::dtype::bf16); }
+
+TEST_CASE("properties/families/all_are_executed_by_the_value_check", "[property][gate]") {
+  const auto under_test = make_builtin("reference").value();
+  for (const core::operation& op : reference::operations()) {
+    const check_result r = run_property(truth_property(op), *under_test, op, core::dtype::f32, options(8));
+    CHECK(r.verdict() == status::passed);
+    for (const family& f : families_of(op)) {
+      INFO(op.name << " " << f.name);
+      CHECK(r.families.contains(f.name));
+    }
+  }
+}
+
+// On demand, some minutes: properties_test "[soak]". 10^6 elements and more through each control and the
+// optimized code, in every dtype that it has.
+TEST_CASE("properties/controls/soak_of_1000000_elements", "[.soak]") {
+  std::vector<named> all = controls();
+  all.push_back({"optimized", make_builtin("optimized").value()});
+  std::map<std::string, std::size_t> elements, cases;
+  const auto least = [&] {
+    std::size_t fewest = static_cast<std::size_t>(-1);
+    for (const named& control : all) fewest = std::min(fewest, elements[control.name]);
+    return fewest;
+  };
+  for (std::uint64_t k = 0; least() < 1'000'000; ++k)
+    for (const core::operation& op : reference::operations())
+      for (const core::dtype type : core::floating_dtypes)
+        for (const family& f : families_of(op)) {
+          const lengths range = k % 4 == 3 ? lengths::around_blocks : lengths::short_ones;
+          const test_case c = make_case(op, type, f, seed + k, {range});
+          for (const named& control : all) {
+            const description& about = control.under_test->describe();
+            if (!about.offers(op.name, type) || !within_domain(about, c)) continue;
+            const call_result outputs = control.under_test->evaluate(c.call);
+            REQUIRE(outputs);
+            const value_report report = judge(*expect(c.call, about.compute_dtype(type)), *outputs);
+            if (!report.passed) FAIL_CHECK(control.name << ": " << summary(c) << ": " << report.message);
+            ++cases[control.name];
+            for (const auto& [name, t] : *outputs) elements[control.name] += t.size();
+          }
+        }
+  for (const named& control : all)
+    fmt::print("{}: {} elements of {} cases\n", control.name, elements[control.name], cases[control.name]);
+}

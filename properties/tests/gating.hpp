@@ -1,0 +1,42 @@
+// What the tests of the gate share: options with a fixed seed, runs over all operations, reproduction.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <string>
+#include <vector>
+
+#include "properties/builtin.hpp"
+#include "properties/encodings.hpp"
+#include "properties/support/runner.hpp"
+#include "properties/tests/effort.hpp"
+#include "reference/oracle.hpp"
+
+namespace assay::properties::testing {
+
+inline constexpr std::uint64_t seed = 20240301;
+
+/// Short cases, `cases` of each family; scaled by ASSAY_TEST_SCALE.
+inline run_options options(std::size_t cases) {
+  run_options o;
+  o.seed = seed;
+  o.cases = scaled(cases);
+  o.long_lengths = false;
+  return o;
+}
+
+/// The property that compares an operation with the truth.
+inline const property& truth_property(const core::operation& op) {
+  const core::derivative kind = op.kind();
+  return *find_property(kind == core::derivative::vjp ? "vjp" : kind == core::derivative::jvp ? "jvp" : "value");
+}
+
+/// Why a check failed and the command that runs it again.
+inline std::string reproduction(const std::string& name, const check_result& r) {
+  return fmt::format("{} {} {} {}: {}\n  {}\n  assay gate --candidate builtin:{} --operation {} --dtype {} --seed {}",
+                     name, r.checked->name, r.operation->name, core::name_of(r.type),
+                     r.found ? r.found->shown.message : "", r.found ? summary(r.found->minimal) : "", name,
+                     r.operation->name, core::name_of(r.type), seed);
+}
+
+}  // namespace assay::properties::testing
