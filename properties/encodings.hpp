@@ -25,7 +25,8 @@ struct encoding_tests {
   std::string name;
   std::vector<family> families;
   std::vector<variant> mutants, controls;
-  std::vector<property> laws;  ///< properties of this encoding alone
+  std::vector<property> laws;                     ///< properties of this encoding alone
+  std::vector<variant> (*generated)() = nullptr;  ///< mutants made by rule, many of them
 };
 
 /// Each encoding's properties/encodings/<name>.cpp defines `encoding_tests <name>_tests()`.

@@ -13,6 +13,7 @@ std::vector<variant> heinsen_state_mutants();
 std::vector<variant> heinsen_gradient_mutants();
 std::vector<variant> heinsen_precision_mutants();
 std::vector<variant> heinsen_memory_mutants();
+std::vector<variant> heinsen_generated_mutants();
 std::vector<variant> heinsen_controls();
 
 }  // namespace assay::properties

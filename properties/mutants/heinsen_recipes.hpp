@@ -13,8 +13,8 @@
 namespace assay::properties {
 
 /// The correct recipe, computed as most code computes: f64 in f64, all others in f32, rounded to storage once.
-/// Variants change it in one place. `template <class R> static heinsen::recipe<R> recipe()` may also take the
-/// storage dtype.
+/// Variants change it in one place. `template <class R> heinsen::recipe<R> recipe()`, static or const, may also take
+/// the storage dtype.
 struct unchanged_heinsen {
   /// The precision of the arithmetic by storage dtype.
   static core::dtype arithmetic(core::dtype storage) {
@@ -54,7 +54,8 @@ description heinsen_description(std::string name);
 template <class Variant>
 class heinsen_variant final : public implementation {
  public:
-  explicit heinsen_variant(std::string name) : about_(heinsen_description(std::move(name))) {
+  explicit heinsen_variant(std::string name, Variant how = {})
+      : about_(heinsen_description(std::move(name))), how_(std::move(how)) {
     for (const core::dtype t : core::floating_dtypes) about_.compute[t] = Variant::arithmetic(t);
     Variant::declare(about_);
   }
@@ -69,7 +70,7 @@ class heinsen_variant final : public implementation {
   }
 
  private:
-  static core::tensors run(const request& call) {
+  core::tensors run(const request& call) const {
     const core::dtype precision = Variant::arithmetic(call.type);
     if constexpr (Variant::narrow) {
       if (precision == core::dtype::f16) return run_in<core::dtype::f16>(call);
@@ -78,14 +79,15 @@ class heinsen_variant final : public implementation {
     return precision == core::dtype::f64 ? run_in<core::dtype::f64>(call) : run_in<core::dtype::f32>(call);
   }
   template <core::dtype Precision>
-  static core::tensors run_in(const request& call) {
+  core::tensors run_in(const request& call) const {
     using R = reference::rounded<Precision>;
-    if constexpr (requires { Variant::template recipe<R>(call.type); })
-      return run_heinsen<R>(call, Variant::template recipe<R>(call.type));
+    if constexpr (requires { how_.template recipe<R>(call.type); })
+      return run_heinsen<R>(call, how_.template recipe<R>(call.type));
     else
-      return run_heinsen<R>(call, Variant::template recipe<R>());
+      return run_heinsen<R>(call, how_.template recipe<R>());
   }
   description about_;
+  Variant how_;
 };
 
 /// One step of a scan: the state after token i.

@@ -26,15 +26,20 @@ kill record(const variant& mutant, check_result r) {
   return k;
 }
 
-}  // namespace
-
-trial try_mutant(const variant& mutant, const trial_options& options) {
-  trial t{mutant, options.type.value_or(mutant.shown_in)};
+run_options running_by(const trial_options& options, bool long_lengths) {
   run_options running;
   running.seed = options.seed;
   running.cases = options.cases;
   running.shrink_calls = options.shrink_calls;
-  running.long_lengths = false;
+  running.long_lengths = long_lengths;
+  return running;
+}
+
+}  // namespace
+
+trial try_mutant(const variant& mutant, const trial_options& options) {
+  trial t{mutant, options.type.value_or(mutant.shown_in)};
+  const run_options running = running_by(options, false);
   const auto under_test = mutant.make();
   for (const core::operation& op : reference::operations())
     for (check_result& r : run_properties(*under_test, op, t.type, running)) {
@@ -61,6 +66,37 @@ std::vector<const property*> idle_properties(const std::vector<trial>& trials) {
     if (std::none_of(trials.begin(), trials.end(), kills_in)) idle.push_back(&p);
   }
   return idle;
+}
+
+pinned_classes classes_of(implementation& right, core::dtype type, const trial_options& options) {
+  pinned_classes classes;
+  for (const core::operation& op : reference::operations())
+    for (const property& p : properties())
+      if (p.decides_class && p.applies(op) && right.describe().offers(op.name, type))
+        if (const auto c = run_property(p, right, op, type, running_by(options, true)).accuracy_class())
+          classes[op.name] = *c;
+  return classes;
+}
+
+std::optional<capture> first_capture(const variant& mutant, const trial_options& options,
+                                     const pinned_classes& pinned) {
+  const auto under_test = mutant.make();
+  const core::dtype type = options.type.value_or(mutant.shown_in);
+  const run_options running = running_by(options, true);
+  // The checks against the truth first, for all operations: they catch most.
+  for (const bool against_truth : {true, false})
+    for (const core::operation& op : reference::operations()) {
+      if (!under_test->describe().offers(op.name, type)) continue;
+      for (const property& p : properties()) {
+        if (p.decides_class != against_truth || !p.applies(op)) continue;
+        const check_result r = run_property(p, *under_test, op, type, running);
+        if (r.verdict() == status::failed) return capture{&p, &op, r.run(), false};
+        const auto pin = pinned.find(op.name);
+        if (const auto c = r.accuracy_class(); c && pin != pinned.end() && *c > pin->second)
+          return capture{&p, &op, r.run(), true};
+      }
+    }
+  return std::nullopt;
 }
 
 }  // namespace assay::properties

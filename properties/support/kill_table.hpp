@@ -1,7 +1,8 @@
 // The gate gated: which property kills which mutant, after how many cases, and how small the case is.
 #pragma once
 
-#include <functional>
+#include <map>
+#include <string>
 #include <vector>
 
 #include "properties/encodings.hpp"
@@ -46,5 +47,20 @@ std::optional<smallest_case> smallest(const trial& t);
 
 /// Properties without a kill in any trial.
 std::vector<const property*> idle_properties(const std::vector<trial>& trials);
+
+/// The accuracy classes that a right implementation has, by operation: what a user would pin.
+using pinned_classes = std::map<std::string, reference::accuracy_class>;
+pinned_classes classes_of(implementation& right, core::dtype type, const trial_options& options);
+
+/// What caught a mutant first: a check that failed, or a class worse than the pinned one.
+struct capture {
+  const property* by = nullptr;
+  const core::operation* operation = nullptr;
+  std::size_t cases = 0;  ///< run up to the failure; all of them where the class told
+  bool by_class = false;
+};
+
+/// Runs until something catches the mutant, long cases included. Nothing: it survived all properties.
+std::optional<capture> first_capture(const variant& mutant, const trial_options& options, const pinned_classes& pinned);
 
 }  // namespace assay::properties
