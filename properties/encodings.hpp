@@ -25,8 +25,9 @@ struct encoding_tests {
   std::string name;
   std::vector<family> families;
   std::vector<variant> mutants, controls;
-  std::vector<property> laws;                     ///< properties of this encoding alone
-  std::vector<variant> (*generated)() = nullptr;  ///< mutants made by rule, many of them
+  std::vector<property> laws;                                ///< properties of this encoding alone
+  std::vector<variant> (*generated)() = nullptr;             ///< mutants made by rule, many of them
+  std::unique_ptr<implementation> (*unmutated)() = nullptr;  ///< the right code that they were made from
 };
 
 /// Each encoding's properties/encodings/<name>.cpp defines `encoding_tests <name>_tests()`.

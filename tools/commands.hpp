@@ -48,10 +48,19 @@ struct mutants_options {
   std::vector<std::string> names{};  ///< such as mutant/drops_nan; empty: all
   std::uint64_t seed = 1;
   std::size_t cases = 6;
+  bool generated = false;  ///< those made by rule, too
   std::filesystem::path out = "assay-mutants";
 };
 /// check_failed where a mutant survived or was not executed.
 int mutants(const mutants_options& options);
+
+struct detectability_options {
+  std::vector<std::string> dtypes{};
+  std::uint64_t seed = 1;
+  std::size_t cases = 8;
+};
+/// The smallest error that the verdict always catches, by operation, output and dtype, on stdout.
+int detectability(const detectability_options& options);
 
 int list(const std::string& what);
 

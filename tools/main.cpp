@@ -104,6 +104,16 @@ int run(int argc, char** argv) {
       ->capture_default_str();
   mutants_command->add_option("--out", killing.out, "folder of kills.md and kills.json")->capture_default_str();
 
+  mutants_command->add_flag("--generated", killing.generated, "those made by rule, too (about a minute)");
+
+  detectability_options detecting;
+  CLI::App* detectability_command = app.add_subcommand("detectability", "the smallest errors that are always caught");
+  detectability_command->add_option("--dtype", detecting.dtypes, "only this dtype; may be repeated");
+  detectability_command->add_option("--seed", detecting.seed, "seed of all cases")->capture_default_str();
+  detectability_command->add_option("--cases", detecting.cases, "short cases of each family")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+
   golden_commands golden(app);
 
   try {
@@ -124,6 +134,7 @@ int run(int argc, char** argv) {
   if (*gate_command) return gate(gating);
   if (golden) return golden.run();
   if (*mutants_command) return mutants(killing);
+  if (*detectability_command) return detectability(detecting);
   return replay(replaying);
 }
 

@@ -14,6 +14,8 @@ std::vector<variant> heinsen_gradient_mutants();
 std::vector<variant> heinsen_precision_mutants();
 std::vector<variant> heinsen_memory_mutants();
 std::vector<variant> heinsen_generated_mutants();
+/// The right code that those were made from.
+std::unique_ptr<implementation> heinsen_unmutated();
 std::vector<variant> heinsen_controls();
 
 }  // namespace assay::properties

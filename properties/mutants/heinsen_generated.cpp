@@ -172,9 +172,12 @@ variant generated(const std::string& group, const char* fault_name, const Faulty
 
 }  // namespace
 
+std::unique_ptr<implementation> heinsen_unmutated() {
+  return std::make_unique<heinsen_variant<unchanged_heinsen>>("unmutated");
+}
+
 std::vector<variant> heinsen_generated_mutants() {
-  std::vector<variant> all =
-      tensor_faults("heinsen", [] { return std::make_unique<heinsen_variant<unchanged_heinsen>>("right"); });
+  std::vector<variant> all = tensor_faults("heinsen", heinsen_unmutated);
   for (std::size_t f = 0; f < std::size(step_fault_names); ++f)
     for (const place& where : places())
       all.push_back(generated("step", step_fault_names[f], faulty_scan{{}, static_cast<step_fault>(f), where}));

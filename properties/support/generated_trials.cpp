@@ -1,0 +1,123 @@
+#include "properties/support/generated_trials.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "reference/oracle.hpp"
+
+namespace assay::properties {
+namespace {
+
+// The largest difference of an output from another, in units of u max(1, |x|); infinite for special values.
+double difference_in_u(const core::tensor& x, const core::tensor& y) {
+  double largest = 0;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    const double a = x.values.storage()[i], b = y.values.storage()[i];
+    if (core::same_value(a, b)) continue;
+    const double d = std::fabs(a - b) / (core::unit_roundoff(x.type) * std::max(1.0, std::fabs(b)));
+    largest = std::max(largest, std::isfinite(d) ? d : HUGE_VAL);
+  }
+  return largest;
+}
+
+using by_output = std::map<std::string, double>;
+
+// By how much a mutant's outputs differ, over cases like those that it survived.
+by_output differences(implementation& mutant, implementation& right, const core::operation& op, core::dtype type,
+                      const trial_options& options) {
+  by_output largest;
+  for (const family& f : families_of(op))
+    for (std::size_t k = 0; k < 2 * options.cases; ++k) {
+      const extent size{k % 2 == 0 ? lengths::short_ones : lengths::around_blocks};
+      const test_case c = make_case(op, type, f, options.seed + k, size);
+      const call_result x = mutant.evaluate(c.call), y = right.evaluate(c.call);
+      for (const auto& d : op.outputs)
+        largest[d.name] = std::max(largest[d.name], x && y ? difference_in_u(x->at(d.name), y->at(d.name)) : HUGE_VAL);
+    }
+  return largest;
+}
+
+// The smallest error that any family always catches, by output: log2, in u max(1, |x|).
+class floors {
+ public:
+  explicit floors(const trial_options& options) : options_(options) {}
+  std::map<std::string, int>& of(const core::operation& op, core::dtype type) {
+    const auto [it, fresh] = known_.try_emplace(op.name);
+    if (fresh)
+      for (const detectable_error& e : detectable_errors(op, type, options_.seed, options_.cases))
+        if (e.log2_error) {
+          const auto [cell, first] = it->second.try_emplace(e.output, *e.log2_error);
+          if (!first) cell->second = std::min(cell->second, *e.log2_error);
+        }
+    return it->second;
+  }
+
+ private:
+  trial_options options_;
+  std::map<std::string, std::map<std::string, int>> known_;
+};
+
+survivor explain(const variant& m, implementation& right, core::dtype type, const trial_options& options,
+                 floors& floor) {
+  survivor s{m.id, survival::identical, "same outputs, bit by bit"};
+  const auto mutant = m.make();
+  for (const core::operation& op : reference::operations()) {
+    if (!mutant->describe().offers(op.name, type)) continue;
+    for (const auto& [output, d] : differences(*mutant, right, op, type, options)) {
+      if (d == 0) continue;
+      const auto known = floor.of(op, type).find(output);
+      const bool below = known != floor.of(op, type).end() && d < std::ldexp(1.0, known->second);
+      if (s.why == survival::identical) s.detail.clear();
+      s.detail += fmt::format("{}{} of {} differs by {:.3g} u", s.detail.empty() ? "" : "; ", output, op.name, d);
+      s.why = below && s.why != survival::unexplained ? survival::below_the_map : survival::unexplained;
+    }
+  }
+  return s;
+}
+
+}  // namespace
+
+const char* name_of(survival why) {
+  switch (why) {
+    case survival::identical:
+      return "identical";
+    case survival::below_the_map:
+      return "below the detectability map";
+    case survival::unexplained:
+      return "unexplained";
+  }
+  return "unknown";
+}
+
+std::size_t generated_trials::unexplained() const {
+  return static_cast<std::size_t>(std::count_if(survivors.begin(), survivors.end(),
+                                                [](const survivor& s) { return s.why == survival::unexplained; }));
+}
+
+generated_trials try_generated_mutants(const trial_options& options) {
+  generated_trials all;
+  const core::dtype type = options.type.value_or(core::dtype::f32);
+  trial_options without_shrinking = options;
+  without_shrinking.shrink_calls = 0;
+  floors floor(options);
+  for (const encoding_tests& tests : all_encoding_tests()) {
+    if (tests.generated == nullptr) continue;
+    const auto right = tests.unmutated();
+    const pinned_classes pinned = classes_of(*right, type, without_shrinking);
+    for (const variant& m : tests.generated()) {
+      ++all.mutants;
+      if (const auto found = first_capture(m, without_shrinking, pinned)) {
+        ++all.caught;
+        all.by_class += found->by_class;
+        ++all.first_by[found->by->name];
+      } else {
+        all.survivors.push_back(explain(m, *right, type, options, floor));
+      }
+    }
+  }
+  return all;
+}
+
+}  // namespace assay::properties
