@@ -22,56 +22,61 @@ double difference_in_u(const core::tensor& x, const core::tensor& y) {
   return largest;
 }
 
-using by_output = std::map<std::string, double>;
+/// By output and family.
+template <class T>
+using by_cell = std::map<std::pair<std::string, std::string>, T>;
 
 // By how much a mutant's outputs differ, over cases like those that it survived.
-by_output differences(implementation& mutant, implementation& right, const core::operation& op, core::dtype type,
-                      const trial_options& options) {
-  by_output largest;
+by_cell<double> differences(implementation& mutant, implementation& right, const core::operation& op, core::dtype type,
+                            const trial_options& options) {
+  by_cell<double> largest;
   for (const family& f : families_of(op))
     for (std::size_t k = 0; k < 2 * options.cases; ++k) {
       const extent size{k % 2 == 0 ? lengths::short_ones : lengths::around_blocks};
       const test_case c = make_case(op, type, f, options.seed + k, size);
       const call_result x = mutant.evaluate(c.call), y = right.evaluate(c.call);
-      for (const auto& d : op.outputs)
-        largest[d.name] = std::max(largest[d.name], x && y ? difference_in_u(x->at(d.name), y->at(d.name)) : HUGE_VAL);
+      for (const auto& d : op.outputs) {
+        double& cell = largest[{d.name, f.name}];
+        cell = std::max(cell, x && y ? difference_in_u(x->at(d.name), y->at(d.name)) : HUGE_VAL);
+      }
     }
   return largest;
 }
 
-// The smallest error that any family always catches, by output: log2, in u max(1, |x|).
-class floors {
+// The smallest errors that are always caught: log2, in u max(1, |x|). None where no bound is left.
+class detectability_map {
  public:
-  explicit floors(const trial_options& options) : options_(options) {}
-  std::map<std::string, int>& of(const core::operation& op, core::dtype type) {
+  explicit detectability_map(const trial_options& options) : options_(options) {}
+  const by_cell<std::optional<int>>& of(const core::operation& op, core::dtype type) {
     const auto [it, fresh] = known_.try_emplace(op.name);
     if (fresh)
       for (const detectable_error& e : detectable_errors(op, type, options_.seed, options_.cases))
-        if (e.log2_error) {
-          const auto [cell, first] = it->second.try_emplace(e.output, *e.log2_error);
-          if (!first) cell->second = std::min(cell->second, *e.log2_error);
-        }
+        it->second[{e.output, e.family}] = e.log2_error;
     return it->second;
   }
 
  private:
   trial_options options_;
-  std::map<std::string, std::map<std::string, int>> known_;
+  std::map<std::string, by_cell<std::optional<int>>> known_;
 };
 
 survivor explain(const variant& m, implementation& right, core::dtype type, const trial_options& options,
-                 floors& floor) {
+                 detectability_map& map) {
   survivor s{m.id, survival::identical, "same outputs, bit by bit"};
+  double most = 0;
   const auto mutant = m.make();
   for (const core::operation& op : reference::operations()) {
     if (!mutant->describe().offers(op.name, type)) continue;
-    for (const auto& [output, d] : differences(*mutant, right, op, type, options)) {
+    for (const auto& [cell, d] : differences(*mutant, right, op, type, options)) {
       if (d == 0) continue;
-      const auto known = floor.of(op, type).find(output);
-      const bool below = known != floor.of(op, type).end() && d < std::ldexp(1.0, known->second);
-      if (s.why == survival::identical) s.detail.clear();
-      s.detail += fmt::format("{}{} of {} differs by {:.3g} u", s.detail.empty() ? "" : "; ", output, op.name, d);
+      const auto floor = map.of(op, type).find(cell);
+      // A cell without a bound lets every finite error pass.
+      const bool below =
+          floor != map.of(op, type).end() && (floor->second ? d < std::ldexp(1.0, *floor->second) : std::isfinite(d));
       s.why = below && s.why != survival::unexplained ? survival::below_the_map : survival::unexplained;
+      if (d > most)
+        s.detail = fmt::format("{} of {} differs by up to {:.3g} u ({})", cell.first, op.name, d, cell.second);
+      most = std::max(most, d);
     }
   }
   return s;
@@ -101,7 +106,7 @@ generated_trials try_generated_mutants(const trial_options& options) {
   const core::dtype type = options.type.value_or(core::dtype::f32);
   trial_options without_shrinking = options;
   without_shrinking.shrink_calls = 0;
-  floors floor(options);
+  detectability_map map(options);
   for (const encoding_tests& tests : all_encoding_tests()) {
     if (tests.generated == nullptr) continue;
     const auto right = tests.unmutated();
@@ -113,7 +118,7 @@ generated_trials try_generated_mutants(const trial_options& options) {
         all.by_class += found->by_class;
         ++all.first_by[found->by->name];
       } else {
-        all.survivors.push_back(explain(m, *right, type, options, floor));
+        all.survivors.push_back(explain(m, *right, type, options, map));
       }
     }
   }
