@@ -30,7 +30,8 @@ using by_cell = std::map<std::pair<std::string, std::string>, T>;
 by_cell<double> differences(implementation& mutant, implementation& right, const core::operation& op, core::dtype type,
                             const trial_options& options) {
   by_cell<double> largest;
-  for (const family& f : families_of(op))
+  for (const family& f : families_of(op)) {
+    if (f.holds_nan) continue;  // the map has no such families
     for (std::size_t k = 0; k < 2 * options.cases; ++k) {
       const extent size{k % 2 == 0 ? lengths::short_ones : lengths::around_blocks};
       const test_case c = make_case(op, type, f, options.seed + k, size);
@@ -40,6 +41,7 @@ by_cell<double> differences(implementation& mutant, implementation& right, const
         cell = std::max(cell, x && y ? difference_in_u(x->at(d.name), y->at(d.name)) : HUGE_VAL);
       }
     }
+  }
   return largest;
 }
 
@@ -73,8 +75,9 @@ survivor explain(const variant& m, implementation& right, core::dtype type, cons
       // A cell without a bound lets every finite error pass.
       const bool below =
           floor != map.of(op, type).end() && (floor->second ? d < std::ldexp(1.0, *floor->second) : std::isfinite(d));
+      const bool worse = !below && s.why != survival::unexplained;
       s.why = below && s.why != survival::unexplained ? survival::below_the_map : survival::unexplained;
-      if (d > most)
+      if (worse || (d > most && below == (s.why == survival::below_the_map)))
         s.detail = fmt::format("{} of {} differs by up to {:.3g} u ({})", cell.first, op.name, d, cell.second);
       most = std::max(most, d);
     }
