@@ -21,10 +21,17 @@ struct variant {
   bool remembers = false;                   ///< faulty only from its second call on
 };
 
+/// A reported bug that no mutant models, and why.
+struct unmodelled {
+  const char* report;
+  const char* reason;
+};
+
 struct encoding_tests {
   std::string name;
   std::vector<family> families;
   std::vector<variant> mutants, controls;
+  std::vector<unmodelled> not_modelled;
   std::vector<property> laws;                                ///< properties of this encoding alone
   std::vector<variant> (*generated)() = nullptr;             ///< mutants made by rule, many of them
   std::unique_ptr<implementation> (*unmutated)() = nullptr;  ///< the right code that they were made from

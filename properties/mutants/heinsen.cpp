@@ -196,7 +196,8 @@ struct first_row_state : unchanged_heinsen {
 
 std::vector<variant> heinsen_mutants() {
   std::vector<variant> all{
-      make_variant<ignores_initial_state>("mutant/ignores_initial_state", "ST03 state-spaces/mamba#641",
+      make_variant<ignores_initial_state>("mutant/ignores_initial_state",
+                                          "ST03 state-spaces/mamba#641, ST04 fla-org/flash-linear-attention#90",
                                           "the initial state is ignored when there is more than one token"),
       make_variant<decay_sum_restarts>("mutant/decay_sum_restarts", "FW31 flashinfer-ai/flashinfer#2768",
                                        "the sum of log p restarts at each tile of 16 tokens"),
@@ -218,15 +219,15 @@ std::vector<variant> heinsen_mutants() {
                                  "one maximum over the whole lane as shift: a late spike wipes out what came before"),
       make_variant<backward_carry_at_blocks>("mutant/backward_carry_at_blocks", "GR15 proger/accelerated-scan#15",
                                              "the gradient carried between blocks of 16 scales the wrong term"),
-      make_variant<unguarded_backward>("mutant/unguarded_backward", "GR01 pytorch/pytorch#49724",
+      make_variant<unguarded_backward>("mutant/unguarded_backward", "GR01 pytorch/pytorch#49724, GR03 google/jax#6811",
                                        "the gradient is NaN where a state is -inf"),
       make_variant<final_state_detached>("mutant/final_state_detached", "GR23 state-spaces/mamba#258",
                                          "the cotangent of the last state is dropped"),
       make_variant<first_row_state>("mutant/first_row_state", "IX03 BlinkDL/RWKV-LM#241",
                                     "all batch rows start from the first row's state"),
   };
-  for (auto more : {heinsen_forward_mutants, heinsen_state_mutants, heinsen_gradient_mutants, heinsen_precision_mutants,
-                    heinsen_memory_mutants})
+  for (auto more : {heinsen_forward_mutants, heinsen_state_mutants, heinsen_gradient_mutants, heinsen_block_mutants,
+                    heinsen_precision_mutants, heinsen_memory_mutants})
     for (variant& m : more()) all.push_back(std::move(m));
   return all;
 }
