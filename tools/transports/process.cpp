@@ -65,11 +65,17 @@ core::result<std::unique_ptr<process_candidate>> process_candidate::start(const 
                                                                           const process_limits& limits) {
   auto words = split_words(command);
   if (!words) return tl::make_unexpected(words.error());
+  return start_program(std::move(*words), command, limits);
+}
+
+core::result<std::unique_ptr<process_candidate>> process_candidate::start_program(std::vector<std::string> words,
+                                                                                  const std::string& shown,
+                                                                                  const process_limits& limits) {
   auto folder = private_folder::make();
   if (!folder) return tl::make_unexpected(folder.error());
-  std::unique_ptr<process_candidate> candidate(new process_candidate(std::move(*words), limits, std::move(*folder)));
+  std::unique_ptr<process_candidate> candidate(new process_candidate(std::move(words), limits, std::move(*folder)));
   if (const auto failed = candidate->launch()) {
-    std::string message = "candidate '" + command + "': " + properties::name_of(failed->kind) + ": " + failed->message;
+    std::string message = "candidate '" + shown + "': " + properties::name_of(failed->kind) + ": " + failed->message;
     if (const std::string errors = candidate->stderr_tail(); !errors.empty())
       message += "\nits stderr ends:\n" + errors;
     return core::failure(std::move(message));
