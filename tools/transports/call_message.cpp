@@ -10,8 +10,7 @@ namespace assay::transports {
 
 core::result<call_message> parse_call(std::string_view line) {
   const auto document = golden::parse_strict_json(line);
-  if (!document)
-    return core::failure("byte " + std::to_string(document.error().offset) + ": " + document.error().rule);
+  if (!document) return core::failure("byte " + std::to_string(document.error().offset) + ": " + document.error().rule);
   const nlohmann::json& j = document->value;
   if (auto ok = golden::require_members(j, {"id", "operation", "dtype", "attributes", "inputs", "outputs"}); !ok)
     return tl::make_unexpected(ok.error());

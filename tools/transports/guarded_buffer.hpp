@@ -22,7 +22,7 @@ class guarded_buffer {
   guarded_buffer(guarded_buffer&& other) noexcept
       : original_(std::move(other.original_)), memory_(std::exchange(other.memory_, nullptr)) {}
   guarded_buffer& operator=(guarded_buffer&&) = delete;
-  ~guarded_buffer() { ::operator delete(memory_, std::align_val_t{margin}); }
+  ~guarded_buffer() { ::operator delete (memory_, std::align_val_t{margin}); }
 
   [[nodiscard]] void* data() const { return memory_ + margin; }
   [[nodiscard]] std::string_view bytes() const { return {memory_ + margin, original_.size()}; }
@@ -37,7 +37,7 @@ class guarded_buffer {
   static constexpr std::size_t margin = 64;
   static constexpr char pattern = '\x5a';
   static char* allocate(std::size_t bytes) {
-    return static_cast<char*>(::operator new(bytes, std::align_val_t{margin}));
+    return static_cast<char*>(::operator new (bytes, std::align_val_t{margin}));
   }
 
   std::string original_;

@@ -97,7 +97,9 @@ std::string trespass(const shared_tensors& inputs, const shared_tensors& outputs
 }
 
 tl::expected<void, call_failure> judge_status(int status, const std::string& message) {
-  const auto failed = [](fault kind, std::string text) { return tl::make_unexpected(call_failure{kind, std::move(text)}); };
+  const auto failed = [](fault kind, std::string text) {
+    return tl::make_unexpected(call_failure{kind, std::move(text)});
+  };
   switch (status) {
     case ASSAY_OK:
       return {};
@@ -151,9 +153,9 @@ properties::call_result library_candidate::evaluate(const properties::request& c
   const shared_tensors inputs = share_inputs(call), outputs = share_outputs(call, *sizes);
   const std::string type(core::name_of(call.type));
   std::string message(message_bytes, '\0');
-  assay_call shared{op.name.c_str(),     type.c_str(),         attributes.c_str(),
-                    inputs.views.data(), outputs.views.data(), inputs.views.size(),
-                    outputs.views.size(), message.data(),      message.size()};
+  assay_call shared{op.name.c_str(),      type.c_str(),         attributes.c_str(),
+                    inputs.views.data(),  outputs.views.data(), inputs.views.size(),
+                    outputs.views.size(), message.data(),       message.size()};
   tl::expected<void, call_failure> judged;
   try {
     const int status = known->second(&shared);

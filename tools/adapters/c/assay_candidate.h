@@ -85,7 +85,8 @@ typedef struct assay_candidate {
 #ifdef __GNUC__
 __attribute__((visibility("default")))
 #endif
-const assay_candidate* assay_candidate_v1(void);
+const assay_candidate*
+assay_candidate_v1(void);
 
 /* An input or output by name; NULL where the operation has none of that name. */
 static inline const assay_tensor* assay_find(const assay_tensor* all, size_t count, const char* name) {

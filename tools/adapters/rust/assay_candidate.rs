@@ -3,7 +3,8 @@
 //!
 //! Include it as a module: `#[path = "assay_candidate.rs"] mod assay_candidate;`
 #![allow(dead_code)]
-use std::ffi::{c_char, c_int, c_void, CStr};
+use std::ffi::{c_void, CStr};
+use std::os::raw::{c_char, c_int};
 
 pub const ABI: u32 = 1;
 pub const OK: c_int = 0;
@@ -80,28 +81,37 @@ impl Tensor {
     }
 }
 
+fn array_of<V, const N: usize>(make: impl Fn(usize) -> V) -> [V; N] {
+    let mut position = 0;
+    [(); N].map(|_| {
+        position += 1;
+        make(position - 1)
+    })
+}
+
 impl Call {
     pub fn dtype(&self) -> &str {
         unsafe { CStr::from_ptr(self.dtype) }.to_str().unwrap()
     }
-    /// The tensors in the order of the operation's declaration.
+    /// An input, in the order of the operation's declaration.
     pub fn input(&self, position: usize) -> &Tensor {
         assert!(position < self.input_count);
         unsafe { &*self.inputs.add(position) }
     }
-    pub fn values<T: Element>(&self, position: usize) -> &[T] {
-        let t = self.input(position);
-        t.check::<T>();
-        unsafe { std::slice::from_raw_parts(t.data as *const T, t.size) }
-    }
-    /// All outputs at once, so that they may be written side by side.
-    pub fn outputs<T: Element, const N: usize>(&mut self) -> [&mut [T]; N] {
-        assert!(N <= self.output_count);
-        std::array::from_fn(|position| unsafe {
+    /// The first I inputs and O outputs, all with elements of type T.
+    pub fn tensors<T: Element, const I: usize, const O: usize>(&mut self) -> ([&[T]; I], [&mut [T]; O]) {
+        assert!(I <= self.input_count && O <= self.output_count);
+        let input = |position| unsafe {
+            let t = &*self.inputs.add(position);
+            t.check::<T>();
+            std::slice::from_raw_parts(t.data as *const T, t.size)
+        };
+        let output = |position| unsafe {
             let t = &*self.outputs.add(position);
             t.check::<T>();
             std::slice::from_raw_parts_mut(t.data as *mut T, t.size)
-        })
+        };
+        (array_of(input), array_of(output))
     }
     /// Leaves the reason and returns the status: `return call.fail(ERROR, "out of memory");`
     pub fn fail(&mut self, status: c_int, reason: &str) -> c_int {
