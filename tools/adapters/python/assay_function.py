@@ -42,20 +42,39 @@ def deduce(function, declarations):
 
 
 def framework_of(function):
-    """"torch" where the function uses torch, or uses neither and its module has imported it; else "numpy"."""
+    """"torch" where the function or one that it calls uses torch; else "numpy" where they use numpy; else "torch"
+    where its module has imported torch."""
+    packages, module = set(), set()
+    _collect(function, packages, module, set())
+    for seen in (packages, module):
+        for framework in ("torch", "numpy"):
+            if framework in seen:
+                return framework
+    return "numpy"
+
+
+def _collect(function, packages, module, visited):
+    """The packages whose values a function uses by name, itself or through functions of Python, and those that
+    its module knows."""
     plain = inspect.unwrap(function)
     plain = getattr(plain, "func", plain)  # functools.partial
     if not hasattr(plain, "__code__"):
+        packages.add(_package(plain))
         plain = getattr(plain, "__func__", None) or getattr(type(plain), "__call__")
-    scope, code = getattr(plain, "__globals__", {}), getattr(plain, "__code__", None)
-    if code is not None:
-        used = [scope[name] for name in code.co_names if name in scope]
-        used += [cell.cell_contents for cell in plain.__closure__ or () if _filled(cell)]
-        packages = {_package(value) for value in used} | {name for name in code.co_names if name not in scope}
-        for framework in ("torch", "numpy"):
-            if framework in packages:
-                return framework
-    return "torch" if "torch" in map(_package, [function, *scope.values()]) else "numpy"
+    code = getattr(plain, "__code__", None)
+    if code is None or code in visited:
+        return
+    visited.add(code)
+    scope = plain.__globals__
+    module.update(map(_package, scope.values()))
+    used = [scope[name] for name in code.co_names if name in scope]
+    used += [cell.cell_contents for cell in plain.__closure__ or () if _filled(cell)]
+    packages.update(name for name in code.co_names if name not in scope)  # imported within
+    for value in used:
+        package = _package(value)
+        packages.add(package)
+        if isinstance(value, types.FunctionType) and package not in ("torch", "numpy"):
+            _collect(value, packages, module, visited)
 
 
 def _filled(cell):

@@ -153,6 +153,8 @@ class _TorchFunction:
 
     def _store(self, outputs):
         def store(name, value):
+            if not self.torch.is_tensor(value):
+                raise TypeError(f"output '{name}' is no torch tensor but {type(value).__name__}")
             value = value.detach().cpu().contiguous()
             if value.dtype == self.torch.bfloat16:
                 return "BF16", value.view(self.torch.int16).numpy().view(numpy.uint16)
@@ -189,6 +191,11 @@ class Candidate:
                 self._add(operation + ":vjp", dtypes, vjp_domain, host.vjp)
             return function
         return register
+
+    @property
+    def operations(self):
+        """The dtypes of each operation."""
+        return self._hello["operations"]
 
     def _add(self, operation, dtypes, domain, function):
         unknown = [name for name in dtypes if name not in _KNOWN]
