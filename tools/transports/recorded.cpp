@@ -49,8 +49,12 @@ core::result<std::unique_ptr<recorded_candidate>> recorded_candidate::read(const
   auto made = std::make_unique<recorded_candidate>();
   made->about_.name = "recorded";
   if (auto ok = made->read_cases(folder); !ok) return tl::make_unexpected(ok.error());
-  if (std::filesystem::exists(folder / "hello.json"))
+  std::error_code failed;
+  if (std::filesystem::exists(std::filesystem::symlink_status(folder / "hello.json", failed))) {
     if (auto ok = made->read_hello(folder); !ok) return tl::make_unexpected(ok.error());
+  } else {
+    made->offer_answered();
+  }
   return made;
 }
 
@@ -82,10 +86,8 @@ core::result<void> recorded_candidate::read_case(const std::filesystem::path& fo
   const properties::request request{call->operation, call->type, std::move(*tensors)};
   if (auto ok = core::check_inputs(*request.operation, request.type, request.inputs); !ok)
     return golden::within(call->inputs, ok.error());
-  if (!outputs_.emplace(call_identity(request), *outputs).second)
+  if (!calls_.emplace(call_identity(request), stored_call{call->operation->name, call->type, *outputs}).second)
     return core::failure("an earlier line is the same case");
-  auto& dtypes = about_.operations[call->operation->name];
-  if (std::find(dtypes.begin(), dtypes.end(), call->type) == dtypes.end()) dtypes.push_back(call->type);
   return {};
 }
 
@@ -96,12 +98,21 @@ core::result<void> recorded_candidate::read_hello(const std::filesystem::path& f
   // The hello object alone, or the whole message as a candidate would send it.
   const auto said = parse_hello(file->value.contains("hello") ? file->text : "{\"hello\":" + file->text + "}");
   if (!said) return golden::within(path.string(), said.error());
-  properties::description about = said->about;
-  for (auto& [name, dtypes] : about.operations)
-    std::erase_if(dtypes, [&, &operation = name](core::dtype type) { return !about_.offers(operation, type); });
-  std::erase_if(about.operations, [](const auto& entry) { return entry.second.empty(); });
-  about_ = std::move(about);
+  std::map<std::string, std::set<core::dtype>> exported;
+  for (const auto& [identity, call] : calls_) exported[call.operation].insert(call.type);
+  about_ = said->about;
+  for (auto& [name, dtypes] : about_.operations)
+    std::erase_if(dtypes, [&, &types = exported[name]](core::dtype type) { return !types.contains(type); });
+  std::erase_if(about_.operations, [](const auto& entry) { return entry.second.empty(); });
   return {};
+}
+
+void recorded_candidate::offer_answered() {
+  for (const auto& [identity, call] : calls_) {
+    std::error_code failed;
+    if (about_.offers(call.operation, call.type) || !std::filesystem::exists(call.outputs, failed)) continue;
+    about_.operations[call.operation].push_back(call.type);
+  }
 }
 
 properties::call_result recorded_candidate::evaluate(const properties::request& call) {
@@ -112,9 +123,9 @@ properties::call_result recorded_candidate::evaluate(const properties::request& 
   const bool again = identity == last_ || identity == last_but_one_;
   last_but_one_ = std::exchange(last_, identity);
   if (again) return declined("a recording does not know what a second call would give");
-  const auto known = outputs_.find(identity);
-  if (known == outputs_.end()) return declined("not among the exported cases");
-  return read_outputs(known->second, call);
+  const auto known = calls_.find(identity);
+  if (known == calls_.end()) return declined("not among the exported cases");
+  return read_outputs(known->second.outputs, call);
 }
 
 }  // namespace assay::transports

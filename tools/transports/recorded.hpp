@@ -24,7 +24,8 @@ class recorded_candidate final : public properties::implementation {
   /// Reads all but the outputs, as if hostile: paths must stay within the folder. The error names file and line.
   static core::result<std::unique_ptr<recorded_candidate>> read(const std::filesystem::path& folder);
 
-  /// hello.json's, but only operations and dtypes of which calls were exported; without hello.json all of those.
+  /// hello.json's, but only operations and dtypes of which calls were exported; without hello.json those of which
+  /// some outputs are there.
   [[nodiscard]] const properties::description& describe() const override { return about_; }
   properties::call_result evaluate(const properties::request& call) override;
 
@@ -32,9 +33,16 @@ class recorded_candidate final : public properties::implementation {
   core::result<void> read_cases(const std::filesystem::path& folder);
   core::result<void> read_case(const std::filesystem::path& folder, std::string_view line);
   core::result<void> read_hello(const std::filesystem::path& folder);
+  void offer_answered();
+
+  struct stored_call {
+    std::string operation;
+    core::dtype type;
+    std::filesystem::path outputs;
+  };
 
   properties::description about_;
-  std::map<std::string, std::filesystem::path> outputs_;  ///< by the identity of the call
+  std::map<std::string, stored_call> calls_;  ///< by identity
   std::string last_, last_but_one_;
 };
 
