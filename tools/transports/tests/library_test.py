@@ -7,7 +7,7 @@ import unittest
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "tests"))
 from cli_test import Folder, run  # noqa: E402
 
-HOSTILE, OTHER = os.environ["HOSTILE_LIBRARY_PATH"], os.environ["OTHER_LIBRARY_PATH"]
+HOSTILE, THROWING, OTHER = (os.environ[name + "_LIBRARY_PATH"] for name in ("HOSTILE", "THROWING", "OTHER"))
 
 
 class Libraries(Folder):
@@ -39,6 +39,7 @@ class Libraries(Folder):
         self.behave("status", 1, "it returned 7, which is no status")
         self.behave("message", 1, "error reply: xxxx")
         self.behave("unsupported", 1, "executed no core check")
+        self.ends("library:" + THROWING, 1, "error reply: it threw an exception: no device")
 
     def test_foreign_memory_is_not_written_unnoticed(self):
         self.behave("overrun", 1, "it wrote outside the output 's'")
