@@ -44,6 +44,21 @@ core::result<ordered_json> claims_of(const char* text) {
   return ordered_json(document->value);
 }
 
+// Exchanges the floating-point environment (rounding, flushing of subnormals) for the time of its life.
+class borrowed_environment {
+ public:
+  explicit borrowed_environment(const std::fenv_t& other) {
+    std::fegetenv(&own_);
+    std::fesetenv(&other);
+  }
+  borrowed_environment(const borrowed_environment&) = delete;
+  borrowed_environment& operator=(const borrowed_environment&) = delete;
+  ~borrowed_environment() { std::fesetenv(&own_); }
+
+ private:
+  std::fenv_t own_;
+};
+
 // Memory of the call as the library sees it, beside the declarations.
 struct shared_tensors {
   std::vector<std::string> dtypes;
@@ -115,12 +130,16 @@ tl::expected<void, call_failure> judge_status(int status, const std::string& mes
 }  // namespace
 
 core::result<library_candidate> library_candidate::open(const std::filesystem::path& path) {
+  library_candidate made;
+  std::fenv_t own;
+  std::fegetenv(&own);
   const auto loaded = load(path);
+  std::fegetenv(&made.environment_);
+  std::fesetenv(&own);
   if (!loaded) return tl::make_unexpected(loaded.error());
   const assay_candidate& about = **loaded;
   const auto refuse = [&](const std::string& rule) { return core::failure(path.string() + ": " + rule); };
   if (about.name == nullptr || about.operations == nullptr) return refuse("it has no name or no operations");
-  library_candidate made;
   ordered_json operations = ordered_json::object();
   for (const assay_operation* op = about.operations; op->name != nullptr; ++op) {
     if (operations.size() == most_operations) return refuse("its operations are not ended by one without a name");
@@ -158,6 +177,7 @@ properties::call_result library_candidate::evaluate(const properties::request& c
                     outputs.views.size(), message.data(),       message.size()};
   tl::expected<void, call_failure> judged;
   try {
+    const borrowed_environment of_library(environment_);
     const int status = known->second(&shared);
     message.back() = '\0';
     judged = judge_status(status, message.c_str());

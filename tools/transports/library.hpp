@@ -1,6 +1,7 @@
 // An implementation in a shared library, loaded into this process: see tools/adapters/c/assay_candidate.h.
 #pragma once
 
+#include <cfenv>
 #include <filesystem>
 #include <map>
 #include <string>
@@ -28,6 +29,9 @@ class library_candidate {
  private:
   std::string hello_;
   std::map<std::string, int (*)(assay_call*)> operations_;
+  /// Of the library alone: one built with -ffast-math makes whoever loads it flush subnormals, and what Assay
+  /// itself computes must not be.
+  std::fenv_t environment_{};
 };
 
 }  // namespace assay::transports

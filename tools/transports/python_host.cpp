@@ -37,7 +37,8 @@ core::result<std::unique_ptr<process_candidate>> start_python(const python_funct
   const auto folder = python_folder();
   if (!folder) return tl::make_unexpected(folder.error());
   return process_candidate::start_program(
-      {interpreter(), (*folder / host_script).string(), wanted.module, wanted.function, declarations_json()},
+      // -B: nothing is written beside the user's modules.
+      {interpreter(), "-B", (*folder / host_script).string(), wanted.module, wanted.function, declarations_json()},
       "python:" + wanted.module + ":" + wanted.function, limits);
 }
 
