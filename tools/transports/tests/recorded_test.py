@@ -28,8 +28,8 @@ def scan(log_p, h, s0):
     return {"s": s, "s_n": last}
 
 
-def export(folder, *arguments):
-    return run("cases", "--export", folder, "--operation", "heinsen/scan", "--dtype", "f32", *arguments)
+def export(folder, *arguments, operation="heinsen/scan"):
+    return run("cases", "--export", folder, "--operation", operation, "--dtype", "f32", *arguments)
 
 
 class Recordings(Folder):
@@ -166,7 +166,7 @@ class Exports(Folder):
         one, other = (os.path.join(self.folder.name, name) for name in ("one", "other"))
         os.mkdir(other)  # an empty folder will do
         for folder in (one, other):
-            self.assertEqual(export(folder, "--seed", "3").returncode, 0)
+            self.assertEqual(export(folder, "--seed", "3", operation="heinsen/scan:jvp").returncode, 0)
         with open(os.path.join(one, "cases.jsonl")) as file, open(os.path.join(other, "cases.jsonl")) as again:
             self.assertEqual(file.read(), again.read())
         self.assertEqual(sorted(os.listdir(self.folder.name)), ["one", "other"])
