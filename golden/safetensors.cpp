@@ -6,6 +6,7 @@
 #include <cstring>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "golden/file.hpp"
@@ -102,19 +103,37 @@ core::result<std::vector<tensor_entry>> read_header(const regular_file& file, co
   return std::move(*entries);
 }
 
-core::result<core::tensor> read_tensor(const regular_file& file, const std::string& name, const tensor_entry& entry) {
-  const int width = core::bytes_of(entry.type);
-  core::tensor t = core::zeros(entry.type, entry.shape);
-  std::vector<char> bytes(static_cast<std::size_t>(entry.end - entry.begin));
-  if (auto ok = file.read(entry.begin, bytes.data(), bytes.size()); !ok) return tl::make_unexpected(ok.error());
+// Bytes are counted from `offset` in the error.
+core::result<core::tensor> decode_tensor(core::dtype type, const core::shape& shape, std::string_view bytes,
+                                         std::uint64_t offset) {
+  const int width = core::bytes_of(type);
+  core::tensor t = core::zeros(type, shape);
+  ASSAY_EXPECTS(bytes.size() == t.size() * static_cast<std::size_t>(width));
   for (std::size_t i = 0; i < t.size(); ++i) {
     const std::size_t at = i * static_cast<std::size_t>(width);
-    const auto value = decode(entry.type, load(bytes.data() + at, width));
-    if (!value)
-      return core::failure(name + ": byte " + std::to_string(entry.begin + at) + ": " + rule_of_values(entry.type));
+    const auto value = decode(type, load(bytes.data() + at, width));
+    if (!value) return core::failure("byte " + std::to_string(offset + at) + ": " + rule_of_values(type));
     t.values.data()[i] = *value;
   }
   return t;
+}
+
+core::result<core::tensor> read_tensor(const regular_file& file, const std::string& name, const tensor_entry& entry) {
+  std::string bytes(static_cast<std::size_t>(entry.end - entry.begin), '\0');
+  if (auto ok = file.read(entry.begin, bytes.data(), bytes.size()); !ok) return tl::make_unexpected(ok.error());
+  auto t = decode_tensor(entry.type, entry.shape, bytes, entry.begin);
+  if (!t) return core::failure(name + ": " + t.error().message);
+  return t;
+}
+
+core::result<void> append_bytes(const core::tensor& t, std::string& to) {
+  for (std::size_t i = 0; i < t.size(); ++i) {
+    const double x = t.values.data()[i];
+    if (!represents(t.type, x))
+      return core::failure("element " + std::to_string(i) + " is no value of " + std::string(core::name_of(t.type)));
+    store(encode(t.type, x), core::bytes_of(t.type), to);
+  }
+  return {};
 }
 
 }  // namespace
@@ -134,17 +153,21 @@ core::result<std::string> safetensors_bytes(const core::tensors& tensors) {
   bytes.reserve(prefix_bytes + header.size() + static_cast<std::size_t>(entries.empty() ? 0 : entries.back().end));
   store(header.size(), prefix_bytes, bytes);
   bytes += header;
-  for (const tensor_entry& entry : entries) {
-    const core::tensor& t = tensors.at(entry.name);
-    for (std::size_t i = 0; i < t.size(); ++i) {
-      const double x = t.values.data()[i];
-      if (!represents(entry.type, x))
-        return core::failure("tensor '" + entry.name + "': element " + std::to_string(i) + " is no value of " +
-                             std::string(core::name_of(entry.type)));
-      store(encode(entry.type, x), core::bytes_of(entry.type), bytes);
-    }
-  }
+  for (const tensor_entry& entry : entries)
+    if (auto ok = append_bytes(tensors.at(entry.name), bytes); !ok)
+      return core::failure("tensor '" + entry.name + "': " + ok.error().message);
   return bytes;
+}
+
+core::result<std::string> tensor_bytes(const core::tensor& t) {
+  std::string bytes;
+  bytes.reserve(t.size() * static_cast<std::size_t>(core::bytes_of(t.type)));
+  if (auto ok = append_bytes(t, bytes); !ok) return tl::make_unexpected(ok.error());
+  return bytes;
+}
+
+core::result<core::tensor> tensor_from_bytes(core::dtype type, const core::shape& shape, std::string_view bytes) {
+  return decode_tensor(type, shape, bytes, 0);
 }
 
 core::result<void> write_safetensors(const std::filesystem::path& path, const core::tensors& tensors) {

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <string>
+#include <string_view>
 
 #include "reference/core/result.hpp"
 #include "reference/core/tensor.hpp"
@@ -22,6 +23,11 @@ struct read_limits {
 /// otherwise by name: the same tensors give the same bytes. An error where a value is none of its dtype's or
 /// a name is not UTF-8.
 core::result<std::string> safetensors_bytes(const core::tensors& tensors);
+
+/// The elements of a tensor as they stand in a file, row-major and little-endian; and back, from as many bytes
+/// as the shape needs. An error where an element is no value of the dtype.
+core::result<std::string> tensor_bytes(const core::tensor& t);
+core::result<core::tensor> tensor_from_bytes(core::dtype type, const core::shape& shape, std::string_view bytes);
 
 /// Writes them to a temporary name in the same folder, which is then renamed (without fsync: atomic for other
 /// processes, not across a loss of power). After an error nothing is left.

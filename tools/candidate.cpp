@@ -3,22 +3,29 @@
 #include <chrono>
 
 #include "properties/builtin.hpp"
+#include "tools/transports/library_host.hpp"
 #include "tools/transports/process.hpp"
+#include "tools/transports/python_host.hpp"
+#include "tools/transports/recorded.hpp"
 
 namespace assay::tools {
 namespace {
 
 using opened = tl::expected<std::unique_ptr<properties::implementation>, candidate_error>;
 
-opened start_process(const std::string& command, const candidate_limits& limits) {
-  // A command line that is none is the user's mistake, not the candidate's.
-  if (const auto words = transports::split_words(command); !words)
-    return tl::make_unexpected(candidate_error{false, words.error().message});
+tl::unexpected<candidate_error> users_mistake(const core::error& e) {
+  return tl::make_unexpected(candidate_error{false, e.message});
+}
+
+transports::process_limits process_limits(const candidate_limits& limits) {
   transports::process_limits l;
   l.call = std::chrono::milliseconds(static_cast<std::int64_t>(limits.case_seconds * 1000));
   l.first_call = 4 * l.call;  // just-in-time compilation
   l.child.resident_bytes = limits.memory_bytes;
-  auto started = transports::process_candidate::start(command, l);
+  return l;
+}
+
+opened running(core::result<std::unique_ptr<transports::process_candidate>> started) {
   if (!started) return tl::make_unexpected(candidate_error{true, started.error().message});
   return std::move(*started);
 }
@@ -26,15 +33,32 @@ opened start_process(const std::string& command, const candidate_limits& limits)
 }  // namespace
 
 opened open_candidate(const std::string& spec, const candidate_limits& limits) {
-  const auto rest_after = [&](std::string_view scheme) { return spec.substr(scheme.size()); };
-  if (spec.starts_with("process:")) return start_process(rest_after("process:"), limits);
-  if (spec.starts_with("builtin:")) {
-    auto made = properties::make_builtin(rest_after("builtin:"));
-    if (!made) return tl::make_unexpected(candidate_error{false, made.error().message});
+  const auto colon = spec.find(':');
+  const std::string scheme = spec.substr(0, colon), rest = colon == std::string::npos ? "" : spec.substr(colon + 1);
+  if (scheme == "process") {
+    // A command line that is none is the user's mistake, not the candidate's.
+    if (const auto words = transports::split_words(rest); !words) return users_mistake(words.error());
+    return running(transports::process_candidate::start(rest, process_limits(limits)));
+  }
+  if (scheme == "python") {
+    const auto wanted = transports::parse_python_function(rest);
+    if (!wanted) return users_mistake(wanted.error());
+    return running(transports::start_python(*wanted, process_limits(limits)));
+  }
+  if (scheme == "library" && !rest.empty()) return running(transports::start_library(rest, process_limits(limits)));
+  if (scheme == "recorded" && !rest.empty()) {
+    auto read = transports::recorded_candidate::read(rest);
+    if (!read) return users_mistake(read.error());
+    return std::move(*read);
+  }
+  if (scheme == "builtin") {
+    auto made = properties::make_builtin(rest);
+    if (!made) return users_mistake(made.error());
     return std::move(*made);
   }
-  return tl::make_unexpected(
-      candidate_error{false, "'" + spec + "' is no candidate: expected builtin:NAME or process:COMMAND"});
+  return users_mistake({"'" + spec +
+                        "' is no candidate: expected builtin:NAME, process:COMMAND, python:MODULE:FUNCTION, "
+                        "library:PATH or recorded:DIR"});
 }
 
 }  // namespace assay::tools

@@ -1,4 +1,4 @@
-// --candidate SPEC: "builtin:NAME" or "process:COMMAND".
+// --candidate SPEC: builtin:NAME, process:COMMAND, python:MODULE:FUNCTION, library:PATH or recorded:DIR.
 #pragma once
 
 #include <memory>

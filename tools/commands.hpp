@@ -23,6 +23,16 @@ struct gate_options {
   std::filesystem::path report = "assay-report";
 };
 int gate(const gate_options& options);
+/// An error where the options select what there is not.
+core::result<void> check_selection(const gate_options& options);
+/// Runs the checks that `gate` would run, for the sake of the calls; an error where one of them failed.
+core::result<void> put_to_checks(properties::implementation& answers, const gate_options& options);
+
+struct cases_options {
+  std::filesystem::path folder;
+  gate_options selected;  ///< encodings, operations, dtypes, effort and seed
+};
+int cases(const cases_options& options);
 
 struct replay_options {
   std::filesystem::path file;
@@ -62,7 +72,8 @@ struct detectability_options {
 /// The smallest error that the verdict always catches, by operation, output and dtype, on stdout.
 int detectability(const detectability_options& options);
 
-int list(const std::string& what);
+/// `as_json`: the operations for a program to read.
+int list(const std::string& what, bool as_json = false);
 
 /// "assay: MESSAGE" on stderr.
 void complain(const std::string& message);

@@ -169,6 +169,20 @@ gate_verdict verdict_of(const gate_report& report) {
 
 }  // namespace
 
+core::result<void> check_selection(const gate_options& options) {
+  if (const auto selected = select(options); !selected) return tl::make_unexpected(selected.error());
+  return {};
+}
+
+core::result<void> put_to_checks(properties::implementation& answers, const gate_options& options) {
+  const auto selected = select(options);
+  if (!selected) return tl::make_unexpected(selected.error());
+  gate_report report{options.candidate, {}, options.seed, options.effort, {}, {}, {}, gate_verdict::broken};
+  run_checks(answers, *selected, report);
+  if (verdict_of(report) != gate_verdict::passed) return core::failure(answers.describe().name + " failed the checks");
+  return {};
+}
+
 int gate(const gate_options& options) {
   const auto selected = select(options);
   if (!selected) {

@@ -6,6 +6,7 @@
 #include "properties/property.hpp"
 #include "reference/oracle.hpp"
 #include "tools/commands.hpp"
+#include "tools/transports/declarations.hpp"
 
 namespace assay::tools {
 namespace {
@@ -34,7 +35,15 @@ void list_families() {
 
 }  // namespace
 
-int list(const std::string& what) {
+int list(const std::string& what, bool as_json) {
+  if (as_json) {
+    if (what != "operations") {
+      complain("--json is for: assay list operations");
+      return wrong_input;
+    }
+    fmt::print("{}\n", transports::declarations_json());
+    return all_passed;
+  }
   const bool all = what.empty();
   const auto section = [&](const char* title) {
     if (all) fmt::print("{}{}:\n", std::string(title) == "encodings" ? "" : "\n", title);

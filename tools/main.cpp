@@ -6,6 +6,7 @@
 
 #include "optimized/dispatch.hpp"
 #include "tools/commands.hpp"
+#include "tools/transports/library_host.hpp"
 
 namespace assay::tools {
 
@@ -28,7 +29,19 @@ void add_limits(CLI::App& command, candidate_limits& limits) {
 }
 
 void add_candidate(CLI::App& command, std::string& candidate) {
-  command.add_option("--candidate", candidate, "builtin:NAME or process:COMMAND")->required();
+  command
+      .add_option("--candidate", candidate,
+                  "builtin:NAME, process:COMMAND, python:MODULE:FUNCTION, library:PATH or recorded:DIR")
+      ->required();
+}
+
+// Which cases: the same for those who run them and those who export them.
+void add_selection(CLI::App& command, gate_options& selected) {
+  command.add_option("--encoding", selected.encodings, "only this encoding; may be repeated");
+  command.add_option("--operation", selected.operations, "only this operation and its derivatives; may be repeated");
+  command.add_option("--dtype", selected.dtypes, "only this dtype; may be repeated");
+  command.add_option("--effort", selected.effort, "quick or full")->capture_default_str();
+  command.add_option("--seed", selected.seed, "seed of all cases")->capture_default_str();
 }
 
 class golden_commands {
@@ -73,20 +86,27 @@ int run(int argc, char** argv) {
   CLI::App* list_command = app.add_subcommand("list", "what there is");
   list_command->add_option("what", what)
       ->check(CLI::IsMember({"encodings", "operations", "properties", "mutants", "families", "builtins"}));
+  bool as_json = false;
+  list_command->add_flag("--json", as_json, "the operations for a program to read");
 
   gate_options gating;
   CLI::App* gate_command = app.add_subcommand("gate", "a bug, or rounding? how many digits? up to which length?");
   add_candidate(*gate_command, gating.candidate);
-  gate_command->add_option("--encoding", gating.encodings, "only this encoding; may be repeated");
-  gate_command->add_option("--operation", gating.operations,
-                           "only this operation and its derivatives; may be repeated");
-  gate_command->add_option("--dtype", gating.dtypes, "only this dtype; may be repeated");
-  gate_command->add_option("--effort", gating.effort, "quick or full")->capture_default_str();
-  gate_command->add_option("--seed", gating.seed, "seed of all cases")->capture_default_str();
+  add_selection(*gate_command, gating);
   gate_command->add_option("--require-class", gating.require_class, "accuracy classes that are good enough")
       ->delimiter(',');
   gate_command->add_option("--report", gating.report, "folder of the report")->capture_default_str();
   add_limits(*gate_command, gating.limits);
+
+  cases_options exporting;
+  CLI::App* cases_command = app.add_subcommand("cases", "writes the cases of a gate, to be computed elsewhere");
+  cases_command->add_option("--export", exporting.folder, "a folder that does not exist yet")->required();
+  add_selection(*cases_command, exporting.selected);
+
+  // Started by the gate itself for library:PATH.
+  std::filesystem::path library;
+  CLI::App* host_command = app.add_subcommand(transports::host_library_command)->group("");
+  host_command->add_option("library", library)->required();
 
   replay_options replaying;
   CLI::App* replay_command = app.add_subcommand("replay", "runs one stored case");
@@ -130,7 +150,9 @@ int run(int argc, char** argv) {
     complain(active.error().message);
     return wrong_input;
   }
-  if (*list_command) return list(what);
+  if (*host_command) return transports::host_library(library);
+  if (*list_command) return list(what, as_json);
+  if (*cases_command) return cases(exporting);
   if (*gate_command) return gate(gating);
   if (golden) return golden.run();
   if (*mutants_command) return mutants(killing);

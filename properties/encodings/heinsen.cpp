@@ -142,7 +142,7 @@ encoding_tests heinsen_tests() {
   for (family& f : families)
     f.parts_classes = f.name == "mild" || f.name == "gates_near_one" || f.name == "gates_near_zero" ||
                       f.name == "constant_gate" || f.name == "wide";
-  return {"heinsen",      std::move(families),       heinsen_mutants(), heinsen_controls(),
+  return {"heinsen",      std::move(families),       heinsen_mutants(), heinsen_controls(), heinsen_not_modelled(),
           heinsen_laws(), heinsen_generated_mutants, heinsen_unmutated};
 }
 

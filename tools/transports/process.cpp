@@ -8,6 +8,8 @@
 #include <stdexcept>
 #include <utility>
 
+#include "tools/transports/outputs.hpp"
+
 namespace assay::transports {
 namespace {
 
@@ -65,11 +67,17 @@ core::result<std::unique_ptr<process_candidate>> process_candidate::start(const 
                                                                           const process_limits& limits) {
   auto words = split_words(command);
   if (!words) return tl::make_unexpected(words.error());
+  return start_program(std::move(*words), command, limits);
+}
+
+core::result<std::unique_ptr<process_candidate>> process_candidate::start_program(std::vector<std::string> words,
+                                                                                  const std::string& shown,
+                                                                                  const process_limits& limits) {
   auto folder = private_folder::make();
   if (!folder) return tl::make_unexpected(folder.error());
-  std::unique_ptr<process_candidate> candidate(new process_candidate(std::move(*words), limits, std::move(*folder)));
+  std::unique_ptr<process_candidate> candidate(new process_candidate(std::move(words), limits, std::move(*folder)));
   if (const auto failed = candidate->launch()) {
-    std::string message = "candidate '" + command + "': " + properties::name_of(failed->kind) + ": " + failed->message;
+    std::string message = "candidate '" + shown + "': " + properties::name_of(failed->kind) + ": " + failed->message;
     if (const std::string errors = candidate->stderr_tail(); !errors.empty())
       message += "\nits stderr ends:\n" + errors;
     return core::failure(std::move(message));
@@ -167,17 +175,7 @@ properties::call_result process_candidate::converse(const properties::request& c
   if (!answer->ok)
     return tl::make_unexpected(
         call_failure{answer->unsupported ? fault::unsupported : fault::error_reply, answer->text});
-
-  const auto bad_output = [](const core::error& e) {
-    return tl::make_unexpected(call_failure{fault::bad_output, e.message});
-  };
-  auto tensors = golden::read_safetensors(outputs, limits_.outputs);
-  if (!tensors) return bad_output(tensors.error());
-  const auto sizes = core::check_inputs(*call.operation, call.type, call.inputs);
-  ASSAY_EXPECTS(sizes.has_value());
-  if (const auto ok = core::check_outputs(*call.operation, call.type, *sizes, *tensors); !ok)
-    return bad_output(ok.error());
-  return std::move(*tensors);
+  return read_outputs(outputs, call, limits_.outputs);
 }
 
 std::string process_candidate::stderr_tail() const { return child_ ? child_->stderr_tail() : old_errors_; }

@@ -48,6 +48,10 @@ class process_candidate final : public properties::implementation {
  public:
   static core::result<std::unique_ptr<process_candidate>> start(const std::string& command,
                                                                 const process_limits& limits = {});
+  /// The same from its words, as `shown` in errors.
+  static core::result<std::unique_ptr<process_candidate>> start_program(std::vector<std::string> words,
+                                                                        const std::string& shown,
+                                                                        const process_limits& limits = {});
   ~process_candidate() override;
 
   [[nodiscard]] const properties::description& describe() const override { return hello_.about; }

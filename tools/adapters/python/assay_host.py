@@ -81,6 +81,17 @@ def write_safetensors(path, tensors):
     os.replace(path + ".tmp", path)
 
 
+def protocol_streams():
+    """Standard input and output as files of their own. From then on reads of the functions find nothing, and their
+    prints go to standard error: neither disturbs the protocol."""
+    streams = os.fdopen(os.dup(0), "r", encoding="utf-8"), os.fdopen(os.dup(1), "w", encoding="utf-8")
+    null = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(null, 0)
+    os.close(null)
+    os.dup2(2, 1)
+    return streams
+
+
 def _checked(outputs):
     if not isinstance(outputs, dict):
         raise TypeError(f"the function must return a dict of outputs by name, not {type(outputs).__name__}")
@@ -142,6 +153,8 @@ class _TorchFunction:
 
     def _store(self, outputs):
         def store(name, value):
+            if not self.torch.is_tensor(value):
+                raise TypeError(f"output '{name}' is no torch tensor but {type(value).__name__}")
             value = value.detach().cpu().contiguous()
             if value.dtype == self.torch.bfloat16:
                 return "BF16", value.view(self.torch.int16).numpy().view(numpy.uint16)
@@ -179,6 +192,11 @@ class Candidate:
             return function
         return register
 
+    @property
+    def operations(self):
+        """The dtypes of each operation."""
+        return self._hello["operations"]
+
     def _add(self, operation, dtypes, domain, function):
         unknown = [name for name in dtypes if name not in _KNOWN]
         if unknown or operation in self._functions:
@@ -206,17 +224,12 @@ class Candidate:
             answer["error"] = f"{type(error).__name__}: {error}"
         return answer
 
-    def serve(self):
-        """Answers until stdin ends."""
+    def serve(self, streams=None):
+        """Answers until the requests end; `streams` are those of protocol_streams, for the program that took them."""
         if os.environ.get("ASSAY_PROTOCOL") != "1":
             sys.exit(f"{sys.argv[0]} is a candidate for Assay; run: "
                      f"assay gate --candidate 'process:{sys.executable} {sys.argv[0]}'")
-        # The protocol gets descriptors of its own, so that neither prints nor reads of the functions disturb it.
-        requests, answers = os.fdopen(os.dup(0), "r", encoding="utf-8"), os.fdopen(os.dup(1), "w", encoding="utf-8")
-        null = os.open(os.devnull, os.O_RDONLY)
-        os.dup2(null, 0)
-        os.close(null)
-        os.dup2(2, 1)
+        requests, answers = streams or protocol_streams()
         for line in iter(requests.readline, ""):
             answers.write(json.dumps(self.answer(json.loads(line)), allow_nan=False) + "\n")
             answers.flush()

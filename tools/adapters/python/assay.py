@@ -1,0 +1,117 @@
+"""Assay from Python, for tests of your own:
+
+    import assay
+
+    def test_my_scan():
+        assay.check(my_scan, "heinsen/scan")
+
+raises AssertionError with what is wrong, and where the report is. The function stays in the calling process, so
+that closures and functions of the test file work; one that never returns hangs the test, as in any other test.
+Needs numpy and the program `assay`: $ASSAY, beside this folder's installation, or on PATH.
+"""
+import json
+import os
+import select
+import shlex
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+
+_HERE = os.path.dirname(os.path.abspath(__file__))
+if _HERE not in sys.path:
+    sys.path.append(_HERE)
+from assay_function import NotAnOperation, candidate_of  # noqa: E402
+from assay_host import Candidate, Unsupported  # noqa: E402
+
+__all__ = ["Candidate", "NotAnOperation", "Unsupported", "check", "program"]
+
+_PASSED, _FAILED, _BROKEN = 0, 1, 3
+
+
+def program():
+    """The path of the program `assay`."""
+    installed = os.path.join(_HERE, "..", "..", "..", "bin", "assay")
+    found = os.environ.get("ASSAY") or shutil.which(installed) or shutil.which("assay")
+    if not found:
+        raise FileNotFoundError("the program 'assay' was not found: name it in the environment variable ASSAY")
+    return found
+
+
+def check(function, operation=None, dtypes=("f32", "f64"), *, effort="quick", seed=1, require_class=(), report=None,
+          options=(), **about):
+    """Gates `function`, which takes the inputs of `operation` by name (or all by position) and returns its outputs
+    as a tuple or a dict; without `operation` the names of its parameters say which it is. A function of torch
+    tensors is checked together with its derivative by autograd, unless vjp=False.
+
+    `function` may be an assay.Candidate instead. `require_class` names the accuracy classes that are good enough,
+    `report` is the folder of the report (otherwise a temporary one, which is kept where the check fails), `options`
+    are further arguments of `assay gate`, and `about` goes to assay_function.candidate_of: framework="torch" or
+    "numpy", vjp, domain, vjp_domain, compute, properties.
+    """
+    assay = program()
+    if isinstance(function, Candidate):
+        candidate, selected = function, [operation] if operation else []
+    else:
+        listed = subprocess.run([assay, "list", "operations", "--json"], stdout=subprocess.PIPE, check=True)
+        candidate = candidate_of(function, json.loads(listed.stdout), operation, dtypes, **about)
+        selected = list(candidate.operations)
+    arguments = [f"--operation={name}" for name in selected] + [f"--dtype={dtype}" for dtype in dtypes]
+    arguments += [f"--effort={effort}", f"--seed={seed}", *options]
+    if require_class:
+        arguments.append("--require-class=" + (require_class if isinstance(require_class, str)
+                                               else ",".join(require_class)))
+    folder = os.path.abspath(report or tempfile.mkdtemp(prefix="assay-report-"))
+    code, said = _gate(assay, candidate, [*arguments, f"--report={folder}"])
+    if code not in (_PASSED, _FAILED, _BROKEN):
+        raise RuntimeError(f"assay gate ended with status {code}:\n{said}")
+    if code != _PASSED:
+        raise AssertionError(f"{_findings(folder, said)}\nReport: {os.path.join(folder, 'summary.md')}")
+    if report is None:
+        shutil.rmtree(folder)
+
+
+def _findings(folder, said):
+    """The report up to its tables."""
+    try:
+        with open(os.path.join(folder, "summary.md"), encoding="utf-8") as file:
+            text = file.read()
+    except OSError:
+        return said
+    return text.split("\n## Checks", 1)[0].strip()
+
+
+def _gate(assay, candidate, arguments):
+    """Runs the gate and answers its calls here; its exit status and what it wrote to stderr."""
+    with tempfile.TemporaryDirectory(prefix="assay-") as folder, socket.socket(socket.AF_UNIX) as listener, \
+            tempfile.TemporaryFile() as errors:
+        path = os.path.join(folder, "socket")  # in a folder that no other user enters
+        listener.bind(path)
+        listener.listen()
+        relay = "process:" + shlex.join([sys.executable, "-S", os.path.join(_HERE, "assay_relay.py"), path])
+        gate = subprocess.Popen([assay, "gate", "--candidate", relay, *arguments], stdin=subprocess.DEVNULL,
+                                stdout=subprocess.DEVNULL, stderr=errors)
+        try:
+            _serve(candidate, listener, gate)
+        finally:
+            if gate.poll() is None:  # an interrupted test
+                gate.terminate()
+            gate.wait()
+        errors.seek(0)
+        return gate.returncode, errors.read().decode(errors="replace")[-4000:]
+
+
+def _serve(candidate, listener, gate):
+    """Answers one relay after another until the gate has ended."""
+    while gate.poll() is None:
+        if not select.select([listener], [], [], 0.1)[0]:
+            continue
+        connection, _ = listener.accept()
+        try:
+            with connection, connection.makefile("rw", encoding="utf-8") as stream:
+                for line in iter(stream.readline, ""):
+                    stream.write(json.dumps(candidate.answer(json.loads(line)), allow_nan=False) + "\n")
+                    stream.flush()
+        except (BrokenPipeError, ConnectionResetError):
+            pass  # the gate gave this call up and ended its relay; there may be another one

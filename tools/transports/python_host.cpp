@@ -1,0 +1,45 @@
+#include "tools/transports/python_host.hpp"
+
+#include <cstdlib>
+
+#include "tools/transports/declarations.hpp"
+
+namespace assay::transports {
+namespace {
+
+constexpr const char* host_script = "assay_python.py";
+
+std::string interpreter() {
+  const char* chosen = std::getenv("ASSAY_PYTHON");
+  return chosen != nullptr && *chosen != '\0' ? chosen : "python3";
+}
+
+}  // namespace
+
+core::result<std::filesystem::path> python_folder() {
+  std::error_code ignored;
+  const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", ignored);
+  const std::filesystem::path installed = self.parent_path().parent_path() / "share/assay/python";
+  for (const std::filesystem::path& folder : {installed, std::filesystem::path(ASSAY_PYTHON_SOURCES)})
+    if (std::filesystem::exists(folder / host_script, ignored)) return folder;
+  return core::failure("the Python host is missing: " + (installed / host_script).string());
+}
+
+core::result<python_function> parse_python_function(const std::string& text) {
+  const auto colon = text.rfind(':');
+  if (colon == std::string::npos || colon == 0 || colon + 1 == text.size())
+    return core::failure("'python:" + text + "' must be python:MODULE:FUNCTION");
+  return python_function{text.substr(0, colon), text.substr(colon + 1)};
+}
+
+core::result<std::unique_ptr<process_candidate>> start_python(const python_function& wanted,
+                                                              const process_limits& limits) {
+  const auto folder = python_folder();
+  if (!folder) return tl::make_unexpected(folder.error());
+  return process_candidate::start_program(
+      // -B: nothing is written beside the user's modules.
+      {interpreter(), "-B", (*folder / host_script).string(), wanted.module, wanted.function, declarations_json()},
+      "python:" + wanted.module + ":" + wanted.function, limits);
+}
+
+}  // namespace assay::transports

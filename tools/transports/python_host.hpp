@@ -1,0 +1,27 @@
+// Candidates that are Python functions: the shipped host around them.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "tools/transports/process.hpp"
+
+namespace assay::transports {
+
+/// The folder of the Python host: <prefix>/share/assay/python where this program is <prefix>/bin/assay, else that
+/// of the source tree it was built from. An error where neither is there.
+core::result<std::filesystem::path> python_folder();
+
+/// A function or assay_host.Candidate of a module. The interpreter is $ASSAY_PYTHON, else python3 on PATH.
+struct python_function {
+  std::string module;    ///< importable, with the current folder first on the path; or a path that ends in .py
+  std::string function;  ///< a name in it, such as "scan" or "model.scan"
+};
+
+/// "MODULE:FUNCTION", split at the last colon.
+core::result<python_function> parse_python_function(const std::string& text);
+
+core::result<std::unique_ptr<process_candidate>> start_python(const python_function& wanted,
+                                                              const process_limits& limits = {});
+
+}  // namespace assay::transports

@@ -1,0 +1,162 @@
+#!/usr/bin/env python3
+"""python:MODULE:FUNCTION: functions and candidates of modules, broken ones, and where host and interpreter are found."""
+import json
+import os
+import shutil
+import subprocess
+import sys
+import unittest
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ADAPTER = os.path.join(HERE, "..", "..", "adapters", "python")
+sys.path[:0] = [os.path.join(HERE, "..", "..", "tests"), ADAPTER]
+try:
+    from assay_function import NotAnOperation, candidate_of, deduce, framework_of
+    from cli_test import ASSAY, Folder, run  # noqa: E402
+except ModuleNotFoundError as missing:
+    print(f"skipped: {sys.executable} has no {missing.name} (Debian: python3-numpy)")
+    sys.exit(77)
+try:
+    import torch
+except ImportError:
+    torch = None
+
+MODULE = """
+import os, sys, time
+import numpy as np
+from assay_host import Candidate
+print('{"a line": "that looks like a message"}')
+
+def scan(log_p, h, s0, block=32):
+    s, last = np.empty_like(h), s0
+    with np.errstate(all="ignore"):
+        for i in range(h.shape[1]):
+            last = s[:, i] = np.logaddexp(log_p[:, i] + last, h[:, i])
+    print('{"id": 1, "ok": false, "error": "printed"}', flush=True)
+    return s, last
+
+class Models:
+    @staticmethod
+    def forgets(log_p, h, s0):
+        return scan(log_p, h, np.zeros_like(s0))
+
+def one_output(log_p, h, s0):
+    return scan(log_p, h, s0)[0]
+
+def crashes(log_p, h, s0):
+    os.kill(os.getpid(), 11)
+
+def hangs(log_p, h, s0):
+    time.sleep(1000)
+
+def exits(log_p, h, s0):
+    os._exit(0)
+
+def no_operation(a, b):
+    return a
+
+candidate = Candidate("mine", version="7", properties={"deterministic": True})
+candidate.numpy("heinsen/scan", dtypes=["f32"])(lambda **inputs: dict(zip(("s", "s_n"), scan(**inputs))))
+"""
+
+
+class Functions(Folder):
+    def setUp(self):
+        super().setUp()
+        self.path = os.path.join(self.folder.name, "users_module.py")
+        with open(self.path, "w") as file:
+            file.write(MODULE)
+
+    def ends(self, function, code, *words, module=None, arguments=(), **how):
+        done = subprocess.run([how.pop("assay", ASSAY), "gate", "--candidate", f"python:{module or self.path}:{function}",
+                               "--report", self.report, "--operation", "heinsen/scan", "--dtype", "f32", *arguments],
+                              capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=300, **how)
+        self.assertEqual(done.returncode, code, done.stdout + done.stderr)
+        for word in words:
+            self.assertIn(word, done.stdout + done.stderr)
+        if code != 2:
+            self.assertEqual(self.read_report()["footer"], "complete")
+
+    def test_a_function_of_a_module_of_the_current_folder(self):
+        self.ends("scan", 0, "# Assay: scan", module="users_module", cwd=self.folder.name)
+
+    def test_a_candidate_of_a_file(self):
+        self.ends("candidate", 0, "# Assay: mine 7")
+
+    def test_wrong_functions_fail(self):
+        self.ends("Models.forgets", 1, "**value** of `heinsen/scan` in f32")
+        self.ends("one_output", 1, "the function must return s, s_n: a tuple in this order or a dict; it returned 1 value")
+
+    def test_broken_functions(self):
+        self.ends("crashes", 3, "signal 11")
+        self.ends("exits", 3, "early exit")
+        self.ends("hangs", 3, "no answer within", arguments=("--case-timeout", "0.1"))
+
+    def test_functions_that_are_none(self):
+        self.ends("no_operation", 3, "the parameters (a, b) are the inputs of no operation; there are",
+                  "heinsen/gated_scan(g, h, s0)")
+        self.ends("nothing", 3, "no attribute 'nothing'")
+        self.ends("scan", 3, "No module named 'no_such_module'", module="no_such_module")
+        self.assertEqual(self.gate("python:module").returncode, 2)
+        self.assertEqual(self.gate("python:module:").returncode, 2)
+
+    def test_the_interpreter_is_chosen(self):
+        self.ends("scan", 3, "/nonexistent/python", env={**os.environ, "ASSAY_PYTHON": "/nonexistent/python"})
+        plain = os.path.join(self.folder.name, "plain")
+        with open(plain, "w") as file:
+            file.write("#!/bin/sh\nexec /usr/bin/python3 -S \"$@\"\n")  # without site-packages
+        os.chmod(plain, 0o755)
+        self.ends("scan", 3, "has no numpy; ASSAY_PYTHON may name another interpreter",
+                  env={**os.environ, "ASSAY_PYTHON": plain})
+
+    def test_an_installed_program_finds_its_own_host(self):
+        installed = os.path.join(self.folder.name, "prefix")
+        shutil.copytree(ADAPTER, os.path.join(installed, "share", "assay", "python"))
+        os.mkdir(os.path.join(installed, "bin"))
+        program = shutil.copy(ASSAY, os.path.join(installed, "bin"))
+        with open(os.path.join(installed, "share", "assay", "python", "assay_python.py"), "w") as file:
+            file.write("import sys; sys.exit('the installed host')\n")
+        self.ends("scan", 3, "the installed host", assay=program)
+
+
+class Deduction(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.declarations = json.loads(run("list", "operations", "--json").stdout)
+
+    def named(self, function):
+        return deduce(function, self.declarations)["name"]
+
+    def test_parameters_name_the_operation(self):
+        for declared in self.declarations:
+            names = [tensor["name"] for tensor in declared["inputs"]]
+            self.assertEqual(self.named(eval(f"lambda {', '.join(names)}: 0")), declared["name"])
+            self.assertEqual(self.named(eval(f"lambda *, {', '.join(reversed(names))}, block=32: 0")), declared["name"])
+            self.assertRaises(NotAnOperation, self.named, eval(f"lambda {', '.join(names)}, more: 0"))
+            self.assertRaises(NotAnOperation, self.named, eval(f"lambda {', '.join(names[1:])}: 0"))
+        self.assertGreater(len(self.declarations), 6)
+
+    def test_without_names_the_operation_must_be_said(self):
+        candidate = candidate_of(lambda a, b, c: (a, b), self.declarations, "heinsen/scan", ["f64"], "numpy")
+        self.assertEqual(candidate.operations, {"heinsen/scan": ["f64"]})
+
+    def test_the_framework_is_the_one_that_is_used(self):
+        scope = {"__name__": "users"}
+        exec("import numpy as np\ndef a(x): return np.exp(x)\ndef b(x): return a(x)\ndef c(x): return x", scope)
+        self.assertEqual([framework_of(scope[name]) for name in "abc"], ["numpy"] * 3)
+
+    @unittest.skipIf(torch is None, "/usr/bin/python3 has no torch (Debian: python3-torch)")
+    def test_torch_functions_bring_their_derivative(self):
+        scope = {"__name__": "users"}
+        exec("import numpy as np\nfrom torch import logaddexp\nimport torch.nn.functional as F\n"
+             "def a(x): return np.exp(x)\ndef b(x): return logaddexp(x, x)\ndef c(x): return x\n"
+             "def d(x): return F.logsigmoid(x)\ndef e(x): return d(a(x))\n"
+             "def scan(log_p, h, s0): return logaddexp(log_p, h), s0", scope)
+        self.assertEqual([framework_of(scope[name]) for name in "abcde"], ["numpy"] + ["torch"] * 4)
+        both = {"heinsen/scan": ["f32", "f64"], "heinsen/scan:vjp": ["f32", "f64"]}
+        self.assertEqual(candidate_of(scope["scan"], self.declarations).operations, both)
+        self.assertEqual(list(candidate_of(scope["scan"], self.declarations, vjp=False).operations), ["heinsen/scan"])
+
+
+if __name__ == "__main__":
+    unittest.main(argv=[sys.argv[0], "-v"])
