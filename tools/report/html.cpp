@@ -64,11 +64,16 @@ std::string failure(const gate_report& r, const check_result& c, bool open) {
 }
 
 std::string failures(const gate_report& r) {
-  std::string s;
+  std::string first, more;
   std::size_t shown = 0;
-  for (const check_result& c : r.checks)
-    if (c.found) s += failure(r, c, shown++ < failures_open);
-  return s;
+  for (const check_result& c : r.checks) {
+    if (!c.found) continue;
+    const bool open = shown++ < failures_open;
+    (open ? first : more) += failure(r, c, open);
+  }
+  if (more.empty()) return first;
+  return first + fmt::format("<details class=\"more\"><summary>{} more failures</summary>\n{}</details>\n",
+                             shown - failures_open, more);
 }
 
 std::string charts(const gate_report& r) {

@@ -60,7 +60,8 @@ std::string family_table(const std::string& operation, const family_map& familie
     rows += "</tr>\n";
   }
   return fmt::format(
-      "<table class=\"heat\"><caption>{}</caption><thead><tr>{}</tr></thead><tbody>\n{}</tbody></table>\n",
+      "<div class=\"card\"><table class=\"heat\"><caption>{}</caption><thead><tr>{}</tr></thead><tbody>\n{}</tbody>"
+      "</table></div>\n",
       escape_markup(operation), head, rows);
 }
 
@@ -92,7 +93,7 @@ std::string accuracy_table(const gate_report& r) {
 std::string family_tables(const gate_report& r) {
   std::string s;
   for (const auto& [operation, families] : families_by_operation(r)) s += family_table(operation, families);
-  return s.empty() ? s : "<div class=\"grid\">\n" + s + "</div>\n";
+  return s.empty() ? s : "<div class=\"columns\">\n" + s + "</div>\n";
 }
 
 std::string horizon_table(const gate_report& r) {

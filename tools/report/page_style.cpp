@@ -58,8 +58,10 @@ tbody th { font-weight: 500; }
 tr.failed .verdict { font-weight: 700; text-decoration: underline; text-decoration-color: #d55e00; text-decoration-thickness: 2px; }
 tr.uninformative, tr.skipped { color: var(--soft); }
 .grid { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(100%, 21rem), 1fr)); gap: 1rem; align-items: start; }
-figure, .heat { margin: 0; background: var(--card); border: 1px solid var(--line); border-radius: .5rem; }
-figure { padding: .7rem; min-width: 0; }
+.columns { columns: 21rem; column-gap: 1rem; }
+.card { break-inside: avoid; margin: 0 0 1rem; }
+figure, .card { background: var(--card); border: 1px solid var(--line); border-radius: .5rem; }
+figure { margin: 0; padding: .7rem; min-width: 0; }
 figcaption { font-size: .92rem; }
 .class { float: right; color: var(--soft); }
 .chart { display: block; width: 100%; height: auto; }
@@ -78,7 +80,7 @@ path.bug { fill: none; stroke: #d55e00; stroke-width: 2.4; }
 .law3 { stroke: var(--law3); stroke-dasharray: 8 3 2 3; }
 .law4 { stroke: var(--law4); stroke-dasharray: 4 4; }
 .heat { border-collapse: separate; border-spacing: 2px; padding: .5rem; width: 100%; }
-.heat caption { text-align: left; padding: .4rem .5rem 0; font-size: .92rem; }
+.heat caption { text-align: left; padding: .2rem .4rem; font-size: .92rem; font-weight: 600; }
 .heat th, .heat td { border: 0; padding: .12rem .4rem; border-radius: .2rem; }
 .heat td { text-align: right; width: 4.2rem; }
 .heat1 { background: rgba(var(--heat), .07); }

@@ -14,7 +14,7 @@ using properties::check_result;
 using properties::error_at_length;
 
 // In units of the view box. The margins hold the labels: nothing is drawn there.
-constexpr double width = 360, height = 262, left = 44, right = 350, top = 24, bottom = 184;
+constexpr double width = 360, left = 44, right = 350, top = 24, bottom = 184;
 
 std::string power_of_ten(int exponent) {
   if (exponent >= -2 && exponent <= 3) return fmt::format("{:g}", std::pow(10.0, exponent));
@@ -115,12 +115,10 @@ std::string legend(bool any_bug) {
     s += fmt::format("<g transform=\"translate({} {})\">{}<text x=\"26\" y=\"3.5\">{}</text></g>\n", x, y, mark, words);
     ++entry;
   };
-  if (any_bug)
-    place("<path class=\"bug\" " + cross(11, 0) + "/>", "a bug");
-  else
-    place("<circle class=\"dot\" cx=\"11\" cy=\"0\" r=\"3.5\"/>", "largest error");
+  place("<circle class=\"dot\" cx=\"11\" cy=\"0\" r=\"3.5\"/>", "largest error");
   for (const auto k : reference::accuracy_classes)
     place(fmt::format("<path class=\"law law{}\" d=\"M0 0H22\"/>", static_cast<std::size_t>(k)), name_of(k));
+  if (any_bug) place("<path class=\"bug\" " + cross(11, 0) + "/>", "a bug");
   return s;
 }
 
@@ -136,8 +134,8 @@ std::string error_chart(const check_result& c, const std::string& id) {
       "<svg class=\"chart\" viewBox=\"0 0 {0} {1}\" role=\"img\" aria-labelledby=\"{2}-title {2}-text\">\n"
       "<title id=\"{2}-title\">Largest error of {3} in {4} against the number of tokens</title>\n"
       "<desc id=\"{2}-text\">From {5} to {6} tokens the largest error is {7:.3g} ulp; {8}.</desc>\n",
-      width, height, id, escape_markup(c.operation->name), core::name_of(c.type), c.by_length.begin()->first,
-      c.by_length.rbegin()->first, c.largest_ulp,
+      width, bottom + (any_bug ? 90 : 74), id, escape_markup(c.operation->name), core::name_of(c.type),
+      c.by_length.begin()->first, c.by_length.rbegin()->first, c.largest_ulp,
       any_bug ? "a case no law explains is a bug" : "the lines are what the law of each class allows");
   s += grid(x, y);
   s += fmt::format("<clipPath id=\"{}-clip\"><rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"/></clipPath>\n", id,
