@@ -10,7 +10,7 @@ import tempfile
 import unittest
 
 import browser
-from reports import Reports, report_of
+from reports import Reports, drawn_checks, report_of
 
 WIDTHS = (375, 768, 1280)
 
@@ -91,8 +91,7 @@ class InChromium(unittest.TestCase):
             self.assertEqual(BROWSER.evaluate(LABELS), [])
             self.assertEqual(BROWSER.evaluate(CONTRAST), [])
             # One picture per operation and dtype, one point per length.
-            panels = [len(c["error_by_length"]) for c in report["checks"]
-                      if c["property"] == "value" and c.get("error_by_length")]
+            panels = [len(c["error_by_length"]) for c in drawn_checks(report)]
             self.assertEqual(BROWSER.evaluate("[...document.querySelectorAll('svg.chart')].map(s => "
                                               "s.querySelectorAll('.point').length)"), panels)
             self.assertTrue(BROWSER.evaluate("[...document.querySelectorAll('svg.chart .point')].every(p => { const a = "

@@ -14,7 +14,7 @@ import xml.etree.ElementTree
 
 import jsonschema
 
-from reports import ASSAY, HERE, HOSTILE_NAME, Reports, failures_of, report_of, text_of
+from reports import ASSAY, HERE, HOSTILE_NAME, ONE, Reports, drawn_checks, failures_of, report_of, text_of
 
 SCHEMAS = os.path.join(HERE, "..", "report")
 
@@ -159,7 +159,7 @@ class Agreement(unittest.TestCase):
 
     def test_the_page_draws_what_the_report_says(self):
         for name, folder in REPORTS.items():
-            drawn = [c for c in report_of(folder)["checks"] if c.get("error_by_length") and c["property"] == "value"]
+            drawn = drawn_checks(report_of(folder))
             points = [(int(a["data-n"]), float(a["data-ulp"])) for _, a in Page(text_of(folder, "index.html")).elements
                       if "data-n" in a]
             self.assertEqual(points, [(e["tokens_from"], e["largest_error_ulp"]) for c in drawn for e in c["error_by_length"]], name)
@@ -177,7 +177,7 @@ class Agreement(unittest.TestCase):
 class Determinism(unittest.TestCase):
     def test_only_the_run_block_differs(self):
         def files():
-            folder = Reports(FOLDER.name).gate("again", "builtin:mutant/global_shift", expect=1)
+            folder = Reports(FOLDER.name).gate("again", "builtin:mutant/global_shift", *ONE, expect=1)
             text = text_of(folder, "report.json")
             block = re.search(r'\n "run": \{[^}]*\},', text)
             page = text_of(folder, "index.html")
@@ -190,7 +190,7 @@ class Text(unittest.TestCase):
     def test_a_candidate_cannot_write_markup(self):
         folder = REPORTS["hostile"]
         report = report_of(folder)
-        self.assertEqual(report["candidate"]["name"], HOSTILE_NAME)
+        self.assertTrue(report["candidate"]["name"].startswith(HOSTILE_NAME.split("\n")[0]))
         page, summary, junit = (text_of(folder, f) for f in ("index.html", "summary.md", "junit.xml"))
         for text in (page, summary, junit):
             self.assertNotIn("<script", text)
@@ -215,7 +215,7 @@ class Text(unittest.TestCase):
         self.assertEqual([f.text.split("Replay: ")[1] for f in junit.iter("failure")], commands)
 
     def test_the_summary_of_a_passing_run_is_short(self):
-        folder = Reports(FOLDER.name).gate("whole", "builtin:sequential", "--encoding", "heinsen", expect=0)
+        folder = Reports(FOLDER.name).gate("whole", "builtin:optimized", expect=0)
         visible = re.sub(r"<details><summary>.*?</summary>.*?</details>", "", text_of(folder, "summary.md"), flags=re.S)
         self.assertLessEqual(len(visible.splitlines()), 60)
         self.assertLess(os.path.getsize(os.path.join(folder, "index.html")), 1 << 20)

@@ -7,6 +7,11 @@ ASSAY = os.environ["ASSAY"]
 HERE = os.path.dirname(os.path.abspath(__file__))
 ADAPTERS = os.path.join(HERE, "..", "adapters", "python")
 
+# One operation with its derivatives in one dtype: these tests are about the reports, not the checks.
+ONE = ("--operation", "heinsen/scan", "--dtype", "f32")
+# What is drawn: the checks that decide a class.
+DRAWN = ("value", "vjp", "jvp")
+
 # All that a name may do to a document: Markdown, HTML, XML, a terminal, a shell, other languages' direction.
 HOSTILE_NAME = "a|b `c` ``d`` <script>alert(1)</script> </title> ]]> *e* [f](http://g) @h & \"i\" 'j' $(k)\n\x01\x1b[31m\u202el"
 
@@ -42,7 +47,6 @@ class Reports:
 
     def gate(self, name, candidate, *arguments, expect):
         """Runs the gate from the folder of the reports, as a user would; returns the folder of this report."""
-        arguments = arguments or ("--operation", "heinsen/scan")
         done = subprocess.run([ASSAY, "gate", "--candidate", candidate, "--report", name, *arguments],
                               capture_output=True, text=True, stdin=subprocess.DEVNULL, cwd=self.folder, timeout=300)
         if done.returncode != expect:
@@ -53,17 +57,20 @@ class Reports:
         """By name: passing, failing, broken, crashing, narrow, hostile."""
         nan = "states[:, 2:] = np.nan"
         return {
-            "passing": self.gate("passing", "builtin:optimized", expect=0),
-            "failing": self.gate("failing one's report", "builtin:mutant/ignores_initial_state", "--operation",
-                                 "heinsen/scan", "--dtype", "f32", expect=1),
-            "broken": self.gate("broken", "process:/nonexistent/program", expect=3),
-            "crashing": self.gate("crashing", self.candidate("crashing.py", fault="sys.exit(7)"), expect=3),
+            "passing": self.gate("passing", "builtin:optimized", *ONE, expect=0),
+            "failing": self.gate("failing one's report", "builtin:mutant/ignores_initial_state", *ONE, expect=1),
+            "broken": self.gate("broken", "process:/nonexistent/program", *ONE, expect=3),
+            "crashing": self.gate("crashing", self.candidate("crashing.py", fault="sys.exit(7)"), *ONE, expect=3),
             "narrow": self.gate("narrow", self.candidate(
-                "narrow.py", options=", domain={'h': [-3, 3], 's0': [-3, 3], 'log_p': [-3, 0]}"), expect=0),
-            "nan": self.gate("nan", self.candidate("nan.py", fault=nan), expect=1),
+                "narrow.py", options=", domain={'h': [-3, 3], 's0': [-3, 3], 'log_p': [-3, 0]}"), *ONE, expect=0),
+            "nan": self.gate("nan", self.candidate("nan.py", fault=nan), *ONE, expect=1),
             "hostile": self.gate("hostile", self.candidate(
-                "hostile.py", name=HOSTILE_NAME, fault="raise ValueError(" + repr(HOSTILE_NAME) + ")"), expect=1),
+                "hostile.py", name=HOSTILE_NAME, fault="raise ValueError(" + repr(HOSTILE_NAME) + ")"), *ONE, expect=1),
         }
+
+
+def drawn_checks(report):
+    return [c for c in report["checks"] if c["property"] in DRAWN and c.get("error_by_length")]
 
 
 def text_of(folder, name):
