@@ -1,6 +1,7 @@
 #include "tools/report/escape.hpp"
 
 #include <algorithm>
+#include <cctype>
 #include <cstdint>
 
 namespace assay::tools {
@@ -77,15 +78,26 @@ std::string escape_markup(std::string_view text) {
   return out;
 }
 
+// Escapes only what acts: the text is read on terminals too.
 std::string escape_markdown(std::string_view text) {
-  constexpr std::string_view special = "\\`*_[]()#+!|~{}";
+  constexpr std::string_view always = "\\`*|~", at_start = "#+-=";
+  const std::string words = plain(text);
+  const auto is_word = [&](std::size_t i) {
+    return i < words.size() && (std::isalnum(static_cast<unsigned char>(words[i])) != 0 || words[i] == '_');
+  };
   std::string out;
-  for (const char c : plain(text)) {
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const char c = words[i];
+    const std::string_view after = std::string_view(words).substr(i + 1);
     if (c == '<' || c == '>' || c == '&') {
       out += c == '<' ? "&lt;" : c == '>' ? "&gt;" : "&amp;";
       continue;
     }
-    if (special.find(c) != std::string_view::npos) out += '\\';
+    const bool emphasis = c == '_' && !(i > 0 && is_word(i - 1) && is_word(i + 1));
+    const bool link = (c == ']' && after.starts_with('(')) || (c == ':' && after.starts_with("//"));
+    if (always.find(c) != std::string_view::npos || emphasis || link ||
+        (i == 0 && at_start.find(c) != std::string_view::npos))
+      out += '\\';
     out += c;
     if (c == '@') out += "\xE2\x81\xA0";  // a word joiner: nobody is to be notified
   }

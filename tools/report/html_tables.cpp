@@ -79,7 +79,7 @@ std::string accuracy_table(const gate_report& r) {
     const auto reached = c.accuracy_class();
     const auto k = reached ? static_cast<std::size_t>(*reached) : 0;
     rows += fmt::format("<tr>{}<td>{}</td><td>{:.3g}</td><td>{}</td><td>{}</td></tr>\n",
-                        operation_cells(*c.operation, c.type), class_word(c), c.largest_ulp,
+                        operation_cells(*c.operation, c.type), class_word(c), largest_error_ulp(c),
                         reached ? fmt::format("{:.2f}", c.ratios[k]) : "–",
                         k > 0 && c.forced_by[k - 1] ? escape_markup(summary(*c.forced_by[k - 1])) : "–");
   }

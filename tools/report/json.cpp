@@ -54,7 +54,7 @@ ordered_json class_json(const check_result& c) {
                  {"class", reached ? ordered_json(name_of(*reached)) : ordered_json()},
                  {"ratio_to_law", by_class(c.ratios)},
                  {"cases_needing", by_class(c.needed_by)},
-                 {"largest_error_ulp", number(c.largest_ulp)}};
+                 {"largest_error_ulp", number(largest_error_ulp(c))}};
   // The case that rules out the next better class.
   if (reached && *reached != reference::accuracy_class::uniform)
     if (const auto& forced = c.forced_by[static_cast<std::size_t>(*reached) - 1]) j["forced_by"] = summary(*forced);

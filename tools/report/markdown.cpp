@@ -39,7 +39,7 @@ std::string class_table(const gate_report& r) {
     const auto reached = c.accuracy_class();
     const std::string ratio = reached ? fmt::format("{:.2f}", c.ratios[static_cast<std::size_t>(*reached)]) : "-";
     text += fmt::format("| `{}` | {} | {} | {:.3g} | {} |\n", c.operation->name, core::name_of(c.type), class_word(c),
-                        c.largest_ulp, ratio);
+                        largest_error_ulp(c), ratio);
     // One case alone that needs this class is worth a look.
     if (reached && *reached != reference::accuracy_class::uniform) {
       const auto k = static_cast<std::size_t>(*reached);

@@ -82,7 +82,7 @@ path.bug { fill: none; stroke: #d55e00; stroke-width: 2.4; }
 .heat { border-collapse: separate; border-spacing: 2px; padding: .5rem; width: 100%; }
 .heat caption { text-align: left; padding: .2rem .4rem; font-size: .92rem; font-weight: 600; }
 .heat th, .heat td { border: 0; padding: .12rem .4rem; border-radius: .2rem; }
-.heat td { text-align: right; width: 4.2rem; }
+.heat td { text-align: right; width: 4.2rem; white-space: nowrap; }
 .heat1 { background: rgba(var(--heat), .07); }
 .heat2 { background: rgba(var(--heat), .15); }
 .heat3 { background: rgba(var(--heat), .25); }

@@ -54,6 +54,8 @@ check_counts count_checks(const gate_report& r);
 const char* verdict_word(const properties::check_result& c);
 /// "tree", "none: a bug", or "-" where nothing was decided.
 std::string class_word(const properties::check_result& c);
+/// In ulp of max(1, |truth|), of all cases of the check; 0 where the wrong value is no number.
+double largest_error_ulp(const properties::check_result& c);
 /// Why a check that neither passed nor failed did not; empty for the others.
 std::string reason_of(const properties::check_result& c);
 /// "24 checks: 20 passed, 1 failed, 3 uninformative"

@@ -86,6 +86,7 @@ std::string law_line(const check_result& c, std::size_t k, const axis& x, const 
     const double at = std::clamp(y.at(e.law_ulp[k]), -1000.0, 1000.0);
     path += fmt::format("{}{:.1f} {:.1f}", path.empty() ? "M" : "L", x.at(static_cast<double>(n)), at);
   }
+  if (c.by_length.size() == 1 && !path.empty()) path += "h24";  // one length alone: no line, yet a level
   return path.empty() ? "" : fmt::format("<path class=\"law law{}\" d=\"{}\"/>\n", k, path);
 }
 
@@ -130,12 +131,14 @@ std::string error_chart(const check_result& c, const std::string& id) {
   const axis x = tokens_axis(c), y = error_axis(c);
   const bool any_bug =
       std::any_of(c.by_length.begin(), c.by_length.end(), [](const auto& entry) { return entry.second.failed; });
+  double largest_ulp = 0;
+  for (const auto& [n, e] : c.by_length) largest_ulp = std::max(largest_ulp, e.largest_ulp);
   std::string s = fmt::format(
       "<svg class=\"chart\" viewBox=\"0 0 {0} {1}\" role=\"img\" aria-labelledby=\"{2}-title {2}-text\">\n"
       "<title id=\"{2}-title\">Largest error of {3} in {4} against the number of tokens</title>\n"
       "<desc id=\"{2}-text\">From {5} to {6} tokens the largest error is {7:.3g} ulp; {8}.</desc>\n",
       width, bottom + (any_bug ? 90 : 74), id, escape_markup(c.operation->name), core::name_of(c.type),
-      c.by_length.begin()->first, c.by_length.rbegin()->first, c.largest_ulp,
+      c.by_length.begin()->first, c.by_length.rbegin()->first, largest_ulp,
       any_bug ? "a case no law explains is a bug" : "the lines are what the law of each class allows");
   s += grid(x, y);
   s += fmt::format("<clipPath id=\"{}-clip\"><rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"/></clipPath>\n", id,

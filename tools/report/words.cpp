@@ -43,6 +43,12 @@ std::string class_word(const check_result& c) {
   return c.verdict() == status::failed ? "none: a bug" : "-";
 }
 
+double largest_error_ulp(const check_result& c) {
+  double largest = std::max(c.largest_ulp, c.found ? c.worst.ulp : 0.0);
+  for (const auto& [n, e] : c.by_length) largest = std::max(largest, e.largest_ulp);
+  return largest;
+}
+
 std::string reason_of(const check_result& c) {
   switch (c.verdict()) {
     case status::uninformative:
