@@ -30,9 +30,9 @@ class Browser:
                                         stderr=subprocess.DEVNULL)
         for fd in (theirs_in, theirs_out, *high):
             os.close(fd)
-        self.rest, self.number, self.session, self.events = b"", 0, None, []
+        self.rest, self.number, self.attached, self.events = b"", 0, None, []
         target = self.send("Target.createTarget", url="about:blank")["targetId"]
-        self.session = self.send("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
+        self.attached = self.send("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         for domain in ("Page", "Runtime", "Log", "Network"):
             self.send(domain + ".enable")
 
@@ -61,8 +61,8 @@ class Browser:
     def send(self, method, **parameters):
         self.number += 1
         message = {"id": self.number, "method": method, "params": parameters}
-        if self.session:
-            message["sessionId"] = self.session
+        if self.attached:
+            message["sessionId"] = self.attached
         os.write(self.to, json.dumps(message).encode() + b"\0")
         deadline = time.monotonic() + SECONDS
         while True:
