@@ -62,9 +62,19 @@ class element_judge {
 
   // In ulp of max(1, |truth|); 0 where either is not finite.
   double error_in_ulp(double x, std::size_t i) const {
-    const double truth = truth_.truth(i);
-    if (!std::isfinite(truth) || !std::isfinite(x)) return 0.0;
-    return proved_error(x, i) / (2.0 * core::half_ulp(storage_, std::max(1.0, std::fabs(truth))));
+    if (!std::isfinite(truth_.truth(i)) || !std::isfinite(x)) return 0.0;
+    return proved_error(x, i) / ulp_at(i);
+  }
+
+  // The largest error that each class's law still explains, in the unit of error_in_ulp; the truth is finite.
+  std::array<double, widest + 1> laws_in_ulp(std::size_t i) const {
+    std::array<double, widest + 1> allowed{};
+    const double half_ulp = core::half_ulp(storage_, truth_.truth(i));
+    for (std::size_t c = 0; c <= widest; ++c) {
+      const double slack = c == 0 ? 1.0 : class_slack, rounding = c == 0 && !wider_compute_ ? 0.0 : half_ulp;
+      allowed[c] = (slack * u_ * law_.k[c].storage()[i] + rounding) / ulp_at(i);
+    }
+    return allowed;
   }
 
   element_report report(const std::string& name, double x, std::size_t i, double ratio) const {
@@ -80,6 +90,10 @@ class element_judge {
   }
 
  private:
+  double ulp_at(std::size_t i) const {
+    return 2.0 * core::half_ulp(storage_, std::max(1.0, std::fabs(truth_.truth(i))));
+  }
+
   core::dtype storage_, compute_;
   double u_;
   const reference::certified& truth_;
@@ -96,7 +110,10 @@ value_report judge_elements(const expectation& expected, const core::tensors& ou
       const auto ratios = element.ratios(x, i);
       for (std::size_t c = 0; c <= widest; ++c)
         report.ratios[c] = std::max(report.ratios[c], ratios[c] / (c == 0 ? 1.0 : class_slack));
-      report.largest_ulp = std::max(report.largest_ulp, element.error_in_ulp(x, i));
+      if (const double ulp = element.error_in_ulp(x, i); ulp > report.largest_ulp) {
+        report.largest_ulp = ulp;
+        report.law_ulp = element.laws_in_ulp(i);
+      }
       const bool wrong = ratios[widest] > bug_slack;
       if (report.passed && (wrong || report.worst.output.empty() || ratios[widest] > report.worst.ratio))
         report.worst = element.report(name, x, i, ratios[widest]);

@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <set>
 
 #include "reference/oracle.hpp"
@@ -190,6 +191,9 @@ int gate(const gate_options& options) {
     return wrong_input;
   }
   gate_report report{options.candidate, {}, options.seed, options.effort, {}, {}, {}, gate_verdict::broken};
+  report.folder = options.report;
+  report.run = run_started_now();
+  const auto started = std::chrono::steady_clock::now();
   auto candidate = open_candidate(options.candidate, options.limits);
   if (!candidate && !candidate.error().candidate_is_at_fault) {
     complain(candidate.error().message);
@@ -209,6 +213,7 @@ int gate(const gate_options& options) {
     report.candidate.name = options.candidate;
     report.complaints.push_back("the candidate did not start: " + candidate.error().message);
   }
+  report.run.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count();
   if (const auto written = write_report(report, options.report); !written) {
     complain(written.error().message);
     return own_fault;

@@ -8,6 +8,7 @@
 #include <rapidcheck/shrinkable/Operations.h>
 
 #include <algorithm>
+#include <bit>
 
 namespace assay::properties {
 namespace {
@@ -53,6 +54,21 @@ counterexample shrink(const property& p, implementation& under_test, const rc::S
   return found;
 }
 
+void record_for_drawing(check_result& r, const value_report& value, const test_case& c) {
+  double& family = r.error_to_allowance[c.family];
+  family = std::max(family, value.worst.ratio / bug_slack);
+  const auto sizes = sizes_of(c);
+  const auto n = sizes.find("n");
+  if (n == sizes.end() || n->second == 0) return;
+  error_at_length& here = r.by_length[std::bit_floor(n->second)];
+  ++here.cases;
+  here.failed = here.failed || !value.passed;
+  for (std::size_t k = 0; k < here.ratios.size(); ++k) here.ratios[k] = std::max(here.ratios[k], value.ratios[k]);
+  if (value.largest_ulp <= here.largest_ulp) return;
+  here.largest_ulp = value.largest_ulp;
+  here.law_ulp = value.law_ulp;
+}
+
 void record_value(check_result& r, const value_report& value, const test_case& c) {
   for (std::size_t k = 0; k < r.ratios.size(); ++k)
     if (value.ratios[k] > r.ratios[k] || !r.forced_by[k]) {
@@ -74,6 +90,7 @@ bool run_case(check_result& r, implementation& under_test, const rc::Shrinkable<
   outcome o = r.checked->check(under_test, c);
   ++r.cases[o.verdict];
   if (o.verdict == status::passed) ++r.families[c.family];
+  if (o.value) record_for_drawing(r, *o.value, c);
   if (o.value && o.verdict != status::failed) record_value(r, *o.value, c);
   if (o.verdict != status::failed) return false;
   r.found = shrink(*r.checked, under_test, drawn, std::move(o), shrink_calls);

@@ -29,6 +29,16 @@ struct counterexample {
   outcome shown;  ///< of the minimal case
 };
 
+/// The largest error among cases of about one length.
+struct error_at_length {
+  std::size_t cases = 0;
+  double largest_ulp = 0;  ///< in ulp of max(1, |truth|) of the storage dtype
+  /// By class: what the law allows the element with that error, in the same unit; and the largest ratio of error
+  /// to law of any element.
+  std::array<double, reference::accuracy_classes.size()> law_ulp{}, ratios{};
+  bool failed = false;  ///< one of these cases is a bug
+};
+
 /// One property of one operation in one dtype.
 struct check_result {
   const property* checked = nullptr;
@@ -44,6 +54,10 @@ struct check_result {
   std::array<std::optional<test_case>, reference::accuracy_classes.size()> forced_by;
   std::array<std::size_t, reference::accuracy_classes.size()> needed_by{};
   double largest_ulp = 0;
+  /// The largest ratio of error to allowance, where a bug begins above 1, by family; the largest errors by the
+  /// largest power of two that is at most n. Both of the cases as drawn, a failing one included.
+  std::map<std::string, double> error_to_allowance;
+  std::map<std::size_t, error_at_length> by_length;
   element_report worst;  ///< by the ratio to its allowance
   std::string worst_case;
   std::optional<counterexample> found;

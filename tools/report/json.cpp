@@ -37,59 +37,70 @@ ordered_json counts(const check_result& c) {
           {"outside_domain", c.count(status::outside_domain)}};
 }
 
+ordered_json number(std::size_t count) { return count; }
+
+template <typename Value>
+ordered_json by_class(const std::array<Value, reference::accuracy_classes.size()>& values) {
+  ordered_json j = ordered_json::object();
+  for (const auto k : reference::accuracy_classes)
+    j[std::string(name_of(k))] = number(values[static_cast<std::size_t>(k)]);
+  return j;
+}
+
 ordered_json class_json(const check_result& c) {
-  ordered_json ratios = ordered_json::object(), needed = ordered_json::object();
-  for (const auto k : reference::accuracy_classes) {
-    const auto i = static_cast<std::size_t>(k);
-    ratios[std::string(name_of(k))] = number(c.ratios[i]);
-    needed[std::string(name_of(k))] = c.needed_by[i];
-  }
   const auto reached = c.accuracy_class();
   ordered_json j{{"operation", c.operation->name},
                  {"dtype", core::name_of(c.type)},
                  {"class", reached ? ordered_json(name_of(*reached)) : ordered_json()},
-                 {"ratio_to_law", ratios},
-                 {"cases_needing", needed},
-                 {"largest_error_ulp", number(c.largest_ulp)}};
+                 {"ratio_to_law", by_class(c.ratios)},
+                 {"cases_needing", by_class(c.needed_by)},
+                 {"largest_error_ulp", number(largest_error_ulp(c))}};
   // The case that rules out the next better class.
   if (reached && *reached != reference::accuracy_class::uniform)
     if (const auto& forced = c.forced_by[static_cast<std::size_t>(*reached) - 1]) j["forced_by"] = summary(*forced);
   return j;
 }
 
-const char* verdict_of(const check_result& c) {
-  switch (c.verdict()) {
-    case status::passed:
-      return "passed";
-    case status::failed:
-      return "failed";
-    case status::uninformative:
-      return "uninformative";
-    default:
-      return "skipped";
-  }
+// What the page draws: errors by family and by length.
+void add_drawing(ordered_json& j, const check_result& c) {
+  if (c.error_to_allowance.empty()) return;
+  ordered_json families = ordered_json::object(), lengths = ordered_json::array();
+  for (const auto& [name, ratio] : c.error_to_allowance) families[name] = number(ratio);
+  for (const auto& [n, e] : c.by_length)
+    lengths.push_back({{"tokens_from", n},
+                       {"cases", e.cases},
+                       {"failed", e.failed},
+                       {"largest_error_ulp", number(e.largest_ulp)},
+                       {"law_ulp", by_class(e.law_ulp)},
+                       {"ratio_to_law", by_class(e.ratios)}});
+  j["error_to_allowance"] = families;
+  j["error_by_length"] = lengths;
 }
 
-ordered_json check_json(const check_result& c, const std::string& spec) {
+ordered_json check_json(const gate_report& r, const check_result& c) {
   ordered_json j{{"property", c.checked->name},
                  {"operation", c.operation->name},
                  {"dtype", core::name_of(c.type)},
-                 {"verdict", verdict_of(c)},
+                 {"verdict", verdict_word(c)},
                  {"cases", c.run()},
                  {"skipped", c.count(status::unsupported) + c.count(status::outside_domain)},
                  {"counts", counts(c)},
                  {"families", c.families},
                  {"families_outside_domain", c.families_skipped}};
+  if (const std::string reason = reason_of(c); !reason.empty()) j["reason"] = reason;
   if (!c.worst.output.empty())
-    j["worst"] = {{"ulp", number(c.worst.ulp)}, {"allowance_ratio", number(c.worst.ratio)}, {"case", c.worst_case}};
+    j["worst"] = {{"ulp", number(c.worst.ulp)},
+                  {"allowance_ratio", number(c.worst.ratio / properties::bug_slack)},
+                  {"case", c.worst_case}};
+  add_drawing(j, c);
   if (c.found) {
-    const std::string file = "counterexamples/" + counterexample_name(c);  // relative to the report's folder
     j["counterexample"] = {{"case", summary(c.found->minimal)},
                            {"message", c.found->shown.message},
                            {"inputs", to_json(c.found->minimal.call.inputs)},
                            {"expected", to_json(c.found->shown.expected)},
                            {"actual", to_json(c.found->shown.actual)},
-                           {"replay", "assay replay " + file + " --candidate '" + spec + "'"}};
+                           {"file", "counterexamples/" + counterexample_name(c)},
+                           {"replay", replay_command(r, c)}};
   }
   return j;
 }
@@ -113,17 +124,26 @@ ordered_json to_json(const gate_report& r) {
   ordered_json totals{{"planned", 0}, {"run", 0}, {"uninformative", 0}, {"unsupported", 0}, {"outside_domain", 0}};
   for (const check_result& c : r.checks) {
     if (c.checked->decides_class) classes.push_back(class_json(c));
-    checks.push_back(check_json(c, r.candidate_spec));
+    checks.push_back(check_json(r, c));
     const ordered_json of_check = counts(c);
     for (auto& [key, value] : totals.items()) value = value.get<std::size_t>() + of_check[key].get<std::size_t>();
   }
   for (const measured_horizon& h : r.horizons) horizons.push_back(horizon_json(h));
+  const check_counts n = count_checks(r);
   return {{"schema", "assay-report/1"},
+          {"run", {{"started", r.run.started}, {"seconds", r.run.seconds}, {"version", r.run.version}}},
           {"candidate", candidate_json(r.candidate, r.candidate_spec)},
           {"seed", std::to_string(r.seed)},
           {"effort", r.effort},
           {"verdict", name_of(r.verdict)},
+          {"findings", r.findings},
           {"complaints", r.complaints},
+          {"check_counts",
+           {{"checks", n.checks},
+            {"passed", n.passed},
+            {"failed", n.failed},
+            {"uninformative", n.uninformative},
+            {"skipped", n.skipped}}},
           {"accuracy_class", classes},
           {"horizon", horizons},
           {"cases", totals},

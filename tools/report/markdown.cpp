@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "tools/report/escape.hpp"
 #include "tools/report/report.hpp"
 
 namespace assay::tools {
@@ -10,16 +11,20 @@ namespace {
 using properties::check_result;
 using properties::status;
 
+// More rows than this go into a block that the reader opens.
+constexpr std::size_t rows_shown = 12;
+
+std::string folded(const std::string& title, const std::string& table) {
+  return fmt::format("<details><summary>{}</summary>\n\n{}\n</details>\n", escape_markup(title), table);
+}
+
 std::string domain_lines(const gate_report& r) {
   std::string text;
   for (const auto& [op, inputs] : r.candidate.domain) {
     const auto concerns = [&](const check_result& c) { return c.operation->name == op; };
     if (std::none_of(r.checks.begin(), r.checks.end(), concerns)) continue;
-    text += fmt::format("- `{}` declares a narrower domain:", op);
-    for (const auto& [name, range] : inputs)
-      text += range.high == std::numeric_limits<double>::max()
-                  ? fmt::format(" `{}` finite;", name)
-                  : fmt::format(" `{}` in [{}, {}];", name, range.low, range.high);
+    text += fmt::format("- {} declares a narrower domain:", markdown_code(op));
+    for (const auto& [name, range] : inputs) text += fmt::format(" {} {};", markdown_code(name), in_words(range));
     text += " cases outside it were not sent.\n";
   }
   return text.empty() ? text : text + "\n";
@@ -33,11 +38,8 @@ std::string class_table(const gate_report& r) {
     if (!c.checked->decides_class) continue;
     const auto reached = c.accuracy_class();
     const std::string ratio = reached ? fmt::format("{:.2f}", c.ratios[static_cast<std::size_t>(*reached)]) : "-";
-    text += fmt::format("| `{}` | {} | {} | {:.3g} | {} |\n", c.operation->name, core::name_of(c.type),
-                        reached                         ? std::string(name_of(*reached))
-                        : c.verdict() == status::failed ? "none: a bug"
-                                                        : "-",
-                        c.largest_ulp, ratio);
+    text += fmt::format("| `{}` | {} | {} | {:.3g} | {} |\n", c.operation->name, core::name_of(c.type), class_word(c),
+                        largest_error_ulp(c), ratio);
     // One case alone that needs this class is worth a look.
     if (reached && *reached != reference::accuracy_class::uniform) {
       const auto k = static_cast<std::size_t>(*reached);
@@ -45,6 +47,20 @@ std::string class_table(const gate_report& r) {
         text +=
             fmt::format("| | | | {} because of one case | `{}` |\n", name_of(*reached), summary(*c.forced_by[k - 1]));
     }
+  }
+  return text;
+}
+
+// "- f32: sequential 6, tree 1"
+std::string class_counts(const gate_report& r) {
+  std::map<core::dtype, std::map<std::string, std::size_t>> reached;
+  for (const check_result& c : r.checks)
+    if (c.checked->decides_class) ++reached[c.type][class_word(c)];
+  std::string text;
+  for (const auto& [type, classes] : reached) {
+    std::string counts;
+    for (const auto& [word, count] : classes) counts += fmt::format("{}{} {}", counts.empty() ? "" : ", ", word, count);
+    text += fmt::format("- {}: {}\n", core::name_of(type), counts);
   }
   return text;
 }
@@ -75,46 +91,46 @@ std::string failures(const gate_report& r) {
   std::string text;
   for (const check_result& c : r.checks)
     if (c.found)
-      text += fmt::format(
-          "- **{}** of `{}` in {}: {}\n  Smallest case found: {}. Replay: `assay replay "
-          "counterexamples/{} --candidate '{}'`\n",
-          c.checked->name, c.operation->name, core::name_of(c.type), c.found->shown.message, summary(c.found->minimal),
-          counterexample_name(c), r.candidate_spec);
+      text += fmt::format("- **{}** of `{}` in {}: {}\n  Smallest case found: {}. Replay: {}\n", c.checked->name,
+                          c.operation->name, core::name_of(c.type), escape_markdown(c.found->shown.message),
+                          escape_markdown(summary(c.found->minimal)), markdown_code(replay_command(r, c)));
   return text;
+}
+
+std::string list(const std::vector<std::string>& sentences) {
+  std::string text;
+  for (const std::string& s : sentences) text += "- " + escape_markdown(s) + "\n";
+  return text.empty() ? text : text + "\n";
+}
+
+// The accuracy table, and the horizons; folded where they are long.
+std::string accuracy(const gate_report& r) {
+  std::string text;
+  const auto rows = static_cast<std::size_t>(
+      std::count_if(r.checks.begin(), r.checks.end(), [](const check_result& c) { return c.checked->decides_class; }));
+  if (rows > 0) {
+    text += "## Accuracy\n\n";
+    if (rows > rows_shown) text += class_counts(r) + "\n";
+    text += rows > rows_shown ? folded("accuracy by operation and dtype", class_table(r)) : class_table(r);
+  }
+  if (r.horizons.empty()) return text;
+  const char* title = "Horizon, mild inputs (largest error against max(1, |s|))";
+  return text + "\n" +
+         (r.horizons.size() > rows_shown ? folded(title, horizon_lines(r)) : title + (":\n\n" + horizon_lines(r)));
 }
 
 }  // namespace
 
-const char* name_of(gate_verdict v) {
-  switch (v) {
-    case gate_verdict::passed:
-      return "passed";
-    case gate_verdict::failed:
-      return "failed";
-    case gate_verdict::broken:
-      return "broken";
-  }
-  return "unknown";
-}
-
-std::string counterexample_name(const check_result& c) {
-  std::string name = fmt::format("{}-{}-{}.json", c.checked->name, c.operation->name, core::name_of(c.type));
-  std::replace_if(
-      name.begin(), name.end(), [](char x) { return x == '/' || x == ':'; }, '-');
-  return name;
-}
-
 std::string to_markdown(const gate_report& r) {
-  std::string text = fmt::format("# Assay: {} {} - {}\n\n", r.candidate.name, r.candidate.version, name_of(r.verdict));
-  text += fmt::format("Candidate `{}`, effort {}, seed {}.\n\n", r.candidate_spec, r.effort, r.seed);
+  std::string text = fmt::format("# Assay: {} - {}\n\n", escape_markdown(candidate_title(r)), name_of(r.verdict));
+  text += list(r.findings) + list(r.complaints);
+  text += fmt::format("{}. Candidate {}, effort {}, seed {}.\n\n", counts_in_words(r), markdown_code(r.candidate_spec),
+                      r.effort, r.seed);
   text += domain_lines(r);
-  for (const std::string& c : r.complaints) text += "- " + c + "\n";
-  if (!r.complaints.empty()) text += "\n";
   if (const std::string lines = failures(r); !lines.empty()) text += "## Failures\n\n" + lines + "\n";
-  text += "## Accuracy\n\n" + class_table(r) + "\n";
-  if (!r.horizons.empty())
-    text += "Horizon, mild inputs (largest error against max(1, |s|)):\n\n" + horizon_lines(r) + "\n";
-  return text + "## Checks\n\n" + check_table(r);
+  text += accuracy(r);
+  if (r.checks.empty()) return text;
+  return text + "\n## Checks\n\n" + folded(counts_in_words(r), check_table(r));
 }
 
 }  // namespace assay::tools

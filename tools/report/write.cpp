@@ -13,7 +13,8 @@ core::result<void> prepare_report(const std::filesystem::path& folder) {
        entry.increment(failed))
     if (entry->path().extension() == ".json") std::filesystem::remove(entry->path(), failed);
   // A run that is killed must not leave an earlier verdict behind.
-  for (const char* name : {"report.json", "summary.md"}) std::filesystem::remove(folder / name, failed);
+  for (const char* name : {"report.json", "junit.xml", "summary.md", "index.html"})
+    std::filesystem::remove(folder / name, failed);
   return {};
 }
 
@@ -27,7 +28,9 @@ core::result<void> write_report(const gate_report& r, const std::filesystem::pat
     if (auto ok = golden::replace_file(folder / "counterexamples" / counterexample_name(c), text_of(json)); !ok)
       return ok;
   }
-  if (auto ok = golden::replace_file(folder / "summary.md", to_markdown(r)); !ok) return ok;
+  for (const auto& [name, text] :
+       {std::pair("summary.md", to_markdown(r)), {"index.html", to_html(r)}, {"junit.xml", to_junit(r)}})
+    if (auto ok = golden::replace_file(folder / name, text); !ok) return ok;
   return golden::replace_file(folder / "report.json", text_of(to_json(r)));
 }
 

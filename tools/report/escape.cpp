@@ -1,0 +1,130 @@
+#include "tools/report/escape.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <cstdint>
+
+namespace assay::tools {
+namespace {
+
+constexpr std::string_view replacement = "\xEF\xBF\xBD";
+
+struct decoded {
+  std::uint32_t character = 0;
+  std::size_t bytes = 0;  ///< 0: no UTF-8 here
+};
+
+// Rejects overlong forms, surrogates and what lies beyond U+10FFFF.
+decoded decode(std::string_view text) {
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  const unsigned char first = byte(0);
+  if (first < 0x80) return {first, 1};
+  const std::size_t length = first >= 0xF0 ? 4 : first >= 0xE0 ? 3 : 2;
+  constexpr std::uint32_t smallest[] = {0, 0, 0x80, 0x800, 0x10000};
+  if (first < 0xC2 || first > 0xF4 || text.size() < length) return {};
+  std::uint32_t c = first & (0x7Fu >> length);
+  for (std::size_t i = 1; i < length; ++i) {
+    if ((byte(i) & 0xC0u) != 0x80u) return {};
+    c = c << 6 | (byte(i) & 0x3Fu);
+  }
+  if (c < smallest[length] || c > 0x10FFFF || (c >= 0xD800 && c <= 0xDFFF)) return {};
+  return {c, length};
+}
+
+bool is_control(std::uint32_t c) { return c < 0x20 || (c >= 0x7F && c < 0xA0) || c == 0x2028 || c == 0x2029; }
+bool is_direction(std::uint32_t c) {
+  return (c >= 0x202A && c <= 0x202E) || (c >= 0x2066 && c <= 0x2069) || c == 0x200E || c == 0x200F;
+}
+
+}  // namespace
+
+std::string plain(std::string_view text) {
+  std::string out;
+  while (!text.empty()) {
+    const decoded d = decode(text);
+    const std::size_t bytes = std::max<std::size_t>(d.bytes, 1);
+    if (d.bytes == 0 || (d.character & 0xFFFE) == 0xFFFE)  // no character of XML either
+      out += replacement;
+    else if (is_control(d.character))
+      out += ' ';
+    else if (!is_direction(d.character))
+      out += text.substr(0, bytes);
+    text.remove_prefix(bytes);
+  }
+  return out;
+}
+
+std::string escape_markup(std::string_view text) {
+  std::string out;
+  for (const char c : plain(text)) switch (c) {
+      case '&':
+        out += "&amp;";
+        break;
+      case '<':
+        out += "&lt;";
+        break;
+      case '>':
+        out += "&gt;";
+        break;
+      case '"':
+        out += "&quot;";
+        break;
+      case '\'':
+        out += "&#39;";
+        break;
+      default:
+        out += c;
+    }
+  return out;
+}
+
+// Escapes only what acts: the text is read on terminals too.
+std::string escape_markdown(std::string_view text) {
+  constexpr std::string_view always = "\\`*|~", at_start = "#+-=";
+  const std::string words = plain(text);
+  const auto is_word = [&](std::size_t i) {
+    return i < words.size() && (std::isalnum(static_cast<unsigned char>(words[i])) != 0 || words[i] == '_');
+  };
+  std::string out;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const char c = words[i];
+    const std::string_view after = std::string_view(words).substr(i + 1);
+    if (c == '<' || c == '>' || c == '&') {
+      out += c == '<' ? "&lt;" : c == '>' ? "&gt;" : "&amp;";
+      continue;
+    }
+    const bool emphasis = c == '_' && !(i > 0 && is_word(i - 1) && is_word(i + 1));
+    const bool link = (c == ']' && after.starts_with('(')) || (c == ':' && after.starts_with("//"));
+    if (always.find(c) != std::string_view::npos || emphasis || link ||
+        (i == 0 && at_start.find(c) != std::string_view::npos))
+      out += '\\';
+    out += c;
+    if (c == '@') out += "\xE2\x81\xA0";  // a word joiner: nobody is to be notified
+  }
+  return out;
+}
+
+std::string markdown_code(std::string_view text) {
+  const std::string words = plain(text);
+  std::string inside;
+  std::size_t run = 0, longest = 0;
+  for (const char c : words) {
+    run = c == '`' ? run + 1 : 0;
+    longest = std::max(longest, run);
+    if (c == '|') inside += '\\';  // the one character that GitHub's tables unescape within code
+    inside += c;
+  }
+  const std::string fence(longest + 1, '`');
+  const bool pad = inside.empty() || inside.front() == '`' || inside.back() == '`';
+  return fence + (pad ? " " : "") + inside + (pad ? " " : "") + fence;
+}
+
+std::string shell_word(std::string_view text) {
+  constexpr std::string_view safe = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./:,@%";
+  if (!text.empty() && text.find_first_not_of(safe) == std::string_view::npos) return std::string(text);
+  std::string out = "'";
+  for (const char c : text) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return out + "'";
+}
+
+}  // namespace assay::tools

@@ -1,0 +1,25 @@
+// Text of a candidate in our documents: it may hold anything, and must change nothing but itself.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace assay::tools {
+
+/// Valid UTF-8 on one line: bad bytes become U+FFFD, control characters and line ends a blank, and characters
+/// that reverse the direction of text are dropped.
+std::string plain(std::string_view text);
+
+/// For text and quoted attributes of HTML and XML; plain() first.
+std::string escape_markup(std::string_view text);
+
+/// For running text in Markdown: no emphasis, link, table cell, HTML or mention comes of it; plain() first.
+std::string escape_markdown(std::string_view text);
+
+/// A code span of Markdown, also inside a table; plain() first.
+std::string markdown_code(std::string_view text);
+
+/// One word of a POSIX shell, quoted only where it must be.
+std::string shell_word(std::string_view text);
+
+}  // namespace assay::tools

@@ -1,0 +1,129 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "tools/report/escape.hpp"
+#include "tools/report/html_parts.hpp"
+#include "tools/report/svg_chart.hpp"
+
+namespace assay::tools {
+namespace {
+
+using properties::check_result;
+// More failures than this are folded: the reader opens them.
+constexpr std::size_t failures_open = 4;
+
+std::string section(const std::string& id, const std::string& title, const std::string& note, const std::string& body) {
+  if (body.empty()) return {};
+  return fmt::format(
+      "<section id=\"{0}\" aria-labelledby=\"{0}-title\">\n<h2 id=\"{0}-title\">{1}</h2>\n{2}{3}</section>\n", id,
+      title, note.empty() ? "" : "<p class=\"note\">" + note + "</p>\n", body);
+}
+
+std::string list(const char* kind, const std::vector<std::string>& sentences) {
+  std::string items;
+  for (const std::string& s : sentences) items += "<li>" + escape_markup(s) + "</li>\n";
+  return items.empty() ? items : fmt::format("<ul class=\"{}\">\n{}</ul>\n", kind, items);
+}
+
+std::string capital(std::string word) {
+  if (!word.empty() && word[0] >= 'a' && word[0] <= 'z') word[0] = static_cast<char>(word[0] - 'a' + 'A');
+  return word;
+}
+
+std::string header(const gate_report& r) {
+  std::string facts =
+      fmt::format("<dt>candidate</dt><dd><code>{}</code></dd><dt>effort</dt><dd>{}</dd><dt>seed</dt><dd>{}</dd>",
+                  escape_markup(r.candidate_spec), escape_markup(r.effort), r.seed);
+  for (const auto& [op, inputs] : r.candidate.domain) {
+    const auto concerns = [&](const check_result& c) { return c.operation->name == op; };
+    if (std::none_of(r.checks.begin(), r.checks.end(), concerns)) continue;
+    std::string words;
+    for (const auto& [name, range] : inputs)
+      words += fmt::format("{}{} {}", words.empty() ? "" : "; ", name, in_words(range));
+    facts += fmt::format("<dt>narrower domain</dt><dd>{}: {}; cases outside it were not sent</dd>", escape_markup(op),
+                         escape_markup(words));
+  }
+  const char* verdict = name_of(r.verdict);
+  return fmt::format(
+      "<header class=\"{0}\">\n<h1><span class=\"word\">{1}</span>: {2}</h1>\n<p "
+      "class=\"counts\">{3}</p>\n</header>\n{4}{5}"
+      "<dl class=\"facts\">{6}</dl>\n",
+      verdict, capital(verdict), escape_markup(candidate_title(r)), counts_in_words(r), list("findings", r.findings),
+      list("complaints", r.complaints), facts);
+}
+
+std::string failure(const gate_report& r, const check_result& c, bool open) {
+  return fmt::format(
+      "<details class=\"failure\"{}><summary><b>{}</b> of {} in {}</summary>\n<p>{}</p>\n<p class=\"note\">Smallest "
+      "case found: "
+      "{}</p>\n{}<pre class=\"replay\"><code>{}</code></pre></details>\n",
+      open ? " open" : "", escape_markup(c.checked->name), escape_markup(c.operation->name), core::name_of(c.type),
+      escape_markup(c.found->shown.message), escape_markup(summary(c.found->minimal)), counterexample_tables(r, c),
+      escape_markup(replay_command(r, c)));
+}
+
+std::string failures(const gate_report& r) {
+  std::string first, more;
+  std::size_t shown = 0;
+  for (const check_result& c : r.checks) {
+    if (!c.found) continue;
+    const bool open = shown++ < failures_open;
+    (open ? first : more) += failure(r, c, open);
+  }
+  if (more.empty()) return first;
+  return first + fmt::format("<details class=\"more\"><summary>{} more failures</summary>\n{}</details>\n",
+                             shown - failures_open, more);
+}
+
+std::string charts(const gate_report& r) {
+  std::string s;
+  std::size_t number = 0;
+  for (const check_result& c : r.checks)
+    if (has_chart(c))
+      s += fmt::format("<figure><figcaption>{} <b>{}</b> <span class=\"class\">{}</span></figcaption>\n{}</figure>\n",
+                       escape_markup(c.operation->name), core::name_of(c.type), class_word(c),
+                       error_chart(c, fmt::format("chart{}", number++)));
+  return s.empty() ? s : "<div class=\"grid\">\n" + s + "</div>\n";
+}
+
+std::string footer(const gate_report& r) {
+  return fmt::format("<footer>\n<p id=\"run\">Assay {}, {}, {:.1f} s</p>\n</footer>\n", escape_markup(r.run.version),
+                     escape_markup(r.run.started), r.run.seconds);
+}
+
+}  // namespace
+
+std::string to_html(const gate_report& r) {
+  std::string s = fmt::format(
+      "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+      "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; img-src "
+      "data:\">\n"
+      "<meta name=\"color-scheme\" content=\"light dark\">\n<link rel=\"icon\" href=\"data:,\">\n"
+      "<title>Assay: {}, {}</title>\n<style>\n{}</style>\n</head>\n<body>\n",
+      escape_markup(candidate_title(r)), name_of(r.verdict), page_style());
+  s += header(r) + "<main>\n";
+  s += section("failures", "What is wrong", "", failures(r));
+  s += section(
+      "accuracy", "Accuracy",
+      "The class is the first whose law, with those before it, explains every case; errors in ulp of max(1, |s|).",
+      accuracy_table(r));
+  s += section("charts", "Error against length",
+               "Each point is the largest error among the cases of that length, over all families; the lines are what "
+               "each class allows that same element. Hollow: no error at all.",
+               charts(r));
+  s += section("families", "Error over allowance, by family",
+               "The largest error as a part of what is allowed; a bug begins above 1. Families that make nothing to "
+               "compare are not listed.",
+               family_tables(r));
+  s += section("horizon", "Horizon",
+               "Up to how many tokens the digits are there: mild inputs, largest error against max(1, |s|).",
+               horizon_table(r));
+  if (!r.checks.empty())
+    s += section("checks", "Checks", "",
+                 "<details><summary>" + counts_in_words(r) + "</summary>\n" + checks_table(r) + "</details>\n");
+  return s + "</main>\n" + footer(r) + "</body>\n</html>\n";
+}
+
+}  // namespace assay::tools

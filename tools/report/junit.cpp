@@ -1,0 +1,88 @@
+// junit.xml: one test suite per operation and dtype, one test case per property, for the views of CI servers.
+// The vocabulary is that of jenkinsci/xunit-plugin, junit-10.xsd; tools/report/junit.xsd is what is used of it.
+#include <fmt/format.h>
+
+#include "tools/report/escape.hpp"
+#include "tools/report/report.hpp"
+
+namespace assay::tools {
+namespace {
+
+using properties::check_result;
+using properties::status;
+
+struct suite {
+  std::string name;
+  std::size_t tests = 0, failures = 0, errors = 0, skipped = 0;
+  std::string cases{};
+
+  /// `body`: elements of the test case, already escaped.
+  void add(const std::string& test, const std::string& body) {
+    ++tests;
+    cases += fmt::format("  <testcase classname=\"{}\" name=\"{}\">\n{}  </testcase>\n", escape_markup(name),
+                         escape_markup(test), body);
+  }
+  /// A test that found a fault; of a broken candidate it is an error, no failure.
+  void add_fault(const std::string& test, bool broken, const std::string& message, const std::string& text) {
+    ++(broken ? errors : failures);
+    const char* element = broken ? "error" : "failure";
+    add(test, fmt::format("    <{0} type=\"{1}\" message=\"{2}\">{3}</{0}>\n", element,
+                          broken ? "broken candidate" : "failed check", escape_markup(message), text));
+  }
+};
+
+void add_check(suite& to, const gate_report& r, const check_result& c) {
+  const std::string about = fmt::format("    <system-out>{} of {} planned cases run, {} uninformative</system-out>\n",
+                                        c.run(), c.planned, c.count(status::uninformative));
+  if (c.found) {
+    to.add_fault(c.checked->name, r.verdict == gate_verdict::broken, c.found->shown.message,
+                 escape_markup(c.found->shown.message) + "\nSmallest case found: " +
+                     escape_markup(summary(c.found->minimal)) + "\nReplay: " + escape_markup(replay_command(r, c)));
+  } else if (const std::string reason = reason_of(c); !reason.empty()) {
+    ++to.skipped;
+    to.add(c.checked->name, fmt::format("    <skipped message=\"{}\"/>\n", escape_markup(reason)) + about);
+  } else {
+    to.add(c.checked->name, about);
+  }
+}
+
+// The run as a whole: red where something is missing although no check failed.
+suite whole_run(const gate_report& r) {
+  suite whole{"assay"};
+  std::string findings;
+  for (const std::string& f : r.findings) findings += escape_markup(f) + "\n";
+  const std::string about = findings.empty() ? "" : "    <system-out>" + findings + "</system-out>\n";
+  if (r.complaints.empty()) whole.add("the run is whole", about);
+  for (std::size_t k = 0; k < r.complaints.size(); ++k)
+    whole.add_fault(fmt::format("the run is whole, {}", k + 1), r.verdict == gate_verdict::broken, r.complaints[k],
+                    escape_markup(r.complaints[k]));
+  return whole;
+}
+
+}  // namespace
+
+std::string to_junit(const gate_report& r) {
+  std::vector<suite> suites{whole_run(r)};
+  for (const check_result& c : r.checks) {
+    const std::string name = fmt::format("{} {}", c.operation->name, core::name_of(c.type));
+    if (suites.back().name != name) suites.push_back({name});
+    add_check(suites.back(), r, c);
+  }
+  suite total;
+  std::string text;
+  for (const suite& s : suites) {
+    total.tests += s.tests;
+    total.failures += s.failures;
+    total.errors += s.errors;
+    text += fmt::format(
+        " <testsuite name=\"{}\" tests=\"{}\" failures=\"{}\" errors=\"{}\" skipped=\"{}\">\n{} </testsuite>\n",
+        escape_markup(s.name), s.tests, s.failures, s.errors, s.skipped, s.cases);
+  }
+  return fmt::format(
+      "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+      "<testsuites name=\"{}\" tests=\"{}\" failures=\"{}\" errors=\"{}\">\n{}</testsuites>\n",
+      escape_markup(fmt::format("assay gate: {}: {}", candidate_title(r), name_of(r.verdict))), total.tests,
+      total.failures, total.errors, text);
+}
+
+}  // namespace assay::tools

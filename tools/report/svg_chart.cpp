@@ -1,0 +1,153 @@
+#include "tools/report/svg_chart.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "tools/report/escape.hpp"
+
+namespace assay::tools {
+namespace {
+
+using properties::check_result;
+using properties::error_at_length;
+
+// In units of the view box. The margins hold the labels: nothing is drawn there.
+constexpr double width = 360, left = 44, right = 350, top = 24, bottom = 184;
+
+std::string power_of_ten(int exponent) {
+  if (exponent >= -2 && exponent <= 3) return fmt::format("{:g}", std::pow(10.0, exponent));
+  static const char* const digits[] = {"⁰", "¹", "²", "³", "⁴", "⁵", "⁶", "⁷", "⁸", "⁹"};
+  std::string text = exponent < 0 ? "10⁻" : "10";
+  for (const char c : std::to_string(std::abs(exponent))) text += digits[c - '0'];
+  return text;
+}
+
+// A logarithmic axis between two whole exponents.
+struct axis {
+  double base, from, to;  ///< the exponents of the ends
+  double start, end;      ///< where they lie
+  [[nodiscard]] double at(double x) const {
+    const double e = std::log(x) / std::log(base);
+    return start + (e - from) / (to - from) * (end - start);
+  }
+  /// The step between labels that keeps them `apart`.
+  [[nodiscard]] int step(double apart) const {
+    return std::max(1, static_cast<int>(std::ceil(apart * (to - from) / std::fabs(end - start))));
+  }
+};
+
+axis tokens_axis(const check_result& c) {
+  const double first = std::log2(static_cast<double>(c.by_length.begin()->first));
+  const double last = std::log2(static_cast<double>(c.by_length.rbegin()->first));
+  return {2.0, first, std::max(last, first + 1), left + 8, right - 8};
+}
+
+bool is_drawn(double x) { return std::isfinite(x) && x > 0.0; }
+
+// Room for every error, and for the laws as far as they are within four powers of ten of an error.
+axis error_axis(const check_result& c) {
+  double low = 1.0, high = 1.0;
+  for (const auto& [n, e] : c.by_length)
+    if (is_drawn(e.largest_ulp)) low = std::min(low, e.largest_ulp), high = std::max(high, e.largest_ulp);
+  const double reach = high * 1e4;
+  for (const auto& [n, e] : c.by_length)
+    for (const double law : e.law_ulp)
+      if (is_drawn(law)) high = std::max(high, std::min(law, reach));
+  const double lowest = std::max(std::floor(std::log10(low) - 0.1), -6.0);
+  return {10.0, lowest, std::max(std::ceil(std::log10(high) + 0.1), lowest + 1), bottom - 8, top + 8};
+}
+
+std::string grid(const axis& x, const axis& y) {
+  std::string s = fmt::format("<rect class=\"frame\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"/>\n", left, top,
+                              right - left, bottom - top);
+  for (int e = static_cast<int>(x.from); e <= static_cast<int>(x.to); e += x.step(38)) {
+    const double at = x.at(std::exp2(e));
+    s += fmt::format(
+        "<path class=\"rule\" d=\"M{0:.1f} {1}V{2}\"/><text x=\"{0:.1f}\" y=\"{3}\" class=\"middle\">{4}</text>\n", at,
+        top, bottom, bottom + 13, std::exp2(e));
+  }
+  for (int e = static_cast<int>(y.from); e <= static_cast<int>(y.to); e += y.step(17)) {
+    const double at = y.at(std::pow(10.0, e));
+    s += fmt::format(
+        "<path class=\"rule\" d=\"M{0} {1:.1f}H{2}\"/><text x=\"{3}\" y=\"{4:.1f}\" class=\"end\">{5}</text>\n", left,
+        at, right, left - 4, at + 3.5, power_of_ten(e));
+  }
+  s += fmt::format("<text x=\"{}\" y=\"{}\" class=\"middle\">tokens n</text>\n", (left + right) / 2, bottom + 29);
+  return s + fmt::format("<text x=\"2\" y=\"{}\">largest error, ulp of max(1, |s|)</text>\n", top - 10);
+}
+
+std::string law_line(const check_result& c, std::size_t k, const axis& x, const axis& y) {
+  std::string path;
+  for (const auto& [n, e] : c.by_length) {
+    if (!is_drawn(e.law_ulp[k])) continue;
+    // Far beyond the frame a coordinate is cut: the line leaves the frame all the same.
+    const double at = std::clamp(y.at(e.law_ulp[k]), -1000.0, 1000.0);
+    path += fmt::format("{}{:.1f} {:.1f}", path.empty() ? "M" : "L", x.at(static_cast<double>(n)), at);
+  }
+  if (c.by_length.size() == 1 && !path.empty()) path += "h24";  // one length alone: no line, yet a level
+  return path.empty() ? "" : fmt::format("<path class=\"law law{}\" d=\"{}\"/>\n", k, path);
+}
+
+std::string cross(double x, double y) { return fmt::format("d=\"M{0:.1f} {1:.1f}l8 8m0 -8l-8 8\"", x - 4, y - 4); }
+
+// A dot; on the lower edge and hollow where the error is 0; a cross where a case of that length is a bug, on the
+// upper edge where its error is no number.
+std::string point(std::size_t n, const error_at_length& e, const axis& x, const axis& y) {
+  const double at_x = x.at(static_cast<double>(n));
+  const double none = e.failed ? top + 8 : bottom - 4;
+  const double at_y = is_drawn(e.largest_ulp) ? std::clamp(y.at(e.largest_ulp), top + 4, bottom - 4) : none;
+  const std::string hint = fmt::format("n from {}: {:.3g} ulp, {} cases{}", n, e.largest_ulp, e.cases,
+                                       e.failed ? ", one of them a bug" : "");
+  const std::string data = fmt::format("data-n=\"{}\" data-ulp=\"{}\"", n, e.largest_ulp);
+  if (e.failed)
+    return fmt::format("<path class=\"point bug\" {} {}><title>{}</title></path>\n", data, cross(at_x, at_y), hint);
+  return fmt::format("<circle class=\"point{}\" {} cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"3.5\"><title>{}</title></circle>\n",
+                     e.largest_ulp > 0.0 ? "" : " zero", data, at_x, at_y, hint);
+}
+
+std::string legend(bool any_bug) {
+  constexpr double column = 104, row = 16, first_row = bottom + 48;
+  std::size_t entry = 0;
+  std::string s;
+  const auto place = [&](const std::string& mark, std::string_view words) {
+    const double x = 8 + column * static_cast<double>(entry % 3), y = first_row + row * static_cast<double>(entry / 3);
+    s += fmt::format("<g transform=\"translate({} {})\">{}<text x=\"26\" y=\"3.5\">{}</text></g>\n", x, y, mark, words);
+    ++entry;
+  };
+  place("<circle class=\"dot\" cx=\"11\" cy=\"0\" r=\"3.5\"/>", "largest error");
+  for (const auto k : reference::accuracy_classes)
+    place(fmt::format("<path class=\"law law{}\" d=\"M0 0H22\"/>", static_cast<std::size_t>(k)), name_of(k));
+  if (any_bug) place("<path class=\"bug\" " + cross(11, 0) + "/>", "a bug");
+  return s;
+}
+
+}  // namespace
+
+bool has_chart(const check_result& c) { return c.checked->decides_class && !c.by_length.empty(); }
+
+std::string error_chart(const check_result& c, const std::string& id) {
+  const axis x = tokens_axis(c), y = error_axis(c);
+  const bool any_bug =
+      std::any_of(c.by_length.begin(), c.by_length.end(), [](const auto& entry) { return entry.second.failed; });
+  double largest_ulp = 0;
+  for (const auto& [n, e] : c.by_length) largest_ulp = std::max(largest_ulp, e.largest_ulp);
+  std::string s = fmt::format(
+      "<svg class=\"chart\" viewBox=\"0 0 {0} {1}\" role=\"img\" aria-labelledby=\"{2}-title {2}-text\">\n"
+      "<title id=\"{2}-title\">Largest error of {3} in {4} against the number of tokens</title>\n"
+      "<desc id=\"{2}-text\">From {5} to {6} tokens the largest error is {7:.3g} ulp; {8}.</desc>\n",
+      width, bottom + (any_bug ? 90 : 74), id, escape_markup(c.operation->name), core::name_of(c.type),
+      c.by_length.begin()->first, c.by_length.rbegin()->first, largest_ulp,
+      any_bug ? "a case no law explains is a bug" : "the lines are what the law of each class allows");
+  s += grid(x, y);
+  s += fmt::format("<clipPath id=\"{}-clip\"><rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"/></clipPath>\n", id,
+                   left, top, right - left, bottom - top);
+  s += fmt::format("<g clip-path=\"url(#{}-clip)\">\n", id);
+  for (std::size_t k = reference::accuracy_classes.size(); k-- > 0;) s += law_line(c, k, x, y);
+  s += "</g>\n";
+  for (const auto& [n, e] : c.by_length) s += point(n, e, x, y);
+  return s + legend(any_bug) + "</svg>\n";
+}
+
+}  // namespace assay::tools

@@ -1,0 +1,16 @@
+// Error against the number of tokens beside the laws of the accuracy classes: one inline SVG panel.
+#pragma once
+
+#include <string>
+
+#include "properties/support/runner.hpp"
+
+namespace assay::tools {
+
+/// Whether there is anything to draw.
+bool has_chart(const properties::check_result& c);
+
+/// Log-log; colours come from the page's style. `id` must be unique on the page.
+std::string error_chart(const properties::check_result& c, const std::string& id);
+
+}  // namespace assay::tools

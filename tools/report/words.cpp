@@ -1,0 +1,117 @@
+// Phrases that more than one reading of a report uses.
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include "tools/report/escape.hpp"
+#include "tools/report/report.hpp"
+
+namespace assay::tools {
+
+using properties::check_result;
+using properties::status;
+
+const char* name_of(gate_verdict v) {
+  switch (v) {
+    case gate_verdict::passed:
+      return "passed";
+    case gate_verdict::failed:
+      return "failed";
+    case gate_verdict::broken:
+      return "broken";
+  }
+  return "unknown";
+}
+
+const char* verdict_word(const check_result& c) {
+  switch (c.verdict()) {
+    case status::passed:
+      return "passed";
+    case status::failed:
+      return "failed";
+    case status::uninformative:
+      return "uninformative";
+    default:
+      return "skipped";
+  }
+}
+
+std::string class_word(const check_result& c) {
+  if (const auto reached = c.accuracy_class()) return std::string(name_of(*reached));
+  return c.verdict() == status::failed ? "none: a bug" : "-";
+}
+
+double largest_error_ulp(const check_result& c) {
+  double largest = std::max(c.largest_ulp, c.found ? c.worst.ulp : 0.0);
+  for (const auto& [n, e] : c.by_length) largest = std::max(largest, e.largest_ulp);
+  return largest;
+}
+
+std::string reason_of(const check_result& c) {
+  switch (c.verdict()) {
+    case status::uninformative:
+      return c.run() == 0 ? "no case was run"
+                          : "uninformative: an answer that knows nothing would pass every one of these cases";
+    case status::unsupported:
+      return "unsupported: the candidate declines what this property needs";
+    case status::outside_domain:
+      return "outside domain: every case lies outside the domain that the candidate declares";
+    default:
+      return "";
+  }
+}
+
+check_counts count_checks(const gate_report& r) {
+  check_counts n;
+  for (const check_result& c : r.checks) {
+    ++n.checks;
+    const status s = c.verdict();
+    ++(s == status::passed          ? n.passed
+       : s == status::failed        ? n.failed
+       : s == status::uninformative ? n.uninformative
+                                    : n.skipped);
+  }
+  return n;
+}
+
+std::string counts_in_words(const gate_report& r) {
+  const check_counts n = count_checks(r);
+  std::string text = fmt::format("{} checks: {} passed, {} failed", n.checks, n.passed, n.failed);
+  if (n.uninformative > 0) text += fmt::format(", {} uninformative", n.uninformative);
+  if (n.skipped > 0) text += fmt::format(", {} skipped", n.skipped);
+  return text;
+}
+
+std::string counterexample_name(const check_result& c) {
+  std::string name = fmt::format("{}-{}-{}.json", c.checked->name, c.operation->name, core::name_of(c.type));
+  std::replace_if(
+      name.begin(), name.end(), [](char x) { return x == '/' || x == ':'; }, '-');
+  return name;
+}
+
+std::string replay_command(const gate_report& r, const check_result& c) {
+  std::string path = (r.folder / "counterexamples" / counterexample_name(c)).string();
+  if (path.starts_with('-')) path.insert(0, "./");  // else it would be taken for an option
+  return fmt::format("assay replay {} --candidate {}", shell_word(path), shell_word(r.candidate_spec));
+}
+
+std::string in_words(const properties::declared_domain& range) {
+  constexpr double largest = std::numeric_limits<double>::max();
+  if (range.high == largest && range.low == -largest) return "finite";
+  if (range.high == largest) return fmt::format("at least {}", range.low);
+  return range.low == -largest ? fmt::format("at most {}", range.high)
+                               : fmt::format("in [{}, {}]", range.low, range.high);
+}
+
+std::string candidate_title(const gate_report& r) {
+  return r.candidate.version.empty() ? r.candidate.name : r.candidate.name + " " + r.candidate.version;
+}
+
+run_record run_started_now() {
+  const std::time_t now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
+  return {fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(now)), 0.0, ASSAY_VERSION};
+}
+
+}  // namespace assay::tools

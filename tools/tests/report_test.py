@@ -1,0 +1,225 @@
+#!/usr/bin/env python3
+"""The reports of `assay gate`: valid by their schemas, one verdict in all four files, and harmless text.
+
+Run by CTest with ASSAY set to the program.
+"""
+import html.parser
+import json
+import os
+import re
+import subprocess
+import tempfile
+import unittest
+import xml.etree.ElementTree
+
+import jsonschema
+
+from reports import ASSAY, HERE, HOSTILE_NAME, ONE, Reports, drawn_checks, failures_of, report_of, text_of
+
+SCHEMAS = os.path.join(HERE, "..", "report")
+
+
+def setUpModule():
+    global FOLDER, REPORTS
+    FOLDER = tempfile.TemporaryDirectory()
+    REPORTS = Reports(FOLDER.name).make()
+
+
+def tearDownModule():
+    FOLDER.cleanup()
+
+
+class Page(html.parser.HTMLParser):
+    """The text of a page by element, and that every element is closed in order."""
+    VOID = {"meta", "link", "br"}
+
+    def __init__(self, text):
+        super().__init__()
+        self.open, self.elements, self.failures, self.text = [], [], [], {}
+        self.feed(text)
+        self.close()
+        if self.open:
+            raise AssertionError("not closed: " + str(self.open))
+
+    def handle_starttag(self, tag, attributes):
+        attributes = dict(attributes)
+        self.elements.append((tag, attributes))
+        if tag not in self.VOID:
+            self.open.append((tag, attributes.get("class", "")))
+
+    def handle_startendtag(self, tag, attributes):
+        self.elements.append((tag, dict(attributes)))
+
+    def handle_endtag(self, tag):
+        if not self.open or self.open[-1][0] != tag:
+            raise AssertionError(f"</{tag}> closes {self.open[-1:]}")
+        self.open.pop()
+
+    def handle_data(self, data):
+        tags = [tag for tag, _ in self.open]
+        for key in ("title", "h1"):
+            if key in tags and "svg" not in tags:
+                self.text[key] = self.text.get(key, "") + data
+        if ("p", "counts") in self.open:
+            self.text["counts"] = data
+        if "summary" in tags and ("details", "failure") in self.open:
+            if tags[-1] == "b":
+                self.failures.append("")
+            self.failures[-1] += data
+
+
+class Schemas(unittest.TestCase):
+    def test_report_json(self):
+        with open(os.path.join(SCHEMAS, "report.schema.json")) as file:
+            schema = json.load(file)
+        jsonschema.Draft202012Validator.check_schema(schema)
+        validator = jsonschema.Draft202012Validator(schema)
+        for name, folder in REPORTS.items():
+            errors = [(list(e.path), e.message[:200]) for e in validator.iter_errors(report_of(folder))]
+            self.assertEqual(errors, [], name)
+        changed = report_of(REPORTS["failing"])
+        for spoil in (lambda r: r.update(more=1), lambda r: r.pop("footer"), lambda r: r.update(verdict="fine"),
+                      lambda r: r["checks"][0].update(more=1), lambda r: r["checks"][0].pop("counterexample")):
+            spoiled = json.loads(json.dumps(changed))
+            spoil(spoiled)
+            self.assertFalse(validator.is_valid(spoiled))
+
+    def test_infinities_are_strings(self):
+        report = report_of(REPORTS["nan"])
+        ratios = [c["worst"]["allowance_ratio"] for c in report["checks"] if "worst" in c]
+        self.assertIn("inf", ratios)
+        for name, folder in REPORTS.items():
+            json.loads(text_of(folder, "report.json"), parse_constant=lambda c: self.fail(f"{name}: {c}"))
+
+    def test_junit(self):
+        for name, folder in REPORTS.items():
+            done = subprocess.run(["xmllint", "--noout", "--schema", os.path.join(SCHEMAS, "junit.xsd"),
+                                   os.path.join(folder, "junit.xml")], capture_output=True, text=True)
+            self.assertEqual(done.returncode, 0, name + done.stderr)
+
+    def test_pages_are_well_formed_and_load_nothing(self):
+        for name, folder in REPORTS.items():
+            page = Page(text_of(folder, "index.html"))
+            for tag, attributes in page.elements:
+                self.assertNotIn(tag, ("script", "img", "iframe", "object", "embed"), name)
+                self.assertFalse([a for a in attributes if a.startswith("on")], name)
+                for reference in ("src", "href"):
+                    self.assertIn(attributes.get(reference, "data:,"), ("data:,",), name)
+            ids = [a["id"] for _, a in page.elements if "id" in a]
+            self.assertEqual(len(ids), len(set(ids)), name)
+
+
+class Agreement(unittest.TestCase):
+    def junit(self, folder):
+        root = xml.etree.ElementTree.parse(os.path.join(folder, "junit.xml")).getroot()
+        cases = [(c, s) for s in root for c in s if s.get("name") != "assay"]
+        wrong = [(c.get("name"), *s.get("name").split()) for c, s in cases
+                 if c.find("failure") is not None or c.find("error") is not None]
+        for suites in (root, *root):
+            for attribute, element in (("tests", "testcase"), ("failures", "failure"), ("errors", "error"),
+                                       ("skipped", "skipped")):
+                if suites.get(attribute) is not None:
+                    self.assertEqual(int(suites.get(attribute)), len(list(suites.iter(element))))
+        return {"verdict": root.get("name").rsplit(": ", 1)[1], "failures": wrong, "checks": len(cases),
+                "skipped": sum(c.find("skipped") is not None for c, _ in cases),
+                "complaints": sum(len(list(s.iter(e))) for s in root if s.get("name") == "assay" for e in ("failure", "error"))}
+
+    def test_the_four_files_agree(self):
+        for name, folder in REPORTS.items():
+            with self.subTest(name):
+                report, junit = report_of(folder), self.junit(folder)
+                page, summary = Page(text_of(folder, "index.html")), text_of(folder, "summary.md")
+                failed, counts = failures_of(report), report["check_counts"]
+                words = f"{counts['checks']} checks: {counts['passed']} passed, {counts['failed']} failed"
+                self.assertEqual(len(report["checks"]), counts["checks"])
+                self.assertEqual(len(failed), counts["failed"])
+                # the verdict
+                self.assertEqual(junit["verdict"], report["verdict"])
+                self.assertTrue(page.text["h1"].lower().startswith(report["verdict"] + ":"))
+                self.assertTrue(page.text["title"].endswith(", " + report["verdict"]))
+                self.assertTrue(summary.splitlines()[0].endswith(" - " + report["verdict"]))
+                # the failures
+                self.assertEqual(junit["failures"], failed)
+                self.assertEqual([tuple(re.fullmatch(r"(\S+) of (\S+) in (\S+)", f).groups()) for f in page.failures], failed)
+                self.assertEqual(re.findall(r"^- \*\*(\w+)\*\* of `([^`]+)` in (\w+):", summary, re.M), failed)
+                # the counts
+                self.assertTrue(page.text["counts"].startswith(words), page.text["counts"])
+                self.assertIn("\n" + words, summary)
+                self.assertEqual(junit["checks"], counts["checks"])
+                self.assertEqual(junit["skipped"], counts["skipped"] + counts["uninformative"])
+                self.assertEqual(junit["complaints"], len(report["complaints"]))
+
+    def test_expected_verdicts(self):
+        verdicts = {name: report_of(folder)["verdict"] for name, folder in REPORTS.items()}
+        self.assertEqual(verdicts, {"passing": "passed", "failing": "failed", "broken": "broken", "crashing": "broken",
+                                    "narrow": "passed", "nan": "failed", "hostile": "failed"})
+        self.assertTrue(all(e.find("failure") is None for e in
+                            xml.etree.ElementTree.parse(os.path.join(REPORTS["crashing"], "junit.xml")).iter("testcase")))
+        self.assertTrue(report_of(REPORTS["narrow"])["check_counts"]["skipped"] > 0)
+
+    def test_the_page_draws_what_the_report_says(self):
+        for name, folder in REPORTS.items():
+            drawn = drawn_checks(report_of(folder))
+            points = [(int(a["data-n"]), float(a["data-ulp"])) for _, a in Page(text_of(folder, "index.html")).elements
+                      if "data-n" in a]
+            self.assertEqual(points, [(e["tokens_from"], e["largest_error_ulp"]) for c in drawn for e in c["error_by_length"]], name)
+            for c in drawn:
+                ratios = [e["ratio_to_law"]["cumsum"] for e in c["error_by_length"]]
+                self.assertEqual(any(r == "inf" or r * 1.25 > 2 for r in ratios), c["verdict"] == "failed")
+                self.assertEqual(any(e["failed"] for e in c["error_by_length"]), c["verdict"] == "failed")
+                # the law at the element with the largest error explains it wherever it explains all elements
+                for e in c["error_by_length"]:
+                    for law, allowed in e["law_ulp"].items():
+                        if e["ratio_to_law"][law] != "inf" and e["ratio_to_law"][law] <= 1 and allowed != "inf":
+                            self.assertLessEqual(e["largest_error_ulp"], allowed * (1 + 1e-12))
+
+
+class Determinism(unittest.TestCase):
+    def test_only_the_run_block_differs(self):
+        def files():
+            folder = Reports(FOLDER.name).gate("again", "builtin:mutant/global_shift", *ONE, expect=1)
+            text = text_of(folder, "report.json")
+            block = re.search(r'\n "run": \{[^}]*\},', text)
+            page = text_of(folder, "index.html")
+            line = re.search(r'<p id="run">.*?</p>', page)
+            return text.replace(block[0], ""), page.replace(line[0], ""), text_of(folder, "junit.xml"), text_of(folder, "summary.md")
+        self.assertEqual(files(), files())
+
+
+class Text(unittest.TestCase):
+    def test_a_candidate_cannot_write_markup(self):
+        folder = REPORTS["hostile"]
+        report = report_of(folder)
+        self.assertTrue(report["candidate"]["name"].startswith(HOSTILE_NAME.split("\n")[0]))
+        page, summary, junit = (text_of(folder, f) for f in ("index.html", "summary.md", "junit.xml"))
+        for text in (page, summary, junit):
+            self.assertNotIn("<script", text)
+            self.assertFalse(set(text) & {"\x01", "\x1b", "\u202e"})
+        self.assertIn("&lt;script&gt;alert(1)&lt;/script&gt;", page)
+        outside_code = re.sub(r"(`+)(?!`).*?(?<!`)\1(?!`)", "", re.sub(r"\\.", "", summary))
+        self.assertFalse(re.search(r"[`<]|@h|\*e\*|\[f\]", outside_code.replace("<details>", "").replace("</details>", "")
+                                   .replace("<summary>", "").replace("</summary>", "")), outside_code[:500])
+        message = xml.etree.ElementTree.fromstring(junit).find(".//failure").get("message")
+        self.assertIn("a|b `c` ``d`` <script>alert(1)</script>", message)
+
+    def test_the_replay_command_works_where_the_gate_ran(self):
+        report = report_of(REPORTS["failing"])
+        commands = [c["counterexample"]["replay"] for c in report["checks"] if "counterexample" in c]
+        self.assertIn("'failing one'\\''s report/counterexamples/", commands[0])
+        path = os.path.dirname(ASSAY) + ":" + os.environ["PATH"]
+        for command in commands[:3]:
+            done = subprocess.run(["sh", "-c", command], cwd=FOLDER.name, env={**os.environ, "PATH": path},
+                                  capture_output=True, text=True)
+            self.assertEqual(done.returncode, 1, command + done.stderr)
+        junit = xml.etree.ElementTree.parse(os.path.join(REPORTS["failing"], "junit.xml"))
+        self.assertEqual([f.text.split("Replay: ")[1] for f in junit.iter("failure")], commands)
+
+    def test_the_summary_of_a_passing_run_is_short(self):
+        folder = Reports(FOLDER.name).gate("whole", "builtin:optimized", expect=0)
+        visible = re.sub(r"<details><summary>.*?</summary>.*?</details>", "", text_of(folder, "summary.md"), flags=re.S)
+        self.assertLessEqual(len(visible.splitlines()), 60)
+        self.assertLess(os.path.getsize(os.path.join(folder, "index.html")), 1 << 20)
+
+
+if __name__ == "__main__":
+    unittest.main()

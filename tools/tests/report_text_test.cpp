@@ -1,0 +1,56 @@
+// What a report does with text that others wrote, and where it shows the plain-language findings.
+#include <catch2/catch.hpp>
+
+#include "tools/report/escape.hpp"
+#include "tools/report/report.hpp"
+
+using namespace assay;
+using tools::plain;
+
+TEST_CASE("assay/report/plain_text_is_valid_and_on_one_line") {
+  CHECK(plain("caf\xC3\xA9 \xF0\x9F\x98\x80") == "caf\xC3\xA9 \xF0\x9F\x98\x80");
+  CHECK(plain("a\nb\tc\x01\x7F") == "a b c  ");
+  CHECK(plain(std::string_view("a\0b", 3)) == "a b");
+  const std::string bad = "\xEF\xBF\xBD";
+  CHECK(plain("\xFF") == bad);
+  CHECK(plain("x\xC3") == "x" + bad);
+  CHECK(plain("\xC0\xAF") == bad + bad);              // overlong
+  CHECK(plain("\xED\xA0\x80") == bad + bad + bad);    // a surrogate
+  CHECK(plain("\xF4\x90\x80\x80").starts_with(bad));  // beyond U+10FFFF
+  CHECK(plain("\xEF\xBF\xBF") == bad);                // U+FFFF is no character of XML
+  CHECK(plain("a\xE2\x80\xAE"
+              "b") == "ab");  // U+202E
+}
+
+TEST_CASE("assay/report/markup_and_markdown_are_inert") {
+  CHECK(tools::escape_markup("<b a='1' c=\"2\">&") == "&lt;b a=&#39;1&#39; c=&quot;2&quot;&gt;&amp;");
+  CHECK(tools::escape_markdown("[a](http://b) *c* _d_ e_f") == "[a\\](http\\://b) \\*c\\* \\_d\\_ e_f");
+  CHECK(tools::escape_markdown("# a | `b` <c>") == "\\# a \\| \\`b\\` &lt;c&gt;");
+  CHECK(tools::escape_markdown("s[0, 1]: x-1 + (y)") == "s[0, 1]: x-1 + (y)");
+  CHECK(tools::markdown_code("a`b") == "``a`b``");
+  CHECK(tools::markdown_code("`a|b") == "`` `a\\|b ``");
+}
+
+TEST_CASE("assay/report/shell_words") {
+  CHECK(tools::shell_word("builtin:a/b-c_d.json") == "builtin:a/b-c_d.json");
+  CHECK(tools::shell_word("") == "''");
+  CHECK(tools::shell_word("a b") == "'a b'");
+  CHECK(tools::shell_word("$(x) `y` ~ *") == "'$(x) `y` ~ *'");
+  CHECK(tools::shell_word("it's") == "'it'\\''s'");
+}
+
+TEST_CASE("assay/report/findings_stand_right_under_the_verdict") {
+  tools::gate_report r;
+  r.candidate.name = "x";
+  r.candidate_spec = "builtin:x";
+  r.effort = "quick";
+  r.verdict = tools::gate_verdict::failed;
+  r.findings = {"The first token does not decay <s0>."};
+  CHECK(to_json(r).at("findings").at(0) == r.findings[0]);
+  CHECK(to_markdown(r).starts_with("# Assay: x - failed\n\n- The first token does not decay &lt;s0&gt;.\n"));
+  CHECK(to_junit(r).find("The first token does not decay &lt;s0&gt;.") != std::string::npos);
+  const std::string page = to_html(r);
+  const std::size_t verdict = page.find("</header>");
+  CHECK(page.find("<li>The first token does not decay &lt;s0&gt;.</li>") < verdict + 60);
+  CHECK(page.find("<li>") > verdict);
+}
