@@ -1,0 +1,71 @@
+#include "tools/gate/verdict.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace assay::tools {
+namespace {
+
+using properties::check_result;
+using properties::status;
+
+bool is_process_fault(const check_result& c) {
+  if (!c.found || !c.found->shown.failure) return false;
+  const properties::fault kind = c.found->shown.failure->kind;
+  return kind != properties::fault::error_reply && kind != properties::fault::bad_output;
+}
+
+}  // namespace
+
+void complain_about_missing(const gate_options& options, const selection& s, gate_report& report) {
+  const auto offers_any = [&](const auto& wanted) {
+    for (const core::operation* op : s.operations)
+      for (const core::dtype type : s.dtypes)
+        if (wanted(*op, type) && report.candidate.offers(op->name, type)) return true;
+    return false;
+  };
+  for (const std::string& name : options.operations)
+    if (!offers_any([&](const core::operation& op, core::dtype) { return op.name == name; }))
+      report.complaints.push_back(name + " was requested and is not offered");
+  if (s.dtypes_named)
+    for (const core::dtype wanted : s.dtypes)
+      if (!offers_any([&](const core::operation&, core::dtype type) { return type == wanted; }))
+        report.complaints.push_back(fmt::format("{} was requested and is not offered", core::name_of(wanted)));
+}
+
+void complain_about_gaps(const selection& s, gate_report& report) {
+  if (report.checks.empty())
+    report.complaints.push_back("no check was executed: the candidate offers none of the selected operations");
+  for (const core::operation* op : s.operations)
+    for (const core::dtype type : s.dtypes) {
+      const bool offered = report.candidate.offers(op->name, type);
+      if (!offered) continue;
+      const bool checked = std::any_of(report.checks.begin(), report.checks.end(), [&](const check_result& c) {
+        return c.operation == op && c.type == type && c.checked->decides_class &&
+               c.count(status::passed) + c.count(status::failed) > 0;
+      });
+      if (!checked)
+        report.complaints.push_back(fmt::format("{} in {} executed no core check", op->name, core::name_of(type)));
+    }
+  for (const check_result& c : report.checks) {
+    const auto reached = c.accuracy_class();
+    const bool judged = c.checked->decides_class && c.verdict() == status::passed;
+    if (!s.good_enough.empty() && judged && !(reached && s.good_enough.contains(*reached)))
+      report.complaints.push_back(fmt::format("{} in {} is of class {}, which is not among those required",
+                                              c.operation->name, core::name_of(c.type),
+                                              reached ? name_of(*reached) : "none"));
+  }
+}
+
+gate_verdict verdict_of(const gate_report& report) {
+  std::size_t failed = 0, broken = 0;
+  for (const check_result& c : report.checks) {
+    failed += c.verdict() == status::failed;
+    broken += is_process_fault(c);
+  }
+  if (broken > 0 && broken == report.checks.size()) return gate_verdict::broken;
+  return failed > 0 || !report.complaints.empty() ? gate_verdict::failed : gate_verdict::passed;
+}
+
+}  // namespace assay::tools
