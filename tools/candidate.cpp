@@ -15,7 +15,11 @@ opened start_process(const std::string& command, const candidate_limits& limits)
   if (const auto words = transports::split_words(command); !words)
     return tl::make_unexpected(candidate_error{false, words.error().message});
   transports::process_limits l;
-  l.call = std::chrono::milliseconds(static_cast<std::int64_t>(limits.case_seconds * 1000));
+  const auto milliseconds = [](double seconds) {
+    return std::chrono::milliseconds(static_cast<std::int64_t>(seconds * 1000));
+  };
+  l.hello = milliseconds(limits.start_seconds);
+  l.call = milliseconds(limits.case_seconds);
   l.first_call = 4 * l.call;  // just-in-time compilation
   l.child.resident_bytes = limits.memory_bytes;
   auto started = transports::process_candidate::start(command, l);

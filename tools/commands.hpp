@@ -16,10 +16,11 @@ enum exit_code : int { all_passed = 0, check_failed = 1, wrong_input = 2, candid
 
 struct gate_options {
   std::string candidate;
-  std::vector<std::string> encodings, operations, dtypes, require_class;
+  std::vector<std::string> encodings, operations, dtypes, properties, families, require_class;
   std::string effort = "quick";
   std::uint64_t seed = 1;
   candidate_limits limits;
+  std::filesystem::path baseline, known_failures;  ///< empty: none
   std::filesystem::path report = "assay-report";
 };
 int gate(const gate_options& options);

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <charconv>
 #include <exception>
 
 #include "optimized/dispatch.hpp"
@@ -20,10 +21,29 @@ const CLI::Validator finite(
     },
     "FINITE");
 
+// CLI::AsSizeValue lets a minus sign wrap around, and conversion to a number saturates silently.
+const CLI::Validator positive_size(
+    [](const std::string& text) {
+      const bool digits = text.find_first_of("123456789") != std::string::npos && text.front() != '-';
+      return digits ? std::string() : "must be a positive size, such as 4GiB";
+    },
+    "SIZE");
+const CLI::Validator fits_64_bits(
+    [](const std::string& text) {
+      std::uint64_t value = 0;
+      const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+      return error == std::errc() && end == text.data() + text.size() ? std::string()
+                                                                      : "must be a whole number from 0 to 2^64 - 1";
+    },
+    "UINT64");
+
 void add_limits(CLI::App& command, candidate_limits& limits) {
+  command.add_option("--start-timeout", limits.start_seconds, "seconds a candidate may take to say hello")
+      ->check(CLI::Range(0.001, 1e6) & finite);
   command.add_option("--case-timeout", limits.case_seconds, "seconds a candidate may take for one case")
       ->check(CLI::Range(0.001, 1e6) & finite);
   command.add_option("--memory-limit", limits.memory_bytes, "resident memory of the candidate, such as 4GiB")
+      ->transform(positive_size)
       ->transform(CLI::AsSizeValue(false));
 }
 
@@ -78,12 +98,17 @@ int run(int argc, char** argv) {
   CLI::App* gate_command = app.add_subcommand("gate", "a bug, or rounding? how many digits? up to which length?");
   add_candidate(*gate_command, gating.candidate);
   gate_command->add_option("--encoding", gating.encodings, "only this encoding; may be repeated");
-  gate_command->add_option("--operation", gating.operations, "only this operation and its derivatives; may be repeated");
+  gate_command->add_option("--operation", gating.operations,
+                           "only this operation and its derivatives; may be repeated");
   gate_command->add_option("--dtype", gating.dtypes, "only this dtype; may be repeated");
+  gate_command->add_option("--property", gating.properties, "only this property; may be repeated");
+  gate_command->add_option("--family", gating.families, "only cases of this family; may be repeated");
   gate_command->add_option("--effort", gating.effort, "quick or full")->capture_default_str();
-  gate_command->add_option("--seed", gating.seed, "seed of all cases")->capture_default_str();
+  gate_command->add_option("--seed", gating.seed, "seed of all cases")->check(fits_64_bits)->capture_default_str();
   gate_command->add_option("--require-class", gating.require_class, "accuracy classes that are good enough")
       ->delimiter(',');
+  gate_command->add_option("--baseline", gating.baseline, "an earlier report.json: nothing may have got worse");
+  gate_command->add_option("--known-failures", gating.known_failures, "checks that are expected to fail, and must");
   gate_command->add_option("--report", gating.report, "folder of the report")->capture_default_str();
   add_limits(*gate_command, gating.limits);
 

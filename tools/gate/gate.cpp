@@ -1,42 +1,14 @@
 #include <fmt/format.h>
 
 #include "tools/gate/checks.hpp"
+#include "tools/gate/interruption.hpp"
 #include "tools/gate/verdict.hpp"
 
 namespace assay::tools {
+namespace {
 
-int gate(const gate_options& options) {
-  const auto selected = select(options);
-  if (!selected) {
-    complain(selected.error().message);
-    return wrong_input;
-  }
-  gate_report report{options.candidate, {}, options.seed, options.effort, {}, {}, {}, gate_verdict::broken};
-  auto candidate = open_candidate(options.candidate, options.limits);
-  if (!candidate && !candidate.error().candidate_is_at_fault) {
-    complain(candidate.error().message);
-    return wrong_input;
-  }
-  if (const auto writable = prepare_report(options.report); !writable) {
-    complain(writable.error().message);
-    return wrong_input;
-  }
-  if (candidate) {
-    report.candidate = (*candidate)->describe();
-    run_checks(**candidate, *selected, report);
-    complain_about_missing(options, *selected, report);
-    complain_about_gaps(*selected, report);
-    report.verdict = verdict_of(report);
-  } else {
-    report.candidate.name = options.candidate;
-    report.complaints.push_back("the candidate did not start: " + candidate.error().message);
-  }
-  if (const auto written = write_report(report, options.report); !written) {
-    complain(written.error().message);
-    return own_fault;
-  }
-  fmt::print("{}\nReport: {}\n", to_markdown(report), (options.report / "report.json").string());
-  switch (report.verdict) {
+int exit_code_of(gate_verdict v) {
+  switch (v) {
     case gate_verdict::passed:
       return all_passed;
     case gate_verdict::failed:
@@ -45,6 +17,63 @@ int gate(const gate_options& options) {
       return candidate_broke;
   }
   return own_fault;
+}
+
+gate_report empty_report(const gate_options& o) {
+  gate_report report;
+  report.candidate_spec = o.candidate;
+  report.candidate.name = o.candidate;
+  report.seed = o.seed;
+  report.effort = o.effort;
+  report.only_properties = o.properties;
+  report.only_families = o.families;
+  report.verdict = gate_verdict::broken;
+  return report;
+}
+
+void examine(properties::implementation& opened, const gate_options& options, const selection& selected,
+             const interruption& signals, gate_report& report) {
+  guarded_candidate candidate(opened, [&] { signals.throw_if_interrupted(); });
+  report.candidate = candidate.describe();
+  warn_about_hello(report);
+  run_checks(candidate, selected, report);
+  complain_about_adapter(report);
+  complain_about_missing(options, selected, report);
+  complain_about_gaps(selected, report);
+  report.verdict = verdict_of(report);
+}
+
+int run_gate(const gate_options& options, const interruption& signals) {
+  const auto selected = select(options);
+  if (!selected) return complain(selected.error().message), wrong_input;
+  gate_report report = empty_report(options);
+  auto candidate = open_candidate(options.candidate, options.limits);
+  signals.throw_if_interrupted();
+  if (!candidate && !candidate.error().candidate_is_at_fault) return complain(candidate.error().message), wrong_input;
+  if (const auto writable = prepare_report(options.report); !writable)
+    return complain(writable.error().message), wrong_input;
+  if (candidate)
+    examine(**candidate, options, *selected, signals, report);
+  else
+    report.complaints.push_back("the candidate did not start: " + candidate.error().message);
+  signals.throw_if_interrupted();
+  if (const auto written = write_report(report, options.report); !written)
+    return complain(written.error().message), own_fault;
+  fmt::print("{}\nReport: {}\n", to_markdown(report), (options.report / "report.json").string());
+  return exit_code_of(report.verdict);
+}
+
+}  // namespace
+
+int gate(const gate_options& options) {
+  const auto signals = interruption::watch();
+  if (!signals) return complain(signals.error().message), wrong_input;
+  try {
+    return run_gate(options, **signals);
+  } catch (const interrupted& by) {
+    complain(fmt::format("interrupted by signal {}: no report was written", by.signal));
+    return 128 + by.signal;
+  }
 }
 
 }  // namespace assay::tools

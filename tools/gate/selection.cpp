@@ -1,6 +1,11 @@
 #include "tools/gate/selection.hpp"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
+
+#include "properties/encodings.hpp"
 
 namespace assay::tools {
 namespace {
@@ -14,10 +19,12 @@ bool belongs(const core::operation& op, const gate_options& o) {
          (o.encodings.empty() || std::any_of(o.encodings.begin(), o.encodings.end(), is_of));
 }
 
-}  // namespace
+// "unknown family 'x' (there are: a, b)"
+tl::unexpected<core::error> unknown(const std::string& what, const std::string& name, const std::string& known) {
+  return core::failure(fmt::format("unknown {} '{}' (there are: {})", what, name, known));
+}
 
-core::result<selection> select(const gate_options& o) {
-  selection s;
+core::result<void> select_operations(const gate_options& o, selection& s) {
   for (const std::string& name : o.operations)
     if (reference::find_operation(name) == nullptr)
       return core::failure("unknown operation '" + name + "' (see: assay list operations)");
@@ -29,23 +36,51 @@ core::result<selection> select(const gate_options& o) {
     if (belongs(op, o)) s.operations.push_back(&op);
   for (const std::string& name : o.dtypes) {
     const auto t = core::dtype_named(name);
-    if (!t || !core::is_floating(*t))
-      return core::failure("unknown dtype '" + name + "' (there are: f64, f32, f16, bf16)");
+    if (!t || !core::is_floating(*t)) return unknown("dtype", name, "f64, f32, f16, bf16");
     s.dtypes.push_back(*t);
   }
   s.dtypes_named = !s.dtypes.empty();
   if (!s.dtypes_named) s.dtypes.assign(std::begin(core::floating_dtypes), std::end(core::floating_dtypes));
+  return {};
+}
+
+core::result<void> select_properties(const gate_options& o, selection& s) {
+  std::vector<std::string> names;
+  for (const properties::property& p : properties::properties()) {
+    names.push_back(p.name);
+    if (o.properties.empty() || std::find(o.properties.begin(), o.properties.end(), p.name) != o.properties.end())
+      s.properties.push_back(&p);
+  }
+  for (const std::string& name : o.properties)
+    if (properties::find_property(name) == nullptr)
+      return unknown("property", name, fmt::format("{}", fmt::join(names, ", ")));
+  s.properties_named = !o.properties.empty();
+  return {};
+}
+
+core::result<void> select_families(const gate_options& o, selection& s) {
+  std::set<std::string> known;
+  for (const auto& tests : properties::all_encoding_tests())
+    for (const properties::family& f : tests.families) known.insert(f.name);
+  for (const std::string& name : o.families)
+    if (!known.contains(name)) return unknown("family", name, fmt::format("{}", fmt::join(known, ", ")));
+  s.families = o.families;
+  return {};
+}
+
+}  // namespace
+
+core::result<selection> select(const gate_options& o) {
+  selection s;
+  for (const auto part : {select_operations, select_properties, select_families})
+    if (auto ok = part(o, s); !ok) return tl::make_unexpected(ok.error());
   for (const std::string& name : o.require_class) {
     const auto c = reference::accuracy_class_named(name);
-    if (!c)
-      return core::failure("unknown accuracy class '" + name +
-                           "' (there are: uniform, sequential, tree, linear, cumsum)");
+    if (!c) return unknown("accuracy class", name, "uniform, sequential, tree, linear, cumsum");
     s.good_enough.insert(*c);
   }
-  const auto level =
-      std::find_if(std::begin(efforts), std::end(efforts), [&](const effort& e) { return e.name == o.effort; });
-  if (level == std::end(efforts)) return core::failure("unknown effort '" + o.effort + "' (there are: quick, full)");
-  s.level = level;
+  s.level = std::find_if(std::begin(efforts), std::end(efforts), [&](const effort& e) { return e.name == o.effort; });
+  if (s.level == std::end(efforts)) return unknown("effort", o.effort, "quick, full");
   return s;
 }
 

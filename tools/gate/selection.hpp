@@ -1,10 +1,11 @@
-// What a gate run was asked to check: operations, dtypes, effort, accuracy classes.
+// What a gate run was asked to check: operations, dtypes, properties, families, effort, accuracy classes.
 #pragma once
 
 #include <set>
 #include <string>
 #include <vector>
 
+#include "properties/property.hpp"
 #include "reference/oracle.hpp"
 #include "tools/commands.hpp"
 
@@ -20,9 +21,15 @@ struct effort {
 struct selection {
   std::vector<const core::operation*> operations;
   std::vector<core::dtype> dtypes;
+  std::vector<const properties::property*> properties;
+  std::vector<std::string> families;  ///< empty: all
   std::set<reference::accuracy_class> good_enough;
   const effort* level = nullptr;
   bool dtypes_named = false;
+  bool properties_named = false;
+
+  /// No check and no case of the operations was left out.
+  [[nodiscard]] bool whole() const { return !properties_named && families.empty(); }
 };
 
 /// An error that names what is unknown and says what there is.

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "tools/gate/smoke.hpp"
+
 namespace assay::tools {
 namespace {
 
@@ -11,12 +13,35 @@ using properties::check_result;
 using properties::status;
 
 bool is_process_fault(const check_result& c) {
-  if (!c.found || !c.found->shown.failure) return false;
-  const properties::fault kind = c.found->shown.failure->kind;
-  return kind != properties::fault::error_reply && kind != properties::fault::bad_output;
+  return c.found && c.found->shown.failure && ends_the_program(c.found->shown.failure->kind);
 }
 
+bool is_broken(const adapter_fault& f) { return f.kind != nan_flood && f.on != empty_case; }
+
 }  // namespace
+
+void complain_about_adapter(gate_report& report) {
+  for (const adapter_fault& f : report.adapter_faults)
+    report.complaints.push_back(
+        f.kind == nan_flood
+            ? fmt::format("NaN flood: {} in {} gives NaN for every element of {}; its checks were not run",
+                          f.operation->name, core::name_of(f.type), f.on)
+            : fmt::format("the adapter is broken: {} in {} fails on {}: {}: {}; its checks were not run",
+                          f.operation->name, core::name_of(f.type), f.on, f.kind, f.message));
+}
+
+void warn_about_hello(gate_report& report) {
+  for (const auto& [name, types] : report.candidate.operations) {
+    if (reference::find_operation(name) == nullptr) {
+      report.warnings.push_back("the candidate offers '" + name + "', an operation that Assay does not know");
+      continue;
+    }
+    for (const core::dtype type : types)
+      if (!core::is_floating(type))
+        report.warnings.push_back(
+            fmt::format("the candidate offers {} in {}, which is no floating-point dtype", name, core::name_of(type)));
+  }
+}
 
 void complain_about_missing(const gate_options& options, const selection& s, gate_report& report) {
   const auto offers_any = [&](const auto& wanted) {
@@ -35,17 +60,19 @@ void complain_about_missing(const gate_options& options, const selection& s, gat
 }
 
 void complain_about_gaps(const selection& s, gate_report& report) {
-  if (report.checks.empty())
+  if (report.checks.empty() && report.adapter_faults.empty())
     report.complaints.push_back("no check was executed: the candidate offers none of the selected operations");
   for (const core::operation* op : s.operations)
     for (const core::dtype type : s.dtypes) {
       const bool offered = report.candidate.offers(op->name, type);
-      if (!offered) continue;
+      const bool works = std::none_of(report.adapter_faults.begin(), report.adapter_faults.end(),
+                                      [&](const adapter_fault& f) { return f.operation == op && f.type == type; });
+      if (!offered || !works) continue;
       const bool checked = std::any_of(report.checks.begin(), report.checks.end(), [&](const check_result& c) {
         return c.operation == op && c.type == type && c.checked->decides_class &&
                c.count(status::passed) + c.count(status::failed) > 0;
       });
-      if (!checked)
+      if (!checked && !s.properties_named)
         report.complaints.push_back(fmt::format("{} in {} executed no core check", op->name, core::name_of(type)));
     }
   for (const check_result& c : report.checks) {
@@ -60,12 +87,13 @@ void complain_about_gaps(const selection& s, gate_report& report) {
 
 gate_verdict verdict_of(const gate_report& report) {
   std::size_t failed = 0, broken = 0;
+  for (const adapter_fault& f : report.adapter_faults) is_broken(f) ? ++broken : ++failed;
   for (const check_result& c : report.checks) {
     failed += c.verdict() == status::failed;
     broken += is_process_fault(c);
   }
-  if (broken > 0 && broken == report.checks.size()) return gate_verdict::broken;
-  return failed > 0 || !report.complaints.empty() ? gate_verdict::failed : gate_verdict::passed;
+  if (broken > 0 && broken == report.checks.size() + report.adapter_faults.size()) return gate_verdict::broken;
+  return failed > 0 || broken > 0 || !report.complaints.empty() ? gate_verdict::failed : gate_verdict::passed;
 }
 
 }  // namespace assay::tools

@@ -6,6 +6,12 @@
 
 namespace assay::tools {
 
+/// Complains about every fault of the smoke stage.
+void complain_about_adapter(gate_report& report);
+
+/// Warns of operations and dtypes that the candidate offers and Assay does not know.
+void warn_about_hello(gate_report& report);
+
 /// Complains about what was asked for by name and is not offered, an operation without any dtype or a dtype without any
 /// operation.
 void complain_about_missing(const gate_options& options, const selection& s, gate_report& report);

@@ -117,13 +117,24 @@ ordered_json to_json(const gate_report& r) {
     const ordered_json of_check = counts(c);
     for (auto& [key, value] : totals.items()) value = value.get<std::size_t>() + of_check[key].get<std::size_t>();
   }
+  ordered_json faults = ordered_json::array();
+  for (const adapter_fault& f : r.adapter_faults)
+    faults.push_back({{"operation", f.operation->name},
+                      {"dtype", core::name_of(f.type)},
+                      {"kind", f.kind},
+                      {"message", f.message},
+                      {"on", f.on}});
   for (const measured_horizon& h : r.horizons) horizons.push_back(horizon_json(h));
   return {{"schema", "assay-report/1"},
           {"candidate", candidate_json(r.candidate, r.candidate_spec)},
           {"seed", std::to_string(r.seed)},
           {"effort", r.effort},
           {"verdict", name_of(r.verdict)},
+          {"findings", r.findings},
           {"complaints", r.complaints},
+          {"warnings", r.warnings},
+          {"adapter_faults", faults},
+          {"only", {{"properties", r.only_properties}, {"families", r.only_families}}},
           {"accuracy_class", classes},
           {"horizon", horizons},
           {"cases", totals},

@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -22,6 +23,16 @@ std::string domain_lines(const gate_report& r) {
                   : fmt::format(" `{}` in [{}, {}];", name, range.low, range.high);
     text += " cases outside it were not sent.\n";
   }
+  return text.empty() ? text : text + "\n";
+}
+
+std::string selection_lines(const gate_report& r) {
+  std::string text;
+  if (!r.only_properties.empty())
+    text +=
+        fmt::format("- Only part of the checks was asked for: properties {}.\n", fmt::join(r.only_properties, ", "));
+  if (!r.only_families.empty())
+    text += fmt::format("- Only part of the cases was asked for: families {}.\n", fmt::join(r.only_families, ", "));
   return text.empty() ? text : text + "\n";
 }
 
@@ -107,7 +118,10 @@ std::string counterexample_name(const check_result& c) {
 std::string to_markdown(const gate_report& r) {
   std::string text = fmt::format("# Assay: {} {} - {}\n\n", r.candidate.name, r.candidate.version, name_of(r.verdict));
   text += fmt::format("Candidate `{}`, effort {}, seed {}.\n\n", r.candidate_spec, r.effort, r.seed);
-  text += domain_lines(r);
+  for (const std::string& f : r.findings) text += "- **" + f + "**\n";
+  if (!r.findings.empty()) text += "\n";
+  text += selection_lines(r) + domain_lines(r);
+  for (const std::string& w : r.warnings) text += "- Warning: " + w + "\n";
   for (const std::string& c : r.complaints) text += "- " + c + "\n";
   if (!r.complaints.empty()) text += "\n";
   if (const std::string lines = failures(r); !lines.empty()) text += "## Failures\n\n" + lines + "\n";

@@ -20,6 +20,15 @@ struct measured_horizon {
   properties::horizon found;
 };
 
+/// Why the checks of an operation in a dtype were not run: not even a mild case or an empty one works.
+struct adapter_fault {
+  const core::operation* operation = nullptr;
+  core::dtype type{};
+  std::string kind;     ///< the name of a properties::fault, or "NaN flood"
+  std::string message;  ///< what happened
+  std::string on;       ///< in which case
+};
+
 struct gate_report {
   std::string candidate_spec;
   properties::description candidate;
@@ -30,6 +39,13 @@ struct gate_report {
   /// Faults of the run as a whole: an operation that executed no core check, a class not good enough.
   std::vector<std::string> complaints;
   gate_verdict verdict = gate_verdict::passed;
+  /// What is wrong, or how good it is, in plain sentences.
+  std::vector<std::string> findings;
+  /// What looks like a mistake and fails nothing, such as an unknown operation in the candidate's hello.
+  std::vector<std::string> warnings;
+  std::vector<adapter_fault> adapter_faults;
+  /// Where only part of the checks was asked for.
+  std::vector<std::string> only_properties, only_families;
 };
 
 /// schema assay-report/1. The last member says complete: a report without it is truncated.
