@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "properties/case.hpp"
+#include "properties/diagnosis/hypothesis.hpp"
 #include "properties/implementation.hpp"
 #include "properties/property.hpp"
 
@@ -23,7 +24,8 @@ struct encoding_tests {
   std::string name;
   std::vector<family> families;
   std::vector<variant> mutants, controls;
-  std::vector<property> laws;  ///< properties of this encoding alone
+  std::vector<property> laws;            ///< properties of this encoding alone
+  std::vector<hypothesis> hypotheses{};  ///< what is often wrong, for the diagnosis of failures
 };
 
 /// Each encoding's properties/encodings/<name>.cpp defines `encoding_tests <name>_tests()`.
