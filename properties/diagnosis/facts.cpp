@@ -20,10 +20,11 @@ constexpr family_fact family_facts[] = {
      "a -inf prefix gives wrong values"},
     {"infinite_inside", "h = -inf or log p = -inf gives NaN", "h = -inf or log p = -inf gives infinities",
      "h = -inf or log p = -inf gives wrong values"},
-    {"large_h", "large |h| gives NaN: something overflows",
-     "large |h| overflows: exponentials are taken without subtracting the larger term", "large |h| gives wrong values"},
-    {"late_spike", "a late spike of h gives NaN: something overflows",
-     "a late spike of h wipes out what came before it, or overflows", "a late spike of h gives wrong values"},
+    {"large_h", "large |h| gives NaN", "large |h| gives infinities: something overflows",
+     "large |h| gives wrong values"},
+    {"late_spike", "a late spike of h gives NaN",
+     "a late spike of h gives infinities: it overflows, or wipes out what came before",
+     "a late spike of h gives wrong values"},
     {"neutral_padding", "neutral elements (0, -inf) give NaN", "neutral elements (0, -inf) give infinities",
      "neutral elements (0, -inf) change the state"},
     {"extreme_gates", "decays beyond the exponent range give NaN", "decays beyond the exponent range give infinities",
@@ -65,11 +66,20 @@ std::string families_alone(const std::vector<probe>& probes) {
   return text + "; mild inputs of all lengths tried are right";
 }
 
+std::string first_few(const std::set<std::size_t>& lengths) {
+  constexpr std::size_t most = 6;
+  const std::vector<std::size_t> all(lengths.begin(), lengths.end());
+  return fmt::format(
+      "{}{}", fmt::join(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(std::min(all.size(), most)), ", "),
+      all.size() > most ? ", ..." : "");
+}
+
 std::string lengths_sentence(const std::set<std::size_t>& wrong, const std::set<std::size_t>& right) {
-  if (right.empty() || *right.rbegin() < *wrong.begin())
-    return *wrong.begin() <= 1 ? "at every length" : fmt::format("from {} tokens on", *wrong.begin());
+  if (right.empty() || *wrong.begin() <= 1) return "from the first token on";
   if (*wrong.rbegin() < *right.begin()) return fmt::format("for fewer than {} tokens", *right.begin());
-  return fmt::format("at the lengths {} of those tried, not at {}", fmt::join(wrong, ", "), fmt::join(right, ", "));
+  if (*right.rbegin() < *wrong.begin())
+    return fmt::format("first seen at {} tokens, right up to {}", *wrong.begin(), *right.rbegin());
+  return fmt::format("at the lengths {} among those tried, not at {}", first_few(wrong), first_few(right));
 }
 
 }  // namespace

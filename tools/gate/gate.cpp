@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "tools/gate/checks.hpp"
+#include "tools/gate/findings.hpp"
 #include "tools/gate/interruption.hpp"
 #include "tools/gate/verdict.hpp"
 
@@ -37,6 +38,7 @@ void examine(properties::implementation& opened, const gate_options& options, co
   report.candidate = candidate.describe();
   warn_about_hello(report);
   run_checks(candidate, selected, report);
+  add_findings(candidate, report);
   complain_about_adapter(report);
   complain_about_missing(options, selected, report);
   complain_about_gaps(selected, report);
