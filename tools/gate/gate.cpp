@@ -1,8 +1,11 @@
 #include <fmt/format.h>
 
+#include <optional>
+
 #include "tools/gate/checks.hpp"
 #include "tools/gate/findings.hpp"
 #include "tools/gate/interruption.hpp"
+#include "tools/gate/pinning.hpp"
 #include "tools/gate/verdict.hpp"
 
 namespace assay::tools {
@@ -32,8 +35,29 @@ gate_report empty_report(const gate_options& o) {
   return report;
 }
 
+// What a run is held against, besides the truth.
+struct pins {
+  std::optional<nlohmann::json> baseline;
+  std::vector<known_failure> known;
+};
+
+core::result<pins> read_pins(const gate_options& o) {
+  pins p;
+  if (!o.baseline.empty()) {
+    auto baseline = read_baseline(o.baseline);
+    if (!baseline) return tl::make_unexpected(baseline.error());
+    p.baseline = std::move(*baseline);
+  }
+  if (!o.known_failures.empty()) {
+    auto known = read_known_failures(o.known_failures);
+    if (!known) return tl::make_unexpected(known.error());
+    p.known = std::move(*known);
+  }
+  return p;
+}
+
 void examine(properties::implementation& opened, const gate_options& options, const selection& selected,
-             const interruption& signals, gate_report& report) {
+             const pins& held_against, const interruption& signals, gate_report& report) {
   guarded_candidate candidate(opened, [&] { signals.throw_if_interrupted(); });
   report.candidate = candidate.describe();
   warn_about_hello(report);
@@ -42,12 +66,16 @@ void examine(properties::implementation& opened, const gate_options& options, co
   complain_about_adapter(report);
   complain_about_missing(options, selected, report);
   complain_about_gaps(selected, report);
+  if (held_against.baseline) compare_with_baseline(*held_against.baseline, options, report);
+  compare_with_known_failures(held_against.known, report);
   report.verdict = verdict_of(report);
 }
 
 int run_gate(const gate_options& options, const interruption& signals) {
   const auto selected = select(options);
   if (!selected) return complain(selected.error().message), wrong_input;
+  const auto held_against = read_pins(options);
+  if (!held_against) return complain(held_against.error().message), wrong_input;
   gate_report report = empty_report(options);
   auto candidate = open_candidate(options.candidate, options.limits);
   signals.throw_if_interrupted();
@@ -55,7 +83,7 @@ int run_gate(const gate_options& options, const interruption& signals) {
   if (const auto writable = prepare_report(options.report); !writable)
     return complain(writable.error().message), wrong_input;
   if (candidate)
-    examine(**candidate, options, *selected, signals, report);
+    examine(**candidate, options, *selected, *held_against, signals, report);
   else
     report.complaints.push_back("the candidate did not start: " + candidate.error().message);
   signals.throw_if_interrupted();

@@ -16,6 +16,12 @@ bool is_process_fault(const check_result& c) {
   return c.found && c.found->shown.failure && ends_the_program(c.found->shown.failure->kind);
 }
 
+bool is_excused(const gate_report& report, const check_result& c) {
+  return std::any_of(report.excused.begin(), report.excused.end(), [&](const excused_check& e) {
+    return e.property == c.checked->name && e.operation == c.operation->name && e.dtype == core::name_of(c.type);
+  });
+}
+
 bool is_broken(const adapter_fault& f) { return f.kind != nan_flood && f.on != empty_case; }
 
 }  // namespace
@@ -89,7 +95,7 @@ gate_verdict verdict_of(const gate_report& report) {
   std::size_t failed = 0, broken = 0;
   for (const adapter_fault& f : report.adapter_faults) is_broken(f) ? ++broken : ++failed;
   for (const check_result& c : report.checks) {
-    failed += c.verdict() == status::failed;
+    failed += c.verdict() == status::failed && !is_excused(report, c);
     broken += is_process_fault(c);
   }
   if (broken > 0 && broken == report.checks.size() + report.adapter_faults.size()) return gate_verdict::broken;

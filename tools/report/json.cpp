@@ -124,6 +124,9 @@ ordered_json to_json(const gate_report& r) {
                       {"kind", f.kind},
                       {"message", f.message},
                       {"on", f.on}});
+  ordered_json excused = ordered_json::array();
+  for (const excused_check& e : r.excused)
+    excused.push_back({{"property", e.property}, {"operation", e.operation}, {"dtype", e.dtype}, {"reason", e.reason}});
   for (const measured_horizon& h : r.horizons) horizons.push_back(horizon_json(h));
   return {{"schema", "assay-report/1"},
           {"candidate", candidate_json(r.candidate, r.candidate_spec)},
@@ -134,6 +137,7 @@ ordered_json to_json(const gate_report& r) {
           {"complaints", r.complaints},
           {"warnings", r.warnings},
           {"adapter_faults", faults},
+          {"known_failures", excused},
           {"only", {{"properties", r.only_properties}, {"families", r.only_families}}},
           {"accuracy_class", classes},
           {"horizon", horizons},

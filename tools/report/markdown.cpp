@@ -121,6 +121,8 @@ std::string to_markdown(const gate_report& r) {
   for (const std::string& f : r.findings) text += "- **" + f + "**\n";
   if (!r.findings.empty()) text += "\n";
   text += selection_lines(r) + domain_lines(r);
+  for (const excused_check& e : r.excused)
+    text += fmt::format("- Known to fail: {} of `{}` in {}: {}\n", e.property, e.operation, e.dtype, e.reason);
   for (const std::string& w : r.warnings) text += "- Warning: " + w + "\n";
   for (const std::string& c : r.complaints) text += "- " + c + "\n";
   if (!r.complaints.empty()) text += "\n";

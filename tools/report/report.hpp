@@ -29,6 +29,11 @@ struct adapter_fault {
   std::string on;       ///< in which case
 };
 
+/// A failed check that was known to fail.
+struct excused_check {
+  std::string property, operation, dtype, reason;
+};
+
 struct gate_report {
   std::string candidate_spec;
   properties::description candidate;
@@ -44,6 +49,7 @@ struct gate_report {
   /// What looks like a mistake and fails nothing, such as an unknown operation in the candidate's hello.
   std::vector<std::string> warnings;
   std::vector<adapter_fault> adapter_faults;
+  std::vector<excused_check> excused;
   /// Where only part of the checks was asked for.
   std::vector<std::string> only_properties, only_families;
 };
