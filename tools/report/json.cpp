@@ -2,6 +2,7 @@
 
 #include "tools/case_file.hpp"
 #include "tools/report/report.hpp"
+#include "tools/report/snippet.hpp"
 
 namespace assay::tools {
 namespace {
@@ -89,6 +90,7 @@ ordered_json check_json(const check_result& c, const std::string& spec) {
                            {"inputs", to_json(c.found->minimal.call.inputs)},
                            {"expected", to_json(c.found->shown.expected)},
                            {"actual", to_json(c.found->shown.actual)},
+                           {"snippet", python_snippet(c)},
                            {"replay", "assay replay " + file + " --candidate '" + spec + "'"}};
   }
   return j;

@@ -100,13 +100,42 @@ class Gate(Folder):
         self.assertIn("not offered", " ".join(self.read_report()["complaints"]))
 
 
+class Snippets(Folder):
+    def test_every_snippet_runs_and_shows_the_difference(self):
+        self.gate("builtin:mutant/unguarded_infinite_prefix", "--dtype", "f64")
+        failed = [c for c in self.read_report()["checks"] if "counterexample" in c]
+        self.assertTrue(failed)
+        for check in failed:
+            path = os.path.join(self.report, check["counterexample"]["replay"].split()[2])[:-5] + ".py"
+            with open(path) as file:
+                self.assertEqual(file.read(), check["counterexample"]["snippet"])
+            done = subprocess.run([sys.executable, path], capture_output=True, text=True, timeout=60)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            if check["property"] == "value":
+                self.assertIn("s expected", done.stdout)
+                self.assertIn("nan", done.stdout)
+
+    def test_a_user_pastes_a_call(self):
+        self.gate("builtin:mutant/ignores_initial_state", "--property", "value")
+        snippet = self.read_report()["checks"][0]["counterexample"]["snippet"]
+        placeholder = "return recorded"
+        self.assertIn(placeholder, snippet)
+        call = "s = np.logaddexp(log_p[:, 0] + s0, h[:, 0]); return {'s': s[:, None]}"
+        path = os.path.join(self.folder.name, "pasted.py")
+        with open(path, "w") as file:
+            file.write(snippet.replace(placeholder, call))
+        done = subprocess.run([sys.executable, path], capture_output=True, text=True, timeout=60)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("s largest difference", done.stdout)
+
+
 class Selection(Folder):
     def test_only_the_named_properties_and_families_are_run(self):
         self.assertEqual(self.gate("builtin:sequential", "--property", "value", "--property", "repeat", "--family", "mild",
                                    "--family", "gap").returncode, 0)
         report = self.read_report()
-        self.assertEqual([c["property"] for c in report["checks"]], ["value", "repeat"])
-        self.assertEqual(set(report["checks"][0]["families"]), {"mild", "gap"})
+        self.assertEqual({c["property"] for c in report["checks"]}, {"value", "repeat"})
+        self.assertEqual({f for c in report["checks"] for f in c["families"]}, {"mild", "gap"})
         self.assertEqual(report["only"], {"properties": ["value", "repeat"], "families": ["mild", "gap"]})
         with open(os.path.join(self.report, "summary.md")) as file:
             self.assertIn("Only part", file.read())
