@@ -100,6 +100,27 @@ class Gate(Folder):
         self.assertIn("not offered", " ".join(self.read_report()["complaints"]))
 
 
+class Findings(Folder):
+    def findings(self, candidate, *arguments):
+        self.gate(candidate, *arguments)
+        findings = self.read_report()["findings"]
+        with open(os.path.join(self.report, "summary.md")) as file:
+            summary = file.read()
+        for sentence in findings:
+            self.assertIn(sentence, summary)
+        return findings
+
+    def test_one_sentence_for_one_fault(self):
+        few = ("--property", "value", "--property", "repeat", "--family", "mild")
+        self.assertEqual(self.findings("builtin:mutant/first_token_does_not_decay", *few),
+                         ["the first token does not decay s0 (heinsen/scan in f32)"])
+        self.assertEqual(self.findings("builtin:sequential", *few), [])
+
+    def test_right_with_few_digits(self):
+        self.assertIn("right, but carries digits like a cumsum scan",
+                      " ".join(self.findings("builtin:cumsum", "--property", "value", "--family", "gates_near_zero")))
+
+
 class Snippets(Folder):
     def test_every_snippet_runs_and_shows_the_difference(self):
         self.gate("builtin:mutant/unguarded_infinite_prefix", "--dtype", "f64")
