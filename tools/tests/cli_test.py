@@ -283,6 +283,22 @@ class OutsideCandidates(Folder):
         self.assertEqual(done.returncode, 1)
         self.assertIn("4096 tokens", self.read_report()["complaints"][0])
 
+    def test_state_between_calls(self):
+        remembers = "scan.calls = getattr(scan, 'calls', 0) + 1; states = states * (1 + 4e-7 * (scan.calls % 2))"
+        done = self.gate(self.candidate(remembers), "--property", "repeat", "--family", "mild")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("state is kept between calls", self.read_report()["findings"][0])
+
+    def test_lanes_that_mix(self):
+        done = self.gate(self.candidate("states[1:] = states[:1]; s[1:] = s[:1]"), "--property", "lanes")
+        self.assertEqual(done.returncode, 1)
+        self.assertTrue(self.read_report()["findings"])
+
+    def test_an_empty_case_alone_breaks(self):
+        done = self.gate(self.candidate("assert h.shape[1] > 0, 'no tokens'"))
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("fails on an empty case: error reply", self.read_report()["complaints"][0])
+
     def test_nothing_is_sent_outside_a_declared_domain(self):
         done = self.gate(self.candidate("assert np.all(abs(h) <= 3) and np.all(abs(s0) <= 3) and np.all(log_p >= -3)",
                                         ", domain={'h': [-3, 3], 's0': [-3, 3], 'log_p': [-3, 0]}"))
