@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "properties/case.hpp"
+#include "properties/diagnosis/hypothesis.hpp"
 #include "properties/implementation.hpp"
 #include "properties/property.hpp"
 
@@ -35,6 +36,7 @@ struct encoding_tests {
   std::vector<property> laws;                                ///< properties of this encoding alone
   std::vector<variant> (*generated)() = nullptr;             ///< mutants made by rule, many of them
   std::unique_ptr<implementation> (*unmutated)() = nullptr;  ///< the right code that they were made from
+  std::vector<hypothesis> hypotheses{};                      ///< what is often wrong, for the diagnosis of failures
 };
 
 /// Each encoding's properties/encodings/<name>.cpp defines `encoding_tests <name>_tests()`.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <future>
 #include <limits>
 
 #include "properties/support/call_memory.hpp"
@@ -101,6 +102,14 @@ class element_judge {
   bool wider_compute_;
 };
 
+constexpr std::size_t worth_a_thread = 64;
+
+std::size_t elements_of(const request& call) {
+  std::size_t elements = 0;
+  for (const auto& [name, t] : call.inputs) elements += t.size();
+  return elements;
+}
+
 value_report judge_elements(const expectation& expected, const core::tensors& outputs) {
   value_report report;
   for (const auto& [name, t] : outputs) {
@@ -149,8 +158,11 @@ std::shared_ptr<const reference::allowances> allowances_of(const request& call, 
 std::shared_ptr<const expectation> expect(const request& call, core::dtype compute) {
   static call_memory<expectation> memory;
   return memory.recall(call, compute, [&] {
-    return expectation{call, compute, reference::certify(*call.operation, call.type, call.inputs, 1),
-                       allowances_of(call, compute)};
+    // The two know nothing of one another; a thread costs more than a small case.
+    const auto policy = elements_of(call) < worth_a_thread ? std::launch::deferred : std::launch::async;
+    auto allowed = std::async(policy, [&] { return allowances_of(call, compute); });
+    auto truth = reference::certify(*call.operation, call.type, call.inputs, 1);
+    return expectation{call, compute, std::move(truth), allowed.get()};
   });
 }
 

@@ -19,7 +19,11 @@ tl::unexpected<candidate_error> users_mistake(const core::error& e) {
 
 transports::process_limits process_limits(const candidate_limits& limits) {
   transports::process_limits l;
-  l.call = std::chrono::milliseconds(static_cast<std::int64_t>(limits.case_seconds * 1000));
+  const auto milliseconds = [](double seconds) {
+    return std::chrono::milliseconds(static_cast<std::int64_t>(seconds * 1000));
+  };
+  l.hello = milliseconds(limits.start_seconds);
+  l.call = milliseconds(limits.case_seconds);
   l.first_call = 4 * l.call;  // just-in-time compilation
   l.child.resident_bytes = limits.memory_bytes;
   return l;

@@ -9,6 +9,7 @@
 namespace assay::tools {
 
 struct candidate_limits {
+  double start_seconds = 60;  ///< from the start of a program to its hello
   double case_seconds = 30;
   std::uint64_t memory_bytes = std::uint64_t{4} << 30;
 };

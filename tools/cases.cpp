@@ -6,6 +6,8 @@
 #include "golden/safetensors.hpp"
 #include "properties/builtin.hpp"
 #include "tools/commands.hpp"
+#include "tools/gate/checks.hpp"
+#include "tools/gate/verdict.hpp"
 #include "tools/transports/protocol.hpp"
 #include "tools/transports/recorded.hpp"
 
@@ -73,6 +75,18 @@ class case_writer {
   core::result<void> written_;
 };
 
+// Puts all selected checks to an implementation that passes them.
+core::result<void> put_to_checks(properties::implementation& answers, const gate_options& options) {
+  const auto selected = select(options);
+  if (!selected) return tl::make_unexpected(selected.error());
+  gate_report report;
+  guarded_candidate candidate(answers, [] {});
+  report.candidate = candidate.describe();
+  run_checks(candidate, *selected, report);
+  if (verdict_of(report) != gate_verdict::passed) return core::failure(answers.describe().name + " failed the checks");
+  return {};
+}
+
 // Two right implementations that round differently are put to the same checks: what both are asked depends on
 // no answer, and that is what a recording can know beforehand.
 core::result<std::size_t> export_calls(const gate_options& selected, const std::filesystem::path& folder) {
@@ -96,7 +110,7 @@ int cases(const cases_options& options) {
     complain(options.folder.string() + ": " + message);
     return wrong_input;
   };
-  if (const auto valid = check_selection(options.selected); !valid) {
+  if (const auto valid = select(options.selected); !valid) {
     complain(valid.error().message);
     return wrong_input;
   }

@@ -16,17 +16,14 @@ enum exit_code : int { all_passed = 0, check_failed = 1, wrong_input = 2, candid
 
 struct gate_options {
   std::string candidate;
-  std::vector<std::string> encodings, operations, dtypes, require_class;
+  std::vector<std::string> encodings, operations, dtypes, properties, families, require_class;
   std::string effort = "quick";
   std::uint64_t seed = 1;
   candidate_limits limits;
+  std::filesystem::path baseline, known_failures;  ///< empty: none
   std::filesystem::path report = "assay-report";
 };
 int gate(const gate_options& options);
-/// An error where the options select what there is not.
-core::result<void> check_selection(const gate_options& options);
-/// Runs the checks that `gate` would run, for the sake of the calls; an error where one of them failed.
-core::result<void> put_to_checks(properties::implementation& answers, const gate_options& options);
 
 struct cases_options {
   std::filesystem::path folder;

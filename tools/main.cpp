@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <charconv>
 #include <exception>
 
 #include "optimized/dispatch.hpp"
@@ -21,10 +22,29 @@ const CLI::Validator finite(
     },
     "FINITE");
 
+// CLI::AsSizeValue lets a minus sign wrap around, and conversion to a number saturates silently.
+const CLI::Validator positive_size(
+    [](const std::string& text) {
+      const bool digits = text.find_first_of("123456789") != std::string::npos && text.front() != '-';
+      return digits ? std::string() : "must be a positive size, such as 4GiB";
+    },
+    "SIZE");
+const CLI::Validator fits_64_bits(
+    [](const std::string& text) {
+      std::uint64_t value = 0;
+      const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+      return error == std::errc() && end == text.data() + text.size() ? std::string()
+                                                                      : "must be a whole number from 0 to 2^64 - 1";
+    },
+    "UINT64");
+
 void add_limits(CLI::App& command, candidate_limits& limits) {
+  command.add_option("--start-timeout", limits.start_seconds, "seconds a candidate may take to say hello")
+      ->check(CLI::Range(0.001, 1e6) & finite);
   command.add_option("--case-timeout", limits.case_seconds, "seconds a candidate may take for one case")
       ->check(CLI::Range(0.001, 1e6) & finite);
   command.add_option("--memory-limit", limits.memory_bytes, "resident memory of the candidate, such as 4GiB")
+      ->transform(positive_size)
       ->transform(CLI::AsSizeValue(false));
 }
 
@@ -40,8 +60,10 @@ void add_selection(CLI::App& command, gate_options& selected) {
   command.add_option("--encoding", selected.encodings, "only this encoding; may be repeated");
   command.add_option("--operation", selected.operations, "only this operation and its derivatives; may be repeated");
   command.add_option("--dtype", selected.dtypes, "only this dtype; may be repeated");
+  command.add_option("--property", selected.properties, "only this property; may be repeated");
+  command.add_option("--family", selected.families, "only cases of this family; may be repeated");
   command.add_option("--effort", selected.effort, "quick or full")->capture_default_str();
-  command.add_option("--seed", selected.seed, "seed of all cases")->capture_default_str();
+  command.add_option("--seed", selected.seed, "seed of all cases")->check(fits_64_bits)->capture_default_str();
 }
 
 class golden_commands {
@@ -95,6 +117,8 @@ int run(int argc, char** argv) {
   add_selection(*gate_command, gating);
   gate_command->add_option("--require-class", gating.require_class, "accuracy classes that are good enough")
       ->delimiter(',');
+  gate_command->add_option("--baseline", gating.baseline, "an earlier report.json: nothing may have got worse");
+  gate_command->add_option("--known-failures", gating.known_failures, "checks that are expected to fail, and must");
   gate_command->add_option("--report", gating.report, "folder of the report")->capture_default_str();
   add_limits(*gate_command, gating.limits);
 
@@ -118,7 +142,7 @@ int run(int argc, char** argv) {
   mutants_options killing;
   CLI::App* mutants_command = app.add_subcommand("mutants", "which property kills which wrong implementation");
   mutants_command->add_option("mutant", killing.names, "only these; see: assay list mutants");
-  mutants_command->add_option("--seed", killing.seed, "seed of all cases")->capture_default_str();
+  mutants_command->add_option("--seed", killing.seed, "seed of all cases")->check(fits_64_bits)->capture_default_str();
   mutants_command->add_option("--cases", killing.cases, "cases per family and property")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
@@ -129,7 +153,9 @@ int run(int argc, char** argv) {
   detectability_options detecting;
   CLI::App* detectability_command = app.add_subcommand("detectability", "the smallest errors that are always caught");
   detectability_command->add_option("--dtype", detecting.dtypes, "only this dtype; may be repeated");
-  detectability_command->add_option("--seed", detecting.seed, "seed of all cases")->capture_default_str();
+  detectability_command->add_option("--seed", detecting.seed, "seed of all cases")
+      ->check(fits_64_bits)
+      ->capture_default_str();
   detectability_command->add_option("--cases", detecting.cases, "short cases of each family")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "properties/diagnosis/heinsen_hypotheses.hpp"
 #include "properties/encodings.hpp"
 #include "properties/encodings/heinsen_lane_inputs.hpp"
 #include "properties/mutants/heinsen.hpp"
@@ -142,8 +143,11 @@ encoding_tests heinsen_tests() {
   for (family& f : families)
     f.parts_classes = f.name == "mild" || f.name == "gates_near_one" || f.name == "gates_near_zero" ||
                       f.name == "constant_gate" || f.name == "wide";
-  return {"heinsen",      std::move(families),       heinsen_mutants(), heinsen_controls(), heinsen_not_modelled(),
-          heinsen_laws(), heinsen_generated_mutants, heinsen_unmutated};
+  std::vector<hypothesis> hypotheses;
+  for (auto&& part : {heinsen_state_hypotheses(), heinsen_block_hypotheses(), heinsen_gradient_hypotheses()})
+    hypotheses.insert(hypotheses.end(), part.begin(), part.end());
+  return {"heinsen",      std::move(families),       heinsen_mutants(), heinsen_controls(),   heinsen_not_modelled(),
+          heinsen_laws(), heinsen_generated_mutants, heinsen_unmutated, std::move(hypotheses)};
 }
 
 }  // namespace assay::properties

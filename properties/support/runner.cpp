@@ -1,25 +1,13 @@
 #include "properties/support/runner.hpp"
 
 #include <fmt/format.h>
-#include <rapidcheck/Gen.h>
 #include <rapidcheck/Random.h>
-#include <rapidcheck/seq/Create.h>
-#include <rapidcheck/shrinkable/Create.h>
-#include <rapidcheck/shrinkable/Operations.h>
 
 #include <algorithm>
 #include <bit>
 
 namespace assay::properties {
 namespace {
-
-rc::Gen<test_case> cases_of(const core::operation& op, core::dtype type, const family& f, extent size) {
-  return [&op, type, &f, size](const rc::Random& random, int) {
-    rc::Random source = random;
-    return rc::shrinkable::shrinkRecur(make_case(op, type, f, source.next(), size),
-                                       [](const test_case& c) { return rc::seq::fromContainer(simpler_cases(c)); });
-  };
-}
 
 // Distinct streams for every operation, dtype, family and range of lengths: a filter changes no other case. All
 // properties get the same cases, some more of them and some fewer: the truth of a case, which is most of the
@@ -37,20 +25,30 @@ bool worth_shrinking(const outcome& o) {
 // How far beyond its allowance an outcome lies, where that is known.
 double ratio_to_allowance(const outcome& o) { return o.value ? o.value->worst.ratio : 0.0; }
 
-counterexample shrink(const property& p, implementation& under_test, const rc::Shrinkable<test_case>& failed,
-                      outcome shown, std::size_t budget) {
-  counterexample found{failed.value(), failed.value(), std::move(shown)};
+counterexample shrink(const property& p, implementation& under_test, const test_case& failed, outcome shown,
+                      const run_options& options) {
+  counterexample found{failed, failed, std::move(shown)};
   if (!worth_shrinking(found.shown)) return found;
   // A counterexample that fails by a hair explains nothing: a blatant failure stays blatant.
   const double at_least = ratio_to_allowance(found.shown) / 16;
-  found.minimal = rc::shrinkable::findLocalMin(failed, [&](const test_case& c) {
-                    if (budget == 0) return false;
-                    --budget;
-                    outcome o = p.check(under_test, c);
-                    if (o.verdict != status::failed || ratio_to_allowance(o) < at_least) return false;
-                    found.shown = std::move(o);
-                    return true;
-                  }).first;
+  std::size_t budget = options.shrink_calls;
+  const auto deadline = std::chrono::steady_clock::now() + options.shrink_time;
+  const std::function<bool(const test_case&)> still_fails = [&](const test_case& c) {
+    if (budget == 0 || options.stopped() || std::chrono::steady_clock::now() > deadline) return false;
+    --budget;
+    outcome o = p.check(under_test, c);
+    if (options.stopped()) return false;  // it may have failed because nothing was asked
+    if (o.verdict != status::failed || ratio_to_allowance(o) < at_least) return false;
+    found.shown = std::move(o);
+    return true;
+  };
+  // The search of rc::shrinkable::findLocalMin, spelt out: GCC 12 takes its Maybe for uninitialised.
+  for (bool smaller = true; smaller;) {
+    const std::vector<test_case> simpler = simpler_cases(found.minimal);
+    const auto next = std::find_if(simpler.begin(), simpler.end(), still_fails);
+    smaller = next != simpler.end();
+    if (smaller) found.minimal = *next;
+  }
   return found;
 }
 
@@ -84,16 +82,14 @@ void record_value(check_result& r, const value_report& value, const test_case& c
 }
 
 // Checks one case; true where it failed.
-bool run_case(check_result& r, implementation& under_test, const rc::Shrinkable<test_case>& drawn,
-              std::size_t shrink_calls) {
-  const test_case c = drawn.value();
+bool run_case(check_result& r, implementation& under_test, const test_case& c, const run_options& options) {
   outcome o = r.checked->check(under_test, c);
   ++r.cases[o.verdict];
   if (o.verdict == status::passed) ++r.families[c.family];
   if (o.value) record_for_drawing(r, *o.value, c);
   if (o.value && o.verdict != status::failed) record_value(r, *o.value, c);
   if (o.verdict != status::failed) return false;
-  r.found = shrink(*r.checked, under_test, drawn, std::move(o), shrink_calls);
+  r.found = shrink(*r.checked, under_test, c, std::move(o), options);
   if (r.found->shown.value) r.worst = r.found->shown.value->worst;
   r.worst_case = summary(r.found->minimal);
   return true;
@@ -150,10 +146,11 @@ check_result run_property(const property& p, implementation& under_test, const c
     for (const auto& [size, count] : plan_of(p, f, options)) {
       rc::Random random(stream(options.seed, fmt::format("{} {} {} {}", op.name, core::name_of(type), f.name,
                                                          static_cast<int>(size.range))));
-      const rc::Gen<test_case> generator = cases_of(op, type, f, size);
       planned += count;
-      for (std::size_t k = 0; k < count; ++k)
-        if (run_case(r, under_test, generator(random.split(), 0), options.shrink_calls)) return r;
+      for (std::size_t k = 0; k < count && !options.stopped(); ++k) {
+        rc::Random of_case = random.split();
+        if (run_case(r, under_test, make_case(op, type, f, of_case.next(), size), options)) return r;
+      }
     }
     if (r.count(status::outside_domain) - outside_before == planned) r.families_skipped.push_back(f.name);
   }

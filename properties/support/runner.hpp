@@ -5,7 +5,9 @@
 // easily dropped, and rc::prop prints no reproduction. Here the counterexample is the typed minimum.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -22,6 +24,9 @@ struct run_options {
   std::size_t shrink_calls = 400;    ///< checks spent on making a counterexample smaller
   bool long_lengths = true;          ///< for properties that decide classes
   std::set<std::string> families{};  ///< only these; empty: all
+  /// The candidate is not asked any more: what is left of the check is not run.
+  std::function<bool()> stopped = [] { return false; };
+  std::chrono::steady_clock::duration shrink_time = std::chrono::hours(1);  ///< at most, for each counterexample
 };
 
 struct counterexample {

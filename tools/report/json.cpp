@@ -2,6 +2,7 @@
 
 #include "tools/case_file.hpp"
 #include "tools/report/report.hpp"
+#include "tools/report/snippet.hpp"
 
 namespace assay::tools {
 namespace {
@@ -100,6 +101,7 @@ ordered_json check_json(const gate_report& r, const check_result& c) {
                            {"expected", to_json(c.found->shown.expected)},
                            {"actual", to_json(c.found->shown.actual)},
                            {"file", "counterexamples/" + counterexample_name(c)},
+                           {"snippet", python_snippet(c)},
                            {"replay", replay_command(r, c)}};
   }
   return j;
@@ -128,6 +130,16 @@ ordered_json to_json(const gate_report& r) {
     const ordered_json of_check = counts(c);
     for (auto& [key, value] : totals.items()) value = value.get<std::size_t>() + of_check[key].get<std::size_t>();
   }
+  ordered_json faults = ordered_json::array();
+  for (const adapter_fault& f : r.adapter_faults)
+    faults.push_back({{"operation", f.operation->name},
+                      {"dtype", core::name_of(f.type)},
+                      {"kind", f.kind},
+                      {"message", f.message},
+                      {"on", f.on}});
+  ordered_json excused = ordered_json::array();
+  for (const excused_check& e : r.excused)
+    excused.push_back({{"property", e.property}, {"operation", e.operation}, {"dtype", e.dtype}, {"reason", e.reason}});
   for (const measured_horizon& h : r.horizons) horizons.push_back(horizon_json(h));
   const check_counts n = count_checks(r);
   return {{"schema", "assay-report/1"},
@@ -144,6 +156,10 @@ ordered_json to_json(const gate_report& r) {
             {"failed", n.failed},
             {"uninformative", n.uninformative},
             {"skipped", n.skipped}}},
+          {"warnings", r.warnings},
+          {"adapter_faults", faults},
+          {"known_failures", excused},
+          {"only", {{"properties", r.only_properties}, {"families", r.only_families}}},
           {"accuracy_class", classes},
           {"horizon", horizons},
           {"cases", totals},

@@ -28,6 +28,20 @@ struct run_record {
   std::string version;  ///< of Assay
 };
 
+/// Why the checks of an operation in a dtype were not run: not even a mild case or an empty one works.
+struct adapter_fault {
+  const core::operation* operation = nullptr;
+  core::dtype type{};
+  std::string kind;     ///< the name of a properties::fault, or "NaN flood"
+  std::string message;  ///< what happened
+  std::string on;       ///< in which case
+};
+
+/// A failed check that was known to fail.
+struct excused_check {
+  std::string property, operation, dtype, reason;
+};
+
 struct gate_report {
   std::string candidate_spec;
   properties::description candidate;
@@ -42,6 +56,12 @@ struct gate_report {
   std::vector<std::string> findings{};
   std::filesystem::path folder{};  ///< of the report, as the user wrote it
   run_record run{};
+  /// What looks like a mistake and fails nothing, such as an unknown operation in the candidate's hello.
+  std::vector<std::string> warnings;
+  std::vector<adapter_fault> adapter_faults;
+  std::vector<excused_check> excused;
+  /// Where only part of the checks was asked for.
+  std::vector<std::string> only_properties, only_families;
 };
 
 /// How many checks ended how.

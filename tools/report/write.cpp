@@ -1,6 +1,7 @@
 #include "golden/file.hpp"
 #include "tools/case_file.hpp"
 #include "tools/report/report.hpp"
+#include "tools/report/snippet.hpp"
 
 namespace assay::tools {
 
@@ -11,7 +12,8 @@ core::result<void> prepare_report(const std::filesystem::path& folder) {
   if (failed) return core::failure("cannot create " + cases.string() + ": " + failed.message());
   for (auto entry = std::filesystem::directory_iterator(cases, failed); entry != std::filesystem::directory_iterator();
        entry.increment(failed))
-    if (entry->path().extension() == ".json") std::filesystem::remove(entry->path(), failed);
+    if (entry->path().extension() == ".json" || entry->path().extension() == ".py")
+      std::filesystem::remove(entry->path(), failed);
   // A run that is killed must not leave an earlier verdict behind.
   for (const char* name : {"report.json", "junit.xml", "summary.md", "index.html"})
     std::filesystem::remove(folder / name, failed);
@@ -27,6 +29,7 @@ core::result<void> write_report(const gate_report& r, const std::filesystem::pat
     const auto json = to_json(stored_case{c.checked, c.found->minimal});
     if (auto ok = golden::replace_file(folder / "counterexamples" / counterexample_name(c), text_of(json)); !ok)
       return ok;
+    if (auto ok = golden::replace_file(folder / "counterexamples" / snippet_name(c), python_snippet(c)); !ok) return ok;
   }
   for (const auto& [name, text] :
        {std::pair("summary.md", to_markdown(r)), {"index.html", to_html(r)}, {"junit.xml", to_junit(r)}})

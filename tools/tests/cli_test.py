@@ -101,6 +101,156 @@ class Gate(Folder):
         self.assertIn("not offered", " ".join(self.read_report()["complaints"]))
 
 
+class Findings(Folder):
+    def findings(self, candidate, *arguments):
+        self.gate(candidate, *arguments)
+        findings = self.read_report()["findings"]
+        with open(os.path.join(self.report, "summary.md")) as file:
+            summary = file.read()
+        for sentence in findings:
+            self.assertIn(sentence, summary)
+        return findings
+
+    def test_one_sentence_for_one_fault(self):
+        few = ("--property", "value", "--property", "repeat", "--family", "mild")
+        self.assertEqual(self.findings("builtin:mutant/first_token_does_not_decay", *few),
+                         ["the first token does not decay s0 (heinsen/scan in f32)"])
+        self.assertEqual(self.findings("builtin:sequential", *few), [])
+
+    def test_right_with_few_digits(self):
+        self.assertIn("right, but carries digits like a cumsum scan",
+                      " ".join(self.findings("builtin:cumsum", "--property", "value", "--family", "gates_near_zero")))
+
+
+class Snippets(Folder):
+    def test_every_snippet_runs_and_shows_the_difference(self):
+        self.gate("builtin:mutant/unguarded_infinite_prefix", "--dtype", "f64")
+        failed = [c for c in self.read_report()["checks"] if "counterexample" in c]
+        self.assertTrue(failed)
+        for check in failed:
+            path = os.path.join(self.report, check["counterexample"]["replay"].split()[2])[:-5] + ".py"
+            with open(path) as file:
+                self.assertEqual(file.read(), check["counterexample"]["snippet"])
+            done = subprocess.run([sys.executable, path], capture_output=True, text=True, timeout=60)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            if check["property"] == "value":
+                self.assertIn("s expected", done.stdout)
+                self.assertIn("nan", done.stdout)
+
+    def test_a_user_pastes_a_call(self):
+        self.gate("builtin:mutant/ignores_initial_state", "--property", "value")
+        snippet = self.read_report()["checks"][0]["counterexample"]["snippet"]
+        placeholder = "return recorded"
+        self.assertIn(placeholder, snippet)
+        call = "s = np.logaddexp(log_p[:, 0] + s0, h[:, 0]); return {'s': s[:, None]}"
+        path = os.path.join(self.folder.name, "pasted.py")
+        with open(path, "w") as file:
+            file.write(snippet.replace(placeholder, call))
+        done = subprocess.run([sys.executable, path], capture_output=True, text=True, timeout=60)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("s largest difference", done.stdout)
+
+
+class Selection(Folder):
+    def test_only_the_named_properties_and_families_are_run(self):
+        self.assertEqual(self.gate("builtin:sequential", "--property", "value", "--property", "repeat", "--family", "mild",
+                                   "--family", "gap").returncode, 0)
+        report = self.read_report()
+        self.assertEqual({c["property"] for c in report["checks"]}, {"value", "repeat"})
+        self.assertEqual({f for c in report["checks"] for f in c["families"]}, {"mild", "gap"})
+        self.assertEqual(report["only"], {"properties": ["value", "repeat"], "families": ["mild", "gap"]})
+        with open(os.path.join(self.report, "summary.md")) as file:
+            self.assertIn("Only part", file.read())
+
+    def test_a_filter_changes_no_case(self):
+        self.gate("builtin:cumsum", "--property", "value")
+        filtered = self.read_report()["checks"][0]
+        self.gate("builtin:cumsum")
+        self.assertEqual(filtered, self.read_report()["checks"][0])
+
+
+class Pinning(Folder):
+    FEW = ("--property", "value", "--property", "lanes", "--family", "mild", "--family", "gates_near_one")
+
+    def few(self, candidate, *arguments):
+        return self.gate(candidate, *self.FEW, *arguments)
+
+    def baseline(self, candidate, change=None):
+        self.few(candidate)
+        path = os.path.join(self.folder.name, "baseline.json")
+        report = self.read_report()
+        if change:
+            change(report)
+        with open(path, "w") as file:
+            json.dump(report, file)
+        return path
+
+    def known(self, text):
+        path = os.path.join(self.folder.name, "known.txt")
+        with open(path, "w") as file:
+            file.write(text)
+        return path
+
+    def test_nothing_worse_passes(self):
+        self.assertEqual(self.few("builtin:sequential", "--baseline", self.baseline("builtin:sequential")).returncode, 0)
+        self.assertEqual(self.few("builtin:sequential", "--baseline", self.baseline("builtin:cumsum")).returncode, 0)
+
+    def test_a_worse_class(self):
+        self.assertEqual(self.few("builtin:cumsum", "--baseline", self.baseline("builtin:sequential")).returncode, 1)
+        self.assertIn("was of class sequential and is of class", " ".join(self.read_report()["complaints"]))
+
+    def test_a_check_that_fails_now(self):
+        path = self.baseline("builtin:sequential")
+        self.assertEqual(self.few("builtin:mutant/ignores_initial_state", "--baseline", path).returncode, 1)
+        self.assertIn("'value' of heinsen/scan in f32 passed and now is failed", " ".join(self.read_report()["complaints"]))
+
+    def test_what_vanished(self):
+        def more(report):
+            report["candidate"]["operations"]["heinsen/lost"] = ["f32"]
+            report["checks"].append({"property": "lost", "operation": "heinsen/scan", "dtype": "f32", "verdict": "passed"})
+
+        path = self.baseline("builtin:sequential", more)
+        self.assertEqual(self.gate("builtin:sequential", "--property", "value", "--baseline", path).returncode, 0)
+        self.assertEqual(run("gate", "--candidate", "builtin:sequential", "--report", self.report, "--dtype", "f32",
+                             "--family", "mild", "--baseline", path).returncode, 1)
+        complaints = " ".join(self.read_report()["complaints"])
+        self.assertIn("heinsen/lost in f32 is not offered any more", complaints)
+        self.assertIn("'lost' of heinsen/scan in f32 passed and was not run", complaints)
+
+    def test_a_baseline_that_is_none(self):
+        for change in (lambda r: r.pop("footer"), lambda r: r.update(schema="x"), lambda r: r.update(checks=[1])):
+            path = self.baseline("builtin:sequential", change)
+            done = self.few("builtin:sequential", "--baseline", path)
+            self.assertEqual(done.returncode, 2)
+            self.assertIn("whole report", done.stderr)
+        self.assertEqual(self.few("builtin:sequential", "--baseline", "/nonexistent").returncode, 2)
+
+    def test_known_failures(self):
+        mutant = "builtin:mutant/ignores_initial_state"
+        listed = "# what is known\nvalue heinsen/scan f32  # issue 12\n"
+        self.assertEqual(self.few(mutant).returncode, 1)
+        self.assertEqual(self.few(mutant, "--known-failures", self.known(listed)).returncode, 0)
+        self.assertEqual(self.read_report()["known_failures"][0]["reason"], "issue 12")
+        as_json = {"known_failures": [{"property": "value", "operation": "heinsen/scan", "dtype": "f32", "reason": "12"}]}
+        self.assertEqual(self.few(mutant, "--known-failures", self.known(json.dumps(as_json))).returncode, 0)
+
+    def test_a_list_of_known_failures_cannot_rot(self):
+        for candidate, line, words in (
+                ("builtin:sequential", "value heinsen/scan f32 # fixed since", "listed as failed, but it is passed"),
+                ("builtin:mutant/ignores_initial_state", "value heinsen/scan f32 crash # x", "listed as crash, but it is failed"),
+                ("builtin:sequential", "value heinsen/scan f64 # x", "listed as failed, but was not run")):
+            self.assertEqual(self.few(candidate, "--known-failures", self.known(line)).returncode, 1, line)
+            self.assertIn(words, " ".join(self.read_report()["complaints"]))
+
+    def test_a_list_that_is_none(self):
+        for text in ("value heinsen/scan f32", "nothing heinsen/scan f32 # x", "value heinsen/x f32 # x", "{}",
+                     "value heinsen/scan f8 # x", "value heinsen/scan f32 tired # x", "vjp heinsen/scan f32 # x"):
+            done = self.few("builtin:sequential", "--known-failures", self.known(text))
+            self.assertEqual(done.returncode, 2, text)
+            self.assertIn("known.txt", done.stderr)
+        self.assertEqual(self.few("builtin:sequential", "--known-failures", self.folder.name).returncode, 2)
+
+
 CANDIDATE = """
 import sys
 sys.path.insert(0, {adapters!r})
@@ -133,6 +283,22 @@ class OutsideCandidates(Folder):
         done = self.gate(self.candidate("states[:, 2200:] = np.nan"))
         self.assertEqual(done.returncode, 1)
         self.assertIn("4096 tokens", self.read_report()["complaints"][0])
+
+    def test_state_between_calls(self):
+        remembers = "scan.calls = getattr(scan, 'calls', 0) + 1; states = states * (1 + 4e-7 * (scan.calls % 2))"
+        done = self.gate(self.candidate(remembers), "--property", "repeat", "--family", "mild")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("state is kept between calls", self.read_report()["findings"][0])
+
+    def test_lanes_that_mix(self):
+        done = self.gate(self.candidate("states[1:] = states[:1]; s[1:] = s[:1]"), "--property", "lanes")
+        self.assertEqual(done.returncode, 1)
+        self.assertTrue(self.read_report()["findings"])
+
+    def test_an_empty_case_alone_breaks(self):
+        done = self.gate(self.candidate("assert h.shape[1] > 0, 'no tokens'"))
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("fails on an empty case: error reply", self.read_report()["complaints"][0])
 
     def test_nothing_is_sent_outside_a_declared_domain(self):
         done = self.gate(self.candidate("assert np.all(abs(h) <= 3) and np.all(abs(s0) <= 3) and np.all(log_p >= -3)",
@@ -173,6 +339,12 @@ class WrongInput(Folder):
         self.refused(self.gate("builtin:optimized", "--operation", "heinsen/nothing"), "heinsen/nothing")
         self.refused(self.gate("builtin:optimized", "--encoding", "nothing"), "nothing")
         self.refused(self.gate("builtin:optimized", "--require-class", "perfect"), "perfect")
+        self.refused(self.gate("builtin:optimized", "--property", "beauty"), "beauty", "value")
+        self.refused(self.gate("builtin:optimized", "--family", "royal"), "royal", "mild")
+        for seed in ("-1", "1.5", "x", "18446744073709551616", "99999999999999999999999"):
+            self.refused(self.gate("builtin:optimized", "--seed", seed), "2^64")
+        for size in ("0", "-1", "-4GiB", "0GiB", "x"):
+            self.refused(self.gate("builtin:optimized", "--memory-limit", size))
         for timeout in ("-1", "0", "nan", "1e300"):
             self.refused(self.gate("builtin:optimized", "--case-timeout", timeout))
         self.refused(run("gate", "--candidate", "builtin:optimized", "--report", self.report, ASSAY_TARGET="pdp11"), "pdp11")

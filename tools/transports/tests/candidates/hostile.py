@@ -31,14 +31,14 @@ def shapes_of(path):
         return {name: entry["shape"] for name, entry in json.loads(file.read(length)).items()}
 
 
-def safetensors(tensors, width=4, dtype="F32", padding=0):
+def safetensors(tensors, width=4, dtype="F32", padding=0, fill=b"\0\0\0\0"):
     header, offset = {}, 0
     for name, shape in tensors.items():
         size = width * math.prod(shape)
         header[name] = {"dtype": dtype, "shape": shape, "data_offsets": [offset, offset + size]}
         offset += size
     text = json.dumps(header) + " " * padding
-    return struct.pack("<Q", len(text)) + text.encode() + bytes(offset)
+    return struct.pack("<Q", len(text)) + text.encode() + fill * (offset // 4)
 
 
 def write(path, content):
@@ -93,6 +93,15 @@ def symlink_output(request):
     write(real, safetensors(outputs(request)))
     os.symlink(real, request["outputs"])
     say({"id": request["id"], "ok": True})
+
+
+def fifo_output(request):
+    os.mkfifo(request["outputs"])
+    say({"id": request["id"], "ok": True})
+
+
+def crash_on_long(request):
+    crash(request) if outputs(request)["s"][1] > 16 else correct(request)
 
 
 def banners(request):
@@ -162,7 +171,12 @@ on_call = {
     "no file": answers(ok=True),
     "truncated file": answer_with(lambda out: safetensors(out)[:-1]),
     "oversized header": answer_with(lambda out: safetensors(out, padding=1 << 20)),
+    "oversized file": answer_with(lambda out: safetensors(out) + b"more"),
     "symlink output": symlink_output,
+    "fifo output": fifo_output,
+    "directory output": lambda request: (os.mkdir(request["outputs"]), say({"id": request["id"], "ok": True})),
+    "nan flood": answer_with(lambda out: safetensors(out, fill=struct.pack("<f", math.nan))),
+    "crash on long": crash_on_long,
     "error reply": answers(ok=False, error="the kernel needs d = 64"),
     "unsupported": answers(ok=False, unsupported=True, reason="no f32 here"),
     "banners": banners,
@@ -188,6 +202,7 @@ on_hello = {
     "wrong protocol": lambda: hello(protocol=2),
     "nameless": lambda: hello(name=""),
     "unknown dtype": lambda: hello(operations={"heinsen/scan": ["float32"]}),
+    "unknown operation": lambda: hello(operations={"heinsen/scan": ["f32", "i32"], "heinsen/scam": ["f32"]}),
     "domain of nothing": lambda: hello(domain={"heinsen/scam": {"log_p": "finite"}}),
     "crash at hello": lambda: sys.exit("cannot import name 'kernel'"),
     "everything": lambda: hello(version="1.2", compute={"bf16": "f32"}, flush_subnormals=True, colour="blue",

@@ -1,0 +1,186 @@
+#include "tools/gate/findings.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "properties/diagnosis/diagnose.hpp"
+#include "reference/oracle.hpp"
+
+namespace assay::tools {
+namespace {
+
+using properties::check_result;
+using properties::status;
+
+struct part_key {
+  const core::operation* operation;
+  core::dtype type;
+  friend bool operator==(const part_key&, const part_key&) = default;
+};
+
+// Sentences in the order in which they came up, each with what it is true of.
+class sentence_list {
+ public:
+  void add(const std::string& sentence, const part_key& of) {
+    auto it = std::find_if(all_.begin(), all_.end(), [&](const auto& s) { return s.first == sentence; });
+    if (it == all_.end()) it = all_.insert(it, {sentence, {}});
+    it->second.push_back(of);
+  }
+  [[nodiscard]] std::vector<std::string> texts() const {
+    std::vector<std::string> lines;
+    for (const auto& [sentence, parts] : all_) {
+      std::vector<std::string> operations, types;
+      for (const part_key& p : parts) {
+        note(operations, p.operation->name);
+        note(types, std::string(core::name_of(p.type)));
+      }
+      lines.push_back(fmt::format("{} ({} in {})", sentence, fmt::join(operations, ", "), fmt::join(types, ", ")));
+    }
+    return lines;
+  }
+
+ private:
+  static void note(std::vector<std::string>& names, const std::string& name) {
+    if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+  }
+  std::vector<std::pair<std::string, std::vector<part_key>>> all_;
+};
+
+struct property_fact {
+  const char *property, *sentence;
+};
+constexpr property_fact property_facts[] = {
+    {"repeat", "state is kept between calls, or calls are not repeatable: the same call gives other outputs"},
+    {"lanes", "lanes influence one another"},
+    {"causality", "outputs depend on later tokens"},
+    {"permutation", "the order of batch rows or features matters"},
+    {"continuation", "a sequence in two chunks differs from the whole: the state is not handed on rightly"},
+    {"recurrence", "n tokens at once differ from n steps of one token"},
+    {"attachment", "the gradient that one chunk hands back to the one before is wrong"},
+    {"adjoint", "the gradient is not the transpose of the directional derivative"},
+};
+
+std::vector<const check_result*> failed_checks(const gate_report& r, const part_key& part) {
+  std::vector<const check_result*> failed;
+  for (const check_result& c : r.checks)
+    if (c.operation == part.operation && c.type == part.type && c.verdict() == status::failed) failed.push_back(&c);
+  return failed;
+}
+
+std::vector<part_key> failed_parts(const gate_report& r) {
+  std::vector<part_key> parts;
+  for (const check_result& c : r.checks) {
+    const part_key part{c.operation, c.type};
+    if (c.verdict() == status::failed && std::find(parts.begin(), parts.end(), part) == parts.end())
+      parts.push_back(part);
+  }
+  return parts;
+}
+
+// The counterexample of the comparison with the truth.
+const properties::test_case* counterexample_of(const std::vector<const check_result*>& failed) {
+  for (const check_result* c : failed)
+    if (c->checked->decides_class && c->found && c->found->shown.value) return &c->found->minimal;
+  return nullptr;
+}
+
+// What the failed properties themselves say.
+void add_property_facts(const std::vector<const check_result*>& failed, const part_key& part, bool diagnosed,
+                        sentence_list& sentences) {
+  bool said = false;
+  for (const check_result* c : failed) {
+    const bool broke = c->found && c->found->shown.failure;
+    if (broke && !said)
+      sentences.add(fmt::format("it does not survive {}: {}: {}", summary(c->found->minimal),
+                                name_of(c->found->shown.failure->kind), c->found->shown.failure->message),
+                    part);
+    said = said || broke;
+  }
+  // A wrong value violates most properties; keeping state is a fault of its own.
+  for (const property_fact& f : property_facts) {
+    const bool concerns = std::any_of(failed.begin(), failed.end(), [&](const check_result* c) {
+      return c->checked->name == f.property && !(c->found && c->found->shown.failure);
+    });
+    if (!concerns || said || diagnosed) continue;
+    sentences.add(f.sentence, part);
+    said = true;
+  }
+  if (said || diagnosed) return;
+  const check_result& first = *failed.front();
+  sentences.add(fmt::format("it violates '{}' ({})", first.checked->name, first.checked->summary), part);
+}
+
+struct examined_part {
+  part_key part;
+  properties::diagnosis found;
+};
+
+// Whether another finding accounts for this one: the operation whose derivative it is, or the scan inside it.
+bool is_consequence(const examined_part& of, const std::vector<examined_part>& all) {
+  if (of.found.explained) return false;
+  const core::operation& forward = reference::forward_of(*of.part.operation);
+  return std::any_of(all.begin(), all.end(), [&](const examined_part& other) {
+    if (other.part == of.part || other.part.type != of.part.type) return false;
+    if (!of.part.operation->is_forward() && other.part.operation == &forward) return true;
+    // The module holds the scan: its own failure adds nothing to an explained one of the same kind.
+    return other.found.explained &&
+           other.part.operation->recurrent.has_value() == of.part.operation->recurrent.has_value() &&
+           other.part.operation->kind() == of.part.operation->kind();
+  });
+}
+
+void add_faults(guarded_candidate& candidate, const gate_report& report, sentence_list& sentences) {
+  std::vector<examined_part> parts;
+  for (const part_key& part : failed_parts(report)) {
+    candidate.begin_part();
+    examined_part e{part, {}};
+    if (!candidate.run_is_over())
+      e.found =
+          diagnose(candidate, *part.operation, part.type, counterexample_of(failed_checks(report, part)), report.seed);
+    parts.push_back(std::move(e));
+  }
+  for (const examined_part& e : parts) {
+    const auto failed = failed_checks(report, e.part);
+    const bool consequence = is_consequence(e, parts);
+    if (e.found.explained)
+      sentences.add(*e.found.explained, e.part);
+    else if (e.found.facts && !consequence)
+      sentences.add(*e.found.facts, e.part);
+    if (!consequence) add_property_facts(failed, e.part, e.found.facts.has_value(), sentences);
+  }
+}
+
+std::string horizon_text(const gate_report& report, const part_key& part) {
+  for (const measured_horizon& h : report.horizons)
+    if (part_key{h.operation, h.type} == part)
+      for (const auto& m : h.found.marks)
+        if (m.reached_end) return fmt::format(": {} digits up to n = {}", m.digits, m.tokens);
+  return "";
+}
+
+void add_classes(const gate_report& report, sentence_list& sentences) {
+  using reference::accuracy_class;
+  for (const check_result& c : report.checks) {
+    const part_key part{c.operation, c.type};
+    const auto reached = c.accuracy_class();
+    if (!reached || !failed_checks(report, part).empty()) continue;
+    if (*reached != accuracy_class::linear && *reached != accuracy_class::cumsum) continue;
+    sentences.add(
+        fmt::format("right, but carries digits like a {} scan{}", name_of(*reached), horizon_text(report, part)), part);
+  }
+}
+
+}  // namespace
+
+void add_findings(guarded_candidate& candidate, gate_report& report) {
+  sentence_list sentences;
+  add_faults(candidate, report, sentences);
+  add_classes(report, sentences);
+  report.findings = sentences.texts();
+}
+
+}  // namespace assay::tools

@@ -1,0 +1,129 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <fstream>
+#include <sstream>
+
+#include "golden/json_file.hpp"
+#include "tools/gate/pinning.hpp"
+
+namespace assay::tools {
+namespace {
+
+using nlohmann::json;
+using properties::check_result;
+using properties::status;
+constexpr std::uint64_t largest_list = std::uint64_t{4} << 20;
+constexpr const char* other_verdicts[] = {"error reply", "bad output",   "crash",   "early exit",
+                                          "hang",        "memory limit", "protocol"};
+
+std::string trimmed(const std::string& text) {
+  const std::size_t first = text.find_first_not_of(" \t\r"), last = text.find_last_not_of(" \t\r");
+  return first == std::string::npos ? "" : text.substr(first, last - first + 1);
+}
+
+// "value heinsen/scan f32 crash # reason"
+known_failure parse_line(const std::string& line) {
+  known_failure k;
+  const std::size_t hash = line.find('#');
+  std::istringstream words(line.substr(0, hash));
+  words >> k.property >> k.operation >> k.dtype;
+  std::string verdict;
+  std::getline(words, verdict);
+  if (!trimmed(verdict).empty()) k.verdict = trimmed(verdict);
+  if (hash != std::string::npos) k.reason = trimmed(line.substr(hash + 1));
+  return k;
+}
+
+core::result<void> check_entry(const known_failure& k) {
+  const properties::property* p = properties::find_property(k.property);
+  const core::operation* op = reference::find_operation(k.operation);
+  const auto type = core::dtype_named(k.dtype);
+  if (p == nullptr) return core::failure("unknown property '" + k.property + "'");
+  if (op == nullptr) return core::failure("unknown operation '" + k.operation + "'");
+  if (!p->applies(*op)) return core::failure("property '" + k.property + "' says nothing about " + k.operation);
+  if (!type || !core::is_floating(*type)) return core::failure("unknown dtype '" + k.dtype + "'");
+  const bool known =
+      std::find(std::begin(other_verdicts), std::end(other_verdicts), k.verdict) != std::end(other_verdicts);
+  if (k.verdict != "failed" && !known)
+    return core::failure("unknown verdict '" + k.verdict +
+                         "' (there are: failed, error reply, bad output, crash, early "
+                         "exit, hang, memory limit, protocol)");
+  if (k.reason.empty()) return core::failure("every known failure needs a reason");
+  return {};
+}
+
+core::result<std::vector<known_failure>> parse_json(const json& list) {
+  if (!list.is_array()) return core::failure("'known_failures' must be an array of objects");
+  std::vector<known_failure> all;
+  for (const json& entry : list) {
+    if (auto ok = golden::require_members(entry, {"property", "operation", "dtype", "reason"}, {"verdict"}); !ok)
+      return tl::make_unexpected(ok.error());
+    known_failure k;
+    for (const auto& [key, member] :
+         {std::pair{"property", &k.property}, std::pair{"operation", &k.operation}, std::pair{"dtype", &k.dtype},
+          std::pair{"reason", &k.reason}, std::pair{"verdict", &k.verdict}}) {
+      if (!entry.contains(key)) continue;
+      auto text = golden::text_member(entry, key);
+      if (!text) return tl::make_unexpected(text.error());
+      *member = *text;
+    }
+    if (auto ok = check_entry(k); !ok) return tl::make_unexpected(ok.error());
+    all.push_back(std::move(k));
+  }
+  return all;
+}
+
+core::result<std::vector<known_failure>> parse_lines(std::istream& file) {
+  std::vector<known_failure> all;
+  std::string line;
+  for (std::size_t number = 1; std::getline(file, line); ++number) {
+    if (trimmed(line).empty() || trimmed(line).front() == '#') continue;
+    known_failure k = parse_line(line);
+    if (auto ok = check_entry(k); !ok) return core::failure(fmt::format("line {}: {}", number, ok.error().message));
+    all.push_back(std::move(k));
+  }
+  return all;
+}
+
+// How a check failed: "failed", or the name of the fault.
+std::string kind_of(const check_result& c) {
+  if (c.verdict() != status::failed) return properties::name_of(c.verdict());
+  return c.found && c.found->shown.failure ? name_of(c.found->shown.failure->kind) : "failed";
+}
+
+}  // namespace
+
+core::result<std::vector<known_failure>> read_known_failures(const std::filesystem::path& path) {
+  std::ifstream file(path);
+  if (!file || std::filesystem::is_directory(path)) return core::failure(path.string() + ": cannot be read");
+  const bool is_json = file.peek() == '{';
+  core::result<std::vector<known_failure>> all;
+  if (is_json) {
+    const auto document = golden::read_json_file(path, largest_list);
+    if (!document) return tl::make_unexpected(document.error());
+    all = parse_json(document->value.value("known_failures", json()));
+  } else {
+    all = parse_lines(file);
+  }
+  if (!all) return core::failure(path.string() + ": " + all.error().message);
+  return all;
+}
+
+void compare_with_known_failures(const std::vector<known_failure>& known, gate_report& report) {
+  for (const known_failure& k : known) {
+    const auto it = std::find_if(report.checks.begin(), report.checks.end(), [&](const check_result& c) {
+      return c.checked->name == k.property && c.operation->name == k.operation && core::name_of(c.type) == k.dtype;
+    });
+    const std::string now = it == report.checks.end() ? "was not run" : kind_of(*it);
+    if (now == k.verdict)
+      report.excused.push_back({k.property, k.operation, k.dtype, k.reason});
+    else
+      report.complaints.push_back(
+          fmt::format("the list of known failures is out of date: '{}' of {} in {} is listed as {}, "
+                      "but {}",
+                      k.property, k.operation, k.dtype, k.verdict, it == report.checks.end() ? now : "it is " + now));
+  }
+}
+
+}  // namespace assay::tools

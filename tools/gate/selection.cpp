@@ -1,0 +1,87 @@
+#include "tools/gate/selection.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "properties/encodings.hpp"
+
+namespace assay::tools {
+namespace {
+
+const effort efforts[] = {{"quick", 8, 4096}, {"full", 64, 32768}};
+
+bool belongs(const core::operation& op, const gate_options& o) {
+  const auto is_named = [&](const std::string& name) { return op.name == name || op.forward_name() == name; };
+  const auto is_of = [&](const std::string& encoding) { return op.name.starts_with(encoding + "/"); };
+  return (o.operations.empty() || std::any_of(o.operations.begin(), o.operations.end(), is_named)) &&
+         (o.encodings.empty() || std::any_of(o.encodings.begin(), o.encodings.end(), is_of));
+}
+
+// "unknown family 'x' (there are: a, b)"
+tl::unexpected<core::error> unknown(const std::string& what, const std::string& name, const std::string& known) {
+  return core::failure(fmt::format("unknown {} '{}' (there are: {})", what, name, known));
+}
+
+core::result<void> select_operations(const gate_options& o, selection& s) {
+  for (const std::string& name : o.operations)
+    if (reference::find_operation(name) == nullptr)
+      return core::failure("unknown operation '" + name + "' (see: assay list operations)");
+  const auto& encodings = reference::encodings();
+  for (const std::string& name : o.encodings)
+    if (std::find(encodings.begin(), encodings.end(), name) == encodings.end())
+      return core::failure("unknown encoding '" + name + "' (see: assay list encodings)");
+  for (const core::operation& op : reference::operations())
+    if (belongs(op, o)) s.operations.push_back(&op);
+  for (const std::string& name : o.dtypes) {
+    const auto t = core::dtype_named(name);
+    if (!t || !core::is_floating(*t)) return unknown("dtype", name, "f64, f32, f16, bf16");
+    s.dtypes.push_back(*t);
+  }
+  s.dtypes_named = !s.dtypes.empty();
+  if (!s.dtypes_named) s.dtypes.assign(std::begin(core::floating_dtypes), std::end(core::floating_dtypes));
+  return {};
+}
+
+core::result<void> select_properties(const gate_options& o, selection& s) {
+  std::vector<std::string> names;
+  for (const properties::property& p : properties::properties()) {
+    names.push_back(p.name);
+    if (o.properties.empty() || std::find(o.properties.begin(), o.properties.end(), p.name) != o.properties.end())
+      s.properties.push_back(&p);
+  }
+  for (const std::string& name : o.properties)
+    if (properties::find_property(name) == nullptr)
+      return unknown("property", name, fmt::format("{}", fmt::join(names, ", ")));
+  s.properties_named = !o.properties.empty();
+  return {};
+}
+
+core::result<void> select_families(const gate_options& o, selection& s) {
+  std::set<std::string> known;
+  for (const auto& tests : properties::all_encoding_tests())
+    for (const properties::family& f : tests.families) known.insert(f.name);
+  for (const std::string& name : o.families)
+    if (!known.contains(name)) return unknown("family", name, fmt::format("{}", fmt::join(known, ", ")));
+  s.families = o.families;
+  return {};
+}
+
+}  // namespace
+
+core::result<selection> select(const gate_options& o) {
+  selection s;
+  for (const auto part : {select_operations, select_properties, select_families})
+    if (auto ok = part(o, s); !ok) return tl::make_unexpected(ok.error());
+  for (const std::string& name : o.require_class) {
+    const auto c = reference::accuracy_class_named(name);
+    if (!c) return unknown("accuracy class", name, "uniform, sequential, tree, linear, cumsum");
+    s.good_enough.insert(*c);
+  }
+  s.level = std::find_if(std::begin(efforts), std::end(efforts), [&](const effort& e) { return e.name == o.effort; });
+  if (s.level == std::end(efforts)) return unknown("effort", o.effort, "quick, full");
+  return s;
+}
+
+}  // namespace assay::tools

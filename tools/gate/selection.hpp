@@ -1,0 +1,38 @@
+// What a gate run was asked to check: operations, dtypes, properties, families, effort, accuracy classes.
+#pragma once
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "properties/property.hpp"
+#include "reference/oracle.hpp"
+#include "tools/commands.hpp"
+
+namespace assay::tools {
+
+/// Effort is a number of cases, not of seconds.
+struct effort {
+  std::string name;
+  std::size_t cases_per_family;
+  std::size_t horizon_tokens;
+};
+
+struct selection {
+  std::vector<const core::operation*> operations;
+  std::vector<core::dtype> dtypes;
+  std::vector<const properties::property*> properties;
+  std::vector<std::string> families;  ///< empty: all
+  std::set<reference::accuracy_class> good_enough;
+  const effort* level = nullptr;
+  bool dtypes_named = false;
+  bool properties_named = false;
+
+  /// No check and no case of the operations was left out.
+  [[nodiscard]] bool whole() const { return !properties_named && families.empty(); }
+};
+
+/// An error that names what is unknown and says what there is.
+core::result<selection> select(const gate_options& o);
+
+}  // namespace assay::tools

@@ -1,0 +1,54 @@
+#include "tools/gate/smoke.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "properties/case.hpp"
+
+namespace assay::tools {
+namespace {
+
+using properties::test_case;
+
+// A mild case inside the domain that the candidate declares, if one of a few is.
+std::optional<test_case> draw_case(const properties::description& about, const core::operation& op, core::dtype type,
+                                   std::uint64_t seed, std::size_t tokens) {
+  const auto families = properties::families_of(op);
+  const auto mild = std::find_if(families.begin(), families.end(), [](const auto& f) { return f.name == "mild"; });
+  ASSAY_EXPECTS(mild != families.end());
+  constexpr std::uint64_t draws = 64;
+  for (std::uint64_t k = 0; k < draws; ++k) {
+    test_case c = make_case(op, type, *mild, seed + k, {properties::lengths::exactly, tokens});
+    if (within_domain(about, c)) return c;
+  }
+  return std::nullopt;
+}
+
+bool is_all_nan(const core::tensors& outputs) {
+  std::size_t elements = 0;
+  for (const auto& [name, t] : outputs)
+    for (const double x : t.values.storage()) {
+      if (!std::isnan(x)) return false;
+      ++elements;
+    }
+  return elements > 0;
+}
+
+}  // namespace
+
+std::optional<adapter_fault> smoke(guarded_candidate& candidate, const core::operation& op, core::dtype type,
+                                   std::uint64_t seed) {
+  for (const std::size_t tokens : {std::size_t{3}, std::size_t{0}}) {
+    const auto c = draw_case(candidate.describe(), op, type, seed, tokens);
+    if (!c) continue;
+    const auto outputs = candidate.evaluate(c->call);
+    const std::string what = tokens == 0 ? empty_case : mild_case;
+    if (!outputs && outputs.error().kind == properties::fault::unsupported) continue;
+    if (!outputs) return adapter_fault{&op, type, name_of(outputs.error().kind), outputs.error().message, what};
+    if (tokens > 0 && is_all_nan(*outputs))
+      return adapter_fault{&op, type, nan_flood, "every element of every output is NaN", what};
+  }
+  return std::nullopt;
+}
+
+}  // namespace assay::tools

@@ -1,0 +1,105 @@
+#include "tools/gate/verdict.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "tools/gate/smoke.hpp"
+
+namespace assay::tools {
+namespace {
+
+using properties::check_result;
+using properties::status;
+
+bool is_process_fault(const check_result& c) {
+  return c.found && c.found->shown.failure && ends_the_program(c.found->shown.failure->kind);
+}
+
+bool is_excused(const gate_report& report, const check_result& c) {
+  return std::any_of(report.excused.begin(), report.excused.end(), [&](const excused_check& e) {
+    return e.property == c.checked->name && e.operation == c.operation->name && e.dtype == core::name_of(c.type);
+  });
+}
+
+bool is_broken(const adapter_fault& f) { return f.kind != nan_flood && f.on != empty_case; }
+
+}  // namespace
+
+void complain_about_adapter(gate_report& report) {
+  for (const adapter_fault& f : report.adapter_faults)
+    report.complaints.push_back(
+        f.kind == nan_flood
+            ? fmt::format("NaN flood: {} in {} gives NaN for every element of {}; its checks were not run",
+                          f.operation->name, core::name_of(f.type), f.on)
+            : fmt::format("the adapter is broken: {} in {} fails on {}: {}: {}; its checks were not run",
+                          f.operation->name, core::name_of(f.type), f.on, f.kind, f.message));
+}
+
+void warn_about_hello(gate_report& report) {
+  for (const auto& [name, types] : report.candidate.operations) {
+    if (reference::find_operation(name) == nullptr) {
+      report.warnings.push_back("the candidate offers '" + name + "', an operation that Assay does not know");
+      continue;
+    }
+    for (const core::dtype type : types)
+      if (!core::is_floating(type))
+        report.warnings.push_back(
+            fmt::format("the candidate offers {} in {}, which is no floating-point dtype", name, core::name_of(type)));
+  }
+}
+
+void complain_about_missing(const gate_options& options, const selection& s, gate_report& report) {
+  const auto offers_any = [&](const auto& wanted) {
+    for (const core::operation* op : s.operations)
+      for (const core::dtype type : s.dtypes)
+        if (wanted(*op, type) && report.candidate.offers(op->name, type)) return true;
+    return false;
+  };
+  for (const std::string& name : options.operations)
+    if (!offers_any([&](const core::operation& op, core::dtype) { return op.name == name; }))
+      report.complaints.push_back(name + " was requested and is not offered");
+  if (s.dtypes_named)
+    for (const core::dtype wanted : s.dtypes)
+      if (!offers_any([&](const core::operation&, core::dtype type) { return type == wanted; }))
+        report.complaints.push_back(fmt::format("{} was requested and is not offered", core::name_of(wanted)));
+}
+
+void complain_about_gaps(const selection& s, gate_report& report) {
+  if (report.checks.empty() && report.adapter_faults.empty())
+    report.complaints.push_back("no check was executed: the candidate offers none of the selected operations");
+  for (const core::operation* op : s.operations)
+    for (const core::dtype type : s.dtypes) {
+      const bool offered = report.candidate.offers(op->name, type);
+      const bool works = std::none_of(report.adapter_faults.begin(), report.adapter_faults.end(),
+                                      [&](const adapter_fault& f) { return f.operation == op && f.type == type; });
+      if (!offered || !works) continue;
+      const bool checked = std::any_of(report.checks.begin(), report.checks.end(), [&](const check_result& c) {
+        return c.operation == op && c.type == type && c.checked->decides_class &&
+               c.count(status::passed) + c.count(status::failed) > 0;
+      });
+      if (!checked && !s.properties_named)
+        report.complaints.push_back(fmt::format("{} in {} executed no core check", op->name, core::name_of(type)));
+    }
+  for (const check_result& c : report.checks) {
+    const auto reached = c.accuracy_class();
+    const bool judged = c.checked->decides_class && c.verdict() == status::passed;
+    if (!s.good_enough.empty() && judged && !(reached && s.good_enough.contains(*reached)))
+      report.complaints.push_back(fmt::format("{} in {} is of class {}, which is not among those required",
+                                              c.operation->name, core::name_of(c.type),
+                                              reached ? name_of(*reached) : "none"));
+  }
+}
+
+gate_verdict verdict_of(const gate_report& report) {
+  std::size_t failed = 0, broken = 0;
+  for (const adapter_fault& f : report.adapter_faults) is_broken(f) ? ++broken : ++failed;
+  for (const check_result& c : report.checks) {
+    failed += c.verdict() == status::failed && !is_excused(report, c);
+    broken += is_process_fault(c);
+  }
+  if (broken > 0 && broken == report.checks.size() + report.adapter_faults.size()) return gate_verdict::broken;
+  return failed > 0 || broken > 0 || !report.complaints.empty() ? gate_verdict::failed : gate_verdict::passed;
+}
+
+}  // namespace assay::tools

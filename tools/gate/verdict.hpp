@@ -1,0 +1,25 @@
+// The verdict on a whole gate run, from its checks.
+#pragma once
+
+#include "tools/gate/selection.hpp"
+#include "tools/report/report.hpp"
+
+namespace assay::tools {
+
+/// Complains about every fault of the smoke stage.
+void complain_about_adapter(gate_report& report);
+
+/// Warns of operations and dtypes that the candidate offers and Assay does not know.
+void warn_about_hello(gate_report& report);
+
+/// Complains about what was asked for by name and is not offered, an operation without any dtype or a dtype without any
+/// operation.
+void complain_about_missing(const gate_options& options, const selection& s, gate_report& report);
+
+/// An operation that is offered and executed no core check makes the run red.
+void complain_about_gaps(const selection& s, gate_report& report);
+
+/// Broken where every check met a fault of the process; failed where one failed or there is a complaint.
+gate_verdict verdict_of(const gate_report& report);
+
+}  // namespace assay::tools

@@ -1,0 +1,101 @@
+#include "tools/report/snippet.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "golden/number_text.hpp"
+#include "properties/verdict.hpp"
+#include "tools/report/report.hpp"
+
+namespace assay::tools {
+namespace {
+
+constexpr const char* program = R"(# Assay counterexample: {summary}
+# Property: {property}. {message}
+# Runs with python3 and NumPy. Put the call of your own function into `yours`.
+import numpy as np
+
+
+def tensor(shape, *values):
+    return np.array([float.fromhex(x) for x in values], dtype=np.{dtype}).reshape(shape)
+
+
+inputs = {{
+{inputs}}}
+expected = {{  # the certified truth, rounded once
+{expected}}}
+recorded = {{  # what the candidate gave, where that is known
+{recorded}}}
+
+
+def yours({parameters}):
+    return recorded  # put your call here: a dictionary of the outputs by name
+
+
+for name, got in yours(**inputs).items():
+    if name not in expected:
+        continue
+    print(f"{{name}} expected\n{{expected[name]}}\n{{name}} got\n{{got}}")
+    with np.errstate(all="ignore"):
+        difference = np.abs(np.asarray(got, dtype=np.float64) - expected[name])
+    print(f"{{name}} largest difference {{np.max(difference, initial=0.0)}}")
+)";
+
+const char* numpy_name(core::dtype type) {
+  switch (type) {
+    case core::dtype::f64:
+      return "float64";
+    case core::dtype::f16:
+      return "float16";
+    default:
+      return "float32";
+  }
+}
+
+std::string entries(const core::tensors& all) {
+  std::string text;
+  for (const auto& [name, t] : all) {
+    std::string shape, values;
+    for (const std::size_t size : t.shape()) shape += fmt::format("{}, ", size);
+    for (const double x : t.values.storage()) values += fmt::format(", \"{}\"", golden::number_text(x));
+    text += fmt::format("    \"{}\": tensor(({}){}),\n", name, shape, values);
+  }
+  return text;
+}
+
+// Text in a comment: one line.
+std::string one_line(std::string text) {
+  std::replace_if(
+      text.begin(), text.end(), [](char x) { return x == '\n' || x == '\r'; }, ' ');
+  return text;
+}
+
+}  // namespace
+
+std::string python_snippet(const properties::check_result& c) {
+  ASSAY_EXPECTS(c.found.has_value());
+  const properties::request& call = c.found->minimal.call;
+  core::tensors expected, recorded;
+  // The dtype's own arithmetic: the truth does not depend on it.
+  for (const auto& [name, proved] : properties::expect(call, call.type)->truth) {
+    expected.emplace(name, proved.rounded);
+    const auto given = c.found->shown.actual.find(name);
+    if (given != c.found->shown.actual.end() && given->second.shape() == proved.rounded.shape())
+      recorded.emplace(name, given->second);
+  }
+  std::string parameters;
+  for (const auto& d : call.operation->inputs) parameters += (parameters.empty() ? "" : ", ") + d.name;
+  return fmt::format(fmt::runtime(program), fmt::arg("summary", summary(c.found->minimal)),
+                     fmt::arg("property", c.checked->name), fmt::arg("message", one_line(c.found->shown.message)),
+                     fmt::arg("dtype", numpy_name(call.type)), fmt::arg("inputs", entries(call.inputs)),
+                     fmt::arg("expected", entries(expected)), fmt::arg("recorded", entries(recorded)),
+                     fmt::arg("parameters", parameters));
+}
+
+std::string snippet_name(const properties::check_result& c) {
+  const std::string name = counterexample_name(c);
+  return name.substr(0, name.rfind('.')) + ".py";
+}
+
+}  // namespace assay::tools
