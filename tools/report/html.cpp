@@ -48,9 +48,9 @@ std::string header(const gate_report& r) {
   return fmt::format(
       "<header class=\"{0}\">\n<h1><span class=\"word\">{1}</span>: {2}</h1>\n<p "
       "class=\"counts\">{3}</p>\n</header>\n{4}{5}"
-      "<dl class=\"facts\">{6}</dl>\n",
+      "{6}<dl class=\"facts\">{7}</dl>\n",
       verdict, capital(verdict), escape_markup(candidate_title(r)), counts_in_words(r), list("findings", r.findings),
-      list("complaints", r.complaints), facts);
+      list("complaints", r.complaints), list("notes", notes_of(r)), facts);
 }
 
 std::string failure(const gate_report& r, const check_result& c, bool open) {

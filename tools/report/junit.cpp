@@ -34,7 +34,11 @@ struct suite {
 void add_check(suite& to, const gate_report& r, const check_result& c) {
   const std::string about = fmt::format("    <system-out>{} of {} planned cases run, {} uninformative</system-out>\n",
                                         c.run(), c.planned, c.count(status::uninformative));
-  if (c.found) {
+  if (const excused_check* excuse = excuse_of(r, c)) {
+    ++to.skipped;
+    to.add(c.checked->name,
+           fmt::format("    <skipped message=\"{}\"/>\n", escape_markup("known to fail: " + excuse->reason)) + about);
+  } else if (c.found) {
     to.add_fault(c.checked->name, r.verdict == gate_verdict::broken, c.found->shown.message,
                  escape_markup(c.found->shown.message) + "\nSmallest case found: " +
                      escape_markup(summary(c.found->minimal)) + "\nReplay: " + escape_markup(replay_command(r, c)));
@@ -51,6 +55,7 @@ suite whole_run(const gate_report& r) {
   suite whole{"assay"};
   std::string findings;
   for (const std::string& f : r.findings) findings += escape_markup(f) + "\n";
+  for (const std::string& n : notes_of(r)) findings += escape_markup(n) + "\n";
   const std::string about = findings.empty() ? "" : "    <system-out>" + findings + "</system-out>\n";
   if (r.complaints.empty()) whole.add("the run is whole", about);
   for (std::size_t k = 0; k < r.complaints.size(); ++k)

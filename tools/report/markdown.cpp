@@ -31,16 +31,6 @@ std::string domain_lines(const gate_report& r) {
   return text.empty() ? text : text + "\n";
 }
 
-std::string selection_lines(const gate_report& r) {
-  std::string text;
-  if (!r.only_properties.empty())
-    text +=
-        fmt::format("- Only part of the checks was asked for: properties {}.\n", fmt::join(r.only_properties, ", "));
-  if (!r.only_families.empty())
-    text += fmt::format("- Only part of the cases was asked for: families {}.\n", fmt::join(r.only_families, ", "));
-  return text.empty() ? text : text + "\n";
-}
-
 std::string class_table(const gate_report& r) {
   std::string text =
       "| operation | dtype | class | largest error, ulp of max(1, \\|s\\|) | error / law of its class "
@@ -137,12 +127,7 @@ std::string to_markdown(const gate_report& r) {
   text += list(r.findings) + list(r.complaints);
   text += fmt::format("{}. Candidate {}, effort {}, seed {}.\n\n", counts_in_words(r), markdown_code(r.candidate_spec),
                       r.effort, r.seed);
-  text += selection_lines(r) + domain_lines(r);
-  std::vector<std::string> notes;
-  for (const excused_check& e : r.excused)
-    notes.push_back(fmt::format("Known to fail: {} of {} in {}: {}", e.property, e.operation, e.dtype, e.reason));
-  for (const std::string& w : r.warnings) notes.push_back("Warning: " + w);
-  text += list(notes);
+  text += domain_lines(r) + list(notes_of(r));
   if (const std::string lines = failures(r); !lines.empty()) text += "## Failures\n\n" + lines + "\n";
   text += accuracy(r);
   if (r.checks.empty()) return text;

@@ -30,7 +30,7 @@ h1::before { content: "\2717\a0"; }
 header.passed h1::before { content: "\2713\a0"; }
 .counts { margin: .4rem 0 0; }
 h2 { font-size: 1.3rem; margin: 2.2rem 0 .5rem; }
-.findings, .complaints { margin: 1rem 0; padding: .7rem 1rem .7rem 2rem; background: var(--card);
+.findings, .complaints, .notes { margin: 1rem 0; padding: .7rem 1rem .7rem 2rem; background: var(--card);
   border: 1px solid var(--line); border-left: .3rem solid var(--failed); border-radius: .3rem; }
 .findings { font-size: 1.1rem; }
 .facts { display: grid; grid-template-columns: max-content 1fr; gap: .1rem 1rem; margin: 1rem 0; font-size: .92rem; }

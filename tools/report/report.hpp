@@ -84,6 +84,10 @@ std::string counts_in_words(const gate_report& r);
 std::string replay_command(const gate_report& r, const properties::check_result& c);
 /// "finite", "at least -3", "in [-3, 3]".
 std::string in_words(const properties::declared_domain& range);
+/// What a reader must know besides the verdict: parts that were not asked for, known failures, warnings.
+std::vector<std::string> notes_of(const gate_report& r);
+/// Why a failed check does not fail the run; null where it does.
+const excused_check* excuse_of(const gate_report& r, const properties::check_result& c);
 /// "mutant/x 1": name and version.
 std::string candidate_title(const gate_report& r);
 run_record run_started_now();

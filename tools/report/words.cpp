@@ -105,6 +105,27 @@ std::string in_words(const properties::declared_domain& range) {
                                : fmt::format("in [{}, {}]", range.low, range.high);
 }
 
+std::vector<std::string> notes_of(const gate_report& r) {
+  std::vector<std::string> notes;
+  if (!r.only_properties.empty())
+    notes.push_back(
+        fmt::format("Only part of the checks was asked for: properties {}.", fmt::join(r.only_properties, ", ")));
+  if (!r.only_families.empty())
+    notes.push_back(
+        fmt::format("Only part of the cases was asked for: families {}.", fmt::join(r.only_families, ", ")));
+  for (const excused_check& e : r.excused)
+    notes.push_back(fmt::format("Known to fail: {} of {} in {}: {}", e.property, e.operation, e.dtype, e.reason));
+  for (const std::string& w : r.warnings) notes.push_back("Warning: " + w);
+  return notes;
+}
+
+const excused_check* excuse_of(const gate_report& r, const check_result& c) {
+  const auto it = std::find_if(r.excused.begin(), r.excused.end(), [&](const excused_check& e) {
+    return e.property == c.checked->name && e.operation == c.operation->name && e.dtype == core::name_of(c.type);
+  });
+  return it == r.excused.end() ? nullptr : &*it;
+}
+
 std::string candidate_title(const gate_report& r) {
   return r.candidate.version.empty() ? r.candidate.name : r.candidate.name + " " + r.candidate.version;
 }
