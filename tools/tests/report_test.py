@@ -164,6 +164,8 @@ class Agreement(unittest.TestCase):
                       if "data-n" in a]
             self.assertEqual(points, [(e["tokens_from"], e["largest_error_ulp"]) for c in drawn for e in c["error_by_length"]], name)
             for c in drawn:
+                if c["verdict"] == "failed" and not c["counterexample"]["actual"]:
+                    continue  # no answer: nothing to draw
                 ratios = [e["ratio_to_law"]["cumsum"] for e in c["error_by_length"]]
                 self.assertEqual(any(r == "inf" or r * 1.25 > 2 for r in ratios), c["verdict"] == "failed")
                 self.assertEqual(any(e["failed"] for e in c["error_by_length"]), c["verdict"] == "failed")

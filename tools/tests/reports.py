@@ -65,7 +65,8 @@ class Reports:
                 "narrow.py", options=", domain={'h': [-3, 3], 's0': [-3, 3], 'log_p': [-3, 0]}"), *ONE, expect=0),
             "nan": self.gate("nan", self.candidate("nan.py", fault=nan), *ONE, expect=1),
             "hostile": self.gate("hostile", self.candidate(
-                "hostile.py", name=HOSTILE_NAME, fault="raise ValueError(" + repr(HOSTILE_NAME) + ")"), *ONE, expect=1),
+                "hostile.py", name=HOSTILE_NAME, fault="if states.shape[1] > 3: raise ValueError(" + repr(HOSTILE_NAME) + ")"), *ONE,
+                expect=1),
         }
 
 
