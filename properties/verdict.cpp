@@ -1,6 +1,7 @@
 #include "properties/verdict.hpp"
 
 #include <fmt/format.h>
+#include <tbb/parallel_for.h>
 
 #include <algorithm>
 #include <cmath>
@@ -102,6 +103,15 @@ class element_judge {
   bool wider_compute_;
 };
 
+call_memory<reference::allowances>& known_allowances() {
+  static call_memory<reference::allowances> memory;
+  return memory;
+}
+call_memory<expectation>& known_expectations() {
+  static call_memory<expectation> memory;
+  return memory;
+}
+
 constexpr std::size_t worth_a_thread = 64;
 
 std::size_t elements_of(const request& call) {
@@ -151,19 +161,34 @@ double allowed_error(core::dtype storage, core::dtype compute, double k, double 
 }
 
 std::shared_ptr<const reference::allowances> allowances_of(const request& call, core::dtype compute) {
-  static call_memory<reference::allowances> memory;
-  return memory.recall(call, compute, [&] { return reference::allow(*call.operation, compute, call.inputs); });
+  return known_allowances().recall(call, compute,
+                                   [&] { return reference::allow(*call.operation, compute, call.inputs); });
 }
 
 std::shared_ptr<const expectation> expect(const request& call, core::dtype compute) {
-  static call_memory<expectation> memory;
-  return memory.recall(call, compute, [&] {
+  return known_expectations().recall(call, compute, [&] {
     // The two know nothing of one another; a thread costs more than a small case.
     const auto policy = elements_of(call) < worth_a_thread ? std::launch::deferred : std::launch::async;
     auto allowed = std::async(policy, [&] { return allowances_of(call, compute); });
     auto truth = reference::certify(*call.operation, call.type, call.inputs, 1);
     return expectation{call, compute, std::move(truth), allowed.get()};
   });
+}
+
+void expect_all(const std::vector<request>& calls, core::dtype compute) {
+  std::vector<const request*> unknown;
+  for (const request& call : calls)
+    if (!known_expectations().knows(call, compute)) unknown.push_back(&call);
+  std::vector<expectation> found(unknown.size());
+  tbb::parallel_for(std::size_t{0}, unknown.size(), [&](std::size_t i) {
+    const request& call = *unknown[i];
+    found[i] = {call, compute, reference::certify(*call.operation, call.type, call.inputs, 1),
+                std::make_shared<const reference::allowances>(reference::allow(*call.operation, compute, call.inputs))};
+  });
+  for (expectation& e : found) {
+    known_allowances().recall(e.call, compute, [&] { return *e.allowed; });
+    known_expectations().recall(request(e.call), compute, [&] { return std::move(e); });
+  }
 }
 
 core::tensors previous_step(const request& call, const core::tensors& outputs) {

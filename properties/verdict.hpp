@@ -10,6 +10,7 @@
 #include <array>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "properties/implementation.hpp"
 #include "reference/oracle.hpp"
@@ -61,6 +62,9 @@ struct expectation {
 /// Truth and allowances of a call; the most recent ones are remembered, since one case is often put to many
 /// implementations. Precondition: check_inputs accepts the inputs. Not thread-safe.
 std::shared_ptr<const expectation> expect(const request& call, core::dtype compute);
+
+/// Finds what expect() would for each call, on all cores, and remembers it.
+void expect_all(const std::vector<request>& calls, core::dtype compute);
 
 /// The allowances alone, remembered likewise.
 std::shared_ptr<const reference::allowances> allowances_of(const request& call, core::dtype compute);

@@ -15,6 +15,11 @@ namespace assay::properties {
 template <class Result>
 class call_memory {
  public:
+  [[nodiscard]] bool knows(const request& call, core::dtype compute) const {
+    const auto known = by_hash_.find(hash_of(call, compute));
+    return known != by_hash_.end() && known->second->is_for(call, compute);
+  }
+
   /// What make() gave for an equal call, else make() now.
   template <class Make>
   std::shared_ptr<const Result> recall(const request& call, core::dtype compute, Make make) {

@@ -129,30 +129,61 @@ std::optional<reference::accuracy_class> check_result::accuracy_class() const {
   return std::nullopt;
 }
 
+namespace {
+
+std::vector<family> chosen_families(const property& p, const core::operation& op, const run_options& options) {
+  std::vector<family> families = families_of(p, op);
+  if (!options.families.empty())
+    std::erase_if(families, [&](const family& f) { return !options.families.contains(f.name); });
+  return families;
+}
+
+// Visits the planned cases of a family until visit(case) is false; says whether it never was.
+template <class Visit>
+bool visit_cases(const property& p, const family& f, const core::operation& op, core::dtype type,
+                 const run_options& options, Visit visit) {
+  for (const auto& [size, count] : plan_of(p, f, options)) {
+    rc::Random random(stream(
+        options.seed, fmt::format("{} {} {} {}", op.name, core::name_of(type), f.name, static_cast<int>(size.range))));
+    for (std::size_t k = 0; k < count; ++k) {
+      rc::Random of_case = random.split();
+      if (!visit(make_case(op, type, f, of_case.next(), size))) return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
+void foresee(const property& p, const description& about, const core::operation& op, core::dtype type,
+             const run_options& options) {
+  std::vector<request> calls;
+  for (const family& f : chosen_families(p, op, options))
+    visit_cases(p, f, op, type, options, [&](const test_case& c) {
+      if (within_domain(about, c)) calls.push_back(c.call);
+      return true;
+    });
+  expect_all(calls, about.compute_dtype(type));
+}
+
 check_result run_property(const property& p, implementation& under_test, const core::operation& op, core::dtype type,
                           const run_options& options) {
   check_result r;
   r.checked = &p;
   r.operation = &op;
   r.type = type;
-  std::vector<family> families = families_of(p, op);
-  if (!options.families.empty())
-    std::erase_if(families, [&](const family& f) { return !options.families.contains(f.name); });
+  const std::vector<family> families = chosen_families(p, op, options);
   for (const family& f : families)
     for (const auto& [size, count] : plan_of(p, f, options)) r.planned += count;
   for (const family& f : families) {
     const std::size_t outside_before = r.count(status::outside_domain);
-    std::size_t planned = 0;
-    for (const auto& [size, count] : plan_of(p, f, options)) {
-      rc::Random random(stream(options.seed, fmt::format("{} {} {} {}", op.name, core::name_of(type), f.name,
-                                                         static_cast<int>(size.range))));
-      planned += count;
-      for (std::size_t k = 0; k < count && !options.stopped(); ++k) {
-        rc::Random of_case = random.split();
-        if (run_case(r, under_test, make_case(op, type, f, of_case.next(), size), options)) return r;
-      }
-    }
-    if (r.count(status::outside_domain) - outside_before == planned) r.families_skipped.push_back(f.name);
+    std::size_t visited = 0;
+    const bool went_on = visit_cases(p, f, op, type, options, [&](const test_case& c) {
+      ++visited;
+      return !options.stopped() && !run_case(r, under_test, c, options);
+    });
+    if (!went_on) return r;
+    if (r.count(status::outside_domain) - outside_before == visited) r.families_skipped.push_back(f.name);
   }
   return r;
 }

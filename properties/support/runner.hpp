@@ -78,6 +78,11 @@ struct check_result {
 check_result run_property(const property& p, implementation& under_test, const core::operation& op, core::dtype type,
                           const run_options& options);
 
+/// Finds truths and allowances of the cases that run_property will run, on all cores. Worth it where the
+/// implementation is likely to pass: after a failure the rest was in vain.
+void foresee(const property& p, const description& about, const core::operation& op, core::dtype type,
+             const run_options& options);
+
 /// All properties that apply to the operation and that the implementation offers.
 std::vector<check_result> run_properties(implementation& under_test, const core::operation& op, core::dtype type,
                                          const run_options& options);

@@ -1,6 +1,8 @@
 // The verdict rule on cases small enough to check by hand.
 #include "properties/verdict.hpp"
 
+#include <mpfr.h>
+
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <limits>
@@ -121,4 +123,26 @@ TEST_CASE("properties/domain/cases_outside_a_declared_domain_are_not_sent", "[un
   CHECK(within(scan(dtype::f32, {-1}, {1}, 0)));
   CHECK_FALSE(within(scan(dtype::f32, {-1}, {1.5}, 0)));
   CHECK_FALSE(within(scan(dtype::f32, {-1}, {not_a_number}, 0)));
+}
+
+TEST_CASE("properties/verdict/truths_found_side_by_side_are_the_same", "[unit]") {
+  // MPFR keeps constants and flags; they must be each thread's own.
+  CHECK(mpfr_buildopt_tls_p() != 0);
+  std::vector<request> calls;
+  for (const core::operation& op : reference::operations())
+    for (const family& f : families_of(op))
+      if (!f.holds_nan) calls.push_back(make_case(op, core::dtype::f32, f, 77, {lengths::short_ones}).call);
+  expect_all(calls, core::dtype::f32);
+  for (const request& call : calls) {
+    const auto e = expect(call, core::dtype::f32);
+    for (const auto& [name, c] : reference::certify(*call.operation, call.type, call.inputs, 1)) {
+      INFO(call.operation->name << " " << name);
+      CHECK(core::identical(e->truth.at(name).rounded, c.rounded));
+      CHECK(e->truth.at(name).low == c.low);
+    }
+    for (const auto& [name, a] : reference::allow(*call.operation, core::dtype::f32, call.inputs)) {
+      INFO(call.operation->name << " " << name);
+      CHECK(e->allowed->at(name).k == a.k);
+    }
+  }
 }

@@ -46,6 +46,7 @@ class part {
     for (const properties::property* p : selected_.properties) {
       if (!p->applies(op_)) continue;
       if (candidate_.part_is_over()) break;
+      if (p->decides_class) foresee(*p, candidate_.describe(), op_, type_, options);
       report_.checks.push_back(run_property(*p, candidate_, op_, type_, options));
       progress(report_.checks.back());
       wrong = wrong || report_.checks.back().verdict() == status::failed;
