@@ -80,6 +80,7 @@ core::result<void> put_to_checks(properties::implementation& answers, const gate
   const auto selected = select(options);
   if (!selected) return tl::make_unexpected(selected.error());
   gate_report report;
+  report.seed = options.seed;
   guarded_candidate candidate(answers, [] {});
   report.candidate = candidate.describe();
   run_checks(candidate, *selected, report);

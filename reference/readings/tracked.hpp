@@ -56,6 +56,13 @@ struct tracked {
   /// The relative change of exp(x), in units of u, when x is off by `error` u.
   static double growth(double error) { return std::expm1(u * error) / u; }
 
+  /// The change of r = exp(log_r), in units of u, when log_r is off by `error` u: r growth(error), also where r
+  /// itself underflows and the error does not. An infinite log_r is exact.
+  static double change(double r, double log_r, double error) {
+    if (r == 0.0 && std::isfinite(log_r)) return std::exp(log_r + u * error) / u;
+    return propagate(r, growth(error));
+  }
+
   friend tracked operator+(const tracked& x, const tracked& y) {
     const double r = x.number + y.number;
     return {r, x.error + y.error + finite_magnitude(r)};
@@ -77,7 +84,7 @@ struct tracked {
 
   friend tracked exp(const tracked& x) {
     const double r = std::exp(x.number);
-    return {r, propagate(r, growth(x.error) + accuracy::exp) + tau};
+    return {r, change(r, x.number, x.error) + accuracy::exp * r + tau};
   }
   friend tracked log_sigmoid(const tracked& g) {
     const log_sum_exp_parts p(0.0, -g.number);
@@ -86,12 +93,12 @@ struct tracked {
   friend tracked softplus(const tracked& x) { return -log_sigmoid(-x); }
   friend tracked sigmoid(const tracked& z) {
     const log_sum_exp_parts p(z.number, 0.0);
-    return {p.w, propagate(p.w * p.v, growth(z.error)) + accuracy::sigmoid * p.w + tau};
+    return {p.w, change(p.w * p.v, -std::fabs(z.number), z.error) + accuracy::sigmoid * p.w + tau};
   }
   /// v may be formed as sigmoid(-z) or as 1 - w multiplied by the adjoint: 3w for the latter.
   friend weight_pair<tracked> carry_weights(const tracked& z) {
     const log_sum_exp_parts p(z.number, 0.0);
-    const double both = propagate(p.w * p.v, growth(z.error));
+    const double both = change(p.w * p.v, -std::fabs(z.number), z.error);
     return {{p.w, both + accuracy::sigmoid * p.w + tau}, {p.v, both + accuracy::sigmoid * p.v + 3.0 * p.w + tau}};
   }
 

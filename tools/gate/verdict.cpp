@@ -68,6 +68,9 @@ void complain_about_missing(const gate_options& options, const selection& s, gat
 void complain_about_gaps(const selection& s, gate_report& report) {
   if (report.checks.empty() && report.adapter_faults.empty())
     report.complaints.push_back("no check was executed: the candidate offers none of the selected operations");
+  const auto decided = [](const check_result& c) { return c.count(status::passed) + c.count(status::failed) > 0; };
+  if (!report.checks.empty() && std::none_of(report.checks.begin(), report.checks.end(), decided))
+    report.complaints.push_back("no check decided anything: all its cases were skipped or uninformative");
   for (const core::operation* op : s.operations)
     for (const core::dtype type : s.dtypes) {
       const bool offered = report.candidate.offers(op->name, type);
@@ -75,8 +78,7 @@ void complain_about_gaps(const selection& s, gate_report& report) {
                                       [&](const adapter_fault& f) { return f.operation == op && f.type == type; });
       if (!offered || !works) continue;
       const bool checked = std::any_of(report.checks.begin(), report.checks.end(), [&](const check_result& c) {
-        return c.operation == op && c.type == type && c.checked->decides_class &&
-               c.count(status::passed) + c.count(status::failed) > 0;
+        return c.operation == op && c.type == type && c.checked->decides_class && decided(c);
       });
       if (!checked && !s.properties_named)
         report.complaints.push_back(fmt::format("{} in {} executed no core check", op->name, core::name_of(type)));

@@ -85,7 +85,7 @@ class Functions(Folder):
 
     def test_wrong_functions_fail(self):
         self.ends("Models.forgets", 1, "**value** of `heinsen/scan` in f32")
-        self.ends("one_output", 1, "the function must return s, s_n: a tuple in this order or a dict; it returned 1 value")
+        self.ends("one_output", 3, "the function must return s, s_n: a tuple in this order or a dict; it returned 1 value")
 
     def test_broken_functions(self):
         self.ends("crashes", 3, "signal 11")
