@@ -65,16 +65,19 @@ TEST_CASE("golden/builtins/wrong_ones_do_not", "[golden]") {
     CHECK(t.files > 0);
     CHECK(t.wrong > 0);
   }
-  // All mutants but those that need what no golden set holds: a call before, NaN, hundreds of tokens, gaps of 1e7.
-  std::size_t mutants = 0, caught = 0;
+  // All mutants but those that need what no golden set holds: a call before; f32 arithmetic, where `allow` is for
+  // arithmetic in the dtype itself; NaN; more than 64 tokens; unequal decays over a block; an empty block; gaps
+  // above 1e7.
+  const std::set<std::string> beyond_the_set{
+      "mutant/carry_in_storage", "mutant/decayed_state_in_storage",    "mutant/narrow_inside",
+      "mutant/drops_nan",        "mutant/last_block_combined_wrongly", "mutant/restarts_after_64",
+      "mutant/torn_read",        "mutant/empty_block_is_nan",          "mutant/exponent_trick_unclamped"};
+  std::set<std::string> missed;
   for (const properties::encoding_tests& tests : properties::all_encoding_tests())
     for (const properties::variant& m : tests.mutants) {
       if (m.remembers) continue;
       const tally t = against_golden(m.id);
-      CHECK(t.files > 0);
-      ++mutants;
-      caught += t.wrong > 0;
-      if (t.wrong == 0) UNSCOPED_INFO("not caught: " << m.id);
+      if (t.files == 0 || t.wrong == 0) missed.insert(m.id);
     }
-  CHECK(static_cast<double>(caught) >= 0.9 * static_cast<double>(mutants));
+  CHECK(missed == beyond_the_set);
 }
