@@ -77,7 +77,7 @@ void widen_by_cumsum_autograd(const_lane<tracked<C>> a, const_lane<tracked<C>> h
     states[i] = state.number + sums[i];
     digits_left = digits_left && R::u * state.error <= 0.125;
   }
-  double carried_error = 0, carried = std::fabs(grad_last.number), suffix = 0;
+  double carried_error = 0, carried = std::fabs(grad_last.number), suffix = 0, of_first = 0;
   for (std::size_t i = n; i-- > 0;) {
     const double l = relative[i].number, q = relative[i].error;
     const double direct = std::fabs(grad_s[i].number) + (i + 1 == n ? std::fabs(grad_last.number) : 0.0);
@@ -96,11 +96,15 @@ void widen_by_cumsum_autograd(const_lane<tracked<C>> a, const_lane<tracked<C>> h
     suffix += error_h + direct + (v + w) * lambda;
     carried_error = w * y;
     carried = w * lambda;
+    of_first = r + q;
     const double unbounded = std::numeric_limits<double>::infinity();
     grad.h[i].error = std::max(grad.h[i].error, digits_left ? error_h + R::tau : unbounded);
     grad.a[i].error = std::max(grad.a[i].error, digits_left ? suffix + R::tau : unbounded);
   }
-  if (n > 0) grad.s0.error = std::max(grad.s0.error, grad.a[0].error);
+  if (n == 0) return;
+  // s0 is the first input of the logcumsumexp: its gradient is exp(r + s0), and no part of the suffix sum.
+  const double error_s0 = carried_error + propagate(carried, of_first + log_magnitude(carried) + accuracy::exp + 1.0);
+  grad.s0.error = std::max({grad.s0.error, grad.a[0].error, error_s0 + R::tau});
 }
 
 /// Gradients with the allowance of class `c`; `s` holds the states of law_scan(c). Cotangents enter by
