@@ -185,10 +185,10 @@ property partition_property() {
 }
 
 std::vector<property> heinsen_laws() {
-  return {sandwich_property(),    inverse_step_property(),    monotone_property(),        convex_property(),
-          contraction_property(), shift_property(),           shift_direction_property(), closed_forms_property(),
-          reset_property(),       neutral_padding_property(), final_state_property(),     partition_property(),
-          conservation_property(), counter_property(), constant_stream_property()};
+  return {sandwich_property(),     inverse_step_property(),    monotone_property(),        convex_property(),
+          contraction_property(),  shift_property(),           shift_direction_property(), closed_forms_property(),
+          reset_property(),        neutral_padding_property(), final_state_property(),     partition_property(),
+          conservation_property(), counter_property(),         constant_stream_property()};
 }
 
 }  // namespace assay::properties
