@@ -9,7 +9,8 @@ import sys
 
 import numpy as np
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "adapters", "python"))
+here = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [os.path.join(here, host) for host in ("../adapters/python", "../../../assay/python")]  # source, installed
 from assay_host import Candidate
 
 candidate = Candidate("numpy-step-loop", version=np.__version__, properties={"deterministic": True})
