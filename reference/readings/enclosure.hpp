@@ -6,7 +6,9 @@
 // little it lies above, so openness decides cases that no number of digits would.
 //
 // Increasing functions are enclosed by their values at the two ends, each computed with the rounding that
-// widens; composing them from interval operations would count the same argument twice.
+// widens; composing them from interval operations would count the same argument twice. Where the ends are so
+// close that the slope between them is known, the value at one of them and a bound of the increase to the
+// other save the second evaluation (a mean value form, Moore, Kearfott and Cloud 2009, section 6.4).
 #pragma once
 
 #include <mpfi.h>
@@ -75,6 +77,11 @@ inline void softplus(mpfr_ptr result, mpfr_srcptr x, mpfr_rnd_t mode) {
 
 }  // namespace directed
 
+/// Widths are bounded with few digits, rounded up.
+constexpr mpfr_prec_t width_bits = 32;
+/// Arguments that differ by t, |t| < narrow, change exp by a factor between 1 + 0.99 t and 1 + 1.01 t.
+constexpr double narrow = 0x1p-8;
+
 template <unsigned Digits>
 class enclosure {
   using number =
@@ -135,8 +142,10 @@ class enclosure {
     if (is_minus_infinity(x)) return y;
     if (is_minus_infinity(y)) return x;
     enclosure r;
-    directed::log_sum_exp(r.left(), x.low(), y.low(), MPFR_RNDD);
-    directed::log_sum_exp(r.right(), x.high(), y.high(), MPFR_RNDU);
+    if (!log_sum_exp_of_narrow(r, x, y)) {
+      directed::log_sum_exp(r.left(), x.low(), y.low(), MPFR_RNDD);
+      directed::log_sum_exp(r.right(), x.high(), y.high(), MPFR_RNDU);
+    }
     // e^x + e^y = e^r has no solution in dyadic numbers (Lindemann-Weierstrass), so an end, being dyadic, is
     // not the value at its corner: it is open. A term that may be -inf leaves the other's end, open if that is.
     const auto open = [](mpfr_srcptr x_end, bool x_open, mpfr_srcptr y_end, bool y_open) {
@@ -156,7 +165,12 @@ class enclosure {
   friend enclosure sigmoid(const enclosure& z) { return transcendental(z, directed::sigmoid); }
   friend enclosure softplus(const enclosure& x) { return transcendental(x, directed::softplus); }
   friend enclosure log_sigmoid(const enclosure& g) { return -softplus(-g); }
-  friend weight_pair<enclosure> carry_weights(const enclosure& z) { return {sigmoid(z), sigmoid(-z)}; }
+  friend weight_pair<enclosure> carry_weights(const enclosure& z) {
+    weight_pair<enclosure> r;
+    if (mpfr_sgn(z.low()) > 0 && weights_of_narrow(r.w, r.v, z)) return r;
+    if (mpfr_sgn(z.high()) < 0 && weights_of_narrow(r.v, r.w, -z)) return r;
+    return {sigmoid(z), sigmoid(-z)};
+  }
 
  private:
   mpfi_ptr data() { return interval_.backend().data(); }
@@ -189,6 +203,73 @@ class enclosure {
     r.low_open_ = x.low_open_ || (mpfr_number_p(x.low()) != 0 && mpfr_zero_p(x.low()) == 0);
     r.high_open_ = x.high_open_ || (mpfr_number_p(x.high()) != 0 && mpfr_zero_p(x.high()) == 0);
     return r.without_false_openness();
+  }
+
+  /// The low end is x + L, L = log1p(E), E = exp(d), d = y - x at the low ends, x the larger; and if d is larger
+  /// by t at the high ends, then with the slope E / (1 + E) of log1p(exp(d))
+  ///
+  ///     LSE(high) <= x_high + L + E / (1 + E) (t (1 +- 0.01) + 1.01 (|d| + 1) 2^(1-p) + 2^(3-p)):
+  ///
+  /// d, E and L were each rounded down, and L <= 2 E / (1 + E). False, with r unusable, where an end is
+  /// infinite, t is not narrow or E underflows.
+  static bool log_sum_exp_of_narrow(enclosure& r, const enclosure& x, const enclosure& y) {
+    if (!x.is_finite() || !y.is_finite()) return false;
+    if (mpfr_less_p(x.low(), y.low()) != 0) return log_sum_exp_of_narrow(r, y, x);
+    const auto p = static_cast<long>(r.precision());
+    mpfr_scratch d(p), e(p), t(width_bits), gain(width_bits), slope(width_bits);
+    mpfr_sub(d, y.low(), x.low(), MPFR_RNDD);
+    mpfr_sub(r.right(), y.high(), x.high(), MPFR_RNDU);
+    mpfr_sub(t, r.right(), d, MPFR_RNDU);
+    mpfr_abs(gain, d, MPFR_RNDU);
+    mpfr_add_ui(gain, gain, 1, MPFR_RNDU);
+    mpfr_mul_2si(gain, gain, 1 - p, MPFR_RNDU);
+    if (mpfr_cmp_d(gain, narrow / 2) >= 0 || mpfr_cmp_d(t, narrow / 2) >= 0 || mpfr_cmp_d(t, -narrow / 2) <= 0)
+      return false;
+    mpfr_exp(e, d, MPFR_RNDD);
+    if (mpfr_zero_p(e) != 0) return false;
+    mpfr_log1p(r.left(), e, MPFR_RNDD);
+
+    mpfr_mul_d(gain, gain, 1.01, MPFR_RNDU);
+    mpfr_mul_d(t, t, mpfr_signbit(t) == 0 ? 1.01 : 0.99, MPFR_RNDU);
+    mpfr_add(gain, gain, t, MPFR_RNDU);
+    mpfr_set_ui_2exp(t, 1, 3 - p, MPFR_RNDU);
+    mpfr_add(gain, gain, t, MPFR_RNDU);
+    mpfr_add_ui(slope, e, 1, MPFR_RNDD);
+    mpfr_div(slope, e, slope, MPFR_RNDU);
+    mpfr_mul(gain, gain, slope, MPFR_RNDU);
+
+    mpfr_add(r.right(), r.left(), gain, MPFR_RNDU);
+    mpfr_add(r.right(), x.high(), r.right(), MPFR_RNDU);
+    mpfr_add(r.left(), x.low(), r.left(), MPFR_RNDD);
+    return true;
+  }
+
+  /// 1 / (1 + e) and e / (1 + e), e = exp(-z) for z > 0, from one exponential at the low end of z: there e is
+  /// below E's successor, and at the high end it is above E (1 - width of z).
+  static bool weights_of_narrow(enclosure& larger, enclosure& smaller, const enclosure& z) {
+    if (!z.is_finite()) return false;
+    mpfr_scratch width(width_bits);
+    mpfr_sub(width, z.high(), z.low(), MPFR_RNDU);
+    if (mpfr_cmp_d(width, narrow) >= 0) return false;
+    const mpfr_prec_t p = z.precision();
+    mpfr_scratch low(p), high(p), sum(p);
+    mpfr_neg(high, z.low(), MPFR_RNDN);
+    mpfr_exp(high, high, MPFR_RNDD);
+    mpfr_mul(low, high, width, MPFR_RNDU);
+    mpfr_sub(low, high, low, MPFR_RNDD);
+    mpfr_nextabove(high);
+
+    mpfr_add_ui(sum, high, 1, MPFR_RNDU);
+    mpfr_ui_div(larger.left(), 1, sum, MPFR_RNDD);
+    mpfr_add_ui(sum, high, 1, MPFR_RNDD);
+    mpfr_div(smaller.right(), high, sum, MPFR_RNDU);
+    mpfr_add_ui(sum, low, 1, MPFR_RNDD);
+    mpfr_ui_div(larger.right(), 1, sum, MPFR_RNDU);
+    mpfr_add_ui(sum, low, 1, MPFR_RNDU);
+    mpfr_div(smaller.left(), low, sum, MPFR_RNDD);
+    // z, dyadic and not 0, has a transcendental exponential: no end is attained.
+    larger.low_open_ = larger.high_open_ = smaller.low_open_ = smaller.high_open_ = true;
+    return true;
   }
 
   number interval_;

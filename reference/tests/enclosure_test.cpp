@@ -84,6 +84,53 @@ TEST_CASE("reference/enclosure/primitives_contain_value", "[property]") {
   }
 }
 
+TEST_CASE("reference/enclosure/intervals_of_every_width_contain_their_corners", "[property]") {
+  // [x, x + w] with w from below the last digit to far above what a slope can bridge.
+  const interval zero_width = exp(interval(1.0)) - exp(interval(1.0));  // about [-1, 1] 2^-p
+  const auto around = [&](double x, int exponent) {
+    return interval(x) + zero_width * interval(std::ldexp(1.0, exponent));
+  };
+  constexpr mpfr_prec_t fine = 1000;  // exp(-520) beside 1
+  core::counter_random random(11);
+  const auto check = [](const interval& r, mpfr_srcptr low, mpfr_srcptr high, mpfr_srcptr size) {
+    REQUIRE(mpfr_cmp(r.low(), low) < (r.low_open() ? 0 : 1));
+    REQUIRE(mpfr_cmp(high, r.high()) < (r.high_open() ? 0 : 1));
+    // Not wider than the corners are apart, but for 2 % and roundings.
+    mpfr_scratch width(fine), allowed(fine);
+    mpfr_sub(width, r.high(), r.low(), MPFR_RNDN);
+    mpfr_sub(allowed, high, low, MPFR_RNDN);
+    mpfr_mul_d(allowed, allowed, 1.02, MPFR_RNDN);
+    mpfr_scratch roundings(fine);
+    mpfr_mul_2si(roundings, size, 6 - static_cast<long>(r.precision()), MPFR_RNDN);
+    mpfr_add(allowed, allowed, roundings, MPFR_RNDN);
+    REQUIRE(mpfr_cmp(width, allowed) <= 0);
+  };
+  for (int k = 0; k < 8000; ++k) {
+    const auto any = [&] {
+      const double x = random.sign() * std::ldexp(1 + random.uniform(), static_cast<int>(random.below(24)) - 16);
+      return around(x, static_cast<int>(random.below(118)));
+    };
+    const interval x = any(), y = random.below(4) == 0 ? x : any();
+    mpfr_scratch low(fine), high(fine), size(fine);
+    directed::log_sum_exp(low, x.low(), y.low(), MPFR_RNDN);
+    directed::log_sum_exp(high, x.high(), y.high(), MPFR_RNDN);
+    // The larger term and what it gains are each rounded: their sum may cancel.
+    mpfr_max(size, x.high(), y.high(), MPFR_RNDN);
+    mpfr_abs(size, size, MPFR_RNDN);
+    mpfr_add_ui(size, size, 1, MPFR_RNDN);
+    check(log_sum_exp(x, y), low, high, size);
+
+    const auto weight = carry_weights(x);
+    directed::sigmoid(low, x.low(), MPFR_RNDN);
+    directed::sigmoid(high, x.high(), MPFR_RNDN);
+    check(weight.w, low, high, high);
+    const interval minus = -x;
+    directed::sigmoid(low, minus.low(), MPFR_RNDN);
+    directed::sigmoid(high, minus.high(), MPFR_RNDN);
+    check(weight.v, low, high, high);
+  }
+}
+
 TEST_CASE("reference/enclosure/products_of_every_sign", "[unit]") {
   for (const double x : {-3.0, -0.5, 0.0, 0.5, 3.0})
     for (const double y : {-2.0, -0.25, 0.0, 0.25, 2.0}) {
