@@ -62,19 +62,6 @@ inline void sigmoid(mpfr_ptr result, mpfr_srcptr z, mpfr_rnd_t mode) {
   mpfr_ui_div(result, 1, result, mode);
 }
 
-/// log(1 + exp(x)) = max(x, 0) + log1p(exp(-|x|)).
-inline void softplus(mpfr_ptr result, mpfr_srcptr x, mpfr_rnd_t mode) {
-  if (mpfr_sgn(x) <= 0) {
-    mpfr_exp(result, x, mode);
-    mpfr_log1p(result, result, mode);
-  } else {
-    mpfr_neg(result, x, MPFR_RNDN);
-    mpfr_exp(result, result, mode);
-    mpfr_log1p(result, result, mode);
-    mpfr_add(result, x, result, mode);
-  }
-}
-
 }  // namespace directed
 
 /// Widths are bounded with few digits, rounded up.
@@ -162,14 +149,14 @@ class enclosure {
   friend enclosure log1p(const enclosure& x) {
     return increasing(x, [](mpfr_ptr r, mpfr_srcptr a, mpfr_rnd_t mode) { return mpfr_log1p(r, a, mode); });
   }
-  friend enclosure sigmoid(const enclosure& z) { return transcendental(z, directed::sigmoid); }
-  friend enclosure softplus(const enclosure& x) { return transcendental(x, directed::softplus); }
+  friend enclosure sigmoid(const enclosure& z) { return carry_weights(z).w; }
+  friend enclosure softplus(const enclosure& x) { return log_sum_exp(enclosure(0.0), x); }
   friend enclosure log_sigmoid(const enclosure& g) { return -softplus(-g); }
   friend weight_pair<enclosure> carry_weights(const enclosure& z) {
     weight_pair<enclosure> r;
     if (mpfr_sgn(z.low()) > 0 && weights_of_narrow(r.w, r.v, z)) return r;
     if (mpfr_sgn(z.high()) < 0 && weights_of_narrow(r.v, r.w, -z)) return r;
-    return {sigmoid(z), sigmoid(-z)};
+    return {sigmoid_of_ends(z), sigmoid_of_ends(-z)};
   }
 
  private:
@@ -194,14 +181,13 @@ class enclosure {
     return r.without_false_openness();
   }
 
-  // An increasing function whose value at a dyadic number other than 0 is transcendental.
-  template <class Function>
-  static enclosure transcendental(const enclosure& x, Function f) {
+  // The sigmoid of a dyadic number other than 0 is transcendental.
+  static enclosure sigmoid_of_ends(const enclosure& z) {
     enclosure r;
-    f(r.left(), x.low(), MPFR_RNDD);
-    f(r.right(), x.high(), MPFR_RNDU);
-    r.low_open_ = x.low_open_ || (mpfr_number_p(x.low()) != 0 && mpfr_zero_p(x.low()) == 0);
-    r.high_open_ = x.high_open_ || (mpfr_number_p(x.high()) != 0 && mpfr_zero_p(x.high()) == 0);
+    directed::sigmoid(r.left(), z.low(), MPFR_RNDD);
+    directed::sigmoid(r.right(), z.high(), MPFR_RNDU);
+    r.low_open_ = z.low_open_ || (mpfr_number_p(z.low()) != 0 && mpfr_zero_p(z.low()) == 0);
+    r.high_open_ = z.high_open_ || (mpfr_number_p(z.high()) != 0 && mpfr_zero_p(z.high()) == 0);
     return r.without_false_openness();
   }
 
