@@ -16,7 +16,7 @@ trial_options trying() {
   trial_options o;
   o.seed = seed;
   o.cases = scaled(6);
-  o.shrink_calls = 120;
+  o.shrink_calls = 80;
   return o;
 }
 

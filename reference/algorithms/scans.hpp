@@ -5,6 +5,7 @@
 // a_i = -inf cuts the past, h_i = -inf adds nothing, (0, -inf) is neutral. n = 0 writes nothing.
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <optional>
 #include <vector>
@@ -33,7 +34,9 @@ struct affine_step {
 /// s0 enters as an element before the first: the prefix products then hold the states themselves.
 template <class R>
 std::vector<affine_step<R>> elements_with_state(const_lane<R> a, const_lane<R> h, const R& s0) {
-  std::vector<affine_step<R>> elements{{R(0.0), s0}};
+  std::vector<affine_step<R>> elements;
+  elements.reserve(a.size() + 1);
+  elements.push_back({R(0.0), s0});
   for (std::size_t i = 0; i < a.size(); ++i) elements.push_back({a[i], h[i]});
   return elements;
 }
@@ -44,9 +47,12 @@ template <class Element>
 std::vector<Element> balanced_prefixes(const std::vector<Element>& x) {
   if (x.size() < 2) return x;
   std::vector<Element> pairs;
+  pairs.reserve(x.size() / 2);
   for (std::size_t i = 0; i + 1 < x.size(); i += 2) pairs.push_back(then(x[i], x[i + 1]));
   const std::vector<Element> of_pairs = balanced_prefixes(pairs);
-  std::vector<Element> prefixes{x[0]};
+  std::vector<Element> prefixes;
+  prefixes.reserve(x.size());
+  prefixes.push_back(x[0]);
   for (std::size_t i = 1; i < x.size(); ++i)
     prefixes.push_back(i % 2 == 1 ? of_pairs[i / 2] : then(of_pairs[i / 2 - 1], x[i]));
   return prefixes;
@@ -56,9 +62,8 @@ std::vector<Element> balanced_prefixes(const std::vector<Element>& x) {
 template <class Element>
 std::vector<Element> doubling_prefixes(std::vector<Element> x) {
   for (std::size_t stride = 1; stride < x.size(); stride *= 2) {
-    std::vector<Element> next(x.begin(), x.begin() + static_cast<std::ptrdiff_t>(stride));
-    for (std::size_t i = stride; i < x.size(); ++i) next.push_back(then(x[i - stride], x[i]));
-    x = std::move(next);
+    // From the right: what stands on the left is still of the round before.
+    for (std::size_t i = x.size(); i-- > stride;) x[i] = then(x[i - stride], x[i]);
   }
   return x;
 }
@@ -104,9 +109,13 @@ std::vector<Element> bracketed_prefixes(const std::vector<Element>& x, Split& sp
 template <class Element>
 std::vector<Element> chunked_prefixes(const std::vector<Element>& x, std::size_t chunk) {
   if (x.empty()) return x;
-  std::vector<Element> prefixes{x[0]};
+  std::vector<Element> prefixes;
+  prefixes.reserve(x.size());
+  prefixes.push_back(x[0]);
   while (prefixes.size() < x.size()) {
-    std::vector<Element> elements{prefixes.back()};
+    std::vector<Element> elements;
+    elements.reserve(std::min(chunk, x.size() - prefixes.size()) + 1);
+    elements.push_back(prefixes.back());
     for (std::size_t i = prefixes.size(); i < x.size() && elements.size() <= chunk; ++i) elements.push_back(x[i]);
     const auto of_chunk = balanced_prefixes(elements);
     prefixes.insert(prefixes.end(), of_chunk.begin() + 1, of_chunk.end());

@@ -22,27 +22,36 @@ constexpr std::array<dtype_name, 7> names{{{dtype::f64, "f64", 8},
                                            {dtype::i32, "i32", 4},
                                            {dtype::boolean, "bool", 1}}};
 
-// Exponent of the last place of the format at a finite x != 0.
-int quantum_exponent(float_format f, double x) { return std::max(std::ilogb(x), f.min_exponent) - (f.precision - 1); }
+// 2^e for an exponent of a normal double, without a call: this is the inner loop of every simulated format.
+double power_of_two(int e) { return std::bit_cast<double>(static_cast<std::uint64_t>(1023 + e) << 52); }
+
+// floor(log2 |x|) for a normal double; below the smallest format's exponents for a subnormal one.
+int exponent_of(double x) { return static_cast<int>(std::bit_cast<std::uint64_t>(x) >> 52 & 0x7ff) - 1023; }
+
+// Exponent of the last place of a format narrower than f64 at a finite x != 0.
+int quantum_exponent(float_format f, double x) { return std::max(exponent_of(x), f.min_exponent) - (f.precision - 1); }
 
 }  // namespace
 
-double unit_roundoff(dtype t) { return std::ldexp(1.0, -format_of(t).precision); }
-double smallest_normal(dtype t) { return std::ldexp(1.0, format_of(t).min_exponent); }
+double unit_roundoff(dtype t) { return power_of_two(-format_of(t).precision); }
+double smallest_normal(dtype t) { return power_of_two(format_of(t).min_exponent); }
 double smallest_subnormal(dtype t) {
   const float_format f = format_of(t);
   return std::ldexp(1.0, f.min_exponent - f.precision + 1);
 }
 double largest_finite(dtype t) {
   const float_format f = format_of(t);
-  return std::ldexp(2.0 - std::ldexp(1.0, 1 - f.precision), f.max_exponent);
+  return (2.0 - power_of_two(1 - f.precision)) * power_of_two(f.max_exponent);
 }
 
 double round_to(dtype t, double x) {
   if (t == dtype::f64 || !std::isfinite(x) || x == 0.0) return x;
+  if (t == dtype::f32 && std::fabs(x) >= std::numeric_limits<float>::min()) return static_cast<float>(x);
   const int quantum = quantum_exponent(format_of(t), x);
-  // The scaled value is below 2^53 in magnitude and the scaling exact, so nearbyint is the one rounding.
-  const double rounded = std::ldexp(std::nearbyint(std::ldexp(x, -quantum)), quantum);
+  // Beside 1.5 * 2^(quantum + 52) a double has its last place at the quantum, and |x| is below 2^(quantum + 24):
+  // the addition is the one rounding, to nearest, ties to even.
+  if (quantum + 52 > 1023) return std::copysign(std::numeric_limits<double>::infinity(), x);
+  const double anchor = 1.5 * power_of_two(quantum + 52), rounded = (x + anchor) - anchor;
   if (std::fabs(rounded) > largest_finite(t)) return std::copysign(std::numeric_limits<double>::infinity(), x);
   return rounded == 0.0 ? std::copysign(0.0, x) : rounded;
 }
@@ -50,7 +59,8 @@ double round_to(dtype t, double x) {
 double half_ulp(dtype t, double x) {
   if (!std::isfinite(x)) return 0.0;
   const float_format f = format_of(t);
-  const int exponent = x == 0.0 ? f.min_exponent : std::max(std::ilogb(x), f.min_exponent);
+  const int exponent = std::max(exponent_of(x), f.min_exponent);
+  if (exponent - f.precision >= -1022) return power_of_two(exponent - f.precision);
   // 2^-1075 is not a double: half the smallest subnormal of f64 rounds up to that subnormal.
   return std::max(std::ldexp(1.0, exponent - f.precision), std::numeric_limits<double>::denorm_min());
 }

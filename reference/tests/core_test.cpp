@@ -27,8 +27,8 @@ TEST_CASE("core/dtype/rounds_to_nearest_even", "[unit]") {
     const double tie = static_cast<float>(x) + half_ulp(dtype::f32, static_cast<float>(x));
     REQUIRE(round_to(dtype::f32, tie) == static_cast<double>(static_cast<float>(tie)));
   }
-  // f16 and bf16: the neighbours enclose x, and the nearer one is taken, the even one at the midpoint.
-  for (const dtype t : {dtype::f16, dtype::bf16})
+  // Every format: the neighbours enclose x, and the nearer one is taken, the even one at the midpoint.
+  for (const dtype t : {dtype::f32, dtype::f16, dtype::bf16})
     for (int k = 0; k < 20000; ++k) {
       const double x = random.sign() * std::ldexp(1.0 + random.uniform(), static_cast<int>(random.below(40)) - 26);
       const double r = round_to(t, x);
