@@ -14,7 +14,9 @@ using spoiler = core::tensors (*)(const request& call, const core::tensors& trut
 class anti_oracle final : public implementation {
  public:
   anti_oracle(std::string name, spoiler spoil) : spoil_(spoil) {
-    about_ = {std::move(name), "1", {}, {}, {}, false, true};
+    about_.name = std::move(name);
+    about_.version = "1";
+    about_.deterministic = true;
     for (const core::operation& op : reference::operations())
       about_.operations[op.name].assign(std::begin(core::floating_dtypes), std::end(core::floating_dtypes));
   }

@@ -13,7 +13,9 @@ constexpr core::dtype with_optimized[] = {core::dtype::f64, core::dtype::f32};
 class optimized_implementation final : public implementation {
  public:
   optimized_implementation() {
-    about_ = {"optimized", "1", {}, {}, {}, false, true};
+    about_.name = "optimized";
+    about_.version = "1";
+    about_.deterministic = true;
     for (const optimized::routine& r : optimized::routines())
       about_.operations[r.name].assign(std::begin(with_optimized), std::end(with_optimized));
   }

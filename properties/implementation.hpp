@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "reference/core/attributes.hpp"
 #include "reference/core/operation.hpp"
 
 namespace assay::properties {
@@ -17,6 +18,7 @@ struct request {
   const core::operation* operation = nullptr;
   core::dtype type = core::dtype::f64;
   core::tensors inputs;
+  core::attributes attributes{};
 };
 
 /// Why a call gave no outputs. Each has its own verdict in the report.
@@ -54,6 +56,9 @@ struct description {
   std::map<core::dtype, core::dtype> compute;
   /// By operation, then by the name of an input or "state".
   std::map<std::string, std::map<std::string, declared_domain>> domain;
+  /// Attributes that may be set, each with its values: block sizes, modes. Without them it uses its own choice.
+  /// The results must agree.
+  std::map<std::string, std::vector<core::attribute>> variants{};
   bool flush_subnormals = false;
   bool deterministic = false;
 

@@ -79,12 +79,16 @@ const std::vector<property>& properties() {
     std::vector<property> list{value_property(),        vjp_property(),        jvp_property(),
                                continuation_property(), recurrence_property(), attachment_property(),
                                adjoint_property(),      causality_property(),  lane_property(),
-                               permutation_property(),  repeat_property()};
+                               permutation_property(),  repeat_property(),     variants_property()};
     for (const encoding_tests& tests : all_encoding_tests())
       list.insert(list.end(), tests.laws.begin(), tests.laws.end());
     return list;
   }();
   return all;
+}
+
+bool is_asked(const property& p, const core::operation& op, const description& about) {
+  return p.applies(op) && (!p.concerns || p.concerns(about));
 }
 
 std::vector<family> families_of(const property& p, const core::operation& op) {

@@ -38,7 +38,12 @@ struct property {
   std::vector<std::string> families{};
   /// Why it stays although it kills no mutant alone; empty where it kills some.
   std::string stays_because{};
+  /// Implementations that it asks; every one where empty.
+  std::function<bool(const description&)> concerns{};
 };
+
+/// Whether the property is checked of an operation of this implementation.
+bool is_asked(const property& p, const core::operation& op, const description& about);
 
 /// The families that a property runs over for an operation.
 std::vector<family> families_of(const property& p, const core::operation& op);

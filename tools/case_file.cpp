@@ -4,6 +4,7 @@
 
 #include <charconv>
 
+#include "golden/attributes_json.hpp"
 #include "golden/json_file.hpp"
 #include "golden/number_text.hpp"
 #include "reference/oracle.hpp"
@@ -61,6 +62,11 @@ core::result<stored_case> case_from(const json& j) {
   if (!type || !core::is_floating(*type)) return core::failure("unknown dtype " + j["dtype"].dump());
   if (!j.contains("inputs") || !j["inputs"].is_object()) return core::failure("member 'inputs' must be an object");
   c.value.call = {op, *type, {}};
+  if (const auto given = j.find("attributes"); given != j.end()) {
+    auto attributes = golden::attributes_from(*given);
+    if (!attributes) return golden::within("member 'attributes'", attributes.error());
+    c.value.call.attributes = std::move(*attributes);
+  }
   for (const auto& [name, value] : j["inputs"].items()) {
     auto t = tensor_from(name, value, *type);
     if (!t) return tl::make_unexpected(t.error());
@@ -90,13 +96,15 @@ ordered_json to_json(const core::tensors& all) {
 }
 
 ordered_json to_json(const stored_case& c) {
-  return {{"schema", schema},
-          {"property", c.checked->name},
-          {"operation", c.value.call.operation->name},
-          {"dtype", core::name_of(c.value.call.type)},
-          {"family", c.value.family},
-          {"seed", std::to_string(c.value.seed)},
-          {"inputs", to_json(c.value.call.inputs)}};
+  ordered_json j{{"schema", schema},
+                 {"property", c.checked->name},
+                 {"operation", c.value.call.operation->name},
+                 {"dtype", core::name_of(c.value.call.type)}};
+  if (!c.value.call.attributes.empty()) j["attributes"] = golden::to_json(c.value.call.attributes);
+  j["family"] = c.value.family;
+  j["seed"] = std::to_string(c.value.seed);
+  j["inputs"] = to_json(c.value.call.inputs);
+  return j;
 }
 
 core::result<stored_case> read_case(const std::filesystem::path& path) {

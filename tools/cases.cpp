@@ -59,7 +59,7 @@ class case_writer {
                       outputs = fmt::format("outputs/{}.safetensors", count_);
     if (!written_) return;
     written_ = golden::write_safetensors(folder_ / inputs, call.inputs);
-    lines_ += transports::call_request(count_, call, {}, inputs, outputs);
+    lines_ += transports::call_request(count_, call, inputs, outputs);
   }
 
   core::result<std::size_t> finish() {

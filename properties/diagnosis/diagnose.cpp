@@ -69,9 +69,12 @@ std::optional<std::string> sentence_of(const hypothesis& h, const std::vector<pr
 
 diagnosis diagnose(implementation& under_test, const core::operation& op, core::dtype type,
                    const test_case* counterexample, std::uint64_t seed) {
-  std::vector<probe> probes = run_probes(under_test, op, type, counterexample, seed);
+  std::vector<probe> probes;
   // The wrong ones first: most hypotheses fall at the first.
-  std::stable_partition(probes.begin(), probes.end(), [](const probe& p) { return !p.right; });
+  std::vector<probe> as_run = run_probes(under_test, op, type, counterexample, seed);
+  for (const bool right : {false, true})
+    for (probe& p : as_run)
+      if (p.right == right) probes.push_back(std::move(p));
   diagnosis d;
   if (probes.empty() || probes.front().right) return d;
   for (const encoding_tests& tests : all_encoding_tests()) {

@@ -227,7 +227,7 @@ std::vector<variant> heinsen_mutants() {
                                     "all batch rows start from the first row's state"),
   };
   for (auto more : {heinsen_forward_mutants, heinsen_state_mutants, heinsen_gradient_mutants, heinsen_block_mutants,
-                    heinsen_precision_mutants, heinsen_memory_mutants})
+                    heinsen_precision_mutants, heinsen_memory_mutants, heinsen_setting_mutants})
     for (variant& m : more()) all.push_back(std::move(m));
   return all;
 }

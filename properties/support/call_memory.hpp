@@ -52,7 +52,7 @@ class call_memory {
         return x.first == y.first && core::identical(x.second, y.second);
       };
       return compute == precision && call.operation == other.operation && call.type == other.type &&
-             call.inputs.size() == other.inputs.size() &&
+             call.attributes == other.attributes && call.inputs.size() == other.inputs.size() &&
              std::equal(call.inputs.begin(), call.inputs.end(), other.inputs.begin(), same_tensor);
     }
   };

@@ -72,7 +72,7 @@ pinned_classes classes_of(implementation& right, core::dtype type, const trial_o
   pinned_classes classes;
   for (const core::operation& op : reference::operations())
     for (const property& p : properties())
-      if (p.decides_class && p.applies(op) && right.describe().offers(op.name, type))
+      if (p.decides_class && is_asked(p, op, right.describe()) && right.describe().offers(op.name, type))
         if (const auto c = run_property(p, right, op, type, running_by(options, true)).accuracy_class())
           classes[op.name] = *c;
   return classes;
@@ -88,7 +88,7 @@ std::optional<capture> first_capture(const variant& mutant, const trial_options&
     for (const core::operation& op : reference::operations()) {
       if (!under_test->describe().offers(op.name, type)) continue;
       for (const property& p : properties()) {
-        if (p.decides_class != against_truth || !p.applies(op)) continue;
+        if (p.decides_class != against_truth || !is_asked(p, op, under_test->describe())) continue;
         const check_result r = run_property(p, *under_test, op, type, running);
         if (r.verdict() == status::failed) return capture{&p, &op, r.run(), false};
         const auto pin = pinned.find(op.name);

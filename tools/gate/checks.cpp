@@ -44,7 +44,7 @@ class part {
     bool wrong = false;
     const auto options = run_options();
     for (const properties::property* p : selected_.properties) {
-      if (!p->applies(op_)) continue;
+      if (!is_asked(*p, op_, candidate_.describe())) continue;
       if (candidate_.part_is_over()) break;
       if (p->decides_class) foresee(*p, candidate_.describe(), op_, type_, options);
       report_.checks.push_back(run_property(*p, candidate_, op_, type_, options));

@@ -65,13 +65,19 @@ TEST_CASE("golden/builtins/wrong_ones_do_not", "[golden]") {
     CHECK(t.files > 0);
     CHECK(t.wrong > 0);
   }
-  // All mutants but those that need what no golden set holds: a call before; f32 arithmetic, where `allow` is for
-  // arithmetic in the dtype itself; NaN; more than 64 tokens; unequal decays over a block; an empty block; gaps
+  // All mutants but those that need what no golden set holds: a call before; a setting; f32 arithmetic, where `allow`
+  // is for arithmetic in the dtype itself; NaN; more than 64 tokens; unequal decays over a block; an empty block; gaps
   // above 1e7.
-  const std::set<std::string> beyond_the_set{
-      "mutant/carry_in_storage", "mutant/decayed_state_in_storage",    "mutant/narrow_inside",
-      "mutant/drops_nan",        "mutant/last_block_combined_wrongly", "mutant/restarts_after_64",
-      "mutant/torn_read",        "mutant/empty_block_is_nan",          "mutant/exponent_trick_unclamped"};
+  const std::set<std::string> beyond_the_set{"mutant/carry_in_storage",
+                                             "mutant/decayed_state_in_storage",
+                                             "mutant/narrow_inside",
+                                             "mutant/drops_nan",
+                                             "mutant/last_block_combined_wrongly",
+                                             "mutant/restarts_after_64",
+                                             "mutant/torn_read",
+                                             "mutant/empty_block_is_nan",
+                                             "mutant/exponent_trick_unclamped",
+                                             "mutant/one_tile_size_is_wrong"};
   std::set<std::string> missed;
   for (const properties::encoding_tests& tests : properties::all_encoding_tests())
     for (const properties::variant& m : tests.mutants) {

@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "golden/attributes_json.hpp"
 #include "golden/json_file.hpp"
 #include "golden/strict_json.hpp"
 #include "reference/oracle.hpp"
@@ -18,7 +19,8 @@ core::result<call_message> parse_call(std::string_view line) {
   if (!id) return tl::make_unexpected(id.error());
   for (const char* key : {"operation", "dtype", "inputs", "outputs"})
     if (auto text = golden::text_member(j, key); !text) return tl::make_unexpected(text.error());
-  if (!j["attributes"].is_object()) return core::failure("member 'attributes' must be an object");
+  auto attributes = golden::attributes_from(j["attributes"]);
+  if (!attributes) return golden::within("member 'attributes'", attributes.error());
 
   call_message call;
   call.id = *id;
@@ -28,7 +30,7 @@ core::result<call_message> parse_call(std::string_view line) {
   const auto known = core::dtype_named(type);
   if (!known || !core::is_floating(*known)) return core::failure("unknown dtype '" + golden::shown(type) + "'");
   call.type = *known;
-  call.attributes = j["attributes"].dump();
+  call.attributes = std::move(*attributes);
   call.inputs = j["inputs"];
   call.outputs = j["outputs"];
   return call;

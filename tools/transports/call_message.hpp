@@ -15,8 +15,8 @@ struct call_message {
   std::uint64_t id = 0;
   const core::operation* operation = nullptr;
   core::dtype type = core::dtype::f64;
-  std::string attributes = "{}";  ///< JSON text
-  std::string inputs, outputs;    ///< paths, as they stand in the message
+  core::attributes attributes{};
+  std::string inputs, outputs;  ///< paths, as they stand in the message
 };
 
 /// Refuses a line that is no such object, misses a member, or names an operation or dtype that is unknown.

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "golden/attributes_json.hpp"
 #include "golden/safetensors.hpp"
 #include "golden/strict_json.hpp"
 #include "tools/transports/guarded_buffer.hpp"
@@ -162,15 +163,14 @@ core::result<library_candidate> library_candidate::open(const std::filesystem::p
   return made;
 }
 
-properties::call_result library_candidate::evaluate(const properties::request& call,
-                                                    const std::string& attributes) const {
+properties::call_result library_candidate::evaluate(const properties::request& call) const {
   const core::operation& op = *call.operation;
   const auto known = operations_.find(op.name);
   if (known == operations_.end()) return tl::make_unexpected(call_failure{fault::unsupported, "no " + op.name});
   const auto sizes = core::check_inputs(op, call.type, call.inputs);
   ASSAY_EXPECTS(sizes.has_value());
   const shared_tensors inputs = share_inputs(call), outputs = share_outputs(call, *sizes);
-  const std::string type(core::name_of(call.type));
+  const std::string type(core::name_of(call.type)), attributes = golden::to_json(call.attributes).dump();
   std::string message(message_bytes, '\0');
   assay_call shared{op.name.c_str(),      type.c_str(),         attributes.c_str(),
                     inputs.views.data(),  outputs.views.data(), inputs.views.size(),

@@ -23,8 +23,8 @@ class library_candidate {
   [[nodiscard]] const std::string& hello() const { return hello_; }
 
   /// Precondition: check_inputs accepts the inputs. Noticed as an error: a write outside an output (within 64
-  /// bytes of it), to an input, or an exception. `attributes` is the text of a JSON object.
-  [[nodiscard]] properties::call_result evaluate(const properties::request& call, const std::string& attributes) const;
+  /// bytes of it), to an input, or an exception.
+  [[nodiscard]] properties::call_result evaluate(const properties::request& call) const;
 
  private:
   std::string hello_;

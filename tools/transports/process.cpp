@@ -98,9 +98,9 @@ std::optional<call_failure> process_candidate::launch() {
   if (!line) return call_failure{line.error().kind, "before its hello: " + line.error().message};
   auto answer = parse_hello(*line);
   if (!answer) return stop(fault::protocol, "malformed hello: " + answer.error().message);
-  if (greeted_ && answer->about.operations != hello_.about.operations)
+  if (greeted_ && answer->operations != about_.operations)
     return stop(fault::protocol, "its hello changed after a restart");
-  if (!std::exchange(greeted_, true)) hello_ = std::move(*answer);
+  if (!std::exchange(greeted_, true)) about_ = std::move(*answer);
   return std::nullopt;
 }
 
@@ -164,8 +164,7 @@ properties::call_result process_candidate::converse(const properties::request& c
                                                     const std::filesystem::path& inputs,
                                                     const std::filesystem::path& outputs) {
   const bool first = called_.insert(call.operation->name).second;
-  const auto line =
-      ask(call_request(id, call, attributes_, inputs, outputs), first ? limits_.first_call : limits_.call);
+  const auto line = ask(call_request(id, call, inputs, outputs), first ? limits_.first_call : limits_.call);
   if (!line) return tl::make_unexpected(line.error());
   const auto answer = parse_reply(*line);
   if (!answer) return tl::make_unexpected(stop(fault::protocol, "malformed answer: " + answer.error().message));

@@ -54,12 +54,8 @@ class process_candidate final : public properties::implementation {
                                                                         const process_limits& limits = {});
   ~process_candidate() override;
 
-  [[nodiscard]] const properties::description& describe() const override { return hello_.about; }
+  [[nodiscard]] const properties::description& describe() const override { return about_; }
   properties::call_result evaluate(const properties::request& call) override;
-
-  [[nodiscard]] const std::map<std::string, std::vector<std::string>>& variants() const { return hello_.variants; }
-  /// The attributes of the calls from now on.
-  void set_attributes(attributes set) { attributes_ = std::move(set); }
 
   /// The end of what the program wrote to stderr since it was last started.
   [[nodiscard]] std::string stderr_tail() const;
@@ -84,9 +80,8 @@ class process_candidate final : public properties::implementation {
   process_limits limits_;
   std::unique_ptr<private_folder> folder_;
   std::unique_ptr<child_process> child_;
-  hello hello_;
+  properties::description about_;
   bool greeted_ = false;
-  attributes attributes_;
   std::set<std::string> called_;  ///< operations called since the last start
   std::uint64_t next_id_ = 1;
   int restarts_ = 0;

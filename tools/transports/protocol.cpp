@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "golden/attributes_json.hpp"
 #include "golden/strict_json.hpp"
 
 namespace assay::transports {
@@ -95,17 +96,16 @@ void parse_domains(const json& value, properties::description& to) {
   }
 }
 
-std::map<std::string, std::vector<std::string>> parse_variants(const json& value) {
+void parse_variants(const json& value, properties::description& to) {
   require(value.is_object(), "hello.variants must be an object");
-  std::map<std::string, std::vector<std::string>> variants;
   for (const auto& [name, values] : value.items()) {
     require(values.is_array() && !values.empty(), "hello.variants must hold arrays of values");
     for (const json& entry : values) {
-      require(entry.is_primitive() && !entry.is_null(), "hello.variants: values must be numbers, strings or booleans");
-      variants[name].push_back(entry.dump());
+      const auto read = golden::attribute_from(entry);
+      require(read.has_value(), "hello.variants: " + (read ? "" : read.error().message));
+      to.variants[name].push_back(*read);
     }
   }
-  return variants;
 }
 
 bool parse_flag(const json& value, const char* name) {
@@ -113,31 +113,31 @@ bool parse_flag(const json& value, const char* name) {
   return value.get<bool>();
 }
 
-hello parse_hello_object(const json& greeting) {
+properties::description parse_hello_object(const json& greeting) {
   require(greeting.is_object(), "hello must be an object");
   const json* protocol = member(greeting, "protocol");
   require(protocol != nullptr && protocol->is_number_unsigned() && *protocol == 1u, "hello.protocol must be 1");
-  hello answer;
+  properties::description answer;
   const json* name = member(greeting, "name");
   require(name != nullptr && name->is_string() && !name->get_ref<const std::string&>().empty(),
           "hello.name must be a string that is not empty");
-  answer.about.name = clean(name->get<std::string>(), 200);
+  answer.name = clean(name->get<std::string>(), 200);
   if (const json* version = member(greeting, "version")) {
     require(version->is_string(), "hello.version must be a string");
-    answer.about.version = clean(version->get<std::string>(), 200);
+    answer.version = clean(version->get<std::string>(), 200);
   }
   const json* operations = member(greeting, "operations");
   require(operations != nullptr, "hello.operations is missing");
-  parse_operations(*operations, answer.about);
-  if (const json* compute = member(greeting, "compute")) parse_compute(*compute, answer.about);
-  if (const json* domain = member(greeting, "domain")) parse_domains(*domain, answer.about);
-  if (const json* variants = member(greeting, "variants")) answer.variants = parse_variants(*variants);
+  parse_operations(*operations, answer);
+  if (const json* compute = member(greeting, "compute")) parse_compute(*compute, answer);
+  if (const json* domain = member(greeting, "domain")) parse_domains(*domain, answer);
+  if (const json* variants = member(greeting, "variants")) parse_variants(*variants, answer);
   if (const json* flush = member(greeting, "flush_subnormals"))
-    answer.about.flush_subnormals = parse_flag(*flush, "flush_subnormals");
+    answer.flush_subnormals = parse_flag(*flush, "flush_subnormals");
   if (const json* claims = member(greeting, "properties")) {
     require(claims->is_object(), "hello.properties must be an object");
     if (const json* deterministic = member(*claims, "deterministic"))
-      answer.about.deterministic = parse_flag(*deterministic, "properties.deterministic");
+      answer.deterministic = parse_flag(*deterministic, "properties.deterministic");
   }
   return answer;
 }
@@ -146,19 +146,18 @@ hello parse_hello_object(const json& greeting) {
 
 std::string hello_request() { return "{\"hello\":{\"protocol\":1}}\n"; }
 
-std::string call_request(std::uint64_t id, const properties::request& call, const attributes& set,
-                         const std::filesystem::path& inputs, const std::filesystem::path& outputs) {
+std::string call_request(std::uint64_t id, const properties::request& call, const std::filesystem::path& inputs,
+                         const std::filesystem::path& outputs) {
   nlohmann::ordered_json message{{"id", id},
                                  {"operation", call.operation->name},
                                  {"dtype", core::name_of(call.type)},
-                                 {"attributes", nlohmann::ordered_json::object()},
+                                 {"attributes", golden::to_json(call.attributes)},
                                  {"inputs", inputs.string()},
                                  {"outputs", outputs.string()}};
-  for (const auto& [name, value] : set) message["attributes"][name] = nlohmann::ordered_json::parse(value);
   return message.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }
 
-core::result<hello> parse_hello(std::string_view line) {
+core::result<properties::description> parse_hello(std::string_view line) {
   try {
     const json message = parse_message(line);
     const json* greeting = member(message, "hello");

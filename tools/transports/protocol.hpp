@@ -13,16 +13,6 @@
 
 namespace assay::transports {
 
-/// Attributes of a call by name; each value is JSON text.
-using attributes = std::map<std::string, std::string>;
-
-/// What a candidate says first.
-struct hello {
-  properties::description about;
-  /// Attributes that may be set, each with its values as JSON text. The results must agree.
-  std::map<std::string, std::vector<std::string>> variants;
-};
-
 /// The answer to a call.
 struct reply {
   std::uint64_t id = 0;
@@ -32,12 +22,12 @@ struct reply {
 };
 
 std::string hello_request();
-std::string call_request(std::uint64_t id, const properties::request& call, const attributes& set,
-                         const std::filesystem::path& inputs, const std::filesystem::path& outputs);
+std::string call_request(std::uint64_t id, const properties::request& call, const std::filesystem::path& inputs,
+                         const std::filesystem::path& outputs);
 
 /// Both refuse a line that is not the message it should be, with an error that names the member; members
 /// that they do not know are ignored.
-core::result<hello> parse_hello(std::string_view line);
+core::result<properties::description> parse_hello(std::string_view line);
 core::result<reply> parse_reply(std::string_view line);
 
 }  // namespace assay::transports

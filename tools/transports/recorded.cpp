@@ -77,13 +77,13 @@ core::result<void> recorded_candidate::read_cases(const std::filesystem::path& f
 core::result<void> recorded_candidate::read_case(const std::filesystem::path& folder, std::string_view line) {
   const auto call = parse_call(line);
   if (!call) return tl::make_unexpected(call.error());
-  if (call->attributes != "{}") return core::failure("member 'attributes' must be empty");
+  if (!call->attributes.empty()) return core::failure("member 'attributes' must be empty");
   const auto inputs = inside(folder, call->inputs), outputs = inside(folder, call->outputs);
   for (const auto* path : {&inputs, &outputs})
     if (!*path) return tl::make_unexpected(path->error());
   auto tensors = golden::read_safetensors(*inputs);
   if (!tensors) return tl::make_unexpected(tensors.error());
-  const properties::request request{call->operation, call->type, std::move(*tensors)};
+  const properties::request request{call->operation, call->type, std::move(*tensors), {}};
   if (auto ok = core::check_inputs(*request.operation, request.type, request.inputs); !ok)
     return golden::within(call->inputs, ok.error());
   if (!calls_.emplace(call_identity(request), stored_call{call->operation->name, call->type, *outputs}).second)
@@ -100,7 +100,7 @@ core::result<void> recorded_candidate::read_hello(const std::filesystem::path& f
   if (!said) return golden::within(path.string(), said.error());
   std::map<std::string, std::set<core::dtype>> exported;
   for (const auto& [identity, call] : calls_) exported[call.operation].insert(call.type);
-  about_ = said->about;
+  about_ = *said;
   for (auto& [name, dtypes] : about_.operations)
     std::erase_if(dtypes, [&, &types = exported[name]](core::dtype type) { return !types.contains(type); });
   std::erase_if(about_.operations, [](const auto& entry) { return entry.second.empty(); });
@@ -119,6 +119,7 @@ properties::call_result recorded_candidate::evaluate(const properties::request& 
   const auto declined = [](const char* reason) {
     return tl::make_unexpected(call_failure{fault::unsupported, reason});
   };
+  if (!call.attributes.empty()) return declined("a recording knows only calls without attributes");
   const std::string identity = call_identity(call);
   const bool again = identity == last_ || identity == last_but_one_;
   last_but_one_ = std::exchange(last_, identity);

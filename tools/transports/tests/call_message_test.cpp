@@ -13,14 +13,14 @@ using transports::parse_call;
 
 TEST_CASE("transports/call/what_is_written_is_read") {
   const core::operation* scan = reference::find_operation("heinsen/scan");
-  const std::string line =
-      transports::call_request(7, {scan, core::dtype::bf16, {}}, {{"block", "64"}}, "a/in put", "a/\u00fc");
+  const core::attributes settings{{"block", std::int64_t{64}}, {"scale", 0.1}, {"fused", true}, {"mode", "a \"b\""}};
+  const std::string line = transports::call_request(7, {scan, core::dtype::bf16, {}, settings}, "a/in put", "a/\u00fc");
   const auto call = parse_call(line);
   REQUIRE(call.has_value());
   CHECK(call->id == 7);
   CHECK(call->operation == scan);
   CHECK(call->type == core::dtype::bf16);
-  CHECK(call->attributes == "{\"block\":64}");
+  CHECK(call->attributes == settings);
   CHECK(call->inputs == "a/in put");
   CHECK(call->outputs == "a/\u00fc");
 }

@@ -18,7 +18,7 @@ TEST_CASE("transports/library/flushing_subnormals_stays_with_the_library") {
   const core::tensor h = core::make_tensor(core::dtype::f32, {1, 2, 1}, {1e-40, -1e-45});
   const core::operation* scan = reference::find_operation("heinsen/scan");
   const auto result = library->evaluate(
-      {scan, core::dtype::f32, {{"log_p", h}, {"h", h}, {"s0", core::zeros(core::dtype::f32, {1, 1})}}}, "{}");
+      {scan, core::dtype::f32, {{"log_p", h}, {"h", h}, {"s0", core::zeros(core::dtype::f32, {1, 1})}}});
   ::unsetenv("HOSTILE_LIBRARY");
 #ifdef __SSE__
   INFO((result ? "" : result.error().message));
@@ -35,7 +35,7 @@ TEST_CASE("transports/library/outputs_have_the_declared_shapes") {
   for (const std::size_t n : {0u, 1u, 3u}) {
     const core::tensor x = core::zeros(core::dtype::f32, {1, n, 2});
     const auto result = library->evaluate(
-        {scan, core::dtype::f32, {{"log_p", x}, {"h", x}, {"s0", core::zeros(core::dtype::f32, {1, 2})}}}, "{}");
+        {scan, core::dtype::f32, {{"log_p", x}, {"h", x}, {"s0", core::zeros(core::dtype::f32, {1, 2})}}});
     REQUIRE(result.has_value());
     CHECK(result->at("s").shape() == core::shape{1, n, 2});
     CHECK(result->at("s_n").shape() == core::shape{1, 2});

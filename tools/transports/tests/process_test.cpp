@@ -102,13 +102,14 @@ TEST_CASE("transports/process/every_member_of_the_hello_arrives") {
   CHECK(about.domain.at("heinsen/scan").at("state").low == -50);
   CHECK(about.domain.at("heinsen/scan").at("state").high == 1.5);
   CHECK(about.domain.at("heinsen/scan").at("log_p").high == std::numeric_limits<double>::max());
-  CHECK(candidate->variants().at("block") == std::vector<std::string>{"32", "64"});
+  CHECK(about.variants.at("block") == std::vector<core::attribute>{std::int64_t{32}, std::int64_t{64}});
 }
 
 TEST_CASE("transports/process/requests_follow_the_protocol") {
   guarded_candidate candidate("echo request");
-  candidate->set_attributes({{"block", "64"}});
-  const std::string request = candidate.failure().message;
+  properties::request call = scan_request();
+  call.attributes["block"] = std::int64_t{64};
+  const std::string request = candidate->evaluate(call).error().message;
   CHECK_THAT(request, Contains(R"("operation": "heinsen/scan")") && Contains(R"("dtype": "f32")") &&
                           Contains(R"("attributes": {"block": 64})") && Contains(R"("id": 1)") &&
                           Contains(candidate->folder().string() + "/1.in.safetensors") &&

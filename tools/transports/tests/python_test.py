@@ -57,6 +57,20 @@ def no_operation(a, b):
 
 candidate = Candidate("mine", version="7", properties={"deterministic": True})
 candidate.numpy("heinsen/scan", dtypes=["f32"])(lambda **inputs: dict(zip(("s", "s_n"), scan(**inputs))))
+
+def in_blocks(log_p, h, s0, block=32, mode="plain"):
+    s, last = np.empty_like(h), s0
+    with np.errstate(all="ignore"):
+        for i in range(h.shape[1]):
+            if block == 2 and i % 2 == 0:
+                last = s0
+            last = s[:, i] = np.logaddexp(log_p[:, i] + last, h[:, i])
+    return {"s": s, "s_n": last if h.shape[1] else s0}
+
+configured = Candidate("configured", variants={"block": [2, 32], "mode": ["plain", "fused"]})
+configured.numpy("heinsen/scan", dtypes=["f32"])(in_blocks)
+sound = Candidate("sound", variants={"block": [16, 32]})
+sound.numpy("heinsen/scan", dtypes=["f32"])(in_blocks)
 """
 
 
@@ -91,6 +105,13 @@ class Functions(Folder):
         self.ends("crashes", 3, "signal 11")
         self.ends("exits", 3, "early exit")
         self.ends("hangs", 3, "no answer within", arguments=("--case-timeout", "0.1"))
+
+    def test_every_declared_setting_is_checked(self):
+        self.ends("sound", 0)
+        self.assertIn("variants", [check["property"] for check in self.read_report()["checks"]])
+        self.ends("configured", 1, "with block = 2: ")
+        failed = {check["property"] for check in self.read_report()["checks"] if check["verdict"] == "failed"}
+        self.assertEqual(failed, {"variants"})
 
     def test_functions_that_are_none(self):
         self.ends("no_operation", 3, "the parameters (a, b) are the inputs of no operation; there are",

@@ -1,0 +1,44 @@
+#include "golden/attributes_json.hpp"
+
+#include <limits>
+
+#include "golden/json_file.hpp"
+
+namespace assay::golden {
+
+using nlohmann::json;
+using nlohmann::ordered_json;
+
+ordered_json to_json(const core::attribute& value) {
+  return std::visit([](const auto& x) { return ordered_json(x); }, value);
+}
+
+ordered_json to_json(const core::attributes& all) {
+  ordered_json object = ordered_json::object();
+  for (const auto& [name, value] : all) object[name] = to_json(value);
+  return object;
+}
+
+core::result<core::attribute> attribute_from(const json& value) {
+  if (value.is_boolean()) return value.get<bool>();
+  if (value.is_string()) return value.get<std::string>();
+  if (value.is_number_unsigned() &&
+      value.get<std::uint64_t>() > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max()))
+    return core::failure(value.dump() + " is above the largest 64-bit integer");
+  if (value.is_number_integer()) return value.get<std::int64_t>();
+  if (value.is_number_float()) return value.get<double>();
+  return core::failure(shown(value.dump()) + " is no number, string or boolean");
+}
+
+core::result<core::attributes> attributes_from(const json& object) {
+  if (!object.is_object()) return core::failure("must be an object");
+  core::attributes all;
+  for (const auto& [name, value] : object.items()) {
+    auto read = attribute_from(value);
+    if (!read) return within("'" + shown(name) + "'", read.error());
+    all.emplace(name, std::move(*read));
+  }
+  return all;
+}
+
+}  // namespace assay::golden

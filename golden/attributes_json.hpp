@@ -1,0 +1,19 @@
+// Attributes of calls as JSON objects.
+#pragma once
+
+#include <nlohmann/json.hpp>
+
+#include "reference/core/attributes.hpp"
+#include "reference/core/result.hpp"
+
+namespace assay::golden {
+
+nlohmann::ordered_json to_json(const core::attribute& value);
+nlohmann::ordered_json to_json(const core::attributes& all);
+
+/// A boolean, a string, an integer that int64 holds, or a finite number; else an error that says what came.
+core::result<core::attribute> attribute_from(const nlohmann::json& value);
+/// An object of those; the error names the member.
+core::result<core::attributes> attributes_from(const nlohmann::json& object);
+
+}  // namespace assay::golden
