@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
 #include "reference/oracle.hpp"
 #include "tools/commands.hpp"
@@ -11,22 +12,62 @@
 namespace assay::tools {
 namespace {
 
+using map_of = std::map<std::pair<const core::operation*, core::dtype>, std::vector<properties::detectable_error>>;
+
+std::string number(const std::optional<int>& k) { return k ? std::to_string(*k) : "-"; }
+
+// The loosest of an operation's outputs; nothing where the family does not apply.
+std::string of_family(const std::vector<properties::detectable_error>& all, const std::string& family) {
+  std::string text;
+  int most = 0;
+  for (const auto& e : all) {
+    if (e.family != family) continue;
+    if (!e.log2_error) return "-";
+    most = std::max(most, *e.log2_error);
+    text = std::to_string(most);
+  }
+  return text;
+}
+
+void print_by_family(const map_of& map, const std::vector<core::dtype>& types) {
+  std::string head = "| family |", rule = "|---|";
+  std::vector<std::string> families;
+  for (const core::operation& op : reference::operations()) {
+    head += fmt::format(" `{}` |", op.name.substr(op.name.find('/') + 1));
+    rule += "---|";
+    for (const core::dtype t : types)
+      for (const auto& e : map.at({&op, t}))
+        if (std::find(families.begin(), families.end(), e.family) == families.end()) families.push_back(e.family);
+  }
+  fmt::print("{}\n{}\n", head, rule);
+  for (const std::string& family : families) {
+    fmt::print("| {} |", family);
+    for (const core::operation& op : reference::operations()) {
+      std::string cell;
+      for (const core::dtype t : types) cell += " " + of_family(map.at({&op, t}), family);
+      fmt::print("{} |", cell);
+    }
+    fmt::print("\n");
+  }
+}
+
 // One output's families, the sharpest first; those without any digit left by name.
 std::string row(const core::operation& op, core::dtype type, const std::string& output,
                 const std::vector<properties::detectable_error>& all) {
   std::vector<int> known;
   std::string blind;
-  std::optional<int> mild;
   for (const auto& e : all) {
     if (e.output != output) continue;
     if (e.log2_error) known.push_back(*e.log2_error);
     if (!e.log2_error) blind += (blind.empty() ? "" : ", ") + e.family;
-    if (e.family == "mild") mild = e.log2_error;
   }
   if (known.empty()) return "";
   std::sort(known.begin(), known.end());
+  const auto mild =
+      std::find_if(all.begin(), all.end(), [&](const auto& e) { return e.output == output && e.family == "mild"; });
   return fmt::format("| `{}` | {} | {} | {} | {} | {} | {} | {} |\n", op.name, output, core::name_of(type),
-                     known.front(), known[known.size() / 2], mild ? std::to_string(*mild) : "-", known.back(), blind);
+                     known.front(), known[known.size() / 2], mild == all.end() ? "-" : number(mild->log2_error),
+                     known.back(), blind);
 }
 
 }  // namespace
@@ -42,16 +83,25 @@ int detectability(const detectability_options& options) {
     types.push_back(*t);
   }
   if (types.empty()) types.assign(std::begin(core::floating_dtypes), std::end(core::floating_dtypes));
+  map_of map;
+  std::string names;
+  for (const core::dtype t : types) {
+    names += " " + std::string(core::name_of(t));
+    for (const core::operation& op : reference::operations())
+      map[{&op, t}] = properties::detectable_errors(op, t, options.seed, options.cases);
+  }
   fmt::print(
       "Smallest k such that an error of 2^k u max(1, |x|) in any one element is caught in every case, u of the\n"
-      "storage dtype, f16 and bf16 computed in f32. By family of inputs:\n\n"
-      "| operation | output | dtype | sharpest | median | mild | loosest | no bound "
-      "|\n|---|---|---|---|---|---|---|---|\n");
-  for (const core::operation& op : reference::operations())
-    for (const core::dtype type : types) {
-      const auto all = properties::detectable_errors(op, type, options.seed, options.cases);
-      for (const auto& d : op.outputs) fmt::print("{}", row(op, type, d.name, all));
-    }
+      "storage dtype, f16 and bf16 computed in f32. By family of inputs, the loosest output, in{}; - where no finite\n"
+      "error is too large for some case:\n\n",
+      names);
+  print_by_family(map, types);
+  fmt::print(
+      "\nBy output:\n\n| operation | output | dtype | sharpest | median | mild | loosest | no bound |\n"
+      "|---|---|---|---|---|---|---|---|\n");
+  for (const auto& op : reference::operations())
+    for (const core::dtype t : types)
+      for (const auto& d : op.outputs) fmt::print("{}", row(op, t, d.name, map.at({&op, t})));
   return all_passed;
 }
 

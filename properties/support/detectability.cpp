@@ -46,14 +46,15 @@ std::optional<int> caught_from(const expectation& e, core::tensors& outputs, con
   return high;
 }
 
-// The element with a finite truth whose allowance is widest in units of max(1, |x|): where an error hides best.
+// The element whose allowance is widest in units of max(1, |x|), where an error hides best, among those with a
+// finite truth of which not every finite answer is right (gradients at dead positions).
 std::optional<std::size_t> widest_element(const expectation& e, const std::string& name) {
   const auto& truth = e.truth.at(name).rounded.values.storage();
   const auto& k = e.allowed->at(name).k.back().storage();
   std::optional<std::size_t> widest;
   double most = 0;
   for (std::size_t i = 0; i < truth.size(); ++i) {
-    if (!std::isfinite(truth[i])) continue;
+    if (!std::isfinite(truth[i]) || std::isinf(k[i])) continue;
     const double width = allowed_error(e.call.type, e.compute, k[i], truth[i]) / std::max(1.0, std::fabs(truth[i]));
     if (!widest || width > most) {
       widest = i;
