@@ -30,6 +30,15 @@ class optimized_implementation final : public implementation {
   description about_;
 };
 
+// No answer at log p = -inf: inf - inf. Automatic differentiation of prefix sums has none at h = -inf either.
+std::map<std::string, declared_domain> finite_inputs(const core::operation& op) {
+  std::map<std::string, declared_domain> all;
+  for (const core::tensor_declaration& d : op.inputs)
+    if (d.summed_over_time || d.domain.minus_infinity) all[d.name] = {};
+  if (reference::forward_of(op).recurrent) all["state"] = {};
+  return all;
+}
+
 // The certified truth, or one algorithm in the plain arithmetic of the dtype.
 class reference_implementation final : public implementation {
  public:
@@ -39,9 +48,7 @@ class reference_implementation final : public implementation {
     about_.deterministic = true;
     for (const core::operation& op : reference::operations()) {
       about_.operations[op.name].assign(std::begin(core::floating_dtypes), std::end(core::floating_dtypes));
-      // No answer at log p = -inf: inf - inf. Automatic differentiation of it has none at h = -inf either.
-      if (algorithm == reference::accuracy_class::cumsum)
-        about_.domain[op.name] = {{op.input("log_p") ? "log_p" : "g", {}}, {"h", {}}, {"state", {}}};
+      if (algorithm == reference::accuracy_class::cumsum) about_.domain[op.name] = finite_inputs(op);
     }
     // Computed in the storage dtype itself.
     for (const core::dtype t : core::floating_dtypes) about_.compute[t] = t;

@@ -27,7 +27,7 @@ struct doubling : unchanged_heinsen {
 class remembering_heinsen final : public implementation {
  public:
   remembering_heinsen(const char* name, answer respond)
-      : about_(heinsen_description(name)), right_("right"), reordered_("reordered"), respond_(respond) {}
+      : about_(description_of("heinsen", name)), right_("right"), reordered_("reordered"), respond_(respond) {}
   [[nodiscard]] const description& describe() const override { return about_; }
   call_result evaluate(const request& call) override {
     ++kept_.calls;

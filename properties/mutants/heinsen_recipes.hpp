@@ -1,94 +1,24 @@
-// An implementation of Heinsen's operations in the plain arithmetic of a dtype, from a recipe.
+// Recipes of Heinsen's operations that differ from the correct one in a step, a scan or an adjoint.
 #pragma once
 
-#include <memory>
-#include <utility>
-
-#include "properties/encodings.hpp"
-#include "properties/implementation.hpp"
+#include "properties/mutants/recipe_variant.hpp"
 #include "reference/encodings/heinsen.hpp"
-#include "reference/oracle.hpp"
-#include "reference/readings/rounded.hpp"
 
 namespace assay::properties {
 
-/// The correct recipe, computed as most code computes: f64 in f64, all others in f32, rounded to storage once.
-/// Variants change it in one place. `template <class R> heinsen::recipe<R> recipe()`, static or const, may also take
-/// the storage dtype.
-struct unchanged_heinsen {
-  /// The precision of the arithmetic by storage dtype.
-  static core::dtype arithmetic(core::dtype storage) {
-    return storage == core::dtype::f64 ? core::dtype::f64 : core::dtype::f32;
-  }
-  /// Whether arithmetic() may be f16 or bf16.
-  static constexpr bool narrow = false;
-  template <class R>
-  static reference::heinsen::recipe<R> recipe() {
-    return {};
-  }
-  /// May change the inputs of a call.
-  static void edit(request&) {}
-  /// May change its outputs.
-  static void finish(const request&, core::tensors&) {}
-  /// May change what is said of it: by default, the arithmetic as it is.
-  static void declare(description&) {}
-};
-
-/// The outputs of a call by a recipe. Defined for R = rounded<f64, f32, f16, bf16>.
-template <class R>
-core::tensors run_heinsen(const request& call, const reference::heinsen::recipe<R>& how);
-
-/// Compiled in heinsen_recipes.cpp.
-extern template core::tensors run_heinsen(const request&,
-                                          const reference::heinsen::recipe<reference::rounded<core::dtype::f64>>&);
-extern template core::tensors run_heinsen(const request&,
-                                          const reference::heinsen::recipe<reference::rounded<core::dtype::f32>>&);
-extern template core::tensors run_heinsen(const request&,
-                                          const reference::heinsen::recipe<reference::rounded<core::dtype::f16>>&);
-extern template core::tensors run_heinsen(const request&,
-                                          const reference::heinsen::recipe<reference::rounded<core::dtype::bf16>>&);
-
-/// What every variant of the operations says of itself: all dtypes, deterministic.
-description heinsen_description(std::string name);
-
+using unchanged_heinsen = unchanged<reference::heinsen>;
 template <class Variant>
-class heinsen_variant final : public implementation {
- public:
-  explicit heinsen_variant(std::string name, Variant how = {})
-      : about_(heinsen_description(std::move(name))), how_(std::move(how)) {
-    for (const core::dtype t : core::floating_dtypes) about_.compute[t] = Variant::arithmetic(t);
-    Variant::declare(about_);
-  }
-  [[nodiscard]] const description& describe() const override { return about_; }
+using heinsen_variant = recipe_variant<reference::heinsen, Variant>;
 
-  call_result evaluate(const request& call) override {
-    request edited = call;
-    Variant::edit(edited);
-    core::tensors outputs = run(edited);
-    Variant::finish(call, outputs);
-    return outputs;
-  }
-
- private:
-  core::tensors run(const request& call) const {
-    const core::dtype precision = Variant::arithmetic(call.type);
-    if constexpr (Variant::narrow) {
-      if (precision == core::dtype::f16) return run_in<core::dtype::f16>(call);
-      if (precision == core::dtype::bf16) return run_in<core::dtype::bf16>(call);
-    }
-    return precision == core::dtype::f64 ? run_in<core::dtype::f64>(call) : run_in<core::dtype::f32>(call);
-  }
-  template <core::dtype Precision>
-  core::tensors run_in(const request& call) const {
-    using R = reference::rounded<Precision>;
-    if constexpr (requires { how_.template recipe<R>(call.type); })
-      return run_heinsen<R>(call, how_.template recipe<R>(call.type));
-    else
-      return run_heinsen<R>(call, how_.template recipe<R>());
-  }
-  description about_;
-  Variant how_;
-};
+// Compiled in heinsen_recipes.cpp.
+#define ASSAY_RECIPE(type)                                                                             \
+  extern template core::tensors run_recipe<reference::heinsen, reference::rounded<core::dtype::type>>( \
+      const request&, const reference::heinsen::recipe<reference::rounded<core::dtype::type>>&);
+ASSAY_RECIPE(f64)
+ASSAY_RECIPE(f32)
+ASSAY_RECIPE(f16)
+ASSAY_RECIPE(bf16)
+#undef ASSAY_RECIPE
 
 /// One step of a scan: the state after token i.
 template <class R>
@@ -130,7 +60,7 @@ reference::heinsen::recipe<R> with_adjoint(adjoint_routine<R> adjoint) {
 
 template <class Variant>
 variant make_variant(const char* id, const char* models, const char* what) {
-  return {id, models, what, [id] { return std::make_unique<heinsen_variant<Variant>>(id); }};
+  return make_variant_of<reference::heinsen, Variant>(id, models, what);
 }
 
 }  // namespace assay::properties

@@ -9,7 +9,8 @@ namespace {
 template <class Wrong>
 class configured_heinsen final : public implementation {
  public:
-  explicit configured_heinsen(const char* name) : about_(heinsen_description(name)), right_("right"), wrong_("wrong") {
+  explicit configured_heinsen(const char* name)
+      : about_(description_of("heinsen", name)), right_("right"), wrong_("wrong") {
     about_.variants[attribute] = {right_value, wrong_value};
   }
   [[nodiscard]] const description& describe() const override { return about_; }

@@ -1,0 +1,108 @@
+// Sums over all segments of a lane, D_ij = a_{j+1} + ... + a_i for j <= i, each algorithm written once for every
+// reading. `out` is an n x n block of a row-major array, row i the later end; what stands above its diagonal is
+// left as it was. Tokens count from 1 in the formulas.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "reference/readings/tracked.hpp"
+
+namespace assay::reference {
+
+/// As defined, row by row: D_ii = 0, D_ij = D_{i-1,j} + a_i. An a_i = -inf reaches the segments across it alone.
+/// Error: at most (i - j - 1) u |D_ij| where all a have one sign (Higham 2002, section 4.2).
+template <class R>
+void segment_sums(const_lane<R> a, R* out) {
+  const std::size_t n = a.size();
+  for (std::size_t i = 0; i < n; ++i) {
+    for (std::size_t j = 0; j < i; ++j) out[i * n + j] = out[(i - 1) * n + j] + a[i];
+    out[i * n + i] = R(0.0);
+  }
+}
+
+/// C_i - C_j, C the inclusive prefix sums of a lane. Both ends share the roundings of the additions up to j where
+/// the sums are formed one after another, and none of them where they are formed by blocks; the allowance reading
+/// charges whichever is more. No answer from the first a = -inf on (NaN).
+template <class R>
+class prefix_differences {
+ public:
+  explicit prefix_differences(const_lane<R> a) {
+    for (std::size_t i = 0; i < a.size(); ++i) prefix_.push_back(i == 0 ? a[0] : prefix_.back() + a[i]);
+  }
+  [[nodiscard]] R between(std::size_t i, std::size_t j) const { return prefix_[i] - prefix_[j]; }
+
+ private:
+  std::vector<R> prefix_;
+};
+
+/// sum of |C_k| over j < k <= i for sums one after another; ceil(log2(i + 1)) (|C_i| + |C_j|) for sums by blocks.
+template <core::dtype Compute>
+class prefix_differences<tracked<Compute>> {
+  using number = tracked<Compute>;
+
+ public:
+  explicit prefix_differences(const_lane<number> a) {
+    double sum = 0, rounding = 0, inherited = 0;
+    for (std::size_t i = 0; i < a.size(); ++i) {
+      sum += a[i].number;
+      rounding += finite_magnitude(sum);
+      inherited += a[i].error;
+      prefix_.push_back({sum, rounding, inherited});
+    }
+  }
+  [[nodiscard]] number between(std::size_t i, std::size_t j) const {
+    const entry &end = prefix_[i], &start = prefix_[j];
+    const double difference = end.sum - start.sum, depth = std::ceil(std::log2(static_cast<double>(i) + 2.0));
+    const double by_blocks = depth * (finite_magnitude(end.sum) + finite_magnitude(start.sum));
+    return {difference, end.inherited - start.inherited + std::max(end.rounding - start.rounding, by_blocks) +
+                            finite_magnitude(difference)};
+  }
+
+ private:
+  struct entry {
+    double sum, rounding, inherited;
+  };
+  std::vector<entry> prefix_;
+};
+
+/// As published with prefix sums: D_ij = C_i - C_j.
+template <class R>
+void segment_sums_by_prefix(const_lane<R> a, R* out) {
+  const std::size_t n = a.size();
+  const prefix_differences<R> sums(a);
+  for (std::size_t i = 0; i < n; ++i)
+    for (std::size_t j = 0; j <= i; ++j) out[i * n + j] = j == i ? R(0.0) : sums.between(i, j);
+}
+
+/// The adjoint of the sums: grad_a_l = sum of grad_D_ij over i >= l > j, in any order. D is linear in a, so nothing
+/// else enters, and a_1, which stands in no segment, has the gradient 0. `grad` is n x n; its entries above the
+/// diagonal are not read.
+template <class R>
+void segment_sums_adjoint(const R* grad, lane<R> grad_a) {
+  const std::size_t n = grad_a.size();
+  for (std::size_t l = 0; l < n; ++l) {
+    accumulator<R> sum;
+    for (std::size_t i = l; i < n; ++i)
+      for (std::size_t j = 0; j < l; ++j) sum.add(charged(grad[i * n + j]));
+    grad_a[l] = sum.total();
+  }
+}
+
+/// The same by suffix sums of row sums less column sums, as autograd has it behind a cumsum: what lies in both
+/// cancels, and leaves its roundings.
+template <class R>
+void segment_sums_adjoint_by_suffix(const R* grad, lane<R> grad_a) {
+  const std::size_t n = grad_a.size();
+  for (std::size_t l = 0; l < n; ++l) {
+    accumulator<R> sum;
+    for (std::size_t i = l; i < n; ++i) {
+      for (std::size_t j = 0; j <= i; ++j) sum.add(charged(grad[i * n + j]));
+      for (std::size_t r = i; r < n; ++r) sum.add(-charged(grad[r * n + i]));
+    }
+    grad_a[l] = sum.total();
+  }
+}
+
+}  // namespace assay::reference

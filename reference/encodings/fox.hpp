@@ -1,0 +1,99 @@
+// The decay of forgetting attention (Lin et al., "Forgetting Transformer: Softmax Attention with a Forget Gate",
+// ICLR 2025, arXiv 2503.02130): a logit bias from forget gates f_t in (0, 1),
+//
+//   D_ij = log f_{j+1} + ... + log f_i for j <= i, and -inf for j > i (the causal mask)              section 3
+//
+// Shapes: log_f, g [B, n, h], one gate a head and token; D [B, h, n, n], queries by keys. Tokens count from 1.
+// f_1 stands in no D. `fox/decay` takes log f, `fox/gated_decay` the gate logits g, log f = log_sigmoid(g).
+//
+// Special values: log f = -inf (f = 0) makes D = -inf for the pairs that it separates and leaves all others alone:
+// a reset. NaN reaches the pairs that it separates. Gradients: D is linear in log f, so a cotangent counts wherever
+// it stands at j <= i; those above the diagonal belong to a constant.
+#pragma once
+
+#include <functional>
+#include <limits>
+#include <string_view>
+
+#include "reference/accuracy_class.hpp"
+#include "reference/algorithms/segment_sums.hpp"
+#include "reference/core/operation.hpp"
+
+namespace assay::reference {
+
+struct fox {
+  static constexpr std::string_view name = "fox";
+
+  static std::vector<core::operation> operations();
+
+  /// How one head of one row is computed: what algorithms, accuracy classes and mutants replace. The blocks are
+  /// n x n; sums leaves above the diagonal what stands there.
+  template <class R>
+  struct recipe {
+    std::function<void(const_lane<R> a, R* decay)> sums = segment_sums<R>;
+    std::function<void(const R* grad_decay, lane<R> grad_a)> adjoint = segment_sums_adjoint<R>;
+    std::function<R(const R& g)> gate = [](const R& g) { return log_sigmoid(g); };
+    std::function<R(const R& g)> gate_slope = [](const R& g) { return sigmoid(-g); };
+  };
+
+  /// `cumsum` differs; the other classes share one algorithm: sums of segments have no shorter tree of their own.
+  template <class R>
+  static recipe<R> algorithm(accuracy_class c);
+  template <core::dtype C>
+  static recipe<tracked<C>> law(accuracy_class c) {
+    return algorithm<tracked<C>>(c);
+  }
+
+  template <class R>
+  static fields<R> evaluate(std::string_view op, const fields<R>& in, const recipe<R>& how);
+};
+
+inline std::vector<core::operation> fox::operations() {
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  const core::value_domain decay{-infinity, 0.0, true}, finite{};
+  const core::tensor_declaration d{"D", {"B", "h", "n", "n"}, decay, true, "logit bias, queries by keys"};
+  const char* source = "Lin et al. 2025, arXiv 2503.02130, section 3";
+  return {{"fox/decay", {{"log_f", {"B", "n", "h"}, decay, true, "log forget gates", true}}, {d}, {}, source},
+          {"fox/gated_decay",
+           {{"g", {"B", "n", "h"}, finite, true, "gate logits, log f = log sigmoid(g)", true}},
+           {d},
+           {},
+           source}};
+}
+
+template <class R>
+fox::recipe<R> fox::algorithm(accuracy_class c) {
+  recipe<R> how;
+  if (c != accuracy_class::cumsum) return how;
+  how.sums = segment_sums_by_prefix<R>;
+  how.adjoint = segment_sums_adjoint_by_suffix<R>;
+  return how;
+}
+
+template <class R>
+fields<R> fox::evaluate(std::string_view op, const fields<R>& in, const recipe<R>& how) {
+  const bool gated = op.starts_with("fox/gated_decay");
+  const field<R>& gates = in.at(gated ? "g" : "log_f");
+  const std::size_t batch = gates.shape(0), n = gates.shape(1), heads = gates.shape(2);
+  const auto each_head = [&](auto visit) {
+    for (std::size_t b = 0; b < batch; ++b)
+      for (std::size_t k = 0; k < heads; ++k) visit(b * n * heads + k, (b * heads + k) * n * n);
+  };
+  if (op.ends_with(":vjp")) {
+    const field<R>& cotangents = in.at("grad_D");
+    field<R> grad = make_field<R>({batch, n, heads});
+    each_head([&](std::size_t lane, std::size_t block) {
+      how.adjoint(cotangents.data() + block, {grad.data() + lane, heads, n});
+    });
+    for (std::size_t i = 0; gated && i < grad.size(); ++i)
+      grad.storage()[i] = grad.storage()[i] * how.gate_slope(gates.storage()[i]);
+    return {{gated ? "grad_g" : "grad_log_f", std::move(grad)}};
+  }
+  field<R> a = gates, decay = make_field<R>({batch, heads, n, n});
+  for (std::size_t i = 0; gated && i < a.size(); ++i) a.storage()[i] = how.gate(gates.storage()[i]);
+  for (R& x : decay.storage()) x = R(-std::numeric_limits<double>::infinity());
+  each_head([&](std::size_t lane, std::size_t block) { how.sums({a.data() + lane, heads, n}, decay.data() + block); });
+  return {{"D", std::move(decay)}};
+}
+
+}  // namespace assay::reference
