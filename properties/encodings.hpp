@@ -36,6 +36,7 @@ struct encoding_tests {
   std::vector<property> laws;                                ///< properties of this encoding alone
   std::vector<variant> (*generated)() = nullptr;             ///< mutants made by rule, many of them
   std::unique_ptr<implementation> (*unmutated)() = nullptr;  ///< the right code that they were made from
+  std::vector<std::string> telling{};                        ///< mutants that, together, every property kills one of
   std::vector<hypothesis> hypotheses{};                      ///< what is often wrong, for the diagnosis of failures
 };
 

@@ -75,6 +75,8 @@ encoding_tests fox_tests() {
   tests.mutants = fox_mutants();
   tests.controls = fox_controls();
   tests.laws = fox_laws();
+  tests.telling = {"mutant/fox_mask_is_zero", "mutant/fox_own_token", "mutant/fox_wrong_sign",
+                   "mutant/fox_own_key_in_gradient"};
   return tests;
 }
 

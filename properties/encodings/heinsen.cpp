@@ -146,8 +146,21 @@ encoding_tests heinsen_tests() {
   std::vector<hypothesis> hypotheses;
   for (auto&& part : {heinsen_state_hypotheses(), heinsen_block_hypotheses(), heinsen_gradient_hypotheses()})
     hypotheses.insert(hypotheses.end(), part.begin(), part.end());
-  return {"heinsen",      std::move(families),       heinsen_mutants(), heinsen_controls(),   heinsen_not_modelled(),
-          heinsen_laws(), heinsen_generated_mutants, heinsen_unmutated, std::move(hypotheses)};
+  encoding_tests tests;
+  tests.name = "heinsen";
+  tests.families = std::move(families);
+  tests.mutants = heinsen_mutants();
+  tests.controls = heinsen_controls();
+  tests.not_modelled = heinsen_not_modelled();
+  tests.laws = heinsen_laws();
+  tests.generated = heinsen_generated_mutants;
+  tests.unmutated = heinsen_unmutated;
+  tests.telling = {"mutant/ignores_initial_state", "mutant/drops_nan",          "mutant/global_shift",
+                   "mutant/naive_log_add_exp",     "mutant/first_row_state",    "mutant/final_state_detached",
+                   "mutant/tangent_without_decay", "mutant/decay_sum_restarts", "mutant/order_of_the_day",
+                   "mutant/one_tile_size_is_wrong"};
+  tests.hypotheses = std::move(hypotheses);
+  return tests;
 }
 
 }  // namespace assay::properties

@@ -107,13 +107,12 @@ outcome check_causality(implementation& under_test, const test_case& c) {
 outcome check_lanes(implementation& under_test, const test_case& c) {
   if (!within_domain(under_test.describe(), c)) return {status::outside_domain};
   outcome all{status::uninformative};
-  for (const char* axis : {"B", "d"}) {
-    if (*axis == 'd' && !features_are_independent(*c.call.operation)) continue;
+  for (const std::string& axis : independent_axes(*c.call.operation)) {
     const std::size_t size = sizes_of(c).at(axis);
     if (size < 2) continue;
     std::vector<bool> others(size, true);
     others[core::counter_random(c.seed).below(size)] = false;
-    outcome o = unaffected(under_test, c, axis, others, *axis == 'B' ? "the other batch rows" : "the other features");
+    outcome o = unaffected(under_test, c, axis, others, axis == "B" ? "the other batch rows" : "the other features");
     if (o.verdict == status::passed) all = o;
     if (o.verdict != status::passed && o.verdict != status::uninformative) return o;
   }
@@ -142,10 +141,15 @@ outcome check_repeat(implementation& under_test, const test_case& c) {
 
 }  // namespace
 
-bool features_are_independent(const core::operation& op) {
-  const auto has_d = [](const core::tensor_declaration& d) { return core::axis_of(d, "d").has_value(); };
-  return std::all_of(op.inputs.begin(), op.inputs.end(), has_d) &&
-         std::all_of(op.outputs.begin(), op.outputs.end(), has_d);
+std::vector<std::string> independent_axes(const core::operation& op) {
+  std::vector<std::string> axes{"B"};
+  for (const std::string& symbol : core::axis_symbols(op)) {
+    const auto has = [&](const core::tensor_declaration& d) { return core::axis_of(d, symbol).has_value(); };
+    if (symbol != "B" && symbol != "n" && std::all_of(op.inputs.begin(), op.inputs.end(), has) &&
+        std::all_of(op.outputs.begin(), op.outputs.end(), has))
+      axes.push_back(symbol);
+  }
+  return axes;
 }
 
 bool has_rows(const core::operation& op) {
