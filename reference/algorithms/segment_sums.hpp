@@ -82,11 +82,12 @@ void segment_sums_by_prefix(const_lane<R> a, R* out) {
 template <class R>
 void segment_sums_adjoint(const R* grad, lane<R> grad_a) {
   const std::size_t n = grad_a.size();
+  std::vector<accumulator<R>> earlier_keys(n);  // by query: the cotangents of keys before l
   for (std::size_t l = 0; l < n; ++l) {
     accumulator<R> sum;
-    for (std::size_t i = l; i < n; ++i)
-      for (std::size_t j = 0; j < l; ++j) sum.add(charged(grad[i * n + j]));
+    for (std::size_t i = l; i < n; ++i) sum.add(earlier_keys[i]);
     grad_a[l] = sum.total();
+    for (std::size_t i = l; i < n; ++i) earlier_keys[i].add(charged(grad[i * n + l]));
   }
 }
 
@@ -95,12 +96,10 @@ void segment_sums_adjoint(const R* grad, lane<R> grad_a) {
 template <class R>
 void segment_sums_adjoint_by_suffix(const R* grad, lane<R> grad_a) {
   const std::size_t n = grad_a.size();
-  for (std::size_t l = 0; l < n; ++l) {
-    accumulator<R> sum;
-    for (std::size_t i = l; i < n; ++i) {
-      for (std::size_t j = 0; j <= i; ++j) sum.add(charged(grad[i * n + j]));
-      for (std::size_t r = i; r < n; ++r) sum.add(-charged(grad[r * n + i]));
-    }
+  accumulator<R> sum;
+  for (std::size_t l = n; l-- > 0;) {
+    for (std::size_t j = 0; j <= l; ++j) sum.add(charged(grad[l * n + j]));
+    for (std::size_t r = l; r < n; ++r) sum.add(-charged(grad[r * n + l]));
     grad_a[l] = sum.total();
   }
 }

@@ -141,6 +141,12 @@ class accumulator<tracked<Compute>> {
                    propagate(tracked<Compute>::u * x.error, y.error) + (r != 0.0 ? tracked<Compute>::tau : 0.0);
     ++terms_;
   }
+  void add(const accumulator& other) {
+    sum_ += other.sum_;
+    magnitudes_ += other.magnitudes_;
+    propagated_ += other.propagated_;
+    terms_ += other.terms_;
+  }
   [[nodiscard]] tracked<Compute> total() const { return {sum_, propagated_ + terms_ * magnitudes_}; }
 
  private:
