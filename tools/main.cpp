@@ -96,6 +96,13 @@ class golden_commands {
 
 int run(int argc, char** argv) {
   CLI::App app{"Assay verifies implementations of the log-linear recurrence and other position encodings."};
+  app.footer(
+      "Exit codes:\n"
+      "  0  passed\n"
+      "  1  a check failed\n"
+      "  2  the command line or an input file is wrong\n"
+      "  3  the candidate broke\n"
+      "  4  a fault of Assay's own\n");
   app.set_version_flag("--version", ASSAY_VERSION);
   app.require_subcommand(1);
   int threads = 0;
