@@ -109,10 +109,12 @@ std::string to_html(const gate_report& r) {
       "accuracy", "Accuracy",
       "The class is the first whose law, with those before it, explains every case; errors in ulp of max(1, |s|).",
       accuracy_table(r));
-  s += section("charts", "Error against length",
-               "Each point is the largest error among the cases of that length, over all families; the lines are what "
-               "each class allows that same element. Hollow: no error at all.",
-               charts(r));
+  s += section(
+      "charts", "Error against length",
+      "Each point is the largest error among the cases of that length, over all families. What a class allows an "
+      "element depends on its values; each line is the most that a class has allowed these elements up to "
+      "that length. Hollow: no error at all.",
+      charts(r));
   s += section("families", "Error over allowance, by family",
                "The largest error as a part of what is allowed; a bug begins above 1. Families that make nothing to "
                "compare are not listed.",

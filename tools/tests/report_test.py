@@ -176,6 +176,25 @@ class Agreement(unittest.TestCase):
                             self.assertLessEqual(e["largest_error_ulp"], allowed * (1 + 1e-12))
 
 
+    def test_the_law_lines_never_fall_and_bound_what_their_law_explains(self):
+        """Downwards in a picture: larger coordinates are smaller errors."""
+        drawn_lines = 0
+        for name, folder in REPORTS.items():
+            charts = text_of(folder, "index.html").split('<svg class="chart"')[1:]
+            for chart, check in zip(charts, drawn_checks(report_of(folder))):
+                points = [(float(x), float(y)) for x, y in re.findall(r'<circle class="point" .*?cx="(.*?)" cy="(.*?)"', chart)]
+                for k, path in re.findall(r'<path class="law law(\d)" d="M([^"]*?)(?:h24)?"/>', chart.split("</g>")[0]):
+                    line = [tuple(map(float, at.split())) for at in path.split("L")]
+                    drawn_lines += len(line) > 1
+                    self.assertEqual(line, sorted(line, key=lambda at: (at[0], -at[1])), name)
+                    self.assertEqual([y for _, y in line], sorted((y for _, y in line), reverse=True), name)
+                    law = ("uniform", "sequential", "tree", "linear", "cumsum")[int(k)]
+                    if all(e["ratio_to_law"][law] != "inf" and e["ratio_to_law"][law] <= 1 for e in check["error_by_length"]):
+                        level = dict(line)
+                        self.assertTrue(all(y >= level[x] - 0.1 for x, y in points if x in level), (name, law))
+        self.assertGreaterEqual(drawn_lines, 20)
+
+
 class Determinism(unittest.TestCase):
     def test_only_the_run_block_differs(self):
         def files():
