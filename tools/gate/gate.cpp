@@ -34,6 +34,7 @@ gate_report empty_report(const gate_options& o) {
   report.only_families = o.families;
   report.verdict = gate_verdict::broken;
   report.folder = o.report;
+  report.limits = o.limits;
   report.run = run_started_now();
   return report;
 }

@@ -92,9 +92,11 @@ std::string failures(const gate_report& r) {
   std::string text;
   for (const check_result& c : r.checks)
     if (c.found)
-      text += fmt::format("- **{}** of `{}` in {}: {}\n  Smallest case found: {}. Replay: {}\n", c.checked->name,
+      // In a block of its own a command keeps every blank, and is copied as a line.
+      text += fmt::format("- **{}** of `{}` in {}: {}\n  Smallest case found: {}. Replay:\n{}", c.checked->name,
                           c.operation->name, core::name_of(c.type), escape_markdown(c.found->shown.message),
-                          escape_markdown(summary(c.found->minimal)), markdown_code(replay_command(r, c)));
+                          escape_markdown(summary(c.found->minimal)),
+                          markdown_block({plain(replay_command(r, c))}, "sh", "  "));
   return text;
 }
 

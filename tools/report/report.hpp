@@ -9,6 +9,7 @@
 
 #include "properties/horizon.hpp"
 #include "properties/support/runner.hpp"
+#include "tools/candidate.hpp"
 
 namespace assay::tools {
 
@@ -55,6 +56,7 @@ struct gate_report {
   /// What is wrong in plain language, one sentence each; may hold text of the candidate.
   std::vector<std::string> findings{};
   std::filesystem::path folder{};  ///< of the report, as the user wrote it
+  candidate_limits limits{};
   run_record run{};
   /// What looks like a mistake and fails nothing, such as an unknown operation in the candidate's hello.
   std::vector<std::string> warnings;
@@ -80,7 +82,8 @@ double largest_error_ulp(const properties::check_result& c);
 std::string reason_of(const properties::check_result& c);
 /// "24 checks: 20 passed, 1 failed, 3 uninformative"
 std::string counts_in_words(const gate_report& r);
-/// The command that runs a counterexample again from the folder in which the gate ran, quoted for a POSIX shell.
+/// The command that runs a counterexample again from the folder in which the gate ran, quoted for a POSIX shell;
+/// with the limits on the candidate that were not the usual ones, as its verdict may depend on them.
 std::string replay_command(const gate_report& r, const properties::check_result& c);
 /// "finite", "at least -3", "in [-3, 3]".
 std::string in_words(const properties::declared_domain& range);

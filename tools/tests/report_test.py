@@ -3,6 +3,7 @@
 
 Run by CTest with ASSAY set to the program.
 """
+import html
 import html.parser
 import json
 import os
@@ -217,6 +218,8 @@ class Text(unittest.TestCase):
             self.assertNotIn("<script", text)
             self.assertFalse(set(text) & {"\x01", "\x1b", "\u202e"})
         self.assertIn("&lt;script&gt;alert(1)&lt;/script&gt;", page)
+        # Blocks end with the fence that they begin with; then spans of code go.
+        summary = re.sub(r"^ *(```+)\w*\n(.*\n)*? *\1\n", "", summary, flags=re.M)
         outside_code = re.sub(r"(`+)(?!`).*?(?<!`)\1(?!`)", "", re.sub(r"\\.", "", summary))
         self.assertFalse(re.search(r"[`<]|@h|\*e\*|\[f\]", outside_code.replace("<details>", "").replace("</details>", "")
                                    .replace("<summary>", "").replace("</summary>", "")), outside_code[:500])
@@ -234,6 +237,27 @@ class Text(unittest.TestCase):
             self.assertEqual(done.returncode, 1, command + done.stderr)
         junit = xml.etree.ElementTree.parse(os.path.join(REPORTS["failing"], "junit.xml"))
         self.assertEqual([f.text.split("Replay: ")[1] for f in junit.iter("failure")], commands)
+
+    def test_the_replay_command_can_be_pasted_from_every_file(self):
+        """A report folder and a candidate with blanks and what a shell, a table or code would take for its own."""
+        reports = Reports(FOLDER.name)
+        candidate = reports.candidate("my  |file`s.py", fault="states += 1.0").replace(
+            os.path.join(FOLDER.name, "my  |file`s.py"), "'my  |file`s.py'")
+        folder = reports.gate("a report of $HOME", candidate, *ONE, "--property", "value", "--case-timeout", "7.5",
+                              "--memory-limit", "1GiB", expect=1)
+        command = report_of(folder)["checks"][0]["counterexample"]["replay"]
+        self.assertTrue(command.endswith(" --case-timeout 7.5 --memory-limit 1073741824"), command)
+        in_summary = re.findall(r"^  ```sh\n  (.*)\n  ```$", text_of(folder, "summary.md"), re.M)
+        page = re.findall(r'<pre class="replay"><code>(.*?)</code></pre>', text_of(folder, "index.html"))
+        junit = xml.etree.ElementTree.parse(os.path.join(folder, "junit.xml"))
+        self.assertEqual(in_summary, [command])
+        self.assertEqual([html.unescape(p) for p in page], [command])
+        self.assertEqual([f.text.split("Replay: ")[1] for f in junit.iter("failure")], [command])
+        path = os.path.dirname(ASSAY) + ":" + os.environ["PATH"]
+        done = subprocess.run(["sh", "-c", command], cwd=FOLDER.name, env={**os.environ, "PATH": path},
+                              capture_output=True, text=True)
+        self.assertEqual(done.returncode, 1, command + done.stderr)
+        self.assertRegex(done.stdout, r"(?m)^value: .* failed$")
 
     def test_the_summary_of_a_passing_run_is_short(self):
         folder = Reports(FOLDER.name).gate("whole", "builtin:optimized", expect=0)

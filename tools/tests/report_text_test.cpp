@@ -28,7 +28,8 @@ TEST_CASE("assay/report/markup_and_markdown_are_inert") {
   CHECK(tools::escape_markdown("# a | `b` <c>") == "\\# a \\| \\`b\\` &lt;c&gt;");
   CHECK(tools::escape_markdown("s[0, 1]: x-1 + (y)") == "s[0, 1]: x-1 + (y)");
   CHECK(tools::markdown_code("a`b") == "``a`b``");
-  CHECK(tools::markdown_code("`a|b") == "`` `a\\|b ``");
+  CHECK(tools::markdown_code("`a|b") == "`` `a|b ``");
+  CHECK(tools::markdown_block({"a ``` b", "c"}, "sh", "  ") == "  ````sh\n  a ``` b\n  c\n  ````\n");
 }
 
 TEST_CASE("assay/report/shell_words") {
