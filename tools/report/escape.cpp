@@ -103,7 +103,8 @@ std::string escape_markdown(std::string_view text) {
       continue;
     }
     const bool emphasis = c == '_' && !(i > 0 && is_word(i - 1) && is_word(i + 1));
-    const bool link = (c == ']' && after.starts_with('(')) || (c == ':' && after.starts_with("//"));
+    const bool link = (c == ']' && after.starts_with('(')) || (c == ':' && after.starts_with("//")) ||
+                      (c == '.' && std::string_view(words).substr(0, i).ends_with("www"));
     if (always.find(c) != std::string_view::npos || emphasis || link ||
         (i == 0 && at_start.find(c) != std::string_view::npos))
       out += '\\';

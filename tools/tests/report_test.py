@@ -226,6 +226,28 @@ class Text(unittest.TestCase):
         message = xml.etree.ElementTree.fromstring(junit).find(".//failure").get("message")
         self.assertIn("a|b `c` ``d`` <script>alert(1)</script>", message)
 
+    def rendered(self, markdown):
+        """As GitHub shows it: its own renderer, with its extensions."""
+        done = subprocess.run(["cmark-gfm", "-e", "table", "-e", "strikethrough", "-e", "autolink", "-e", "tasklist"],
+                              input=markdown, capture_output=True, text=True, check=True)
+        return done.stdout
+
+    def test_a_name_stays_the_name_in_rendered_markdown(self):
+        """Headings, findings, complaints and lists of failures show the text of a candidate and nothing made of it."""
+        name = "a|b*c_<img src=x> `d` ``e`` www.example.org [f][g] ![h](i) ~~j~~ &amp; \\ k@example.org\n- l"
+        plain = name.replace("\n", " ")
+        fault = "if states.shape[1] == 7: raise ValueError(" + repr(name) + ")"
+        folder = Reports(FOLDER.name).gate("markdown", Reports(FOLDER.name).candidate("markdown.py", name=name, fault=fault),
+                                           *ONE, "--property", "value", expect=1)
+        page = self.rendered(text_of(folder, "summary.md"))
+        heading = re.search(r"<h1>(.*?)</h1>", page)[1]
+        said = [t for t in re.findall(r"<li>(.*?)\n", page) if "example" in t]
+        self.assertGreaterEqual(len(said), 2, page[:2000])  # a finding and a failure
+        for text in (heading, *said):
+            text = re.sub(r"^<p>|</?strong>|<code>heinsen/scan</code>", "", text)
+            self.assertNotRegex(text, r"<\w", text)
+            self.assertIn(plain, html.unescape(text).replace("\u2060", ""))
+
     def test_the_replay_command_works_where_the_gate_ran(self):
         report = report_of(REPORTS["failing"])
         commands = [c["counterexample"]["replay"] for c in report["checks"] if "counterexample" in c]

@@ -25,6 +25,7 @@ TEST_CASE("assay/report/plain_text_is_valid_and_on_one_line") {
 TEST_CASE("assay/report/markup_and_markdown_are_inert") {
   CHECK(tools::escape_markup("<b a='1' c=\"2\">&") == "&lt;b a=&#39;1&#39; c=&quot;2&quot;&gt;&amp;");
   CHECK(tools::escape_markdown("[a](http://b) *c* _d_ e_f") == "[a\\](http\\://b) \\*c\\* \\_d\\_ e_f");
+  CHECK(tools::escape_markdown("www.a.b") == "www\\.a.b");
   CHECK(tools::escape_markdown("# a | `b` <c>") == "\\# a \\| \\`b\\` &lt;c&gt;");
   CHECK(tools::escape_markdown("s[0, 1]: x-1 + (y)") == "s[0, 1]: x-1 + (y)");
   CHECK(tools::markdown_code("a`b") == "``a`b``");
