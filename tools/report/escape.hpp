@@ -17,7 +17,7 @@ std::string escape_markup(std::string_view text);
 /// For running text in Markdown: no emphasis, link, table cell, HTML or mention comes of it; plain() first.
 std::string escape_markdown(std::string_view text);
 
-/// A code span of Markdown, also inside a table; plain() first.
+/// A code span of Markdown, outside tables; plain() first.
 std::string markdown_code(std::string_view text);
 
 /// A fenced block of Markdown, each line behind `indent`. The lines must be plain().

@@ -49,6 +49,21 @@ double largest_error_ulp(const check_result& c) {
   return largest;
 }
 
+const char* failure_kind(const check_result& c) {
+  return c.found && c.found->shown.failure ? properties::kind_of(c.found->shown.failure->kind) : wrong_result;
+}
+
+adapter_fault fault_of(const properties::call_failure& failure, const core::operation* op, core::dtype type,
+                       const std::string& on) {
+  return {op, type, kind_of(failure.kind), name_of(failure.kind), failure.message, on, failure.errors};
+}
+
+std::vector<std::string> texts_of(const std::vector<complaint>& complaints) {
+  std::vector<std::string> texts;
+  for (const complaint& c : complaints) texts.push_back(c.text);
+  return texts;
+}
+
 std::string reason_of(const check_result& c) {
   switch (c.verdict()) {
     case status::uninformative:

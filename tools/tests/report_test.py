@@ -15,7 +15,7 @@ import xml.etree.ElementTree
 
 import jsonschema
 
-from reports import ASSAY, HERE, HOSTILE_NAME, ONE, Reports, drawn_checks, failures_of, report_of, text_of
+from reports import ASSAY, HERE, HOSTILE, HOSTILE_NAME, ONE, Reports, drawn_checks, failures_of, report_of, text_of
 
 SCHEMAS = os.path.join(HERE, "..", "report")
 
@@ -153,6 +153,7 @@ class Agreement(unittest.TestCase):
     def test_expected_verdicts(self):
         verdicts = {name: report_of(folder)["verdict"] for name, folder in REPORTS.items()}
         self.assertEqual(verdicts, {"passing": "passed", "failing": "failed", "broken": "broken", "crashing": "broken",
+                                    "last words": "failed", "not starting": "broken",
                                     "narrow": "passed", "nan": "failed", "hostile": "failed"})
         self.assertTrue(all(e.find("failure") is None for e in
                             xml.etree.ElementTree.parse(os.path.join(REPORTS["crashing"], "junit.xml")).iter("testcase")))
@@ -198,14 +199,54 @@ class Agreement(unittest.TestCase):
 
 class Determinism(unittest.TestCase):
     def test_only_the_run_block_differs(self):
-        def files():
-            folder = Reports(FOLDER.name).gate("again", "builtin:mutant/global_shift", *ONE, expect=1)
+        def files(candidate):
+            folder = Reports(FOLDER.name).gate("again", candidate, *ONE, expect=1)
             text = text_of(folder, "report.json")
             block = re.search(r'\n "run": \{[^}]*\},', text)
             page = text_of(folder, "index.html")
             line = re.search(r'<p id="run">.*?</p>', page)
             return text.replace(block[0], ""), page.replace(line[0], ""), text_of(folder, "junit.xml"), text_of(folder, "summary.md")
-        self.assertEqual(files(), files())
+        for candidate in ("builtin:mutant/global_shift", HOSTILE + " 'last words'"):
+            self.assertEqual(files(candidate), files(candidate))
+
+
+class Stderr(unittest.TestCase):
+    """What a candidate wrote before it broke, in all four files and nowhere else."""
+
+    def test_of_a_crash_in_a_check(self):
+        folder = REPORTS["last words"]
+        report, page, summary = report_of(folder), text_of(folder, "index.html"), text_of(folder, "summary.md")
+        crashed = [c["counterexample"] for c in report["checks"] if c.get("counterexample", {}).get("kind") == "crash"]
+        self.assertTrue(crashed)
+        junit = xml.etree.ElementTree.parse(os.path.join(folder, "junit.xml"))
+        for shown in (crashed[0]["stderr"], html.unescape(page), summary, junit.find(".//system-err").text):
+            # The private folder, which differs from run to run, is gone; escape sequences are harmless.
+            self.assertRegex(shown, r"(?m)^ *(<pre.*>)?</pre><script> `k` ``` \| in [0-9]+\.out\.safetensors\n *out of shared memory$")
+            self.assertIn("\n", shown)
+            self.assertNotIn("\x1b", shown)
+        self.assertEqual(len(crashed[0]["stderr"].splitlines()), 20)
+        self.assertNotIn("<script", page)
+        # Within a fence that the text cannot close.
+        self.assertRegex(summary, r"(?m)^  ````text\n(  .*\n)*?  </pre><script> .*\n  out of shared memory\n  ````$")
+        wrong = [c["counterexample"] for c in report["checks"] if c.get("counterexample", {}).get("kind") == "wrong_result"]
+        self.assertTrue(wrong)
+        self.assertFalse([c for c in wrong if "stderr" in c])
+
+    def test_of_a_candidate_that_does_not_start(self):
+        folder = REPORTS["not starting"]
+        fault = report_of(folder)["start_fault"]
+        self.assertEqual((fault["kind"], fault["stderr"]), ("crash", "cannot import name 'kernel'"))
+        junit = xml.etree.ElementTree.parse(os.path.join(folder, "junit.xml"))
+        self.assertEqual([(e.get("type"), e.get("message")) for e in junit.iter("error")],
+                         [("crash", "the candidate did not start: crash: before its hello: ended with status 1")])
+        for shown in (html.unescape(text_of(folder, "index.html")), text_of(folder, "summary.md"),
+                      junit.find(".//system-err").text):
+            self.assertIn("cannot import name 'kernel'", shown)
+
+    def test_is_not_shown_where_it_does_not_help(self):
+        for name in ("passing", "failing", "narrow", "nan", "hostile"):
+            for file in ("report.json", "index.html", "summary.md", "junit.xml"):
+                self.assertNotRegex(text_of(REPORTS[name], file).split("</style>")[-1], "(?i)stderr|system-err")
 
 
 class Text(unittest.TestCase):

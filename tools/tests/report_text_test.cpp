@@ -41,6 +41,19 @@ TEST_CASE("assay/report/shell_words") {
   CHECK(tools::shell_word("it's") == "'it'\\''s'");
 }
 
+TEST_CASE("assay/report/stderr_is_cut_to_its_last_lines") {
+  CHECK(tools::stderr_lines("").empty());
+  CHECK(tools::stderr_lines("\n \n").empty());
+  CHECK(tools::stderr_lines("a\n\x1b[1mb\r\n") == std::vector<std::string>{"a", " [1mb"});
+  std::string many;
+  for (int i = 0; i < 30; ++i) many += std::to_string(i) + "\n";
+  CHECK(tools::stderr_lines(many).size() == 20);
+  CHECK(tools::stderr_lines(many).back() == "29");
+  // A line that has no end is kept by its end; of a line cut in two the rest is dropped.
+  CHECK(tools::stderr_lines(std::string(5000, 'x')) == std::vector<std::string>{std::string(2000, 'x')});
+  CHECK(tools::stderr_lines(std::string(5000, 'x') + "\nlast\n") == std::vector<std::string>{"last"});
+}
+
 TEST_CASE("assay/report/findings_stand_right_under_the_verdict") {
   tools::gate_report r;
   r.candidate.name = "x";
