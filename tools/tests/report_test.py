@@ -232,6 +232,17 @@ class Stderr(unittest.TestCase):
         self.assertTrue(wrong)
         self.assertFalse([c for c in wrong if "stderr" in c])
 
+    def test_of_a_replayed_crash(self):
+        report = report_of(REPORTS["last words"])
+        command = next(c["counterexample"]["replay"] for c in report["checks"]
+                       if c.get("counterexample", {}).get("kind") == "crash")
+        path = os.path.dirname(ASSAY) + ":" + os.environ["PATH"]
+        done = subprocess.run(["sh", "-c", command], cwd=FOLDER.name, env={**os.environ, "PATH": path},
+                              capture_output=True, text=True)
+        self.assertEqual(done.returncode, 1, command + done.stderr)
+        self.assertRegex(done.stdout, r"crash: ended with status 9\nits stderr ends:\n(.*\n){19}out of shared memory\n")
+        self.assertNotIn("\x1b", done.stdout)
+
     def test_of_a_candidate_that_does_not_start(self):
         folder = REPORTS["not starting"]
         fault = report_of(folder)["start_fault"]
