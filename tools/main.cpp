@@ -46,8 +46,8 @@ void add_limits(CLI::App& command, candidate_limits& limits) {
   command.add_option("--case-timeout", limits.case_seconds, "seconds a candidate may take for one case")
       ->check(CLI::Range(0.001, 1e6) & finite);
   command.add_option("--memory-limit", limits.memory_bytes, "resident memory of the candidate, such as 4GiB")
-      ->transform(positive_size)
-      ->transform(CLI::AsSizeValue(false));
+      ->transform(CLI::AsSizeValue(false))
+      ->transform(positive_size);  // the last is applied first: it sees what the user wrote
 }
 
 void add_candidate(CLI::App& command, std::string& candidate) {

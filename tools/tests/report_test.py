@@ -177,7 +177,6 @@ class Agreement(unittest.TestCase):
                         if e["ratio_to_law"][law] != "inf" and e["ratio_to_law"][law] <= 1 and allowed != "inf":
                             self.assertLessEqual(e["largest_error_ulp"], allowed * (1 + 1e-12))
 
-
     def test_the_law_lines_never_fall_and_bound_what_their_law_explains(self):
         """Downwards in a picture: larger coordinates are smaller errors."""
         drawn_lines = 0
