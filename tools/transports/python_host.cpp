@@ -33,8 +33,7 @@ core::result<python_function> parse_python_function(const std::string& text) {
   return python_function{text.substr(0, colon), text.substr(colon + 1)};
 }
 
-core::result<std::unique_ptr<process_candidate>> start_python(const python_function& wanted,
-                                                              const process_limits& limits) {
+process_candidate::started start_python(const python_function& wanted, const process_limits& limits) {
   return process_candidate::start_program(
       // -B: nothing is written beside the user's modules.
       {interpreter(), "-B", (python_folder() / host_script).string(), wanted.module, wanted.function,

@@ -22,7 +22,6 @@ struct python_function {
 /// "MODULE:FUNCTION", split at the last colon.
 core::result<python_function> parse_python_function(const std::string& text);
 
-core::result<std::unique_ptr<process_candidate>> start_python(const python_function& wanted,
-                                                              const process_limits& limits = {});
+process_candidate::started start_python(const python_function& wanted, const process_limits& limits = {});
 
 }  // namespace assay::transports
