@@ -12,6 +12,12 @@
 
 namespace assay::golden {
 
+/// What is wrong with a file, as far as a program wants to tell it apart.
+enum class file_fault { other, missing, truncated, oversized };
+struct file_error : core::error {
+  file_fault kind = file_fault::other;
+};
+
 /// A regular file opened for reading. Opening follows no symbolic link in the last component and never
 /// blocks on a pipe or device; the size is that at the time of opening.
 class regular_file {

@@ -79,23 +79,30 @@ std::vector<tensor_entry> layout(const core::tensors& tensors) {
   return entries;
 }
 
-core::result<std::vector<tensor_entry>> read_header(const regular_file& file, const std::string& name) {
-  const auto refuse = [&](std::uint64_t offset, const std::string& rule) {
-    return core::failure(name + ": byte " + std::to_string(offset) + ": " + rule);
+tl::unexpected<file_error> unread(const core::error& e) { return tl::make_unexpected(file_error{e}); }
+
+tl::expected<std::vector<tensor_entry>, file_error> read_header(const regular_file& file, const std::string& name) {
+  const auto refuse = [&](std::uint64_t offset, const std::string& rule, file_fault kind) {
+    return tl::make_unexpected(file_error{{name + ": byte " + std::to_string(offset) + ": " + rule}, kind});
   };
-  if (file.size() < prefix_bytes) return refuse(file.size(), "a file must have at least 8 bytes");
+  if (file.size() < prefix_bytes)
+    return refuse(file.size(), "a file must have at least 8 bytes", file_fault::truncated);
   char prefix[prefix_bytes];
-  if (auto ok = file.read(0, prefix, prefix_bytes); !ok) return tl::make_unexpected(ok.error());
+  if (auto ok = file.read(0, prefix, prefix_bytes); !ok) return unread(ok.error());
   const std::uint64_t length = load(prefix, prefix_bytes);
   if (length > max_header_bytes)
-    return refuse(0, "the header must have at most 1048576 bytes, but its length is " + std::to_string(length));
+    return refuse(0, "the header must have at most 1048576 bytes, but its length is " + std::to_string(length),
+                  file_fault::oversized);
   if (length > file.size() - prefix_bytes)
-    return refuse(0, "the header must lie within the file, but its length is " + std::to_string(length) +
-                         " and the file has " + std::to_string(file.size()) + " bytes");
+    return refuse(0,
+                  "the header must lie within the file, but its length is " + std::to_string(length) +
+                      " and the file has " + std::to_string(file.size()) + " bytes",
+                  file_fault::truncated);
   std::string text(length, '\0');
-  if (auto ok = file.read(prefix_bytes, text.data(), text.size()); !ok) return tl::make_unexpected(ok.error());
+  if (auto ok = file.read(prefix_bytes, text.data(), text.size()); !ok) return unread(ok.error());
   auto entries = parse_header(text, file.size() - prefix_bytes - length);
-  if (!entries) return refuse(prefix_bytes + entries.error().offset, "header: " + entries.error().rule);
+  if (!entries)
+    return refuse(prefix_bytes + entries.error().offset, "header: " + entries.error().rule, entries.error().kind);
   for (tensor_entry& entry : *entries) {
     entry.begin += prefix_bytes + length;
     entry.end += prefix_bytes + length;
@@ -176,25 +183,29 @@ core::result<void> write_safetensors(const std::filesystem::path& path, const co
   return replace_file(path, *bytes);
 }
 
-core::result<core::tensors> read_safetensors(const std::filesystem::path& path, const read_limits& limits) {
-  auto file = regular_file::open(path);
-  if (!file) return tl::make_unexpected(file.error());
+tl::expected<core::tensors, file_error> read_safetensors(const std::filesystem::path& path, const read_limits& limits) {
   const std::string name = path.string();
-  if (file->size() > limits.file_bytes)
-    return core::failure(name + ": a file must have at most " + std::to_string(limits.file_bytes) +
-                         " bytes, but this one has " + std::to_string(file->size()));
+  const auto too_large = [&](std::uint64_t most, const char* units, std::uint64_t has) {
+    return tl::make_unexpected(file_error{{name + ": a file must have at most " + std::to_string(most) + " " + units +
+                                           ", but this one has " + std::to_string(has)},
+                                          file_fault::oversized});
+  };
+  auto file = regular_file::open(path);
+  std::error_code unknown;
+  if (!file && !std::filesystem::exists(std::filesystem::symlink_status(path, unknown)))
+    return tl::make_unexpected(file_error{file.error(), file_fault::missing});
+  if (!file) return unread(file.error());
+  if (file->size() > limits.file_bytes) return too_large(limits.file_bytes, "bytes", file->size());
   auto entries = read_header(*file, name);
   if (!entries) return tl::make_unexpected(entries.error());
   std::uint64_t elements = 0;
   for (const tensor_entry& entry : *entries)
     elements += (entry.end - entry.begin) / static_cast<std::uint64_t>(core::bytes_of(entry.type));
-  if (elements > limits.elements)
-    return core::failure(name + ": a file must have at most " + std::to_string(limits.elements) +
-                         " elements, but this one has " + std::to_string(elements));
+  if (elements > limits.elements) return too_large(limits.elements, "elements", elements);
   core::tensors tensors;
   for (const tensor_entry& entry : *entries) {
     auto t = read_tensor(*file, name, entry);
-    if (!t) return tl::make_unexpected(t.error());
+    if (!t) return unread(t.error());
     tensors.emplace(entry.name, std::move(*t));
   }
   return tensors;

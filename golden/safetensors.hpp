@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 
+#include "golden/file.hpp"
 #include "reference/core/result.hpp"
 #include "reference/core/tensor.hpp"
 
@@ -36,7 +37,8 @@ core::result<void> write_safetensors(const std::filesystem::path& path, const co
 /// Reads all tensors. Whatever the file holds, the outcome is the tensors or an error that names the file,
 /// the byte (where one is to blame) and the rule that is broken. Refused besides what parse_header refuses:
 /// anything but a regular file (symbolic links too), sizes above the limits, booleans other than 0 and 1,
-/// integers beyond 2^53 in magnitude. NaNs may lose their payload.
-core::result<core::tensors> read_safetensors(const std::filesystem::path& path, const read_limits& limits = {});
+/// integers beyond 2^53 in magnitude. NaNs may lose their payload. What lies above a limit is oversized.
+tl::expected<core::tensors, file_error> read_safetensors(const std::filesystem::path& path,
+                                                         const read_limits& limits = {});
 
 }  // namespace assay::golden

@@ -94,11 +94,11 @@ std::string_view safetensors_name(core::dtype type) {
   return std::find_if(std::begin(dtypes), std::end(dtypes), [&](const auto& d) { return d.type == type; })->name;
 }
 
-tl::expected<std::vector<tensor_entry>, json_error> parse_header(std::string_view text, std::uint64_t data_bytes) {
+tl::expected<std::vector<tensor_entry>, header_error> parse_header(std::string_view text, std::uint64_t data_bytes) {
   auto parsed = parse_strict_json(text, {.counts_only = true, .max_depth = 3});
-  if (!parsed) return tl::make_unexpected(std::move(parsed.error()));
-  const auto refuse = [&](const std::string& name, const std::string& rule) {
-    return tl::make_unexpected(json_error{parsed->key_offsets.at(name), "'" + shown(name) + "': " + rule});
+  if (!parsed) return tl::make_unexpected(header_error{std::move(parsed.error()), file_fault::other});
+  const auto refuse = [&](const std::string& name, const std::string& rule, file_fault kind = file_fault::other) {
+    return tl::make_unexpected(header_error{{parsed->key_offsets.at(name), "'" + shown(name) + "': " + rule}, kind});
   };
 
   std::vector<tensor_entry> entries;
@@ -122,13 +122,16 @@ tl::expected<std::vector<tensor_entry>, json_error> parse_header(std::string_vie
                                     ": they begin at " + std::to_string(entry.begin) + " instead of " +
                                     std::to_string(expected));
     if (entry.end > data_bytes)
-      return refuse(entry.name, "its bytes must lie within the file: they end at " + std::to_string(entry.end) +
-                                    " of " + std::to_string(data_bytes));
+      return refuse(entry.name,
+                    "its bytes must lie within the file: they end at " + std::to_string(entry.end) + " of " +
+                        std::to_string(data_bytes),
+                    file_fault::truncated);
     expected = entry.end;
   }
   if (expected != data_bytes)
-    return tl::make_unexpected(json_error{text.size() + static_cast<std::size_t>(expected),
-                                          "every byte behind the header must belong to a tensor"});
+    return tl::make_unexpected(header_error{
+        {text.size() + static_cast<std::size_t>(expected), "every byte behind the header must belong to a tensor"},
+        file_fault::oversized});
   return entries;
 }
 

@@ -7,6 +7,7 @@
 #include <tl/expected.hpp>
 #include <vector>
 
+#include "golden/file.hpp"
 #include "golden/strict_json.hpp"
 #include "reference/core/tensor.hpp"
 
@@ -25,9 +26,14 @@ struct tensor_entry {
 /// The name of a dtype in safetensors: "F64", ..., "BOOL".
 std::string_view safetensors_name(core::dtype type);
 
+/// Which rule is broken, and whether the data ends before the tensors do or goes on behind them.
+struct header_error : json_error {
+  file_fault kind = file_fault::other;
+};
+
 /// The entries in the order of their bytes. They are known to cover [0, data_bytes) exactly, without gap
 /// or overlap, and each to have as many bytes as its shape and dtype ask for.
-tl::expected<std::vector<tensor_entry>, json_error> parse_header(std::string_view text, std::uint64_t data_bytes);
+tl::expected<std::vector<tensor_entry>, header_error> parse_header(std::string_view text, std::uint64_t data_bytes);
 
 /// The header of these entries, padded with spaces to a multiple of 8 bytes. Throws
 /// nlohmann::json::exception where a name is not UTF-8.

@@ -1,6 +1,7 @@
 #include "properties/implementation.hpp"
 
 #include <algorithm>
+#include <iterator>
 
 namespace assay::properties {
 
@@ -10,20 +11,42 @@ const char* name_of(fault f) {
       return "unsupported";
     case fault::error_reply:
       return "error reply";
-    case fault::bad_output:
+    case fault::missing_file:
+    case fault::bad_file:
+    case fault::truncated_file:
+    case fault::oversized_file:
+    case fault::missing_output:
+    case fault::unknown_output:
+    case fault::wrong_dtype:
+    case fault::wrong_shape:
       return "bad output";
     case fault::crashed:
       return "crash";
     case fault::exited:
       return "early exit";
     case fault::timed_out:
+    case fault::silent_hello:
       return "hang";
     case fault::out_of_memory:
       return "memory limit";
-    case fault::protocol:
+    case fault::closed_stdout:
+    case fault::malformed_hello:
+    case fault::malformed_reply:
+    case fault::wrong_id:
       return "protocol";
   }
   return "unknown";
+}
+
+const char* kind_of(fault f) {
+  // In the order of the enumeration.
+  constexpr const char* kinds[] = {
+      "unsupported",    "error_reply",     "missing_file",    "bad_file",    "truncated_file",
+      "oversized_file", "missing_output",  "unknown_output",  "wrong_dtype", "wrong_shape",
+      "crash",          "early_exit",      "closed_stdout",   "hang",        "silent_hello",
+      "memory_limit",   "malformed_hello", "malformed_reply", "wrong_id"};
+  static_assert(std::size(kinds) == static_cast<std::size_t>(fault::wrong_id) + 1);
+  return kinds[static_cast<std::size_t>(f)];
 }
 
 bool description::offers(const std::string& operation, core::dtype type) const {

@@ -23,20 +23,35 @@ struct request {
 
 /// Why a call gave no outputs. Each has its own verdict in the report.
 enum class fault {
-  unsupported,    ///< the implementation declines this case
-  error_reply,    ///< it answered with an error
-  bad_output,     ///< outputs missing, malformed, or of the wrong name, dtype or shape
-  crashed,        ///< the process ended by a signal or a non-zero status
-  exited,         ///< the process ended with status 0 without an answer
-  timed_out,      ///< no answer within the time limit
-  out_of_memory,  ///< above the limit on resident memory
-  protocol,       ///< the answer was no message of the protocol
+  unsupported,      ///< the implementation declines this case
+  error_reply,      ///< it answered with an error
+  missing_file,     ///< it said ok and wrote no file
+  bad_file,         ///< no regular file, or one that breaks its format
+  truncated_file,   ///< the file ends before its tensors do
+  oversized_file,   ///< the file, or its header, is larger than allowed or than its tensors
+  missing_output,   ///< the file lacks an output
+  unknown_output,   ///< the file holds a tensor that is no output
+  wrong_dtype,      ///< of an output
+  wrong_shape,      ///< of an output
+  crashed,          ///< the process ended by a signal or a non-zero status
+  exited,           ///< the process ended with status 0 without an answer
+  closed_stdout,    ///< it closed its stdout and went on running
+  timed_out,        ///< no answer to a call within the time limit
+  silent_hello,     ///< no hello within the time limit
+  out_of_memory,    ///< above the limit on resident memory
+  malformed_hello,  ///< its hello broke the protocol, or another one came after a restart
+  malformed_reply,  ///< the answer was no message of the protocol
+  wrong_id,         ///< the answer to another call
 };
+/// In words, such as "bad output": the words of a list of known failures, coarser than the faults.
 const char* name_of(fault f);
+/// The word for programs, one for each fault: "wrong_shape". Stable: reports hold it.
+const char* kind_of(fault f);
 
 struct call_failure {
   fault kind = fault::error_reply;
   std::string message;
+  std::string errors{};  ///< the end of what the program wrote to stderr, where it ended or was stopped
 };
 
 using call_result = tl::expected<core::tensors, call_failure>;

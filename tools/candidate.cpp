@@ -29,8 +29,8 @@ transports::process_limits process_limits(const candidate_limits& limits) {
   return l;
 }
 
-opened running(core::result<std::unique_ptr<transports::process_candidate>> started) {
-  if (!started) return tl::make_unexpected(candidate_error{true, started.error().message});
+opened running(transports::process_candidate::started started) {
+  if (!started) return tl::make_unexpected(candidate_error{true, started.error().message, started.error().failure});
   return std::move(*started);
 }
 

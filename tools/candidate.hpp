@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "properties/implementation.hpp"
@@ -18,6 +19,7 @@ struct candidate_limits {
 struct candidate_error {
   bool candidate_is_at_fault = false;
   std::string message;
+  std::optional<properties::call_failure> failure{};  ///< what its program did
 };
 
 tl::expected<std::unique_ptr<properties::implementation>, candidate_error> open_candidate(

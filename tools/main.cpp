@@ -25,8 +25,10 @@ const CLI::Validator finite(
 // CLI::AsSizeValue lets a minus sign wrap around, and conversion to a number saturates silently.
 const CLI::Validator positive_size(
     [](const std::string& text) {
-      const bool digits = text.find_first_of("123456789") != std::string::npos && text.front() != '-';
-      return digits ? std::string() : "must be a positive size, such as 4GiB";
+      std::uint64_t value = 0;
+      const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+      return error == std::errc() && value > 0 ? std::string()
+                                               : "must be a positive size below 2^64 bytes, such as 4GiB";
     },
     "SIZE");
 const CLI::Validator fits_64_bits(
@@ -44,8 +46,8 @@ void add_limits(CLI::App& command, candidate_limits& limits) {
   command.add_option("--case-timeout", limits.case_seconds, "seconds a candidate may take for one case")
       ->check(CLI::Range(0.001, 1e6) & finite);
   command.add_option("--memory-limit", limits.memory_bytes, "resident memory of the candidate, such as 4GiB")
-      ->transform(positive_size)
-      ->transform(CLI::AsSizeValue(false));
+      ->transform(CLI::AsSizeValue(false))
+      ->transform(positive_size);  // the last is applied first: it sees what the user wrote
 }
 
 void add_candidate(CLI::App& command, std::string& candidate) {
@@ -96,6 +98,13 @@ class golden_commands {
 
 int run(int argc, char** argv) {
   CLI::App app{"Assay verifies implementations of the log-linear recurrence and other position encodings."};
+  app.footer(
+      "Exit codes:\n"
+      "  0  passed\n"
+      "  1  a check failed\n"
+      "  2  the command line or an input file is wrong\n"
+      "  3  the candidate broke\n"
+      "  4  a fault of Assay's own\n");
   app.set_version_flag("--version", ASSAY_VERSION);
   app.require_subcommand(1);
   int threads = 0;
@@ -144,6 +153,7 @@ int run(int argc, char** argv) {
   mutants_command->add_option("mutant", killing.names, "only these; see: assay list mutants");
   mutants_command->add_option("--seed", killing.seed, "seed of all cases")->check(fits_64_bits)->capture_default_str();
   mutants_command->add_option("--cases", killing.cases, "cases per family and property")
+      ->check(fits_64_bits)
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
   mutants_command->add_option("--out", killing.out, "folder of kills.md and kills.json")->capture_default_str();
@@ -157,6 +167,7 @@ int run(int argc, char** argv) {
       ->check(fits_64_bits)
       ->capture_default_str();
   detectability_command->add_option("--cases", detecting.cases, "short cases of each family")
+      ->check(fits_64_bits)
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
 

@@ -1,7 +1,9 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "tools/case_file.hpp"
 #include "tools/commands.hpp"
+#include "tools/report/report.hpp"
 
 namespace assay::tools {
 namespace {
@@ -36,6 +38,9 @@ int replay(const replay_options& options) {
   const properties::outcome o = stored->checked->check(**candidate, stored->value);
   fmt::print("{}: {} {}\n", stored->checked->name, summary(stored->value), name_of(o.verdict));
   if (!o.message.empty()) fmt::print("{}\n", o.message);
+  if (o.failure)
+    if (const auto lines = stderr_lines(o.failure->errors); !lines.empty())
+      fmt::print("its stderr ends:\n{}\n", fmt::join(lines, "\n"));
   print_tensors("expected", o.expected);
   print_tensors("actual", o.actual);
   // Nothing was checked: that is no pass.

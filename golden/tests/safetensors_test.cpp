@@ -120,6 +120,8 @@ TEST_CASE("golden/safetensors/sizes_are_checked_first") {
   REQUIRE(golden::write_safetensors(path, small_tensors()).has_value());
   CHECK_THAT(golden::read_safetensors(path, {.file_bytes = 20}).error().message, Contains("at most 20 bytes"));
   CHECK_THAT(golden::read_safetensors(path, {.elements = 4}).error().message, Contains("at most 4 elements"));
+  for (const golden::read_limits small : {golden::read_limits{.file_bytes = 20}, golden::read_limits{.elements = 4}})
+    CHECK(golden::read_safetensors(path, small).error().kind == golden::file_fault::oversized);
   CHECK(golden::read_safetensors(path, {.elements = 5}).has_value());
 }
 
@@ -133,6 +135,8 @@ TEST_CASE("golden/safetensors/only_regular_files_are_read") {
   CHECK_THAT(golden::read_safetensors(folder.path).error().message, Contains("must be a regular file"));
   CHECK_THAT(golden::read_safetensors("/dev/zero").error().message, Contains("must be a regular file"));
   CHECK_THAT(golden::read_safetensors(folder.path / "none").error().message, Contains("No such file"));
+  CHECK(golden::read_safetensors(folder.path / "none").error().kind == golden::file_fault::missing);
+  CHECK(golden::read_safetensors(folder.path / "link").error().kind == golden::file_fault::other);
 }
 
 TEST_CASE("golden/safetensors/every_truncation_is_an_error") {

@@ -71,15 +71,18 @@ class part {
 
   void add_horizon() {
     auto h = properties::measure_horizon(candidate_, op_, type_, selected_.level->horizon_tokens, report_.seed);
-    const auto long_sequence_fails = [&](const std::string& why) {
-      report_.complaints.push_back(
-          fmt::format("{}, {} tokens: {}", part_name(op_, type_), selected_.level->horizon_tokens, why));
-    };
+    const std::string length = fmt::format("{} tokens", selected_.level->horizon_tokens);
+    const std::string where = part_name(op_, type_) + ", " + length + ": ";
     if (h) {
-      if (!h->judged.passed) long_sequence_fails(h->judged.message);
+      if (!h->judged.passed) {
+        report_.complaints.push_back(where + h->judged.message);
+        report_.complaints.back().kind = wrong_result;
+      }
       report_.horizons.push_back({&op_, type_, std::move(*h)});
     } else if (h.error().kind != properties::fault::unsupported) {
-      long_sequence_fails(fmt::format("{}: {}", name_of(h.error().kind), h.error().message));
+      const adapter_fault f = fault_of(h.error(), &op_, type_, length);
+      report_.complaints.emplace_back(where + f.name + ": " + f.message, f);
+      report_.horizon_faults.push_back(f);
     }
   }
 

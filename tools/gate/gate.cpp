@@ -34,6 +34,7 @@ gate_report empty_report(const gate_options& o) {
   report.only_families = o.families;
   report.verdict = gate_verdict::broken;
   report.folder = o.report;
+  report.limits = o.limits;
   report.run = run_started_now();
   return report;
 }
@@ -74,6 +75,14 @@ void examine(properties::implementation& opened, const gate_options& options, co
   report.verdict = verdict_of(report);
 }
 
+void report_no_start(const candidate_error& why, gate_report& report) {
+  constexpr const char* did_not_start = "the candidate did not start: ";
+  if (!why.failure) return report.complaints.push_back(did_not_start + why.message);
+  report.start_fault = fault_of(*why.failure, nullptr, {}, "the start");
+  const adapter_fault& f = *report.start_fault;
+  report.complaints.emplace_back(did_not_start + f.name + ": " + f.message, f);
+}
+
 int run_gate(const gate_options& options, const interruption& signals) {
   const auto selected = select(options);
   if (!selected) return complain(selected.error().message), wrong_input;
@@ -89,7 +98,7 @@ int run_gate(const gate_options& options, const interruption& signals) {
   if (candidate)
     examine(**candidate, options, *selected, *held_against, signals, report);
   else
-    report.complaints.push_back("the candidate did not start: " + candidate.error().message);
+    report_no_start(candidate.error(), report);
   signals.throw_if_interrupted();
   report.run.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count();
   if (const auto written = write_report(report, options.report); !written)

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cctype>
 #include <filesystem>
 
 namespace assay::tools {
@@ -14,18 +16,40 @@ constexpr int most_hangs = 3, most_faults = 18, most_faults_of_part = 4;
 // The private folder has another name in every run, and a report the same text for the same seed.
 std::string without_private_folder(std::string message) {
   std::error_code none;
-  const std::string folder = std::filesystem::temp_directory_path(none).string() + "/";
+  const std::filesystem::path base = std::filesystem::temp_directory_path(none);
   if (none) return message;
-  for (std::size_t at = 0; (at = message.find(folder, at)) != std::string::npos;) {
-    const std::size_t name = message.find('/', at + folder.size());
-    message.erase(at, (name == std::string::npos ? at + folder.size() : name + 1) - at);
+  const std::string start = (std::filesystem::absolute(base) / "assay-").string();
+  constexpr std::size_t drawn = 6;  // letters that mkdtemp draws
+  const auto is_drawn = [](unsigned char c) { return std::isalnum(c) != 0; };
+  for (std::size_t at = 0; (at = message.find(start, at)) != std::string::npos;) {
+    const std::string name = message.substr(at + start.size(), drawn);
+    if (name.size() == drawn && std::all_of(name.begin(), name.end(), is_drawn))
+      message.erase(at, start.size() + drawn + (message[at + start.size() + drawn] == '/'));
+    else
+      at += start.size();
   }
   return message;
 }
 
 }  // namespace
 
-bool ends_the_program(fault f) { return f != fault::unsupported && f != fault::error_reply && f != fault::bad_output; }
+bool ends_the_program(fault f) {
+  switch (f) {
+    case fault::unsupported:
+    case fault::error_reply:
+    case fault::missing_file:
+    case fault::bad_file:
+    case fault::truncated_file:
+    case fault::oversized_file:
+    case fault::missing_output:
+    case fault::unknown_output:
+    case fault::wrong_dtype:
+    case fault::wrong_shape:
+      return false;
+    default:
+      return true;
+  }
+}
 
 bool guarded_candidate::run_is_over() const { return hangs_ >= most_hangs || faults_ >= most_faults; }
 bool guarded_candidate::part_is_over() const { return run_is_over() || faults_of_part_ >= most_faults_of_part; }
@@ -41,12 +65,14 @@ properties::call_result guarded_candidate::evaluate(const properties::request& c
   if (part_is_over()) return tl::make_unexpected(last_);
   auto result = inner_.evaluate(call);
   around_();
-  if (!result) result.error().message = without_private_folder(std::move(result.error().message));
+  if (!result)
+    for (std::string* text : {&result.error().message, &result.error().errors})
+      *text = without_private_folder(std::move(*text));
   if (!result && ends_the_program(result.error().kind)) {
     last_ = result.error();
     ++faults_;
     ++faults_of_part_;
-    hangs_ += last_.kind == fault::timed_out;
+    hangs_ += last_.kind == fault::timed_out || last_.kind == fault::silent_hello;
   }
   return result;
 }

@@ -44,9 +44,9 @@ std::optional<adapter_fault> smoke(guarded_candidate& candidate, const core::ope
     const auto outputs = candidate.evaluate(c->call);
     const std::string what = tokens == 0 ? empty_case : mild_case;
     if (!outputs && outputs.error().kind == properties::fault::unsupported) continue;
-    if (!outputs) return adapter_fault{&op, type, name_of(outputs.error().kind), outputs.error().message, what};
+    if (!outputs) return fault_of(outputs.error(), &op, type, what);
     if (tokens > 0 && is_all_nan(*outputs))
-      return adapter_fault{&op, type, nan_flood, "every element of every output is NaN", what};
+      return adapter_fault{&op, type, nan_flood, "NaN flood", "every element of every output is NaN", what};
   }
   return std::nullopt;
 }

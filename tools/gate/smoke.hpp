@@ -9,7 +9,7 @@
 
 namespace assay::tools {
 
-inline constexpr const char* nan_flood = "NaN flood";
+inline constexpr const char* nan_flood = "nan_flood";
 inline constexpr const char* mild_case = "a mild case of three tokens";
 inline constexpr const char* empty_case = "an empty case";
 

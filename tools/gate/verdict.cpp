@@ -28,12 +28,13 @@ bool is_broken(const adapter_fault& f) { return f.kind != nan_flood && f.on != e
 
 void complain_about_adapter(gate_report& report) {
   for (const adapter_fault& f : report.adapter_faults)
-    report.complaints.push_back(
+    report.complaints.emplace_back(
         f.kind == nan_flood
-            ? fmt::format("NaN flood: {} in {} gives NaN for every element of {}; its checks were not run",
+            ? fmt::format("{}: {} in {} gives NaN for every element of {}; its checks were not run", f.name,
                           f.operation->name, core::name_of(f.type), f.on)
             : fmt::format("the adapter is broken: {} in {} fails on {}: {}: {}; its checks were not run",
-                          f.operation->name, core::name_of(f.type), f.on, f.kind, f.message));
+                          f.operation->name, core::name_of(f.type), f.on, f.name, f.message),
+        f);
 }
 
 void warn_about_hello(gate_report& report) {
@@ -67,10 +68,10 @@ void complain_about_missing(const gate_options& options, const selection& s, gat
 
 void complain_about_gaps(const selection& s, gate_report& report) {
   if (report.checks.empty() && report.adapter_faults.empty())
-    report.complaints.push_back("no check was executed: the candidate offers none of the selected operations");
+    report.complaints.emplace_back("no check was executed: the candidate offers none of the selected operations");
   const auto decided = [](const check_result& c) { return c.count(status::passed) + c.count(status::failed) > 0; };
   if (!report.checks.empty() && std::none_of(report.checks.begin(), report.checks.end(), decided))
-    report.complaints.push_back("no check decided anything: all its cases were skipped or uninformative");
+    report.complaints.emplace_back("no check decided anything: all its cases were skipped or uninformative");
   for (const core::operation* op : s.operations)
     for (const core::dtype type : s.dtypes) {
       const bool offered = report.candidate.offers(op->name, type);

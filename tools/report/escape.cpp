@@ -36,6 +36,15 @@ bool is_direction(std::uint32_t c) {
   return (c >= 0x202A && c <= 0x202E) || (c >= 0x2066 && c <= 0x2069) || c == 0x200E || c == 0x200F;
 }
 
+std::size_t longest_backticks(std::string_view text) {
+  std::size_t run = 0, longest = 0;
+  for (const char c : text) {
+    run = c == '`' ? run + 1 : 0;
+    longest = std::max(longest, run);
+  }
+  return longest;
+}
+
 }  // namespace
 
 std::string plain(std::string_view text) {
@@ -94,7 +103,8 @@ std::string escape_markdown(std::string_view text) {
       continue;
     }
     const bool emphasis = c == '_' && !(i > 0 && is_word(i - 1) && is_word(i + 1));
-    const bool link = (c == ']' && after.starts_with('(')) || (c == ':' && after.starts_with("//"));
+    const bool link = (c == ']' && after.starts_with('(')) || (c == ':' && after.starts_with("//")) ||
+                      (c == '.' && std::string_view(words).substr(0, i).ends_with("www"));
     if (always.find(c) != std::string_view::npos || emphasis || link ||
         (i == 0 && at_start.find(c) != std::string_view::npos))
       out += '\\';
@@ -105,18 +115,19 @@ std::string escape_markdown(std::string_view text) {
 }
 
 std::string markdown_code(std::string_view text) {
-  const std::string words = plain(text);
-  std::string inside;
-  std::size_t run = 0, longest = 0;
-  for (const char c : words) {
-    run = c == '`' ? run + 1 : 0;
-    longest = std::max(longest, run);
-    if (c == '|') inside += '\\';  // the one character that GitHub's tables unescape within code
-    inside += c;
-  }
-  const std::string fence(longest + 1, '`');
+  const std::string inside = plain(text);
+  const std::string fence(longest_backticks(inside) + 1, '`');
   const bool pad = inside.empty() || inside.front() == '`' || inside.back() == '`';
   return fence + (pad ? " " : "") + inside + (pad ? " " : "") + fence;
+}
+
+std::string markdown_block(const std::vector<std::string>& lines, std::string_view language, std::string_view indent) {
+  std::size_t longest = 2;
+  for (const std::string& line : lines) longest = std::max(longest, longest_backticks(line));
+  const std::string fence(longest + 1, '`'), before(indent);
+  std::string text = before + fence + std::string(language) + "\n";
+  for (const std::string& line : lines) text += before + line + "\n";
+  return text + before + fence + "\n";
 }
 
 std::string shell_word(std::string_view text) {

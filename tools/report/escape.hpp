@@ -3,6 +3,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace assay::tools {
 
@@ -16,8 +17,11 @@ std::string escape_markup(std::string_view text);
 /// For running text in Markdown: no emphasis, link, table cell, HTML or mention comes of it; plain() first.
 std::string escape_markdown(std::string_view text);
 
-/// A code span of Markdown, also inside a table; plain() first.
+/// A code span of Markdown, outside tables; plain() first.
 std::string markdown_code(std::string_view text);
+
+/// A fenced block of Markdown, each line behind `indent`. The lines must be plain().
+std::string markdown_block(const std::vector<std::string>& lines, std::string_view language, std::string_view indent);
 
 /// One word of a POSIX shell, quoted only where it must be.
 std::string shell_word(std::string_view text);

@@ -50,7 +50,7 @@ std::string header(const gate_report& r) {
       "class=\"counts\">{3}</p>\n</header>\n{4}{5}"
       "{6}<dl class=\"facts\">{7}</dl>\n",
       verdict, capital(verdict), escape_markup(candidate_title(r)), counts_in_words(r), list("findings", r.findings),
-      list("complaints", r.complaints), list("notes", notes_of(r)), facts);
+      list("complaints", texts_of(r.complaints)), list("notes", notes_of(r)), facts);
 }
 
 std::string failure(const gate_report& r, const check_result& c, bool open) {
@@ -74,6 +74,20 @@ std::string failures(const gate_report& r) {
   if (more.empty()) return first;
   return first + fmt::format("<details class=\"more\"><summary>{} more failures</summary>\n{}</details>\n",
                              shown - failures_open, more);
+}
+
+std::string stderr_blocks(const gate_report& r) {
+  std::string s;
+  const auto excerpts = stderr_excerpts(r);
+  for (std::size_t k = 0; k < std::min(excerpts.size(), stderr_shown); ++k) {
+    std::string lines;
+    for (const std::string& line : excerpts[k].lines) lines += escape_markup(line) + "\n";
+    s += fmt::format("<p>{}</p>\n<pre class=\"stderr\"><code>{}</code></pre>\n",
+                     escape_markup(places_in_words(excerpts[k])), lines);
+  }
+  if (excerpts.size() > stderr_shown)
+    s += fmt::format("<p class=\"note\">{} more in report.json</p>\n", excerpts.size() - stderr_shown);
+  return s;
 }
 
 std::string charts(const gate_report& r) {
@@ -105,14 +119,18 @@ std::string to_html(const gate_report& r) {
       escape_markup(candidate_title(r)), name_of(r.verdict), page_style());
   s += header(r) + "<main>\n";
   s += section("failures", "What is wrong", "", failures(r));
+  s += section("stderr", "Stderr of the candidate", "The end of what it wrote before it ended or was stopped.",
+               stderr_blocks(r));
   s += section(
       "accuracy", "Accuracy",
       "The class is the first whose law, with those before it, explains every case; errors in ulp of max(1, |s|).",
       accuracy_table(r));
-  s += section("charts", "Error against length",
-               "Each point is the largest error among the cases of that length, over all families; the lines are what "
-               "each class allows that same element. Hollow: no error at all.",
-               charts(r));
+  s += section(
+      "charts", "Error against length",
+      "Each point is the largest error among the cases of that length, over all families. What a class allows an "
+      "element depends on its values; each line is the most that a class has allowed these elements up to "
+      "that length. Hollow: no error at all.",
+      charts(r));
   s += section("families", "Error over allowance, by family",
                "The largest error as a part of what is allowed; a bug begins above 1. Families that make nothing to "
                "compare are not listed.",

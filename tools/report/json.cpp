@@ -1,3 +1,6 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <cmath>
 
 #include "tools/case_file.hpp"
@@ -78,6 +81,18 @@ void add_drawing(ordered_json& j, const check_result& c) {
   j["error_by_length"] = lengths;
 }
 
+void add_stderr(ordered_json& j, std::string_view errors) {
+  if (const auto lines = stderr_lines(errors); !lines.empty()) j["stderr"] = fmt::format("{}", fmt::join(lines, "\n"));
+}
+
+ordered_json fault_json(const adapter_fault& f) {
+  ordered_json j = ordered_json::object();
+  if (f.operation != nullptr) j = {{"operation", f.operation->name}, {"dtype", core::name_of(f.type)}};
+  j.update({{"kind", f.kind}, {"message", f.message}, {"on", f.on}});
+  add_stderr(j, f.errors);
+  return j;
+}
+
 ordered_json check_json(const gate_report& r, const check_result& c) {
   ordered_json j{{"property", c.checked->name},
                  {"operation", c.operation->name},
@@ -96,6 +111,7 @@ ordered_json check_json(const gate_report& r, const check_result& c) {
   add_drawing(j, c);
   if (c.found) {
     j["counterexample"] = {{"case", summary(c.found->minimal)},
+                           {"kind", failure_kind(c)},
                            {"message", c.found->shown.message},
                            {"inputs", to_json(c.found->minimal.call.inputs)},
                            {"expected", to_json(c.found->shown.expected)},
@@ -103,6 +119,7 @@ ordered_json check_json(const gate_report& r, const check_result& c) {
                            {"file", "counterexamples/" + counterexample_name(c)},
                            {"snippet", python_snippet(c)},
                            {"replay", replay_command(r, c)}};
+    if (c.found->shown.failure) add_stderr(j["counterexample"], c.found->shown.failure->errors);
   }
   return j;
 }
@@ -130,13 +147,9 @@ ordered_json to_json(const gate_report& r) {
     const ordered_json of_check = counts(c);
     for (auto& [key, value] : totals.items()) value = value.get<std::size_t>() + of_check[key].get<std::size_t>();
   }
-  ordered_json faults = ordered_json::array();
-  for (const adapter_fault& f : r.adapter_faults)
-    faults.push_back({{"operation", f.operation->name},
-                      {"dtype", core::name_of(f.type)},
-                      {"kind", f.kind},
-                      {"message", f.message},
-                      {"on", f.on}});
+  ordered_json faults = ordered_json::array(), long_faults = ordered_json::array();
+  for (const adapter_fault& f : r.adapter_faults) faults.push_back(fault_json(f));
+  for (const adapter_fault& f : r.horizon_faults) long_faults.push_back(fault_json(f));
   ordered_json excused = ordered_json::array();
   for (const excused_check& e : r.excused)
     excused.push_back({{"property", e.property}, {"operation", e.operation}, {"dtype", e.dtype}, {"reason", e.reason}});
@@ -149,7 +162,7 @@ ordered_json to_json(const gate_report& r) {
           {"effort", r.effort},
           {"verdict", name_of(r.verdict)},
           {"findings", r.findings},
-          {"complaints", r.complaints},
+          {"complaints", texts_of(r.complaints)},
           {"check_counts",
            {{"checks", n.checks},
             {"passed", n.passed},
@@ -157,7 +170,9 @@ ordered_json to_json(const gate_report& r) {
             {"uninformative", n.uninformative},
             {"skipped", n.skipped}}},
           {"warnings", r.warnings},
+          {"start_fault", r.start_fault ? fault_json(*r.start_fault) : ordered_json()},
           {"adapter_faults", faults},
+          {"horizon_faults", long_faults},
           {"known_failures", excused},
           {"only", {{"properties", r.only_properties}, {"families", r.only_families}}},
           {"accuracy_class", classes},

@@ -23,11 +23,13 @@ struct suite {
                          escape_markup(test), body);
   }
   /// A test that found a fault; of a broken candidate it is an error, no failure.
-  void add_fault(const std::string& test, bool broken, const std::string& message, const std::string& text) {
+  void add_fault(const std::string& test, bool broken, const complaint& found, const std::string& text) {
     ++(broken ? errors : failures);
-    const char* element = broken ? "error" : "failure";
-    add(test, fmt::format("    <{0} type=\"{1}\" message=\"{2}\">{3}</{0}>\n", element,
-                          broken ? "broken candidate" : "failed check", escape_markup(message), text));
+    std::string said;
+    for (const std::string& line : stderr_lines(found.errors)) said += escape_markup(line) + "\n";
+    add(test, fmt::format("    <{0} type=\"{1}\" message=\"{2}\">{3}</{0}>\n{4}", broken ? "error" : "failure",
+                          escape_markup(found.kind), escape_markup(found.text), text,
+                          said.empty() ? "" : "    <system-err>" + said + "</system-err>\n"));
   }
 };
 
@@ -39,7 +41,10 @@ void add_check(suite& to, const gate_report& r, const check_result& c) {
     to.add(c.checked->name,
            fmt::format("    <skipped message=\"{}\"/>\n", escape_markup("known to fail: " + excuse->reason)) + about);
   } else if (c.found) {
-    to.add_fault(c.checked->name, r.verdict == gate_verdict::broken, c.found->shown.message,
+    complaint found(c.found->shown.message);
+    found.kind = failure_kind(c);
+    if (c.found->shown.failure) found.errors = c.found->shown.failure->errors;
+    to.add_fault(c.checked->name, r.verdict == gate_verdict::broken, found,
                  escape_markup(c.found->shown.message) + "\nSmallest case found: " +
                      escape_markup(summary(c.found->minimal)) + "\nReplay: " + escape_markup(replay_command(r, c)));
   } else if (const std::string reason = reason_of(c); !reason.empty()) {
@@ -60,7 +65,7 @@ suite whole_run(const gate_report& r) {
   if (r.complaints.empty()) whole.add("the run is whole", about);
   for (std::size_t k = 0; k < r.complaints.size(); ++k)
     whole.add_fault(fmt::format("the run is whole, {}", k + 1), r.verdict == gate_verdict::broken, r.complaints[k],
-                    escape_markup(r.complaints[k]));
+                    escape_markup(r.complaints[k].text));
   return whole;
 }
 

@@ -92,9 +92,11 @@ std::string failures(const gate_report& r) {
   std::string text;
   for (const check_result& c : r.checks)
     if (c.found)
-      text += fmt::format("- **{}** of `{}` in {}: {}\n  Smallest case found: {}. Replay: {}\n", c.checked->name,
+      // In a block of its own a command keeps every blank, and is copied as a line.
+      text += fmt::format("- **{}** of `{}` in {}: {}\n  Smallest case found: {}. Replay:\n{}", c.checked->name,
                           c.operation->name, core::name_of(c.type), escape_markdown(c.found->shown.message),
-                          escape_markdown(summary(c.found->minimal)), markdown_code(replay_command(r, c)));
+                          escape_markdown(summary(c.found->minimal)),
+                          markdown_block({plain(replay_command(r, c))}, "sh", "  "));
   return text;
 }
 
@@ -102,6 +104,18 @@ std::string list(const std::vector<std::string>& sentences) {
   std::string text;
   for (const std::string& s : sentences) text += "- " + escape_markdown(s) + "\n";
   return text.empty() ? text : text + "\n";
+}
+
+// What it wrote before it ended.
+std::string stderr_blocks(const gate_report& r) {
+  std::string text;
+  const auto excerpts = stderr_excerpts(r);
+  for (std::size_t k = 0; k < std::min(excerpts.size(), stderr_shown); ++k)
+    text += fmt::format("- {}:\n{}", escape_markdown(places_in_words(excerpts[k])),
+                        markdown_block(excerpts[k].lines, "text", "  "));
+  if (excerpts.size() > stderr_shown)
+    text += fmt::format("- and {} more in report.json\n", excerpts.size() - stderr_shown);
+  return text;
 }
 
 // The accuracy table, and the horizons; folded where they are long.
@@ -124,11 +138,12 @@ std::string accuracy(const gate_report& r) {
 
 std::string to_markdown(const gate_report& r) {
   std::string text = fmt::format("# Assay: {} - {}\n\n", escape_markdown(candidate_title(r)), name_of(r.verdict));
-  text += list(r.findings) + list(r.complaints);
+  text += list(r.findings) + list(texts_of(r.complaints));
   text += fmt::format("{}. Candidate {}, effort {}, seed {}.\n\n", counts_in_words(r), markdown_code(r.candidate_spec),
                       r.effort, r.seed);
   text += domain_lines(r) + list(notes_of(r));
   if (const std::string lines = failures(r); !lines.empty()) text += "## Failures\n\n" + lines + "\n";
+  if (const std::string said = stderr_blocks(r); !said.empty()) text += "## Stderr of the candidate\n\n" + said + "\n";
   text += accuracy(r);
   if (r.checks.empty()) return text;
   return text + "\n## Checks\n\n" + folded(counts_in_words(r), check_table(r));

@@ -43,8 +43,8 @@ code, pre, .numbers td, .numbers th { font-family: ui-monospace, "DejaVu Sans Mo
 .failure summary { color: var(--text); font-size: 1.02rem; cursor: pointer; }
 summary { cursor: pointer; }
 .failure p { margin: .6rem 0; }
-.replay { margin: .6rem 0 .2rem; padding: .6rem .8rem; background: var(--page); border: 1px solid var(--line);
-  border-radius: .3rem; white-space: pre-wrap; }
+.replay, .stderr { margin: .6rem 0 .2rem; padding: .6rem .8rem; background: var(--page); border: 1px solid var(--line);
+  border-radius: .3rem; white-space: pre-wrap; overflow-wrap: anywhere; }
 .scroll { overflow-x: auto; margin: .4rem 0; }
 table { border-collapse: collapse; font-size: .9rem; font-variant-numeric: tabular-nums; }
 .scroll table { overflow-wrap: normal; }

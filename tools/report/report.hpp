@@ -4,11 +4,14 @@
 
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "properties/horizon.hpp"
 #include "properties/support/runner.hpp"
+#include "tools/candidate.hpp"
 
 namespace assay::tools {
 
@@ -28,13 +31,29 @@ struct run_record {
   std::string version;  ///< of Assay
 };
 
-/// Why the checks of an operation in a dtype were not run: not even a mild case or an empty one works.
+/// How the candidate broke outside the checks.
 struct adapter_fault {
-  const core::operation* operation = nullptr;
+  const core::operation* operation = nullptr;  ///< null where it did not start
   core::dtype type{};
-  std::string kind;     ///< the name of a properties::fault, or "NaN flood"
-  std::string message;  ///< what happened
-  std::string on;       ///< in which case
+  std::string kind;      ///< for programs: kind_of a properties::fault, or "nan_flood"
+  std::string name;      ///< in words: name_of it, or "NaN flood"
+  std::string message;   ///< what happened
+  std::string on;        ///< in which case
+  std::string errors{};  ///< the end of its stderr
+};
+
+/// `op` is null where the candidate did not start.
+adapter_fault fault_of(const properties::call_failure& failure, const core::operation* op, core::dtype type,
+                       const std::string& on);
+
+/// A fault of the run as a whole, as a sentence.
+struct complaint {
+  complaint(std::string sentence) : text(std::move(sentence)) {}
+  complaint(std::string sentence, const adapter_fault& of)
+      : text(std::move(sentence)), kind(of.kind), errors(of.errors) {}
+  std::string text;
+  std::string kind = "run";  ///< for programs: of the fault that it is about, else "run"
+  std::string errors{};      ///< the end of the candidate's stderr
 };
 
 /// A failed check that was known to fail.
@@ -50,15 +69,20 @@ struct gate_report {
   std::vector<properties::check_result> checks;
   std::vector<measured_horizon> horizons;
   /// Faults of the run as a whole: an operation that executed no core check, a class not good enough.
-  std::vector<std::string> complaints;
+  std::vector<complaint> complaints;
   gate_verdict verdict = gate_verdict::passed;
   /// What is wrong in plain language, one sentence each; may hold text of the candidate.
   std::vector<std::string> findings{};
   std::filesystem::path folder{};  ///< of the report, as the user wrote it
+  candidate_limits limits{};
   run_record run{};
   /// What looks like a mistake and fails nothing, such as an unknown operation in the candidate's hello.
   std::vector<std::string> warnings;
+  std::optional<adapter_fault> start_fault{};
+  /// Operations whose checks were not run: not even a mild case or an empty one works.
   std::vector<adapter_fault> adapter_faults;
+  /// On the long sequences that the horizon is measured on.
+  std::vector<adapter_fault> horizon_faults{};
   std::vector<excused_check> excused;
   /// Where only part of the checks was asked for.
   std::vector<std::string> only_properties, only_families;
@@ -76,11 +100,29 @@ const char* verdict_word(const properties::check_result& c);
 std::string class_word(const properties::check_result& c);
 /// In ulp of max(1, |truth|), of all cases of the check; 0 where the wrong value is no number.
 double largest_error_ulp(const properties::check_result& c);
+/// The kind of failure that is no fault of the program: its outputs are wrong.
+inline constexpr const char* wrong_result = "wrong_result";
+/// How a failed check failed, for programs: kind_of the fault of the candidate, or wrong_result.
+const char* failure_kind(const properties::check_result& c);
 /// Why a check that neither passed nor failed did not; empty for the others.
 std::string reason_of(const properties::check_result& c);
+/// The end of a stderr that a report shows: at most 20 lines and 2000 bytes, each line plain().
+std::vector<std::string> stderr_lines(std::string_view errors);
+/// What the candidate wrote to stderr before it ended or was stopped, each text once, and where that was.
+struct stderr_excerpt {
+  std::vector<std::string> places, lines;
+};
+std::vector<stderr_excerpt> stderr_excerpts(const gate_report& r);
+/// More texts than these stand in report.json alone.
+inline constexpr std::size_t stderr_shown = 4;
+/// "value of heinsen/scan in f32", and how many more places.
+std::string places_in_words(const stderr_excerpt& e);
+/// The sentences alone.
+std::vector<std::string> texts_of(const std::vector<complaint>& complaints);
 /// "24 checks: 20 passed, 1 failed, 3 uninformative"
 std::string counts_in_words(const gate_report& r);
-/// The command that runs a counterexample again from the folder in which the gate ran, quoted for a POSIX shell.
+/// The command that runs a counterexample again from the folder in which the gate ran, quoted for a POSIX shell;
+/// with the limits on the candidate that were not the usual ones, as its verdict may depend on them.
 std::string replay_command(const gate_report& r, const properties::check_result& c);
 /// "finite", "at least -3", "in [-3, 3]".
 std::string in_words(const properties::declared_domain& range);

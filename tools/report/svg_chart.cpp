@@ -78,12 +78,16 @@ std::string grid(const axis& x, const axis& y) {
   return s + fmt::format("<text x=\"2\" y=\"{}\">largest error, ulp of max(1, |s|)</text>\n", top - 10);
 }
 
+// The most that a class has allowed the drawn elements up to each length. What it allows depends on the values of an
+// element, not on its length alone, so that the allowances themselves would jump up and down from point to point.
 std::string law_line(const check_result& c, std::size_t k, const axis& x, const axis& y) {
   std::string path;
+  double most = 0;
   for (const auto& [n, e] : c.by_length) {
-    if (!is_drawn(e.law_ulp[k])) continue;
+    most = std::max(most, e.law_ulp[k]);
+    if (!(most > 0)) continue;
     // Far beyond the frame a coordinate is cut: the line leaves the frame all the same.
-    const double at = std::clamp(y.at(e.law_ulp[k]), -1000.0, 1000.0);
+    const double at = std::clamp(y.at(most), -1000.0, 1000.0);
     path += fmt::format("{}{:.1f} {:.1f}", path.empty() ? "M" : "L", x.at(static_cast<double>(n)), at);
   }
   if (c.by_length.size() == 1 && !path.empty()) path += "h24";  // one length alone: no line, yet a level
@@ -139,7 +143,8 @@ std::string error_chart(const check_result& c, const std::string& id) {
       "<desc id=\"{2}-text\">From {5} to {6} tokens the largest error is {7:.3g} ulp; {8}.</desc>\n",
       width, bottom + (any_bug ? 90 : 74), id, escape_markup(c.operation->name), core::name_of(c.type),
       c.by_length.begin()->first, c.by_length.rbegin()->first, largest_ulp,
-      any_bug ? "a case no law explains is a bug" : "the lines are what the law of each class allows");
+      any_bug ? "a case no law explains is a bug"
+              : "the lines are the most that the law of each class has allowed up to that length");
   s += grid(x, y);
   s += fmt::format("<clipPath id=\"{}-clip\"><rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"/></clipPath>\n", id,
                    left, top, right - left, bottom - top);

@@ -49,6 +49,21 @@ double largest_error_ulp(const check_result& c) {
   return largest;
 }
 
+const char* failure_kind(const check_result& c) {
+  return c.found && c.found->shown.failure ? properties::kind_of(c.found->shown.failure->kind) : wrong_result;
+}
+
+adapter_fault fault_of(const properties::call_failure& failure, const core::operation* op, core::dtype type,
+                       const std::string& on) {
+  return {op, type, kind_of(failure.kind), name_of(failure.kind), failure.message, on, failure.errors};
+}
+
+std::vector<std::string> texts_of(const std::vector<complaint>& complaints) {
+  std::vector<std::string> texts;
+  for (const complaint& c : complaints) texts.push_back(c.text);
+  return texts;
+}
+
 std::string reason_of(const check_result& c) {
   switch (c.verdict()) {
     case status::uninformative:
@@ -91,10 +106,25 @@ std::string counterexample_name(const check_result& c) {
   return name;
 }
 
+namespace {
+
+// Limits that are not the usual ones, as options.
+std::string limit_options(const candidate_limits& limits) {
+  const candidate_limits usual;
+  std::string options;
+  if (limits.start_seconds != usual.start_seconds) options += fmt::format(" --start-timeout {}", limits.start_seconds);
+  if (limits.case_seconds != usual.case_seconds) options += fmt::format(" --case-timeout {}", limits.case_seconds);
+  if (limits.memory_bytes != usual.memory_bytes) options += fmt::format(" --memory-limit {}", limits.memory_bytes);
+  return options;
+}
+
+}  // namespace
+
 std::string replay_command(const gate_report& r, const check_result& c) {
   std::string path = (r.folder / "counterexamples" / counterexample_name(c)).string();
   if (path.starts_with('-')) path.insert(0, "./");  // else it would be taken for an option
-  return fmt::format("assay replay {} --candidate {}", shell_word(path), shell_word(r.candidate_spec));
+  return fmt::format("assay replay {} --candidate {}{}", shell_word(path), shell_word(r.candidate_spec),
+                     limit_options(r.limits));
 }
 
 std::string in_words(const properties::declared_domain& range) {

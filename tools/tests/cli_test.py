@@ -343,8 +343,11 @@ class WrongInput(Folder):
         self.refused(self.gate("builtin:optimized", "--family", "royal"), "royal", "mild")
         for seed in ("-1", "1.5", "x", "18446744073709551616", "99999999999999999999999"):
             self.refused(self.gate("builtin:optimized", "--seed", seed), "2^64")
-        for size in ("0", "-1", "-4GiB", "0GiB", "x"):
-            self.refused(self.gate("builtin:optimized", "--memory-limit", size))
+        for size in ("0", "-1", "-4GiB", "0GiB", "x", "18446744073709551616", "99999999999999999999KiB"):
+            self.refused(self.gate("builtin:optimized", "--memory-limit", size), "2^64")
+        for cases in ("0", "-1", "1.5", "x", "18446744073709551616", "99999999999999999999999"):
+            self.refused(run("mutants", "mutant/drops_nan", "--cases", cases, "--out", self.report), "--cases")
+            self.refused(run("detectability", "--cases", cases), "--cases")
         for timeout in ("-1", "0", "nan", "1e300"):
             self.refused(self.gate("builtin:optimized", "--case-timeout", timeout))
         self.refused(run("gate", "--candidate", "builtin:optimized", "--report", self.report, ASSAY_TARGET="pdp11"), "pdp11")

@@ -12,52 +12,54 @@ import tempfile
 import time
 import unittest
 import uuid
+import xml.etree.ElementTree
 
 ASSAY = os.environ["ASSAY"]
 HOSTILE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "transports", "tests", "candidates", "hostile.py")
+SCHEMA = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "report", "report.schema.json")
 
-# behaviour: exit code, words that the complaints must have. Each text stands for one verdict.
+# behaviour: the kind of the fault in report.json (None: no fault), words that the complaints must have.
 BROKEN = {
-    "crash": "crash: ended by signal 11",
-    "crash once": "crash: ended with status 3",
-    "orphan holds stdout": "crash: ended with status 7",
-    "hang": "hang: no answer within",
-    "early exit": "early exit: ended with status 0",
-    "goodbye": "early exit: ended with status 0",
-    "close stdout": "closed its stdout but went on running",
-    "malformed reply": "malformed answer: byte 16: must be valid JSON",
-    "duplicate keys": "malformed answer: byte 8: keys must not repeat",
-    "reply without ok": "malformed answer: ok must be true or false",
-    "wrong id": "answer to call 2 where call 1 was asked",
-    "wrong shape": "output 's' must have shape",
-    "wrong size": "output 's_n' must have shape [1, 4] but has [2, 5]",
-    "wrong dtype": "output 's' must be f32 but is f64",
-    "missing output": "output 's_n' is missing",
-    "extra output": "unknown output 't'",
-    "no file": "cannot be opened: No such file",
-    "truncated file": "must lie within the file",
-    "oversized header": "header must have at most",
-    "oversized file": "every byte behind the header must belong to a tensor",
-    "symlink output": "not a symbolic link",
-    "fifo output": "must be a regular file",
-    "directory output": "must be a regular file",
-    "error reply": "error reply: the kernel needs d = 64",
-    "endless line": "a message longer than",
-    "memory hog": "memory limit: resident memory above",
-    "grandchild hog": "memory limit: resident memory above",
-    "silent hello": "hang: before its hello",
-    "no json hello": "malformed hello: byte 1: must be valid JSON",
-    "wrong protocol": "malformed hello: hello.protocol must be 1",
-    "nameless": "malformed hello: hello.name",
-    "unknown dtype": "malformed hello: hello.operations['heinsen/scan']: unknown dtype 'float32'",
-    "domain of nothing": "malformed hello: hello.domain['heinsen/scam']",
-    "crash at hello": "cannot import name 'kernel'",
+    "crash": ("crash", "crash: ended by signal 11"),
+    "crash once": ("crash", "crash: ended with status 3"),
+    "orphan holds stdout": ("crash", "crash: ended with status 7"),
+    "hang": ("hang", "hang: no answer within"),
+    "early exit": ("early_exit", "early exit: ended with status 0"),
+    "goodbye": ("early_exit", "early exit: ended with status 0"),
+    "close stdout": ("closed_stdout", "closed its stdout but went on running"),
+    "malformed reply": ("malformed_reply", "malformed answer: byte 16: must be valid JSON"),
+    "duplicate keys": ("malformed_reply", "malformed answer: byte 8: keys must not repeat"),
+    "reply without ok": ("malformed_reply", "malformed answer: ok must be true or false"),
+    "wrong id": ("wrong_id", "answer to call 2 where call 1 was asked"),
+    "wrong shape": ("wrong_shape", "output 's' must have shape"),
+    "wrong size": ("wrong_shape", "output 's_n' must have shape [1, 4] but has [2, 5]"),
+    "wrong dtype": ("wrong_dtype", "output 's' must be f32 but is f64"),
+    "missing output": ("missing_output", "output 's_n' is missing"),
+    "extra output": ("unknown_output", "unknown output 't'"),
+    "no file": ("missing_file", "cannot be opened: No such file"),
+    "truncated file": ("truncated_file", "must lie within the file"),
+    "oversized header": ("oversized_file", "header must have at most"),
+    "oversized file": ("oversized_file", "every byte behind the header must belong to a tensor"),
+    "symlink output": ("bad_file", "not a symbolic link"),
+    "fifo output": ("bad_file", "must be a regular file"),
+    "directory output": ("bad_file", "must be a regular file"),
+    "error reply": ("error_reply", "error reply: the kernel needs d = 64"),
+    "endless line": ("malformed_reply", "a message longer than"),
+    "memory hog": ("memory_limit", "memory limit: resident memory above"),
+    "grandchild hog": ("memory_limit", "memory limit: resident memory above"),
+    "silent hello": ("silent_hello", "hang: before its hello"),
+    "no json hello": ("malformed_hello", "malformed hello: byte 1: must be valid JSON"),
+    "wrong protocol": ("malformed_hello", "malformed hello: hello.protocol must be 1"),
+    "nameless": ("malformed_hello", "malformed hello: hello.name"),
+    "unknown dtype": ("malformed_hello", "malformed hello: hello.operations['heinsen/scan']: unknown dtype 'float32'"),
+    "domain of nothing": ("malformed_hello", "malformed hello: hello.domain['heinsen/scam']"),
+    "crash at hello": ("crash", "crash: before its hello: ended with status 1"),
 }
 FAILED = {
-    "nan flood": "NaN flood: heinsen/scan in f32 gives NaN",
-    "crash on long": "the candidate kept breaking",
-    "ignores the end": "fails on an empty case: hang",
-    "unsupported": "executed no core check",
+    "nan flood": ("nan_flood", "NaN flood: heinsen/scan in f32 gives NaN"),
+    "crash on long": ("crash", "the candidate kept breaking"),
+    "ignores the end": ("hang", "fails on an empty case: hang"),
+    "unsupported": (None, "executed no core check"),
 }
 # The outputs are zeros, so that numerics fail and nothing else does.
 NO_FAULT = ["correct", "banners", "stderr flood", "grandchild", "everything", "unknown operation"]
@@ -117,32 +119,50 @@ class Hostile(unittest.TestCase):
         self.assertEqual(report["footer"], "complete")
         return report
 
-    def check(self, behaviour, code, verdict, words):
+    def kinds(self, report):
+        """Of the faults, whatever else is wrong."""
+        faults = [*report["adapter_faults"], *report["horizon_faults"], *filter(None, [report["start_fault"]]),
+                  *(c["counterexample"] for c in report["checks"] if "counterexample" in c)]
+        return {f["kind"] for f in faults} - {"wrong_result"}
+
+    def kinds_in_junit(self):
+        root = xml.etree.ElementTree.parse(os.path.join(self.report, "junit.xml"))
+        return {e.get("type") for name in ("failure", "error") for e in root.iter(name)} - {"wrong_result", "run"}
+
+    def check(self, behaviour, code, verdict, kind, words):
         # A hang at the start is waited for as long as a user allows; elsewhere Python needs its time.
         start = "1" if behaviour == "silent hello" else "20"
         self.assertEqual(self.gate(behaviour, "--start-timeout", start), code)
         report = self.read_report()
         self.assertEqual(report["verdict"], verdict)
         self.assertIn(words, " ".join(report["complaints"]))
+        self.assertEqual(self.kinds(report), {kind} - {None})
+        self.assertEqual(self.kinds_in_junit(), {kind} - {None})
         self.assertNotIn(self.temporary, json.dumps(report))
         self.assertLess(self.seconds, 30)
 
     def test_broken(self):
-        for behaviour, words in BROKEN.items():
+        for behaviour, (kind, words) in BROKEN.items():
             with self.subTest(behaviour):
-                self.check(behaviour, 3, "broken", words)
+                self.check(behaviour, 3, "broken", kind, words)
 
     def test_failed(self):
-        for behaviour, words in FAILED.items():
+        for behaviour, (kind, words) in FAILED.items():
             with self.subTest(behaviour):
-                self.check(behaviour, 1, "failed", words)
+                self.check(behaviour, 1, "failed", kind, words)
+
+    def test_every_kind_in_the_schema_has_a_behaviour(self):
+        with open(SCHEMA) as file:
+            documented = {k["const"] for k in json.load(file)["$defs"]["fault_kind"]["oneOf"]}
+        self.assertEqual(documented, {kind for kind, _ in (*BROKEN.values(), *FAILED.values())} - {None})
 
     def test_no_fault(self):
         for behaviour in NO_FAULT:
             with self.subTest(behaviour):
                 self.assertEqual(self.gate(behaviour, "--property", "value", case_timeout="10"), 1)
                 report = self.read_report()
-                self.assertEqual(report["adapter_faults"], [])
+                self.assertEqual(self.kinds(report), set())
+                self.assertEqual(report["checks"][0]["counterexample"]["kind"], "wrong_result")
                 self.assertIn("s", report["checks"][0]["counterexample"]["actual"])
 
     def test_unknown_offers_are_reported(self):

@@ -3,6 +3,7 @@
 
 Run by CTest with ASSAY set to the program.
 """
+import html
 import html.parser
 import json
 import os
@@ -14,7 +15,7 @@ import xml.etree.ElementTree
 
 import jsonschema
 
-from reports import ASSAY, HERE, HOSTILE_NAME, ONE, Reports, drawn_checks, failures_of, report_of, text_of
+from reports import ASSAY, HERE, HOSTILE, HOSTILE_NAME, ONE, Reports, drawn_checks, failures_of, report_of, text_of
 
 SCHEMAS = os.path.join(HERE, "..", "report")
 
@@ -152,6 +153,7 @@ class Agreement(unittest.TestCase):
     def test_expected_verdicts(self):
         verdicts = {name: report_of(folder)["verdict"] for name, folder in REPORTS.items()}
         self.assertEqual(verdicts, {"passing": "passed", "failing": "failed", "broken": "broken", "crashing": "broken",
+                                    "last words": "failed", "not starting": "broken",
                                     "narrow": "passed", "nan": "failed", "hostile": "failed"})
         self.assertTrue(all(e.find("failure") is None for e in
                             xml.etree.ElementTree.parse(os.path.join(REPORTS["crashing"], "junit.xml")).iter("testcase")))
@@ -175,17 +177,86 @@ class Agreement(unittest.TestCase):
                         if e["ratio_to_law"][law] != "inf" and e["ratio_to_law"][law] <= 1 and allowed != "inf":
                             self.assertLessEqual(e["largest_error_ulp"], allowed * (1 + 1e-12))
 
+    def test_the_law_lines_never_fall_and_bound_what_their_law_explains(self):
+        """Downwards in a picture: larger coordinates are smaller errors."""
+        drawn_lines = 0
+        for name, folder in REPORTS.items():
+            charts = text_of(folder, "index.html").split('<svg class="chart"')[1:]
+            for chart, check in zip(charts, drawn_checks(report_of(folder))):
+                points = [(float(x), float(y)) for x, y in re.findall(r'<circle class="point" .*?cx="(.*?)" cy="(.*?)"', chart)]
+                for k, path in re.findall(r'<path class="law law(\d)" d="M([^"]*?)(?:h24)?"/>', chart.split("</g>")[0]):
+                    line = [tuple(map(float, at.split())) for at in path.split("L")]
+                    drawn_lines += len(line) > 1
+                    self.assertEqual(line, sorted(line, key=lambda at: (at[0], -at[1])), name)
+                    self.assertEqual([y for _, y in line], sorted((y for _, y in line), reverse=True), name)
+                    law = ("uniform", "sequential", "tree", "linear", "cumsum")[int(k)]
+                    if all(e["ratio_to_law"][law] != "inf" and e["ratio_to_law"][law] <= 1 for e in check["error_by_length"]):
+                        level = dict(line)
+                        self.assertTrue(all(y >= level[x] - 0.1 for x, y in points if x in level), (name, law))
+        self.assertGreaterEqual(drawn_lines, 20)
+
 
 class Determinism(unittest.TestCase):
     def test_only_the_run_block_differs(self):
-        def files():
-            folder = Reports(FOLDER.name).gate("again", "builtin:mutant/global_shift", *ONE, expect=1)
+        def files(candidate):
+            folder = Reports(FOLDER.name).gate("again", candidate, *ONE, expect=1)
             text = text_of(folder, "report.json")
             block = re.search(r'\n "run": \{[^}]*\},', text)
             page = text_of(folder, "index.html")
             line = re.search(r'<p id="run">.*?</p>', page)
             return text.replace(block[0], ""), page.replace(line[0], ""), text_of(folder, "junit.xml"), text_of(folder, "summary.md")
-        self.assertEqual(files(), files())
+        for candidate in ("builtin:mutant/global_shift", HOSTILE + " 'last words'"):
+            self.assertEqual(files(candidate), files(candidate))
+
+
+class Stderr(unittest.TestCase):
+    """What a candidate wrote before it broke, in all four files and nowhere else."""
+
+    def test_of_a_crash_in_a_check(self):
+        folder = REPORTS["last words"]
+        report, page, summary = report_of(folder), text_of(folder, "index.html"), text_of(folder, "summary.md")
+        crashed = [c["counterexample"] for c in report["checks"] if c.get("counterexample", {}).get("kind") == "crash"]
+        self.assertTrue(crashed)
+        junit = xml.etree.ElementTree.parse(os.path.join(folder, "junit.xml"))
+        for shown in (crashed[0]["stderr"], html.unescape(page), summary, junit.find(".//system-err").text):
+            # The private folder, which differs from run to run, is gone; escape sequences are harmless.
+            self.assertRegex(shown, r"(?m)^ *(<pre.*>)?</pre><script> `k` ``` \| in [0-9]+\.out\.safetensors\n *out of shared memory$")
+            self.assertIn("\n", shown)
+            self.assertNotIn("\x1b", shown)
+        self.assertEqual(len(crashed[0]["stderr"].splitlines()), 20)
+        self.assertNotIn("<script", page)
+        # Within a fence that the text cannot close.
+        self.assertRegex(summary, r"(?m)^  ````text\n(  .*\n)*?  </pre><script> .*\n  out of shared memory\n  ````$")
+        wrong = [c["counterexample"] for c in report["checks"] if c.get("counterexample", {}).get("kind") == "wrong_result"]
+        self.assertTrue(wrong)
+        self.assertFalse([c for c in wrong if "stderr" in c])
+
+    def test_of_a_replayed_crash(self):
+        report = report_of(REPORTS["last words"])
+        command = next(c["counterexample"]["replay"] for c in report["checks"]
+                       if c.get("counterexample", {}).get("kind") == "crash")
+        path = os.path.dirname(ASSAY) + ":" + os.environ["PATH"]
+        done = subprocess.run(["sh", "-c", command], cwd=FOLDER.name, env={**os.environ, "PATH": path},
+                              capture_output=True, text=True)
+        self.assertEqual(done.returncode, 1, command + done.stderr)
+        self.assertRegex(done.stdout, r"crash: ended with status 9\nits stderr ends:\n(.*\n){19}out of shared memory\n")
+        self.assertNotIn("\x1b", done.stdout)
+
+    def test_of_a_candidate_that_does_not_start(self):
+        folder = REPORTS["not starting"]
+        fault = report_of(folder)["start_fault"]
+        self.assertEqual((fault["kind"], fault["stderr"]), ("crash", "cannot import name 'kernel'"))
+        junit = xml.etree.ElementTree.parse(os.path.join(folder, "junit.xml"))
+        self.assertEqual([(e.get("type"), e.get("message")) for e in junit.iter("error")],
+                         [("crash", "the candidate did not start: crash: before its hello: ended with status 1")])
+        for shown in (html.unescape(text_of(folder, "index.html")), text_of(folder, "summary.md"),
+                      junit.find(".//system-err").text):
+            self.assertIn("cannot import name 'kernel'", shown)
+
+    def test_is_not_shown_where_it_does_not_help(self):
+        for name in ("passing", "failing", "narrow", "nan", "hostile"):
+            for file in ("report.json", "index.html", "summary.md", "junit.xml"):
+                self.assertNotRegex(text_of(REPORTS[name], file).split("</style>")[-1], "(?i)stderr|system-err")
 
 
 class Text(unittest.TestCase):
@@ -198,11 +269,35 @@ class Text(unittest.TestCase):
             self.assertNotIn("<script", text)
             self.assertFalse(set(text) & {"\x01", "\x1b", "\u202e"})
         self.assertIn("&lt;script&gt;alert(1)&lt;/script&gt;", page)
+        # Blocks end with the fence that they begin with; then spans of code go.
+        summary = re.sub(r"^ *(```+)\w*\n(.*\n)*? *\1\n", "", summary, flags=re.M)
         outside_code = re.sub(r"(`+)(?!`).*?(?<!`)\1(?!`)", "", re.sub(r"\\.", "", summary))
         self.assertFalse(re.search(r"[`<]|@h|\*e\*|\[f\]", outside_code.replace("<details>", "").replace("</details>", "")
                                    .replace("<summary>", "").replace("</summary>", "")), outside_code[:500])
         message = xml.etree.ElementTree.fromstring(junit).find(".//failure").get("message")
         self.assertIn("a|b `c` ``d`` <script>alert(1)</script>", message)
+
+    def rendered(self, markdown):
+        """As GitHub shows it: its own renderer, with its extensions."""
+        done = subprocess.run(["cmark-gfm", "-e", "table", "-e", "strikethrough", "-e", "autolink", "-e", "tasklist"],
+                              input=markdown, capture_output=True, text=True, check=True)
+        return done.stdout
+
+    def test_a_name_stays_the_name_in_rendered_markdown(self):
+        """Headings, findings, complaints and lists of failures show the text of a candidate and nothing made of it."""
+        name = "a|b*c_<img src=x> `d` ``e`` www.example.org [f][g] ![h](i) ~~j~~ &amp; \\ k@example.org\n- l"
+        plain = name.replace("\n", " ")
+        fault = "if states.shape[1] == 7: raise ValueError(" + repr(name) + ")"
+        folder = Reports(FOLDER.name).gate("markdown", Reports(FOLDER.name).candidate("markdown.py", name=name, fault=fault),
+                                           *ONE, "--property", "value", expect=1)
+        page = self.rendered(text_of(folder, "summary.md"))
+        heading = re.search(r"<h1>(.*?)</h1>", page)[1]
+        said = [t for t in re.findall(r"<li>(.*?)\n", page) if "example" in t]
+        self.assertGreaterEqual(len(said), 2, page[:2000])  # a finding and a failure
+        for text in (heading, *said):
+            text = re.sub(r"^<p>|</?strong>|<code>heinsen/scan</code>", "", text)
+            self.assertNotRegex(text, r"<\w", text)
+            self.assertIn(plain, html.unescape(text).replace("\u2060", ""))
 
     def test_the_replay_command_works_where_the_gate_ran(self):
         report = report_of(REPORTS["failing"])
@@ -215,6 +310,27 @@ class Text(unittest.TestCase):
             self.assertEqual(done.returncode, 1, command + done.stderr)
         junit = xml.etree.ElementTree.parse(os.path.join(REPORTS["failing"], "junit.xml"))
         self.assertEqual([f.text.split("Replay: ")[1] for f in junit.iter("failure")], commands)
+
+    def test_the_replay_command_can_be_pasted_from_every_file(self):
+        """A report folder and a candidate with blanks and what a shell, a table or code would take for its own."""
+        reports = Reports(FOLDER.name)
+        candidate = reports.candidate("my  |file`s.py", fault="states += 1.0").replace(
+            os.path.join(FOLDER.name, "my  |file`s.py"), "'my  |file`s.py'")
+        folder = reports.gate("a report of $HOME", candidate, *ONE, "--property", "value", "--case-timeout", "7.5",
+                              "--memory-limit", "1GiB", expect=1)
+        command = report_of(folder)["checks"][0]["counterexample"]["replay"]
+        self.assertTrue(command.endswith(" --case-timeout 7.5 --memory-limit 1073741824"), command)
+        in_summary = re.findall(r"^  ```sh\n  (.*)\n  ```$", text_of(folder, "summary.md"), re.M)
+        page = re.findall(r'<pre class="replay"><code>(.*?)</code></pre>', text_of(folder, "index.html"))
+        junit = xml.etree.ElementTree.parse(os.path.join(folder, "junit.xml"))
+        self.assertEqual(in_summary, [command])
+        self.assertEqual([html.unescape(p) for p in page], [command])
+        self.assertEqual([f.text.split("Replay: ")[1] for f in junit.iter("failure")], [command])
+        path = os.path.dirname(ASSAY) + ":" + os.environ["PATH"]
+        done = subprocess.run(["sh", "-c", command], cwd=FOLDER.name, env={**os.environ, "PATH": path},
+                              capture_output=True, text=True)
+        self.assertEqual(done.returncode, 1, command + done.stderr)
+        self.assertRegex(done.stdout, r"(?m)^value: .* failed$")
 
     def test_the_summary_of_a_passing_run_is_short(self):
         folder = Reports(FOLDER.name).gate("whole", "builtin:optimized", expect=0)

@@ -25,10 +25,12 @@ TEST_CASE("assay/report/plain_text_is_valid_and_on_one_line") {
 TEST_CASE("assay/report/markup_and_markdown_are_inert") {
   CHECK(tools::escape_markup("<b a='1' c=\"2\">&") == "&lt;b a=&#39;1&#39; c=&quot;2&quot;&gt;&amp;");
   CHECK(tools::escape_markdown("[a](http://b) *c* _d_ e_f") == "[a\\](http\\://b) \\*c\\* \\_d\\_ e_f");
+  CHECK(tools::escape_markdown("www.a.b") == "www\\.a.b");
   CHECK(tools::escape_markdown("# a | `b` <c>") == "\\# a \\| \\`b\\` &lt;c&gt;");
   CHECK(tools::escape_markdown("s[0, 1]: x-1 + (y)") == "s[0, 1]: x-1 + (y)");
   CHECK(tools::markdown_code("a`b") == "``a`b``");
-  CHECK(tools::markdown_code("`a|b") == "`` `a\\|b ``");
+  CHECK(tools::markdown_code("`a|b") == "`` `a|b ``");
+  CHECK(tools::markdown_block({"a ``` b", "c"}, "sh", "  ") == "  ````sh\n  a ``` b\n  c\n  ````\n");
 }
 
 TEST_CASE("assay/report/shell_words") {
@@ -37,6 +39,19 @@ TEST_CASE("assay/report/shell_words") {
   CHECK(tools::shell_word("a b") == "'a b'");
   CHECK(tools::shell_word("$(x) `y` ~ *") == "'$(x) `y` ~ *'");
   CHECK(tools::shell_word("it's") == "'it'\\''s'");
+}
+
+TEST_CASE("assay/report/stderr_is_cut_to_its_last_lines") {
+  CHECK(tools::stderr_lines("").empty());
+  CHECK(tools::stderr_lines("\n \n").empty());
+  CHECK(tools::stderr_lines("a\n\x1b[1mb\r\n") == std::vector<std::string>{"a", " [1mb"});
+  std::string many;
+  for (int i = 0; i < 30; ++i) many += std::to_string(i) + "\n";
+  CHECK(tools::stderr_lines(many).size() == 20);
+  CHECK(tools::stderr_lines(many).back() == "29");
+  // A line that has no end is kept by its end; of a line cut in two the rest is dropped.
+  CHECK(tools::stderr_lines(std::string(5000, 'x')) == std::vector<std::string>{std::string(2000, 'x')});
+  CHECK(tools::stderr_lines(std::string(5000, 'x') + "\nlast\n") == std::vector<std::string>{"last"});
 }
 
 TEST_CASE("assay/report/findings_stand_right_under_the_verdict") {

@@ -35,6 +35,9 @@ candidate.serve()
 """
 
 
+HOSTILE = "process:/usr/bin/python3 " + os.path.join(HERE, "..", "transports", "tests", "candidates", "hostile.py")
+
+
 class Reports:
     def __init__(self, folder):
         self.folder = folder
@@ -54,13 +57,15 @@ class Reports:
         return os.path.join(self.folder, name)
 
     def make(self):
-        """By name: passing, failing, broken, crashing, narrow, hostile."""
+        """By name: the folders of one run of each kind."""
         nan = "states[:, 2:] = np.nan"
         return {
             "passing": self.gate("passing", "builtin:optimized", *ONE, expect=0),
             "failing": self.gate("failing one's report", "builtin:mutant/ignores_initial_state", *ONE, expect=1),
             "broken": self.gate("broken", "process:/nonexistent/program", *ONE, expect=3),
             "crashing": self.gate("crashing", self.candidate("crashing.py", fault="sys.exit(7)"), *ONE, expect=3),
+            "last words": self.gate("last words", HOSTILE + " 'last words'", *ONE, expect=1),
+            "not starting": self.gate("not starting", HOSTILE + " 'crash at hello'", *ONE, expect=3),
             "narrow": self.gate("narrow", self.candidate(
                 "narrow.py", options=", domain={'h': [-3, 3], 's0': [-3, 3], 'log_p': [-3, 0]}"), *ONE, expect=0),
             "nan": self.gate("nan", self.candidate("nan.py", fault=nan), *ONE, expect=1),

@@ -96,8 +96,7 @@ int host_library(const std::filesystem::path& path) {
   ::_exit(0);
 }
 
-core::result<std::unique_ptr<process_candidate>> start_library(const std::filesystem::path& path,
-                                                               const process_limits& limits) {
+process_candidate::started start_library(const std::filesystem::path& path, const process_limits& limits) {
   // Absolute: a bare name would be searched for in the system's folders.
   return process_candidate::start_program({"/proc/self/exe", host_library_command, std::filesystem::absolute(path)},
                                           "library:" + path.string(), limits);

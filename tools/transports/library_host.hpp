@@ -17,7 +17,6 @@ int host_library(const std::filesystem::path& path);
 inline constexpr const char* host_library_command = "host-library";
 
 /// Starts this program as the host of a library. Precondition: the program knows the hidden command.
-core::result<std::unique_ptr<process_candidate>> start_library(const std::filesystem::path& path,
-                                                               const process_limits& limits = {});
+process_candidate::started start_library(const std::filesystem::path& path, const process_limits& limits = {});
 
 }  // namespace assay::transports

@@ -8,8 +8,8 @@
 
 namespace assay::transports {
 
-/// The outputs of a call, or bad_output where the file is missing, is none, or does not hold just these outputs in
-/// their dtype and shapes. Precondition: check_inputs accepts the inputs.
+/// The outputs of a call, or a failure that says whether the file is missing, is none, is too short or too long, or
+/// which rule of check_outputs it breaks. Precondition: check_inputs accepts the inputs.
 properties::call_result read_outputs(const std::filesystem::path& path, const properties::request& call,
                                      const golden::read_limits& limits = {});
 

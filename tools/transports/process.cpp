@@ -25,7 +25,7 @@ std::string seconds_text(milliseconds time) {
 
 // How a program ended that gave no answer, from its wait status; -1: it had not ended.
 call_failure silent_end(int status) {
-  if (status == -1) return {fault::protocol, "it closed its stdout but went on running"};
+  if (status == -1) return {fault::closed_stdout, "it closed its stdout but went on running"};
   if (WIFSIGNALED(status))
     return {fault::crashed, std::string("ended by signal ") + std::to_string(WTERMSIG(status)) + " (" +
                                 ::strsignal(WTERMSIG(status)) + ")"};
@@ -63,24 +63,21 @@ process_candidate::process_candidate(std::vector<std::string> words, const proce
                                      std::unique_ptr<private_folder> folder)
     : words_(std::move(words)), limits_(limits), folder_(std::move(folder)) {}
 
-core::result<std::unique_ptr<process_candidate>> process_candidate::start(const std::string& command,
-                                                                          const process_limits& limits) {
+process_candidate::started process_candidate::start(const std::string& command, const process_limits& limits) {
   auto words = split_words(command);
-  if (!words) return tl::make_unexpected(words.error());
+  if (!words) return tl::make_unexpected(start_error{words.error()});
   return start_program(std::move(*words), command, limits);
 }
 
-core::result<std::unique_ptr<process_candidate>> process_candidate::start_program(std::vector<std::string> words,
-                                                                                  const std::string& shown,
-                                                                                  const process_limits& limits) {
+process_candidate::started process_candidate::start_program(std::vector<std::string> words, const std::string& shown,
+                                                            const process_limits& limits) {
   auto folder = private_folder::make();
-  if (!folder) return tl::make_unexpected(folder.error());
+  if (!folder) return tl::make_unexpected(start_error{folder.error()});
   std::unique_ptr<process_candidate> candidate(new process_candidate(std::move(words), limits, std::move(*folder)));
   if (const auto failed = candidate->launch()) {
     std::string message = "candidate '" + shown + "': " + properties::name_of(failed->kind) + ": " + failed->message;
-    if (const std::string errors = candidate->stderr_tail(); !errors.empty())
-      message += "\nits stderr ends:\n" + errors;
-    return core::failure(std::move(message));
+    if (!failed->errors.empty()) message += "\nits stderr ends:\n" + failed->errors;
+    return tl::make_unexpected(start_error{{std::move(message)}, failed});
   }
   return candidate;
 }
@@ -95,11 +92,17 @@ std::optional<call_failure> process_candidate::launch() {
   if (!child) return call_failure{fault::crashed, child.error().message};
   child_ = std::move(*child);
   const auto line = ask(hello_request(), limits_.hello);
-  if (!line) return call_failure{line.error().kind, "before its hello: " + line.error().message};
+  if (!line) {
+    call_failure silent = line.error();
+    if (silent.kind == fault::timed_out) silent.kind = fault::silent_hello;
+    if (silent.kind == fault::malformed_reply) silent.kind = fault::malformed_hello;
+    silent.message.insert(0, "before its hello: ");
+    return silent;
+  }
   auto answer = parse_hello(*line);
-  if (!answer) return stop(fault::protocol, "malformed hello: " + answer.error().message);
+  if (!answer) return stop(fault::malformed_hello, "malformed hello: " + answer.error().message);
   if (greeted_ && answer->operations != about_.operations)
-    return stop(fault::protocol, "its hello changed after a restart");
+    return stop(fault::malformed_hello, "its hello changed after a restart");
   if (!std::exchange(greeted_, true)) about_ = std::move(*answer);
   return std::nullopt;
 }
@@ -112,7 +115,7 @@ call_failure process_candidate::stop(fault kind, const std::string& message) {
     old_log_ = child_->log_tail();
     child_.reset();
   }
-  return {kind, message};
+  return {kind, message, old_errors_};
 }
 
 tl::expected<std::string, call_failure> process_candidate::ask(const std::string& text, milliseconds limit) {
@@ -129,7 +132,7 @@ tl::expected<std::string, call_failure> process_candidate::ask(const std::string
                "resident memory above the limit of " + std::to_string(limits_.child.resident_bytes >> 20) + " MiB"));
     case outcome::line_too_long:
       return tl::make_unexpected(
-          stop(fault::protocol, "a message longer than " + std::to_string(limits_.child.line_bytes) + " bytes"));
+          stop(fault::malformed_reply, "a message longer than " + std::to_string(limits_.child.line_bytes) + " bytes"));
     case outcome::closed:
       break;
   }
@@ -143,7 +146,8 @@ properties::call_result process_candidate::evaluate(const properties::request& c
     if (restarts_ >= limits_.restarts)
       return tl::make_unexpected(
           call_failure{last_fault_->kind,
-                       "not started again after " + std::to_string(restarts_) + " restarts: " + last_fault_->message});
+                       "not started again after " + std::to_string(restarts_) + " restarts: " + last_fault_->message,
+                       last_fault_->errors});
     ++restarts_;
     if (auto failed = launch()) {
       last_fault_ = failed;
@@ -167,9 +171,9 @@ properties::call_result process_candidate::converse(const properties::request& c
   const auto line = ask(call_request(id, call, inputs, outputs), first ? limits_.first_call : limits_.call);
   if (!line) return tl::make_unexpected(line.error());
   const auto answer = parse_reply(*line);
-  if (!answer) return tl::make_unexpected(stop(fault::protocol, "malformed answer: " + answer.error().message));
+  if (!answer) return tl::make_unexpected(stop(fault::malformed_reply, "malformed answer: " + answer.error().message));
   if (answer->id != id)
-    return tl::make_unexpected(stop(fault::protocol, "answer to call " + std::to_string(answer->id) + " where call " +
+    return tl::make_unexpected(stop(fault::wrong_id, "answer to call " + std::to_string(answer->id) + " where call " +
                                                          std::to_string(id) + " was asked"));
   if (!answer->ok)
     return tl::make_unexpected(

@@ -39,6 +39,11 @@ class private_folder {
   std::filesystem::path path_;
 };
 
+/// Why no program was started, in words that end with what it wrote to stderr; `failure`: what the program did.
+struct start_error : core::error {
+  std::optional<properties::call_failure> failure{};
+};
+
 /// A candidate program. A call whose answer breaks the protocol, the limits or the process is reported
 /// once, never repeated; the next call starts the program anew.
 ///
@@ -46,12 +51,11 @@ class private_folder {
 /// that is no fault of the candidate's, and no verdict may come of it. Nothing else throws.
 class process_candidate final : public properties::implementation {
  public:
-  static core::result<std::unique_ptr<process_candidate>> start(const std::string& command,
-                                                                const process_limits& limits = {});
+  using started = tl::expected<std::unique_ptr<process_candidate>, start_error>;
+  static started start(const std::string& command, const process_limits& limits = {});
   /// The same from its words, as `shown` in errors.
-  static core::result<std::unique_ptr<process_candidate>> start_program(std::vector<std::string> words,
-                                                                        const std::string& shown,
-                                                                        const process_limits& limits = {});
+  static started start_program(std::vector<std::string> words, const std::string& shown,
+                               const process_limits& limits = {});
   ~process_candidate() override;
 
   [[nodiscard]] const properties::description& describe() const override { return about_; }

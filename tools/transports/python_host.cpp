@@ -1,6 +1,7 @@
 #include "tools/transports/python_host.hpp"
 
 #include <cstdlib>
+#include <stdexcept>
 
 #include "tools/transports/declarations.hpp"
 
@@ -16,13 +17,13 @@ std::string interpreter() {
 
 }  // namespace
 
-core::result<std::filesystem::path> python_folder() {
-  std::error_code ignored;
-  const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", ignored);
-  const std::filesystem::path installed = self.parent_path().parent_path() / "share/assay/python";
-  for (const std::filesystem::path& folder : {installed, std::filesystem::path(ASSAY_PYTHON_SOURCES)})
-    if (std::filesystem::exists(folder / host_script, ignored)) return folder;
-  return core::failure("the Python host is missing: " + (installed / host_script).string());
+std::filesystem::path python_folder() {
+  const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe");
+  const std::filesystem::path folder = program.parent_path().parent_path() / "share/assay/python";
+  if (!std::filesystem::exists(folder / host_script))
+    throw std::runtime_error("the Python host is missing: " + program.string() + " expects " + host_script + " in " +
+                             folder.string());
+  return folder;
 }
 
 core::result<python_function> parse_python_function(const std::string& text) {
@@ -32,13 +33,11 @@ core::result<python_function> parse_python_function(const std::string& text) {
   return python_function{text.substr(0, colon), text.substr(colon + 1)};
 }
 
-core::result<std::unique_ptr<process_candidate>> start_python(const python_function& wanted,
-                                                              const process_limits& limits) {
-  const auto folder = python_folder();
-  if (!folder) return tl::make_unexpected(folder.error());
+process_candidate::started start_python(const python_function& wanted, const process_limits& limits) {
   return process_candidate::start_program(
       // -B: nothing is written beside the user's modules.
-      {interpreter(), "-B", (*folder / host_script).string(), wanted.module, wanted.function, declarations_json()},
+      {interpreter(), "-B", (python_folder() / host_script).string(), wanted.module, wanted.function,
+       declarations_json()},
       "python:" + wanted.module + ":" + wanted.function, limits);
 }
 

@@ -8,9 +8,10 @@
 
 namespace assay::transports {
 
-/// The folder of the Python host: <prefix>/share/assay/python where this program is <prefix>/bin/assay, else that
-/// of the source tree it was built from. An error where neither is there.
-core::result<std::filesystem::path> python_folder();
+/// The folder of the Python host: <prefix>/share/assay/python, where this program is <prefix>/bin/assay. The build tree
+/// is such a prefix, with a link to the sources. Throws std::runtime_error, which names the folder, where the host is
+/// not there: an incomplete installation is a fault of Assay's own, not of a candidate.
+std::filesystem::path python_folder();
 
 /// A function or assay_host.Candidate of a module. The interpreter is $ASSAY_PYTHON, else python3 on PATH.
 struct python_function {
@@ -21,7 +22,6 @@ struct python_function {
 /// "MODULE:FUNCTION", split at the last colon.
 core::result<python_function> parse_python_function(const std::string& text);
 
-core::result<std::unique_ptr<process_candidate>> start_python(const python_function& wanted,
-                                                              const process_limits& limits = {});
+process_candidate::started start_python(const python_function& wanted, const process_limits& limits = {});
 
 }  // namespace assay::transports

@@ -8,10 +8,11 @@
 # Exit codes: 0 passed; 1 a check failed; 2 the command line or an input file is wrong; 3 the candidate broke;
 # 4 a fault of Assay's own. All but 0 should stop the pipeline; upload the report whatever the code.
 set -eu
+: "${CANDIDATE:?name a candidate, e.g. python:model:scan}"
 if [ -n "${ASSAY_DEB:-}" ]; then
+  package=$(realpath "$ASSAY_DEB")  # apt takes a name without a slash for that of a package
   export DEBIAN_FRONTEND=noninteractive
   apt-get update -qq
-  apt-get install -y -qq --no-install-recommends "$(realpath "$ASSAY_DEB")" python3-numpy
+  apt-get install -y -qq --no-install-recommends "$package" python3-numpy
 fi
-exec "${ASSAY:-assay}" gate --candidate "${CANDIDATE:?name a candidate, e.g. python:model:scan}" \
-  --report "${REPORT:-assay-report}" "$@"
+exec "${ASSAY:-assay}" gate --candidate "$CANDIDATE" --report "${REPORT:-assay-report}" "$@"

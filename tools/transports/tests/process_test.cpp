@@ -121,12 +121,12 @@ TEST_CASE("transports/process/faults_that_end_the_program") {
       {"crash", fault::crashed, "signal 11"},
       {"early exit", fault::exited, "status 0"},
       {"goodbye", fault::exited, "status 0"},  // its stdin is closed, so writing raises SIGPIPE
-      {"close stdout", fault::protocol, "closed its stdout"},
-      {"malformed reply", fault::protocol, "malformed answer"},
-      {"duplicate keys", fault::protocol, "keys must not repeat"},
-      {"reply without ok", fault::protocol, "ok must be true or false"},
-      {"wrong id", fault::protocol, "answer to call 2"},
-      {"endless line", fault::protocol, "longer than 1048576 bytes"},
+      {"close stdout", fault::closed_stdout, "closed its stdout"},
+      {"malformed reply", fault::malformed_reply, "malformed answer"},
+      {"duplicate keys", fault::malformed_reply, "keys must not repeat"},
+      {"reply without ok", fault::malformed_reply, "ok must be true or false"},
+      {"wrong id", fault::wrong_id, "answer to call 2"},
+      {"endless line", fault::malformed_reply, "longer than 1048576 bytes"},
       {"memory hog", fault::out_of_memory, "limit of 256 MiB"},
       {"grandchild hog", fault::out_of_memory, "limit of 256 MiB"},
       {"orphan holds stdout", fault::crashed, "status 7"},
@@ -134,7 +134,7 @@ TEST_CASE("transports/process/faults_that_end_the_program") {
   INFO(behaviour);
   guarded_candidate candidate(behaviour);
   const auto failed = candidate.failure();
-  CHECK(properties::name_of(failed.kind) == std::string(properties::name_of(kind)));
+  CHECK(properties::kind_of(failed.kind) == std::string(properties::kind_of(kind)));
   CHECK_THAT(failed.message, Contains(words));
   CHECK(candidate.first_group_gone());
   CHECK(candidate->process_group() == -1);
@@ -143,15 +143,15 @@ TEST_CASE("transports/process/faults_that_end_the_program") {
 
 TEST_CASE("transports/process/faults_that_leave_it_running") {
   const auto [behaviour, kind, words] = GENERATE(values<expectation>({
-      {"wrong shape", fault::bad_output, "output 's' must have shape [B, n, d] but has [2, 3, 4, 1]"},
-      {"wrong size", fault::bad_output, "output 's_n' must have shape [2, 4] but has [3, 5]"},
-      {"wrong dtype", fault::bad_output, "must be f32 but is f64"},
-      {"missing output", fault::bad_output, "'s_n' is missing"},
-      {"extra output", fault::bad_output, "unknown output 't'"},
-      {"no file", fault::bad_output, "No such file"},
-      {"truncated file", fault::bad_output, "must lie within the file"},
-      {"oversized header", fault::bad_output, "at most 1048576 bytes"},
-      {"symlink output", fault::bad_output, "not a symbolic link"},
+      {"wrong shape", fault::wrong_shape, "output 's' must have shape [B, n, d] but has [2, 3, 4, 1]"},
+      {"wrong size", fault::wrong_shape, "output 's_n' must have shape [2, 4] but has [3, 5]"},
+      {"wrong dtype", fault::wrong_dtype, "must be f32 but is f64"},
+      {"missing output", fault::missing_output, "'s_n' is missing"},
+      {"extra output", fault::unknown_output, "unknown output 't'"},
+      {"no file", fault::missing_file, "No such file"},
+      {"truncated file", fault::truncated_file, "must lie within the file"},
+      {"oversized header", fault::oversized_file, "at most 1048576 bytes"},
+      {"symlink output", fault::bad_file, "not a symbolic link"},
       {"error reply", fault::error_reply, "the kernel needs d = 64"},
       {"unsupported", fault::unsupported, "no f32 here"},
   }));
@@ -159,7 +159,7 @@ TEST_CASE("transports/process/faults_that_leave_it_running") {
   guarded_candidate candidate(behaviour);
   for (int i = 0; i < 2; ++i) {
     const auto failed = candidate.failure();
-    CHECK(properties::name_of(failed.kind) == std::string(properties::name_of(kind)));
+    CHECK(properties::kind_of(failed.kind) == std::string(properties::kind_of(kind)));
     CHECK_THAT(failed.message, Contains(words));
   }
   CHECK(candidate->restarts() == 0);

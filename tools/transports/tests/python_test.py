@@ -139,6 +139,16 @@ class Functions(Folder):
             file.write("import sys; sys.exit('the installed host')\n")
         self.ends("scan", 3, "the installed host", assay=program)
 
+    def test_a_program_without_its_host_says_where_it_expects_it(self):
+        os.mkdir(os.path.join(self.folder.name, "bin"))
+        program = shutil.copy(ASSAY, os.path.join(self.folder.name, "bin"))
+        expected = os.path.join(os.path.realpath(self.folder.name), "share", "assay", "python")
+        done = subprocess.run([program, "gate", "--candidate", f"python:{self.path}:scan", "--report", self.report],
+                              capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=300)
+        self.assertEqual(done.returncode, 4, done.stdout + done.stderr)
+        self.assertIn("the Python host is missing", done.stderr)
+        self.assertIn(expected, done.stderr)
+
 
 class Deduction(unittest.TestCase):
     @classmethod

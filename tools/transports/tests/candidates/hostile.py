@@ -104,6 +104,15 @@ def crash_on_long(request):
     crash(request) if outputs(request)["s"][1] > 16 else correct(request)
 
 
+def last_words(request):
+    """Fails long cases as a program does whose library writes what it likes."""
+    if outputs(request)["s"][1] > 16:
+        os.write(2, b"\x1b[31mloading\n" * 1000)
+        os.write(2, f"</pre><script> `k` ``` | in {request['outputs']}\nout of shared memory\n".encode())
+        os._exit(9)
+    correct(request)
+
+
 def banners(request):
     say("Using backend: none")
     sys.stdout.write("[warning] " + "x" * 3_000_000 + "\n")
@@ -179,6 +188,7 @@ on_call = {
     "crash on long": crash_on_long,
     "error reply": answers(ok=False, error="the kernel needs d = 64"),
     "unsupported": answers(ok=False, unsupported=True, reason="no f32 here"),
+    "last words": last_words,
     "banners": banners,
     "endless line": lambda request: say("{" + " " * (1 << 21)),
     "stderr flood": stderr_flood,
