@@ -2,7 +2,6 @@
 // (see instantiate/): multiprecision templates are slow to compile, so each is compiled once, in parallel.
 #pragma once
 
-#include "reference/encodings.hpp"
 #include "reference/oracle.hpp"
 #include "reference/readings/reading.hpp"
 

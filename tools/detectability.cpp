@@ -29,26 +29,31 @@ std::string of_family(const std::vector<properties::detectable_error>& all, cons
   return text;
 }
 
-void print_by_family(const map_of& map, const std::vector<core::dtype>& types) {
+// One table an encoding.
+void print_by_family(const map_of& map, const std::vector<core::dtype>& types, const std::string& encoding) {
+  std::vector<const core::operation*> operations;
+  for (const core::operation& op : reference::operations())
+    if (op.name.starts_with(encoding + "/")) operations.push_back(&op);
   std::string head = "| family |", rule = "|---|";
   std::vector<std::string> families;
-  for (const core::operation& op : reference::operations()) {
-    head += fmt::format(" `{}` |", op.name.substr(op.name.find('/') + 1));
+  for (const core::operation* op : operations) {
+    head += fmt::format(" `{}` |", op->name.substr(encoding.size() + 1));
     rule += "---|";
     for (const core::dtype t : types)
-      for (const auto& e : map.at({&op, t}))
+      for (const auto& e : map.at({op, t}))
         if (std::find(families.begin(), families.end(), e.family) == families.end()) families.push_back(e.family);
   }
-  fmt::print("{}\n{}\n", head, rule);
+  fmt::print("{}:\n\n{}\n{}\n", encoding, head, rule);
   for (const std::string& family : families) {
     fmt::print("| {} |", family);
-    for (const core::operation& op : reference::operations()) {
+    for (const core::operation* op : operations) {
       std::string cell;
-      for (const core::dtype t : types) cell += " " + of_family(map.at({&op, t}), family);
+      for (const core::dtype t : types) cell += " " + of_family(map.at({op, t}), family);
       fmt::print("{} |", cell);
     }
     fmt::print("\n");
   }
+  fmt::print("\n");
 }
 
 // One output's families, the sharpest first; those without any digit left by name.
@@ -95,9 +100,9 @@ int detectability(const detectability_options& options) {
       "storage dtype, f16 and bf16 computed in f32. By family of inputs, the loosest output, in{}; - where no finite\n"
       "error is too large for some case:\n\n",
       names);
-  print_by_family(map, types);
+  for (const std::string& encoding : reference::encodings()) print_by_family(map, types, encoding);
   fmt::print(
-      "\nBy output:\n\n| operation | output | dtype | sharpest | median | mild | loosest | no bound |\n"
+      "By output:\n\n| operation | output | dtype | sharpest | median | mild | loosest | no bound |\n"
       "|---|---|---|---|---|---|---|---|\n");
   for (const auto& op : reference::operations())
     for (const core::dtype t : types)
