@@ -98,11 +98,19 @@ void parse_domains(const json& value, properties::description& to) {
 
 void parse_variants(const json& value, properties::description& to) {
   require(value.is_object(), "hello.variants must be an object");
+  // They are sent back as they are and stand in messages: nothing may have to be cleaned.
+  const auto is_short_and_printable = [](const std::string& text) {
+    return text.find('\n') == std::string::npos && clean(text, 80) == text;
+  };
+  const std::string rule = "hello.variants: names and strings must be printable and at most 80 bytes long";
   for (const auto& [name, values] : value.items()) {
+    require(is_short_and_printable(name), rule);
     require(values.is_array() && !values.empty(), "hello.variants must hold arrays of values");
     for (const json& entry : values) {
       const auto read = golden::attribute_from(entry);
       require(read.has_value(), "hello.variants: " + (read ? "" : read.error().message));
+      const auto* text = std::get_if<std::string>(&*read);
+      require(text == nullptr || is_short_and_printable(*text), rule);
       to.variants[name].push_back(*read);
     }
   }

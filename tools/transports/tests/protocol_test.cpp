@@ -59,6 +59,11 @@ TEST_CASE("transports/protocol/hello_is_strict") {
   CHECK_THAT(hello_refusal(hello_with(R"(,"variants":{"block":[]})")), Contains("arrays of values"));
   CHECK_THAT(hello_refusal(hello_with(R"(,"variants":{"block":[[1]]})")),
              Contains("[1] is no number, string or boolean"));
+  for (const std::string text : {R"(a\nb)", R"(\u001b[31m)"})
+    for (const std::string& variants : {R"({"mode":[")" + text + R"("]})", R"({")" + text + R"(":[1]})"})
+      CHECK_THAT(hello_refusal(hello_with(",\"variants\":" + variants)), Contains("must be printable"));
+  CHECK_THAT(hello_refusal(hello_with(R"(,"variants":{"mode":[")" + std::string(81, 'x') + R"("]})")),
+             Contains("at most 80 bytes"));
 }
 
 TEST_CASE("transports/protocol/replies_are_strict") {
