@@ -41,4 +41,12 @@ core::result<core::attributes> attributes_from(const json& object) {
   return all;
 }
 
+core::result<core::attributes> declared_attributes_from(const core::operation& op, const json& object) {
+  const auto set = attributes_from(object);
+  if (!set) return set;
+  if (auto ok = core::check_declared(op, *set); !ok) return tl::make_unexpected(ok.error());
+  if (auto ok = core::check_attributes(op, *set); !ok) return tl::make_unexpected(ok.error());
+  return core::completed(op, *set);
+}
+
 }  // namespace assay::golden

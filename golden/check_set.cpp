@@ -38,7 +38,7 @@ class file_checker {
     if (!tensors) return add(true, tensors.error().message);
     auto split = told_apart(std::move(*tensors));
     if (!split) return complain(true, split.error().message);
-    auto proved = prove(*file_.operation, file_.type, split->inputs);
+    auto proved = prove({file_.operation, file_.type, split->inputs, file_.attributes});
     if (!proved) return complain(false, proved.error().message);
     for (const auto& [name, t] : proved->tensors) compare(name, split->outputs.at(name), t);
     if (found_.problems.size() > before) return;
@@ -58,7 +58,7 @@ class file_checker {
     const core::operation& op = *file_.operation;
     for (const auto& d : op.inputs)
       if (auto node = all.extract(d.name)) split.inputs.insert(std::move(node));
-    const auto sizes = core::check_inputs(op, file_.type, split.inputs);
+    const auto sizes = core::check_request({&op, file_.type, split.inputs, file_.attributes});
     if (!sizes) return tl::make_unexpected(sizes.error());
     if (*sizes != file_.axes) return core::failure("the inputs have other axes than the manifest says");
     if (auto ok = core::check_domain(op, split.inputs); !ok) return tl::make_unexpected(ok.error());
@@ -66,7 +66,7 @@ class file_checker {
       for (const std::string& name : {d.name, low_name(d.name), allow_name(d.name)}) {
         auto node = all.extract(name);
         if (!node) return core::failure("tensor '" + name + "' is missing");
-        const core::dtype type = name == d.name ? file_.type : core::dtype::f64;
+        const core::dtype type = name == d.name ? d.type_in(file_.type) : core::dtype::f64;
         const core::shape shape = core::shape_of(d, *sizes), came = node.mapped().shape();
         if (node.mapped().type != type)
           return core::failure("tensor '" + name + "' must be " + std::string(core::name_of(type)) + " but is " +

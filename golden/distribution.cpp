@@ -190,7 +190,7 @@ core::tensor draw(const distribution& d, const core::tensor_declaration& declara
     for (std::size_t i = 0; i < numbers.size(); ++i)
       if (i / inner % shape[*axis] < p.count) numbers[i] = p.value;
   }
-  return core::make_tensor(type, shape, numbers);
+  return core::make_tensor(declaration.type_in(type), shape, numbers);
 }
 
 }  // namespace assay::golden

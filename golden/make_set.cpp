@@ -42,13 +42,14 @@ core::result<void> make_file(const recipe_entry& entry, core::dtype type, std::s
                              manifest& m, making& sum) {
   auto inputs = draw_inputs(entry, type);
   if (!inputs) return tl::make_unexpected(inputs.error());
-  auto proved = prove(*entry.operation, type, *inputs, rungs);
+  auto proved = prove({entry.operation, type, *inputs, entry.attributes}, rungs);
   if (!proved) return tl::make_unexpected(proved.error());
   core::tensors all = std::move(*inputs);
   all.merge(proved->tensors);
   const auto bytes = safetensors_bytes(all);
   if (!bytes) return tl::make_unexpected(bytes.error());
-  set_file file{entry.id, entry.reason, entry.operation, type, entry.axes, entry.seed, sha256(*bytes)};
+  set_file file{entry.id, entry.reason, entry.operation, entry.attributes,
+                type,     entry.axes,   entry.seed,      sha256(*bytes)};
   if (auto ok = replace_file(folder / file.name(), *bytes); !ok) return ok;
   m.files.push_back(std::move(file));
   ++sum.files;

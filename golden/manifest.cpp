@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "golden/attributes_json.hpp"
 #include "golden/json_file.hpp"
 #include "golden/proof.hpp"
 #include "golden/recipe.hpp"
@@ -24,7 +25,7 @@ ordered_json to_json(const set_file& f) {
           {"id", f.id},
           {"reason", f.reason},
           {"operation", f.operation->name},
-          {"attributes", ordered_json::object()},
+          {"attributes", golden::to_json(f.attributes)},
           {"dtype", core::name_of(f.type)},
           {"axes", f.axes},
           {"shapes", std::move(shapes)},
@@ -84,6 +85,9 @@ core::result<set_file> file_from(const json& j) {
   if (!type) return tl::make_unexpected(type.error());
   f.operation = reference::find_operation(*operation);
   if (f.operation == nullptr) return core::failure("unknown operation '" + shown(*operation) + "'");
+  auto attributes = declared_attributes_from(*f.operation, j.at("attributes"));
+  if (!attributes) return within("attributes", attributes.error());
+  f.attributes = std::move(*attributes);
   const auto known = core::dtype_named(*type);
   if (!known || !core::is_floating(*known)) return core::failure("unknown dtype '" + shown(*type) + "'");
   f.type = *known;

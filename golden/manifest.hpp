@@ -19,6 +19,7 @@ inline constexpr std::uint64_t largest_manifest = std::uint64_t{16} << 20;
 struct set_file {
   std::string id, reason;
   const core::operation* operation = nullptr;
+  core::attributes attributes;  ///< all that the operation declares
   core::dtype type = core::dtype::f64;
   core::axis_sizes axes;
   std::uint64_t seed = 0;

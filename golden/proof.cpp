@@ -51,14 +51,14 @@ double allowed_distance(core::dtype type, double y, double low, double k) {
   return coarse_upwards(add_upwards(reach, std::fabs(low)));
 }
 
-core::result<proved_outputs> prove(const core::operation& op, core::dtype type, const core::tensors& inputs,
-                                   std::size_t rungs) {
+core::result<proved_outputs> prove(const core::request& call, std::size_t rungs) {
   using reference::accuracy_class;
-  const auto truth = reference::certify(op, type, inputs, rungs, reference::proof::value_and_low);
-  const auto laws = reference::allow(op, type, inputs);
+  const auto truth = reference::certify(call, rungs, reference::proof::value_and_low);
+  const auto laws = reference::allow(call, call.type);
   proved_outputs out;
   for (const auto& [name, c] : truth) {
     const core::shape shape = c.rounded.shape();
+    const core::dtype type = c.rounded.type;
     const auto& k = laws.at(name).k[static_cast<std::size_t>(accuracy_class::sequential)].storage();
     core::tensor low = core::zeros(core::dtype::f64, shape), allow = low;
     for (std::size_t i = 0; i < c.rung.size(); ++i) {

@@ -36,8 +36,7 @@ std::string low_name(const std::string& output);
 std::string allow_name(const std::string& output);
 
 /// An error that names output and index where an element is decided by none of the first `rungs` precisions.
-core::result<proved_outputs> prove(const core::operation& op, core::dtype type, const core::tensors& inputs,
-                                   std::size_t rungs = reference::precision_digits.size());
+core::result<proved_outputs> prove(const core::request& call, std::size_t rungs = reference::precision_digits.size());
 
 /// y:allow of one element from y, y:low and k.
 double allowed_distance(core::dtype type, double y, double low, double k);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "golden/attributes_json.hpp"
 #include "golden/json_file.hpp"
 #include "golden/sha256.hpp"
 #include "reference/oracle.hpp"
@@ -26,10 +27,13 @@ core::result<std::vector<core::dtype>> dtypes_from(const json& j) {
   return all;
 }
 
-core::result<core::axis_sizes> axes_from(const json& j, const core::operation& op) {
-  const std::set<std::string> symbols = core::axis_symbols(op);
-  if (!j.is_object()) return core::failure("must be an object of sizes");
+core::result<core::axis_sizes> axes_from(const json& j, const core::operation& op, const core::attributes& settings) {
+  std::set<std::string> symbols = core::axis_symbols(op);
   core::axis_sizes sizes;
+  for (const core::attribute_declaration& a : op.attributes)
+    if (symbols.erase(a.axis) > 0)
+      sizes[a.axis] = static_cast<std::size_t>(core::setting<std::int64_t>(settings, a.name));
+  if (!j.is_object()) return core::failure("must be an object of sizes");
   for (const auto& [symbol, ignored] : j.items()) {
     if (!symbols.contains(symbol)) return core::failure(op.name + " has no axis '" + shown(symbol) + "'");
     const auto size = count_member(j, symbol.c_str());
@@ -60,7 +64,8 @@ core::result<std::map<std::string, distribution>> inputs_from(const json& j, con
 }
 
 core::result<recipe_entry> entry_from(const json& j, const std::string& encoding, const json& otherwise) {
-  if (auto ok = require_members(j, {"id", "reason", "operation", "dtypes", "axes", "seed", "inputs"}); !ok)
+  if (auto ok = require_members(j, {"id", "reason", "operation", "dtypes", "axes", "seed", "inputs"}, {"attributes"});
+      !ok)
     return tl::make_unexpected(ok.error());
   recipe_entry entry;
   for (const auto& [key, text] : {std::pair{"id", &entry.id}, std::pair{"reason", &entry.reason}}) {
@@ -75,10 +80,13 @@ core::result<recipe_entry> entry_from(const json& j, const std::string& encoding
   entry.operation = reference::find_operation(*name);
   if (entry.operation == nullptr || !name->starts_with(encoding + "/"))
     return core::failure("'" + shown(*name) + "' is no operation of " + encoding);
+  auto attributes = declared_attributes_from(*entry.operation, j.value("attributes", json::object()));
+  if (!attributes) return within("attributes", attributes.error());
+  entry.attributes = std::move(*attributes);
   auto types = dtypes_from(j.at("dtypes"));
   if (!types) return within("dtypes", types.error());
   entry.dtypes = std::move(*types);
-  auto axes = axes_from(j.at("axes"), *entry.operation);
+  auto axes = axes_from(j.at("axes"), *entry.operation, entry.attributes);
   if (!axes) return within("axes", axes.error());
   entry.axes = std::move(*axes);
   const auto seed = count_member(j, "seed");

@@ -15,6 +15,7 @@ struct recipe_entry {
   std::string id;      ///< names the files; see is_entry_id
   std::string reason;  ///< why it is in the set
   const core::operation* operation = nullptr;
+  core::attributes attributes;  ///< all that the operation declares
   std::vector<core::dtype> dtypes;
   core::axis_sizes axes;
   std::uint64_t seed = 0;
@@ -35,7 +36,8 @@ inline constexpr std::size_t largest_work = std::size_t{1} << 16;
 bool is_too_large(const core::axis_sizes& axes);
 
 /// A file of schema "assay-golden-recipe/1": {"schema", "encoding", "default", "entries"}, an entry being
-/// {"id", "reason", "operation", "dtypes", "axes": {symbol: size}, "seed", "inputs": {name: distribution}}.
+/// {"id", "reason", "operation", "dtypes", "axes": {symbol: size}, "seed", "inputs": {name: distribution}} and, where
+/// settings are not the standard ones, "attributes". Axes whose size is an attribute do not stand in "axes".
 /// Inputs that an entry leaves out (cotangents, say) have the distribution "default". Everything else that
 /// is not there, or is there besides, is an error that names file, entry and member.
 core::result<recipe> read_recipe(const std::filesystem::path& path);

@@ -30,14 +30,15 @@ const std::vector<routine>& routines() {
   return all;
 }
 
-core::result<core::tensors> evaluate(std::string_view operation, core::dtype type, const core::tensors& inputs) {
+core::result<core::tensors> evaluate(std::string_view operation, core::dtype type, const core::tensors& inputs,
+                                     const core::attributes& settings) {
   const auto& all = routines();
   const auto it = std::find_if(all.begin(), all.end(), [&](const routine& r) { return r.name == operation; });
   if (it == all.end()) return core::failure("optimized: unknown operation '" + std::string(operation) + "'");
   if (type != core::dtype::f32 && type != core::dtype::f64)
     return core::failure(it->name + ": optimized computes in f32 and f64, not in " + std::string(core::name_of(type)));
   if (const auto target = active_target(); !target) return tl::make_unexpected(target.error());
-  return it->evaluate(type, inputs);
+  return it->evaluate({type, inputs, settings});
 }
 
 }  // namespace assay::optimized

@@ -5,23 +5,34 @@
 #include <string_view>
 #include <vector>
 
+#include "reference/core/attributes.hpp"
 #include "reference/core/result.hpp"
 #include "reference/core/tensor.hpp"
 
 namespace assay::optimized {
 
-/// An implementation of the operation `name`. Precondition of `evaluate`: core::check_inputs accepts the
-/// inputs for that operation and dtype, the dtype is f32 or f64, and active_target() is no error.
+/// What an operation is evaluated for: in the arithmetic of f32 or f64, all settings that it declares among those
+/// given.
+struct arguments {
+  core::dtype type;
+  const core::tensors& inputs;
+  const core::attributes& settings;
+};
+
+/// An implementation of the operation `name`. Precondition of `evaluate`: core::check_request accepts the call, and
+/// active_target() is no error.
 struct routine {
   std::string name;
-  core::tensors (*evaluate)(core::dtype type, const core::tensors& inputs);
+  core::tensors (*evaluate)(const arguments& call);
 };
 
 /// Those of all encodings, each a `std::vector<routine> <encoding>_routines()` in encodings/<encoding>.cpp.
 const std::vector<routine>& routines();
 
 /// The outputs of an operation in the arithmetic of `type`, or an error: no such operation, no such dtype
-/// here, or an instruction set in ASSAY_TARGET that this processor lacks. Precondition: core::check_inputs.
-core::result<core::tensors> evaluate(std::string_view operation, core::dtype type, const core::tensors& inputs);
+/// here, or an instruction set in ASSAY_TARGET that this processor lacks. Precondition: core::check_request, and
+/// `settings` holds all that the operation declares.
+core::result<core::tensors> evaluate(std::string_view operation, core::dtype type, const core::tensors& inputs,
+                                     const core::attributes& settings = {});
 
 }  // namespace assay::optimized

@@ -21,7 +21,8 @@ class optimized_implementation final : public implementation {
   }
   [[nodiscard]] const description& describe() const override { return about_; }
   call_result evaluate(const request& call) override {
-    auto outputs = optimized::evaluate(call.operation->name, call.type, call.inputs);
+    auto outputs = optimized::evaluate(call.operation->name, call.type, call.inputs,
+                                       core::completed(*call.operation, call.attributes));
     if (!outputs) return tl::make_unexpected(call_failure{fault::error_reply, outputs.error().message});
     return std::move(*outputs);
   }
@@ -55,9 +56,9 @@ class reference_implementation final : public implementation {
   }
   [[nodiscard]] const description& describe() const override { return about_; }
   call_result evaluate(const request& call) override {
-    if (algorithm_) return reference::evaluate(*call.operation, *algorithm_, call.type, call.inputs);
+    if (algorithm_) return reference::evaluate(call, *algorithm_);
     core::tensors out;
-    const auto proved = reference::certify(*call.operation, call.type, call.inputs);
+    const auto proved = reference::certify(call);
     if (const std::size_t open = reference::count_undecided(proved); open > 0)
       return tl::make_unexpected(
           call_failure{fault::unsupported, std::to_string(open) + " elements are undecided at the highest precision"});

@@ -36,8 +36,10 @@ struct family {
   bool holds_nan = false;
   /// Worth running at more than 1000 tokens, where accuracy classes part.
   bool parts_classes = false;
-  /// The inputs of the *forward* operation `op`; cotangents and tangents are added by make_case.
-  std::function<core::tensors(const core::operation& op, core::dtype type, core::counter_random& random, extent size)>
+  /// The inputs of the *forward* operation for these settings, all that it declares; cotangents and tangents are added
+  /// by make_case.
+  std::function<core::tensors(const core::operation& op, core::dtype type, const core::attributes& settings,
+                              core::counter_random& random, extent size)>
       generate{};
   std::function<bool(const core::operation& op)> applies = [](const core::operation&) { return true; };
 };
@@ -45,9 +47,13 @@ struct family {
 /// The families of all encodings that apply to an operation.
 std::vector<family> families_of(const core::operation& op);
 
-/// The case of a family and a seed: deterministic. Cotangents and tangents are random, not constant, and cover
-/// every output or input; one in eight cases has them on one alone.
-test_case make_case(const core::operation& op, core::dtype type, const family& from, std::uint64_t seed, extent size);
+/// The values that settings may have, by name; all that are declared where a name is not there.
+using setting_values = std::map<std::string, std::vector<core::attribute>>;
+
+/// The case of a family and a seed: deterministic. Every setting is drawn from its values. Cotangents and tangents are
+/// random, not constant, and cover every output or input; one in eight cases has them on one alone.
+test_case make_case(const core::operation& op, core::dtype type, const family& from, std::uint64_t seed, extent size,
+                    const setting_values& within = {});
 
 /// Simpler cases, the most drastic first: fewer tokens, lanes, rows; simpler values.
 std::vector<test_case> simpler_cases(const test_case& c);

@@ -49,6 +49,13 @@ const char* kind_of(fault f) {
   return kinds[static_cast<std::size_t>(f)];
 }
 
+const std::map<std::string, std::vector<core::attribute>>& description::settings_of(const core::operation& op) const {
+  static const std::map<std::string, std::vector<core::attribute>> all_values;
+  for (const std::string& name : {op.name, op.forward_name()})
+    if (const auto it = settings.find(name); it != settings.end()) return it->second;
+  return all_values;
+}
+
 bool description::offers(const std::string& operation, core::dtype type) const {
   const auto it = operations.find(operation);
   return it != operations.end() && std::find(it->second.begin(), it->second.end(), type) != it->second.end();

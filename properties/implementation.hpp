@@ -13,13 +13,7 @@
 
 namespace assay::properties {
 
-/// One call of an operation. Every input has dtype `type`, and so have the outputs.
-struct request {
-  const core::operation* operation = nullptr;
-  core::dtype type = core::dtype::f64;
-  core::tensors inputs;
-  core::attributes attributes{};
-};
+using core::request;
 
 /// Why a call gave no outputs. Each has its own verdict in the report.
 enum class fault {
@@ -71,18 +65,22 @@ struct description {
   std::map<core::dtype, core::dtype> compute;
   /// By operation, then by the name of an input or "state".
   std::map<std::string, std::map<std::string, declared_domain>> domain;
+  /// By operation, then by attribute: the values that it takes; all where an attribute is not there.
+  std::map<std::string, std::map<std::string, std::vector<core::attribute>>> settings{};
   /// Attributes that may be set, each with its values: block sizes, modes. Without them it uses its own choice.
   /// The results must agree.
   std::map<std::string, std::vector<core::attribute>> variants{};
   bool flush_subnormals = false;
   bool deterministic = false;
 
+  /// The values of `settings` for an operation; those of its function where a derivative has none of its own.
+  [[nodiscard]] const std::map<std::string, std::vector<core::attribute>>& settings_of(const core::operation& op) const;
   [[nodiscard]] bool offers(const std::string& operation, core::dtype type) const;
   /// The declared precision, else f32 for f16 and bf16, else the storage dtype itself.
   [[nodiscard]] core::dtype compute_dtype(core::dtype storage) const;
 };
 
-/// A function under test. `evaluate` is called with inputs that check_inputs accepts and must return
+/// A function under test. `evaluate` is called with what check_request accepts and must return
 /// outputs that check_outputs accepts, or a failure. It throws only for a fault of Assay's own (a full disk),
 /// of which no verdict may come. Not thread-safe.
 class implementation {

@@ -18,7 +18,8 @@ bool inside(const core::tensor& t, const declared_domain& d) {
 core::tensors states_of(const core::operation& forward, const test_case& c) {
   core::tensors inputs;
   for (const auto& d : forward.inputs) inputs.emplace(d.name, core::cast(core::dtype::f64, c.call.inputs.at(d.name)));
-  return reference::evaluate(forward, reference::accuracy_class::sequential, core::dtype::f64, inputs);
+  return reference::evaluate({&forward, core::dtype::f64, std::move(inputs), c.call.attributes},
+                             reference::accuracy_class::sequential);
 }
 
 bool state_inside(const test_case& c, const declared_domain& d) {
@@ -58,6 +59,10 @@ const char* name_of(status s) {
 }
 
 bool within_domain(const description& about, const test_case& c) {
+  for (const auto& [name, values] : about.settings_of(*c.call.operation))
+    if (const auto set = c.call.attributes.find(name);
+        set != c.call.attributes.end() && std::find(values.begin(), values.end(), set->second) == values.end())
+      return false;
   const auto declared = about.domain.find(c.call.operation->name);
   if (declared == about.domain.end()) return true;
   for (const auto& [name, d] : declared->second) {

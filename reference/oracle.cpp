@@ -9,31 +9,33 @@
 namespace assay::reference {
 
 // Specialised in the generated translation units.
-#define ASSAY_ENCODING(name)                                                                                   \
-  template <>                                                                                                  \
-  rung_outputs enclose<name, precision_digits[0]>(std::string_view, core::dtype, const core::tensors&);        \
-  template <>                                                                                                  \
-  rung_outputs enclose<name, precision_digits[1]>(std::string_view, core::dtype, const core::tensors&);        \
-  template <>                                                                                                  \
-  rung_outputs enclose<name, precision_digits[2]>(std::string_view, core::dtype, const core::tensors&);        \
-  template <>                                                                                                  \
-  rung_outputs enclose<name, precision_digits[3]>(std::string_view, core::dtype, const core::tensors&);        \
-  template <>                                                                                                  \
-  law_outputs law<name, core::dtype::f64>(std::string_view, accuracy_class, const core::tensors&);             \
-  template <>                                                                                                  \
-  law_outputs law<name, core::dtype::f32>(std::string_view, accuracy_class, const core::tensors&);             \
-  template <>                                                                                                  \
-  law_outputs law<name, core::dtype::f16>(std::string_view, accuracy_class, const core::tensors&);             \
-  template <>                                                                                                  \
-  law_outputs law<name, core::dtype::bf16>(std::string_view, accuracy_class, const core::tensors&);            \
-  template <>                                                                                                  \
-  core::tensors run_algorithm<name, core::dtype::f64>(std::string_view, accuracy_class, const core::tensors&); \
-  template <>                                                                                                  \
-  core::tensors run_algorithm<name, core::dtype::f32>(std::string_view, accuracy_class, const core::tensors&); \
-  template <>                                                                                                  \
-  core::tensors run_algorithm<name, core::dtype::f16>(std::string_view, accuracy_class, const core::tensors&); \
-  template <>                                                                                                  \
-  core::tensors run_algorithm<name, core::dtype::bf16>(std::string_view, accuracy_class, const core::tensors&);
+#define ASSAY_ENCODING(name)                                                                                 \
+  template <>                                                                                                \
+  rung_outputs enclose<name, precision_digits[0]>(const core::request&);                                     \
+  template <>                                                                                                \
+  rung_outputs enclose<name, precision_digits[1]>(const core::request&);                                     \
+  template <>                                                                                                \
+  rung_outputs enclose<name, precision_digits[2]>(const core::request&);                                     \
+  template <>                                                                                                \
+  rung_outputs enclose<name, precision_digits[3]>(const core::request&);                                     \
+  template <>                                                                                                \
+  std::map<std::string, xt::xarray<double>> differentiate<name>(const core::request&, const core::tensors&); \
+  template <>                                                                                                \
+  law_outputs law<name, core::dtype::f64>(const core::request&, accuracy_class);                             \
+  template <>                                                                                                \
+  law_outputs law<name, core::dtype::f32>(const core::request&, accuracy_class);                             \
+  template <>                                                                                                \
+  law_outputs law<name, core::dtype::f16>(const core::request&, accuracy_class);                             \
+  template <>                                                                                                \
+  law_outputs law<name, core::dtype::bf16>(const core::request&, accuracy_class);                            \
+  template <>                                                                                                \
+  core::tensors run_algorithm<name, core::dtype::f64>(const core::request&, accuracy_class);                 \
+  template <>                                                                                                \
+  core::tensors run_algorithm<name, core::dtype::f32>(const core::request&, accuracy_class);                 \
+  template <>                                                                                                \
+  core::tensors run_algorithm<name, core::dtype::f16>(const core::request&, accuracy_class);                 \
+  template <>                                                                                                \
+  core::tensors run_algorithm<name, core::dtype::bf16>(const core::request&, accuracy_class);
 #include "assay_encodings.inc"
 #undef ASSAY_ENCODING
 
@@ -42,9 +44,10 @@ namespace {
 struct encoding_routines {
   std::string_view name;
   std::vector<core::operation> operations;
-  std::array<rung_outputs (*)(std::string_view, core::dtype, const core::tensors&), precision_digits.size()> rungs;
-  std::array<law_outputs (*)(std::string_view, accuracy_class, const core::tensors&), 4> laws;  // by core::dtype
-  std::array<core::tensors (*)(std::string_view, accuracy_class, const core::tensors&), 4> algorithms;
+  std::array<rung_outputs (*)(const core::request&), precision_digits.size()> rungs;
+  std::array<law_outputs (*)(const core::request&, accuracy_class), 4> laws;  // by core::dtype
+  std::array<core::tensors (*)(const core::request&, accuracy_class), 4> algorithms;
+  std::map<std::string, xt::xarray<double>> (*tangent)(const core::request&, const core::tensors&);
 };
 
 template <class Encoding>
@@ -57,10 +60,11 @@ encoding_routines routines_of() {
        enclose<Encoding, precision_digits[2]>, enclose<Encoding, precision_digits[3]>},
       {law<Encoding, dtype::f64>, law<Encoding, dtype::f32>, law<Encoding, dtype::f16>, law<Encoding, dtype::bf16>},
       {run_algorithm<Encoding, dtype::f64>, run_algorithm<Encoding, dtype::f32>, run_algorithm<Encoding, dtype::f16>,
-       run_algorithm<Encoding, dtype::bf16>}};
+       run_algorithm<Encoding, dtype::bf16>},
+      differentiate<Encoding>};
   for (const core::operation& forward : Encoding::operations()) {
     r.operations.push_back(forward);
-    r.operations.push_back(core::vjp_of(forward));
+    if (forward.has_gradient()) r.operations.push_back(core::vjp_of(forward));
     if (forward.has_jvp) r.operations.push_back(core::jvp_of(forward));
   }
   return r;
@@ -130,14 +134,13 @@ double certified::error_of(double x, std::size_t i) const {
   return (x - value) - low.storage()[i];
 }
 
-certified_outputs certify(const core::operation& op, core::dtype storage, const core::tensors& inputs,
-                          std::size_t rungs, proof wanted) {
-  const encoding_routines& routines = routines_for(op);
+certified_outputs certify(const core::request& call, std::size_t rungs, proof wanted) {
+  const encoding_routines& routines = routines_for(*call.operation);
   certified_outputs out;
   std::size_t open = 1;
   for (std::size_t rung = 0; rung < std::min(rungs, precision_digits.size()) && open > 0; ++rung) {
     open = 0;
-    for (auto& [name, proved] : routines.rungs[rung](op.name, storage, inputs)) {
+    for (auto& [name, proved] : routines.rungs[rung](call)) {
       const std::size_t size = proved.rounded.size();
       certified& c = out[name];
       if (rung == 0) c = {proved.rounded, proved.low, proved.radius, std::vector<std::uint8_t>(size, undecided)};
@@ -162,17 +165,20 @@ std::size_t count_undecided(const certified_outputs& outputs) {
   return count;
 }
 
-allowances allow(const core::operation& op, core::dtype compute, const core::tensors& inputs) {
+allowances allow(const core::request& call, core::dtype compute) {
+  const core::operation& op = *call.operation;
   const auto law = routines_for(op).laws[index_of(compute)];
   allowances out;
   for (std::size_t c = 1; c < accuracy_classes.size(); ++c)
-    for (auto& [name, l] : law(op.name, accuracy_classes[c], inputs)) {
+    for (auto& [name, l] : law(call, accuracy_classes[c])) {
       allowance& a = out[name];
       if (c == 1) {
         // uniform: 2 ulp (4u) of max(1, |s|); for a gradient 16u of its magnitude, or underflow.
         const double underflow = core::smallest_normal(compute) / core::unit_roundoff(compute);
         a.k[0] = l.magnitude;
-        for (double& k : a.k[0].storage()) k = op.is_forward() ? 4.0 * std::max(1.0, k) : 16.0 * k + underflow;
+        const bool exact = !core::is_floating(op.output(name)->type_in(compute));
+        for (double& k : a.k[0].storage())
+          k = exact ? 0.0 : op.is_forward() ? 4.0 * std::max(1.0, k) : 16.0 * k + underflow;
       } else {
         const auto& before = a.k[c - 1].storage();
         for (std::size_t i = 0; i < before.size(); ++i) l.k.storage()[i] = std::max(l.k.storage()[i], before[i]);
@@ -182,9 +188,14 @@ allowances allow(const core::operation& op, core::dtype compute, const core::ten
   return out;
 }
 
-core::tensors evaluate(const core::operation& op, accuracy_class c, core::dtype type, const core::tensors& inputs) {
+core::tensors evaluate(const core::request& call, accuracy_class c) {
   ASSAY_EXPECTS(c != accuracy_class::uniform);
-  return routines_for(op).algorithms[index_of(type)](op.name, c, inputs);
+  return routines_for(*call.operation).algorithms[index_of(call.type)](call, c);
+}
+
+std::map<std::string, xt::xarray<double>> derivative_along(const core::request& call, const core::tensors& direction) {
+  ASSAY_EXPECTS(call.operation->is_forward());
+  return routines_for(*call.operation).tangent(call, direction);
 }
 
 }  // namespace assay::reference

@@ -44,11 +44,11 @@ inline constexpr std::uint8_t undecided = 255;
 /// truth is infinite or NaN; the truth itself where `rounded` overflowed).
 enum class proof : std::uint8_t { value, value_and_low };
 
-/// The correctly rounded outputs of an operation. Precondition: check_inputs accepts the inputs. Elements
+/// The correctly rounded outputs of a call. Precondition: check_request accepts it. Elements
 /// that none of the first `rungs` precisions decides are marked; rounded + low is within radius of the truth
 /// all the same, which is what measuring errors needs: one rung is enough for that.
-certified_outputs certify(const core::operation& op, core::dtype storage, const core::tensors& inputs,
-                          std::size_t rungs = precision_digits.size(), proof wanted = proof::value);
+certified_outputs certify(const core::request& call, std::size_t rungs = precision_digits.size(),
+                          proof wanted = proof::value);
 std::size_t count_undecided(const certified_outputs& outputs);
 
 /// The running error bound k of every element under the law of each class, in units of u of `compute`,
@@ -57,10 +57,14 @@ struct allowance {
   std::array<xt::xarray<double>, accuracy_classes.size()> k;
 };
 using allowances = std::map<std::string, allowance>;
-allowances allow(const core::operation& op, core::dtype compute, const core::tensors& inputs);
+allowances allow(const core::request& call, core::dtype compute);
 
 /// The algorithm that a class is named after (sequential, balanced tree, linear, cumsum), every operation
-/// rounded to `type`; the inputs and outputs have that dtype. Precondition: c is not uniform.
-core::tensors evaluate(const core::operation& op, accuracy_class c, core::dtype type, const core::tensors& inputs);
+/// rounded to the dtype of the call. Precondition: c is not uniform.
+core::tensors evaluate(const core::request& call, accuracy_class c);
+
+/// The derivatives of the outputs of a forward operation along a direction, a tensor for each differentiable input, by
+/// dual numbers at 100 digits: what checks the gradients that are written by hand.
+std::map<std::string, xt::xarray<double>> derivative_along(const core::request& call, const core::tensors& direction);
 
 }  // namespace assay::reference

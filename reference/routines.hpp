@@ -22,13 +22,16 @@ struct law_output {
 using law_outputs = std::map<std::string, law_output>;
 
 template <class Encoding, unsigned Digits>
-rung_outputs enclose(std::string_view op, core::dtype storage, const core::tensors& inputs);
+rung_outputs enclose(const core::request& call);
 
 template <class Encoding, core::dtype Compute>
-law_outputs law(std::string_view op, accuracy_class c, const core::tensors& inputs);
+law_outputs law(const core::request& call, accuracy_class c);
 
 template <class Encoding, core::dtype Type>
-core::tensors run_algorithm(std::string_view op, accuracy_class c, const core::tensors& inputs);
+core::tensors run_algorithm(const core::request& call, accuracy_class c);
+
+template <class Encoding>
+std::map<std::string, xt::xarray<double>> differentiate(const core::request& call, const core::tensors& direction);
 
 /// A reading's numbers as plain doubles.
 template <class R, class Number>

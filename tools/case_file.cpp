@@ -68,11 +68,14 @@ core::result<stored_case> case_from(const json& j) {
     c.value.call.attributes = std::move(*attributes);
   }
   for (const auto& [name, value] : j["inputs"].items()) {
-    auto t = tensor_from(name, value, *type);
+    const core::tensor_declaration* declared = op->input(name);
+    auto t = tensor_from(name, value, declared ? declared->type_in(*type) : *type);
     if (!t) return tl::make_unexpected(t.error());
     c.value.call.inputs.emplace(name, std::move(*t));
   }
-  if (auto ok = core::check_inputs(*op, *type, c.value.call.inputs); !ok) return tl::make_unexpected(ok.error());
+  if (auto ok = core::check_attributes(*op, c.value.call.attributes); !ok) return tl::make_unexpected(ok.error());
+  c.value.call.attributes = core::completed(*op, c.value.call.attributes);
+  if (auto ok = core::check_request(c.value.call); !ok) return tl::make_unexpected(ok.error());
   c.value.family = j.contains("family") && j["family"].is_string() ? j["family"].get<std::string>() : "replayed";
   if (const auto seed = j.find("seed"); seed != j.end() && seed->is_string()) {
     const std::string text = *seed;

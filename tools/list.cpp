@@ -21,6 +21,12 @@ std::string signature(const core::operation& op) {
   std::string in, out;
   for (const auto& d : op.inputs) in += (in.empty() ? "" : ", ") + shape_text(d);
   for (const auto& d : op.outputs) out += (out.empty() ? "" : ", ") + shape_text(d);
+  for (const auto& a : op.attributes) {
+    std::string values;
+    if (!core::as_number(a.standard))
+      for (const core::attribute& value : a.values) values += (values.empty() ? " of " : ", ") + core::to_string(value);
+    in += (in.empty() ? "" : ", ") + a.name + " = " + core::to_string(a.standard) + values;
+  }
   return in + " -> " + out;
 }
 

@@ -109,8 +109,9 @@ TEST_CASE("golden/proof/low_is_the_rounded_remainder", "[property]") {
     if (entry.id != "scan-mild" && entry.id != "scan-states-near-zero" && entry.id != "scan-vjp-mild") continue;
     for (const core::dtype type : entry.dtypes) {
       const core::tensors inputs = golden::draw_inputs(entry, type).value();
-      const core::tensors proved = golden::prove(*entry.operation, type, inputs).value().tensors;
-      const auto truth = reference::heinsen::evaluate<value>(entry.operation->name, reference::lift<value>(inputs), {});
+      const core::tensors proved = golden::prove({entry.operation, type, inputs, entry.attributes}).value().tensors;
+      const auto truth =
+          reference::heinsen::evaluate<value>({entry.operation->name, reference::lift<value>(inputs)}, {});
       for (const auto& [name, t] : truth)
         for (std::size_t i = 0; i < t.size(); ++i) {
           INFO(entry.id << " " << core::name_of(type) << " " << name << " " << i);
@@ -126,8 +127,8 @@ TEST_CASE("golden/proof/allow_admits_correct_arithmetic_and_no_more", "[property
   for (const auto& entry : recipe_of("heinsen").entries)
     for (const core::dtype type : entry.dtypes) {
       const core::tensors inputs = golden::draw_inputs(entry, type).value();
-      const core::tensors proved = golden::prove(*entry.operation, type, inputs).value().tensors;
-      const auto plain = reference::evaluate(*entry.operation, reference::accuracy_class::sequential, type, inputs);
+      const core::tensors proved = golden::prove({entry.operation, type, inputs, entry.attributes}).value().tensors;
+      const auto plain = reference::evaluate({entry.operation, type, inputs}, reference::accuracy_class::sequential);
       for (const auto& [name, t] : plain)
         for (std::size_t i = 0; i < t.size(); ++i) {
           const double x = t.values.storage()[i], y = proved.at(name).values.storage()[i];

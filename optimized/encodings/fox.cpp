@@ -126,8 +126,9 @@ struct gate_logit {
 };
 
 template <class Gate>
-core::tensors evaluate_decay(core::dtype type, const core::tensors& in) {
-  return with_number_type(type, [&]<class Real>(Real) -> core::tensors {
+core::tensors evaluate_decay(const arguments& call) {
+  const core::tensors& in = call.inputs;
+  return with_number_type(call.type, [&]<class Real>(Real) -> core::tensors {
     const fox_shape shape = shape_of_gates(in.at(Gate::input).shape());
     std::vector<double> log_f = values_of<double>(in, Gate::input);
     std::transform(log_f.begin(), log_f.end(), log_f.begin(), Gate::value);
@@ -138,8 +139,9 @@ core::tensors evaluate_decay(core::dtype type, const core::tensors& in) {
 }
 
 template <class Gate>
-core::tensors evaluate_decay_vjp(core::dtype type, const core::tensors& in) {
-  return with_number_type(type, [&]<class Real>(Real) -> core::tensors {
+core::tensors evaluate_decay_vjp(const arguments& call) {
+  const core::tensors& in = call.inputs;
+  return with_number_type(call.type, [&]<class Real>(Real) -> core::tensors {
     const core::shape gates = in.at(Gate::input).shape();
     const std::vector<double> gradient = decay_vjp(shape_of_gates(gates), values_of<Real>(in, "grad_D"));
     const std::vector<double> x = values_of<double>(in, Gate::input);

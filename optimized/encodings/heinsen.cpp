@@ -43,16 +43,18 @@ struct evaluated_scan {
 };
 
 template <class Decay>
-core::tensors evaluate_scan(core::dtype type, const core::tensors& in) {
-  return with_number_type(type, [&]<class Real>(Real) -> core::tensors {
+core::tensors evaluate_scan(const arguments& call) {
+  const core::tensors& in = call.inputs;
+  return with_number_type(call.type, [&]<class Real>(Real) -> core::tensors {
     const evaluated_scan<Decay, Real> scan(in);
     return {{"s", tensor_of(scan.inputs_shape, scan.s)}, {"s_n", tensor_of(scan.state_shape, scan.s_n)}};
   });
 }
 
 template <class Decay>
-core::tensors evaluate_scan_vjp(core::dtype type, const core::tensors& in) {
-  return with_number_type(type, [&]<class Real>(Real) -> core::tensors {
+core::tensors evaluate_scan_vjp(const arguments& call) {
+  const core::tensors& in = call.inputs;
+  return with_number_type(call.type, [&]<class Real>(Real) -> core::tensors {
     const evaluated_scan<Decay, Real> scan(in);
     const auto grad_s = values_of<Real>(in, "grad_s"), grad_s_n = values_of<Real>(in, "grad_s_n");
     std::vector<Real> grad_decay(scan.h.size()), grad_h(scan.h.size()), grad_s0(scan.s0.size());
@@ -82,8 +84,9 @@ struct embed_arrays {
   [[nodiscard]] heinsen::embed_inputs<Real> inputs() const { return {x, W_H, b_H, W_R, b_R, s0}; }
 };
 
-core::tensors evaluate_embed(core::dtype type, const core::tensors& in) {
-  return with_number_type(type, [&]<class Real>(Real) -> core::tensors {
+core::tensors evaluate_embed(const arguments& call) {
+  const core::tensors& in = call.inputs;
+  return with_number_type(call.type, [&]<class Real>(Real) -> core::tensors {
     const embed_arrays<Real> arrays(in);
     std::vector<Real> y(arrays.x.size()), s_n(arrays.s0.size());
     heinsen::embed_position<Real>(arrays.sizes, arrays.inputs(), {y, s_n});
@@ -91,8 +94,9 @@ core::tensors evaluate_embed(core::dtype type, const core::tensors& in) {
   });
 }
 
-core::tensors evaluate_embed_vjp(core::dtype type, const core::tensors& in) {
-  return with_number_type(type, [&]<class Real>(Real) -> core::tensors {
+core::tensors evaluate_embed_vjp(const arguments& call) {
+  const core::tensors& in = call.inputs;
+  return with_number_type(call.type, [&]<class Real>(Real) -> core::tensors {
     const embed_arrays<Real> a(in);
     const auto grad_y = values_of<Real>(in, "grad_y"), grad_s_n = values_of<Real>(in, "grad_s_n");
     std::vector<Real> x(a.x.size()), W_H(a.W_H.size()), b_H(a.b_H.size()), W_R(a.W_R.size()), b_R(a.b_R.size()),

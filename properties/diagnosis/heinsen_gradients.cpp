@@ -54,7 +54,7 @@ hypothesis without_input(std::string sentence, const std::vector<std::string>& n
           const bool dropped = std::find(names.begin(), names.end(), name) != names.end();
           inputs.emplace(name, dropped ? core::zeros(core::dtype::f64, t.shape()) : core::cast(core::dtype::f64, t));
         }
-        return reference::evaluate(*call.operation, reference::accuracy_class::sequential, core::dtype::f64, inputs);
+        return reference::evaluate({call.operation, core::dtype::f64, inputs}, reference::accuracy_class::sequential);
       }};
 }
 
@@ -125,7 +125,7 @@ hypothesis of_parameter(std::string sentence, std::vector<std::string> names, do
             core::tensors inputs;
             for (const auto& [name, t] : call.inputs) inputs.emplace(name, core::cast(core::dtype::f64, t));
             core::tensors out =
-                reference::evaluate(*call.operation, reference::accuracy_class::sequential, core::dtype::f64, inputs);
+                reference::evaluate({call.operation, core::dtype::f64, inputs}, reference::accuracy_class::sequential);
             for (const std::string& name : names)
               for (double& x : out.at(name).values.storage()) x *= factor(call.inputs.at("s0").shape()[0]);
             return out;

@@ -51,7 +51,8 @@ void measure(probe& p, core::dtype compute) {
   const core::operation& op = *p.c.call.operation;
   core::tensors exact;
   for (const auto& [name, t] : p.c.call.inputs) exact.emplace(name, core::cast(core::dtype::f64, t));
-  p.truth = reference::evaluate(op, reference::accuracy_class::sequential, core::dtype::f64, exact);
+  p.truth =
+      reference::evaluate({&op, core::dtype::f64, exact, p.c.call.attributes}, reference::accuracy_class::sequential);
   const double u = core::unit_roundoff(compute);
   for (const auto& [name, allowed] : *allowances_of(p.c.call, compute)) {
     const auto& widest = allowed.k.back().storage();
@@ -109,7 +110,8 @@ std::vector<probe> run_probes(implementation& under_test, const core::operation&
     if (!outputs && outputs.error().kind == fault::unsupported) continue;
     if (!outputs) break;
     p.actual = std::move(*outputs);
-    p.tokens = sizes_of(p.c).at("n");
+    const core::axis_sizes sizes = sizes_of(p.c);
+    if (const auto n = sizes.find("n"); n != sizes.end()) p.tokens = n->second;
     measure(p, under_test.describe().compute_dtype(type));
     compare_with_truth(p);
     answered.push_back(std::move(p));

@@ -34,7 +34,8 @@ extents draw_extents(counter_random& random, extent size) {
 
 family filled_by(std::string name, std::string summary, lane_filler fill) {
   family f{std::move(name), std::move(summary)};
-  f.generate = [fill](const core::operation& op, dtype type, counter_random& random, extent size) -> core::tensors {
+  f.generate = [fill](const core::operation& op, dtype type, const core::attributes&, counter_random& random,
+                      extent size) -> core::tensors {
     const extents s = draw_extents(random, size);
     const bool gated = op.input("g") != nullptr;
     std::vector<double> gates(s.batch * s.n * s.heads);

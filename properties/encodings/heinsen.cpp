@@ -96,16 +96,16 @@ bool is_module(const core::operation& op) { return op.name == "heinsen/embed_pos
 
 family scan_family(std::string name, std::string summary, lane_filler fill) {
   family f{std::move(name), std::move(summary)};
-  f.generate = [fill](const core::operation& op, dtype type, counter_random& random, extent size) {
-    return scan_inputs(fill, op.name == "heinsen/gated_scan", type, random, size);
-  };
+  f.generate = [fill](const core::operation& op, dtype type, const core::attributes&, counter_random& random,
+                      extent size) { return scan_inputs(fill, op.name == "heinsen/gated_scan", type, random, size); };
   f.applies = [](const core::operation& op) { return !is_module(op); };
   return f;
 }
 
 family full_family(std::string name, std::string summary, lane_filler fill, logit_ranges ranges) {
   family f{std::move(name), std::move(summary)};
-  f.generate = [fill, ranges](const core::operation& op, dtype type, counter_random& random, extent size) {
+  f.generate = [fill, ranges](const core::operation& op, dtype type, const core::attributes&, counter_random& random,
+                              extent size) {
     return is_module(op) ? module_inputs(ranges, type, random, size)
                          : scan_inputs(fill, op.name == "heinsen/gated_scan", type, random, size);
   };

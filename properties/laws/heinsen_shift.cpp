@@ -45,8 +45,8 @@ outcome check_shift(implementation& under_test, const test_case& c) {
   if (!here) return no_outputs(here.error());
   if (!moved_there) return no_outputs(moved_there.error());
   const core::dtype compute = about.compute_dtype(c.call.type);
-  const auto allowed_here = reference::allow(*c.call.operation, compute, base.call.inputs);
-  const auto allowed_there = reference::allow(*c.call.operation, compute, there.call.inputs);
+  const auto allowed_here = reference::allow(base.call, compute);
+  const auto allowed_there = reference::allow(there.call, compute);
   const double u = core::unit_roundoff(compute);
   for (const auto& [name, t] : *here)
     for (std::size_t i = 0; i < t.size(); ++i) {

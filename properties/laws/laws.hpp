@@ -40,11 +40,8 @@ struct judged_call {
 };
 judged_call judge_call(implementation& under_test, const request& call);
 
-/// Some output has a batch axis.
-bool has_rows(const core::operation& op);
-/// Axes whose positions must not influence one another: rows never mix; features, or heads, where every tensor has
-/// them (`embed_position` mixes its features). The token axis "n" is none.
-std::vector<std::string> independent_axes(const core::operation& op);
+/// The operation has independent axes.
+bool has_lanes(const core::operation& op);
 
 /// Fails, naming the first difference, where the outputs differ in any bit (NaNs and zeros aside).
 outcome compare_bits(const core::tensors& expected, const core::tensors& actual, const std::string& what);

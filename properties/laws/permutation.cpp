@@ -32,7 +32,7 @@ outcome check_permutation(implementation& under_test, const test_case& c) {
   if (!before) return before.error();
   core::counter_random random(c.seed);
   outcome all{status::uninformative};
-  for (const std::string& axis : independent_axes(op)) {
+  for (const std::string& axis : op.independent) {
     const std::size_t size = sizes_of(c).at(axis);
     if (size < 2) continue;
     const std::vector<std::size_t> order = shuffled(size, random);
@@ -45,9 +45,7 @@ outcome check_permutation(implementation& under_test, const test_case& c) {
       std::vector<std::size_t> every(core::element_count(shape));
       std::iota(every.begin(), every.end(), 0);
       const auto wrong = compare_elements(d.name, *before, reordered(shape, *at, order), *after, every);
-      if (wrong)
-        return violated(std::string(axis == "B" ? "rows" : "features") + " permuted: " + *wrong, before->outputs,
-                        after->outputs);
+      if (wrong) return violated("axis " + axis + " permuted: " + *wrong, before->outputs, after->outputs);
     }
     all = {};
   }
@@ -57,7 +55,7 @@ outcome check_permutation(implementation& under_test, const test_case& c) {
 }  // namespace
 
 property permutation_property() {
-  return {"permutation", "rows and features in another order", has_rows, check_permutation, false, 3};
+  return {"permutation", "rows and features in another order", has_lanes, check_permutation, false, 3};
 }
 
 }  // namespace assay::properties

@@ -40,7 +40,7 @@ tl::expected<visible_states, outcome> observe(implementation& under_test, const 
   const core::dtype compute = under_test.describe().compute_dtype(call.type);
   const bool module = call.operation->output("y") != nullptr;
   const char* name = module ? "y" : "s";
-  const auto allowed = reference::allow(*call.operation, compute, call.inputs);
+  const auto allowed = reference::allow(call, compute);
   const auto& k = allowed.at(name).k.back().storage();
   const auto& shown = outputs->at(name).values;
   const core::tensor& s0 = call.inputs.at(call.operation->recurrent->state_in);

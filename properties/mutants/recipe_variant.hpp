@@ -39,10 +39,10 @@ struct unchanged {
 template <class Encoding, class R>
 core::tensors run_recipe(const request& call, const typename Encoding::template recipe<R>& how) {
   core::tensors out;
-  for (const auto& [name, f] :
-       Encoding::template evaluate<R>(call.operation->name, reference::lift<R>(call.inputs), how)) {
-    core::tensor t = core::zeros(call.type, {f.shape().begin(), f.shape().end()});
-    for (std::size_t i = 0; i < f.size(); ++i) t.values.storage()[i] = core::round_to(call.type, f.storage()[i].number);
+  for (const auto& [name, f] : Encoding::template evaluate<R>(reference::lift<R>(call), how)) {
+    core::tensor t =
+        core::zeros(call.operation->output(name)->type_in(call.type), {f.shape().begin(), f.shape().end()});
+    for (std::size_t i = 0; i < f.size(); ++i) t.values.storage()[i] = core::round_to(t.type, f.storage()[i].number);
     out.emplace(name, std::move(t));
   }
   return out;

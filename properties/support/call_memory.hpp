@@ -62,6 +62,7 @@ class call_memory {
     const auto add = [&](std::uint64_t x) { hash = (hash ^ x) * 0x100000001b3u, hash ^= hash >> 32; };
     add(reinterpret_cast<std::uintptr_t>(call.operation));
     add(static_cast<std::uint64_t>(call.type) * 16 + static_cast<std::uint64_t>(compute));
+    for (const auto& [name, value] : call.attributes) add(std::hash<core::attribute>{}(value));
     for (const auto& [name, t] : call.inputs)
       for (const double x : t.values.storage()) {
         std::uint64_t bits = 0;

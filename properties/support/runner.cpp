@@ -143,14 +143,14 @@ std::vector<family> chosen_families(const property& p, const core::operation& op
 
 // Visits the planned cases of a family until visit(case) is false; says whether it never was.
 template <class Visit>
-bool visit_cases(const property& p, const family& f, const core::operation& op, core::dtype type,
-                 const run_options& options, Visit visit) {
+bool visit_cases(const property& p, const family& f, const description& about, const core::operation& op,
+                 core::dtype type, const run_options& options, Visit visit) {
   for (const auto& [size, count] : plan_of(p, f, options)) {
     rc::Random random(stream(
         options.seed, fmt::format("{} {} {} {}", op.name, core::name_of(type), f.name, static_cast<int>(size.range))));
     for (std::size_t k = 0; k < count; ++k) {
       rc::Random of_case = random.split();
-      if (!visit(make_case(op, type, f, of_case.next(), size))) return false;
+      if (!visit(make_case(op, type, f, of_case.next(), size, about.settings_of(op)))) return false;
     }
   }
   return true;
@@ -162,7 +162,7 @@ void foresee(const property& p, const description& about, const core::operation&
              const run_options& options) {
   std::vector<request> calls;
   for (const family& f : chosen_families(p, op, options))
-    visit_cases(p, f, op, type, options, [&](const test_case& c) {
+    visit_cases(p, f, about, op, type, options, [&](const test_case& c) {
       if (within_domain(about, c)) calls.push_back(c.call);
       return true;
     });
@@ -181,7 +181,7 @@ check_result run_property(const property& p, implementation& under_test, const c
   for (const family& f : families) {
     const std::size_t outside_before = r.count(status::outside_domain);
     std::size_t visited = 0;
-    const bool went_on = visit_cases(p, f, op, type, options, [&](const test_case& c) {
+    const bool went_on = visit_cases(p, f, under_test.describe(), op, type, options, [&](const test_case& c) {
       ++visited;
       return !options.stopped() && !run_case(r, under_test, c, options);
     });

@@ -36,7 +36,7 @@ struct ratios {
 // error / (u k) of every element of one case, with the law of the algorithm's own class.
 void measure(accuracy_class algorithm, const test_case& c, ratios& found) {
   const core::operation& op = *c.call.operation;
-  const core::tensors outputs = reference::evaluate(op, algorithm, c.call.type, c.call.inputs);
+  const core::tensors outputs = reference::evaluate(c.call, algorithm);
   const auto expected = expect(c.call, c.call.type);
   const double u = core::unit_roundoff(c.call.type);
   double worst = 0;
@@ -67,7 +67,7 @@ TEST_CASE("heinsen/certification/share_proved_at_first_precision", "[property][h
       for (const family& f : families_of(op))
         for (std::uint64_t seed = 0; seed < 5; ++seed) {
           const test_case c = make_case(op, t, f, 1000 + seed, {});
-          for (const auto& [name, proof] : reference::certify(op, t, c.call.inputs))
+          for (const auto& [name, proof] : reference::certify(c.call))
             for (const std::uint8_t rung : proof.rung) rung == reference::undecided ? ++open : ++at[rung];
         }
     }

@@ -48,7 +48,7 @@ void step(const std::vector<R>& log_p, const std::vector<R>& h, std::vector<R>& 
 void count_through_module(dtype type, double margin, std::size_t bits) {
   const core::operation& op = *reference::find_operation("heinsen/embed_position");
   const counter_inputs c = make_counter(op, type, open_loop(margin), bits, {0});
-  const auto y = reference::evaluate(op, reference::accuracy_class::sequential, type, c.tensors).at("y");
+  const auto y = reference::evaluate({&op, type, c.tensors}, reference::accuracy_class::sequential).at("y");
   const auto& x = c.tensors.at("x").values.storage();
   const std::size_t tokens = std::size_t{1} << bits;
   double least = infinity, largest = 0;

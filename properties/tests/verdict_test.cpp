@@ -135,12 +135,12 @@ TEST_CASE("properties/verdict/truths_found_side_by_side_are_the_same", "[unit]")
   expect_all(calls, core::dtype::f32);
   for (const request& call : calls) {
     const auto e = expect(call, core::dtype::f32);
-    for (const auto& [name, c] : reference::certify(*call.operation, call.type, call.inputs, 1)) {
+    for (const auto& [name, c] : reference::certify(call, 1)) {
       INFO(call.operation->name << " " << name);
       CHECK(core::identical(e->truth.at(name).rounded, c.rounded));
       CHECK(e->truth.at(name).low == c.low);
     }
-    for (const auto& [name, a] : reference::allow(*call.operation, core::dtype::f32, call.inputs)) {
+    for (const auto& [name, a] : reference::allow(call, core::dtype::f32)) {
       INFO(call.operation->name << " " << name);
       CHECK(e->allowed->at(name).k == a.k);
     }

@@ -18,6 +18,17 @@ struct shown {
 
 }  // namespace
 
+std::optional<double> as_number(const attribute& value) {
+  if (const auto* x = std::get_if<std::int64_t>(&value)) return static_cast<double>(*x);
+  if (const auto* x = std::get_if<double>(&value)) return *x;
+  return std::nullopt;
+}
+
+std::string type_name(const attribute& value) {
+  constexpr std::array names{"true or false", "an integer", "a number", "a string"};
+  return names[value.index()];
+}
+
 std::string to_string(const attribute& value) { return std::visit(shown{}, value); }
 
 std::string to_string(const attributes& all) {

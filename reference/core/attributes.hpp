@@ -3,13 +3,30 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <variant>
+
+#include "reference/core/result.hpp"
 
 namespace assay::core {
 
 using attribute = std::variant<bool, std::int64_t, double, std::string>;
 using attributes = std::map<std::string, attribute>;
+
+/// The value of a number; nothing for a boolean or string.
+std::optional<double> as_number(const attribute& value);
+/// "true or false", "an integer", "a number", "a string".
+std::string type_name(const attribute& value);
+
+/// The attribute of that name. Precondition: it is there and has the type.
+template <class T>
+const T& setting(const attributes& all, std::string_view name) {
+  const auto it = all.find(std::string(name));
+  ASSAY_EXPECTS(it != all.end() && std::holds_alternative<T>(it->second));
+  return std::get<T>(it->second);
+}
 
 /// As in JSON: true, 64, 0.5, "half-split".
 std::string to_string(const attribute& value);

@@ -46,6 +46,7 @@ double largest_finite(dtype t) {
 
 double round_to(dtype t, double x) {
   if (t == dtype::f64 || !std::isfinite(x) || x == 0.0) return x;
+  if (!is_floating(t)) return std::nearbyint(x);
   if (t == dtype::f32 && std::fabs(x) >= std::numeric_limits<float>::min()) return static_cast<float>(x);
   const int quantum = quantum_exponent(format_of(t), x);
   // Beside 1.5 * 2^(quantum + 52) a double has its last place at the quantum, and |x| is below 2^(quantum + 24):
@@ -57,7 +58,7 @@ double round_to(dtype t, double x) {
 }
 
 double half_ulp(dtype t, double x) {
-  if (!std::isfinite(x)) return 0.0;
+  if (!std::isfinite(x) || !is_floating(t)) return 0.0;
   const float_format f = format_of(t);
   const int exponent = std::max(exponent_of(x), f.min_exponent);
   if (exponent - f.precision >= -1022) return power_of_two(exponent - f.precision);

@@ -43,11 +43,12 @@ double smallest_normal(dtype t);
 double smallest_subnormal(dtype t);
 double largest_finite(dtype t);
 
-/// `x` rounded to nearest, ties to even, gradual underflow, overflow to infinity. Exact for all x.
+/// `x` rounded to nearest, ties to even, gradual underflow, overflow to infinity. Exact for all x. In integer dtypes:
+/// to the nearest integer.
 double round_to(dtype t, double x);
 
 /// Half the spacing of the format at x: 2^(max(floor(log2|x|), emin) - p). At 0 and for subnormals it
-/// is half the smallest subnormal. 0 for infinities and NaN.
+/// is half the smallest subnormal. 0 for infinities, for NaN and in integer dtypes.
 double half_ulp(dtype t, double x);
 
 /// The neighbours of x in the format; x must be a value of it.

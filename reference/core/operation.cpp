@@ -20,7 +20,8 @@ axis parse_axis(std::string_view text) {
   return a;
 }
 
-const tensor_declaration* find(const std::vector<tensor_declaration>& all, std::string_view name) {
+template <class Declaration>
+const Declaration* find(const std::vector<Declaration>& all, std::string_view name) {
   const auto it = std::find_if(all.begin(), all.end(), [&](const auto& d) { return d.name == name; });
   return it == all.end() ? nullptr : &*it;
 }
@@ -43,9 +44,9 @@ result<void> check_presence(const std::string& op, const char* what, const std::
   for (const auto& d : declared) {
     const auto it = given.find(d.name);
     if (it == given.end()) return failure(op + ": " + what + " '" + d.name + "' is missing");
-    if (it->second.type != type)
-      return failure(op + ": " + what + " '" + d.name + "' must be " + std::string(name_of(type)) + " but is " +
-                     std::string(name_of(it->second.type)));
+    if (it->second.type != d.type_in(type))
+      return failure(op + ": " + what + " '" + d.name + "' must be " + std::string(name_of(d.type_in(type))) +
+                     " but is " + std::string(name_of(it->second.type)));
     if (it->second.shape().size() != d.axes.size())
       return failure(op + ": " + what + " '" + d.name + "' must have shape " + declared_shape(d) + " but has " +
                      to_string(it->second.shape()));
@@ -65,14 +66,24 @@ bool value_domain::contains(double x) const {
 
 const tensor_declaration* operation::input(std::string_view wanted) const { return find(inputs, wanted); }
 const tensor_declaration* operation::output(std::string_view wanted) const { return find(outputs, wanted); }
+const attribute_declaration* operation::attribute(std::string_view wanted) const { return find(attributes, wanted); }
+bool operation::has_gradient() const {
+  return std::any_of(inputs.begin(), inputs.end(), [](const auto& d) { return d.differentiable; });
+}
 
 derivative operation::kind() const {
   if (name.ends_with(":vjp")) return derivative::vjp;
   return name.ends_with(":jvp") ? derivative::jvp : derivative::none;
 }
 
+// The derivative's name and what it has of the operation.
+operation derivative_of(const operation& forward, const char* suffix) {
+  return {forward.name + suffix, forward.inputs,  {}, std::nullopt, forward.source, false, forward.independent,
+          forward.attributes,    forward.conflict};
+}
+
 operation vjp_of(const operation& forward) {
-  operation vjp{forward.name + ":vjp", forward.inputs, {}, std::nullopt, forward.source};
+  operation vjp = derivative_of(forward, ":vjp");
   for (const auto& out : forward.outputs)
     vjp.inputs.push_back({"grad_" + out.name, out.axes, {}, false, "cotangent of " + out.name});
   for (const auto& in : forward.inputs)
@@ -81,7 +92,7 @@ operation vjp_of(const operation& forward) {
 }
 
 operation jvp_of(const operation& forward) {
-  operation jvp{forward.name + ":jvp", forward.inputs, {}, std::nullopt, forward.source};
+  operation jvp = derivative_of(forward, ":jvp");
   for (const auto& in : forward.inputs)
     if (in.differentiable) jvp.inputs.push_back({"tangent_" + in.name, in.axes, {}, false, "tangent of " + in.name});
   for (const auto& out : forward.outputs)
@@ -93,6 +104,8 @@ std::set<std::string> axis_symbols(const operation& op) {
   std::set<std::string> symbols;
   for (const auto& d : op.inputs)
     for (const std::string& text : d.axes) symbols.emplace(parse_axis(text).symbol);
+  for (const auto& a : op.attributes)
+    if (!a.axis.empty()) symbols.insert(a.axis);
   return symbols;
 }
 
@@ -130,34 +143,104 @@ tensors restrict_axis(const operation& op, const tensors& inputs, std::string_vi
   return out;
 }
 
-result<axis_sizes> check_inputs(const operation& op, dtype type, const tensors& inputs) {
-  if (auto ok = check_presence(op.name, "input", op.inputs, type, inputs); !ok) return tl::make_unexpected(ok.error());
-  // Sizes come from plain symbols first; then every axis, multiples included, must agree.
-  axis_sizes sizes;
-  std::map<std::string, std::string> fixed_by;
-  for (const bool multiples : {false, true})
-    for (const auto& d : op.inputs) {
-      const shape s = inputs.at(d.name).shape();
-      for (std::size_t i = 0; i < s.size(); ++i) {
-        const axis a = parse_axis(d.axes[i]);
-        if ((a.factor != 1) != multiples) continue;
-        const std::string symbol(a.symbol);
-        const auto known = sizes.find(symbol);
-        if (known == sizes.end()) {
-          if (s[i] % a.factor != 0)
-            return failure(op.name + ": input '" + d.name + "' must have shape " + declared_shape(d) + " but has " +
-                           to_string(s) + ": axis " + std::to_string(i) + " must be a multiple of " +
-                           std::to_string(a.factor));
-          sizes[symbol] = s[i] / a.factor;
-          fixed_by[symbol] = d.name;
-        } else if (s[i] != a.factor * known->second) {
-          return failure(op.name + ": input '" + d.name + "' must have shape " + declared_shape(d) + " with " + symbol +
-                         " = " + std::to_string(known->second) + " (from '" + fixed_by[symbol] + "') but has " +
-                         to_string(s));
-        }
-      }
+attributes completed(const operation& op, const attributes& set) {
+  attributes all = set;
+  for (const attribute_declaration& a : op.attributes) {
+    const auto it = all.try_emplace(a.name, a.standard).first;
+    if (std::holds_alternative<double>(a.standard))
+      if (const auto x = as_number(it->second)) it->second = *x;
+  }
+  return all;
+}
+
+result<void> check_attributes(const operation& op, const attributes& set) {
+  for (const attribute_declaration& a : op.attributes) {
+    const auto it = set.find(a.name);
+    if (it == set.end()) continue;
+    const auto refuse = [&](const std::string& rule) {
+      return failure(op.name + ": attribute '" + a.name + "' must be " + rule + " but is " + to_string(it->second));
+    };
+    const bool fits = it->second.index() == a.standard.index() ||
+                      (std::holds_alternative<double>(a.standard) && as_number(it->second).has_value());
+    if (!fits) return refuse(type_name(a.standard));
+    if (const auto x = as_number(it->second)) {
+      if (!(*x >= a.low && *x <= a.high))
+        return refuse("from " + to_string(attribute(a.low)) + " to " + to_string(attribute(a.high)));
+    } else if (std::find(a.values.begin(), a.values.end(), it->second) == a.values.end()) {
+      std::string known;
+      for (const attribute& value : a.values) known += (known.empty() ? "" : ", ") + to_string(value);
+      return refuse("one of " + known);
     }
-  return sizes;
+  }
+  return {};
+}
+
+result<void> check_declared(const operation& op, const attributes& set) {
+  for (const auto& [name, value] : set)
+    if (op.attribute(name) == nullptr) return failure(op.name + " has no attribute '" + name + "'");
+  return {};
+}
+
+namespace {
+
+// Sizes and what has fixed each: an attribute, or the first input with the axis.
+class found_sizes {
+ public:
+  explicit found_sizes(const operation& op) : op_(op) {}
+
+  void take_attributes(const attributes& settings) {
+    for (const attribute_declaration& a : op_.attributes)
+      if (!a.axis.empty()) set(a.axis, static_cast<std::size_t>(as_number(settings.at(a.name)).value()), a.name);
+  }
+  // Of one axis of an input; an error where it contradicts another.
+  result<void> take(const tensor_declaration& d, const shape& s, std::size_t i) {
+    const axis a = parse_axis(d.axes[i]);
+    const std::string symbol(a.symbol),
+        wanted = op_.name + ": input '" + d.name + "' must have shape " + declared_shape(d);
+    const auto known = sizes_.find(symbol);
+    if (known == sizes_.end()) {
+      if (s[i] % a.factor != 0)
+        return failure(wanted + " but has " + to_string(s) + ": axis " + std::to_string(i) + " must be a multiple of " +
+                       std::to_string(a.factor));
+      set(symbol, s[i] / a.factor, d.name);
+    } else if (s[i] != a.factor * known->second) {
+      return failure(wanted + " with " + symbol + " = " + std::to_string(known->second) + " (from '" +
+                     fixed_by_[symbol] + "') but has " + to_string(s));
+    }
+    return {};
+  }
+  [[nodiscard]] const axis_sizes& sizes() const { return sizes_; }
+
+ private:
+  void set(const std::string& symbol, std::size_t size, const std::string& by) {
+    sizes_[symbol] = size;
+    fixed_by_[symbol] = by;
+  }
+  const operation& op_;
+  axis_sizes sizes_;
+  std::map<std::string, std::string> fixed_by_;
+};
+
+}  // namespace
+
+result<axis_sizes> check_request(const request& call) {
+  const operation& op = *call.operation;
+  if (auto ok = check_attributes(op, call.attributes); !ok) return tl::make_unexpected(ok.error());
+  if (auto ok = check_presence(op.name, "input", op.inputs, call.type, call.inputs); !ok)
+    return tl::make_unexpected(ok.error());
+  const attributes settings = completed(op, call.attributes);
+  found_sizes found(op);
+  found.take_attributes(settings);
+  // Sizes come from plain symbols first; then every axis, multiples included, must agree.
+  for (const bool multiples : {false, true})
+    for (const auto& d : op.inputs)
+      for (std::size_t i = 0; i < d.axes.size(); ++i)
+        if ((parse_axis(d.axes[i]).factor != 1) == multiples)
+          if (auto ok = found.take(d, call.inputs.at(d.name).shape(), i); !ok) return tl::make_unexpected(ok.error());
+  if (op.conflict != nullptr)
+    if (const std::string why = op.conflict(settings, found.sizes()); !why.empty())
+      return failure(op.name + ": " + why);
+  return found.sizes();
 }
 
 result<void> check_outputs(const operation& op, dtype type, const axis_sizes& sizes, const tensors& outputs) {

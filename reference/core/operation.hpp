@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "reference/core/attributes.hpp"
 #include "reference/core/result.hpp"
 #include "reference/core/tensor.hpp"
 
@@ -32,7 +33,26 @@ struct tensor_declaration {
   /// Prefix-sum forms add it up over time: where a candidate declares it "finite", n max|x| stays below an
   /// eighth of the largest number too.
   bool summed_over_time = false;
+  /// Its own dtype, whatever that of the call: i64 for positions and bucket numbers, which are exact.
+  std::optional<dtype> own_type{};
+
+  [[nodiscard]] dtype type_in(dtype of_call) const { return own_type.value_or(of_call); }
 };
+
+/// A setting of an operation: a convention on which implementations differ, or a number of the definition.
+struct attribute_declaration {
+  std::string name;
+  attribute standard;  ///< where a call does not set it; every value has its type
+  /// Of a string or boolean the only values there are; of a number those that tests draw.
+  std::vector<attribute> values;
+  std::string meaning;
+  double low = -std::numeric_limits<double>::infinity();  ///< of a number
+  double high = std::numeric_limits<double>::infinity();
+  std::string axis{};  ///< the axis symbol whose size it is
+};
+
+/// The size of each axis symbol.
+using axis_sizes = std::map<std::string, std::size_t>;
 
 /// A recurrent operation hands its state on: `state_out` of one chunk is `state_in` of the next.
 struct recurrence {
@@ -49,9 +69,16 @@ struct operation {
   std::optional<recurrence> recurrent{};
   std::string source{};  ///< paper and equation
   bool has_jvp = false;  ///< a forward operation whose Jacobian-vector product is an operation too
+  /// Axes along which it is many functions beside one another: no element reaches another position of these.
+  std::vector<std::string> independent{"B"};
+  std::vector<attribute_declaration> attributes{};
+  /// Why settings and sizes do not go together; empty where they do.
+  std::string (*conflict)(const core::attributes& settings, const axis_sizes& sizes) = nullptr;
 
   [[nodiscard]] const tensor_declaration* input(std::string_view name) const;
   [[nodiscard]] const tensor_declaration* output(std::string_view name) const;
+  [[nodiscard]] const attribute_declaration* attribute(std::string_view name) const;
+  [[nodiscard]] bool has_gradient() const;  ///< an input is differentiable
   [[nodiscard]] derivative kind() const;
   [[nodiscard]] bool is_forward() const { return kind() == derivative::none; }
   [[nodiscard]] bool is_vjp() const { return kind() == derivative::vjp; }
@@ -59,8 +86,15 @@ struct operation {
   [[nodiscard]] std::string forward_name() const { return name.substr(0, name.find(':')); }
 };
 
-/// The size of each axis symbol.
-using axis_sizes = std::map<std::string, std::size_t>;
+/// One call of an operation. Tensors have the dtype `type` where the declaration gives them none of their own.
+/// Attributes that are not set have their standard values; those that the operation does not declare are settings
+/// of the implementation, which change no result.
+struct request {
+  const core::operation* operation = nullptr;
+  dtype type = dtype::f64;
+  tensors inputs;
+  core::attributes attributes{};
+};
 
 /// The vector-Jacobian product of `forward`: its inputs and a `grad_<output>` for each output, to a
 /// `grad_<input>` for each differentiable input.
@@ -70,7 +104,8 @@ operation vjp_of(const operation& forward);
 /// to a `tangent_<output>` for each output.
 operation jvp_of(const operation& forward);
 
-/// The symbols of all axes of the inputs, without their factors; those of the outputs are among them.
+/// The symbols of all axes of the inputs, without their factors, and those that attributes are the size of; those
+/// of the outputs are among them.
 std::set<std::string> axis_symbols(const operation& op);
 
 /// The shape that a declaration has for these sizes. Precondition: all its symbols are there.
@@ -84,9 +119,19 @@ std::optional<std::size_t> axis_of(const tensor_declaration& declaration, std::s
 tensors restrict_axis(const operation& op, const tensors& inputs, std::string_view symbol,
                       const std::vector<std::size_t>& positions);
 
-/// The sizes of all axes where the inputs are complete, of dtype `type` and of consistent shapes;
-/// otherwise an error that names the tensor, what was expected and what came.
-result<axis_sizes> check_inputs(const operation& op, dtype type, const tensors& inputs);
+/// The declared attributes, each with the value that is set (an integer where a number is wanted becomes one) or else
+/// its standard value, and the others as they are.
+attributes completed(const operation& op, const attributes& set);
+
+/// Nothing where every declared attribute that is set has a value that there is; otherwise an error that names it.
+result<void> check_attributes(const operation& op, const attributes& set);
+
+/// An error that names the first attribute that the operation does not declare.
+result<void> check_declared(const operation& op, const attributes& set);
+
+/// The sizes of all axes where the attributes are right and the inputs complete, of the declared dtypes and of
+/// consistent shapes; otherwise an error that names the tensor, what was expected and what came.
+result<axis_sizes> check_request(const request& call);
 
 /// The same for outputs, whose sizes the inputs have fixed.
 result<void> check_outputs(const operation& op, dtype type, const axis_sizes& sizes, const tensors& outputs);

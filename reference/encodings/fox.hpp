@@ -45,7 +45,7 @@ struct fox {
   }
 
   template <class R>
-  static fields<R> evaluate(std::string_view op, const fields<R>& in, const recipe<R>& how);
+  static fields<R> evaluate(const arguments<R>& call, const recipe<R>& how);
 };
 
 inline std::vector<core::operation> fox::operations() {
@@ -53,12 +53,20 @@ inline std::vector<core::operation> fox::operations() {
   const core::value_domain decay{-infinity, 0.0, true}, finite{};
   const core::tensor_declaration d{"D", {"B", "h", "n", "n"}, decay, true, "logit bias, queries by keys"};
   const char* source = "Lin et al. 2025, arXiv 2503.02130, section 3";
-  return {{"fox/decay", {{"log_f", {"B", "n", "h"}, decay, true, "log forget gates", true}}, {d}, {}, source},
+  return {{"fox/decay",
+           {{"log_f", {"B", "n", "h"}, decay, true, "log forget gates", true}},
+           {d},
+           {},
+           source,
+           false,
+           {"B", "h"}},
           {"fox/gated_decay",
            {{"g", {"B", "n", "h"}, finite, true, "gate logits, log f = log sigmoid(g)", true}},
            {d},
            {},
-           source}};
+           source,
+           false,
+           {"B", "h"}}};
 }
 
 template <class R>
@@ -71,16 +79,16 @@ fox::recipe<R> fox::algorithm(accuracy_class c) {
 }
 
 template <class R>
-fields<R> fox::evaluate(std::string_view op, const fields<R>& in, const recipe<R>& how) {
-  const bool gated = op.starts_with("fox/gated_decay");
-  const field<R>& gates = in.at(gated ? "g" : "log_f");
+fields<R> fox::evaluate(const arguments<R>& call, const recipe<R>& how) {
+  const bool gated = call.operation.starts_with("fox/gated_decay");
+  const field<R>& gates = call[gated ? "g" : "log_f"];
   const std::size_t batch = gates.shape(0), n = gates.shape(1), heads = gates.shape(2);
   const auto each_head = [&](auto visit) {
     for (std::size_t b = 0; b < batch; ++b)
       for (std::size_t k = 0; k < heads; ++k) visit(b * n * heads + k, (b * heads + k) * n * n);
   };
-  if (op.ends_with(":vjp")) {
-    const field<R>& cotangents = in.at("grad_D");
+  if (call.operation.ends_with(":vjp")) {
+    const field<R>& cotangents = call["grad_D"];
     field<R> grad = make_field<R>({batch, n, heads});
     each_head([&](std::size_t lane, std::size_t block) {
       how.adjoint(cotangents.data() + block, {grad.data() + lane, heads, n});

@@ -55,7 +55,7 @@ struct heinsen {
 
   /// The operation `op` (one of operations(), or its vjp or jvp) by this recipe.
   template <class R>
-  static fields<R> evaluate(std::string_view op, const fields<R>& in, const recipe<R>& how);
+  static fields<R> evaluate(const arguments<R>& call, const recipe<R>& how);
 
   template <class R, class H, class Rest>
   static fields<R> embed_position(const H& to_logits, const Rest& to_tokens, const field<R>& x, const field<R>& s0,
@@ -108,19 +108,22 @@ inline std::vector<core::operation> heinsen::operations() {
   const core::tensor_declaration s{"s", {"B", "n", "d"}, logit, true, "states"};
   const core::tensor_declaration s_n{"s_n", {"B", "d"}, logit, true, "state after the last token"};
   const core::recurrence recurrent{"s0", "s_n"};
+  const std::vector<std::string> features{"B", "d"};
   return {
       {"heinsen/scan",
        {{"log_p", {"B", "n", "d"}, decay, true, "log decay", true}, h, s0},
        {s, s_n},
        recurrent,
        "Heinsen 2024, eq. (3)",
-       true},
+       true,
+       features},
       {"heinsen/gated_scan",
        {{"g", {"B", "n", "d"}, finite, true, "gate logits, log p = log sigmoid(g)", true}, h, s0},
        {s, s_n},
        recurrent,
        "Heinsen 2024, eq. (3) with the log-sigmoid of eq. (2)",
-       true},
+       true,
+       features},
       {"heinsen/embed_position",
        {{"x", {"B", "n", "e"}, finite, true, "tokens"},
         {"W_H", {"2d", "e"}, finite, true, "weights of H, gate half first"},
@@ -316,7 +319,9 @@ fields<R> heinsen::evaluate_scan(std::string_view op, const fields<R>& in, const
 }
 
 template <class R>
-fields<R> heinsen::evaluate(std::string_view op, const fields<R>& in, const recipe<R>& how) {
+fields<R> heinsen::evaluate(const arguments<R>& call, const recipe<R>& how) {
+  const std::string_view op = call.operation;
+  const fields<R>& in = call.inputs;
   const bool vjp = op.ends_with(":vjp");
   if (op.starts_with("heinsen/embed_position")) {
     const affine_map<R> to_logits(in.at("W_H"), in.at("b_H")), to_tokens(in.at("W_R"), in.at("b_R"));

@@ -124,6 +124,30 @@ class enclosure {
     return r.without_false_openness();
   }
 
+  /// Of openness only what the roundings show is claimed.
+  friend enclosure operator/(const enclosure& x, const enclosure& y) {
+    enclosure r;
+    return r.with_inexact_ends(mpfi_div(r.data(), x.data(), y.data()));
+  }
+  friend enclosure sin(const enclosure& x) {
+    enclosure r;
+    return r.with_inexact_ends(mpfi_sin(r.data(), x.data()));
+  }
+  friend enclosure cos(const enclosure& x) {
+    enclosure r;
+    return r.with_inexact_ends(mpfi_cos(r.data(), x.data()));
+  }
+  /// (x^|p|)^(1/q) or its reciprocal: increasing in x, and each step tells whether it was exact.
+  friend enclosure power(const enclosure& x, rational e) {
+    const auto magnitude = static_cast<unsigned long>(e.p < 0 ? -e.p : e.p), root = static_cast<unsigned long>(e.q);
+    const enclosure r = increasing(x, [&](mpfr_ptr end, mpfr_srcptr a, mpfr_rnd_t mode) {
+      const int powered = mpfr_pow_ui(end, a, magnitude, mode);
+      return static_cast<int>(static_cast<unsigned>(mpfr_rootn_ui(end, end, root, mode) != 0) |
+                              static_cast<unsigned>(powered != 0));
+    });
+    return e.p < 0 ? enclosure(1.0) / r : r;
+  }
+
   friend enclosure log_sum_exp(const enclosure& x, const enclosure& y) {
     if (x.is_nan() || y.is_nan()) return x + y;
     if (is_minus_infinity(x)) return y;
@@ -171,6 +195,12 @@ class enclosure {
   enclosure& without_false_openness() {
     if (!is_finite()) low_open_ = high_open_ = false;
     return *this;
+  }
+
+  enclosure& with_inexact_ends(int inexact) {
+    low_open_ = MPFI_LEFT_IS_INEXACT(inexact);
+    high_open_ = MPFI_RIGHT_IS_INEXACT(inexact);
+    return without_false_openness();
   }
 
   template <class Function>

@@ -2,8 +2,9 @@
 //
 // An encoding is written once as a template over its number type R. A reading is a type R with
 //   R(double)            exact
-//   +, -, *, unary -     and the primitives below, found by argument-dependent lookup:
-//   exp, log, log1p, softplus, sigmoid, log_sigmoid, log_sum_exp
+//   +, -, *, /, unary -  and the primitives below, found by argument-dependent lookup:
+//   exp, log, log1p, softplus, sigmoid, log_sigmoid, log_sum_exp, sin, cos
+//   power(x, e)          x^e for x > 0 and a rational e, exact where the result is
 //   carry_weights(z)     {sigmoid(z), sigmoid(-z)}, neither by subtraction
 //   larger(x, y)         the larger one, NaN if either is
 //   is_minus_infinity(x) exact knowledge: x is -inf whatever its rounding errors
@@ -19,11 +20,12 @@
 
 #include <cstddef>
 #include <map>
+#include <numeric>
 #include <string>
 #include <type_traits>
 #include <utility>
 
-#include "reference/core/tensor.hpp"
+#include "reference/core/operation.hpp"
 
 namespace assay::reference {
 
@@ -32,6 +34,17 @@ template <class R>
 struct weight_pair {
   R w, v;
 };
+
+/// A rational number p / q, q > 0.
+struct rational {
+  long p = 0, q = 1;
+  [[nodiscard]] double to_double() const { return static_cast<double>(p) / static_cast<double>(q); }
+};
+/// In lowest terms.
+inline rational ratio(long p, long q) {
+  const long divisor = std::gcd(p, q);
+  return {p / divisor, q / divisor};
+}
 
 /// Arrays of a reading, by tensor name.
 template <class R>
@@ -46,6 +59,21 @@ field<R> make_field(const core::shape& s) {
   return f;
 }
 
+/// A call as a reading sees it.
+template <class R>
+struct arguments {
+  std::string operation;
+  fields<R> inputs;
+  core::attributes settings{};  ///< all that the operation declares
+  core::tensors integers{};     ///< inputs with a dtype of their own
+
+  [[nodiscard]] const field<R>& operator[](const char* input) const { return inputs.at(input); }
+  template <class T>
+  [[nodiscard]] const T& setting(const char* name) const {
+    return core::setting<T>(settings, name);
+  }
+};
+
 /// The tensors as exact numbers of the reading.
 template <class R>
 fields<R> lift(const core::tensors& inputs) {
@@ -56,6 +84,15 @@ fields<R> lift(const core::tensors& inputs) {
     out.emplace(name, std::move(f));
   }
   return out;
+}
+
+template <class R>
+arguments<R> lift(const core::request& call) {
+  core::tensors numbers, integers;
+  for (const auto& d : call.operation->inputs)
+    (d.own_type ? integers : numbers).emplace(d.name, call.inputs.at(d.name));
+  return {call.operation->name, lift<R>(numbers), core::completed(*call.operation, call.attributes),
+          std::move(integers)};
 }
 
 /// One lane of a tensor: every `stride`-th element.
@@ -77,6 +114,12 @@ template <class R>
 using const_lane = strided<const R>;
 template <class R>
 using lane = strided<R>;
+
+/// An integer as the arithmetic of a reading takes it in: rounded where its format is too short.
+template <class R>
+R from_integer(double x) {
+  return R(x);
+}
 
 template <class R>
 R charged(const R& x) {

@@ -27,6 +27,7 @@ struct rounded {
   friend rounded operator+(rounded x, rounded y) { return rounded(x.number + y.number); }
   friend rounded operator-(rounded x, rounded y) { return rounded(x.number - y.number); }
   friend rounded operator*(rounded x, rounded y) { return rounded(x.number * y.number); }
+  friend rounded operator/(rounded x, rounded y) { return rounded(x.number / y.number); }
   friend rounded operator-(rounded x) { return rounded(-x.number); }
 
   friend bool is_minus_infinity(rounded x) { return std::isinf(x.number) && x.number < 0.0; }
@@ -38,6 +39,10 @@ struct rounded {
   friend rounded exp(rounded x) { return rounded(std::exp(x.number)); }
   friend rounded log(rounded x) { return rounded(std::log(x.number)); }
   friend rounded log1p(rounded x) { return rounded(std::log1p(x.number)); }
+
+  friend rounded sin(rounded x) { return rounded(std::sin(x.number)); }
+  friend rounded cos(rounded x) { return rounded(std::cos(x.number)); }
+  friend rounded power(rounded x, rational e) { return rounded(std::pow(x.number, e.to_double())); }
 
   /// max(x, y) + log1p(exp(-|x - y|)), the special values resolved before the difference is formed.
   friend rounded log_sum_exp(rounded x, rounded y) {

@@ -21,6 +21,10 @@ struct tangent {
   friend tangent operator*(const tangent& x, const tangent& y) {
     return tangent(x.number * y.number, x.derivative * y.number + x.number * y.derivative);
   }
+  friend tangent operator/(const tangent& x, const tangent& y) {
+    const value r = x.number / y.number;
+    return tangent(r, (x.derivative - r * y.derivative) / y.number);
+  }
   friend tangent operator-(const tangent& x) { return tangent(-x.number, -x.derivative); }
 
   friend bool is_minus_infinity(const tangent& x) { return is_minus_infinity(x.number); }
@@ -30,6 +34,13 @@ struct tangent {
     return tangent(r, r * x.derivative);
   }
   friend tangent log(const tangent& x) { return tangent(log(x.number), x.derivative / x.number); }
+  friend tangent sin(const tangent& x) { return tangent(sin(x.number), cos(x.number) * x.derivative); }
+  friend tangent cos(const tangent& x) { return tangent(cos(x.number), -sin(x.number) * x.derivative); }
+  friend tangent power(const tangent& x, rational e) {
+    const value r = power(x.number, e);
+    return tangent(r,
+                   value(static_cast<double>(e.p)) * r / (value(static_cast<double>(e.q)) * x.number) * x.derivative);
+  }
   friend tangent softplus(const tangent& x) { return tangent(softplus(x.number), sigmoid(x.number) * x.derivative); }
   friend tangent log_sigmoid(const tangent& g) {
     return tangent(log_sigmoid(g.number), sigmoid(-g.number) * g.derivative);

@@ -75,6 +75,15 @@ struct tracked {
                    propagate(u * x.error, y.error) + finite_magnitude(r) + (r != 0.0 ? tau : 0.0)};
   }
 
+  friend tracked operator/(const tracked& x, const tracked& y) {
+    const double r = x.number / y.number, divisor = std::fabs(y.number) - u * y.error;
+    // Beyond the error of its divisor nothing is known of a quotient.
+    const double inherited = divisor > 0.0   ? (x.error + propagate(std::fabs(r), y.error)) / divisor
+                             : y.error > 0.0 ? std::numeric_limits<double>::infinity()
+                                             : x.error;
+    return {r, inherited + finite_magnitude(r) + (r != 0.0 ? tau : 0.0)};
+  }
+
   friend bool is_minus_infinity(const tracked& x) { return std::isinf(x.number) && x.number < 0.0; }
   friend tracked charged(const tracked& x) { return {std::fabs(x.number), x.error}; }
   /// Rounding log|x| instead of x multiplies the rounding error by |log|x||.
@@ -82,9 +91,27 @@ struct tracked {
     return {x.number, x.error + finite_magnitude(x.number * std::log(std::fabs(x.number)))};
   }
 
+  /// r = sin or cos of an angle that is off by `error` u; `slope` is the other one. No error exceeds 2.
+  static tracked turned(double r, double slope, double error) {
+    const double angle = u * error;
+    const double moved = std::isfinite(angle) ? std::min(std::fabs(slope) * angle + angle * angle / 2.0, 2.0) : 2.0;
+    return {r, moved / u + accuracy::sin * finite_magnitude(r) + tau};
+  }
+
   friend tracked exp(const tracked& x) {
     const double r = std::exp(x.number);
     return {r, change(r, x.number, x.error) + accuracy::exp * r + tau};
+  }
+  friend tracked sin(const tracked& x) { return turned(std::sin(x.number), std::cos(x.number), x.error); }
+  friend tracked cos(const tracked& x) { return turned(std::cos(x.number), std::sin(x.number), x.error); }
+  /// As exp(e log x), the form with the larger error: the exponential multiplies the rounding errors of its argument
+  /// (those of e, of log x and of their product) by the argument.
+  friend tracked power(const tracked& x, rational e) {
+    const double exponent = e.to_double(), r = std::pow(x.number, exponent);
+    if (e.p == 0) return tracked(1.0);
+    const double argument = std::fabs(exponent * std::log(x.number));
+    const double inherited = propagate(std::fabs(exponent / x.number), x.error);
+    return {r, change(r, 0.0, inherited + argument * (accuracy::log + 2.0)) + accuracy::exp * r + tau};
   }
   friend tracked log_sigmoid(const tracked& g) {
     const log_sum_exp_parts p(0.0, -g.number);
@@ -122,6 +149,11 @@ struct tracked {
                      (std::fabs(p.z) + accuracy::exp) * small + accuracy::log * p.softplus + tau};
   }
 };
+
+/// Rounded where the format of `Compute` is too short for it.
+template <class R>
+requires requires { R::tau; }
+R from_integer(double x) { return {x, std::fabs(x) < std::ldexp(1.0, R::precision) ? 0.0 : std::fabs(x)}; }
 
 /// m terms in any order: m * sum of magnitudes (Higham 2002, section 4.2) and the propagated errors.
 template <core::dtype Compute>

@@ -35,6 +35,11 @@ struct value {
   friend value exp(const value& x) { return value(real(boost::multiprecision::exp(x.number))); }
   friend value log(const value& x) { return value(real(boost::multiprecision::log(x.number))); }
   friend value log1p(const value& x) { return value(real(boost::multiprecision::log1p(x.number))); }
+  friend value sin(const value& x) { return value(real(boost::multiprecision::sin(x.number))); }
+  friend value cos(const value& x) { return value(real(boost::multiprecision::cos(x.number))); }
+  friend value power(const value& x, rational e) {
+    return value(real(boost::multiprecision::pow(x.number, real(e.p) / real(e.q))));
+  }
   friend value log_sum_exp(const value& x, const value& y) {
     if (is_nan(x) || is_nan(y)) return x + y;
     const value m = larger(x, y);

@@ -53,7 +53,7 @@ value along(const std::string& op, const fields<value>& in, const fields<value>&
     dual.emplace(name, std::move(t));
   }
   value sum(0.0);
-  for (const auto& [name, f] : heinsen::evaluate<tangent>(op, dual, {}))
+  for (const auto& [name, f] : heinsen::evaluate<tangent>({op, dual}, {}))
     for (std::size_t i = 0; i < f.size(); ++i)
       sum = sum + f.storage()[i].derivative * out_bar.at("grad_" + name).storage()[i];
   return sum;
@@ -89,7 +89,7 @@ TEST_CASE("heinsen/adjoint/tangents_dot_product_and_finite_differences", "[prope
 
       // <v, J^T g>
       value pulled(0.0);
-      for (const auto& [grad, f] : heinsen::evaluate<value>(name + ":vjp", all, {}))
+      for (const auto& [grad, f] : heinsen::evaluate<value>({name + ":vjp", all}, {}))
         pulled = pulled + dot(f, direction.at(grad.substr(5)));
 
       const value pushed = along(name, in, direction, out_bar);
@@ -98,7 +98,7 @@ TEST_CASE("heinsen/adjoint/tangents_dot_product_and_finite_differences", "[prope
       // Central differences of fourth order at 335 bits: step 1e-18, so 1e-72 and 1e-100 / 1e-18 remain.
       const value step(1e-18);
       const auto at = [&](double k) {
-        return paired(heinsen::evaluate<value>(name, moved(in, direction, value(k) * step), {}), out_bar);
+        return paired(heinsen::evaluate<value>({name, moved(in, direction, value(k) * step)}, {}), out_bar);
       };
       const value slope = (value(8.0) * (at(1) - at(-1)) - (at(2) - at(-2))) / (value(12.0) * step);
       CHECK(distance(pulled, slope) < 1e-65);
@@ -114,9 +114,9 @@ TEST_CASE("heinsen/adjoint/forms_agree", "[property][heinsen]") {
   heinsen::recipe<value> by_cumsum;
   by_cumsum.scan = cumsum_scan<value>;
   by_cumsum.adjoint = cumsum_adjoint<value>;
-  const auto expected = heinsen::evaluate<value>(op.name, in, {});
+  const auto expected = heinsen::evaluate<value>({op.name, in}, {});
   for (const auto& how : {by_exp, by_cumsum}) {
-    const auto other = heinsen::evaluate<value>(op.name, in, how);
+    const auto other = heinsen::evaluate<value>({op.name, in}, how);
     for (const auto& [name, f] : expected)
       for (std::size_t i = 0; i < f.size(); ++i) CHECK(distance(f.storage()[i], other.at(name).storage()[i]) < 1e-90);
   }
@@ -128,7 +128,7 @@ TEST_CASE("heinsen/adjoint/conservation", "[property][heinsen]") {
   const core::operation op = core::vjp_of(heinsen::operations()[2]);
   const std::size_t d = 3, e = 4;
   const fields<value> in = random_fields(op, {{"B", 2}, {"n", 6}, {"d", d}, {"e", e}}, 21);
-  const auto grad = heinsen::evaluate<value>(op.name, in, {});
+  const auto grad = heinsen::evaluate<value>({op.name, in}, {});
   for (std::size_t j = 0; j < d; ++j) {
     value left = grad.at("grad_b_H").storage()[d + j], right(0.0);
     for (std::size_t b = 0; b < 2; ++b) {

@@ -152,9 +152,10 @@ TEST_CASE("heinsen/scan/features_are_independent", "[property][heinsen]") {  // 
     }
   };
   for (const auto c : accuracy_classes)
-    if (c != accuracy_class::uniform) check(evaluate(op, c, dtype::f32, in), evaluate(op, c, dtype::f32, permuted));
+    if (c != accuracy_class::uniform)
+      check(evaluate({&op, dtype::f32, in}, c), evaluate({&op, dtype::f32, permuted}, c));
   core::tensors truth, of_permuted;
-  for (const auto& [name, c] : certify(op, dtype::f32, in)) truth.emplace(name, c.rounded);
-  for (const auto& [name, c] : certify(op, dtype::f32, permuted)) of_permuted.emplace(name, c.rounded);
+  for (const auto& [name, c] : certify({&op, dtype::f32, in})) truth.emplace(name, c.rounded);
+  for (const auto& [name, c] : certify({&op, dtype::f32, permuted})) of_permuted.emplace(name, c.rounded);
   check(truth, of_permuted);
 }

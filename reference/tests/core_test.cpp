@@ -62,14 +62,14 @@ tensors scan_inputs() {
 }
 
 std::string error_of(const tensors& inputs) {
-  const auto sizes = check_inputs(scan(), dtype::f32, inputs);
+  const auto sizes = check_request({&scan(), dtype::f32, inputs});
   return sizes ? "" : sizes.error().message;
 }
 
 }  // namespace
 
 TEST_CASE("core/operation/refuses_wrong_inputs_by_name", "[unit]") {
-  CHECK(check_inputs(scan(), dtype::f32, scan_inputs()).value() == axis_sizes{{"B", 2}, {"n", 3}, {"d", 4}});
+  CHECK(check_request({&scan(), dtype::f32, scan_inputs()}).value() == axis_sizes{{"B", 2}, {"n", 3}, {"d", 4}});
 
   tensors missing = scan_inputs();
   missing.erase("h");
@@ -97,13 +97,13 @@ TEST_CASE("core/operation/multiples_of_an_axis", "[unit]") {
   tensors in{{"x", zeros(dtype::f64, {1, 2, 3})}, {"W_H", zeros(dtype::f64, {8, 3})},
              {"b_H", zeros(dtype::f64, {8})},     {"W_R", zeros(dtype::f64, {3, 4})},
              {"b_R", zeros(dtype::f64, {3})},     {"s0", zeros(dtype::f64, {1, 4})}};
-  CHECK(check_inputs(op, dtype::f64, in).value().at("d") == 4);
+  CHECK(check_request({&op, dtype::f64, in}).value().at("d") == 4);
   // Restricting d keeps the same features of both halves of W_H.
   for (std::size_t i = 0; i < 8; ++i) in["b_H"].values(i) = static_cast<double>(i);
   const tensor b = restrict_axis(op, in, "d", {1, 3}).at("b_H");
   CHECK(std::vector<double>(b.values.begin(), b.values.end()) == std::vector<double>{1, 3, 5, 7});
   in["b_H"] = zeros(dtype::f64, {7});
-  CHECK(check_inputs(op, dtype::f64, in).error().message ==
+  CHECK(check_request({&op, dtype::f64, in}).error().message ==
         "heinsen/embed_position: input 'b_H' must have shape [2d] with d = 4 (from 'W_R') but has [7]");
 }
 

@@ -26,12 +26,12 @@ std::vector<double> values(const core::tensor& t) { return {t.values.begin(), t.
 // s by the truth and by sequential, tree and linear: all the same special values, and near each other.
 std::vector<double> states(const core::tensors& in) {
   const core::operation& op = *find_operation("heinsen/scan");
-  const auto truth = certify(op, dtype::f64, in);
+  const auto truth = certify({&op, dtype::f64, in});
   REQUIRE(count_undecided(truth) == 0);
   const std::vector<double> s = values(truth.at("s").rounded);
   for (const auto c : {accuracy_class::sequential, accuracy_class::tree, accuracy_class::linear}) {
     INFO(name_of(c));
-    const std::vector<double> other = values(evaluate(op, c, dtype::f64, in).at("s"));
+    const std::vector<double> other = values(evaluate({&op, dtype::f64, in}, c).at("s"));
     for (std::size_t i = 0; i < s.size(); ++i)
       CHECK((core::same_value(other[i], s[i]) || std::fabs(other[i] - s[i]) <= 1e-14 * (1 + std::fabs(s[i]))));
   }
@@ -49,8 +49,8 @@ gradients gradients_of(core::tensors in, const std::vector<double>& grad_s, doub
   in.emplace("grad_s", core::make_tensor(dtype::f64, {1, grad_s.size(), 1}, grad_s));
   in.emplace("grad_s_n", core::make_tensor(dtype::f64, {1, 1}, {grad_s_n}));
   const core::operation& op = *find_operation("heinsen/scan:vjp");
-  const auto truth = certify(op, dtype::f64, in);
-  const core::tensors by_step = evaluate(op, accuracy_class::sequential, dtype::f64, in);
+  const auto truth = certify({&op, dtype::f64, in});
+  const core::tensors by_step = evaluate({&op, dtype::f64, in}, accuracy_class::sequential);
   for (const auto& [name, t] : by_step)
     for (std::size_t i = 0; i < t.size(); ++i)
       CHECK(std::fabs(t.values.storage()[i] - truth.at(name).rounded.values.storage()[i]) < 1e-14);
@@ -78,9 +78,9 @@ TEST_CASE("heinsen/scan/nan_and_infinity", "[unit][heinsen]") {
   CHECK(same(states(lane({-1, -1, -inf}, {0, not_a_number, 0}, 0)),
              {states(lane({-1}, {0}, 0))[0], not_a_number, not_a_number}));
   const core::operation& op = *find_operation("heinsen/scan");
-  const auto plus = certify(op, dtype::f64, lane({-1, -1}, {inf, 0}, 0));
+  const auto plus = certify({&op, dtype::f64, lane({-1, -1}, {inf, 0}, 0)});
   CHECK(same(values(plus.at("s").rounded), {inf, inf}));
-  const auto undefined = certify(op, dtype::f64, lane({-inf}, {0}, inf));  // 0 * inf
+  const auto undefined = certify({&op, dtype::f64, lane({-inf}, {0}, inf)});  // 0 * inf
   CHECK(same(values(undefined.at("s").rounded), {not_a_number}));
 }
 
@@ -110,7 +110,7 @@ TEST_CASE("heinsen/scan/gradients_at_infinity", "[unit][heinsen]") {
 
 TEST_CASE("heinsen/scan/empty", "[unit][heinsen]") {
   const core::operation& op = *find_operation("heinsen/scan");
-  const auto truth = certify(op, dtype::f64, lane({}, {}, 2.5));
+  const auto truth = certify({&op, dtype::f64, lane({}, {}, 2.5)});
   CHECK(truth.at("s").rounded.shape() == core::shape{1, 0, 1});
   CHECK(same(values(truth.at("s_n").rounded), {2.5}));
   const auto g = gradients_of(lane({}, {}, 2.5), {}, 3);
@@ -119,8 +119,8 @@ TEST_CASE("heinsen/scan/empty", "[unit][heinsen]") {
     const core::tensors in{{"log_p", core::zeros(dtype::f32, s)},
                            {"h", core::zeros(dtype::f32, s)},
                            {"s0", core::zeros(dtype::f32, {s[0], s[2]})}};
-    CHECK(certify(op, dtype::f32, in).at("s").rounded.shape() == s);
-    CHECK(evaluate(op, accuracy_class::cumsum, dtype::f32, in).at("s_n").shape() == core::shape{s[0], s[2]});
+    CHECK(certify({&op, dtype::f32, in}).at("s").rounded.shape() == s);
+    CHECK(evaluate({&op, dtype::f32, in}, accuracy_class::cumsum).at("s_n").shape() == core::shape{s[0], s[2]});
   }
 }
 
@@ -128,6 +128,6 @@ TEST_CASE("heinsen/scan/one_token_after_an_empty_chunk", "[unit][heinsen]") {
   // Where the published module broadcasts an empty state and answers 2.3133.
   const core::operation& op = *find_operation("heinsen/scan");
   core::tensors next = lane({-1}, {2}, 0);
-  next.at("s0") = certify(op, dtype::f64, lane({}, {}, 0)).at("s_n").rounded;
-  CHECK(values(certify(op, dtype::f64, next).at("s").rounded)[0] == Approx(2.0486).margin(5e-5));
+  next.at("s0") = certify({&op, dtype::f64, lane({}, {}, 0)}).at("s_n").rounded;
+  CHECK(values(certify({&op, dtype::f64, next}).at("s").rounded)[0] == Approx(2.0486).margin(5e-5));
 }

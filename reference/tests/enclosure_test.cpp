@@ -326,7 +326,7 @@ TEST_CASE("heinsen/scan/certified_at_first_precision", "[property][heinsen]") {
       const core::tensors in{{"log_p", core::make_tensor(t, {1, 100, 1}, lane.a)},
                              {"h", core::make_tensor(t, {1, 100, 1}, lane.h)},
                              {"s0", core::make_tensor(t, {1, 1}, {lane.s0})}};
-      const auto out = certify(op, t, in);
+      const auto out = certify({&op, t, in});
       REQUIRE(count_undecided(out) == 0);
       for (const std::uint8_t rung : out.at("s").rung) {
         first += rung == 0;

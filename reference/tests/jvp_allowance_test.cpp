@@ -82,13 +82,13 @@ void measure_others(std::vector<double>& largest) {
       const auto da = doubles(random_values(n, random)), dh = doubles(random_values(n, random));
       const double ds0 = core::round_to(T, random.normal());
       const core::tensors in = jvp_inputs(T, doubles(x.a), doubles(x.h), doubles({x.s0})[0], da, dh, ds0);
-      const auto truth = certify(op, T, in, 1);
-      const auto allowed = allow(op, T, in);
+      const auto truth = certify({&op, T, in}, 1);
+      const auto allowed = allow({&op, T, in}, T);
       for (std::size_t w = 0; w < ways.size(); ++w) {
         heinsen::recipe<rounded<T>> how;
         how.scan = ways[w].scan;
         how.tangent = ways[w].tangent;
-        const auto out = heinsen::evaluate<rounded<T>>(op.name, lift<rounded<T>>(in), how).at("tangent_s");
+        const auto out = heinsen::evaluate<rounded<T>>({op.name, lift<rounded<T>>(in)}, how).at("tangent_s");
         const auto& k = allowed.at("tangent_s").k[static_cast<std::size_t>(ways[w].c)].storage();
         const certified& t = truth.at("tangent_s");
         for (std::size_t i = 0; i < n; ++i) {

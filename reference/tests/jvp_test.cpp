@@ -33,7 +33,7 @@ fields<tangent> by_dual_numbers(const std::string& op, const fields<value>& in, 
       t.storage()[i] = tangent(f.storage()[i], direction.at("tangent_" + name).storage()[i]);
     dual.emplace(name, std::move(t));
   }
-  return heinsen::evaluate<tangent>(op, dual, {});
+  return heinsen::evaluate<tangent>({op, dual}, {});
 }
 
 value paired(const fields<value>& x, const std::string& x_prefix, const fields<value>& y, const std::string& y_prefix) {
@@ -85,12 +85,12 @@ TEST_CASE("heinsen/jvp/dual_numbers_and_dot_product", "[property][heinsen]") {
         fields<value> forward = in;
         forward.insert(direction.begin(), direction.end());
         cotangents.insert(in.begin(), in.end());
-        const auto pulled = heinsen::evaluate<value>(op + ":vjp", cotangents, {});
+        const auto pulled = heinsen::evaluate<value>({op + ":vjp", cotangents}, {});
         const auto dual = by_dual_numbers(op, in, direction);
         for (const named_recipe& r : recipes) {
           if (!r.infinities && !is_finite(f)) continue;
           INFO(r.name);
-          const auto pushed = heinsen::evaluate<value>(op + ":jvp", forward, r.how);
+          const auto pushed = heinsen::evaluate<value>({op + ":jvp", forward}, r.how);
           for (const auto& [name, t] : pushed)
             for (std::size_t i = 0; i < t.size(); ++i) {
               const tangent& other = dual.at(name.substr(8)).storage()[i];
@@ -109,14 +109,14 @@ namespace {
 // The certified truth, and near it the algorithms that have an answer at infinities; a 0 must be 0.
 std::vector<double> derivatives(const core::tensors& in) {
   const core::operation& op = *find_operation("heinsen/scan:jvp");
-  const auto truth = certify(op, dtype::f64, in);
+  const auto truth = certify({&op, dtype::f64, in});
   REQUIRE(count_undecided(truth) == 0);
   const auto& s = truth.at("tangent_s").rounded.values;
   std::vector<double> ds(s.begin(), s.end());
   ds.push_back(truth.at("tangent_s_n").rounded.values.storage()[0]);
   for (const auto c : {accuracy_class::sequential, accuracy_class::tree, accuracy_class::linear}) {
     INFO(name_of(c));
-    const core::tensors out = evaluate(op, c, dtype::f64, in);
+    const core::tensors out = evaluate({&op, dtype::f64, in}, c);
     for (std::size_t i = 0; i + 1 < ds.size(); ++i)
       CHECK(std::fabs(out.at("tangent_s").values.storage()[i] - ds[i]) <= 1e-15 * std::fabs(ds[i]));
     CHECK(std::fabs(out.at("tangent_s_n").values.storage()[0] - ds.back()) <= 1e-15 * std::fabs(ds.back()));

@@ -18,7 +18,7 @@ std::optional<test_case> draw_case(const properties::description& about, const c
   ASSAY_EXPECTS(mild != families.end());
   constexpr std::uint64_t draws = 64;
   for (std::uint64_t k = 0; k < draws; ++k) {
-    test_case c = make_case(op, type, *mild, seed + k, {properties::lengths::exactly, tokens});
+    test_case c = make_case(op, type, *mild, seed + k, {properties::lengths::exactly, tokens}, about.settings_of(op));
     if (within_domain(about, c)) return c;
   }
   return std::nullopt;

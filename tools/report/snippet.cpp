@@ -17,23 +17,24 @@ constexpr const char* program = R"(# Assay counterexample: {summary}
 import numpy as np
 
 
-def tensor(shape, *values):
-    return np.array([float.fromhex(x) for x in values], dtype=np.{dtype}).reshape(shape)
+def tensor(dtype, shape, *values):
+    return np.array([float.fromhex(x) for x in values], dtype=dtype).reshape(shape)
 
 
 inputs = {{
 {inputs}}}
+settings = {{{settings}}}
 expected = {{  # the certified truth, rounded once
 {expected}}}
 recorded = {{  # what the candidate gave, where that is known
 {recorded}}}
 
 
-def yours({parameters}):
+def yours({parameters}**settings):
     return recorded  # put your call here: a dictionary of the outputs by name
 
 
-for name, got in yours(**inputs).items():
+for name, got in yours(**inputs, **settings).items():
     if name not in expected:
         continue
     print(f"{{name}} expected\n{{expected[name]}}\n{{name}} got\n{{got}}")
@@ -48,6 +49,12 @@ const char* numpy_name(core::dtype type) {
       return "float64";
     case core::dtype::f16:
       return "float16";
+    case core::dtype::i64:
+      return "int64";
+    case core::dtype::i32:
+      return "int32";
+    case core::dtype::boolean:
+      return "bool";
     default:
       return "float32";
   }
@@ -59,7 +66,7 @@ std::string entries(const core::tensors& all) {
     std::string shape, values;
     for (const std::size_t size : t.shape()) shape += fmt::format("{}, ", size);
     for (const double x : t.values.storage()) values += fmt::format(", \"{}\"", golden::number_text(x));
-    text += fmt::format("    \"{}\": tensor(({}){}),\n", name, shape, values);
+    text += fmt::format("    \"{}\": tensor(np.{}, ({}){}),\n", name, numpy_name(t.type), shape, values);
   }
   return text;
 }
@@ -85,10 +92,16 @@ std::string python_snippet(const properties::check_result& c) {
       recorded.emplace(name, given->second);
   }
   std::string parameters;
-  for (const auto& d : call.operation->inputs) parameters += (parameters.empty() ? "" : ", ") + d.name;
+  for (const auto& d : call.operation->inputs) parameters += d.name + ", ";
+  std::string settings;
+  for (const auto& [name, value] : call.attributes) {
+    const auto* flag = std::get_if<bool>(&value);
+    settings += fmt::format("{}\"{}\": {}", settings.empty() ? "" : ", ", name,
+                            flag ? (*flag ? "True" : "False") : core::to_string(value));
+  }
   return fmt::format(fmt::runtime(program), fmt::arg("summary", summary(c.found->minimal)),
                      fmt::arg("property", c.checked->name), fmt::arg("message", one_line(c.found->shown.message)),
-                     fmt::arg("dtype", numpy_name(call.type)), fmt::arg("inputs", entries(call.inputs)),
+                     fmt::arg("settings", settings), fmt::arg("inputs", entries(call.inputs)),
                      fmt::arg("expected", entries(expected)), fmt::arg("recorded", entries(recorded)),
                      fmt::arg("parameters", parameters));
 }

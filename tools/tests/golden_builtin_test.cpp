@@ -27,7 +27,7 @@ tally against_golden(const std::string& builtin) {
     for (const golden::set_file& f : m.files) {
       if (!under_test->describe().offers(f.operation->name, f.type)) continue;
       const core::tensors all = golden::read_safetensors(sets / encoding / f.name()).value();
-      properties::request call{f.operation, f.type, {}};
+      properties::request call{f.operation, f.type, {}, f.attributes};
       for (const auto& d : f.operation->inputs) call.inputs.emplace(d.name, all.at(d.name));
       const auto outputs = under_test->evaluate(call);
       if (!outputs) continue;

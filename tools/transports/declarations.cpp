@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "golden/attributes_json.hpp"
 #include "reference/oracle.hpp"
 
 namespace assay::transports {
@@ -11,12 +12,27 @@ using nlohmann::ordered_json;
 std::string declarations_json() {
   const auto tensors = [](const std::vector<core::tensor_declaration>& all) {
     ordered_json list = ordered_json::array();
-    for (const auto& d : all) list.push_back({{"name", d.name}, {"axes", d.axes}});
+    for (const auto& d : all) {
+      list.push_back({{"name", d.name}, {"axes", d.axes}});
+      if (d.own_type) list.back()["dtype"] = core::name_of(*d.own_type);
+    }
+    return list;
+  };
+  const auto attributes = [](const std::vector<core::attribute_declaration>& all) {
+    ordered_json list = ordered_json::array();
+    for (const auto& a : all) {
+      ordered_json values = ordered_json::array();
+      for (const core::attribute& value : a.values) values.push_back(golden::to_json(value));
+      list.push_back({{"name", a.name}, {"standard", golden::to_json(a.standard)}, {"values", std::move(values)}});
+    }
     return list;
   };
   ordered_json operations = ordered_json::array();
   for (const core::operation& op : reference::operations())
-    operations.push_back({{"name", op.name}, {"inputs", tensors(op.inputs)}, {"outputs", tensors(op.outputs)}});
+    operations.push_back({{"name", op.name},
+                          {"inputs", tensors(op.inputs)},
+                          {"outputs", tensors(op.outputs)},
+                          {"attributes", attributes(op.attributes)}});
   return operations.dump();
 }
 

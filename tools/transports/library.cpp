@@ -96,8 +96,9 @@ shared_tensors share_outputs(const properties::request& call, const core::axis_s
   shared_tensors shared(call.operation->outputs.size());
   for (const auto& declared : call.operation->outputs) {
     const core::shape shape = core::shape_of(declared, sizes);
-    const std::size_t bytes = core::element_count(shape) * static_cast<std::size_t>(core::bytes_of(call.type));
-    shared.add(declared, call.type, shape, guarded_buffer(std::string(bytes, '\xff')));
+    const std::size_t bytes =
+        core::element_count(shape) * static_cast<std::size_t>(core::bytes_of(declared.type_in(call.type)));
+    shared.add(declared, declared.type_in(call.type), shape, guarded_buffer(std::string(bytes, '\xff')));
   }
   return shared;
 }
@@ -167,7 +168,7 @@ properties::call_result library_candidate::evaluate(const properties::request& c
   const core::operation& op = *call.operation;
   const auto known = operations_.find(op.name);
   if (known == operations_.end()) return tl::make_unexpected(call_failure{fault::unsupported, "no " + op.name});
-  const auto sizes = core::check_inputs(op, call.type, call.inputs);
+  const auto sizes = core::check_request(call);
   ASSAY_EXPECTS(sizes.has_value());
   const shared_tensors inputs = share_inputs(call), outputs = share_outputs(call, *sizes);
   const std::string type(core::name_of(call.type)), attributes = golden::to_json(call.attributes).dump();
@@ -189,7 +190,7 @@ properties::call_result library_candidate::evaluate(const properties::request& c
   if (!judged) return tl::make_unexpected(judged.error());
   core::tensors results;
   for (std::size_t i = 0; i < op.outputs.size(); ++i) {
-    auto t = golden::tensor_from_bytes(call.type, outputs.shapes[i], outputs.buffers[i].bytes());
+    auto t = golden::tensor_from_bytes(op.outputs[i].type_in(call.type), outputs.shapes[i], outputs.buffers[i].bytes());
     if (!t) return tl::make_unexpected(call_failure{fault::error_reply, op.outputs[i].name + ": " + t.error().message});
     results.emplace(op.outputs[i].name, std::move(*t));
   }

@@ -65,8 +65,7 @@ tl::expected<void, call_failure> answer(const library_candidate& library, const 
   auto inputs = golden::read_safetensors(call.inputs);
   if (!inputs) return failed(inputs.error().message);
   const properties::request request{call.operation, call.type, std::move(*inputs), call.attributes};
-  if (const auto ok = core::check_inputs(*request.operation, request.type, request.inputs); !ok)
-    return failed(ok.error().message);
+  if (const auto ok = core::check_request(request); !ok) return failed(ok.error().message);
   const auto outputs = library.evaluate(request);
   if (!outputs) return tl::make_unexpected(outputs.error());
   if (const auto written = golden::write_safetensors(call.outputs, *outputs); !written)

@@ -24,7 +24,7 @@ fault fault_of_tensors(const core::operation& op, core::dtype type, const core::
   for (const auto& d : op.outputs) {
     const auto it = outputs.find(d.name);
     if (it == outputs.end()) return fault::missing_output;
-    if (it->second.type != type) return fault::wrong_dtype;
+    if (it->second.type != d.type_in(type)) return fault::wrong_dtype;
     if (it->second.shape().size() != d.axes.size()) return fault::wrong_shape;
   }
   return outputs.size() > op.outputs.size() ? fault::unknown_output : fault::wrong_shape;
@@ -39,7 +39,7 @@ properties::call_result read_outputs(const std::filesystem::path& path, const pr
   };
   auto tensors = golden::read_safetensors(path, limits);
   if (!tensors) return failed(fault_of(tensors.error().kind), tensors.error());
-  const auto sizes = core::check_inputs(*call.operation, call.type, call.inputs);
+  const auto sizes = core::check_request(call);
   ASSAY_EXPECTS(sizes.has_value());
   if (const auto ok = core::check_outputs(*call.operation, call.type, *sizes, *tensors); !ok)
     return failed(fault_of_tensors(*call.operation, call.type, *tensors), ok.error());

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "golden/attributes_json.hpp"
 #include "golden/file.hpp"
 #include "golden/json_file.hpp"
 #include "golden/sha256.hpp"
@@ -42,7 +43,11 @@ core::result<std::filesystem::path> inside(const std::filesystem::path& folder, 
 std::string call_identity(const properties::request& call) {
   const auto bytes = golden::safetensors_bytes(call.inputs);
   ASSAY_EXPECTS(bytes.has_value());
-  return golden::sha256(call.operation->name + " " + std::string(core::name_of(call.type)) + "\n" + *bytes);
+  return golden::sha256(call.operation->name + " " + std::string(core::name_of(call.type)) + " " +
+                        golden::to_json(call.attributes).dump() +
+                        "
+                        " +
+                            * bytes);
 }
 
 core::result<std::unique_ptr<recorded_candidate>> recorded_candidate::read(const std::filesystem::path& folder) {
@@ -75,17 +80,16 @@ core::result<void> recorded_candidate::read_cases(const std::filesystem::path& f
 }
 
 core::result<void> recorded_candidate::read_case(const std::filesystem::path& folder, std::string_view line) {
-  const auto call = parse_call(line);
+  auto call = parse_call(line);
   if (!call) return tl::make_unexpected(call.error());
-  if (!call->attributes.empty()) return core::failure("member 'attributes' must be empty");
+  if (auto ok = core::check_declared(*call->operation, call->attributes); !ok) return ok;
   const auto inputs = inside(folder, call->inputs), outputs = inside(folder, call->outputs);
   for (const auto* path : {&inputs, &outputs})
     if (!*path) return tl::make_unexpected(path->error());
   auto tensors = golden::read_safetensors(*inputs);
   if (!tensors) return tl::make_unexpected(tensors.error());
-  const properties::request request{call->operation, call->type, std::move(*tensors), {}};
-  if (auto ok = core::check_inputs(*request.operation, request.type, request.inputs); !ok)
-    return golden::within(call->inputs, ok.error());
+  const properties::request request{call->operation, call->type, std::move(*tensors), std::move(call->attributes)};
+  if (auto ok = core::check_request(request); !ok) return golden::within(call->inputs, ok.error());
   if (!calls_.emplace(call_identity(request), stored_call{call->operation->name, call->type, *outputs}).second)
     return core::failure("an earlier line is the same case");
   return {};
@@ -119,7 +123,6 @@ properties::call_result recorded_candidate::evaluate(const properties::request& 
   const auto declined = [](const char* reason) {
     return tl::make_unexpected(call_failure{fault::unsupported, reason});
   };
-  if (!call.attributes.empty()) return declined("a recording knows only calls without attributes");
   const std::string identity = call_identity(call);
   const bool again = identity == last_ || identity == last_but_one_;
   last_but_one_ = std::exchange(last_, identity);

@@ -1,0 +1,26 @@
+// Frequencies and angles of sinusoidal and rotary encodings: theta_t = base^(-t / steps), angle m theta_t.
+#pragma once
+
+#include <cstddef>
+
+#include "reference/readings/reading.hpp"
+
+namespace assay::reference {
+
+/// base^(-t / steps), t counted from 0: with steps = d / 2 the frequencies of Vaswani et al. (2017, section 3.5) and of
+/// RoPE (Su et al. 2021, eq. 15), with steps = d / 2 - 1 those of tensor2tensor, whose slowest is 1 / base. 1 for t =
+/// 0. Precondition: base > 0, steps > 0 or t = 0.
+template <class R>
+R geometric_frequency(const R& base, std::size_t t, std::size_t steps) {
+  if (t == 0) return R(1.0);
+  return power(base, ratio(-static_cast<long>(t), static_cast<long>(steps)));
+}
+
+/// cos and sin of an angle.
+template <class R>
+struct rotation {
+  R cosine, sine;
+  explicit rotation(const R& angle) : cosine(cos(angle)), sine(sin(angle)) {}
+};
+
+}  // namespace assay::reference
