@@ -44,10 +44,7 @@ std::string call_identity(const properties::request& call) {
   const auto bytes = golden::safetensors_bytes(call.inputs);
   ASSAY_EXPECTS(bytes.has_value());
   return golden::sha256(call.operation->name + " " + std::string(core::name_of(call.type)) + " " +
-                        golden::to_json(call.attributes).dump() +
-                        "
-                        " +
-                            * bytes);
+                        golden::to_json(call.attributes).dump() + "\n" + *bytes);
 }
 
 core::result<std::unique_ptr<recorded_candidate>> recorded_candidate::read(const std::filesystem::path& folder) {
