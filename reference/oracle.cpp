@@ -8,37 +8,6 @@
 
 namespace assay::reference {
 
-// Specialised in the generated translation units.
-#define ASSAY_ENCODING(name)                                                                                 \
-  template <>                                                                                                \
-  rung_outputs enclose<name, precision_digits[0]>(const core::request&);                                     \
-  template <>                                                                                                \
-  rung_outputs enclose<name, precision_digits[1]>(const core::request&);                                     \
-  template <>                                                                                                \
-  rung_outputs enclose<name, precision_digits[2]>(const core::request&);                                     \
-  template <>                                                                                                \
-  rung_outputs enclose<name, precision_digits[3]>(const core::request&);                                     \
-  template <>                                                                                                \
-  std::map<std::string, xt::xarray<double>> differentiate<name>(const core::request&, const core::tensors&); \
-  template <>                                                                                                \
-  law_outputs law<name, core::dtype::f64>(const core::request&, accuracy_class);                             \
-  template <>                                                                                                \
-  law_outputs law<name, core::dtype::f32>(const core::request&, accuracy_class);                             \
-  template <>                                                                                                \
-  law_outputs law<name, core::dtype::f16>(const core::request&, accuracy_class);                             \
-  template <>                                                                                                \
-  law_outputs law<name, core::dtype::bf16>(const core::request&, accuracy_class);                            \
-  template <>                                                                                                \
-  core::tensors run_algorithm<name, core::dtype::f64>(const core::request&, accuracy_class);                 \
-  template <>                                                                                                \
-  core::tensors run_algorithm<name, core::dtype::f32>(const core::request&, accuracy_class);                 \
-  template <>                                                                                                \
-  core::tensors run_algorithm<name, core::dtype::f16>(const core::request&, accuracy_class);                 \
-  template <>                                                                                                \
-  core::tensors run_algorithm<name, core::dtype::bf16>(const core::request&, accuracy_class);
-#include "assay_encodings.inc"
-#undef ASSAY_ENCODING
-
 namespace {
 
 struct encoding_routines {

@@ -1,5 +1,5 @@
-// What each encoding compiles to. One translation unit per encoding and reading instantiates one member
-// (see instantiate/): multiprecision templates are slow to compile, so each is compiled once, in parallel.
+// What each encoding compiles to. The templates are defined and instantiated in one translation unit per encoding and
+// kind of reading (see instantiate/): multiprecision templates are slow to compile, so each is compiled once.
 #pragma once
 
 #include "reference/oracle.hpp"

@@ -86,6 +86,7 @@ class enclosure {
   [[nodiscard]] bool is_nan() const { return mpfr_nan_p(low()) != 0 || mpfr_nan_p(high()) != 0; }
   [[nodiscard]] bool is_finite() const { return mpfr_number_p(low()) != 0 && mpfr_number_p(high()) != 0; }
 
+  friend double to_double(const enclosure& x) { return mpfr_get_d(x.low(), MPFR_RNDN); }
   friend bool is_minus_infinity(const enclosure& x) { return mpfr_inf_p(x.high()) != 0 && mpfr_sgn(x.high()) < 0; }
 
   friend enclosure operator+(const enclosure& x, const enclosure& y) {

@@ -9,6 +9,7 @@
 //   larger(x, y)         the larger one, NaN if either is
 //   is_minus_infinity(x) exact knowledge: x is -inf whatever its rounding errors
 //   is_positive(x)       (for adjoints that split cotangents by sign; not in enclosures)
+//   to_double(x)         a double near x: for choices that change no result, such as the shift of a softmax
 //   charged(x)           x as it enters an adjoint: its magnitude in the allowance reading (an allowance
 //                        must not cancel), x itself in all others
 //   settled(x)           x after a rounding in the log domain: see adjoint.hpp

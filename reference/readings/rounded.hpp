@@ -30,6 +30,7 @@ struct rounded {
   friend rounded operator/(rounded x, rounded y) { return rounded(x.number / y.number); }
   friend rounded operator-(rounded x) { return rounded(-x.number); }
 
+  friend double to_double(rounded x) { return x.number; }
   friend bool is_minus_infinity(rounded x) { return std::isinf(x.number) && x.number < 0.0; }
   friend bool is_positive(rounded x) { return x.number > 0.0; }
   friend rounded larger(rounded x, rounded y) {

@@ -27,6 +27,7 @@ struct tangent {
   }
   friend tangent operator-(const tangent& x) { return tangent(-x.number, -x.derivative); }
 
+  friend double to_double(const tangent& x) { return x.number.to_double(); }
   friend bool is_minus_infinity(const tangent& x) { return is_minus_infinity(x.number); }
   friend tangent larger(const tangent& x, const tangent& y) { return x.number.number < y.number.number ? y : x; }
   friend tangent exp(const tangent& x) {

@@ -84,6 +84,7 @@ struct tracked {
     return {r, inherited + finite_magnitude(r) + (r != 0.0 ? tau : 0.0)};
   }
 
+  friend double to_double(const tracked& x) { return x.number; }
   friend bool is_minus_infinity(const tracked& x) { return std::isinf(x.number) && x.number < 0.0; }
   friend tracked charged(const tracked& x) { return {std::fabs(x.number), x.error}; }
   /// Rounding log|x| instead of x multiplies the rounding error by |log|x||.

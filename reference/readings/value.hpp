@@ -25,6 +25,7 @@ struct value {
   friend value operator/(const value& x, const value& y) { return value(real(x.number / y.number)); }
   friend value operator-(const value& x) { return value(real(-x.number)); }
 
+  friend double to_double(const value& x) { return x.to_double(); }
   friend bool is_nan(const value& x) { return boost::multiprecision::isnan(x.number); }
   friend bool is_minus_infinity(const value& x) { return boost::multiprecision::isinf(x.number) && x.number < 0; }
   friend bool is_positive(const value& x) { return x.number > 0; }

@@ -35,12 +35,9 @@ std::string header(const gate_report& r) {
   std::string facts =
       fmt::format("<dt>candidate</dt><dd><code>{}</code></dd><dt>effort</dt><dd>{}</dd><dt>seed</dt><dd>{}</dd>",
                   escape_markup(r.candidate_spec), escape_markup(r.effort), r.seed);
-  for (const auto& [op, inputs] : r.candidate.domain) {
-    const auto concerns = [&](const check_result& c) { return c.operation->name == op; };
-    if (std::none_of(r.checks.begin(), r.checks.end(), concerns)) continue;
+  for (const auto& [op, narrowed] : narrower_domains(r)) {
     std::string words;
-    for (const auto& [name, range] : inputs)
-      words += fmt::format("{}{} {}", words.empty() ? "" : "; ", name, in_words(range));
+    for (const auto& [name, range] : narrowed) words += fmt::format("{}{} {}", words.empty() ? "" : "; ", name, range);
     facts += fmt::format("<dt>narrower domain</dt><dd>{}: {}; cases outside it were not sent</dd>", escape_markup(op),
                          escape_markup(words));
   }

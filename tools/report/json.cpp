@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "golden/attributes_json.hpp"
 #include "tools/case_file.hpp"
 #include "tools/report/report.hpp"
 #include "tools/report/snippet.hpp"
@@ -26,6 +27,9 @@ ordered_json candidate_json(const properties::description& d, const std::string&
     for (const core::dtype t : types) operations[name].push_back(core::name_of(t));
   for (const auto& [op, inputs] : d.domain)
     for (const auto& [name, range] : inputs) domain[op][name] = {number(range.low), number(range.high)};
+  for (const auto& [op, settings] : d.settings)
+    for (const auto& [name, values] : settings)
+      for (const core::attribute& value : values) domain[op][name].push_back(golden::to_json(value));
   for (const auto& [storage, arithmetic] : d.compute)
     compute[std::string(core::name_of(storage))] = core::name_of(arithmetic);
   return {{"specification", spec},           {"name", d.name},     {"version", d.version},

@@ -21,11 +21,9 @@ std::string folded(const std::string& title, const std::string& table) {
 
 std::string domain_lines(const gate_report& r) {
   std::string text;
-  for (const auto& [op, inputs] : r.candidate.domain) {
-    const auto concerns = [&](const check_result& c) { return c.operation->name == op; };
-    if (std::none_of(r.checks.begin(), r.checks.end(), concerns)) continue;
+  for (const auto& [op, narrowed] : narrower_domains(r)) {
     text += fmt::format("- {} declares a narrower domain:", markdown_code(op));
-    for (const auto& [name, range] : inputs) text += fmt::format(" {} {};", markdown_code(name), in_words(range));
+    for (const auto& [name, range] : narrowed) text += fmt::format(" {} {};", markdown_code(name), range);
     text += " cases outside it were not sent.\n";
   }
   return text.empty() ? text : text + "\n";

@@ -124,8 +124,9 @@ std::string counts_in_words(const gate_report& r);
 /// The command that runs a counterexample again from the folder in which the gate ran, quoted for a POSIX shell;
 /// with the limits on the candidate that were not the usual ones, as its verdict may depend on them.
 std::string replay_command(const gate_report& r, const properties::check_result& c);
-/// "finite", "at least -3", "in [-3, 3]".
-std::string in_words(const properties::declared_domain& range);
+/// By operation that was checked, then by input or setting, what the candidate takes: "finite", "in [-3, 3]",
+/// "= "half_split"".
+std::map<std::string, std::map<std::string, std::string>> narrower_domains(const gate_report& r);
 /// What a reader must know besides the verdict: parts that were not asked for, known failures, warnings.
 std::vector<std::string> notes_of(const gate_report& r);
 /// Why a failed check does not fail the run; null where it does.

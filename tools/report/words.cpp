@@ -127,12 +127,33 @@ std::string replay_command(const gate_report& r, const check_result& c) {
                      limit_options(r.limits));
 }
 
+namespace {
+
 std::string in_words(const properties::declared_domain& range) {
   constexpr double largest = std::numeric_limits<double>::max();
   if (range.high == largest && range.low == -largest) return "finite";
   if (range.high == largest) return fmt::format("at least {}", range.low);
   return range.low == -largest ? fmt::format("at most {}", range.high)
                                : fmt::format("in [{}, {}]", range.low, range.high);
+}
+
+}  // namespace
+
+std::map<std::string, std::map<std::string, std::string>> narrower_domains(const gate_report& r) {
+  std::map<std::string, std::map<std::string, std::string>> all;
+  for (const check_result& c : r.checks) {
+    const core::operation& op = *c.operation;
+    if (all.contains(op.name)) continue;
+    std::map<std::string, std::string> narrowed;
+    if (const auto inputs = r.candidate.domain.find(op.name); inputs != r.candidate.domain.end())
+      for (const auto& [name, range] : inputs->second) narrowed[name] = in_words(range);
+    for (const auto& [name, values] : r.candidate.settings_of(op)) {
+      std::string& text = narrowed[name];
+      for (const core::attribute& value : values) text += (text.empty() ? "= " : " or ") + core::to_string(value);
+    }
+    if (!narrowed.empty()) all.emplace(op.name, std::move(narrowed));
+  }
+  return all;
 }
 
 std::vector<std::string> notes_of(const gate_report& r) {

@@ -84,6 +84,22 @@ properties::declared_domain parse_domain(const json& value, const std::string& w
   return domain;
 }
 
+// The values that it takes of an attribute: each must be one that there is.
+std::vector<core::attribute> parse_values(const json& value, const core::operation& op, const std::string& name,
+                                          const std::string& where) {
+  require(value.is_array() && !value.empty(), where + " must be a list of values");
+  std::vector<core::attribute> all;
+  for (const json& entry : value) {
+    const auto read = golden::attribute_from(entry);
+    require(read.has_value(), where + ": " + (read ? "" : read.error().message));
+    const core::attributes set{{name, *read}};
+    const auto right = core::check_attributes(op, set);
+    require(right.has_value(), where + ": " + (right ? "" : clean(right.error().message, 200)));
+    all.push_back(core::completed(op, set).at(name));
+  }
+  return all;
+}
+
 void parse_domains(const json& value, properties::description& to) {
   require(value.is_object(), "hello.domain must be an object");
   for (const auto& [operation, inputs] : value.items()) {
@@ -91,8 +107,14 @@ void parse_domains(const json& value, properties::description& to) {
     // A misspelt name would silently narrow nothing.
     require(to.operations.contains(operation), where + " is no operation that hello.operations offers");
     require(inputs.is_object(), where + " must be an object");
-    for (const auto& [input, domain] : inputs.items())
-      to.domain[operation][input] = parse_domain(domain, where + "['" + clean(input, 40) + "']");
+    const core::operation* op = reference::find_operation(operation);
+    for (const auto& [name, domain] : inputs.items()) {
+      const std::string member = where + "['" + clean(name, 40) + "']";
+      if (op != nullptr && op->attribute(name) != nullptr)
+        to.settings[operation][name] = parse_values(domain, *op, name, member);
+      else
+        to.domain[operation][name] = parse_domain(domain, member);
+    }
   }
 }
 

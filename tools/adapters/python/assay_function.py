@@ -23,6 +23,9 @@ def candidate_of(function, declarations, operation=None, dtypes=("f32", "f64"), 
     name = name or getattr(function, "__name__", type(function).__name__)
     candidate = Candidate(name, **claims)
     adapted = _adapted(function, declared, by_name)
+    # A function without a parameter for a setting computes with its standard value.
+    fixed = {a["name"]: [a["standard"]] for a in declared["attributes"] if a["name"] not in _takes(function, declared)}
+    domain = {**fixed, **(domain or {})}
     if (framework or framework_of(function)) == "torch":
         # A derivative has none of its own here.
         vjp = vjp and ":" not in declared["name"] and any(d["name"] == declared["name"] + ":vjp" for d in declarations)
@@ -114,7 +117,14 @@ def _takes_by_name(function, declared):
     parameters = [p for p in _parameters(function) if p.kind != inspect.Parameter.POSITIONAL_ONLY]
     required = {p.name for p in _parameters(function) if p.default is p.empty}
     inputs = set(_names(declared["inputs"]))
-    return required <= inputs <= {p.name for p in parameters}
+    return required - {"dtype"} <= inputs | set(_names(declared["attributes"])) and inputs <= {p.name for p in parameters}
+
+
+def _takes(function, declared):
+    """The settings of an operation that a function has a parameter for."""
+    if any(p.kind == p.VAR_KEYWORD for p in inspect.signature(function).parameters.values()):
+        return _names(declared["attributes"])
+    return [p.name for p in _parameters(function)]
 
 
 def _no_match(function, declarations):
@@ -128,7 +138,10 @@ def _adapted(function, declared, by_name):
     inputs, outputs = _names(declared["inputs"]), _names(declared["outputs"])
     wanted = f"the function must return {', '.join(outputs)}: a tuple in this order or a dict"
 
+    settings = set(_names(declared["attributes"])) - set(_takes(function, declared))
+
     def call(**values):
+        values = {name: value for name, value in values.items() if name not in settings}
         if by_name:
             result = function(**values)
         else:
@@ -141,4 +154,7 @@ def _adapted(function, declared, by_name):
         if len(result) != len(outputs):
             raise TypeError(f"{wanted}; it returned {len(result)} value{'' if len(result) == 1 else 's'}")
         return dict(zip(outputs, result))
-    return call
+
+    def call_with_dtype(dtype, **values):
+        return call(dtype=dtype, **values)
+    return call_with_dtype if "dtype" in inspect.signature(function).parameters else call

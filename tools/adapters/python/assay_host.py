@@ -15,6 +15,7 @@ outputs by name. Needs numpy; torch is imported only for functions registered wi
 What a function prints goes to stderr. bf16 reaches numpy functions as float32 (exact), and their float32
 results are rounded to bf16; torch functions get torch.bfloat16.
 """
+import inspect
 import json
 import math
 import os
@@ -27,6 +28,7 @@ import numpy
 # Names in messages, names in safetensors files, little-endian numpy types. bf16 travels as its bits.
 _DTYPES = (("f64", "F64", "<f8"), ("f32", "F32", "<f4"), ("f16", "F16", "<f2"), ("bf16", "BF16", "<u2"),
            ("i64", "I64", "<i8"), ("i32", "I32", "<i4"), ("bool", "BOOL", "|b1"))
+_ARITHMETIC = {"f64": "float64", "f32": "float32", "f16": "float16", "bf16": "float32"}
 _NUMPY_TYPE = {stored: numpy.dtype(code) for _, stored, code in _DTYPES}
 _STORED_NAME = {numpy.dtype(code): stored for _, stored, code in _DTYPES if stored != "BF16"}
 _KNOWN = {name for name, _, _ in _DTYPES}
@@ -92,6 +94,11 @@ def protocol_streams():
     return streams
 
 
+def _takes_dtype(function):
+    """Whether a function asks for the dtype of the call: where its inputs are integers alone, it could not know."""
+    return "dtype" in inspect.signature(function).parameters
+
+
 def _checked(outputs):
     if not isinstance(outputs, dict):
         raise TypeError(f"the function must return a dict of outputs by name, not {type(outputs).__name__}")
@@ -102,15 +109,16 @@ class _NumpyFunction:
     def __init__(self, function):
         self.function = function
 
-    def __call__(self, inputs, attributes):
+    def __call__(self, inputs, attributes, dtype):
         arrays = {name: bf16_to_f32(array) if stored == "BF16" else array for name, (stored, array) in inputs.items()}
-        has_bf16 = any(stored == "BF16" for stored, _ in inputs.values())
-        return {name: self._store(name, numpy.asarray(value), has_bf16)
+        if _takes_dtype(self.function):
+            attributes = {**attributes, "dtype": numpy.dtype(_ARITHMETIC[dtype])}
+        return {name: self._store(name, numpy.asarray(value), dtype == "bf16")
                 for name, value in _checked(self.function(**arrays, **attributes)).items()}
 
     @staticmethod
-    def _store(name, array, has_bf16):
-        if has_bf16 and array.dtype == numpy.float32:
+    def _store(name, array, as_bf16):
+        if as_bf16 and array.dtype == numpy.float32:
             return "BF16", f32_to_bf16(array)
         if array.dtype not in _STORED_NAME:
             raise TypeError(f"output '{name}' has dtype {array.dtype}, which Assay does not know")
@@ -124,18 +132,23 @@ class _TorchFunction:
         self.torch = torch
         self.function = function
 
-    def __call__(self, inputs, attributes):
+    def __call__(self, inputs, attributes, dtype):
         with self.torch.no_grad():
-            return self._store(_checked(self.function(**self._load(inputs), **attributes)))
+            return self._store(_checked(self.function(**self._load(inputs), **self._settings(attributes, dtype))))
 
-    def vjp(self, inputs, attributes):
+    def _settings(self, attributes, dtype):
+        if not _takes_dtype(self.function):
+            return attributes
+        return {**attributes, "dtype": getattr(self.torch, "bfloat16" if dtype == "bf16" else _ARITHMETIC[dtype])}
+
+    def vjp(self, inputs, attributes, dtype):
         """Gradients by autograd: inputs are those of the function and grad_<output> for every output."""
         loaded = self._load(inputs)
         cotangents = {name[len("grad_"):]: value for name, value in loaded.items() if name.startswith("grad_")}
         leaves = {name: value.requires_grad_(value.is_floating_point())
                   for name, value in loaded.items() if not name.startswith("grad_")}
         wanted = {name: value for name, value in leaves.items() if value.requires_grad}
-        outputs = _checked(self.function(**leaves, **attributes))
+        outputs = _checked(self.function(**leaves, **self._settings(attributes, dtype)))
         # An output that depends on no input (there are no tokens, say) takes no part.
         used = [name for name in cotangents if outputs[name].requires_grad]
         gradients = self.torch.autograd.grad([outputs[name] for name in used], list(wanted.values()),
@@ -175,7 +188,8 @@ class Candidate:
         self._functions = {}
 
     def numpy(self, operation, dtypes, domain=None):
-        """Registers a function of numpy arrays. Derivatives are operations of their own: "<operation>:vjp"."""
+        """Registers a function of numpy arrays. A domain maps input names (or "state") to "finite" or [low, high], and
+        names of settings to lists of the values that the function takes. Derivatives are operations of their own: "<operation>:vjp"."""
         def register(function):
             self._add(operation, dtypes, domain, _NumpyFunction(function))
             return function
@@ -183,7 +197,7 @@ class Candidate:
 
     def torch(self, operation, dtypes, domain=None, vjp=True, vjp_domain=None):
         """Registers a function of torch tensors and, unless vjp=False, its derivative by autograd.
-        A domain maps input names (or "state") to "finite" or [low, high]; vjp_domain is that of the derivative."""
+        vjp_domain is the domain of the derivative, which takes the settings that the function does."""
         def register(function):
             host = _TorchFunction(function)
             self._add(operation, dtypes, domain, host)
@@ -214,7 +228,8 @@ class Candidate:
         try:
             if message["operation"] not in self._functions:
                 raise Unsupported(f"no operation {message['operation']}")
-            outputs = self._functions[message["operation"]](read_safetensors(message["inputs"]), message["attributes"])
+            outputs = self._functions[message["operation"]](read_safetensors(message["inputs"]), message["attributes"],
+                                                                message["dtype"])
             write_safetensors(message["outputs"], outputs)
             answer["ok"] = True
         except Unsupported as reason:

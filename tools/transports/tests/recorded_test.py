@@ -146,7 +146,7 @@ class Recordings(Folder):
         with_line(dtype="i64")
         self.ends(2, "unknown dtype 'i64'")
         with_line(attributes={"block": 1})
-        self.ends(2, "member 'attributes' must be empty")
+        self.ends(2, "has no attribute 'block'")
         with_line(outputs="outputs/../../outside")
         self.ends(2, "must not have '..'")
         with_line(outputs="/etc/passwd")
