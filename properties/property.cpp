@@ -17,7 +17,10 @@ bool inside(const core::tensor& t, const declared_domain& d) {
 // The states of the forward operation, in double: enough to know which are finite.
 core::tensors states_of(const core::operation& forward, const test_case& c) {
   core::tensors inputs;
-  for (const auto& d : forward.inputs) inputs.emplace(d.name, core::cast(core::dtype::f64, c.call.inputs.at(d.name)));
+  for (const auto& d : forward.inputs) {
+    const core::tensor& t = c.call.inputs.at(d.name);
+    inputs.emplace(d.name, d.own_type ? t : core::cast(core::dtype::f64, t));
+  }
   return reference::evaluate({&forward, core::dtype::f64, std::move(inputs), c.call.attributes},
                              reference::accuracy_class::sequential);
 }

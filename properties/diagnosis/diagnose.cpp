@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "properties/diagnosis/conventions.hpp"
 #include "properties/diagnosis/facts.hpp"
 #include "properties/encodings.hpp"
 
@@ -82,6 +83,8 @@ diagnosis diagnose(implementation& under_test, const core::operation& op, core::
     for (const hypothesis& h : tests.hypotheses)
       if (h.applies(op) && !d.explained) d.explained = sentence_of(h, probes);
   }
+  for (const hypothesis& h : conventions_of(op, probes))
+    if (!d.explained) d.explained = sentence_of(h, probes);
   d.facts = facts_of(probes);
   return d;
 }

@@ -36,10 +36,11 @@ core::tensors join_rows(const core::operation& op, const core::tensors& first, c
 
 // Both rows of the same sizes: the module's number of features is drawn.
 std::optional<test_case> length_case(const core::operation& op, core::dtype type, const family& mild,
-                                     std::uint64_t seed, std::size_t tokens) {
-  test_case c = make_case(op, type, mild, seed, {lengths::exactly, tokens});
+                                     std::uint64_t seed, std::size_t tokens, const setting_values& within) {
+  test_case c = make_case(op, type, mild, seed, {lengths::exactly, tokens}, within);
   for (std::uint64_t k = 1; k < 64; ++k) {
-    const test_case other = make_case(op, type, mild, seed + k * 0x9e3779b97f4a7c15u, {lengths::exactly, tokens});
+    const test_case other =
+        make_case(op, type, mild, seed + k * 0x9e3779b97f4a7c15u, {lengths::exactly, tokens}, within);
     if (sizes_of(other) != sizes_of(c)) continue;
     c.call.inputs = join_rows(op, c.call.inputs, other.call.inputs);
     return c;
@@ -50,7 +51,10 @@ std::optional<test_case> length_case(const core::operation& op, core::dtype type
 void measure(probe& p, core::dtype compute) {
   const core::operation& op = *p.c.call.operation;
   core::tensors exact;
-  for (const auto& [name, t] : p.c.call.inputs) exact.emplace(name, core::cast(core::dtype::f64, t));
+  for (const auto& d : op.inputs) {
+    const core::tensor& t = p.c.call.inputs.at(d.name);
+    exact.emplace(d.name, d.own_type ? t : core::cast(core::dtype::f64, t));
+  }
   p.truth =
       reference::evaluate({&op, core::dtype::f64, exact, p.c.call.attributes}, reference::accuracy_class::sequential);
   const double u = core::unit_roundoff(compute);
@@ -64,10 +68,10 @@ void measure(probe& p, core::dtype compute) {
 }
 
 bool element_matches(const probe& p, const std::string& name, std::size_t i, double predicted, double x) {
-  const core::dtype storage = p.c.call.type;
+  const core::dtype storage = p.c.call.operation->output(name)->type_in(p.c.call.type);
   if (core::same_value(core::round_to(storage, predicted), x)) return true;
   if (!std::isfinite(predicted) || !std::isfinite(x)) return false;
-  const double relative = 64.0 * core::unit_roundoff(storage) * std::max(1.0, std::fabs(predicted));
+  const double relative = 64.0 * core::unit_roundoff(p.c.call.type) * std::max(1.0, std::fabs(predicted));
   const double tolerance = p.tolerance.at(name)[i];
   return std::isnan(tolerance) || std::fabs(x - predicted) <= tolerance + relative;
 }
@@ -96,13 +100,15 @@ bool matches(const probe& p, const core::tensors& predicted, const core::tensors
 std::vector<probe> run_probes(implementation& under_test, const core::operation& op, core::dtype type,
                               const test_case* counterexample, std::uint64_t seed) {
   std::vector<probe> planned, answered;
+  const setting_values& within = under_test.describe().settings_of(op);
   if (counterexample != nullptr) planned.push_back({*counterexample, probe_kind::counterexample});
   for (const family& f : families_of(op)) {
     if (f.name == "mild")
       for (const std::size_t n : lengths_tried)
-        if (auto c = length_case(op, type, f, seed + n, n)) planned.push_back({std::move(*c), probe_kind::length});
+        if (auto c = length_case(op, type, f, seed + n, n, within))
+          planned.push_back({std::move(*c), probe_kind::length});
     for (std::size_t k = 0; k < cases_of_family; ++k)
-      planned.push_back({make_case(op, type, f, seed + 1000 + k, {lengths::short_ones}), probe_kind::family});
+      planned.push_back({make_case(op, type, f, seed + 1000 + k, {lengths::short_ones}, within), probe_kind::family});
   }
   for (probe& p : planned) {
     if (!within_domain(under_test.describe(), p.c)) continue;

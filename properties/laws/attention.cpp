@@ -93,7 +93,7 @@ outcome check_masked_keys(implementation& under_test, const test_case& c) {
   if (keys < 2) return {status::uninformative};
   const std::size_t masked = core::counter_random(c.seed).below(keys);
   core::tensors inputs = c.call.inputs;
-  std::vector<double>& bias = inputs.at("bias").values.storage();
+  auto& bias = inputs.at("bias").values.storage();
   std::vector<std::size_t> others = every(keys);
   others.erase(others.begin() + static_cast<std::ptrdiff_t>(masked));
   for (std::size_t first = 0; first < bias.size(); first += keys) {
