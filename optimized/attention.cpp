@@ -1,5 +1,6 @@
 #include "optimized/attention.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -56,6 +57,14 @@ class attention_rows {
 };
 
 }  // namespace
+
+void attention_gradients::store_head(std::size_t index, std::vector<double>& all_q, std::vector<double>& all_k,
+                                     std::vector<double>& all_v, std::vector<double>& all_logits) const {
+  const auto store = [index](const std::vector<double>& from, std::vector<double>& to) {
+    std::copy(from.begin(), from.end(), to.begin() + static_cast<std::ptrdiff_t>(index * from.size()));
+  };
+  store(q, all_q), store(k, all_k), store(v, all_v), store(logits, all_logits);
+}
 
 double logit_scale(bool inverse_sqrt, std::size_t width) {
   return inverse_sqrt && width > 0 ? 1.0 / std::sqrt(static_cast<double>(width)) : 1.0;

@@ -17,6 +17,9 @@ struct attention_head {
 /// grad_q, grad_k, grad_v of the shapes of q, k, v; grad_logits [n, m]. All are overwritten.
 struct attention_gradients {
   std::vector<double> q, k, v, logits;
+  /// Into arrays of all heads, as head `index`.
+  void store_head(std::size_t index, std::vector<double>& all_q, std::vector<double>& all_k, std::vector<double>& all_v,
+                  std::vector<double>& all_logits) const;
 };
 
 /// o [n, e]: means of the values with the weights of softmax(scale q k^T + bias); 0 for a query without a key.

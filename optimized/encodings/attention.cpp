@@ -57,10 +57,7 @@ core::tensors evaluate_output_vjp(const arguments& call) {
     std::vector<double> q(in.q.size()), k(in.k.size()), v(in.v.size()), logits(in.heads() * in.pairs());
     for_each_task(in.heads(), [&](std::size_t h) {
       const attention_gradients g = attend_vjp(in.head(h), cotangents.data() + h * in.q_shape[2] * in.v_shape[3]);
-      const auto store = [h](const std::vector<double>& from, std::vector<double>& to) {
-        std::copy(from.begin(), from.end(), to.begin() + static_cast<std::ptrdiff_t>(h * from.size()));
-      };
-      store(g.q, q), store(g.k, k), store(g.v, v), store(g.logits, logits);
+      g.store_head(h, q, k, v, logits);
     });
     // The batch shares the bias.
     std::vector<double> bias(in.bias.size());

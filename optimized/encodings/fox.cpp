@@ -1,4 +1,4 @@
-// The decay of forgetting attention: sums of log forget gates over all segments that end in a token.
+// The decay of forgetting attention: sums of log forget gates over all segments that end in a token. And the attention.
 //
 // Every column is a running sum of its own that starts at the diagonal, so its error grows with the distance of the
 // two tokens and not with their positions, and log f = -inf stays among the pairs that it separates. f32 is summed in
@@ -10,6 +10,7 @@
 #include <cmath>
 #include <limits>
 
+#include "optimized/attention.hpp"
 #include "optimized/buffers.hpp"
 #include "optimized/dispatch.hpp"
 #include "optimized/operations.hpp"
@@ -151,13 +152,74 @@ core::tensors evaluate_decay_vjp(const arguments& call) {
   });
 }
 
+// The inputs of attention as arrays, with the decay as the bias of each head.
+struct decayed_attention {
+  core::shape q_shape, v_shape;
+  std::vector<double> q, k, v, bias;
+  double scale;
+
+  explicit decayed_attention(const arguments& call)
+      : q_shape(call.inputs.at("q").shape()),
+        v_shape(call.inputs.at("v").shape()),
+        q(values_of<double>(call.inputs, "q")),
+        k(values_of<double>(call.inputs, "k")),
+        v(values_of<double>(call.inputs, "v")),
+        bias(gates().lanes() * gates().tokens * gates().tokens),
+        scale(logit_scale(core::setting<std::string>(call.settings, "scale") == "inverse_sqrt", q_shape[3])) {
+    decay(gates(), values_of<double>(call.inputs, "log_f"), bias);
+  }
+
+  [[nodiscard]] fox_shape gates() const { return {q_shape[0], q_shape[2], q_shape[1]}; }
+  [[nodiscard]] attention_head head(std::size_t index) const {
+    const std::size_t n = q_shape[2], d = q_shape[3], e = v_shape[3];
+    return {n,
+            n,
+            d,
+            e,
+            scale,
+            q.data() + index * n * d,
+            k.data() + index * n * d,
+            v.data() + index * n * e,
+            bias.data() + index * n * n};
+  }
+};
+
+core::tensors evaluate_attention(const arguments& call) {
+  return with_number_type(call.type, [&]<class Real>(Real) -> core::tensors {
+    const decayed_attention in(call);
+    std::vector<double> out(in.v.size());
+    for_each_task(in.gates().lanes(),
+                  [&](std::size_t h) { attend(in.head(h), out.data() + h * in.v_shape[2] * in.v_shape[3]); });
+    return {{"o", tensor_of(in.v_shape, std::vector<Real>(out.begin(), out.end()))}};
+  });
+}
+
+core::tensors evaluate_attention_vjp(const arguments& call) {
+  return with_number_type(call.type, [&]<class Real>(Real) -> core::tensors {
+    const decayed_attention in(call);
+    const std::vector<double> cotangents = values_of<double>(call.inputs, "grad_o");
+    std::vector<double> q(in.q.size()), k(in.k.size()), v(in.v.size()), logits(in.bias.size());
+    for_each_task(in.gates().lanes(), [&](std::size_t h) {
+      const attention_gradients g = attend_vjp(in.head(h), cotangents.data() + h * in.v_shape[2] * in.v_shape[3]);
+      g.store_head(h, q, k, v, logits);
+    });
+    const std::vector<double> gates = decay_vjp(in.gates(), logits);
+    const auto gradient = [&](const char* name, const std::vector<double>& x) {
+      return tensor_of(call.inputs.at(name).shape(), std::vector<Real>(x.begin(), x.end()));
+    };
+    return {{"grad_q", gradient("q", q)},
+            {"grad_k", gradient("k", k)},
+            {"grad_v", gradient("v", v)},
+            {"grad_log_f", gradient("log_f", gates)}};
+  });
+}
+
 }  // namespace
 
 std::vector<routine> fox_routines() {
-  return {{"fox/decay", evaluate_decay<log_gate>},
-          {"fox/decay:vjp", evaluate_decay_vjp<log_gate>},
-          {"fox/gated_decay", evaluate_decay<gate_logit>},
-          {"fox/gated_decay:vjp", evaluate_decay_vjp<gate_logit>}};
+  return {{"fox/decay", evaluate_decay<log_gate>},         {"fox/decay:vjp", evaluate_decay_vjp<log_gate>},
+          {"fox/gated_decay", evaluate_decay<gate_logit>}, {"fox/gated_decay:vjp", evaluate_decay_vjp<gate_logit>},
+          {"fox/attention", evaluate_attention},           {"fox/attention:vjp", evaluate_attention_vjp}};
 }
 
 }  // namespace assay::optimized

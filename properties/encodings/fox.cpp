@@ -45,7 +45,16 @@ family filled_by(std::string name, std::string summary, lane_filler fill) {
         fill(lane, gated, type, random);
         for (std::size_t i = 0; i < s.n; ++i) gates[(b * s.n + i) * s.heads + k] = lane.gate[i];
       }
-    return {{gated ? "g" : "log_f", core::make_tensor(type, {s.batch, s.n, s.heads}, gates)}};
+    core::tensors inputs{{gated ? "g" : "log_f", core::make_tensor(type, {s.batch, s.n, s.heads}, gates)}};
+    // Of attention besides: queries, keys and values of order 1.
+    const std::size_t width = 1 + random.below(3);
+    for (const char* name : {"q", "k", "v"}) {
+      if (op.input(name) == nullptr) continue;
+      core::tensor t = core::zeros(type, {s.batch, s.heads, s.n, width});
+      for (double& x : t.values.storage()) x = core::round_to(type, random.normal());
+      inputs.emplace(name, std::move(t));
+    }
+    return inputs;
   };
   return f;
 }
@@ -77,7 +86,7 @@ encoding_tests fox_tests() {
   tests.controls = fox_controls();
   tests.laws = fox_laws();
   tests.telling = {"mutant/fox_mask_is_zero", "mutant/fox_own_token", "mutant/fox_wrong_sign",
-                   "mutant/fox_own_key_in_gradient"};
+                   "mutant/fox_own_key_in_gradient", "mutant/fox_reset_gives_nan"};
   return tests;
 }
 

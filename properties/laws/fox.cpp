@@ -3,14 +3,17 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <limits>
+#include <numeric>
 
 #include "properties/laws/measured.hpp"
 
 namespace assay::properties {
 namespace {
 
-bool is_fox(const core::operation& op, core::derivative kind) {
-  return op.name.starts_with("fox/") && op.kind() == kind;
+// The operations that give D, and their derivatives.
+bool is_decay(const core::operation& op, core::derivative kind) {
+  return op.name.starts_with("fox/") && op.kind() == kind && (op.output("D") || op.input("grad_D"));
 }
 
 const char* gate_name(const core::operation& op) { return op.input("g") ? "g" : "log_f"; }
@@ -132,13 +135,41 @@ outcome check_first_gate(implementation& under_test, const test_case& c) {
   return {};
 }
 
+// A gate of 0 forgets all that came before: the outputs from its token on are those of a sequence that starts there.
+outcome check_reset(implementation& under_test, const test_case& c) {
+  const core::operation& op = *c.call.operation;
+  const std::size_t n = sizes_of(c).at("n"), heads = sizes_of(c).at("h");
+  if (n < 2) return {status::uninformative};
+  const std::size_t first = 1 + core::counter_random(c.seed).below(n - 1);
+  core::tensors inputs = c.call.inputs;
+  core::tensor& gates = inputs.at("log_f");
+  for (std::size_t i = 0; i < gates.size(); ++i)
+    if (i / heads % n == first) gates.values.storage()[i] = -std::numeric_limits<double>::infinity();
+  std::vector<std::size_t> kept(n - first);
+  std::iota(kept.begin(), kept.end(), first);
+  const auto fresh = measure(under_test, with_inputs(c, core::restrict_axis(op, inputs, "n", kept)));
+  if (!fresh) return fresh.error();
+  const auto whole = measure(under_test, with_inputs(c, std::move(inputs)));
+  if (!whole) return whole.error();
+  const core::shape shape = whole->outputs.at("o").shape();
+  std::vector<std::size_t> from, to;
+  for (std::size_t k = 0; k < fresh->outputs.at("o").size(); ++k) {
+    const std::size_t rows = (n - first) * shape[3];
+    from.push_back(k);
+    to.push_back(k / rows * n * shape[3] + first * shape[3] + k % rows);
+  }
+  if (const auto wrong = compare_elements("o", *fresh, from, *whole, to))
+    return violated(fmt::format("a gate of 0 at token {}: {}", first, *wrong), fresh->outputs, whole->outputs);
+  return {};
+}
+
 const std::vector<std::string> without_nan{"mild",          "gates_near_one", "gates_near_zero",
                                            "constant_gate", "no_decay",       "infinite_inside",
                                            "wide",          "block_half_life"};
 
 property law(const char* name, const char* summary, outcome (*check)(implementation&, const test_case&),
              core::derivative kind, std::vector<std::string> families = without_nan) {
-  property p{name, summary, [kind](const core::operation& op) { return is_fox(op, kind); }, check};
+  property p{name, summary, [kind](const core::operation& op) { return is_decay(op, kind); }, check};
   p.families = std::move(families);
   return p;
 }
@@ -153,6 +184,8 @@ std::vector<property> fox_laws() {
       law("decay_order", "D falls with the distance", check_order, derivative::none),
       law("decay_alibi", "a constant gate is ALiBi with the slope -log f", check_alibi, derivative::none,
           {"mild", "gates_near_one", "gates_near_zero", "constant_gate", "wide"}),
+      {"gate_reset", "a gate of 0 forgets all that came before",
+       [](const core::operation& op) { return op.name == "fox/attention"; }, check_reset, false, 2, without_nan},
       law("first_gate", "the first gate has no gradient", check_first_gate, derivative::vjp),
   };
 }

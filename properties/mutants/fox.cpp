@@ -190,7 +190,7 @@ struct log_of_sigmoid : unchanged_fox {
   template <class R>
   static fox::recipe<R> recipe() {
     fox::recipe<R> how;
-    how.gate = [](const R& g) { return log(R(1.0) * exp(g)) - log(R(1.0) + exp(g)); };
+    how.gate = [](const R& g) { return log(exp(g)) - log(R(1.0) + exp(g)); };
     return how;
   }
 };
@@ -245,6 +245,24 @@ struct declared_prefix_sums : unchanged_fox {
   }
 };
 
+// Attention whose bias is scaled with q . k.
+struct decay_scaled : unchanged_fox {
+  template <class R>
+  static fox::recipe<R> recipe() {
+    fox::recipe<R> how;
+    how.heads.logit = [](const R& product, const R& bias, const R& scale) { return scale * (product + bias); };
+    return how;
+  }
+};
+
+struct gate_detached : unchanged_fox {
+  static void finish(const request&, core::tensors& outputs) {
+    if (!outputs.contains("grad_q")) return;
+    core::tensor& grad = outputs.at("grad_log_f");
+    grad = core::zeros(grad.type, grad.shape());
+  }
+};
+
 template <class Variant>
 variant make(const char* id, const char* models, const char* what) {
   return make_variant_of<fox, Variant>(id, models, what);
@@ -284,6 +302,10 @@ std::vector<variant> fox_mutants() {
       make<nearest_key_only>("mutant/fox_nearest_key_only", "GR07 pytorch/pytorch#196705: a prefix term dropped",
                              "the gradient of a gate counts only the nearest key"),
       make<log_of_sigmoid>("mutant/fox_log_of_sigmoid", "FW14 pytorch/pytorch#1835", "the gate overflows"),
+      make<decay_scaled>("mutant/fox_decay_scaled", "NVIDIA/TensorRT-Model-Connect#32: a bias scaled with the logits",
+                         "attention divides D by sqrt(d) with q . k"),
+      make<gate_detached>("mutant/fox_gate_detached", "GR07 pytorch/pytorch#196705: a path dropped",
+                          "attention gives its gates no gradient"),
       make<slope_of_other_side>("mutant/fox_slope_of_other_side", "FW14 pytorch/pytorch#1835: the derivative",
                                 "the slope of the gate is sigmoid(g)"),
   };

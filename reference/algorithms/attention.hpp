@@ -44,17 +44,30 @@ std::vector<R> softmax(const std::vector<R>& logits) {
   return weights;
 }
 
+/// The factor of q . k for a setting `scale`.
+template <class R>
+R logit_scale(const std::string& setting, std::size_t width) {
+  return setting == "one" || width == 0 ? R(1.0) : power(R(static_cast<double>(width)), ratio(-1, 2));
+}
+
+inline core::attribute_declaration scale_attribute() {
+  using core::attribute;
+  return {"scale", std::string("inverse_sqrt"), {attribute("inverse_sqrt"), attribute("one")}, "factor of q . k"};
+}
+
 /// What of a row of attention mutants and other algorithms replace.
 template <class R>
 struct attention_recipe {
   std::vector<R> (*weights)(const std::vector<R>& logits) = softmax<R>;
-  R (*logit)
-  (const R& product, const R& bias, const R& scale) =
-      [](const R& product, const R& bias, const R& scale) { return scale * product + bias; };
+  R(*logit)
+  (const R& product, const R& bias, const R& scale) = [](const R& product, const R& bias, const R& scale) {
+    return scale * product + bias;
+  };
   /// From the weight, g_i . v_j and the mean of those.
-  R (*grad_logit)
-  (const R& weight, const R& along, const R& mean) =
-      [](const R& weight, const R& along, const R& mean) { return weight * (along - mean); };
+  R(*grad_logit)
+  (const R& weight, const R& along, const R& mean) = [](const R& weight, const R& along, const R& mean) {
+    return weight * (along - mean);
+  };
 };
 
 /// The weights of query i; `bias` is its row, [m].
@@ -91,6 +104,13 @@ struct attention_gradients {
   std::vector<accumulator<R>> q, k, v;  ///< of a head: [n, d], [m, d], [m, e]
   explicit attention_gradients(const attention_head<R>& head)
       : q(head.queries * head.width), k(head.keys * head.width), v(head.keys * head.value_width) {}
+  /// The totals as head `index` of arrays of all heads.
+  void store_head(std::size_t index, field<R>& grad_q, field<R>& grad_k, field<R>& grad_v) const {
+    const auto store = [index](const std::vector<accumulator<R>>& from, field<R>& to) {
+      for (std::size_t i = 0; i < from.size(); ++i) to.storage()[index * from.size() + i] = from[i].total();
+    };
+    store(q, grad_q), store(k, grad_k), store(v, grad_v);
+  }
 };
 
 /// With the cotangents g_i of o_i: grad S_ij = P_ij (g_i . v_j - sum_l P_il g_i . v_l), 0 where b_ij = -inf; every row

@@ -42,17 +42,6 @@ struct attention {
   static fields<R> evaluate(const arguments<R>& call, const recipe<R>& how);
 };
 
-/// The factor of q . k for a setting `scale`.
-template <class R>
-R logit_scale(const std::string& setting, std::size_t width) {
-  return setting == "one" || width == 0 ? R(1.0) : power(R(static_cast<double>(width)), ratio(-1, 2));
-}
-
-inline core::attribute_declaration scale_attribute() {
-  using core::attribute;
-  return {"scale", std::string("inverse_sqrt"), {attribute("inverse_sqrt"), attribute("one")}, "factor of q . k"};
-}
-
 inline std::vector<core::operation> attention::operations() {
   const core::value_domain finite{},
       masked{-std::numeric_limits<double>::max(), std::numeric_limits<double>::max(), true};
@@ -93,10 +82,7 @@ fields<R> attention::evaluate(const arguments<R>& call, const recipe<R>& how) {
     const std::size_t first = head % heads * n * m;
     attend_vjp(head_of(head), bias.data() + first, call["grad_o"].data() + head * n * e, sums, how,
                [&](std::size_t i, std::size_t j, const R& x) { of_bias[first + i * m + j].add(x); });
-    const auto store = [&](const char* name, const std::vector<accumulator<R>>& from) {
-      for (std::size_t i = 0; i < from.size(); ++i) grads.at(name).storage()[head * from.size() + i] = from[i].total();
-    };
-    store("grad_q", sums.q), store("grad_k", sums.k), store("grad_v", sums.v);
+    sums.store_head(head, grads.at("grad_q"), grads.at("grad_k"), grads.at("grad_v"));
   }
   for (std::size_t i = 0; i < of_bias.size(); ++i) grads.at("grad_bias").storage()[i] = of_bias[i].total();
   return grads;

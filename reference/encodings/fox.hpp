@@ -5,6 +5,7 @@
 //
 // Shapes: log_f, g [B, n, h], one gate a head and token; D [B, h, n, n], queries by keys. Tokens count from 1.
 // f_1 stands in no D. `fox/decay` takes log f, `fox/gated_decay` the gate logits g, log f = log_sigmoid(g).
+// `fox/attention` is what the decay is for: o = softmax(scale q k^T + D) v for q, k [B, h, n, d], v [B, h, n, e].
 //
 // Special values: log f = -inf (f = 0) makes D = -inf for the pairs that it separates and leaves all others alone:
 // a reset. NaN reaches the pairs that it separates. Gradients: D is linear in log f, so a cotangent counts wherever
@@ -16,6 +17,7 @@
 #include <string_view>
 
 #include "reference/accuracy_class.hpp"
+#include "reference/algorithms/attention.hpp"
 #include "reference/algorithms/segment_sums.hpp"
 #include "reference/core/operation.hpp"
 
@@ -34,6 +36,7 @@ struct fox {
     std::function<void(const R* grad_decay, lane<R> grad_a)> adjoint = segment_sums_adjoint<R>;
     std::function<R(const R& g)> gate = [](const R& g) { return log_sigmoid(g); };
     std::function<R(const R& g)> gate_slope = [](const R& g) { return sigmoid(-g); };
+    attention_recipe<R> heads{};
   };
 
   /// `cumsum` differs; the other classes share one algorithm: sums of segments have no shorter tree of their own.
@@ -46,27 +49,38 @@ struct fox {
 
   template <class R>
   static fields<R> evaluate(const arguments<R>& call, const recipe<R>& how);
+
+ private:
+  template <class R>
+  static fields<R> evaluate_decay(const arguments<R>& call, const recipe<R>& how);
+  template <class R>
+  static fields<R> evaluate_attention(const arguments<R>& call, const recipe<R>& how);
 };
 
 inline std::vector<core::operation> fox::operations() {
   constexpr double infinity = std::numeric_limits<double>::infinity();
   const core::value_domain decay{-infinity, 0.0, true}, finite{};
   const core::tensor_declaration d{"D", {"B", "h", "n", "n"}, decay, true, "logit bias, queries by keys"};
-  const char* source = "Lin et al. 2025, arXiv 2503.02130, section 3";
-  return {{"fox/decay",
-           {{"log_f", {"B", "n", "h"}, decay, true, "log forget gates", true}},
-           {d},
-           {},
-           source,
-           false,
-           {"B", "h"}},
-          {"fox/gated_decay",
-           {{"g", {"B", "n", "h"}, finite, true, "gate logits, log f = log sigmoid(g)", true}},
-           {d},
-           {},
-           source,
-           false,
-           {"B", "h"}}};
+  core::operation plain, gated, attention;
+  plain.name = "fox/decay";
+  plain.inputs = {{"log_f", {"B", "n", "h"}, decay, true, "log forget gates", true}};
+  plain.outputs = {d};
+  gated.name = "fox/gated_decay";
+  gated.inputs = {{"g", {"B", "n", "h"}, finite, true, "gate logits, log f = log sigmoid(g)", true}};
+  gated.outputs = {d};
+  attention.name = "fox/attention";
+  attention.inputs = {{"q", {"B", "h", "n", "d"}, finite, true, "queries"},
+                      {"k", {"B", "h", "n", "d"}, finite, true, "keys"},
+                      {"v", {"B", "h", "n", "e"}, finite, true, "values"},
+                      plain.inputs.front()};
+  attention.outputs = {{"o", {"B", "h", "n", "e"}, finite, true, "weighted means of the values"}};
+  attention.attributes = {scale_attribute()};
+  std::vector<core::operation> all{plain, gated, attention};
+  for (core::operation& op : all) {
+    op.source = "Lin et al. 2025, arXiv 2503.02130, section 3";
+    op.independent = {"B", "h"};
+  }
+  return all;
 }
 
 template <class R>
@@ -80,6 +94,47 @@ fox::recipe<R> fox::algorithm(accuracy_class c) {
 
 template <class R>
 fields<R> fox::evaluate(const arguments<R>& call, const recipe<R>& how) {
+  return call.operation.starts_with("fox/attention") ? evaluate_attention(call, how) : evaluate_decay(call, how);
+}
+
+template <class R>
+fields<R> fox::evaluate_attention(const arguments<R>& call, const recipe<R>& how) {
+  const field<R>&q = call["q"], &k = call["k"], &v = call["v"], &gates = call["log_f"];
+  const std::size_t heads = q.shape(1), n = q.shape(2), d = q.shape(3), e = v.shape(3);
+  const bool backwards = call.operation.ends_with(":vjp");
+  fields<R> out;
+  if (backwards)
+    for (const char* input : {"q", "k", "v", "log_f"}) out.emplace("grad_" + std::string(input), call[input]);
+  else
+    out.emplace("o", v);
+  for (std::size_t head = 0; head < q.shape(0) * heads; ++head) {
+    const std::size_t first_gate = head / heads * n * heads + head % heads;
+    std::vector<R> decay(n * n, R(-std::numeric_limits<double>::infinity()));
+    how.sums({gates.data() + first_gate, heads, n}, decay.data());
+    const attention_head<R> one{n,
+                                n,
+                                d,
+                                e,
+                                logit_scale<R>(call.template setting<std::string>("scale"), d),
+                                q.data() + head * n * d,
+                                k.data() + head * n * d,
+                                v.data() + head * n * e};
+    if (!backwards) {
+      attend(one, decay.data(), out.at("o").data() + head * n * e, how.heads);
+      continue;
+    }
+    std::vector<R> grad_decay(n * n, R(0.0));
+    attention_gradients<R> sums(one);
+    attend_vjp(one, decay.data(), call["grad_o"].data() + head * n * e, sums, how.heads,
+               [&](std::size_t i, std::size_t j, const R& x) { grad_decay[i * n + j] = x; });
+    sums.store_head(head, out.at("grad_q"), out.at("grad_k"), out.at("grad_v"));
+    how.adjoint(grad_decay.data(), {out.at("grad_log_f").data() + first_gate, heads, n});
+  }
+  return out;
+}
+
+template <class R>
+fields<R> fox::evaluate_decay(const arguments<R>& call, const recipe<R>& how) {
   const bool gated = call.operation.starts_with("fox/gated_decay");
   const field<R>& gates = call[gated ? "g" : "log_f"];
   const std::size_t batch = gates.shape(0), n = gates.shape(1), heads = gates.shape(2);

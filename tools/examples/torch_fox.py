@@ -31,4 +31,11 @@ def gated_decay(g):
     return decay(F.logsigmoid(g))
 
 
+@candidate.torch("fox/attention", dtypes=["f32", "f64"])
+def attention(q, k, v, log_f, scale):
+    factor = 1.0 if scale == "one" or q.shape[-1] == 0 else q.shape[-1] ** -0.5
+    logits = factor * (q @ k.transpose(-1, -2)) + decay(log_f)["D"]
+    return {"o": torch.softmax(logits, -1) @ v}
+
+
 candidate.serve()
