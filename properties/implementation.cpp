@@ -5,12 +5,8 @@
 
 namespace assay::properties {
 
-const char* name_of(fault f) {
+bool is_bad_output(fault f) {
   switch (f) {
-    case fault::unsupported:
-      return "unsupported";
-    case fault::error_reply:
-      return "error reply";
     case fault::missing_file:
     case fault::bad_file:
     case fault::truncated_file:
@@ -19,7 +15,19 @@ const char* name_of(fault f) {
     case fault::unknown_output:
     case fault::wrong_dtype:
     case fault::wrong_shape:
-      return "bad output";
+      return true;
+    default:
+      return false;
+  }
+}
+
+const char* name_of(fault f) {
+  if (is_bad_output(f)) return "bad output";
+  switch (f) {
+    case fault::unsupported:
+      return "unsupported";
+    case fault::error_reply:
+      return "error reply";
     case fault::crashed:
       return "crash";
     case fault::exited:
@@ -34,8 +42,9 @@ const char* name_of(fault f) {
     case fault::malformed_reply:
     case fault::wrong_id:
       return "protocol";
+    default:
+      return "unknown";
   }
-  return "unknown";
 }
 
 const char* kind_of(fault f) {

@@ -37,6 +37,8 @@ enum class fault {
   malformed_reply,  ///< the answer was no message of the protocol
   wrong_id,         ///< the answer to another call
 };
+/// The program answered and goes on, but what it wrote is no right set of outputs.
+bool is_bad_output(fault f);
 /// In words, such as "bad output": the words of a list of known failures, coarser than the faults.
 const char* name_of(fault f);
 /// The word for programs, one for each fault: "wrong_shape". Stable: reports hold it.

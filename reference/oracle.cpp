@@ -13,11 +13,21 @@ namespace {
 struct encoding_routines {
   std::string_view name;
   std::vector<core::operation> operations;
+  std::vector<accuracy_class> algorithm_classes;
   std::array<rung_outputs (*)(const core::request&), precision_digits.size()> rungs;
   std::array<law_outputs (*)(const core::request&, accuracy_class), 4> laws;  // by core::dtype
   std::array<core::tensors (*)(const core::request&, accuracy_class), 4> algorithms;
   std::map<std::string, xt::xarray<double>> (*tangent)(const core::request&, const core::tensors&);
 };
+
+// An encoding that declares no `algorithms` has one.
+template <class Encoding>
+std::vector<accuracy_class> algorithm_classes_of() {
+  if constexpr (requires { Encoding::algorithms; })
+    return {std::begin(Encoding::algorithms), std::end(Encoding::algorithms)};
+  else
+    return {accuracy_class::sequential};
+}
 
 template <class Encoding>
 encoding_routines routines_of() {
@@ -25,6 +35,7 @@ encoding_routines routines_of() {
   encoding_routines r{
       Encoding::name,
       {},
+      algorithm_classes_of<Encoding>(),
       {enclose<Encoding, precision_digits[0]>, enclose<Encoding, precision_digits[1]>,
        enclose<Encoding, precision_digits[2]>, enclose<Encoding, precision_digits[3]>},
       {law<Encoding, dtype::f64>, law<Encoding, dtype::f32>, law<Encoding, dtype::f16>, law<Encoding, dtype::bf16>},
@@ -77,6 +88,10 @@ const std::vector<std::string>& encodings() {
     return names;
   }();
   return all;
+}
+
+const std::vector<accuracy_class>& algorithms_of(const core::operation& op) {
+  return routines_for(op).algorithm_classes;
 }
 
 const core::operation* find_operation(std::string_view name) {
@@ -137,23 +152,28 @@ std::size_t count_undecided(const certified_outputs& outputs) {
 allowances allow(const core::request& call, core::dtype compute) {
   const core::operation& op = *call.operation;
   const auto law = routines_for(op).laws[index_of(compute)];
+  const std::vector<accuracy_class>& own = algorithms_of(op);
   allowances out;
-  for (std::size_t c = 1; c < accuracy_classes.size(); ++c)
+  for (std::size_t c = 1; c < accuracy_classes.size(); ++c) {
+    if (std::find(own.begin(), own.end(), accuracy_classes[c]) == own.end()) {
+      for (auto& [name, a] : out) a.k[c] = a.k[c - 1];
+      continue;
+    }
     for (auto& [name, l] : law(call, accuracy_classes[c])) {
       allowance& a = out[name];
       if (c == 1) {
         // uniform: 2 ulp (4u) of max(1, |s|); for a gradient 16u of its magnitude, or underflow.
         const double underflow = core::smallest_normal(compute) / core::unit_roundoff(compute);
-        a.k[0] = l.magnitude;
         const bool exact = !core::is_floating(op.output(name)->type_in(compute));
+        a.k[0] = l.magnitude;
         for (double& k : a.k[0].storage())
           k = exact ? 0.0 : op.is_forward() ? 4.0 * std::max(1.0, k) : 16.0 * k + underflow;
-      } else {
-        const auto& before = a.k[c - 1].storage();
-        for (std::size_t i = 0; i < before.size(); ++i) l.k.storage()[i] = std::max(l.k.storage()[i], before[i]);
       }
+      const auto& before = a.k[c - 1].storage();
+      for (std::size_t i = 0; c > 1 && i < before.size(); ++i) l.k.storage()[i] = std::max(l.k.storage()[i], before[i]);
       a.k[c] = std::move(l.k);
     }
+  }
   return out;
 }
 

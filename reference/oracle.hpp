@@ -19,6 +19,9 @@ const std::vector<core::operation>& operations();
 const core::operation* find_operation(std::string_view name);
 /// The operation of which `op` is a derivative, or `op` itself.
 const core::operation& forward_of(const core::operation& op);
+/// The classes that have an algorithm and a law of their own for an operation, `sequential` first; that of any other
+/// class is the nearest before it. `uniform` has none.
+const std::vector<accuracy_class>& algorithms_of(const core::operation& op);
 /// The names of the encodings.
 const std::vector<std::string>& encodings();
 
@@ -59,8 +62,8 @@ struct allowance {
 using allowances = std::map<std::string, allowance>;
 allowances allow(const core::request& call, core::dtype compute);
 
-/// The algorithm that a class is named after (sequential, balanced tree, linear, cumsum), every operation
-/// rounded to the dtype of the call. Precondition: c is not uniform.
+/// The algorithm that a class is named after (sequential, balanced tree, linear, cumsum), where the operation has one of
+/// its own, every operation rounded to the dtype of the call. Precondition: c is not uniform.
 core::tensors evaluate(const core::request& call, accuracy_class c);
 
 /// The derivatives of the outputs of a forward operation along a direction, a tensor for each differentiable input, by

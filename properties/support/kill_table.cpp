@@ -41,11 +41,16 @@ trial try_mutant(const variant& mutant, const trial_options& options) {
   trial t{mutant, options.type.value_or(mutant.shown_in)};
   const run_options running = running_by(options, false);
   const auto under_test = mutant.make();
-  for (const core::operation& op : reference::operations())
-    for (check_result& r : run_properties(*under_test, op, t.type, running)) {
+  for (const core::operation& op : reference::operations()) {
+    if (!under_test->describe().offers(op.name, t.type)) continue;
+    for (const property& p : properties()) {
+      if (!is_asked(p, op, under_test->describe())) continue;
+      check_result r = run_property(p, *under_test, op, t.type, running);
       t.checks += r.verdict() == status::passed || r.verdict() == status::failed;
       if (r.verdict() == status::failed) t.kills.push_back(record(mutant, std::move(r)));
+      if (t.kills.size() >= options.enough) return t;
     }
+  }
   return t;
 }
 

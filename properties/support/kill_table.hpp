@@ -31,9 +31,10 @@ struct trial {
 
 struct trial_options {
   std::uint64_t seed = 1;
-  std::size_t cases = 6;              ///< per family and property
-  std::size_t shrink_calls = 400;     ///< for each counterexample
-  std::optional<core::dtype> type{};  ///< instead of the one where the mutant's fault shows
+  std::size_t cases = 6;                              ///< per family and property
+  std::size_t shrink_calls = 400;                     ///< for each counterexample
+  std::size_t enough = static_cast<std::size_t>(-1);  ///< kills after which no more are looked for
+  std::optional<core::dtype> type{};                  ///< instead of the one where the mutant's fault shows
 };
 
 /// All operations, all properties, short cases.

@@ -25,6 +25,7 @@ namespace assay::reference {
 
 struct fox {
   static constexpr std::string_view name = "fox";
+  static constexpr accuracy_class algorithms[] = {accuracy_class::sequential, accuracy_class::cumsum};
 
   static std::vector<core::operation> operations();
 
@@ -39,7 +40,7 @@ struct fox {
     attention_recipe<R> heads{};
   };
 
-  /// `cumsum` differs; the other classes share one algorithm: sums of segments have no shorter tree of their own.
+  /// Sums of segments have no shorter tree of their own.
   template <class R>
   static recipe<R> algorithm(accuracy_class c);
   template <core::dtype C>

@@ -28,6 +28,8 @@ namespace assay::reference {
 
 struct heinsen {
   static constexpr std::string_view name = "heinsen";
+  static constexpr accuracy_class algorithms[] = {accuracy_class::sequential, accuracy_class::tree,
+                                                  accuracy_class::linear, accuracy_class::cumsum};
 
   static std::vector<core::operation> operations();
 

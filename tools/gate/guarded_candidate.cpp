@@ -33,23 +33,7 @@ std::string without_private_folder(std::string message) {
 
 }  // namespace
 
-bool ends_the_program(fault f) {
-  switch (f) {
-    case fault::unsupported:
-    case fault::error_reply:
-    case fault::missing_file:
-    case fault::bad_file:
-    case fault::truncated_file:
-    case fault::oversized_file:
-    case fault::missing_output:
-    case fault::unknown_output:
-    case fault::wrong_dtype:
-    case fault::wrong_shape:
-      return false;
-    default:
-      return true;
-  }
-}
+bool ends_the_program(fault f) { return f != fault::unsupported && f != fault::error_reply && !is_bad_output(f); }
 
 bool guarded_candidate::run_is_over() const { return hangs_ >= most_hangs || faults_ >= most_faults; }
 bool guarded_candidate::part_is_over() const { return run_is_over() || faults_of_part_ >= most_faults_of_part; }
