@@ -12,7 +12,7 @@
 
 #include "reference/accuracy_class.hpp"
 #include "reference/core/operation.hpp"
-#include "reference/readings/reading.hpp"
+#include "reference/readings/tracked.hpp"
 
 namespace assay::reference {
 
