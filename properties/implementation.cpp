@@ -60,8 +60,8 @@ const char* kind_of(fault f) {
 
 const std::map<std::string, std::vector<core::attribute>>& description::settings_of(const core::operation& op) const {
   static const std::map<std::string, std::vector<core::attribute>> all_values;
-  for (const std::string& name : {op.name, op.forward_name()})
-    if (const auto it = settings.find(name); it != settings.end()) return it->second;
+  for (const std::string& declared : {op.name, op.forward_name()})
+    if (const auto it = settings.find(declared); it != settings.end()) return it->second;
   return all_values;
 }
 

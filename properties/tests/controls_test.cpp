@@ -26,16 +26,17 @@ std::vector<named> controls() {
 void check_controls(core::dtype type) {
   const std::vector<named> all = controls();
   REQUIRE(all.size() >= 8);
-  std::map<std::string, std::size_t> passed;
+  std::map<std::string, std::size_t> passed, checks;
   for (const core::operation& op : reference::operations())
     for (const named& control : all)
       for (const check_result& r : run_properties(*control.under_test, op, type, options(2))) {
         passed[control.name] += r.count(status::passed);
+        ++checks[control.name];
         if (r.verdict() == status::failed) FAIL_CHECK(reproduction(control.name, r));
       }
   for (const named& control : all) {
     INFO(control.name);
-    CHECK(passed[control.name] > 100);
+    CHECK(passed[control.name] > checks[control.name]);  // of two cases a family, more than one a check
   }
 }
 

@@ -1,0 +1,53 @@
+#include "properties/laws/skeleton.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "properties/laws/measured.hpp"
+
+namespace assay::properties {
+namespace {
+
+// The case with x multiplied by a factor; exact for powers of two.
+test_case with_x_times(const test_case& c, double factor) {
+  core::tensors inputs = c.call.inputs;
+  for (double& x : inputs.at("x").values.storage()) x = core::round_to(c.call.type, factor * x);
+  return with_inputs(c, std::move(inputs));
+}
+
+// y(-2x) + 2 y(x) = 3 y(0), as y is linear in x but for its value at 0: within the errors allowed to the three.
+outcome check_linear(implementation& under_test, const test_case& c) {
+  const auto once = measure(under_test, c);
+  if (!once) return once.error();
+  const auto back = measure(under_test, with_x_times(c, -2.0)), none = measure(under_test, with_x_times(c, 0.0));
+  if (!back) return back.error();
+  if (!none) return none.error();
+  const auto number = [](const measured_call& m, std::size_t i) { return m.outputs.at("y").values.storage()[i]; };
+  const auto error = [](const measured_call& m, std::size_t i) { return m.allowed.at("y")[i]; };
+  for (std::size_t i = 0; i < once->outputs.at("y").size(); ++i) {
+    const double sum = number(*back, i) + 2.0 * number(*once, i), wanted = 3.0 * number(*none, i);
+    // The last term is the rounding of this comparison itself.
+    const double allowed = error(*back, i) + 2.0 * error(*once, i) + 3.0 * error(*none, i) +
+                           0x1p-51 * (std::fabs(number(*back, i)) + std::fabs(wanted));
+    if (!agree(sum, wanted, allowed))
+      return violated(fmt::format("y(-2x) + 2 y(x) is {:.9g} at element {} where 3 y(0) is {:.9g}, allowed difference "
+                                  "{:.3g}",
+                                  sum, i, wanted, allowed),
+                      none->outputs, once->outputs);
+  }
+  return {};
+}
+
+}  // namespace
+
+/// Each must kill a mutant. One that holds for other encodings too belongs in a file of its own, without their names.
+std::vector<property> skeleton_laws() {
+  property linear{"skeleton_linear", "y(-2x) + 2 y(x) = 3 y(0)",
+                  [](const core::operation& op) { return op.name == "skeleton/scale"; }, check_linear};
+  linear.calls = 3;
+  linear.families = {"mild", "special_values"};
+  return {linear};
+}
+
+}  // namespace assay::properties

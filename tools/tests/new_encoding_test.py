@@ -1,0 +1,185 @@
+#!/usr/bin/env python3
+"""tools/new_encoding, rehearsed in a copy of the sources: what it writes, that it compiles, what it refuses.
+
+Run by CTest with BUILD set to the build folder. Building and gating a new encoding: tools/new_encoding --rehearse.
+"""
+import hashlib
+import json
+import os
+import py_compile
+import shlex
+import shutil
+import subprocess
+import tempfile
+import unittest
+
+SOURCE = os.path.realpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
+NAME = "dummy"
+
+
+def read(*parts):
+    with open(os.path.join(*parts), encoding="utf-8") as file:
+        return file.read()
+
+
+def run_tool(root, *arguments):
+    return subprocess.run(["/usr/bin/python3", "-B", os.path.join(SOURCE, "tools", "new_encoding"), "--root", root, *arguments],
+                          capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=60)
+
+
+def copy_of_sources(folder):
+    root = os.path.join(folder, "assay")
+    ignored = shutil.ignore_patterns("build*", ".git", "sets", "dist", "__pycache__")
+    shutil.copytree(SOURCE, root, ignore=ignored)
+    return root
+
+
+def state_of(root):
+    """A hash of each file."""
+    state = {}
+    for parent, _, names in os.walk(root):
+        for name in names:
+            path = os.path.join(parent, name)
+            with open(path, "rb") as file:
+                state[os.path.relpath(path, root)] = hashlib.sha256(file.read()).hexdigest()
+    return state
+
+
+class NewEncoding(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(folder.cleanup)
+        cls.folder = folder.name
+        cls.root = copy_of_sources(folder.name)
+        cls.before = state_of(cls.root)
+        cls.listed = run_tool(cls.root, "--list", NAME)
+        cls.after_listing = state_of(cls.root)
+        cls.done = run_tool(cls.root, NAME)
+        cls.after = state_of(cls.root)
+        cls.commands = {os.path.relpath(entry["file"], SOURCE): entry["command"]
+                        for entry in json.loads(read(os.environ["BUILD"], "compile_commands.json"))}
+
+    def path(self, name):
+        return os.path.join(self.root, name)
+
+    # What it writes.
+
+    def test_it_writes_what_it_lists_and_nothing_else(self):
+        self.assertEqual((self.listed.returncode, self.done.returncode), (0, 0), self.listed.stderr + self.done.stderr)
+        self.assertEqual(self.after_listing, self.before)
+        files = [line.split()[0] for line in self.listed.stdout.splitlines()]
+        self.assertEqual(files.pop(), "CMakeLists.txt")
+        self.assertEqual(set(files), self.after.keys() - self.before.keys())
+        self.assertEqual({name for name in self.before if self.after.get(name) != self.before[name]}, {"CMakeLists.txt"})
+        for name in files:
+            self.assertIn(NAME, name)
+            self.assertNotIn("skeleton", read(self.path(name)))
+            self.assertLess(read(self.path(name)).count("\n"), 120, name)
+
+    def test_one_line_of_cmake_changes(self):
+        old, new = (read(root, "CMakeLists.txt").splitlines() for root in (SOURCE, self.root))
+        self.assertEqual(len(old), len(new))
+        ((before, after),) = ((x, y) for x, y in zip(old, new) if x != y)
+        self.assertEqual(after, before.replace(")", f" {NAME})"))
+
+    def test_each_step_is_named(self):
+        steps = ("formula", "declaration", "adjoint", "families", "laws", "mutants", "recipe", "golden set", "example")
+        places = [self.done.stdout.find(f"{k}. {step} ") for k, step in enumerate(steps, 1)]
+        self.assertNotIn(-1, places)
+        self.assertEqual(places, sorted(places))
+
+    # Whether it is fit to be built.
+
+    def compile(self, path, like):
+        """`path` with the compiler and the flags of another file of its folder; warnings are errors."""
+        words = shlex.split(self.commands[like])
+        del words[words.index("-o"):]
+        words = [word.replace(SOURCE, self.root) if word == "-I" + SOURCE else word for word in words]
+        done = subprocess.run([*words, "-fsyntax-only", "-Werror", path], cwd=self.folder, capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0, done.stderr)
+
+    def test_the_formula_compiles_in_every_reading(self):
+        for reading in ("enclosure", "tracked", "rounded", "tangent"):
+            with self.subTest(reading=reading):
+                text = read(self.path(f"reference/instantiate/{reading}.cpp.in"))
+                for variable, value in (("encoding", NAME), ("digits", "35"), ("dtype", "f32")):
+                    text = text.replace(f"@{variable}@", value)
+                self.assertIn(NAME, text)
+                unit = os.path.join(self.folder, f"{NAME}_{reading}.cpp")
+                with open(unit, "w", encoding="utf-8") as file:
+                    file.write(text)
+                self.compile(unit, "reference/oracle.cpp")
+
+    def test_all_other_code_compiles(self):
+        for path, like in ((f"optimized/encodings/{NAME}.cpp", "optimized/operations.cpp"),
+                           *((f"properties/{folder}/{NAME}.cpp", "properties/property.cpp")
+                             for folder in ("encodings", "laws", "mutants"))):
+            with self.subTest(file=path):
+                self.compile(self.path(path), like)
+
+    def test_a_warning_would_be_seen(self):
+        unit = os.path.join(self.folder, "shadow.cpp")
+        with open(unit, "w", encoding="utf-8") as file:
+            file.write("int f(int x) { { int x = 1; return x; } }\n")
+        with self.assertRaisesRegex(AssertionError, "shadow"):
+            self.compile(unit, "properties/property.cpp")
+
+    def test_the_recipe_has_the_members_of_a_recipe(self):
+        recipe = json.loads(read(self.path(f"golden/recipes/{NAME}.json")))
+        other = json.loads(read(SOURCE, "golden", "recipes", "heinsen.json"))
+        self.assertEqual(recipe.keys(), other.keys())
+        self.assertEqual((recipe["schema"], recipe["encoding"]), (other["schema"], NAME))
+        members = {"id", "reason", "operation", "dtypes", "axes", "seed", "inputs"}
+        for entry in recipe["entries"]:
+            self.assertEqual(entry.keys() - {"attributes"}, members)
+            self.assertTrue(entry["operation"].startswith(NAME + "/"))
+        self.assertEqual(len({entry["id"] for entry in recipe["entries"]}), len(recipe["entries"]))
+
+    def test_the_example_is_a_program(self):
+        example = self.path(f"tools/examples/torch_{NAME}.py")
+        py_compile.compile(example, cfile=os.path.join(self.folder, "example.pyc"), doraise=True)
+        self.assertTrue(os.access(example, os.X_OK))
+
+    # What it refuses.
+
+    def refuse(self, name, why, root=None):
+        before = state_of(self.root)
+        for options in ((), ("--list",)):
+            done = run_tool(root or self.root, name, *options)
+            self.assertEqual(done.returncode, 2, done.stdout + done.stderr)
+            self.assertRegex(done.stderr, why)
+            self.assertEqual(done.stdout, "")
+        self.assertEqual(state_of(self.root), before)
+
+    def test_names_that_are_none(self):
+        for name in ("", "Alibi", "2d", "a__b", "_a", "a_", "a-b", "a/b", "..", "ä", "a" * 33, "a\n"):
+            with self.subTest(name=name):
+                self.refuse(name, "is no name such as")
+
+    def test_names_that_are_taken(self):
+        for name, why in (("heinsen", "there is an encoding"), (NAME, "there is an encoding"),
+                          ("heinsen_b", "would belong to both"), ("int", "in C.."), ("all", "in C.."),
+                          ("lane", "in the code of Assay"), ("family", "in the code of Assay")):
+            with self.subTest(name=name):
+                self.refuse(name, why)
+
+    def test_a_file_that_is_there(self):
+        path = self.path("tools/examples/torch_another_one.py")
+        with open(path, "x", encoding="utf-8") as file:
+            file.write("mine\n")
+        self.addCleanup(os.remove, path)
+        self.refuse("another_one", "there is already tools/examples/torch_another_one.py$")
+        self.assertEqual(read(path), "mine\n")
+
+    def test_a_folder_that_is_no_checkout(self):
+        self.refuse("other", "no checkout of Assay", root=os.path.join(self.folder, "nowhere"))
+        empty = os.path.join(self.folder, "empty")
+        os.mkdir(empty)
+        with open(os.path.join(empty, "CMakeLists.txt"), "w", encoding="utf-8"):
+            pass
+        self.refuse("other", "has no ASSAY_ENCODINGS", root=empty)
+
+
+if __name__ == "__main__":
+    unittest.main()
