@@ -1,0 +1,4 @@
+#include "properties/laws/rope.hpp"
+namespace assay::properties {
+std::vector<property> rope_laws() { return {}; }
+}
