@@ -63,7 +63,7 @@ cosine_and_sine of_any_angle(two_part angle, mpfr_prec_t bits) {
 }
 
 constexpr double steps_of_one = 128;
-constexpr std::size_t table_size = 102;  // up to pi / 4
+constexpr std::size_t table_size = 103;  // a little beyond pi / 4
 
 const std::array<cosine_and_sine, table_size>& table() {
   static const auto all = [] {
@@ -95,7 +95,7 @@ cosine_and_sine of_reduced(two_part r) {
   return {step.cosine * small.cosine - step.sine * small.sine, step.sine * small.cosine + step.cosine * small.sine};
 }
 
-// angle - k pi/2 for the k that leaves least; k < 2^50, so the three parts of pi/2 leave an error below 2^-112.
+// angle - k pi/2 for the k that leaves least; k < 2^40, so the three parts of pi/2 leave an error below 2^-120.
 two_part reduced(two_part angle, double k) {
   const two_part first = product(k, 0x1.921fb54442d18p+0), second = product(k, 0x1.1a62633145c07p-54);
   const two_part r = sum(angle.high - first.high, angle.low) - two_part{first.low, 0.0};
@@ -111,7 +111,7 @@ split_rotation split_rotation_by(double position, frequency theta) {
     return {nan, nan, nan, nan};
   }
   const two_part angle = sum(whole.high, whole.low + position * theta.low);
-  if (std::fabs(angle.high) >= 0x1p50) return split(of_any_angle(angle, 1280));
+  if (std::fabs(angle.high) >= 0x1p40) return split(of_any_angle(angle, 1280));
   const double k = std::nearbyint(angle.high * 0x1.45f306dc9c883p-1);  // 2 / pi
   const cosine_and_sine r = of_reduced(reduced(angle, k));
   const auto negated = [](two_part x) { return two_part{-x.high, -x.low}; };

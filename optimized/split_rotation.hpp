@@ -2,7 +2,7 @@
 //
 // The angle is a sum of two doubles (two-product, Dekker 1971). It is reduced by multiples of pi/2, of which three
 // doubles are known (Cody and Waite 1980), then by multiples of 2^-7, whose cosines and sines stand in a table (Gal
-// 1986), and the rest, at most 2^-8, goes into Taylor polynomials. MPFR takes over beyond 2^50.
+// 1986), and the rest, at most 2^-8, goes into Taylor polynomials. MPFR takes over beyond 2^40.
 #pragma once
 
 #include <bit>
@@ -17,7 +17,7 @@ struct split_rotation {
   double cosine_high, cosine_low, sine_high, sine_low;
 };
 
-/// cos and sin of position * theta, each within 2^-78 + 2^-106 |position * theta|, for all finite arguments with a
+/// cos and sin of position * theta, each within 2^-78 + 2^-105 |position * theta|, for all finite arguments with a
 /// finite product. NaN otherwise.
 split_rotation split_rotation_by(double position, frequency theta);
 

@@ -5,6 +5,9 @@
 
 namespace assay::properties {
 
+/// All of them.
 std::vector<property> rope_laws();
+/// Those of scalings and gradients.
+std::vector<property> rope_setting_laws();
 
 }  // namespace assay::properties

@@ -6,6 +6,7 @@
 namespace assay::properties {
 
 std::vector<variant> rope_mutants();
+std::vector<variant> rope_gradient_mutants();
 std::vector<variant> rope_controls();
 
 }  // namespace assay::properties

@@ -31,6 +31,7 @@
 #include "reference/accuracy_class.hpp"
 #include "reference/algorithms/frequencies.hpp"
 #include "reference/algorithms/rotary.hpp"
+#include "reference/algorithms/settings.hpp"
 #include "reference/core/operation.hpp"
 
 namespace assay::reference {

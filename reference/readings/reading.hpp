@@ -121,12 +121,6 @@ R from_integer(double x) {
   return R(x);
 }
 
-/// A number of the definition, such as a base: programs hold it in the double of their host or round it like any other.
-template <class R>
-R from_setting(double x) {
-  return R(x);
-}
-
 template <class R>
 R charged(const R& x) {
   return x;

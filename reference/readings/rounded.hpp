@@ -61,13 +61,4 @@ struct rounded {
   friend weight_pair<rounded> carry_weights(rounded z) { return {sigmoid(z), sigmoid(-z)}; }
 };
 
-/// As it is: bases beyond the largest number of f16 are usual.
-template <class R>
-requires requires { R::round(0.0); }
-R from_setting(double x) {
-  R r;
-  r.number = x;
-  return r;
-}
-
 }  // namespace assay::reference

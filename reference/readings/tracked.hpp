@@ -45,7 +45,6 @@ struct tracked {
   double number = 0.0;
   double error = 0.0;  ///< in units of u
 
-  static constexpr core::dtype compute = Compute;
   static constexpr int precision = core::format_of(Compute).precision;
   inline static const double u = std::ldexp(1.0, -precision);
   inline static const double tau = std::ldexp(1.0, core::format_of(Compute).min_exponent + precision);
@@ -155,11 +154,6 @@ struct tracked {
 template <class R>
 requires requires { R::tau; }
 R from_integer(double x) { return {x, std::fabs(x) < std::ldexp(1.0, R::precision) ? 0.0 : std::fabs(x)}; }
-
-/// Rounded where it is no number of the format.
-template <class R>
-requires requires { R::tau; }
-R from_setting(double x) { return {x, core::round_to(R::compute, x) == x ? 0.0 : std::fabs(x)}; }
 
 /// m terms in any order: m * sum of magnitudes (Higham 2002, section 4.2) and the propagated errors.
 template <core::dtype Compute>
