@@ -90,6 +90,7 @@ void wide(std::vector<double>& x, std::size_t, dtype type, counter_random& rando
 void large(std::vector<double>& x, std::size_t, dtype, counter_random& random) {
   for (double& v : x) v = std::ldexp(random.normal(), 4 + static_cast<int>(random.below(8)));
 }
+// Where the angle is not 0, which times an infinity is NaN in IEEE arithmetic alone.
 void with_infinities(std::vector<double>& x, std::size_t features, dtype type, counter_random& random) {
   normal(x, features, type, random);
   for (double& v : x)
@@ -103,13 +104,14 @@ void with_nan(std::vector<double>& x, std::size_t features, dtype type, counter_
 
 bool rotates(const core::operation& op) { return op.input("x") != nullptr; }
 
-// Frequencies as published, each moved a little, and here and there a frequency that stands still or runs backwards.
-std::vector<double> draw_theta(std::size_t pairs, counter_random& random) {
+// Frequencies as published, each moved a little, and here and there one that runs backwards or, unless all are to move,
+// stands still.
+std::vector<double> draw_theta(std::size_t pairs, bool moving, counter_random& random) {
   std::vector<double> theta(pairs);
   for (std::size_t t = 0; t < pairs; ++t) {
     theta[t] = random.uniform(0.5, 1) * std::pow(10000.0, -static_cast<double>(t) / static_cast<double>(pairs));
     if (random.one_in(4)) theta[t] = -theta[t];
-    if (random.one_in(12)) theta[t] = 0.0;
+    if (random.one_in(12) && !moving) theta[t] = 0.0;
   }
   return theta;
 }
@@ -127,7 +129,7 @@ core::tensors draw_rotation(const core::operation& op, dtype type, const core::a
                        {"position", core::make_tensor(op.input("position")->type_in(type), {s.batch, s.n}, position)}};
   if (op.input("theta")) {
     const std::size_t pairs = random.one_in(4) ? random.below(s.features / 2 + 1) : s.features / 2;
-    inputs.emplace("theta", core::make_tensor(type, {pairs}, draw_theta(pairs, random)));
+    inputs.emplace("theta", core::make_tensor(type, {pairs}, draw_theta(pairs, fill == with_infinities, random)));
   }
   return inputs;
 }
