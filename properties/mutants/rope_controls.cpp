@@ -1,0 +1,173 @@
+// Wrong gradients of rotations, and right implementations that compute otherwise.
+#include <cmath>
+#include <complex>
+#include <map>
+#include <memory>
+
+#include "properties/mutants/rope.hpp"
+#include "properties/mutants/rope_edits.hpp"
+
+namespace assay::properties {
+namespace {
+
+using namespace reference;  // the recipes below are written in its vocabulary
+
+struct gradient_turned_forwards : unchanged_rope {
+  template <class R>
+  static rope::recipe<R> recipe() {
+    rope::recipe<R> how;
+    how.backward = turned<R>;
+    return how;
+  }
+};
+struct gradient_without_position : unchanged_rope {
+  template <class R>
+  static rope::recipe<R> recipe() {
+    rope::recipe<R> how;
+    how.lever = [](const R&) { return R(1.0); };
+    return how;
+  }
+};
+struct torque_of_input : unchanged_rope {
+  template <class R>
+  static rope::recipe<R> recipe() {
+    rope::recipe<R> how;
+    how.angle_slope = [](const coordinate_pair<R>& x, const rotation<R>&, const coordinate_pair<R>& g) {
+      return g.second * x.first - g.first * x.second;
+    };
+    return how;
+  }
+};
+struct torque_of_wrong_sign : unchanged_rope {
+  template <class R>
+  static rope::recipe<R> recipe() {
+    rope::recipe<R> how;
+    how.angle_slope = [](const coordinate_pair<R>& x, const rotation<R>& by, const coordinate_pair<R>& g) {
+      return -torque(x, by, g);
+    };
+    return how;
+  }
+};
+// The frequencies are one tensor for all rows.
+struct frequencies_of_first_row : unchanged_rope {
+  static void edit(request& call) {
+    if (call.operation->name != "rope/rotate_by:vjp") return;
+    const auto rows = call.inputs.at("position").shape()[0];
+    core::tensor& g = call.inputs.at("grad_y");
+    for (std::size_t k = 0; rows > 1 && k < g.size(); ++k)
+      if (k >= g.size() / rows) g.values.storage()[k] = 0.0;
+  }
+};
+
+// Right: exp(-(t/r) log base).
+struct frequencies_by_exp : unchanged_rope {
+  template <class R>
+  static rope::recipe<R> recipe() {
+    rope::recipe<R> how;
+    how.frequency = [](const R& base, std::size_t t, std::size_t steps) {
+      return exp(R(-static_cast<double>(t)) / R(static_cast<double>(steps)) * log(base));
+    };
+    return how;
+  }
+};
+
+template <class R>
+R unrounded(double x) {
+  return from_setting<R>(x);
+}
+
+// Right: frequencies and angles in double, whatever the dtype.
+struct angles_in_double : unchanged_rope {
+  template <class R>
+  static rope::recipe<R> recipe() {
+    rope::recipe<R> how;
+    how.frequency = [](const R& base, std::size_t t, std::size_t steps) {
+      return unrounded<R>(std::pow(base.number, -static_cast<double>(t) / static_cast<double>(steps)));
+    };
+    how.rotation_at = [](const R& position, const R& theta) {
+      return rotation<R>(unrounded<R>(position.number * theta.number));
+    };
+    return how;
+  }
+};
+
+// Right: every rotation is found once and then read from a table.
+struct tables_gathered : unchanged_rope {
+  template <class R>
+  static rope::recipe<R> recipe() {
+    rope::recipe<R> how;
+    auto table = std::make_shared<std::map<std::pair<double, double>, rotation<R>>>();
+    how.rotation_at = [table](const R& position, const R& theta) {
+      if (!std::isfinite((position * theta).number)) return rotation<R>(position * theta);  // NaN is no key
+      return table->try_emplace({position.number, theta.number}, position * theta).first->second;
+    };
+    return how;
+  }
+};
+
+// Right: products of complex numbers, each rounded once; the torque from y.
+struct complex_products : unchanged_rope {
+  template <class R>
+  static std::complex<double> number(const coordinate_pair<R>& x) {
+    return {x.first.number, x.second.number};
+  }
+  template <class R>
+  static coordinate_pair<R> rounded_pair(std::complex<double> z) {
+    return {R(z.real()), R(z.imag())};
+  }
+  // Without the recovery of infinities that the library's product has.
+  static std::complex<double> times(std::complex<double> x, std::complex<double> y) {
+    return {x.real() * y.real() - x.imag() * y.imag(), x.real() * y.imag() + x.imag() * y.real()};
+  }
+  template <class R>
+  static rope::recipe<R> recipe() {
+    rope::recipe<R> how;
+    how.forward = [](const coordinate_pair<R>& x, const rotation<R>& by) {
+      return rounded_pair<R>(times(number(x), {by.cosine.number, by.sine.number}));
+    };
+    how.backward = [](const coordinate_pair<R>& g, const rotation<R>& by) {
+      return rounded_pair<R>(times(number(g), {by.cosine.number, -by.sine.number}));
+    };
+    how.angle_slope = [](const coordinate_pair<R>& x, const rotation<R>& by, const coordinate_pair<R>& g) {
+      const coordinate_pair<R> y = turned(x, by);
+      return y.first * g.second - y.second * g.first;
+    };
+    return how;
+  }
+};
+
+template <class Variant>
+variant make(const char* id, const char* models, const char* what) {
+  return make_variant_of<rope, Variant>(id, models, what);
+}
+
+}  // namespace
+
+std::vector<variant> rope_gradient_mutants() {
+  return {make<gradient_turned_forwards>("mutant/rope_gradient_turned_forwards",
+                                         "GR27 state-spaces/mamba#537: a gradient alone is wrong",
+                                         "the gradient is rotated by R_m instead of R_-m"),
+          make<gradient_without_position>("mutant/rope_gradient_without_position",
+                                          "GR07 pytorch/pytorch#196705: a factor lost in the derivative",
+                                          "the gradient of a frequency lacks the position"),
+          make<torque_of_input>("mutant/rope_torque_of_input", "GR08 pytorch/pytorch#36308: the wrong tensor saved",
+                                "the gradients of angles have x for y"),
+          make<torque_of_wrong_sign>("mutant/rope_torque_of_wrong_sign", "a convention of sign",
+                                     "the gradients of angles have the other sign"),
+          make<frequencies_of_first_row>("mutant/rope_gradient_of_first_row",
+                                         "GR19 fla-org/flash-linear-attention#955: B > 1",
+                                         "gradients count the first row alone")};
+}
+
+std::vector<variant> rope_controls() {
+  return {
+      make<frequencies_by_exp>("control/rope_frequencies_by_exp", "exp and log for a power", "exp(-(t/r) log base)"),
+      make<angles_in_double>("control/rope_angles_in_double", "a wider precision for angles",
+                             "frequencies and angles in double"),
+      make<tables_gathered>("control/rope_tables_gathered", "tables of cosines and sines, gathered",
+                            "each rotation is found once"),
+      make<complex_products>("control/rope_complex_products", "complex multiplication, as meta-llama/llama has it",
+                             "pairs as complex numbers, the torque from y")};
+}
+
+}  // namespace assay::properties

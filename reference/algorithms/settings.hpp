@@ -1,0 +1,38 @@
+// Numbers of a definition, such as a base, as a reading takes them in.
+#pragma once
+
+#include <cmath>
+
+#include "reference/readings/rounded.hpp"
+#include "reference/readings/tracked.hpp"
+
+namespace assay::reference {
+
+/// Exact in every reading but the two below.
+template <class R>
+struct setting_reader {
+  static R read(double x) { return R(x); }
+};
+
+/// Rounded where it is no number of the format.
+template <core::dtype Compute>
+struct setting_reader<tracked<Compute>> {
+  static tracked<Compute> read(double x) { return {x, core::round_to(Compute, x) == x ? 0.0 : std::fabs(x)}; }
+};
+
+/// As it is: programs hold settings in the double of their host, and bases beyond the largest number of f16 are usual.
+template <core::dtype Type>
+struct setting_reader<rounded<Type>> {
+  static rounded<Type> read(double x) {
+    rounded<Type> r;
+    r.number = x;
+    return r;
+  }
+};
+
+template <class R>
+R from_setting(double x) {
+  return setting_reader<R>::read(x);
+}
+
+}  // namespace assay::reference
