@@ -20,7 +20,8 @@ tl::expected<measured_call, outcome> measure(implementation& under_test, const t
     const auto& k = law.k.back().storage();
     const auto& x = m.outputs.at(name).values.storage();
     std::vector<double>& allowed = m.allowed[name];
-    for (std::size_t i = 0; i < x.size(); ++i) allowed.push_back(allowed_error(c.call.type, compute, k[i], x[i]));
+    const core::dtype storage = c.call.operation->output(name)->type_in(c.call.type);
+    for (std::size_t i = 0; i < x.size(); ++i) allowed.push_back(allowed_error(storage, compute, k[i], x[i]));
   }
   return m;
 }

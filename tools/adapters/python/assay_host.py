@@ -11,10 +11,12 @@
     candidate.serve()
 
 A function gets the inputs of the operation by name (and the attributes of the call, if any) and returns its
-outputs by name. Needs numpy; torch is imported only for functions registered with `Candidate.torch`.
+outputs by name. One with a parameter `dtype` also gets the dtype of the call, as one of torch or numpy: an operation
+without floating-point inputs has no other sign of it. Needs numpy; torch is imported only for functions registered with `Candidate.torch`.
 What a function prints goes to stderr. bf16 reaches numpy functions as float32 (exact), and their float32
 results are rounded to bf16; torch functions get torch.bfloat16.
 """
+import inspect
 import json
 import math
 import os
@@ -98,15 +100,26 @@ def _checked(outputs):
     return outputs
 
 
+def _takes_dtype(function):
+    try:
+        return "dtype" in inspect.signature(function).parameters
+    except ValueError:  # a function of C that has none
+        return False
+
+
 class _NumpyFunction:
+    _TYPES = {"f64": numpy.float64, "f32": numpy.float32, "f16": numpy.float16, "bf16": numpy.float32}
+
     def __init__(self, function):
         self.function = function
+        self.takes_dtype = _takes_dtype(function)
 
-    def __call__(self, inputs, attributes):
+    def __call__(self, inputs, attributes, dtype):
         arrays = {name: bf16_to_f32(array) if stored == "BF16" else array for name, (stored, array) in inputs.items()}
-        has_bf16 = any(stored == "BF16" for stored, _ in inputs.values())
+        has_bf16 = dtype == "bf16" or any(stored == "BF16" for stored, _ in inputs.values())
+        of_call = {"dtype": self._TYPES[dtype]} if self.takes_dtype else {}
         return {name: self._store(name, numpy.asarray(value), has_bf16)
-                for name, value in _checked(self.function(**arrays, **attributes)).items()}
+                for name, value in _checked(self.function(**arrays, **attributes, **of_call)).items()}
 
     @staticmethod
     def _store(name, array, has_bf16):
@@ -123,19 +136,25 @@ class _TorchFunction:
         import torch
         self.torch = torch
         self.function = function
+        self.types = {"f64": torch.float64, "f32": torch.float32, "f16": torch.float16, "bf16": torch.bfloat16}
+        self.takes_dtype = _takes_dtype(function)
 
-    def __call__(self, inputs, attributes):
+    def _call(self, tensors, attributes, dtype):
+        of_call = {"dtype": self.types[dtype]} if self.takes_dtype else {}
+        return _checked(self.function(**tensors, **attributes, **of_call))
+
+    def __call__(self, inputs, attributes, dtype):
         with self.torch.no_grad():
-            return self._store(_checked(self.function(**self._load(inputs), **attributes)))
+            return self._store(self._call(self._load(inputs), attributes, dtype))
 
-    def vjp(self, inputs, attributes):
+    def vjp(self, inputs, attributes, dtype):
         """Gradients by autograd: inputs are those of the function and grad_<output> for every output."""
         loaded = self._load(inputs)
         cotangents = {name[len("grad_"):]: value for name, value in loaded.items() if name.startswith("grad_")}
         leaves = {name: value.requires_grad_(value.is_floating_point())
                   for name, value in loaded.items() if not name.startswith("grad_")}
         wanted = {name: value for name, value in leaves.items() if value.requires_grad}
-        outputs = _checked(self.function(**leaves, **attributes))
+        outputs = self._call(leaves, attributes, dtype)
         # An output that depends on no input (there are no tokens, say) takes no part.
         used = [name for name in cotangents if outputs[name].requires_grad]
         gradients = self.torch.autograd.grad([outputs[name] for name in used], list(wanted.values()),
@@ -214,7 +233,8 @@ class Candidate:
         try:
             if message["operation"] not in self._functions:
                 raise Unsupported(f"no operation {message['operation']}")
-            outputs = self._functions[message["operation"]](read_safetensors(message["inputs"]), message["attributes"])
+            outputs = self._functions[message["operation"]](read_safetensors(message["inputs"]), message["attributes"],
+                                                            message["dtype"])
             write_safetensors(message["outputs"], outputs)
             answer["ok"] = True
         except Unsupported as reason:
