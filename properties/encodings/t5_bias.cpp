@@ -22,6 +22,7 @@ using entry_source = double (*)(dtype type, counter_random& random);
 constexpr double furthest = 0x1p31;
 
 double near(const bucket_map& map, counter_random& random) {
+  if (random.one_in(6)) return 0.0;
   return random.sign() * static_cast<double>(random.below(static_cast<std::size_t>(map.of_direction() + 2)));
 }
 // The first or last distance of a bucket.
@@ -32,11 +33,13 @@ double at_boundary(const bucket_map& map, counter_random& random) {
   const auto t = 1 + static_cast<std::int64_t>(random.below(static_cast<std::size_t>(logarithmic)));
   return random.sign() * static_cast<double>(reference::first_of_log_bucket(map, t) - (random.one_in(3) ? 1 : 0));
 }
-double near_power_of_two(const bucket_map&, counter_random& random) {
+double near_power_of_two(const bucket_map& map, counter_random& random) {
+  if (random.one_in(4)) return at_boundary(map, random);
   const double power = std::ldexp(1.0, static_cast<int>(random.below(32)));
   return random.sign() * std::min(furthest, power - 1 + static_cast<double>(random.below(3)));
 }
 double up_to_maximum(const bucket_map& map, counter_random& random) {
+  if (random.one_in(2)) return at_boundary(map, random);
   return random.sign() * static_cast<double>(random.below(static_cast<std::size_t>(map.max_distance + 2)));
 }
 double far(const bucket_map&, counter_random& random) {
@@ -63,7 +66,7 @@ std::size_t draw_count(counter_random& random, extent size) {
 // One query whose keys lie at the drawn distances, and others near it.
 pair_positions positions_at(const std::vector<double>& distances, counter_random& random) {
   const double first = static_cast<double>(random.below(2000));
-  pair_positions positions{std::vector<double>(random.below(4)), distances};
+  pair_positions positions{std::vector<double>(random.one_in(20) ? 0 : 1 + random.below(3)), distances};
   for (std::size_t i = 0; i < positions.query.size(); ++i) positions.query[i] = first + static_cast<double>(i);
   for (double& key : positions.key) key = std::clamp(key + first, -furthest, furthest);
   return positions;
@@ -97,7 +100,8 @@ encoding_tests t5_bias_tests() {
   tests.families = {
       filled_by("mild", "distances within the buckets of one direction", near, normal),
       filled_by("boundaries", "first and last distances of the buckets", at_boundary, normal),
-      filled_by("up_to_maximum", "distances up to the largest one told apart", up_to_maximum, normal),
+      filled_by("up_to_maximum", "distances up to the largest one told apart, many at the ends of buckets",
+                up_to_maximum, normal),
       filled_by("powers_of_two", "distances next to powers of two", near_power_of_two, normal),
       filled_by("far", "distances up to 2^31", far, normal),
       filled_by("wide_table", "tables over the whole range of the format", up_to_maximum, wide),

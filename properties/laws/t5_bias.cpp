@@ -43,6 +43,21 @@ outcome check_identity(implementation& under_test, const test_case& c) {
   });
 }
 
+// Every logarithmic bucket begins at the distance that integers say, not before: with the order, the whole map.
+outcome check_boundaries(implementation& under_test, const test_case& c) {
+  const bucket_map map = map_of(c);
+  if (map.form != "log") return {status::uninformative};
+  std::vector<double> distances;
+  for (std::int64_t t = 1; t < map.of_direction() - map.exact(); ++t)
+    for (const std::int64_t before : {0, 1})
+      distances.push_back(static_cast<double>(before - reference::first_of_log_bucket(map, t)));
+  test_case all = c;
+  all.call.inputs = {{"distance", core::make_tensor(core::dtype::i64, {distances.size()}, distances)}};
+  return check_buckets(under_test, all, [](const bucket_map& m, double distance) -> std::optional<double> {
+    return static_cast<double>(reference::bucket_of(m, distance));
+  });
+}
+
 // From the largest distance on all share the last bucket of their direction.
 outcome check_saturation(implementation& under_test, const test_case& c) {
   return check_buckets(under_test, c, [](const bucket_map& map, double distance) -> std::optional<double> {
@@ -230,6 +245,7 @@ std::vector<property> t5_bias_laws() {
   const char *bucket = "t5_bias/bucket", *bias = "t5_bias/bias", *gradient = "t5_bias/bias:vjp";
   return {
       law(bucket, "t5_identity", "the nearest distances have a bucket each", check_identity),
+      law(bucket, "t5_boundaries", "logarithmic buckets begin where integers say", check_boundaries),
       law(bucket, "t5_saturation", "the farthest distances share the last bucket", check_saturation),
       law(bucket, "t5_order", "buckets rise with the distance, within their direction", check_order),
       law(bucket, "t5_mirror", "keys after the query have buckets of their own", check_mirror, 2),
