@@ -5,6 +5,7 @@
 
 namespace assay::properties {
 
-std::vector<property> t5_bias_laws();
+std::vector<property> t5_bucket_laws();
+std::vector<property> t5_bias_pair_laws();
 
 }  // namespace assay::properties
