@@ -102,9 +102,7 @@ class NewEncoding(unittest.TestCase):
     def test_the_formula_compiles_in_every_reading(self):
         for reading in ("enclosure", "tracked", "rounded", "tangent"):
             with self.subTest(reading=reading):
-                text = read(self.path(f"reference/instantiate/{reading}.cpp.in"))
-                for variable, value in (("encoding", NAME),):
-                    text = text.replace(f"@{variable}@", value)
+                text = read(self.path(f"reference/instantiate/{reading}.cpp.in")).replace("@encoding@", NAME)
                 self.assertIn(NAME, text)
                 unit = os.path.join(self.folder, f"{NAME}_{reading}.cpp")
                 with open(unit, "w", encoding="utf-8") as file:

@@ -11,7 +11,8 @@
     candidate.serve()
 
 A function gets the inputs of the operation by name (and the attributes of the call, if any) and returns its
-outputs by name. Needs numpy; torch is imported only for functions registered with `Candidate.torch`.
+outputs by name. One with a parameter `dtype` also gets the dtype of the call, as one of torch or numpy: an operation
+without floating-point inputs has no other sign of it. Needs numpy; torch is imported only for functions registered with `Candidate.torch`.
 What a function prints goes to stderr. bf16 reaches numpy functions as float32 (exact), and their float32
 results are rounded to bf16; torch functions get torch.bfloat16.
 """
@@ -28,7 +29,6 @@ import numpy
 # Names in messages, names in safetensors files, little-endian numpy types. bf16 travels as its bits.
 _DTYPES = (("f64", "F64", "<f8"), ("f32", "F32", "<f4"), ("f16", "F16", "<f2"), ("bf16", "BF16", "<u2"),
            ("i64", "I64", "<i8"), ("i32", "I32", "<i4"), ("bool", "BOOL", "|b1"))
-_ARITHMETIC = {"f64": "float64", "f32": "float32", "f16": "float16", "bf16": "float32"}
 _NUMPY_TYPE = {stored: numpy.dtype(code) for _, stored, code in _DTYPES}
 _STORED_NAME = {numpy.dtype(code): stored for _, stored, code in _DTYPES if stored != "BF16"}
 _KNOWN = {name for name, _, _ in _DTYPES}
@@ -94,31 +94,36 @@ def protocol_streams():
     return streams
 
 
-def _takes_dtype(function):
-    """Whether a function asks for the dtype of the call: where its inputs are integers alone, it could not know."""
-    return "dtype" in inspect.signature(function).parameters
-
-
 def _checked(outputs):
     if not isinstance(outputs, dict):
         raise TypeError(f"the function must return a dict of outputs by name, not {type(outputs).__name__}")
     return outputs
 
 
+def _takes_dtype(function):
+    try:
+        return "dtype" in inspect.signature(function).parameters
+    except ValueError:  # a function of C that has none
+        return False
+
+
 class _NumpyFunction:
+    _TYPES = {"f64": numpy.float64, "f32": numpy.float32, "f16": numpy.float16, "bf16": numpy.float32}
+
     def __init__(self, function):
         self.function = function
+        self.takes_dtype = _takes_dtype(function)
 
     def __call__(self, inputs, attributes, dtype):
         arrays = {name: bf16_to_f32(array) if stored == "BF16" else array for name, (stored, array) in inputs.items()}
-        if _takes_dtype(self.function):
-            attributes = {**attributes, "dtype": numpy.dtype(_ARITHMETIC[dtype])}
-        return {name: self._store(name, numpy.asarray(value), dtype == "bf16")
-                for name, value in _checked(self.function(**arrays, **attributes)).items()}
+        has_bf16 = dtype == "bf16" or any(stored == "BF16" for stored, _ in inputs.values())
+        of_call = {"dtype": self._TYPES[dtype]} if self.takes_dtype else {}
+        return {name: self._store(name, numpy.asarray(value), has_bf16)
+                for name, value in _checked(self.function(**arrays, **attributes, **of_call)).items()}
 
     @staticmethod
-    def _store(name, array, as_bf16):
-        if as_bf16 and array.dtype == numpy.float32:
+    def _store(name, array, has_bf16):
+        if has_bf16 and array.dtype == numpy.float32:
             return "BF16", f32_to_bf16(array)
         if array.dtype not in _STORED_NAME:
             raise TypeError(f"output '{name}' has dtype {array.dtype}, which Assay does not know")
@@ -131,15 +136,16 @@ class _TorchFunction:
         import torch
         self.torch = torch
         self.function = function
+        self.types = {"f64": torch.float64, "f32": torch.float32, "f16": torch.float16, "bf16": torch.bfloat16}
+        self.takes_dtype = _takes_dtype(function)
+
+    def _call(self, tensors, attributes, dtype):
+        of_call = {"dtype": self.types[dtype]} if self.takes_dtype else {}
+        return _checked(self.function(**tensors, **attributes, **of_call))
 
     def __call__(self, inputs, attributes, dtype):
         with self.torch.no_grad():
-            return self._store(_checked(self.function(**self._load(inputs), **self._settings(attributes, dtype))))
-
-    def _settings(self, attributes, dtype):
-        if not _takes_dtype(self.function):
-            return attributes
-        return {**attributes, "dtype": getattr(self.torch, "bfloat16" if dtype == "bf16" else _ARITHMETIC[dtype])}
+            return self._store(self._call(self._load(inputs), attributes, dtype))
 
     def vjp(self, inputs, attributes, dtype):
         """Gradients by autograd: inputs are those of the function and grad_<output> for every output."""
@@ -148,7 +154,7 @@ class _TorchFunction:
         leaves = {name: value.requires_grad_(value.is_floating_point())
                   for name, value in loaded.items() if not name.startswith("grad_")}
         wanted = {name: value for name, value in leaves.items() if value.requires_grad}
-        outputs = _checked(self.function(**leaves, **self._settings(attributes, dtype)))
+        outputs = self._call(leaves, attributes, dtype)
         # An output that depends on no input (there are no tokens, say) takes no part.
         used = [name for name in cotangents if outputs[name].requires_grad]
         gradients = self.torch.autograd.grad([outputs[name] for name in used], list(wanted.values()),
@@ -229,7 +235,7 @@ class Candidate:
             if message["operation"] not in self._functions:
                 raise Unsupported(f"no operation {message['operation']}")
             outputs = self._functions[message["operation"]](read_safetensors(message["inputs"]), message["attributes"],
-                                                                message["dtype"])
+                                                            message["dtype"])
             write_safetensors(message["outputs"], outputs)
             answer["ok"] = True
         except Unsupported as reason:

@@ -33,10 +33,10 @@ class Files(unittest.TestCase):
     def path(self, name):
         return os.path.join(self.folder.name, name)
 
-    def call(self, candidate, operation, inputs, attributes=None):
+    def call(self, candidate, operation, inputs, attributes=None, dtype="f32"):
         """The answer, and the outputs where there are any."""
         assay_host.write_safetensors(self.path("in"), inputs)
-        answer = candidate.answer({"id": 7, "operation": operation, "dtype": "f32", "attributes": attributes or {},
+        answer = candidate.answer({"id": 7, "operation": operation, "dtype": dtype, "attributes": attributes or {},
                                    "inputs": self.path("in"), "outputs": self.path("out")})
         self.assertEqual(answer["id"], 7)
         return answer, assay_host.read_safetensors(self.path("out")) if answer["ok"] else None
@@ -88,6 +88,13 @@ class NumpyFunctions(Files):
         _, outputs = self.call(candidate, "x/third", {"a": ("BF16", numpy.array([0x3F80], dtype=numpy.uint16))})
         self.assertEqual((seen, outputs["y"][0], list(outputs["y"][1])), ([numpy.float32], "BF16", [0x3EAB]))
 
+    def test_without_inputs_the_dtype_of_the_call_is_asked_for(self):
+        candidate = Candidate("c")
+        candidate.numpy("x/ones", ["f64", "bf16"])(lambda n, dtype: {"y": numpy.ones(n, dtype=dtype)})
+        for dtype, stored, one in (("f64", "F64", 1.0), ("bf16", "BF16", 0x3F80)):
+            _, outputs = self.call(candidate, "x/ones", {}, {"n": 2}, dtype)
+            self.assertEqual((outputs["y"][0], outputs["y"][1].tolist()), (stored, [one, one]))
+
     def test_a_wrong_dtype_is_not_hidden(self):
         candidate = Candidate("c")
         candidate.numpy("x/wide", ["f32"])(lambda a: {"y": a.astype(numpy.float64)})
@@ -122,6 +129,12 @@ class NumpyFunctions(Files):
 
 @unittest.skipIf(torch is None, "/usr/bin/python3 has no torch (Debian: python3-torch)")
 class TorchFunctions(Files):
+    def test_without_inputs_the_dtype_of_the_call_is_asked_for(self):
+        candidate = Candidate("c")
+        candidate.torch("x/ones", ["f16", "bf16"], vjp=False)(lambda n, dtype: {"y": torch.ones(n, dtype=dtype)})
+        for dtype, stored in (("f16", "F16"), ("bf16", "BF16")):
+            self.assertEqual(self.call(candidate, "x/ones", {}, {"n": 2}, dtype)[1]["y"][0], stored)
+
     def candidate(self, **options):
         candidate = Candidate("c")
 

@@ -1,0 +1,124 @@
+// The bucket map of T5 against integers alone, for every distance up to 2^20; beyond the largest distance told apart
+// the definition itself says that nothing changes.
+#include <algorithm>
+#include <boost/multiprecision/cpp_int.hpp>
+#include <catch2/catch.hpp>
+#include <cmath>
+
+#include "properties/builtin.hpp"
+#include "reference/algorithms/log_buckets.hpp"
+#include "reference/oracle.hpp"
+
+using namespace assay;
+using namespace assay::properties;
+using boost::multiprecision::cpp_int;
+using reference::bucket_map;
+
+namespace {
+
+/// Buckets and largest distance of one direction.
+struct direction {
+  std::int64_t buckets, largest;
+};
+
+// The defaults; the settings on which reciprocals in f32 are off by one; an odd number of buckets.
+constexpr direction directions[] = {{16, 128}, {32, 128}, {4, 200}, {8, 400}, {16, 800}, {128, 100}, {7, 50}};
+
+// The definition by trying every t: D^t E^(N-E-t) <= n^(N-E).
+std::vector<std::int64_t> buckets_by_definition(direction d) {
+  const std::int64_t exact = d.buckets / 2, logarithmic = d.buckets - exact;
+  const auto power = [](std::int64_t base, std::int64_t e) -> cpp_int {
+    return boost::multiprecision::pow(cpp_int(base), static_cast<unsigned>(e));
+  };
+  std::vector<cpp_int> bounds;
+  for (std::int64_t t = 0; t <= logarithmic; ++t) bounds.push_back(power(d.largest, t) * power(exact, logarithmic - t));
+  std::vector<std::int64_t> all;
+  for (std::int64_t n = 0; n <= d.largest; ++n) {
+    std::int64_t bucket = n;
+    for (std::int64_t t = 0; n >= exact && t <= logarithmic; ++t)
+      if (bounds[static_cast<std::size_t>(t)] <= power(n, logarithmic)) bucket = std::min(d.buckets - 1, exact + t);
+    all.push_back(bucket);
+  }
+  return all;
+}
+
+constexpr std::int64_t reach = std::int64_t{1} << 20;
+
+const core::tensors& every_distance() {
+  static const core::tensors all = [] {
+    core::tensor t = core::zeros(core::dtype::i64, {2 * reach + 1});
+    for (std::int64_t d = -reach; d <= reach; ++d)
+      t.values.storage()[static_cast<std::size_t>(d + reach)] = static_cast<double>(d);
+    return core::tensors{{"distance", t}};
+  }();
+  return all;
+}
+
+core::request sweep(direction d, bool bidirectional) {
+  return {reference::find_operation("t5_bias/bucket"),
+          core::dtype::f64,
+          every_distance(),
+          {{"buckets", d.buckets * (bidirectional ? 2 : 1)},
+           {"max_distance", d.largest},
+           {"bidirectional", bidirectional}}};
+}
+
+// The first distance whose bucket is wrong, if any.
+std::optional<std::int64_t> first_wrong(const core::tensor& bucket, direction d, bool bidirectional) {
+  const std::vector<std::int64_t> right = buckets_by_definition(d);
+  for (std::int64_t rho = -reach; rho <= reach; ++rho) {
+    const std::int64_t n = rho > 0 && !bidirectional ? 0 : std::abs(rho);
+    const std::int64_t wanted =
+        right[static_cast<std::size_t>(std::min(n, d.largest))] + (rho > 0 && bidirectional ? d.buckets : 0);
+    if (bucket.values.storage()[static_cast<std::size_t>(rho + reach)] != static_cast<double>(wanted)) return rho;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+TEST_CASE("t5_bias/bucket/optimized_is_exact_up_to_1048576", "[property][t5_bias]") {
+  const auto optimized = make_builtin("optimized").value();
+  for (const direction d : directions)
+    for (const bool bidirectional : {true, false}) {
+      INFO(d.buckets << " buckets a direction, up to " << d.largest << (bidirectional ? ", both" : ", one"));
+      const auto outputs = optimized->evaluate(sweep(d, bidirectional));
+      REQUIRE(outputs);
+      CHECK_FALSE(first_wrong(outputs->at("bucket"), d, bidirectional));
+    }
+}
+
+TEST_CASE("t5_bias/bucket/reference_is_exact_up_to_1048576", "[property][t5_bias]") {
+  for (const direction d : directions)
+    for (const bool bidirectional : {true, false}) {
+      INFO(d.buckets << " buckets a direction, up to " << d.largest << (bidirectional ? ", both" : ", one"));
+      const auto outputs = reference::evaluate(sweep(d, bidirectional), reference::accuracy_class::sequential);
+      CHECK_FALSE(first_wrong(outputs.at("bucket"), d, bidirectional));
+    }
+}
+
+// The first distances of the logarithmic buckets, as known for the two defaults.
+TEST_CASE("t5_bias/bucket/known_boundaries", "[property][t5_bias]") {
+  const auto boundaries = [](const bucket_map& map) {
+    std::vector<std::int64_t> all{map.exact()};
+    for (std::int64_t t = 1; t < map.of_direction() - map.exact(); ++t)
+      all.push_back(reference::first_of_log_bucket(map, t));
+    return all;
+  };
+  CHECK(boundaries({32, 128, true}) == std::vector<std::int64_t>{8, 12, 16, 23, 32, 46, 64, 91});
+  CHECK(boundaries({32, 128, false}) ==
+        std::vector<std::int64_t>{16, 19, 21, 24, 27, 31, 35, 40, 46, 52, 59, 67, 77, 87, 99, 113});
+}
+
+TEST_CASE("t5_bias/bucket/settings_that_do_not_go_together", "[property][t5_bias]") {
+  CHECK(bucket_map{32, 128, true}.conflict().empty());
+  CHECK(bucket_map{7, 128, false}.conflict().empty());
+  CHECK_FALSE(bucket_map{7, 128, true}.conflict().empty());
+  CHECK_FALSE(bucket_map{2, 128, true}.conflict().empty());
+  CHECK(bucket_map{2, 128, false}.conflict().empty());
+  CHECK_FALSE(bucket_map{32, 8, true}.conflict().empty());
+  const core::operation& op = *reference::find_operation("t5_bias/bucket");
+  const core::request call{
+      &op, core::dtype::f32, {{"distance", core::zeros(core::dtype::i64, {3})}}, {{"buckets", std::int64_t{7}}}};
+  CHECK_FALSE(core::check_request(call));
+}

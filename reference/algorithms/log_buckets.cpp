@@ -1,0 +1,54 @@
+#include "reference/algorithms/log_buckets.hpp"
+
+#include <algorithm>
+#include <boost/multiprecision/cpp_int.hpp>
+#include <cmath>
+
+#include "reference/core/result.hpp"
+
+namespace assay::reference {
+
+std::string bucket_map::conflict() const {
+  if (bidirectional && buckets % 2 != 0) return "attribute 'buckets' must be even in both directions";
+  if (exact() < 1) return "attribute 'buckets' must leave two buckets to each direction";
+  if (max_distance <= exact()) return "attribute 'max_distance' must be larger than the exact buckets of a direction";
+  return "";
+}
+
+std::int64_t log_bucket_offset(const bucket_map& map, std::int64_t n) {
+  using boost::multiprecision::cpp_int;
+  const std::int64_t exact = map.exact(), logarithmic = map.of_direction() - exact;
+  ASSAY_EXPECTS(map.conflict().empty() && n >= exact);
+  if (n >= map.max_distance) return logarithmic;
+  const auto power = [](std::int64_t base, std::int64_t exponent) -> cpp_int {
+    return boost::multiprecision::pow(cpp_int(base), static_cast<unsigned>(exponent));
+  };
+  const cpp_int wanted = power(n, logarithmic);
+  std::int64_t reached = 0, beyond = logarithmic;  // n < D: t = N - E is too much
+  while (beyond - reached > 1) {
+    const std::int64_t t = reached + (beyond - reached) / 2;
+    (power(map.max_distance, t) * power(exact, logarithmic - t) <= wanted ? reached : beyond) = t;
+  }
+  return reached;
+}
+
+std::int64_t first_of_log_bucket(const bucket_map& map, std::int64_t t) {
+  const std::int64_t exact = map.exact(), logarithmic = map.of_direction() - exact;
+  ASSAY_EXPECTS(t >= 1 && t <= logarithmic);
+  const double ratio = static_cast<double>(map.max_distance) / static_cast<double>(exact);
+  const double guess =
+      static_cast<double>(exact) * std::pow(ratio, static_cast<double>(t) / static_cast<double>(logarithmic));
+  auto n = std::max(exact, static_cast<std::int64_t>(guess));
+  while (n > exact && log_bucket_offset(map, n - 1) >= t) --n;
+  while (log_bucket_offset(map, n) < t) ++n;
+  return n;
+}
+
+std::int64_t bucket_of(const bucket_map& map, double distance) {
+  const auto n = static_cast<std::int64_t>(map.magnitude(distance));
+  const std::int64_t exact = map.exact(), last = map.of_direction() - 1;
+  const bool as_it_is = map.form == "clipped" || n < exact;
+  return map.base(distance) + std::min(last, as_it_is ? n : exact + log_bucket_offset(map, n));
+}
+
+}  // namespace assay::reference

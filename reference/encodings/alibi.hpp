@@ -1,0 +1,199 @@
+// Attention with linear biases (Press, Smith and Lewis, "Train Short, Test Long", ICLR 2022, arXiv 2108.12409): a
+// logit bias that falls in proportion to the distance of query i and key j,
+//
+//   B_hij = -m_h (i - j) for j <= i, and -inf for j > i (the causal mask)                            section 3
+//
+// with a slope m_h for each head. Shapes: slopes [h]; positions of queries [n] and keys [m]; bias [h, n, m].
+//
+// `alibi/slopes`: head k = 1..n of n, c = 2^floor(log2 n), C = 2^ceil(log2 n).
+//   official  2^(-8k/c) for the first c heads, 2^(-4(2t-1)/c) for the remaining ones t = 1..n-c, whatever alpha_max is.
+//             The two bases of BLOOM and the m0, m1 of llama.cpp are the same function.
+//   naive     2^(-alpha k/n) for every n
+//   mpt       2^(-alpha k/C) at k = 2, 4, .., C, 1, 3, .. in this order, the first n of them; in their own order where
+//             n = C. With alpha = 8 the official ones.
+//
+// `alibi/bias`: B = m c with an integer c(i, j), which is exact before it is multiplied.
+//   distance       c = j - i
+//   absolute       c = -|i - j|, for attention in both directions
+//   key            c = j: rows differ from those of `distance` by the constant m i, invisible after softmax
+//   key_from_last  c = j - last, as MPT has it: another row constant
+// Causal: -inf for j > i. Otherwise the formula holds everywhere.
+//
+// Special values: a slope of NaN or infinity gives m c by IEEE 754 (infinity times 0 is NaN); what is masked is -inf
+// whatever the slope. Gradients: B is linear in m; cotangents of masked pairs belong to a constant.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <string>
+#include <string_view>
+
+#include "reference/accuracy_class.hpp"
+#include "reference/core/operation.hpp"
+#include "reference/readings/tracked.hpp"
+
+namespace assay::reference {
+
+/// How the slopes of `heads` heads are chosen.
+struct alibi_rule {
+  std::string name;
+  double alpha_max = 8;  ///< a multiple of 1 / alpha_parts
+  std::size_t heads = 1;
+  static constexpr long alpha_parts = 16;
+};
+
+/// The exponent e of the slope 2^e of head `k`, counted from 0.
+rational alibi_exponent(const alibi_rule& rule, std::size_t k);
+
+/// How a bias depends on the positions of query and key.
+struct alibi_form {
+  std::string name;
+  bool causal = true;
+  double last = 0;
+
+  [[nodiscard]] bool hides(double query, double key) const { return causal && key > query; }
+  /// B / m: an exact integer for positions below 2^52.
+  [[nodiscard]] double coefficient(double query, double key) const {
+    if (name == "absolute") return -std::fabs(query - key);
+    if (name == "key") return key;
+    return name == "key_from_last" ? key - last : key - query;
+  }
+};
+
+struct alibi {
+  static constexpr std::string_view name = "alibi";
+
+  static std::vector<core::operation> operations();
+
+  /// What algorithms and mutants replace.
+  template <class R>
+  struct recipe {
+    std::function<R(const alibi_rule& rule, std::size_t head)> slope = [](const alibi_rule& rule, std::size_t head) {
+      return power(R(2.0), alibi_exponent(rule, head));
+    };
+    std::function<bool(const alibi_form& form, double query, double key)> hides = &alibi_form::hides;
+    std::function<R(const alibi_form& form, double query, double key)> coefficient =
+        [](const alibi_form& form, double query, double key) { return from_integer<R>(form.coefficient(query, key)); };
+    std::function<R(const R& m, const R& c)> product = [](const R& m, const R& c) { return m * c; };
+  };
+
+  /// All classes share one algorithm.
+  template <class R>
+  static recipe<R> algorithm(accuracy_class) {
+    return {};
+  }
+  template <core::dtype C>
+  static recipe<tracked<C>> law(accuracy_class) {
+    return {};
+  }
+
+  template <class R>
+  static fields<R> evaluate(const arguments<R>& call, const recipe<R>& how);
+};
+
+inline rational alibi_exponent(const alibi_rule& rule, std::size_t k) {
+  const auto heads = static_cast<long>(rule.heads), head = static_cast<long>(k) + 1;
+  const long alpha = std::lround(rule.alpha_max * alibi_rule::alpha_parts);
+  if (rule.name == "naive") return ratio(-alpha * head, alibi_rule::alpha_parts * heads);
+  long below = 1;
+  while (2 * below <= heads) below *= 2;
+  const long above = below == heads ? below : 2 * below;
+  if (rule.name == "official")
+    return head <= below ? ratio(-8 * head, below) : ratio(-4 * (2 * (head - below) - 1), below);
+  const long place = above == heads ? head : head <= above / 2 ? 2 * head : 2 * (head - above / 2) - 1;
+  return ratio(-alpha * place, alibi_rule::alpha_parts * above);
+}
+
+inline std::vector<core::operation> alibi::operations() {
+  using core::attribute;
+  constexpr double furthest = 0x1p31;
+  const char* source = "Press, Smith and Lewis 2022, arXiv 2108.12409, section 3";
+  const core::value_domain finite{}, positions{-furthest, furthest};
+  core::operation slopes{"alibi/slopes", {}, {{"slopes", {"h"}, finite, true, "slope of each head"}}, {}, source};
+  slopes.independent = {};
+  std::vector<attribute> heads{attribute(std::int64_t{8})};
+  for (const std::int64_t n : {1, 2, 3, 4, 5, 6, 7, 12, 16}) heads.emplace_back(n);
+  slopes.attributes = {{"heads", std::int64_t{8}, heads, "number of heads", 1, 1024, "h"},
+                       {"rule",
+                        std::string("official"),
+                        {std::string("official"), std::string("naive"), std::string("mpt")},
+                        "how slopes are chosen, which differs where the heads are no power of two"},
+                       {"alpha_max",
+                        8.0,
+                        {8.0, 4.0, 16.0},
+                        "-log2 of the smallest slope of the rules naive and mpt; a multiple of 1/16",
+                        1.0 / alibi_rule::alpha_parts,
+                        64}};
+  slopes.conflict = [](const core::attributes& settings, const core::axis_sizes&) -> std::string {
+    const double parts = core::setting<double>(settings, "alpha_max") * alibi_rule::alpha_parts;
+    return parts == std::floor(parts) ? "" : "attribute 'alpha_max' must be a multiple of 1/16";
+  };
+
+  core::operation bias{"alibi/bias",
+                       {{"slopes", {"h"}, finite, true, "slope of each head"},
+                        {"query_position", {"n"}, positions, false, "position of each query"},
+                        {"key_position", {"m"}, positions, false, "position of each key"}},
+                       {{"bias", {"h", "n", "m"}, finite, true, "logit bias, queries by keys"}},
+                       {},
+                       source};
+  for (std::size_t k : {1, 2}) bias.inputs[k].own_type = core::dtype::i64;
+  bias.independent = {"h", "n", "m"};
+  bias.attributes = {
+      {"form",
+       std::string("distance"),
+       {std::string("distance"), std::string("absolute"), std::string("key"), std::string("key_from_last")},
+       "what the slope multiplies: j - i, -|i - j|, j, or j - last_position"},
+      {"causal", true, {true, false}, "-inf where the key comes after the query"},
+      {"last_position",
+       std::int64_t{0},
+       {std::int64_t{0}, std::int64_t{7}, std::int64_t{500}},
+       "of the last key, for the form key_from_last",
+       0,
+       furthest}};
+  return {slopes, bias};
+}
+
+template <class R>
+fields<R> alibi::evaluate(const arguments<R>& call, const recipe<R>& how) {
+  if (call.operation == "alibi/slopes") {
+    const auto heads = static_cast<std::size_t>(call.template setting<std::int64_t>("heads"));
+    const alibi_rule rule{call.template setting<std::string>("rule"), call.template setting<double>("alpha_max"),
+                          heads};
+    field<R> slopes = make_field<R>({heads});
+    for (std::size_t k = 0; k < heads; ++k) slopes.storage()[k] = how.slope(rule, k);
+    return {{"slopes", std::move(slopes)}};
+  }
+  const alibi_form form{call.template setting<std::string>("form"), call.template setting<bool>("causal"),
+                        static_cast<double>(call.template setting<std::int64_t>("last_position"))};
+  const auto& queries = call.integers.at("query_position").values.storage();
+  const auto& keys = call.integers.at("key_position").values.storage();
+  const std::size_t heads = call["slopes"].size(), pairs = queries.size() * keys.size();
+  const auto each_visible = [&](auto visit) {
+    for (std::size_t i = 0; i < queries.size(); ++i)
+      for (std::size_t j = 0; j < keys.size(); ++j)
+        if (!how.hides(form, queries[i], keys[j]))
+          visit(i * keys.size() + j, how.coefficient(form, queries[i], keys[j]));
+  };
+  if (call.operation.ends_with(":vjp")) {
+    const field<R>& cotangents = call["grad_bias"];
+    std::vector<accumulator<R>> sums(heads);
+    each_visible([&](std::size_t pair, const R& c) {
+      for (std::size_t k = 0; k < heads; ++k)
+        sums[k].add_product(charged(cotangents.storage()[k * pairs + pair]), charged(c));
+    });
+    field<R> grad = make_field<R>({heads});
+    for (std::size_t k = 0; k < heads; ++k) grad.storage()[k] = sums[k].total();
+    return {{"grad_slopes", std::move(grad)}};
+  }
+  field<R> bias = make_field<R>({heads, queries.size(), keys.size()});
+  for (R& x : bias.storage()) x = R(-std::numeric_limits<double>::infinity());
+  each_visible([&](std::size_t pair, const R& c) {
+    for (std::size_t k = 0; k < heads; ++k)
+      bias.storage()[k * pairs + pair] = how.product(call["slopes"].storage()[k], c);
+  });
+  return {{"bias", std::move(bias)}};
+}
+
+}  // namespace assay::reference
