@@ -119,6 +119,31 @@ outcome check_alibi(implementation& under_test, const test_case& c) {
                      [&](const head& h, const decays& d) { return wrong_slope(h, d, log_f, 0x1p-51); });
 }
 
+// D of a run of tokens alone is that block of the whole: nothing outside enters.
+outcome check_window(implementation& under_test, const test_case& c) {
+  const std::size_t n = sizes_of(c).at("n");
+  if (n < 3) return {status::uninformative};
+  core::counter_random random(c.seed);
+  const std::size_t first = 1 + random.below(n - 2), last = first + 1 + random.below(n - first);
+  const auto whole = measure(under_test, c);
+  if (!whole) return whole.error();
+  std::vector<std::size_t> kept(last - first);
+  std::iota(kept.begin(), kept.end(), first);
+  const auto alone =
+      measure(under_test, with_inputs(c, core::restrict_axis(*c.call.operation, c.call.inputs, "n", kept)));
+  if (!alone) return alone.error();
+  const std::size_t size = last - first;
+  std::vector<std::size_t> from, to;
+  for (std::size_t k = 0; k < alone->outputs.at("D").size(); ++k) {
+    const std::size_t block = k / (size * size), i = k / size % size, j = k % size;
+    from.push_back(k);
+    to.push_back((block * n + first + i) * n + first + j);
+  }
+  if (const auto wrong = compare_elements("D", *alone, from, *whole, to))
+    return violated(fmt::format("tokens {} to {} alone: {}", first, last - 1, *wrong), alone->outputs, whole->outputs);
+  return {};
+}
+
 // The first gate stands in no segment: its gradient is 0, and D does not depend on it.
 outcome check_first_gate(implementation& under_test, const test_case& c) {
   const auto call = measure(under_test, c);
@@ -181,6 +206,7 @@ std::vector<property> fox_laws() {
   return {
       law("decay_mask", "D is 0 on the diagonal and -inf above it", check_mask, derivative::none),
       law("decay_path", "D from key to query is the sum over any token between", check_path, derivative::none),
+      law("decay_window", "D of a run of tokens alone is that block of D", check_window, derivative::none),
       law("decay_order", "D falls with the distance", check_order, derivative::none),
       law("decay_alibi", "a constant gate is ALiBi with the slope -log f", check_alibi, derivative::none,
           {"mild", "gates_near_one", "gates_near_zero", "constant_gate", "wide"}),

@@ -1,19 +1,26 @@
 #!/usr/bin/env python3
-"""A worked example in a shared library passes the gate. Argument: the library. Ends with status 77 (skipped, in
-CTest's words) where it was not built."""
+"""A worked example passes the gate. Arguments: a shared library; or a Python program and the encoding that it computes.
+Ends with status 77 (skipped, in CTest's words) where the library was not built or Python has no torch."""
 import os
 import subprocess
 import sys
 import tempfile
 
-library = sys.argv[1]
-if not os.path.exists(library):
-    print(f"skipped: {library} was not built (Debian: rustc)")
+example = sys.argv[1]
+if not os.path.exists(example):
+    print(f"skipped: {example} was not built (Debian: rustc)")
     sys.exit(77)
+if example.endswith(".py"):
+    if subprocess.run([sys.executable, "-c", "import torch"], capture_output=True).returncode != 0:
+        print(f"skipped: {sys.executable} has no torch (Debian: python3-torch)")
+        sys.exit(77)
+    what = ["process:" + sys.executable + " " + example, "--encoding", sys.argv[2], "--dtype", "f32"]
+else:
+    what = ["library:" + example, "--operation", "heinsen/scan", "--dtype", "f32", "--require-class",
+            "uniform,sequential"]
 with tempfile.TemporaryDirectory() as folder:
-    done = subprocess.run([os.environ["ASSAY"], "gate", "--candidate", "library:" + library, "--operation",
-                           "heinsen/scan", "--dtype", "f32", "--require-class", "uniform,sequential",
-                           "--report", folder], capture_output=True, text=True, timeout=300)
+    done = subprocess.run([os.environ["ASSAY"], "gate", "--candidate", *what, "--report", folder], capture_output=True,
+                          text=True, timeout=300)
 print(done.stdout)
 if done.returncode != 0:
     sys.exit(f"assay gate ended with status {done.returncode}\n{done.stderr}")
