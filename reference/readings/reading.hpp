@@ -115,10 +115,14 @@ using const_lane = strided<const R>;
 template <class R>
 using lane = strided<R>;
 
-/// An integer as the arithmetic of a reading takes it in: rounded where its format is too short.
+/// An integer as the arithmetic of a reading takes it in: rounded where its format is too short. A reading that charges
+/// for it has a static member of this name: an overload in its header would not be found from headers before it.
 template <class R>
 R from_integer(double x) {
-  return R(x);
+  if constexpr (requires { R::from_integer(x); })
+    return R::from_integer(x);
+  else
+    return R(x);
 }
 
 template <class R>

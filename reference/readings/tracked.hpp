@@ -53,6 +53,9 @@ struct tracked {
   explicit tracked(double x) : number(x) {}
   tracked(double x, double e) : number(x), error(std::isfinite(x) ? e : 0.0) {}
 
+  /// Rounded where the format of `Compute` is too short for it.
+  static tracked from_integer(double x) { return {x, std::fabs(x) < std::ldexp(1.0, precision) ? 0.0 : std::fabs(x)}; }
+
   /// The relative change of exp(x), in units of u, when x is off by `error` u.
   static double growth(double error) { return std::expm1(u * error) / u; }
 
@@ -149,11 +152,6 @@ struct tracked {
                      (std::fabs(p.z) + accuracy::exp) * small + accuracy::log * p.softplus + tau};
   }
 };
-
-/// Rounded where the format of `Compute` is too short for it.
-template <class R>
-requires requires { R::tau; }
-R from_integer(double x) { return {x, std::fabs(x) < std::ldexp(1.0, R::precision) ? 0.0 : std::fabs(x)}; }
 
 /// m terms in any order: m * sum of magnitudes (Higham 2002, section 4.2) and the propagated errors.
 template <core::dtype Compute>
