@@ -11,10 +11,12 @@
     candidate.serve()
 
 A function gets the inputs of the operation by name (and the attributes of the call, if any) and returns its
-outputs by name. Needs numpy; torch is imported only for functions registered with `Candidate.torch`.
+outputs by name. A parameter `dtype` gets that of the call as numpy or torch name it: where all inputs are integers,
+nothing else says in which dtype the outputs are wanted. Needs numpy; torch is imported only for functions registered with `Candidate.torch`.
 What a function prints goes to stderr. bf16 reaches numpy functions as float32 (exact), and their float32
 results are rounded to bf16; torch functions get torch.bfloat16.
 """
+import inspect
 import json
 import math
 import os
@@ -30,6 +32,9 @@ _DTYPES = (("f64", "F64", "<f8"), ("f32", "F32", "<f4"), ("f16", "F16", "<f2"), 
 _NUMPY_TYPE = {stored: numpy.dtype(code) for _, stored, code in _DTYPES}
 _STORED_NAME = {numpy.dtype(code): stored for _, stored, code in _DTYPES if stored != "BF16"}
 _KNOWN = {name for name, _, _ in _DTYPES}
+# What the frameworks call the dtypes of calls; bf16 is float32 to numpy functions.
+_TORCH_NAME = {"f64": "float64", "f32": "float32", "f16": "float16", "bf16": "bfloat16"}
+_NUMPY_NAME = {**_TORCH_NAME, "bf16": "float32"}
 
 
 class Unsupported(Exception):
@@ -98,13 +103,23 @@ def _checked(outputs):
     return outputs
 
 
+def _asks_for_dtype(function):
+    try:
+        return "dtype" in inspect.signature(function).parameters
+    except (TypeError, ValueError):  # a function that is not written in Python
+        return False
+
+
 class _NumpyFunction:
     def __init__(self, function):
         self.function = function
+        self.asks_for_dtype = _asks_for_dtype(function)
 
-    def __call__(self, inputs, attributes):
+    def __call__(self, inputs, attributes, dtype=None):
+        if self.asks_for_dtype:
+            attributes = {**attributes, "dtype": numpy.dtype(_NUMPY_NAME[dtype])}
         arrays = {name: bf16_to_f32(array) if stored == "BF16" else array for name, (stored, array) in inputs.items()}
-        has_bf16 = any(stored == "BF16" for stored, _ in inputs.values())
+        has_bf16 = dtype == "bf16" or any(stored == "BF16" for stored, _ in inputs.values())
         return {name: self._store(name, numpy.asarray(value), has_bf16)
                 for name, value in _checked(self.function(**arrays, **attributes)).items()}
 
@@ -123,19 +138,25 @@ class _TorchFunction:
         import torch
         self.torch = torch
         self.function = function
+        self.asks_for_dtype = _asks_for_dtype(function)
 
-    def __call__(self, inputs, attributes):
+    def __call__(self, inputs, attributes, dtype=None):
         with self.torch.no_grad():
-            return self._store(_checked(self.function(**self._load(inputs), **attributes)))
+            return self._store(_checked(self.function(**self._load(inputs), **self._settings(attributes, dtype))))
 
-    def vjp(self, inputs, attributes):
+    def _settings(self, attributes, dtype):
+        if not self.asks_for_dtype:
+            return attributes
+        return {**attributes, "dtype": getattr(self.torch, _TORCH_NAME[dtype])}
+
+    def vjp(self, inputs, attributes, dtype=None):
         """Gradients by autograd: inputs are those of the function and grad_<output> for every output."""
         loaded = self._load(inputs)
         cotangents = {name[len("grad_"):]: value for name, value in loaded.items() if name.startswith("grad_")}
         leaves = {name: value.requires_grad_(value.is_floating_point())
                   for name, value in loaded.items() if not name.startswith("grad_")}
         wanted = {name: value for name, value in leaves.items() if value.requires_grad}
-        outputs = _checked(self.function(**leaves, **attributes))
+        outputs = _checked(self.function(**leaves, **self._settings(attributes, dtype)))
         # An output that depends on no input (there are no tokens, say) takes no part.
         used = [name for name in cotangents if outputs[name].requires_grad]
         gradients = self.torch.autograd.grad([outputs[name] for name in used], list(wanted.values()),
@@ -214,7 +235,8 @@ class Candidate:
         try:
             if message["operation"] not in self._functions:
                 raise Unsupported(f"no operation {message['operation']}")
-            outputs = self._functions[message["operation"]](read_safetensors(message["inputs"]), message["attributes"])
+            outputs = self._functions[message["operation"]](read_safetensors(message["inputs"]), message["attributes"],
+                                                              message["dtype"])
             write_safetensors(message["outputs"], outputs)
             answer["ok"] = True
         except Unsupported as reason:

@@ -88,6 +88,15 @@ class NumpyFunctions(Files):
         _, outputs = self.call(candidate, "x/third", {"a": ("BF16", numpy.array([0x3F80], dtype=numpy.uint16))})
         self.assertEqual((seen, outputs["y"][0], list(outputs["y"][1])), ([numpy.float32], "BF16", [0x3EAB]))
 
+    def test_a_function_may_ask_for_the_dtype(self):
+        candidate = Candidate("c")
+        candidate.numpy("x/ramp", ["f32"])(lambda i, dtype: {"y": i.astype(dtype) / 2})
+        if torch:
+            candidate.torch("x/wave", ["f32"], vjp=False)(lambda i, dtype: {"y": i.to(dtype) / 2})
+        for operation in candidate.operations:
+            _, outputs = self.call(candidate, operation, {"i": ("I64", numpy.arange(3))})
+            self.assertEqual((outputs["y"][0], outputs["y"][1].tolist()), ("F32", [0, 0.5, 1]))
+
     def test_a_wrong_dtype_is_not_hidden(self):
         candidate = Candidate("c")
         candidate.numpy("x/wide", ["f32"])(lambda a: {"y": a.astype(numpy.float64)})
