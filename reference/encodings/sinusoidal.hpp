@@ -3,8 +3,15 @@
 //
 //   p_{m,2i} = sin(m theta_i),  p_{m,2i+1} = cos(m theta_i),  i = 0 ... d/2 - 1
 //
+// and, as theta_t = b^-t, t in [0, 1], fills the frequencies, (2/d) <p_m, p_n> tends to Su's curve of decay
+//
+//   I_b(s) = integral of cos(s b^-t) dt = 1 - (Cin(s) - Cin(s/b)) / ln b,  s = m - n,  I_b(0) = 1
+//
+// which is [Ci(|s|) - Ci(|s|/b)] / ln b for s other than 0.
+//
 // Shapes: `sinusoidal/table` position [n] to p [n, d]; `sinusoidal/table_at` position [n], theta [r] to p [n, 2r];
-// `sinusoidal/frequencies` base [k] to theta [k, r]. Conventions on which implementations differ:
+// `sinusoidal/frequencies` base [k] to theta [k, r]; `sinusoidal/decay` s [n] to g [n]. Conventions on which
+// implementations differ:
 //
 //   name        layout       first   rule           found in
 //   SIN-PAPER   interleaved  sine    paper          the paper, OpenNMT-py
@@ -40,6 +47,12 @@ R wave_at(waveform function, const R& m, const R& theta) {
   return function == waveform::sine ? sin(m * theta) : cos(m * theta);
 }
 
+/// I_b(s).
+template <class R>
+R decay_at(const R& s, const R& base) {
+  return R(1.0) - (entire_cosine_integral(s) - entire_cosine_integral(s / base)) / log(base);
+}
+
 struct sinusoidal {
   static constexpr std::string_view name = "sinusoidal";
 
@@ -56,6 +69,7 @@ struct sinusoidal {
     std::function<R(const R& m)> angle_by_theta = [](const R& m) { return m; };
     std::function<R(const R& base, const R& theta, std::size_t step, std::size_t steps)> frequency_by_base =
         geometric_frequency_slope<R>;
+    std::function<R(const R& s, const R& base)> decay = decay_at<R>;
   };
 
   /// All classes share one algorithm: there is nothing to reorder.
@@ -82,6 +96,8 @@ struct sinusoidal {
   static fields<R> frequencies(const arguments<R>& call, const recipe<R>& how);
   template <class R>
   static fields<R> frequencies_vjp(const arguments<R>& call, const recipe<R>& how);
+  template <class R>
+  static fields<R> decay(const arguments<R>& call, const recipe<R>& how);
 };
 
 inline std::vector<core::operation> sinusoidal::operations() {
@@ -126,7 +142,16 @@ inline std::vector<core::operation> sinusoidal::operations() {
                               false,
                               {"k"}};
   frequencies.attributes = {{"pairs", std::int64_t{4}, integers({4, 1, 2, 3, 8}), "r", 1, 32768, "r"}, rule};
-  return {of_positions, at, frequencies};
+  core::operation decay{"sinusoidal/decay",
+                        {{"s", {"n"}, positions, false, "distances"}},
+                        {{"g", {"n"}, finite, true, "the integral of cos(s b^-t) over t from 0 to 1"}},
+                        {},
+                        "Su 2021, kexue.fm/archives/8231",
+                        false,
+                        {"n"}};
+  decay.attributes = {base};
+  decay.attributes[0].low = 20.0;
+  return {of_positions, at, frequencies, decay};
 }
 
 template <class R>
@@ -135,6 +160,7 @@ fields<R> sinusoidal::evaluate(const arguments<R>& call, const recipe<R>& how) {
   if (call.operation == "sinusoidal/table_at") return table_at(call, how);
   if (call.operation == "sinusoidal/table_at:vjp") return table_at_vjp(call, how);
   if (call.operation == "sinusoidal/frequencies") return frequencies(call, how);
+  if (call.operation == "sinusoidal/decay") return decay(call, how);
   return frequencies_vjp(call, how);
 }
 
@@ -215,6 +241,15 @@ fields<R> sinusoidal::frequencies_vjp(const arguments<R>& call, const recipe<R>&
     grad(k) = sum.total();
   }
   return {{"grad_base", std::move(grad)}};
+}
+
+template <class R>
+fields<R> sinusoidal::decay(const arguments<R>& call, const recipe<R>& how) {
+  const field<R>& distances = call["s"];
+  const R base = from_integer<R>(core::setting<double>(call.settings, "base"));
+  field<R> g = make_field<R>({distances.size()});
+  for (std::size_t i = 0; i < distances.size(); ++i) g(i) = how.decay(distances(i), base);
+  return {{"g", std::move(g)}};
 }
 
 }  // namespace assay::reference

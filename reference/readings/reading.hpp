@@ -4,6 +4,7 @@
 //   R(double)            exact
 //   +, -, *, /, unary -  and the primitives below, found by argument-dependent lookup:
 //   exp, log, log1p, softplus, sigmoid, log_sigmoid, log_sum_exp, sin, cos
+//   entire_cosine_integral(x)  the integral of (1 - cos t) / t from 0 to x
 //   power(x, e)          x^e for x > 0 and a rational e, exact where the result is
 //   carry_weights(z)     {sigmoid(z), sigmoid(-z)}, neither by subtraction
 //   larger(x, y)         the larger one, NaN if either is

@@ -15,6 +15,7 @@
 
 #include "reference/core/dtype.hpp"
 #include "reference/readings/accuracy.hpp"
+#include "reference/readings/cosine_integral.hpp"
 #include "reference/readings/reading.hpp"
 
 namespace assay::reference {
@@ -104,6 +105,20 @@ struct tracked {
   friend tracked exp(const tracked& x) {
     const double r = std::exp(x.number);
     return {r, change(r, x.number, x.error) + accuracy::exp * r + tau};
+  }
+  friend tracked log(const tracked& x) {
+    const double r = std::log(x.number);
+    return {r, propagate(1.0 / std::fabs(x.number), x.error) + accuracy::log * finite_magnitude(r)};
+  }
+  /// As gamma + log|x| - Ci(|x|), the form with the larger error. Its slope is (1 - cos x) / x, of which that of the
+  /// logarithm and that of Ci cancel near 0.
+  friend tracked entire_cosine_integral(const tracked& x) {
+    constexpr double gamma = 0.5772156649015329;
+    const double r = reference::entire_cosine_integral(x.number);
+    if (x.number == 0.0) return {r, x.error};
+    const double logarithm = std::log(std::fabs(x.number)), slope = 2.0 / std::fabs(x.number);
+    const double terms = gamma + std::fabs(logarithm) + std::fabs(gamma + logarithm - r);
+    return {r, propagate(slope, x.error) + accuracy::cosine_integral * finite_magnitude(terms)};
   }
   friend tracked sin(const tracked& x) { return turned(std::sin(x.number), std::cos(x.number), x.error); }
   friend tracked cos(const tracked& x) { return turned(std::cos(x.number), std::sin(x.number), x.error); }
