@@ -12,6 +12,8 @@
 
 #include "optimized/angles.hpp"
 #include "optimized/buffers.hpp"
+#include "optimized/compensated.hpp"
+#include "optimized/cosine_integral.hpp"
 #include "optimized/dispatch.hpp"
 #include "optimized/operations.hpp"
 
@@ -112,34 +114,16 @@ core::tensors evaluate_table_at(const arguments& call) {
   });
 }
 
-/// A sum with what its additions leave (Knuth 1998, section 4.2.2, theorem B).
-class whole_sum {
- public:
-  void add(double x) {
-    const double sum = high_ + x, added = sum - high_;
-    low_ += (high_ - (sum - added)) + (x - added);
-    high_ = sum;
-  }
-  void add(const whole_sum& other) {
-    add(other.high_);
-    low_ += other.low_;
-  }
-  [[nodiscard]] double total() const { return std::isfinite(high_) ? high_ + low_ : high_; }
-
- private:
-  double high_ = 0, low_ = 0;
-};
-
 template <class Real>
 core::tensors table_at_vjp(const column_places& places, const std::vector<frequency>& theta,
                            const std::vector<double>& positions, const std::vector<double>& cotangent) {
   const std::size_t n = positions.size(), pairs = theta.size(), blocks = (n + rows_of_a_task - 1) / rows_of_a_task;
   std::vector<Real> by_position(n), by_theta(pairs);
-  std::vector<whole_sum> parts(blocks * pairs), of_theta(pairs);
+  std::vector<compensated> parts(blocks * pairs), of_theta(pairs);
   for_each_block(n, [&](std::size_t block, std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) {
       const double* row = cotangent.data() + i * places.width;
-      whole_sum sum;
+      compensated sum;
       for (std::size_t k = 0; k < pairs; ++k) {
         const rotation turned = rotation_by(positions[i], theta[k]);
         const double of_sine = row[places.sine_first ? places.first(k) : places.second(k)] * turned.cosine;
@@ -153,7 +137,10 @@ core::tensors table_at_vjp(const column_places& places, const std::vector<freque
     }
   });
   for (std::size_t block = 0; block < blocks; ++block)
-    for (std::size_t k = 0; k < pairs; ++k) of_theta[k].add(parts[block * pairs + k]);
+    for (std::size_t k = 0; k < pairs; ++k) {
+      of_theta[k].add(parts[block * pairs + k].high);
+      of_theta[k].low += parts[block * pairs + k].low;
+    }
   for (std::size_t k = 0; k < pairs; ++k) by_theta[k] = static_cast<Real>(of_theta[k].total());
   return {{"grad_position", tensor_of({n}, by_position)}, {"grad_theta", tensor_of({pairs}, by_theta)}};
 }
@@ -189,7 +176,7 @@ core::tensors evaluate_frequencies_vjp(const arguments& call) {
   return with_number_type(call.type, [&]<class Real>(Real) -> core::tensors {
     std::vector<Real> grad(bases.size());
     for_each_task(bases.size(), [&](std::size_t k) {
-      whole_sum sum;
+      compensated sum;
       for (std::size_t i = 0; i < pairs; ++i) {
         const double exponent =
             -static_cast<double>(frequencies.stride * static_cast<long>(i)) / static_cast<double>(frequencies.steps);
@@ -201,6 +188,18 @@ core::tensors evaluate_frequencies_vjp(const arguments& call) {
   });
 }
 
+core::tensors evaluate_decay(const arguments& call) {
+  const double base = core::setting<double>(call.settings, "base");
+  const std::vector<double> s = values_of<double>(call.inputs, "s");
+  return with_number_type(call.type, [&]<class Real>(Real) -> core::tensors {
+    std::vector<Real> g(s.size());
+    for_each_block(s.size(), [&](std::size_t, std::size_t begin, std::size_t end) {
+      for (std::size_t i = begin; i < end; ++i) g[i] = static_cast<Real>(decay_at(s[i], base));
+    });
+    return {{"g", tensor_of({s.size()}, g)}};
+  });
+}
+
 }  // namespace
 
 std::vector<routine> sinusoidal_routines() {
@@ -208,7 +207,8 @@ std::vector<routine> sinusoidal_routines() {
           {"sinusoidal/table_at", evaluate_table_at},
           {"sinusoidal/table_at:vjp", evaluate_table_at_vjp},
           {"sinusoidal/frequencies", evaluate_frequencies},
-          {"sinusoidal/frequencies:vjp", evaluate_frequencies_vjp}};
+          {"sinusoidal/frequencies:vjp", evaluate_frequencies_vjp},
+          {"sinusoidal/decay", evaluate_decay}};
 }
 
 }  // namespace assay::optimized

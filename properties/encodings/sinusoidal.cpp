@@ -134,15 +134,36 @@ family of_positions(std::string name, std::string summary, position_filler fill,
   return f;
 }
 
-family of_bases(std::string name, std::string summary, number_drawer base) {
+// Distances of decay: near 0, inside the window from 1 to the base, and beyond.
+double usual_distance(dtype, counter_random& random) { return random.sign() * random.uniform(0.0, 60.0); }
+double small_distance(dtype type, counter_random& random) {
+  if (random.one_in(4)) return 0.0;
+  return random.sign() *
+         std::ldexp(random.uniform(1.0, 2.0), -static_cast<int>(random.below(type == dtype::f16 ? 12 : 60)));
+}
+double wide_distance(dtype type, counter_random& random) {
+  return random.sign() *
+         std::ldexp(random.uniform(1.0, 2.0), static_cast<int>(random.below(type == dtype::f16 ? 15 : 30)));
+}
+double sometimes_nan(dtype type, counter_random& random) {
+  return random.one_in(4) ? std::nan("") : usual_distance(type, random);
+}
+
+family of_numbers(const char* operation, const char* input, std::string name, std::string summary, number_drawer draw) {
   family f{std::move(name), std::move(summary)};
-  f.applies = [](const core::operation& op) { return op.name == "sinusoidal/frequencies"; };
+  f.applies = [=](const core::operation& op) { return op.name == operation; };
   f.generate = [=](const core::operation&, dtype type, const core::attributes&, counter_random& random,
                    extent size) -> core::tensors {
-    return {{"base", numbers(type, std::min<std::size_t>(draw_length(random, size, 8), 24),
-                             [&] { return base(type, random); })}};
+    const std::size_t most = size.range == lengths::exactly ? size.tokens : 24;
+    return {{input, numbers(type, std::min(draw_length(random, size, 8), most), [&] { return draw(type, random); })}};
   };
   return f;
+}
+family of_bases(std::string name, std::string summary, number_drawer draw) {
+  return of_numbers("sinusoidal/frequencies", "base", std::move(name), std::move(summary), draw);
+}
+family of_distances(std::string name, std::string summary, number_drawer draw) {
+  return of_numbers("sinusoidal/decay", "s", std::move(name), std::move(summary), draw);
 }
 
 // One family of that name for all operations.
@@ -163,8 +184,9 @@ encoding_tests sinusoidal_tests() {
   encoding_tests tests;
   tests.name = "sinusoidal";
   tests.families = {
-      either(of_positions("mild", "consecutive positions; bases from 2 to 20000", consecutive, geometric, true),
-             of_bases("mild", "", usual_base)),
+      either(of_positions("mild", "consecutive positions; bases from 2 to 20000; distances below 60", consecutive,
+                          geometric, true),
+             either(of_bases("mild", "", usual_base), of_distances("mild", "", usual_distance))),
       of_positions("large_positions", "positions that short formats cannot tell apart, to 2^31", large, geometric,
                    true),
       of_positions("consecutive_far", "consecutive positions, far away", consecutive_far, geometric, true),
@@ -174,13 +196,21 @@ encoding_tests sinusoidal_tests() {
       of_positions("extreme_theta", "frequencies that are 0, subnormal or large", fractions, extreme_theta, false),
       of_positions("small_positions", "positions that are 0 or below 1", zeros_and_small, one_or_geometric, false),
       of_bases("extreme_bases", "bases near 1 and to the end of the format", extreme_base),
-      of_positions("nan_inside", "a NaN in some positions", nan_inside, geometric, false),
+      of_distances("small_distances", "distances that are 0 or below 2", small_distance),
+      of_distances("wide_distances", "distances inside the window of decay and beyond", wide_distance),
+      either(of_positions("nan_inside", "a NaN in some positions", nan_inside, geometric, false),
+             of_distances("nan_inside", "", sometimes_nan)),
   };
   tests.families.front().parts_classes = true;
   tests.families.back().holds_nan = true;
   tests.mutants = sinusoidal_mutants();
   tests.controls = sinusoidal_controls();
   tests.laws = sinusoidal_laws();
+  tests.telling = {"mutant/sinusoidal_functions_swapped",     "mutant/sinusoidal_cosine_one_ahead",
+                   "mutant/sinusoidal_positions_by_fours",    "mutant/sinusoidal_layout_swapped",
+                   "mutant/sinusoidal_offset_twice",          "mutant/sinusoidal_odd_column_repeated",
+                   "mutant/sinusoidal_rule_of_tensor2tensor", "mutant/sinusoidal_theta_gradient_without_position",
+                   "mutant/sinusoidal_decay_undefined_at_0",  "mutant/sinusoidal_decay_to_base_10"};
   return tests;
 }
 

@@ -6,8 +6,8 @@
 #include <cmath>
 #include <functional>
 
+#include "properties/laws/approximate.hpp"
 #include "properties/laws/laws.hpp"
-#include "properties/laws/measured.hpp"
 #include "reference/algorithms/sinusoidal_columns.hpp"
 
 namespace assay::properties {
@@ -18,23 +18,6 @@ using reference::waveform;
 
 constexpr const char* table_name = "sinusoidal/table";
 constexpr const char* table_at_name = "sinusoidal/table_at";
-
-/// A computed number and the error that it is allowed.
-struct approximate {
-  double value = 0, error = 0;
-};
-approximate operator+(approximate x, approximate y) {
-  const double sum = x.value + y.value;
-  return {sum, x.error + y.error + 0x1p-52 * std::fabs(sum)};
-}
-approximate operator-(approximate x) { return {-x.value, x.error}; }
-approximate operator-(approximate x, approximate y) { return x + -y; }
-approximate operator*(approximate x, approximate y) {
-  const double product = x.value * y.value;
-  return {product, std::fabs(x.value) * y.error + std::fabs(y.value) * x.error + x.error * y.error +
-                       0x1p-52 * std::fabs(product)};
-}
-bool agree(approximate x, approximate y) { return properties::agree(x.value, y.value, x.error + y.error); }
 
 /// Sine and cosine of one angle, as a table has them.
 struct wave_pair {
@@ -286,72 +269,6 @@ outcome check_odd_width(implementation& under_test, const test_case& c) {
   return any ? outcome{} : outcome{status::uninformative};
 }
 
-// theta_0 = 1, theta_i theta_j = theta_{i+j}, and the end of the sequence: theta_{r-1} base = 1 by tensor2tensor,
-// theta_{r-1} theta_1 base = 1 by the paper.
-outcome check_sequence(implementation& under_test, const test_case& c) {
-  const auto call = measure(under_test, c);
-  if (!call) return call.error();
-  const core::attributes settings = core::completed(*c.call.operation, c.call.attributes);
-  const bool paper = core::setting<std::string>(settings, "rule") == "paper";
-  const auto pairs = static_cast<std::size_t>(core::setting<std::int64_t>(settings, "pairs"));
-  const auto& bases = c.call.inputs.at("base").values.storage();
-  const approximate one{1.0, 0.0};
-  const auto theta = [&](std::size_t k, std::size_t i) -> approximate {
-    return {call->outputs.at("theta").values.storage()[k * pairs + i], call->allowed.at("theta")[k * pairs + i]};
-  };
-  for (std::size_t k = 0; k < bases.size(); ++k) {
-    const auto wrong = [&](const char* what, approximate x, approximate y) {
-      return violated(fmt::format("{} of base {:.17g}: {:.9g} and {:.9g}, allowed difference {:.3g}", what, bases[k],
-                                  x.value, y.value, x.error + y.error),
-                      {}, call->outputs);
-    };
-    if (!agree(theta(k, 0), one)) return wrong("the first frequency", theta(k, 0), one);
-    for (std::size_t i = 1; i < pairs; ++i) {
-      const approximate product = theta(k, i / 2) * theta(k, i - i / 2);
-      if (!agree(theta(k, i), product)) return wrong("a frequency and its factors", theta(k, i), product);
-    }
-    if (pairs < 2) continue;
-    const approximate last = theta(k, pairs - 1), slowest = paper ? last * theta(k, 1) : last;
-    const approximate inverse{1.0 / bases[k], 0x1p-53 / bases[k]};
-    if (!agree(slowest, inverse)) return wrong("the end of the sequence", slowest, inverse);
-  }
-  return bases.empty() ? outcome{status::uninformative} : outcome{};
-}
-
-// p depends on the products m theta alone, so m dp/dm = theta dp/dtheta, summed over all.
-outcome check_products(implementation& under_test, const test_case& c) {
-  const auto call = measure(under_test, c);
-  if (!call) return call.error();
-  const auto sum = [&](const char* input) {
-    const std::string name = std::string("grad_") + input;
-    const auto& x = c.call.inputs.at(input).values.storage();
-    approximate total;
-    for (std::size_t i = 0; i < x.size(); ++i)
-      total = total + approximate{x[i], 0.0} *
-                          approximate{call->outputs.at(name).values.storage()[i], call->allowed.at(name)[i]};
-    return total;
-  };
-  const approximate by_position = sum("position"), by_theta = sum("theta");
-  if (!agree(by_position, by_theta))
-    return violated(fmt::format("the sum of m grad_m is {:.9g}, that of theta grad_theta {:.9g}, allowed difference "
-                                "{:.3g}",
-                                by_position.value, by_theta.value, by_position.error + by_theta.error),
-                    {}, call->outputs);
-  return {};
-}
-
-property law(const char* name, const char* summary, outcome (*check)(implementation&, const test_case&),
-             std::vector<std::string> operations, std::vector<std::string> families, std::size_t calls = 1) {
-  property p{name, summary,
-             [operations](const core::operation& op) {
-               return std::find(operations.begin(), operations.end(), op.name) != operations.end();
-             },
-             check};
-  p.families = std::move(families);
-  p.calls = calls;
-  return p;
-}
-
 }  // namespace
 
 std::vector<property> sinusoidal_laws() {
@@ -360,24 +277,27 @@ std::vector<property> sinusoidal_laws() {
                                        "negative_positions"};
   std::vector<std::string> real = whole;
   real.insert(real.end(), {"fractions", "extreme_theta", "small_positions"});
-  return {
-      law("sinusoidal_norm", "the two functions of a frequency lie on the unit circle", check_norm, tables, real),
-      law("sinusoidal_shift", "products of rows do not change where all positions move", check_shift, of_integers,
-          whole),
-      law("sinusoidal_distance", "the distance of rows is that of their positions", check_distance, of_integers, whole),
-      law("sinusoidal_addition", "a later row is a rotation of an earlier one", check_addition, of_integers, whole),
-      law("sinusoidal_recurrence", "neighbours of a row add up to 2 cos(theta) times it", check_recurrence, of_integers,
-          whole),
-      law("sinusoidal_parity", "sines are odd in the position, cosines even", check_parity, tables, real),
-      law("sinusoidal_layouts", "the layouts hold the same columns in another order", check_layouts, tables, real, 2),
-      law("sinusoidal_offset", "an offset is another position", check_offset, of_integers, whole, 2),
-      law("sinusoidal_odd_width", "the column that an odd width leaves over is 0", check_odd_width, of_integers,
-          {"mild"}),
-      law("sinusoidal_sequence", "frequencies are a geometric sequence from 1 to its end", check_sequence,
-          {"sinusoidal/frequencies"}, {"mild", "extreme_bases"}),
-      law("sinusoidal_products", "positions and frequencies enter as products", check_products,
-          {"sinusoidal/table_at:vjp"}, {"mild", "fractions", "negative_positions", "small_positions"}),
+  std::vector<property> laws{
+      sinusoidal_law("sinusoidal_norm", "the two functions of a frequency lie on the unit circle", check_norm, tables,
+                     real),
+      sinusoidal_law("sinusoidal_shift", "products of rows do not change where all positions move", check_shift,
+                     of_integers, whole),
+      sinusoidal_law("sinusoidal_distance", "the distance of rows is that of their positions", check_distance,
+                     of_integers, whole),
+      sinusoidal_law("sinusoidal_addition", "a later row is a rotation of an earlier one", check_addition, of_integers,
+                     whole),
+      sinusoidal_law("sinusoidal_recurrence", "neighbours of a row add up to 2 cos(theta) times it", check_recurrence,
+                     of_integers, whole),
+      sinusoidal_law("sinusoidal_parity", "sines are odd in the position, cosines even", check_parity, tables, real),
+      sinusoidal_law("sinusoidal_layouts", "the layouts hold the same columns in another order", check_layouts, tables,
+                     real, 2),
+      sinusoidal_law("sinusoidal_offset", "an offset is another position", check_offset, of_integers, whole, 2),
+      sinusoidal_law("sinusoidal_odd_width", "the column that an odd width leaves over is 0", check_odd_width,
+                     of_integers, {"mild"}),
   };
+  const std::vector<property> others = sinusoidal_function_laws();
+  laws.insert(laws.end(), others.begin(), others.end());
+  return laws;
 }
 
 }  // namespace assay::properties

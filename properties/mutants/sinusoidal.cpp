@@ -200,81 +200,54 @@ struct base_gradient_without_theta : unchanged_table {
   }
 };
 
-// Right: exp(-(t / steps) log b), as most code has it.
-struct exponential_form : unchanged_table {
+struct decay_undefined_at_0 : unchanged_table {
   template <class R>
   static sinusoidal::recipe<R> recipe() {
     sinusoidal::recipe<R> how;
-    how.frequency = [](const R& base, std::size_t step, std::size_t steps) {
-      return exp(-(R(static_cast<double>(step)) / R(static_cast<double>(steps)) * log(base)));
+    how.decay = [](const R& s, const R& base) { return s.number == 0.0 ? R(std::nan("")) : decay_at(s, base); };
+    return how;
+  }
+};
+struct decay_of_signed_distance : unchanged_table {
+  template <class R>
+  static sinusoidal::recipe<R> recipe() {
+    sinusoidal::recipe<R> how;
+    how.decay = [](const R& s, const R& base) { return s.number < 0.0 ? R(std::nan("")) : decay_at(s, base); };
+    return how;
+  }
+};
+struct decay_to_base_10 : unchanged_table {
+  template <class R>
+  static sinusoidal::recipe<R> recipe() {
+    sinusoidal::recipe<R> how;
+    how.decay = [](const R& s, const R& base) {
+      return R(1.0) - (entire_cosine_integral(s) - entire_cosine_integral(s / base)) / R(std::log10(base.number));
     };
     return how;
   }
 };
-
-// Right: frequencies in f64, rounded once.
-struct frequencies_in_f64 : unchanged_table {
+struct decay_of_128_columns : unchanged_table {
   template <class R>
   static sinusoidal::recipe<R> recipe() {
     sinusoidal::recipe<R> how;
-    how.frequency = [](const R& base, std::size_t step, std::size_t steps) {
-      return R(std::pow(base.number, -static_cast<double>(step) / static_cast<double>(steps)));
+    how.decay = [](const R& s, const R& base) {
+      R sum(0.0);
+      for (std::size_t i = 0; i < 64; ++i) sum = sum + cos(s * geometric_frequency(base, i, 64));
+      return sum / R(64.0);
     };
     return how;
   }
 };
-
-// Right: a coarse rotation by a multiple of 256 and a fine one by the rest, put together by the addition theorem.
-struct coarse_and_fine : unchanged_table {
+struct decay_by_logarithm : unchanged_table {
   template <class R>
   static sinusoidal::recipe<R> recipe() {
     sinusoidal::recipe<R> how;
-    how.wave = [](waveform function, const R& m, const R& theta) {
-      const double coarse = 256 * std::floor(m.number / 256) * theta.number;
-      const double fine = (m.number - 256 * std::floor(m.number / 256)) * theta.number;
-      const double sine = std::sin(coarse) * std::cos(fine) + std::cos(coarse) * std::sin(fine);
-      const double cosine = std::cos(coarse) * std::cos(fine) - std::sin(coarse) * std::sin(fine);
-      return R(function == waveform::sine ? sine : cosine);
+    how.decay = [](const R& s, const R& base) {
+      const R z = s.number < 0.0 ? -s : s;
+      if (!(z.number > 1.0)) return decay_at(s, base);
+      return R(1.0) - (log(z) + R(0.57721566490153286)) / log(base);
     };
     return how;
-  }
-};
-
-// Right: rows from the last to the first.
-struct rows_backwards : unchanged_table {
-  static void reverse_rows(core::tensor& t) {
-    std::vector<std::size_t> order(t.shape()[0]);
-    for (std::size_t i = 0; i < order.size(); ++i) order[i] = order.size() - 1 - i;
-    t = core::take(t, 0, order);
-  }
-  static void edit(request& call) {
-    for (const auto& d : call.operation->inputs)
-      if (d.axes.front() == "n") reverse_rows(call.inputs.at(d.name));
-  }
-  static void finish(const request& call, core::tensors& outputs) {
-    for (const auto& d : call.operation->outputs)
-      if (d.axes.front() == "n") reverse_rows(outputs.at(d.name));
-  }
-};
-
-// Right: made with the columns side by side and permuted where halves are wanted.
-struct permuted_afterwards : unchanged_table {
-  static void edit(request& call) {
-    if (call.operation->name != "sinusoidal/table") return;
-    change_setting<std::string>(call, "layout", [](const std::string&) { return std::string("interleaved"); });
-  }
-  static void finish(const request& call, core::tensors& outputs) {
-    if (call.operation->name != "sinusoidal/table") return;
-    core::attributes wanted = core::completed(*call.operation, call.attributes), made = wanted;
-    made["layout"] = std::string("interleaved");
-    const std::vector<column> to = plan_of_table(wanted).columns, from = plan_of_table(made).columns;
-    std::vector<std::size_t> order;
-    for (const column& c : to)
-      order.push_back(static_cast<std::size_t>(
-          std::find_if(from.begin(), from.end(),
-                       [&](const column& o) { return o.function == c.function && o.pair == c.pair; }) -
-          from.begin()));
-    outputs.at("p") = core::take(outputs.at("p"), 1, order);
   }
 };
 
@@ -329,21 +302,17 @@ std::vector<variant> sinusoidal_mutants() {
       make<base_gradient_without_theta>("mutant/sinusoidal_base_gradient_without_theta",
                                         "GR07 pytorch/pytorch#196705: a factor dropped",
                                         "the gradient of the base lacks theta"),
-  };
-}
-
-std::vector<variant> sinusoidal_controls() {
-  return {
-      make<exponential_form>("control/sinusoidal_exponential_form", "exp(-(2i/d) log b) instead of a power",
-                             "frequencies by an exponential"),
-      make<frequencies_in_f64>("control/sinusoidal_frequencies_in_f64", "frequencies in f64, rounded once",
-                               "frequencies within half a unit"),
-      make<coarse_and_fine>("control/sinusoidal_coarse_and_fine", "rotations by multiples of 256 and by the rest",
-                            "the addition theorem in f64"),
-      make<rows_backwards>("control/sinusoidal_rows_backwards", "rows from the last to the first",
-                           "another order of evaluation"),
-      make<permuted_afterwards>("control/sinusoidal_permuted_afterwards", "CT02 allenai/allennlp#2993",
-                                "halves as a permutation of the paper's columns"),
+      make<decay_undefined_at_0>("mutant/sinusoidal_decay_undefined_at_0", "Ci(0) - Ci(0), infinity less infinity",
+                                 "the decay at distance 0 is NaN"),
+      make<decay_of_signed_distance>("mutant/sinusoidal_decay_of_signed_distance", "Ci of a negative number",
+                                     "the decay of negative distances is NaN"),
+      make<decay_to_base_10>("mutant/sinusoidal_decay_to_base_10", "log10 for log", "the decay is divided by log10 b"),
+      make<decay_of_128_columns>("mutant/sinusoidal_decay_of_128_columns",
+                                 "kexue.fm/archives/8231 plots the sum of d = 128",
+                                 "the sum over 64 frequencies instead of the integral"),
+      make<decay_by_logarithm>("mutant/sinusoidal_decay_by_logarithm",
+                               "the logarithm inside the window for all distances",
+                               "1 - (log s + gamma) / log b for distances above 1"),
   };
 }
 

@@ -1,0 +1,20 @@
+// Sums in double that keep what their additions leave (Knuth 1998, section 4.2.2, theorem B).
+#pragma once
+
+namespace assay::optimized {
+
+/// A sum and what its additions leave.
+struct compensated {
+  double high = 0, low = 0;
+  void add(double x) {
+    const double sum = high + x, added = sum - high;
+    low += (high - (sum - added)) + (x - added);
+    high = sum;
+  }
+  [[nodiscard]] double total() const {
+    const double corrected = high + low;
+    return high - high == 0.0 ? corrected : high;
+  }
+};
+
+}  // namespace assay::optimized
