@@ -47,17 +47,7 @@ core::tensors reversed(const request&, const core::tensors& truth) {
   for (auto& [name, t] : out) std::reverse(t.values.storage().begin(), t.values.storage().end());
   return out;
 }
-// Where no output counts tokens, what stands one place later.
-core::tensors one_step_late(const request& call, const core::tensors& truth) {
-  if (has_steps(*call.operation)) return previous_step(call, truth);
-  core::tensors late = truth;
-  for (auto& [name, t] : late) {
-    if (t.size() == 0) continue;
-    std::rotate(t.values.storage().begin(), t.values.storage().end() - 1, t.values.storage().end());
-    t.values.storage().front() = 0.0;
-  }
-  return late;
-}
+core::tensors one_step_late(const request& call, const core::tensors& truth) { return previous_step(call, truth); }
 core::tensors input_echo(const request& call, const core::tensors& truth) {
   if (call.inputs.empty()) return zero(call, truth);
   core::tensors out = truth;

@@ -72,11 +72,9 @@ std::shared_ptr<const reference::allowances> allowances_of(const request& call, 
 /// Judges outputs that check_outputs accepts.
 value_report judge(const expectation& expected, const core::tensors& outputs);
 
-/// Some output has a token axis "n".
-bool has_steps(const core::operation& op);
-
 /// The outputs of the previous time step at every step: an answer that knows nothing of the present token.
-/// At the first step the state before it where an output has its shape, else 0.
+/// At the first step the state before it where an output has its shape, else 0. Of an operation
+/// without a token axis "n" the first axis is that of time.
 core::tensors previous_step(const request& call, const core::tensors& outputs);
 
 }  // namespace assay::properties

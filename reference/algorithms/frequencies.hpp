@@ -16,6 +16,13 @@ R geometric_frequency(const R& base, std::size_t t, std::size_t steps) {
   return power(base, ratio(-static_cast<long>(t), static_cast<long>(steps)));
 }
 
+/// Its derivative in the base, -(t / steps) theta / base, from theta.
+template <class R>
+R geometric_frequency_slope(const R& base, const R& theta, std::size_t t, std::size_t steps) {
+  if (t == 0) return R(0.0);
+  return -(from_integer<R>(static_cast<double>(t)) / from_integer<R>(static_cast<double>(steps)) * theta / base);
+}
+
 /// cos and sin of an angle.
 template <class R>
 struct rotation {

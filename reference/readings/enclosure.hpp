@@ -17,6 +17,7 @@
 #include <boost/multiprecision/mpfi.hpp>
 #include <cmath>
 
+#include "reference/readings/directed_cosine_integral.hpp"
 #include "reference/readings/reading.hpp"
 
 namespace assay::reference {
@@ -173,6 +174,23 @@ class enclosure {
   }
   friend enclosure log1p(const enclosure& x) {
     return increasing(x, [](mpfr_ptr r, mpfr_srcptr a, mpfr_rnd_t mode) { return mpfr_log1p(r, a, mode); });
+  }
+  friend enclosure log(const enclosure& x) {
+    return increasing(x, [](mpfr_ptr r, mpfr_srcptr a, mpfr_rnd_t mode) { return mpfr_log(r, a, mode); });
+  }
+  /// Even, increasing in |x|. Whether an end is attained is not known.
+  friend enclosure entire_cosine_integral(const enclosure& x) {
+    if (x.is_negative()) return entire_cosine_integral(-x);
+    const auto end = [](mpfr_ptr r, mpfr_srcptr a, mpfr_rnd_t mode) {
+      directed::entire_cosine_integral(r, a, mode);
+      return 0;
+    };
+    if (!x.straddles_zero()) return increasing(x, end);
+    enclosure r, below;
+    end(below.right(), x.low(), MPFR_RNDU);
+    end(r.right(), x.high(), MPFR_RNDU);
+    mpfr_max(r.right(), r.right(), below.right(), MPFR_RNDU);
+    return r;
   }
   friend enclosure sigmoid(const enclosure& z) { return carry_weights(z).w; }
   friend enclosure softplus(const enclosure& x) { return log_sum_exp(enclosure(0.0), x); }

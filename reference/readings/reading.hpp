@@ -4,6 +4,7 @@
 //   R(double)            exact
 //   +, -, *, /, unary -  and the primitives below, found by argument-dependent lookup:
 //   exp, log, log1p, softplus, sigmoid, log_sigmoid, log_sum_exp, sin, cos
+//   entire_cosine_integral(x)  the integral of (1 - cos t) / t from 0 to x
 //   power(x, e)          x^e for x > 0 and a rational e, exact where the result is
 //   carry_weights(z)     {sigmoid(z), sigmoid(-z)}, neither by subtraction
 //   larger(x, y)         the larger one, NaN if either is
@@ -116,10 +117,14 @@ using const_lane = strided<const R>;
 template <class R>
 using lane = strided<R>;
 
-/// An integer as the arithmetic of a reading takes it in: rounded where its format is too short.
+/// An integer as the arithmetic of a reading takes it in: rounded where its format is too short. A reading that charges
+/// for it has a static member of this name: an overload in its header would not be found from headers before it.
 template <class R>
 R from_integer(double x) {
-  return R(x);
+  if constexpr (requires { R::from_integer(x); })
+    return R::from_integer(x);
+  else
+    return R(x);
 }
 
 template <class R>

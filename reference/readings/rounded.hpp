@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "reference/core/dtype.hpp"
+#include "reference/readings/cosine_integral.hpp"
 #include "reference/readings/reading.hpp"
 
 namespace assay::reference {
@@ -43,6 +44,7 @@ struct rounded {
 
   friend rounded sin(rounded x) { return rounded(std::sin(x.number)); }
   friend rounded cos(rounded x) { return rounded(std::cos(x.number)); }
+  friend rounded entire_cosine_integral(rounded x) { return rounded(reference::entire_cosine_integral(x.number)); }
   friend rounded power(rounded x, rational e) { return rounded(std::pow(x.number, e.to_double())); }
 
   /// max(x, y) + log1p(exp(-|x - y|)), the special values resolved before the difference is formed.

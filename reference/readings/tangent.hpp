@@ -37,6 +37,12 @@ struct tangent {
   friend tangent log(const tangent& x) { return tangent(log(x.number), x.derivative / x.number); }
   friend tangent sin(const tangent& x) { return tangent(sin(x.number), cos(x.number) * x.derivative); }
   friend tangent cos(const tangent& x) { return tangent(cos(x.number), -sin(x.number) * x.derivative); }
+  /// (1 - cos x) / x = 2 sin^2(x / 2) / x
+  friend tangent entire_cosine_integral(const tangent& x) {
+    const value r = entire_cosine_integral(x.number), half = sin(x.number / value(2.0));
+    if (x.number.number == 0) return tangent(r, value(0.0));
+    return tangent(r, value(2.0) * half * half / x.number * x.derivative);
+  }
   friend tangent power(const tangent& x, rational e) {
     const value r = power(x.number, e);
     return tangent(r,

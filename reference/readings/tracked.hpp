@@ -15,6 +15,7 @@
 
 #include "reference/core/dtype.hpp"
 #include "reference/readings/accuracy.hpp"
+#include "reference/readings/cosine_integral.hpp"
 #include "reference/readings/reading.hpp"
 
 namespace assay::reference {
@@ -52,6 +53,9 @@ struct tracked {
   tracked() = default;
   explicit tracked(double x) : number(x) {}
   tracked(double x, double e) : number(x), error(std::isfinite(x) ? e : 0.0) {}
+
+  /// Rounded where the format of `Compute` is too short for it.
+  static tracked from_integer(double x) { return {x, std::fabs(x) < std::ldexp(1.0, precision) ? 0.0 : std::fabs(x)}; }
 
   /// The relative change of exp(x), in units of u, when x is off by `error` u.
   static double growth(double error) { return std::expm1(u * error) / u; }
@@ -103,6 +107,20 @@ struct tracked {
     const double r = std::exp(x.number);
     return {r, change(r, x.number, x.error) + accuracy::exp * r + tau};
   }
+  friend tracked log(const tracked& x) {
+    const double r = std::log(x.number);
+    return {r, propagate(1.0 / std::fabs(x.number), x.error) + accuracy::log * finite_magnitude(r)};
+  }
+  /// As gamma + log|x| - Ci(|x|), the form with the larger error. Its slope is (1 - cos x) / x, of which that of the
+  /// logarithm and that of Ci cancel near 0.
+  friend tracked entire_cosine_integral(const tracked& x) {
+    constexpr double gamma = 0.5772156649015329;
+    const double r = reference::entire_cosine_integral(x.number);
+    if (x.number == 0.0) return {r, x.error};
+    const double logarithm = std::log(std::fabs(x.number)), slope = 2.0 / std::fabs(x.number);
+    const double terms = gamma + std::fabs(logarithm) + std::fabs(gamma + logarithm - r);
+    return {r, propagate(slope, x.error) + accuracy::cosine_integral * finite_magnitude(terms)};
+  }
   friend tracked sin(const tracked& x) { return turned(std::sin(x.number), std::cos(x.number), x.error); }
   friend tracked cos(const tracked& x) { return turned(std::cos(x.number), std::sin(x.number), x.error); }
   /// As exp(e log x), the form with the larger error: the exponential multiplies the rounding errors of its argument
@@ -150,11 +168,6 @@ struct tracked {
                      (std::fabs(p.z) + accuracy::exp) * small + accuracy::log * p.softplus + tau};
   }
 };
-
-/// Rounded where the format of `Compute` is too short for it.
-template <class R>
-requires requires { R::tau; }
-R from_integer(double x) { return {x, std::fabs(x) < std::ldexp(1.0, R::precision) ? 0.0 : std::fabs(x)}; }
 
 /// m terms in any order: m * sum of magnitudes (Higham 2002, section 4.2) and the propagated errors.
 template <core::dtype Compute>

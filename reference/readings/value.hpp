@@ -5,6 +5,7 @@
 #include <boost/multiprecision/mpfr.hpp>
 #include <limits>
 
+#include "reference/readings/directed_cosine_integral.hpp"
 #include "reference/readings/reading.hpp"
 
 namespace assay::reference {
@@ -38,6 +39,11 @@ struct value {
   friend value log1p(const value& x) { return value(real(boost::multiprecision::log1p(x.number))); }
   friend value sin(const value& x) { return value(real(boost::multiprecision::sin(x.number))); }
   friend value cos(const value& x) { return value(real(boost::multiprecision::cos(x.number))); }
+  friend value entire_cosine_integral(const value& x) {
+    value r;
+    directed::entire_cosine_integral(r.number.backend().data(), x.number.backend().data(), MPFR_RNDD);
+    return r;
+  }
   friend value power(const value& x, rational e) {
     return value(real(boost::multiprecision::pow(x.number, real(e.p) / real(e.q))));
   }

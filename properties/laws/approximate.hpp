@@ -1,0 +1,27 @@
+// Arithmetic of computed numbers with the errors that they are allowed: what identities between them need.
+#pragma once
+
+#include <cmath>
+
+#include "properties/laws/measured.hpp"
+
+namespace assay::properties {
+
+/// A computed number and the error that it is allowed.
+struct approximate {
+  double value = 0, error = 0;
+};
+inline approximate operator+(approximate x, approximate y) {
+  const double sum = x.value + y.value;
+  return {sum, x.error + y.error + 0x1p-52 * std::fabs(sum)};
+}
+inline approximate operator-(approximate x) { return {-x.value, x.error}; }
+inline approximate operator-(approximate x, approximate y) { return x + -y; }
+inline approximate operator*(approximate x, approximate y) {
+  const double product = x.value * y.value;
+  return {product, std::fabs(x.value) * y.error + std::fabs(y.value) * x.error + x.error * y.error +
+                       0x1p-52 * std::fabs(product)};
+}
+inline bool agree(approximate x, approximate y) { return agree(x.value, y.value, x.error + y.error); }
+
+}  // namespace assay::properties

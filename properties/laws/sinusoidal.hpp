@@ -1,0 +1,16 @@
+// The laws of sinusoidal encodings, which need no truth.
+#pragma once
+
+#include "properties/property.hpp"
+
+namespace assay::properties {
+
+std::vector<property> sinusoidal_laws();
+/// Those of frequencies, gradients and decay, which sinusoidal_laws() has too.
+std::vector<property> sinusoidal_function_laws();
+
+/// A law of these operations, run over these families.
+property sinusoidal_law(const char* name, const char* summary, outcome (*check)(implementation&, const test_case&),
+                        std::vector<std::string> operations, std::vector<std::string> families, std::size_t calls = 1);
+
+}  // namespace assay::properties

@@ -1,0 +1,119 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "properties/laws/approximate.hpp"
+#include "properties/laws/sinusoidal.hpp"
+
+namespace assay::properties {
+namespace {
+
+// theta_0 = 1, theta_i theta_j = theta_{i+j}, and the end of the sequence: theta_{r-1} base = 1 by tensor2tensor,
+// theta_{r-1} theta_1 base = 1 by the paper.
+outcome check_sequence(implementation& under_test, const test_case& c) {
+  const auto call = measure(under_test, c);
+  if (!call) return call.error();
+  const core::attributes settings = core::completed(*c.call.operation, c.call.attributes);
+  const bool paper = core::setting<std::string>(settings, "rule") == "paper";
+  const auto pairs = static_cast<std::size_t>(core::setting<std::int64_t>(settings, "pairs"));
+  const auto& bases = c.call.inputs.at("base").values.storage();
+  const approximate one{1.0, 0.0};
+  const auto theta = [&](std::size_t k, std::size_t i) -> approximate {
+    return {call->outputs.at("theta").values.storage()[k * pairs + i], call->allowed.at("theta")[k * pairs + i]};
+  };
+  for (std::size_t k = 0; k < bases.size(); ++k) {
+    const auto wrong = [&](const char* what, approximate x, approximate y) {
+      return violated(fmt::format("{} of base {:.17g}: {:.9g} and {:.9g}, allowed difference {:.3g}", what, bases[k],
+                                  x.value, y.value, x.error + y.error),
+                      {}, call->outputs);
+    };
+    if (!agree(theta(k, 0), one)) return wrong("the first frequency", theta(k, 0), one);
+    for (std::size_t i = 1; i < pairs; ++i) {
+      const approximate product = theta(k, i / 2) * theta(k, i - i / 2);
+      if (!agree(theta(k, i), product)) return wrong("a frequency and its factors", theta(k, i), product);
+    }
+    if (pairs < 2) continue;
+    const approximate last = theta(k, pairs - 1), slowest = paper ? last * theta(k, 1) : last;
+    const approximate inverse{1.0 / bases[k], 0x1p-53 / bases[k]};
+    if (!agree(slowest, inverse)) return wrong("the end of the sequence", slowest, inverse);
+  }
+  return bases.empty() ? outcome{status::uninformative} : outcome{};
+}
+
+// p depends on the products m theta alone, so m dp/dm = theta dp/dtheta, summed over all.
+outcome check_products(implementation& under_test, const test_case& c) {
+  const auto call = measure(under_test, c);
+  if (!call) return call.error();
+  const auto sum = [&](const char* input) {
+    const std::string name = std::string("grad_") + input;
+    const auto& x = c.call.inputs.at(input).values.storage();
+    approximate total;
+    for (std::size_t i = 0; i < x.size(); ++i)
+      total = total + approximate{x[i], 0.0} *
+                          approximate{call->outputs.at(name).values.storage()[i], call->allowed.at(name)[i]};
+    return total;
+  };
+  const approximate by_position = sum("position"), by_theta = sum("theta");
+  if (!agree(by_position, by_theta))
+    return violated(fmt::format("the sum of m grad_m is {:.9g}, that of theta grad_theta {:.9g}, allowed difference "
+                                "{:.3g}",
+                                by_position.value, by_theta.value, by_position.error + by_theta.error),
+                    {}, call->outputs);
+  return {};
+}
+
+approximate decay_of(const measured_call& call, std::size_t i) {
+  return {call.outputs.at("g").values.storage()[i], call.allowed.at("g")[i]};
+}
+
+// I(0) = 1, I(-s) = I(s), |I| <= 1: cosines have a mean of at most 1.
+outcome check_decay(implementation& under_test, const test_case& c) {
+  const core::tensor& s = c.call.inputs.at("s");
+  const std::size_t n = s.size();
+  std::vector<double> both(s.values.begin(), s.values.end());
+  for (const double x : s.values) both.push_back(0.0 - x);
+  both.push_back(0.0);
+  const auto call = measure(under_test, with_inputs(c, {{"s", core::make_tensor(s.type, {2 * n + 1}, both)}}));
+  if (!call) return call.error();
+  const auto wrong = [&](std::size_t i, const char* what, approximate found, double expected) {
+    return violated(fmt::format("the decay at distance {:.17g} is {:.9g} {} {:.9g}, allowed difference {:.3g}", both[i],
+                                found.value, what, expected, found.error),
+                    {}, call->outputs);
+  };
+  for (std::size_t i = 0; i < n; ++i) {
+    const approximate here = decay_of(*call, i), there = decay_of(*call, n + i);
+    if (!agree(here, there)) return wrong(i, "and at its negative", here, there.value);
+    if (!(std::fabs(here.value) <= 1.0 + here.error)) return wrong(i, "instead of at most", here, 1.0);
+  }
+  if (const approximate start = decay_of(*call, 2 * n); start.value != 1.0)
+    return wrong(2 * n, "instead of", start, 1.0);
+  return {};
+}
+
+}  // namespace
+
+property sinusoidal_law(const char* name, const char* summary, outcome (*check)(implementation&, const test_case&),
+                        std::vector<std::string> operations, std::vector<std::string> families, std::size_t calls) {
+  property p{name, summary,
+             [operations](const core::operation& op) {
+               return std::find(operations.begin(), operations.end(), op.name) != operations.end();
+             },
+             check};
+  p.families = std::move(families);
+  p.calls = calls;
+  return p;
+}
+
+std::vector<property> sinusoidal_function_laws() {
+  return {
+      sinusoidal_law("sinusoidal_sequence", "frequencies are a geometric sequence from 1 to its end", check_sequence,
+                     {"sinusoidal/frequencies"}, {"mild", "extreme_bases"}),
+      sinusoidal_law("sinusoidal_products", "positions and frequencies enter as products", check_products,
+                     {"sinusoidal/table_at:vjp"}, {"mild", "fractions", "negative_positions", "small_positions"}),
+      sinusoidal_law("sinusoidal_decay", "decay is 1 at distance 0, even, and never above 1", check_decay,
+                     {"sinusoidal/decay"}, {"mild", "small_distances", "wide_distances"}),
+  };
+}
+
+}  // namespace assay::properties

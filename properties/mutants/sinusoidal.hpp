@@ -1,0 +1,11 @@
+// Wrong and right variants of sinusoidal encodings, to gate the gate.
+#pragma once
+
+#include "properties/encodings.hpp"
+
+namespace assay::properties {
+
+std::vector<variant> sinusoidal_mutants();
+std::vector<variant> sinusoidal_controls();
+
+}  // namespace assay::properties

@@ -1,0 +1,73 @@
+// The columns of a sinusoidal table: which function of which frequency stands where.
+//
+// The paper's columns alternate between sine and cosine of one frequency; tensor2tensor has all sines, then all
+// cosines; Su (2021) has the cosine first. The geometric sequence of frequencies ends at base^(-(d-2)/d) in the
+// paper and at 1/base in tensor2tensor, whose code divides by one less.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "reference/core/attributes.hpp"
+
+namespace assay::reference {
+
+enum class waveform { zero, sine, cosine };
+
+struct column {
+  waveform function = waveform::zero;
+  std::size_t pair = 0;  ///< which frequency
+};
+
+/// `leading` columns of one function and `trailing` of the other, either equal or one fewer. Attributes: "layout" is
+/// "interleaved" or "half_split", "first" is "sine" or "cosine".
+inline std::vector<column> arrange_pairs(const core::attributes& settings, std::size_t leading, std::size_t trailing) {
+  const bool sine_first = core::setting<std::string>(settings, "first") == "sine";
+  const waveform one = sine_first ? waveform::sine : waveform::cosine;
+  const waveform other = sine_first ? waveform::cosine : waveform::sine;
+  std::vector<column> all;
+  if (core::setting<std::string>(settings, "layout") == "interleaved") {
+    for (std::size_t i = 0; i < leading; ++i) {
+      all.push_back({one, i});
+      if (i < trailing) all.push_back({other, i});
+    }
+  } else {
+    for (std::size_t i = 0; i < leading; ++i) all.push_back({one, i});
+    for (std::size_t i = 0; i < trailing; ++i) all.push_back({other, i});
+  }
+  return all;
+}
+
+/// theta of pair i = base^(-(stride i) / steps).
+struct frequency_scale {
+  std::size_t stride = 1, steps = 1;
+};
+
+/// Of `count` frequencies for `width` columns: "paper" b^(-2i/width), "tensor2tensor" b^(-i/max(count - 1, 1)).
+inline frequency_scale scale_of(const std::string& rule, std::size_t width, std::size_t count) {
+  if (rule == "paper") return {2, width};
+  return {1, std::max<std::size_t>(count, 2) - 1};
+}
+
+struct table_plan {
+  frequency_scale scale;
+  std::vector<column> columns;
+};
+
+/// All columns of a table. Of an odd width d, "odd" = "zero" fills floor(d/2) pairs and leaves the last column 0;
+/// "extra" gives the first function ceil(d/2) columns and the other floor(d/2). Width 1 is one zero, or the first
+/// function of m.
+inline table_plan plan_of_table(const core::attributes& settings) {
+  const auto width = static_cast<std::size_t>(core::setting<std::int64_t>(settings, "width"));
+  const bool extra = core::setting<std::string>(settings, "odd") == "extra";
+  const std::size_t pairs = width / 2, leading = extra ? width - pairs : pairs;
+  table_plan plan{scale_of(core::setting<std::string>(settings, "rule"), width, leading),
+                  arrange_pairs(settings, leading, pairs)};
+  plan.columns.resize(width);
+  return plan;
+}
+
+}  // namespace assay::reference

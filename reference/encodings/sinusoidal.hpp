@@ -1,0 +1,255 @@
+// Sinusoidal position encodings (Vaswani et al., "Attention Is All You Need", 2017, arXiv 1706.03762, section 3.5) and
+// what Su derived of them ("Transformer Upgrade Road: 1", 2021, kexue.fm/archives/8231). With theta_i = b^(-2i/d),
+//
+//   p_{m,2i} = sin(m theta_i),  p_{m,2i+1} = cos(m theta_i),  i = 0 ... d/2 - 1
+//
+// and, as theta_t = b^-t, t in [0, 1], fills the frequencies, (2/d) <p_m, p_n> tends to Su's curve of decay
+//
+//   I_b(s) = integral of cos(s b^-t) dt = 1 - (Cin(s) - Cin(s/b)) / ln b,  s = m - n,  I_b(0) = 1
+//
+// which is [Ci(|s|) - Ci(|s|/b)] / ln b for s other than 0.
+//
+// Shapes: `sinusoidal/table` position [n] to p [n, d]; `sinusoidal/table_at` position [n], theta [r] to p [n, 2r];
+// `sinusoidal/frequencies` base [k] to theta [k, r]; `sinusoidal/decay` s [n] to g [n]. Conventions on which
+// implementations differ:
+//
+//   name        layout       first   rule           found in
+//   SIN-PAPER   interleaved  sine    paper          the paper, OpenNMT-py
+//   SIN-T2T     half_split   sine    tensor2tensor  tensorflow/tensor2tensor, fairseq, fastnlp/TENER (odd "zero")
+//   SIN-HALF    half_split   sine    paper          kimiyoung/transformer-xl, zihangdai/xlnet, Marian (odd "extra")
+//   SIN-SU      interleaved  cosine  paper          Su 2021
+//
+// Odd widths d, which the paper leaves out: sinusoidal_columns.hpp; "paper" then keeps its exponent 2i/d. `offset` is
+// added to every position (fairseq counts from padding_idx + 1).
+//
+// Special values: position 0 gives sines 0 and cosines 1 exactly; a NaN in position or theta reaches the elements that
+// it enters. Gradients: with the angle x = m theta, dp/dm = theta p'(x) and dp/dtheta = m p'(x); the factor m makes the
+// gradient of trainable frequencies grow with position. dtheta/db = -e theta / b, e the exponent. Law: one rounding of
+// theta (as exp(-e log b)) and one of the angle, so the error grows as m theta u.
+#pragma once
+
+#include <functional>
+#include <limits>
+#include <string_view>
+
+#include "reference/accuracy_class.hpp"
+#include "reference/algorithms/frequencies.hpp"
+#include "reference/algorithms/sinusoidal_columns.hpp"
+#include "reference/core/operation.hpp"
+#include "reference/readings/tracked.hpp"
+
+namespace assay::reference {
+
+/// sin or cos of m theta.
+template <class R>
+R wave_at(waveform function, const R& m, const R& theta) {
+  if (function == waveform::zero) return R(0.0);
+  return function == waveform::sine ? sin(m * theta) : cos(m * theta);
+}
+
+/// I_b(s).
+template <class R>
+R decay_at(const R& s, const R& base) {
+  return R(1.0) - (entire_cosine_integral(s) - entire_cosine_integral(s / base)) / log(base);
+}
+
+struct sinusoidal {
+  static constexpr std::string_view name = "sinusoidal";
+
+  static std::vector<core::operation> operations();
+
+  /// How elements are computed: what mutants and controls replace.
+  template <class R>
+  struct recipe {
+    std::function<table_plan(const core::attributes&)> plan = plan_of_table;
+    std::function<R(double)> position = from_integer<R>;
+    std::function<R(const R& base, std::size_t step, std::size_t steps)> frequency = geometric_frequency<R>;
+    std::function<R(waveform, const R& m, const R& theta)> wave = wave_at<R>;
+    /// The derivative of the angle in theta.
+    std::function<R(const R& m)> angle_by_theta = [](const R& m) { return m; };
+    std::function<R(const R& base, const R& theta, std::size_t step, std::size_t steps)> frequency_by_base =
+        geometric_frequency_slope<R>;
+    std::function<R(const R& s, const R& base)> decay = decay_at<R>;
+  };
+
+  /// All classes share one algorithm: there is nothing to reorder.
+  template <class R>
+  static recipe<R> algorithm(accuracy_class) {
+    return {};
+  }
+  template <core::dtype C>
+  static recipe<tracked<C>> law(accuracy_class c) {
+    return algorithm<tracked<C>>(c);
+  }
+
+  template <class R>
+  static fields<R> evaluate(const arguments<R>& call, const recipe<R>& how);
+
+ private:
+  template <class R>
+  static fields<R> table(const arguments<R>& call, const recipe<R>& how);
+  template <class R>
+  static fields<R> table_at(const arguments<R>& call, const recipe<R>& how);
+  template <class R>
+  static fields<R> table_at_vjp(const arguments<R>& call, const recipe<R>& how);
+  template <class R>
+  static fields<R> frequencies(const arguments<R>& call, const recipe<R>& how);
+  template <class R>
+  static fields<R> frequencies_vjp(const arguments<R>& call, const recipe<R>& how);
+  template <class R>
+  static fields<R> decay(const arguments<R>& call, const recipe<R>& how);
+};
+
+inline std::vector<core::operation> sinusoidal::operations() {
+  using strings = std::vector<core::attribute>;
+  const std::string sine = "sine", cosine = "cosine", interleaved = "interleaved", halves = "half_split";
+  const std::string paper = "paper", tensor2tensor = "tensor2tensor", zero = "zero", extra = "extra";
+  const auto integers = [](std::vector<std::int64_t> all) { return strings(all.begin(), all.end()); };
+  const core::attribute_declaration layout{
+      "layout", interleaved, {interleaved, halves}, "pairs side by side, or halves"};
+  const core::attribute_declaration first{"first", sine, {sine, cosine}, "the function of the first column"};
+  const core::attribute_declaration rule{
+      "rule", paper, {paper, tensor2tensor}, "frequencies b^(-2i/d), or b^(-i/(d/2 - 1)), whose slowest is 1/b"};
+  const core::attribute_declaration base{"base", 1e4, {1e4, 1e3, 1e2}, "b", 1.0, 1e9};
+  constexpr double furthest = 0x1p31;
+  const core::value_domain positions{-furthest, furthest}, finite{}, bases{1.0};
+  const char* source = "Vaswani et al. 2017, arXiv 1706.03762, section 3.5";
+  const core::tensor_declaration table{"p", {"n", "d"}, finite, true, "encodings, positions by columns"};
+  core::operation of_positions{
+      "sinusoidal/table", {{"position", {"n"}, positions, false, "positions m"}}, {table}, {}, source, false, {"n"}};
+  of_positions.inputs[0].own_type = core::dtype::i64;
+  of_positions.attributes = {
+      {"width", std::int64_t{8}, integers({8, 16, 4, 2, 1, 3, 7}), "columns d", 1, 65536, "d"},
+      layout,
+      first,
+      rule,
+      base,
+      {"offset", std::int64_t{0}, integers({0, 1, 2}), "added to every position", 0, furthest},
+      {"odd", zero, {zero, extra}, "an odd width's last column is 0, or one more of the first function"}};
+  core::operation at{"sinusoidal/table_at",
+                     {{"position", {"n"}, finite, true, "positions m"}, {"theta", {"r"}, finite, true, "frequencies"}},
+                     {{"p", {"n", "2r"}, finite, true, "encodings, positions by columns"}},
+                     {},
+                     source,
+                     false,
+                     {"n"}};
+  at.attributes = {layout, first};
+  core::operation frequencies{"sinusoidal/frequencies",
+                              {{"base", {"k"}, bases, true, "b"}},
+                              {{"theta", {"k", "r"}, finite, true, "frequencies of d = 2r columns"}},
+                              {},
+                              source,
+                              false,
+                              {"k"}};
+  frequencies.attributes = {{"pairs", std::int64_t{4}, integers({4, 1, 2, 3, 8}), "r", 1, 32768, "r"}, rule};
+  core::operation decay{"sinusoidal/decay",
+                        {{"s", {"n"}, positions, false, "distances"}},
+                        {{"g", {"n"}, finite, true, "the integral of cos(s b^-t) over t from 0 to 1"}},
+                        {},
+                        "Su 2021, kexue.fm/archives/8231",
+                        false,
+                        {"n"}};
+  decay.attributes = {base};
+  decay.attributes[0].low = 20.0;
+  return {of_positions, at, frequencies, decay};
+}
+
+template <class R>
+fields<R> sinusoidal::evaluate(const arguments<R>& call, const recipe<R>& how) {
+  if (call.operation == "sinusoidal/table") return table(call, how);
+  if (call.operation == "sinusoidal/table_at") return table_at(call, how);
+  if (call.operation == "sinusoidal/table_at:vjp") return table_at_vjp(call, how);
+  if (call.operation == "sinusoidal/frequencies") return frequencies(call, how);
+  if (call.operation == "sinusoidal/decay") return decay(call, how);
+  return frequencies_vjp(call, how);
+}
+
+template <class R>
+fields<R> sinusoidal::table(const arguments<R>& call, const recipe<R>& how) {
+  const auto& positions = call.integers.at("position").values.storage();
+  const auto offset = static_cast<double>(core::setting<std::int64_t>(call.settings, "offset"));
+  const R base = from_integer<R>(core::setting<double>(call.settings, "base"));
+  const table_plan plan = how.plan(call.settings);
+  const std::size_t n = positions.size(), d = plan.columns.size();
+  field<R> p = make_field<R>({n, d});
+  for (std::size_t c = 0; c < d; ++c) {
+    const column& here = plan.columns[c];
+    if (here.function == waveform::zero) continue;
+    const R theta = how.frequency(base, plan.scale.stride * here.pair, plan.scale.steps);
+    for (std::size_t i = 0; i < n; ++i) p(i, c) = how.wave(here.function, how.position(positions[i] + offset), theta);
+  }
+  return {{"p", std::move(p)}};
+}
+
+template <class R>
+fields<R> sinusoidal::table_at(const arguments<R>& call, const recipe<R>& how) {
+  const field<R>&positions = call["position"], &theta = call["theta"];
+  const std::vector<column> columns = arrange_pairs(call.settings, theta.size(), theta.size());
+  field<R> p = make_field<R>({positions.size(), columns.size()});
+  for (std::size_t i = 0; i < positions.size(); ++i)
+    for (std::size_t c = 0; c < columns.size(); ++c)
+      p(i, c) = how.wave(columns[c].function, positions(i), theta(columns[c].pair));
+  return {{"p", std::move(p)}};
+}
+
+template <class R>
+fields<R> sinusoidal::table_at_vjp(const arguments<R>& call, const recipe<R>& how) {
+  const field<R>&positions = call["position"], &theta = call["theta"], &cotangent = call["grad_p"];
+  const std::vector<column> columns = arrange_pairs(call.settings, theta.size(), theta.size());
+  std::vector<accumulator<R>> by_position(positions.size()), by_theta(theta.size());
+  for (std::size_t i = 0; i < positions.size(); ++i)
+    for (std::size_t c = 0; c < columns.size(); ++c) {
+      const R& m = positions(i);
+      const std::size_t k = columns[c].pair;
+      // sin' = cos, cos' = -sin
+      const bool is_sine = columns[c].function == waveform::sine;
+      const R slope = is_sine ? how.wave(waveform::cosine, m, theta(k)) : -how.wave(waveform::sine, m, theta(k));
+      const R by_angle = charged(cotangent(i, c)) * charged(slope);
+      by_position[i].add_product(charged(theta(k)), by_angle);
+      by_theta[k].add_product(charged(how.angle_by_theta(m)), by_angle);
+    }
+  field<R> of_positions = make_field<R>({positions.size()}), of_theta = make_field<R>({theta.size()});
+  for (std::size_t i = 0; i < positions.size(); ++i) of_positions(i) = by_position[i].total();
+  for (std::size_t k = 0; k < theta.size(); ++k) of_theta(k) = by_theta[k].total();
+  return {{"grad_position", std::move(of_positions)}, {"grad_theta", std::move(of_theta)}};
+}
+
+template <class R>
+fields<R> sinusoidal::frequencies(const arguments<R>& call, const recipe<R>& how) {
+  const field<R>& bases = call["base"];
+  const auto pairs = static_cast<std::size_t>(core::setting<std::int64_t>(call.settings, "pairs"));
+  const frequency_scale scale = scale_of(core::setting<std::string>(call.settings, "rule"), 2 * pairs, pairs);
+  field<R> theta = make_field<R>({bases.size(), pairs});
+  for (std::size_t k = 0; k < bases.size(); ++k)
+    for (std::size_t i = 0; i < pairs; ++i) theta(k, i) = how.frequency(bases(k), scale.stride * i, scale.steps);
+  return {{"theta", std::move(theta)}};
+}
+
+template <class R>
+fields<R> sinusoidal::frequencies_vjp(const arguments<R>& call, const recipe<R>& how) {
+  const field<R>&bases = call["base"], &cotangent = call["grad_theta"];
+  const auto pairs = static_cast<std::size_t>(core::setting<std::int64_t>(call.settings, "pairs"));
+  const frequency_scale scale = scale_of(core::setting<std::string>(call.settings, "rule"), 2 * pairs, pairs);
+  field<R> grad = make_field<R>({bases.size()});
+  for (std::size_t k = 0; k < bases.size(); ++k) {
+    accumulator<R> sum;
+    for (std::size_t i = 0; i < pairs; ++i) {
+      const std::size_t step = scale.stride * i;
+      const R theta = how.frequency(bases(k), step, scale.steps);
+      sum.add_product(charged(cotangent(k, i)), charged(how.frequency_by_base(bases(k), theta, step, scale.steps)));
+    }
+    grad(k) = sum.total();
+  }
+  return {{"grad_base", std::move(grad)}};
+}
+
+template <class R>
+fields<R> sinusoidal::decay(const arguments<R>& call, const recipe<R>& how) {
+  const field<R>& distances = call["s"];
+  const R base = from_integer<R>(core::setting<double>(call.settings, "base"));
+  field<R> g = make_field<R>({distances.size()});
+  for (std::size_t i = 0; i < distances.size(); ++i) g(i) = how.decay(distances(i), base);
+  return {{"g", std::move(g)}};
+}
+
+}  // namespace assay::reference
