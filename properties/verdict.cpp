@@ -192,11 +192,26 @@ void expect_all(const std::vector<request>& calls, core::dtype compute) {
   }
 }
 
+namespace {
+
+bool has_steps(const core::operation& op) {
+  return std::any_of(op.outputs.begin(), op.outputs.end(),
+                     [](const auto& d) { return core::axis_of(d, "n").has_value(); });
+}
+
+// The axis that steps are made along: "n", or the first one of operations that know no such axis.
+std::optional<std::size_t> step_axis(const core::operation& op, const core::tensor_declaration& d) {
+  if (has_steps(op)) return core::axis_of(d, "n");
+  return d.axes.empty() ? std::nullopt : std::optional<std::size_t>(0);
+}
+
+}  // namespace
+
 core::tensors previous_step(const request& call, const core::tensors& outputs) {
   const core::operation& op = *call.operation;
   core::tensors shifted = outputs;
   for (const core::tensor_declaration& d : op.outputs) {
-    const auto axis = core::axis_of(d, "n");
+    const auto axis = step_axis(op, d);
     core::tensor& t = shifted.at(d.name);
     if (!axis || t.size() == 0) continue;
     const std::size_t tokens = t.shape()[*axis], inner = core::stride_of(t.shape(), *axis);
@@ -221,10 +236,9 @@ value_report judge(const expectation& expected, const core::tensors& outputs) {
     nothing.emplace(name, core::zeros(c.rounded.type, c.rounded.shape()));
     truth.emplace(name, c.rounded);
   }
-  const bool has_steps = std::any_of(expected.call.operation->outputs.begin(), expected.call.operation->outputs.end(),
-                                     [](const auto& d) { return core::axis_of(d, "n").has_value(); });
-  report.informative = !judge_elements(expected, nothing).passed &&
-                       (!has_steps || !judge_elements(expected, previous_step(expected.call, truth)).passed);
+  report.informative =
+      !judge_elements(expected, nothing).passed &&
+      (!has_steps(*expected.call.operation) || !judge_elements(expected, previous_step(expected.call, truth)).passed);
   return report;
 }
 
