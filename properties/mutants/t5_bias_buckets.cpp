@@ -111,7 +111,8 @@ std::int64_t exact_ones_only(const bucket_map& map, double distance) {
 // Right: a small number added within the logarithm, as in T5X.
 double with_epsilon(const bucket_map& map, double n) {
   const formula f(map, n);
-  return in_f32(in_f32(std::log(in_f32(in_f32(f.ratio) + 0x1p-23)) / in_f32(std::log(f.largest))) * f.logarithmic);
+  const double logarithm = in_f32(std::log(in_f32(in_f32(f.ratio) + 0x1p-23)));
+  return in_f32(in_f32(logarithm / in_f32(std::log(f.largest))) * f.logarithmic);
 }
 // Right for the settings that there are: no boundary comes out low in f64.
 double in_f64(const bucket_map& map, double n) {
