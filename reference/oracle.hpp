@@ -62,8 +62,8 @@ struct allowance {
 using allowances = std::map<std::string, allowance>;
 allowances allow(const core::request& call, core::dtype compute);
 
-/// The algorithm that a class is named after (sequential, balanced tree, linear, cumsum), where the operation has one of
-/// its own, every operation rounded to the dtype of the call. Precondition: c is not uniform.
+/// The algorithm that a class is named after (sequential, balanced tree, linear, cumsum), where the operation has one
+/// of its own, every operation rounded to the dtype of the call. Precondition: c is not uniform.
 core::tensors evaluate(const core::request& call, accuracy_class c);
 
 /// The derivatives of the outputs of a forward operation along a direction, a tensor for each differentiable input, by
