@@ -41,12 +41,22 @@ function(assay_require_library name library header package)
     IMPORTED_LOCATION "${${name}_LIBRARY}" INTERFACE_SYSTEM_INCLUDE_DIRECTORIES "${${name}_INCLUDE}")
 endfunction()
 
+# Headers of dependencies, read once for a target. Only where all is built from nothing: ccache has no use for them, and
+# the other presets show a missing #include.
+function(assay_precompile target)
+  if(ASSAY_PRECOMPILE)
+    target_precompile_headers(${target} PRIVATE <algorithm> <cmath> <functional> <map> <optional> <string> <vector>
+                              <tl/expected.hpp> <xtensor/xarray.hpp> ${ARGN})
+  endif()
+endfunction()
+
 # A folder's library, assay::<folder>.
 function(assay_library folder)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;LINK;LINK_PRIVATE")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;LINK;LINK_PRIVATE;PRECOMPILE")
   add_library(assay_${folder} STATIC ${arg_SOURCES})
   add_library(assay::${folder} ALIAS assay_${folder})
   target_link_libraries(assay_${folder} PUBLIC assay_fp_strict ${arg_LINK} PRIVATE assay_warnings ${arg_LINK_PRIVATE})
+  assay_precompile(assay_${folder} ${arg_PRECOMPILE})
 endfunction()
 
 # A Catch2 test program: one CTest per test case, named after it.
@@ -54,9 +64,10 @@ function(assay_test name)
   if(NOT ASSAY_TESTS)
     return()
   endif()
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;LINK")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;LINK;PRECOMPILE")
   add_executable(${name} ${arg_SOURCES})
   target_link_libraries(${name} PRIVATE ${arg_LINK} assay_catch_main assay_warnings)
+  assay_precompile(${name} <catch2/catch.hpp> ${arg_PRECOMPILE})
   catch_discover_tests(${name})
 endfunction()
 
