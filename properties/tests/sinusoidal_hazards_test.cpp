@@ -52,27 +52,32 @@ constexpr std::array hazard_positions{1e3, 2048.0, 1e4, 1e5, 1e6};
 
 }  // namespace
 
-// The expected errors come from an independent measurement; a library's last bits may change them a little.
+// Expected is what PyTorch 1.13's pow and exp gave against 40 digits of mpmath. A library whose functions are off by
+// another unit of the last place lets the recipe be off by more: `widest` is the largest that was seen, with NumPy.
 TEST_CASE("sinusoidal/table/hazards_of_f32", "[property][hazards]") {
   struct row {
     std::size_t d;
     const char* name;
     recipe theta;
-    std::array<double, 5> expected;
+    std::array<double, 5> expected, widest;
   };
-  const row rows[] = {{128, "pow", by_power, {2.9e-5, 6.1e-5, 3.2e-4, 5.2e-3, 5.2e-2}},
-                      {128, "exp", by_exponential, {5.7e-5, 1.0e-4, 6.5e-4, 5.7e-3, 5.5e-2}},
-                      {512, "pow", by_power, {8.1e-5, 2.1e-4, 1.2e-3, 1.5e-2, 6.7e-2}},
-                      {512, "f64 rounded once", rounded_once, {4.1e-5, 6.1e-5, 5.0e-4, 5.3e-3, 5.2e-2}}};
-  for (const row& r : rows) {
+  const row rows[] = {
+      {128, "pow", by_power, {2.9e-5, 6.1e-5, 3.2e-4, 5.2e-3, 5.2e-2}, {2.9e-5, 6.1e-5, 3.2e-4, 5.2e-3, 5.2e-2}},
+      {128, "exp", by_exponential, {2.6e-5, 6.1e-5, 6.5e-4, 2.6e-3, 3.0e-2}, {5.7e-5, 1.0e-4, 6.5e-4, 5.7e-3, 5.5e-2}},
+      {512, "pow", by_power, {6.1e-5, 8.0e-5, 5.0e-4, 5.2e-3, 6.2e-2}, {8.1e-5, 2.1e-4, 1.2e-3, 1.5e-2, 6.7e-2}},
+      {512,
+       "f64 rounded once",
+       rounded_once,
+       {4.1e-5, 6.1e-5, 5.0e-4, 5.3e-3, 5.2e-2},
+       {4.1e-5, 6.1e-5, 5.0e-4, 5.3e-3, 5.2e-2}}};
+  for (const row& r : rows)
     for (std::size_t k = 0; k < hazard_positions.size(); ++k) {
       const double error = largest_error(r.theta, r.d, hazard_positions[k]);
-      INFO(fmt::format("d = {}, {}, position {}: {:.1e} (expected {:.1e})", r.d, r.name, hazard_positions[k], error,
-                       r.expected[k]));
-      CHECK(error <= 2 * r.expected[k]);
+      INFO(fmt::format("d = {}, {}, position {}: {:.1e} (expected {:.1e}, widest {:.1e})", r.d, r.name,
+                       hazard_positions[k], error, r.expected[k], r.widest[k]));
       CHECK(error >= r.expected[k] / 2);
+      CHECK(error <= 2 * r.widest[k]);
     }
-  }
 }
 
 TEST_CASE("sinusoidal/table/optimized_at_every_position", "[property][hazards]") {
