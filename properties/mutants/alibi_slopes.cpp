@@ -128,7 +128,8 @@ std::vector<variant> alibi_slope_mutants() {
 std::vector<variant> alibi_controls() {
   return {make<recursive_form>("control/alibi_recursive_form", "the official program: powers by multiplication",
                                "the same slopes, one from the other"),
-          make<concatenated>("control/alibi_concatenated", "mosaicml/llm-foundry: every second slope, then the others",
+          make<concatenated>("control/alibi_concatenated",
+                             "CT07 baichuan-inc/Baichuan2#225: every second slope, then the others",
                              "the same slopes in the same order"),
           make<by_exponential>("control/alibi_by_exponential", "slopes as exp(e log 2)", "the same slopes")};
 }
