@@ -5,6 +5,7 @@
 
 #include "golden/attributes_json.hpp"
 #include "golden/strict_json.hpp"
+#include "reference/oracle.hpp"
 
 namespace assay::transports {
 namespace {
