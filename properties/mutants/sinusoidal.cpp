@@ -297,7 +297,7 @@ std::vector<variant> sinusoidal_mutants() {
                                             "trainable frequencies, kexue.fm/archives/8231",
                                             "the gradient of theta lacks the factor m"),
       make<base_gradient_of_wrong_sign>("mutant/sinusoidal_base_gradient_of_wrong_sign",
-                                        "GR sign of an exponent dropped",
+                                        "T505 dmlc/gluon-nlp#1470: the sign reversed",
                                         "the gradient of the base has the wrong sign"),
       make<base_gradient_without_theta>("mutant/sinusoidal_base_gradient_without_theta",
                                         "GR07 pytorch/pytorch#196705: a factor dropped",
