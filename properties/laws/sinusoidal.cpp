@@ -293,7 +293,7 @@ std::vector<property> sinusoidal_laws() {
                      real, 2),
       sinusoidal_law("sinusoidal_offset", "an offset is another position", check_offset, of_integers, whole, 2),
       sinusoidal_law("sinusoidal_odd_width", "the column that an odd width leaves over is 0", check_odd_width,
-                     of_integers, {"mild"}),
+                     of_integers, whole),
   };
   const std::vector<property> others = sinusoidal_function_laws();
   laws.insert(laws.end(), others.begin(), others.end());

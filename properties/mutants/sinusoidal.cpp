@@ -259,7 +259,7 @@ variant make(const char* id, const char* models, const char* what) {
 }  // namespace
 
 std::vector<variant> sinusoidal_mutants() {
-  return {
+  std::vector<variant> all{
       make<cosine_one_ahead>("mutant/sinusoidal_cosine_one_ahead", "SamLynnEvans/Transformer#25",
                              "a cosine has the exponent of the next pair"),
       make<layout_swapped>("mutant/sinusoidal_layout_swapped", "SN04 tatp22/multidim-positional-encoding#20",
@@ -297,7 +297,7 @@ std::vector<variant> sinusoidal_mutants() {
                                             "trainable frequencies, kexue.fm/archives/8231",
                                             "the gradient of theta lacks the factor m"),
       make<base_gradient_of_wrong_sign>("mutant/sinusoidal_base_gradient_of_wrong_sign",
-                                        "GR sign of an exponent dropped",
+                                        "T505 dmlc/gluon-nlp#1470: the sign reversed",
                                         "the gradient of the base has the wrong sign"),
       make<base_gradient_without_theta>("mutant/sinusoidal_base_gradient_without_theta",
                                         "GR07 pytorch/pytorch#196705: a factor dropped",
@@ -314,6 +314,10 @@ std::vector<variant> sinusoidal_mutants() {
                                "the logarithm inside the window for all distances",
                                "1 - (log s + gamma) / log b for distances above 1"),
   };
+  // In f32 a 2 pi of 24 bits is no worse than the rounding of the angle.
+  for (variant& v : all)
+    if (v.id == "mutant/sinusoidal_fast_sine") v.shown_in = core::dtype::f64;
+  return all;
 }
 
 }  // namespace assay::properties
