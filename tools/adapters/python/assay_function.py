@@ -37,11 +37,17 @@ def candidate_of(function, declarations, operation=None, dtypes=("f32", "f64"), 
 
 def deduce(function, declarations):
     """The declaration whose inputs are the parameters of the function; parameters with a default may be more."""
-    matching = [d for d in declarations if _takes_by_name(function, d)]
+    # Every function has the inputs of an operation that has none.
+    matching = [d for d in declarations if d["inputs"] and _takes_by_name(function, d)]
     if not matching:
         raise NotAnOperation(_no_match(function, declarations))
     # A function of all inputs of a derivative takes those of the operation too, and then more.
-    return max(matching, key=lambda d: len(d["inputs"]))
+    most = max(len(d["inputs"]) for d in matching)
+    named = [d for d in matching if len(d["inputs"]) == most]
+    if len(named) > 1:
+        raise NotAnOperation(f"the parameters are the inputs of {' and of '.join(_names(named))}: say which is meant, "
+                             "with a Candidate of assay_host or in assay.check")
+    return named[0]
 
 
 def framework_of(function):
@@ -129,8 +135,9 @@ def _takes(function, declared):
 
 def _no_match(function, declarations):
     lines = [f"  {d['name']}({', '.join(_names(d['inputs']))})" for d in declarations]
-    return (f"the parameters ({', '.join(p.name for p in _parameters(function))}) are the inputs of no operation; "
-            "there are\n" + "\n".join(lines))
+    return ("there are\n" + "\n".join(lines) +
+            f"\nThe parameters ({', '.join(p.name for p in _parameters(function))}) are the inputs of none of these "
+            "operations.")
 
 
 def _adapted(function, declared, by_name):

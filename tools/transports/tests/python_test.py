@@ -114,8 +114,8 @@ class Functions(Folder):
         self.assertEqual(failed, {"variants"})
 
     def test_functions_that_are_none(self):
-        self.ends("no_operation", 3, "the parameters (a, b) are the inputs of no operation; there are",
-                  "heinsen/gated_scan(g, h, s0)")
+        self.ends("no_operation", 3, "The parameters (a, b) are the inputs of none of these operations.",
+                  "attention/output(q, k, v, bias)")
         self.ends("nothing", 3, "no attribute 'nothing'")
         self.ends("scan", 3, "No module named 'no_such_module'", module="no_such_module")
         self.assertEqual(self.gate("python:module").returncode, 2)
@@ -159,12 +159,17 @@ class Deduction(unittest.TestCase):
         return deduce(function, self.declarations)["name"]
 
     def test_parameters_name_the_operation(self):
+        inputs = [sorted(tensor["name"] for tensor in declared["inputs"]) for declared in self.declarations]
         for declared in self.declarations:
             names = [tensor["name"] for tensor in declared["inputs"]]
+            if not names or inputs.count(sorted(names)) > 1:  # nothing to go by, or two operations to choose from
+                self.assertRaises(NotAnOperation, self.named, eval(f"lambda {', '.join(names)}: 0"))
+                continue
             self.assertEqual(self.named(eval(f"lambda {', '.join(names)}: 0")), declared["name"])
             self.assertEqual(self.named(eval(f"lambda *, {', '.join(reversed(names))}, block=32: 0")), declared["name"])
             self.assertRaises(NotAnOperation, self.named, eval(f"lambda {', '.join(names)}, more: 0"))
-            self.assertRaises(NotAnOperation, self.named, eval(f"lambda {', '.join(names[1:])}: 0"))
+            if sorted(names[1:]) not in inputs:
+                self.assertRaises(NotAnOperation, self.named, eval(f"lambda {', '.join(names[1:])}: 0"))
         self.assertGreater(len(self.declarations), 6)
 
     def test_without_names_the_operation_must_be_said(self):
