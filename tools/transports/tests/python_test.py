@@ -115,7 +115,7 @@ class Functions(Folder):
 
     def test_functions_that_are_none(self):
         self.ends("no_operation", 3, "The parameters (a, b) are the inputs of none of these operations.",
-                  "attention/output(q, k, v, bias)")
+                  "sinusoidal/table_at(position, theta)")
         self.ends("nothing", 3, "no attribute 'nothing'")
         self.ends("scan", 3, "No module named 'no_such_module'", module="no_such_module")
         self.assertEqual(self.gate("python:module").returncode, 2)
