@@ -65,6 +65,8 @@ const encoding_routines& routines_for(const core::operation& op) {
   throw core::contract_violation("no encoding has the operation '" + op.name + "'");
 }
 
+double finite_or_zero(double x) { return std::isfinite(x) ? x : 0.0; }
+
 std::size_t index_of(core::dtype t) {
   ASSAY_EXPECTS(core::is_floating(t));
   return static_cast<std::size_t>(t);
@@ -162,12 +164,16 @@ allowances allow(const core::request& call, core::dtype compute) {
     for (auto& [name, l] : law(call, accuracy_classes[c])) {
       allowance& a = out[name];
       if (c == 1) {
-        // uniform: 2 ulp (4u) of max(1, |s|); for a gradient 16u of its magnitude, or underflow.
+        // uniform: 2 ulp (4u) of max(1, |s|); for a gradient 16u of its magnitude, which the law knows to k units of
+        // double's u, or underflow.
         const double underflow = core::smallest_normal(compute) / core::unit_roundoff(compute);
         const bool exact = !core::is_floating(op.output(name)->type_in(compute));
         a.k[0] = l.magnitude;
-        for (double& k : a.k[0].storage())
-          k = exact ? 0.0 : op.is_forward() ? 4.0 * std::max(1.0, k) : 16.0 * k + underflow;
+        for (std::size_t i = 0; i < a.k[0].size(); ++i) {
+          double& k = a.k[0].storage()[i];
+          const double of_gradient = 16.0 * (k + 0x1p-53 * finite_or_zero(l.k.storage()[i])) + underflow;
+          k = exact ? 0.0 : op.is_forward() ? 4.0 * std::max(1.0, k) : of_gradient;
+        }
       }
       const auto& before = a.k[c - 1].storage();
       for (std::size_t i = 0; c > 1 && i < before.size(); ++i) l.k.storage()[i] = std::max(l.k.storage()[i], before[i]);
