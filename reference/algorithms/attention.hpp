@@ -98,6 +98,18 @@ void attend(const attention_head<R>& head, const R* bias, R* out, const attentio
   }
 }
 
+/// A number that is known to be 0 whatever its enclosure says; what arithmetic leaves of it stays in the readings of
+/// arithmetic.
+template <class R>
+R vanishing(const R& x) {
+  if constexpr (requires { R::tau; })
+    return {0.0, x.error};
+  else if constexpr (requires { R::round(0.0); })
+    return x;
+  else
+    return R(0.0);
+}
+
 /// Sums over queries (and, of the bias, over whatever shares it), to which attend_vjp adds.
 template <class R>
 struct attention_gradients {
@@ -124,8 +136,10 @@ void attend_vjp(const attention_head<R>& head, const R* bias, const R* grad_out,
     const R* cotangent = grad_out + i * head.value_width;
     const std::vector<R> weights = attention_weights(head, i, row, how);
     accumulator<R> mean;
+    std::size_t keys_seen = 0;
     for (std::size_t j = 0; j < head.keys; ++j) {
       if (is_minus_infinity(row[j])) continue;
+      ++keys_seen;
       accumulator<R> dot;
       for (std::size_t c = 0; c < head.value_width; ++c)
         dot.add_product(cotangent[c], head.v[j * head.value_width + c]);
@@ -134,7 +148,8 @@ void attend_vjp(const attention_head<R>& head, const R* bias, const R* grad_out,
     }
     for (std::size_t j = 0; j < head.keys; ++j) {
       if (is_minus_infinity(row[j])) continue;
-      const R grad_logit = how.grad_logit(weights[j], along[j], mean.total());
+      R grad_logit = how.grad_logit(weights[j], along[j], mean.total());
+      if (keys_seen == 1) grad_logit = vanishing(grad_logit);  // its weight is 1 whatever the logit is
       const R scaled = head.scale * grad_logit;
       for (std::size_t c = 0; c < head.width; ++c) {
         gradients.q[i * head.width + c].add_product(scaled, head.k[j * head.width + c]);
