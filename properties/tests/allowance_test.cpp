@@ -35,7 +35,6 @@ struct ratios {
 
 // error / (u k) of every element of one case, with the law of the algorithm's own class.
 void measure(accuracy_class algorithm, const test_case& c, ratios& found) {
-  const core::operation& op = *c.call.operation;
   const core::tensors outputs = reference::evaluate(c.call, algorithm);
   const auto expected = expect(c.call, c.call.type);
   const double u = core::unit_roundoff(c.call.type);
