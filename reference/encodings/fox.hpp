@@ -43,9 +43,19 @@ struct fox {
   /// Sums of segments have no shorter tree of their own.
   template <class R>
   static recipe<R> algorithm(accuracy_class c);
+  /// Prefix sums have no answer behind a gate of 0, but their adjoint, which is linear, may stand beside sums that
+  /// have.
   template <core::dtype C>
   static recipe<tracked<C>> law(accuracy_class c) {
-    return algorithm<tracked<C>>(c);
+    using R = tracked<C>;
+    recipe<R> how = algorithm<R>(c);
+    if (c == accuracy_class::cumsum)
+      how.sums = [](const_lane<R> a, R* out) {
+        bool resets = false;
+        for (std::size_t i = 0; i < a.size(); ++i) resets = resets || is_minus_infinity(a[i]);
+        (resets ? segment_sums<R> : segment_sums_by_prefix<R>)(a, out);
+      };
+    return how;
   }
 
   template <class R>
