@@ -102,7 +102,7 @@ struct neighbour_gate : unchanged_fox {
 // Outputs changed where `hits` says so.
 template <bool (*hits)(std::size_t i, std::size_t j)>
 void overwrite_pairs(const request& call, core::tensors& outputs, double x) {
-  if (!call.operation->is_forward()) return;
+  if (!outputs.contains("D")) return;
   core::tensor& d = outputs.at("D");
   const std::size_t n = d.shape()[3];
   for (std::size_t k = 0; k < d.size(); ++k)
@@ -120,8 +120,8 @@ struct mask_is_finite : unchanged_fox {
 };
 
 struct transposed : unchanged_fox {
-  static void finish(const request& call, core::tensors& outputs) {
-    if (!call.operation->is_forward()) return;
+  static void finish(const request&, core::tensors& outputs) {
+    if (!outputs.contains("D")) return;
     core::tensor& d = outputs.at("D");
     const core::tensor right = d;
     const std::size_t n = d.shape()[3];

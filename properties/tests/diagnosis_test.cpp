@@ -87,6 +87,8 @@ TEST_CASE("heinsen/diagnosis/nothing_is_said_of_what_is_right", "[property][gate
       for (const core::dtype type : {core::dtype::f64, core::dtype::f32}) {
         INFO(name << " " << op.name << " " << core::name_of(type) << ", seed " << seed);
         if (!make_builtin(name).value()->describe().offers(op.name, type)) continue;
+        // The truth itself, at up to 1000 digits: once for each function.
+        if (std::string(name) == "reference" && (type == core::dtype::f64 || !op.is_forward())) continue;
         const diagnosis d = diagnosed(name, op.name, type);
         INFO(d.explained.value_or("") << d.facts.value_or(""));
         CHECK_FALSE(d.explained);
