@@ -48,8 +48,6 @@ class reference_implementation final : public implementation {
     about_.version = "1";
     about_.deterministic = true;
     for (const core::operation& op : reference::operations()) {
-      const auto& own = reference::algorithms_of(op);
-      if (algorithm && std::find(own.begin(), own.end(), *algorithm) == own.end()) continue;
       about_.operations[op.name].assign(std::begin(core::floating_dtypes), std::end(core::floating_dtypes));
       if (algorithm == reference::accuracy_class::cumsum) about_.domain[op.name] = finite_inputs(op);
     }

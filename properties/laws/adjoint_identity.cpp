@@ -34,7 +34,7 @@ const core::operation& vjp_beside(const core::operation& op) {
 // The vjp at the same point, with cotangents of its own.
 test_case with_cotangents(const test_case& c) {
   const core::operation &forward = reference::forward_of(*c.call.operation), &vjp = vjp_beside(*c.call.operation);
-  test_case other{{&vjp, c.call.type, {}}, c.family, c.seed};
+  test_case other{{&vjp, c.call.type, {}, c.call.attributes}, c.family, c.seed};
   core::counter_random random(c.seed + 1);
   const core::axis_sizes sizes = sizes_of(c);
   for (const auto& d : forward.inputs) other.call.inputs.emplace(d.name, c.call.inputs.at(d.name));

@@ -22,7 +22,7 @@ const core::recurrence& recurrence_of(const test_case& c) {
 // The state after the first chunk: as the implementation computes it, else the truth.
 tl::expected<core::tensor, outcome> state_after(implementation& under_test, const test_case& chunk) {
   const core::operation& forward = reference::forward_of(*chunk.call.operation);
-  test_case run{{&forward, chunk.call.type, {}}, chunk.family, chunk.seed};
+  test_case run{{&forward, chunk.call.type, {}, chunk.call.attributes}, chunk.family, chunk.seed};
   for (const auto& d : forward.inputs) run.call.inputs.emplace(d.name, chunk.call.inputs.at(d.name));
   const std::string& state_out = forward.recurrent->state_out;
   if (!under_test.describe().offers(forward.name, chunk.call.type) || !within_domain(under_test.describe(), run))

@@ -96,7 +96,7 @@ outcome check_steps(implementation& under_test, const test_case& c) {
   for (std::size_t i = 0; i < n; ++i) {
     core::tensors step = tokens_of(c, i, i + 1);
     step.at(r.state_in) = state;
-    const auto allowed = allowances_of({c.call.operation, c.call.type, step}, compute);
+    const auto allowed = allowances_of({c.call.operation, c.call.type, step, c.call.attributes}, compute);
     outcome o = run_chunk(under_test, c, std::move(step), state);
     if (o.verdict == status::passed) all = {};
     if (o.verdict != status::passed && o.verdict != status::uninformative) {

@@ -25,7 +25,7 @@ outcome check_variants(implementation& under_test, const test_case& c) {
   outcome all{status::uninformative};
   for (const core::attributes& setting : settings_of(under_test.describe(), c.seed)) {
     request call = c.call;
-    call.attributes = setting;
+    for (const auto& [name, value] : setting) call.attributes[name] = value;
     outcome o = judge_call(under_test, call).result;
     if (o.verdict == status::passed) all = {};
     if (o.verdict == status::passed || o.verdict == status::uninformative) continue;

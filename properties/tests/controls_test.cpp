@@ -36,7 +36,7 @@ void check_controls(core::dtype type) {
       }
   for (const named& control : all) {
     INFO(control.name);
-    CHECK(passed[control.name] > checks[control.name]);  // of two cases a family, more than one a check
+    CHECK(passed[control.name] > 3 * checks[control.name]);  // of two cases a family
   }
 }
 
@@ -52,6 +52,7 @@ void check_builtins(core::dtype type) {
   for (const core::operation& op : reference::operations()) {
     for (const family& f : families_of(op)) declared_families.insert(f.name);
     for (const std::string name : {"sequential", "tree", "linear", "cumsum", "optimized", "reference"}) {
+      if (!is_own_algorithm(name, op)) continue;
       if (name == "optimized" && type > core::dtype::f32) continue;
       if (name == "reference" && type > core::dtype::f32) continue;  // costly, and the same code but for the rounding
       const auto limit = reference::accuracy_class_named(name).value_or(

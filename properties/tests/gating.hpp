@@ -25,6 +25,13 @@ inline run_options options(std::size_t cases) {
   return o;
 }
 
+/// False where a builtin is an algorithm that the operation shares with an earlier class: it would run twice.
+inline bool is_own_algorithm(const std::string& builtin, const core::operation& op) {
+  const auto c = reference::accuracy_class_named(builtin);
+  const auto& own = reference::algorithms_of(op);
+  return !c || std::find(own.begin(), own.end(), *c) != own.end();
+}
+
 /// The property that compares an operation with the truth.
 inline const property& truth_property(const core::operation& op) {
   const core::derivative kind = op.kind();
