@@ -125,6 +125,7 @@ int cases(const cases_options& options) {
     if (std::filesystem::create_directories(folder.path() / part, failed); failed) return refuse(failed.message());
   const auto count = export_calls(options.selected, folder.path());
   if (!count) return refuse(count.error().message);
+  if (*count == 0) return refuse("nothing of the selection can be exported");
   if (std::filesystem::rename(folder.path(), wanted, failed); failed) return refuse(failed.message());
   fmt::print(
       "{} cases in {}: read the inputs and write the outputs that each line of cases.jsonl names, then\n"

@@ -72,6 +72,14 @@ class Recordings(Folder):
         self.assertEqual(report["footer"], "complete")
         return report
 
+    def test_settings_are_exported_with_their_calls(self):
+        folder = os.path.join(self.folder.name, "rotations")
+        done = export(folder, operation="rope/rotate")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        with open(os.path.join(folder, "cases.jsonl")) as file:
+            layouts = {json.loads(line)["attributes"]["layout"] for line in file}
+        self.assertEqual(layouts, {"interleaved", "half_split"})
+
     def largest_case(self):
         """The output file of the long case of which every accuracy class is made."""
         return max((json.loads(line) for line in self.lines), key=lambda call: os.path.getsize(
