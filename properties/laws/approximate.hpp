@@ -23,5 +23,8 @@ inline approximate operator*(approximate x, approximate y) {
                        0x1p-52 * std::fabs(product)};
 }
 inline bool agree(approximate x, approximate y) { return agree(x.value, y.value, x.error + y.error); }
+inline bool agree(comparisons& all, approximate x, approximate y, double scale = 0.0) {
+  return all.agree(x.value, y.value, x.error + y.error, scale);
+}
 
 }  // namespace assay::properties

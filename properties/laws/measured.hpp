@@ -2,6 +2,8 @@
 // identities between computed numbers need.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <map>
 #include <string>
 #include <vector>
@@ -27,6 +29,23 @@ core::tensors tokens_of(const test_case& c, std::size_t first, std::size_t last)
 
 /// Equal as values, or finite and not further apart than `allowed`.
 bool agree(double x, double y, double allowed);
+
+/// The comparisons of a law, and whether any of them could have failed: where the allowed difference is more than half
+/// of what is compared, or infinite, agreement says nothing.
+class comparisons {
+ public:
+  /// agree(x, y, allowed). `scale`: the size of what is compared, where x and y may cancel to less.
+  bool agree(double x, double y, double allowed, double scale = 0.0) {
+    const double size = std::max({std::fabs(x), std::fabs(y), scale});
+    informative_ = informative_ || !std::isfinite(size) || allowed <= size / 2.0;
+    return properties::agree(x, y, allowed);
+  }
+  /// Passed, or uninformative where no comparison could have failed, or there was none.
+  [[nodiscard]] outcome result() const { return {informative_ ? status::passed : status::uninformative}; }
+
+ private:
+  bool informative_ = false;
+};
 
 /// A failed comparison of what the outputs should be with what they are.
 outcome violated(std::string message, core::tensors expected, core::tensors actual);
