@@ -95,7 +95,7 @@ void wide(std::vector<double>& x, std::size_t, dtype type, counter_random& rando
 void large(std::vector<double>& x, std::size_t, dtype type, counter_random& random) {
   for (double& v : x) v = std::ldexp(random.normal(), 4 + static_cast<int>(random.below(type == dtype::f16 ? 2 : 8)));
 }
-// Where the angle is not 0, which times an infinity is NaN in IEEE arithmetic alone.
+// Where the angle is not 0: there an implementation may leave x alone, and 0 times an infinity is NaN.
 void with_infinities(std::vector<double>& x, std::size_t features, dtype type, counter_random& random) {
   normal(x, features, type, random);
   for (double& v : x)

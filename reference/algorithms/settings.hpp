@@ -1,8 +1,6 @@
 // Numbers of a definition, such as a base, as a reading takes them in.
 #pragma once
 
-#include <cmath>
-
 #include "reference/readings/rounded.hpp"
 #include "reference/readings/tracked.hpp"
 
@@ -14,10 +12,9 @@ struct setting_reader {
   static R read(double x) { return R(x); }
 };
 
-/// Rounded where it is no number of the format.
 template <core::dtype Compute>
 struct setting_reader<tracked<Compute>> {
-  static tracked<Compute> read(double x) { return {x, core::round_to(Compute, x) == x ? 0.0 : std::fabs(x)}; }
+  static tracked<Compute> read(double x) { return tracked<Compute>::from_double(x); }
 };
 
 /// As it is: programs hold settings in the double of their host, and bases beyond the largest number of f16 are usual.

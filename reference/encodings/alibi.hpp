@@ -30,9 +30,8 @@
 #include <string>
 #include <string_view>
 
-#include "reference/accuracy_class.hpp"
 #include "reference/core/operation.hpp"
-#include "reference/readings/tracked.hpp"
+#include "reference/readings/reading.hpp"
 
 namespace assay::reference {
 
@@ -78,16 +77,6 @@ struct alibi {
         [](const alibi_form& form, double query, double key) { return from_integer<R>(form.coefficient(query, key)); };
     std::function<R(const R& m, const R& c)> product = [](const R& m, const R& c) { return m * c; };
   };
-
-  /// All classes share one algorithm.
-  template <class R>
-  static recipe<R> algorithm(accuracy_class) {
-    return {};
-  }
-  template <core::dtype C>
-  static recipe<tracked<C>> law(accuracy_class) {
-    return {};
-  }
 
   template <class R>
   static fields<R> evaluate(const arguments<R>& call, const recipe<R>& how);

@@ -13,10 +13,9 @@
 #include <limits>
 #include <string_view>
 
-#include "reference/accuracy_class.hpp"
 #include "reference/algorithms/attention.hpp"
 #include "reference/core/operation.hpp"
-#include "reference/readings/tracked.hpp"
+#include "reference/readings/reading.hpp"
 
 namespace assay::reference {
 
@@ -27,16 +26,6 @@ struct attention {
 
   template <class R>
   using recipe = attention_recipe<R>;
-
-  /// One algorithm for all classes: sums of m and d terms.
-  template <class R>
-  static recipe<R> algorithm(accuracy_class) {
-    return {};
-  }
-  template <core::dtype C>
-  static recipe<tracked<C>> law(accuracy_class) {
-    return {};
-  }
 
   template <class R>
   static fields<R> evaluate(const arguments<R>& call, const recipe<R>& how);

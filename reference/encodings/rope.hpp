@@ -16,8 +16,9 @@
 //     `rotary` pairs rotate, all floor(d/2) where it is 0; theta_t has their number for r. d may be odd.
 //   rope/rotate_by    x [B, n, h, d], theta [r], position [B, n] real -> y, 2r <= d
 //
-// Special values: infinities and NaN in x stay in their pair. Position 0 is the identity of finite x; there 0 times
-// infinity is NaN in IEEE arithmetic and 0 in the enclosures, so that tests keep infinities where the angle is not 0.
+// Special values: infinities and NaN in x stay in their pair. Position 0 is the identity of finite x; an
+// infinity there makes its pair NaN (0 times infinity), unless an implementation leaves position 0 alone: tests keep
+// infinities where the angle is not 0.
 // Gradients: x-bar = R_-m y-bar; with the torque tau_t = y-bar_second y_first - y-bar_first y_second, theta-bar_t = sum
 // of m tau_t over rows, tokens and heads, m-bar = sum of theta_t tau_t over heads and pairs; base-bar = sum of
 // theta-bar_t (-t/r) theta_t / base.
@@ -29,7 +30,6 @@
 #include <string_view>
 #include <vector>
 
-#include "reference/accuracy_class.hpp"
 #include "reference/algorithms/frequencies.hpp"
 #include "reference/algorithms/rotary.hpp"
 #include "reference/algorithms/settings.hpp"
@@ -63,16 +63,6 @@ struct rope {
     /// The factor of the torque in theta-bar.
     std::function<R(const R& position)> lever = [](const R& position) { return charged(position); };
   };
-
-  /// One algorithm: no sum to take in another order.
-  template <class R>
-  static recipe<R> algorithm(accuracy_class) {
-    return {};
-  }
-  template <core::dtype C>
-  static recipe<tracked<C>> law(accuracy_class c) {
-    return algorithm<tracked<C>>(c);
-  }
 
   template <class R>
   static fields<R> evaluate(const arguments<R>& call, const recipe<R>& how);

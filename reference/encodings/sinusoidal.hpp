@@ -32,11 +32,11 @@
 #include <limits>
 #include <string_view>
 
-#include "reference/accuracy_class.hpp"
 #include "reference/algorithms/frequencies.hpp"
+#include "reference/algorithms/settings.hpp"
 #include "reference/algorithms/sinusoidal_columns.hpp"
 #include "reference/core/operation.hpp"
-#include "reference/readings/tracked.hpp"
+#include "reference/readings/reading.hpp"
 
 namespace assay::reference {
 
@@ -71,16 +71,6 @@ struct sinusoidal {
         geometric_frequency_slope<R>;
     std::function<R(const R& s, const R& base)> decay = decay_at<R>;
   };
-
-  /// All classes share one algorithm: there is nothing to reorder.
-  template <class R>
-  static recipe<R> algorithm(accuracy_class) {
-    return {};
-  }
-  template <core::dtype C>
-  static recipe<tracked<C>> law(accuracy_class c) {
-    return algorithm<tracked<C>>(c);
-  }
 
   template <class R>
   static fields<R> evaluate(const arguments<R>& call, const recipe<R>& how);
@@ -168,7 +158,7 @@ template <class R>
 fields<R> sinusoidal::table(const arguments<R>& call, const recipe<R>& how) {
   const auto& positions = call.integers.at("position").values.storage();
   const auto offset = static_cast<double>(core::setting<std::int64_t>(call.settings, "offset"));
-  const R base = from_integer<R>(core::setting<double>(call.settings, "base"));
+  const R base = from_setting<R>(core::setting<double>(call.settings, "base"));
   const table_plan plan = how.plan(call.settings);
   const std::size_t n = positions.size(), d = plan.columns.size();
   field<R> p = make_field<R>({n, d});
@@ -246,7 +236,7 @@ fields<R> sinusoidal::frequencies_vjp(const arguments<R>& call, const recipe<R>&
 template <class R>
 fields<R> sinusoidal::decay(const arguments<R>& call, const recipe<R>& how) {
   const field<R>& distances = call["s"];
-  const R base = from_integer<R>(core::setting<double>(call.settings, "base"));
+  const R base = from_setting<R>(core::setting<double>(call.settings, "base"));
   field<R> g = make_field<R>({distances.size()});
   for (std::size_t i = 0; i < distances.size(); ++i) g(i) = how.decay(distances(i), base);
   return {{"g", std::move(g)}};

@@ -23,10 +23,9 @@
 #include <string_view>
 #include <vector>
 
-#include "reference/accuracy_class.hpp"
 #include "reference/algorithms/log_buckets.hpp"
 #include "reference/core/operation.hpp"
-#include "reference/readings/tracked.hpp"
+#include "reference/readings/reading.hpp"
 
 namespace assay::reference {
 
@@ -52,16 +51,6 @@ struct t5_bias {
     std::function<void(const std::vector<std::size_t>& bucket_of_pair, const R* grad_bias, lane<R> grad_table)>
         scatter = scatter_to_buckets<R>;
   };
-
-  /// All classes share one algorithm.
-  template <class R>
-  static recipe<R> algorithm(accuracy_class) {
-    return {};
-  }
-  template <core::dtype C>
-  static recipe<tracked<C>> law(accuracy_class) {
-    return {};
-  }
 
   static bucket_map map_of(const core::attributes& settings);
 

@@ -6,69 +6,25 @@
 // little it lies above, so openness decides cases that no number of digits would.
 //
 // Increasing functions are enclosed by their values at the two ends, each computed with the rounding that
-// widens; composing them from interval operations would count the same argument twice. Where the ends are so
-// close that the slope between them is known, the value at one of them and a bound of the increase to the
-// other save the second evaluation (a mean value form, Moore, Kearfott and Cloud 2009, section 6.4).
+// widens (directed.hpp); composing them from interval operations would count the same argument twice.
+//
+// A comparison has three values: where the intervals overlap it is indeterminate, and what depends on it is the hull of
+// both branches (Kleene 1952, section 64; IEEE 1788-2015, section 10.5.10).
 #pragma once
 
 #include <mpfi.h>
 #include <mpfr.h>
 
+#include <algorithm>
+#include <boost/logic/tribool.hpp>
 #include <boost/multiprecision/mpfi.hpp>
 #include <cmath>
+#include <limits>
 
-#include "reference/readings/directed_cosine_integral.hpp"
+#include "reference/readings/directed.hpp"
 #include "reference/readings/reading.hpp"
 
 namespace assay::reference {
-
-/// A temporary of MPFR with the precision of the interval it serves.
-class mpfr_scratch {
- public:
-  explicit mpfr_scratch(mpfr_prec_t bits) { mpfr_init2(number_, bits); }
-  ~mpfr_scratch() { mpfr_clear(number_); }
-  mpfr_scratch(const mpfr_scratch&) = delete;
-  mpfr_scratch& operator=(const mpfr_scratch&) = delete;
-  operator mpfr_ptr() { return number_; }
-
- private:
-  mpfr_t number_;
-};
-
-/// Directed evaluation of the primitives: `result` <= f(x) for MPFR_RNDD, >= for MPFR_RNDU.
-namespace directed {
-
-constexpr mpfr_rnd_t opposite(mpfr_rnd_t mode) { return mode == MPFR_RNDD ? MPFR_RNDU : MPFR_RNDD; }
-
-/// max(x, y) + log1p(exp(-|x - y|)); the larger one where either is infinite. `result` may not alias x or y.
-inline void log_sum_exp(mpfr_ptr result, mpfr_srcptr x, mpfr_srcptr y, mpfr_rnd_t mode) {
-  const bool x_is_larger = mpfr_greaterequal_p(x, y) != 0;
-  if (mpfr_inf_p(x) != 0 || mpfr_inf_p(y) != 0) {
-    mpfr_set(result, x_is_larger ? x : y, mode);
-    return;
-  }
-  mpfr_sub(result, x_is_larger ? y : x, x_is_larger ? x : y, mode);  // -|x - y|
-  mpfr_exp(result, result, mode);
-  mpfr_log1p(result, result, mode);
-  mpfr_add(result, x_is_larger ? x : y, result, mode);
-}
-
-/// 1 / (1 + exp(-z)). With MPFR's exponents (|e| < 2^62 where a long has 64 bits) exp(-z) overflows only for
-/// z < -2^62 log 2 = -3.2e18. Even there the bound holds: rounded up, the overflow is +inf and the quotient 0;
-/// rounded down, it is the largest number, and its reciprocal is above the truth.
-inline void sigmoid(mpfr_ptr result, mpfr_srcptr z, mpfr_rnd_t mode) {
-  mpfr_neg(result, z, MPFR_RNDN);
-  mpfr_exp(result, result, opposite(mode));
-  mpfr_add_ui(result, result, 1, opposite(mode));
-  mpfr_ui_div(result, 1, result, mode);
-}
-
-}  // namespace directed
-
-/// Widths are bounded with few digits, rounded up.
-constexpr mpfr_prec_t width_bits = 32;
-/// Arguments that differ by t, |t| < narrow, change exp by a factor between 1 + 0.99 t and 1 + 1.01 t.
-constexpr double narrow = 0x1p-8;
 
 template <unsigned Digits>
 class enclosure {
@@ -107,8 +63,14 @@ class enclosure {
   friend enclosure operator-(const enclosure& x, const enclosure& y) { return x + -y; }
 
   /// Where neither factor changes sign, the corner that gives an end is known, and with it whether the
-  /// product can attain it. Where both do, two corners compete for each end: nothing is claimed.
+  /// product can attain it. Where both do, two corners compete for each end: nothing is claimed. 0 times infinity is
+  /// NaN; an end that is infinite because it overflowed is no infinity, and 0 times what lies below it is 0.
   friend enclosure operator*(const enclosure& x, const enclosure& y) {
+    if (x.is_zero() || y.is_zero()) {
+      const enclosure& other = x.is_zero() ? y : x;
+      if (other.is_infinite()) return nan();
+      if (other.is_unbounded()) return other;
+    }
     if (x.is_negative()) return -(-x * y);
     if (y.is_negative()) return -(x * -y);
     enclosure r;
@@ -155,7 +117,7 @@ class enclosure {
     if (is_minus_infinity(x)) return y;
     if (is_minus_infinity(y)) return x;
     enclosure r;
-    if (!log_sum_exp_of_narrow(r, x, y)) {
+    if (!directed::log_sum_exp_of_narrow(r.result(), x.ends(), y.ends())) {
       directed::log_sum_exp(r.left(), x.low(), y.low(), MPFR_RNDD);
       directed::log_sum_exp(r.right(), x.high(), y.high(), MPFR_RNDU);
     }
@@ -202,13 +164,79 @@ class enclosure {
     return {sigmoid_of_ends(z), sigmoid_of_ends(-z)};
   }
 
+  /// False where either is NaN.
+  friend boost::tribool less(const enclosure& x, const enclosure& y) {
+    if (x.is_nan() || y.is_nan()) return false;
+    if (lies_below(x, y)) return true;
+    if (mpfr_greaterequal_p(x.low(), y.high()) != 0) return false;
+    return boost::indeterminate;
+  }
+  /// Of branches that differ, one of them NaN, nothing is known.
+  friend enclosure either(boost::tribool condition, const enclosure& x, const enclosure& y) {
+    if (!boost::indeterminate(condition)) return condition ? x : y;
+    if (x.is_nan() && y.is_nan()) return x;
+    if (x.is_nan() || y.is_nan()) return whole_line();
+    enclosure r;
+    const int low = mpfr_cmp(x.low(), y.low()), high = mpfr_cmp(x.high(), y.high());
+    mpfr_set(r.left(), low <= 0 ? x.low() : y.low(), MPFR_RNDD);
+    mpfr_set(r.right(), high >= 0 ? x.high() : y.high(), MPFR_RNDU);
+    r.low_open_ = (low > 0 || x.low_open_) && (low < 0 || y.low_open_);
+    r.high_open_ = (high < 0 || x.high_open_) && (high > 0 || y.high_open_);
+    return r.without_false_openness();
+  }
+  /// An open end that is an integer does not count: below 3, and not 3, the floor is at most 2.
+  friend enclosure floor(const enclosure& x) {
+    if (x.is_nan()) return x;
+    enclosure r;
+    mpfr_rint_floor(r.left(), x.low(), MPFR_RNDD);
+    mpfr_rint_floor(r.right(), x.high(), MPFR_RNDU);
+    if (x.high_open_ && mpfr_integer_p(x.high()) != 0) mpfr_sub_ui(r.right(), r.right(), 1, MPFR_RNDU);
+    return r;
+  }
+  /// min(max(x, low), high), low <= high.
+  friend enclosure clamp(const enclosure& x, double low, double high) {
+    if (x.is_nan()) return x;
+    // An end that meets the other limit is attained: below or at `low` everything becomes `low`.
+    if (mpfr_cmp_d(x.high(), low) <= 0) return enclosure(low);
+    if (mpfr_cmp_d(x.low(), high) >= 0) return enclosure(high);
+    enclosure r(x);
+    if (mpfr_cmp_d(x.low(), low) < 0) {
+      mpfr_set_d(r.left(), low, MPFR_RNDD);
+      r.low_open_ = false;
+    }
+    if (mpfr_cmp_d(x.high(), high) > 0) {
+      mpfr_set_d(r.right(), high, MPFR_RNDU);
+      r.high_open_ = false;
+    }
+    return r.without_false_openness();
+  }
+
  private:
   mpfi_ptr data() { return interval_.backend().data(); }
   [[nodiscard]] mpfi_srcptr data() const { return interval_.backend().data(); }
   mpfr_ptr left() { return &data()->left; }
   mpfr_ptr right() { return &data()->right; }
+  [[nodiscard]] directed::ends ends() const { return {low(), high()}; }
+  directed::result_ends result() { return {left(), right()}; }
+  [[nodiscard]] bool is_zero() const { return mpfr_zero_p(low()) != 0 && mpfr_zero_p(high()) != 0; }
+  /// Infinite whatever its rounding errors.
+  [[nodiscard]] bool is_infinite() const { return is_unbounded() && mpfr_sgn(low()) == mpfr_sgn(high()); }
+  [[nodiscard]] bool is_unbounded() const { return mpfr_inf_p(low()) != 0 && mpfr_inf_p(high()) != 0; }
   [[nodiscard]] bool straddles_zero() const { return mpfr_sgn(low()) < 0 && mpfr_sgn(high()) > 0; }
   [[nodiscard]] bool is_negative() const { return mpfr_sgn(high()) <= 0 && mpfr_sgn(low()) < 0; }
+
+  static enclosure nan() { return enclosure(std::numeric_limits<double>::quiet_NaN()); }
+  static enclosure whole_line() {
+    enclosure r;
+    mpfr_set_inf(r.left(), -1);
+    mpfr_set_inf(r.right(), 1);
+    return r;
+  }
+  /// All of x is below all of y.
+  static bool lies_below(const enclosure& x, const enclosure& y) {
+    const int order = mpfr_cmp(x.high(), y.low());
+    return order < 0 || (order == 0 && (x.high_open_ || y.low_open_));
+  }
 
   // An infinite end is attained, and NaN has no ends.
   enclosure& without_false_openness() {
@@ -240,69 +268,9 @@ class enclosure {
     return r.without_false_openness();
   }
 
-  /// The low end is x + L, L = log1p(E), E = exp(d), d = y - x at the low ends, x the larger; and if d is larger
-  /// by t at the high ends, then with the slope E / (1 + E) of log1p(exp(d))
-  ///
-  ///     LSE(high) <= x_high + L + E / (1 + E) (t (1 +- 0.01) + 1.01 (|d| + 1) 2^(1-p) + 2^(3-p)):
-  ///
-  /// d, E and L were each rounded down, and L <= 2 E / (1 + E). False, with r unusable, where an end is
-  /// infinite, t is not narrow or E underflows.
-  static bool log_sum_exp_of_narrow(enclosure& r, const enclosure& x, const enclosure& y) {
-    if (!x.is_finite() || !y.is_finite()) return false;
-    if (mpfr_less_p(x.low(), y.low()) != 0) return log_sum_exp_of_narrow(r, y, x);
-    const auto p = static_cast<long>(r.precision());
-    mpfr_scratch d(p), e(p), t(width_bits), gain(width_bits), slope(width_bits);
-    mpfr_sub(d, y.low(), x.low(), MPFR_RNDD);
-    mpfr_sub(r.right(), y.high(), x.high(), MPFR_RNDU);
-    mpfr_sub(t, r.right(), d, MPFR_RNDU);
-    mpfr_abs(gain, d, MPFR_RNDU);
-    mpfr_add_ui(gain, gain, 1, MPFR_RNDU);
-    mpfr_mul_2si(gain, gain, 1 - p, MPFR_RNDU);
-    if (mpfr_cmp_d(gain, narrow / 2) >= 0 || mpfr_cmp_d(t, narrow / 2) >= 0 || mpfr_cmp_d(t, -narrow / 2) <= 0)
-      return false;
-    mpfr_exp(e, d, MPFR_RNDD);
-    if (mpfr_zero_p(e) != 0) return false;
-    mpfr_log1p(r.left(), e, MPFR_RNDD);
-
-    mpfr_mul_d(gain, gain, 1.01, MPFR_RNDU);
-    mpfr_mul_d(t, t, mpfr_signbit(t) == 0 ? 1.01 : 0.99, MPFR_RNDU);
-    mpfr_add(gain, gain, t, MPFR_RNDU);
-    mpfr_set_ui_2exp(t, 1, 3 - p, MPFR_RNDU);
-    mpfr_add(gain, gain, t, MPFR_RNDU);
-    mpfr_add_ui(slope, e, 1, MPFR_RNDD);
-    mpfr_div(slope, e, slope, MPFR_RNDU);
-    mpfr_mul(gain, gain, slope, MPFR_RNDU);
-
-    mpfr_add(r.right(), r.left(), gain, MPFR_RNDU);
-    mpfr_add(r.right(), x.high(), r.right(), MPFR_RNDU);
-    mpfr_add(r.left(), x.low(), r.left(), MPFR_RNDD);
-    return true;
-  }
-
-  /// 1 / (1 + e) and e / (1 + e), e = exp(-z) for z > 0, from one exponential at the low end of z: there e is
-  /// below E's successor, and at the high end it is above E (1 - width of z).
+  // z, dyadic and not 0, has a transcendental exponential: no end is attained.
   static bool weights_of_narrow(enclosure& larger, enclosure& smaller, const enclosure& z) {
-    if (!z.is_finite()) return false;
-    mpfr_scratch width(width_bits);
-    mpfr_sub(width, z.high(), z.low(), MPFR_RNDU);
-    if (mpfr_cmp_d(width, narrow) >= 0) return false;
-    const mpfr_prec_t p = z.precision();
-    mpfr_scratch low(p), high(p), sum(p);
-    mpfr_neg(high, z.low(), MPFR_RNDN);
-    mpfr_exp(high, high, MPFR_RNDD);
-    mpfr_mul(low, high, width, MPFR_RNDU);
-    mpfr_sub(low, high, low, MPFR_RNDD);
-    mpfr_nextabove(high);
-
-    mpfr_add_ui(sum, high, 1, MPFR_RNDU);
-    mpfr_ui_div(larger.left(), 1, sum, MPFR_RNDD);
-    mpfr_add_ui(sum, high, 1, MPFR_RNDD);
-    mpfr_div(smaller.right(), high, sum, MPFR_RNDU);
-    mpfr_add_ui(sum, low, 1, MPFR_RNDD);
-    mpfr_ui_div(larger.right(), 1, sum, MPFR_RNDU);
-    mpfr_add_ui(sum, low, 1, MPFR_RNDU);
-    mpfr_div(smaller.left(), low, sum, MPFR_RNDD);
-    // z, dyadic and not 0, has a transcendental exponential: no end is attained.
+    if (!directed::weights_of_narrow(larger.result(), smaller.result(), z.ends())) return false;
     larger.low_open_ = larger.high_open_ = smaller.low_open_ = smaller.high_open_ = true;
     return true;
   }

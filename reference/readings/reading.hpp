@@ -9,6 +9,9 @@
 //   carry_weights(z)     {sigmoid(z), sigmoid(-z)}, neither by subtraction
 //   larger(x, y)         the larger one, NaN if either is
 //   is_minus_infinity(x) exact knowledge: x is -inf whatever its rounding errors
+//   less(x, y)           whether x < y: true, false, or indeterminate where the reading cannot tell (false for NaN)
+//   either(c, x, y)      x where c is true, y where it is false, and what contains both where it is indeterminate
+//   floor(x), clamp(x, low, high)  with low <= high; NaN stays NaN
 //   is_positive(x)       (for adjoints that split cotangents by sign; not in enclosures)
 //   to_double(x)         a double near x: for choices that change no result, such as the shift of a softmax
 //   charged(x)           x as it enters an adjoint: its magnitude in the allowance reading (an allowance
@@ -20,6 +23,7 @@
 // `tangent` (dual number), `rounded` (the plain arithmetic of a dtype).
 #pragma once
 
+#include <boost/logic/tribool.hpp>
 #include <cstddef>
 #include <map>
 #include <numeric>

@@ -38,6 +38,14 @@ struct rounded {
     if (std::isnan(x.number) || std::isnan(y.number)) return rounded(x.number + y.number);
     return x.number < y.number ? y : x;
   }
+  friend boost::tribool less(rounded x, rounded y) { return x.number < y.number; }
+  friend rounded either(boost::tribool condition, rounded x, rounded y) { return condition ? x : y; }
+  friend rounded floor(rounded x) { return rounded(std::floor(x.number)); }
+  /// The limits, too, are numbers of the format.
+  friend rounded clamp(rounded x, double low, double high) {
+    return x.number < low ? rounded(low) : x.number > high ? rounded(high) : x;
+  }
+
   friend rounded exp(rounded x) { return rounded(std::exp(x.number)); }
   friend rounded log(rounded x) { return rounded(std::log(x.number)); }
   friend rounded log1p(rounded x) { return rounded(std::log1p(x.number)); }

@@ -30,6 +30,14 @@ struct tangent {
   friend double to_double(const tangent& x) { return x.number.to_double(); }
   friend bool is_minus_infinity(const tangent& x) { return is_minus_infinity(x.number); }
   friend tangent larger(const tangent& x, const tangent& y) { return x.number.number < y.number.number ? y : x; }
+  friend boost::tribool less(const tangent& x, const tangent& y) { return less(x.number, y.number); }
+  friend tangent either(boost::tribool condition, const tangent& x, const tangent& y) { return condition ? x : y; }
+  /// 0, also at the jumps.
+  friend tangent floor(const tangent& x) { return tangent(floor(x.number)); }
+  /// At the limits x itself: the subgradient 1, as in PyTorch's clamp.
+  friend tangent clamp(const tangent& x, double low, double high) {
+    return x.number.number < low || x.number.number > high ? tangent(clamp(x.number, low, high)) : x;
+  }
   friend tangent exp(const tangent& x) {
     const value r = exp(x.number);
     return tangent(r, r * x.derivative);

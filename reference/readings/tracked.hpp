@@ -57,6 +57,9 @@ struct tracked {
   /// Rounded where the format of `Compute` is too short for it.
   static tracked from_integer(double x) { return {x, std::fabs(x) < std::ldexp(1.0, precision) ? 0.0 : std::fabs(x)}; }
 
+  /// Rounded where it is no number of the format.
+  static tracked from_double(double x) { return {x, core::round_to(Compute, x) == x ? 0.0 : std::fabs(x)}; }
+
   /// The relative change of exp(x), in units of u, when x is off by `error` u.
   static double growth(double error) { return std::expm1(u * error) / u; }
 
@@ -86,6 +89,40 @@ struct tracked {
                              : y.error > 0.0 ? std::numeric_limits<double>::infinity()
                                              : x.error;
     return {r, inherited + finite_magnitude(r) + (r != 0.0 ? tau : 0.0)};
+  }
+
+  /// Indeterminate where the errors may turn the comparison round.
+  friend boost::tribool less(const tracked& x, const tracked& y) {
+    const double margin = u * (x.error + y.error);
+    if (margin > 0.0 && !(std::fabs(x.number - y.number) > margin)) return boost::indeterminate;
+    return x.number < y.number;
+  }
+  /// Where it is indeterminate, either branch may be the truth and either may have been taken.
+  friend tracked either(boost::tribool condition, const tracked& x, const tracked& y) {
+    if (!boost::indeterminate(condition)) return condition ? x : y;
+    if (x.number == y.number) return {x.number, std::max(x.error, y.error)};
+    const tracked& finite = std::isfinite(x.number) ? x : y;
+    const double apart = std::isfinite(x.number - y.number) ? std::fabs(x.number - y.number) / u
+                                                            : std::numeric_limits<double>::infinity();
+    return {finite.number, std::max(x.error, y.error) + apart};
+  }
+  friend tracked floor(const tracked& x) {
+    return of_step(x, [](double at) { return std::floor(at); });
+  }
+  friend tracked clamp(const tracked& x, double low, double high) {
+    const auto clamped = [=](double at) { return at < low ? low : at > high ? high : at; };
+    tracked r = of_step(x, clamped);
+    const double reach = u * x.error;
+    if (x.number - reach < low) r.error += from_double(low).error;
+    if (x.number + reach > high) r.error += from_double(high).error;
+    return r;
+  }
+  /// An increasing function without roundings, from its values at the ends of where x may be.
+  template <class Function>
+  static tracked of_step(const tracked& x, Function f) {
+    const double r = f(x.number), reach = u * x.error;
+    if (!(reach > 0.0)) return tracked(r);
+    return {r, std::max(f(x.number + reach) - r, r - f(x.number - reach)) / u};
   }
 
   friend double to_double(const tracked& x) { return x.number; }

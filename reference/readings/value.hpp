@@ -34,6 +34,12 @@ struct value {
     if (is_nan(x) || is_nan(y)) return x + y;
     return x.number < y.number ? y : x;
   }
+  friend boost::tribool less(const value& x, const value& y) { return x.number < y.number; }
+  friend value either(boost::tribool condition, const value& x, const value& y) { return condition ? x : y; }
+  friend value floor(const value& x) { return value(real(boost::multiprecision::floor(x.number))); }
+  friend value clamp(const value& x, double low, double high) {
+    return x.number < low ? value(low) : x.number > high ? value(high) : x;
+  }
   friend value exp(const value& x) { return value(real(boost::multiprecision::exp(x.number))); }
   friend value log(const value& x) { return value(real(boost::multiprecision::log(x.number))); }
   friend value log1p(const value& x) { return value(real(boost::multiprecision::log1p(x.number))); }

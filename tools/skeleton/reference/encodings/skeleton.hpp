@@ -10,9 +10,8 @@
 #include <functional>
 #include <string_view>
 
-#include "reference/accuracy_class.hpp"
 #include "reference/core/operation.hpp"
-#include "reference/readings/tracked.hpp"
+#include "reference/readings/reading.hpp"
 
 namespace assay::reference {
 
@@ -34,17 +33,6 @@ struct skeleton {
       return sum.total();
     };
   };
-
-  /// The recipe that an accuracy class is named after. Here there is one for all; see heinsen.hpp for four.
-  template <class R>
-  static recipe<R> algorithm(accuracy_class) {
-    return {};
-  }
-  /// The same, to be read as an error bound.
-  template <core::dtype C>
-  static recipe<tracked<C>> law(accuracy_class c) {
-    return algorithm<tracked<C>>(c);
-  }
 
   /// The formula and, for the name with ":vjp", its adjoint.
   template <class R>

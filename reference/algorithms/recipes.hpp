@@ -1,0 +1,28 @@
+// The recipe of an accuracy class: an encoding with one algorithm for all classes has no more to say than its standard
+// recipe; others declare `algorithm`, and `law` where the algorithm is not itself what its error is bounded by.
+#pragma once
+
+#include "reference/accuracy_class.hpp"
+#include "reference/readings/tracked.hpp"
+
+namespace assay::reference {
+
+/// Encoding::algorithm<R>(c) where there is one.
+template <class Encoding, class R>
+typename Encoding::template recipe<R> algorithm_of(accuracy_class c) {
+  if constexpr (requires { Encoding::template algorithm<R>(c); })
+    return Encoding::template algorithm<R>(c);
+  else
+    return {};
+}
+
+/// Encoding::law<Compute>(c) where there is one, else the algorithm, read as an error bound.
+template <class Encoding, core::dtype Compute>
+typename Encoding::template recipe<tracked<Compute>> law_of(accuracy_class c) {
+  if constexpr (requires { Encoding::template law<Compute>(c); })
+    return Encoding::template law<Compute>(c);
+  else
+    return algorithm_of<Encoding, tracked<Compute>>(c);
+}
+
+}  // namespace assay::reference

@@ -1,0 +1,198 @@
+// Comparisons, floor and clamp in all readings: an enclosure holds every outcome that a number of its own has, an
+// allowance covers every number within its error, and both are sharp where nothing is in doubt.
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "reference/core/counter_random.hpp"
+#include "reference/readings/enclosure.hpp"
+#include "reference/readings/round_enclosure.hpp"
+#include "reference/readings/rounded.hpp"
+#include "reference/readings/tangent.hpp"
+#include "reference/readings/tracked.hpp"
+#include "reference/readings/value.hpp"
+
+using namespace assay;
+using namespace assay::reference;
+using core::counter_random, core::dtype;
+using interval = enclosure<35>;
+using allowance = tracked<dtype::f32>;
+
+namespace {
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
+
+interval hull(double low, double high) { return either(boost::indeterminate, interval(low), interval(high)); }
+
+bool contains(const interval& x, double t) { return mpfr_cmp_d(x.low(), t) <= 0 && mpfr_cmp_d(x.high(), t) >= 0; }
+
+bool is_exactly(const interval& x, double t) {
+  return mpfr_cmp_d(x.low(), t) == 0 && mpfr_cmp_d(x.high(), t) == 0 && !x.low_open() && !x.high_open();
+}
+
+// Ends on a grid, so that they often meet one another, integers and limits.
+double on_grid(counter_random& random) { return (static_cast<double>(random.below(41)) - 20.0) / 4.0; }
+
+struct range {
+  double low, high;
+  explicit range(counter_random& random) : low(on_grid(random)), high(on_grid(random)) {
+    if (high < low) std::swap(low, high);
+  }
+  [[nodiscard]] double at(counter_random& random) const {
+    switch (random.below(4)) {
+      case 0:
+        return low;
+      case 1:
+        return high;
+      default:
+        return low + (high - low) * random.uniform();
+    }
+  }
+};
+
+// A little below x, or a little above, by less than the enclosure's digits show.
+interval just_below(double x) { return interval(x) - exp(interval(-1000.0)); }
+interval just_above(double x) { return interval(x) + exp(interval(-1000.0)); }
+
+}  // namespace
+
+TEST_CASE("reference/choices/enclosures_contain_every_outcome", "[property]") {
+  counter_random random(31);
+  std::size_t certain = 0, open = 0;
+  for (int k = 0; k < 20000; ++k) {
+    const range x(random), y(random), limits(random);
+    const interval in_x = hull(x.low, x.high), in_y = hull(y.low, y.high);
+    const double t = x.at(random), s = y.at(random);
+    REQUIRE(contains(in_x, t));
+    REQUIRE(contains(floor(in_x), std::floor(t)));
+    REQUIRE(contains(clamp(in_x, limits.low, limits.high), std::min(std::max(t, limits.low), limits.high)));
+    const boost::tribool order = less(in_x, in_y);
+    if (boost::indeterminate(order)) {
+      // Both happen: there are a smaller and a larger one, or an equal one.
+      REQUIRE(x.low < y.high);
+      REQUIRE(x.high >= y.low);
+    } else {
+      REQUIRE((t < s) == static_cast<bool>(order));
+    }
+    ++(boost::indeterminate(order) ? open : certain);
+    REQUIRE(contains(either(order, in_x, in_y), t < s ? t : s));
+  }
+  CHECK(certain > 5000);
+  CHECK(open > 5000);
+}
+
+TEST_CASE("reference/choices/a_number_is_no_doubt", "[property]") {
+  counter_random random(32);
+  for (int k = 0; k < 2000; ++k) {
+    const double x = on_grid(random), y = on_grid(random);
+    const range limits(random);
+    REQUIRE(is_exactly(floor(interval(x)), std::floor(x)));
+    REQUIRE(floor(value(x)).to_double() == std::floor(x));
+    const double clamped = std::min(std::max(x, limits.low), limits.high);
+    REQUIRE(is_exactly(clamp(interval(x), limits.low, limits.high), clamped));
+    REQUIRE(clamp(value(x), limits.low, limits.high).to_double() == clamped);
+    REQUIRE(to_double(clamp(rounded<dtype::f16>(x), limits.low, limits.high)) == clamped);
+    const boost::tribool order = less(interval(x), interval(y));
+    REQUIRE(!boost::indeterminate(order));
+    REQUIRE(static_cast<bool>(order) == (x < y));
+    REQUIRE(static_cast<bool>(less(value(x), value(y))) == (x < y));
+    REQUIRE(static_cast<bool>(less(allowance(x), allowance(y))) == (x < y));
+    REQUIRE(floor(allowance(x)).error == 0.0);
+    REQUIRE(clamp(allowance(x), limits.low, limits.high).error == 0.0);
+  }
+}
+
+TEST_CASE("reference/choices/an_end_that_is_not_attained_decides", "[property]") {
+  for (const double x : {-2.0, 0.0, 1.0, 3.0, 1e10}) {
+    INFO("x = " << x);
+    CHECK(is_exactly(floor(just_below(x)), x - 1.0));
+    CHECK(is_exactly(floor(just_above(x)), x));
+    CHECK(less(just_below(x), interval(x)));
+    CHECK(less(interval(x), just_above(x)));
+    CHECK(!less(just_above(x), interval(x)));
+    CHECK(less(just_below(x), just_above(x)));
+    // Beyond a limit it is the limit, attained; inside it stays what it was.
+    CHECK(is_exactly(clamp(just_below(x), x, x + 1.0), x));
+    CHECK(is_exactly(clamp(just_above(x), x - 1.0, x), x));
+    CHECK(less(clamp(just_below(x), x - 1.0, x), interval(x)));
+    CHECK(less(interval(x), clamp(just_above(x), x, x + 1.0)));
+    // A hull keeps an open end only where no branch attains it.
+    CHECK(boost::indeterminate(less(either(boost::indeterminate, just_below(x), interval(x)), interval(x))));
+    CHECK(less(either(boost::indeterminate, just_below(x), interval(x - 1.0)), interval(x)));
+  }
+}
+
+TEST_CASE("reference/choices/special_values_of_enclosures", "[property]") {
+  const interval nan(not_a_number), overflowed = exp(interval(1e30));
+  CHECK(!overflowed.is_finite());
+  CHECK((interval(0.0) * interval(infinity)).is_nan());
+  CHECK((interval(-infinity) * interval(-0.0)).is_nan());
+  CHECK(is_exactly(interval(0.0) * overflowed, 0.0));
+  CHECK(is_exactly(interval(0.0) * interval(-5.0), 0.0));
+  CHECK(floor(nan).is_nan());
+  CHECK(clamp(nan, 0.0, 1.0).is_nan());
+  CHECK(!less(nan, interval(1.0)));
+  CHECK(!less(interval(1.0), nan));
+  CHECK(is_exactly(floor(interval(-infinity)), -infinity));
+  CHECK(is_exactly(clamp(interval(infinity), 0.0, 1.0), 1.0));
+  CHECK(less(interval(-infinity), interval(-1e300)));
+  // Of a choice between NaN and a number nothing is proved, whatever follows.
+  const interval any = either(boost::indeterminate, nan, interval(1.0));
+  CHECK(!round_enclosure(dtype::f64, any).decided);
+  CHECK(!round_enclosure(dtype::f64, any * interval(0.0)).decided);
+  CHECK(!round_enclosure(dtype::f64, clamp(any, 0.0, 1.0)).decided);
+  CHECK(either(boost::indeterminate, nan, nan).is_nan());
+}
+
+TEST_CASE("reference/choices/allowances_cover_what_is_within_the_error", "[property]") {
+  counter_random random(33);
+  constexpr double u = 0x1p-24;
+  REQUIRE(allowance::u == u);
+  const auto any = [&] { return allowance(on_grid(random), random.one_in(4) ? 0.0 : random.uniform() / u); };
+  const auto within = [&](const allowance& x) { return x.number + u * x.error * random.uniform(-1.0, 1.0); };
+  const auto covers = [&](const allowance& r, double moved) {
+    return std::fabs(moved - r.number) <= u * r.error * (1 + 1e-12);
+  };
+  for (int k = 0; k < 20000; ++k) {
+    const allowance x = any(), y = any();
+    const range limits(random);
+    const double true_x = within(x), true_y = within(y);
+    REQUIRE(covers(floor(x), std::floor(true_x)));
+    REQUIRE(covers(clamp(x, limits.low, limits.high), std::min(std::max(true_x, limits.low), limits.high)));
+    // min(x, y) by a comparison that errors may have turned: the branch taken against the other one's truth.
+    const boost::tribool order = less(x, y);
+    const allowance smaller = either(order, x, y);
+    if (boost::indeterminate(order))
+      REQUIRE((covers(smaller, true_x) && covers(smaller, true_y)));
+    else
+      REQUIRE((true_x < true_y) == static_cast<bool>(order));
+  }
+  CHECK(clamp(allowance(2.0), 0.0, 0.1).error == 0.1);        // 0.1 is no f32
+  CHECK(clamp(allowance(0.05), 0.0, 0.1).error == 0.0);       // out of reach
+  CHECK(clamp(allowance(5.0, 1.0), -1.0, 1.0).error == 0.0);  // wholly outside
+  CHECK(std::isinf(either(boost::indeterminate, allowance(1.0), allowance(infinity)).error));
+}
+
+TEST_CASE("reference/choices/one_formula_in_every_reading", "[property]") {
+  // |x| and a ramp, by comparison and by clamp.
+  const auto magnitude = [](const auto& x) { return either(less(x, decltype(-x)(0.0)), -x, x); };
+  const auto ramp = [](const auto& x) {
+    using R = decltype(-x);
+    return either(less(x, R(0.0)), R(0.0), either(less(R(1.0), x), R(1.0), x));
+  };
+  for (const double x : {-7.5, -1.0, -0.25, 0.25, 0.5, 1.0, 1.25, 90.0}) {
+    INFO("x = " << x);
+    CHECK(magnitude(value(x)).to_double() == std::fabs(x));
+    CHECK(is_exactly(magnitude(interval(x)), std::fabs(x)));
+    CHECK(to_double(magnitude(rounded<dtype::bf16>(x))) == std::fabs(x));
+    CHECK(magnitude(allowance(x)).number == std::fabs(x));
+    const tangent at(value(x), value(1.0));
+    CHECK(magnitude(at).derivative.to_double() == std::copysign(1.0, x));
+    CHECK(ramp(at).derivative.to_double() == clamp(at, 0.0, 1.0).derivative.to_double());
+    CHECK(ramp(at).number.to_double() == clamp(at, 0.0, 1.0).number.to_double());
+    CHECK(is_exactly(ramp(interval(x)), std::min(std::max(x, 0.0), 1.0)));
+    CHECK(floor(at).derivative.to_double() == 0.0);
+  }
+}
