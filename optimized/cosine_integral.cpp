@@ -52,4 +52,11 @@ double decay_at(double s, double base) {
   return (fraction(z) - fraction(w)) / scale;
 }
 
+// cos s - cos(s/b) as a product: no cancellation near 0.
+double decay_slope_at(double s, double base) {
+  if (s == 0.0) return 0.0;
+  const double half = s / 2.0;
+  return -2.0 * std::sin(half + half / base) * std::sin(half - half / base) / (s * std::log(base));
+}
+
 }  // namespace assay::optimized

@@ -200,6 +200,18 @@ core::tensors evaluate_decay(const arguments& call) {
   });
 }
 
+core::tensors evaluate_decay_vjp(const arguments& call) {
+  const double base = core::setting<double>(call.settings, "base");
+  const std::vector<double> s = values_of<double>(call.inputs, "s"), g = values_of<double>(call.inputs, "grad_g");
+  return with_number_type(call.type, [&]<class Real>(Real) -> core::tensors {
+    std::vector<Real> grad(s.size());
+    for_each_block(s.size(), [&](std::size_t, std::size_t begin, std::size_t end) {
+      for (std::size_t i = begin; i < end; ++i) grad[i] = static_cast<Real>(g[i] * decay_slope_at(s[i], base));
+    });
+    return {{"grad_s", tensor_of({s.size()}, grad)}};
+  });
+}
+
 }  // namespace
 
 std::vector<routine> sinusoidal_routines() {
@@ -208,7 +220,8 @@ std::vector<routine> sinusoidal_routines() {
           {"sinusoidal/table_at:vjp", evaluate_table_at_vjp},
           {"sinusoidal/frequencies", evaluate_frequencies},
           {"sinusoidal/frequencies:vjp", evaluate_frequencies_vjp},
-          {"sinusoidal/decay", evaluate_decay}};
+          {"sinusoidal/decay", evaluate_decay},
+          {"sinusoidal/decay:vjp", evaluate_decay_vjp}};
 }
 
 }  // namespace assay::optimized

@@ -213,7 +213,8 @@ encoding_tests sinusoidal_tests() {
                    "mutant/sinusoidal_positions_by_fours",    "mutant/sinusoidal_layout_swapped",
                    "mutant/sinusoidal_offset_twice",          "mutant/sinusoidal_odd_column_repeated",
                    "mutant/sinusoidal_rule_of_tensor2tensor", "mutant/sinusoidal_theta_gradient_without_position",
-                   "mutant/sinusoidal_decay_undefined_at_0",  "mutant/sinusoidal_decay_to_base_10"};
+                   "mutant/sinusoidal_decay_undefined_at_0",  "mutant/sinusoidal_decay_to_base_10",
+                   "mutant/sinusoidal_first_ignored",         "mutant/sinusoidal_base_gradient_without_theta"};
   return tests;
 }
 

@@ -6,8 +6,13 @@
 namespace assay::properties {
 
 std::vector<property> sinusoidal_laws();
-/// Those of frequencies, gradients and decay, which sinusoidal_laws() has too.
+/// Those of columns, and those of frequencies, gradients and decay, which sinusoidal_laws() has too.
+std::vector<property> sinusoidal_column_laws();
 std::vector<property> sinusoidal_function_laws();
+
+/// The families of operations with integer positions, and of those with positions of either kind.
+const std::vector<std::string>& sinusoidal_families_of_integers();
+std::vector<std::string> sinusoidal_families_of_positions();
 
 /// A law of these operations, run over these families.
 property sinusoidal_law(const char* name, const char* summary, outcome (*check)(implementation&, const test_case&),

@@ -34,6 +34,11 @@ struct functions_swapped : unchanged_table {
                                 [](const std::string& now) { return std::string(now == "sine" ? "cosine" : "sine"); });
   }
 };
+struct first_ignored : unchanged_table {
+  static void edit(request& call) {
+    change_setting<std::string>(call, "first", [](const std::string&) { return std::string("sine"); });
+  }
+};
 struct rule_of_tensor2tensor : unchanged_table {
   static void edit(request& call) {
     change_setting<std::string>(call, "rule", [](const std::string&) { return std::string("tensor2tensor"); });
@@ -171,86 +176,6 @@ struct padding_row_cleared : unchanged_table {
   }
 };
 
-struct theta_gradient_without_position : unchanged_table {
-  template <class R>
-  static sinusoidal::recipe<R> recipe() {
-    sinusoidal::recipe<R> how;
-    how.angle_by_theta = [](const R&) { return R(1.0); };
-    return how;
-  }
-};
-struct base_gradient_of_wrong_sign : unchanged_table {
-  template <class R>
-  static sinusoidal::recipe<R> recipe() {
-    sinusoidal::recipe<R> how;
-    how.frequency_by_base = [](const R& base, const R& theta, std::size_t step, std::size_t steps) {
-      return -geometric_frequency_slope(base, theta, step, steps);
-    };
-    return how;
-  }
-};
-struct base_gradient_without_theta : unchanged_table {
-  template <class R>
-  static sinusoidal::recipe<R> recipe() {
-    sinusoidal::recipe<R> how;
-    how.frequency_by_base = [](const R& base, const R&, std::size_t step, std::size_t steps) {
-      return geometric_frequency_slope(base, R(1.0), step, steps);
-    };
-    return how;
-  }
-};
-
-struct decay_undefined_at_0 : unchanged_table {
-  template <class R>
-  static sinusoidal::recipe<R> recipe() {
-    sinusoidal::recipe<R> how;
-    how.decay = [](const R& s, const R& base) { return s.number == 0.0 ? R(std::nan("")) : decay_at(s, base); };
-    return how;
-  }
-};
-struct decay_of_signed_distance : unchanged_table {
-  template <class R>
-  static sinusoidal::recipe<R> recipe() {
-    sinusoidal::recipe<R> how;
-    how.decay = [](const R& s, const R& base) { return s.number < 0.0 ? R(std::nan("")) : decay_at(s, base); };
-    return how;
-  }
-};
-struct decay_to_base_10 : unchanged_table {
-  template <class R>
-  static sinusoidal::recipe<R> recipe() {
-    sinusoidal::recipe<R> how;
-    how.decay = [](const R& s, const R& base) {
-      return R(1.0) - (entire_cosine_integral(s) - entire_cosine_integral(s / base)) / R(std::log10(base.number));
-    };
-    return how;
-  }
-};
-struct decay_of_128_columns : unchanged_table {
-  template <class R>
-  static sinusoidal::recipe<R> recipe() {
-    sinusoidal::recipe<R> how;
-    how.decay = [](const R& s, const R& base) {
-      R sum(0.0);
-      for (std::size_t i = 0; i < 64; ++i) sum = sum + cos(s * geometric_frequency(base, i, 64));
-      return sum / R(64.0);
-    };
-    return how;
-  }
-};
-struct decay_by_logarithm : unchanged_table {
-  template <class R>
-  static sinusoidal::recipe<R> recipe() {
-    sinusoidal::recipe<R> how;
-    how.decay = [](const R& s, const R& base) {
-      const R z = s.number < 0.0 ? -s : s;
-      if (!(z.number > 1.0)) return decay_at(s, base);
-      return R(1.0) - (log(z) + R(0.57721566490153286)) / log(base);
-    };
-    return how;
-  }
-};
-
 template <class Variant>
 variant make(const char* id, const char* models, const char* what) {
   return make_variant_of<sinusoidal, Variant>(id, models, what);
@@ -266,6 +191,8 @@ std::vector<variant> sinusoidal_mutants() {
                            "halves instead of pairs side by side, and the other way round"),
       make<functions_swapped>("mutant/sinusoidal_functions_swapped", "SN04 tatp22/multidim-positional-encoding#22",
                               "cosines where sines belong"),
+      make<first_ignored>("mutant/sinusoidal_first_ignored", "SN04 tatp22/multidim-positional-encoding#22",
+                          "sines first, whatever is asked for"),
       make<unguarded_divisor>("mutant/sinusoidal_unguarded_divisor", "SN02 ml-explore/mlx#3614",
                               "a single frequency is 0/0 by the divisor count - 1"),
       make<odd_width_rounded_up>("mutant/sinusoidal_odd_width_rounded_up", "SN03 gc-os-ai/pyaptamer#607",
@@ -293,30 +220,12 @@ std::vector<variant> sinusoidal_mutants() {
                                   "the slowest frequency is 1/base instead of base^(-(d-2)/d)"),
       make<padding_row_cleared>("mutant/sinusoidal_padding_row_cleared",
                                 "facebookresearch/fairseq: the row of padding_idx", "the row of position 0 is 0"),
-      make<theta_gradient_without_position>("mutant/sinusoidal_theta_gradient_without_position",
-                                            "trainable frequencies, kexue.fm/archives/8231",
-                                            "the gradient of theta lacks the factor m"),
-      make<base_gradient_of_wrong_sign>("mutant/sinusoidal_base_gradient_of_wrong_sign",
-                                        "T505 dmlc/gluon-nlp#1470: the sign reversed",
-                                        "the gradient of the base has the wrong sign"),
-      make<base_gradient_without_theta>("mutant/sinusoidal_base_gradient_without_theta",
-                                        "GR07 pytorch/pytorch#196705: a factor dropped",
-                                        "the gradient of the base lacks theta"),
-      make<decay_undefined_at_0>("mutant/sinusoidal_decay_undefined_at_0", "Ci(0) - Ci(0), infinity less infinity",
-                                 "the decay at distance 0 is NaN"),
-      make<decay_of_signed_distance>("mutant/sinusoidal_decay_of_signed_distance", "Ci of a negative number",
-                                     "the decay of negative distances is NaN"),
-      make<decay_to_base_10>("mutant/sinusoidal_decay_to_base_10", "log10 for log", "the decay is divided by log10 b"),
-      make<decay_of_128_columns>("mutant/sinusoidal_decay_of_128_columns",
-                                 "kexue.fm/archives/8231 plots the sum of d = 128",
-                                 "the sum over 64 frequencies instead of the integral"),
-      make<decay_by_logarithm>("mutant/sinusoidal_decay_by_logarithm",
-                               "the logarithm inside the window for all distances",
-                               "1 - (log s + gamma) / log b for distances above 1"),
   };
   // In f32 a 2 pi of 24 bits is no worse than the rounding of the angle.
   for (variant& v : all)
     if (v.id == "mutant/sinusoidal_fast_sine") v.shown_in = core::dtype::f64;
+  const std::vector<variant> others = sinusoidal_function_mutants();
+  all.insert(all.end(), others.begin(), others.end());
   return all;
 }
 

@@ -6,6 +6,8 @@
 namespace assay::properties {
 
 std::vector<variant> sinusoidal_mutants();
+/// Those of gradients and of decay, which sinusoidal_mutants() has too.
+std::vector<variant> sinusoidal_function_mutants();
 std::vector<variant> sinusoidal_controls();
 
 }  // namespace assay::properties

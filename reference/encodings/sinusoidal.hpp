@@ -7,7 +7,7 @@
 //
 //   I_b(s) = integral of cos(s b^-t) dt = 1 - (Cin(s) - Cin(s/b)) / ln b,  s = m - n,  I_b(0) = 1
 //
-// which is [Ci(|s|) - Ci(|s|/b)] / ln b for s other than 0.
+// which is [Ci(|s|) - Ci(|s|/b)] / ln b for s other than 0, where its derivative is (cos s - cos(s/b)) / (s ln b).
 //
 // Shapes: `sinusoidal/table` position [n] to p [n, d]; `sinusoidal/table_at` position [n], theta [r] to p [n, 2r];
 // `sinusoidal/frequencies` base [k] to theta [k, r]; `sinusoidal/decay` s [n] to g [n]. Conventions on which
@@ -53,6 +53,13 @@ R decay_at(const R& s, const R& base) {
   return R(1.0) - (entire_cosine_integral(s) - entire_cosine_integral(s / base)) / log(base);
 }
 
+/// Its derivative, 0 at s = 0.
+template <class R>
+R decay_slope_at(const R& s, const R& base) {
+  if (to_double(s) == 0.0) return R(0.0);
+  return (cos(s) - cos(s / base)) / (s * log(base));
+}
+
 struct sinusoidal {
   static constexpr std::string_view name = "sinusoidal";
 
@@ -69,7 +76,7 @@ struct sinusoidal {
     std::function<R(const R& m)> angle_by_theta = [](const R& m) { return m; };
     std::function<R(const R& base, const R& theta, std::size_t step, std::size_t steps)> frequency_by_base =
         geometric_frequency_slope<R>;
-    std::function<R(const R& s, const R& base)> decay = decay_at<R>;
+    std::function<R(const R& s, const R& base)> decay = decay_at<R>, decay_slope = decay_slope_at<R>;
   };
 
   template <class R>
@@ -133,7 +140,7 @@ inline std::vector<core::operation> sinusoidal::operations() {
                               {"k"}};
   frequencies.attributes = {{"pairs", std::int64_t{4}, integers({4, 1, 2, 3, 8}), "r", 1, 32768, "r"}, rule};
   core::operation decay{"sinusoidal/decay",
-                        {{"s", {"n"}, positions, false, "distances"}},
+                        {{"s", {"n"}, positions, true, "distances"}},
                         {{"g", {"n"}, finite, true, "the integral of cos(s b^-t) over t from 0 to 1"}},
                         {},
                         "Su 2021, kexue.fm/archives/8231",
@@ -150,7 +157,7 @@ fields<R> sinusoidal::evaluate(const arguments<R>& call, const recipe<R>& how) {
   if (call.operation == "sinusoidal/table_at") return table_at(call, how);
   if (call.operation == "sinusoidal/table_at:vjp") return table_at_vjp(call, how);
   if (call.operation == "sinusoidal/frequencies") return frequencies(call, how);
-  if (call.operation == "sinusoidal/decay") return decay(call, how);
+  if (call.operation.starts_with("sinusoidal/decay")) return decay(call, how);
   return frequencies_vjp(call, how);
 }
 
@@ -238,6 +245,11 @@ fields<R> sinusoidal::decay(const arguments<R>& call, const recipe<R>& how) {
   const field<R>& distances = call["s"];
   const R base = from_setting<R>(core::setting<double>(call.settings, "base"));
   field<R> g = make_field<R>({distances.size()});
+  if (call.operation.ends_with(":vjp")) {
+    for (std::size_t i = 0; i < distances.size(); ++i)
+      g(i) = charged(call["grad_g"](i)) * charged(how.decay_slope(distances(i), base));
+    return {{"grad_s", std::move(g)}};
+  }
   for (std::size_t i = 0; i < distances.size(); ++i) g(i) = how.decay(distances(i), base);
   return {{"g", std::move(g)}};
 }
