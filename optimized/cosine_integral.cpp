@@ -52,11 +52,13 @@ double decay_at(double s, double base) {
   return (fraction(z) - fraction(w)) / scale;
 }
 
-// cos s - cos(s/b) as a product: no cancellation near 0.
+// Near 0, where the cosines cancel, their difference is a product of sines; far from it the rounding of its arguments
+// would cost more than the cosines lose.
 double decay_slope_at(double s, double base) {
   if (s == 0.0) return 0.0;
-  const double half = s / 2.0;
-  return -2.0 * std::sin(half + half / base) * std::sin(half - half / base) / (s * std::log(base));
+  const double scale = s * std::log(base), half = s / 2.0;
+  if (std::fabs(s) > 1.0) return (std::cos(s) - std::cos(s / base)) / scale;
+  return -2.0 * std::sin(half + half / base) * (std::sin(half - half / base) / scale);
 }
 
 }  // namespace assay::optimized
