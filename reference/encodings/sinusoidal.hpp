@@ -28,15 +28,18 @@
 // theta (as exp(-e log b)) and one of the angle, so the error grows as m theta u.
 #pragma once
 
+#include <cmath>
 #include <functional>
 #include <limits>
 #include <string_view>
 
+#include "reference/accuracy_class.hpp"
 #include "reference/algorithms/frequencies.hpp"
 #include "reference/algorithms/settings.hpp"
 #include "reference/algorithms/sinusoidal_columns.hpp"
 #include "reference/core/operation.hpp"
 #include "reference/readings/reading.hpp"
+#include "reference/readings/tracked.hpp"
 
 namespace assay::reference {
 
@@ -53,11 +56,18 @@ R decay_at(const R& s, const R& base) {
   return R(1.0) - (entire_cosine_integral(s) - entire_cosine_integral(s / base)) / log(base);
 }
 
-/// Its derivative, 0 at s = 0.
+/// Its derivative as it is written, 0 at s = 0.
 template <class R>
-R decay_slope_at(const R& s, const R& base) {
+R decay_slope_by_cosines(const R& s, const R& base) {
   if (to_double(s) == 0.0) return R(0.0);
   return (cos(s) - cos(s / base)) / (s * log(base));
+}
+/// The same; where s is small and the cosines cancel, their difference is a product of sines.
+template <class R>
+R decay_slope_at(const R& s, const R& base) {
+  if (to_double(s) == 0.0 || std::fabs(to_double(s)) > 1.0) return decay_slope_by_cosines(s, base);
+  const R half = s / R(2.0), share = half / base;
+  return -(R(2.0) * sin(half + share) * (sin(half - share) / (s * log(base))));
 }
 
 struct sinusoidal {
@@ -76,8 +86,16 @@ struct sinusoidal {
     std::function<R(const R& m)> angle_by_theta = [](const R& m) { return m; };
     std::function<R(const R& base, const R& theta, std::size_t step, std::size_t steps)> frequency_by_base =
         geometric_frequency_slope<R>;
-    std::function<R(const R& s, const R& base)> decay = decay_at<R>, decay_slope = decay_slope_at<R>;
+    std::function<R(const R&s, const R&base)> decay = decay_at<R>, decay_slope = decay_slope_at<R>;
   };
+
+  /// Of the derivative of decay as it is written: the cancellation near 0 is no bug.
+  template <core::dtype C>
+  static recipe<tracked<C>> law(accuracy_class) {
+    recipe<tracked<C>> how;
+    how.decay_slope = decay_slope_by_cosines<tracked<C>>;
+    return how;
+  }
 
   template <class R>
   static fields<R> evaluate(const arguments<R>& call, const recipe<R>& how);
