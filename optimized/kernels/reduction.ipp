@@ -7,8 +7,7 @@
 // The rounded product of the position and high + middle has an error that is found exactly from products of 26 bits
 // [Dekker 1971]. The nearest integer comes off the product exactly; it is found by adding 1.5 2^52, whose ulp is 1.
 //
-// Bound: 2^-104 |position * frequency| quarter turns, the roundings of low, of its product and of its sum with the
-// error of the large product.
+// Bound: 0.75 2^-105 |position * frequency| quarter turns, the roundings of low and of its product.
 
 constexpr std::uint64_t sign_bit = std::uint64_t{1} << 63;
 constexpr double nearest_integer = 0x1.8p52;
@@ -26,9 +25,10 @@ inline split_position split(double position) {
   return {whole, high, whole - high};
 }
 
-// Quarter turns. |rest| <= 1/2 and a little, its low part at most 2^-51 |position * frequency|.
+// rest + error + correction in quarter turns: |rest| <= 1/2 and a little, the others at most 2^-52 |position *
+// frequency|.
 struct reduced_angle {
-  two_part rest;
+  vec<double> rest, error, correction;
   bits_of<double> quarter;  // the last two bits of the integer
 };
 
@@ -36,7 +36,7 @@ inline reduced_angle reduced(const split_position& m, vec<double> high, vec<doub
   const vec<double> product = m.whole * (high + middle), shifted = product + nearest_integer;
   const auto known = as_number(as_bits(product) & ~sign_bit) < angle_limit;
   const vec<double> error = (((m.high * high - product) + m.low * high) + m.high * middle) + m.low * middle;
-  return {{known ? product - (shifted - nearest_integer) : broadcast(__builtin_nan("")), error + m.whole * low},
+  return {known ? product - (shifted - nearest_integer) : broadcast(__builtin_nan("")), error, m.whole * low,
           as_bits(shifted)};
 }
 

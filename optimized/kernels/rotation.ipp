@@ -20,7 +20,7 @@ struct rotation_lanes {
 };
 
 inline rotation_lanes rotation(const reduced_angle& angle) {
-  const two_part parts = in_radians(angle.rest);
+  const two_part parts = in_radians({angle.rest, angle.error + angle.correction});
   const vec<double> x = parts.high + parts.low, lost = parts.low - (x - parts.high);
   const vec<double> square = x * x, half = 0.5 * square, large = 1.0 - half;
   vec<double> sine = parts.high + (parts.low + x * square * polynomial(square, sine_terms));

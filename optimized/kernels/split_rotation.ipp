@@ -56,9 +56,10 @@ struct split_rotation_lanes {
 };
 
 inline split_rotation_lanes split_rotation(const double (*table)[4], const reduced_angle& angle) {
-  const bits_of<double> negative = as_bits(angle.rest.high) & sign_bit;
-  const vec<double> high = as_number(as_bits(angle.rest.high) ^ negative);
-  const vec<double> low = as_number(as_bits(angle.rest.low) ^ negative);
+  const two_part small = sum(angle.error, angle.correction), rest = sum(angle.rest, small.high);
+  const bits_of<double> negative = as_bits(rest.high) & sign_bit;
+  const vec<double> high = as_number(as_bits(rest.high) ^ negative);
+  const vec<double> low = as_number(as_bits(rest.low + small.low) ^ negative);
   const vec<double> shifted = high + nearest_step;
   const step_lanes step = steps_at(table, as_bits(shifted) & 511);
   const auto& [c1, c2, s1, s2] = step.part;

@@ -68,7 +68,8 @@ inline coordinates<Real> turned(const turn_block<Real>& b, std::size_t offset, c
             narrow(each([](v p, v q, v cosine, v sine) { return p * sine + q * cosine; }, first, second, c, s))};
   } else {
     const two_part cosine{c.part[0], load(b.cosine_low, at).part[0]}, sine{s.part[0], load(b.sine_low, at).part[0]};
-    return {combined(x.first, cosine, -x.second, sine), combined(x.first, sine, x.second, cosine)};
+    const two_part minus_sine{-sine.high, -sine.low};
+    return {combined(x.first, cosine, x.second, minus_sine), combined(x.first, sine, x.second, cosine)};
   }
 }
 

@@ -20,7 +20,7 @@ struct worst_rotation {
   }
 };
 
-constexpr double split_bound(double angle) { return 0x1p-78 + 0x1p-104 * angle; }
+constexpr double split_bound(double angle) { return 0x1p-78 + 0x1p-105 * angle; }
 
 /// Absolute errors of both kinds, in units of 2^-53 and of split_bound; of small sines relative to them, in 2^-53.
 struct all_errors {
