@@ -21,6 +21,7 @@ struct rotations {
   std::vector<double> cosine, sine, cosine_low, sine_low;
 };
 
+/// The frequencies of one call.
 class prepared_frequencies {
  public:
   explicit prepared_frequencies(std::vector<frequency> theta);
@@ -29,8 +30,9 @@ class prepared_frequencies {
   /// The frequency, rounded.
   [[nodiscard]] double operator[](std::size_t t) const { return theta_[t].high; }
 
-  /// cos and sin of position * theta, each within BOUND for every finite position and theta with a finite product,
-  /// exactly 1 and 0 where it is 0. NaN otherwise. `found` is split or not.
+  /// cos and sin of position * theta for every finite position and theta with a finite product, exactly 1 and 0 where
+  /// position or theta is 0; NaN otherwise. Where `found` is split, each is within 2^-78 + 2^-105 |position * theta|,
+  /// else within 2^-53 (measured: kernels/rotation.ipp), and within 2^-52 of what is left to the C library.
   /// Precondition: `found` has size() elements.
   void find(double position, rotations& found) const;
 

@@ -1,10 +1,10 @@
 // Sinusoidal tables, frequencies and their gradients.
 //
-// Frequencies have two parts and their product with a position is kept whole (angles.hpp), so an element is within
-// 2^-52 of the truth at every position up to 2^31 and beyond, and is rounded once in f32. A sine and a cosine come from
-// one rotation, whatever their columns. Blocks of rows share the work; the sums over positions in the gradient of theta
-// are made by blocks in their order, each with the remainders of its additions: the same bits for any number of
-// threads.
+// Frequencies have two parts and their products with a position keep their digits (rotations.hpp), so an element is
+// within 2^-53 of the truth at every position up to 2^31 and beyond, within 2^-52 at angles above 2^40, and is rounded
+// once in f32. A sine and a cosine come from one rotation, whatever their columns. Blocks of rows share the work; the
+// sums over positions in the gradient of theta are made by blocks in their order, each with the remainders of its
+// additions: the same bits for any number of threads.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>

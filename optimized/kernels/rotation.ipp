@@ -6,7 +6,11 @@
 // Algorithm: the angle is reduced to x = high + low with |x| <= pi/4 and a little. Taylor polynomials in high,
 // to which low is added as its differential [fdlibm, k_sin.c and k_cos.c].
 //
-// Lanes: independent. Bound: MEASURED.
+// Lanes: independent. Bound: measured, the same on all instruction sets, against MPFR,
+//   0.933 2^-53, both functions, at position 0x1.5efb1ee57956p+15 and frequency 1, 11760000 angles up to 2^40;
+//   1.265 2^-53 of the sine where the angle is below 0.7, at position -0x1.0103cd7a5a8a9p+20 and frequency
+//   0x1.0e2c6ab546f59p-21, 5511021 angles.
+// tests/rotations.cpp repeats the measurement.
 
 // Of x in sin x = x + x^3 (...) and cos x = 1 - x^2 / 2 + x^4 (...), to 2^-58 for |x| <= 0.7854 [fdlibm].
 constexpr double sine_terms[] = {-1.66666666666666324348e-01, 8.33333333332248946124e-03,  -1.98412698298579493134e-04,

@@ -12,7 +12,9 @@
 // where the products of the first parts are exact and are added with their rounding errors, and all in brackets is
 // below 2^-26.
 //
-// Lanes: independent. Bound: MEASURED.
+// Lanes: independent. Bound: 2^-78 + 2^-105 |angle|, of which measured, the same on all instruction sets, 0.886 at
+// position 0x1.0914bcp+22 and frequency 0x1.6ed4edf42323p-16, 11760000 angles up to 2^40 against MPFR.
+// tests/rotations.cpp repeats the measurement.
 
 constexpr double nearest_step = 0x1.8p43;  // ulp 2^-9
 

@@ -102,6 +102,16 @@ TEST_CASE("optimized/rotations/error_below_bounds_soak", "[.][soak]") {
   on_every_target([] { check_bounds(scaled(20000)); });
 }
 
+TEST_CASE("optimized/rotations/recorded_witnesses", "[optimized]") {
+  on_every_target([] {
+    all_errors plain, relative;
+    plain.measure({{1, 0}}, {0x1.5efb1ee57956p+15});
+    relative.measure({{0x1.0e2c6ab546f59p-21, 0}}, {-0x1.0103cd7a5a8a9p+20});
+    CHECK(plain.plain.error == Approx(0.9325).margin(1e-4));
+    CHECK(relative.relative.error == Approx(1.2646).margin(1e-4));
+  });
+}
+
 // Where the kernels leave the work to the C library and to MPFR: huge angles, tiny ones.
 TEST_CASE("optimized/rotations/error_outside_of_the_kernels", "[optimized]") {
   generator random(29);
