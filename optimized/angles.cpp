@@ -2,8 +2,6 @@
 
 #include <mpfr.h>
 
-#include <cmath>
-
 namespace assay::optimized {
 namespace {
 
@@ -24,14 +22,6 @@ frequency geometric_frequency(double base, long p, long q) {
   theta.low = mpfr_get_d(x, MPFR_RNDN);
   mpfr_clears(x, exponent, static_cast<mpfr_ptr>(nullptr));
   return theta;
-}
-
-rotation rotation_by(double position, frequency theta) {
-  const double large = position * theta.high;
-  const double small = std::fma(position, theta.high, -large) + position * theta.low;
-  const double c = std::cos(large), s = std::sin(large);
-  const double dc = std::cos(small), ds = std::sin(small);
-  return {c * dc - s * ds, s * dc + c * ds};
 }
 
 }  // namespace assay::optimized

@@ -52,6 +52,26 @@ struct product_block {
   Real* out;
 };
 
+/// One position times many frequencies in quarter turns, each a sum of three arrays (quarter_turns in angles.hpp).
+struct rotation_block {
+  std::size_t count;
+  double position;
+  const double *high, *middle, *low;
+  const double (*steps)[4];  ///< table of split_rotations alone, which writes the low parts too
+  double *cosine, *sine, *cosine_low, *sine_low;
+};
+
+/// The heads of a token, [heads, features], turned by its rotations. Pair t is (x_t, x_{t + pairs}) where half_split,
+/// else (x_2t, x_{2t+1}); 2 pairs <= features. The low parts are read in f64 alone.
+template <class Real>
+struct turn_block {
+  std::size_t heads, features, pairs;
+  bool half_split;
+  const double *cosine, *sine, *cosine_low, *sine_low;
+  const Real* x;
+  Real* y;
+};
+
 template <class Real>
 struct kernels {
   void (*scan)(const scan_block<Real>&) noexcept;
@@ -59,14 +79,22 @@ struct kernels {
   void (*scan_vjp)(const scan_vjp_block<Real>&) noexcept;
   void (*gated_scan_vjp)(const scan_vjp_block<Real>&) noexcept;
   void (*product)(const product_block<Real>&) noexcept;
+  void (*turn)(const turn_block<Real>&) noexcept;
   /// The elementary functions alone, y[i] = f(x[i]), so that their accuracy can be measured.
   void (*exp)(const Real* x, Real* y, std::size_t count) noexcept;    ///< x <= 0
   void (*log1p)(const Real* x, Real* y, std::size_t count) noexcept;  ///< 0 <= x <= 1
 };
 
+/// Cosines and sines. What lies outside of their domain becomes NaN, and is for the caller to find.
+struct rotation_kernels {
+  void (*rotations)(const rotation_block&) noexcept;
+  void (*split_rotations)(const rotation_block&) noexcept;
+};
+
 struct kernel_table {
   kernels<float> f32;
   kernels<double> f64;
+  rotation_kernels rotation;
 };
 
 /// The kernels of a number type.

@@ -21,30 +21,13 @@ namespace {
 /// Positions of the tokens and frequencies of the pairs.
 struct rope_angles {
   std::vector<double> positions;
-  std::vector<frequency> frequencies;
+  prepared_frequencies frequencies;
 };
-
-// visit(token, its rotations) for the tokens of a block.
-template <class Real, class Visit>
-void for_tokens(const rotary_shape& shape, const rope_angles& angles, std::size_t block, Visit visit) {
-  token_rotations<Real> rotations(shape.pairs);
-  for (std::size_t i = block * rotary_shape::block_tokens;
-       i < std::min((block + 1) * rotary_shape::block_tokens, shape.tokens); ++i) {
-    rotations.find(angles.positions[i], angles.frequencies);
-    visit(i, rotations);
-  }
-}
 
 template <class Real>
 std::vector<Real> turned(const rotary_shape& shape, const rope_angles& angles, const std::vector<Real>& x, bool back) {
   std::vector<Real> y(x.size());
-  for_each_task(shape.blocks(), [&](std::size_t block) {
-    for_tokens<Real>(shape, angles, block, [&](std::size_t token, token_rotations<Real>& rotations) {
-      if (back) rotations.reverse();
-      for (std::size_t head = token * shape.heads; head < (token + 1) * shape.heads; ++head)
-        rotations.turn(shape, x.data() + head * shape.features, y.data() + head * shape.features);
-    });
-  });
+  turn_tokens(shape, angles.positions, angles.frequencies, back, x.data(), y.data());
   return y;
 }
 
@@ -71,7 +54,7 @@ angle_gradients<Real> gradients_of_angles(const rotary_shape& shape, const rope_
           const double torque = static_cast<double>(y[first]) * static_cast<double>(g[second]) -
                                 static_cast<double>(y[second]) * static_cast<double>(g[first]);
           of_theta[t].add(angles.positions[i] * torque);
-          of_position.add(angles.frequencies[t].high * torque);
+          of_position.add(angles.frequencies[t] * torque);
         }
       gradients.position[i] = static_cast<Real>(of_position.total());
     }
@@ -106,13 +89,12 @@ rotary_shape shape_of_rotate(const arguments& call) {
 }
 
 rope_angles angles_of_rotate(const arguments& call, std::size_t pairs) {
-  rope_angles angles{values_of<double>(call.inputs, "position"), {}};
+  std::vector<frequency> theta;
   const auto base = core::setting<double>(call.settings, "base");
   const auto scale = core::setting<double>(call.settings, "position_scale");
   for (std::size_t t = 0; t < pairs; ++t)
-    angles.frequencies.push_back(
-        divided(geometric_frequency(base, static_cast<long>(t), static_cast<long>(pairs)), scale));
-  return angles;
+    theta.push_back(divided(geometric_frequency(base, static_cast<long>(t), static_cast<long>(pairs)), scale));
+  return {values_of<double>(call.inputs, "position"), prepared_frequencies(std::move(theta))};
 }
 
 core::tensors evaluate_rotate(const arguments& call, const char* input, const char* output, bool back) {
@@ -126,9 +108,9 @@ core::tensors rotate(const arguments& call) { return evaluate_rotate(call, "x", 
 core::tensors rotate_vjp(const arguments& call) { return evaluate_rotate(call, "grad_y", "grad_x", true); }
 
 rope_angles angles_of_rotate_by(const arguments& call) {
-  rope_angles angles{values_of<double>(call.inputs, "position"), {}};
-  for (const double theta : values_of<double>(call.inputs, "theta")) angles.frequencies.push_back({theta, 0.0});
-  return angles;
+  std::vector<frequency> theta;
+  for (const double x : values_of<double>(call.inputs, "theta")) theta.push_back({x, 0.0});
+  return {values_of<double>(call.inputs, "position"), prepared_frequencies(std::move(theta))};
 }
 
 core::tensors rotate_by(const arguments& call) {

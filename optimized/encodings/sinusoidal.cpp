@@ -1,34 +1,23 @@
 // Sinusoidal tables, frequencies and their gradients.
 //
-// Frequencies have two parts and their product with a position is kept whole (angles.hpp), so an element is within
-// 2^-52 of the truth at every position up to 2^31 and beyond, and is rounded once in f32. A sine and a cosine come from
-// one rotation, whatever their columns. Blocks of rows share the work; the sums over positions in the gradient of theta
-// are made by blocks in their order, each with the remainders of its additions: the same bits for any number of
-// threads.
+// Frequencies have two parts and their products with a position keep their digits (rotations.hpp), so an element is
+// within 2^-53 of the truth at every position up to 2^31 and beyond, within 2^-52 at angles above 2^40, and is rounded
+// once in f32. A sine and a cosine come from one rotation, whatever their columns. Blocks of rows share the work; the
+// sums over positions in the gradient of theta are made by blocks in their order, each with the remainders of its
+// additions: the same bits for any number of threads.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <string>
 
-#include "optimized/angles.hpp"
+#include "optimized/angle_table.hpp"
 #include "optimized/buffers.hpp"
 #include "optimized/compensated.hpp"
 #include "optimized/cosine_integral.hpp"
-#include "optimized/dispatch.hpp"
 #include "optimized/operations.hpp"
 
 namespace assay::optimized {
 namespace {
-
-constexpr std::size_t rows_of_a_task = 256;
-
-/// Which columns hold the two functions of a pair.
-struct column_places {
-  bool interleaved, sine_first;
-  std::size_t leading, trailing, width;  ///< columns of the first and of the second function, and all of them
-  [[nodiscard]] std::size_t first(std::size_t pair) const { return interleaved ? 2 * pair : pair; }
-  [[nodiscard]] std::size_t second(std::size_t pair) const { return interleaved ? 2 * pair + 1 : leading + pair; }
-};
 
 column_places places_for(const core::attributes& settings, std::size_t leading, std::size_t trailing,
                          std::size_t width) {
@@ -36,32 +25,11 @@ column_places places_for(const core::attributes& settings, std::size_t leading, 
           core::setting<std::string>(settings, "first") == "sine", leading, trailing, width};
 }
 
-/// Fills the row of a position. Columns of no pair are left alone.
 template <class Real>
-void write_row(const column_places& places, const std::vector<frequency>& theta, double position, Real* row) {
-  for (std::size_t pair = 0; pair < places.leading; ++pair) {
-    const rotation turned = rotation_by(position, theta[pair]);
-    row[places.first(pair)] = static_cast<Real>(places.sine_first ? turned.sine : turned.cosine);
-    if (pair < places.trailing)
-      row[places.second(pair)] = static_cast<Real>(places.sine_first ? turned.cosine : turned.sine);
-  }
-}
-
-/// visit(block, first, last) for all blocks of `rows` rows, on all threads.
-template <class Visit>
-void for_each_block(std::size_t rows, Visit visit) {
-  for_each_task((rows + rows_of_a_task - 1) / rows_of_a_task, [&](std::size_t block) {
-    visit(block, block * rows_of_a_task, std::min(rows, (block + 1) * rows_of_a_task));
-  });
-}
-
-template <class Real>
-core::tensor write_table(const column_places& places, const std::vector<frequency>& theta,
-                         const std::vector<double>& positions) {
+core::tensor table_of(const column_places& places, const prepared_frequencies& theta,
+                      const std::vector<double>& positions) {
   std::vector<Real> table(positions.size() * places.width);
-  for_each_block(positions.size(), [&](std::size_t, std::size_t begin, std::size_t end) {
-    for (std::size_t i = begin; i < end; ++i) write_row(places, theta, positions[i], table.data() + i * places.width);
-  });
+  write_table(places, theta, positions, table.data());
   return tensor_of({positions.size(), places.width}, table);
 }
 
@@ -87,19 +55,20 @@ core::tensors evaluate_table(const arguments& call) {
   const scale frequencies = scale_of(call.settings, width, leading);
   std::vector<frequency> theta(leading);
   for (std::size_t i = 0; i < leading; ++i) theta[i] = frequencies.at(base, i);
+  const prepared_frequencies prepared(std::move(theta));
   std::vector<double> positions = values_of<double>(call.inputs, "position");
   for (double& m : positions) m += offset;
   const column_places places = places_for(call.settings, leading, trailing, width);
   return with_number_type(call.type, [&]<class Real>(Real) -> core::tensors {
-    return {{"p", write_table<Real>(places, theta, positions)}};
+    return {{"p", table_of<Real>(places, prepared, positions)}};
   });
 }
 
-std::vector<frequency> given_frequencies(const core::tensors& inputs) {
+prepared_frequencies given_frequencies(const core::tensors& inputs) {
   const std::vector<double> theta = values_of<double>(inputs, "theta");
   std::vector<frequency> all(theta.size());
   std::transform(theta.begin(), theta.end(), all.begin(), [](double x) { return frequency{x, 0.0}; });
-  return all;
+  return prepared_frequencies(std::move(all));
 }
 
 column_places places_of_pairs(const arguments& call, std::size_t pairs) {
@@ -107,29 +76,30 @@ column_places places_of_pairs(const arguments& call, std::size_t pairs) {
 }
 
 core::tensors evaluate_table_at(const arguments& call) {
-  const std::vector<frequency> theta = given_frequencies(call.inputs);
+  const prepared_frequencies theta = given_frequencies(call.inputs);
   const std::vector<double> positions = values_of<double>(call.inputs, "position");
   return with_number_type(call.type, [&]<class Real>(Real) -> core::tensors {
-    return {{"p", write_table<Real>(places_of_pairs(call, theta.size()), theta, positions)}};
+    return {{"p", table_of<Real>(places_of_pairs(call, theta.size()), theta, positions)}};
   });
 }
 
 template <class Real>
-core::tensors table_at_vjp(const column_places& places, const std::vector<frequency>& theta,
+core::tensors table_at_vjp(const column_places& places, const prepared_frequencies& theta,
                            const std::vector<double>& positions, const std::vector<double>& cotangent) {
   const std::size_t n = positions.size(), pairs = theta.size(), blocks = (n + rows_of_a_task - 1) / rows_of_a_task;
   std::vector<Real> by_position(n), by_theta(pairs);
   std::vector<compensated> parts(blocks * pairs), of_theta(pairs);
   for_each_block(n, [&](std::size_t block, std::size_t begin, std::size_t end) {
+    rotations found(pairs, false);
     for (std::size_t i = begin; i < end; ++i) {
+      theta.find(positions[i], found);
       const double* row = cotangent.data() + i * places.width;
       compensated sum;
       for (std::size_t k = 0; k < pairs; ++k) {
-        const rotation turned = rotation_by(positions[i], theta[k]);
-        const double of_sine = row[places.sine_first ? places.first(k) : places.second(k)] * turned.cosine;
-        const double of_cosine = -row[places.sine_first ? places.second(k) : places.first(k)] * turned.sine;
-        sum.add(theta[k].high * of_sine);
-        sum.add(theta[k].high * of_cosine);
+        const double of_sine = row[places.sine_first ? places.first(k) : places.second(k)] * found.cosine[k];
+        const double of_cosine = -row[places.sine_first ? places.second(k) : places.first(k)] * found.sine[k];
+        sum.add(theta[k] * of_sine);
+        sum.add(theta[k] * of_cosine);
         parts[block * pairs + k].add(positions[i] * of_sine);
         parts[block * pairs + k].add(positions[i] * of_cosine);
       }
@@ -146,7 +116,7 @@ core::tensors table_at_vjp(const column_places& places, const std::vector<freque
 }
 
 core::tensors evaluate_table_at_vjp(const arguments& call) {
-  const std::vector<frequency> theta = given_frequencies(call.inputs);
+  const prepared_frequencies theta = given_frequencies(call.inputs);
   const std::vector<double> positions = values_of<double>(call.inputs, "position");
   const std::vector<double> cotangent = values_of<double>(call.inputs, "grad_p");
   return with_number_type(call.type, [&]<class Real>(Real) {

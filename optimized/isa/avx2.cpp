@@ -10,6 +10,6 @@ constexpr int vector_bytes = 32;
 #include "optimized/kernels/table.ipp"
 }  // namespace
 
-extern constinit const kernel_table table = {make_kernels<float>(), make_kernels<double>()};
+extern constinit const kernel_table table = {make_kernels<float>(), make_kernels<double>(), make_rotation_kernels()};
 
 }  // namespace assay::optimized::avx2

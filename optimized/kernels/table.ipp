@@ -8,6 +8,11 @@
 #include "optimized/kernels/log_sum_exp.ipp"
 #include "optimized/kernels/scan.ipp"
 #include "optimized/kernels/product.ipp"
+#include "optimized/kernels/two_part.ipp"
+#include "optimized/kernels/reduction.ipp"
+#include "optimized/kernels/rotation.ipp"
+#include "optimized/kernels/split_rotation.ipp"
+#include "optimized/kernels/turn.ipp"
 // clang-format on
 
 template <class Real>
@@ -27,6 +32,9 @@ constexpr kernels<Real> make_kernels() {
           scan_vjp<Real, given_as_log_p>,
           scan_vjp<Real, given_as_logit>,
           product<Real>,
+          turn<Real>,
           exp_array<Real>,
           log1p_array<Real>};
 }
+
+constexpr rotation_kernels make_rotation_kernels() { return {rotations, split_rotations}; }

@@ -1,0 +1,74 @@
+// Tables of sines and cosines: where their columns stand, and what must not change a bit.
+#include "optimized/angle_table.hpp"
+
+#include "optimized/tests/support.hpp"
+
+namespace assay::optimized::tests {
+namespace {
+
+prepared_frequencies frequencies(std::size_t count) {
+  std::vector<frequency> theta;
+  for (std::size_t t = 0; t < count; ++t)
+    theta.push_back(geometric_frequency(10000, static_cast<long>(t), static_cast<long>(count)));
+  return prepared_frequencies(theta);
+}
+
+std::vector<double> some_positions(std::size_t count) {
+  generator random(37);
+  std::vector<double> positions = uniform<double>(random, count, -1e6, 1e6);
+  positions[0] = 0, positions[1] = 0x1p60, positions[2] = nan<double>;
+  return positions;
+}
+
+}  // namespace
+
+// Every width, with and without a column that has no pair, in both layouts and orders; a mark stands in columns of
+// none.
+TEMPLATE_TEST_CASE("optimized/angle_table/columns", "[optimized][sinusoidal]", float, double) {
+  constexpr TestType mark = TestType(-12345);
+  const std::vector<double> positions = some_positions(5);
+  on_every_target([&] {
+    for (std::size_t width = 1; width <= 23; ++width)
+      for (int choice = 0; choice < 8; ++choice) {
+        const bool interleaved = choice & 1, sine_first = choice & 2, extra = choice & 4;
+        const std::size_t trailing = width / 2, leading = extra ? width - trailing : trailing;
+        const prepared_frequencies theta = frequencies(leading);
+        std::vector<TestType> table(positions.size() * width, mark), expected = table;
+        write_table<TestType>({interleaved, sine_first, leading, trailing, width}, theta, positions, table.data());
+        rotations found(leading, false);
+        for (std::size_t i = 0; i < positions.size(); ++i) {
+          theta.find(positions[i], found);
+          for (std::size_t t = 0; t < leading; ++t) {
+            const double first = sine_first ? found.sine[t] : found.cosine[t];
+            const double second = sine_first ? found.cosine[t] : found.sine[t];
+            expected[i * width + (interleaved ? 2 * t : t)] = static_cast<TestType>(first);
+            if (t < trailing)
+              expected[i * width + (interleaved ? 2 * t + 1 : leading + t)] = static_cast<TestType>(second);
+          }
+        }
+        CAPTURE(width, interleaved, sine_first, extra);
+        CHECK(std::equal(table.begin(), table.end(), expected.begin(), expected.end(), same<TestType>));
+      }
+  });
+}
+
+TEMPLATE_TEST_CASE("optimized/angle_table/threads_and_targets_agree", "[optimized][sinusoidal]", float, double) {
+  const std::vector<double> positions = some_positions(1000);
+  const prepared_frequencies theta = frequencies(19);
+  const column_places places{false, false, 19, 18, 37};
+  std::vector<TestType> expected(positions.size() * places.width);
+  REQUIRE(force_target("baseline"));
+  set_threads(1);
+  write_table(places, theta, positions, expected.data());
+  on_every_target([&] {
+    for (const int count : {1, 2, 3, 7}) {
+      set_threads(count);
+      std::vector<TestType> table(expected.size());
+      write_table(places, theta, positions, table.data());
+      CHECK(std::equal(table.begin(), table.end(), expected.begin(), expected.end(), same<TestType>));
+    }
+  });
+  set_threads(0);
+}
+
+}  // namespace assay::optimized::tests
