@@ -228,9 +228,14 @@ encoding_tests rope_tests() {
   tests.controls = rope_controls();
   tests.not_modelled = rope_not_modelled();
   tests.laws = rope_laws();
-  tests.telling = {"mutant/rope_wrong_layout",       "mutant/rope_counted_from_one",
-                   "mutant/rope_tables_in_bf16",     "mutant/rope_rest_is_zero",
-                   "mutant/rope_base_always_scaled", "mutant/rope_gradient_without_position"};
+  tests.telling = {"mutant/rope_wrong_layout",
+                   "mutant/rope_counted_from_one",
+                   "mutant/rope_tables_in_bf16",
+                   "mutant/rope_rest_is_zero",
+                   "mutant/rope_base_always_scaled",
+                   "mutant/rope_fixed_base",
+                   "mutant/rope_gradient_without_position",
+                   "mutant/rope_base_gradient_of_wrong_sign"};
   return tests;
 }
 

@@ -105,7 +105,7 @@ std::map<std::string, pairing> known_pairings(std::size_t r, std::size_t d) {
   return all;
 }
 
-// "2 pairs interleaved"; the declared name where several fit.
+// "2 pairs interleaved"; the declared name where several fit, else the shortest.
 std::string described(pairing found, std::size_t d, const std::string& declared) {
   if (found.empty()) return "no pairs";
   std::sort(found.begin(), found.end());
@@ -113,9 +113,11 @@ std::string described(pairing found, std::size_t d, const std::string& declared)
   if (2 * found.size() <= d)
     for (auto [known, pairs] : known_pairings(found.size(), d)) {
       std::sort(pairs.begin(), pairs.end());
-      if (pairs == found && (name.empty() || known == declared)) name = known;
+      if (pairs == found && (name.empty() || known == declared || (name != declared && known.size() < name.size())))
+        name = known;
     }
-  return fmt::format("{} pairs {}", found.size(), name.empty() ? "of no known layout," + text_of(found) : name);
+  return fmt::format("{} {} {}", found.size(), found.size() == 1 ? "pair" : "pairs",
+                     name.empty() ? "of no known layout," + text_of(found) : name);
 }
 
 // Every unit vector, one a head, at position 1, by angles of their own.
