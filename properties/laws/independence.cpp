@@ -149,24 +149,33 @@ std::optional<test_case> smaller_case(const description& about, const test_case&
   return std::nullopt;
 }
 
-// The same call again, a smaller or a larger one between them: nothing may be remembered.
+// The same call again: nothing may be remembered.
+outcome check_again(implementation& under_test, const test_case& c, const core::tensors& first,
+                    const std::string& what) {
+  const call_result again = under_test.evaluate(c.call);
+  if (!again) return no_outputs(again.error());
+  const description& about = under_test.describe();
+  if (about.deterministic) return compare_bits(first, *again, what);
+  const value_report report = judge(*expect(c.call, about.compute_dtype(c.call.type)), *again);
+  return report.passed ? outcome{} : outcome{status::failed, what + ": " + report.message};
+}
+
+// The same call again, after a smaller one, or at once and after a larger one.
 outcome check_repeat(implementation& under_test, const test_case& c) {
   const description& about = under_test.describe();
   if (!within_domain(about, c)) return {status::outside_domain};
   const call_result first = under_test.evaluate(c.call);
   if (!first) return no_outputs(first.error());
-  std::string what = "the same call again";
   const bool smaller = c.seed % 2 == 0;
-  if (const auto other = smaller ? smaller_case(about, c) : larger_case(about, c)) {
-    const call_result between = under_test.evaluate(other->call);
-    if (!between && between.error().kind != fault::unsupported) return no_outputs(between.error());
-    what += smaller ? ", a smaller one between them" : ", a larger one between them";
-  }
-  const call_result second = under_test.evaluate(c.call);
-  if (!second) return no_outputs(second.error());
-  if (under_test.describe().deterministic) return compare_bits(*first, *second, what);
-  const value_report again = judge(*expect(c.call, under_test.describe().compute_dtype(c.call.type)), *second);
-  return again.passed ? outcome{} : outcome{status::failed, what + ": " + again.message};
+  if (!smaller)
+    if (outcome o = check_again(under_test, c, *first, "the same call again"); o.verdict != status::passed) return o;
+  const auto other = smaller ? smaller_case(about, c) : larger_case(about, c);
+  if (!other) return smaller ? check_again(under_test, c, *first, "the same call again") : outcome{};
+  const call_result between = under_test.evaluate(other->call);
+  if (!between && between.error().kind != fault::unsupported) return no_outputs(between.error());
+  return check_again(
+      under_test, c, *first,
+      smaller ? "the same call again, a smaller one between them" : "the same call again, a larger one between them");
 }
 
 }  // namespace
