@@ -126,3 +126,16 @@ TEST_CASE("rope/rotate/laws_are_uninformative_where_angles_are_lost", "[property
     CHECK(checked(law, "sequential", here).verdict == status::passed);
   }
 }
+
+// What a long context left behind shows after a larger call alone.
+TEST_CASE("rope/frequencies/repeat_asks_for_more_in_between", "[property][gate]") {
+  const core::operation* op = reference::find_operation("rope/frequencies");
+  const core::attributes settings{{"pairs", std::int64_t{4}}, {"scaling", std::string("ntk")}, {"factor", 2.0}};
+  test_case c{{op, dtype::f32, {{"base", core::make_tensor(dtype::f32, {1}, {10000.0})}}, settings}, "mild", 1};
+  const outcome o = checked("repeat", "mutant/rope_factor_stays", c);
+  CHECK(o.verdict == status::failed);
+  CHECK(o.message.starts_with("the same call again, a larger one between them"));
+  CHECK(checked("repeat", "sequential", c).verdict == status::passed);
+  c.seed = 2;
+  CHECK(checked("repeat", "mutant/rope_factor_stays", c).verdict == status::passed);
+}
