@@ -53,13 +53,28 @@ approximate paired(const test_case& c, const measured_call& call, const std::str
   return sum;
 }
 
+// The sum of |m theta| |x| |g| over all pairs: of such terms, as much as they may cancel, both sums are made.
+double size_of_torques(const test_case& c) {
+  const rotary_case shape(c);
+  const auto values = [&](const char* name) -> const auto& { return c.call.inputs.at(name).values.storage(); };
+  const auto &x = values("x"), &g = values("grad_y"), &m = values("position"), &theta = values("theta");
+  double size = 0;
+  for (std::size_t v = 0; v < shape.vectors(); ++v)
+    for (std::size_t t = 0; t < shape.pairs(); ++t) {
+      const auto [first, second] = shape.pair(v, t);
+      size += std::fabs(m[v / shape.heads()] * theta[t]) * std::hypot(x[first], x[second]) *
+              std::hypot(g[first], g[second]);
+    }
+  return size;
+}
+
 // Positions and frequencies enter as products alone: sum of theta theta-bar = sum of m m-bar.
 outcome check_angle_gradients(implementation& under_test, const test_case& c) {
   const auto call = measure(under_test, c);
   if (!call) return call.error();
   const approximate of_theta = paired(c, *call, "theta"), of_position = paired(c, *call, "position");
   comparisons all;
-  if (!agree(all, of_theta, of_position))
+  if (!agree(all, of_theta, of_position, size_of_torques(c)))
     return violated(differing("theta times its gradient, and position times its gradient", of_theta, of_position), {},
                     call->outputs);
   return all.result();
