@@ -68,6 +68,14 @@ void decoded(std::vector<double>& row, dtype type, counter_random& random) {
   const double start = starts[random.below(core::largest_finite(type) < 1e5 ? 6 : std::size(starts))];
   for (std::size_t i = 0; i < row.size(); ++i) row[i] = start + static_cast<double>(i);
 }
+// What a cache holds after eviction: the first tokens, then a window with gaps.
+void evicted(std::vector<double>& row, dtype, counter_random& random) {
+  double m = static_cast<double>(random.below(4));
+  for (double& position : row) {
+    position = m;
+    m += 1.0 + (random.one_in(3) ? static_cast<double>(random.below(60)) : 0.0);
+  }
+}
 void real_positions(std::vector<double>& row, dtype, counter_random& random) {
   for (double& m : row) m = random.one_in(6) ? 0.0 : std::ldexp(random.normal(), static_cast<int>(random.below(11)));
 }
@@ -201,6 +209,7 @@ encoding_tests rope_tests() {
       rotated("large_positions", "positions where formats end, up to 2^31 - 1", at_hard_positions, normal),
       rotated("left_padding", "every row counts from a place of its own", padded, normal),
       rotated("decode", "positions from a large one on", decoded, normal),
+      rotated("evicted", "positions with gaps, as a cache has them after tokens were dropped", evicted, normal),
       rotated("real_positions", "fractions, negative positions", real_positions, normal),
       rotated("one_hot", "one coordinate is 1 or -1, the others 0", decoded, one_hot),
       rotated("wide", "x from subnormal to 2^-8 of the largest number", padded, wide),
@@ -217,10 +226,16 @@ encoding_tests rope_tests() {
   }
   tests.mutants = rope_mutants();
   tests.controls = rope_controls();
+  tests.not_modelled = rope_not_modelled();
   tests.laws = rope_laws();
-  tests.telling = {"mutant/rope_wrong_layout",       "mutant/rope_counted_from_one",
-                   "mutant/rope_tables_in_bf16",     "mutant/rope_rest_is_zero",
-                   "mutant/rope_base_always_scaled", "mutant/rope_gradient_without_position"};
+  tests.telling = {"mutant/rope_wrong_layout",
+                   "mutant/rope_counted_from_one",
+                   "mutant/rope_tables_in_bf16",
+                   "mutant/rope_rest_is_zero",
+                   "mutant/rope_base_always_scaled",
+                   "mutant/rope_fixed_base",
+                   "mutant/rope_gradient_without_position",
+                   "mutant/rope_base_gradient_of_wrong_sign"};
   return tests;
 }
 

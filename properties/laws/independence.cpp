@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <limits>
 #include <numeric>
+#include <optional>
 
 #include "properties/laws/laws.hpp"
 
@@ -119,24 +120,62 @@ outcome check_lanes(implementation& under_test, const test_case& c) {
   return all;
 }
 
-// The same call again, another one of another shape between them: nothing may be remembered.
+// The same inputs twice over along the axis of tokens, where there is one, and every number among the settings as large
+// as it may be.
+std::optional<test_case> larger_case(const description& about, const test_case& c) {
+  const core::operation& op = *c.call.operation;
+  test_case larger = c;
+  larger.call.attributes = core::completed(op, c.call.attributes);
+  const auto& narrowed = about.settings_of(op);
+  for (const core::attribute_declaration& a : op.attributes) {
+    const auto own = narrowed.find(a.name);
+    for (const core::attribute& value : own == narrowed.end() ? a.values : own->second)
+      if (std::holds_alternative<double>(value) && value > larger.call.attributes.at(a.name))
+        larger.call.attributes[a.name] = value;
+  }
+  const core::axis_sizes sizes = sizes_of(c);
+  if (const auto tokens = sizes.find("n"); tokens != sizes.end()) {
+    std::vector<std::size_t> twice(2 * tokens->second);
+    for (std::size_t i = 0; i < twice.size(); ++i) twice[i] = i % tokens->second;
+    larger.call.inputs = core::restrict_axis(op, c.call.inputs, "n", twice);
+  }
+  if (!core::check_request(larger.call) || !within_domain(about, larger)) return std::nullopt;
+  return larger;
+}
+
+std::optional<test_case> smaller_case(const description& about, const test_case& c) {
+  for (test_case& other : simpler_cases(c))
+    if (within_domain(about, other)) return std::move(other);
+  return std::nullopt;
+}
+
+// The same call again: nothing may be remembered.
+outcome check_again(implementation& under_test, const test_case& c, const core::tensors& first,
+                    const std::string& what) {
+  const call_result again = under_test.evaluate(c.call);
+  if (!again) return no_outputs(again.error());
+  const description& about = under_test.describe();
+  if (about.deterministic) return compare_bits(first, *again, what);
+  const value_report report = judge(*expect(c.call, about.compute_dtype(c.call.type)), *again);
+  return report.passed ? outcome{} : outcome{status::failed, what + ": " + report.message};
+}
+
+// The same call again, after a smaller one, or at once and after a larger one.
 outcome check_repeat(implementation& under_test, const test_case& c) {
-  if (!within_domain(under_test.describe(), c)) return {status::outside_domain};
+  const description& about = under_test.describe();
+  if (!within_domain(about, c)) return {status::outside_domain};
   const call_result first = under_test.evaluate(c.call);
   if (!first) return no_outputs(first.error());
-  std::string what = "the same call again";
-  if (c.seed % 2 == 0)
-    for (const test_case& other : simpler_cases(c)) {
-      if (!within_domain(under_test.describe(), other)) continue;
-      if (const call_result between = under_test.evaluate(other.call); !between) return no_outputs(between.error());
-      what += ", a smaller one between them";
-      break;
-    }
-  const call_result second = under_test.evaluate(c.call);
-  if (!second) return no_outputs(second.error());
-  if (under_test.describe().deterministic) return compare_bits(*first, *second, what);
-  const value_report again = judge(*expect(c.call, under_test.describe().compute_dtype(c.call.type)), *second);
-  return again.passed ? outcome{} : outcome{status::failed, what + ": " + again.message};
+  const bool smaller = c.seed % 2 == 0;
+  if (!smaller)
+    if (outcome o = check_again(under_test, c, *first, "the same call again"); o.verdict != status::passed) return o;
+  const auto other = smaller ? smaller_case(about, c) : larger_case(about, c);
+  if (!other) return smaller ? check_again(under_test, c, *first, "the same call again") : outcome{};
+  const call_result between = under_test.evaluate(other->call);
+  if (!between && between.error().kind != fault::unsupported) return no_outputs(between.error());
+  return check_again(
+      under_test, c, *first,
+      smaller ? "the same call again, a smaller one between them" : "the same call again, a larger one between them");
 }
 
 }  // namespace

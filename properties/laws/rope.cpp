@@ -1,110 +1,85 @@
 #include "properties/laws/rope.hpp"
 
-#include <fmt/format.h>
-
+#include <algorithm>
 #include <cmath>
+#include <functional>
 
 #include "properties/laws/rotary_case.hpp"
-#include "reference/oracle.hpp"
 
 namespace assay::properties {
 namespace {
 
-// What double arithmetic adds to a comparison of sums, relative to their terms.
+// What double arithmetic adds to a comparison of lengths, relative to them.
 constexpr double rounding = 0x1p-48;
-
-bool rotates(const core::operation& op) { return op.name == "rope/rotate" || op.name == "rope/rotate_by"; }
-
-/// An output with the errors allowed to it.
-struct measured_output {
-  const std::vector<double>& allowed;
-  const core::tensor& values;
-  measured_output(const measured_call& call, const char* name)
-      : allowed(call.allowed.at(name)), values(call.outputs.at(name)) {}
-  double operator[](std::size_t i) const { return values.values.storage()[i]; }
-};
 
 // Rotations keep the length of every pair.
 outcome check_pair_norms(implementation& under_test, const test_case& c) {
   const auto call = measure(under_test, c);
   if (!call) return call.error();
   const rotary_case shape(c);
-  const measured_output y(*call, "y");
+  const numbers y(*call, "y");
   const auto& x = c.call.inputs.at("x").values.storage();
+  comparisons all;
   for (std::size_t v = 0; v < shape.vectors(); ++v)
     for (std::size_t t = 0; t < shape.pairs(); ++t) {
       const auto [first, second] = shape.pair(v, t);
-      const double before = std::hypot(x[first], x[second]), after = std::hypot(y[first], y[second]);
-      if (!agree(before, after, y.allowed[first] + y.allowed[second] + rounding * before))
+      const double before = std::hypot(x[first], x[second]), after = std::hypot(y.x[first], y.x[second]);
+      if (!all.agree(before, after, y.allowed[first] + y.allowed[second] + rounding * before))
         return violated(
             fmt::format("pair {} of vector {} has length {:.9g} and is rotated to one of {:.9g}", t, v, before, after),
             {}, call->outputs);
     }
-  return {};
+  return all.result();
 }
 
-struct score {
-  double value = 0, allowed = 0;
+/// A case and where its tokens go next: there at once, `sum`, and from where they are, `second`.
+struct two_steps {
+  test_case second, sum;
 };
-score score_of(const measured_output& y, std::size_t i, std::size_t j, std::size_t features) {
-  score s;
-  for (std::size_t k = 0; k < features; ++k) {
-    const std::size_t a = i * features + k, b = j * features + k;
-    s.value += y[a] * y[b];
-    s.allowed += std::fabs(y[a]) * y.allowed[b] + std::fabs(y[b]) * y.allowed[a] + y.allowed[a] * y.allowed[b] +
-                 rounding * std::fabs(y[a] * y[b]);
+
+// From m on by n: back to 0 where positions may be negative, else by the positions of the row in reverse, else by m
+// again, whichever the dtype has.
+std::optional<two_steps> steps_from(const test_case& c) {
+  const auto& m = c.call.inputs.at("position").values.storage();
+  const std::size_t tokens = sizes_of(c).at("n");
+  const std::function<double(std::size_t)> steps[] = {
+      [&](std::size_t k) { return -m[k]; },
+      [&](std::size_t k) { return m[k - k % tokens + tokens - 1 - k % tokens]; },
+      [&](std::size_t k) { return m[k]; },
+  };
+  for (const auto& step : steps) {
+    if (&step == &steps[0] && (c.call.operation->name == "rope/rotate" || c.seed % 2 == 0)) continue;
+    const auto second = with_positions(c, [&, k = std::size_t{0}](double) mutable { return step(k++); });
+    const auto sum = with_positions(c, [&, k = std::size_t{0}](double here) mutable { return here + step(k++); });
+    if (second && sum) return two_steps{*second, *sum};
   }
-  return s;
+  return std::nullopt;
 }
 
-// Scores of a query and a key depend on the difference of their positions alone.
-outcome check_relativity(implementation& under_test, const test_case& c) {
-  const double step = c.seed % 2 == 0 ? 1.0 : 3.0;
-  const auto moved = with_positions(c, [&](double m) { return m + step; });
-  if (!moved) return {status::uninformative};
-  const auto here = measure(under_test, c), there = measure(under_test, *moved);
-  if (!here) return here.error();
-  if (!there) return there.error();
-  const rotary_case shape(c);
-  const measured_output y(*here, "y"), z(*there, "y");
-  for (std::size_t row = 0; row < shape.rows(); ++row)
-    for (std::size_t i = 0; i < shape.tokens(); ++i)
-      for (std::size_t h = 0; h < shape.heads(); ++h) {
-        const std::size_t query = (row * shape.tokens() + i) * shape.heads() + h,
-                          key = row * shape.tokens() * shape.heads() + h;
-        const score s = score_of(y, query, key, shape.features()), t = score_of(z, query, key, shape.features());
-        if (!agree(s.value, t.value, s.allowed + t.allowed))
-          return violated(fmt::format("row {} head {}: the score of tokens {} and 0 is {:.9g}, and {:.9g} when both "
-                                      "stand {} further on",
-                                      row, h, i, s.value, t.value, step),
-                          here->outputs, there->outputs);
-      }
-  return {};
-}
-
-// R_m R_m = R_2m.
+// R_n R_m = R_{m+n}, and R_-m R_m = 1.
 outcome check_composition(implementation& under_test, const test_case& c) {
-  const auto twice = with_positions(c, [](double m) { return 2.0 * m; });
-  if (!twice) return {status::uninformative};
-  const auto once = measure(under_test, c), whole = measure(under_test, *twice);
+  auto steps = steps_from(c);
+  if (!steps) return {status::uninformative};
+  const auto once = measure(under_test, c), whole = measure(under_test, steps->sum);
   if (!once) return once.error();
   if (!whole) return whole.error();
-  test_case again = c;
-  again.call.inputs.at("x") = once->outputs.at("y");
-  const auto composed = measure(under_test, again);
+  steps->second.call.inputs.at("x") = once->outputs.at("y");
+  const auto composed = measure(under_test, steps->second);
   if (!composed) return composed.error();
   const rotary_case shape(c);
-  const measured_output y(*once, "y"), z(*composed, "y"), w(*whole, "y");
+  const numbers y(*once, "y"), z(*composed, "y"), w(*whole, "y");
+  comparisons all;
   for (std::size_t v = 0; v < shape.vectors(); ++v)
     for (std::size_t t = 0; t < shape.pairs(); ++t) {
       const auto [first, second] = shape.pair(v, t);
+      const approximate inherited{0.0, y.allowed[first] + y.allowed[second]};
       for (const std::size_t i : {first, second})
-        if (!agree(z[i], w[i], z.allowed[i] + w.allowed[i] + y.allowed[first] + y.allowed[second]))
-          return violated(
-              fmt::format("y element {}: rotated twice {:.9g}, at twice the position {:.9g}", i, z[i], w[i]),
-              whole->outputs, composed->outputs);
+        if (!agree(all, at(z, i) + inherited, at(w, i)))
+          return violated(differing(fmt::format("y element {}, rotated twice and by the sum of the positions", i),
+                                    at(z, i) + inherited, at(w, i)),
+                          whole->outputs, composed->outputs);
     }
-  return {};
+  return all.result();
 }
 
 // Position 0 is the identity: 1 and 0 are exact, and so are the products and the sum.
@@ -114,107 +89,97 @@ outcome check_identity(implementation& under_test, const test_case& c) {
   if (!call) return call.error();
   const auto& x = c.call.inputs.at("x").values.storage();
   const auto& y = call->outputs.at("y").values.storage();
+  comparisons all;
   for (std::size_t i = 0; i < x.size(); ++i)
-    if (!core::same_value(x[i], y[i]))
+    if (!all.agree(x[i], y[i], 0.0))
       return violated(fmt::format("at position 0 element {} is {:a} instead of {:a}", i, y[i], x[i]),
                       {{"y", c.call.inputs.at("x")}}, call->outputs);
-  return {};
+  return all.result();
 }
 
-// The other layout with the coordinates of each pair moved there.
-outcome check_layouts(implementation& under_test, const test_case& c) {
-  test_case other = c;
-  const bool half = core::setting<std::string>(core::completed(*c.call.operation, c.call.attributes), "layout") ==
-                    std::string("half_split");
-  other.call.attributes["layout"] = std::string(half ? "interleaved" : "half_split");
-  const rotary_case here(c), there(other);
-  std::vector<std::size_t> from, to;
-  core::tensor& moved = other.call.inputs.at("x");
-  for (std::size_t v = 0; v < here.vectors(); ++v)
-    for (std::size_t t = 0; t < here.pairs(); ++t) {
-      const auto [first, second] = here.pair(v, t);
-      const auto [new_first, new_second] = there.pair(v, t);
-      from.insert(from.end(), {first, second});
-      to.insert(to.end(), {new_first, new_second});
-    }
-  for (std::size_t k = 0; k < from.size(); ++k)
-    moved.values.storage()[to[k]] = c.call.inputs.at("x").values.storage()[from[k]];
-  if (!within_domain(under_test.describe(), other)) return {status::outside_domain};
-  const auto expected = measure(under_test, c), actual = measure(under_test, other);
-  if (!expected) return expected.error();
-  if (!actual) return actual.error();
-  if (const auto wrong = compare_elements("y", *expected, from, *actual, to))
-    return violated("the other layout: " + *wrong, expected->outputs, actual->outputs);
-  return {};
-}
-
-// Each pair times a power of two of its own: nothing mixes pairs.
-outcome check_pair_scaling(implementation& under_test, const test_case& c) {
-  const rotary_case shape(c);
-  test_case scaled = c;
-  const auto factor = [](std::size_t t) { return std::ldexp(1.0, static_cast<int>(t % 3) + 1); };
+// Coordinate k of every vector of x times a complex number of its pair, a power of two times a power of i.
+std::vector<approximate> times_dyadic(const rotary_case& shape, std::vector<approximate> x) {
   for (std::size_t v = 0; v < shape.vectors(); ++v)
     for (std::size_t t = 0; t < shape.pairs(); ++t) {
       const auto [first, second] = shape.pair(v, t);
-      for (const std::size_t i : {first, second}) scaled.call.inputs.at("x").values.storage()[i] *= factor(t);
+      const approximate factor{std::ldexp(1.0, static_cast<int>(t % 3) + 1), 0.0};
+      for (std::size_t turn = 0; turn <= t % 4; ++turn) {
+        const approximate before = x[first];
+        x[first] = -x[second];
+        x[second] = before;
+      }
+      x[first] = factor * x[first];
+      x[second] = factor * x[second];
     }
-  const auto before = measure(under_test, c), after = measure(under_test, scaled);
-  if (!before) return before.error();
-  if (!after) return after.error();
-  const measured_output y(*before, "y"), z(*after, "y");
-  for (std::size_t v = 0; v < shape.vectors(); ++v)
-    for (std::size_t t = 0; t < shape.pairs(); ++t) {
-      const auto [first, second] = shape.pair(v, t);
-      for (const std::size_t i : {first, second})
-        if (!agree(z[i], factor(t) * y[i], z.allowed[i] + factor(t) * y.allowed[i]))
-          return violated(fmt::format("pair {} times {} gives {:.9g} at element {} instead of {:.9g}", t, factor(t),
-                                      z[i], i, factor(t) * y[i]),
-                          before->outputs, after->outputs);
-    }
-  return {};
+  return x;
 }
 
-// Coordinates that do not rotate come out as they went in, cotangents too.
-outcome check_partial(implementation& under_test, const test_case& c) {
+// R(D x + x') = D R(x) + R(x') for complex numbers D of the pairs: rotations are linear and mix no pairs. x and x' are
+// multiples of 1/4 up to 4, so that D x + x' has at most 8 bits.
+outcome check_linearity(implementation& under_test, const test_case& c) {
   const rotary_case shape(c);
-  if (2 * shape.pairs() == shape.features()) return {status::uninformative};
-  const auto call = measure(under_test, c);
-  if (!call) return call.error();
-  const bool backwards = c.call.operation->is_vjp();
-  const auto& given = c.call.inputs.at(backwards ? "grad_y" : "x").values.storage();
-  const auto& got = call->outputs.at(backwards ? "grad_x" : "y").values.storage();
-  for (std::size_t i = 0; i < given.size(); ++i)
-    if (i % shape.features() >= 2 * shape.pairs() && !core::same_value(given[i], got[i]))
-      return violated(fmt::format("element {} does not rotate and became {:a} from {:a}", i, got[i], given[i]), {},
-                      call->outputs);
-  return {};
+  std::vector<approximate> x;
+  for (const double v : c.call.inputs.at("x").values.storage())
+    x.push_back({std::clamp(std::nearbyint(4.0 * v) / 4.0, -4.0, 4.0), 0.0});
+  const std::vector<approximate> backwards(x.rbegin(), x.rend()), scaled = times_dyadic(shape, x);
+  test_case plain = c, reversed = c, combined = c;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    plain.call.inputs.at("x").values.storage()[i] = x[i].value;
+    reversed.call.inputs.at("x").values.storage()[i] = backwards[i].value;
+    combined.call.inputs.at("x").values.storage()[i] = scaled[i].value + backwards[i].value;
+  }
+  const auto one = measure(under_test, plain), other = measure(under_test, reversed),
+             sum = measure(under_test, combined);
+  for (const auto* call : {&one, &other, &sum})
+    if (!*call) return call->error();
+  const numbers y(*one, "y"), y_other(*other, "y"), y_sum(*sum, "y");
+  std::vector<approximate> expected;
+  for (std::size_t i = 0; i < x.size(); ++i) expected.push_back(at(y, i));
+  expected = times_dyadic(shape, std::move(expected));
+  comparisons all;
+  for (std::size_t i = 0; i < x.size(); ++i)
+    if (!agree(all, expected[i] + at(y_other, i), at(y_sum, i)))
+      return violated(differing(fmt::format("element {} of rotations of D x and x', and of D x + x'", i),
+                                expected[i] + at(y_other, i), at(y_sum, i)),
+                      {}, sum->outputs);
+  return all.result();
 }
 
 const std::vector<std::string> moderate{"mild", "left_padding", "decode", "real_positions", "one_hot"};
 
-property law(const char* name, const char* summary, outcome (*check)(implementation&, const test_case&),
-             std::size_t calls) {
-  property p{name, summary, rotates, check};
+}  // namespace
+
+property rope_law(const char* name, const char* summary, std::vector<std::string> operations, law_check check,
+                  std::size_t calls, std::vector<std::string> families) {
+  property p{name, summary,
+             [operations = std::move(operations)](const core::operation& op) {
+               return std::find(operations.begin(), operations.end(), op.name) != operations.end();
+             },
+             check};
   p.calls = calls;
-  p.families = moderate;
+  p.families = std::move(families);
   return p;
 }
 
-}  // namespace
+property rotation_law(const char* name, const char* summary, law_check check, std::size_t calls) {
+  return rope_law(name, summary, {"rope/rotate", "rope/rotate_by"}, check, calls, moderate);
+}
+property rotation_law_with_gradients(const char* name, const char* summary, law_check check, std::size_t calls) {
+  return rope_law(name, summary, {"rope/rotate", "rope/rotate_by", "rope/rotate:vjp", "rope/rotate_by:vjp"}, check,
+                  calls, moderate);
+}
 
 std::vector<property> rope_laws() {
   std::vector<property> all{
-      law("rotation_norms", "rotations keep the length of every pair", check_pair_norms, 1),
-      law("rotation_relativity", "scores depend on differences of positions alone", check_relativity, 2),
-      law("rotation_composition", "twice the rotation is that of twice the position", check_composition, 3),
-      law("rotation_identity", "position 0 changes nothing", check_identity, 1),
-      law("rotation_layouts", "the layouts are permutations of one another", check_layouts, 2),
-      law("rotation_pair_scaling", "rotations commute with factors of pairs", check_pair_scaling, 2),
-      law("rotation_partial", "coordinates beyond the pairs stay as they are", check_partial, 1),
+      rotation_law("rotation_norms", "rotations keep the length of every pair", check_pair_norms, 1),
+      rotation_law("rotation_composition", "one rotation after another is that of the sum of positions",
+                   check_composition, 3),
+      rotation_law("rotation_identity", "position 0 changes nothing", check_identity, 1),
+      rotation_law("rotation_linearity", "rotations are linear, over the complex numbers in every pair",
+                   check_linearity, 3),
   };
-  all.back().applies = [](const core::operation& op) { return rotates(reference::forward_of(op)); };
-  const std::vector<property> others = rope_setting_laws();
-  all.insert(all.end(), others.begin(), others.end());
+  for (const auto& others : {rope_layout_laws(), rope_score_laws(), rope_setting_laws(), rope_gradient_laws()})
+    all.insert(all.end(), others.begin(), others.end());
   return all;
 }
 

@@ -7,7 +7,22 @@ namespace assay::properties {
 
 /// All of them.
 std::vector<property> rope_laws();
-/// Those of scalings and gradients.
+/// Those of scores, the products of two rotated vectors.
+std::vector<property> rope_score_laws();
+/// Those of layouts, and the certificate of the one that is followed.
+std::vector<property> rope_layout_laws();
+/// Those of frequencies, of scalings, and of the operations together.
 std::vector<property> rope_setting_laws();
+/// Those of gradients.
+std::vector<property> rope_gradient_laws();
+
+using law_check = outcome (*)(implementation&, const test_case&);
+/// A law of rope/rotate and rope/rotate_by over moderate positions and inputs.
+property rotation_law(const char* name, const char* summary, law_check check, std::size_t calls);
+/// The same, of their gradients too.
+property rotation_law_with_gradients(const char* name, const char* summary, law_check check, std::size_t calls);
+/// A law of the operations with these names, over these families.
+property rope_law(const char* name, const char* summary, std::vector<std::string> operations, law_check check,
+                  std::size_t calls, std::vector<std::string> families);
 
 }  // namespace assay::properties

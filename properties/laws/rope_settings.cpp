@@ -1,6 +1,4 @@
-// Laws of the scalings of rotary position embedding, and of its gradients.
-#include <fmt/format.h>
-
+// Laws of the scalings of rotary position embedding, of its frequencies, and of its operations together.
 #include <cmath>
 
 #include "properties/laws/rope.hpp"
@@ -10,29 +8,21 @@
 namespace assay::properties {
 namespace {
 
-test_case with_setting(const test_case& c, const char* name, core::attribute value) {
-  test_case other = c;
-  other.call.attributes[name] = std::move(value);
-  return other;
-}
-
-// The same outputs from two calls, element by element, each in units of its own.
+// The same output of two calls, that of the second times a factor, element by element.
 outcome compare_calls(implementation& under_test, const test_case& a, const test_case& b, const char* output,
                       double factor_of_b, const std::string& what) {
-  for (const test_case* c : {&a, &b})
-    if (!within_domain(under_test.describe(), *c)) return {status::outside_domain};
   const auto first = measure(under_test, a), second = measure(under_test, b);
   if (!first) return first.error();
   if (!second) return second.error();
-  const auto &x = first->outputs.at(output).values.storage(), &y = second->outputs.at(output).values.storage();
-  for (std::size_t i = 0; i < x.size(); ++i) {
-    const double allowed = first->allowed.at(output)[i] + factor_of_b * second->allowed.at(output)[i];
-    if (!agree(x[i], factor_of_b * y[i], allowed))
-      return violated(fmt::format("{}: {} element {} is {:.9g} and {:.9g}, allowed difference {:.3g}", what, output, i,
-                                  x[i], factor_of_b * y[i], allowed),
-                      first->outputs, second->outputs);
+  const numbers x(*first, output), y(*second, output);
+  comparisons all;
+  for (std::size_t i = 0; i < x.x.size(); ++i) {
+    const approximate expected = at(x, i), actual = approximate{factor_of_b, 0.0} * at(y, i);
+    if (!agree(all, expected, actual))
+      return violated(differing(fmt::format("{}: {} element {}", what, output, i), expected, actual), first->outputs,
+                      second->outputs);
   }
-  return {};
+  return all.result();
 }
 
 // Positions 4m divided by 4 are positions m (Chen et al. 2023).
@@ -53,120 +43,153 @@ outcome check_interpolated_frequencies(implementation& under_test, const test_ca
 // Without scaling the frequencies are those of any scaling by 1: what is below the trained length is not changed.
 outcome check_factor_one(implementation& under_test, const test_case& c) {
   const test_case plain = with_setting(with_setting(c, "scaling", std::string("none")), "factor", 4.0);
-  for (const char* scaling : {"ntk", "interpolation"}) {
-    const test_case by_one = with_setting(with_setting(c, "scaling", std::string(scaling)), "factor", 1.0);
-    outcome o = compare_calls(under_test, plain, by_one, "theta", 1.0, std::string(scaling) + " by 1");
-    if (o.verdict != status::passed) return o;
-  }
-  return {};
+  const std::string scaling = c.seed % 2 == 0 ? "ntk" : "interpolation";
+  const test_case by_one = with_setting(with_setting(c, "scaling", scaling), "factor", 1.0);
+  return compare_calls(under_test, plain, by_one, "theta", 1.0, scaling + " by 1");
 }
 
-// "ntk" leaves the fastest frequency alone and divides the slowest by the factor.
-outcome check_ntk_ends(implementation& under_test, const test_case& c) {
+// Every frequency but the fastest is slower by a factor of its own, the slowest by all of it: factor^(t/(r-1)).
+outcome check_ntk(implementation& under_test, const test_case& c) {
   const auto pairs = sizes_of(c).at("r");
   if (pairs < 2) return {status::uninformative};
-  const test_case plain = with_setting(c, "scaling", std::string("none"));
-  const test_case stretched = with_setting(with_setting(c, "scaling", std::string("ntk")), "factor", 4.0);
-  for (const test_case* call : {&plain, &stretched})
-    if (!within_domain(under_test.describe(), *call)) return {status::outside_domain};
-  const auto before = measure(under_test, plain), after = measure(under_test, stretched);
-  if (!before) return before.error();
-  if (!after) return after.error();
-  const auto &x = before->outputs.at("theta").values.storage(), &y = after->outputs.at("theta").values.storage();
-  for (std::size_t k = 0; k < x.size(); k += pairs) {
-    const std::size_t last = k + pairs - 1;
-    if (!agree(y[k], 1.0, after->allowed.at("theta")[k]))
-      return violated(fmt::format("the fastest frequency is {:.9g} instead of 1", y[k]), {}, after->outputs);
-    if (!agree(4.0 * y[last], x[last], before->allowed.at("theta")[last] + 4.0 * after->allowed.at("theta")[last]))
-      return violated(fmt::format("the slowest frequency is {:.9g} and a quarter of it {:.9g}", x[last], y[last]),
-                      before->outputs, after->outputs);
+  const auto drawn = setting<double>(c, "factor");
+  const double factor = drawn == 1.0 ? 4.0 : drawn;
+  const auto plain = measure(under_test, with_setting(c, "scaling", std::string("none")));
+  if (!plain) return plain.error();
+  const auto stretched =
+      measure(under_test, with_setting(with_setting(c, "scaling", std::string("ntk")), "factor", factor));
+  if (!stretched) return stretched.error();
+  const numbers x(*plain, "theta"), y(*stretched, "theta");
+  comparisons all;
+  for (std::size_t k = 0; k < x.x.size(); ++k) {
+    const double share = static_cast<double>(k % pairs) / static_cast<double>(pairs - 1);
+    const double slower = std::pow(factor, share);  // exact at both ends
+    const approximate expected = at(x, k), actual = approximate{slower, 0x1p-50 * slower} * at(y, k);
+    if (!agree(all, expected, actual))
+      return violated(differing(fmt::format("frequency {} without scaling, and by ntk times {:.9g}", k % pairs, slower),
+                                expected, actual),
+                      plain->outputs, stretched->outputs);
   }
-  return {};
+  return all.result();
 }
 
-// R_m undoes the gradient: R_m R_-m g = g.
-outcome check_gradient_undone(implementation& under_test, const test_case& c) {
-  const core::operation& forward = reference::forward_of(*c.call.operation);
-  if (!under_test.describe().offers(forward.name, c.call.type)) return {status::unsupported};
-  const auto back = measure(under_test, c);
-  if (!back) return back.error();
-  test_case forwards = c;
-  forwards.call.operation = &forward;
-  forwards.call.inputs.at("x") = back->outputs.at("grad_x");
-  forwards.call.inputs.erase("grad_y");
-  const auto again = measure(under_test, forwards);
-  if (!again) return again.error();
+// The base that the frequencies of a call are those of: base factor^(r/(r-1)) under "ntk".
+double base_in_use(const test_case& c, double base, std::size_t pairs) {
+  if (setting<std::string>(c, "scaling") != "ntk" || pairs < 2) return base;
+  const auto r = static_cast<double>(pairs);
+  return base * std::pow(setting<double>(c, "factor"), r / (r - 1.0));
+}
+
+// A geometric sequence: theta_i theta_0 = theta_{i/2} theta_{i-i/2}; it starts at 1, or at 1/factor where positions are
+// interpolated, and ends where one step more would be base in use: theta_{r-1} theta_1 base = theta_0^2.
+outcome check_sequence(implementation& under_test, const test_case& c) {
+  const auto call = measure(under_test, c);
+  if (!call) return call.error();
+  const numbers all_theta(*call, "theta");
+  const std::size_t pairs = sizes_of(c).at("r");
+  const auto& bases = c.call.inputs.at("base").values.storage();
+  const double factor = setting<std::string>(c, "scaling") == "interpolation" ? setting<double>(c, "factor") : 1.0;
+  comparisons all;
+  for (std::size_t k = 0; k < bases.size(); ++k) {
+    const auto theta = [&](std::size_t t) { return at(all_theta, k * pairs + t); };
+    const auto wrong = [&](const char* what, approximate x, approximate y) {
+      return violated(differing(fmt::format("{}, base {:.17g}", what, bases[k]), x, y), {}, call->outputs);
+    };
+    const approximate first = approximate{factor, 0.0} * theta(0), one{1.0, 0.0};
+    if (!agree(all, first, one)) return wrong("the first frequency", first, one);
+    for (std::size_t i = 1; i < pairs; ++i) {
+      const approximate here = theta(i) * theta(0), halves = theta(i / 2) * theta(i - i / 2);
+      if (!agree(all, here, halves)) return wrong("a frequency and its factors", here, halves);
+    }
+    if (pairs < 2) continue;
+    const double base = base_in_use(c, bases[k], pairs);
+    const approximate end = theta(pairs - 1) * theta(1),
+                      wanted = theta(0) * theta(0) * approximate{1.0 / base, 0x1p-49 / base};
+    if (!agree(all, end, wanted)) return wrong("the end of the sequence", end, wanted);
+  }
+  return all.result();
+}
+
+/// The case of rope/rotate by other operations: frequencies of its base, interpolated where its positions are divided.
+struct other_way {
+  test_case frequencies, rotation;
+};
+std::optional<other_way> by_frequencies(const test_case& c) {
+  const auto base = setting<double>(c, "base");
+  const core::dtype type = c.call.type;
+  const core::tensor& position = c.call.inputs.at("position");
+  for (const double m : position.values.storage())
+    if (core::round_to(type, m) != m) return std::nullopt;
+  const auto pairs = static_cast<std::int64_t>(rotary_case(c).pairs());
+  if (pairs == 0) return std::nullopt;
+  other_way way{c, c};
+  way.frequencies.call = {
+      reference::find_operation("rope/frequencies"),
+      type,
+      {{"base", core::make_tensor(type, {1}, {base})}},
+      {{"pairs", pairs}, {"scaling", std::string("interpolation")}, {"factor", setting<double>(c, "position_scale")}}};
+  way.rotation.call = {reference::find_operation("rope/rotate_by"),
+                       type,
+                       {{"x", c.call.inputs.at("x")}, {"position", core::cast(type, position)}},
+                       {{"layout", setting<std::string>(c, "layout")}}};
+  return way;
+}
+
+// R_{m/s} by the frequencies of a base is R_m by these frequencies interpolated by s. What theta is off turns y by m
+// times as much, and by at most 2 |x| in all.
+outcome check_frequencies(implementation& under_test, const test_case& drawn) {
+  const auto drawn_base = setting<double>(drawn, "base");
+  const bool held = core::round_to(drawn.call.type, drawn_base) == drawn_base;
+  const test_case c = held ? drawn : with_setting(drawn, "base", 100.0);
+  auto way = by_frequencies(c);
+  if (!way) return {status::uninformative};
+  for (const test_case* step : {&way->frequencies, &way->rotation})
+    if (!under_test.describe().offers(step->call.operation->name, c.call.type)) return {status::unsupported};
+  const auto theta = measure(under_test, way->frequencies);
+  if (!theta) return theta.error();
+  core::tensor given = theta->outputs.at("theta");
+  way->rotation.call.inputs.emplace(
+      "theta", core::make_tensor(given.type, {given.size()}, {given.values.begin(), given.values.end()}));
+  const auto whole = measure(under_test, c), apart = measure(under_test, way->rotation);
+  if (!whole) return whole.error();
+  if (!apart) return apart.error();
   const rotary_case shape(c);
-  const auto& g = c.call.inputs.at("grad_y").values.storage();
-  const auto& undone = again->outputs.at("y").values.storage();
+  const numbers y(*whole, "y"), z(*apart, "y"), frequency(*theta, "theta");
+  const auto& x = c.call.inputs.at("x").values.storage();
+  const auto& m = c.call.inputs.at("position").values.storage();
+  comparisons all;
   for (std::size_t v = 0; v < shape.vectors(); ++v)
     for (std::size_t t = 0; t < shape.pairs(); ++t) {
       const auto [first, second] = shape.pair(v, t);
-      const double inherited = back->allowed.at("grad_x")[first] + back->allowed.at("grad_x")[second];
+      const double turned = std::fabs(m[v / shape.heads()]) * frequency.allowed[t];
+      const approximate inherited{0.0, std::min(turned, 2.0) * std::hypot(x[first], x[second]) * (1 + 0x1p-50)};
       for (const std::size_t i : {first, second})
-        if (!agree(undone[i], g[i], again->allowed.at("y")[i] + inherited))
-          return violated(fmt::format("the gradient of cotangent {:.9g}, rotated forwards, is {:.9g}", g[i], undone[i]),
-                          {{"y", c.call.inputs.at("grad_y")}}, again->outputs);
+        if (!agree(all, at(y, i), at(z, i) + inherited))
+          return violated(
+              differing(fmt::format("y element {} by base and by frequencies", i), at(y, i), at(z, i) + inherited),
+              apart->outputs, whole->outputs);
     }
-  return {};
-}
-
-struct pairing {
-  double sum = 0, allowed = 0;
-};
-pairing paired(const core::tensor& x, const measured_call& call, const std::string& output) {
-  pairing p;
-  const auto& gradient = call.outputs.at(output).values.storage();
-  for (std::size_t i = 0; i < x.size(); ++i) {
-    const double term = x.values.storage()[i] * gradient[i];
-    p.sum += term;
-    p.allowed += std::fabs(x.values.storage()[i]) * call.allowed.at(output)[i] + 0x1p-48 * std::fabs(term);
-  }
-  return p;
-}
-
-// Positions and frequencies enter as products alone: sum of theta theta-bar = sum of m m-bar.
-outcome check_angle_gradients(implementation& under_test, const test_case& c) {
-  const auto call = measure(under_test, c);
-  if (!call) return call.error();
-  const pairing of_theta = paired(c.call.inputs.at("theta"), *call, "grad_theta");
-  const pairing of_position = paired(c.call.inputs.at("position"), *call, "grad_position");
-  if (!agree(of_theta.sum, of_position.sum, of_theta.allowed + of_position.allowed))
-    return violated(fmt::format("theta times its gradient is {:.9g}, position times its gradient {:.9g}", of_theta.sum,
-                                of_position.sum),
-                    {}, call->outputs);
-  return {};
-}
-
-property law(const char* name, const char* summary, const char* operation,
-             outcome (*check)(implementation&, const test_case&), std::size_t calls,
-             std::vector<std::string> families) {
-  property p{name, summary, [wanted = std::string(operation)](const core::operation& op) { return op.name == wanted; },
-             check};
-  p.calls = calls;
-  p.families = std::move(families);
-  return p;
+  return all.result();
 }
 
 }  // namespace
 
 std::vector<property> rope_setting_laws() {
   const std::vector<std::string> positions{"mild", "left_padding", "decode"};
-  const std::vector<std::string> bases{"mild", "bases_near_one", "wide_bases"};
-  std::vector<property> all{
-      law("rotation_interpolation", "positions 4m divided by 4 are positions m", "rope/rotate",
-          check_interpolated_positions, 2, positions),
-      law("frequency_interpolation", "interpolation by 2 halves the frequencies", "rope/frequencies",
-          check_interpolated_frequencies, 2, bases),
-      law("frequency_factor_one", "no scaling is any scaling by 1", "rope/frequencies", check_factor_one, 3, bases),
-      law("frequency_ntk_ends", "NTK scaling keeps the fastest frequency and divides the slowest", "rope/frequencies",
-          check_ntk_ends, 2, bases),
-      law("rotation_gradient_undone", "the gradient is the rotation backwards", "rope/rotate:vjp",
-          check_gradient_undone, 2, positions),
-      law("rotation_angle_gradients", "gradients of positions and frequencies agree", "rope/rotate_by:vjp",
-          check_angle_gradients, 1, {"mild", "left_padding", "decode", "real_positions"}),
+  const std::vector<std::string> bases{"mild", "bases_near_one", "wide_bases"}, frequencies{"rope/frequencies"};
+  return {
+      rope_law("rotation_interpolation", "positions 4m divided by 4 are positions m", {"rope/rotate"},
+               check_interpolated_positions, 2, positions),
+      rope_law("rotation_by_frequencies", "a base rotates by its frequencies, interpolated where positions are",
+               {"rope/rotate"}, check_frequencies, 3, positions),
+      rope_law("frequency_interpolation", "interpolation by 2 halves the frequencies", frequencies,
+               check_interpolated_frequencies, 2, bases),
+      rope_law("frequency_factor_one", "no scaling is any scaling by 1", frequencies, check_factor_one, 2, bases),
+      rope_law("frequency_ntk", "NTK scaling slows each frequency, from none of the factor to all of it", frequencies,
+               check_ntk, 2, bases),
+      rope_law("frequency_sequence", "frequencies are a geometric sequence from 1 to the end of the base", frequencies,
+               check_sequence, 1, bases),
   };
-  return all;
 }
 
 }  // namespace assay::properties

@@ -1,10 +1,13 @@
-// A case of rope/rotate or rope/rotate_by, by tokens, heads and pairs.
+// A case of rope/rotate or rope/rotate_by, or of their gradients, by tokens, heads and pairs.
 #pragma once
+
+#include <fmt/format.h>
 
 #include <string>
 #include <utility>
 
-#include "properties/laws/measured.hpp"
+#include "properties/laws/approximate.hpp"
+#include "properties/laws/settings.hpp"
 #include "reference/encodings/rope.hpp"
 
 namespace assay::properties {
@@ -28,6 +31,9 @@ class rotary_case {
   [[nodiscard]] const reference::rotary_layout& layout() const { return layout_; }
   /// Rows, tokens and heads together: vectors of d coordinates.
   [[nodiscard]] std::size_t vectors() const { return rows() * tokens() * heads(); }
+  [[nodiscard]] std::size_t vector(std::size_t row, std::size_t token, std::size_t head) const {
+    return (row * tokens() + token) * heads() + head;
+  }
   /// The elements of pair t of a vector.
   [[nodiscard]] std::pair<std::size_t, std::size_t> pair(std::size_t vector, std::size_t t) const {
     return {vector * features() + layout_.first(t), vector * features() + layout_.second(t)};
@@ -39,7 +45,8 @@ class rotary_case {
   reference::rotary_layout layout_{};
 };
 
-/// The case with positions changed one by one; nothing where a new one is none of the domain or of the dtype.
+/// The case with positions changed one by one, row by row; nothing where a new one is none of the domain or of the
+/// dtype.
 template <class Change>
 std::optional<test_case> with_positions(const test_case& c, Change change) {
   test_case moved = c;
@@ -51,6 +58,14 @@ std::optional<test_case> with_positions(const test_case& c, Change change) {
     if (!c.call.operation->input("position")->domain.contains(m)) return std::nullopt;
   }
   return moved;
+}
+
+/// Element i of an output.
+inline approximate at(const numbers& all, std::size_t i) { return {all.x[i], all.allowed[i]}; }
+
+/// What two numbers that should be equal are, for a message.
+inline std::string differing(const std::string& what, approximate x, approximate y) {
+  return fmt::format("{}: {:.9g} and {:.9g}, allowed difference {:.3g}", what, x.value, y.value, x.error + y.error);
 }
 
 }  // namespace assay::properties

@@ -5,8 +5,13 @@
 
 namespace assay::properties {
 
+/// All wrong ones, and by what is wrong.
 std::vector<variant> rope_mutants();
+std::vector<variant> rope_layout_mutants();
+std::vector<variant> rope_position_mutants();
+std::vector<variant> rope_frequency_mutants();
 std::vector<variant> rope_gradient_mutants();
+std::vector<unmodelled> rope_not_modelled();
 std::vector<variant> rope_controls();
 
 }  // namespace assay::properties

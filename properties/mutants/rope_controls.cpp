@@ -1,4 +1,4 @@
-// Wrong gradients of rotations, and right implementations that compute otherwise.
+// Right rotations that compute otherwise.
 #include <cmath>
 #include <complex>
 #include <map>
@@ -11,53 +11,6 @@ namespace assay::properties {
 namespace {
 
 using namespace reference;  // the recipes below are written in its vocabulary
-
-struct gradient_turned_forwards : unchanged_rope {
-  template <class R>
-  static rope::recipe<R> recipe() {
-    rope::recipe<R> how;
-    how.backward = turned<R>;
-    return how;
-  }
-};
-struct gradient_without_position : unchanged_rope {
-  template <class R>
-  static rope::recipe<R> recipe() {
-    rope::recipe<R> how;
-    how.lever = [](const R&) { return R(1.0); };
-    return how;
-  }
-};
-struct torque_of_input : unchanged_rope {
-  template <class R>
-  static rope::recipe<R> recipe() {
-    rope::recipe<R> how;
-    how.angle_slope = [](const coordinate_pair<R>& x, const rotation<R>&, const coordinate_pair<R>& g) {
-      return g.second * x.first - g.first * x.second;
-    };
-    return how;
-  }
-};
-struct torque_of_wrong_sign : unchanged_rope {
-  template <class R>
-  static rope::recipe<R> recipe() {
-    rope::recipe<R> how;
-    how.angle_slope = [](const coordinate_pair<R>& x, const rotation<R>& by, const coordinate_pair<R>& g) {
-      return -torque(x, by, g);
-    };
-    return how;
-  }
-};
-// The frequencies are one tensor for all rows.
-struct frequencies_of_first_row : unchanged_rope {
-  static void edit(request& call) {
-    if (call.operation->name != "rope/rotate_by:vjp") return;
-    const auto rows = call.inputs.at("position").shape()[0];
-    core::tensor& g = call.inputs.at("grad_y");
-    for (std::size_t k = 0; rows > 1 && k < g.size(); ++k)
-      if (k >= g.size() / rows) g.values.storage()[k] = 0.0;
-  }
-};
 
 // Right: exp(-(t/r) log base).
 struct frequencies_by_exp : unchanged_rope {
@@ -136,28 +89,7 @@ struct complex_products : unchanged_rope {
   }
 };
 
-template <class Variant>
-variant make(const char* id, const char* models, const char* what) {
-  return make_variant_of<rope, Variant>(id, models, what);
-}
-
 }  // namespace
-
-std::vector<variant> rope_gradient_mutants() {
-  return {make<gradient_turned_forwards>("mutant/rope_gradient_turned_forwards",
-                                         "GR27 state-spaces/mamba#537: a gradient alone is wrong",
-                                         "the gradient is rotated by R_m instead of R_-m"),
-          make<gradient_without_position>("mutant/rope_gradient_without_position",
-                                          "GR07 pytorch/pytorch#196705: a factor lost in the derivative",
-                                          "the gradient of a frequency lacks the position"),
-          make<torque_of_input>("mutant/rope_torque_of_input", "GR08 pytorch/pytorch#36308: the wrong tensor saved",
-                                "the gradients of angles have x for y"),
-          make<torque_of_wrong_sign>("mutant/rope_torque_of_wrong_sign", "a convention of sign",
-                                     "the gradients of angles have the other sign"),
-          make<frequencies_of_first_row>("mutant/rope_gradient_of_first_row",
-                                         "GR19 fla-org/flash-linear-attention#955: B > 1",
-                                         "gradients count the first row alone")};
-}
 
 std::vector<variant> rope_controls() {
   return {

@@ -11,6 +11,12 @@ namespace assay::properties {
 
 using unchanged_rope = unchanged<reference::rope>;
 
+/// A wrong or right variant of the operations of rotary embedding.
+template <class Variant>
+variant make(const char* id, const char* models, const char* what) {
+  return make_variant_of<reference::rope, Variant>(id, models, what);
+}
+
 /// Replaces every position by edit(row, token), which reads the positions that were given.
 template <class Edit>
 void edit_positions(request& call, Edit edit) {

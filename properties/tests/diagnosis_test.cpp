@@ -48,6 +48,7 @@ const expected_sentence sentences[] = {
 const expected_sentence conventions[] = {
     {"rope_wrong_layout", "rope/rotate", "layout = \"interleaved\" and \"half_split\" are exchanged"},
     {"rope_layout_ignored", "rope/rotate", "declared layout = \"interleaved\", behaves as layout = \"half_split\""},
+    {"rope_rotary_ignored", "rope/rotate", "declared rotary = 1, behaves as rotary = 0"},
     {"rope_fixed_base", "rope/rotate:vjp", "behaves as base = 10000, whatever is asked for"},
     {"sinusoidal_layout_swapped", "sinusoidal/table", "layout = \"interleaved\" and \"half_split\" are exchanged"},
     {"alibi_causal_ignored", "alibi/bias", "declared causal = true, behaves as causal = false"}};

@@ -3,9 +3,11 @@
 // "rope/hazards*" -s` shows the table.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <catch2/catch.hpp>
 #include <cmath>
+#include <set>
 #include <vector>
 
 #include "reference/core/counter_random.hpp"
@@ -77,6 +79,35 @@ double largest_error(const rotary_recipe& r, double start) {
   return largest;
 }
 
+double in_f32(double x) { return core::round_to(dtype::f32, x); }
+
+// theta_t of d = 64 in f32, in two ways: 1 / base^(2t/d), as most programs have it, and exp(-(2t/d) log base). Every
+// step is rounded once.
+double by_power(double exponent) { return in_f32(1.0 / in_f32(std::pow(10000.0, exponent))); }
+double by_logarithm(double exponent) { return in_f32(std::exp(in_f32(-exponent * in_f32(std::log(10000.0))))); }
+
+/// How far frequencies are off, relatively and in units of roundoff of f32, and the angles at some positions.
+struct phase_errors {
+  double of_theta = 0, at_2_20 = 0, at_2_23 = 0;
+};
+phase_errors errors_of(double (*theta)(double exponent)) {
+  phase_errors all;
+  for (int t = 0; t < 32; ++t) {
+    const double exact = std::pow(10000.0, -t / 32.0), computed = theta(t / 32.0);
+    const double relative = std::fabs(computed - exact) / exact / core::unit_roundoff(dtype::f32);
+    const auto phase_error = [&](double m) { return std::fabs(in_f32(m * computed) - m * exact); };
+    all.of_theta = std::max(all.of_theta, relative);
+    all.at_2_20 = std::max(all.at_2_20, phase_error(0x1p20));
+    all.at_2_23 = std::max(all.at_2_23, phase_error(0x1p23));
+    // Two programs may differ by twice that.
+    for (const double m : {1000.0, 65535.0, 1048575.0, 16777215.0}) {
+      INFO("t = " << t << ", m = " << m);
+      CHECK(phase_error(m) <= m * exact * (relative + 1.001) * core::unit_roundoff(dtype::f32));
+    }
+  }
+  return all;
+}
+
 }  // namespace
 
 TEST_CASE("rope/hazards/scores_of_the_usual_recipes", "[property]") {
@@ -109,4 +140,29 @@ TEST_CASE("rope/hazards/scores_of_the_usual_recipes", "[property]") {
   }
   INFO(table);
   SUCCEED();
+}
+
+TEST_CASE("rope/hazards/positions_in_bf16_are_few", "[property]") {
+  std::set<double> distinct;
+  for (int m = 0; m < 300; ++m) distinct.insert(core::round_to(dtype::bf16, m));
+  CHECK(distinct.size() == 279);
+  CHECK(core::round_to(dtype::bf16, 15962.0) == 15936.0);  // huggingface/candle#3520
+}
+
+TEST_CASE("rope/hazards/phase_by_the_form_of_the_frequencies", "[property]") {
+  const auto near = [](const char* what, double found, double elsewhere) {
+    INFO(what << ": " << found << ", elsewhere " << elsewhere);
+    CHECK(found < 2 * elsewhere);
+    CHECK(found > elsewhere / 2);
+  };
+  const phase_errors power = errors_of(by_power), logarithm = errors_of(by_logarithm);
+  near("theta by a power, in u", power.of_theta, 1.2);
+  near("theta by exp and log, in u", logarithm.of_theta, 8.2);
+  near("the phase at 2^20 by a power", power.at_2_20, 0.011);
+  near("the phase at 2^20 by exp and log", logarithm.at_2_20, 0.024);
+  near("the phase at 2^23 by a power", power.at_2_23, 0.088);
+  near("the phase at 2^23 by exp and log", logarithm.at_2_23, 0.19);
+  double apart = 0;
+  for (int t = 0; t < 32; ++t) apart = std::max(apart, std::fabs(by_power(t / 32.0) / by_logarithm(t / 32.0) - 1.0));
+  near("the two forms apart, in u", apart / core::unit_roundoff(dtype::f32), 9.0);
 }
