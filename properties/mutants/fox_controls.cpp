@@ -79,6 +79,27 @@ struct guarded_exp : unchanged_fox {
   }
 };
 
+// Right, but of class cumsum: suffix sums as the total less prefix sums. What the total holds and the suffix does not
+// is left as rounding, also of the first gate, whose gradient is 0.
+struct total_less_prefix : unchanged_fox {
+  template <class R>
+  static fox::recipe<R> recipe() {
+    fox::recipe<R> how;
+    how.adjoint = [](const R* grad, lane<R> grad_a) {
+      const std::size_t n = grad_a.size();
+      std::vector<R> before(n + 1, R(0.0));
+      for (std::size_t r = 0; r < n; ++r) {
+        R sum = before[r];
+        for (std::size_t j = 0; j <= r; ++j) sum = sum + grad[r * n + j];
+        for (std::size_t i = r; i < n; ++i) sum = sum - grad[i * n + r];
+        before[r + 1] = sum;
+      }
+      for (std::size_t l = 0; l < n; ++l) grad_a[l] = before[n] - before[l];
+    };
+    return how;
+  }
+};
+
 }  // namespace
 
 std::vector<variant> fox_controls() {
@@ -91,7 +112,9 @@ std::vector<variant> fox_controls() {
       make_fox_variant<masked_later>("control/fox_masked_later", "CT04 state-spaces/mamba#520: masked later",
                                      "D of later keys is formed, and then masked"),
       make_fox_variant<guarded_exp>("control/fox_guarded_exp", "CT10 fla-org/flash-linear-attention#463: a guard",
-                                    "no exponent above 0 reaches exp, and that of 0 is 1")};
+                                    "no exponent above 0 reaches exp, and that of 0 is 1"),
+      make_fox_variant<total_less_prefix>("control/fox_total_less_prefix", "suffix sums as the total less prefix sums",
+                                          "of class cumsum: gradients cancel, also that of the first gate")};
 }
 
 }  // namespace assay::properties

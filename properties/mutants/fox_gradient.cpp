@@ -50,26 +50,6 @@ struct nearest_key_only : unchanged_fox {
   }
 };
 
-// Suffix sums as the total less prefix sums: what the total holds and the suffix does not is left as rounding.
-struct total_less_prefix : unchanged_fox {
-  template <class R>
-  static fox::recipe<R> recipe() {
-    fox::recipe<R> how;
-    how.adjoint = [](const R* grad, lane<R> grad_a) {
-      const std::size_t n = grad_a.size();
-      std::vector<R> before(n + 1, R(0.0));
-      for (std::size_t r = 0; r < n; ++r) {
-        R sum = before[r];
-        for (std::size_t j = 0; j <= r; ++j) sum = sum + grad[r * n + j];
-        for (std::size_t i = r; i < n; ++i) sum = sum - grad[i * n + r];
-        before[r + 1] = sum;
-      }
-      for (std::size_t l = 0; l < n; ++l) grad_a[l] = before[n] - before[l];
-    };
-    return how;
-  }
-};
-
 }  // namespace
 
 std::vector<variant> fox_gradient_mutants() {
@@ -85,9 +65,6 @@ std::vector<variant> fox_gradient_mutants() {
       make_fox_variant<nearest_key_only>("mutant/fox_nearest_key_only",
                                          "GR07 pytorch/pytorch#196705: a prefix term dropped",
                                          "the gradient of a gate counts only the nearest key"),
-      make_fox_variant<total_less_prefix>("mutant/fox_total_less_prefix",
-                                          "suffix sums formed as the total less prefix sums cancel",
-                                          "the gradient of a gate is the total less a prefix sum"),
   };
 }
 

@@ -63,7 +63,7 @@ TEST_CASE("fox/hazards/prefix_sums_lose_the_nearest_pair", "[property]") {
     for (std::size_t k = 0; k < r.errors.size(); ++k) {
       const std::size_t n = std::size_t{1} << (11 + 3 * k);
       const double error = error_near_end(log_f, r.type, n);
-      const std::string line = fmt::format("gate logits N({}, 1) {} n = {:>7}: off by {:.2g}, published run {:.2g}",
+      const std::string line = fmt::format("gate logits N({}, 1) {} n = {:>7}: off by {:.2g}, another run {:.2g}",
                                            r.mean, core::name_of(r.type), n, error, r.errors[k]);
       INFO(line);
       fmt::print("{}\n", line);
