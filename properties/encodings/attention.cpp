@@ -79,6 +79,8 @@ family filled_by(std::string name, std::string summary, filler fill) {
 
 void mild(attention_inputs&, dtype, counter_random&) {}
 
+void no_bias(attention_inputs& in, dtype, counter_random&) { std::fill(in.bias.begin(), in.bias.end(), 0.0); }
+
 // The last query sees every key.
 void causal(attention_inputs& in, dtype, counter_random&) {
   in.for_pairs([&](std::size_t h, std::size_t i, std::size_t j) {
@@ -156,6 +158,7 @@ encoding_tests attention_tests() {
   tests.name = "attention";
   tests.families = {
       filled_by("mild", "numbers of order 1", mild),
+      filled_by("no_bias", "a bias of 0 everywhere", no_bias),
       filled_by("causal", "no key behind the query", causal),
       filled_by("masked_inside", "every other key is masked", masked_inside),
       filled_by("large_logits", "logits of order 1000", large_logits),
@@ -173,9 +176,10 @@ encoding_tests attention_tests() {
   tests.mutants = attention_mutants();
   tests.controls = attention_controls();
   tests.laws = attention_laws();
-  tests.telling = {"mutant/attention_mask_is_finite", "mutant/attention_no_mean_in_gradient",
-                   "mutant/attention_divides_by_keys", "mutant/attention_last_key_counts_twice",
-                   "mutant/attention_padded_keys_count"};
+  tests.telling = {"mutant/attention_mask_is_finite",    "mutant/attention_no_mean_in_gradient",
+                   "mutant/attention_divides_by_keys",   "mutant/attention_last_key_counts_twice",
+                   "mutant/attention_padded_keys_count", "mutant/attention_no_scale_in_gradient",
+                   "mutant/attention_bias_scaled"};
   return tests;
 }
 

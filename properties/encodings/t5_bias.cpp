@@ -114,8 +114,6 @@ encoding_tests t5_bias_tests() {
   tests.controls = t5_bias_controls();
   tests.laws = t5_bucket_laws();
   for (property& law : t5_bias_pair_laws()) tests.laws.push_back(std::move(law));
-  tests.not_modelled = {
-      {"T504 huggingface/transformers#8518", "a bias added in cross-attention: no operation here has cross-attention"}};
   tests.telling = {"mutant/t5_linear",
                    "mutant/t5_opposite_sign",
                    "mutant/t5_no_clamp",

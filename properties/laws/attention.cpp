@@ -4,37 +4,29 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
-#include <numeric>
 
-#include "properties/laws/measured.hpp"
+#include "properties/laws/attention_terms.hpp"
+#include "properties/laws/compared_calls.hpp"
+#include "properties/laws/weighted_means.hpp"
 
 namespace assay::properties {
 namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
-bool is_attention(const core::operation& op, core::derivative kind) {
-  return op.name.starts_with("attention/") && op.kind() == kind;
-}
-
-std::vector<std::size_t> every(std::size_t size) {
-  std::vector<std::size_t> all(size);
-  std::iota(all.begin(), all.end(), 0);
-  return all;
-}
-
 // The outputs of two calls, element by element.
 outcome compare(const measured_call& expected, const tl::expected<measured_call, outcome>& actual, const char* what) {
   if (!actual) return actual.error();
-  for (const auto& [name, t] : expected.outputs)
-    if (const auto wrong = compare_elements(name, expected, every(t.size()), *actual, every(t.size())))
-      return violated(fmt::format("{}: {}", what, *wrong), expected.outputs, actual->outputs);
-  return {};
+  comparisons all;
+  if (const auto wrong = compare_outputs(all, expected, *actual))
+    return violated(fmt::format("{}: {}", what, *wrong), expected.outputs, actual->outputs);
+  return all.result();
 }
 
-// A bias on a grid, so that adding small whole numbers is exact.
-std::optional<core::tensor> on_grid(const core::tensor& bias, double shift_of_row(std::size_t)) {
+// A bias on a grid, so that adding whole numbers is exact; nothing where the dtype has no room for the sum.
+std::optional<core::tensor> on_grid(const core::tensor& bias, const std::function<double(std::size_t)>& shift_of_row) {
   core::tensor moved = bias;
   const std::size_t keys = bias.shape()[2];
   for (std::size_t i = 0; i < bias.size(); ++i) {
@@ -47,11 +39,17 @@ std::optional<core::tensor> on_grid(const core::tensor& bias, double shift_of_ro
   return moved;
 }
 
-// softmax(S + c) = softmax(S) for a number c of each row.
+// softmax(S + c) = softmax(S) for a number c of each row, in every output. It holds exactly while nothing that is no
+// logit of the row competes with it: a null key, or a finite number that stands for the mask. Against the latter some
+// numbers are beyond any such.
 outcome check_row_constants(implementation& under_test, const test_case& c) {
-  const auto plain = on_grid(c.call.inputs.at("bias"), [](std::size_t) { return 0.0; });
-  const auto shifted =
-      on_grid(c.call.inputs.at("bias"), [](std::size_t row) { return static_cast<double>(row % 5) - 1.0; });
+  const core::tensor& bias = c.call.inputs.at("bias");
+  const auto plain = on_grid(bias, [](std::size_t) { return 0.0; });
+  const auto small = [](std::size_t row) { return static_cast<double>(row % 5) - 1.0; };
+  const auto large = [](std::size_t row) { return row % 2 == 0 ? -25000.0 : 25000.0; };
+  std::optional<core::tensor> shifted;
+  if (c.seed % 2 == 0) shifted = on_grid(bias, large);
+  if (!shifted) shifted = on_grid(bias, small);
   if (!plain || !shifted || plain->size() == 0) return {status::uninformative};
   core::tensors inputs = c.call.inputs, other = c.call.inputs;
   inputs.at("bias") = *plain;
@@ -66,27 +64,41 @@ outcome check_row_constants(implementation& under_test, const test_case& c) {
 outcome check_gradient_rows(implementation& under_test, const test_case& c) {
   const auto call = measure(under_test, c);
   if (!call) return call.error();
-  const core::tensor& grad = call->outputs.at("grad_bias");
-  const std::size_t keys = grad.shape()[2];
-  bool informative = false;
-  for (std::size_t first = 0; first < grad.size(); first += keys) {
-    double sum = 0, allowed = 0, magnitude = 0;
-    for (std::size_t i = first; i < first + keys; ++i) {
-      const double x = grad.values.storage()[i];
-      sum += x;
-      magnitude += std::fabs(x);
-      allowed += call->allowed.at("grad_bias")[i];
+  const core::shape shape = call->outputs.at("grad_bias").shape();
+  const std::size_t keys = shape[2];
+  comparisons all;
+  for (std::size_t row = 0; row < shape[0] * shape[1]; ++row) {
+    approximate sum;
+    double magnitude = 0.0;
+    for (std::size_t i = row * keys; i < (row + 1) * keys; ++i) {
+      const approximate x = element(*call, "grad_bias", i);
+      sum = sum + x;
+      magnitude += std::fabs(x.value);
     }
-    if (!std::isfinite(allowed)) continue;
-    informative = informative || magnitude > allowed;
-    if (!(std::fabs(sum) <= allowed + 0x1p-50 * magnitude))
-      return violated(fmt::format("row {} of grad_bias adds up to {:.9g}, allowed {:.3g}", first / keys, sum, allowed),
+    if (!agree(all, {0.0, 0.0}, sum, magnitude))
+      return violated(fmt::format("row {} of grad_bias adds up to {:.9g}, allowed {:.3g}", row, sum.value, sum.error),
                       {}, call->outputs);
   }
-  return {informative ? status::passed : status::uninformative};
+  return all.result();
 }
 
-// A key that is masked for every query counts for nothing: as if it were not there.
+// Compares a call with one that has the given keys alone, or has them in another order: outputs that belong to a key
+// move with it.
+outcome compare_keys(const measured_call& whole, const tl::expected<measured_call, outcome>& chosen,
+                     const core::operation& op, const std::vector<std::size_t>& keys, const char* what) {
+  if (!chosen) return chosen.error();
+  comparisons all;
+  for (const auto& d : op.outputs) {
+    const core::tensor &t = whole.outputs.at(d.name), &u = chosen->outputs.at(d.name);
+    const auto axis = core::axis_of(d, "m");
+    const auto from = axis ? taken(t.shape(), *axis, keys) : every(t.size());
+    if (const auto wrong = compare_elements(all, d.name, whole, from, *chosen, every(u.size())))
+      return violated(fmt::format("{}: {}", what, *wrong), whole.outputs, chosen->outputs);
+  }
+  return all.result();
+}
+
+// A key that is masked for every query counts for nothing: as if it were not there, and it has no gradients.
 outcome check_masked_keys(implementation& under_test, const test_case& c) {
   const core::operation& op = *c.call.operation;
   const std::size_t keys = sizes_of(c).at("m");
@@ -101,23 +113,32 @@ outcome check_masked_keys(implementation& under_test, const test_case& c) {
       return {status::uninformative};  // no key would be left
     bias[first + masked] = -infinity;
   }
-  const auto before = measure(under_test, with_inputs(c, core::restrict_axis(op, inputs, "m", others)));
-  if (!before) return before.error();
-  return compare(*before, measure(under_test, with_inputs(c, std::move(inputs))),
-                 "a key that is masked for all queries");
+  const auto whole = measure(under_test, with_inputs(c, inputs));
+  if (!whole) return whole.error();
+  for (const auto& d : op.outputs) {
+    const auto axis = core::axis_of(d, "m");
+    if (!axis) continue;
+    for (const std::size_t i : taken(whole->outputs.at(d.name).shape(), *axis, {masked}))
+      if (const approximate x = element(*whole, d.name, i); !agree(approximate{}, x))
+        return violated(
+            fmt::format("key {} is masked for all queries, and {} of it is {:.9g}", masked, d.name, x.value), {},
+            whole->outputs);
+  }
+  return compare_keys(*whole, measure(under_test, with_inputs(c, core::restrict_axis(op, inputs, "m", others))), op,
+                      others, "without a key that is masked for all queries");
 }
 
-// Keys in another order: the same output.
+// Keys in another order: the same output, and their gradients in that order.
 outcome check_key_order(implementation& under_test, const test_case& c) {
+  const core::operation& op = *c.call.operation;
   const std::size_t keys = sizes_of(c).at("m");
   if (keys < 2) return {status::uninformative};
   std::vector<std::size_t> order = every(keys);
   std::rotate(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(1 + c.seed % (keys - 1)), order.end());
   const auto before = measure(under_test, c);
   if (!before) return before.error();
-  return compare(*before,
-                 measure(under_test, with_inputs(c, core::restrict_axis(*c.call.operation, c.call.inputs, "m", order))),
-                 "keys in another order");
+  return compare_keys(*before, measure(under_test, with_inputs(c, core::restrict_axis(op, c.call.inputs, "m", order))),
+                      op, order, "keys in another order");
 }
 
 // A weighted mean lies between the least and the largest value that the query may see.
@@ -128,8 +149,8 @@ outcome check_mean(implementation& under_test, const test_case& c) {
   const std::size_t n = sizes.at("n"), m = sizes.at("m"), e = sizes.at("e"), heads = sizes.at("h");
   const auto& v = c.call.inputs.at("v").values.storage();
   const auto& bias = c.call.inputs.at("bias").values.storage();
-  const auto& o = call->outputs.at("o").values.storage();
-  for (std::size_t at = 0; at < o.size(); ++at) {
+  comparisons all;
+  for (std::size_t at = 0; at < call->outputs.at("o").size(); ++at) {
     const std::size_t head = at / (n * e), i = at / e % n;
     double least = infinity, largest = -infinity;
     for (std::size_t j = 0; j < m; ++j)
@@ -137,36 +158,46 @@ outcome check_mean(implementation& under_test, const test_case& c) {
         least = std::min(least, v[(head * m + j) * e + at % e]);
         largest = std::max(largest, v[(head * m + j) * e + at % e]);
       }
-    const double allowed = call->allowed.at("o")[at];
-    if (least <= largest && std::isfinite(o[at]) && (o[at] < least - allowed || o[at] > largest + allowed))
+    if (least > largest) continue;  // no key
+    const approximate o = element(*call, "o", at);
+    const double nearest = o.value > largest ? largest : o.value >= least ? o.value : least;
+    if (!agree(all, {nearest, 0.0}, o, largest - least))
       return violated(
-          fmt::format("o at flat index {} is {:.9g}, outside the values [{:.9g}, {:.9g}]", at, o[at], least, largest),
+          fmt::format("o at flat index {} is {:.9g}, outside the values [{:.9g}, {:.9g}]", at, o.value, least, largest),
           {}, call->outputs);
   }
-  return {o.empty() || m == 0 ? status::uninformative : status::passed};
+  return all.result();
 }
 
+bool is_attention(const core::operation& op) { return op.name.starts_with("attention/"); }
+
 property law(const char* name, const char* summary, outcome (*check)(implementation&, const test_case&),
-             core::derivative kind, std::size_t calls) {
-  property p{name, summary, [kind](const core::operation& op) { return is_attention(op, kind); }, check};
+             bool (*applies)(const core::operation&), std::size_t calls) {
+  property p{name, summary, applies, check};
   p.calls = calls;
-  p.families = {"mild", "causal", "masked_inside", "linear_bias", "one_key_wins", "far_keys", "equal_values"};
+  p.families = {"mild",         "causal",   "masked_inside", "linear_bias",
+                "one_key_wins", "far_keys", "equal_values",  "no_bias"};
   return p;
 }
 
 }  // namespace
 
 std::vector<property> attention_laws() {
-  return {law("attention_row_constants", "a number added to a row of the bias changes nothing", check_row_constants,
-              core::derivative::none, 2),
-          law("attention_gradient_rows", "every row of the bias's gradient adds up to 0", check_gradient_rows,
-              core::derivative::vjp, 1),
-          law("attention_masked_keys", "a key masked for all queries counts for nothing", check_masked_keys,
-              core::derivative::none, 2),
-          law("attention_key_order", "keys in another order give the same output", check_key_order,
-              core::derivative::none, 2),
-          law("attention_mean", "outputs lie between the least and the largest value seen", check_mean,
-              core::derivative::none, 1)};
+  const auto output = [](const core::operation& op) { return is_attention(op) && op.is_forward(); };
+  const auto gradients = [](const core::operation& op) { return is_attention(op) && op.is_vjp(); };
+  std::vector<property> laws{
+      law("attention_row_constants", "a number added to a row of the bias changes nothing", check_row_constants,
+          is_attention, 2),
+      law("attention_gradient_rows", "every row of the bias's gradient adds up to 0", check_gradient_rows, gradients,
+          1),
+      law("attention_masked_keys", "a key masked for all queries counts for nothing", check_masked_keys, is_attention,
+          2),
+      law("attention_key_order", "keys in another order give the same output", check_key_order, is_attention, 2),
+      law("attention_mean", "outputs lie between the least and the largest value seen", check_mean, output, 1),
+      law("attention_four_terms", "the terms of absolute positions may stand in the logits or in the bias",
+          check_four_terms, is_attention, 2)};
+  for (property& p : weighted_mean_laws()) laws.push_back(std::move(p));
+  return laws;
 }
 
 }  // namespace assay::properties

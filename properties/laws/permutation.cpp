@@ -1,29 +1,16 @@
 // Rows, and features where they are independent, in another order: outputs in that order.
 #include <algorithm>
-#include <numeric>
 
+#include "properties/laws/compared_calls.hpp"
 #include "properties/laws/laws.hpp"
-#include "properties/laws/measured.hpp"
 
 namespace assay::properties {
 namespace {
 
 std::vector<std::size_t> shuffled(std::size_t size, core::counter_random& random) {
-  std::vector<std::size_t> order(size);
-  std::iota(order.begin(), order.end(), 0);
+  std::vector<std::size_t> order = every(size);
   for (std::size_t i = size; i > 1; --i) std::swap(order[i - 1], order[random.below(i)]);
   return order;
-}
-
-// The flat indices of a tensor of this shape with one axis in another order.
-std::vector<std::size_t> reordered(const core::shape& shape, std::size_t axis, const std::vector<std::size_t>& order) {
-  const std::size_t inner = core::stride_of(shape, axis), size = shape[axis];
-  std::vector<std::size_t> from(core::element_count(shape));
-  for (std::size_t i = 0; i < from.size(); ++i) {
-    const std::size_t at = (i / inner) % size;
-    from[i] = i - at * inner + order[at] * inner;
-  }
-  return from;
 }
 
 outcome check_permutation(implementation& under_test, const test_case& c) {
@@ -42,9 +29,8 @@ outcome check_permutation(implementation& under_test, const test_case& c) {
       const auto at = core::axis_of(d, axis);
       if (!at) continue;
       const core::shape shape = before->outputs.at(d.name).shape();
-      std::vector<std::size_t> every(core::element_count(shape));
-      std::iota(every.begin(), every.end(), 0);
-      const auto wrong = compare_elements(d.name, *before, reordered(shape, *at, order), *after, every);
+      const auto wrong =
+          compare_elements(d.name, *before, taken(shape, *at, order), *after, every(core::element_count(shape)));
       if (wrong) return violated("axis " + axis + " permuted: " + *wrong, before->outputs, after->outputs);
     }
     all = {};

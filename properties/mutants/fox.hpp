@@ -6,6 +6,10 @@
 namespace assay::properties {
 
 std::vector<variant> fox_mutants();
+/// Parts of the list: wrong gates and precisions, wrong gradients of the sums, wrong attention.
+std::vector<variant> fox_gate_mutants();
+std::vector<variant> fox_gradient_mutants();
+std::vector<variant> fox_attention_mutants();
 std::vector<variant> fox_controls();
 
 }  // namespace assay::properties

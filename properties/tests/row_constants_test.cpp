@@ -5,6 +5,8 @@
 #include <catch2/catch.hpp>
 #include <limits>
 
+#include "properties/tests/gating.hpp"
+
 using namespace assay;
 using namespace assay::properties;
 
@@ -46,4 +48,18 @@ TEST_CASE("laws/row_constants/errors_of_four_numbers_are_allowed", "[unit]") {
   const measured_call x = scores({0, 1, 2, 0, 1, 2}, 0.25);
   CHECK(same(x, scores({0, 1, 2.75, 0, 1, 2}, 0.25)));
   CHECK_FALSE(same(x, scores({0, 1, 3.125, 0, 1, 2}, 0.25)));
+}
+
+// Adding to a row is invisible only while nothing that is no logit of the row competes with it: the law by itself, and
+// not only the truth, tells a null key and a mask that is a number.
+TEST_CASE("laws/row_constants/competitors_break_the_law_of_attention", "[property]") {
+  const core::operation& op = *reference::find_operation("attention/output");
+  const property& law = *find_property("attention_row_constants");
+  for (const char* broken : {"mutant/attention_padded_keys_count", "mutant/attention_mask_is_finite"}) {
+    INFO(broken);
+    const auto under_test = make_builtin(broken).value();
+    CHECK(run_property(law, *under_test, op, core::dtype::f32, testing::options(12)).verdict() == status::failed);
+  }
+  const auto right = make_builtin("sequential").value();
+  CHECK(run_property(law, *right, op, core::dtype::f32, testing::options(12)).verdict() == status::passed);
 }

@@ -1,0 +1,61 @@
+#include "properties/laws/compared_calls.hpp"
+
+#include <fmt/format.h>
+
+#include <numeric>
+
+#include "reference/oracle.hpp"
+
+namespace assay::properties {
+
+std::vector<std::size_t> every(std::size_t size) { return span_of(0, size); }
+
+std::vector<std::size_t> span_of(std::size_t first, std::size_t last) {
+  std::vector<std::size_t> all(last - first);
+  std::iota(all.begin(), all.end(), first);
+  return all;
+}
+
+std::vector<std::size_t> taken(const core::shape& shape, std::size_t axis, const std::vector<std::size_t>& positions) {
+  const std::size_t inner = core::stride_of(shape, axis), rows = inner * positions.size();
+  const std::size_t size = core::element_count(shape), blocks = size == 0 ? 0 : size / (inner * shape[axis]);
+  std::vector<std::size_t> from(blocks * rows);
+  for (std::size_t i = 0; i < from.size(); ++i)
+    from[i] = (i / rows * shape[axis] + positions[i % rows / inner]) * inner + i % inner;
+  return from;
+}
+
+approximate element(const measured_call& call, const std::string& output, std::size_t index) {
+  return {call.outputs.at(output).values.storage()[index], call.allowed.at(output)[index]};
+}
+
+std::optional<std::string> compare_elements(comparisons& all, const std::string& output, const measured_call& expected,
+                                            const std::vector<std::size_t>& from, const measured_call& actual,
+                                            const std::vector<std::size_t>& to) {
+  for (std::size_t i = 0; i < from.size(); ++i)
+    agree(all, element(expected, output, from[i]), element(actual, output, to[i]));
+  return compare_elements(output, expected, from, actual, to);
+}
+
+std::optional<std::string> compare_outputs(comparisons& all, const measured_call& expected,
+                                           const measured_call& actual) {
+  for (const auto& [name, t] : expected.outputs) {
+    const std::vector<std::size_t> whole = every(t.size());
+    if (auto wrong = compare_elements(all, name, expected, whole, actual, whole)) return wrong;
+  }
+  return std::nullopt;
+}
+
+const core::operation* beside(const core::operation& op, std::string_view forward) {
+  return reference::find_operation(std::string(forward) + op.name.substr(op.forward_name().size()));
+}
+
+tl::expected<measured_call, outcome> measure_other(implementation& under_test, const test_case& c,
+                                                   const core::operation* other, core::tensors inputs,
+                                                   core::attributes settings) {
+  if (other == nullptr || !under_test.describe().offers(other->name, c.call.type))
+    return tl::make_unexpected(outcome{status::unsupported});
+  return measure(under_test, test_case{{other, c.call.type, std::move(inputs), std::move(settings)}, c.family, c.seed});
+}
+
+}  // namespace assay::properties
