@@ -83,7 +83,7 @@ encoding_tests alibi_tests() {
                    "mutant/alibi_key_form_in_both_directions",
                    "mutant/alibi_causal_ignored",
                    "mutant/alibi_indices_for_positions",
-                   "mutant/alibi_keys_by_queries",
+                   "mutant/alibi_key_forms_of_wrong_sign",
                    "mutant/alibi_distance_gradient_of_wrong_sign",
                    "mutant/alibi_gradient_of_wrong_sign"};
   return tests;

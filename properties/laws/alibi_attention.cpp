@@ -30,10 +30,20 @@ double change_of_weights(const measured_call& x, const measured_call& y) {
   return std::expm1(2 * furthest);
 }
 
+// The case with the first few tokens as queries and keys: farther on, the roundings of the key forms hide the weights.
+test_case near_the_first(test_case c) {
+  std::vector<double> tokens(2 + c.seed % 7);
+  std::iota(tokens.begin(), tokens.end(), 0.0);
+  for (const char* name : {"query_position", "key_position"})
+    c.call.inputs.at(name) = core::make_tensor(core::dtype::i64, {tokens.size()}, tokens);
+  return c;
+}
+
 // Causal attention does not tell the forms apart: they differ by a number of each row.
-outcome check_forms(implementation& under_test, const test_case& c) {
-  if (!under_test.describe().offers("attention/output", c.call.type)) return {status::unsupported};
-  if (!has_pairs(c)) return {status::uninformative};
+outcome check_forms(implementation& under_test, const test_case& drawn_case) {
+  if (!under_test.describe().offers("attention/output", drawn_case.call.type)) return {status::unsupported};
+  if (drawn_case.call.inputs.at("slopes").size() == 0) return {status::uninformative};
+  const test_case c = near_the_first(drawn_case);
   const auto& chosen = setting<std::string>(c, "form");
   const std::string form = chosen == "distance" ? "key" : chosen;
   const auto distance = measure(under_test, in_form(c, "distance", true));

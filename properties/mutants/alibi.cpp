@@ -42,6 +42,15 @@ struct key_form_in_both_directions : unchanged_alibi {
     });
   }
 };
+struct key_forms_of_wrong_sign : unchanged_alibi {
+  template <class R>
+  static alibi::recipe<R> recipe() {
+    return with_coefficient<R>([](const alibi_form& form, double query, double key) {
+      const double c = form.coefficient(query, key);
+      return form.name.starts_with("key") ? -c : c;
+    });
+  }
+};
 struct distance_from_one : unchanged_alibi {
   template <class R>
   static alibi::recipe<R> recipe() {
@@ -168,6 +177,10 @@ std::vector<variant> alibi_mutants() {
       make<key_form_in_both_directions>("mutant/alibi_key_form_in_both_directions",
                                         "AL09 bigscience-workshop/Megatron-DeepSpeed#101",
                                         "a bias linear in the key's position where the distance is meant"),
+      beside_right(make<key_forms_of_wrong_sign>("mutant/alibi_key_forms_of_wrong_sign",
+                                                 "meta-pytorch/attention-gym#86: in the key forms alone",
+                                                 "near keys weigh less where the form is that of the key"),
+                   {"attention/output"}),
       make<distance_from_one>("mutant/alibi_distance_from_one",
                               "Press, Smith and Lewis 2022, section 3, whose indices begin at 1",
                               "the nearest key has the distance 1"),
@@ -183,9 +196,8 @@ std::vector<variant> alibi_mutants() {
                            "the query's own key is masked"),
       make<mask_is_finite>("mutant/alibi_mask_is_finite", "a mask of -10000, as early code has it",
                            "-10000 instead of -inf"),
-      beside_right(make<keys_by_queries>("mutant/alibi_keys_by_queries", "SC04 triton-lang/triton#8412: axes",
-                                         "the bias is written keys by queries"),
-                   {"attention/output"}),
+      make<keys_by_queries>("mutant/alibi_keys_by_queries", "SC04 triton-lang/triton#8412: axes",
+                            "the bias is written keys by queries"),
       make<masked_pairs_in_gradient>("mutant/alibi_masked_pairs_in_gradient", "GR04 jax-ml/jax#23842",
                                      "cotangents of masked pairs count"),
       make<gradient_of_wrong_sign>("mutant/alibi_gradient_of_wrong_sign", "meta-pytorch/attention-gym#86: the gradient",
