@@ -26,6 +26,11 @@ double wide(dtype type, counter_random& random) {
 double subnormal(dtype type, counter_random& random) {
   return core::smallest_subnormal(type) * static_cast<double>(1 + random.below(100));
 }
+// At the farthest of scattered positions the bias is beyond the largest number.
+double steep(dtype type, counter_random& random) {
+  const double bits = std::log2(largest_position(type));
+  return core::largest_finite(type) * std::exp2(-random.uniform(bits - 8, bits));
+}
 double number_or_nan(dtype type, counter_random& random) {
   return random.one_in(3) ? std::numeric_limits<double>::quiet_NaN() : moderate(type, random);
 }
@@ -60,6 +65,7 @@ encoding_tests alibi_tests() {
       filled_by("either_sign", "slopes of either sign, and 0", of_either_sign, scattered),
       filled_by("wide", "slopes from 2^-60 to 16", wide, far_window),
       filled_by("subnormal", "subnormal slopes", subnormal, scattered),
+      filled_by("beyond_the_largest", "slopes so steep that far biases overflow", steep, scattered),
       filled_by("nan_inside", "a NaN among the slopes", number_or_nan, in_order),
   };
   tests.families.back().holds_nan = true;
@@ -76,6 +82,9 @@ encoding_tests alibi_tests() {
                    "mutant/alibi_window",
                    "mutant/alibi_key_form_in_both_directions",
                    "mutant/alibi_causal_ignored",
+                   "mutant/alibi_indices_for_positions",
+                   "mutant/alibi_key_forms_of_wrong_sign",
+                   "mutant/alibi_distance_gradient_of_wrong_sign",
                    "mutant/alibi_gradient_of_wrong_sign"};
   return tests;
 }

@@ -120,6 +120,9 @@ encoding_tests t5_bias_tests() {
                    "mutant/t5_zero_comes_after",
                    "mutant/t5_positions_in_bf16",
                    "mutant/t5_bias_scaled",
+                   "mutant/t5_by_exact_reciprocal",
+                   "mutant/t5_scatter_assigns",
+                   "mutant/t5_scatter_to_next_bucket",
                    "mutant/t5_gradient_of_unused"};
   return tests;
 }

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "properties/laws/alibi.hpp"
-#include "properties/laws/settings.hpp"
+#include "properties/laws/counted.hpp"
 
 namespace assay::properties {
 namespace {
@@ -30,10 +30,10 @@ outcome check_nesting(implementation& under_test, const test_case& c) {
     from.push_back(static_cast<std::size_t>(k < nested ? 2 * k + 1 : 2 * (k - nested)));
     to.push_back(static_cast<std::size_t>(k));
   }
-  const auto wrong = compare_elements("slopes", *many, from, *few, to);
-  if (wrong)
+  comparisons all;
+  if (const auto wrong = compare_counted(all, "slopes", *many, from, *few, to))
     return violated(fmt::format("{} heads and {}: {}", 2 * nested, heads, *wrong), many->outputs, few->outputs);
-  return {};
+  return all.result();
 }
 
 // The sum of the logarithms of all slopes of a geometric list is that of a series: product 2^(-alpha (n + 1) / 2).
@@ -51,7 +51,8 @@ outcome check_product(implementation& under_test, const test_case& c) {
   }
   const double alpha = rule == "official" ? 8.0 : setting<double>(c, "alpha_max");
   const double wanted = -alpha * static_cast<double>(heads + 1) / 2;
-  if (agree(wanted, sum, allowed + 0x1p-48 * std::fabs(wanted))) return {};
+  comparisons all;
+  if (all.agree(wanted, sum, allowed + 0x1p-48 * std::fabs(wanted))) return all.result();
   return violated(fmt::format("log2 of the product of all slopes is {:.9g} instead of {}", sum, wanted), {},
                   call->outputs);
 }
@@ -66,17 +67,18 @@ outcome check_ratio(implementation& under_test, const test_case& c) {
   if (!call) return call.error();
   const numbers slopes(*call, "slopes");
   const auto& x = slopes.x;
+  comparisons all;
   for (std::size_t k = 1; k + 1 < heads; ++k) {
     if (k + 1 == first_piece || k == first_piece) continue;
     const double square = x[k] * x[k], product = x[k - 1] * x[k + 1];
     const double allowed = 2 * x[k] * slopes.allowed[k] + x[k - 1] * slopes.allowed[k + 1] +
                            x[k + 1] * slopes.allowed[k - 1] + 0x1p-50 * square;
-    if (!agree(square, product, 1.01 * allowed))
+    if (!all.agree(square, product, 1.01 * allowed))
       return violated(fmt::format("slopes {} to {} are not geometric: {:.9g} squared, product {:.9g}", k - 1, k + 1,
                                   square, product),
                       {}, call->outputs);
   }
-  return {heads > 2 ? status::passed : status::uninformative};
+  return all.result();
 }
 
 property law(const char* name, const char* summary, outcome (*check)(implementation&, const test_case&),

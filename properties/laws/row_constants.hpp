@@ -14,4 +14,8 @@ namespace assay::properties {
 std::optional<std::string> compare_modulo_row_constants(const std::string& output, const measured_call& expected,
                                                         const measured_call& actual);
 
+/// The same, its comparisons counted.
+std::optional<std::string> compare_modulo_row_constants(comparisons& all, const std::string& output,
+                                                        const measured_call& expected, const measured_call& actual);
+
 }  // namespace assay::properties

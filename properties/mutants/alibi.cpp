@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "properties/mutants/position_faults.hpp"
+#include "properties/mutants/beside_right.hpp"
 #include "properties/mutants/recipe_variant.hpp"
 #include "reference/encodings/alibi.hpp"
 
@@ -12,16 +12,6 @@ namespace {
 
 using namespace reference;  // the recipes below are written in its vocabulary
 using unchanged_alibi = unchanged<alibi>;
-
-// The slopes of a call as an implementation holds them.
-template <core::dtype Held>
-void round_slopes(request& call) {
-  if (const auto slopes = call.inputs.find("slopes"); slopes != call.inputs.end())
-    for (double& m : slopes->second.values.storage()) m = core::round_to(Held, m);
-}
-struct slope_in_bf16 : unchanged_alibi {
-  static void edit(request& call) { round_slopes<core::dtype::bf16>(call); }
-};
 
 template <class R>
 R negated_product(const R& slope, const R& c) {
@@ -35,18 +25,6 @@ struct bias_of_wrong_sign : unchanged_alibi {
     return how;
   }
 };
-struct product_in_bf16 : unchanged_alibi {
-  template <class R>
-  static alibi::recipe<R> recipe() {
-    alibi::recipe<R> how;
-    how.product = [](const R& slope, const R& c) {
-      const auto held = [](const R& x) { return R(core::round_to(core::dtype::bf16, x.number)); };
-      return held(held(slope) * held(c));
-    };
-    return how;
-  }
-};
-
 // The correct recipe with another coefficient of the slope.
 template <class R, class Coefficient>
 alibi::recipe<R> with_coefficient(Coefficient coefficient) {
@@ -61,6 +39,15 @@ struct key_form_in_both_directions : unchanged_alibi {
   static alibi::recipe<R> recipe() {
     return with_coefficient<R>([](const alibi_form& form, double query, double key) {
       return form.name == "absolute" ? key - query : form.coefficient(query, key);
+    });
+  }
+};
+struct key_forms_of_wrong_sign : unchanged_alibi {
+  template <class R>
+  static alibi::recipe<R> recipe() {
+    return with_coefficient<R>([](const alibi_form& form, double query, double key) {
+      const double c = form.coefficient(query, key);
+      return form.name.starts_with("key") ? -c : c;
     });
   }
 };
@@ -80,16 +67,24 @@ struct distance_in_storage_dtype : unchanged_alibi {
     });
   }
 };
-// Positions themselves in f32, where they are no longer told apart beyond 2^24.
-struct positions_in_f32 : unchanged_alibi {
-  static void edit(request& call) { round_positions(call, core::dtype::f32); }
-};
 struct window_of_keys : unchanged_alibi {
   template <class R>
   static alibi::recipe<R> recipe() {
     return with_coefficient<R>([](const alibi_form& form, double query, double key) {
       return std::max(form.coefficient(query, key), -256.0);
     });
+  }
+};
+
+// Keys are counted as they lie in memory, and queries as the last of them, wherever their tokens stand.
+struct indices_for_positions : unchanged_alibi {
+  static void edit(request& call) {
+    if (!call.inputs.contains("key_position")) return;
+    auto& queries = call.inputs.at("query_position").values.storage();
+    auto& keys = call.inputs.at("key_position").values.storage();
+    for (std::size_t j = 0; j < keys.size(); ++j) keys[j] = static_cast<double>(j);
+    for (std::size_t i = 0; i < queries.size(); ++i)
+      queries[i] = static_cast<double>(keys.size() + i) - static_cast<double>(queries.size());
   }
 };
 
@@ -138,6 +133,15 @@ struct gradient_of_wrong_sign : unchanged_alibi {
   }
 };
 
+// The backward pass of the distance form multiplies by i - j.
+struct distance_gradient_of_wrong_sign : unchanged_alibi {
+  static void finish(const request& call, core::tensors& outputs) {
+    if (!call.operation->is_vjp()) return;
+    if (core::setting<std::string>(core::completed(*call.operation, call.attributes), "form") != "distance") return;
+    for (double& x : outputs.at("grad_slopes").values.storage()) x = -x;
+  }
+};
+
 // The interpolation factor is applied to slopes that are kept, at every call.
 class rescaled_at_every_call final : public implementation {
  public:
@@ -168,23 +172,25 @@ variant make(const char* id, const char* models, const char* what) {
 std::vector<variant> alibi_mutants() {
   static constexpr const char* rescaled = "mutant/alibi_rescaled_at_every_call";
   std::vector<variant> all{
-      make<slope_in_bf16>("mutant/alibi_slope_in_bf16", "Dao-AILab/flash-attention#845", "slopes are kept in bf16"),
-      make<product_in_bf16>("mutant/alibi_product_in_bf16", "NVIDIA/TensorRT-Model-Connect#667",
-                            "slope, position and their product are rounded to bf16"),
       make<bias_of_wrong_sign>("mutant/alibi_wrong_sign", "meta-pytorch/attention-gym#86",
                                "the bias grows with distance"),
       make<key_form_in_both_directions>("mutant/alibi_key_form_in_both_directions",
                                         "AL09 bigscience-workshop/Megatron-DeepSpeed#101",
                                         "a bias linear in the key's position where the distance is meant"),
-      make<distance_from_one>("mutant/alibi_distance_from_one", "AL02 paiml/aprender#2143: off by one",
+      beside_right(make<key_forms_of_wrong_sign>("mutant/alibi_key_forms_of_wrong_sign",
+                                                 "meta-pytorch/attention-gym#86: in the key forms alone",
+                                                 "near keys weigh less where the form is that of the key"),
+                   {"attention/output"}),
+      make<distance_from_one>("mutant/alibi_distance_from_one",
+                              "Press, Smith and Lewis 2022, section 3, whose indices begin at 1",
                               "the nearest key has the distance 1"),
       make<distance_in_storage_dtype>("mutant/alibi_distance_in_storage_dtype",
                                       "EleutherAI/gpt-neox, positional_embeddings.py",
                                       "distances are rounded to the dtype of the scores before they are multiplied"),
-      make<positions_in_f32>("mutant/alibi_positions_in_f32", "Dao-AILab/flash-attention#845: precision of positions",
-                             "positions are rounded to f32 before they are subtracted"),
       make<window_of_keys>("mutant/alibi_window", "a table of 256 distances, the last one repeated",
                            "distances beyond 256 count as 256"),
+      make<indices_for_positions>("mutant/alibi_indices_for_positions", "AL05 lucidrains/x-transformers#242",
+                                  "keys and queries are counted, those of a masked memory too"),
       make<causal_ignored>("mutant/alibi_causal_ignored", "AL09 Dao-AILab/flash-attention#540", "the mask is left out"),
       make<own_key_masked>("mutant/alibi_own_key_masked", "SC04 triton-lang/triton#8412: off by one",
                            "the query's own key is masked"),
@@ -196,13 +202,16 @@ std::vector<variant> alibi_mutants() {
                                      "cotangents of masked pairs count"),
       make<gradient_of_wrong_sign>("mutant/alibi_gradient_of_wrong_sign", "meta-pytorch/attention-gym#86: the gradient",
                                    "the gradient of the slopes is negated"),
+      make<distance_gradient_of_wrong_sign>("mutant/alibi_distance_gradient_of_wrong_sign",
+                                            "meta-pytorch/attention-gym#86: the gradient alone",
+                                            "the gradient of the slopes is negated where the form is the distance"),
       {rescaled, "NVIDIA/NeMo: an interpolation factor", "slopes that are kept are halved at every call",
        [] { return std::make_unique<rescaled_at_every_call>(rescaled); }},
   };
-  for (variant& v : alibi_slope_mutants()) all.push_back(std::move(v));
+  for (auto* others : {alibi_precision_mutants, alibi_slope_mutants})
+    for (variant& v : others()) all.push_back(std::move(v));
   for (variant& v : all) {
     if (v.id == "mutant/alibi_distance_in_storage_dtype") v.shown_in = core::dtype::bf16;
-    if (v.id == "mutant/alibi_positions_in_f32") v.shown_in = core::dtype::f64;
     v.remembers = v.id == rescaled;
   }
   return all;

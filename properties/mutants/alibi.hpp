@@ -6,7 +6,8 @@
 namespace assay::properties {
 
 std::vector<variant> alibi_mutants();
-/// Those of the slopes, which are among them.
+/// Those of the slopes and those of narrow formats, which are among them.
+std::vector<variant> alibi_precision_mutants();
 std::vector<variant> alibi_slope_mutants();
 std::vector<variant> alibi_controls();
 

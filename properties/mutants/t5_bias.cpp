@@ -1,5 +1,8 @@
 #include "properties/mutants/t5_bias.hpp"
 
+#include <algorithm>
+
+#include "properties/mutants/beside_right.hpp"
 #include "properties/mutants/position_faults.hpp"
 #include "properties/mutants/recipe_variant.hpp"
 #include "reference/encodings/t5_bias.hpp"
@@ -69,6 +72,17 @@ struct scatter_assigns : unchanged_t5 {
     });
   }
 };
+// The backward pass numbers the buckets from 1.
+struct scatter_to_next_bucket : unchanged_t5 {
+  template <class R>
+  static t5_bias::recipe<R> recipe() {
+    return with_scatter<R>([](const std::vector<std::size_t>& bucket, const R* grad, lane<R> out) {
+      std::vector<std::size_t> next;
+      for (const std::size_t b : bucket) next.push_back(std::min(b + 1, out.size() - 1));
+      scatter_to_buckets<R>(next, grad, out);
+    });
+  }
+};
 struct unused_gets_all : unchanged_t5 {
   template <class R>
   static t5_bias::recipe<R> recipe() {
@@ -98,8 +112,11 @@ std::vector<variant> t5_bias_mutants() {
       make<table_in_bf16>("mutant/t5_table_in_bf16", "a table kept in bf16", "the table is rounded to bf16"),
       make<after_the_query_is_0>("mutant/t5_after_the_query_is_0", "a bias masked with the scores",
                                  "in one direction keys after the query have no bias"),
-      make<scatter_assigns>("mutant/t5_scatter_assigns", "GR07 pytorch/pytorch#196705: terms of a gradient lost",
-                            "of the pairs of one bucket the last one alone counts"),
+      beside_right(make<scatter_assigns>("mutant/t5_scatter_assigns", "GR26 nntile/nntile#229: overwritten, not added",
+                                         "of the pairs of one bucket the last one alone counts"),
+                   {"attention/output:vjp"}),
+      make<scatter_to_next_bucket>("mutant/t5_scatter_to_next_bucket", "GR26 nntile/nntile#229: another index",
+                                   "cotangents are added to the bucket after theirs"),
       make<unused_gets_all>("mutant/t5_gradient_of_unused", "GR04 jax-ml/jax#23842: a masked branch in the gradient",
                             "the unused bucket gets the gradients of all others"),
   };

@@ -1,28 +1,16 @@
-// Wrong and right bucket maps.
+// Wrong bucket maps.
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
-#include "properties/mutants/recipe_variant.hpp"
+#include "properties/mutants/beside_right.hpp"
 #include "properties/mutants/t5_bias.hpp"
-#include "reference/encodings/t5_bias.hpp"
+#include "properties/mutants/t5_bias_formula.hpp"
 
 namespace assay::properties {
 namespace {
 
 using namespace reference;  // the recipes below are written in its vocabulary
-using unchanged_t5 = unchanged<t5_bias>;
-using bucket_function = std::int64_t (*)(const bucket_map& map, double distance);
-
-template <bucket_function Bucket>
-struct with_bucket : unchanged_t5 {
-  template <class R>
-  static t5_bias::recipe<R> recipe() {
-    t5_bias::recipe<R> how;
-    how.bucket = Bucket;
-    return how;
-  }
-};
 // The buckets alone: a table has no such element.
 template <bucket_function Bucket>
 struct with_bucket_outside : unchanged_t5 {
@@ -34,26 +22,6 @@ struct with_bucket_outside : unchanged_t5 {
       outputs.at("bucket").values.storage()[i] = static_cast<double>(Bucket(map, distance[i]));
   }
 };
-
-// The bucket of the definition with another number, of any arithmetic, before its integer part is taken.
-template <double (*Offset)(const bucket_map& map, double n)>
-std::int64_t by_formula(const bucket_map& map, double distance) {
-  const double n = map.magnitude(distance);
-  if (map.form == "clipped" || n < static_cast<double>(map.exact())) return bucket_of(map, distance);
-  const auto reached = map.exact() + static_cast<std::int64_t>(std::floor(Offset(map, n)));
-  return map.base(distance) + std::min(map.of_direction() - 1, reached);
-}
-
-// The numbers of the formula as its programs hold them.
-struct formula {
-  formula(const bucket_map& map, double n)
-      : ratio(n / static_cast<double>(map.exact())),
-        largest(static_cast<double>(map.max_distance) / static_cast<double>(map.exact())),
-        logarithmic(static_cast<double>(map.of_direction() - map.exact())) {}
-  double ratio, largest, logarithmic;
-};
-double in_f32(double x) { return static_cast<float>(x); }
-double in_bf16(double x) { return core::round_to(core::dtype::bf16, x); }
 
 double linear(const bucket_map& map, double n) {
   const auto exact = static_cast<double>(map.exact()), largest = static_cast<double>(map.max_distance);
@@ -68,6 +36,16 @@ double by_reciprocal(const bucket_map& map, double n) {
   const formula f(map, n);
   const double reciprocal = in_f32(1.0 / in_f32(std::log(in_f32(f.largest))));
   return in_f32(in_f32(in_f32(std::log(in_f32(f.ratio))) * reciprocal) * f.logarithmic);
+}
+// The reciprocal of the exact logarithm, rounded once.
+double by_exact_reciprocal(const bucket_map& map, double n) {
+  const formula f(map, n);
+  return in_f32(in_f32(in_f32(std::log(in_f32(f.ratio))) * in_f32(1.0 / std::log(f.largest))) * f.logarithmic);
+}
+// A logarithm in f32 whose quotient is taken in f64.
+double f32_log_in_f64(const bucket_map& map, double n) {
+  const formula f(map, n);
+  return in_f32(std::log(in_f32(f.ratio))) / std::log(f.largest) * f.logarithmic;
 }
 double by_bf16(const bucket_map& map, double n) {
   const formula f(map, in_bf16(n));
@@ -90,6 +68,11 @@ std::int64_t log_of_zero(const bucket_map& map, double distance) {
   if (map.magnitude(distance) != 0 || map.form == "clipped") return bucket_of(map, distance);
   return std::numeric_limits<std::int32_t>::min() + map.exact();
 }
+// The distance back from the query as an unsigned number: keys after the query are far away.
+std::int64_t unsigned_distance(const bucket_map& map, double distance) {
+  if (map.bidirectional || distance <= 0) return bucket_of(map, distance);
+  return bucket_of(map, -(0x1p32 - distance));
+}
 std::int64_t opposite_sign(const bucket_map& map, double distance) { return bucket_of(map, -distance); }
 std::int64_t both_sides_alike(const bucket_map& map, double distance) {
   return bucket_of(map, distance) - map.base(distance);
@@ -108,30 +91,6 @@ std::int64_t exact_ones_only(const bucket_map& map, double distance) {
          static_cast<std::int64_t>(std::min(map.magnitude(distance), static_cast<double>(map.of_direction() - 1)));
 }
 
-// Right: a small number added within the logarithm, as in T5X.
-double with_epsilon(const bucket_map& map, double n) {
-  const formula f(map, n);
-  const double logarithm = in_f32(std::log(in_f32(in_f32(f.ratio) + 0x1p-23)));
-  return in_f32(in_f32(logarithm / in_f32(std::log(f.largest))) * f.logarithmic);
-}
-// Right for the settings that there are: no boundary comes out low in f64.
-double in_f64(const bucket_map& map, double n) {
-  const formula f(map, n);
-  return f.logarithmic * std::log(f.ratio) / std::log(f.largest);
-}
-// Right for 32 buckets up to 128: the logarithm in f32, the quotient in f64, the exact buckets added before the floor.
-double mixed_order(const bucket_map& map, double n) {
-  const formula f(map, n);
-  const double quotient = in_f32(std::log(in_f32(f.ratio))) * f.logarithmic / std::log(f.largest);
-  return in_f32(static_cast<double>(map.exact()) + quotient) - static_cast<double>(map.exact());
-}
-struct declared_mixed_order : with_bucket<by_formula<mixed_order>> {
-  static void declare(description& about) {
-    for (const auto& [operation, types] : about.operations)
-      about.settings[operation] = {{"buckets", {std::int64_t{32}}}, {"max_distance", {std::int64_t{128}}}};
-  }
-};
-
 template <class Variant>
 variant make(const char* id, const char* models, const char* what) {
   return make_variant_of<t5_bias, Variant>(id, models, what);
@@ -146,13 +105,23 @@ std::vector<variant> t5_bucket_mutants() {
                                              "every bucket but the last holds one distance"),
           make<with_bucket_outside<without_clamp>>("mutant/t5_no_clamp", "huggingface/candle#1312",
                                                    "distances beyond the largest go beyond the last bucket"),
-          make<with_bucket<opposite_sign>>("mutant/t5_opposite_sign", "T505 dmlc/gluon-nlp#1470",
-                                           "the distance is query less key"),
+          beside_right(make<with_bucket<opposite_sign>>("mutant/t5_opposite_sign", "T505 dmlc/gluon-nlp#1470",
+                                                        "the distance is query less key"),
+                       {"alibi/bias"}),
+          make<with_bucket<unsigned_distance>>("mutant/t5_unsigned_distance",
+                                               "ggml-org/llama.cpp, llama-graph.cpp: an unsigned number of buckets",
+                                               "in one direction the distance of keys after the query wraps around"),
           make<with_bucket<by_formula<log_one_ulp_low>>>("mutant/t5_log_one_ulp_low",
                                                          "a logarithm in f32 that is 1 ulp low, as on accelerators",
                                                          "distances on a boundary fall below it"),
           make<with_bucket<by_formula<by_reciprocal>>>("mutant/t5_by_reciprocal", "a constant folded to its reciprocal",
                                                        "the logarithm is multiplied by a reciprocal rounded to f32"),
+          make<with_bucket<by_formula<by_exact_reciprocal>>>(
+              "mutant/t5_by_exact_reciprocal", "a constant folded to its reciprocal, in f64",
+              "the logarithm is multiplied by a reciprocal that is rounded once"),
+          make<with_bucket<by_formula<f32_log_in_f64>>>("mutant/t5_f32_log_in_f64",
+                                                        "numpy/numpy, NEP 50: a scalar of f64 widens an f32 expression",
+                                                        "a logarithm in f32 is divided and multiplied in f64"),
           make<with_bucket<by_formula<by_bf16>>>("mutant/t5_buckets_in_bf16", "mindspore-lab/mindone#670",
                                                  "the formula is evaluated in bf16"),
           make<with_bucket<by_formula<to_nearest>>>("mutant/t5_to_nearest", "lucidrains/x-transformers#10",
@@ -167,15 +136,6 @@ std::vector<variant> t5_bucket_mutants() {
                                               "one direction where both are meant, and the other way round"),
           make<with_bucket<maximum_is_128>>("mutant/t5_maximum_is_128", "ggml-org/llama.cpp, llama-graph.cpp",
                                             "the largest distance is 128 whatever is set")};
-}
-
-std::vector<variant> t5_bias_controls() {
-  return {
-      make<with_bucket<by_formula<with_epsilon>>>("control/t5_with_epsilon", "google-research/t5x: log(n / E + eps)",
-                                                  "a logarithm that never falls below a boundary"),
-      make<with_bucket<by_formula<in_f64>>>("control/t5_in_f64", "the formula in f64", "no boundary comes out low"),
-      make<declared_mixed_order>("control/t5_mixed_order", "ggml-org/llama.cpp: f32 logarithm, f64 quotient",
-                                 "right for the settings that it declares")};
 }
 
 }  // namespace assay::properties

@@ -4,6 +4,8 @@
 #include <boost/multiprecision/cpp_int.hpp>
 #include <catch2/catch.hpp>
 #include <cmath>
+#include <map>
+#include <set>
 
 #include "properties/builtin.hpp"
 #include "reference/algorithms/log_buckets.hpp"
@@ -95,6 +97,54 @@ TEST_CASE("t5_bias/bucket/reference_is_exact_up_to_1048576", "[property][t5_bias
       const auto outputs = reference::evaluate(sweep(d, bidirectional), reference::accuracy_class::sequential);
       CHECK_FALSE(first_wrong(outputs.at("bucket"), d, bidirectional));
     }
+}
+
+// All but the first bucket of the keys after the query; in one direction all.
+TEST_CASE("t5_bias/bucket/image", "[property][t5_bias]") {
+  for (const bool bidirectional : {true, false}) {
+    const core::tensors outputs = reference::evaluate(sweep({bidirectional ? 16 : 32, 128}, bidirectional),
+                                                      reference::accuracy_class::sequential);
+    const auto& bucket = outputs.at("bucket").values.storage();
+    const std::set<double> image(bucket.begin(), bucket.end());
+    CHECK(image.size() == (bidirectional ? 31 : 32));
+    CHECK(image.contains(16.0) != bidirectional);
+  }
+}
+
+// What orders of evaluation make of every distance: the distances that go wrong, and no others.
+TEST_CASE("t5_bias/bucket/distances_that_flip", "[property][t5_bias]") {
+  using flips = std::map<std::int64_t, std::int64_t>;  // by distance: its wrong bucket
+  const auto flipped = [](const char* variant, direction d, bool bidirectional) {
+    const auto outputs = make_builtin(variant).value()->evaluate(sweep(d, bidirectional));
+    const std::vector<std::int64_t> right = buckets_by_definition(d);
+    flips all;
+    for (std::int64_t n = 0; n <= reach; ++n) {
+      const auto bucket =
+          static_cast<std::int64_t>(outputs.value().at("bucket").values.storage()[static_cast<std::size_t>(reach - n)]);
+      if (bucket != right[static_cast<std::size_t>(std::min(n, d.largest))]) all[n] = bucket;
+    }
+    return all;
+  };
+  constexpr direction both{16, 128}, one{32, 128}, hard{128, 100};
+  CHECK(flipped("mutant/t5_log_one_ulp_low", both, true) == flips{{16, 9}, {32, 11}, {64, 13}});
+  CHECK(flipped("mutant/t5_log_one_ulp_low", one, false).empty());
+  CHECK(flipped("mutant/t5_buckets_in_bf16", both, true) == flips{{45, 13}, {90, 15}});
+  CHECK(flipped("mutant/t5_buckets_in_bf16", one, false) == flips{{76, 28}, {112, 31}});
+  CHECK(flipped("mutant/t5_by_reciprocal", {4, 200}, true) == flips{{20, 2}});
+  CHECK(flipped("mutant/t5_by_reciprocal", {8, 400}, true) == flips{{40, 5}});
+  CHECK(flipped("mutant/t5_by_reciprocal", {16, 800}, true) == flips{{80, 11}});
+  for (const char* variant : {"mutant/t5_by_reciprocal", "mutant/t5_by_exact_reciprocal", "mutant/t5_f32_log_in_f64"}) {
+    INFO(variant);
+    CHECK(flipped(variant, both, true).empty());
+    CHECK(flipped(variant, one, false).empty());
+    CHECK(flipped(variant, hard, false) == flips{{80, 95}});
+  }
+  for (const char* variant : {"control/t5_in_f32", "control/t5_product_first", "control/t5_folded_constant",
+                              "control/t5_mixed_order", "control/t5_with_epsilon"}) {
+    INFO(variant);
+    CHECK(flipped(variant, both, true).empty());
+    CHECK(flipped(variant, one, false).empty());
+  }
 }
 
 // The first distances of the logarithmic buckets, as known for the two defaults.

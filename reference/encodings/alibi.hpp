@@ -17,7 +17,9 @@
 //   absolute       c = -|i - j|, for attention in both directions
 //   key            c = j: rows differ from those of `distance` by the constant m i, invisible after softmax
 //   key_from_last  c = j - last, as MPT has it: another row constant
-// Causal: -inf for j > i. Otherwise the formula holds everywhere.
+// Causal: -inf for j > i. Otherwise the formula holds everywhere. BLOOM's form is `key` with the positions
+// (cumsum(mask) - 1) mask, counted from the first token after the padding; the padding itself has position 0, so no
+// bias. Falcon's form, which scales the bias with q . k, is another function. Heads without a bias have the slope 0.
 //
 // Special values: a slope of NaN or infinity gives m c by IEEE 754 (infinity times 0 is NaN); what is masked is -inf
 // whatever the slope. Gradients: B is linear in m; cotangents of masked pairs belong to a constant.
@@ -103,7 +105,7 @@ inline std::vector<core::operation> alibi::operations() {
   core::operation slopes{"alibi/slopes", {}, {{"slopes", {"h"}, finite, true, "slope of each head"}}, {}, source};
   slopes.independent = {};
   std::vector<attribute> heads{attribute(std::int64_t{8})};
-  for (const std::int64_t n : {1, 2, 3, 4, 5, 6, 7, 12, 16}) heads.emplace_back(n);
+  for (const std::int64_t n : {1, 2, 3, 4, 5, 6, 7, 12, 16, 40, 71, 112}) heads.emplace_back(n);
   slopes.attributes = {{"heads", std::int64_t{8}, heads, "number of heads", 1, 1024, "h"},
                        {"rule",
                         std::string("official"),

@@ -80,9 +80,10 @@ inline std::vector<core::operation> t5_bias::operations() {
   bucket.independent = {"n"};
   // Pairs of the two on which published code in f32 goes wrong by one are among them. Up to 256 bucket numbers are
   // exact in every format.
-  const std::vector<core::attribute> sizes{std::int64_t{32}, std::int64_t{4}, std::int64_t{8}, std::int64_t{16},
-                                           std::int64_t{128}},
-      maxima{std::int64_t{128}, std::int64_t{200}, std::int64_t{400}, std::int64_t{800}, std::int64_t{100}};
+  const std::vector<core::attribute> sizes{std::int64_t{32}, std::int64_t{4},  std::int64_t{8},
+                                           std::int64_t{16}, std::int64_t{64}, std::int64_t{128}},
+      maxima{std::int64_t{128}, std::int64_t{256}, std::int64_t{200},
+             std::int64_t{400}, std::int64_t{800}, std::int64_t{100}};
   bucket.attributes = {
       {"buckets", std::int64_t{32}, sizes, "number of buckets, those of both directions", 2, 256},
       {"max_distance", std::int64_t{128}, maxima, "from here on all distances share the last bucket", 2, furthest},
