@@ -25,18 +25,19 @@ outcome check_linear(implementation& under_test, const test_case& c) {
   if (!none) return none.error();
   const auto number = [](const measured_call& m, std::size_t i) { return m.outputs.at("y").values.storage()[i]; };
   const auto error = [](const measured_call& m, std::size_t i) { return m.allowed.at("y")[i]; };
+  comparisons all;
   for (std::size_t i = 0; i < once->outputs.at("y").size(); ++i) {
     const double sum = number(*back, i) + 2.0 * number(*once, i), wanted = 3.0 * number(*none, i);
     // The last term is the rounding of this comparison itself.
     const double allowed = error(*back, i) + 2.0 * error(*once, i) + 3.0 * error(*none, i) +
                            0x1p-51 * (std::fabs(number(*back, i)) + std::fabs(wanted));
-    if (!agree(sum, wanted, allowed))
+    if (!all.agree(sum, wanted, allowed, std::fabs(number(*back, i))))
       return violated(fmt::format("y(-2x) + 2 y(x) is {:.9g} at element {} where 3 y(0) is {:.9g}, allowed difference "
                                   "{:.3g}",
                                   sum, i, wanted, allowed),
                       none->outputs, once->outputs);
   }
-  return {};
+  return all.result();
 }
 
 }  // namespace
