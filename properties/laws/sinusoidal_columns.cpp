@@ -45,8 +45,7 @@ std::optional<std::string> differing_columns(const std::vector<std::size_t>& ord
   return compare_elements("p", here, origin, there, every);
 }
 
-// The other layout holds the same columns elsewhere, bit by bit where calls repeat so; gradients are those of the
-// columns, wherever they stand.
+// The other layout holds the same columns elsewhere; gradients are those of the columns, wherever they stand.
 outcome check_layouts(implementation& under_test, const test_case& c) {
   test_case other = c;
   exchange(other, "layout", "interleaved", "half_split");
@@ -65,11 +64,9 @@ outcome check_layouts(implementation& under_test, const test_case& c) {
     }
     return order.empty() ? outcome{status::uninformative} : outcome{};
   }
-  const core::tensors expected{{"p", core::take(here->outputs.at("p"), 1, order)}};
-  const outcome bits = compare_bits(expected, there->outputs, "the other layout's columns in this one's order");
-  if (bits.verdict != status::failed || under_test.describe().deterministic) return bits;
   const auto wrong = differing_columns(order, *here, *there);
-  return wrong ? violated("the other layout: " + *wrong, here->outputs, there->outputs) : outcome{};
+  if (wrong) return violated("the other layout: " + *wrong, here->outputs, there->outputs);
+  return there->outputs.at("p").size() == 0 ? outcome{status::uninformative} : outcome{};
 }
 
 // With the other function first the columns of a pair change places; an odd one out would change its function.
