@@ -100,7 +100,7 @@ std::string wrong_logits(comparisons& all, const test_case& c, const sizes& s, c
 }
 
 // Two identities of the gradients of each head, whatever is added to its logits. In bf16 arithmetic the allowances
-// leave no digit of the second.
+// leave hardly a digit of the second.
 outcome check_gradients(implementation& under_test, const test_case& c) {
   const auto call = measure(under_test, c);
   if (!call) return call.error();
