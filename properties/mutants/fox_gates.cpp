@@ -3,6 +3,7 @@
 
 #include "properties/mutants/fox.hpp"
 #include "properties/mutants/fox_recipes.hpp"
+#include "reference/encodings/attention.hpp"
 
 namespace assay::properties {
 namespace {
@@ -103,8 +104,8 @@ std::vector<variant> fox_gate_mutants() {
                                            "log f is -log(1 + exp(-g)), 0 for large g"),
       make_fox_variant<gate_saturates>("mutant/fox_gate_saturates", "FW13 sbryngelson/ANEForge#113",
                                        "a gate that forgets by more than f16 can say forgets nothing"),
-      make_fox_variant<open_gate_forgets>("mutant/fox_open_gate_forgets", "FW24 fla-org/flash-linear-attention#461",
-                                          "log f = 0 forgets everything"),
+      make_variant_beside<fox, open_gate_forgets, attention>(
+          "mutant/fox_open_gate_forgets", "FW24 fla-org/flash-linear-attention#461", "log f = 0 forgets everything"),
       make_fox_variant<prefix_in_storage>("mutant/fox_prefix_in_storage",
                                           "half-precision prefix sums where f32 is declared",
                                           "prefix sums are kept in the storage dtype"),
