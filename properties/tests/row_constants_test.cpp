@@ -47,3 +47,14 @@ TEST_CASE("laws/row_constants/errors_of_four_numbers_are_allowed", "[unit]") {
   CHECK(same(x, scores({0, 1, 2.75, 0, 1, 2}, 0.25)));
   CHECK_FALSE(same(x, scores({0, 1, 3.125, 0, 1, 2}, 0.25)));
 }
+
+TEST_CASE("laws/row_constants/what_could_not_fail_says_nothing", "[unit]") {
+  const auto verdict = [](double allowed) {
+    comparisons all;
+    const measured_call x = scores({-2, -1, 0, -3, -2, -1}, allowed);
+    CHECK_FALSE(compare_modulo_row_constants(all, "bias", x, x));
+    return all.result().verdict;
+  };
+  CHECK(verdict(0.1) == status::passed);
+  CHECK(verdict(1.0) == status::uninformative);
+}
