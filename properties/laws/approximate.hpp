@@ -17,9 +17,11 @@ inline approximate operator+(approximate x, approximate y) {
 }
 inline approximate operator-(approximate x) { return {-x.value, x.error}; }
 inline approximate operator-(approximate x, approximate y) { return x + -y; }
+/// An exact 0 silences even an unbounded error of the other factor.
 inline approximate operator*(approximate x, approximate y) {
+  const auto times = [](double size, double error) { return size == 0.0 || error == 0.0 ? 0.0 : size * error; };
   const double product = x.value * y.value;
-  return {product, std::fabs(x.value) * y.error + std::fabs(y.value) * x.error + x.error * y.error +
+  return {product, times(std::fabs(x.value), y.error) + times(std::fabs(y.value), x.error) + times(x.error, y.error) +
                        0x1p-52 * std::fabs(product)};
 }
 inline bool agree(approximate x, approximate y) { return agree(x.value, y.value, x.error + y.error); }

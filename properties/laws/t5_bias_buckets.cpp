@@ -152,7 +152,7 @@ property law(const char* name, const char* summary, outcome (*check)(implementat
 std::vector<property> t5_bucket_laws() {
   return {law("t5_identity", "the nearest distances have a bucket each", check_identity),
           law("t5_boundaries", "logarithmic buckets begin where integers say", check_boundaries),
-          law("t5_hard_settings", "so they do where f32 is known to miss one", check_hard_settings),
+          law("t5_hard_settings", "they do so where f32 is known to miss a boundary", check_hard_settings),
           law("t5_saturation", "the farthest distances share the last bucket", check_saturation),
           law("t5_order", "buckets rise with the distance, within their direction", check_order),
           law("t5_mirror", "keys after the query have buckets of their own", check_mirror, 2),

@@ -63,3 +63,14 @@ TEST_CASE("laws/row_constants/competitors_break_the_law_of_attention", "[propert
   const auto right = make_builtin("sequential").value();
   CHECK(run_property(law, *right, op, core::dtype::f32, testing::options(12)).verdict() == status::passed);
 }
+
+TEST_CASE("laws/row_constants/what_could_not_fail_says_nothing", "[unit]") {
+  const auto verdict = [](double allowed) {
+    comparisons all;
+    const measured_call x = scores({-2, -1, 0, -3, -2, -1}, allowed);
+    CHECK_FALSE(compare_modulo_row_constants(all, "bias", x, x));
+    return all.result().verdict;
+  };
+  CHECK(verdict(0.1) == status::passed);
+  CHECK(verdict(1.0) == status::uninformative);
+}

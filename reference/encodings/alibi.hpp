@@ -105,7 +105,7 @@ inline std::vector<core::operation> alibi::operations() {
   core::operation slopes{"alibi/slopes", {}, {{"slopes", {"h"}, finite, true, "slope of each head"}}, {}, source};
   slopes.independent = {};
   std::vector<attribute> heads{attribute(std::int64_t{8})};
-  for (const std::int64_t n : {1, 2, 3, 4, 5, 6, 7, 12, 16, 40, 71, 112}) heads.emplace_back(n);
+  for (const std::int64_t n : {1, 2, 3, 4, 5, 6, 7, 12, 16}) heads.emplace_back(n);
   slopes.attributes = {{"heads", std::int64_t{8}, heads, "number of heads", 1, 1024, "h"},
                        {"rule",
                         std::string("official"),
