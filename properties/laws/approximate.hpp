@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "properties/laws/measured.hpp"
+#include "reference/readings/tracked.hpp"
 
 namespace assay::properties {
 
@@ -19,10 +20,10 @@ inline approximate operator-(approximate x) { return {-x.value, x.error}; }
 inline approximate operator-(approximate x, approximate y) { return x + -y; }
 /// An exact 0 silences even an unbounded error of the other factor.
 inline approximate operator*(approximate x, approximate y) {
-  const auto times = [](double size, double error) { return size == 0.0 || error == 0.0 ? 0.0 : size * error; };
+  using reference::propagate;
   const double product = x.value * y.value;
-  return {product, times(std::fabs(x.value), y.error) + times(std::fabs(y.value), x.error) + times(x.error, y.error) +
-                       0x1p-52 * std::fabs(product)};
+  return {product, propagate(std::fabs(x.value), y.error) + propagate(std::fabs(y.value), x.error) +
+                       propagate(x.error, y.error) + 0x1p-52 * std::fabs(product)};
 }
 inline bool agree(approximate x, approximate y) { return agree(x.value, y.value, x.error + y.error); }
 inline bool agree(comparisons& all, approximate x, approximate y, double scale = 0.0) {

@@ -32,8 +32,9 @@
 #include <string>
 #include <string_view>
 
+#include "reference/accuracy_class.hpp"
 #include "reference/core/operation.hpp"
-#include "reference/readings/reading.hpp"
+#include "reference/readings/tracked.hpp"
 
 namespace assay::reference {
 
@@ -45,8 +46,26 @@ struct alibi_rule {
   static constexpr long alpha_parts = 16;
 };
 
-/// The exponent e of the slope 2^e of head `k`, counted from 0.
-rational alibi_exponent(const alibi_rule& rule, std::size_t k);
+/// The slope of a head is a power of the first one of its sequence, 2^first.
+struct alibi_term {
+  rational first;
+  long count;
+  [[nodiscard]] rational exponent() const { return ratio(first.p * count, first.q); }
+};
+/// Of head `k`, counted from 0.
+alibi_term alibi_term_of(const alibi_rule& rule, std::size_t k);
+/// The exponent e of its slope 2^e.
+inline rational alibi_exponent(const alibi_rule& rule, std::size_t k) { return alibi_term_of(rule, k).exponent(); }
+
+/// The slope by products of the first one, as the published program has it: whose rounding they raise to its power.
+template <class R>
+R alibi_slope_by_products(const alibi_rule& rule, std::size_t k) {
+  const alibi_term term = alibi_term_of(rule, k);
+  const R first = power(R(2.0), term.first);
+  R slope = first;
+  for (long i = 1; i < term.count; ++i) slope = slope * first;
+  return slope;
+}
 
 /// How a bias depends on the positions of query and key.
 struct alibi_form {
@@ -80,21 +99,29 @@ struct alibi {
     std::function<R(const R& m, const R& c)> product = [](const R& m, const R& c) { return m * c; };
   };
 
+  /// That of the published program, which allows for one power a head as well.
+  template <core::dtype C>
+  static recipe<tracked<C>> law(accuracy_class) {
+    recipe<tracked<C>> how;
+    how.slope = alibi_slope_by_products<tracked<C>>;
+    return how;
+  }
+
   template <class R>
   static fields<R> evaluate(const arguments<R>& call, const recipe<R>& how);
 };
 
-inline rational alibi_exponent(const alibi_rule& rule, std::size_t k) {
+inline alibi_term alibi_term_of(const alibi_rule& rule, std::size_t k) {
   const auto heads = static_cast<long>(rule.heads), head = static_cast<long>(k) + 1;
   const long alpha = std::lround(rule.alpha_max * alibi_rule::alpha_parts);
-  if (rule.name == "naive") return ratio(-alpha * head, alibi_rule::alpha_parts * heads);
+  if (rule.name == "naive") return {ratio(-alpha, alibi_rule::alpha_parts * heads), head};
   long below = 1;
   while (2 * below <= heads) below *= 2;
   const long above = below == heads ? below : 2 * below;
   if (rule.name == "official")
-    return head <= below ? ratio(-8 * head, below) : ratio(-4 * (2 * (head - below) - 1), below);
+    return head <= below ? alibi_term{ratio(-8, below), head} : alibi_term{ratio(-4, below), 2 * (head - below) - 1};
   const long place = above == heads ? head : head <= above / 2 ? 2 * head : 2 * (head - above / 2) - 1;
-  return ratio(-alpha * place, alibi_rule::alpha_parts * above);
+  return {ratio(-alpha, alibi_rule::alpha_parts * above), place};
 }
 
 inline std::vector<core::operation> alibi::operations() {
@@ -105,7 +132,7 @@ inline std::vector<core::operation> alibi::operations() {
   core::operation slopes{"alibi/slopes", {}, {{"slopes", {"h"}, finite, true, "slope of each head"}}, {}, source};
   slopes.independent = {};
   std::vector<attribute> heads{attribute(std::int64_t{8})};
-  for (const std::int64_t n : {1, 2, 3, 4, 5, 6, 7, 12, 16}) heads.emplace_back(n);
+  for (const std::int64_t n : {1, 2, 3, 4, 5, 6, 7, 12, 16, 40, 71, 112}) heads.emplace_back(n);
   slopes.attributes = {{"heads", std::int64_t{8}, heads, "number of heads", 1, 1024, "h"},
                        {"rule",
                         std::string("official"),
