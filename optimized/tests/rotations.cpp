@@ -1,6 +1,8 @@
 // Cosines and sines against MPFR. The bounds are those that rotations.hpp states.
 #include "optimized/rotations.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "optimized/tests/exact_rotation.hpp"
@@ -11,11 +13,11 @@ namespace {
 
 /// The largest error in units of a bound, and where.
 struct worst_rotation {
-  double error = 0, position = 0, theta = 0;
+  double error = 0, position = 0, theta = 0, theta_low = 0;
   std::size_t samples = 0;
   // NaN counts as infinite.
   void add(double e, double m, const frequency& f) {
-    if (!(e <= error)) error = std::isnan(e) ? inf<double> : e, position = m, theta = f.high;
+    if (!(e <= error)) error = std::isnan(e) ? inf<double> : e, position = m, theta = f.high, theta_low = f.low;
     ++samples;
   }
 };
@@ -85,8 +87,13 @@ all_errors measured(std::size_t rounds) {
 
 void check_bounds(std::size_t rounds) {
   const all_errors e = measured(rounds);
-  CAPTURE(e.plain.position, e.plain.theta, e.plain.samples, e.split.position, e.split.theta);
-  CAPTURE(e.relative.position, e.relative.theta, e.relative.samples);
+  const auto shown = [](const char* what, const auto& worst) {
+    return fmt::format("{}: {} at position {:a}, frequency {:a} + {:a}, of {} angles", what, worst.error,
+                       worst.position, worst.theta, worst.theta_low, worst.samples);
+  };
+  INFO(shown("plain", e.plain));
+  INFO(shown("split", e.split));
+  INFO(shown("relative", e.relative));
   CHECK(e.plain.error <= 1.0);
   CHECK(e.split.error <= 1.0);
   CHECK(e.relative.error <= 1.5);
