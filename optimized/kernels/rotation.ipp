@@ -7,9 +7,9 @@
 // to which low is added as its differential.
 //
 // Lanes: independent. Bound: measured, the same on all instruction sets, against MPFR,
-//   0.933 2^-53, both functions, at position 0x1.5efb1ee57956p+15 and frequency 1, 11760000 angles up to 2^40;
-//   1.265 2^-53 of the sine where the angle is below 0.7, at position -0x1.0103cd7a5a8a9p+20 and frequency
-//   0x1.0e2c6ab546f59p-21, 5511021 angles.
+//   0.924 2^-53, both functions, at position 0x1.165cbf046e98fp+14 and frequency 1, 7840000 angles up to 2^40;
+//   1.281 2^-53 of the sine where the angle is below 0.7, at position 141 and frequency 0x1.3016d5f449f24p-8 -
+//   0x1.aa28c1e8d8482p-63, 3673164 angles.
 // tests/rotations.cpp repeats the measurement.
 
 // Taylor's series: sin x = x + x^3 (...), cos x = 1 - x^2 / 2 + x^4 (...). For |x| <= 0.7854 what is left out is below
