@@ -50,8 +50,13 @@ nlohmann::ordered_json to_json(const std::vector<trial>& trials, const mutants_o
   auto idle = nlohmann::ordered_json::array();
   for (const properties::property* p : properties::idle_properties(trials))
     idle.push_back({{"property", p->name}, {"stays_because", p->stays_because}});
+  auto unmodelled = nlohmann::ordered_json::array();
+  for (const properties::encoding_tests& tests : properties::all_encoding_tests())
+    for (const properties::unmodelled& u : tests.not_modelled)
+      unmodelled.push_back({{"encoding", tests.name}, {"report", u.report}, {"reason", u.reason}});
   return {{"schema", "assay-kills/1"}, {"seed", std::to_string(options.seed)}, {"cases_per_family", options.cases},
-          {"mutants", mutants},        {"properties_without_a_kill", idle},    {"footer", "complete"}};
+          {"mutants", mutants},        {"properties_without_a_kill", idle},    {"not_modelled", unmodelled},
+          {"footer", "complete"}};
 }
 
 // "value (3 cases, n = 1, 1 lane)" for each property: the smallest of its kills.
@@ -96,6 +101,10 @@ std::string to_markdown(const std::vector<trial>& trials, const mutants_options&
   for (const properties::property& p : properties::properties())
     text += fmt::format("| {} | {} |\n", p.name,
                         kills_of.contains(p.name) ? std::to_string(kills_of[p.name]) : "none: " + p.stays_because);
+  text += "\n## Reports without a mutant\n\n| encoding | report | why |\n|---|---|---|\n";
+  for (const properties::encoding_tests& tests : properties::all_encoding_tests())
+    for (const properties::unmodelled& u : tests.not_modelled)
+      text += fmt::format("| {} | {} | {} |\n", tests.name, u.report, u.reason);
   return text;
 }
 

@@ -30,7 +30,7 @@ outcome check_shift(implementation& under_test, const test_case& c) {
   const auto& form = setting<std::string>(c, "form");
   const bool of_distance = form == "distance" || form == "absolute";
   comparisons all;
-  const auto wrong = of_distance ? compare_counted(all, "bias", *before, *after)
+  const auto wrong = of_distance ? compare_elements(all, "bias", *before, *after)
                                  : compare_modulo_row_constants(all, "bias", *before, *after);
   if (wrong) return violated("all tokens later: " + *wrong, before->outputs, after->outputs);
   return all.result();
@@ -84,7 +84,7 @@ outcome check_stride(implementation& under_test, const test_case& c) {
   const auto twice_as_steep = measure(under_test, steep);
   if (!twice_as_steep) return twice_as_steep.error();
   comparisons all;
-  if (const auto wrong = compare_counted(all, "bias", *at_stride_2, *twice_as_steep))
+  if (const auto wrong = compare_elements(all, "bias", *at_stride_2, *twice_as_steep))
     return violated("at stride 2, and with slopes 2 m: " + *wrong, at_stride_2->outputs, twice_as_steep->outputs);
   return all.result();
 }

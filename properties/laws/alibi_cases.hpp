@@ -1,7 +1,8 @@
 // What laws of linear biases share: which of their cases say something, and how a law of one operation is written.
 #pragma once
 
-#include "properties/laws/counted.hpp"
+#include "properties/laws/compared_calls.hpp"
+#include "properties/laws/settings.hpp"
 
 namespace assay::properties {
 

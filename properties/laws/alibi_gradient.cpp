@@ -77,7 +77,7 @@ outcome check_gradient_forms(implementation& under_test, const test_case& c) {
   const auto other = measure(under_test, in_form(cancelling, form, true));
   if (!other) return other.error();
   comparisons all;
-  if (const auto wrong = compare_counted(all, "grad_slopes", *distance, *other))
+  if (const auto wrong = compare_elements(all, "grad_slopes", *distance, *other))
     return violated("cotangents that cancel in every row, forms distance and " + form + ": " + *wrong,
                     distance->outputs, other->outputs);
   return all.result();

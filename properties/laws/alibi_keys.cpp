@@ -12,7 +12,7 @@ namespace {
 // Each bias of `narrow`, whose keys are those from `first` on of `wide`: its place there.
 std::vector<std::size_t> places_among(const measured_call& narrow, const measured_call& wide, std::size_t first) {
   const std::size_t keys = narrow.outputs.at("bias").shape()[2], all_keys = wide.outputs.at("bias").shape()[2];
-  std::vector<std::size_t> places = every_index(narrow.outputs.at("bias").size());
+  std::vector<std::size_t> places = every(narrow.outputs.at("bias").size());
   for (std::size_t& k : places) k = k / keys * all_keys + first + k % keys;
   return places;
 }
@@ -24,7 +24,7 @@ outcome check_neutral_keys(implementation& under_test, const test_case& c) {
   core::counter_random random(c.seed);
   const std::size_t first = random.below(keys), last = first + 1 + random.below(keys - first);
   if (last - first == keys) return {status::uninformative};
-  std::vector<std::size_t> kept = every_index(last);
+  std::vector<std::size_t> kept = every(last);
   kept.erase(kept.begin(), kept.begin() + static_cast<std::ptrdiff_t>(first));
   const auto whole = measure(under_test, c);
   if (!whole) return whole.error();
@@ -32,8 +32,8 @@ outcome check_neutral_keys(implementation& under_test, const test_case& c) {
       measure(under_test, with_inputs(c, core::restrict_axis(*c.call.operation, c.call.inputs, "m", kept)));
   if (!alone) return alone.error();
   comparisons all;
-  const auto wrong = compare_counted(all, "bias", *alone, every_index(alone->outputs.at("bias").size()), *whole,
-                                     places_among(*alone, *whole, first));
+  const auto wrong = compare_elements(all, "bias", *alone, every(alone->outputs.at("bias").size()), *whole,
+                                      places_among(*alone, *whole, first));
   if (wrong)
     return violated(fmt::format("keys {} to {} alone, then with others: {}", first, last - 1, *wrong), alone->outputs,
                     whole->outputs);
@@ -60,8 +60,8 @@ outcome check_left_padding(implementation& under_test, const test_case& c) {
   const auto with = measure(under_test, padded);
   if (!with) return with.error();
   comparisons all;
-  const auto wrong = compare_counted(all, "bias", *without, every_index(without->outputs.at("bias").size()), *with,
-                                     places_among(*without, *with, pads));
+  const auto wrong = compare_elements(all, "bias", *without, every(without->outputs.at("bias").size()), *with,
+                                      places_among(*without, *with, pads));
   if (wrong)
     return violated(fmt::format("{} tokens of padding before: {}", pads, *wrong), without->outputs, with->outputs);
   const auto& bias = with->outputs.at("bias").values.storage();

@@ -4,7 +4,8 @@
 #include <cmath>
 
 #include "properties/laws/alibi.hpp"
-#include "properties/laws/counted.hpp"
+#include "properties/laws/compared_calls.hpp"
+#include "properties/laws/settings.hpp"
 
 namespace assay::properties {
 namespace {
@@ -31,7 +32,7 @@ outcome check_nesting(implementation& under_test, const test_case& c) {
     to.push_back(static_cast<std::size_t>(k));
   }
   comparisons all;
-  if (const auto wrong = compare_counted(all, "slopes", *many, from, *few, to))
+  if (const auto wrong = compare_elements(all, "slopes", *many, from, *few, to))
     return violated(fmt::format("{} heads and {}: {}", 2 * nested, heads, *wrong), many->outputs, few->outputs);
   return all.result();
 }

@@ -27,6 +27,10 @@ std::optional<std::string> compare_elements(comparisons& all, const std::string&
                                             const std::vector<std::size_t>& from, const measured_call& actual,
                                             const std::vector<std::size_t>& to);
 
+/// One output of two calls of one operation, element by element.
+std::optional<std::string> compare_elements(comparisons& all, const std::string& output, const measured_call& expected,
+                                            const measured_call& actual);
+
 /// All outputs of two calls of one operation, element by element.
 std::optional<std::string> compare_outputs(comparisons& all, const measured_call& expected,
                                            const measured_call& actual);

@@ -52,8 +52,8 @@ bool differs(const core::tensors& a, const core::tensors& b) {
 }
 
 // Compares what must not have changed: bit by bit, and where bits differ, within the errors allowed to the call. That
-// equal calls give equal bits does not mean that other calls do: vectorised functions of a library may take another path
-// where one lane is a NaN (PyTorch's cosine does).
+// equal calls give equal bits does not mean that other calls do: vectorised functions of a library may take another
+// path where one lane is a NaN (PyTorch's cosine does).
 outcome compare_untouched(const description& about, const test_case& c, const std::string& symbol,
                           const std::vector<bool>& overwritten, const core::tensors& before, const core::tensors& after,
                           const std::string& what) {

@@ -1,10 +1,10 @@
 // Where the columns of a sinusoidal table stand: layouts, the first row, offsets, odd widths.
 #include <fmt/format.h>
 
-#include <numeric>
 #include <optional>
 #include <string>
 
+#include "properties/laws/compared_calls.hpp"
 #include "properties/laws/sinusoidal.hpp"
 #include "properties/laws/sinusoidal_table.hpp"
 
@@ -30,19 +30,13 @@ std::vector<std::size_t> order_of(const std::vector<column>& from, const std::ve
   return order.size() == to.size() ? order : std::vector<std::size_t>{};
 }
 
-std::vector<std::size_t> every_element(std::size_t count) {
-  std::vector<std::size_t> all(count);
-  std::iota(all.begin(), all.end(), std::size_t{0});
-  return all;
-}
-
 // Elements of the table there, each against the column it comes from here.
-std::optional<std::string> differing_columns(const std::vector<std::size_t>& order, const measured_call& here,
-                                             const measured_call& there) {
-  const std::vector<std::size_t> every = every_element(there.outputs.at("p").size());
-  std::vector<std::size_t> origin = every;
+std::optional<std::string> differing_columns(comparisons& all, const std::vector<std::size_t>& order,
+                                             const measured_call& here, const measured_call& there) {
+  const std::vector<std::size_t> whole = every(there.outputs.at("p").size());
+  std::vector<std::size_t> origin = whole;
   for (std::size_t& k : origin) k = k / order.size() * order.size() + order[k % order.size()];
-  return compare_elements("p", here, origin, there, every);
+  return compare_elements(all, "p", here, origin, there, whole);
 }
 
 // The other layout holds the same columns elsewhere; gradients are those of the columns, wherever they stand.
@@ -56,17 +50,9 @@ outcome check_layouts(implementation& under_test, const test_case& c) {
   if (!here) return here.error();
   const auto there = measure(under_test, other);
   if (!there) return there.error();
-  if (backward) {
-    for (const auto& [name, gradient] : here->outputs) {
-      const std::vector<std::size_t> every = every_element(gradient.size());
-      if (const auto wrong = compare_elements(name, *here, every, *there, every))
-        return violated("the other layout: " + *wrong, here->outputs, there->outputs);
-    }
-    return order.empty() ? outcome{status::uninformative} : outcome{};
-  }
-  const auto wrong = differing_columns(order, *here, *there);
-  if (wrong) return violated("the other layout: " + *wrong, here->outputs, there->outputs);
-  return there->outputs.at("p").size() == 0 ? outcome{status::uninformative} : outcome{};
+  comparisons all;
+  const auto wrong = backward ? compare_outputs(all, *here, *there) : differing_columns(all, order, *here, *there);
+  return wrong ? violated("the other layout: " + *wrong, here->outputs, there->outputs) : all.result();
 }
 
 // With the other function first the columns of a pair change places; an odd one out would change its function.
@@ -79,9 +65,9 @@ outcome check_first(implementation& under_test, const test_case& c) {
   if (!here) return here.error();
   const auto there = measure(under_test, other);
   if (!there) return there.error();
-  const auto wrong = differing_columns(order, *here, *there);
-  if (wrong) return violated("the other function first: " + *wrong, here->outputs, there->outputs);
-  return there->outputs.at("p").size() == 0 ? outcome{status::uninformative} : outcome{};
+  comparisons all;
+  const auto wrong = differing_columns(all, order, *here, *there);
+  return wrong ? violated("the other function first: " + *wrong, here->outputs, there->outputs) : all.result();
 }
 
 // At position 0 every sine is 0 and every cosine 1: the row shows which columns hold which.
@@ -110,10 +96,10 @@ outcome check_offset(implementation& under_test, const test_case& c) {
   if (!here) return here.error();
   const auto there = measure(under_test, at_positions(c, moved));
   if (!there) return there.error();
-  const std::vector<std::size_t> every = every_element(here->outputs.at("p").size());
-  const auto wrong = compare_elements("p", *there, every, *here, every);
+  comparisons all;
+  const auto wrong = compare_elements(all, "p", *there, *here);
   if (wrong) return violated(fmt::format("an offset of {}: {}", offset, *wrong), there->outputs, here->outputs);
-  return offset == 0.0 || every.empty() ? outcome{status::uninformative} : outcome{};
+  return offset == 0.0 ? outcome{status::uninformative} : all.result();
 }
 
 // The column that an odd width leaves over is exactly 0.

@@ -34,10 +34,10 @@ outcome check_alibi(implementation& under_test, const test_case& c) {
   const std::vector<double> distances = distances_of(c);
   const auto last = static_cast<double>(map_of(clipped).of_direction() - 1);
   std::vector<std::size_t> pairs;
-  for (const std::size_t k : every_index(looked_up->outputs.at("bias").size()))
+  for (const std::size_t k : every(looked_up->outputs.at("bias").size()))
     if (const double back = -distances[k % distances.size()]; back >= 0 && back <= last) pairs.push_back(k);
   comparisons all;
-  if (const auto wrong = compare_counted(all, "bias", *computed, pairs, *looked_up, pairs))
+  if (const auto wrong = compare_elements(all, "bias", *computed, pairs, *looked_up, pairs))
     return violated("ALiBi, and a table of -m t: " + *wrong, computed->outputs, looked_up->outputs);
   return all.result();
 }

@@ -1,7 +1,8 @@
 // What the laws of T5's relative bias share: the bucket map of a case, other tables, distances of pairs.
 #pragma once
 
-#include "properties/laws/counted.hpp"
+#include "properties/laws/compared_calls.hpp"
+#include "properties/laws/settings.hpp"
 #include "reference/encodings/t5_bias.hpp"
 
 namespace assay::properties {

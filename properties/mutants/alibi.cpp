@@ -3,9 +3,10 @@
 #include <algorithm>
 #include <cmath>
 
-#include "properties/mutants/beside_right.hpp"
 #include "properties/mutants/recipe_variant.hpp"
+#include "properties/mutants/several_encodings.hpp"
 #include "reference/encodings/alibi.hpp"
+#include "reference/encodings/attention.hpp"
 
 namespace assay::properties {
 namespace {
@@ -177,10 +178,9 @@ std::vector<variant> alibi_mutants() {
       make<key_form_in_both_directions>("mutant/alibi_key_form_in_both_directions",
                                         "AL09 bigscience-workshop/Megatron-DeepSpeed#101",
                                         "a bias linear in the key's position where the distance is meant"),
-      beside_right(make<key_forms_of_wrong_sign>("mutant/alibi_key_forms_of_wrong_sign",
-                                                 "meta-pytorch/attention-gym#86: in the key forms alone",
-                                                 "near keys weigh less where the form is that of the key"),
-                   {"attention/output"}),
+      make_variant_beside<alibi, key_forms_of_wrong_sign, attention>(
+          "mutant/alibi_key_forms_of_wrong_sign", "meta-pytorch/attention-gym#86: in the key forms alone",
+          "near keys weigh less where the form is that of the key"),
       make<distance_from_one>("mutant/alibi_distance_from_one",
                               "Press, Smith and Lewis 2022, section 3, whose indices begin at 1",
                               "the nearest key has the distance 1"),

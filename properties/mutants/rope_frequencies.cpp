@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "properties/mutants/angle_faults.hpp"
 #include "properties/mutants/rope.hpp"
 #include "properties/mutants/rope_edits.hpp"
 
@@ -76,11 +77,7 @@ struct fast_sine : unchanged_rope {
   template <class R>
   static rope::recipe<R> recipe() {
     rope::recipe<R> how;
-    how.rotation_at = [](const R& position, const R& theta) {
-      const R angle = position * theta;
-      const double turns = std::nearbyint(angle.number / (2 * M_PI));
-      return rotation<R>(angle - R(turns) * R(static_cast<float>(2 * M_PI)));
-    };
+    how.rotation_at = [](const R& position, const R& theta) { return rotation<R>(reduced_once(position * theta)); };
     return how;
   }
 };

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "properties/mutants/angle_faults.hpp"
 #include "properties/mutants/recipe_variant.hpp"
 #include "reference/encodings/sinusoidal.hpp"
 
@@ -148,12 +149,6 @@ struct frequencies_in_bf16 : unchanged_table {
   }
 };
 
-// Reduced by 2 pi as a single f32: good for small arguments only.
-template <class R>
-R reduced_once(const R& x) {
-  const double turns = std::nearbyint(x.number / (2 * M_PI));
-  return x - R(turns) * R(static_cast<float>(2 * M_PI));
-}
 struct fast_sine : unchanged_table {
   template <class R>
   static sinusoidal::recipe<R> recipe() {

@@ -2,9 +2,10 @@
 
 #include <algorithm>
 
-#include "properties/mutants/beside_right.hpp"
 #include "properties/mutants/position_faults.hpp"
 #include "properties/mutants/recipe_variant.hpp"
+#include "properties/mutants/several_encodings.hpp"
+#include "reference/encodings/attention.hpp"
 #include "reference/encodings/t5_bias.hpp"
 
 namespace assay::properties {
@@ -112,9 +113,9 @@ std::vector<variant> t5_bias_mutants() {
       make<table_in_bf16>("mutant/t5_table_in_bf16", "a table kept in bf16", "the table is rounded to bf16"),
       make<after_the_query_is_0>("mutant/t5_after_the_query_is_0", "a bias masked with the scores",
                                  "in one direction keys after the query have no bias"),
-      beside_right(make<scatter_assigns>("mutant/t5_scatter_assigns", "GR26 nntile/nntile#229: overwritten, not added",
-                                         "of the pairs of one bucket the last one alone counts"),
-                   {"attention/output:vjp"}),
+      make_variant_beside<t5_bias, scatter_assigns, attention>("mutant/t5_scatter_assigns",
+                                                               "GR26 nntile/nntile#229: overwritten, not added",
+                                                               "of the pairs of one bucket the last one alone counts"),
       make<scatter_to_next_bucket>("mutant/t5_scatter_to_next_bucket", "GR26 nntile/nntile#229: another index",
                                    "cotangents are added to the bucket after theirs"),
       make<unused_gets_all>("mutant/t5_gradient_of_unused", "GR04 jax-ml/jax#23842: a masked branch in the gradient",

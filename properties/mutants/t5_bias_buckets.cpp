@@ -3,9 +3,10 @@
 #include <cmath>
 #include <limits>
 
-#include "properties/mutants/beside_right.hpp"
+#include "properties/mutants/several_encodings.hpp"
 #include "properties/mutants/t5_bias.hpp"
 #include "properties/mutants/t5_bias_formula.hpp"
+#include "reference/encodings/alibi.hpp"
 
 namespace assay::properties {
 namespace {
@@ -105,9 +106,8 @@ std::vector<variant> t5_bucket_mutants() {
                                              "every bucket but the last holds one distance"),
           make<with_bucket_outside<without_clamp>>("mutant/t5_no_clamp", "huggingface/candle#1312",
                                                    "distances beyond the largest go beyond the last bucket"),
-          beside_right(make<with_bucket<opposite_sign>>("mutant/t5_opposite_sign", "T505 dmlc/gluon-nlp#1470",
-                                                        "the distance is query less key"),
-                       {"alibi/bias"}),
+          make_variant_beside<t5_bias, with_bucket<opposite_sign>, alibi>(
+              "mutant/t5_opposite_sign", "T505 dmlc/gluon-nlp#1470", "the distance is query less key"),
           make<with_bucket<unsigned_distance>>("mutant/t5_unsigned_distance",
                                                "ggml-org/llama.cpp, llama-graph.cpp: an unsigned number of buckets",
                                                "in one direction the distance of keys after the query wraps around"),

@@ -589,6 +589,22 @@ class Golden(unittest.TestCase):
         self.assertEqual(sorted(os.listdir(self.folder.name)), ["recipe.json", "set"])
 
 
+class Mutants(unittest.TestCase):
+    def test_who_kills_one_and_what_is_not_modelled(self):
+        with tempfile.TemporaryDirectory() as folder:
+            done = run("mutants", "mutant/alibi_wrong_sign", "--cases", "2", "--out", folder)
+            self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+            with open(os.path.join(folder, "kills.json")) as file:
+                kills = json.load(file)
+            with open(os.path.join(folder, "kills.md")) as file:
+                table = file.read()
+        self.assertEqual([m["mutant"] for m in kills["mutants"]], ["mutant/alibi_wrong_sign"])
+        self.assertIn("value", [kill["property"] for kill in kills["mutants"][0]["kills"]])
+        self.assertTrue(kills["not_modelled"])
+        for report in kills["not_modelled"]:
+            self.assertIn("| %s | %s | %s |" % (report["encoding"], report["report"], report["reason"]), table)
+
+
 class Lists(unittest.TestCase):
     def test_lists(self):
         for what in ("encodings", "operations", "properties", "mutants", "families", "builtins"):
