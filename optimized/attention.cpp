@@ -4,6 +4,8 @@
 #include <cmath>
 #include <limits>
 
+#include "optimized/dispatch.hpp"
+
 namespace assay::optimized {
 namespace {
 
@@ -45,7 +47,10 @@ class attention_rows {
       weights_[j] = is_kept_apart(bias[j]) ? bias[j] : head_.scale * weights_[j] + bias[j];
       if (!(weights_[j] <= largest)) largest = weights_[j];
     }
-    for (double& w : weights_) sum += w = is_kept_apart(w) ? 0.0 : std::exp(w - largest);
+    for (double& w : weights_)
+      if (!is_kept_apart(w)) w -= largest;
+    kernels_.exp(weights_.data(), weights_.data(), weights_.size());
+    for (const double w : weights_) sum += w;
     for (double& w : weights_)
       if (w != 0.0) w /= sum;
     return weights_;
@@ -53,6 +58,7 @@ class attention_rows {
 
  private:
   const attention_head& head_;
+  const kernels<double>& kernels_ = active_kernels().f64;
   std::vector<double> keys_, weights_;
 };
 

@@ -22,7 +22,8 @@ struct attention_gradients {
                   std::vector<double>& all_logits) const;
 };
 
-/// o [n, e]: means of the values with the weights of softmax(scale q k^T + bias); 0 for a query without a key.
+/// o [n, e]: means of the values with the weights of softmax(scale q k^T + bias); 0 for a query without a key. As of
+/// the adjoint: active_target() must be no error.
 void attend(const attention_head& head, double* out);
 
 /// With the cotangents of o, [n, e].
