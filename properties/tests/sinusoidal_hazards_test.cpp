@@ -124,3 +124,35 @@ TEST_CASE("sinusoidal/decay/optimized_within_its_bound", "[property][hazards]") 
   INFO(largest * 0x1p53 << " u");
   CHECK(largest > 0x1p-54);
 }
+
+// As is that of its derivative.
+TEST_CASE("sinusoidal/decay/optimized_slope_within_its_bound", "[property][hazards]") {
+  core::counter_random random(seed);
+  double largest = 0;
+  for (const double base : {20.0, 1000.0, 10000.0, 1e9}) {
+    std::vector<double> s{1.0, base};
+    for (std::size_t k = 0; k < scaled(200); ++k) {
+      s.push_back(random.sign() * std::ldexp(random.uniform(1.0, 2.0), static_cast<int>(random.below(50)) - 19));
+      s.push_back(random.uniform(0.0, 3.0));
+    }
+    const core::tensor distances = core::make_tensor(core::dtype::f64, {s.size()}, s);
+    const core::tensor ones = core::make_tensor(core::dtype::f64, {s.size()}, std::vector<double>(s.size(), 1.0));
+    const auto truth = reference::certify({reference::find_operation("sinusoidal/decay:vjp"),
+                                           core::dtype::f64,
+                                           {{"s", distances}, {"grad_g", ones}},
+                                           {{"base", base}}});
+    for (std::size_t k = 0; k < s.size(); ++k) {
+      INFO("base " << base << " s " << s[k]);
+      const double slope = optimized::decay_slope_at(s[k], base), size = std::fabs(s[k]);
+      const double error = std::fabs(truth.at("grad_s").error_of(slope, k));
+      const double bound = 0x1p-53 * (size <= 1.0 ? 13.0 * std::fabs(truth.at("grad_s").truth(k))
+                                                  : (11.0 + size / base) / (size * std::log(base)));
+      CHECK(error <= bound);
+      largest = std::max(largest, error / bound);
+    }
+  }
+  INFO("largest error / bound " << largest);
+  CHECK(largest > 0.05);
+  CHECK(optimized::decay_slope_at(0.0, 20.0) == 0.0);
+  CHECK(std::isnan(optimized::decay_slope_at(std::nan(""), 20.0)));
+}

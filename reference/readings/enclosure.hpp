@@ -9,7 +9,7 @@
 // widens (directed.hpp); composing them from interval operations would count the same argument twice.
 //
 // A comparison has three values: where the intervals overlap it is indeterminate, and what depends on it is the hull of
-// both branches (Kleene 1952, section 64; IEEE 1788-2015, section 10.5.10).
+// both branches (Kleene 1952, section 64).
 #pragma once
 
 #include <mpfi.h>
