@@ -1,11 +1,11 @@
 #include <cmath>
 #include <set>
 
-#include "golden/file.hpp"
+#include "golden/formats/file.hpp"
+#include "golden/formats/json_file.hpp"
+#include "golden/formats/number_text.hpp"
+#include "golden/formats/sha256.hpp"
 #include "golden/golden_set.hpp"
-#include "golden/json_file.hpp"
-#include "golden/number_text.hpp"
-#include "golden/sha256.hpp"
 
 namespace assay::golden {
 namespace {
@@ -28,13 +28,13 @@ class file_checker {
       : path_(folder / file.name()), file_(file), found_(found) {}
 
   void run() {
-    const auto bytes = read_file(path_, set_limits.file_bytes);
+    const auto bytes = formats::read_file(path_, set_limits.file_bytes);
     if (!bytes) return add(true, bytes.error().message);
     ++found_.files;
     const std::size_t before = found_.problems.size();
-    if (const std::string hash = sha256(*bytes); hash != file_.sha256)
+    if (const std::string hash = formats::sha256(*bytes); hash != file_.sha256)
       complain(false, "SHA-256 is " + hash + " but the manifest says " + file_.sha256);
-    auto tensors = read_safetensors(path_, set_limits);
+    auto tensors = formats::read_safetensors(path_, set_limits);
     if (!tensors) return add(true, tensors.error().message);
     auto split = told_apart(std::move(*tensors));
     if (!split) return complain(true, split.error().message);
@@ -43,7 +43,7 @@ class file_checker {
     for (const auto& [name, t] : proved->tensors) compare(name, split->outputs.at(name), t);
     if (found_.problems.size() > before) return;
     split->inputs.merge(proved->tensors);
-    if (safetensors_bytes(split->inputs).value() != *bytes)
+    if (formats::safetensors_bytes(split->inputs).value() != *bytes)
       complain(false, "is not written as Assay writes it: other bytes for the same tensors");
   }
 
@@ -76,7 +76,7 @@ class file_checker {
                                core::to_string(came));
         split.outputs.insert(std::move(node));
       }
-    if (!all.empty()) return core::failure("unknown tensor '" + shown(all.begin()->first) + "'");
+    if (!all.empty()) return core::failure("unknown tensor '" + formats::shown(all.begin()->first) + "'");
     return split;
   }
 
@@ -87,9 +87,9 @@ class file_checker {
     found_.elements += proved.size();
     if (wrong > 0)
       complain(false, name + core::index_text(proved.shape(), first) + " is " +
-                          number_text(came.values.storage()[first]) + " but " +
-                          number_text(proved.values.storage()[first]) + " is proved (" + std::to_string(wrong) +
-                          " of " + std::to_string(proved.size()) + " elements are wrong)");
+                          formats::number_text(came.values.storage()[first]) + " but " +
+                          formats::number_text(proved.values.storage()[first]) + " is proved (" +
+                          std::to_string(wrong) + " of " + std::to_string(proved.size()) + " elements are wrong)");
   }
 
   fs::path path_;
@@ -104,7 +104,7 @@ void check_listing(const fs::path& folder, const manifest& m, set_check& found) 
   fs::directory_iterator at(folder, failed);
   for (; !failed && at != fs::directory_iterator(); at.increment(failed))
     if (const std::string name = at->path().filename().string(); !expected.contains(name))
-      found.problems.push_back({true, (folder / shown(name)).string() + ": is not in the manifest"});
+      found.problems.push_back({true, (folder / formats::shown(name)).string() + ": is not in the manifest"});
   if (failed) found.problems.push_back({true, folder.string() + ": cannot be listed: " + failed.message()});
 }
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "golden/json_file.hpp"
+#include "golden/formats/json_file.hpp"
 
 namespace assay::golden {
 namespace {
@@ -27,7 +27,7 @@ comparison compare_output(const set_file& f, const std::string& name, const core
 }
 
 core::result<core::tensors> outputs_of(const set_file& f, const fs::path& path) {
-  auto all = read_safetensors(path, set_limits);
+  auto all = formats::read_safetensors(path, set_limits);
   if (!all) return all;
   for (const auto& d : f.operation->inputs) all->erase(d.name);
   for (const auto& d : f.operation->outputs) {
@@ -35,7 +35,7 @@ core::result<core::tensors> outputs_of(const set_file& f, const fs::path& path) 
     all->erase(allow_name(d.name));
   }
   if (auto ok = core::check_outputs(*f.operation, f.type, f.axes, *all); !ok)
-    return core::failure(path.string() + ": " + shown(ok.error().message, 400));
+    return core::failure(path.string() + ": " + formats::shown(ok.error().message, 400));
   return all;
 }
 
@@ -61,7 +61,7 @@ core::result<set_comparison> compare_set(const fs::path& folder, const fs::path&
   if (!fs::is_directory(user, failed)) return core::failure(user.string() + ": must be a folder");
   set_comparison all;
   for (const set_file& f : m->files) {
-    const auto golden = read_safetensors(folder / f.name(), set_limits);
+    const auto golden = formats::read_safetensors(folder / f.name(), set_limits);
     if (!golden) return tl::make_unexpected(golden.error());
     const fs::path path = user / f.name();
     if (!fs::exists(fs::symlink_status(path, failed))) {

@@ -4,8 +4,8 @@
 #include <array>
 #include <cmath>
 
-#include "golden/json_file.hpp"
-#include "golden/number_text.hpp"
+#include "golden/formats/json_file.hpp"
+#include "golden/formats/number_text.hpp"
 
 namespace assay::golden {
 namespace {
@@ -15,8 +15,8 @@ using draw_function = decltype(distribution::draw);
 
 core::result<double> number_from(const json& j) {
   if (j.is_number()) return j.get<double>();
-  const auto x = j.is_string() ? parse_number(j.get_ref<const std::string&>()) : std::nullopt;
-  if (!x || std::isnan(*x)) return core::failure(shown(j.dump()) + " is no number");
+  const auto x = j.is_string() ? formats::parse_number(j.get_ref<const std::string&>()) : std::nullopt;
+  if (!x || std::isnan(*x)) return core::failure(formats::shown(j.dump()) + " is no number");
   return *x;
 }
 
@@ -42,10 +42,10 @@ core::result<draw_function> uniform(const json& j) {
 }
 
 core::result<draw_function> normal(const json& j) {
-  if (auto ok = require_members(j, {"scale", "shift"}); !ok) return tl::make_unexpected(ok.error());
+  if (auto ok = formats::require_members(j, {"scale", "shift"}); !ok) return tl::make_unexpected(ok.error());
   const auto scale = number_from(j.at("scale")), shift = number_from(j.at("shift"));
-  if (!scale) return within("scale", scale.error());
-  if (!shift) return within("shift", shift.error());
+  if (!scale) return formats::within("scale", scale.error());
+  if (!shift) return formats::within("shift", shift.error());
   return [scale = *scale, shift = *shift](core::counter_random& random, core::dtype, std::size_t) {
     return shift + scale * random.normal();
   };
@@ -76,7 +76,8 @@ int unit_exponent(const std::string& unit, core::dtype type) {
 }
 
 core::result<draw_function> scaled_powers(const json& j, bool random_significand) {
-  if (auto ok = require_members(j, {"from", "to", "sign"}, {"of"}); !ok) return tl::make_unexpected(ok.error());
+  if (auto ok = formats::require_members(j, {"from", "to", "sign"}, {"of"}); !ok)
+    return tl::make_unexpected(ok.error());
   const auto exponent = [&](const char* key) -> std::optional<int> {
     constexpr std::int64_t most = 2000;
     const json& e = j.at(key);
@@ -119,21 +120,21 @@ constexpr std::array<kind, 7> kinds{{{"uniform", uniform},
                                      {"powers", powers}}};
 
 core::result<sprinkle> sprinkle_from(const json& j) {
-  if (auto ok = require_members(j, {"value", "one_in"}); !ok) return tl::make_unexpected(ok.error());
+  if (auto ok = formats::require_members(j, {"value", "one_in"}); !ok) return tl::make_unexpected(ok.error());
   const auto value = number_from(j.at("value"));
   if (!value) return tl::make_unexpected(value.error());
-  const auto one_in = count_member(j, "one_in");
+  const auto one_in = formats::count_member(j, "one_in");
   if (!one_in || *one_in == 0) return core::failure("one_in must be a positive integer");
   return sprinkle{*value, *one_in};
 }
 
 core::result<prefix> prefix_from(const json& j) {
-  if (auto ok = require_members(j, {"axis", "count", "value"}); !ok) return tl::make_unexpected(ok.error());
+  if (auto ok = formats::require_members(j, {"axis", "count", "value"}); !ok) return tl::make_unexpected(ok.error());
   const auto value = number_from(j.at("value"));
   if (!value) return tl::make_unexpected(value.error());
-  const auto axis = text_member(j, "axis");
+  const auto axis = formats::text_member(j, "axis");
   if (!axis) return tl::make_unexpected(axis.error());
-  const auto count = count_member(j, "count");
+  const auto count = formats::count_member(j, "count");
   if (!count) return tl::make_unexpected(count.error());
   return prefix{*axis, *count, *value};
 }
@@ -146,7 +147,7 @@ core::result<std::vector<T>> one_or_more(const json& j, const char* key, core::r
   const json list = j.at(key).is_array() ? j.at(key) : json::array({j.at(key)});
   for (const json& item : list) {
     auto one = parse(item);
-    if (!one) return within(key, one.error());
+    if (!one) return formats::within(key, one.error());
     all.push_back(std::move(*one));
   }
   return all;
@@ -162,9 +163,10 @@ core::result<distribution> parse_distribution(const json& j) {
     for (const kind& k : kinds) names += (names.empty() ? "" : ", ") + std::string(k.name);
     return core::failure("a distribution must have one of the members " + names);
   }
-  if (auto ok = require_members(j, {chosen->name}, {"sprinkle", "prefix"}); !ok) return tl::make_unexpected(ok.error());
+  if (auto ok = formats::require_members(j, {chosen->name}, {"sprinkle", "prefix"}); !ok)
+    return tl::make_unexpected(ok.error());
   auto drawn = chosen->parse(j.at(chosen->name));
-  if (!drawn) return within(chosen->name, drawn.error());
+  if (!drawn) return formats::within(chosen->name, drawn.error());
   auto sprinkles = one_or_more(j, "sprinkle", sprinkle_from);
   if (!sprinkles) return tl::make_unexpected(sprinkles.error());
   auto prefixes = one_or_more(j, "prefix", prefix_from);

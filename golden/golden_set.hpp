@@ -4,15 +4,16 @@
 
 #include <functional>
 
+#include "golden/formats/safetensors.hpp"
 #include "golden/manifest.hpp"
 #include "golden/proof.hpp"
 #include "golden/recipe.hpp"
-#include "golden/safetensors.hpp"
 
 namespace assay::golden {
 
 /// What the files of a set may have, and what is read of a user's.
-inline constexpr read_limits set_limits{.file_bytes = std::uint64_t{1} << 28, .elements = std::uint64_t{1} << 24};
+inline constexpr formats::read_limits set_limits{.file_bytes = std::uint64_t{1} << 28,
+                                                 .elements = std::uint64_t{1} << 24};
 
 /// Called before each file.
 using progress = std::function<void(std::size_t done, std::size_t all)>;

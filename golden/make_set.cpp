@@ -1,41 +1,13 @@
-#include "golden/file.hpp"
+#include "golden/formats/file.hpp"
+#include "golden/formats/json_file.hpp"
+#include "golden/formats/sha256.hpp"
+#include "golden/formats/temporary_folder.hpp"
 #include "golden/golden_set.hpp"
-#include "golden/json_file.hpp"
-#include "golden/sha256.hpp"
 
 namespace assay::golden {
 namespace {
 
 namespace fs = std::filesystem;
-
-// A folder that is gone at the end unless it has got its lasting name.
-class temporary_folder {
- public:
-  explicit temporary_folder(const fs::path& lasting) : lasting_(lasting), path_(temporary_beside(lasting)) {}
-  temporary_folder(const temporary_folder&) = delete;
-  temporary_folder& operator=(const temporary_folder&) = delete;
-  ~temporary_folder() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-  }
-
-  [[nodiscard]] const fs::path& path() const { return path_; }
-  core::result<void> create() {
-    std::error_code failed;
-    if (!fs::create_directory(path_, failed) || failed)
-      return core::failure(lasting_.string() + ": cannot be created: " + failed.message());
-    return {};
-  }
-  core::result<void> keep() {
-    std::error_code failed;
-    fs::rename(path_, lasting_, failed);
-    if (failed) return core::failure(lasting_.string() + ": cannot be written: " + failed.message());
-    return {};
-  }
-
- private:
-  fs::path lasting_, path_;
-};
 
 // Writes one file and adds it to the record of the set.
 core::result<void> make_file(const recipe_entry& entry, core::dtype type, std::size_t rungs, const fs::path& folder,
@@ -46,11 +18,11 @@ core::result<void> make_file(const recipe_entry& entry, core::dtype type, std::s
   if (!proved) return tl::make_unexpected(proved.error());
   core::tensors all = std::move(*inputs);
   all.merge(proved->tensors);
-  const auto bytes = safetensors_bytes(all);
+  const auto bytes = formats::safetensors_bytes(all);
   if (!bytes) return tl::make_unexpected(bytes.error());
   set_file file{entry.id, entry.reason, entry.operation, entry.attributes,
-                type,     entry.axes,   entry.seed,      sha256(*bytes)};
-  if (auto ok = replace_file(folder / file.name(), *bytes); !ok) return ok;
+                type,     entry.axes,   entry.seed,      formats::sha256(*bytes)};
+  if (auto ok = formats::replace_file(folder / file.name(), *bytes); !ok) return ok;
   m.files.push_back(std::move(file));
   ++sum.files;
   sum.bytes += bytes->size();
@@ -66,8 +38,8 @@ core::result<making> make_set(const recipe& r, const fs::path& wanted, const pro
   std::error_code ignored;
   if (fs::exists(fs::symlink_status(folder, ignored)))
     return core::failure(folder.string() + ": exists already; a set is made in a new folder");
-  temporary_folder temporary(folder);
-  if (auto ok = temporary.create(); !ok) return tl::make_unexpected(ok.error());
+  auto temporary = formats::temporary_folder::beside(folder);
+  if (!temporary) return tl::make_unexpected(temporary.error());
   manifest m{r.encoding, r.sha256, {}};
   making sum;
   std::size_t all = 0;
@@ -75,13 +47,14 @@ core::result<making> make_set(const recipe& r, const fs::path& wanted, const pro
   for (const recipe_entry& entry : r.entries)
     for (const core::dtype type : entry.dtypes) {
       if (report) report(sum.files, all);
-      if (auto ok = make_file(entry, type, rungs, temporary.path(), m, sum); !ok)
-        return within("entry '" + entry.id + "' in " + std::string(core::name_of(type)), ok.error());
+      if (auto ok = make_file(entry, type, rungs, temporary->path(), m, sum); !ok)
+        return formats::within("entry '" + entry.id + "' in " + std::string(core::name_of(type)), ok.error());
     }
   const std::string text = manifest_text(m);
   sum.bytes += text.size();
-  if (auto ok = replace_file(temporary.path() / manifest_name, text); !ok) return tl::make_unexpected(ok.error());
-  if (auto ok = temporary.keep(); !ok) return tl::make_unexpected(ok.error());
+  if (auto ok = formats::replace_file(temporary->path() / manifest_name, text); !ok)
+    return tl::make_unexpected(ok.error());
+  if (auto ok = temporary->keep_as(folder); !ok) return tl::make_unexpected(ok.error());
   return sum;
 }
 

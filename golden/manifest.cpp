@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <set>
 
-#include "golden/attributes_json.hpp"
-#include "golden/json_file.hpp"
+#include "golden/formats/attributes_json.hpp"
+#include "golden/formats/json_file.hpp"
 #include "golden/proof.hpp"
 #include "golden/recipe.hpp"
 
@@ -25,7 +25,7 @@ ordered_json to_json(const set_file& f) {
           {"id", f.id},
           {"reason", f.reason},
           {"operation", f.operation->name},
-          {"attributes", golden::to_json(f.attributes)},
+          {"attributes", formats::to_json(f.attributes)},
           {"dtype", core::name_of(f.type)},
           {"axes", f.axes},
           {"shapes", std::move(shapes)},
@@ -45,7 +45,7 @@ ordered_json to_json(const manifest& m) {
 }
 
 core::result<std::string> hash_member(const json& j) {
-  auto text = text_member(j, "sha256");
+  auto text = formats::text_member(j, "sha256");
   if (!text) return text;
   if (text->size() != 64 || text->find_first_not_of("0123456789abcdef") != std::string::npos)
     return core::failure("sha256 must be 64 hexadecimal digits in lower case");
@@ -56,8 +56,8 @@ core::result<core::axis_sizes> axes_from(const json& j, const core::operation& o
   core::axis_sizes sizes;
   if (!j.is_object()) return core::failure("axes must be an object");
   for (const auto& [symbol, ignored] : j.items()) {
-    const auto size = count_member(j, symbol.c_str());
-    if (!size) return within("axes", size.error());
+    const auto size = formats::count_member(j, symbol.c_str());
+    if (!size) return formats::within("axes", size.error());
     sizes[symbol] = *size;
   }
   const auto symbols = core::axis_symbols(op);
@@ -69,32 +69,32 @@ core::result<core::axis_sizes> axes_from(const json& j, const core::operation& o
 }
 
 core::result<set_file> file_from(const json& j) {
-  if (auto ok = require_members(
+  if (auto ok = formats::require_members(
           j, {"file", "id", "reason", "operation", "attributes", "dtype", "axes", "shapes", "seed", "sha256", "proof"});
       !ok)
     return tl::make_unexpected(ok.error());
   set_file f;
   for (const auto& [key, text] : {std::pair{"id", &f.id}, std::pair{"reason", &f.reason}}) {
-    auto read = text_member(j, key);
+    auto read = formats::text_member(j, key);
     if (!read) return tl::make_unexpected(read.error());
     *text = std::move(*read);
   }
   if (!is_entry_id(f.id)) return core::failure("id must be lower-case letters, digits, '_' and '-'");
-  const auto operation = text_member(j, "operation"), type = text_member(j, "dtype");
+  const auto operation = formats::text_member(j, "operation"), type = formats::text_member(j, "dtype");
   if (!operation) return tl::make_unexpected(operation.error());
   if (!type) return tl::make_unexpected(type.error());
   f.operation = reference::find_operation(*operation);
-  if (f.operation == nullptr) return core::failure("unknown operation '" + shown(*operation) + "'");
-  auto attributes = declared_attributes_from(*f.operation, j.at("attributes"));
-  if (!attributes) return within("attributes", attributes.error());
+  if (f.operation == nullptr) return core::failure("unknown operation '" + formats::shown(*operation) + "'");
+  auto attributes = formats::declared_attributes_from(*f.operation, j.at("attributes"));
+  if (!attributes) return formats::within("attributes", attributes.error());
   f.attributes = std::move(*attributes);
   const auto known = core::dtype_named(*type);
-  if (!known || !core::is_floating(*known)) return core::failure("unknown dtype '" + shown(*type) + "'");
+  if (!known || !core::is_floating(*known)) return core::failure("unknown dtype '" + formats::shown(*type) + "'");
   f.type = *known;
   auto axes = axes_from(j.at("axes"), *f.operation);
   if (!axes) return tl::make_unexpected(axes.error());
   f.axes = std::move(*axes);
-  const auto seed = count_member(j, "seed");
+  const auto seed = formats::count_member(j, "seed");
   if (!seed) return tl::make_unexpected(seed.error());
   f.seed = *seed;
   auto hash = hash_member(j);
@@ -104,38 +104,38 @@ core::result<set_file> file_from(const json& j) {
   const json expected = to_json(f);
   for (const char* key : {"file", "attributes", "shapes", "proof"})
     if (j.at(key) != expected.at(key))
-      return core::failure(std::string(key) + " must be " + shown(expected.at(key).dump()) + " but is " +
-                           shown(j.at(key).dump()));
+      return core::failure(std::string(key) + " must be " + formats::shown(expected.at(key).dump()) + " but is " +
+                           formats::shown(j.at(key).dump()));
   return f;
 }
 
 core::result<manifest> manifest_from(const json& j) {
-  if (auto ok = require_members(j, {"schema", "licence", "recipe", "generator", "files"}); !ok)
+  if (auto ok = formats::require_members(j, {"schema", "licence", "recipe", "generator", "files"}); !ok)
     return tl::make_unexpected(ok.error());
   if (j.at("schema") != schema)
-    return core::failure("schema " + shown(j.at("schema").dump()) + " instead of \"" + schema + "\"");
+    return core::failure("schema " + formats::shown(j.at("schema").dump()) + " instead of \"" + schema + "\"");
   manifest m;
   const json& recipe = j.at("recipe");
-  if (auto ok = require_members(recipe, {"name", "sha256"}); !ok) return within("recipe", ok.error());
-  auto name = text_member(recipe, "name"), hash = hash_member(recipe);
-  if (!name) return within("recipe", name.error());
-  if (!hash) return within("recipe", hash.error());
+  if (auto ok = formats::require_members(recipe, {"name", "sha256"}); !ok) return formats::within("recipe", ok.error());
+  auto name = formats::text_member(recipe, "name"), hash = hash_member(recipe);
+  if (!name) return formats::within("recipe", name.error());
+  if (!hash) return formats::within("recipe", hash.error());
   m.recipe = std::move(*name);
   m.recipe_sha256 = std::move(*hash);
   const json expected = to_json(m);
   for (const char* key : {"licence", "generator"})
     if (j.at(key) != expected.at(key))
       return core::failure(std::string(key) + " must be " + expected.at(key).dump() + " but is " +
-                           shown(j.at(key).dump()));
+                           formats::shown(j.at(key).dump()));
   if (!j.at("files").is_array() || j.at("files").empty())
     return core::failure("files must be a list that is not empty");
   std::set<std::string> names;
   for (const json& item : j.at("files")) {
     const bool named = item.is_object() && item.contains("file") && item.at("file").is_string();
     const std::string where =
-        named ? shown(item.at("file").get<std::string>()) : "file " + std::to_string(m.files.size());
+        named ? formats::shown(item.at("file").get<std::string>()) : "file " + std::to_string(m.files.size());
     auto f = file_from(item);
-    if (!f) return within(where, f.error());
+    if (!f) return formats::within(where, f.error());
     if (!names.insert(f->name()).second) return core::failure(where + ": is there twice");
     m.files.push_back(std::move(*f));
   }
@@ -160,10 +160,10 @@ std::string manifest_text(const manifest& m) {
 
 core::result<manifest> read_manifest(const std::filesystem::path& folder) {
   const std::filesystem::path path = folder / manifest_name;
-  const auto file = read_json_file(path, largest_manifest);
+  const auto file = formats::read_json_file(path, largest_manifest);
   if (!file) return tl::make_unexpected(file.error());
   auto m = manifest_from(file->value);
-  if (!m) return within(path.string(), m.error());
+  if (!m) return formats::within(path.string(), m.error());
   if (manifest_text(*m) != file->text)
     return core::failure(path.string() + ": is not written as Assay writes it: was it edited by hand?");
   return m;

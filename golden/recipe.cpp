@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <set>
 
-#include "golden/attributes_json.hpp"
-#include "golden/json_file.hpp"
-#include "golden/sha256.hpp"
+#include "golden/formats/attributes_json.hpp"
+#include "golden/formats/json_file.hpp"
+#include "golden/formats/sha256.hpp"
 #include "reference/oracle.hpp"
 
 namespace assay::golden {
@@ -20,7 +20,8 @@ core::result<std::vector<core::dtype>> dtypes_from(const json& j) {
   std::vector<core::dtype> all;
   for (const json& name : j) {
     const auto type = name.is_string() ? core::dtype_named(name.get_ref<const std::string&>()) : std::nullopt;
-    if (!type || !core::is_floating(*type)) return core::failure(shown(name.dump()) + " is no floating-point dtype");
+    if (!type || !core::is_floating(*type))
+      return core::failure(formats::shown(name.dump()) + " is no floating-point dtype");
     if (std::find(all.begin(), all.end(), *type) != all.end()) return core::failure(name.dump() + " is there twice");
     all.push_back(*type);
   }
@@ -35,8 +36,8 @@ core::result<core::axis_sizes> axes_from(const json& j, const core::operation& o
       sizes[a.axis] = static_cast<std::size_t>(core::setting<std::int64_t>(settings, a.name));
   if (!j.is_object()) return core::failure("must be an object of sizes");
   for (const auto& [symbol, ignored] : j.items()) {
-    if (!symbols.contains(symbol)) return core::failure(op.name + " has no axis '" + shown(symbol) + "'");
-    const auto size = count_member(j, symbol.c_str());
+    if (!symbols.contains(symbol)) return core::failure(op.name + " has no axis '" + formats::shown(symbol) + "'");
+    const auto size = formats::count_member(j, symbol.c_str());
     if (!size) return tl::make_unexpected(size.error());
     sizes[symbol] = *size;
   }
@@ -50,75 +51,76 @@ core::result<std::map<std::string, distribution>> inputs_from(const json& j, con
                                                               const json& otherwise) {
   if (!j.is_object()) return core::failure("must be an object of distributions");
   for (const auto& [name, ignored] : j.items())
-    if (op.input(name) == nullptr) return core::failure(op.name + " has no input '" + shown(name) + "'");
+    if (op.input(name) == nullptr) return core::failure(op.name + " has no input '" + formats::shown(name) + "'");
   std::map<std::string, distribution> all;
   for (const auto& declaration : op.inputs) {
     auto d = parse_distribution(j.contains(declaration.name) ? j.at(declaration.name) : otherwise);
-    if (!d) return within(declaration.name, d.error());
+    if (!d) return formats::within(declaration.name, d.error());
     for (const prefix& p : d->prefixes)
       if (!core::axis_of(declaration, p.axis))
-        return core::failure(declaration.name + ": prefix: there is no axis '" + shown(p.axis) + "'");
+        return core::failure(declaration.name + ": prefix: there is no axis '" + formats::shown(p.axis) + "'");
     all.emplace(declaration.name, std::move(*d));
   }
   return all;
 }
 
 core::result<recipe_entry> entry_from(const json& j, const std::string& encoding, const json& otherwise) {
-  if (auto ok = require_members(j, {"id", "reason", "operation", "dtypes", "axes", "seed", "inputs"}, {"attributes"});
+  if (auto ok = formats::require_members(j, {"id", "reason", "operation", "dtypes", "axes", "seed", "inputs"},
+                                         {"attributes"});
       !ok)
     return tl::make_unexpected(ok.error());
   recipe_entry entry;
   for (const auto& [key, text] : {std::pair{"id", &entry.id}, std::pair{"reason", &entry.reason}}) {
-    auto read = text_member(j, key);
+    auto read = formats::text_member(j, key);
     if (!read) return tl::make_unexpected(read.error());
     *text = std::move(*read);
   }
   if (!is_entry_id(entry.id)) return core::failure("member 'id' must be lower-case letters, digits, '_' and '-'");
   if (entry.reason.empty()) return core::failure("member 'reason' must not be empty");
-  const auto name = text_member(j, "operation");
+  const auto name = formats::text_member(j, "operation");
   if (!name) return tl::make_unexpected(name.error());
   entry.operation = reference::find_operation(*name);
   if (entry.operation == nullptr || !name->starts_with(encoding + "/"))
-    return core::failure("'" + shown(*name) + "' is no operation of " + encoding);
-  auto attributes = declared_attributes_from(*entry.operation, j.value("attributes", json::object()));
-  if (!attributes) return within("attributes", attributes.error());
+    return core::failure("'" + formats::shown(*name) + "' is no operation of " + encoding);
+  auto attributes = formats::declared_attributes_from(*entry.operation, j.value("attributes", json::object()));
+  if (!attributes) return formats::within("attributes", attributes.error());
   entry.attributes = std::move(*attributes);
   auto types = dtypes_from(j.at("dtypes"));
-  if (!types) return within("dtypes", types.error());
+  if (!types) return formats::within("dtypes", types.error());
   entry.dtypes = std::move(*types);
   auto axes = axes_from(j.at("axes"), *entry.operation, entry.attributes);
-  if (!axes) return within("axes", axes.error());
+  if (!axes) return formats::within("axes", axes.error());
   entry.axes = std::move(*axes);
-  const auto seed = count_member(j, "seed");
+  const auto seed = formats::count_member(j, "seed");
   if (!seed) return tl::make_unexpected(seed.error());
   entry.seed = *seed;
   auto inputs = inputs_from(j.at("inputs"), *entry.operation, otherwise);
-  if (!inputs) return within("inputs", inputs.error());
+  if (!inputs) return formats::within("inputs", inputs.error());
   entry.inputs = std::move(*inputs);
   return entry;
 }
 
 core::result<recipe> recipe_from(const json& j) {
-  if (auto ok = require_members(j, {"schema", "encoding", "default", "entries"}); !ok)
+  if (auto ok = formats::require_members(j, {"schema", "encoding", "default", "entries"}); !ok)
     return tl::make_unexpected(ok.error());
   if (j.at("schema") != schema)
-    return core::failure("schema " + shown(j.at("schema").dump()) + " instead of \"" + schema + "\"");
+    return core::failure("schema " + formats::shown(j.at("schema").dump()) + " instead of \"" + schema + "\"");
   recipe r;
-  const auto encoding = text_member(j, "encoding");
+  const auto encoding = formats::text_member(j, "encoding");
   if (!encoding) return tl::make_unexpected(encoding.error());
   r.encoding = *encoding;
-  const auto& known = reference::encodings();
+  const auto& known = reference::encoding_names();
   if (std::find(known.begin(), known.end(), r.encoding) == known.end())
-    return core::failure("unknown encoding '" + shown(r.encoding) + "'");
+    return core::failure("unknown encoding '" + formats::shown(r.encoding) + "'");
   if (!j.at("entries").is_array() || j.at("entries").empty())
     return core::failure("member 'entries' must be a list that is not empty");
   std::set<std::string> ids;
   for (const json& item : j.at("entries")) {
     const bool named = item.is_object() && item.contains("id") && item.at("id").is_string();
-    const std::string where =
-        "entry " + (named ? "'" + shown(item.at("id").get<std::string>()) + "'" : std::to_string(r.entries.size()));
+    const std::string where = "entry " + (named ? "'" + formats::shown(item.at("id").get<std::string>()) + "'"
+                                                : std::to_string(r.entries.size()));
     auto entry = entry_from(item, r.encoding, j.at("default"));
-    if (!entry) return within(where, entry.error());
+    if (!entry) return formats::within(where, entry.error());
     if (!ids.insert(entry->id).second) return core::failure(where + ": the id is there twice");
     r.entries.push_back(std::move(*entry));
   }
@@ -149,11 +151,11 @@ bool is_too_large(const core::axis_sizes& axes) {
 }
 
 core::result<recipe> read_recipe(const std::filesystem::path& path) {
-  const auto file = read_json_file(path, largest_file);
+  const auto file = formats::read_json_file(path, largest_file);
   if (!file) return tl::make_unexpected(file.error());
   auto r = recipe_from(file->value);
-  if (!r) return within(path.string(), r.error());
-  r->sha256 = sha256(file->text);
+  if (!r) return formats::within(path.string(), r.error());
+  r->sha256 = formats::sha256(file->text);
   return r;
 }
 

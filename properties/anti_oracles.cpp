@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "properties/builtin.hpp"
-#include "properties/verdict.hpp"
+#include "properties/harness/verdict.hpp"
 
 namespace assay::properties {
 namespace {

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "properties/encodings.hpp"
-#include "properties/implementation.hpp"
+#include "properties/harness/catalogue.hpp"
+#include "properties/harness/implementation.hpp"
 
 namespace assay::properties {
 

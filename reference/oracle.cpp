@@ -14,9 +14,9 @@ struct encoding_routines {
   std::string_view name;
   std::vector<core::operation> operations;
   std::vector<accuracy_class> algorithm_classes;
-  std::array<rung_outputs (*)(const core::request&), precision_digits.size()> rungs;
-  std::array<law_outputs (*)(const core::request&, accuracy_class), 4> laws;  // by core::dtype
-  std::array<core::tensors (*)(const core::request&, accuracy_class), 4> algorithms;
+  rung_outputs (*enclose)(const core::request&, unsigned digits);
+  law_outputs (*law)(const core::request&, accuracy_class, core::dtype compute);
+  core::tensors (*algorithm)(const core::request&, accuracy_class);
   std::map<std::string, xt::xarray<double>> (*tangent)(const core::request&, const core::tensors&);
 };
 
@@ -31,17 +31,13 @@ std::vector<accuracy_class> algorithm_classes_of() {
 
 template <class Encoding>
 encoding_routines routines_of() {
-  using core::dtype;
-  encoding_routines r{
-      Encoding::name,
-      {},
-      algorithm_classes_of<Encoding>(),
-      {enclose<Encoding, precision_digits[0]>, enclose<Encoding, precision_digits[1]>,
-       enclose<Encoding, precision_digits[2]>, enclose<Encoding, precision_digits[3]>},
-      {law<Encoding, dtype::f64>, law<Encoding, dtype::f32>, law<Encoding, dtype::f16>, law<Encoding, dtype::bf16>},
-      {run_algorithm<Encoding, dtype::f64>, run_algorithm<Encoding, dtype::f32>, run_algorithm<Encoding, dtype::f16>,
-       run_algorithm<Encoding, dtype::bf16>},
-      differentiate<Encoding>};
+  encoding_routines r{Encoding::name,
+                      {},
+                      algorithm_classes_of<Encoding>(),
+                      enclose<Encoding>,
+                      law<Encoding>,
+                      run_algorithm<Encoding>,
+                      differentiate<Encoding>};
   for (const core::operation& forward : Encoding::operations()) {
     r.operations.push_back(forward);
     if (forward.has_gradient()) r.operations.push_back(core::vjp_of(forward));
@@ -52,7 +48,7 @@ encoding_routines routines_of() {
 
 const std::vector<encoding_routines>& registry() {
   static const std::vector<encoding_routines> all{
-#define ASSAY_ENCODING(name) routines_of<name>(),
+#define ASSAY_ENCODING(name) routines_of<encodings::name>(),
 #include "assay_encodings.inc"
 #undef ASSAY_ENCODING
   };
@@ -67,11 +63,6 @@ const encoding_routines& routines_for(const core::operation& op) {
 
 double finite_or_zero(double x) { return std::isfinite(x) ? x : 0.0; }
 
-std::size_t index_of(core::dtype t) {
-  ASSAY_EXPECTS(core::is_floating(t));
-  return static_cast<std::size_t>(t);
-}
-
 }  // namespace
 
 const std::vector<core::operation>& operations() {
@@ -83,7 +74,7 @@ const std::vector<core::operation>& operations() {
   return all;
 }
 
-const std::vector<std::string>& encodings() {
+const std::vector<std::string>& encoding_names() {
   static const std::vector<std::string> all = [] {
     std::vector<std::string> names;
     for (const encoding_routines& r : registry()) names.emplace_back(r.name);
@@ -126,7 +117,7 @@ certified_outputs certify(const core::request& call, std::size_t rungs, proof wa
   std::size_t open = 1;
   for (std::size_t rung = 0; rung < std::min(rungs, precision_digits.size()) && open > 0; ++rung) {
     open = 0;
-    for (auto& [name, proved] : routines.rungs[rung](call)) {
+    for (auto& [name, proved] : routines.enclose(call, precision_digits[rung])) {
       const std::size_t size = proved.rounded.size();
       certified& c = out[name];
       if (rung == 0) c = {proved.rounded, proved.low, proved.radius, std::vector<std::uint8_t>(size, undecided)};
@@ -153,7 +144,7 @@ std::size_t count_undecided(const certified_outputs& outputs) {
 
 allowances allow(const core::request& call, core::dtype compute) {
   const core::operation& op = *call.operation;
-  const auto law = routines_for(op).laws[index_of(compute)];
+  const auto law = routines_for(op).law;
   const std::vector<accuracy_class>& own = algorithms_of(op);
   allowances out;
   for (std::size_t c = 1; c < accuracy_classes.size(); ++c) {
@@ -161,7 +152,7 @@ allowances allow(const core::request& call, core::dtype compute) {
       for (auto& [name, a] : out) a.k[c] = a.k[c - 1];
       continue;
     }
-    for (auto& [name, l] : law(call, accuracy_classes[c])) {
+    for (auto& [name, l] : law(call, accuracy_classes[c], compute)) {
       allowance& a = out[name];
       if (c == 1) {
         // uniform: 2 ulp (4u) of max(1, |s|); for a gradient 16u of its magnitude, which the law knows to k units of
@@ -185,7 +176,7 @@ allowances allow(const core::request& call, core::dtype compute) {
 
 core::tensors evaluate(const core::request& call, accuracy_class c) {
   ASSAY_EXPECTS(c != accuracy_class::uniform);
-  return routines_for(*call.operation).algorithms[index_of(call.type)](call, c);
+  return routines_for(*call.operation).algorithm(call, c);
 }
 
 std::map<std::string, xt::xarray<double>> derivative_along(const core::request& call, const core::tensors& direction) {

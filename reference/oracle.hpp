@@ -23,7 +23,7 @@ const core::operation& forward_of(const core::operation& op);
 /// class is the nearest before it. `uniform` has none.
 const std::vector<accuracy_class>& algorithms_of(const core::operation& op);
 /// The names of the encodings.
-const std::vector<std::string>& encodings();
+const std::vector<std::string>& encoding_names();
 
 /// One output with its proof.
 struct certified {

@@ -21,13 +21,16 @@ struct law_output {
 };
 using law_outputs = std::map<std::string, law_output>;
 
-template <class Encoding, unsigned Digits>
-rung_outputs enclose(const core::request& call);
+/// In intervals of so many decimal digits.
+template <class Encoding>
+rung_outputs enclose(const core::request& call, unsigned digits);
 
-template <class Encoding, core::dtype Compute>
-law_outputs law(const core::request& call, accuracy_class c);
+/// Of arithmetic in the format `compute`.
+template <class Encoding>
+law_outputs law(const core::request& call, accuracy_class c, core::dtype compute);
 
-template <class Encoding, core::dtype Type>
+/// In the dtype of the call.
+template <class Encoding>
 core::tensors run_algorithm(const core::request& call, accuracy_class c);
 
 template <class Encoding>

@@ -1,6 +1,7 @@
 #include "tools/candidate.hpp"
 
 #include <chrono>
+#include <utility>
 
 #include "properties/builtin.hpp"
 #include "tools/transports/library_host.hpp"
@@ -41,8 +42,9 @@ opened open_candidate(const std::string& spec, const candidate_limits& limits) {
   const std::string scheme = spec.substr(0, colon), rest = colon == std::string::npos ? "" : spec.substr(colon + 1);
   if (scheme == "process") {
     // A command line that is none is the user's mistake, not the candidate's.
-    if (const auto words = transports::split_words(rest); !words) return users_mistake(words.error());
-    return running(transports::process_candidate::start(rest, process_limits(limits)));
+    auto words = transports::split_words(rest);
+    if (!words) return users_mistake(words.error());
+    return running(transports::process_candidate::start(std::move(*words), rest, process_limits(limits)));
   }
   if (scheme == "python") {
     const auto wanted = transports::parse_python_function(rest);
@@ -61,8 +63,8 @@ opened open_candidate(const std::string& spec, const candidate_limits& limits) {
     return std::move(*made);
   }
   return users_mistake({"'" + spec +
-                        "' is no candidate: expected builtin:NAME, process:COMMAND, python:MODULE:FUNCTION, "
-                        "library:PATH or recorded:DIR"});
+                        "' is no candidate: expected builtin:NAME, process:COMMAND, "
+                        "python:MODULE:FUNCTION[@OPERATION], library:PATH or recorded:DIR"});
 }
 
 }  // namespace assay::tools

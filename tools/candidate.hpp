@@ -1,11 +1,11 @@
-// --candidate SPEC: builtin:NAME, process:COMMAND, python:MODULE:FUNCTION, library:PATH or recorded:DIR.
+// --candidate SPEC: builtin:NAME, process:COMMAND, python:MODULE:FUNCTION[@OPERATION], library:PATH or recorded:DIR.
 #pragma once
 
 #include <memory>
 #include <optional>
 #include <string>
 
-#include "properties/implementation.hpp"
+#include "properties/harness/implementation.hpp"
 
 namespace assay::tools {
 

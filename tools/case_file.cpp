@@ -4,9 +4,9 @@
 
 #include <charconv>
 
-#include "golden/attributes_json.hpp"
-#include "golden/json_file.hpp"
-#include "golden/number_text.hpp"
+#include "golden/formats/attributes_json.hpp"
+#include "golden/formats/json_file.hpp"
+#include "golden/formats/number_text.hpp"
 #include "reference/oracle.hpp"
 
 namespace assay::tools {
@@ -36,7 +36,7 @@ core::result<core::tensor> tensor_from(const std::string& name, const json& j, c
                                      count, j["values"].size()));
   std::vector<double> values;
   for (const json& v : j["values"]) {
-    const auto x = v.is_string() ? golden::parse_number(v.get<std::string>()) : std::nullopt;
+    const auto x = v.is_string() ? formats::parse_number(v.get<std::string>()) : std::nullopt;
     if (!x)
       return core::failure("input '" + name + "': " + v.dump() + " is no number in a string, such as \"0x1.8p+1\"");
     if (!core::same_value(core::round_to(type, *x), *x))
@@ -48,7 +48,7 @@ core::result<core::tensor> tensor_from(const std::string& name, const json& j, c
 
 core::result<stored_case> case_from(const json& j) {
   for (const char* key : {"schema", "property", "operation", "dtype"})
-    if (auto text = golden::text_member(j, key); !text) return tl::make_unexpected(text.error());
+    if (auto text = formats::text_member(j, key); !text) return tl::make_unexpected(text.error());
   if (j["schema"] != schema)
     return core::failure(fmt::format("schema {} instead of \"{}\"", j["schema"].dump(), schema));
   stored_case c;
@@ -63,8 +63,8 @@ core::result<stored_case> case_from(const json& j) {
   if (!j.contains("inputs") || !j["inputs"].is_object()) return core::failure("member 'inputs' must be an object");
   c.value.call = {op, *type, {}};
   if (const auto given = j.find("attributes"); given != j.end()) {
-    auto attributes = golden::attributes_from(*given);
-    if (!attributes) return golden::within("member 'attributes'", attributes.error());
+    auto attributes = formats::attributes_from(*given);
+    if (!attributes) return formats::within("member 'attributes'", attributes.error());
     c.value.call.attributes = std::move(*attributes);
   }
   for (const auto& [name, value] : j["inputs"].items()) {
@@ -88,7 +88,7 @@ core::result<stored_case> case_from(const json& j) {
 
 ordered_json to_json(const core::tensor& t) {
   ordered_json values = ordered_json::array();
-  for (const double x : t.values.storage()) values.push_back(golden::number_text(x));
+  for (const double x : t.values.storage()) values.push_back(formats::number_text(x));
   return {{"shape", t.shape()}, {"values", std::move(values)}};
 }
 
@@ -103,7 +103,7 @@ ordered_json to_json(const stored_case& c) {
                  {"property", c.checked->name},
                  {"operation", c.value.call.operation->name},
                  {"dtype", core::name_of(c.value.call.type)}};
-  if (!c.value.call.attributes.empty()) j["attributes"] = golden::to_json(c.value.call.attributes);
+  if (!c.value.call.attributes.empty()) j["attributes"] = formats::to_json(c.value.call.attributes);
   j["family"] = c.value.family;
   j["seed"] = std::to_string(c.value.seed);
   j["inputs"] = to_json(c.value.call.inputs);
@@ -111,7 +111,7 @@ ordered_json to_json(const stored_case& c) {
 }
 
 core::result<stored_case> read_case(const std::filesystem::path& path) {
-  const auto document = golden::read_json_file(path, largest_file);
+  const auto document = formats::read_json_file(path, largest_file);
   if (!document) return tl::make_unexpected(document.error());
   auto c = case_from(document->value);
   if (!c) return core::failure(path.string() + ": " + c.error().message);

@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "properties/property.hpp"
+#include "properties/harness/property.hpp"
 
 namespace assay::tools {
 

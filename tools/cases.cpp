@@ -2,8 +2,9 @@
 
 #include <set>
 
-#include "golden/file.hpp"
-#include "golden/safetensors.hpp"
+#include "golden/formats/file.hpp"
+#include "golden/formats/safetensors.hpp"
+#include "golden/formats/temporary_folder.hpp"
 #include "properties/builtin.hpp"
 #include "tools/commands.hpp"
 #include "tools/gate/checks.hpp"
@@ -32,22 +33,6 @@ class observed_implementation final : public properties::implementation {
   on_call show_;
 };
 
-// A folder beside the wanted one, which takes its name when it is complete and else is removed.
-class unfinished_folder {
- public:
-  explicit unfinished_folder(const std::filesystem::path& wanted) : path_(golden::temporary_beside(wanted)) {}
-  unfinished_folder(const unfinished_folder&) = delete;
-  unfinished_folder& operator=(const unfinished_folder&) = delete;
-  ~unfinished_folder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  [[nodiscard]] const std::filesystem::path& path() const { return path_; }
-
- private:
-  std::filesystem::path path_;
-};
-
 // Writes calls as files and lines.
 class case_writer {
  public:
@@ -58,13 +43,13 @@ class case_writer {
     const std::string inputs = fmt::format("inputs/{}.safetensors", count_),
                       outputs = fmt::format("outputs/{}.safetensors", count_);
     if (!written_) return;
-    written_ = golden::write_safetensors(folder_ / inputs, call.inputs);
+    written_ = formats::write_safetensors(folder_ / inputs, call.inputs);
     lines_ += transports::call_request(count_, call, inputs, outputs);
   }
 
   core::result<std::size_t> finish() {
     if (!written_) return tl::make_unexpected(written_.error());
-    if (auto ok = golden::replace_file(folder_ / "cases.jsonl", lines_); !ok) return tl::make_unexpected(ok.error());
+    if (auto ok = formats::replace_file(folder_ / "cases.jsonl", lines_); !ok) return tl::make_unexpected(ok.error());
     return count_;
   }
 
@@ -107,26 +92,28 @@ core::result<std::size_t> export_calls(const gate_options& selected, const std::
 }  // namespace
 
 int cases(const cases_options& options) {
-  const auto refuse = [&](const std::string& message) {
-    complain(options.folder.string() + ": " + message);
+  const auto report = [](const std::string& message) {
+    complain(message);
     return wrong_input;
   };
-  if (const auto valid = select(options.selected); !valid) {
-    complain(valid.error().message);
-    return wrong_input;
-  }
+  const auto refuse = [&](const std::string& message) { return report(options.folder.string() + ": " + message); };
+  if (const auto valid = select(options.selected); !valid) return report(valid.error().message);
   std::error_code failed;
   // A trailing slash would make the folder beside it one within it.
   const std::filesystem::path wanted = (options.folder / "").parent_path();
   if (std::filesystem::exists(wanted, failed) && !std::filesystem::is_empty(wanted, failed))
     return refuse("exists already and is not an empty folder");
-  const unfinished_folder folder(wanted);
+  if (const auto parent = wanted.parent_path();
+      !parent.empty() && !std::filesystem::create_directories(parent, failed) && failed)
+    return refuse(failed.message());
+  auto folder = formats::temporary_folder::beside(wanted);
+  if (!folder) return report(folder.error().message);
   for (const char* part : {"inputs", "outputs"})
-    if (std::filesystem::create_directories(folder.path() / part, failed); failed) return refuse(failed.message());
-  const auto count = export_calls(options.selected, folder.path());
+    if (std::filesystem::create_directory(folder->path() / part, failed); failed) return refuse(failed.message());
+  const auto count = export_calls(options.selected, folder->path());
   if (!count) return refuse(count.error().message);
   if (*count == 0) return refuse("nothing of the selection can be exported");
-  if (std::filesystem::rename(folder.path(), wanted, failed); failed) return refuse(failed.message());
+  if (auto kept = folder->keep_as(wanted); !kept) return report(kept.error().message);
   fmt::print(
       "{} cases in {}: read the inputs and write the outputs that each line of cases.jsonl names, then\n"
       "assay gate --candidate 'recorded:{}' --seed {} --effort {}, with the same selection\n",

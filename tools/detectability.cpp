@@ -1,5 +1,5 @@
 // assay detectability: how small an error the verdict always catches.
-#include "properties/support/detectability.hpp"
+#include "properties/harness/detectability.hpp"
 
 #include <fmt/format.h>
 
@@ -100,7 +100,7 @@ int detectability(const detectability_options& options) {
       "storage dtype, f16 and bf16 computed in f32. By family of inputs, the loosest output, in{}; - where no finite\n"
       "error is too large for some case:\n\n",
       names);
-  for (const std::string& encoding : reference::encodings()) print_by_family(map, types, encoding);
+  for (const std::string& encoding : reference::encoding_names()) print_by_family(map, types, encoding);
   fmt::print(
       "By output:\n\n| operation | output | dtype | sharpest | median | mild | loosest | no bound |\n"
       "|---|---|---|---|---|---|---|---|\n");

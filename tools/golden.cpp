@@ -5,7 +5,7 @@
 #include <chrono>
 
 #include "golden/compare_set.hpp"
-#include "golden/json_file.hpp"
+#include "golden/formats/json_file.hpp"
 #include "tools/commands.hpp"
 
 namespace assay::tools {
@@ -102,11 +102,11 @@ int golden_show(const std::filesystem::path& folder) {
     complain(m.error().message);
     return wrong_input;
   }
-  fmt::print("recipe {}, SHA-256 {}\n{:44} {:30} {:5} {:20} {}\n", golden::shown(m->recipe), m->recipe_sha256, "file",
+  fmt::print("recipe {}, SHA-256 {}\n{:44} {:30} {:5} {:20} {}\n", formats::shown(m->recipe), m->recipe_sha256, "file",
              "operation", "dtype", "axes", "reason");
   for (const golden::set_file& f : m->files)
     fmt::print("{:44} {:30} {:5} {:20} {}\n", f.name(), f.operation->name, core::name_of(f.type), axes_text(f.axes),
-               golden::shown(f.reason, 200));
+               formats::shown(f.reason, 200));
   return all_passed;
 }
 

@@ -3,7 +3,7 @@
 #include <set>
 
 #include "properties/builtin.hpp"
-#include "properties/property.hpp"
+#include "properties/harness/property.hpp"
 #include "reference/oracle.hpp"
 #include "tools/commands.hpp"
 #include "tools/transports/declarations.hpp"
@@ -56,7 +56,7 @@ int list(const std::string& what, bool as_json) {
     return all || what == title;
   };
   if (section("encodings"))
-    for (const std::string& name : reference::encodings()) fmt::print("{}\n", name);
+    for (const std::string& name : reference::encoding_names()) fmt::print("{}\n", name);
   if (section("operations"))
     for (const auto& op : reference::operations()) line(op.name, signature(op));
   if (section("properties"))

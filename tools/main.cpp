@@ -53,7 +53,7 @@ void add_limits(CLI::App& command, candidate_limits& limits) {
 void add_candidate(CLI::App& command, std::string& candidate) {
   command
       .add_option("--candidate", candidate,
-                  "builtin:NAME, process:COMMAND, python:MODULE:FUNCTION, library:PATH or recorded:DIR")
+                  "builtin:NAME, process:COMMAND, python:MODULE:FUNCTION[@OPERATION], library:PATH or recorded:DIR")
       ->required();
 }
 

@@ -5,9 +5,9 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "golden/file.hpp"
+#include "golden/formats/file.hpp"
 #include "properties/builtin.hpp"
-#include "properties/support/generated_trials.hpp"
+#include "properties/harness/generated_trials.hpp"
 #include "tools/commands.hpp"
 
 namespace assay::tools {
@@ -164,7 +164,7 @@ int mutants(const mutants_options& options) {
   const std::string json = j.dump(1) + "\n";
   for (const auto& [name, text] : {std::pair<const char*, const std::string*>{"kills.md", &table},
                                    std::pair<const char*, const std::string*>{"kills.json", &json}})
-    if (const auto written = golden::replace_file(options.out / name, *text); !written) {
+    if (const auto written = formats::replace_file(options.out / name, *text); !written) {
       complain(written.error().message);
       return own_fault;
     }

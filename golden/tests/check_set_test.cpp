@@ -3,26 +3,27 @@
 #include <cmath>
 
 #include "golden/compare_set.hpp"
-#include "golden/sha256.hpp"
-#include "golden/tests/scratch.hpp"
+#include "golden/formats/sha256.hpp"
+#include "golden/formats/temporary_folder.hpp"
+#include "golden/formats/tests/small_files.hpp"
 
 namespace {
 
 using namespace assay;
-using namespace assay::golden::testing;
+using namespace assay::formats::testing;
 using Catch::Matchers::Contains;
 using nlohmann::json;
 
 // A small set of two files in a folder of its own.
 struct small_set {
   small_set() {
-    spill(scratch.path / "recipe.json", R"({"schema": "assay-golden-recipe/1", "encoding": "heinsen",
+    spill(scratch.path() / "recipe.json", R"({"schema": "assay-golden-recipe/1", "encoding": "heinsen",
       "default": {"normal": {"scale": 1, "shift": 0}},
       "entries": [{"id": "a", "reason": "because", "operation": "heinsen/scan", "dtypes": ["f32", "f16"],
                    "axes": {"B": 1, "n": 2, "d": 1}, "seed": 3,
                    "inputs": {"log_p": {"uniform": [-1, 0]}, "s0": {"constant": "-inf"},
                               "h": {"values": ["-inf", 1.5]}}}]})");
-    REQUIRE(golden::make_set(golden::read_recipe(scratch.path / "recipe.json").value(), folder).has_value());
+    REQUIRE(golden::make_set(golden::read_recipe(scratch.path() / "recipe.json").value(), folder).has_value());
   }
 
   // All problems in one text; each must name its place.
@@ -41,12 +42,12 @@ struct small_set {
   void replace(const std::string& bytes) const {
     spill(file, bytes);
     golden::manifest m = golden::read_manifest(folder).value();
-    m.files.at(0).sha256 = golden::sha256(bytes);
+    m.files.at(0).sha256 = formats::sha256(bytes);
     spill(folder / "manifest.json", golden::manifest_text(m));
   }
 
-  scratch_folder scratch;
-  fs::path folder = scratch.path / "set", file = folder / "a.f32.safetensors";
+  formats::temporary_folder scratch = formats::temporary_folder::make().value();
+  fs::path folder = scratch.path() / "set", file = folder / "a.f32.safetensors";
 };
 
 // Where the tensors begin, behind the length and the header.
@@ -97,7 +98,7 @@ TEST_CASE("golden/check/other_bytes_for_the_same_tensors") {
   // The members of the header in the order of their names.
   set.replace(with_length(json::parse(header).dump(), bytes.substr(data_begin(bytes))));
   CHECK_THAT(set.problems(), Contains("wrong: ") && Contains("not written as Assay writes it"));
-  core::tensors all = golden::read_safetensors(set.file).value();
+  core::tensors all = formats::read_safetensors(set.file).value();
   core::tensors more = all, less = all, wide = all, longer = all, outside = all;
   more["x"] = all["h"];
   less.erase("s:low");
@@ -105,7 +106,7 @@ TEST_CASE("golden/check/other_bytes_for_the_same_tensors") {
   longer["s:allow"] = core::zeros(core::dtype::f64, {1, 3, 1});
   outside["log_p"].values.data()[0] = 1.0;
   const auto after = [&](const core::tensors& t) {
-    set.replace(golden::safetensors_bytes(t).value());
+    set.replace(formats::safetensors_bytes(t).value());
     return set.problems();
   };
   CHECK_THAT(after(more), Contains("malformed: ") && Contains("unknown tensor 'x'"));
@@ -130,14 +131,14 @@ TEST_CASE("golden/check/files_more_or_less") {
     spill(set.file, bytes.substr(0, length));
     CHECK_THAT(set.problems(), Contains("malformed: ") && Contains("SHA-256"));
   }
-  fs::rename(set.file, set.scratch.path / "elsewhere");
+  fs::rename(set.file, set.scratch.path() / "elsewhere");
   CHECK_THAT(set.problems(), Contains("malformed: ") && Contains("a.f32.safetensors") && Contains("No such file"));
-  spill(set.scratch.path / "elsewhere", bytes);
-  fs::create_symlink(set.scratch.path / "elsewhere", set.file);
+  spill(set.scratch.path() / "elsewhere", bytes);
+  fs::create_symlink(set.scratch.path() / "elsewhere", set.file);
   CHECK_THAT(set.problems(), Contains("malformed: ") && Contains("not a symbolic link"));
   fs::remove(set.folder / "manifest.json");
   CHECK_THAT(set.problems(), Contains("manifest.json") && Contains("No such file"));
-  CHECK_FALSE(golden::check_set(set.scratch.path / "none").problems.empty());
+  CHECK_FALSE(golden::check_set(set.scratch.path() / "none").problems.empty());
 }
 
 TEST_CASE("golden/check/manifests_are_strict") {
@@ -221,19 +222,19 @@ TEST_CASE("golden/compare/numbers_and_special_values") {
 
 TEST_CASE("golden/compare/a_folder_of_outputs") {
   const small_set set;
-  const fs::path user = set.scratch.path / "user";
+  const fs::path user = set.scratch.path() / "user";
   fs::create_directory(user);
   for (const char* name : {"a.f32.safetensors", "a.f16.safetensors"}) {
-    core::tensors all = golden::read_safetensors(set.folder / name).value();
+    core::tensors all = formats::read_safetensors(set.folder / name).value();
     REQUIRE(
-        golden::write_safetensors(user / name, {{"s", all["s"]}, {"s_n", all["s_n"]}, {"h", all["h"]}}).has_value());
+        formats::write_safetensors(user / name, {{"s", all["s"]}, {"s_n", all["s_n"]}, {"h", all["h"]}}).has_value());
   }
   auto compared = golden::compare_set(set.folder, user).value();
   REQUIRE(compared.rows.size() == 4);
   for (const auto& row : compared.rows) CHECK((row.passed() && row.largest_ulp <= 0.5));
-  core::tensors off = golden::read_safetensors(user / "a.f32.safetensors").value();
+  core::tensors off = formats::read_safetensors(user / "a.f32.safetensors").value();
   off["s"].values.data()[1] += 0.25;
-  REQUIRE(golden::write_safetensors(user / "a.f32.safetensors", off).has_value());
+  REQUIRE(formats::write_safetensors(user / "a.f32.safetensors", off).has_value());
   fs::remove(user / "a.f16.safetensors");
   compared = golden::compare_set(set.folder, user).value();
   CHECK_FALSE(compared.rows[0].passed());
@@ -242,8 +243,8 @@ TEST_CASE("golden/compare/a_folder_of_outputs") {
   CHECK(compared.rows[1].passed());
   CHECK(compared.rows[2].missing);
   off.erase("s_n");
-  REQUIRE(golden::write_safetensors(user / "a.f32.safetensors", off).has_value());
+  REQUIRE(formats::write_safetensors(user / "a.f32.safetensors", off).has_value());
   compared = golden::compare_set(set.folder, user).value();
   CHECK_THAT(compared.errors.at(0), Contains("a.f32.safetensors") && Contains("'s_n' is missing"));
-  CHECK_FALSE(golden::compare_set(set.folder, set.scratch.path / "none").has_value());
+  CHECK_FALSE(golden::compare_set(set.folder, set.scratch.path() / "none").has_value());
 }

@@ -4,16 +4,16 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 
-#include "golden/file.hpp"
-#include "golden/sha256.hpp"
-#include "golden/tests/scratch.hpp"
+#include "golden/formats/file.hpp"
+#include "golden/formats/temporary_folder.hpp"
+#include "golden/formats/tests/small_files.hpp"
 #include "reference/encodings/heinsen.hpp"
 #include "reference/readings/value.hpp"
 
 namespace {
 
 using namespace assay;
-using namespace assay::golden::testing;
+using namespace assay::formats::testing;
 using Catch::Matchers::Contains;
 
 const fs::path committed = fs::path(ASSAY_SOURCE_DIR) / "golden";
@@ -27,16 +27,10 @@ golden::recipe recipe_of(const std::string& encoding) {
 
 }  // namespace
 
-TEST_CASE("golden/sha256/known_digests") {
-  // FIPS 180-4, examples of NIST's Cryptographic Standards and Guidelines.
-  CHECK(golden::sha256("abc") == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
-  CHECK(golden::sha256("") == "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
-}
-
 TEST_CASE("golden/set/the_committed_sets_are_made_again_byte_by_byte", "[golden]") {
-  const scratch_folder folder;
-  for (const std::string& encoding : reference::encodings()) {
-    const fs::path set = committed / "sets" / encoding, again = folder.path / encoding;
+  const auto folder = formats::temporary_folder::make().value();
+  for (const std::string& encoding : reference::encoding_names()) {
+    const fs::path set = committed / "sets" / encoding, again = folder.path() / encoding;
     const auto made = golden::make_set(recipe_of(encoding), again);
     INFO((made ? "" : made.error().message));
     REQUIRE(made.has_value());
@@ -53,7 +47,7 @@ TEST_CASE("golden/set/the_committed_sets_are_made_again_byte_by_byte", "[golden]
 }
 
 TEST_CASE("golden/set/the_committed_sets_are_proved_again", "[golden]") {
-  for (const std::string& encoding : reference::encodings()) {
+  for (const std::string& encoding : reference::encoding_names()) {
     const auto found = golden::check_set(committed / "sets" / encoding);
     for (const auto& p : found.problems) FAIL_CHECK(p.text);
     CHECK(found.files == golden::read_manifest(committed / "sets" / encoding).value().files.size());
@@ -62,7 +56,7 @@ TEST_CASE("golden/set/the_committed_sets_are_proved_again", "[golden]") {
 }
 
 TEST_CASE("golden/set/recipes_cover_every_operation_and_dtype") {
-  for (const std::string& encoding : reference::encodings()) {
+  for (const std::string& encoding : reference::encoding_names()) {
     std::set<std::pair<std::string, core::dtype>> covered;
     for (const auto& entry : recipe_of(encoding).entries)
       for (const core::dtype type : entry.dtypes) covered.emplace(entry.operation->name, type);
@@ -76,30 +70,30 @@ TEST_CASE("golden/set/recipes_cover_every_operation_and_dtype") {
 }
 
 TEST_CASE("golden/set/what_is_undecided_is_refused") {
-  const scratch_folder folder;
+  const auto folder = formats::temporary_folder::make().value();
   golden::recipe r = recipe_of("heinsen");
   std::erase_if(r.entries, [](const auto& e) { return e.id != "scan-mild" && e.id != "scan-above-a-tie-f64"; });
   REQUIRE(r.entries.size() == 2);
   // The remainder beside a value that is decided by a strict side takes more digits than the first precision has.
-  const auto made = golden::make_set(r, folder.path / "set", {}, 1);
+  const auto made = golden::make_set(r, folder.path() / "set", {}, 1);
   REQUIRE_FALSE(made.has_value());
   CHECK_THAT(made.error().message, Contains("entry 'scan-") && Contains("output s[") && Contains("35 digits"));
-  CHECK(folder.entries() == 0);
+  CHECK(entries_of(folder.path()) == 0);
 }
 
 TEST_CASE("golden/set/an_error_leaves_nothing") {
-  const scratch_folder folder;
+  const auto folder = formats::temporary_folder::make().value();
   golden::recipe r = recipe_of("heinsen");
   r.entries.resize(1);
-  CHECK_THAT(golden::make_set(r, folder.path / "no" / "set").error().message, Contains("cannot be created"));
-  REQUIRE(golden::make_set(r, folder.path / "set/").has_value());
-  CHECK_THAT(golden::make_set(r, folder.path / "set").error().message, Contains("exists already"));
-  fs::create_symlink(folder.path / "nowhere", folder.path / "link");
-  CHECK_THAT(golden::make_set(r, folder.path / "link").error().message, Contains("exists already"));
+  CHECK_THAT(golden::make_set(r, folder.path() / "no" / "set").error().message, Contains("cannot be created"));
+  REQUIRE(golden::make_set(r, folder.path() / "set/").has_value());
+  CHECK_THAT(golden::make_set(r, folder.path() / "set").error().message, Contains("exists already"));
+  fs::create_symlink(folder.path() / "nowhere", folder.path() / "link");
+  CHECK_THAT(golden::make_set(r, folder.path() / "link").error().message, Contains("exists already"));
   r.entries[0].inputs.at("log_p").draw = [](core::counter_random&, core::dtype, std::size_t) { return 0.5; };
-  CHECK_THAT(golden::make_set(r, folder.path / "other").error().message,
+  CHECK_THAT(golden::make_set(r, folder.path() / "other").error().message,
              Contains("entry 'scan-mild' in f64") && Contains("'log_p' at index [0, 0, 0]"));
-  CHECK(folder.entries() == 2);
+  CHECK(entries_of(folder.path()) == 2);
 }
 
 TEST_CASE("golden/proof/low_is_the_rounded_remainder", "[property]") {
@@ -111,7 +105,7 @@ TEST_CASE("golden/proof/low_is_the_rounded_remainder", "[property]") {
       const core::tensors inputs = golden::draw_inputs(entry, type).value();
       const core::tensors proved = golden::prove({entry.operation, type, inputs, entry.attributes}).value().tensors;
       const auto truth =
-          reference::heinsen::evaluate<value>({entry.operation->name, reference::lift<value>(inputs)}, {});
+          reference::encodings::heinsen::evaluate<value>({entry.operation->name, reference::lift<value>(inputs)}, {});
       for (const auto& [name, t] : truth)
         for (std::size_t i = 0; i < t.size(); ++i) {
           INFO(entry.id << " " << core::name_of(type) << " " << name << " " << i);

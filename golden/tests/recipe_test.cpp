@@ -4,14 +4,15 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 
-#include "golden/number_text.hpp"
-#include "golden/tests/scratch.hpp"
+#include "golden/formats/number_text.hpp"
+#include "golden/formats/temporary_folder.hpp"
+#include "golden/formats/tests/small_files.hpp"
 #include "reference/oracle.hpp"
 
 namespace {
 
 using namespace assay;
-using namespace assay::golden::testing;
+using namespace assay::formats::testing;
 using Catch::Matchers::Contains;
 using nlohmann::json;
 
@@ -32,9 +33,9 @@ json valid_recipe() {
 }
 
 core::result<golden::recipe> read(const std::string& text) {
-  const scratch_folder folder;
-  spill(folder.path / "recipe.json", text);
-  return golden::read_recipe(folder.path / "recipe.json");
+  const auto folder = formats::temporary_folder::make().value();
+  spill(folder.path() / "recipe.json", text);
+  return golden::read_recipe(folder.path() / "recipe.json");
 }
 
 // The error of a valid recipe after this change.
@@ -59,9 +60,9 @@ std::string entry_refusal(const std::string& key, const json& value) {
 
 TEST_CASE("golden/distribution/numbers_are_fixed") {
   // Bits, not tolerances: every compiler and processor must draw these.
-  CHECK(golden::number_text(drawn(R"({"uniform": [-2, 0]})")[0]) == "-0x1.e711db82cfd52p-1");
-  CHECK(golden::number_text(drawn(R"({"normal": {"scale": 3, "shift": 1}})")[1]) == "0x1.a9756867c2b19p+2");
-  CHECK(golden::number_text(drawn(R"({"binades": {"from": -3, "to": 3, "sign": "either"}})")[2]) ==
+  CHECK(formats::number_text(drawn(R"({"uniform": [-2, 0]})")[0]) == "-0x1.e711db82cfd52p-1");
+  CHECK(formats::number_text(drawn(R"({"normal": {"scale": 3, "shift": 1}})")[1]) == "0x1.a9756867c2b19p+2");
+  CHECK(formats::number_text(drawn(R"({"binades": {"from": -3, "to": 3, "sign": "either"}})")[2]) ==
         "-0x1.660295fd0c2fap-1");
 }
 

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "properties/diagnosis/hypothesis.hpp"
+#include "properties/harness/hypothesis.hpp"
 #include "properties/diagnosis/probes.hpp"
 
 namespace assay::properties {

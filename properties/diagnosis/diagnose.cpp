@@ -7,7 +7,7 @@
 
 #include "properties/diagnosis/conventions.hpp"
 #include "properties/diagnosis/facts.hpp"
-#include "properties/encodings.hpp"
+#include "properties/harness/catalogue.hpp"
 
 namespace assay::properties {
 namespace {

@@ -4,8 +4,8 @@
 #include <optional>
 #include <string>
 
-#include "properties/diagnosis/hypothesis.hpp"
-#include "properties/property.hpp"
+#include "properties/harness/hypothesis.hpp"
+#include "properties/harness/property.hpp"
 
 namespace assay::properties {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "properties/verdict.hpp"
+#include "properties/harness/verdict.hpp"
 #include "reference/oracle.hpp"
 
 namespace assay::properties {

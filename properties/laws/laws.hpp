@@ -1,7 +1,7 @@
 // The properties, one file each, and what they share.
 #pragma once
 
-#include "properties/property.hpp"
+#include "properties/harness/property.hpp"
 
 namespace assay::properties {
 

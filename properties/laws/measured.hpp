@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "properties/property.hpp"
+#include "properties/harness/property.hpp"
 
 namespace assay::properties {
 

@@ -6,8 +6,8 @@
 #include <cmath>
 #include <limits>
 
-#include "properties/case.hpp"
-#include "properties/verdict.hpp"
+#include "properties/harness/case.hpp"
+#include "properties/harness/verdict.hpp"
 #include "reference/oracle.hpp"
 
 using namespace assay;

@@ -2,7 +2,7 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 
-#include "properties/case.hpp"
+#include "properties/harness/case.hpp"
 #include "properties/tests/effort.hpp"
 #include "reference/oracle.hpp"
 

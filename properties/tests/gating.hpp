@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "properties/builtin.hpp"
-#include "properties/encodings.hpp"
-#include "properties/support/runner.hpp"
+#include "properties/harness/catalogue.hpp"
+#include "properties/harness/runner.hpp"
 #include "properties/tests/effort.hpp"
 #include "reference/oracle.hpp"
 

@@ -1,7 +1,7 @@
 // Mutants made by rule: each is caught, or is none, or errs by less than the gate can see.
 #include <catch2/catch.hpp>
 
-#include "properties/support/generated_trials.hpp"
+#include "properties/harness/generated_trials.hpp"
 #include "properties/tests/gating.hpp"
 
 using namespace assay;

@@ -3,7 +3,7 @@
 #include <catch2/catch.hpp>
 #include <set>
 
-#include "properties/support/kill_table.hpp"
+#include "properties/harness/kill_table.hpp"
 #include "properties/tests/gating.hpp"
 
 using namespace assay;

@@ -1,5 +1,5 @@
 // The verdict rule on cases small enough to check by hand.
-#include "properties/verdict.hpp"
+#include "properties/harness/verdict.hpp"
 
 #include <mpfr.h>
 
@@ -7,7 +7,7 @@
 #include <cmath>
 #include <limits>
 
-#include "properties/property.hpp"
+#include "properties/harness/property.hpp"
 #include "reference/oracle.hpp"
 
 using namespace assay;

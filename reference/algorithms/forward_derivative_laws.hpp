@@ -20,21 +20,21 @@ void for_each_tree_shape(const std::vector<Element>& elements, Visit visit) {
 }
 
 /// Trees over states and derivatives together.
-template <class Form, core::dtype C>
-void widen_by_dual_trees(const_lane<tracked<C>> a, const_lane<tracked<C>> h, const tracked<C>& s0,
-                         scan_direction<tracked<C>> d, lane<tracked<C>> ds) {
+template <class Form>
+void widen_by_dual_trees(const_lane<tracked> a, const_lane<tracked> h, const tracked& s0, scan_direction<tracked> d,
+                         lane<tracked> ds) {
   for_each_tree_shape(dual_elements<Form>(a, h, s0, d), [&](const auto& prefixes) {
     for (std::size_t i = 0; i < ds.size(); ++i) ds[i].error = std::max(ds[i].error, prefixes[i + 1].d_input.error);
   });
 }
 
 /// Step after step, and trees over the recurrence of ds, with the weights that the states `s` give.
-template <class Form, core::dtype C>
-void widen_by_recurrence(const_lane<tracked<C>> a, const_lane<tracked<C>> h, const tracked<C>& s0,
-                         const_lane<tracked<C>> s, scan_direction<tracked<C>> d, lane<tracked<C>> ds, bool by_trees) {
+template <class Form>
+void widen_by_recurrence(const_lane<tracked> a, const_lane<tracked> h, const tracked& s0, const_lane<tracked> s,
+                         scan_direction<tracked> d, lane<tracked> ds, bool by_trees) {
   const std::size_t n = ds.size();
-  std::vector<tracked<C>> other(n);
-  scan_tangent<Form, tracked<C>>(a, h, s0, s, d, {other.data(), 1, n});
+  std::vector<tracked> other(n);
+  scan_tangent<Form, tracked>(a, h, s0, s, d, {other.data(), 1, n});
   for (std::size_t i = 0; i < n; ++i) ds[i].error = std::max(ds[i].error, other[i].error);
   if (!by_trees) return;
   for_each_tree_shape(linear_elements<Form>(a, h, s0, s, d), [&](const auto& prefixes) {
@@ -43,42 +43,37 @@ void widen_by_recurrence(const_lane<tracked<C>> a, const_lane<tracked<C>> h, con
 }
 
 /// The larger error of two computations of one number.
-template <core::dtype C>
-tracked<C> either(const tracked<C>& x, const tracked<C>& y) {
-  return {x.number, std::max(x.error, y.error)};
-}
+inline tracked with_larger_error(const tracked& x, const tracked& y) { return {x.number, std::max(x.error, y.error)}; }
 
 /// The derivative of the cumsum form. dA cancels like A (see inclusive_sum): its rounding, D = sum |da|, is
 /// charged as an error in da, twice per step under the contraction, and ceil(log2(i+1))/2 D where dA is
 /// added back. With N_i = w N_{i-1} + v (|dh_i| + D_i) the size of dL_i:
 ///
 ///   y_i = w (y_{i-1} + E_da + 2 D_i) + E_w N_{i-1} + (E_v + v) (|dh_i| + D_i) + v E_dh + 2 N_i + tau.
-template <core::dtype C>
-void widen_by_cumsum_tangent(const_lane<tracked<C>> a, const_lane<tracked<C>> h, const tracked<C>& s0,
-                             scan_direction<tracked<C>> d, lane<tracked<C>> ds) {
-  using R = tracked<C>;
-  inclusive_sum<R> sum;
-  R state = s0;
+inline void widen_by_cumsum_tangent(const_lane<tracked> a, const_lane<tracked> h, const tracked& s0,
+                                    scan_direction<tracked> d, lane<tracked> ds) {
+  inclusive_sum<tracked> sum;
+  tracked state = s0;
   double y = d.s0.error, size = std::fabs(d.s0.number), d_sum = 0;
   bool digits_left = true;
   for (std::size_t i = 0; i < ds.size(); ++i) {
     sum.add(a[i]);
-    const R past = sum.carry(state), input = sum.enter(h[i]);
+    const tracked past = sum.carry(state), input = sum.enter(h[i]);
     state = log_sum_exp(past, input);
-    digits_left = digits_left && R::u * state.error <= 0.125;
+    digits_left = digits_left && tracked::u() * state.error <= 0.125;
     d_sum += std::fabs(d.a[i].number);
-    R w(is_minus_infinity(past) ? 0.0 : 1.0), v(is_minus_infinity(input) ? 0.0 : 1.0);
+    tracked w(is_minus_infinity(past) ? 0.0 : 1.0), v(is_minus_infinity(input) ? 0.0 : 1.0);
     if (w.number != 0.0 && v.number != 0.0) {
-      const weight_pair<R> by_sigmoid = sigmoid_form::weights(past, input, state);
-      const weight_pair<R> by_exp = exp_form::weights(past, input, state);
-      w = either(by_sigmoid.w, by_exp.w);
-      v = either(by_sigmoid.v, by_exp.v);
+      const weight_pair<tracked> by_sigmoid = sigmoid_form::weights(past, input, state);
+      const weight_pair<tracked> by_exp = exp_form::weights(past, input, state);
+      w = with_larger_error(by_sigmoid.w, by_exp.w);
+      v = with_larger_error(by_sigmoid.v, by_exp.v);
     }
     const double entering = std::fabs(d.h[i].number) + d_sum;
     const double before = size;
     size = w.number * before + v.number * entering;
     y = propagate(w.number, y + d.a[i].error + 2.0 * d_sum) + propagate(before, w.error) +
-        propagate(entering, v.error + v.number) + propagate(v.number, d.h[i].error) + 2.0 * size + R::tau;
+        propagate(entering, v.error + v.number) + propagate(v.number, d.h[i].error) + 2.0 * size + tracked::tau();
     const double depth = std::ceil(std::log2(static_cast<double>(i) + 2.0));
     const double error =
         digits_left ? y + std::fabs(ds[i].number) + depth / 2.0 * d_sum : std::numeric_limits<double>::infinity();
@@ -88,28 +83,26 @@ void widen_by_cumsum_tangent(const_lane<tracked<C>> a, const_lane<tracked<C>> h,
 
 /// Directional derivatives with the allowance of class `c`; `s` holds the states of law_scan(c). Directions
 /// enter by magnitude. Where log p + s' and h are both -inf, v dh is right for any weight v from 0 to 1.
-template <core::dtype C>
-void law_tangent(accuracy_class c, const_lane<tracked<C>> a, const_lane<tracked<C>> h, const tracked<C>& s0,
-                 const_lane<tracked<C>> s, scan_direction<tracked<C>> d, lane<tracked<C>> ds) {
-  using R = tracked<C>;
+inline void law_tangent(accuracy_class c, const_lane<tracked> a, const_lane<tracked> h, const tracked& s0,
+                        const_lane<tracked> s, scan_direction<tracked> d, lane<tracked> ds) {
   const std::size_t n = ds.size();
-  scan_tangent<sigmoid_form, R>(a, h, s0, s, d, ds);
+  scan_tangent<sigmoid_form, tracked>(a, h, s0, s, d, ds);
   if (c >= accuracy_class::tree) {
     // The derivative of the cumsum form reads no states of its own; all others are bounded by linear ones.
-    std::vector<R> states(n);
-    law_scan<C>(std::min(c, accuracy_class::linear), a, h, s0, {states.data(), 1, n});
-    const const_lane<R> own_states{states.data(), 1, n};
-    scan_tangent<sigmoid_form, R>(a, h, s0, own_states, d, ds);
-    widen_by_recurrence<sigmoid_form, C>(a, h, s0, own_states, d, ds, true);
-    widen_by_dual_trees<sigmoid_form, C>(a, h, s0, d, ds);
+    std::vector<tracked> states(n);
+    law_scan(std::min(c, accuracy_class::linear), a, h, s0, {states.data(), 1, n});
+    const const_lane<tracked> own_states{states.data(), 1, n};
+    scan_tangent<sigmoid_form, tracked>(a, h, s0, own_states, d, ds);
+    widen_by_recurrence<sigmoid_form>(a, h, s0, own_states, d, ds, true);
+    widen_by_dual_trees<sigmoid_form>(a, h, s0, d, ds);
     if (c >= accuracy_class::linear) {
-      widen_by_recurrence<exp_form, C>(a, h, s0, own_states, d, ds, true);
-      widen_by_dual_trees<exp_form, C>(a, h, s0, d, ds);
+      widen_by_recurrence<exp_form>(a, h, s0, own_states, d, ds, true);
+      widen_by_dual_trees<exp_form>(a, h, s0, d, ds);
     }
-    if (c == accuracy_class::cumsum && tokens_with_cumsum_form<C>(a) == n) widen_by_cumsum_tangent<C>(a, h, s0, d, ds);
+    if (c == accuracy_class::cumsum && tokens_with_cumsum_form(a) == n) widen_by_cumsum_tangent(a, h, s0, d, ds);
   }
   for (std::size_t i = 0; i < n; ++i)
-    if (is_minus_infinity(s[i])) ds[i].error = std::fabs(d.h[i].number) / R::u;
+    if (is_minus_infinity(s[i])) ds[i].error = std::fabs(d.h[i].number) / tracked::u();
 }
 
 }  // namespace assay::reference

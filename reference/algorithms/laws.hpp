@@ -14,41 +14,36 @@
 
 namespace assay::reference {
 
-template <core::dtype C>
-using scan_algorithm = void (*)(const_lane<tracked<C>>, const_lane<tracked<C>>, const tracked<C>&, lane<tracked<C>>);
+using scan_algorithm = void (*)(const_lane<tracked>, const_lane<tracked>, const tracked&, lane<tracked>);
 
 /// The algorithms of the classes up to `c`. One tree shape is not enough: sums of log p associate
 /// differently in each.
-template <core::dtype C>
-std::vector<scan_algorithm<C>> algorithms_up_to(accuracy_class c) {
-  using R = tracked<C>;
-  std::vector<scan_algorithm<C>> all{sequential_scan<R>};
+inline std::vector<scan_algorithm> algorithms_up_to(accuracy_class c) {
+  std::vector<scan_algorithm> all{sequential_scan<tracked>};
   if (c >= accuracy_class::tree)
-    all.insert(all.end(),
-               {doubling_tree_scan<R>, balanced_tree_scan<R>, chunked_tree_scan<64, R>, chunked_tree_scan<16, R>});
-  if (c >= accuracy_class::linear) all.push_back(linear_scan<R>);
-  if (c >= accuracy_class::cumsum) all.push_back(cumsum_scan<R>);
+    all.insert(all.end(), {doubling_tree_scan<tracked>, balanced_tree_scan<tracked>, chunked_tree_scan<64, tracked>,
+                           chunked_tree_scan<16, tracked>});
+  if (c >= accuracy_class::linear) all.push_back(linear_scan<tracked>);
+  if (c >= accuracy_class::cumsum) all.push_back(cumsum_scan<tracked>);
   return all;
 }
 
 /// The cumsum form has no answer from the first token on at which a is not finite.
-template <core::dtype C>
-std::size_t tokens_with_cumsum_form(const_lane<tracked<C>> a) {
+inline std::size_t tokens_with_cumsum_form(const_lane<tracked> a) {
   std::size_t i = 0;
   while (i < a.size() && std::isfinite(a[i].number)) ++i;
   return i;
 }
 
 /// States with the allowance of class `c`.
-template <core::dtype C>
-void law_scan(accuracy_class c, const_lane<tracked<C>> a, const_lane<tracked<C>> h, const tracked<C>& s0,
-              lane<tracked<C>> s) {
+inline void law_scan(accuracy_class c, const_lane<tracked> a, const_lane<tracked> h, const tracked& s0,
+                     lane<tracked> s) {
   const std::size_t n = s.size();
-  sequential_scan<tracked<C>>(a, h, s0, s);
-  std::vector<tracked<C>> other(n);
-  for (const auto algorithm : algorithms_up_to<C>(c)) {
+  sequential_scan<tracked>(a, h, s0, s);
+  std::vector<tracked> other(n);
+  for (const auto algorithm : algorithms_up_to(c)) {
     algorithm(a, h, s0, {other.data(), 1, n});
-    const std::size_t applies = algorithm == cumsum_scan<tracked<C>> ? tokens_with_cumsum_form<C>(a) : n;
+    const std::size_t applies = algorithm == cumsum_scan<tracked> ? tokens_with_cumsum_form(a) : n;
     for (std::size_t i = 0; i < applies; ++i) s[i].error = std::max(s[i].error, other[i].error);
   }
 }
@@ -58,24 +53,22 @@ void law_scan(accuracy_class c, const_lane<tracked<C>> a, const_lane<tracked<C>>
 ///
 ///   y_k = G (q + |L| + |log G| + |log G - L| + C_l) + w_{k+1} y_{k+1} + lambda_k (R + 0.3 + C_e + C_l),
 ///   R = |log lambda_k - L_k|; 0.3 bounds the rounding of a log-sum-exp's difference, max |z| min(w, v).
-template <core::dtype C>
-void widen_by_cumsum_autograd(const_lane<tracked<C>> a, const_lane<tracked<C>> h, const tracked<C>& s0,
-                              const_lane<tracked<C>> grad_s, const tracked<C>& grad_last,
-                              scan_gradients<tracked<C>> grad) {
-  using R = tracked<C>;
+inline void widen_by_cumsum_autograd(const_lane<tracked> a, const_lane<tracked> h, const tracked& s0,
+                                     const_lane<tracked> grad_s, const tracked& grad_last,
+                                     scan_gradients<tracked> grad) {
   const std::size_t n = grad_s.size();
   const auto log_magnitude = [](double x) { return finite_magnitude(std::log(x)); };
-  std::vector<R> relative(n);  // L, with q
+  std::vector<tracked> relative(n);  // L, with q
   std::vector<double> sums(n), states(n);
-  inclusive_sum<R> sum;
-  R state = s0;
+  inclusive_sum<tracked> sum;
+  tracked state = s0;
   bool digits_left = true;
   for (std::size_t i = 0; i < n; ++i) {
     sum.add(a[i]);
     state = relative[i] = log_sum_exp(sum.carry(state), sum.enter(h[i]));
     sums[i] = sum.total();
     states[i] = state.number + sums[i];
-    digits_left = digits_left && R::u * state.error <= 0.125;
+    digits_left = digits_left && tracked::u() * state.error <= 0.125;
   }
   double carried_error = 0, carried = std::fabs(grad_last.number), suffix = 0, of_first = 0;
   for (std::size_t i = n; i-- > 0;) {
@@ -98,44 +91,42 @@ void widen_by_cumsum_autograd(const_lane<tracked<C>> a, const_lane<tracked<C>> h
     carried = w * lambda;
     of_first = r + q;
     const double unbounded = std::numeric_limits<double>::infinity();
-    grad.h[i].error = std::max(grad.h[i].error, digits_left ? error_h + R::tau : unbounded);
-    grad.a[i].error = std::max(grad.a[i].error, digits_left ? suffix + R::tau : unbounded);
+    grad.h[i].error = std::max(grad.h[i].error, digits_left ? error_h + tracked::tau() : unbounded);
+    grad.a[i].error = std::max(grad.a[i].error, digits_left ? suffix + tracked::tau() : unbounded);
   }
   if (n == 0) return;
   // s0 is the first input of the logcumsumexp: its gradient is exp(r + s0), and no part of the suffix sum.
   const double error_s0 = carried_error + propagate(carried, of_first + log_magnitude(carried) + accuracy::exp + 1.0);
-  grad.s0.error = std::max({grad.s0.error, grad.a[0].error, error_s0 + R::tau});
+  grad.s0.error = std::max({grad.s0.error, grad.a[0].error, error_s0 + tracked::tau()});
 }
 
 /// Gradients with the allowance of class `c`; `s` holds the states of law_scan(c). Cotangents enter by
 /// magnitude. Where log p + s' and h are both -inf any finite gradient in h is right.
-template <core::dtype C>
-void law_adjoint(accuracy_class c, const_lane<tracked<C>> a, const_lane<tracked<C>> h, const tracked<C>& s0,
-                 const_lane<tracked<C>> s, const_lane<tracked<C>> grad_s, const tracked<C>& grad_last,
-                 scan_gradients<tracked<C>> grad) {
-  using R = tracked<C>;
+inline void law_adjoint(accuracy_class c, const_lane<tracked> a, const_lane<tracked> h, const tracked& s0,
+                        const_lane<tracked> s, const_lane<tracked> grad_s, const tracked& grad_last,
+                        scan_gradients<tracked> grad) {
   const std::size_t n = s.size();
   if (c <= accuracy_class::tree) {
-    scan_adjoint<sigmoid_form, R>(a, h, s0, s, grad_s, grad_last, grad);
+    scan_adjoint<sigmoid_form, tracked>(a, h, s0, s, grad_s, grad_last, grad);
   } else {
     // The adjoint of the cumsum form reads no states of its own; all others are bounded by linear ones.
-    std::vector<R> states(n), of_a(n), of_h(n);
-    R of_s0;
-    law_scan<C>(accuracy_class::linear, a, h, s0, {states.data(), 1, n});
-    const const_lane<R> linear_states{states.data(), 1, n};
-    scan_adjoint<sigmoid_form, R>(a, h, s0, linear_states, grad_s, grad_last, grad);
-    scan_adjoint<exp_form, R>(a, h, s0, linear_states, grad_s, grad_last,
-                              {{of_a.data(), 1, n}, {of_h.data(), 1, n}, of_s0});
+    std::vector<tracked> states(n), of_a(n), of_h(n);
+    tracked of_s0;
+    law_scan(accuracy_class::linear, a, h, s0, {states.data(), 1, n});
+    const const_lane<tracked> linear_states{states.data(), 1, n};
+    scan_adjoint<sigmoid_form, tracked>(a, h, s0, linear_states, grad_s, grad_last, grad);
+    scan_adjoint<exp_form, tracked>(a, h, s0, linear_states, grad_s, grad_last,
+                                    {{of_a.data(), 1, n}, {of_h.data(), 1, n}, of_s0});
     for (std::size_t i = 0; i < n; ++i) {
       grad.a[i].error = std::max(grad.a[i].error, of_a[i].error);
       grad.h[i].error = std::max(grad.h[i].error, of_h[i].error);
     }
     grad.s0.error = std::max(grad.s0.error, of_s0.error);
-    if (c == accuracy_class::cumsum && tokens_with_cumsum_form<C>(a) == n)
-      widen_by_cumsum_autograd<C>(a, h, s0, grad_s, grad_last, grad);
+    if (c == accuracy_class::cumsum && tokens_with_cumsum_form(a) == n)
+      widen_by_cumsum_autograd(a, h, s0, grad_s, grad_last, grad);
   }
   for (std::size_t i = 0; i < n; ++i)
-    if (is_minus_infinity(h[i]) && is_minus_infinity(R(a[i].number + (i == 0 ? s0 : s[i - 1]).number)))
+    if (is_minus_infinity(h[i]) && is_minus_infinity(tracked(a[i].number + (i == 0 ? s0 : s[i - 1]).number)))
       grad.h[i].error = std::numeric_limits<double>::infinity();
 }
 

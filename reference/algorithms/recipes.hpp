@@ -16,13 +16,13 @@ typename Encoding::template recipe<R> algorithm_of(accuracy_class c) {
     return {};
 }
 
-/// Encoding::law<Compute>(c) where there is one, else the algorithm, read as an error bound.
-template <class Encoding, core::dtype Compute>
-typename Encoding::template recipe<tracked<Compute>> law_of(accuracy_class c) {
-  if constexpr (requires { Encoding::template law<Compute>(c); })
-    return Encoding::template law<Compute>(c);
+/// Encoding::law(c) where there is one, else the algorithm, read as an error bound.
+template <class Encoding>
+typename Encoding::template recipe<tracked> law_of(accuracy_class c) {
+  if constexpr (requires { Encoding::law(c); })
+    return Encoding::law(c);
   else
-    return algorithm_of<Encoding, tracked<Compute>>(c);
+    return algorithm_of<Encoding, tracked>(c);
 }
 
 }  // namespace assay::reference

@@ -38,9 +38,9 @@ class prefix_differences {
 };
 
 /// sum of |C_k| over j < k <= i for sums one after another; ceil(log2(i + 1)) (|C_i| + |C_j|) for sums by blocks.
-template <core::dtype Compute>
-class prefix_differences<tracked<Compute>> {
-  using number = tracked<Compute>;
+template <>
+class prefix_differences<tracked> {
+  using number = tracked;
 
  public:
   explicit prefix_differences(const_lane<number> a) {

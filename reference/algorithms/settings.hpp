@@ -12,16 +12,16 @@ struct setting_reader {
   static R read(double x) { return R(x); }
 };
 
-template <core::dtype Compute>
-struct setting_reader<tracked<Compute>> {
-  static tracked<Compute> read(double x) { return tracked<Compute>::from_double(x); }
+template <>
+struct setting_reader<tracked> {
+  static tracked read(double x) { return tracked::from_double(x); }
 };
 
 /// As it is: programs hold settings in the double of their host, and bases beyond the largest number of f16 are usual.
-template <core::dtype Type>
-struct setting_reader<rounded<Type>> {
-  static rounded<Type> read(double x) {
-    rounded<Type> r;
+template <>
+struct setting_reader<rounded> {
+  static rounded read(double x) {
+    rounded r;
     r.number = x;
     return r;
   }

@@ -36,7 +36,7 @@
 #include "reference/core/operation.hpp"
 #include "reference/readings/tracked.hpp"
 
-namespace assay::reference {
+namespace assay::reference::encodings {
 
 /// How the slopes of `heads` heads are chosen.
 struct alibi_rule {
@@ -100,10 +100,9 @@ struct alibi {
   };
 
   /// That of the published program, which allows for one power a head as well.
-  template <core::dtype C>
-  static recipe<tracked<C>> law(accuracy_class) {
-    recipe<tracked<C>> how;
-    how.slope = alibi_slope_by_products<tracked<C>>;
+  static recipe<tracked> law(accuracy_class) {
+    recipe<tracked> how;
+    how.slope = alibi_slope_by_products<tracked>;
     return how;
   }
 
@@ -214,4 +213,4 @@ fields<R> alibi::evaluate(const arguments<R>& call, const recipe<R>& how) {
   return {{"bias", std::move(bias)}};
 }
 
-}  // namespace assay::reference
+}  // namespace assay::reference::encodings

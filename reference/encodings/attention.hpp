@@ -17,7 +17,7 @@
 #include "reference/core/operation.hpp"
 #include "reference/readings/reading.hpp"
 
-namespace assay::reference {
+namespace assay::reference::encodings {
 
 struct attention {
   static constexpr std::string_view name = "attention";
@@ -77,4 +77,4 @@ fields<R> attention::evaluate(const arguments<R>& call, const recipe<R>& how) {
   return grads;
 }
 
-}  // namespace assay::reference
+}  // namespace assay::reference::encodings

@@ -21,7 +21,7 @@
 #include "reference/algorithms/segment_sums.hpp"
 #include "reference/core/operation.hpp"
 
-namespace assay::reference {
+namespace assay::reference::encodings {
 
 struct fox {
   static constexpr std::string_view name = "fox";
@@ -45,9 +45,8 @@ struct fox {
   static recipe<R> algorithm(accuracy_class c);
   /// Prefix sums have no answer behind a gate of 0, but their adjoint, which is linear, may stand beside sums that
   /// have.
-  template <core::dtype C>
-  static recipe<tracked<C>> law(accuracy_class c) {
-    using R = tracked<C>;
+  static recipe<tracked> law(accuracy_class c) {
+    using R = tracked;
     recipe<R> how = algorithm<R>(c);
     if (c == accuracy_class::cumsum)
       how.sums = [](const_lane<R> a, R* out) {
@@ -170,4 +169,4 @@ fields<R> fox::evaluate_decay(const arguments<R>& call, const recipe<R>& how) {
   return {{"D", std::move(decay)}};
 }
 
-}  // namespace assay::reference
+}  // namespace assay::reference::encodings

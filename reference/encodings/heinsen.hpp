@@ -24,7 +24,7 @@
 #include "reference/algorithms/scans.hpp"
 #include "reference/core/operation.hpp"
 
-namespace assay::reference {
+namespace assay::reference::encodings {
 
 struct heinsen {
   static constexpr std::string_view name = "heinsen";
@@ -52,8 +52,7 @@ struct heinsen {
   static recipe<R> algorithm(accuracy_class c);
 
   /// The law of a class: `algorithm` widened to all algorithms of the classes up to it.
-  template <core::dtype C>
-  static recipe<tracked<C>> law(accuracy_class c);
+  static recipe<tracked> law(accuracy_class c);
 
   /// The operation `op` (one of operations(), or its vjp or jvp) by this recipe.
   template <class R>
@@ -153,16 +152,15 @@ heinsen::recipe<R> heinsen::algorithm(accuracy_class c) {
   return how;
 }
 
-template <core::dtype C>
-heinsen::recipe<tracked<C>> heinsen::law(accuracy_class c) {
-  using R = tracked<C>;
+inline heinsen::recipe<tracked> heinsen::law(accuracy_class c) {
+  using R = tracked;
   recipe<R> how;
-  how.scan = [c](const_lane<R> a, const_lane<R> h, const R& s0, lane<R> s) { law_scan<C>(c, a, h, s0, s); };
+  how.scan = [c](const_lane<R> a, const_lane<R> h, const R& s0, lane<R> s) { law_scan(c, a, h, s0, s); };
   how.adjoint = [c](const_lane<R> a, const_lane<R> h, const R& s0, const_lane<R> s, const_lane<R> grad_s,
                     const R& grad_last,
-                    scan_gradients<R> grad) { law_adjoint<C>(c, a, h, s0, s, grad_s, grad_last, grad); };
+                    scan_gradients<R> grad) { law_adjoint(c, a, h, s0, s, grad_s, grad_last, grad); };
   how.tangent = [c](const_lane<R> a, const_lane<R> h, const R& s0, const_lane<R> s, scan_direction<R> direction,
-                    lane<R> ds) { law_tangent<C>(c, a, h, s0, s, direction, ds); };
+                    lane<R> ds) { law_tangent(c, a, h, s0, s, direction, ds); };
   return how;
 }
 
@@ -343,4 +341,4 @@ fields<R> heinsen::evaluate(const arguments<R>& call, const recipe<R>& how) {
   return evaluate_scan(op, in, how);
 }
 
-}  // namespace assay::reference
+}  // namespace assay::reference::encodings

@@ -35,7 +35,7 @@
 #include "reference/algorithms/settings.hpp"
 #include "reference/core/operation.hpp"
 
-namespace assay::reference {
+namespace assay::reference::encodings {
 
 struct rope {
   static constexpr std::string_view name = "rope";
@@ -250,4 +250,4 @@ fields<R> rope::evaluate(const arguments<R>& call, const recipe<R>& how) {
   return {{"y", std::move(y)}};
 }
 
-}  // namespace assay::reference
+}  // namespace assay::reference::encodings

@@ -41,7 +41,7 @@
 #include "reference/readings/reading.hpp"
 #include "reference/readings/tracked.hpp"
 
-namespace assay::reference {
+namespace assay::reference::encodings {
 
 /// sin or cos of m theta.
 template <class R>
@@ -90,10 +90,9 @@ struct sinusoidal {
   };
 
   /// Of the derivative of decay as it is written: the cancellation near 0 is no bug.
-  template <core::dtype C>
-  static recipe<tracked<C>> law(accuracy_class) {
-    recipe<tracked<C>> how;
-    how.decay_slope = decay_slope_by_cosines<tracked<C>>;
+  static recipe<tracked> law(accuracy_class) {
+    recipe<tracked> how;
+    how.decay_slope = decay_slope_by_cosines<tracked>;
     return how;
   }
 
@@ -272,4 +271,4 @@ fields<R> sinusoidal::decay(const arguments<R>& call, const recipe<R>& how) {
   return {{"g", std::move(g)}};
 }
 
-}  // namespace assay::reference
+}  // namespace assay::reference::encodings

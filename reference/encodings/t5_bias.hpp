@@ -27,7 +27,7 @@
 #include "reference/core/operation.hpp"
 #include "reference/readings/reading.hpp"
 
-namespace assay::reference {
+namespace assay::reference::encodings {
 
 /// The gradient of one head's table: each bucket gets the sum of the cotangents of its pairs.
 template <class R>
@@ -137,4 +137,4 @@ fields<R> t5_bias::evaluate(const arguments<R>& call, const recipe<R>& how) {
   return {{"bias", std::move(bias)}};
 }
 
-}  // namespace assay::reference
+}  // namespace assay::reference::encodings

@@ -2,17 +2,8 @@
 //
 // An encoding is written once as a template over its number type R. A reading is a type R with
 //   R(double)            exact
-//   +, -, *, /, unary -  and the primitives below, found by argument-dependent lookup:
-//   exp, log, log1p, softplus, sigmoid, log_sigmoid, log_sum_exp, sin, cos
-//   entire_cosine_integral(x)  the integral of (1 - cos t) / t from 0 to x
-//   power(x, e)          x^e for x > 0 and a rational e, exact where the result is
-//   carry_weights(z)     {sigmoid(z), sigmoid(-z)}, neither by subtraction
-//   larger(x, y)         the larger one, NaN if either is
+//   +, -, *, /, unary -  and the primitives of reference/primitives, each a file with all readings and its accuracy
 //   is_minus_infinity(x) exact knowledge: x is -inf whatever its rounding errors
-//   less(x, y)           whether x < y: true, false, or indeterminate where the reading cannot tell (false for NaN)
-//   either(c, x, y)      x where c is true, y where it is false, and what contains both where it is indeterminate
-//   floor(x), clamp(x, low, high)  with low <= high; NaN stays NaN
-//   is_positive(x)       (for adjoints that split cotangents by sign; not in enclosures)
 //   to_double(x)         a double near x: for choices that change no result, such as the shift of a softmax
 //   charged(x)           x as it enters an adjoint: its magnitude in the allowance reading (an allowance
 //                        must not cancel), x itself in all others
@@ -20,37 +11,21 @@
 // Readings that treat a composition with care specialise the class templates of this file.
 //
 // The readings: `value` (multiprecision), `enclosure` (outward-rounded interval), `tracked` (allowance),
-// `tangent` (dual number), `rounded` (the plain arithmetic of a dtype).
+// `tangent` (dual number), `rounded` (the plain arithmetic of a format). The format that `tracked` and `rounded`
+// compute in, and the precision of enclosures, are values of the thread (working_format.hpp, enclosure.hpp): a formula
+// is compiled once for each reading.
 #pragma once
 
-#include <boost/logic/tribool.hpp>
 #include <cstddef>
 #include <map>
-#include <numeric>
 #include <string>
 #include <type_traits>
 #include <utility>
 
 #include "reference/core/operation.hpp"
+#include "reference/primitives/all.hpp"
 
 namespace assay::reference {
-
-/// Carry weight w = exp(t - s) and input weight v = exp(h - s) of s = log_sum_exp(t, h); w + v = 1.
-template <class R>
-struct weight_pair {
-  R w, v;
-};
-
-/// A rational number p / q, q > 0.
-struct rational {
-  long p = 0, q = 1;
-  [[nodiscard]] double to_double() const { return static_cast<double>(p) / static_cast<double>(q); }
-};
-/// In lowest terms.
-inline rational ratio(long p, long q) {
-  const long divisor = std::gcd(p, q);
-  return {p / divisor, q / divisor};
-}
 
 /// Arrays of a reading, by tensor name.
 template <class R>

@@ -53,7 +53,7 @@ value along(const std::string& op, const fields<value>& in, const fields<value>&
     dual.emplace(name, std::move(t));
   }
   value sum(0.0);
-  for (const auto& [name, f] : heinsen::evaluate<tangent>({op, dual}, {}))
+  for (const auto& [name, f] : encodings::heinsen::evaluate<tangent>({op, dual}, {}))
     for (std::size_t i = 0; i < f.size(); ++i)
       sum = sum + f.storage()[i].derivative * out_bar.at("grad_" + name).storage()[i];
   return sum;
@@ -75,7 +75,7 @@ value paired(const fields<value>& out, const fields<value>& out_bar) {
 }  // namespace
 
 TEST_CASE("heinsen/adjoint/tangents_dot_product_and_finite_differences", "[property][heinsen]") {
-  const auto operations = heinsen::operations();
+  const auto operations = encodings::heinsen::operations();
   for (const std::string name : {"heinsen/scan", "heinsen/gated_scan", "heinsen/embed_position"})
     for (std::uint64_t seed = 1; seed <= 6; ++seed) {
       const core::operation& op = find(operations, name);
@@ -89,7 +89,7 @@ TEST_CASE("heinsen/adjoint/tangents_dot_product_and_finite_differences", "[prope
 
       // <v, J^T g>
       value pulled(0.0);
-      for (const auto& [grad, f] : heinsen::evaluate<value>({name + ":vjp", all}, {}))
+      for (const auto& [grad, f] : encodings::heinsen::evaluate<value>({name + ":vjp", all}, {}))
         pulled = pulled + dot(f, direction.at(grad.substr(5)));
 
       const value pushed = along(name, in, direction, out_bar);
@@ -98,7 +98,7 @@ TEST_CASE("heinsen/adjoint/tangents_dot_product_and_finite_differences", "[prope
       // Central differences of fourth order at 335 bits: step 1e-18, so 1e-72 and 1e-100 / 1e-18 remain.
       const value step(1e-18);
       const auto at = [&](double k) {
-        return paired(heinsen::evaluate<value>({name, moved(in, direction, value(k) * step)}, {}), out_bar);
+        return paired(encodings::heinsen::evaluate<value>({name, moved(in, direction, value(k) * step)}, {}), out_bar);
       };
       const value slope = (value(8.0) * (at(1) - at(-1)) - (at(2) - at(-2))) / (value(12.0) * step);
       CHECK(distance(pulled, slope) < 1e-65);
@@ -107,16 +107,16 @@ TEST_CASE("heinsen/adjoint/tangents_dot_product_and_finite_differences", "[prope
 
 TEST_CASE("heinsen/adjoint/forms_agree", "[property][heinsen]") {
   // The sigmoid, exp and cumsum-autograd forms are one function.
-  const core::operation op = core::vjp_of(heinsen::operations()[0]);
+  const core::operation op = core::vjp_of(encodings::heinsen::operations()[0]);
   const fields<value> in = random_fields(op, {{"B", 1}, {"n", 9}, {"d", 2}}, 11);
-  heinsen::recipe<value> by_exp;
+  encodings::heinsen::recipe<value> by_exp;
   by_exp.adjoint = scan_adjoint<exp_form, value>;
-  heinsen::recipe<value> by_cumsum;
+  encodings::heinsen::recipe<value> by_cumsum;
   by_cumsum.scan = cumsum_scan<value>;
   by_cumsum.adjoint = cumsum_adjoint<value>;
-  const auto expected = heinsen::evaluate<value>({op.name, in}, {});
+  const auto expected = encodings::heinsen::evaluate<value>({op.name, in}, {});
   for (const auto& how : {by_exp, by_cumsum}) {
-    const auto other = heinsen::evaluate<value>({op.name, in}, how);
+    const auto other = encodings::heinsen::evaluate<value>({op.name, in}, how);
     for (const auto& [name, f] : expected)
       for (std::size_t i = 0; i < f.size(); ++i) CHECK(distance(f.storage()[i], other.at(name).storage()[i]) < 1e-90);
   }
@@ -125,10 +125,10 @@ TEST_CASE("heinsen/adjoint/forms_agree", "[property][heinsen]") {
 TEST_CASE("heinsen/adjoint/conservation", "[property][heinsen]") {
   // Moving h and s0 together moves every s: sum grad_h + grad_s0 = sum grad_s + grad_s_n. And for the
   // module: grad_b_h + sum over the batch of grad_s0 = W_R^T grad_b_R + sum of grad_s_n.
-  const core::operation op = core::vjp_of(heinsen::operations()[2]);
+  const core::operation op = core::vjp_of(encodings::heinsen::operations()[2]);
   const std::size_t d = 3, e = 4;
   const fields<value> in = random_fields(op, {{"B", 2}, {"n", 6}, {"d", d}, {"e", e}}, 21);
-  const auto grad = heinsen::evaluate<value>({op.name, in}, {});
+  const auto grad = encodings::heinsen::evaluate<value>({op.name, in}, {});
   for (std::size_t j = 0; j < d; ++j) {
     value left = grad.at("grad_b_H").storage()[d + j], right(0.0);
     for (std::size_t b = 0; b < 2; ++b) {
@@ -223,7 +223,7 @@ TEST_CASE("heinsen/embed_position/maps_can_be_replaced", "[property][heinsen]") 
   };
   auto parameters = mlp_fields<value>(p, [](const value& v) { return v; });
   const auto [to_logits, to_tokens] = maps(parameters);
-  const auto grad = heinsen::embed_position_vjp<value>(to_logits, to_tokens, x, s0, y_bar, s_bar, {});
+  const auto grad = encodings::heinsen::embed_position_vjp<value>(to_logits, to_tokens, x, s0, y_bar, s_bar, {});
 
   // The derivative along (x_dot, and w_dot in the first layer of H), by dual numbers.
   auto dual = mlp_fields<tangent>(p, [](const value& v) { return tangent(v); });
@@ -232,7 +232,7 @@ TEST_CASE("heinsen/embed_position/maps_can_be_replaced", "[property][heinsen]") 
   for (std::size_t i = 0; i < x.size(); ++i) x_dual.storage()[i] = tangent(x.storage()[i], x_dot.storage()[i]);
   for (std::size_t i = 0; i < s0.size(); ++i) s0_dual.storage()[i] = tangent(s0.storage()[i]);
   const auto [logits_dual, tokens_dual] = maps(dual);
-  const auto out = heinsen::embed_position<tangent>(logits_dual, tokens_dual, x_dual, s0_dual, {});
+  const auto out = encodings::heinsen::embed_position<tangent>(logits_dual, tokens_dual, x_dual, s0_dual, {});
   value pushed(0.0);
   for (std::size_t i = 0; i < y_bar.size(); ++i)
     pushed = pushed + out.at("y").storage()[i].derivative * y_bar.storage()[i];

@@ -16,13 +16,19 @@
 using namespace assay;
 using namespace assay::reference;
 using core::counter_random, core::dtype;
-using interval = enclosure<35>;
-using allowance = tracked<dtype::f32>;
+using interval = enclosure;
+using allowance = tracked;
 
 namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
+
+template <class Function>
+auto in_format(dtype format, Function f) {
+  const computing_in scope(format);
+  return f();
+}
 
 interval hull(double low, double high) { return either(boost::indeterminate, interval(low), interval(high)); }
 
@@ -84,6 +90,7 @@ TEST_CASE("reference/choices/enclosures_contain_every_outcome", "[property]") {
 }
 
 TEST_CASE("reference/choices/a_number_is_no_doubt", "[property]") {
+  const computing_in format(dtype::f32);
   counter_random random(32);
   for (int k = 0; k < 2000; ++k) {
     const double x = on_grid(random), y = on_grid(random);
@@ -93,7 +100,7 @@ TEST_CASE("reference/choices/a_number_is_no_doubt", "[property]") {
     const double clamped = std::min(std::max(x, limits.low), limits.high);
     REQUIRE(is_exactly(clamp(interval(x), limits.low, limits.high), clamped));
     REQUIRE(clamp(value(x), limits.low, limits.high).to_double() == clamped);
-    REQUIRE(to_double(clamp(rounded<dtype::f16>(x), limits.low, limits.high)) == clamped);
+    REQUIRE(in_format(dtype::f16, [&] { return to_double(clamp(rounded(x), limits.low, limits.high)); }) == clamped);
     const boost::tribool order = less(interval(x), interval(y));
     REQUIRE(!boost::indeterminate(order));
     REQUIRE(static_cast<bool>(order) == (x < y));
@@ -147,6 +154,7 @@ TEST_CASE("reference/choices/special_values_of_enclosures", "[property]") {
 }
 
 TEST_CASE("reference/choices/allowances_cover_what_is_within_the_error", "[property]") {
+  const computing_in format(dtype::f32);
   counter_random random(33);
   constexpr double u = 0x1p-24;
   REQUIRE(allowance::u == u);
@@ -176,6 +184,7 @@ TEST_CASE("reference/choices/allowances_cover_what_is_within_the_error", "[prope
 }
 
 TEST_CASE("reference/choices/one_formula_in_every_reading", "[property]") {
+  const computing_in format(dtype::f32);
   // |x| and a ramp, by comparison and by clamp.
   const auto magnitude = [](const auto& x) { return either(less(x, decltype(-x)(0.0)), -x, x); };
   const auto ramp = [](const auto& x) {
@@ -186,7 +195,7 @@ TEST_CASE("reference/choices/one_formula_in_every_reading", "[property]") {
     INFO("x = " << x);
     CHECK(magnitude(value(x)).to_double() == std::fabs(x));
     CHECK(is_exactly(magnitude(interval(x)), std::fabs(x)));
-    CHECK(to_double(magnitude(rounded<dtype::bf16>(x))) == std::fabs(x));
+    CHECK(in_format(dtype::bf16, [&] { return to_double(magnitude(rounded(x))); }) == std::fabs(x));
     CHECK(magnitude(allowance(x)).number == std::fabs(x));
     const tangent at(value(x), value(1.0));
     CHECK(magnitude(at).derivative.to_double() == std::copysign(1.0, x));

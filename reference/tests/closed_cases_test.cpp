@@ -73,10 +73,9 @@ TEST_CASE("heinsen/scan/constant_decay_and_input", "[property][heinsen]") {  // 
 
 namespace {
 
-// A lane rounded to the dtype.
-template <core::dtype T>
-lane_of<rounded<T>> rounded_lane(const value_lane& x) {
-  lane_of<rounded<T>> y{{}, {}, rounded<T>(x.s0.to_double())};
+// A lane rounded to the working format.
+lane_of<rounded> rounded_lane(const value_lane& x) {
+  lane_of<rounded> y{{}, {}, rounded(x.s0.to_double())};
   for (std::size_t i = 0; i < x.size(); ++i) {
     y.a.emplace_back(x.a[i].to_double());
     y.h.emplace_back(x.h[i].to_double());
@@ -90,9 +89,9 @@ lane_of<R> part(const lane_of<R>& x, std::size_t first, std::size_t last, const 
   return {{at(x.a, first), at(x.a, last)}, {at(x.h, first), at(x.h, last)}, state};
 }
 
-template <core::dtype T>
-void check_chunks(const value_lane& lane) {
-  const auto x = rounded_lane<T>(lane);
+void check_chunks(core::dtype format, const value_lane& lane) {
+  const computing_in scope(format);
+  const auto x = rounded_lane(lane);
   const auto whole = states_of(x);
   for (std::size_t m = 0; m <= x.size(); ++m) {
     auto s = states_of(part(x, 0, m, x.s0));
@@ -111,10 +110,10 @@ TEST_CASE("heinsen/scan/chunks", "[property][heinsen]") {  // E11
     for (const std::size_t n : {0u, 1u, 13u}) {
       const value_lane x = make_lane(f, n, 5);
       INFO(x.name);
-      check_chunks<core::dtype::f64>(x);
-      check_chunks<core::dtype::f32>(x);
-      check_chunks<core::dtype::f16>(x);
-      check_chunks<core::dtype::bf16>(x);
+      check_chunks(core::dtype::f64, x);
+      check_chunks(core::dtype::f32, x);
+      check_chunks(core::dtype::f16, x);
+      check_chunks(core::dtype::bf16, x);
       const auto tree = [](const value_lane& y) {
         std::vector<value> s(y.size());
         balanced_tree_scan<value>(read(y.a), read(y.h), y.s0, write(s));

@@ -71,7 +71,7 @@ TEST_CASE("heinsen/scan/bounds_of_all_inputs", "[property][heinsen]") {  // E2
 TEST_CASE("heinsen/scan/bounds_proved_by_enclosures", "[property][heinsen]") {
   // The order of E1 decided: the input strictly below the state, the state strictly below max + log 2, also
   // where they agree to more digits than the enclosure has.
-  using interval = enclosure<35>;
+  using interval = enclosure;
   const auto strictly_below = [](const interval& x, const interval& y) {
     const int order = mpfr_cmp(x.high(), y.low());
     return order < 0 || (order == 0 && (x.high_open() || y.low_open()));

@@ -12,7 +12,7 @@
 using namespace assay;
 using namespace assay::reference;
 using core::dtype;
-using interval = enclosure<35>;
+using interval = enclosure;
 
 namespace {
 
@@ -236,7 +236,8 @@ TEST_CASE("reference/round_enclosure/undecided_is_an_answer", "[unit]") {
   const interval up = log_sum_exp(interval(1.0), interval(-300.0)), down = log_sum_exp(interval(1.0), interval(-301.0));
   const interval near_midpoint = interval(1.0 + 0x1p-24) + (up - down);
   CHECK_FALSE(round_enclosure(dtype::f32, near_midpoint).decided);
-  using finer = enclosure<240>;
+  const computing_with_digits digits(240);
+  using finer = enclosure;
   const finer resolved =
       finer(1.0 + 0x1p-24) + (log_sum_exp(finer(1.0), finer(-300.0)) - log_sum_exp(finer(1.0), finer(-301.0)));
   const rounding r = round_enclosure(dtype::f32, resolved);
@@ -275,7 +276,10 @@ TEST_CASE("reference/round_enclosure/radius_bounds_what_underflows", "[unit]") {
   CHECK(coarse.decided);
   CHECK_FALSE(coarse.low_decided);
   CHECK(coarse.radius > 0.0);
-  const rounding fine = round_enclosure(dtype::f64, beside_one(enclosure<1000>(1.0)));
+  const rounding fine = [&] {
+    const computing_with_digits digits(1000);
+    return round_enclosure(dtype::f64, beside_one(interval(1.0)));
+  }();
   CHECK(fine.low_decided);
   CHECK(fine.low == 0.0);
   CHECK(fine.radius == std::numeric_limits<double>::denorm_min());
@@ -292,7 +296,8 @@ TEST_CASE("reference/round_enclosure/radius_bounds_the_distance", "[property]") 
       const double x = -std::ldexp(random.uniform(), static_cast<int>(random.below(15)) - 4);
       const double scale = random.sign() * std::ldexp(1.0 + random.uniform(), static_cast<int>(random.below(60)) - 30);
       const rounding r = round_enclosure(t, exp(interval(x)) * interval(scale));
-      using fine = enclosure<1000>;
+      const computing_with_digits digits(1000);
+      using fine = enclosure;
       const fine rest = exp(fine(x)) * fine(scale) - fine(std::isfinite(r.value) ? r.value : 0.0) - fine(r.low);
       INFO(core::name_of(t) << " exp(" << x << ") * " << scale);
       REQUIRE(mpfr_cmp_d(rest.high(), r.radius) <= 0);

@@ -14,10 +14,9 @@ using core::dtype;
 namespace {
 
 // Dual numbers in the linear domain with a running shift: ds = dX / X.
-template <dtype T>
-void linear_domain_tangent(const_lane<rounded<T>> a, const_lane<rounded<T>> h, const rounded<T>& s0,
-                           const_lane<rounded<T>>, scan_direction<rounded<T>> d, lane<rounded<T>> ds) {
-  using R = rounded<T>;
+void linear_domain_tangent(const_lane<rounded> a, const_lane<rounded> h, const rounded& s0, const_lane<rounded>,
+                           scan_direction<rounded> d, lane<rounded> ds) {
+  using R = rounded;
   R shift = s0, x(is_minus_infinity(s0) ? 0.0 : 1.0), dx = x * d.s0;
   for (std::size_t i = 0; i < ds.size(); ++i) {
     const R t = a[i] + shift;
@@ -36,17 +35,15 @@ void linear_domain_tangent(const_lane<rounded<T>> a, const_lane<rounded<T>> h, c
   }
 }
 
-template <dtype T>
 struct other_tangent {
   const char* name;
   accuracy_class c;
-  decltype(heinsen::recipe<rounded<T>>::scan) scan;
-  decltype(heinsen::recipe<rounded<T>>::tangent) tangent;
+  decltype(encodings::heinsen::recipe<rounded>::scan) scan;
+  decltype(encodings::heinsen::recipe<rounded>::tangent) tangent;
 };
 
-template <dtype T>
-std::vector<other_tangent<T>> other_tangents() {
-  using R = rounded<T>;
+std::vector<other_tangent> other_tangents() {
+  using R = rounded;
   using c = accuracy_class;
   const auto doubling = [](const_lane<R> a, const_lane<R> h, const R& s0, const_lane<R>, scan_direction<R> d,
                            lane<R> ds) {
@@ -59,15 +56,15 @@ std::vector<other_tangent<T>> other_tangents() {
           {"tree of duals, exp form", c::linear, sequential_scan<R>, balanced_tree_tangent<exp_form, R>},
           {"tree over the recurrence, exp form", c::linear, linear_scan<R>, balanced_linear_tangent<exp_form, R>},
           {"linear states, sigmoid form", c::linear, linear_scan<R>, scan_tangent<sigmoid_form, R>},
-          {"linear domain", c::linear, linear_scan<R>, linear_domain_tangent<T>}};
+          {"linear domain", c::linear, linear_scan<R>, linear_domain_tangent}};
 }
 
 // Every way on every filling; the largest error / (u k) of every way on the finite ones, as -inf leaves but a
 // sum that all ways share.
-template <dtype T>
-void measure_others(std::vector<double>& largest) {
+void measure_others(dtype type, std::vector<double>& largest) {
+  const computing_in format(type);
   const core::operation& op = *find_operation("heinsen/scan:jvp");
-  const auto ways = other_tangents<T>();
+  const auto ways = other_tangents();
   largest.resize(ways.size(), 0.0);
   for (const filling f : fillings)
     for (std::uint64_t seed = 0; seed < scaled(12); ++seed) {
@@ -76,25 +73,25 @@ void measure_others(std::vector<double>& largest) {
       core::counter_random random(seed + 1000);
       const auto doubles = [](const std::vector<value>& v) {
         std::vector<double> all;
-        for (const value& y : v) all.push_back(core::round_to(T, y.to_double()));
+        for (const value& y : v) all.push_back(core::round_to(type, y.to_double()));
         return all;
       };
       const auto da = doubles(random_values(n, random)), dh = doubles(random_values(n, random));
-      const double ds0 = core::round_to(T, random.normal());
-      const core::tensors in = jvp_inputs(T, doubles(x.a), doubles(x.h), doubles({x.s0})[0], da, dh, ds0);
-      const auto truth = certify({&op, T, in}, 1);
-      const auto allowed = allow({&op, T, in}, T);
+      const double ds0 = core::round_to(type, random.normal());
+      const core::tensors in = jvp_inputs(type, doubles(x.a), doubles(x.h), doubles({x.s0})[0], da, dh, ds0);
+      const auto truth = certify({&op, type, in}, 1);
+      const auto allowed = allow({&op, type, in}, type);
       for (std::size_t w = 0; w < ways.size(); ++w) {
-        heinsen::recipe<rounded<T>> how;
+        encodings::heinsen::recipe<rounded> how;
         how.scan = ways[w].scan;
         how.tangent = ways[w].tangent;
-        const auto out = heinsen::evaluate<rounded<T>>({op.name, lift<rounded<T>>(in)}, how).at("tangent_s");
+        const auto out = encodings::heinsen::evaluate<rounded>({op.name, lift<rounded>(in)}, how).at("tangent_s");
         const auto& k = allowed.at("tangent_s").k[static_cast<std::size_t>(ways[w].c)].storage();
         const certified& t = truth.at("tangent_s");
         for (std::size_t i = 0; i < n; ++i) {
           const double error = std::fabs(t.error_of(out.storage()[i].number, i)) - t.radius.storage()[i];
-          const double ratio = error <= 0 ? 0.0 : error / (core::unit_roundoff(T) * k[i]);  // NaN fails, too
-          INFO(ways[w].name << " " << core::name_of(T) << " " << x.name << " token " << i);
+          const double ratio = error <= 0 ? 0.0 : error / (core::unit_roundoff(type) * k[i]);  // NaN fails, too
+          INFO(ways[w].name << " " << core::name_of(type) << " " << x.name << " token " << i);
           CHECK(ratio <= 1.0);
           if (is_finite(f)) largest[w] = std::max(largest[w], ratio);
         }
@@ -106,11 +103,11 @@ void measure_others(std::vector<double>& largest) {
 
 TEST_CASE("heinsen/jvp/allowances_cover_other_algorithms", "[property][heinsen]") {
   std::vector<double> largest;
-  measure_others<dtype::f64>(largest);
-  measure_others<dtype::f32>(largest);
-  measure_others<dtype::f16>(largest);
-  measure_others<dtype::bf16>(largest);
-  const auto ways = other_tangents<dtype::f64>();
+  measure_others(dtype::f64, largest);
+  measure_others(dtype::f32, largest);
+  measure_others(dtype::f16, largest);
+  measure_others(dtype::bf16, largest);
+  const auto ways = other_tangents();
   std::string table;
   for (std::size_t w = 0; w < ways.size(); ++w)
     table += std::string(ways[w].name) + ": largest error/(u k) " + std::to_string(largest[w]) + "\n";

@@ -33,7 +33,7 @@ fields<tangent> by_dual_numbers(const std::string& op, const fields<value>& in, 
       t.storage()[i] = tangent(f.storage()[i], direction.at("tangent_" + name).storage()[i]);
     dual.emplace(name, std::move(t));
   }
-  return heinsen::evaluate<tangent>({op, dual}, {});
+  return encodings::heinsen::evaluate<tangent>({op, dual}, {});
 }
 
 value paired(const fields<value>& x, const std::string& x_prefix, const fields<value>& y, const std::string& y_prefix) {
@@ -47,7 +47,7 @@ value paired(const fields<value>& x, const std::string& x_prefix, const fields<v
 
 struct named_recipe {
   std::string name;
-  heinsen::recipe<value> how;
+  encodings::heinsen::recipe<value> how;
   bool infinities = true;
 };
 
@@ -55,8 +55,8 @@ std::vector<named_recipe> all_recipes() {
   std::vector<named_recipe> all;
   for (const accuracy_class c : accuracy_classes)
     if (c != accuracy_class::uniform)
-      all.push_back({std::string(name_of(c)), heinsen::algorithm<value>(c), c != accuracy_class::cumsum});
-  heinsen::recipe<value> how;
+      all.push_back({std::string(name_of(c)), encodings::heinsen::algorithm<value>(c), c != accuracy_class::cumsum});
+  encodings::heinsen::recipe<value> how;
   how.tangent = balanced_tree_tangent<exp_form, value>;
   all.push_back({"tree, exp form", how});
   how.tangent = balanced_linear_tangent<sigmoid_form, value>;
@@ -85,12 +85,12 @@ TEST_CASE("heinsen/jvp/dual_numbers_and_dot_product", "[property][heinsen]") {
         fields<value> forward = in;
         forward.insert(direction.begin(), direction.end());
         cotangents.insert(in.begin(), in.end());
-        const auto pulled = heinsen::evaluate<value>({op + ":vjp", cotangents}, {});
+        const auto pulled = encodings::heinsen::evaluate<value>({op + ":vjp", cotangents}, {});
         const auto dual = by_dual_numbers(op, in, direction);
         for (const named_recipe& r : recipes) {
           if (!r.infinities && !is_finite(f)) continue;
           INFO(r.name);
-          const auto pushed = heinsen::evaluate<value>({op + ":jvp", forward}, r.how);
+          const auto pushed = encodings::heinsen::evaluate<value>({op + ":jvp", forward}, r.how);
           for (const auto& [name, t] : pushed)
             for (std::size_t i = 0; i < t.size(); ++i) {
               const tangent& other = dual.at(name.substr(8)).storage()[i];

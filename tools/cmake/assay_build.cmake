@@ -41,8 +41,7 @@ function(assay_require_library name library header package)
     IMPORTED_LOCATION "${${name}_LIBRARY}" INTERFACE_SYSTEM_INCLUDE_DIRECTORIES "${${name}_INCLUDE}")
 endfunction()
 
-# Headers of dependencies, read once for a target. Only where all is built from nothing: ccache has no use for them, and
-# the other presets show a missing #include.
+# Headers that most files of a target read, parsed once. With ccache set CCACHE_SLOPPINESS=pch_defines,time_macros.
 function(assay_precompile target)
   if(ASSAY_PRECOMPILE)
     target_precompile_headers(${target} PRIVATE <algorithm> <cmath> <functional> <map> <optional> <string> <vector>
@@ -52,6 +51,15 @@ function(assay_precompile target)
       target_compile_options(${target} PRIVATE -Wno-stringop-overflow -Wno-stringop-overread -Wno-array-bounds)
     endif()
   endif()
+endfunction()
+
+# Code that runs once for each case or less, and not for each element: compiling it faster is worth more than speed.
+function(assay_cold target)
+  target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
+endfunction()
+# Code that is measured: kernels.
+function(assay_hot target)
+  target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O3>)
 endfunction()
 
 # A folder's library, assay::<folder>.
@@ -71,6 +79,7 @@ function(assay_test name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;LINK;PRECOMPILE")
   add_executable(${name} ${arg_SOURCES})
   target_link_libraries(${name} PRIVATE ${arg_LINK} assay_catch_main assay_warnings)
+  assay_cold(${name})
   assay_precompile(${name} <catch2/catch.hpp> ${arg_PRECOMPILE})
   catch_discover_tests(${name})
 endfunction()
@@ -85,7 +94,8 @@ if(ASSAY_TESTS)
   endif()
 endif()
 
-# Every encoding needs its file in a folder such as reference/encodings; a missing one stops configuration.
+# Every encoding needs its file in reference/encodings and in optimized/encodings; a missing one stops configuration.
+# properties/CMakeLists.txt does the same for the folders there.
 function(assay_check_encoding_files folder extension)
   foreach(encoding IN LISTS ASSAY_ENCODINGS)
     if(NOT EXISTS "${PROJECT_SOURCE_DIR}/${folder}/${encoding}.${extension}")

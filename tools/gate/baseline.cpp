@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "golden/json_file.hpp"
+#include "golden/formats/json_file.hpp"
 #include "tools/gate/pinning.hpp"
 
 namespace assay::tools {
@@ -91,7 +91,7 @@ void compare_offers(const json& baseline, const gate_options& o, gate_report& re
 }  // namespace
 
 core::result<json> read_baseline(const std::filesystem::path& path) {
-  auto document = golden::read_json_file(path, largest_report);
+  auto document = formats::read_json_file(path, largest_report);
   if (!document) return tl::make_unexpected(document.error());
   if (document->value.value("schema", json()) != "assay-report/1" || !is_whole(document->value))
     return core::failure(path.string() + ": must be a whole report of the schema assay-report/1");

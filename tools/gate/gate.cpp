@@ -101,9 +101,9 @@ int run_gate(const gate_options& options, const interruption& signals) {
     report_no_start(candidate.error(), report);
   signals.throw_if_interrupted();
   report.run.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count();
-  if (const auto written = write_report(report, options.report); !written)
-    return complain(written.error().message), own_fault;
-  fmt::print("{}\nReport: {}\n", to_markdown(report), (options.report / "report.json").string());
+  const auto summary = write_report(report, options.report);
+  if (!summary) return complain(summary.error().message), own_fault;
+  fmt::print("{}\nReport: {}\n", *summary, (options.report / "report.json").string());
   return exit_code_of(report.verdict);
 }
 

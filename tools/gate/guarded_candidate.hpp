@@ -4,7 +4,7 @@
 #include <functional>
 #include <string>
 
-#include "properties/implementation.hpp"
+#include "properties/harness/implementation.hpp"
 
 namespace assay::tools {
 

@@ -2,9 +2,10 @@
 
 #include <algorithm>
 #include <fstream>
+#include <set>
 #include <sstream>
 
-#include "golden/json_file.hpp"
+#include "golden/formats/json_file.hpp"
 #include "tools/gate/pinning.hpp"
 
 namespace assay::tools {
@@ -14,8 +15,26 @@ using nlohmann::json;
 using properties::check_result;
 using properties::status;
 constexpr std::uint64_t largest_list = std::uint64_t{4} << 20;
-constexpr const char* other_verdicts[] = {"error reply", "bad output",   "crash",   "early exit",
-                                          "hang",        "memory limit", "protocol"};
+
+// How a check failed: in a coarse word such as "bad output", and in the precise one of report.json.
+struct failure_words {
+  std::string coarse, precise;
+  [[nodiscard]] bool covers(const std::string& listed) const { return listed == coarse || listed == precise; }
+  [[nodiscard]] std::string text() const { return coarse == precise ? coarse : coarse + " (" + precise + ")"; }
+};
+
+failure_words wrong_outputs() { return {"failed", wrong_result}; }
+failure_words words_of(properties::fault f) { return {properties::name_of(f), properties::kind_of(f)}; }
+
+// Of every fault by which a check can fail, and of wrong outputs; a call that is unsupported fails no check.
+std::vector<failure_words> all_failure_words() {
+  std::vector<failure_words> all{wrong_outputs()};
+  constexpr int last = static_cast<int>(properties::fault::wrong_id);
+  for (int f = 0; f <= last; ++f)
+    if (const auto fault = static_cast<properties::fault>(f); fault != properties::fault::unsupported)
+      all.push_back(words_of(fault));
+  return all;
+}
 
 std::string trimmed(const std::string& text) {
   const std::size_t first = text.find_first_not_of(" \t\r"), last = text.find_last_not_of(" \t\r");
@@ -35,6 +54,21 @@ known_failure parse_line(const std::string& line) {
   return k;
 }
 
+core::result<void> check_verdict(const std::string& listed) {
+  std::string coarse, precise;
+  std::set<std::string> said;
+  const auto say = [&](std::string& words, const std::string& word) {
+    if (said.insert(word).second) words += (words.empty() ? "" : ", ") + word;
+  };
+  for (const failure_words& f : all_failure_words()) {
+    if (f.covers(listed)) return {};
+    say(coarse, f.coarse);
+    say(precise, f.precise);
+  }
+  return core::failure(
+      fmt::format("unknown verdict '{}' (there are: {}; or more precisely: {})", listed, coarse, precise));
+}
+
 core::result<void> check_entry(const known_failure& k) {
   const properties::property* p = properties::find_property(k.property);
   const core::operation* op = reference::find_operation(k.operation);
@@ -43,12 +77,7 @@ core::result<void> check_entry(const known_failure& k) {
   if (op == nullptr) return core::failure("unknown operation '" + k.operation + "'");
   if (!p->applies(*op)) return core::failure("property '" + k.property + "' says nothing about " + k.operation);
   if (!type || !core::is_floating(*type)) return core::failure("unknown dtype '" + k.dtype + "'");
-  const bool known =
-      std::find(std::begin(other_verdicts), std::end(other_verdicts), k.verdict) != std::end(other_verdicts);
-  if (k.verdict != "failed" && !known)
-    return core::failure("unknown verdict '" + k.verdict +
-                         "' (there are: failed, error reply, bad output, crash, early "
-                         "exit, hang, memory limit, protocol)");
+  if (auto ok = check_verdict(k.verdict); !ok) return ok;
   if (k.reason.empty()) return core::failure("every known failure needs a reason");
   return {};
 }
@@ -57,14 +86,14 @@ core::result<std::vector<known_failure>> parse_json(const json& list) {
   if (!list.is_array()) return core::failure("'known_failures' must be an array of objects");
   std::vector<known_failure> all;
   for (const json& entry : list) {
-    if (auto ok = golden::require_members(entry, {"property", "operation", "dtype", "reason"}, {"verdict"}); !ok)
+    if (auto ok = formats::require_members(entry, {"property", "operation", "dtype", "reason"}, {"verdict"}); !ok)
       return tl::make_unexpected(ok.error());
     known_failure k;
     for (const auto& [key, member] :
          {std::pair{"property", &k.property}, std::pair{"operation", &k.operation}, std::pair{"dtype", &k.dtype},
           std::pair{"reason", &k.reason}, std::pair{"verdict", &k.verdict}}) {
       if (!entry.contains(key)) continue;
-      auto text = golden::text_member(entry, key);
+      auto text = formats::text_member(entry, key);
       if (!text) return tl::make_unexpected(text.error());
       *member = *text;
     }
@@ -86,10 +115,10 @@ core::result<std::vector<known_failure>> parse_lines(std::istream& file) {
   return all;
 }
 
-// How a check failed: "failed", or the name of the fault.
-std::string kind_of(const check_result& c) {
-  if (c.verdict() != status::failed) return properties::name_of(c.verdict());
-  return c.found && c.found->shown.failure ? name_of(c.found->shown.failure->kind) : "failed";
+// How a check ended, in the words of a list.
+failure_words words_of(const check_result& c) {
+  if (c.verdict() != status::failed) return {properties::name_of(c.verdict()), properties::name_of(c.verdict())};
+  return c.found && c.found->shown.failure ? words_of(c.found->shown.failure->kind) : wrong_outputs();
 }
 
 }  // namespace
@@ -100,7 +129,7 @@ core::result<std::vector<known_failure>> read_known_failures(const std::filesyst
   const bool is_json = file.peek() == '{';
   core::result<std::vector<known_failure>> all;
   if (is_json) {
-    const auto document = golden::read_json_file(path, largest_list);
+    const auto document = formats::read_json_file(path, largest_list);
     if (!document) return tl::make_unexpected(document.error());
     all = parse_json(document->value.value("known_failures", json()));
   } else {
@@ -115,14 +144,13 @@ void compare_with_known_failures(const std::vector<known_failure>& known, gate_r
     const auto it = std::find_if(report.checks.begin(), report.checks.end(), [&](const check_result& c) {
       return c.checked->name == k.property && c.operation->name == k.operation && core::name_of(c.type) == k.dtype;
     });
-    const std::string now = it == report.checks.end() ? "was not run" : kind_of(*it);
-    if (now == k.verdict)
+    if (it != report.checks.end() && words_of(*it).covers(k.verdict))
       report.excused.push_back({k.property, k.operation, k.dtype, k.reason});
     else
       report.complaints.push_back(
-          fmt::format("the list of known failures is out of date: '{}' of {} in {} is listed as {}, "
-                      "but {}",
-                      k.property, k.operation, k.dtype, k.verdict, it == report.checks.end() ? now : "it is " + now));
+          fmt::format("the list of known failures is out of date: '{}' of {} in {} is listed as {}, but {}", k.property,
+                      k.operation, k.dtype, k.verdict,
+                      it == report.checks.end() ? "was not run" : "it is " + words_of(*it).text()));
   }
 }
 

@@ -17,7 +17,8 @@ core::result<nlohmann::json> read_baseline(const std::filesystem::path& path);
 /// an operation or a dtype that is not offered any more. What this run was asked to leave out is not missed.
 void compare_with_baseline(const nlohmann::json& baseline, const gate_options& options, gate_report& report);
 
-/// A check that is expected to fail, and how: as "failed", or as the name of a fault such as "crash".
+/// A check that is expected to fail, and how: as "failed" (its outputs are wrong), in the coarse word of a fault such
+/// as "bad output", which covers all kinds of it, or in the precise word of report.json such as "wrong_shape".
 struct known_failure {
   std::string property, operation, dtype;
   std::string verdict = "failed";

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "properties/encodings.hpp"
+#include "properties/harness/catalogue.hpp"
 
 namespace assay::tools {
 namespace {
@@ -28,7 +28,7 @@ core::result<void> select_operations(const gate_options& o, selection& s) {
   for (const std::string& name : o.operations)
     if (reference::find_operation(name) == nullptr)
       return core::failure("unknown operation '" + name + "' (see: assay list operations)");
-  const auto& encodings = reference::encodings();
+  const auto& encodings = reference::encoding_names();
   for (const std::string& name : o.encodings)
     if (std::find(encodings.begin(), encodings.end(), name) == encodings.end())
       return core::failure("unknown encoding '" + name + "' (see: assay list encodings)");

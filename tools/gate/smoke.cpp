@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "properties/case.hpp"
+#include "properties/harness/case.hpp"
 
 namespace assay::tools {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "golden/attributes_json.hpp"
+#include "golden/formats/attributes_json.hpp"
 #include "tools/case_file.hpp"
 #include "tools/report/report.hpp"
 #include "tools/report/snippet.hpp"
@@ -29,7 +29,7 @@ ordered_json candidate_json(const properties::description& d, const std::string&
     for (const auto& [name, range] : inputs) domain[op][name] = {number(range.low), number(range.high)};
   for (const auto& [op, settings] : d.settings)
     for (const auto& [name, values] : settings)
-      for (const core::attribute& value : values) domain[op][name].push_back(golden::to_json(value));
+      for (const core::attribute& value : values) domain[op][name].push_back(formats::to_json(value));
   for (const auto& [storage, arithmetic] : d.compute)
     compute[std::string(core::name_of(storage))] = core::name_of(arithmetic);
   return {{"specification", spec},           {"name", d.name},     {"version", d.version},

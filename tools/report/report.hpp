@@ -9,8 +9,8 @@
 #include <string_view>
 #include <vector>
 
-#include "properties/horizon.hpp"
-#include "properties/support/runner.hpp"
+#include "properties/harness/horizon.hpp"
+#include "properties/harness/runner.hpp"
 #include "tools/candidate.hpp"
 
 namespace assay::tools {
@@ -149,6 +149,7 @@ std::string counterexample_name(const properties::check_result& c);
 core::result<void> prepare_report(const std::filesystem::path& folder);
 
 /// Writes report.json, junit.xml, summary.md, index.html and counterexamples/*.json, each under a temporary name first.
-core::result<void> write_report(const gate_report& r, const std::filesystem::path& folder);
+/// Returns the text of summary.md.
+core::result<std::string> write_report(const gate_report& r, const std::filesystem::path& folder);
 
 }  // namespace assay::tools

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "golden/number_text.hpp"
-#include "properties/verdict.hpp"
+#include "golden/formats/number_text.hpp"
+#include "properties/harness/verdict.hpp"
 #include "tools/report/report.hpp"
 
 namespace assay::tools {
@@ -65,7 +65,7 @@ std::string entries(const core::tensors& all) {
   for (const auto& [name, t] : all) {
     std::string shape, values;
     for (const std::size_t size : t.shape()) shape += fmt::format("{}, ", size);
-    for (const double x : t.values.storage()) values += fmt::format(", \"{}\"", golden::number_text(x));
+    for (const double x : t.values.storage()) values += fmt::format(", \"{}\"", formats::number_text(x));
     text += fmt::format("    \"{}\": tensor(np.{}, ({}){}),\n", name, numpy_name(t.type), shape, values);
   }
   return text;

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "properties/support/runner.hpp"
+#include "properties/harness/runner.hpp"
 
 namespace assay::tools {
 

@@ -1,4 +1,4 @@
-#include "golden/file.hpp"
+#include "golden/formats/file.hpp"
 #include "tools/case_file.hpp"
 #include "tools/report/report.hpp"
 #include "tools/report/snippet.hpp"
@@ -20,21 +20,28 @@ core::result<void> prepare_report(const std::filesystem::path& folder) {
   return {};
 }
 
-core::result<void> write_report(const gate_report& r, const std::filesystem::path& folder) {
+core::result<std::string> write_report(const gate_report& r, const std::filesystem::path& folder) {
+  const auto write = [&](const std::filesystem::path& name, const std::string& text) {
+    return formats::replace_file(folder / name, text);
+  };
   const auto text_of = [](const nlohmann::ordered_json& j) {
     return j.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
   };
   for (const auto& c : r.checks) {
     if (!c.found) continue;
     const auto json = to_json(stored_case{c.checked, c.found->minimal});
-    if (auto ok = golden::replace_file(folder / "counterexamples" / counterexample_name(c), text_of(json)); !ok)
-      return ok;
-    if (auto ok = golden::replace_file(folder / "counterexamples" / snippet_name(c), python_snippet(c)); !ok) return ok;
+    const std::filesystem::path cases = "counterexamples";
+    if (auto ok = write(cases / counterexample_name(c), text_of(json)); !ok) return tl::make_unexpected(ok.error());
+    if (auto ok = write(cases / snippet_name(c), python_snippet(c)); !ok) return tl::make_unexpected(ok.error());
   }
-  for (const auto& [name, text] :
-       {std::pair("summary.md", to_markdown(r)), {"index.html", to_html(r)}, {"junit.xml", to_junit(r)}})
-    if (auto ok = golden::replace_file(folder / name, text); !ok) return ok;
-  return golden::replace_file(folder / "report.json", text_of(to_json(r)));
+  std::string summary = to_markdown(r);
+  // The last one says that the report is complete.
+  for (const auto& [name, text] : {std::pair("summary.md", summary),
+                                   {"index.html", to_html(r)},
+                                   {"junit.xml", to_junit(r)},
+                                   {"report.json", text_of(to_json(r))}})
+    if (auto ok = write(name, text); !ok) return tl::make_unexpected(ok.error());
+  return summary;
 }
 
 }  // namespace assay::tools

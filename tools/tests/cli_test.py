@@ -43,6 +43,13 @@ class Folder(unittest.TestCase):
         with open(os.path.join(self.report, "report.json")) as file:
             return json.load(file)
 
+    def known(self, text):
+        """The path of a list of known failures."""
+        path = os.path.join(self.folder.name, "known.txt")
+        with open(path, "w") as file:
+            file.write(text)
+        return path
+
 
 class Gate(Folder):
     def test_a_right_implementation_passes(self):
@@ -185,12 +192,6 @@ class Pinning(Folder):
             json.dump(report, file)
         return path
 
-    def known(self, text):
-        path = os.path.join(self.folder.name, "known.txt")
-        with open(path, "w") as file:
-            file.write(text)
-        return path
-
     def test_nothing_worse_passes(self):
         self.assertEqual(self.few("builtin:sequential", "--baseline", self.baseline("builtin:sequential")).returncode, 0)
         self.assertEqual(self.few("builtin:sequential", "--baseline", self.baseline("builtin:cumsum")).returncode, 0)
@@ -227,10 +228,11 @@ class Pinning(Folder):
 
     def test_known_failures(self):
         mutant = "builtin:mutant/ignores_initial_state"
-        listed = "# what is known\nvalue heinsen/scan f32  # issue 12\n"
         self.assertEqual(self.few(mutant).returncode, 1)
-        self.assertEqual(self.few(mutant, "--known-failures", self.known(listed)).returncode, 0)
-        self.assertEqual(self.read_report()["known_failures"][0]["reason"], "issue 12")
+        for word in ("", "failed", "wrong_result"):
+            listed = f"# what is known\nvalue heinsen/scan f32 {word} # issue 12\n"
+            self.assertEqual(self.few(mutant, "--known-failures", self.known(listed)).returncode, 0, word)
+            self.assertEqual(self.read_report()["known_failures"][0]["reason"], "issue 12")
         as_json = {"known_failures": [{"property": "value", "operation": "heinsen/scan", "dtype": "f32", "reason": "12"}]}
         self.assertEqual(self.few(mutant, "--known-failures", self.known(json.dumps(as_json))).returncode, 0)
 
@@ -244,10 +246,13 @@ class Pinning(Folder):
 
     def test_a_list_that_is_none(self):
         for text in ("value heinsen/scan f32", "nothing heinsen/scan f32 # x", "value heinsen/x f32 # x", "{}",
-                     "value heinsen/scan f8 # x", "value heinsen/scan f32 tired # x", "vjp heinsen/scan f32 # x"):
+                     "value heinsen/scan f8 # x", "value heinsen/scan f32 tired # x", "vjp heinsen/scan f32 # x",
+                     "value heinsen/scan f32 unsupported # no failure"):
             done = self.few("builtin:sequential", "--known-failures", self.known(text))
             self.assertEqual(done.returncode, 2, text)
             self.assertIn("known.txt", done.stderr)
+        self.assertIn("(there are: failed, error reply, bad output, crash, early exit, protocol, hang, memory limit; "
+                      "or more precisely: wrong_result, error_reply, missing_file,", done.stderr)
         self.assertEqual(self.few("builtin:sequential", "--known-failures", self.folder.name).returncode, 2)
 
 
@@ -294,6 +299,17 @@ class OutsideCandidates(Folder):
         done = self.gate(self.candidate("states[1:] = states[:1]; s[1:] = s[:1]"), "--property", "lanes")
         self.assertEqual(done.returncode, 1)
         self.assertTrue(self.read_report()["findings"])
+
+    def test_known_failures_by_kind(self):
+        # The smoke test has at most 3 tokens, and passes.
+        candidate = self.candidate("states = states[..., None] if h.shape[1] > 3 else states")
+        for word, words in (("wrong_shape", None), ("bad output", None), ("wrong_dtype", "it is bad output (wrong_shape)"),
+                            ("crash", "listed as crash, but it is bad output (wrong_shape)"),
+                            ("", "listed as failed, but it is bad output (wrong_shape)")):
+            done = self.gate(candidate, "--property", "value", "--family", "mild", "--known-failures",
+                             self.known(f"value heinsen/scan f32 {word} # issue 12"))
+            self.assertEqual(done.returncode, 1 if words else 0, done.stdout)
+            self.assertIn(words or "issue 12", done.stdout)
 
     def test_an_empty_case_alone_breaks(self):
         done = self.gate(self.candidate("assert h.shape[1] > 0, 'no tokens'"))

@@ -5,7 +5,7 @@
 
 #include "golden/compare_set.hpp"
 #include "properties/builtin.hpp"
-#include "properties/encodings.hpp"
+#include "properties/harness/catalogue.hpp"
 #include "reference/oracle.hpp"
 
 namespace {
@@ -22,11 +22,11 @@ tally against_golden(const std::string& builtin) {
   static const auto sets = std::filesystem::path(ASSAY_SOURCE_DIR) / "golden" / "sets";
   const auto under_test = properties::make_builtin(builtin).value();
   tally t;
-  for (const std::string& encoding : reference::encodings()) {
+  for (const std::string& encoding : reference::encoding_names()) {
     const golden::manifest m = golden::read_manifest(sets / encoding).value();
     for (const golden::set_file& f : m.files) {
       if (!under_test->describe().offers(f.operation->name, f.type)) continue;
-      const core::tensors all = golden::read_safetensors(sets / encoding / f.name()).value();
+      const core::tensors all = formats::read_safetensors(sets / encoding / f.name()).value();
       properties::request call{f.operation, f.type, {}, f.attributes};
       for (const auto& d : f.operation->inputs) call.inputs.emplace(d.name, all.at(d.name));
       const auto outputs = under_test->evaluate(call);

@@ -7,6 +7,7 @@ import hashlib
 import json
 import os
 import py_compile
+import re
 import shlex
 import shutil
 import subprocess
@@ -14,7 +15,7 @@ import tempfile
 import unittest
 
 SOURCE = os.path.realpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
-NAME = "dummy"
+NAME = "linear"  # the templates have a variable of this name: it must compile all the same
 
 
 def read(*parts):
@@ -25,6 +26,21 @@ def read(*parts):
 def run_tool(root, *arguments):
     return subprocess.run(["/usr/bin/python3", "-B", os.path.join(SOURCE, "tools", "new_encoding"), "--root", root, *arguments],
                           capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=60)
+
+
+def without_precompiled_header(command):
+    """A source must compile without it, and it may not be built yet. Both compilers' options, as CMake writes them."""
+    return re.sub(r" (-Xclang )?-include(-pch)? (-Xclang )?\S*/cmake_pch\S*| -Winvalid-pch\b| -fpch-\S+", "", command)
+
+
+def encodings_named_in(paths):
+    """Whose files the sources include, and whose operations they name."""
+    named = set()
+    for path in paths:
+        code = re.sub(r"//.*", "", read(path))
+        named.update(re.findall(r'"(?:reference|properties)/encodings/(\w+)[/.]', code))
+        named.update(re.findall(r'"(\w+)/\w+(?::vjp|:jvp)?"', code))
+    return named
 
 
 def copy_of_sources(folder):
@@ -83,6 +99,20 @@ class NewEncoding(unittest.TestCase):
         ((before, after),) = ((x, y) for x, y in zip(old, new) if x != y)
         self.assertEqual(after, before.replace(")", f" {NAME})"))
 
+    def test_what_other_encodings_need_is_declared(self):
+        cmake = read(SOURCE, "CMakeLists.txt")
+        encodings = re.search(r"^set\(ASSAY_ENCODINGS ([^)]*)\)", cmake, re.MULTILINE).group(1).split()
+        declared = {name: set(needs.split()) for name, needs in re.findall(r"^set\(ASSAY_NEEDS_(\w+) ([^)]*)\)", cmake, re.MULTILINE)}
+        for name in encodings:
+            paths = [os.path.join(SOURCE, folder, "encodings", name + end)
+                     for folder, end in (("reference", ".hpp"), ("optimized", ".cpp"))]
+            for parent, _, files in os.walk(os.path.join(SOURCE, "properties", "encodings", name)):
+                if os.path.basename(parent) != "tests":  # these are built with all encodings
+                    paths += [os.path.join(parent, file) for file in files]
+            with self.subTest(encoding=name):
+                self.assertEqual(encodings_named_in(paths) & set(encodings) - {name}, declared.pop(name, set()))
+        self.assertEqual(declared, {})
+
     def test_each_step_is_named(self):
         steps = ("formula", "declaration", "adjoint", "families", "laws", "mutants", "recipe", "golden set", "example")
         places = [self.done.stdout.find(f"{k}. {step} ") for k, step in enumerate(steps, 1)]
@@ -92,8 +122,8 @@ class NewEncoding(unittest.TestCase):
     # Whether it is fit to be built.
 
     def compile(self, path, like):
-        """`path` with the compiler and the flags of another file of its folder; warnings are errors."""
-        words = shlex.split(self.commands[like])
+        """`path` with the compiler and the flags of another file of its library; warnings are errors."""
+        words = shlex.split(without_precompiled_header(self.commands[like]))
         del words[words.index("-o"):]
         words = [word.replace(SOURCE, self.root) if word == "-I" + SOURCE else word for word in words]
         done = subprocess.run([*words, "-fsyntax-only", "-Werror", path], cwd=self.folder, capture_output=True, text=True)
@@ -110,18 +140,27 @@ class NewEncoding(unittest.TestCase):
                 self.compile(unit, "reference/oracle.cpp")
 
     def test_all_other_code_compiles(self):
+        own = f"properties/encodings/{NAME}"
         for path, like in ((f"optimized/encodings/{NAME}.cpp", "optimized/operations.cpp"),
-                           *((f"properties/{folder}/{NAME}.cpp", "properties/property.cpp")
-                             for folder in ("encodings", "laws", "mutants"))):
+                           (f"{own}/families.cpp", "properties/harness/property.cpp"),
+                           (f"{own}/laws/laws.cpp", "properties/harness/property.cpp"),
+                           (f"{own}/mutants/mutants.cpp", "properties/harness/property.cpp"),
+                           (f"{own}/tests/formula_test.cpp", "properties/tests/verdict_test.cpp")):
             with self.subTest(file=path):
                 self.compile(self.path(path), like)
+
+    def test_no_precompiled_header_is_used(self):
+        for options in ("-Winvalid-pch -include /b/x.dir/cmake_pch.hxx", "-fpch-preprocess -include /b/x.dir/cmake_pch.hxx",
+                        "-Winvalid-pch -Xclang -include-pch -Xclang /b/x.dir/cmake_pch.hxx.pch -Xclang -include "
+                        "-Xclang /b/x.dir/cmake_pch.hxx"):
+            self.assertEqual(without_precompiled_header(f"c++ -O3 {options} -o x.o"), "c++ -O3 -o x.o")
 
     def test_a_warning_would_be_seen(self):
         unit = os.path.join(self.folder, "shadow.cpp")
         with open(unit, "w", encoding="utf-8") as file:
             file.write("int f(int x) { { int x = 1; return x; } }\n")
         with self.assertRaisesRegex(AssertionError, "shadow"):
-            self.compile(unit, "properties/property.cpp")
+            self.compile(unit, "properties/harness/property.cpp")
 
     def test_the_recipe_has_the_members_of_a_recipe(self):
         recipe = json.loads(read(self.path(f"golden/recipes/{NAME}.json")))
@@ -156,11 +195,38 @@ class NewEncoding(unittest.TestCase):
                 self.refuse(name, "is no name such as")
 
     def test_names_that_are_taken(self):
-        for name, why in (("heinsen", "there is an encoding"), (NAME, "there is an encoding"),
-                          ("heinsen_b", "would belong to both"), ("int", "in C.."), ("all", "in C.."),
-                          ("lane", "in the code of Assay"), ("family", "in the code of Assay")):
+        for name, why in (("heinsen", "there is an encoding"), (NAME, "there is an encoding"), ("int", "in C.."),
+                          ("assert", "in C.."), ("all", "is taken"), ("tests", "is taken"),
+                          ("alibi_rule", "is declared in reference/encodings/alibi.hpp"),
+                          ("family", "in the code of an encoding"), ("core", "in the code of an encoding"),
+                          ("name", "in the code of an encoding"), ("recipe", "in the code of an encoding")):
             with self.subTest(name=name):
                 self.refuse(name, why)
+
+    def test_any_other_identifier_is_a_name(self):
+        for name in ("rope_2d", "heinsen_b", "t5", "relative", "lane", "law", "scale", "position_bias"):
+            with self.subTest(name=name):
+                done = run_tool(self.root, "--list", name)
+                self.assertEqual((done.returncode, done.stderr), (0, ""))
+
+    def test_the_list_of_files(self):
+        files = [line.split()[0] for line in run_tool(self.root, "--list", "relative").stdout.splitlines()]
+        self.assertEqual(files, ["reference/encodings/relative.hpp", "optimized/encodings/relative.cpp",
+                                 "properties/encodings/relative/families.cpp",
+                                 "properties/encodings/relative/laws/laws.hpp",
+                                 "properties/encodings/relative/laws/laws.cpp",
+                                 "properties/encodings/relative/mutants/mutants.hpp",
+                                 "properties/encodings/relative/mutants/mutants.cpp",
+                                 "properties/encodings/relative/tests/formula_test.cpp",
+                                 "golden/recipes/relative.json", "tools/examples/torch_relative.py", "CMakeLists.txt"])
+
+    def test_a_folder_with_other_sources(self):
+        folder = self.path("properties/encodings/another_one")
+        os.makedirs(os.path.join(folder, "laws"))
+        self.addCleanup(shutil.rmtree, folder)
+        with open(os.path.join(folder, "laws", "old.cpp"), "x", encoding="utf-8"):
+            pass
+        self.refuse("another_one", "there is already properties/encodings/another_one$")
 
     def test_a_file_that_is_there(self):
         path = self.path("tools/examples/torch_another_one.py")

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "properties/implementation.hpp"
+#include "properties/harness/implementation.hpp"
 #include "reference/core/result.hpp"
 
 namespace assay::transports {

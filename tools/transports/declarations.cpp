@@ -2,7 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "golden/attributes_json.hpp"
+#include "golden/formats/attributes_json.hpp"
 #include "reference/oracle.hpp"
 
 namespace assay::transports {
@@ -22,8 +22,8 @@ std::string declarations_json() {
     ordered_json list = ordered_json::array();
     for (const auto& a : all) {
       ordered_json values = ordered_json::array();
-      for (const core::attribute& value : a.values) values.push_back(golden::to_json(value));
-      list.push_back({{"name", a.name}, {"standard", golden::to_json(a.standard)}, {"values", std::move(values)}});
+      for (const core::attribute& value : a.values) values.push_back(formats::to_json(value));
+      list.push_back({{"name", a.name}, {"standard", formats::to_json(a.standard)}, {"values", std::move(values)}});
     }
     return list;
   };

@@ -5,9 +5,9 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "golden/attributes_json.hpp"
-#include "golden/safetensors.hpp"
-#include "golden/strict_json.hpp"
+#include "golden/formats/attributes_json.hpp"
+#include "golden/formats/safetensors.hpp"
+#include "golden/formats/strict_json.hpp"
 #include "tools/transports/guarded_buffer.hpp"
 
 namespace assay::transports {
@@ -36,7 +36,7 @@ core::result<const assay_candidate*> load(const std::filesystem::path& path) {
 // The members that a library may add to its hello.
 core::result<ordered_json> claims_of(const char* text) {
   if (text == nullptr) return ordered_json::object();
-  const auto document = golden::parse_strict_json(text);
+  const auto document = formats::parse_strict_json(text);
   if (!document)
     return core::failure("claims: byte " + std::to_string(document.error().offset) + ": " + document.error().rule);
   for (const char* own : {"protocol", "name", "version", "operations"})
@@ -84,7 +84,7 @@ shared_tensors share_inputs(const properties::request& call) {
   shared_tensors shared(call.operation->inputs.size());
   for (const auto& declared : call.operation->inputs) {
     const core::tensor& t = call.inputs.at(declared.name);
-    auto bytes = golden::tensor_bytes(t);
+    auto bytes = formats::tensor_bytes(t);
     ASSAY_EXPECTS(bytes.has_value());
     shared.add(declared, t.type, t.shape(), guarded_buffer(*bytes));
   }
@@ -171,7 +171,7 @@ properties::call_result library_candidate::evaluate(const properties::request& c
   const auto sizes = core::check_request(call);
   ASSAY_EXPECTS(sizes.has_value());
   const shared_tensors inputs = share_inputs(call), outputs = share_outputs(call, *sizes);
-  const std::string type(core::name_of(call.type)), attributes = golden::to_json(call.attributes).dump();
+  const std::string type(core::name_of(call.type)), attributes = formats::to_json(call.attributes).dump();
   std::string message(message_bytes, '\0');
   assay_call shared{op.name.c_str(),      type.c_str(),         attributes.c_str(),
                     inputs.views.data(),  outputs.views.data(), inputs.views.size(),
@@ -190,7 +190,8 @@ properties::call_result library_candidate::evaluate(const properties::request& c
   if (!judged) return tl::make_unexpected(judged.error());
   core::tensors results;
   for (std::size_t i = 0; i < op.outputs.size(); ++i) {
-    auto t = golden::tensor_from_bytes(op.outputs[i].type_in(call.type), outputs.shapes[i], outputs.buffers[i].bytes());
+    auto t =
+        formats::tensor_from_bytes(op.outputs[i].type_in(call.type), outputs.shapes[i], outputs.buffers[i].bytes());
     if (!t) return tl::make_unexpected(call_failure{fault::error_reply, op.outputs[i].name + ": " + t.error().message});
     results.emplace(op.outputs[i].name, std::move(*t));
   }

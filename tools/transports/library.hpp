@@ -6,7 +6,7 @@
 #include <map>
 #include <string>
 
-#include "properties/implementation.hpp"
+#include "properties/harness/implementation.hpp"
 #include "tools/adapters/c/assay_candidate.h"
 
 namespace assay::transports {

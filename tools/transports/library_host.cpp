@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "golden/safetensors.hpp"
+#include "golden/formats/safetensors.hpp"
 #include "tools/transports/call_message.hpp"
 #include "tools/transports/library.hpp"
 
@@ -62,13 +62,13 @@ tl::expected<void, call_failure> answer(const library_candidate& library, const 
   const auto failed = [](const std::string& message) {
     return tl::make_unexpected(call_failure{fault::error_reply, message});
   };
-  auto inputs = golden::read_safetensors(call.inputs);
+  auto inputs = formats::read_safetensors(call.inputs);
   if (!inputs) return failed(inputs.error().message);
   const properties::request request{call.operation, call.type, std::move(*inputs), call.attributes};
   if (const auto ok = core::check_request(request); !ok) return failed(ok.error().message);
   const auto outputs = library.evaluate(request);
   if (!outputs) return tl::make_unexpected(outputs.error());
-  if (const auto written = golden::write_safetensors(call.outputs, *outputs); !written)
+  if (const auto written = formats::write_safetensors(call.outputs, *outputs); !written)
     return failed(written.error().message);
   return {};
 }
@@ -97,8 +97,8 @@ int host_library(const std::filesystem::path& path) {
 
 process_candidate::started start_library(const std::filesystem::path& path, const process_limits& limits) {
   // Absolute: a bare name would be searched for in the system's folders.
-  return process_candidate::start_program({"/proc/self/exe", host_library_command, std::filesystem::absolute(path)},
-                                          "library:" + path.string(), limits);
+  return process_candidate::start({"/proc/self/exe", host_library_command, std::filesystem::absolute(path)},
+                                  "library:" + path.string(), limits);
 }
 
 }  // namespace assay::transports

@@ -5,15 +5,15 @@ namespace {
 
 using properties::fault;
 
-fault fault_of(golden::file_fault kind) {
+fault fault_of(formats::file_fault kind) {
   switch (kind) {
-    case golden::file_fault::missing:
+    case formats::file_fault::missing:
       return fault::missing_file;
-    case golden::file_fault::truncated:
+    case formats::file_fault::truncated:
       return fault::truncated_file;
-    case golden::file_fault::oversized:
+    case formats::file_fault::oversized:
       return fault::oversized_file;
-    case golden::file_fault::other:
+    case formats::file_fault::other:
       break;
   }
   return fault::bad_file;
@@ -33,11 +33,11 @@ fault fault_of_tensors(const core::operation& op, core::dtype type, const core::
 }  // namespace
 
 properties::call_result read_outputs(const std::filesystem::path& path, const properties::request& call,
-                                     const golden::read_limits& limits) {
+                                     const formats::read_limits& limits) {
   const auto failed = [](fault kind, const core::error& e) {
     return tl::make_unexpected(properties::call_failure{kind, e.message});
   };
-  auto tensors = golden::read_safetensors(path, limits);
+  auto tensors = formats::read_safetensors(path, limits);
   if (!tensors) return failed(fault_of(tensors.error().kind), tensors.error());
   const auto sizes = core::check_request(call);
   ASSAY_EXPECTS(sizes.has_value());

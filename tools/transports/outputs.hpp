@@ -3,14 +3,14 @@
 
 #include <filesystem>
 
-#include "golden/safetensors.hpp"
-#include "properties/implementation.hpp"
+#include "golden/formats/safetensors.hpp"
+#include "properties/harness/implementation.hpp"
 
 namespace assay::transports {
 
 /// The outputs of a call, or a failure that says whether the file is missing, is none, is too short or too long, or
 /// which rule of check_outputs it breaks. Precondition: check_inputs accepts the inputs.
 properties::call_result read_outputs(const std::filesystem::path& path, const properties::request& call,
-                                     const golden::read_limits& limits = {});
+                                     const formats::read_limits& limits = {});
 
 }  // namespace assay::transports

@@ -2,8 +2,6 @@
 
 #include <sys/wait.h>
 
-#include <cerrno>
-#include <cstdlib>
 #include <cstring>
 #include <stdexcept>
 #include <utility>
@@ -45,33 +43,13 @@ struct call_files {
 
 }  // namespace
 
-core::result<std::unique_ptr<private_folder>> private_folder::make() {
-  std::error_code code;
-  std::filesystem::path base = std::filesystem::temp_directory_path(code);
-  if (code) return core::failure("temporary folder: " + code.message());
-  std::string name = (std::filesystem::absolute(base) / "assay-XXXXXX").string();
-  if (::mkdtemp(name.data()) == nullptr) return core::failure(name + ": " + std::strerror(errno));
-  return std::unique_ptr<private_folder>(new private_folder(name));
-}
-
-private_folder::~private_folder() {
-  std::error_code ignored;
-  std::filesystem::remove_all(path_, ignored);
-}
-
 process_candidate::process_candidate(std::vector<std::string> words, const process_limits& limits,
-                                     std::unique_ptr<private_folder> folder)
+                                     formats::temporary_folder folder)
     : words_(std::move(words)), limits_(limits), folder_(std::move(folder)) {}
 
-process_candidate::started process_candidate::start(const std::string& command, const process_limits& limits) {
-  auto words = split_words(command);
-  if (!words) return tl::make_unexpected(start_error{words.error()});
-  return start_program(std::move(*words), command, limits);
-}
-
-process_candidate::started process_candidate::start_program(std::vector<std::string> words, const std::string& shown,
-                                                            const process_limits& limits) {
-  auto folder = private_folder::make();
+process_candidate::started process_candidate::start(std::vector<std::string> words, const std::string& shown,
+                                                    const process_limits& limits) {
+  auto folder = formats::temporary_folder::make();
   if (!folder) return tl::make_unexpected(start_error{folder.error()});
   std::unique_ptr<process_candidate> candidate(new process_candidate(std::move(words), limits, std::move(*folder)));
   if (const auto failed = candidate->launch()) {
@@ -155,9 +133,9 @@ properties::call_result process_candidate::evaluate(const properties::request& c
     }
   }
   const std::uint64_t id = next_id_++;
-  const call_files files{folder_->path() / (std::to_string(id) + ".in.safetensors"),
-                         folder_->path() / (std::to_string(id) + ".out.safetensors")};
-  if (const auto written = golden::write_safetensors(files.inputs, call.inputs); !written)
+  const call_files files{folder_.path() / (std::to_string(id) + ".in.safetensors"),
+                         folder_.path() / (std::to_string(id) + ".out.safetensors")};
+  if (const auto written = formats::write_safetensors(files.inputs, call.inputs); !written)
     throw std::runtime_error("cannot hand inputs to the candidate: " + written.error().message);
   auto result = converse(call, id, files.inputs, files.outputs);
   if (!result && !child_) last_fault_ = result.error();

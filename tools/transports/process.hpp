@@ -8,8 +8,9 @@
 #include <set>
 #include <string>
 
-#include "golden/safetensors.hpp"
-#include "properties/implementation.hpp"
+#include "golden/formats/safetensors.hpp"
+#include "golden/formats/temporary_folder.hpp"
+#include "properties/harness/implementation.hpp"
 #include "tools/transports/child_process.hpp"
 #include "tools/transports/protocol.hpp"
 
@@ -22,21 +23,7 @@ struct process_limits {
   std::chrono::milliseconds farewell{2'000};      ///< from the end of stdin to SIGKILL
   int restarts = 20;                              ///< after these every call reports the last fault
   child_limits child{};
-  golden::read_limits outputs{};
-};
-
-/// A folder of its own under $TMPDIR (else /tmp), mode 0700, removed with all it holds.
-class private_folder {
- public:
-  static core::result<std::unique_ptr<private_folder>> make();
-  private_folder(const private_folder&) = delete;
-  private_folder& operator=(const private_folder&) = delete;
-  ~private_folder();
-  [[nodiscard]] const std::filesystem::path& path() const { return path_; }
-
- private:
-  explicit private_folder(std::filesystem::path path) : path_(std::move(path)) {}
-  std::filesystem::path path_;
+  formats::read_limits outputs{};
 };
 
 /// Why no program was started, in words that end with what it wrote to stderr; `failure`: what the program did.
@@ -52,10 +39,8 @@ struct start_error : core::error {
 class process_candidate final : public properties::implementation {
  public:
   using started = tl::expected<std::unique_ptr<process_candidate>, start_error>;
-  static started start(const std::string& command, const process_limits& limits = {});
-  /// The same from its words, as `shown` in errors.
-  static started start_program(std::vector<std::string> words, const std::string& shown,
-                               const process_limits& limits = {});
+  /// Starts the program of these words (split_words makes them of a command), which errors call `shown`.
+  static started start(std::vector<std::string> words, const std::string& shown, const process_limits& limits = {});
   ~process_candidate() override;
 
   [[nodiscard]] const properties::description& describe() const override { return about_; }
@@ -69,11 +54,10 @@ class process_candidate final : public properties::implementation {
   [[nodiscard]] int restarts() const { return restarts_; }
   /// The process group, or -1 where none runs.
   [[nodiscard]] int process_group() const;
-  [[nodiscard]] const std::filesystem::path& folder() const { return folder_->path(); }
+  [[nodiscard]] const std::filesystem::path& folder() const { return folder_.path(); }
 
  private:
-  process_candidate(std::vector<std::string> words, const process_limits& limits,
-                    std::unique_ptr<private_folder> folder);
+  process_candidate(std::vector<std::string> words, const process_limits& limits, formats::temporary_folder folder);
   std::optional<properties::call_failure> launch();
   tl::expected<std::string, properties::call_failure> ask(const std::string& text, std::chrono::milliseconds limit);
   properties::call_result converse(const properties::request& call, std::uint64_t id,
@@ -82,7 +66,7 @@ class process_candidate final : public properties::implementation {
 
   std::vector<std::string> words_;
   process_limits limits_;
-  std::unique_ptr<private_folder> folder_;
+  formats::temporary_folder folder_;  ///< holds the files of calls
   std::unique_ptr<child_process> child_;
   properties::description about_;
   bool greeted_ = false;

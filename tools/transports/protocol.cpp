@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "golden/attributes_json.hpp"
-#include "golden/strict_json.hpp"
+#include "golden/formats/attributes_json.hpp"
+#include "golden/formats/strict_json.hpp"
 #include "reference/oracle.hpp"
 
 namespace assay::transports {
@@ -36,7 +36,7 @@ std::string clean(std::string text, std::size_t longest) {
 }
 
 json parse_message(std::string_view line) {
-  auto parsed = golden::parse_strict_json(line);
+  auto parsed = formats::parse_strict_json(line);
   if (!parsed) throw malformed{"byte " + std::to_string(parsed.error().offset) + ": " + parsed.error().rule};
   return std::move(parsed->value);
 }
@@ -91,7 +91,7 @@ std::vector<core::attribute> parse_values(const json& value, const core::operati
   require(value.is_array() && !value.empty(), where + " must be a list of values");
   std::vector<core::attribute> all;
   for (const json& entry : value) {
-    const auto read = golden::attribute_from(entry);
+    const auto read = formats::attribute_from(entry);
     require(read.has_value(), where + ": " + (read ? "" : read.error().message));
     const core::attributes set{{name, *read}};
     const auto right = core::check_attributes(op, set);
@@ -130,7 +130,7 @@ void parse_variants(const json& value, properties::description& to) {
     require(is_short_and_printable(name), rule);
     require(values.is_array() && !values.empty(), "hello.variants must hold arrays of values");
     for (const json& entry : values) {
-      const auto read = golden::attribute_from(entry);
+      const auto read = formats::attribute_from(entry);
       require(read.has_value(), "hello.variants: " + (read ? "" : read.error().message));
       const auto* text = std::get_if<std::string>(&*read);
       require(text == nullptr || is_short_and_printable(*text), rule);
@@ -182,7 +182,7 @@ std::string call_request(std::uint64_t id, const properties::request& call, cons
   nlohmann::ordered_json message{{"id", id},
                                  {"operation", call.operation->name},
                                  {"dtype", core::name_of(call.type)},
-                                 {"attributes", golden::to_json(call.attributes)},
+                                 {"attributes", formats::to_json(call.attributes)},
                                  {"inputs", inputs.string()},
                                  {"outputs", outputs.string()}};
   return message.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "properties/implementation.hpp"
+#include "properties/harness/implementation.hpp"
 #include "reference/core/result.hpp"
 
 namespace assay::transports {

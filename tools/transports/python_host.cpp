@@ -3,7 +3,9 @@
 #include <cstdlib>
 #include <stdexcept>
 
+#include "reference/oracle.hpp"
 #include "tools/transports/declarations.hpp"
+#include "tools/transports/near_names.hpp"
 
 namespace assay::transports {
 namespace {
@@ -13,6 +15,24 @@ constexpr const char* host_script = "assay_python.py";
 std::string interpreter() {
   const char* chosen = std::getenv("ASSAY_PYTHON");
   return chosen != nullptr && *chosen != '\0' ? chosen : "python3";
+}
+
+// Whether an operation stands behind the "@" at `at`: a function must come before it. In the path a@b/model.py:scan, or
+// x:y/a@b/model.py:scan, none does.
+bool names_operation(const std::string& text, std::size_t at) {
+  const std::string before = text.substr(0, at), module = before.substr(0, before.rfind(':'));
+  const bool is_path = module.find('/') != std::string::npos;
+  return module.size() < before.size() && (!is_path || module.ends_with(".py"));
+}
+
+core::result<void> check_operation(const std::string& name) {
+  if (reference::find_operation(name) != nullptr) return {};
+  std::vector<std::string> known;
+  for (const core::operation& op : reference::operations()) known.push_back(op.name);
+  std::string near;
+  for (const std::string& n : near_names(name, known)) near += (near.empty() ? "near: " : ", ") + n;
+  return core::failure("unknown operation '" + name + "' (" + near + (near.empty() ? "" : "; ") +
+                       "see: assay list operations)");
 }
 
 }  // namespace
@@ -27,18 +47,28 @@ std::filesystem::path python_folder() {
 }
 
 core::result<python_function> parse_python_function(const std::string& text) {
-  const auto colon = text.rfind(':');
-  if (colon == std::string::npos || colon == 0 || colon + 1 == text.size())
-    return core::failure("'python:" + text + "' must be python:MODULE:FUNCTION");
-  return python_function{text.substr(0, colon), text.substr(colon + 1)};
+  const auto malformed = [&] {
+    return core::failure("'python:" + text + "' must be python:MODULE:FUNCTION or python:MODULE:FUNCTION@OPERATION");
+  };
+  const auto at = text.rfind('@');
+  const bool named = at != std::string::npos && names_operation(text, at);
+  const std::string place = named ? text.substr(0, at) : text;
+  const auto colon = place.rfind(':');
+  if (colon == std::string::npos || colon == 0 || colon + 1 == place.size()) return malformed();
+  python_function wanted{place.substr(0, colon), place.substr(colon + 1), named ? text.substr(at + 1) : ""};
+  if (!named) return wanted;
+  if (wanted.operation.empty()) return malformed();
+  if (auto ok = check_operation(wanted.operation); !ok) return tl::make_unexpected(ok.error());
+  return wanted;
 }
 
 process_candidate::started start_python(const python_function& wanted, const process_limits& limits) {
-  return process_candidate::start_program(
+  return process_candidate::start(
       // -B: nothing is written beside the user's modules.
-      {interpreter(), "-B", (python_folder() / host_script).string(), wanted.module, wanted.function,
+      {interpreter(), "-B", (python_folder() / host_script).string(), wanted.module, wanted.function, wanted.operation,
        declarations_json()},
-      "python:" + wanted.module + ":" + wanted.function, limits);
+      "python:" + wanted.module + ":" + wanted.function + (wanted.operation.empty() ? "" : "@") + wanted.operation,
+      limits);
 }
 
 }  // namespace assay::transports

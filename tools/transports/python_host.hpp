@@ -15,11 +15,13 @@ std::filesystem::path python_folder();
 
 /// A function or assay_host.Candidate of a module. The interpreter is $ASSAY_PYTHON, else python3 on PATH.
 struct python_function {
-  std::string module;    ///< importable, with the current folder first on the path; or a path that ends in .py
-  std::string function;  ///< a name in it, such as "scan" or "model.scan"
+  std::string module;     ///< importable, with the current folder first on the path; or a path that ends in .py
+  std::string function;   ///< a name in it, such as "scan" or "model.scan"
+  std::string operation;  ///< what the function computes; empty: the names of its parameters say it
 };
 
-/// "MODULE:FUNCTION", split at the last colon.
+/// "MODULE:FUNCTION" or "MODULE:FUNCTION@OPERATION". A path may hold colons and "@": the function stands behind the
+/// last colon, or behind the last one before the operation. An unknown operation is an error that names those near it.
 core::result<python_function> parse_python_function(const std::string& text);
 
 process_candidate::started start_python(const python_function& wanted, const process_limits& limits = {});

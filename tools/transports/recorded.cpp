@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <set>
 
-#include "golden/attributes_json.hpp"
-#include "golden/file.hpp"
-#include "golden/json_file.hpp"
-#include "golden/sha256.hpp"
+#include "golden/formats/attributes_json.hpp"
+#include "golden/formats/file.hpp"
+#include "golden/formats/json_file.hpp"
+#include "golden/formats/sha256.hpp"
 #include "tools/transports/call_message.hpp"
 #include "tools/transports/outputs.hpp"
 #include "tools/transports/protocol.hpp"
@@ -24,7 +24,7 @@ constexpr std::uint64_t most_hello_bytes = std::uint64_t{1} << 20;
 core::result<std::filesystem::path> inside(const std::filesystem::path& folder, const std::string& name) {
   const std::filesystem::path path = name;
   const auto refuse = [&](const std::string& rule) {
-    return core::failure("the path '" + golden::shown(name) + "' " + rule);
+    return core::failure("the path '" + formats::shown(name) + "' " + rule);
   };
   if (name.empty() || path.is_absolute()) return refuse("must be relative");
   if (std::any_of(path.begin(), path.end(), [](const auto& part) { return part == ".."; }))
@@ -41,10 +41,10 @@ core::result<std::filesystem::path> inside(const std::filesystem::path& folder, 
 }  // namespace
 
 std::string call_identity(const properties::request& call) {
-  const auto bytes = golden::safetensors_bytes(call.inputs);
+  const auto bytes = formats::safetensors_bytes(call.inputs);
   ASSAY_EXPECTS(bytes.has_value());
-  return golden::sha256(call.operation->name + " " + std::string(core::name_of(call.type)) + " " +
-                        golden::to_json(call.attributes).dump() + "\n" + *bytes);
+  return formats::sha256(call.operation->name + " " + std::string(core::name_of(call.type)) + " " +
+                         formats::to_json(call.attributes).dump() + "\n" + *bytes);
 }
 
 core::result<std::unique_ptr<recorded_candidate>> recorded_candidate::read(const std::filesystem::path& folder) {
@@ -62,7 +62,7 @@ core::result<std::unique_ptr<recorded_candidate>> recorded_candidate::read(const
 
 core::result<void> recorded_candidate::read_cases(const std::filesystem::path& folder) {
   const std::filesystem::path path = folder / "cases.jsonl";
-  const auto text = golden::read_file(path, most_case_bytes);
+  const auto text = formats::read_file(path, most_case_bytes);
   if (!text) return tl::make_unexpected(text.error());
   std::size_t number = 0;
   for (std::string_view rest = *text; !rest.empty();) {
@@ -70,7 +70,7 @@ core::result<void> recorded_candidate::read_cases(const std::filesystem::path& f
     rest.remove_prefix(std::min(line.size() + 1, rest.size()));
     ++number;
     if (auto ok = read_case(folder, line); !ok)
-      return golden::within(path.string() + ": line " + std::to_string(number), ok.error());
+      return formats::within(path.string() + ": line " + std::to_string(number), ok.error());
   }
   if (number == 0) return core::failure(path.string() + ": there are no cases");
   return {};
@@ -83,10 +83,10 @@ core::result<void> recorded_candidate::read_case(const std::filesystem::path& fo
   const auto inputs = inside(folder, call->inputs), outputs = inside(folder, call->outputs);
   for (const auto* path : {&inputs, &outputs})
     if (!*path) return tl::make_unexpected(path->error());
-  auto tensors = golden::read_safetensors(*inputs);
+  auto tensors = formats::read_safetensors(*inputs);
   if (!tensors) return tl::make_unexpected(tensors.error());
   const properties::request request{call->operation, call->type, std::move(*tensors), std::move(call->attributes)};
-  if (auto ok = core::check_request(request); !ok) return golden::within(call->inputs, ok.error());
+  if (auto ok = core::check_request(request); !ok) return formats::within(call->inputs, ok.error());
   if (!calls_.emplace(call_identity(request), stored_call{call->operation->name, call->type, *outputs}).second)
     return core::failure("an earlier line is the same case");
   return {};
@@ -94,11 +94,11 @@ core::result<void> recorded_candidate::read_case(const std::filesystem::path& fo
 
 core::result<void> recorded_candidate::read_hello(const std::filesystem::path& folder) {
   const std::filesystem::path path = folder / "hello.json";
-  const auto file = golden::read_json_file(path, most_hello_bytes);
+  const auto file = formats::read_json_file(path, most_hello_bytes);
   if (!file) return tl::make_unexpected(file.error());
   // The hello object alone, or the whole message as a candidate would send it.
   const auto said = parse_hello(file->value.contains("hello") ? file->text : "{\"hello\":" + file->text + "}");
-  if (!said) return golden::within(path.string(), said.error());
+  if (!said) return formats::within(path.string(), said.error());
   std::map<std::string, std::set<core::dtype>> exported;
   for (const auto& [identity, call] : calls_) exported[call.operation].insert(call.type);
   about_ = *said;

@@ -6,7 +6,7 @@
 #include <memory>
 #include <string>
 
-#include "properties/implementation.hpp"
+#include "properties/harness/implementation.hpp"
 
 namespace assay::transports {
 

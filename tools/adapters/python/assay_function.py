@@ -1,7 +1,8 @@
-"""Makes a candidate of a plain function: for python:MODULE:FUNCTION and for assay.check.
+"""Makes a candidate of a plain function: for python:MODULE:FUNCTION[@OPERATION] and for assay.check.
 
 Declarations of operations are dicts as `assay list operations --json` prints them.
 """
+import difflib
 import inspect
 import types
 
@@ -9,7 +10,12 @@ from assay_host import Candidate
 
 
 class NotAnOperation(Exception):
-    """The function is no implementation of any operation, or of the one named."""
+    """The function is no implementation of any operation, or of the one named. `choices`: the operations whose
+    inputs its parameters are, where there are several."""
+
+    def __init__(self, reason, choices=()):
+        super().__init__(reason)
+        self.choices = list(choices)
 
 
 def candidate_of(function, declarations, operation=None, dtypes=("f32", "f64"), framework=None, vjp=True, domain=None,
@@ -18,8 +24,8 @@ def candidate_of(function, declarations, operation=None, dtypes=("f32", "f64"), 
     function. Without `operation` the names of the function's parameters say which it is."""
     declared = _named(declarations, operation) if operation else deduce(function, declarations)
     by_name = _takes_by_name(function, declared)
-    if not by_name and not operation:
-        raise NotAnOperation(_no_match(function, declarations))
+    if not by_name:
+        _check_positions(function, declared)
     name = name or getattr(function, "__name__", type(function).__name__)
     candidate = Candidate(name, **claims)
     adapted = _adapted(function, declared, by_name)
@@ -45,8 +51,8 @@ def deduce(function, declarations):
     most = max(len(d["inputs"]) for d in matching)
     named = [d for d in matching if len(d["inputs"]) == most]
     if len(named) > 1:
-        raise NotAnOperation(f"the parameters are the inputs of {' and of '.join(_names(named))}: say which is meant, "
-                             "with a Candidate of assay_host or in assay.check")
+        raise NotAnOperation(f"the parameters are the inputs of {' and of '.join(_names(named))}: name the operation "
+                             "that is meant", _names(named))
     return named[0]
 
 
@@ -111,7 +117,9 @@ def _named(declarations, operation):
     for declared in declarations:
         if declared["name"] == operation:
             return declared
-    raise NotAnOperation(f"unknown operation '{operation}' (there are: {', '.join(_names(declarations))})")
+    near = difflib.get_close_matches(operation, _names(declarations))
+    raise NotAnOperation(f"unknown operation '{operation}' ({'near: ' + ', '.join(near) + '; ' if near else ''}"
+                         "see: assay list operations)")
 
 
 def _parameters(function):
@@ -124,6 +132,18 @@ def _takes_by_name(function, declared):
     required = {p.name for p in _parameters(function) if p.default is p.empty}
     inputs = set(_names(declared["inputs"]))
     return required - {"dtype"} <= inputs | set(_names(declared["attributes"])) and inputs <= {p.name for p in parameters}
+
+
+def _check_positions(function, declared):
+    """An error unless the function takes the inputs by position and its settings by name."""
+    inputs, takes = _names(declared["inputs"]), _takes(function, declared)
+    by_name = [name for name in _names(declared["attributes"]) if name in takes]
+    by_name += ["dtype"] if "dtype" in inspect.signature(function).parameters else []
+    try:
+        inspect.signature(function).bind(*inputs, **dict.fromkeys(by_name))
+    except TypeError as reason:
+        raise NotAnOperation(f"it cannot be called as {declared['name']}({', '.join(inputs)}) is, neither by name nor "
+                             f"by position: {reason}") from None
 
 
 def _takes(function, declared):

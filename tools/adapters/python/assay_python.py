@@ -1,12 +1,14 @@
-"""The program behind `--candidate python:MODULE:FUNCTION`: a user's function as a candidate.
+"""The program behind `--candidate python:MODULE:FUNCTION[@OPERATION]`: a user's function as a candidate.
 
-Arguments: MODULE (importable, or a path that ends in .py), FUNCTION, and the declarations of all operations.
+Arguments: MODULE (importable, or a path that ends in .py), FUNCTION, OPERATION (empty: the names of the parameters say
+which), and the declarations of all operations.
 """
 import functools
 import importlib
 import importlib.util
 import json
 import os
+import shlex
 import sys
 
 
@@ -23,8 +25,13 @@ def load(module, name):
     return functools.reduce(getattr, name.split("."), loaded)
 
 
+def how_to_name(module, name, operations):
+    """What the user may type to say which operation is meant."""
+    return "".join(f"\n  --candidate {shlex.quote(f'python:{module}:{name}@{operation}')}" for operation in operations)
+
+
 def main():
-    module, name, declarations = sys.argv[1:]
+    module, name, operation, declarations = sys.argv[1:]
     try:
         from assay_function import NotAnOperation, candidate_of
         from assay_host import Candidate, protocol_streams
@@ -35,10 +42,13 @@ def main():
     sys.argv = [module]
     try:
         found = load(module, name)
-        candidate = found if isinstance(found, Candidate) else candidate_of(found, json.loads(declarations))
+        if not isinstance(found, Candidate):
+            found = candidate_of(found, json.loads(declarations), operation)
+        elif operation:
+            raise NotAnOperation(f"a Candidate names its operations itself: leave out @{operation}")
     except NotAnOperation as reason:
-        sys.exit(f"{module}:{name}: {reason}")
-    candidate.serve(streams)
+        sys.exit(f"{module}:{name}: {reason}" + how_to_name(module, name, reason.choices))
+    found.serve(streams)
 
 
 if __name__ == "__main__":

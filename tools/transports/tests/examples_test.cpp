@@ -122,7 +122,7 @@ void check_example(const std::string& script, const std::string& module) {
     WARN("skipped because /usr/bin/python3 has no " << module);
     return;
   }
-  auto started = transports::process_candidate::start("/usr/bin/python3 '" ASSAY_EXAMPLES "/" + script + "'");
+  auto started = transports::process_candidate::start({"/usr/bin/python3", ASSAY_EXAMPLES "/" + script}, script);
   INFO((started ? "" : started.error().message));
   REQUIRE(started.has_value());
   transports::process_candidate& candidate = **started;

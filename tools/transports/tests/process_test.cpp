@@ -28,6 +28,10 @@ std::string command(const std::string& behaviour) {
   return "/usr/bin/python3 '" ASSAY_CANDIDATES "/hostile.py' '" + behaviour + "'";
 }
 
+process_candidate::started start(const std::string& line, const transports::process_limits& limits) {
+  return process_candidate::start(transports::split_words(line).value(), line, limits);
+}
+
 transports::process_limits short_limits() {
   transports::process_limits limits;
   limits.hello = limits.first_call = 20s;
@@ -41,7 +45,7 @@ transports::process_limits short_limits() {
 class guarded_candidate {
  public:
   explicit guarded_candidate(const std::string& behaviour, const transports::process_limits& limits = short_limits()) {
-    auto started = process_candidate::start(command(behaviour), limits);
+    auto started = start(command(behaviour), limits);
     INFO((started ? "" : started.error().message));
     REQUIRE(started.has_value());
     candidate_ = std::move(*started);
@@ -214,7 +218,7 @@ TEST_CASE("transports/process/restarts_are_counted_and_bounded") {
 
 TEST_CASE("transports/process/start_fails_with_the_reason") {
   const auto refusal = [](const std::string& line, transports::process_limits limits = short_limits()) {
-    const auto started = process_candidate::start(line, limits);
+    const auto started = start(line, limits);
     REQUIRE_FALSE(started.has_value());
     return started.error().message;
   };
@@ -229,6 +233,14 @@ TEST_CASE("transports/process/start_fails_with_the_reason") {
   CHECK_THAT(refusal(command("crash at hello")), Contains("crash: ") && Contains("cannot import name 'kernel'"));
   CHECK_THAT(refusal("/no/such/program"), Contains("No such file"));
   CHECK_THAT(refusal("true"), Contains("early exit"));
+}
+
+TEST_CASE("transports/process/a_command_is_split_without_a_shell") {
+  const auto refusal = [](const std::string& line) {
+    const auto words = transports::split_words(line);
+    REQUIRE_FALSE(words.has_value());
+    return words.error().message;
+  };
   CHECK_THAT(refusal("  "), Contains("names no program"));
   CHECK_THAT(refusal("a | b"), Contains("needs a shell"));
   CHECK_THAT(refusal("a > b"), Contains("needs a shell"));

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""python:MODULE:FUNCTION: functions and candidates of modules, broken ones, and where host and interpreter are found."""
+"""python:MODULE:FUNCTION[@OPERATION]: functions and candidates of modules, broken ones, and where host and interpreter
+are found."""
 import json
 import os
 import shutil
@@ -54,6 +55,12 @@ def exits(log_p, h, s0):
 
 def no_operation(a, b):
     return a
+
+def renamed(gates, inputs, state):
+    return scan(gates, inputs, state)
+
+def frequencies(base):
+    raise NotImplementedError
 
 candidate = Candidate("mine", version="7", properties={"deterministic": True})
 candidate.numpy("heinsen/scan", dtypes=["f32"])(lambda **inputs: dict(zip(("s", "s_n"), scan(**inputs))))
@@ -116,10 +123,38 @@ class Functions(Folder):
     def test_functions_that_are_none(self):
         self.ends("no_operation", 3, "The parameters (a, b) are the inputs of none of these operations.",
                   "sinusoidal/table_at(position, theta)")
+        self.ends("no_operation@heinsen/scan", 3, "cannot be called as heinsen/scan(log_p, h, s0) is, neither by name "
+                  "nor by position: too many positional arguments")
+        self.ends("candidate@heinsen/scan", 3, "a Candidate names its operations itself: leave out @heinsen/scan")
         self.ends("nothing", 3, "no attribute 'nothing'")
         self.ends("scan", 3, "No module named 'no_such_module'", module="no_such_module")
         self.assertEqual(self.gate("python:module").returncode, 2)
         self.assertEqual(self.gate("python:module:").returncode, 2)
+        self.assertEqual(self.gate("python::scan@heinsen/scan").returncode, 2)
+        self.ends("@heinsen/scan", 2, "must be python:MODULE:FUNCTION")
+        self.ends("scan@", 2, "must be python:MODULE:FUNCTION or python:MODULE:FUNCTION@OPERATION")
+
+    def test_the_operation_is_named(self):
+        self.ends("renamed@heinsen/scan", 0, "# Assay: renamed")
+        self.ends("scan@heinsen/scan", 0)
+        self.ends("scan@heinsen/scam", 2, "unknown operation 'heinsen/scam' (near: heinsen/scan")
+        self.ends("scan@rotate", 2, "unknown operation 'rotate' (near: rope/rotate, ")
+        self.ends("scan@xyz", 2, "unknown operation 'xyz' (see: assay list operations)")
+
+    def test_parameters_of_several_operations_list_the_words_to_type(self):
+        self.ends("frequencies", 3, "the parameters are the inputs of rope/frequencies and of sinusoidal/frequencies",
+                  f"  --candidate python:{self.path}:frequencies@rope/frequencies\n",
+                  f"  --candidate python:{self.path}:frequencies@sinusoidal/frequencies\n")
+        # What was shown is taken.
+        self.ends("frequencies@rope/frequencies", 1, "heinsen/scan was requested and is not offered")
+
+    def test_a_path_may_hold_what_separates(self):
+        for folder in ("a@b", "x:y", "x:y/a@b"):
+            path = os.path.join(self.folder.name, folder, "model.py")
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            shutil.copy(self.path, path)
+            for function in ("scan", "renamed@heinsen/scan"):
+                self.ends(function, 0, module=path, arguments=("--property", "value", "--family", "mild"))
 
     def test_the_interpreter_is_chosen(self):
         self.ends("scan", 3, "/nonexistent/python", env={**os.environ, "ASSAY_PYTHON": "/nonexistent/python"})
@@ -175,6 +210,19 @@ class Deduction(unittest.TestCase):
     def test_without_names_the_operation_must_be_said(self):
         candidate = candidate_of(lambda a, b, c: (a, b), self.declarations, "heinsen/scan", ["f64"], "numpy")
         self.assertEqual(candidate.operations, {"heinsen/scan": ["f64"]})
+
+    def test_an_unknown_operation_names_those_near_it(self):
+        with self.assertRaisesRegex(NotAnOperation, r"unknown operation 'heinsen/scam' \(near: heinsen/scan, "):
+            candidate_of(lambda a, b, c: (a, b), self.declarations, "heinsen/scam")
+
+    def test_a_function_that_cannot_be_called_is_refused(self):
+        for function in (lambda a, b: (a, b), lambda a, b, c, d: (a, b), lambda *, a, b, c: (a, b), lambda **all: all):
+            with self.assertRaisesRegex(NotAnOperation, r"cannot be called as heinsen/scan\(log_p, h, s0\) is"):
+                candidate_of(function, self.declarations, "heinsen/scan")
+        candidate_of(lambda *inputs: inputs, self.declarations, "heinsen/scan", framework="numpy")
+        # Its settings go by name, and so does the dtype.
+        candidate_of(lambda v, at, layout, dtype: v, self.declarations, "rope/rotate", framework="numpy")
+        candidate_of(lambda heads, dtype: dtype, self.declarations, "alibi/slopes", framework="numpy")
 
     def test_the_framework_is_the_one_that_is_used(self):
         scope = {"__name__": "users"}

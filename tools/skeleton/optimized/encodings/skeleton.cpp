@@ -1,7 +1,8 @@
-// The fast implementation. What it sums in which order, and why its errors stay small, is said here: f32 is computed
-// in f64 and rounded once, f64 as it is written. It knows nothing of reference/: the two check one another.
+// The fast implementation. State here the order of its sums and why its errors stay small. This one adds in the
+// order of the tokens. It computes f32 in f64 and rounds once; it computes f64 as it is written. It uses no formula of
+// reference/: the two check one another.
 //
-// Work is shared with for_each_task (optimized/dispatch.hpp), so that any number of threads gives the same bits.
+// To use threads, call for_each_task (optimized/dispatch.hpp): any number of threads then gives the same bits.
 #include "optimized/buffers.hpp"
 #include "optimized/operations.hpp"
 

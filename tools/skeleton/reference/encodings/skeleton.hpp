@@ -1,9 +1,9 @@
-// What the encoding is, in one formula with its source (author, title, year, arXiv number, equation). As an example:
+// Definition: the formula with its source (author, title, year, arXiv number, equation). This one is an example:
 //
 //   y_tk = a_k x_tk + s b_k p_t,    s = 1, or -1 where `sign` is "minus"
 //
 // Shapes: x, y [B, n, d]; a, b [d]; position p [n], integers, whatever the dtype of the call.
-// Special values: none of its own; NaN and infinities go through as in IEEE arithmetic. There may be no token.
+// Special values: NaN and infinities follow IEEE 754 arithmetic. A sequence may have no token.
 // Gradients: grad_x = a grad_y; grad_a = sum of x grad_y and grad_b = s sum of p grad_y, over rows and tokens.
 #pragma once
 
@@ -13,16 +13,16 @@
 #include "reference/core/operation.hpp"
 #include "reference/readings/reading.hpp"
 
-namespace assay::reference {
+namespace assay::reference::encodings {
 
 struct skeleton {
   static constexpr std::string_view name = "skeleton";
 
-  /// The declaration: all that commands, tests and reports know of the encoding.
+  /// The declaration. Commands, tests and reports read nothing else of the encoding.
   static std::vector<core::operation> operations();
 
-  /// The steps of the computation, right as they stand: what mutants, controls and accuracy classes replace. R is
-  /// a number type: multiprecision, an interval, a number with its error bound, a dual number (readings/reading.hpp).
+  /// The steps of the computation. Mutants, controls and accuracy classes replace them. R is a number type:
+  /// multiprecision, an interval, a number with its error bound, a dual number (reference/readings/reading.hpp).
   template <class R>
   struct recipe {
     std::function<R(double p)> position = [](double p) { return from_integer<R>(p); };
@@ -83,4 +83,4 @@ fields<R> skeleton::evaluate(const arguments<R>& call, const recipe<R>& how) {
   return {{"grad_x", std::move(grad_x)}, {"grad_a", std::move(grad_a)}, {"grad_b", std::move(grad_b)}};
 }
 
-}  // namespace assay::reference
+}  // namespace assay::reference::encodings

@@ -1,0 +1,23 @@
+// Attributes of calls as JSON objects.
+#pragma once
+
+#include <nlohmann/json.hpp>
+
+#include "reference/core/operation.hpp"
+#include "reference/core/result.hpp"
+
+namespace assay::formats {
+
+nlohmann::ordered_json to_json(const core::attribute& value);
+nlohmann::ordered_json to_json(const core::attributes& all);
+
+/// A boolean, a string, an integer that int64 holds, or a finite number; else an error that says what came.
+core::result<core::attribute> attribute_from(const nlohmann::json& value);
+/// An object of those; the error names the member.
+core::result<core::attributes> attributes_from(const nlohmann::json& object);
+
+/// All attributes of an operation from those that are set in such an object; an error too where one is not declared or
+/// has a value that there is not.
+core::result<core::attributes> declared_attributes_from(const core::operation& op, const nlohmann::json& object);
+
+}  // namespace assay::formats

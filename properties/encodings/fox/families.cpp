@@ -1,0 +1,100 @@
+// Families of inputs for the decay of forgetting attention: those of Heinsen's gates, as one lane of gates is filled
+// alike in both.
+#include <algorithm>
+
+#include "properties/encodings/fox/laws/laws.hpp"
+#include "properties/encodings/fox/mutants/mutants.hpp"
+#include "properties/generators/lane_inputs.hpp"
+#include "properties/harness/catalogue.hpp"
+
+namespace assay::properties::encodings::fox {
+namespace {
+
+using core::counter_random;
+using core::dtype;
+
+struct extents {
+  std::size_t batch, n, heads;
+};
+
+// The outputs grow with the square of the tokens.
+extents draw_extents(counter_random& random, extent size) {
+  extents s{1, size.tokens, 1};
+  if (size.range == lengths::exactly) return s;
+  if (size.range == lengths::long_ones) return {1, 200 + random.below(100), 1};
+  if (size.range == lengths::around_blocks) {
+    s.n = (std::size_t{1} << (3 + random.below(4))) - 1 + random.below(3);
+    return s;
+  }
+  s.n = random.one_in(2) ? random.below(9) : random.below(34);
+  if (s.n < 17) s.heads = 1 + random.below(3);
+  if (s.n < 17 && random.one_in(3)) s.batch = 2;
+  if (random.one_in(60)) s.heads = 0;
+  return s;
+}
+
+family filled_by(std::string name, std::string summary, lane_filler fill) {
+  family f{std::move(name), std::move(summary)};
+  f.generate = [fill](const core::operation& op, dtype type, const core::attributes&, counter_random& random,
+                      extent size) -> core::tensors {
+    extents s = draw_extents(random, size);
+    // Attention forms an exponential for every pair: what long sequences show of the decay needs no more of it.
+    if (op.input("q") != nullptr && size.range != lengths::exactly) s.n = std::min<std::size_t>(s.n, 40);
+    const bool gated = op.input("g") != nullptr;
+    std::vector<double> gates(s.batch * s.n * s.heads);
+    for (std::size_t b = 0; b < s.batch; ++b)
+      for (std::size_t k = 0; k < s.heads; ++k) {
+        lane_inputs lane{std::vector<double>(s.n), std::vector<double>(s.n)};
+        fill(lane, gated, type, random);
+        for (std::size_t i = 0; i < s.n; ++i) gates[(b * s.n + i) * s.heads + k] = lane.gate[i];
+      }
+    core::tensors inputs{{gated ? "g" : "log_f", core::make_tensor(type, {s.batch, s.n, s.heads}, gates)}};
+    // Of attention besides: queries, keys and values of order 1.
+    const std::size_t width = 1 + random.below(3);
+    for (const char* input : {"q", "k", "v"}) {
+      if (op.input(input) == nullptr) continue;
+      core::tensor t = core::zeros(type, {s.batch, s.heads, s.n, width});
+      for (double& x : t.values.storage()) x = core::round_to(type, random.normal());
+      inputs.emplace(input, std::move(t));
+    }
+    return inputs;
+  };
+  return f;
+}
+
+}  // namespace
+
+encoding_tests make_tests() {
+  std::vector<family> families{
+      filled_by("mild", "gates of order 1", mild),
+      filled_by("gates_near_one", "log f from -2^-4 to -2^-29", gates_near_one),
+      filled_by("gates_near_zero", "log f from -5 to -60", gates_near_zero),
+      filled_by("constant_gate", "one gate for the whole lane, 2^-17 to 1: ALiBi", constant_gate),
+      filled_by("block_half_life", "decay over a block is e^-0.3 to e^-3", block_half_life),
+      filled_by("infinite_inside", "log f is -inf here and there: resets", infinite_inside),
+      filled_by("no_decay", "log f = 0 or above -1e-6", no_decay),
+      filled_by("powers_of_two", "all gates are powers of two", powers_of_two),
+      filled_by("subnormal", "all gates are subnormal", subnormal),
+      filled_by("wide", "log f from -69 to 0", wide),
+      filled_by("extreme_gates", "decays beyond the exponent range", extreme_gates),
+      filled_by("special_values", "zeros, infinities, and numbers at the ends of the formats", special_values),
+      filled_by("nan_inside", "a NaN in some lanes", nan_inside),
+  };
+  families.back().holds_nan = true;
+  for (family& f : families) f.parts_classes = f.name == "mild" || f.name == "gates_near_one" || f.name == "wide";
+  encoding_tests tests;
+  tests.name = "fox";
+  tests.families = std::move(families);
+  tests.mutants = mutants();
+  tests.controls = controls();
+  tests.laws = laws();
+  tests.not_modelled = {{"IX10 fla-org/flash-linear-attention#769, NVIDIA-NeMo/Automodel#3802",
+                         "an index beyond 2^31 needs 46 341 tokens, whose pairs do not fit a gate run"}};
+  tests.telling = {"mutant/fox_mask_is_zero",         "mutant/fox_own_token",       "mutant/fox_wrong_sign",
+                   "mutant/fox_own_key_in_gradient",  "mutant/fox_reset_gives_nan", "mutant/fox_open_gate_forgets",
+                   "mutant/fox_gate_without_log1p",   "mutant/fox_gate_saturates",  "mutant/fox_decay_scaled",
+                   "mutant/fox_pruned_by_decay_alone"};
+  return tests;
+}
+
+}  // namespace assay::properties::encodings::fox

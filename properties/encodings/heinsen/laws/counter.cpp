@@ -1,0 +1,75 @@
+// A d-bit counter in the signs of d states, with the open-loop controls of heinsen_separability.hpp: the case's
+// length decides d, its seed everything else.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+#include "properties/encodings/heinsen/laws/counter_inputs.hpp"
+#include "properties/encodings/heinsen/laws/visible_states.hpp"
+
+namespace assay::properties::encodings::heinsen {
+namespace {
+
+constexpr std::size_t most_bits = 6;
+
+// Mostly of order 1; one in four far beyond what an exponential without a shift can hold. |log p| is about twice
+// the margin: a prefix sum over the case stays finite, in the module too, whose log p no declared domain covers.
+double draw_margin(core::dtype type, std::size_t tokens, core::counter_random& random) {
+  const double exponent = random.one_in(4) ? random.uniform(4, 11) : random.uniform(-4, 4);
+  return std::min(std::exp2(exponent), core::largest_finite(type) / (32.0 * static_cast<double>(tokens)));
+}
+
+// Both rows start from numbers of their own, and in states that the controls allow.
+counter_inputs draw(const test_case& from, std::size_t bits) {
+  core::counter_random random(from.seed);
+  const std::size_t numbers = std::size_t{1} << bits, first = random.below(numbers), second = random.below(numbers);
+  const double margin = draw_margin(from.call.type, numbers, random);
+  counter_inputs c = make_counter(*from.call.operation, from.call.type, open_loop(margin), bits, {first, second});
+  for (double& s : c.tensors.at("s0").values.storage())
+    if (random.one_in(2)) s = core::round_to(from.call.type, 0.9 * margin * random.uniform(-2, 1));
+  return c;
+}
+
+// Every state in the band of its sign, as far as the allowance tells: then all 2^d patterns occur, once each.
+outcome judge_counter(const counter_inputs& c, const visible_states& seen) {
+  const double margin = c.bands.margin();
+  outcome o;
+  for (std::size_t row = 0; row < seen.batch; ++row)
+    for (std::size_t i = 0; i < seen.tokens; ++i)
+      for (std::size_t j = 0; j < seen.features; ++j) {
+        const bool plus = c.sign(row, i, j) > 0;
+        const double low = plus ? c.bands.plus_low : c.bands.minus_low;
+        const double high = plus ? c.bands.plus_high : c.bands.minus_high;
+        const double s = seen.value[seen.at(row, i, j)], allowed = seen.allowed[seen.at(row, i, j)];
+        if (!(s >= low - allowed && s <= high + allowed))
+          return {
+              status::failed,
+              fmt::format("a counter of {} bits, margin {:.6g}: bit {} at token {} of row {} is {}, the state {:.9g} "
+                          "should lie in [{:.9g}, {:.9g}], allowed deviation {:.3g}",
+                          c.bits, margin, j, i + 1, row, plus ? "+" : "-", s, low, high, allowed)};
+        if (!(allowed < margin)) o.verdict = status::uninformative;
+      }
+  return o;
+}
+
+outcome check_counter(implementation& under_test, const test_case& c) {
+  const std::size_t n = sizes_of(c).at("n");
+  if (n < 2) return {status::uninformative};
+  const counter_inputs counter = draw(c, std::min<std::size_t>(std::bit_width(n) - 1, most_bits));
+  test_case counting = c;
+  counting.call.inputs = counter.tensors;
+  const auto seen = observe(under_test, counting);
+  return seen ? judge_counter(counter, *seen) : seen.error();
+}
+
+}  // namespace
+
+property counter_property() {
+  return {"counter",    "the signs of d states count to 2^d, each with its margin (open-loop controls)",
+          shows_states, check_counter,
+          false,        2};
+}
+
+}  // namespace assay::properties::encodings::heinsen

@@ -1,0 +1,63 @@
+// Where a dtype ends the recurrence s_i = LSE(log p + s_{i-1}, h) (Heinsen 2024, eq. (3)) under constant
+// controls, and the form in two prefix sums under any. Predictions to first order in u; all derived here.
+#pragma once
+
+#include <cstddef>
+
+#include "reference/core/dtype.hpp"
+
+namespace assay::properties::encodings::heinsen {
+
+/// The token at which the form s_n = A_n + LSE_k(h_k - A_k), A = cumsum(log p), first shows a wrong sign of a state
+/// whose margin is `margin`: its error is about u |A_n|, which reaches the margin at n = margin / (u |log p|).
+double predicted_cumsum_failure(core::dtype type, double margin, double log_p);
+
+/// s* = h - log(1 - p), the fixed point.
+double fixed_point(double p, double h);
+
+/// Steps until the states are equal. s_i - s* = log(1 + r p^i), r = e^{s_0 - s*} - 1, so successive states differ by
+/// |r| p^i (1 - p): less than half a spacing of the format at s* from i = log(half_ulp(s*) / (|r| (1 - p))) / log p on.
+struct saturation {
+  double steps = 0;
+  bool valid = false;  ///< the first step moves at all; otherwise `growth_stops` decides
+};
+saturation predicted_saturation(core::dtype type, double p, double h, double s0);
+
+/// A state s >= h that counts (p = 1: s_i = LSE(s_{i-1}, h)) stays where it is once its increment log1p(e^{h - s}) is
+/// below half_ulp(s).
+bool growth_stops(core::dtype type, double s, double h);
+
+/// log p + s rounds to s for |log p| below half the distance from s to the number below it: no decay at all.
+double decay_freeze_threshold(core::dtype type, double s);
+
+/// The orbit of x under a map: `tail` steps lead to a cycle of `length` states.
+struct cycle {
+  std::size_t tail = 0, length = 0;
+};
+
+/// Brent 1980, "An improved Monte Carlo factorization algorithm", section 2. Two equal successive states are
+/// a cycle of length 1; near s* = 0 longer ones occur, which comparing successive states would never find.
+template <class State, class Step>
+cycle find_cycle(const State& start, Step step) {
+  std::size_t power = 1, length = 1;
+  State tortoise = start, hare = step(start);
+  while (!(tortoise == hare)) {
+    if (length == power) {
+      tortoise = hare;
+      power *= 2;
+      length = 0;
+    }
+    hare = step(hare);
+    ++length;
+  }
+  tortoise = hare = start;
+  for (std::size_t i = 0; i < length; ++i) hare = step(hare);
+  std::size_t tail = 0;
+  for (; !(tortoise == hare); ++tail) {
+    tortoise = step(tortoise);
+    hare = step(hare);
+  }
+  return {tail, length};
+}
+
+}  // namespace assay::properties::encodings::heinsen

@@ -1,0 +1,26 @@
+// Wrong and right variants of Heinsen's operations, to gate the gate.
+#pragma once
+
+#include "properties/harness/catalogue.hpp"
+
+namespace assay::properties::encodings::heinsen {
+
+std::vector<variant> mutants();
+/// Parts of the list: wrong steps and scans, wrong states at the ends, wrong derivatives, precision other than
+/// declared, memory between calls,
+/// settings.
+std::vector<variant> forward_mutants();
+std::vector<variant> state_mutants();
+std::vector<variant> gradient_mutants();
+std::vector<variant> block_mutants();
+std::vector<variant> precision_mutants();
+std::vector<variant> memory_mutants();
+std::vector<variant> setting_mutants();
+std::vector<variant> generated_mutants();
+/// The right code that those were made from.
+std::unique_ptr<implementation> unmutated();
+std::vector<variant> controls();
+/// Reports of bugs in log-sum-exp, scans and gates that these operations cannot show.
+std::vector<unmodelled> not_modelled();
+
+}  // namespace assay::properties::encodings::heinsen

@@ -1,0 +1,241 @@
+// Families of inputs for rotary position embedding: regimes of positions, of x, and of bases.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "properties/encodings/rope/laws/laws.hpp"
+#include "properties/encodings/rope/mutants/mutants.hpp"
+#include "properties/harness/catalogue.hpp"
+#include "reference/encodings/rope.hpp"
+
+namespace assay::properties::encodings::rope {
+namespace {
+
+using core::counter_random;
+using core::dtype;
+
+struct extents {
+  std::size_t batch, n, heads, features;
+  [[nodiscard]] std::size_t elements() const { return batch * n * heads * features; }
+};
+
+extents draw_extents(const core::attributes& settings, counter_random& random, extent size) {
+  const auto rotary = settings.find("rotary");
+  const std::size_t least =
+      rotary == settings.end() ? 0 : 2 * static_cast<std::size_t>(std::get<std::int64_t>(rotary->second));
+  if (size.range == lengths::exactly) return {1, size.tokens, 1, std::max<std::size_t>(least, 4)};
+  extents s{1, 0, 1, std::max<std::size_t>(least, 2 + random.below(4))};
+  if (size.range == lengths::long_ones) {
+    s.n = 40 + random.below(20);
+  } else if (size.range == lengths::around_blocks) {
+    s.n = (std::size_t{1} << (3 + random.below(3))) - 1 + random.below(3);
+  } else {
+    s.n = random.one_in(12) ? 0 : 1 + random.below(6);
+    s.heads = random.one_in(60) ? 0 : 1 + random.below(3);
+    s.batch = 1 + random.below(2);
+    if (random.one_in(3)) s.features = std::max<std::size_t>(least, 1 + random.below(9));
+  }
+  return s;
+}
+
+/// The positions of one row.
+using row_filler = void (*)(std::vector<double>& row, dtype type, counter_random& random);
+/// All of x.
+using x_filler = void (*)(std::vector<double>& x, std::size_t features, dtype type, counter_random& random);
+
+void counted(std::vector<double>& row, dtype, counter_random&) {
+  for (std::size_t i = 0; i < row.size(); ++i) row[i] = static_cast<double>(i);
+}
+// Where formats end: 2^8 (bf16), 2^11 (f16), 2^16, 2^24 (f32), 2^31. In f16 up to its largest number: a program
+// that counts in it has no answer beyond.
+void at_hard_positions(std::vector<double>& row, dtype type, counter_random& random) {
+  constexpr double hard[] = {0,      255,     256,      257,      258,      2047,      2048,       2049,
+                             2050,   4095,    15962,    32767,    65503,    65535,     65536,      65537,
+                             131071, 1048576, 16777215, 16777217, 33554431, 268435455, 2147483646, 2147483647};
+  for (double& m : row) do {
+      m = hard[random.below(std::size(hard))];
+    } while (m > core::largest_finite(type));
+}
+// Every row has padding of its own on the left.
+void padded(std::vector<double>& row, dtype, counter_random& random) {
+  const std::size_t padding = random.below(row.size() + 1);
+  for (std::size_t i = 0; i < row.size(); ++i) row[i] = i < padding ? 0.0 : static_cast<double>(i - padding);
+}
+// A chunk or a single token behind what a cache holds.
+void decoded(std::vector<double>& row, dtype type, counter_random& random) {
+  constexpr double starts[] = {1, 17, 100, 1000, 4000, 16000, 131000, 1000000};
+  const double start = starts[random.below(core::largest_finite(type) < 1e5 ? 6 : std::size(starts))];
+  for (std::size_t i = 0; i < row.size(); ++i) row[i] = start + static_cast<double>(i);
+}
+// What a cache holds after eviction: the first tokens, then a window with gaps.
+void evicted(std::vector<double>& row, dtype, counter_random& random) {
+  double m = static_cast<double>(random.below(4));
+  for (double& position : row) {
+    position = m;
+    m += 1.0 + (random.one_in(3) ? static_cast<double>(random.below(60)) : 0.0);
+  }
+}
+void real_positions(std::vector<double>& row, dtype, counter_random& random) {
+  for (double& m : row) m = random.one_in(6) ? 0.0 : std::ldexp(random.normal(), static_cast<int>(random.below(11)));
+}
+
+// Where no rounding of the angle changes a sign: infinities show nothing else.
+void at_first_positions(std::vector<double>& row, dtype, counter_random& random) {
+  for (double& m : row) m = 1.0 + static_cast<double>(random.below(2));
+}
+
+void normal(std::vector<double>& x, std::size_t, dtype, counter_random& random) {
+  for (double& v : x) v = random.normal();
+}
+void one_hot(std::vector<double>& x, std::size_t features, dtype, counter_random& random) {
+  for (std::size_t k = 0; k + features <= x.size() && features > 0; k += features)
+    x[k + random.below(features)] = random.sign();
+}
+// From the smallest numbers of the format to 2^-8 of the largest: sums of gradients must not overflow.
+void wide(std::vector<double>& x, std::size_t, dtype type, counter_random& random) {
+  const int low = std::ilogb(core::smallest_subnormal(type)), high = std::ilogb(core::largest_finite(type)) - 8;
+  for (double& v : x)
+    v = random.one_in(3) ? random.normal()
+                         : std::ldexp(random.normal() / 4, low + static_cast<int>(random.below(high - low)));
+}
+// Large beside the rotated numbers that cancel.
+void large(std::vector<double>& x, std::size_t, dtype type, counter_random& random) {
+  for (double& v : x) v = std::ldexp(random.normal(), 4 + static_cast<int>(random.below(type == dtype::f16 ? 2 : 8)));
+}
+// Where the angle is not 0: there an implementation may leave x alone, and 0 times an infinity is NaN.
+void with_infinities(std::vector<double>& x, std::size_t features, dtype type, counter_random& random) {
+  normal(x, features, type, random);
+  for (double& v : x)
+    if (random.one_in(6)) v = random.sign() * std::numeric_limits<double>::infinity();
+}
+void with_nan(std::vector<double>& x, std::size_t features, dtype type, counter_random& random) {
+  normal(x, features, type, random);
+  for (double& v : x)
+    if (random.one_in(8)) v = std::numeric_limits<double>::quiet_NaN();
+}
+
+bool rotates(const core::operation& op) { return op.input("x") != nullptr; }
+
+// Frequencies as published, each moved a little, and here and there one that runs backwards or, unless all are to move,
+// stands still.
+std::vector<double> draw_theta(std::size_t pairs, bool moving, counter_random& random) {
+  std::vector<double> theta(pairs);
+  for (std::size_t t = 0; t < pairs; ++t) {
+    theta[t] = random.uniform(0.5, 1) * std::pow(10000.0, -static_cast<double>(t) / static_cast<double>(pairs));
+    if (random.one_in(4)) theta[t] = -theta[t];
+    if (random.one_in(12) && !moving) theta[t] = 0.0;
+  }
+  return theta;
+}
+
+core::tensors draw_rotation(const core::operation& op, dtype type, const core::attributes& settings,
+                            counter_random& random, extent size, row_filler positions, x_filler fill) {
+  const extents s = draw_extents(settings, random, size);
+  std::vector<double> x(s.elements()), position, row(s.n);
+  fill(x, s.features, type, random);
+  for (std::size_t b = 0; b < s.batch; ++b) {
+    positions(row, type, random);
+    // The gradient of a frequency adds up positions times torques, which f16 itself cannot hold at large positions.
+    if (type == dtype::f16 && op.input("theta"))
+      for (double& m : row) m = std::fmod(m, 41.0);
+    position.insert(position.end(), row.begin(), row.end());
+  }
+  core::tensors inputs{{"x", core::make_tensor(type, {s.batch, s.n, s.heads, s.features}, x)},
+                       {"position", core::make_tensor(op.input("position")->type_in(type), {s.batch, s.n}, position)}};
+  if (op.input("theta")) {
+    const std::size_t pairs = random.one_in(4) ? random.below(s.features / 2 + 1) : s.features / 2;
+    inputs.emplace("theta", core::make_tensor(type, {pairs}, draw_theta(pairs, fill == with_infinities, random)));
+  }
+  return inputs;
+}
+
+family rotated(std::string name, std::string summary, row_filler positions, x_filler fill) {
+  family f{std::move(name), std::move(summary)};
+  f.generate = [positions, fill](const core::operation& op, dtype type, const core::attributes& settings,
+                                 counter_random& random, extent size) {
+    return draw_rotation(op, type, settings, random, size, positions, fill);
+  };
+  f.applies = rotates;
+  return f;
+}
+
+using base_filler = double (*)(dtype type, counter_random& random);
+
+double usual_base(dtype type, counter_random& random) {
+  constexpr double usual[] = {10000, 100, 500000, 1000000};
+  return usual[random.below(type == dtype::f16 ? 2 : std::size(usual))];
+}
+double base_near_one(dtype, counter_random& random) {
+  return 1.0 + std::ldexp(random.uniform(1, 2), -1 - static_cast<int>(random.below(9)));
+}
+double wide_base(dtype type, counter_random& random) {
+  return std::exp2(random.uniform(0, std::ilogb(core::largest_finite(type))));
+}
+
+core::tensors draw_bases(dtype type, counter_random& random, extent size, base_filler fill) {
+  std::vector<double> bases(size.range == lengths::short_ones ? random.below(5) : 12);
+  // A base that a format rounds to 1 would have one frequency alone.
+  for (double& base : bases) base = std::max(fill(type, random), 1.0 + 2.0 * core::unit_roundoff(type));
+  return {{"base", core::make_tensor(type, {bases.size()}, bases)}};
+}
+
+family of_bases(std::string name, std::string summary, base_filler fill) {
+  family f{std::move(name), std::move(summary)};
+  f.generate = [fill](const core::operation&, dtype type, const core::attributes&, counter_random& random,
+                      extent size) { return draw_bases(type, random, size, fill); };
+  f.applies = [](const core::operation& op) { return !rotates(op); };
+  return f;
+}
+
+family mild() {
+  family f{"mild", "positions from 0 on, x of order 1; the usual bases"};
+  f.generate = [](const core::operation& op, dtype type, const core::attributes& settings, counter_random& random,
+                  extent size) {
+    return rotates(op) ? draw_rotation(op, type, settings, random, size, counted, normal)
+                       : draw_bases(type, random, size, usual_base);
+  };
+  f.parts_classes = true;
+  return f;
+}
+
+}  // namespace
+
+encoding_tests make_tests() {
+  encoding_tests tests;
+  tests.name = "rope";
+  tests.families = {
+      mild(),
+      rotated("large_positions", "positions where formats end, up to 2^31 - 1", at_hard_positions, normal),
+      rotated("left_padding", "every row counts from a place of its own", padded, normal),
+      rotated("decode", "positions from a large one on", decoded, normal),
+      rotated("evicted", "positions with gaps, as a cache has them after tokens were dropped", evicted, normal),
+      rotated("real_positions", "fractions, negative positions", real_positions, normal),
+      rotated("one_hot", "one coordinate is 1 or -1, the others 0", decoded, one_hot),
+      rotated("wide", "x from subnormal to 2^-8 of the largest number", padded, wide),
+      rotated("large_x", "x up to 2^12: rotated numbers cancel", at_hard_positions, large),
+      rotated("infinite_x", "infinities in some pairs", at_first_positions, with_infinities),
+      rotated("nan_inside", "a NaN in some pairs", padded, with_nan),
+      of_bases("bases_near_one", "bases from 1.5 down to 1 + 2^-10", base_near_one),
+      of_bases("wide_bases", "bases from 1 to near the largest number", wide_base),
+  };
+  for (family& f : tests.families) {
+    if (f.name == "infinite_x" || f.name == "nan_inside") f.holds_nan = true;
+    if (f.name == "large_positions" || f.name == "decode") f.parts_classes = true;
+    if (f.name == "real_positions") f.applies = [](const core::operation& op) { return op.input("theta") != nullptr; };
+  }
+  tests.mutants = mutants();
+  tests.controls = controls();
+  tests.not_modelled = not_modelled();
+  tests.laws = laws();
+  tests.telling = {"mutant/rope_wrong_layout",
+                   "mutant/rope_counted_from_one",
+                   "mutant/rope_tables_in_bf16",
+                   "mutant/rope_rest_is_zero",
+                   "mutant/rope_base_always_scaled",
+                   "mutant/rope_fixed_base",
+                   "mutant/rope_gradient_without_position",
+                   "mutant/rope_base_gradient_of_wrong_sign"};
+  return tests;
+}
+
+}  // namespace assay::properties::encodings::rope

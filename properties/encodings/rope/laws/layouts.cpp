@@ -1,0 +1,227 @@
+// Laws of layouts: which coordinates are a pair.
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "properties/encodings/rope/laws/laws.hpp"
+#include "properties/encodings/rope/laws/rotary_case.hpp"
+
+namespace assay::properties::encodings::rope {
+namespace {
+
+// The case in the other layout with the coordinates of each pair moved there, and whence each element came.
+struct moved_case {
+  test_case c;
+  std::vector<std::size_t> origin;
+};
+moved_case in_other_layout(const test_case& c) {
+  const std::string& layout = setting<std::string>(c, "layout");
+  moved_case other{with_setting(c, "layout", std::string(layout == "half_split" ? "interleaved" : "half_split")), {}};
+  const rotary_case here(c), there(other.c);
+  other.origin.resize(here.vectors() * here.features());
+  for (std::size_t i = 0; i < other.origin.size(); ++i) other.origin[i] = i;
+  for (std::size_t v = 0; v < here.vectors(); ++v)
+    for (std::size_t t = 0; t < here.pairs(); ++t) {
+      const auto [first, second] = here.pair(v, t);
+      const auto [new_first, new_second] = there.pair(v, t);
+      other.origin[new_first] = first;
+      other.origin[new_second] = second;
+    }
+  for (const char* name : {"x", "grad_y"})
+    if (const auto given = c.call.inputs.find(name); given != c.call.inputs.end())
+      for (std::size_t i = 0; i < other.origin.size(); ++i)
+        other.c.call.inputs.at(name).values.storage()[i] = given->second.values.storage()[other.origin[i]];
+  return other;
+}
+
+// The layouts are permutations of one another, and so are their gradients.
+outcome check_layouts(implementation& under_test, const test_case& c) {
+  const moved_case other = in_other_layout(c);
+  const auto expected = measure(under_test, c), actual = measure(under_test, other.c);
+  if (!expected) return expected.error();
+  if (!actual) return actual.error();
+  comparisons all;
+  for (const auto& [name, t] : expected->outputs) {
+    const bool moves = name == "y" || name == "grad_x";
+    const numbers x(*expected, name.c_str()), y(*actual, name.c_str());
+    for (std::size_t i = 0; i < t.size(); ++i) {
+      const approximate here = at(x, moves ? other.origin[i] : i), there = at(y, i);
+      if (!agree(all, here, there))
+        return violated(
+            differing(fmt::format("{}{} in the other layout", name, core::index_text(t.shape(), i)), here, there),
+            expected->outputs, actual->outputs);
+    }
+  }
+  return all.result();
+}
+
+// Coordinates that do not rotate come out as they went in, cotangents too.
+outcome check_partial(implementation& under_test, const test_case& c) {
+  const rotary_case shape(c);
+  if (2 * shape.pairs() == shape.features()) return {status::uninformative};
+  const auto call = measure(under_test, c);
+  if (!call) return call.error();
+  const bool backwards = c.call.operation->is_vjp();
+  const auto& given = c.call.inputs.at(backwards ? "grad_y" : "x").values.storage();
+  const auto& got = call->outputs.at(backwards ? "grad_x" : "y").values.storage();
+  comparisons all;
+  for (std::size_t i = 0; i < given.size(); ++i)
+    if (i % shape.features() >= 2 * shape.pairs() && !all.agree(given[i], got[i], 0.0))
+      return violated(fmt::format("element {} does not rotate and became {:a} from {:a}", i, got[i], given[i]), {},
+                      call->outputs);
+  return all.result();
+}
+
+using pairing = std::vector<std::pair<std::size_t, std::size_t>>;
+
+std::string text_of(const pairing& pairs) {
+  std::string text;
+  for (const auto& [first, second] : pairs) text += fmt::format(" ({}, {})", first, second);
+  return text;
+}
+
+// The pairings in use, published ones and known mistakes, of r pairs among d coordinates.
+std::map<std::string, pairing> known_pairings(std::size_t r, std::size_t d) {
+  std::map<std::string, pairing> all;
+  const auto add = [&](const std::string& name, auto first, auto second) {
+    for (std::size_t t = 0; t < r; ++t) {
+      all[name].emplace_back(first(t), second(t));
+      all[name + ", backwards"].emplace_back(second(t), first(t));
+    }
+  };
+  const auto same = [](std::size_t t) { return t; };
+  const std::size_t rest = d - 2 * r;
+  add(
+      "interleaved", [](std::size_t t) { return 2 * t; }, [](std::size_t t) { return 2 * t + 1; });
+  add("half_split", same, [r](std::size_t t) { return t + r; });
+  add("half_split of the whole head", same, [d](std::size_t t) { return t + d / 2; });
+  add("outside in", same, [r](std::size_t t) { return 2 * r - 1 - t; });
+  add(
+      "interleaved at the end of the head", [rest](std::size_t t) { return rest + 2 * t; },
+      [rest](std::size_t t) { return rest + 2 * t + 1; });
+  add(
+      "half_split at the end of the head", [rest](std::size_t t) { return rest + t; },
+      [rest, r](std::size_t t) { return rest + t + r; });
+  return all;
+}
+
+// "2 pairs interleaved"; the declared name where several fit, else the shortest.
+std::string described(pairing found, std::size_t d, const std::string& declared) {
+  if (found.empty()) return "no pairs";
+  std::sort(found.begin(), found.end());
+  std::string name;
+  if (2 * found.size() <= d)
+    for (auto [known, pairs] : known_pairings(found.size(), d)) {
+      std::sort(pairs.begin(), pairs.end());
+      if (pairs == found && (name.empty() || known == declared || (name != declared && known.size() < name.size())))
+        name = known;
+    }
+  return fmt::format("{} {} {}", found.size(), found.size() == 1 ? "pair" : "pairs",
+                     name.empty() ? "of no known layout," + text_of(found) : name);
+}
+
+// Every unit vector, one a head, at position 1, by angles of their own: no sine is subnormal, where the implementation
+// knows a base of 100.
+test_case unit_vectors(const implementation& under_test, const test_case& c) {
+  const std::size_t d = rotary_case(c).features();
+  std::vector<double> units(d * d), theta;
+  for (std::size_t k = 0; k < d; ++k) units[k * d + k] = 1.0;
+  test_case probe = c;
+  for (const char* name : {"x", "grad_y"})
+    if (const auto given = probe.call.inputs.find(name); given != probe.call.inputs.end())
+      given->second = core::make_tensor(c.call.type, {1, 1, d, d}, units);
+  core::tensor& position = probe.call.inputs.at("position");
+  position = core::make_tensor(position.type, {1, 1}, {1.0});
+  if (const auto given = probe.call.inputs.find("theta"); given != probe.call.inputs.end())
+    for (std::size_t t = 0; t < given->second.size(); ++t)
+      given->second.values.storage()[t] = core::round_to(c.call.type, 1.0 / static_cast<double>(t + 1));
+  if (c.call.operation->attribute("base") == nullptr) return probe;
+  test_case steep = with_setting(probe, "base", 100.0);
+  return within_domain(under_test.describe(), steep) ? steep : probe;
+}
+
+// The rotation as a matrix, columns one after another, and what is read off it.
+class rotation_matrix {
+ public:
+  rotation_matrix(const measured_call& call, bool backwards, std::size_t d)
+      : columns_(call, backwards ? "grad_x" : "y"), backwards_(backwards), d_(d) {}
+  [[nodiscard]] approximate element(std::size_t row, std::size_t column) const {
+    return at(columns_, column * d_ + row);
+  }
+  /// The pairs that rotate, by what is not 0 and by the sign of the sine; or what is no rotation of pairs.
+  [[nodiscard]] tl::expected<pairing, std::string> pairs() const {
+    pairing all;
+    for (std::size_t c = 0; c < d_; ++c) {
+      std::vector<std::size_t> others;
+      for (std::size_t k = 0; k < d_; ++k)
+        if (k != c && element(k, c).value != 0.0) others.push_back(k);
+      if (others.empty()) continue;
+      if (others.size() > 1 || element(c, others[0]).value == 0.0)
+        return tl::make_unexpected(
+            fmt::format("coordinate {} goes to coordinate {} too, which is not its partner", c, others.back()));
+      if ((element(others[0], c).value > 0.0) != backwards_) all.emplace_back(c, others[0]);
+    }
+    return all;
+  }
+  /// What is wrong with the numbers of a pairing; nothing where nothing is.
+  [[nodiscard]] std::optional<std::string> wrong_number(comparisons& all, const pairing& pairs) const {
+    std::vector<bool> turns(d_);
+    for (const auto& [first, second] : pairs) {
+      turns[first] = turns[second] = true;
+      const approximate cosine = element(first, first), sine = element(second, first), one{1.0, 0.0};
+      const std::string pair = fmt::format("of coordinates {} and {}", first, second);
+      if (!agree(all, cosine, element(second, second)))
+        return differing("the cosines " + pair, cosine, element(second, second));
+      if (!agree(all, sine, -element(first, second)))
+        return differing("the sines " + pair, sine, -element(first, second));
+      if (!agree(all, cosine * cosine + sine * sine, one))
+        return differing("cos^2 + sin^2 " + pair, cosine * cosine + sine * sine, one);
+    }
+    for (std::size_t c = 0; c < d_; ++c)
+      if (const double x = element(c, c).value; !turns[c] && !all.agree(x, 1.0, 0.0))
+        return fmt::format("coordinate {} does not rotate and is multiplied by {:.9g}", c, x);
+    return std::nullopt;
+  }
+
+ private:
+  numbers columns_;
+  bool backwards_;
+  std::size_t d_;
+};
+
+// The pairing, recovered from what unit vectors become, is the declared one.
+outcome check_certificate(implementation& under_test, const test_case& c) {
+  const rotary_case shape(c);
+  const auto call = measure(under_test, unit_vectors(under_test, c));
+  if (!call) return call.error();
+  const std::size_t d = shape.features();
+  const rotation_matrix matrix(*call, c.call.operation->is_vjp(), d);
+  pairing declared;
+  for (std::size_t t = 0; t < shape.pairs(); ++t) declared.push_back(shape.pair(0, t));
+  const std::string& layout = setting<std::string>(c, "layout");
+  const std::string wanted = "declared " + described(declared, d, layout);
+  auto found = matrix.pairs();
+  if (!found) return violated(wanted + ", behaves as no rotation of pairs: " + found.error(), {}, call->outputs);
+  std::sort(found->begin(), found->end());
+  std::sort(declared.begin(), declared.end());
+  if (*found != declared) return violated(wanted + ", behaves as " + described(*found, d, layout), {}, call->outputs);
+  comparisons all;
+  if (const auto wrong = matrix.wrong_number(all, declared)) return violated(wanted + ": " + *wrong, {}, call->outputs);
+  return all.result();
+}
+
+}  // namespace
+
+std::vector<property> layout_laws() {
+  std::vector<property> all{
+      rotation_law_with_gradients("rotation_layouts", "the layouts are permutations of one another", check_layouts, 2),
+      rotation_law_with_gradients("rotation_partial", "coordinates beyond the pairs stay as they are", check_partial,
+                                  1),
+      rotation_law_with_gradients("rotation_certificate", "unit vectors turn in the pairs that were declared",
+                                  check_certificate, 1),
+  };
+  all.back().families = {"mild"};
+  return all;
+}
+
+}  // namespace assay::properties::encodings::rope

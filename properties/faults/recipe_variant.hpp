@@ -1,0 +1,75 @@
+// Implementations in the plain arithmetic of a dtype, each from a recipe of its encoding: mutants and controls.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "properties/harness/catalogue.hpp"
+#include "properties/harness/implementation.hpp"
+#include "reference/oracle.hpp"
+#include "reference/run_recipe.hpp"
+
+namespace assay::properties {
+
+/// The correct recipe, computed as most code computes: f64 in f64, all others in f32, rounded to storage once.
+/// Variants change it in one place. `template <class R> Encoding::recipe<R> recipe()`, static or const, may also take
+/// the storage dtype.
+template <class Encoding>
+struct unchanged {
+  /// The precision of the arithmetic by storage dtype.
+  static core::dtype arithmetic(core::dtype storage) {
+    return storage == core::dtype::f64 ? core::dtype::f64 : core::dtype::f32;
+  }
+  template <class R>
+  static typename Encoding::template recipe<R> recipe() {
+    return {};
+  }
+  /// May change the inputs of a call.
+  static void edit(request&) {}
+  /// May change its outputs.
+  static void finish(const request&, core::tensors&) {}
+  /// May change what is said of it: by default, the arithmetic as it is.
+  static void declare(description&) {}
+};
+
+/// What every variant of an encoding's operations says of itself: all dtypes, deterministic.
+description description_of(std::string_view encoding, std::string name);
+
+template <class Encoding, class Variant>
+class recipe_variant final : public implementation {
+ public:
+  explicit recipe_variant(std::string name, Variant how = {})
+      : about_(description_of(Encoding::name, std::move(name))), how_(std::move(how)) {
+    for (const core::dtype t : core::floating_dtypes) about_.compute[t] = Variant::arithmetic(t);
+    Variant::declare(about_);
+  }
+  [[nodiscard]] const description& describe() const override { return about_; }
+
+  call_result evaluate(const request& call) override {
+    request edited = call;
+    Variant::edit(edited);
+    core::tensors outputs = run(edited);
+    Variant::finish(call, outputs);
+    return outputs;
+  }
+
+ private:
+  core::tensors run(const request& call) const {
+    using R = reference::rounded;
+    const reference::computing_in format(Variant::arithmetic(call.type));
+    if constexpr (requires { how_.template recipe<R>(call.type); })
+      return reference::run_recipe<Encoding>(call, how_.template recipe<R>(call.type));
+    else
+      return reference::run_recipe<Encoding>(call, how_.template recipe<R>());
+  }
+  description about_;
+  Variant how_;
+};
+
+template <class Encoding, class Variant>
+variant make_variant_of(const char* id, const char* models, const char* what) {
+  return {id, models, what, [id] { return std::make_unique<recipe_variant<Encoding, Variant>>(id); }};
+}
+
+}  // namespace assay::properties

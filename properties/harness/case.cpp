@@ -1,0 +1,146 @@
+#include "properties/harness/case.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <numeric>
+
+#include "reference/oracle.hpp"
+
+namespace assay::properties {
+namespace {
+
+// Random values for every declared tensor; one in eight times for one of them alone.
+void add_random(test_case& c, const std::string& prefix, const std::vector<core::tensor_declaration>& declared,
+                const core::axis_sizes& sizes, core::counter_random& random) {
+  const std::size_t alone = random.one_in(8) ? random.below(declared.size()) : declared.size();
+  for (std::size_t k = 0; k < declared.size(); ++k) {
+    core::tensor t = core::zeros(declared[k].type_in(c.call.type), core::shape_of(declared[k], sizes));
+    if (alone == declared.size() || alone == k)
+      for (double& x : t.values.storage()) x = core::round_to(c.call.type, random.normal());
+    c.call.inputs.emplace(prefix + declared[k].name, std::move(t));
+  }
+}
+
+// The cotangents of a vjp, the tangents of a jvp.
+void add_derivative_inputs(test_case& c, const core::operation& forward, core::counter_random& random) {
+  const core::axis_sizes sizes = core::check_request({&forward, c.call.type, c.call.inputs, c.call.attributes}).value();
+  if (c.call.operation->is_vjp()) {
+    add_random(c, "grad_", forward.outputs, sizes, random);
+  } else {
+    std::vector<core::tensor_declaration> directions;
+    std::copy_if(forward.inputs.begin(), forward.inputs.end(), std::back_inserter(directions),
+                 [](const auto& d) { return d.differentiable; });
+    add_random(c, "tangent_", directions, sizes, random);
+  }
+}
+
+core::attributes draw_settings(const core::operation& op, const setting_values& within, core::counter_random& random) {
+  core::attributes all;
+  for (const core::attribute_declaration& a : op.attributes) {
+    const auto narrowed = within.find(a.name);
+    const auto& values = narrowed == within.end() ? a.values : narrowed->second;
+    all.emplace(a.name, values[random.below(values.size())]);
+  }
+  return all;
+}
+
+bool is_size_of_attribute(const core::operation& op, const std::string& symbol) {
+  return std::any_of(op.attributes.begin(), op.attributes.end(), [&](const auto& a) { return a.axis == symbol; });
+}
+
+std::vector<std::size_t> range(std::size_t first, std::size_t last) {
+  std::vector<std::size_t> r(last - first);
+  std::iota(r.begin(), r.end(), first);
+  return r;
+}
+
+// The values of a setting before this one: the standard value, then those declared earlier.
+std::vector<core::attribute> simpler_settings(const core::attribute_declaration& a, const core::attribute& now) {
+  if (now == a.standard) return {};
+  std::vector<core::attribute> all{a.standard};
+  for (const core::attribute& value : a.values) {
+    if (value == now) break;
+    if (value != a.standard) all.push_back(value);
+  }
+  return all;
+}
+
+// A few numbers simpler than x, the simplest first.
+std::vector<double> simpler_numbers(core::dtype type, double x) {
+  std::vector<double> all;
+  const auto offer = [&](double y) {
+    if (std::fabs(y) < std::fabs(x) || (std::isinf(x) && std::isfinite(y)) || std::isnan(x)) all.push_back(y);
+  };
+  if (x == 0.0 || std::isnan(x)) return all;
+  offer(0.0);
+  if (std::isinf(x)) return all;
+  offer(std::copysign(1.0, x));
+  offer(core::round_to(type, std::trunc(x)));
+  offer(std::copysign(std::ldexp(1.0, std::ilogb(x)), x));
+  return all;
+}
+
+}  // namespace
+
+core::axis_sizes sizes_of(const test_case& c) { return core::check_request(c.call).value(); }
+
+std::string summary(const test_case& c) {
+  std::string text = fmt::format("{} {}", c.call.operation->name, core::name_of(c.call.type));
+  for (const auto& [symbol, size] : sizes_of(c)) text += fmt::format(" {}={}", symbol, size);
+  if (!c.call.attributes.empty()) text += " " + core::to_string(c.call.attributes);
+  return text + fmt::format(" family {} seed {}", c.family, c.seed);
+}
+
+test_case make_case(const core::operation& op, core::dtype type, const family& from, std::uint64_t seed, extent size,
+                    const setting_values& within) {
+  core::counter_random random(seed);
+  const core::operation& forward = reference::forward_of(op);
+  test_case c{{&op, type, {}, draw_settings(op, within, random)}, from.name, seed};
+  c.call.inputs = from.generate(forward, type, c.call.attributes, random, size);
+  if (!op.is_forward()) add_derivative_inputs(c, forward, random);
+  return c;
+}
+
+std::vector<test_case> simpler_cases(const test_case& c) {
+  std::vector<test_case> all;
+  const auto offer_call = [&](core::tensors inputs, core::attributes settings) {
+    test_case simpler = c;
+    simpler.call.inputs = std::move(inputs);
+    simpler.call.attributes = std::move(settings);
+    if (core::check_request(simpler.call)) all.push_back(std::move(simpler));
+  };
+  const auto offer = [&](core::tensors inputs) { offer_call(std::move(inputs), c.call.attributes); };
+  const core::operation& op = *c.call.operation;
+  for (const auto& [symbol, size] : sizes_of(c)) {
+    if (is_size_of_attribute(op, symbol)) continue;
+    if (size > 1)
+      for (const auto& kept : {range(0, size / 2), range(size / 2, size), range(0, 1), range(size - 1, size)})
+        offer(core::restrict_axis(op, c.call.inputs, symbol, kept));
+    // Dropping single positions: only where few are left, or shrinking would cost a call per token.
+    if (size > 2 && size <= 12)
+      for (std::size_t dropped = 0; dropped < size; ++dropped) {
+        std::vector<std::size_t> kept = range(0, size);
+        kept.erase(kept.begin() + static_cast<std::ptrdiff_t>(dropped));
+        offer(core::restrict_axis(op, c.call.inputs, symbol, kept));
+      }
+  }
+  for (const core::attribute_declaration& a : op.attributes)
+    for (const core::attribute& simpler : simpler_settings(a, c.call.attributes.at(a.name))) {
+      core::attributes settings = c.call.attributes;
+      settings[a.name] = simpler;
+      offer_call(c.call.inputs, std::move(settings));
+    }
+  for (const auto& [name, t] : c.call.inputs) {
+    if (t.size() > 24) continue;
+    for (std::size_t i = 0; i < t.size(); ++i)
+      for (const double y : simpler_numbers(t.type, t.values.storage()[i])) {
+        core::tensors inputs = c.call.inputs;
+        inputs.at(name).values.storage()[i] = y;
+        offer(std::move(inputs));
+      }
+  }
+  return all;
+}
+
+}  // namespace assay::properties

@@ -1,0 +1,57 @@
+#include "properties/harness/catalogue.hpp"
+
+#include <algorithm>
+
+namespace assay::properties {
+namespace {
+
+catalogue (*&installed())() {
+  static catalogue (*make)() = nullptr;
+  return make;
+}
+
+const catalogue& current() {
+  static const catalogue all = [] {
+    ASSAY_EXPECTS(installed() != nullptr);
+    return installed()();
+  }();
+  return all;
+}
+
+}  // namespace
+
+void install_catalogue(catalogue (*make)()) {
+  ASSAY_EXPECTS(installed() == nullptr);
+  installed() = make;
+}
+
+const std::vector<encoding_tests>& all_encoding_tests() { return current().encodings; }
+
+const std::vector<property>& properties() {
+  static const std::vector<property> all = [] {
+    std::vector<property> list = current().general;
+    for (const encoding_tests& tests : all_encoding_tests())
+      list.insert(list.end(), tests.laws.begin(), tests.laws.end());
+    return list;
+  }();
+  return all;
+}
+
+const property* find_property(const std::string& name) {
+  const auto& all = properties();
+  const auto it = std::find_if(all.begin(), all.end(), [&](const property& p) { return p.name == name; });
+  return it == all.end() ? nullptr : &*it;
+}
+
+std::vector<family> families_of(const core::operation& op) {
+  std::vector<family> all;
+  const core::operation& forward = reference::forward_of(op);
+  for (const encoding_tests& tests : all_encoding_tests()) {
+    if (!op.name.starts_with(tests.name + "/")) continue;
+    for (const family& f : tests.families)
+      if (f.applies(forward) && (op.is_forward() || !f.holds_nan)) all.push_back(f);
+  }
+  return all;
+}
+
+}  // namespace assay::properties

@@ -1,0 +1,55 @@
+// What the harness runs: the properties of any operation, and what each encoding contributes: families of inputs,
+// mutants, controls and its own laws. The harness knows no encoding; a program installs its catalogue.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "properties/harness/case.hpp"
+#include "properties/harness/hypothesis.hpp"
+#include "properties/harness/implementation.hpp"
+#include "properties/harness/property.hpp"
+
+namespace assay::properties {
+
+/// A wrong (mutant) or a right but different (control) implementation.
+struct variant {
+  std::string id;       ///< "mutant/<id>" or "control/<id>" on the command line
+  std::string models;   ///< the public report that a mutant models, or what a control does otherwise
+  std::string summary;  ///< the fault, in one sentence
+  std::function<std::unique_ptr<implementation>()> make;
+  core::dtype shown_in = core::dtype::f32;  ///< the dtype in which a mutant's fault shows
+  bool remembers = false;                   ///< faulty only from its second call on
+};
+
+/// A reported bug that no mutant models, and why.
+struct unmodelled {
+  const char* report;
+  const char* reason;
+};
+
+struct encoding_tests {
+  std::string name;
+  std::vector<family> families;
+  std::vector<variant> mutants, controls;
+  std::vector<unmodelled> not_modelled;
+  std::vector<property> laws;                                ///< properties of this encoding alone
+  std::vector<variant> (*generated)() = nullptr;             ///< mutants made by rule, many of them
+  std::unique_ptr<implementation> (*unmutated)() = nullptr;  ///< the right code that they were made from
+  std::vector<std::string> telling{};                        ///< mutants that, together, every property kills one of
+  std::vector<hypothesis> hypotheses{};                      ///< what is often wrong, for the diagnosis of failures
+};
+
+struct catalogue {
+  std::vector<property> general;  ///< properties of any operation, in the order in which they are run
+  std::vector<encoding_tests> encodings;
+};
+
+/// Installs the function that makes the catalogue; it is called once, when the catalogue is first needed.
+/// Precondition: none was installed before.
+void install_catalogue(catalogue (*make)());
+
+const std::vector<encoding_tests>& all_encoding_tests();
+
+}  // namespace assay::properties

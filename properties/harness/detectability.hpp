@@ -1,0 +1,28 @@
+// The detectability map: how small an error the verdict always catches.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "properties/harness/case.hpp"
+
+namespace assay::properties {
+
+/// Of one output, one family and one dtype: the smallest k such that an error of 2^k u max(1, |x|) in any one
+/// element, u of the storage dtype, made every case fail, although an ulp of the implementation's own error (2 u)
+/// counteracts it. Nothing where some case lets every finite error pass:
+/// there the widest law has no digit left.
+struct detectable_error {
+  std::string output, family;
+  std::optional<int> log2_error;
+  std::size_t cases = 0;
+};
+
+/// By output and family, for an operation in a dtype: `cases` short cases of each family and a fourth as many
+/// around block sizes. In each, both signs of an error in the element whose allowance is widest.
+std::vector<detectable_error> detectable_errors(const core::operation& op, core::dtype type, std::uint64_t seed,
+                                                std::size_t cases);
+
+}  // namespace assay::properties

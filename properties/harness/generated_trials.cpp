@@ -1,0 +1,131 @@
+#include "properties/harness/generated_trials.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "reference/oracle.hpp"
+
+namespace assay::properties {
+namespace {
+
+// The largest difference of an output from another, in units of u max(1, |x|); infinite for special values.
+double difference_in_u(const core::tensor& x, const core::tensor& y) {
+  double largest = 0;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    const double a = x.values.storage()[i], b = y.values.storage()[i];
+    if (core::same_value(a, b)) continue;
+    const double d = std::fabs(a - b) / (core::unit_roundoff(x.type) * std::max(1.0, std::fabs(b)));
+    largest = std::max(largest, std::isfinite(d) ? d : HUGE_VAL);
+  }
+  return largest;
+}
+
+/// By output and family.
+template <class T>
+using by_cell = std::map<std::pair<std::string, std::string>, T>;
+
+// By how much a mutant's outputs differ, over cases like those that it survived.
+by_cell<double> differences(implementation& mutant, implementation& right, const core::operation& op, core::dtype type,
+                            const trial_options& options) {
+  by_cell<double> largest;
+  for (const family& f : families_of(op)) {
+    if (f.holds_nan) continue;  // the map has no such families
+    for (std::size_t k = 0; k < 2 * options.cases; ++k) {
+      const extent size{k % 2 == 0 ? lengths::short_ones : lengths::around_blocks};
+      const test_case c = make_case(op, type, f, options.seed + k, size);
+      const call_result x = mutant.evaluate(c.call), y = right.evaluate(c.call);
+      for (const auto& d : op.outputs) {
+        double& cell = largest[{d.name, f.name}];
+        cell = std::max(cell, x && y ? difference_in_u(x->at(d.name), y->at(d.name)) : HUGE_VAL);
+      }
+    }
+  }
+  return largest;
+}
+
+// The smallest errors that are always caught: log2, in u max(1, |x|). None where no bound is left.
+class detectability_map {
+ public:
+  explicit detectability_map(const trial_options& options) : options_(options) {}
+  const by_cell<std::optional<int>>& of(const core::operation& op, core::dtype type) {
+    const auto [it, fresh] = known_.try_emplace(op.name);
+    if (fresh)
+      for (const detectable_error& e : detectable_errors(op, type, options_.seed, options_.cases))
+        it->second[{e.output, e.family}] = e.log2_error;
+    return it->second;
+  }
+
+ private:
+  trial_options options_;
+  std::map<std::string, by_cell<std::optional<int>>> known_;
+};
+
+survivor explain(const variant& m, implementation& right, core::dtype type, const trial_options& options,
+                 detectability_map& map) {
+  survivor s{m.id, survival::identical, "same outputs, bit by bit"};
+  double most = 0;
+  const auto mutant = m.make();
+  for (const core::operation& op : reference::operations()) {
+    if (!mutant->describe().offers(op.name, type)) continue;
+    for (const auto& [cell, d] : differences(*mutant, right, op, type, options)) {
+      if (d == 0) continue;
+      const auto floor = map.of(op, type).find(cell);
+      // A cell without a bound lets every finite error pass.
+      const bool below =
+          floor != map.of(op, type).end() && (floor->second ? d < std::ldexp(1.0, *floor->second) : std::isfinite(d));
+      const bool worse = !below && s.why != survival::unexplained;
+      s.why = below && s.why != survival::unexplained ? survival::below_the_map : survival::unexplained;
+      if (worse || (d > most && below == (s.why == survival::below_the_map)))
+        s.detail = fmt::format("{} of {} differs by up to {:.3g} u ({})", cell.first, op.name, d, cell.second);
+      most = std::max(most, d);
+    }
+  }
+  return s;
+}
+
+}  // namespace
+
+const char* name_of(survival why) {
+  switch (why) {
+    case survival::identical:
+      return "identical";
+    case survival::below_the_map:
+      return "below the detectability map";
+    case survival::unexplained:
+      return "unexplained";
+  }
+  return "unknown";
+}
+
+std::size_t generated_trials::unexplained() const {
+  return static_cast<std::size_t>(std::count_if(survivors.begin(), survivors.end(),
+                                                [](const survivor& s) { return s.why == survival::unexplained; }));
+}
+
+generated_trials try_generated_mutants(const trial_options& options) {
+  generated_trials all;
+  const core::dtype type = options.type.value_or(core::dtype::f32);
+  trial_options without_shrinking = options;
+  without_shrinking.shrink_calls = 0;
+  detectability_map map(options);
+  for (const encoding_tests& tests : all_encoding_tests()) {
+    if (tests.generated == nullptr) continue;
+    const auto right = tests.unmutated();
+    const pinned_classes pinned = classes_of(*right, type, without_shrinking);
+    for (const variant& m : tests.generated()) {
+      ++all.mutants;
+      if (const auto found = first_capture(m, without_shrinking, pinned)) {
+        ++all.caught;
+        all.by_class += found->by_class;
+        ++all.first_by[found->by->name];
+      } else {
+        all.survivors.push_back(explain(m, *right, type, options, map));
+      }
+    }
+  }
+  return all;
+}
+
+}  // namespace assay::properties

@@ -1,0 +1,35 @@
+// Mutants made by rule, against everything: what catches each, and why a survivor may survive.
+#pragma once
+
+#include "properties/harness/detectability.hpp"
+#include "properties/harness/kill_table.hpp"
+
+namespace assay::properties {
+
+/// Why nothing caught a mutant.
+enum class survival {
+  identical,      ///< its outputs are those of the unmutated implementation, bit by bit: no mutant at all
+  below_the_map,  ///< it differs by less than the smallest error that is always caught (detectability.hpp)
+  unexplained,    ///< a hole in the gate
+};
+
+const char* name_of(survival why);
+
+struct survivor {
+  std::string mutant;
+  survival why = survival::unexplained;
+  std::string detail;
+};
+
+struct generated_trials {
+  std::size_t mutants = 0, caught = 0, by_class = 0;
+  std::map<std::string, std::size_t> first_by;  ///< captures by property
+  std::vector<survivor> survivors;
+  /// Of the mutants that are none, or lie below the map, none counts.
+  [[nodiscard]] std::size_t unexplained() const;
+};
+
+/// All generated mutants of all encodings, in one dtype; classes are pinned to those of the unmutated code.
+generated_trials try_generated_mutants(const trial_options& options);
+
+}  // namespace assay::properties

@@ -1,0 +1,68 @@
+#include "properties/harness/horizon.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "properties/harness/case.hpp"
+#include "properties/harness/property.hpp"
+#include "properties/harness/verdict.hpp"
+
+namespace assay::properties {
+namespace {
+
+// The largest error / max(1, |truth|) at each token, over all outputs with a time axis.
+std::vector<double> errors_by_token(const expectation& expected, const core::tensors& outputs, std::size_t tokens) {
+  std::vector<double> worst(tokens, 0.0);
+  for (const auto& d : expected.call.operation->outputs) {
+    const auto axis = core::axis_of(d, expected.call.operation->recurrent->time_axis);
+    if (!axis) continue;
+    const core::tensor& t = outputs.at(d.name);
+    const reference::certified& truth = expected.truth.at(d.name);
+    const core::shape s = t.shape();
+    const std::size_t inner = core::stride_of(s, *axis);
+    for (std::size_t i = 0; i < t.size(); ++i) {
+      const double error = std::fabs(truth.error_of(t.values.storage()[i], i));
+      double& at = worst[(i / inner) % tokens];
+      const double relative = error / std::max(1.0, std::fabs(truth.truth(i)));
+      // A NaN among the outputs ends every horizon.
+      at = std::isnan(relative) ? std::numeric_limits<double>::infinity() : std::max(at, relative);
+    }
+  }
+  return worst;
+}
+
+}  // namespace
+
+tl::expected<horizon, call_failure> measure_horizon(implementation& under_test, const core::operation& op,
+                                                    core::dtype type, std::size_t tokens, std::uint64_t seed) {
+  const std::vector<family> families = families_of(op);
+  const auto mild = std::find_if(families.begin(), families.end(), [](const family& f) { return f.name == "mild"; });
+  ASSAY_EXPECTS(mild != families.end() && tokens > 0);
+  const test_case c =
+      make_case(op, type, *mild, seed, {lengths::exactly, tokens}, under_test.describe().settings_of(op));
+  if (!within_domain(under_test.describe(), c))
+    return tl::make_unexpected(call_failure{fault::unsupported, "outside the declared domain"});
+  const call_result outputs = under_test.evaluate(c.call);
+  if (!outputs) return tl::make_unexpected(outputs.error());
+  const auto expected = expect(c.call, under_test.describe().compute_dtype(type));
+  const std::vector<double> errors = errors_by_token(*expected, *outputs, tokens);
+
+  horizon h{tokens, {}, {}, judge(*expected, *outputs)};
+  double largest = 0;
+  for (std::size_t n = 1, power = 1; n <= tokens; ++n) {
+    largest = std::max(largest, errors[n - 1]);
+    if (n != power) continue;
+    h.error_at_power.push_back(largest);
+    power *= 2;
+  }
+  const int most = static_cast<int>(std::floor(core::format_of(type).precision * 0.30103));
+  for (int digits = most; digits >= 1; --digits) {
+    const double allowed = std::pow(10.0, -digits);
+    const auto first_lost = std::find_if(errors.begin(), errors.end(), [&](double e) { return e > allowed; });
+    h.marks.push_back({digits, static_cast<std::size_t>(first_lost - errors.begin()), first_lost == errors.end()});
+    if (first_lost == errors.end()) break;
+  }
+  return h;
+}
+
+}  // namespace assay::properties

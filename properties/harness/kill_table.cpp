@@ -1,0 +1,107 @@
+#include "properties/harness/kill_table.hpp"
+
+#include <algorithm>
+#include <tuple>
+
+#include "reference/oracle.hpp"
+
+namespace assay::properties {
+namespace {
+
+std::size_t size_or_one(const core::axis_sizes& sizes, const char* axis) {
+  const auto it = sizes.find(axis);
+  return it == sizes.end() ? 1 : it->second;
+}
+
+kill record(const variant& mutant, check_result r) {
+  kill k;
+  k.by = r.checked;
+  k.operation = r.operation;
+  k.cases = r.run();
+  k.found = std::move(*r.found);
+  const core::axis_sizes sizes = sizes_of(k.found.minimal);
+  k.tokens = size_or_one(sizes, "n");
+  k.lanes = size_or_one(sizes, "B") * size_or_one(sizes, "d");
+  k.repeats = r.checked->check(*mutant.make(), k.found.minimal).verdict == status::failed;
+  return k;
+}
+
+run_options running_by(const trial_options& options, bool long_lengths) {
+  run_options running;
+  running.seed = options.seed;
+  running.cases = options.cases;
+  running.shrink_calls = options.shrink_calls;
+  running.long_lengths = long_lengths;
+  return running;
+}
+
+}  // namespace
+
+trial try_mutant(const variant& mutant, const trial_options& options) {
+  trial t{mutant, options.type.value_or(mutant.shown_in)};
+  const run_options running = running_by(options, false);
+  const auto under_test = mutant.make();
+  for (const core::operation& op : reference::operations()) {
+    if (!under_test->describe().offers(op.name, t.type)) continue;
+    for (const property& p : properties()) {
+      if (!is_asked(p, op, under_test->describe())) continue;
+      check_result r = run_property(p, *under_test, op, t.type, running);
+      t.checks += r.verdict() == status::passed || r.verdict() == status::failed;
+      if (r.verdict() == status::failed) t.kills.push_back(record(mutant, std::move(r)));
+      if (t.kills.size() >= options.enough) return t;
+    }
+  }
+  return t;
+}
+
+std::optional<smallest_case> smallest(const trial& t) {
+  std::optional<smallest_case> best;
+  for (const kill& k : t.kills)
+    if (k.repeats && (!best || std::tie(k.tokens, k.lanes) < std::tie(best->tokens, best->lanes)))
+      best = smallest_case{k.tokens, k.lanes};
+  return best;
+}
+
+std::vector<const property*> idle_properties(const std::vector<trial>& trials) {
+  std::vector<const property*> idle;
+  for (const property& p : properties()) {
+    const auto kills_in = [&](const trial& t) {
+      return std::any_of(t.kills.begin(), t.kills.end(), [&](const kill& k) { return k.by == &p; });
+    };
+    if (std::none_of(trials.begin(), trials.end(), kills_in)) idle.push_back(&p);
+  }
+  return idle;
+}
+
+pinned_classes classes_of(implementation& right, core::dtype type, const trial_options& options) {
+  pinned_classes classes;
+  for (const core::operation& op : reference::operations())
+    for (const property& p : properties())
+      if (p.decides_class && is_asked(p, op, right.describe()) && right.describe().offers(op.name, type))
+        if (const auto c = run_property(p, right, op, type, running_by(options, true)).accuracy_class())
+          classes[op.name] = *c;
+  return classes;
+}
+
+std::optional<capture> first_capture(const variant& mutant, const trial_options& options,
+                                     const pinned_classes& pinned) {
+  const auto under_test = mutant.make();
+  const core::dtype type = options.type.value_or(mutant.shown_in);
+  const run_options running = running_by(options, true);
+  // The checks against the truth first, for all operations: they catch most.
+  for (const bool against_truth : {true, false})
+    for (const core::operation& op : reference::operations()) {
+      if (!under_test->describe().offers(op.name, type)) continue;
+      for (const property& p : properties()) {
+        if (p.decides_class != against_truth || !is_asked(p, op, under_test->describe())) continue;
+        const check_result r = run_property(p, *under_test, op, type, running);
+        if (r.verdict() == status::failed) return capture{&p, &op, r.run(), false};
+        const auto pin = pinned.find(op.name);
+        if (const auto c = r.accuracy_class(); c && pin != pinned.end() && *c > pin->second)
+          return capture{&p, &op, r.run(), true};
+      }
+    }
+  return std::nullopt;
+}
+
+}  // namespace assay::properties

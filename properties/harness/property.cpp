@@ -1,0 +1,97 @@
+#include "properties/harness/property.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "reference/oracle.hpp"
+
+namespace assay::properties {
+namespace {
+
+bool inside(const core::tensor& t, const declared_domain& d) {
+  const auto& x = t.values.storage();
+  return std::all_of(x.begin(), x.end(), [&](double v) { return std::isfinite(v) && v >= d.low && v <= d.high; });
+}
+
+// The states of the forward operation, in double: enough to know which are finite.
+core::tensors states_of(const core::operation& forward, const test_case& c) {
+  core::tensors inputs;
+  for (const auto& d : forward.inputs) {
+    const core::tensor& t = c.call.inputs.at(d.name);
+    inputs.emplace(d.name, d.own_type ? t : core::cast(core::dtype::f64, t));
+  }
+  return reference::evaluate({&forward, core::dtype::f64, std::move(inputs), c.call.attributes},
+                             reference::accuracy_class::sequential);
+}
+
+bool state_inside(const test_case& c, const declared_domain& d) {
+  const core::operation& forward = reference::forward_of(*c.call.operation);
+  if (!forward.recurrent) return true;
+  if (!inside(c.call.inputs.at(forward.recurrent->state_in), d)) return false;
+  const core::tensors outputs = states_of(forward, c);
+  return std::all_of(outputs.begin(), outputs.end(), [&](const auto& out) { return inside(out.second, d); });
+}
+
+// Prefix sums of a "finite" input must not overflow either: n max|x| stays below max / 8.
+bool sums_stay_finite(const test_case& c, const core::tensor& t) {
+  const auto& x = t.values.storage();
+  double largest = 0;
+  for (const double v : x) largest = std::max(largest, std::fabs(v));
+  const core::axis_sizes sizes = sizes_of(c);
+  const auto n = sizes.find("n");
+  return n == sizes.end() || static_cast<double>(n->second) * largest < core::largest_finite(c.call.type) / 8;
+}
+
+}  // namespace
+
+const char* name_of(status s) {
+  switch (s) {
+    case status::passed:
+      return "passed";
+    case status::failed:
+      return "failed";
+    case status::uninformative:
+      return "uninformative";
+    case status::unsupported:
+      return "unsupported";
+    case status::outside_domain:
+      return "outside the domain";
+  }
+  return "unknown";
+}
+
+bool within_domain(const description& about, const test_case& c) {
+  for (const auto& [name, values] : about.settings_of(*c.call.operation))
+    if (const auto set = c.call.attributes.find(name);
+        set != c.call.attributes.end() && std::find(values.begin(), values.end(), set->second) == values.end())
+      return false;
+  const auto declared = about.domain.find(c.call.operation->name);
+  if (declared == about.domain.end()) return true;
+  for (const auto& [name, d] : declared->second) {
+    if (name == "state") {
+      if (!state_inside(c, d)) return false;
+      continue;
+    }
+    const auto t = c.call.inputs.find(name);
+    if (t == c.call.inputs.end()) continue;
+    if (!inside(t->second, d)) return false;
+    const core::tensor_declaration* input = c.call.operation->input(name);
+    if (input->summed_over_time && !sums_stay_finite(c, t->second)) return false;
+  }
+  return true;
+}
+
+bool is_asked(const property& p, const core::operation& op, const description& about) {
+  return p.applies(op) && (!p.concerns || p.concerns(about));
+}
+
+std::vector<family> families_of(const property& p, const core::operation& op) {
+  std::vector<family> all = families_of(op);
+  if (!p.families.empty())
+    std::erase_if(all, [&](const family& f) {
+      return std::find(p.families.begin(), p.families.end(), f.name) == p.families.end();
+    });
+  return all;
+}
+
+}  // namespace assay::properties

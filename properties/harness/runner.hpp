@@ -1,0 +1,90 @@
+// The one adapter to RapidCheck: generates, checks and shrinks the cases of a property, for Catch2 and for
+// the command line alike.
+//
+// RapidCheck's own entry points are not used: rc::check hands its counterexample out as text, its result is
+// easily dropped, and rc::prop prints no reproduction. Here the counterexample is the typed minimum.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "properties/harness/property.hpp"
+
+namespace assay::properties {
+
+struct run_options {
+  std::uint64_t seed = 1;
+  std::size_t cases = 12;            ///< per family, of short lengths; the property's cost divides it
+  std::size_t shrink_calls = 400;    ///< checks spent on making a counterexample smaller
+  bool long_lengths = true;          ///< for properties that decide classes
+  std::set<std::string> families{};  ///< only these; empty: all
+  /// The candidate is not asked any more: what is left of the check is not run.
+  std::function<bool()> stopped = [] { return false; };
+  std::chrono::steady_clock::duration shrink_time = std::chrono::hours(1);  ///< at most, for each counterexample
+};
+
+struct counterexample {
+  test_case original, minimal;
+  outcome shown;  ///< of the minimal case
+};
+
+/// The largest error among cases of about one length.
+struct error_at_length {
+  std::size_t cases = 0;
+  double largest_ulp = 0;  ///< in ulp of max(1, |truth|) of the storage dtype
+  /// By class: what the law allows the element with that error, in the same unit; and the largest ratio of error
+  /// to law of any element.
+  std::array<double, reference::accuracy_classes.size()> law_ulp{}, ratios{};
+  bool failed = false;  ///< one of these cases is a bug
+};
+
+/// One property of one operation in one dtype.
+struct check_result {
+  const property* checked = nullptr;
+  const core::operation* operation = nullptr;
+  core::dtype type{};
+  std::size_t planned = 0;                      ///< cases, had none failed
+  std::map<status, std::size_t> cases;          ///< how many ended how
+  std::map<std::string, std::size_t> families;  ///< informative cases by family
+  std::vector<std::string> families_skipped;    ///< declared, without one case inside the domain
+  /// By class: the largest ratio of error to 1.25 times the law, the case that reached it, and how many
+  /// cases need that class.
+  std::array<double, reference::accuracy_classes.size()> ratios{};
+  std::array<std::optional<test_case>, reference::accuracy_classes.size()> forced_by;
+  std::array<std::size_t, reference::accuracy_classes.size()> needed_by{};
+  double largest_ulp = 0;
+  /// The largest ratio of error to allowance, where a bug begins above 1, by family; the largest errors by the
+  /// largest power of two that is at most n. Both of the cases as drawn, a failing one included.
+  std::map<std::string, double> error_to_allowance;
+  std::map<std::size_t, error_at_length> by_length;
+  element_report worst;  ///< by the ratio to its allowance
+  std::string worst_case;
+  std::optional<counterexample> found;
+
+  [[nodiscard]] std::size_t count(status s) const;
+  [[nodiscard]] std::size_t run() const;
+  /// failed; passed where some case was informative; else unsupported, outside_domain or uninformative.
+  [[nodiscard]] status verdict() const;
+  [[nodiscard]] std::optional<reference::accuracy_class> accuracy_class() const;
+};
+
+/// Runs until the first failure, which is shrunk. The same seed gives the same cases.
+check_result run_property(const property& p, implementation& under_test, const core::operation& op, core::dtype type,
+                          const run_options& options);
+
+/// Finds truths and allowances of the cases that run_property will run, on all cores. Worth it where the
+/// implementation is likely to pass: after a failure the rest was in vain.
+void foresee(const property& p, const description& about, const core::operation& op, core::dtype type,
+             const run_options& options);
+
+/// All properties that apply to the operation and that the implementation offers.
+std::vector<check_result> run_properties(implementation& under_test, const core::operation& op, core::dtype type,
+                                         const run_options& options);
+
+}  // namespace assay::properties

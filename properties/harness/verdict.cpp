@@ -1,0 +1,245 @@
+#include "properties/harness/verdict.hpp"
+
+#include <fmt/format.h>
+#include <tbb/parallel_for.h>
+
+#include <algorithm>
+#include <cmath>
+#include <future>
+#include <limits>
+
+#include "properties/harness/call_memory.hpp"
+
+namespace assay::properties {
+namespace {
+
+using reference::accuracy_class;
+constexpr double infinity = std::numeric_limits<double>::infinity();
+constexpr std::size_t widest = reference::accuracy_classes.size() - 1;
+
+double quotient(double x, double y) { return x <= 0.0 ? 0.0 : y > 0.0 ? x / y : infinity; }
+
+// One element against its truth and its allowances under each class.
+class element_judge {
+ public:
+  element_judge(const expectation& e, const std::string& name)
+      : storage_(e.call.operation->output(name)->type_in(e.call.type)),
+        compute_(e.compute),
+        u_(core::unit_roundoff(e.compute)),
+        truth_(e.truth.at(name)),
+        law_(e.allowed->at(name)),
+        wider_compute_(e.call.type != e.compute) {}
+
+  // The ratios of error to law, infinite for a wrong special value; their class slack not yet applied.
+  std::array<double, widest + 1> ratios(double x, std::size_t i) const {
+    std::array<double, widest + 1> r{};
+    const double rounded = truth_.rounded.values.storage()[i], truth = truth_.truth(i);
+    const double error = proved_error(x, i), half_ulp = core::half_ulp(storage_, truth);
+    for (std::size_t c = 0; c <= widest; ++c) {
+      const double k = law_.k[c].storage()[i];
+      if (std::isnan(truth) || std::isinf(truth)) {
+        r[c] = core::same_value(x, truth) ? 0.0 : infinity;
+      } else if (std::isnan(x)) {
+        r[c] = infinity;
+      } else if (std::isinf(x) || std::isinf(rounded)) {
+        // Beyond the largest number infinity and the number are both right, if the allowance reaches there.
+        // (an unbounded allowance means "any finite answer").
+        const double reach = std::isinf(k) ? std::fabs(truth) : std::fabs(truth) + bug_slack * u_ * k + half_ulp;
+        const bool overflow_explained =
+            reach >= core::largest_finite(storage_) && std::signbit(x) == std::signbit(truth);
+        r[c] = std::isinf(x) ? (overflow_explained ? 0.0 : infinity) : quotient(error - half_ulp, u_ * k);
+      } else if (c == 0) {
+        r[c] = quotient(wider_compute_ ? error - half_ulp : error, u_ * k);
+      } else {
+        r[c] = quotient(error - half_ulp, u_ * k);
+      }
+    }
+    return r;
+  }
+
+  // The part of the error that the enclosure of the truth proves.
+  double proved_error(double x, std::size_t i) const {
+    return std::max(0.0, std::fabs(truth_.error_of(x, i)) - truth_.radius.storage()[i]);
+  }
+
+  // In ulp of max(1, |truth|); 0 where either is not finite.
+  double error_in_ulp(double x, std::size_t i) const {
+    if (!std::isfinite(truth_.truth(i)) || !std::isfinite(x)) return 0.0;
+    return proved_error(x, i) / ulp_at(i);
+  }
+
+  // The largest error that each class's law still explains, in the unit of error_in_ulp; the truth is finite.
+  std::array<double, widest + 1> laws_in_ulp(std::size_t i) const {
+    std::array<double, widest + 1> allowed{};
+    const double half_ulp = core::half_ulp(storage_, truth_.truth(i));
+    for (std::size_t c = 0; c <= widest; ++c) {
+      const double slack = c == 0 ? 1.0 : class_slack, rounding = c == 0 && !wider_compute_ ? 0.0 : half_ulp;
+      allowed[c] = (slack * u_ * law_.k[c].storage()[i] + rounding) / ulp_at(i);
+    }
+    return allowed;
+  }
+
+  element_report report(const std::string& name, double x, std::size_t i, double ratio) const {
+    const double truth = truth_.truth(i), error = proved_error(x, i);
+    return {name,
+            i,
+            truth_.rounded.values.storage()[i],
+            x,
+            error,
+            error_in_ulp(x, i),
+            allowed_error(storage_, compute_, law_.k[widest].storage()[i], truth),
+            ratio};
+  }
+
+ private:
+  // 1 in integer dtypes.
+  double ulp_at(std::size_t i) const {
+    if (!core::is_floating(storage_)) return 1.0;
+    return 2.0 * core::half_ulp(storage_, std::max(1.0, std::fabs(truth_.truth(i))));
+  }
+
+  core::dtype storage_, compute_;
+  double u_;
+  const reference::certified& truth_;
+  const reference::allowance& law_;
+  bool wider_compute_;
+};
+
+call_memory<reference::allowances>& known_allowances() {
+  static call_memory<reference::allowances> memory;
+  return memory;
+}
+call_memory<expectation>& known_expectations() {
+  static call_memory<expectation> memory;
+  return memory;
+}
+
+constexpr std::size_t worth_a_thread = 64;
+
+std::size_t elements_of(const request& call) {
+  std::size_t elements = 0;
+  for (const auto& [name, t] : call.inputs) elements += t.size();
+  return elements;
+}
+
+value_report judge_elements(const expectation& expected, const core::tensors& outputs) {
+  value_report report;
+  for (const auto& [name, t] : outputs) {
+    const element_judge element(expected, name);
+    for (std::size_t i = 0; i < t.size(); ++i) {
+      const double x = t.values.storage()[i];
+      const auto ratios = element.ratios(x, i);
+      for (std::size_t c = 0; c <= widest; ++c)
+        report.ratios[c] = std::max(report.ratios[c], ratios[c] / (c == 0 ? 1.0 : class_slack));
+      if (const double ulp = element.error_in_ulp(x, i); ulp > report.largest_ulp) {
+        report.largest_ulp = ulp;
+        report.law_ulp = element.laws_in_ulp(i);
+      }
+      const bool wrong = ratios[widest] > bug_slack;
+      if (report.passed && (wrong || report.worst.output.empty() || ratios[widest] > report.worst.ratio))
+        report.worst = element.report(name, x, i, ratios[widest]);
+      if (wrong && report.passed) {
+        report.passed = false;
+        report.message = fmt::format("{}{}: expected {:a}, got {:a} ({:.9g} and {:.9g}): error {:.3g}, allowed {:.3g}",
+                                     name, core::index_text(t.shape(), i), report.worst.expected, x,
+                                     report.worst.expected, x, report.worst.error, report.worst.allowed);
+      }
+    }
+  }
+  return report;
+}
+
+}  // namespace
+
+std::optional<accuracy_class> value_report::accuracy_class() const {
+  if (!passed) return std::nullopt;
+  for (const auto c : reference::accuracy_classes)
+    if (ratios[static_cast<std::size_t>(c)] <= 1.0) return c;
+  return std::nullopt;
+}
+
+double allowed_error(core::dtype storage, core::dtype compute, double k, double x) {
+  return bug_slack * core::unit_roundoff(compute) * k + core::half_ulp(storage, x);
+}
+
+std::shared_ptr<const reference::allowances> allowances_of(const request& call, core::dtype compute) {
+  return known_allowances().recall(call, compute, [&] { return reference::allow(call, compute); });
+}
+
+std::shared_ptr<const expectation> expect(const request& call, core::dtype compute) {
+  return known_expectations().recall(call, compute, [&] {
+    // The two know nothing of one another; a thread costs more than a small case.
+    const auto policy = elements_of(call) < worth_a_thread ? std::launch::deferred : std::launch::async;
+    auto allowed = std::async(policy, [&] { return allowances_of(call, compute); });
+    auto truth = reference::certify(call, 1);
+    return expectation{call, compute, std::move(truth), allowed.get()};
+  });
+}
+
+void expect_all(const std::vector<request>& calls, core::dtype compute) {
+  std::vector<const request*> unknown;
+  for (const request& call : calls)
+    if (!known_expectations().knows(call, compute)) unknown.push_back(&call);
+  std::vector<expectation> found(unknown.size());
+  tbb::parallel_for(std::size_t{0}, unknown.size(), [&](std::size_t i) {
+    const request& call = *unknown[i];
+    found[i] = {call, compute, reference::certify(call, 1),
+                std::make_shared<const reference::allowances>(reference::allow(call, compute))};
+  });
+  for (expectation& e : found) {
+    known_allowances().recall(e.call, compute, [&] { return *e.allowed; });
+    known_expectations().recall(request(e.call), compute, [&] { return std::move(e); });
+  }
+}
+
+namespace {
+
+bool has_steps(const core::operation& op) {
+  return std::any_of(op.outputs.begin(), op.outputs.end(),
+                     [](const auto& d) { return core::axis_of(d, "n").has_value(); });
+}
+
+// The axis that steps are made along: "n", or the first one of operations that know no such axis.
+std::optional<std::size_t> step_axis(const core::operation& op, const core::tensor_declaration& d) {
+  if (has_steps(op)) return core::axis_of(d, "n");
+  return d.axes.empty() ? std::nullopt : std::optional<std::size_t>(0);
+}
+
+}  // namespace
+
+core::tensors previous_step(const request& call, const core::tensors& outputs) {
+  const core::operation& op = *call.operation;
+  core::tensors shifted = outputs;
+  for (const core::tensor_declaration& d : op.outputs) {
+    const auto axis = step_axis(op, d);
+    core::tensor& t = shifted.at(d.name);
+    if (!axis || t.size() == 0) continue;
+    const std::size_t tokens = t.shape()[*axis], inner = core::stride_of(t.shape(), *axis);
+    const core::tensor* before = op.recurrent ? &call.inputs.at(op.recurrent->state_in) : nullptr;
+    if (before && before->size() * tokens != t.size()) before = nullptr;
+    const core::tensor& from = outputs.at(d.name);
+    for (std::size_t i = 0; i < t.size(); ++i) {
+      const bool first = (i / inner) % tokens == 0;
+      const std::size_t lane = i / (inner * tokens) * inner + i % inner;
+      t.values.storage()[i] =
+          first ? (before ? before->values.storage()[lane] : 0.0) : from.values.storage()[i - inner];
+    }
+  }
+  return shifted;
+}
+
+value_report judge(const expectation& expected, const core::tensors& outputs) {
+  value_report report = judge_elements(expected, outputs);
+  if (!report.passed) return report;
+  core::tensors nothing, truth;
+  for (const auto& [name, c] : expected.truth) {
+    nothing.emplace(name, core::zeros(c.rounded.type, c.rounded.shape()));
+    truth.emplace(name, c.rounded);
+  }
+  report.informative =
+      !judge_elements(expected, nothing).passed &&
+      (!has_steps(*expected.call.operation) || !judge_elements(expected, previous_step(expected.call, truth)).passed);
+  return report;
+}
+
+}  // namespace assay::properties

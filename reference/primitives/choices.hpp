@@ -1,0 +1,56 @@
+// Comparisons and what depends on them. A comparison has three values: true, false, and indeterminate where the reading
+// cannot tell (Kleene 1952, section 64).
+#pragma once
+
+#include <boost/logic/tribool.hpp>
+
+#include "reference/primitives/readings.hpp"
+
+namespace assay::reference {
+
+/// Whether x < y; false where either is NaN. The allowance reading cannot tell where errors may turn it round.
+boost::tribool less(const value& x, const value& y);
+boost::tribool less(const enclosure& x, const enclosure& y);
+boost::tribool less(const tracked& x, const tracked& y);
+boost::tribool less(const rounded& x, const rounded& y);
+boost::tribool less(const tangent& x, const tangent& y);
+
+/// x where the condition is true, y where it is false, and what contains both where it is indeterminate.
+value either(boost::tribool condition, const value& x, const value& y);
+/// Of branches that differ, one of them NaN, nothing is known.
+enclosure either(boost::tribool condition, const enclosure& x, const enclosure& y);
+/// Where it is indeterminate, either branch may be the truth and either may have been taken.
+tracked either(boost::tribool condition, const tracked& x, const tracked& y);
+rounded either(boost::tribool condition, const rounded& x, const rounded& y);
+tangent either(boost::tribool condition, const tangent& x, const tangent& y);
+
+/// The larger one; NaN if either is.
+value larger(const value& x, const value& y);
+enclosure larger(const enclosure& x, const enclosure& y);
+tracked larger(const tracked& x, const tracked& y);
+rounded larger(const rounded& x, const rounded& y);
+tangent larger(const tangent& x, const tangent& y);
+
+/// The largest integer that is at most x; NaN stays NaN.
+value floor(const value& x);
+/// An open end that is an integer does not count: below 3, and not 3, the floor is at most 2.
+enclosure floor(const enclosure& x);
+tracked floor(const tracked& x);
+rounded floor(const rounded& x);
+/// The derivative is 0, also at the jumps.
+tangent floor(const tangent& x);
+
+/// min(max(x, low), high), low <= high; NaN stays NaN.
+value clamp(const value& x, double low, double high);
+enclosure clamp(const enclosure& x, double low, double high);
+tracked clamp(const tracked& x, double low, double high);
+/// The limits, too, are numbers of the format.
+rounded clamp(const rounded& x, double low, double high);
+/// At the limits x itself: the subgradient 1, as in PyTorch's clamp.
+tangent clamp(const tangent& x, double low, double high);
+
+/// For adjoints that split cotangents by sign; an enclosure may not know.
+bool is_positive(const value& x);
+bool is_positive(const rounded& x);
+
+}  // namespace assay::reference

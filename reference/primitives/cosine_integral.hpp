@@ -1,0 +1,27 @@
+// The entire cosine integral Cin(x) = integral of (1 - cos t) / t from 0 to x = gamma + log|x| - Ci(|x|) (DLMF 6.2.12).
+// Even; 0 at 0, infinite at infinity, NaN at NaN.
+#pragma once
+
+#include "reference/primitives/readings.hpp"
+
+namespace assay::reference {
+
+namespace accuracy {
+/// The error of Ci, in units of u of its terms where it is small: about 2 ulp.
+inline constexpr double cosine_integral = 4;
+}  // namespace accuracy
+
+/// In double, rounded to nearest but for about one in 2^27 of all arguments.
+double entire_cosine_integral(double x);
+
+value entire_cosine_integral(const value& x);
+/// Increasing in |x|. Whether an end is attained is not known.
+enclosure entire_cosine_integral(const enclosure& x);
+/// As gamma + log|x| - Ci(|x|), the form with the larger error. Its slope is (1 - cos x) / x, of which that of the
+/// logarithm and that of Ci cancel near 0.
+tracked entire_cosine_integral(const tracked& x);
+rounded entire_cosine_integral(const rounded& x);
+/// With the slope (1 - cos x) / x = 2 sin^2(x / 2) / x.
+tangent entire_cosine_integral(const tangent& x);
+
+}  // namespace assay::reference

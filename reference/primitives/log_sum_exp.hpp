@@ -1,0 +1,19 @@
+// log_sum_exp(x, y) = log(exp(x) + exp(y)). A term that is -inf leaves the other one as it is.
+#pragma once
+
+#include "reference/primitives/readings.hpp"
+
+namespace assay::reference {
+
+value log_sum_exp(const value& x, const value& y);
+/// Increasing in both arguments: its ends are the values at two corners.
+enclosure log_sum_exp(const enclosure& x, const enclosure& y);
+/// |dr| <= w E_t + v E_h + |s| + |z| min(w, v) + C_e min(w, v) + C_l log1p(exp(-|z|)) + tau: errors of
+/// the operands, the final addition, the subtraction, exp, log1p, underflow.
+tracked log_sum_exp(const tracked& t, const tracked& h);
+/// max(x, y) + log1p(exp(-|x - y|)), the special values resolved before the difference is formed.
+rounded log_sum_exp(const rounded& x, const rounded& y);
+/// ds = w dt + v dh, with the derivative 0 of a branch that is -inf.
+tangent log_sum_exp(const tangent& t, const tangent& h);
+
+}  // namespace assay::reference

@@ -1,0 +1,27 @@
+// log(x), x >= 0, and log1p(x) = log(1 + x), x >= -1. Special values: log(0) = log1p(-1) = -inf; NaN below.
+#pragma once
+
+#include "reference/primitives/readings.hpp"
+
+namespace assay::reference {
+
+namespace accuracy {
+/// The relative error, in units of u, of log and log1p: 1 ulp.
+inline constexpr double log = 2;
+}  // namespace accuracy
+
+value log(const value& x);
+enclosure log(const enclosure& x);
+/// |dr| <= E_x / |x| + C_l |r|.
+tracked log(const tracked& x);
+rounded log(const rounded& x);
+tangent log(const tangent& x);
+
+value log1p(const value& x);
+enclosure log1p(const enclosure& x);
+/// |dr| <= E_x / |1 + x| + C_l |r|.
+tracked log1p(const tracked& x);
+rounded log1p(const rounded& x);
+tangent log1p(const tangent& x);
+
+}  // namespace assay::reference

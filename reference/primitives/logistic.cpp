@@ -1,0 +1,76 @@
+#include "reference/primitives/logistic.hpp"
+
+#include "reference/readings/all.hpp"
+
+namespace assay::reference {
+
+value softplus(const value& x) { return log_sum_exp(value(0.0), x); }
+value log_sigmoid(const value& g) { return -softplus(-g); }
+value sigmoid(const value& z) { return exp(log_sigmoid(z)); }
+weight_pair<value> carry_weights(const value& z) { return {sigmoid(z), sigmoid(-z)}; }
+
+namespace {
+
+// The sigmoid of a dyadic number other than 0 is transcendental.
+enclosure sigmoid_of_ends(const enclosure& z) {
+  enclosure r;
+  directed::sigmoid(r.left(), z.low(), MPFR_RNDD);
+  directed::sigmoid(r.right(), z.high(), MPFR_RNDU);
+  const auto transcendental = [](mpfr_srcptr end) { return mpfr_number_p(end) != 0 && mpfr_zero_p(end) == 0; };
+  return r.with_open_ends(z.low_open() || transcendental(z.low()), z.high_open() || transcendental(z.high()));
+}
+
+// z, dyadic and not 0, has a transcendental exponential: no end is attained.
+bool weights_of_narrow(enclosure& larger, enclosure& smaller, const enclosure& z) {
+  if (!directed::weights_of_narrow(larger.result(), smaller.result(), z.ends())) return false;
+  larger.with_open_ends(true, true);
+  smaller.with_open_ends(true, true);
+  return true;
+}
+
+}  // namespace
+
+enclosure sigmoid(const enclosure& z) { return carry_weights(z).w; }
+enclosure softplus(const enclosure& x) { return log_sum_exp(enclosure(0.0), x); }
+enclosure log_sigmoid(const enclosure& g) { return -softplus(-g); }
+weight_pair<enclosure> carry_weights(const enclosure& z) {
+  weight_pair<enclosure> r;
+  if (mpfr_sgn(z.low()) > 0 && weights_of_narrow(r.w, r.v, z)) return r;
+  if (mpfr_sgn(z.high()) < 0 && weights_of_narrow(r.v, r.w, -z)) return r;
+  return {sigmoid_of_ends(z), sigmoid_of_ends(-z)};
+}
+
+tracked log_sigmoid(const tracked& g) {
+  const log_sum_exp_parts p(0.0, -g.number);
+  return {-p.s, propagate(p.v, g.error) + accuracy::log_sigmoid * finite_magnitude(p.s) + tracked::tau()};
+}
+tracked softplus(const tracked& x) { return -log_sigmoid(-x); }
+tracked sigmoid(const tracked& z) {
+  const log_sum_exp_parts p(z.number, 0.0);
+  return {p.w, tracked::change(p.w * p.v, -std::fabs(z.number), z.error) + accuracy::sigmoid * p.w + tracked::tau()};
+}
+weight_pair<tracked> carry_weights(const tracked& z) {
+  const log_sum_exp_parts p(z.number, 0.0);
+  const double both = tracked::change(p.w * p.v, -std::fabs(z.number), z.error);
+  return {{p.w, both + accuracy::sigmoid * p.w + tracked::tau()},
+          {p.v, both + accuracy::sigmoid * p.v + 3.0 * p.w + tracked::tau()}};
+}
+
+rounded softplus(const rounded& x) { return log_sum_exp(rounded(0.0), x); }
+rounded log_sigmoid(const rounded& g) { return -softplus(-g); }
+rounded sigmoid(const rounded& z) {
+  const rounded e = exp(rounded(-std::fabs(z.number)));
+  const rounded larger_weight(1.0 / (rounded(1.0) + e).number);
+  return z.number >= 0.0 || std::isnan(z.number) ? larger_weight : e * larger_weight;
+}
+weight_pair<rounded> carry_weights(const rounded& z) { return {sigmoid(z), sigmoid(-z)}; }
+
+tangent softplus(const tangent& x) { return tangent(softplus(x.number), sigmoid(x.number) * x.derivative); }
+tangent log_sigmoid(const tangent& g) { return tangent(log_sigmoid(g.number), sigmoid(-g.number) * g.derivative); }
+tangent sigmoid(const tangent& z) {
+  const value w = sigmoid(z.number), v = sigmoid(-z.number);
+  return tangent(w, w * v * z.derivative);
+}
+weight_pair<tangent> carry_weights(const tangent& z) { return {sigmoid(z), sigmoid(-z)}; }
+
+}  // namespace assay::reference

@@ -1,0 +1,12 @@
+// The readings, declared: a primitive has one overload for each. Templates find them by argument-dependent lookup.
+#pragma once
+
+namespace assay::reference {
+
+struct value;
+class enclosure;
+struct tracked;
+struct rounded;
+struct tangent;
+
+}  // namespace assay::reference

@@ -1,0 +1,27 @@
+// sin(x) and cos(x) with a full range reduction. Special values: NaN at infinities.
+#pragma once
+
+#include "reference/primitives/readings.hpp"
+
+namespace assay::reference {
+
+namespace accuracy {
+/// The relative error, in units of u, of sin and cos with a full range reduction: 1 ulp.
+inline constexpr double sin = 2;
+}  // namespace accuracy
+
+value sin(const value& x);
+enclosure sin(const enclosure& x);
+/// With the angle off by e = u E_x: |dr| <= min(|cos x| e + e^2 / 2, 2) + C_s |r| u + tau u.
+tracked sin(const tracked& x);
+rounded sin(const rounded& x);
+tangent sin(const tangent& x);
+
+value cos(const value& x);
+enclosure cos(const enclosure& x);
+/// As sin, with the slope |sin x|.
+tracked cos(const tracked& x);
+rounded cos(const rounded& x);
+tangent cos(const tangent& x);
+
+}  // namespace assay::reference

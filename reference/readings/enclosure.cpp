@@ -1,0 +1,102 @@
+#include "reference/readings/enclosure.hpp"
+
+#include <limits>
+
+namespace assay::reference {
+namespace {
+
+using backend = boost::multiprecision::mpfi_float_backend<0>;
+
+// As Boost counts: 35 decimal digits are 118 bits.
+mpfr_prec_t bits_of(unsigned decimal_digits) {
+  return static_cast<mpfr_prec_t>(boost::multiprecision::detail::digits10_2_2(decimal_digits));
+}
+
+constinit thread_local mpfr_prec_t working_bits = 0;  // 0: the standard precision
+
+// A zero of the working precision, which copies take over. It is kept between calls: making one costs two allocations.
+const backend& working_zero() {
+  static thread_local backend zero;
+  static thread_local mpfr_prec_t bits = 0;
+  const mpfr_prec_t wanted = working_bits != 0 ? working_bits : bits_of(35);
+  if (bits != wanted) {
+    mpfi_set_prec(zero.data(), wanted);
+    mpfi_set_ui(zero.data(), 0);
+    bits = wanted;
+  }
+  return zero;
+}
+
+}  // namespace
+
+computing_with_digits::computing_with_digits(unsigned decimal_digits) : before_(working_bits) {
+  working_bits = bits_of(decimal_digits);
+}
+computing_with_digits::~computing_with_digits() { working_bits = before_; }
+
+enclosure::enclosure() : interval_(working_zero()) {}
+enclosure::enclosure(double x) : interval_(working_zero()) { mpfi_set_d(data(), x); }
+
+enclosure enclosure::nan() { return enclosure(std::numeric_limits<double>::quiet_NaN()); }
+enclosure enclosure::whole_line() {
+  enclosure r;
+  mpfr_set_inf(r.left(), -1);
+  mpfr_set_inf(r.right(), 1);
+  return r;
+}
+
+enclosure& enclosure::with_open_ends(bool low, bool high) {
+  const bool finite = is_finite();
+  low_open_ = finite && low;
+  high_open_ = finite && high;
+  return *this;
+}
+enclosure& enclosure::with_inexact_ends(int inexact) {
+  return with_open_ends(MPFI_LEFT_IS_INEXACT(inexact), MPFI_RIGHT_IS_INEXACT(inexact));
+}
+
+enclosure operator+(const enclosure& x, const enclosure& y) {
+  enclosure r;
+  const int inexact = mpfi_add(r.data(), x.data(), y.data());
+  return r.with_open_ends(MPFI_LEFT_IS_INEXACT(inexact) || x.low_open_ || y.low_open_,
+                          MPFI_RIGHT_IS_INEXACT(inexact) || x.high_open_ || y.high_open_);
+}
+
+enclosure operator-(const enclosure& x) {
+  enclosure r;
+  mpfi_neg(r.data(), x.data());
+  r.low_open_ = x.high_open_;
+  r.high_open_ = x.low_open_;
+  return r;
+}
+
+// Where neither factor changes sign, the corner that gives an end is known, and with it whether the
+// product can attain it. Where both do, two corners compete for each end: nothing is claimed.
+enclosure operator*(const enclosure& x, const enclosure& y) {
+  if (x.is_zero() || y.is_zero()) {
+    const enclosure& other = x.is_zero() ? y : x;
+    if (other.is_infinite()) return enclosure::nan();
+    if (other.is_unbounded()) return other;
+  }
+  if (x.is_negative()) return -(-x * y);
+  if (y.is_negative()) return -(x * -y);
+  enclosure r;
+  const int inexact = mpfi_mul(r.data(), x.data(), y.data());
+  if (x.straddles_zero() && y.straddles_zero()) return r;
+  bool low_open = MPFI_LEFT_IS_INEXACT(inexact), high_open = MPFI_RIGHT_IS_INEXACT(inexact);
+  if (mpfr_sgn(x.low()) >= 0 && mpfr_sgn(y.low()) >= 0) {
+    const auto open = [](bool x_open, mpfr_srcptr x_end, bool y_open, mpfr_srcptr y_end) {
+      return (x_open && mpfr_sgn(y_end) > 0) || (y_open && mpfr_sgn(x_end) > 0);
+    };
+    low_open = low_open || open(x.low_open_, x.low(), y.low_open_, y.low());
+    high_open = high_open || open(x.high_open_, x.high(), y.high_open_, y.high());
+  }
+  return r.with_open_ends(low_open, high_open);
+}
+
+enclosure operator/(const enclosure& x, const enclosure& y) {
+  enclosure r;
+  return r.with_inexact_ends(mpfi_div(r.data(), x.data(), y.data()));
+}
+
+}  // namespace assay::reference

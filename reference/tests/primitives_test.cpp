@@ -1,0 +1,177 @@
+// One template for all primitives: what every reading of each must satisfy.
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "reference/core/counter_random.hpp"
+#include "reference/readings/all.hpp"
+
+using namespace assay;
+using namespace assay::reference;
+using core::counter_random;
+using core::dtype;
+
+namespace {
+
+// A function of one variable in every reading, and where to try it: x with `low` <= log2|x| <= `high`.
+struct primitive {
+  std::string name;
+  double low, high;
+  bool of_either_sign;
+  std::function<value(const value&)> truth;
+  std::function<enclosure(const enclosure&)> proof;
+  std::function<tracked(const tracked&)> allowance;
+  std::function<rounded(const rounded&)> plain;
+  std::function<tangent(const tangent&)> dual;
+};
+
+template <class Function>
+primitive of(std::string name, double low, double high, bool of_either_sign, Function f) {
+  return {std::move(name), low, high, of_either_sign, f, f, f, f, f};
+}
+
+std::vector<primitive> primitives() {
+  return {
+      of("exp", -30, 5, true, [](const auto& x) { return exp(x); }),
+      of("log", -60, 60, false, [](const auto& x) { return log(x); }),
+      of("log1p", -40, 40, false, [](const auto& x) { return log1p(x); }),
+      of("sin", -20, 20, true, [](const auto& x) { return sin(x); }),
+      of("cos", -20, 20, true, [](const auto& x) { return cos(x); }),
+      of("sigmoid", -20, 6, true, [](const auto& x) { return sigmoid(x); }),
+      of("carry_weights.v", -20, 6, true, [](const auto& x) { return carry_weights(x).v; }),
+      of("softplus", -20, 6, true, [](const auto& x) { return softplus(x); }),
+      of("log_sigmoid", -20, 6, true, [](const auto& x) { return log_sigmoid(x); }),
+      of("log_sum_exp with 1.5", -20, 6, true,
+         [](const auto& x) { return log_sum_exp(x, std::decay_t<decltype(x)>(1.5)); }),
+      of("log_sum_exp with 2x", -20, 5, true, [](const auto& x) { return log_sum_exp(x, x + x); }),
+      of("power 2/3", -30, 30, false, [](const auto& x) { return power(x, ratio(2, 3)); }),
+      of("power -5/2", -12, 12, false, [](const auto& x) { return power(x, ratio(-5, 2)); }),
+      of("pow 0.7", -30, 30, false, [](const auto& x) { return pow(x, std::decay_t<decltype(x)>(0.7)); }),
+      of("pow of 3", -8, 4, true, [](const auto& x) { return pow(std::decay_t<decltype(x)>(3.0), x); }),
+      of("larger than 1", -6, 6, true, [](const auto& x) { return larger(x, std::decay_t<decltype(x)>(1.0)); }),
+      of("entire_cosine_integral", -10, 6, true, [](const auto& x) { return entire_cosine_integral(x); }),
+  };
+}
+
+double draw(const primitive& p, counter_random& random) {
+  const double x = std::exp2(random.uniform(p.low, p.high));
+  return p.of_either_sign ? random.sign() * x : x;
+}
+
+bool contains(const enclosure& x, const value& t) {
+  return mpfr_lessequal_p(x.low(), t.number.backend().data()) != 0 &&
+         mpfr_greaterequal_p(x.high(), t.number.backend().data()) != 0;
+}
+
+enclosure proof_at(const primitive& p, unsigned digits, double x) {
+  const computing_with_digits scope(digits);
+  return p.proof(enclosure(x));
+}
+
+}  // namespace
+
+TEST_CASE("primitives/enclosures_contain_the_truth", "[property]") {
+  for (const primitive& p : primitives()) {
+    counter_random random(1);
+    for (int k = 0; k < 200; ++k) {
+      const double x = draw(p, random);
+      INFO(p.name << " of " << x);
+      REQUIRE(contains(proof_at(p, 35, x), p.truth(value(x))));
+    }
+  }
+}
+
+TEST_CASE("primitives/two_precisions_overlap", "[property]") {
+  for (const primitive& p : primitives()) {
+    counter_random random(2);
+    for (int k = 0; k < 60; ++k) {
+      const double x = draw(p, random);
+      INFO(p.name << " of " << x);
+      const enclosure coarse = proof_at(p, 35, x), fine = proof_at(p, 240, x);
+      REQUIRE(coarse.precision() < fine.precision());
+      REQUIRE(mpfr_lessequal_p(coarse.low(), fine.high()) != 0);
+      REQUIRE(mpfr_lessequal_p(fine.low(), coarse.high()) != 0);
+      // The finer one is far narrower: at least 2^300 where the coarse one has a width.
+      mpfr_scratch width(64), finer(64);
+      mpfr_sub(width, coarse.high(), coarse.low(), MPFR_RNDU);
+      mpfr_sub(finer, fine.high(), fine.low(), MPFR_RNDU);
+      mpfr_mul_2si(finer, finer, 300, MPFR_RNDU);
+      REQUIRE(mpfr_lessequal_p(finer, width) != 0);
+    }
+  }
+}
+
+TEST_CASE("primitives/enclosures_of_intervals_contain_what_lies_inside", "[property]") {
+  for (const primitive& p : primitives()) {
+    counter_random random(3);
+    for (int k = 0; k < 100; ++k) {
+      const double x = draw(p, random), y = x * (1 + random.uniform() * 0x1p-6);
+      INFO(p.name << " between " << x << " and " << y);
+      const enclosure wide = p.proof(either(boost::indeterminate, enclosure(x), enclosure(y)));
+      for (const double share : {0.0, 0.3, 1.0}) REQUIRE(contains(wide, p.truth(value(x + share * (y - x)))));
+    }
+  }
+}
+
+TEST_CASE("primitives/allowances_cover_plain_arithmetic", "[property]") {
+  for (const primitive& p : primitives())
+    for (const dtype format : core::floating_dtypes) {
+      const computing_in scope(format);
+      counter_random random(4);
+      for (int k = 0; k < 200; ++k) {
+        const double x = core::round_to(format, draw(p, random));
+        const tracked allowed = p.allowance(tracked(x));
+        const double plain = p.plain(rounded(x)).number;
+        if (!std::isfinite(plain) || std::fabs(allowed.number) >= core::largest_finite(format)) continue;
+        INFO(p.name << " of " << x << " in " << core::name_of(format));
+        const double error = std::fabs((value(plain) - p.truth(value(x))).to_double());
+        REQUIRE(error <= arithmetic().u * allowed.error);
+      }
+    }
+}
+
+TEST_CASE("primitives/allowances_cover_errors_of_the_argument", "[property]") {
+  // An argument that is off by E u: the results differ by no more than the error that is passed on, to first order.
+  for (const primitive& p : primitives()) {
+    counter_random random(5);
+    for (int k = 0; k < 200; ++k) {
+      const double x = draw(p, random), error = 64 * std::fabs(x) * random.uniform();
+      const tracked exact = p.allowance(tracked(x)), off = p.allowance(tracked(x, error));
+      const value moved = p.truth(value(x) + value(error * 0x1p-53)), truth = p.truth(value(x));
+      if (!std::isfinite(exact.number)) continue;
+      INFO(p.name << " of " << x << " off by " << error << " u");
+      REQUIRE(std::fabs((moved - truth).to_double()) <= 1.001 * 0x1p-53 * off.error);
+      REQUIRE(off.error >= exact.error);
+    }
+  }
+}
+
+TEST_CASE("primitives/tangents_are_difference_quotients", "[property]") {
+  for (const primitive& p : primitives()) {
+    counter_random random(6);
+    for (int k = 0; k < 60; ++k) {
+      const double x = draw(p, random);
+      if (p.name == "larger than 1" && std::fabs(x - 1.0) < 1e-6) continue;
+      INFO(p.name << " of " << x);
+      const value step(std::ldexp(x, -100));
+      const value quotient = (p.truth(value(x) + step) - p.truth(value(x) - step)) / (step + step);
+      const value slope = p.dual(tangent(value(x), value(1.0))).derivative;
+      const double scale = std::fabs(slope.to_double()) + std::fabs(p.truth(value(x)).to_double() / x);
+      REQUIRE(std::fabs((slope - quotient).to_double()) <= 1e-30 * scale);
+    }
+  }
+}
+
+TEST_CASE("primitives/powers_of_zero", "[unit]") {
+  CHECK(mpfr_zero_p(power(enclosure(0.0), ratio(1, 3)).high()) != 0);
+  const enclosure reciprocal = power(enclosure(0.0), ratio(-1, 3));
+  CHECK(reciprocal.is_infinite());
+  CHECK(mpfr_sgn(reciprocal.low()) > 0);
+  CHECK(power(rounded(0.0), ratio(-1, 3)).number == std::numeric_limits<double>::infinity());
+  CHECK(to_double(pow(enclosure(0.0), enclosure(2.5))) == 0.0);
+  CHECK(pow(enclosure(0.0), enclosure(-2.5)).is_infinite());
+  CHECK(pow(enclosure(-1.0), enclosure(2.5)).is_nan());
+  CHECK(to_double(pow(enclosure(5.0), enclosure(0.0))) == 1.0);
+}
