@@ -157,7 +157,7 @@ TEST_CASE("reference/choices/allowances_cover_what_is_within_the_error", "[prope
   const computing_in format(dtype::f32);
   counter_random random(33);
   constexpr double u = 0x1p-24;
-  REQUIRE(allowance::u == u);
+  REQUIRE(allowance::u() == u);
   const auto any = [&] { return allowance(on_grid(random), random.one_in(4) ? 0.0 : random.uniform() / u); };
   const auto within = [&](const allowance& x) { return x.number + u * x.error * random.uniform(-1.0, 1.0); };
   const auto covers = [&](const allowance& r, double moved) {

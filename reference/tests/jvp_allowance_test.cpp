@@ -71,7 +71,7 @@ void measure_others(dtype type, std::vector<double>& largest) {
       const std::size_t n = seed < 8 ? 1 + 3 * seed : 120 + seed;
       const value_lane x = make_lane(f, n, seed);
       core::counter_random random(seed + 1000);
-      const auto doubles = [](const std::vector<value>& v) {
+      const auto doubles = [&](const std::vector<value>& v) {
         std::vector<double> all;
         for (const value& y : v) all.push_back(core::round_to(type, y.to_double()));
         return all;

@@ -12,6 +12,7 @@
 
 using namespace assay;
 using namespace assay::properties;
+using namespace assay::properties::encodings::alibi;
 
 namespace {
 

@@ -11,6 +11,7 @@
 #include "reference/core/counter_random.hpp"
 
 using namespace assay;
+using namespace assay::properties::encodings::fox;
 using core::dtype;
 
 namespace {

@@ -10,6 +10,7 @@
 #include "reference/oracle.hpp"
 
 using namespace assay;
+using namespace assay::properties::encodings::fox;
 
 namespace {
 

@@ -16,6 +16,7 @@
 
 using namespace assay;
 using namespace assay::properties;
+using namespace assay::properties::encodings::heinsen;
 using core::dtype;
 using reference::const_lane;
 using reference::lane;

@@ -15,6 +15,7 @@
 
 using namespace assay;
 using namespace assay::properties;
+using namespace assay::properties::encodings::heinsen;
 using core::dtype;
 using reference::rounded;
 

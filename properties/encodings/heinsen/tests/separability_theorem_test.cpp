@@ -15,6 +15,7 @@
 
 using namespace assay;
 using namespace assay::properties;
+using namespace assay::properties::encodings::heinsen;
 using reference::value;
 using plain = reference::rounded;
 

@@ -12,6 +12,7 @@
 using namespace assay;
 using namespace assay::properties;
 using namespace assay::properties::testing;
+using namespace assay::properties::encodings::sinusoidal;
 using core::dtype;
 
 namespace {

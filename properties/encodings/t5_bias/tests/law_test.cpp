@@ -13,6 +13,7 @@
 
 using namespace assay;
 using namespace assay::properties;
+using namespace assay::properties::encodings::t5_bias;
 using boost::multiprecision::cpp_int;
 using reference::bucket_map;
 
