@@ -34,7 +34,7 @@ by_cell<double> differences(implementation& mutant, implementation& right, const
     if (f.holds_nan) continue;  // the map has no such families
     for (std::size_t k = 0; k < 2 * options.cases; ++k) {
       const extent size{k % 2 == 0 ? lengths::short_ones : lengths::around_blocks};
-      const test_case c = make_case(op, type, f, options.seed + k, size);
+      const test_case c = make_case({&op, type, f.name, options.seed + k, size}, f);
       const call_result x = mutant.evaluate(c.call), y = right.evaluate(c.call);
       for (const auto& d : op.outputs) {
         double& cell = largest[{d.name, f.name}];
