@@ -68,7 +68,8 @@ int golden_check(const golden_check_options& options);
 int golden_show(const std::filesystem::path& folder);
 
 struct mutants_options {
-  std::vector<std::string> names{};  ///< such as mutant/drops_nan; empty: all
+  std::vector<std::string> names{};      ///< such as mutant/drops_nan; empty: all
+  std::vector<std::string> encodings{};  ///< only those of these; empty: of all
   std::uint64_t seed = 1;
   std::size_t cases = 6;
   bool generated = false;  ///< those made by rule, too

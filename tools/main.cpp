@@ -181,14 +181,14 @@ int run(int argc, char** argv) {
   mutants_options killing;
   CLI::App* mutants_command = app.add_subcommand("mutants", "which property kills which wrong implementation");
   mutants_command->add_option("mutant", killing.names, "only these; see: assay list mutants");
+  mutants_command->add_option("--encoding", killing.encodings, "only those of this encoding; may be repeated");
   mutants_command->add_option("--seed", killing.seed, "seed of all cases")->check(fits_64_bits)->capture_default_str();
   mutants_command->add_option("--cases", killing.cases, "cases per family and property")
       ->check(fits_64_bits)
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
   mutants_command->add_option("--out", killing.out, "folder of kills.md and kills.json")->capture_default_str();
-
-  mutants_command->add_flag("--generated", killing.generated, "those made by rule, too (about a minute)");
+  mutants_command->add_flag("--generated", killing.generated, "those made by rule, too (several minutes)");
 
   detectability_options detecting;
   CLI::App* detectability_command = app.add_subcommand("detectability", "the smallest errors that are always caught");
