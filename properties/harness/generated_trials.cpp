@@ -105,7 +105,8 @@ std::size_t generated_trials::count(survival why) const {
 }
 
 generated_trials try_generated_mutants(const encoding_tests& tests, const trial_options& options) {
-  generated_trials all{tests.name};
+  generated_trials all;
+  all.encoding = tests.name;
   if (!tests.generated) return all;
   const core::dtype type = options.type.value_or(core::dtype::f32);
   trial_options without_shrinking = options;
