@@ -43,7 +43,7 @@ outcome check_layouts(implementation& under_test, const test_case& c) {
   comparisons all;
   for (const auto& [name, t] : expected->outputs) {
     const bool moves = name == "y" || name == "grad_x";
-    const numbers x(*expected, name.c_str()), y(*actual, name.c_str());
+    const numbers x(*expected, name), y(*actual, name.c_str());
     for (std::size_t i = 0; i < t.size(); ++i) {
       const approximate here = at(x, moves ? other.origin[i] : i), there = at(y, i);
       if (!agree(all, here, there))
