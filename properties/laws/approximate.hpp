@@ -12,6 +12,10 @@ namespace assay::properties {
 struct approximate {
   double value = 0, error = 0;
 };
+/// A number that is what it should be.
+inline approximate exactly(double x) { return {x, 0.0}; }
+/// A number that double arithmetic has made, to within a few roundings.
+inline approximate computed(double x) { return {x, 0x1p-48 * std::fabs(x)}; }
 inline approximate operator+(approximate x, approximate y) {
   const double sum = x.value + y.value;
   return {sum, x.error + y.error + 0x1p-52 * std::fabs(sum)};
@@ -25,9 +29,34 @@ inline approximate operator*(approximate x, approximate y) {
   return {product, propagate(std::fabs(x.value), y.error) + propagate(std::fabs(y.value), x.error) +
                        propagate(x.error, y.error) + 0x1p-52 * std::fabs(product)};
 }
+inline approximate& operator+=(approximate& x, approximate y) { return x = x + y; }
+/// The length of a pair of coordinates.
+inline approximate length_of(approximate x, approximate y) {
+  const double length = std::hypot(x.value, y.value);
+  return {length, x.error + y.error + 0x1p-48 * length};
+}
 inline bool agree(approximate x, approximate y) { return agree(x.value, y.value, x.error + y.error); }
 inline bool agree(comparisons& all, approximate x, approximate y, double scale = 0.0) {
   return all.agree(x.value, y.value, x.error + y.error, scale);
 }
+
+/// The numbers of one output and their allowed errors, by flat index or by the index of each axis.
+struct numbers {
+  numbers(const measured_call& call, const std::string& output)
+      : x(call.outputs.at(output).values.storage()),
+        allowed(call.allowed.at(output)),
+        shape(call.outputs.at(output).shape()) {}
+  [[nodiscard]] std::size_t size() const { return x.size(); }
+  [[nodiscard]] approximate operator[](std::size_t i) const { return {x[i], allowed[i]}; }
+  template <class... Index>
+  [[nodiscard]] approximate operator()(Index... index) const {
+    std::size_t flat = 0, axis = 0;
+    ((flat = flat * shape[axis++] + static_cast<std::size_t>(index)), ...);
+    return (*this)[flat];
+  }
+  const xt::xarray<double>::storage_type& x;
+  const std::vector<double>& allowed;
+  core::shape shape;
+};
 
 }  // namespace assay::properties

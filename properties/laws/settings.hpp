@@ -1,7 +1,7 @@
-// What laws of operations with settings share: a case under another setting, and the numbers of one output.
+// What laws of operations with settings share: a case under another setting.
 #pragma once
 
-#include "properties/laws/measured.hpp"
+#include "properties/laws/approximate.hpp"
 
 namespace assay::properties {
 
@@ -10,17 +10,15 @@ inline test_case with_setting(const test_case& c, const char* name, core::attrib
   other.call.attributes[name] = std::move(value);
   return other;
 }
+/// The same for several settings at once.
+inline test_case with_settings(const test_case& c, const core::attributes& values) {
+  test_case other = c;
+  for (const auto& [name, value] : values) other.call.attributes[name] = value;
+  return other;
+}
 template <class T>
 const T& setting(const test_case& c, const char* name) {
   return core::setting<T>(c.call.attributes, name);
 }
-
-/// The numbers of one output and their allowed errors.
-struct numbers {
-  numbers(const measured_call& call, const char* output)
-      : x(call.outputs.at(output).values.storage()), allowed(call.allowed.at(output)) {}
-  const xt::xarray<double>::storage_type& x;
-  const std::vector<double>& allowed;
-};
 
 }  // namespace assay::properties

@@ -1,13 +1,13 @@
 // The laws of linear biases behind a softmax. One asks an implementation's biases and its attention; the other one its
 // attention alone, with biases that every format holds exactly.
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 #include "properties/encodings/alibi/laws/cases.hpp"
 #include "properties/encodings/alibi/laws/laws.hpp"
+#include "reference/oracle.hpp"
 
 namespace assay::properties::encodings::alibi {
 namespace {
@@ -22,59 +22,41 @@ core::tensor drawn(core::dtype type, const core::shape& shape, core::counter_ran
 
 // How far logits with the biases of two calls may lie apart, but for a number of each row: e^2d - 1, d the largest sum
 // of what the two are allowed, bounds the sum of what all weights of a query may change by.
-double change_of_weights(const measured_call& x, const measured_call& y) {
+double change_of_weights(const numbers& x, const numbers& y) {
   double furthest = 0;
-  const numbers of_x(x, "bias"), of_y(y, "bias");
-  for (std::size_t k = 0; k < of_x.x.size(); ++k)
-    if (std::isfinite(of_x.x[k])) furthest = std::max(furthest, of_x.allowed[k] + of_y.allowed[k]);
+  for (std::size_t k = 0; k < x.size(); ++k)
+    if (std::isfinite(x.x[k])) furthest = std::max(furthest, x.allowed[k] + y.allowed[k]);
   return std::expm1(2 * furthest);
 }
 
 // The case with the first few tokens as queries and keys: farther on, the roundings of the key forms hide the weights.
-test_case near_the_first(test_case c) {
+test_case near_the_first(const test_case& c) {
   std::vector<double> tokens(2 + c.seed % 7);
   std::iota(tokens.begin(), tokens.end(), 0.0);
-  for (const char* name : {"query_position", "key_position"})
-    c.call.inputs.at(name) = core::make_tensor(core::dtype::i64, {tokens.size()}, tokens);
-  return c;
+  return among(c, tokens);
 }
 
 // Causal attention does not tell the forms apart: they differ by a number of each row.
-outcome check_forms(implementation& under_test, const test_case& drawn_case) {
-  if (!under_test.describe().offers("attention/output", drawn_case.call.type)) return {status::unsupported};
-  if (drawn_case.call.inputs.at("slopes").size() == 0) return {status::uninformative};
-  const test_case c = near_the_first(drawn_case);
-  const auto& chosen = setting<std::string>(c, "form");
-  const std::string form = chosen == "distance" ? "key" : chosen;
-  const auto distance = measure(under_test, in_form(c, "distance", true));
-  if (!distance) return distance.error();
-  const auto other = measure(under_test, in_form(c, form, true));
-  if (!other) return other.error();
-  const core::shape sizes = distance->outputs.at("bias").shape();
+void check_forms(experiment& e) {
+  const core::dtype type = e.c.call.type;
+  if (!e.offers("attention/output")) throw experiment::ended{{status::unsupported}};
+  e.needs(e.c.call.inputs.at("slopes").size() > 0);
+  const test_case c = near_the_first(e.c);
+  const measured_call &distance = e.call(in_form(c, "distance", true)),
+                      &other = e.call(in_form(c, other_form(c), true));
+  const core::shape sizes = distance.outputs.at("bias").shape();
   core::counter_random random(c.seed);
-  test_case attending = c;
-  attending.call.operation = attention();
-  attending.call.attributes = core::completed(*attention(), {});
-  attending.call.inputs = {{"q", drawn(c.call.type, {1, sizes[0], sizes[1], 2}, random, -1, 1)},
-                           {"k", drawn(c.call.type, {1, sizes[0], sizes[2], 2}, random, -1, 1)},
-                           {"v", drawn(c.call.type, {1, sizes[0], sizes[2], 2}, random, 0.5, 2)},
-                           {"bias", distance->outputs.at("bias")}};
-  const auto x = measure(under_test, attending);
-  if (!x) return x.error();
-  attending.call.inputs.at("bias") = other->outputs.at("bias");
-  const auto y = measure(under_test, attending);
-  if (!y) return y.error();
-  const double of_biases = 2 * change_of_weights(*distance, *other);  // no value is above 2
-  const numbers o(*x, "o"), p(*y, "o");
-  comparisons all;
-  for (std::size_t i = 0; i < o.x.size(); ++i)
-    if (const double allowed = o.allowed[i] + p.allowed[i] + of_biases; !all.agree(o.x[i], p.x[i], allowed))
-      return violated(
-          fmt::format("causal attention with forms distance and {}: o at flat index {} is {:.9g} and {:.9g}, "
-                      "allowed difference {:.3g}",
-                      form, i, o.x[i], p.x[i], allowed),
-          x->outputs, y->outputs);
-  return all.result();
+  core::tensors inputs{{"q", drawn(type, {1, sizes[0], sizes[1], 2}, random, -1, 1)},
+                       {"k", drawn(type, {1, sizes[0], sizes[2], 2}, random, -1, 1)},
+                       {"v", drawn(type, {1, sizes[0], sizes[2], 2}, random, 0.5, 2)},
+                       {"bias", distance.outputs.at("bias")}};
+  const numbers o(e.call(attention(), inputs), "o");
+  inputs.at("bias") = other.outputs.at("bias");
+  const numbers p(e.call(attention(), inputs), "o");
+  const approximate of_biases{0.0, 2 * change_of_weights({distance, "bias"}, {other, "bias"})};  // no value is above 2
+  for (std::size_t i = 0; i < o.size(); ++i)
+    e.equal(o[i] + of_biases, p[i], "causal attention with the forms distance and {}, o at flat index {}",
+            other_form(c), i);
 }
 
 /// Causal attention whose logits are the linear bias -m t alone, t the distance of a query from a key, for keys 0, 1,
@@ -127,40 +109,31 @@ struct linear_attention {
   bool exact = true;  ///< all biases are numbers of the format
 };
 
-outcome check_closed_form(implementation& under_test, const test_case& c) {
-  const core::axis_sizes sizes = sizes_of(c);
-  if (sizes.at("m") == 0) return {status::uninformative};
-  const linear_attention linear(c, sizes);
-  if (!linear.exact) return {status::uninformative};
-  const auto call = measure(under_test, linear.replaced);
-  if (!call) return call.error();
-  const numbers o(*call, "o");
-  comparisons all;
-  for (std::size_t at = 0; at < o.x.size(); ++at) {
+void check_closed_form(experiment& e) {
+  const core::axis_sizes sizes = sizes_of(e.c);
+  e.needs(sizes.at("m") > 0);
+  const linear_attention linear(e.c, sizes);
+  e.needs(linear.exact);
+  const numbers o(e.call(linear.replaced), "o");
+  for (std::size_t at = 0; at < o.size(); ++at) {
     const std::size_t i = at / linear.e % linear.n, head = at / (linear.e * linear.n) % linear.heads;
     const geometric_weights row = linear.weights(head, i);
     const double wanted = linear.output(row, at % linear.e);
     // The closed form is evaluated in f64: four roundings of its largest term.
     const double rounding = 0x1p-50 * (linear.is_mean(at % linear.e) ? row.without_end() : wanted);
-    if (!all.agree(wanted, o.x[at], o.allowed[at] + rounding))
-      return violated(
-          fmt::format("a bias of {} a token alone, query at {}: o at flat index {} is {:.9g} instead of {:.9g}", -row.m,
-                      row.query, at, o.x[at], wanted),
-          {}, call->outputs);
+    e.equal({wanted, rounding}, o[at], "a bias of {} a token alone, query at {}: o at flat index {}", -row.m, row.query,
+            at);
   }
-  return all.result();
 }
 
 }  // namespace
 
 std::vector<property> attention_laws() {
   if (attention() == nullptr) return {};
-  property closed{"alibi_closed_form", "with linear biases alone the weights of attention are geometric",
-                  [](const core::operation& op) { return op.name == "attention/output"; }, check_closed_form};
-  closed.families = {"mild", "causal", "linear_bias"};
-  return {
-      law_of("alibi_attention_forms", "causal attention does not tell the forms apart", check_forms, "alibi/bias", 4),
-      std::move(closed)};
+  return {law("alibi_attention_forms", "causal attention does not tell the forms apart", of("alibi/bias"),
+              {4, check_forms}),
+          law("alibi_closed_form", "with linear biases alone the weights of attention are geometric",
+              {{"attention/output"}, {"mild", "causal", "linear_bias"}}, {1, check_closed_form})};
 }
 
 }  // namespace assay::properties::encodings::alibi

@@ -1,33 +1,34 @@
-// What laws of linear biases share: which of their cases say something, and how a law of one operation is written.
+// What laws of linear biases share: their cases, and of which operation and families they speak.
 #pragma once
 
-#include "properties/laws/compared_calls.hpp"
-#include "properties/laws/settings.hpp"
+#include "properties/laws/relations/relations.hpp"
 
 namespace assay::properties::encodings::alibi {
-
-/// No input of the case is empty.
-inline bool has_pairs(const test_case& c) {
-  for (const auto& [name, t] : c.call.inputs)
-    if (t.size() == 0) return false;
-  return true;
-}
 
 inline const auto& query_positions(const test_case& c) { return c.call.inputs.at("query_position").values.storage(); }
 inline const auto& key_positions(const test_case& c) { return c.call.inputs.at("key_position").values.storage(); }
 
-/// The case in another form, with or without the causal mask.
-inline test_case in_form(const test_case& c, std::string form, bool causal) {
-  return with_setting(with_setting(c, "form", std::move(form)), "causal", causal);
+/// The case with the given tokens as queries and keys.
+inline test_case among(const test_case& c, const std::vector<double>& tokens) {
+  test_case other = c;
+  for (const char* name : {"query_position", "key_position"})
+    other.call.inputs.at(name) = core::make_tensor(core::dtype::i64, {tokens.size()}, tokens);
+  return other;
 }
 
-/// A law of linear biases over the families that hold neither NaN nor numbers at the ends of their range.
-inline property law_of(const char* name, const char* summary, outcome (*check)(implementation&, const test_case&),
-                       const char* operation, std::size_t calls) {
-  property p{name, summary, [operation](const core::operation& op) { return op.name == operation; }, check};
-  p.calls = calls;
-  p.families = {"mild", "powers_of_two", "far_window", "scattered", "either_sign"};
-  return p;
+/// The case in another form, with or without the causal mask.
+inline test_case in_form(const test_case& c, std::string form, bool causal) {
+  return with_settings(c, {{"form", std::move(form)}, {"causal", causal}});
+}
+/// A form that is not `distance`.
+inline std::string other_form(const test_case& c) {
+  const auto& drawn = setting<std::string>(c, "form");
+  return drawn == "distance" ? "key" : drawn;
+}
+
+/// Linear biases, or their gradient, over the families that hold neither NaN nor numbers at the ends of their range.
+inline law_scope of(const char* operation) {
+  return {{operation}, {"mild", "powers_of_two", "far_window", "scattered", "either_sign"}};
 }
 
 }  // namespace assay::properties::encodings::alibi

@@ -9,27 +9,14 @@
 namespace assay::properties::encodings::rope {
 namespace {
 
-// What double arithmetic adds to a comparison of lengths, relative to them.
-constexpr double rounding = 0x1p-48;
-
 // Rotations keep the length of every pair.
-outcome check_pair_norms(implementation& under_test, const test_case& c) {
-  const auto call = measure(under_test, c);
-  if (!call) return call.error();
-  const rotary_case shape(c);
-  const numbers y(*call, "y");
-  const auto& x = c.call.inputs.at("x").values.storage();
-  comparisons all;
-  for (std::size_t v = 0; v < shape.vectors(); ++v)
-    for (std::size_t t = 0; t < shape.pairs(); ++t) {
-      const auto [first, second] = shape.pair(v, t);
-      const double before = std::hypot(x[first], x[second]), after = std::hypot(y.x[first], y.x[second]);
-      if (!all.agree(before, after, y.allowed[first] + y.allowed[second] + rounding * before))
-        return violated(
-            fmt::format("pair {} of vector {} has length {:.9g} and is rotated to one of {:.9g}", t, v, before, after),
-            {}, call->outputs);
-    }
-  return all.result();
+void check_pair_norms(experiment& e) {
+  const numbers y(e.call(), "y");
+  const given_numbers x(e.c, "x");
+  for_pairs(rotary_case(e.c), [&](std::size_t v, std::size_t t, std::size_t first, std::size_t second) {
+    e.equal(length_of(x[first], x[second]), length_of(y[first], y[second]),
+            "the length of pair {} of vector {}, before and after", t, v);
+  });
 }
 
 /// A case and where its tokens go next: there at once, `sum`, and from where they are, `second`.
@@ -57,44 +44,24 @@ std::optional<two_steps> steps_from(const test_case& c) {
 }
 
 // R_n R_m = R_{m+n}, and R_-m R_m = 1.
-outcome check_composition(implementation& under_test, const test_case& c) {
-  auto steps = steps_from(c);
-  if (!steps) return {status::uninformative};
-  const auto once = measure(under_test, c), whole = measure(under_test, steps->sum);
-  if (!once) return once.error();
-  if (!whole) return whole.error();
-  steps->second.call.inputs.at("x") = once->outputs.at("y");
-  const auto composed = measure(under_test, steps->second);
-  if (!composed) return composed.error();
-  const rotary_case shape(c);
-  const numbers y(*once, "y"), z(*composed, "y"), w(*whole, "y");
-  comparisons all;
-  for (std::size_t v = 0; v < shape.vectors(); ++v)
-    for (std::size_t t = 0; t < shape.pairs(); ++t) {
-      const auto [first, second] = shape.pair(v, t);
-      const approximate inherited{0.0, y.allowed[first] + y.allowed[second]};
-      for (const std::size_t i : {first, second})
-        if (!agree(all, at(z, i) + inherited, at(w, i)))
-          return violated(differing(fmt::format("y element {}, rotated twice and by the sum of the positions", i),
-                                    at(z, i) + inherited, at(w, i)),
-                          whole->outputs, composed->outputs);
-    }
-  return all.result();
+void check_composition(experiment& e) {
+  auto steps = steps_from(e.c);
+  e.needs(steps.has_value());
+  const measured_call &once = e.call(), &whole = e.call(steps->sum);
+  steps->second.call.inputs.at("x") = once.outputs.at("y");
+  const numbers y(once, "y"), z(e.call(steps->second), "y"), w(whole, "y");
+  for_pairs(rotary_case(e.c), [&](std::size_t, std::size_t, std::size_t first, std::size_t second) {
+    const approximate inherited{0.0, y.allowed[first] + y.allowed[second]};
+    for (const std::size_t i : {first, second})
+      e.equal(z[i] + inherited, w[i], "y element {}, rotated twice and by the sum of the positions", i);
+  });
 }
 
 // Position 0 is the identity: 1 and 0 are exact, and so are the products and the sum.
-outcome check_identity(implementation& under_test, const test_case& c) {
-  const auto still = with_positions(c, [](double) { return 0.0; });
-  const auto call = measure(under_test, *still);
-  if (!call) return call.error();
-  const auto& x = c.call.inputs.at("x").values.storage();
-  const auto& y = call->outputs.at("y").values.storage();
-  comparisons all;
-  for (std::size_t i = 0; i < x.size(); ++i)
-    if (!all.agree(x[i], y[i], 0.0))
-      return violated(fmt::format("at position 0 element {} is {:a} instead of {:a}", i, y[i], x[i]),
-                      {{"y", c.call.inputs.at("x")}}, call->outputs);
-  return all.result();
+void check_identity(experiment& e) {
+  const numbers y(e.call(*with_positions(e.c, [](double) { return 0.0; })), "y");
+  const given_numbers x(e.c, "x");
+  for (std::size_t i = 0; i < x.size(); ++i) e.equal(x[i], exactly(y.x[i]), "element {} at position 0", i);
 }
 
 // Coordinate k of every vector of x times a complex number of its pair, a power of two times a power of i.
@@ -116,67 +83,43 @@ std::vector<approximate> times_dyadic(const rotary_case& shape, std::vector<appr
 
 // R(D x + x') = D R(x) + R(x') for complex numbers D of the pairs: rotations are linear and mix no pairs. x and x' are
 // multiples of 1/4 up to 4, so that D x + x' has at most 8 bits.
-outcome check_linearity(implementation& under_test, const test_case& c) {
-  const rotary_case shape(c);
+void check_linearity(experiment& e) {
+  const rotary_case shape(e.c);
   std::vector<approximate> x;
-  for (const double v : c.call.inputs.at("x").values.storage())
-    x.push_back({std::clamp(std::nearbyint(4.0 * v) / 4.0, -4.0, 4.0), 0.0});
+  for (const double v : e.c.call.inputs.at("x").values.storage())
+    x.push_back(exactly(std::clamp(std::nearbyint(4.0 * v) / 4.0, -4.0, 4.0)));
   const std::vector<approximate> backwards(x.rbegin(), x.rend()), scaled = times_dyadic(shape, x);
-  test_case plain = c, reversed = c, combined = c;
+  test_case plain = e.c, reversed = e.c, combined = e.c;
   for (std::size_t i = 0; i < x.size(); ++i) {
     plain.call.inputs.at("x").values.storage()[i] = x[i].value;
     reversed.call.inputs.at("x").values.storage()[i] = backwards[i].value;
     combined.call.inputs.at("x").values.storage()[i] = scaled[i].value + backwards[i].value;
   }
-  const auto one = measure(under_test, plain), other = measure(under_test, reversed),
-             sum = measure(under_test, combined);
-  for (const auto* call : {&one, &other, &sum})
-    if (!*call) return call->error();
-  const numbers y(*one, "y"), y_other(*other, "y"), y_sum(*sum, "y");
+  const numbers y(e.call(plain), "y"), other(e.call(reversed), "y"), sum(e.call(combined), "y");
   std::vector<approximate> expected;
-  for (std::size_t i = 0; i < x.size(); ++i) expected.push_back(at(y, i));
+  for (std::size_t i = 0; i < x.size(); ++i) expected.push_back(y[i]);
   expected = times_dyadic(shape, std::move(expected));
-  comparisons all;
   for (std::size_t i = 0; i < x.size(); ++i)
-    if (!agree(all, expected[i] + at(y_other, i), at(y_sum, i)))
-      return violated(differing(fmt::format("element {} of rotations of D x and x', and of D x + x'", i),
-                                expected[i] + at(y_other, i), at(y_sum, i)),
-                      {}, sum->outputs);
-  return all.result();
+    e.equal(expected[i] + other[i], sum[i], "element {} of rotations of D x and x', and of D x + x'", i);
 }
 
 const std::vector<std::string> moderate{"mild", "left_padding", "decode", "real_positions", "one_hot"};
 
 }  // namespace
 
-property law_of(const char* name, const char* summary, std::vector<std::string> operations, law_check check,
-                std::size_t calls, std::vector<std::string> families) {
-  property p{name, summary,
-             [operations = std::move(operations)](const core::operation& op) {
-               return std::find(operations.begin(), operations.end(), op.name) != operations.end();
-             },
-             check};
-  p.calls = calls;
-  p.families = std::move(families);
-  return p;
-}
-
-property rotation_law(const char* name, const char* summary, law_check check, std::size_t calls) {
-  return law_of(name, summary, {"rope/rotate", "rope/rotate_by"}, check, calls, moderate);
-}
-property rotation_law_with_gradients(const char* name, const char* summary, law_check check, std::size_t calls) {
-  return law_of(name, summary, {"rope/rotate", "rope/rotate_by", "rope/rotate:vjp", "rope/rotate_by:vjp"}, check, calls,
-                moderate);
+law_scope rotations() { return {{"rope/rotate", "rope/rotate_by"}, moderate}; }
+law_scope rotations_and_gradients() {
+  return {{"rope/rotate", "rope/rotate_by", "rope/rotate:vjp", "rope/rotate_by:vjp"}, moderate};
 }
 
 std::vector<property> laws() {
   std::vector<property> all{
-      rotation_law("rotation_norms", "rotations keep the length of every pair", check_pair_norms, 1),
-      rotation_law("rotation_composition", "one rotation after another is that of the sum of positions",
-                   check_composition, 3),
-      rotation_law("rotation_identity", "position 0 changes nothing", check_identity, 1),
-      rotation_law("rotation_linearity", "rotations are linear, over the complex numbers in every pair",
-                   check_linearity, 3),
+      law("rotation_norms", "rotations keep the length of every pair", rotations(), {1, check_pair_norms}),
+      law("rotation_composition", "one rotation after another is that of the sum of positions", rotations(),
+          {3, check_composition}),
+      law("rotation_identity", "position 0 changes nothing", rotations(), {1, check_identity}),
+      law("rotation_linearity", "rotations are linear, over the complex numbers in every pair", rotations(),
+          {3, check_linearity}),
   };
   for (const auto& others : {layout_laws(), score_laws(), setting_laws(), gradient_laws()})
     all.insert(all.end(), others.begin(), others.end());

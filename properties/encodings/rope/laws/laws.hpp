@@ -1,7 +1,7 @@
 // The laws of rotations by position, which need no truth.
 #pragma once
 
-#include "properties/harness/property.hpp"
+#include "properties/laws/relations/relations.hpp"
 
 namespace assay::properties::encodings::rope {
 
@@ -16,13 +16,8 @@ std::vector<property> setting_laws();
 /// Those of gradients.
 std::vector<property> gradient_laws();
 
-using law_check = outcome (*)(implementation&, const test_case&);
-/// A law of rope/rotate and rope/rotate_by over moderate positions and inputs.
-property rotation_law(const char* name, const char* summary, law_check check, std::size_t calls);
-/// The same, of their gradients too.
-property rotation_law_with_gradients(const char* name, const char* summary, law_check check, std::size_t calls);
-/// A law of the operations with these names, over these families.
-property law_of(const char* name, const char* summary, std::vector<std::string> operations, law_check check,
-                std::size_t calls, std::vector<std::string> families);
+/// Rotations over moderate positions and inputs, and their gradients too.
+law_scope rotations();
+law_scope rotations_and_gradients();
 
 }  // namespace assay::properties::encodings::rope

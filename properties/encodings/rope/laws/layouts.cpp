@@ -35,41 +35,25 @@ moved_case in_other_layout(const test_case& c) {
 }
 
 // The layouts are permutations of one another, and so are their gradients.
-outcome check_layouts(implementation& under_test, const test_case& c) {
-  const moved_case other = in_other_layout(c);
-  const auto expected = measure(under_test, c), actual = measure(under_test, other.c);
-  if (!expected) return expected.error();
-  if (!actual) return actual.error();
-  comparisons all;
-  for (const auto& [name, t] : expected->outputs) {
+void check_layouts(experiment& e) {
+  const moved_case other = in_other_layout(e.c);
+  const measured_call &here = e.call(), &there = e.call(other.c);
+  for (const auto& [name, t] : here.outputs) {
     const bool moves = name == "y" || name == "grad_x";
-    const numbers x(*expected, name.c_str()), y(*actual, name.c_str());
-    for (std::size_t i = 0; i < t.size(); ++i) {
-      const approximate here = at(x, moves ? other.origin[i] : i), there = at(y, i);
-      if (!agree(all, here, there))
-        return violated(
-            differing(fmt::format("{}{} in the other layout", name, core::index_text(t.shape(), i)), here, there),
-            expected->outputs, actual->outputs);
-    }
+    e.equal(name, here, moves ? other.origin : every(t.size()), there, every(t.size()), "the other layout");
   }
-  return all.result();
 }
 
 // Coordinates that do not rotate come out as they went in, cotangents too.
-outcome check_partial(implementation& under_test, const test_case& c) {
-  const rotary_case shape(c);
-  if (2 * shape.pairs() == shape.features()) return {status::uninformative};
-  const auto call = measure(under_test, c);
-  if (!call) return call.error();
-  const bool backwards = c.call.operation->is_vjp();
-  const auto& given = c.call.inputs.at(backwards ? "grad_y" : "x").values.storage();
-  const auto& got = call->outputs.at(backwards ? "grad_x" : "y").values.storage();
-  comparisons all;
+void check_partial(experiment& e) {
+  const rotary_case shape(e.c);
+  e.needs(2 * shape.pairs() != shape.features());
+  const bool backwards = e.c.call.operation->is_vjp();
+  const numbers got(e.call(), backwards ? "grad_x" : "y");
+  const given_numbers given(e.c, backwards ? "grad_y" : "x");
   for (std::size_t i = 0; i < given.size(); ++i)
-    if (i % shape.features() >= 2 * shape.pairs() && !all.agree(given[i], got[i], 0.0))
-      return violated(fmt::format("element {} does not rotate and became {:a} from {:a}", i, got[i], given[i]), {},
-                      call->outputs);
-  return all.result();
+    if (i % shape.features() >= 2 * shape.pairs())
+      e.equal(given[i], exactly(got.x[i]), "element {}, which does not rotate", i);
 }
 
 using pairing = std::vector<std::pair<std::size_t, std::size_t>>;
@@ -122,7 +106,7 @@ std::string described(pairing found, std::size_t d, const std::string& declared)
 
 // Every unit vector, one a head, at position 1, by angles of their own: no sine is subnormal, where the implementation
 // knows a base of 100.
-test_case unit_vectors(const implementation& under_test, const test_case& c) {
+test_case unit_vectors(const description& about, const test_case& c) {
   const std::size_t d = rotary_case(c).features();
   std::vector<double> units(d * d), theta;
   for (std::size_t k = 0; k < d; ++k) units[k * d + k] = 1.0;
@@ -137,7 +121,7 @@ test_case unit_vectors(const implementation& under_test, const test_case& c) {
       given->second.values.storage()[t] = core::round_to(c.call.type, 1.0 / static_cast<double>(t + 1));
   if (c.call.operation->attribute("base") == nullptr) return probe;
   test_case steep = with_setting(probe, "base", 100.0);
-  return within_domain(under_test.describe(), steep) ? steep : probe;
+  return within_domain(about, steep) ? steep : probe;
 }
 
 // The rotation as a matrix, columns one after another, and what is read off it.
@@ -145,9 +129,7 @@ class rotation_matrix {
  public:
   rotation_matrix(const measured_call& call, bool backwards, std::size_t d)
       : columns_(call, backwards ? "grad_x" : "y"), backwards_(backwards), d_(d) {}
-  [[nodiscard]] approximate element(std::size_t row, std::size_t column) const {
-    return at(columns_, column * d_ + row);
-  }
+  [[nodiscard]] approximate element(std::size_t row, std::size_t column) const { return columns_[column * d_ + row]; }
   /// The pairs that rotate, by what is not 0 and by the sign of the sine; or what is no rotation of pairs.
   [[nodiscard]] tl::expected<pairing, std::string> pairs() const {
     pairing all;
@@ -163,24 +145,18 @@ class rotation_matrix {
     }
     return all;
   }
-  /// What is wrong with the numbers of a pairing; nothing where nothing is.
-  [[nodiscard]] std::optional<std::string> wrong_number(comparisons& all, const pairing& pairs) const {
+  /// The numbers of a pairing are those of rotations.
+  void compare_numbers(experiment& e, const pairing& pairs) const {
     std::vector<bool> turns(d_);
     for (const auto& [first, second] : pairs) {
       turns[first] = turns[second] = true;
-      const approximate cosine = element(first, first), sine = element(second, first), one{1.0, 0.0};
-      const std::string pair = fmt::format("of coordinates {} and {}", first, second);
-      if (!agree(all, cosine, element(second, second)))
-        return differing("the cosines " + pair, cosine, element(second, second));
-      if (!agree(all, sine, -element(first, second)))
-        return differing("the sines " + pair, sine, -element(first, second));
-      if (!agree(all, cosine * cosine + sine * sine, one))
-        return differing("cos^2 + sin^2 " + pair, cosine * cosine + sine * sine, one);
+      const approximate cosine = element(first, first), sine = element(second, first);
+      e.equal(cosine, element(second, second), "the cosines of coordinates {} and {}", first, second);
+      e.equal(sine, -element(first, second), "the sines of coordinates {} and {}", first, second);
+      e.equal(cosine * cosine + sine * sine, exactly(1), "cos^2 + sin^2 of coordinates {} and {}", first, second);
     }
     for (std::size_t c = 0; c < d_; ++c)
-      if (const double x = element(c, c).value; !turns[c] && !all.agree(x, 1.0, 0.0))
-        return fmt::format("coordinate {} does not rotate and is multiplied by {:.9g}", c, x);
-    return std::nullopt;
+      if (!turns[c]) e.equal(exactly(1), exactly(element(c, c).value), "the factor of coordinate {}, which stays", c);
   }
 
  private:
@@ -190,38 +166,33 @@ class rotation_matrix {
 };
 
 // The pairing, recovered from what unit vectors become, is the declared one.
-outcome check_certificate(implementation& under_test, const test_case& c) {
-  const rotary_case shape(c);
-  const auto call = measure(under_test, unit_vectors(under_test, c));
-  if (!call) return call.error();
+void check_certificate(experiment& e) {
+  const rotary_case shape(e.c);
   const std::size_t d = shape.features();
-  const rotation_matrix matrix(*call, c.call.operation->is_vjp(), d);
+  const rotation_matrix matrix(e.call(unit_vectors(e.about(), e.c)), e.c.call.operation->is_vjp(), d);
   pairing declared;
   for (std::size_t t = 0; t < shape.pairs(); ++t) declared.push_back(shape.pair(0, t));
-  const std::string& layout = setting<std::string>(c, "layout");
+  const std::string& layout = setting<std::string>(e.c, "layout");
   const std::string wanted = "declared " + described(declared, d, layout);
   auto found = matrix.pairs();
-  if (!found) return violated(wanted + ", behaves as no rotation of pairs: " + found.error(), {}, call->outputs);
+  if (!found) e.wrong(wanted + ", behaves as no rotation of pairs: " + found.error());
   std::sort(found->begin(), found->end());
   std::sort(declared.begin(), declared.end());
-  if (*found != declared) return violated(wanted + ", behaves as " + described(*found, d, layout), {}, call->outputs);
-  comparisons all;
-  if (const auto wrong = matrix.wrong_number(all, declared)) return violated(wanted + ": " + *wrong, {}, call->outputs);
-  return all.result();
+  if (*found != declared) e.wrong(wanted + ", behaves as " + described(*found, d, layout));
+  matrix.compare_numbers(e, declared);
 }
 
 }  // namespace
 
 std::vector<property> layout_laws() {
-  std::vector<property> all{
-      rotation_law_with_gradients("rotation_layouts", "the layouts are permutations of one another", check_layouts, 2),
-      rotation_law_with_gradients("rotation_partial", "coordinates beyond the pairs stay as they are", check_partial,
-                                  1),
-      rotation_law_with_gradients("rotation_certificate", "unit vectors turn in the pairs that were declared",
-                                  check_certificate, 1),
-  };
-  all.back().families = {"mild"};
-  return all;
+  law_scope certified = rotations_and_gradients();
+  certified.families = {"mild"};
+  return {law("rotation_layouts", "the layouts are permutations of one another", rotations_and_gradients(),
+              {2, check_layouts}),
+          law("rotation_partial", "coordinates beyond the pairs stay as they are", rotations_and_gradients(),
+              {1, check_partial}),
+          law("rotation_certificate", "unit vectors turn in the pairs that were declared", certified,
+              {1, check_certificate})};
 }
 
 }  // namespace assay::properties::encodings::rope

@@ -1,13 +1,9 @@
 // A case of rope/rotate or rope/rotate_by, or of their gradients, by tokens, heads and pairs.
 #pragma once
 
-#include <fmt/format.h>
-
-#include <string>
 #include <utility>
 
-#include "properties/laws/approximate.hpp"
-#include "properties/laws/settings.hpp"
+#include "properties/laws/relations/relations.hpp"
 #include "reference/encodings/rope.hpp"
 
 namespace assay::properties::encodings::rope {
@@ -60,12 +56,14 @@ std::optional<test_case> with_positions(const test_case& c, Change change) {
   return moved;
 }
 
-/// Element i of an output.
-inline approximate at(const numbers& all, std::size_t i) { return {all.x[i], all.allowed[i]}; }
-
-/// What two numbers that should be equal are, for a message.
-inline std::string differing(const std::string& what, approximate x, approximate y) {
-  return fmt::format("{}: {:.9g} and {:.9g}, allowed difference {:.3g}", what, x.value, y.value, x.error + y.error);
+/// Visits the two coordinates of every pair of every vector.
+template <class Visit>
+void for_pairs(const rotary_case& shape, Visit visit) {
+  for (std::size_t v = 0; v < shape.vectors(); ++v)
+    for (std::size_t t = 0; t < shape.pairs(); ++t) {
+      const auto [first, second] = shape.pair(v, t);
+      visit(v, t, first, second);
+    }
 }
 
 }  // namespace assay::properties::encodings::rope

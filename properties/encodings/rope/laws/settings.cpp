@@ -8,69 +8,34 @@
 namespace assay::properties::encodings::rope {
 namespace {
 
-// The same output of two calls, that of the second times a factor, element by element.
-outcome compare_calls(implementation& under_test, const test_case& a, const test_case& b, const char* output,
-                      double factor_of_b, const std::string& what) {
-  const auto first = measure(under_test, a), second = measure(under_test, b);
-  if (!first) return first.error();
-  if (!second) return second.error();
-  const numbers x(*first, output), y(*second, output);
-  comparisons all;
-  for (std::size_t i = 0; i < x.x.size(); ++i) {
-    const approximate expected = at(x, i), actual = approximate{factor_of_b, 0.0} * at(y, i);
-    if (!agree(all, expected, actual))
-      return violated(differing(fmt::format("{}: {} element {}", what, output, i), expected, actual), first->outputs,
-                      second->outputs);
-  }
-  return all.result();
-}
-
-// Positions 4m divided by 4 are positions m (Chen et al. 2023).
-outcome check_interpolated_positions(implementation& under_test, const test_case& c) {
-  const auto spread = with_positions(c, [](double m) { return 4.0 * m; });
-  if (!spread) return {status::uninformative};
-  return compare_calls(under_test, with_setting(c, "position_scale", 1.0), with_setting(*spread, "position_scale", 4.0),
-                       "y", 1.0, "positions 4m, divided by 4");
-}
-
-// Interpolation by 2 halves every frequency.
-outcome check_interpolated_frequencies(implementation& under_test, const test_case& c) {
-  const test_case plain = with_setting(c, "scaling", std::string("none"));
-  const test_case halved = with_setting(with_setting(c, "scaling", std::string("interpolation")), "factor", 2.0);
-  return compare_calls(under_test, plain, halved, "theta", 2.0, "interpolated by 2");
+std::optional<test_case> spread_by_four(const test_case& c) {
+  return with_positions(c, [](double m) { return 4.0 * m; });
 }
 
 // Without scaling the frequencies are those of any scaling by 1: what is below the trained length is not changed.
-outcome check_factor_one(implementation& under_test, const test_case& c) {
-  const test_case plain = with_setting(with_setting(c, "scaling", std::string("none")), "factor", 4.0);
+std::optional<test_case> scaled_by_one(const test_case& c) {
   const std::string scaling = c.seed % 2 == 0 ? "ntk" : "interpolation";
-  const test_case by_one = with_setting(with_setting(c, "scaling", scaling), "factor", 1.0);
-  return compare_calls(under_test, plain, by_one, "theta", 1.0, scaling + " by 1");
+  return with_settings(c, {{"scaling", scaling}, {"factor", 1.0}});
+}
+
+change scaled(const char* scaling, double factor) {
+  return with({{"scaling", std::string(scaling)}, {"factor", factor}});
 }
 
 // Every frequency but the fastest is slower by a factor of its own, the slowest by all of it: factor^(t/(r-1)).
-outcome check_ntk(implementation& under_test, const test_case& c) {
-  const auto pairs = sizes_of(c).at("r");
-  if (pairs < 2) return {status::uninformative};
-  const auto drawn = setting<double>(c, "factor");
+void check_ntk(experiment& e) {
+  const auto pairs = sizes_of(e.c).at("r");
+  e.needs(pairs > 1);
+  const auto drawn = setting<double>(e.c, "factor");
   const double factor = drawn == 1.0 ? 4.0 : drawn;
-  const auto plain = measure(under_test, with_setting(c, "scaling", std::string("none")));
-  if (!plain) return plain.error();
-  const auto stretched =
-      measure(under_test, with_setting(with_setting(c, "scaling", std::string("ntk")), "factor", factor));
-  if (!stretched) return stretched.error();
-  const numbers x(*plain, "theta"), y(*stretched, "theta");
-  comparisons all;
-  for (std::size_t k = 0; k < x.x.size(); ++k) {
+  const numbers x(e.call(with_setting(e.c, "scaling", std::string("none"))), "theta"),
+      y(e.call(*scaled("ntk", factor)(e.c)), "theta");
+  for (std::size_t k = 0; k < x.size(); ++k) {
     const double share = static_cast<double>(k % pairs) / static_cast<double>(pairs - 1);
     const double slower = std::pow(factor, share);  // exact at both ends
-    const approximate expected = at(x, k), actual = approximate{slower, 0x1p-50 * slower} * at(y, k);
-    if (!agree(all, expected, actual))
-      return violated(differing(fmt::format("frequency {} without scaling, and by ntk times {:.9g}", k % pairs, slower),
-                                expected, actual),
-                      plain->outputs, stretched->outputs);
+    e.equal(x[k], approximate{slower, 0x1p-50 * slower} * y[k], "frequency {} without scaling, and by ntk times {:.9g}",
+            k % pairs, slower);
   }
-  return all.result();
 }
 
 // The base that the frequencies of a call are those of: base factor^(r/(r-1)) under "ntk".
@@ -82,32 +47,21 @@ double base_in_use(const test_case& c, double base, std::size_t pairs) {
 
 // A geometric sequence: theta_i theta_0 = theta_{i/2} theta_{i-i/2}; it starts at 1, or at 1/factor where positions are
 // interpolated, and ends where one step more would be base in use: theta_{r-1} theta_1 base = theta_0^2.
-outcome check_sequence(implementation& under_test, const test_case& c) {
-  const auto call = measure(under_test, c);
-  if (!call) return call.error();
-  const numbers all_theta(*call, "theta");
-  const std::size_t pairs = sizes_of(c).at("r");
-  const auto& bases = c.call.inputs.at("base").values.storage();
-  const double factor = setting<std::string>(c, "scaling") == "interpolation" ? setting<double>(c, "factor") : 1.0;
-  comparisons all;
+void check_sequence(experiment& e) {
+  const numbers theta(e.call(), "theta");
+  const std::size_t pairs = theta.shape[1];
+  const given_numbers bases(e.c, "base");
+  const double factor = setting<std::string>(e.c, "scaling") == "interpolation" ? setting<double>(e.c, "factor") : 1.0;
   for (std::size_t k = 0; k < bases.size(); ++k) {
-    const auto theta = [&](std::size_t t) { return at(all_theta, k * pairs + t); };
-    const auto wrong = [&](const char* what, approximate x, approximate y) {
-      return violated(differing(fmt::format("{}, base {:.17g}", what, bases[k]), x, y), {}, call->outputs);
-    };
-    const approximate first = approximate{factor, 0.0} * theta(0), one{1.0, 0.0};
-    if (!agree(all, first, one)) return wrong("the first frequency", first, one);
-    for (std::size_t i = 1; i < pairs; ++i) {
-      const approximate here = theta(i) * theta(0), halves = theta(i / 2) * theta(i - i / 2);
-      if (!agree(all, here, halves)) return wrong("a frequency and its factors", here, halves);
-    }
+    e.equal(exactly(factor) * theta(k, 0), exactly(1), "the first frequency, base {:.17g}", bases[k].value);
+    for (std::size_t i = 1; i < pairs; ++i)
+      e.equal(theta(k, i) * theta(k, 0), theta(k, i / 2) * theta(k, i - i / 2),
+              "a frequency and its factors, base {:.17g}", bases[k].value);
     if (pairs < 2) continue;
-    const double base = base_in_use(c, bases[k], pairs);
-    const approximate end = theta(pairs - 1) * theta(1),
-                      wanted = theta(0) * theta(0) * approximate{1.0 / base, 0x1p-49 / base};
-    if (!agree(all, end, wanted)) return wrong("the end of the sequence", end, wanted);
+    const double base = base_in_use(e.c, bases[k].value, pairs);
+    e.equal(theta(k, pairs - 1) * theta(k, 1), theta(k, 0) * theta(k, 0) * approximate{1.0 / base, 0x1p-49 / base},
+            "the end of the sequence, base {:.17g}", bases[k].value);
   }
-  return all.result();
 }
 
 /// The case of rope/rotate by other operations: frequencies of its base, interpolated where its positions are divided.
@@ -137,58 +91,49 @@ std::optional<other_way> by_frequencies(const test_case& c) {
 
 // R_{m/s} by the frequencies of a base is R_m by these frequencies interpolated by s. What theta is off turns y by m
 // times as much, and by at most 2 |x| in all.
-outcome check_frequencies(implementation& under_test, const test_case& drawn) {
-  const auto drawn_base = setting<double>(drawn, "base");
-  const bool held = core::round_to(drawn.call.type, drawn_base) == drawn_base;
-  const test_case c = held ? drawn : with_setting(drawn, "base", 100.0);
+void check_frequencies(experiment& e) {
+  const auto drawn_base = setting<double>(e.c, "base");
+  const bool held = core::round_to(e.c.call.type, drawn_base) == drawn_base;
+  const test_case c = held ? e.c : with_setting(e.c, "base", 100.0);
   auto way = by_frequencies(c);
-  if (!way) return {status::uninformative};
-  for (const test_case* step : {&way->frequencies, &way->rotation})
-    if (!under_test.describe().offers(step->call.operation->name, c.call.type)) return {status::unsupported};
-  const auto theta = measure(under_test, way->frequencies);
-  if (!theta) return theta.error();
-  core::tensor given = theta->outputs.at("theta");
+  e.needs(way.has_value());
+  const measured_call& theta = e.call(way->frequencies);
+  core::tensor given = theta.outputs.at("theta");
   way->rotation.call.inputs.emplace(
       "theta", core::make_tensor(given.type, {given.size()}, {given.values.begin(), given.values.end()}));
-  const auto whole = measure(under_test, c), apart = measure(under_test, way->rotation);
-  if (!whole) return whole.error();
-  if (!apart) return apart.error();
+  const numbers frequency(theta, "theta"), z(e.call(way->rotation), "y"), y(e.call(c), "y");
   const rotary_case shape(c);
-  const numbers y(*whole, "y"), z(*apart, "y"), frequency(*theta, "theta");
   const auto& x = c.call.inputs.at("x").values.storage();
   const auto& m = c.call.inputs.at("position").values.storage();
-  comparisons all;
-  for (std::size_t v = 0; v < shape.vectors(); ++v)
-    for (std::size_t t = 0; t < shape.pairs(); ++t) {
-      const auto [first, second] = shape.pair(v, t);
-      const double turned = std::fabs(m[v / shape.heads()]) * frequency.allowed[t];
-      const approximate inherited{0.0, std::min(turned, 2.0) * std::hypot(x[first], x[second]) * (1 + 0x1p-50)};
-      for (const std::size_t i : {first, second})
-        if (!agree(all, at(y, i), at(z, i) + inherited))
-          return violated(
-              differing(fmt::format("y element {} by base and by frequencies", i), at(y, i), at(z, i) + inherited),
-              apart->outputs, whole->outputs);
-    }
-  return all.result();
+  for_pairs(shape, [&](std::size_t v, std::size_t t, std::size_t first, std::size_t second) {
+    const double turned = std::fabs(m[v / shape.heads()]) * frequency.allowed[t];
+    const approximate inherited{0.0, std::min(turned, 2.0) * std::hypot(x[first], x[second]) * (1 + 0x1p-50)};
+    for (const std::size_t i : {first, second})
+      e.equal(y[i], z[i] + inherited, "y element {} by base and by frequencies", i);
+  });
 }
 
 }  // namespace
 
 std::vector<property> setting_laws() {
-  const std::vector<std::string> positions{"mild", "left_padding", "decode"};
-  const std::vector<std::string> bases{"mild", "bases_near_one", "wide_bases"}, frequencies{"rope/frequencies"};
+  const law_scope rotate{{"rope/rotate"}, {"mild", "left_padding", "decode"}},
+      frequencies{{"rope/frequencies"}, {"mild", "bases_near_one", "wide_bases"}};
   return {
-      law_of("rotation_interpolation", "positions 4m divided by 4 are positions m", {"rope/rotate"},
-             check_interpolated_positions, 2, positions),
-      law_of("rotation_by_frequencies", "a base rotates by its frequencies, interpolated where positions are",
-             {"rope/rotate"}, check_frequencies, 3, positions),
-      law_of("frequency_interpolation", "interpolation by 2 halves the frequencies", frequencies,
-             check_interpolated_frequencies, 2, bases),
-      law_of("frequency_factor_one", "no scaling is any scaling by 1", frequencies, check_factor_one, 2, bases),
-      law_of("frequency_ntk", "NTK scaling slows each frequency, from none of the factor to all of it", frequencies,
-             check_ntk, 2, bases),
-      law_of("frequency_sequence", "frequencies are a geometric sequence from 1 to the end of the base", frequencies,
-             check_sequence, 1, bases),
+      // Chen et al. 2023
+      law("rotation_interpolation", "positions 4m divided by 4 are positions m", rotate,
+          agree_between(with({{"position_scale", 1.0}}), then(spread_by_four, with({{"position_scale", 4.0}})),
+                        "positions 4m, divided by 4")),
+      law("rotation_by_frequencies", "a base rotates by its frequencies, interpolated where positions are", rotate,
+          {3, check_frequencies}),
+      law("frequency_interpolation", "interpolation by 2 halves the frequencies", frequencies,
+          agree_between(with({{"scaling", std::string("none")}}), scaled("interpolation", 2.0), "interpolated by 2",
+                        times(2.0))),
+      law("frequency_factor_one", "no scaling is any scaling by 1", frequencies,
+          agree_between(scaled("none", 4.0), scaled_by_one, "scaling by 1")),
+      law("frequency_ntk", "NTK scaling slows each frequency, from none of the factor to all of it", frequencies,
+          {2, check_ntk}),
+      law("frequency_sequence", "frequencies are a geometric sequence from 1 to the end of the base", frequencies,
+          {1, check_sequence}),
   };
 }
 

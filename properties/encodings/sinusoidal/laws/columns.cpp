@@ -6,7 +6,6 @@
 
 #include "properties/encodings/sinusoidal/laws/laws.hpp"
 #include "properties/encodings/sinusoidal/laws/table.hpp"
-#include "properties/laws/compared_calls.hpp"
 
 namespace assay::properties::encodings::sinusoidal {
 namespace {
@@ -30,111 +29,77 @@ std::vector<std::size_t> order_of(const std::vector<column>& from, const std::ve
   return order.size() == to.size() ? order : std::vector<std::size_t>{};
 }
 
-// Elements of the table there, each against the column it comes from here.
-std::optional<std::string> differing_columns(comparisons& all, const std::vector<std::size_t>& order,
-                                             const measured_call& here, const measured_call& there) {
+// The elements of the table there are those of the columns they come from here.
+void compare_columns(experiment& e, const test_case& other, const std::vector<std::size_t>& order, const char* what) {
+  const measured_call &here = e.call(), &there = e.call(other);
   const std::vector<std::size_t> whole = every(there.outputs.at("p").size());
   std::vector<std::size_t> origin = whole;
   for (std::size_t& k : origin) k = k / order.size() * order.size() + order[k % order.size()];
-  return compare_elements(all, "p", here, origin, there, whole);
+  e.equal("p", here, origin, there, whole, what);
 }
 
 // The other layout holds the same columns elsewhere; gradients are those of the columns, wherever they stand.
-outcome check_layouts(implementation& under_test, const test_case& c) {
-  test_case other = c;
+void check_layouts(experiment& e) {
+  test_case other = e.c;
   exchange(other, "layout", "interleaved", "half_split");
-  const std::vector<std::size_t> order = order_of(columns_of(c), columns_of(other));
-  const bool backward = c.call.inputs.count("grad_p") != 0;
-  if (backward) other.call.inputs.at("grad_p") = core::take(c.call.inputs.at("grad_p"), 1, order);
-  const auto here = measure(under_test, c);
-  if (!here) return here.error();
-  const auto there = measure(under_test, other);
-  if (!there) return there.error();
-  comparisons all;
-  const auto wrong = backward ? compare_outputs(all, *here, *there) : differing_columns(all, order, *here, *there);
-  return wrong ? violated("the other layout: " + *wrong, here->outputs, there->outputs) : all.result();
+  const std::vector<std::size_t> order = order_of(columns_of(e.c), columns_of(other));
+  if (!e.c.call.inputs.contains("grad_p")) return compare_columns(e, other, order, "the other layout");
+  other.call.inputs.at("grad_p") = core::take(e.c.call.inputs.at("grad_p"), 1, order);
+  const measured_call& here = e.call();
+  e.equal(here, e.call(other), "the other layout");
 }
 
 // With the other function first the columns of a pair change places; an odd one out would change its function.
-outcome check_first(implementation& under_test, const test_case& c) {
-  test_case other = c;
+void check_first(experiment& e) {
+  test_case other = e.c;
   exchange(other, "first", "sine", "cosine");
-  const std::vector<std::size_t> order = order_of(columns_of(c), columns_of(other));
-  if (order.empty()) return {status::uninformative};
-  const auto here = measure(under_test, c);
-  if (!here) return here.error();
-  const auto there = measure(under_test, other);
-  if (!there) return there.error();
-  comparisons all;
-  const auto wrong = differing_columns(all, order, *here, *there);
-  return wrong ? violated("the other function first: " + *wrong, here->outputs, there->outputs) : all.result();
+  const std::vector<std::size_t> order = order_of(columns_of(e.c), columns_of(other));
+  e.needs(!order.empty());
+  compare_columns(e, other, order, "the other function first");
 }
 
 // At position 0 every sine is 0 and every cosine 1: the row shows which columns hold which.
-outcome check_first_row(implementation& under_test, const test_case& c) {
-  const auto call = measure(under_test, at_positions(c, {0.0}));
-  if (!call) return call.error();
-  const std::vector<column> columns = columns_of(c);
-  const auto& row = call->outputs.at("p").values.storage();
-  comparisons all;
-  for (std::size_t k = 0; k < columns.size(); ++k) {
-    const double expected = columns[k].function == waveform::cosine ? 1.0 : 0.0;
-    if (all.agree(expected, row[k], call->allowed.at("p")[k], 1.0)) continue;
-    return violated(fmt::format("column {} of position 0 is {:.9g} instead of {}; the row is {:.3g}", k, row[k],
-                                expected, fmt::join(row.begin(), row.end(), " ")),
-                    {}, call->outputs);
-  }
-  return all.result();
+void check_first_row(experiment& e) {
+  const numbers row(e.call(at_positions(e.c, {0.0})), "p");
+  const std::vector<column> columns = columns_of(e.c);
+  for (std::size_t k = 0; k < columns.size(); ++k)
+    e.equal(exactly(columns[k].function == waveform::cosine), row[k], 1.0, "column {} of position 0, row {:.3g}", k,
+            fmt::join(row.x.begin(), row.x.end(), " "));
 }
 
 // An offset is nothing but another position.
-outcome check_offset(implementation& under_test, const test_case& c) {
+std::optional<test_case> with_positions_moved(const test_case& c) {
   const auto offset = static_cast<double>(core::setting<std::int64_t>(settings_of(c), "offset"));
+  if (offset == 0.0) return std::nullopt;
   std::vector<double> moved = positions_of(c);
   for (double& m : moved) m += offset;
-  const auto here = measure(under_test, c);
-  if (!here) return here.error();
-  const auto there = measure(under_test, at_positions(c, moved));
-  if (!there) return there.error();
-  comparisons all;
-  const auto wrong = compare_elements(all, "p", *there, *here);
-  if (wrong) return violated(fmt::format("an offset of {}: {}", offset, *wrong), there->outputs, here->outputs);
-  return offset == 0.0 ? outcome{status::uninformative} : all.result();
+  return at_positions(c, moved);
 }
 
 // The column that an odd width leaves over is exactly 0.
-outcome check_odd_width(implementation& under_test, const test_case& c) {
-  const auto call = measure(under_test, c);
-  if (!call) return call.error();
-  const std::vector<column> columns = columns_of(c);
-  const core::tensor& p = call->outputs.at("p");
-  bool any = false;
-  for (std::size_t k = 0; k < p.size(); ++k) {
-    if (columns[k % columns.size()].function != waveform::zero) continue;
-    any = true;
-    if (const double x = p.values.storage()[k]; x != 0.0)
-      return violated(fmt::format("p{} is {:.9g} instead of 0", core::index_text(p.shape(), k), x), {}, call->outputs);
-  }
-  return any ? outcome{} : outcome{status::uninformative};
+void check_odd_width(experiment& e) {
+  const numbers p(e.call(), "p");
+  const std::vector<column> columns = columns_of(e.c);
+  for (std::size_t k = 0; k < p.size(); ++k)
+    if (columns[k % columns.size()].function == waveform::zero)
+      e.equal(exactly(0), exactly(p.x[k]), "p{}", core::index_text(p.shape, k));
 }
 
 }  // namespace
 
 std::vector<property> column_laws() {
-  const std::vector<std::string> of_integers{table_name}, tables{table_name, "sinusoidal/table_at"};
-  std::vector<std::string> with_gradient = tables;
-  with_gradient.emplace_back("sinusoidal/table_at:vjp");
-  const std::vector<std::string>& whole = families_of_integers();
-  const std::vector<std::string> real = families_of_positions();
+  const law_scope tables{{table_name, "sinusoidal/table_at"}, families_of_positions()},
+      of_integers{{table_name}, families_of_integers()};
+  law_scope with_gradient = tables;
+  with_gradient.operations.emplace_back("sinusoidal/table_at:vjp");
   return {
-      law_of("sinusoidal_layouts", "the layouts hold the same columns in another order", check_layouts, with_gradient,
-             real, 2),
-      law_of("sinusoidal_first", "sine or cosine first: the same columns in another order", check_first, tables, real,
-             2),
-      law_of("sinusoidal_first_row", "at position 0 sines are 0 and cosines 1", check_first_row, tables, real),
-      law_of("sinusoidal_offset", "an offset is another position", check_offset, of_integers, whole, 2),
-      law_of("sinusoidal_odd_width", "the column that an odd width leaves over is 0", check_odd_width, of_integers,
-             whole),
+      law("sinusoidal_layouts", "the layouts hold the same columns in another order", with_gradient,
+          {2, check_layouts}),
+      law("sinusoidal_first", "sine or cosine first: the same columns in another order", tables, {2, check_first}),
+      law("sinusoidal_first_row", "at position 0 sines are 0 and cosines 1", tables, {1, check_first_row}),
+      law("sinusoidal_offset", "an offset is another position", of_integers,
+          agree_between(with_positions_moved, unchanged_case(), "other positions, and an offset")),
+      law("sinusoidal_odd_width", "the column that an odd width leaves over is 0", of_integers, {1, check_odd_width}),
   };
 }
 

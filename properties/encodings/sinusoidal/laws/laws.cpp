@@ -1,7 +1,5 @@
 #include "properties/encodings/sinusoidal/laws/laws.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <functional>
 
@@ -36,123 +34,97 @@ std::vector<std::size_t> drawn_partners(const test_case& c, std::size_t rows) {
   return all;
 }
 
-std::string differing(const char* what, double m, std::size_t pair, approximate x, approximate y) {
-  return fmt::format("{} at position {:.17g}, frequency {}: {:.9g} and {:.9g}, allowed difference {:.3g}", what, m,
-                     pair, x.value, y.value, x.error + y.error);
+/// What a law says of one frequency of one row.
+using says_of_row = std::function<void(const pair_table& p, std::size_t row, std::size_t pair)>;
+
+// Says something of every frequency of the first rows of the table of a case.
+void for_rows(experiment& e, const test_case& c, std::size_t rows, const says_of_row& says) {
+  const pair_table p(c, e.call(c));
+  for (std::size_t i = 0; i < rows; ++i)
+    for (std::size_t k = 0; k < p.pairs(); ++k) says(p, i, k);
 }
 
-/// Whether two numbers made of points of the unit circle agree.
-using circle_check = std::function<bool(approximate, approximate)>;
-
-// Checks every pair of every row of a case; `wrong` says what is wrong.
-outcome check_rows(
-    const pair_table& p, std::size_t rows,
-    const std::function<std::string(std::size_t row, std::size_t pair, const circle_check& agrees)>& wrong) {
-  comparisons all;
-  const circle_check agrees = [&](approximate x, approximate y) { return agree(all, x, y, 1.0); };
-  for (std::size_t i = 0; i < rows; ++i)
-    for (std::size_t k = 0; k < p.pairs(); ++k)
-      if (const std::string text = wrong(i, k, agrees); !text.empty()) return violated(text, {}, p.outputs());
-  return all.result();
+// Two numbers made of points of the unit circle agree.
+void on_circle(experiment& e, approximate x, approximate y, const char* what, double m, std::size_t pair) {
+  e.equal(x, y, 1.0, "{} at position {:.17g}, frequency {}", what, m, pair);
 }
 
 // Each pair is a point of the unit circle: |p_m|^2 = floor(d/2).
-outcome check_norm(implementation& under_test, const test_case& c) {
-  const auto p = table_of(under_test, c);
-  if (!p) return p.error();
-  const std::vector<double> m = positions_of(c);
-  return check_rows(*p, m.size(), [&](std::size_t i, std::size_t k, const circle_check& agrees) -> std::string {
-    const wave_pair w = (*p)(i, k);
-    const approximate norm = w.sine * w.sine + w.cosine * w.cosine, one{1.0, 0.0};
-    return agrees(norm, one) ? "" : differing("the squared norm of a pair", m[i], k, norm, one);
+void check_norm(experiment& e) {
+  const std::vector<double> m = positions_of(e.c);
+  for_rows(e, e.c, m.size(), [&](const pair_table& p, std::size_t i, std::size_t k) {
+    const wave_pair w = p(i, k);
+    on_circle(e, w.sine * w.sine + w.cosine * w.cosine, exactly(1), "the squared norm of a pair", m[i], k);
   });
 }
 
 approximate product_of(const wave_pair& x, const wave_pair& y) { return x.sine * y.sine + x.cosine * y.cosine; }
 
 // <p_{m+k}, p_{n+k}> = <p_m, p_n>, of each frequency.
-outcome check_shift(implementation& under_test, const test_case& c) {
-  const std::vector<double> m = grid_positions(c);
-  if (m.size() < 2) return {status::uninformative};
-  const std::vector<std::size_t> partner = drawn_partners(c, m.size());
+void check_shift(experiment& e) {
+  const std::vector<double> m = grid_positions(e.c);
+  e.needs(m.size() > 1);
+  const std::vector<std::size_t> partner = drawn_partners(e.c, m.size());
   std::vector<double> both = m;
-  for (const double x : m) both.push_back(x + drawn_shift(c, m));
-  const auto p = table_of(under_test, at_positions(c, both));
-  if (!p) return p.error();
-  return check_rows(*p, m.size(), [&](std::size_t i, std::size_t k, const circle_check& agrees) -> std::string {
-    const approximate here = product_of((*p)(i, k), (*p)(partner[i], k));
-    const approximate there = product_of((*p)(m.size() + i, k), (*p)(m.size() + partner[i], k));
-    return agrees(here, there) ? "" : differing("the product with another row, shifted,", m[i], k, here, there);
+  for (const double x : m) both.push_back(x + drawn_shift(e.c, m));
+  for_rows(e, at_positions(e.c, both), m.size(), [&](const pair_table& p, std::size_t i, std::size_t k) {
+    on_circle(e, product_of(p(i, k), p(partner[i], k)), product_of(p(m.size() + i, k), p(m.size() + partner[i], k)),
+              "the product with another row, shifted,", m[i], k);
   });
 }
 
 // |p_m - p_n|^2 = 2 - 2 cos((m - n) theta), of each frequency: the cosine is in row m - n.
-outcome check_distance(implementation& under_test, const test_case& c) {
-  const std::vector<double> m = grid_positions(c);
-  if (m.size() < 2) return {status::uninformative};
-  const std::vector<std::size_t> partner = drawn_partners(c, m.size());
+void check_distance(experiment& e) {
+  const std::vector<double> m = grid_positions(e.c);
+  e.needs(m.size() > 1);
+  const std::vector<std::size_t> partner = drawn_partners(e.c, m.size());
   std::vector<double> with_differences = m;
   for (std::size_t i = 0; i < m.size(); ++i) with_differences.push_back(m[partner[i]] - m[i]);
-  const auto p = table_of(under_test, at_positions(c, with_differences));
-  if (!p) return p.error();
-  return check_rows(*p, m.size(), [&](std::size_t i, std::size_t k, const circle_check& agrees) -> std::string {
-    const wave_pair x = (*p)(i, k), y = (*p)(partner[i], k);
-    const approximate sine = y.sine - x.sine, cosine = y.cosine - x.cosine, two{2.0, 0.0};
-    const approximate distance = sine * sine + cosine * cosine;
-    const approximate expected = two - two * (*p)(m.size() + i, k).cosine;
-    return agrees(distance, expected) ? "" : differing("the distance to another row", m[i], k, distance, expected);
+  for_rows(e, at_positions(e.c, with_differences), m.size(), [&](const pair_table& p, std::size_t i, std::size_t k) {
+    const wave_pair x = p(i, k), y = p(partner[i], k);
+    const approximate sine = y.sine - x.sine, cosine = y.cosine - x.cosine;
+    on_circle(e, sine * sine + cosine * cosine, exactly(2) - exactly(2) * p(m.size() + i, k).cosine,
+              "the distance to another row", m[i], k);
   });
 }
 
 // p_{m+k} = p_m R_k^T.
-outcome check_addition(implementation& under_test, const test_case& c) {
-  const std::vector<double> m = grid_positions(c);
-  const double k = drawn_shift(c, m);
+void check_addition(experiment& e) {
+  const std::vector<double> m = grid_positions(e.c);
+  const double by = drawn_shift(e.c, m);
   std::vector<double> all = m;
-  for (const double x : m) all.push_back(x + k);
-  all.push_back(k);
-  const auto p = table_of(under_test, at_positions(c, all));
-  if (!p) return p.error();
-  return check_rows(*p, m.size(), [&](std::size_t i, std::size_t t, const circle_check& agrees) -> std::string {
-    const wave_pair x = (*p)(i, t), y = (*p)(2 * m.size(), t), sum = (*p)(m.size() + i, t);
-    const approximate sine = x.sine * y.cosine + x.cosine * y.sine;
-    const approximate cosine = x.cosine * y.cosine - x.sine * y.sine;
-    if (!agrees(sum.sine, sine)) return differing("the sine of a sum", m[i] + k, t, sum.sine, sine);
-    return agrees(sum.cosine, cosine) ? "" : differing("the cosine of a sum", m[i] + k, t, sum.cosine, cosine);
+  for (const double x : m) all.push_back(x + by);
+  all.push_back(by);
+  for_rows(e, at_positions(e.c, all), m.size(), [&](const pair_table& p, std::size_t i, std::size_t k) {
+    const wave_pair x = p(i, k), y = p(2 * m.size(), k), sum = p(m.size() + i, k);
+    on_circle(e, sum.sine, x.sine * y.cosine + x.cosine * y.sine, "the sine of a sum", m[i] + by, k);
+    on_circle(e, sum.cosine, x.cosine * y.cosine - x.sine * y.sine, "the cosine of a sum", m[i] + by, k);
   });
 }
 
 // p_{m+1} + p_{m-1} = 2 cos(theta) p_m.
-outcome check_recurrence(implementation& under_test, const test_case& c) {
-  const std::vector<double> m = grid_positions(c);
+void check_recurrence(experiment& e) {
+  const std::vector<double> m = grid_positions(e.c);
   std::vector<double> all;
   for (const double x : m) all.insert(all.end(), {x - 2, x - 1, x});  // towards 0 from the furthest
   all.push_back(1);
-  const auto p = table_of(under_test, at_positions(c, all));
-  if (!p) return p.error();
-  return check_rows(*p, m.size(), [&](std::size_t i, std::size_t k, const circle_check& agrees) -> std::string {
-    const wave_pair before = (*p)(3 * i, k), here = (*p)(3 * i + 1, k), after = (*p)(3 * i + 2, k);
-    const approximate factor = approximate{2.0, 0.0} * (*p)(3 * m.size(), k).cosine;
-    const approximate sines = before.sine + after.sine, cosines = before.cosine + after.cosine;
-    if (!agrees(sines, factor * here.sine))
-      return differing("the sum of the neighbours' sines", m[i] - 1, k, sines, factor * here.sine);
-    return agrees(cosines, factor * here.cosine)
-               ? ""
-               : differing("the sum of the neighbours' cosines", m[i] - 1, k, cosines, factor * here.cosine);
+  for_rows(e, at_positions(e.c, all), m.size(), [&](const pair_table& p, std::size_t i, std::size_t k) {
+    const wave_pair before = p(3 * i, k), here = p(3 * i + 1, k), after = p(3 * i + 2, k);
+    const approximate factor = exactly(2) * p(3 * m.size(), k).cosine;
+    on_circle(e, before.sine + after.sine, factor * here.sine, "the sum of the neighbours' sines", m[i] - 1, k);
+    on_circle(e, before.cosine + after.cosine, factor * here.cosine, "the sum of the neighbours' cosines", m[i] - 1, k);
   });
 }
 
 // p_{-m} is p_m with its sines negated.
-outcome check_parity(implementation& under_test, const test_case& c) {
-  const std::vector<double> m = positions_of(c);
+void check_parity(experiment& e) {
+  const std::vector<double> m = positions_of(e.c);
   std::vector<double> both = m;
   for (const double x : m) both.push_back(0.0 - x);
-  const auto p = table_of(under_test, at_positions(c, both));
-  if (!p) return p.error();
-  return check_rows(*p, m.size(), [&](std::size_t i, std::size_t k, const circle_check& agrees) -> std::string {
-    const wave_pair x = (*p)(i, k), y = (*p)(m.size() + i, k);
-    if (!agrees(-x.sine, y.sine)) return differing("the sine of -m", m[i], k, -x.sine, y.sine);
-    return agrees(x.cosine, y.cosine) ? "" : differing("the cosine of -m", m[i], k, x.cosine, y.cosine);
+  for_rows(e, at_positions(e.c, both), m.size(), [&](const pair_table& p, std::size_t i, std::size_t k) {
+    const wave_pair x = p(i, k), y = p(m.size() + i, k);
+    on_circle(e, -x.sine, y.sine, "the sine of -m", m[i], k);
+    on_circle(e, x.cosine, y.cosine, "the cosine of -m", m[i], k);
   });
 }
 
@@ -160,19 +132,17 @@ outcome check_parity(implementation& under_test, const test_case& c) {
 
 std::vector<property> laws() {
   const std::vector<std::string> tables{table_name, "sinusoidal/table_at"};
-  const std::vector<std::string>& whole = families_of_integers();
-  const std::vector<std::string> real = families_of_positions();
-  std::vector<property> laws{
-      law_of("sinusoidal_norm", "the two functions of a frequency lie on the unit circle", check_norm, tables, real),
-      law_of("sinusoidal_shift", "products of rows do not change where all positions move", check_shift, tables, whole),
-      law_of("sinusoidal_distance", "the distance of rows is that of their positions", check_distance, tables, whole),
-      law_of("sinusoidal_addition", "a later row is a rotation of an earlier one", check_addition, tables, whole),
-      law_of("sinusoidal_recurrence", "neighbours of a row add up to 2 cos(theta) times it", check_recurrence, tables,
-             whole),
-      law_of("sinusoidal_parity", "sines are odd in the position, cosines even", check_parity, tables, real),
+  const law_scope whole{tables, families_of_integers()}, real{tables, families_of_positions()};
+  std::vector<property> all{
+      law("sinusoidal_norm", "the two functions of a frequency lie on the unit circle", real, {1, check_norm}),
+      law("sinusoidal_shift", "products of rows do not change where all positions move", whole, {1, check_shift}),
+      law("sinusoidal_distance", "the distance of rows is that of their positions", whole, {1, check_distance}),
+      law("sinusoidal_addition", "a later row is a rotation of an earlier one", whole, {1, check_addition}),
+      law("sinusoidal_recurrence", "neighbours of a row add up to 2 cos(theta) times it", whole, {1, check_recurrence}),
+      law("sinusoidal_parity", "sines are odd in the position, cosines even", real, {1, check_parity}),
   };
-  for (const auto& others : {column_laws(), function_laws()}) laws.insert(laws.end(), others.begin(), others.end());
-  return laws;
+  for (const auto& others : {column_laws(), function_laws()}) all.insert(all.end(), others.begin(), others.end());
+  return all;
 }
 
 }  // namespace assay::properties::encodings::sinusoidal

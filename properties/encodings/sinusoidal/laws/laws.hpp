@@ -14,8 +14,4 @@ std::vector<property> function_laws();
 const std::vector<std::string>& families_of_integers();
 std::vector<std::string> families_of_positions();
 
-/// A law of these operations, run over these families.
-property law_of(const char* name, const char* summary, outcome (*check)(implementation&, const test_case&),
-                std::vector<std::string> operations, std::vector<std::string> families, std::size_t calls = 1);
-
 }  // namespace assay::properties::encodings::sinusoidal

@@ -6,8 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "properties/laws/approximate.hpp"
-#include "properties/laws/laws.hpp"
+#include "properties/laws/relations/relations.hpp"
 #include "reference/algorithms/sinusoidal_columns.hpp"
 
 namespace assay::properties::encodings::sinusoidal {
@@ -30,39 +29,23 @@ struct wave_pair {
 /// A table, and where the two functions of each frequency stand; an odd column out is in none.
 class pair_table {
  public:
-  pair_table(const test_case& c, measured_call call) : call_(std::move(call)) {
+  pair_table(const test_case& c, const measured_call& call) : p_(call, "p") {
     const std::vector<reference::column> columns = columns_of(c);
-    width_ = columns.size();
     for (std::size_t s = 0; s < columns.size(); ++s)
       for (std::size_t t = 0; t < columns.size(); ++t)
         if (columns[s].function == reference::waveform::sine && columns[t].function == reference::waveform::cosine &&
             columns[s].pair == columns[t].pair)
-          places_.push_back({s, t});
+          places_.emplace_back(s, t);
   }
   [[nodiscard]] std::size_t pairs() const { return places_.size(); }
   [[nodiscard]] wave_pair operator()(std::size_t row, std::size_t pair) const {
-    return {element(row, places_[pair].sine), element(row, places_[pair].cosine)};
+    return {p_(row, places_[pair].first), p_(row, places_[pair].second)};
   }
-  [[nodiscard]] const core::tensors& outputs() const { return call_.outputs; }
 
  private:
-  struct place {
-    std::size_t sine, cosine;
-  };
-  [[nodiscard]] approximate element(std::size_t row, std::size_t at) const {
-    const std::size_t k = row * width_ + at;
-    return {call_.outputs.at("p").values.storage()[k], call_.allowed.at("p")[k]};
-  }
-  measured_call call_;
-  std::size_t width_ = 0;
-  std::vector<place> places_;
+  numbers p_;
+  std::vector<std::pair<std::size_t, std::size_t>> places_;  ///< the columns of sine and cosine
 };
-
-inline tl::expected<pair_table, outcome> table_of(implementation& under_test, const test_case& c) {
-  auto call = measure(under_test, c);
-  if (!call) return tl::make_unexpected(call.error());
-  return pair_table(c, std::move(*call));
-}
 
 inline std::vector<double> positions_of(const test_case& c) {
   const auto& m = c.call.inputs.at("position").values.storage();

@@ -1,8 +1,7 @@
 // What the laws of T5's relative bias share: the bucket map of a case, other tables, distances of pairs.
 #pragma once
 
-#include "properties/laws/compared_calls.hpp"
-#include "properties/laws/settings.hpp"
+#include "properties/laws/relations/relations.hpp"
 #include "reference/encodings/t5_bias.hpp"
 
 namespace assay::properties::encodings::t5_bias {
@@ -11,7 +10,8 @@ inline reference::bucket_map map_of(const test_case& c) {
   return reference::encodings::t5_bias::map_of(c.call.attributes);
 }
 
-inline test_case with_table(const test_case& c, double (*entry)(std::size_t head, std::size_t bucket)) {
+using table_entry = double (*)(std::size_t head, std::size_t bucket);
+inline test_case with_table(const test_case& c, table_entry entry) {
   test_case other = c;
   core::tensor& table = other.call.inputs.at("table");
   const std::size_t buckets = table.shape()[1];
@@ -25,13 +25,6 @@ inline std::vector<double> distances_of(const test_case& c) {
   for (const double query : c.call.inputs.at("query_position").values.storage())
     for (const double key : c.call.inputs.at("key_position").values.storage()) all.push_back(key - query);
   return all;
-}
-
-inline property t5_law(const char* operation, const char* name, const char* summary,
-                       outcome (*check)(implementation&, const test_case&), std::size_t calls = 1) {
-  property p{name, summary, [operation](const core::operation& op) { return op.name == operation; }, check};
-  p.calls = calls;
-  return p;
 }
 
 }  // namespace assay::properties::encodings::t5_bias

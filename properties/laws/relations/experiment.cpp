@@ -1,0 +1,66 @@
+#include "properties/laws/relations/experiment.hpp"
+
+#include "properties/laws/row_constants.hpp"
+#include "reference/oracle.hpp"
+
+namespace assay::properties {
+
+const measured_call& experiment::call(const test_case& other) {
+  if (other.call.operation == nullptr ||
+      (other.call.operation != c.call.operation && !offers(other.call.operation->name)))
+    throw ended{{status::unsupported}};
+  auto outputs = measure(under_test_, other);
+  if (!outputs) throw ended{std::move(outputs.error())};
+  return calls_.emplace_back(std::move(*outputs));
+}
+
+const measured_call& experiment::call(const core::operation* other, core::tensors inputs, core::attributes settings) {
+  if (other == nullptr) throw ended{{status::unsupported}};
+  return call(test_case{{other, c.call.type, std::move(inputs), core::completed(*other, settings)}, c.family, c.seed});
+}
+
+const measured_call& experiment::forward(const test_case& of_derivative) {
+  test_case point = of_derivative;
+  const core::operation& forward = reference::forward_of(*c.call.operation);
+  point.call.operation = &forward;
+  std::erase_if(point.call.inputs, [&](const auto& input) { return forward.input(input.first) == nullptr; });
+  return call(point);
+}
+
+bool experiment::offers(const std::string& operation) const {
+  return under_test_.describe().offers(operation, c.call.type);
+}
+
+void experiment::needs(bool informative) const {
+  if (!informative) throw ended{{status::uninformative}};
+}
+
+void experiment::equal(const measured_call& expected, const measured_call& actual, const std::string& what) {
+  if (const auto different = compare_outputs(all_, expected, actual)) wrong(what + ": " + *different);
+}
+
+void experiment::equal(const std::string& output, const measured_call& expected, const std::vector<std::size_t>& from,
+                       const measured_call& actual, const std::vector<std::size_t>& to, const std::string& what) {
+  if (const auto different = compare_elements(all_, output, expected, from, actual, to))
+    wrong(what + ": " + *different);
+}
+
+void experiment::equal_but_row_constants(const std::string& output, const measured_call& expected,
+                                         const measured_call& actual, const std::string& what) {
+  if (const auto different = compare_modulo_row_constants(all_, output, expected, actual))
+    wrong(what + ": " + *different);
+}
+
+void experiment::wrong(std::string message) const {
+  core::tensors expected, actual;
+  if (calls_.size() > 1) expected = calls_.front().outputs;
+  if (!calls_.empty()) actual = calls_.back().outputs;
+  throw ended{violated(std::move(message), std::move(expected), std::move(actual))};
+}
+
+void experiment::differ(approximate expected, approximate actual, const std::string& what) const {
+  wrong(fmt::format("{}: {:.9g} and {:.9g}, allowed difference {:.3g}", what, expected.value, actual.value,
+                    expected.error + actual.error));
+}
+
+}  // namespace assay::properties
