@@ -28,7 +28,7 @@ struct making {
 /// The same recipe gives the same bytes. An error, after which nothing is left, where the folder exists, it
 /// cannot be written, an input lies outside its domain, or an element is undecided: named are entry, output
 /// and index. `rungs` limits the precisions that are tried.
-core::result<making> make_set(const recipe& r, const std::filesystem::path& folder, const progress& report = {},
+core::result<making> make_set(const recipe& r, const std::filesystem::path& wanted, const progress& report = {},
                               std::size_t rungs = reference::precision_digits.size());
 
 /// `malformed`: what is there is no golden set; otherwise it is one that says something wrong.

@@ -86,8 +86,9 @@ struct detectability_options {
 /// The smallest error that the verdict always catches, by operation, output and dtype, on stdout.
 int detectability(const detectability_options& options);
 
-/// `as_json`: the operations for a program to read.
-int list(const std::string& what, bool as_json = false);
+/// The operations can be listed for a program (json) and as a table of a document (markdown), too.
+enum class list_format { text, json, markdown };
+int list(const std::string& what, list_format format);
 
 /// "assay: MESSAGE" on stderr.
 void complain(const std::string& message);

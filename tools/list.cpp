@@ -6,6 +6,7 @@
 #include "properties/harness/property.hpp"
 #include "reference/oracle.hpp"
 #include "tools/commands.hpp"
+#include "tools/report/escape.hpp"
 #include "tools/transports/declarations.hpp"
 
 namespace assay::tools {
@@ -30,6 +31,34 @@ std::string signature(const core::operation& op) {
   return in + " -> " + out;
 }
 
+// `position` [B,n] i64
+std::string tensor_cell(const core::tensor_declaration& d) {
+  std::string axes;
+  for (const std::string& axis : d.axes) axes += (axes.empty() ? "" : ",") + axis;
+  return fmt::format("`{}` [{}]{}", d.name, axes, d.own_type ? fmt::format(" {}", core::name_of(*d.own_type)) : "");
+}
+
+// Forward operations as a table for Markdown: settings in italics, the meaning of the outputs, and which derivatives
+// are operations too.
+void list_operations_as_markdown() {
+  const auto join = [](std::string& text, const std::string& next, const char* between) {
+    if (!next.empty()) text += (text.empty() ? "" : between) + next;
+  };
+  fmt::print("| operation | inputs; *settings* | outputs | meaning | derivatives |\n|---|---|---|---|---|\n");
+  for (const core::operation& op : reference::operations()) {
+    if (!op.is_forward()) continue;
+    std::string inputs, settings, outputs, meaning, derivatives;
+    for (const auto& d : op.inputs) join(inputs, tensor_cell(d), ", ");
+    for (const auto& a : op.attributes) join(settings, "*" + escape_markdown(a.name) + "*", ", ");
+    for (const auto& d : op.outputs) join(outputs, tensor_cell(d), ", ");
+    for (const auto& d : op.outputs) join(meaning, escape_markdown(d.meaning), "; ");
+    for (const char* derivative : {":vjp", ":jvp"})
+      if (reference::find_operation(op.name + derivative)) join(derivatives, fmt::format("`{}`", derivative), ", ");
+    join(inputs, settings, "; ");
+    fmt::print("| `{}` | {} | {} | {} | {} |\n", op.name, inputs, outputs, meaning, derivatives);
+  }
+}
+
 void line(const std::string& name, const std::string& text) { fmt::print("{:34} {}\n", name, text); }
 
 void list_families() {
@@ -41,13 +70,14 @@ void list_families() {
 
 }  // namespace
 
-int list(const std::string& what, bool as_json) {
-  if (as_json) {
+int list(const std::string& what, list_format format) {
+  if (format != list_format::text) {
     if (what != "operations") {
-      complain("--json is for: assay list operations");
+      complain("--json and --markdown are for: assay list operations");
       return wrong_input;
     }
-    fmt::print("{}\n", transports::declarations_json());
+    if (format == list_format::json) fmt::print("{}\n", transports::declarations_json());
+    if (format == list_format::markdown) list_operations_as_markdown();
     return all_passed;
   }
   const bool all = what.empty();

@@ -115,7 +115,9 @@ class golden_commands {
 };
 
 int run(int argc, char** argv) {
-  CLI::App app{"Assay verifies implementations of the log-linear recurrence and other position encodings."};
+  CLI::App app{
+      "Assay verifies implementations of position encodings of Transformers: is it right, and how many digits does it "
+      "keep?"};
   app.footer(
       "Exit codes:\n"
       "  0  passed\n"
@@ -135,8 +137,9 @@ int run(int argc, char** argv) {
   CLI::App* list_command = app.add_subcommand("list", "what there is");
   list_command->add_option("what", what)
       ->check(CLI::IsMember({"encodings", "operations", "properties", "mutants", "families", "builtins"}));
-  bool as_json = false;
+  bool as_json = false, as_markdown = false;
   list_command->add_flag("--json", as_json, "the operations for a program to read");
+  list_command->add_flag("--markdown", as_markdown, "the operations as a table for a document")->excludes("--json");
 
   gate_options gating;
   CLI::App* gate_command = app.add_subcommand("gate", "a bug, or rounding? how many digits? up to which length?");
@@ -218,7 +221,8 @@ int run(int argc, char** argv) {
     return wrong_input;
   }
   if (*host_command) return transports::host_library(library);
-  if (*list_command) return list(what, as_json);
+  if (*list_command)
+    return list(what, as_json ? list_format::json : as_markdown ? list_format::markdown : list_format::text);
   if (*cases_command) return cases(exporting);
   if (!shard_text.empty()) gating.shard = *parse_shard(shard_text);
   if (*gate_command) return gate(gating);

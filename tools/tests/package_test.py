@@ -107,7 +107,13 @@ class Packages(unittest.TestCase):
         self.assertEqual(len(codes), 5)
         self.assertEqual({code: text.strip() for code, text in entries.items() if code.isdigit()}, codes)
         known = set(wanted) | set(codes) | {"ASSAY_PYTHON", "ASSAY_TARGET"}
-        self.assertLessEqual(set(entries) - {r"\-\-version"}, known, "the page has a command that the program lacks")
+        others = {name for name in entries if not name.startswith(r"\-\-")}
+        self.assertLessEqual(others, known, "the page has a command that the program lacks")
+
+    def test_the_manual_page_has_every_option(self):
+        page = self.document("man/man1/assay.1.gz").replace("\\-", "-")
+        told = set(re.findall(r"^\.(?:B|BI|BR -h \", \") (--[a-z-]+)", page, re.MULTILINE))
+        self.assertEqual(told, set().union(*(options_of(*command.split()) for command in ["", *commands_of()])))
 
     def test_the_manual_page_is_sound(self):
         if not shutil.which("man"):
@@ -115,6 +121,12 @@ class Packages(unittest.TestCase):
         done = subprocess.run(["man", "--warnings", "--local-file", os.path.join(TOOLS, "assay.1")], capture_output=True,
                               text=True, timeout=60, env={**os.environ, "MANWIDTH": "80", "LC_ALL": "C.UTF-8"})
         self.assertEqual((done.returncode, done.stderr), (0, ""))
+
+
+def options_of(*command):
+    """Of `assay COMMAND --help`."""
+    listed = output(ASSAY, *command, "--help").decode().split("\nSubcommands:")[0]
+    return set(re.findall(r"^  (?:-\w,)?(--[a-z-]+)", listed, re.MULTILINE))
 
 
 def commands_of(*above):
