@@ -73,9 +73,6 @@ class algorithm_list {
   std::vector<accuracy_class> classes_;
 };
 
-/// There is one way to compute it, so it has a law and no accuracy class: the law stands in the first place.
-inline constexpr accuracy_class one_algorithm = accuracy_class::sequential;
-
 template <class R, class Recipe>
 struct operation_record {
   core::operation declaration;

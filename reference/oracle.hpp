@@ -22,6 +22,9 @@ const core::operation& forward_of(const core::operation& op);
 /// The classes that have an algorithm and a law of their own for an operation, `sequential` first; that of any other
 /// class is the nearest before it. `uniform` has none.
 const std::vector<accuracy_class>& algorithms_of(const core::operation& op);
+/// Whether implementations of an operation have an accuracy class. Where there is one algorithm only, there is nothing
+/// to tell apart: they have an error and the share of its law.
+inline bool has_classes(const core::operation& op) { return algorithms_of(op).size() > 1; }
 /// The names of the encodings.
 const std::vector<std::string>& encoding_names();
 
@@ -60,7 +63,9 @@ struct allowance {
   std::array<xt::xarray<double>, accuracy_classes.size()> k;
 };
 using allowances = std::map<std::string, allowance>;
-allowances allow(const core::request& call, core::dtype compute);
+/// The laws of classes after `up_to` are not computed: they are those of the last one that is. Precondition: up_to is
+/// not uniform.
+allowances allow(const core::request& call, core::dtype compute, accuracy_class up_to = accuracy_classes.back());
 
 /// The algorithm that a class is named after (sequential, balanced tree, linear, cumsum), where the operation has one
 /// of its own, every operation rounded to the dtype of the call. Precondition: c is not uniform.

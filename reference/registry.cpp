@@ -17,7 +17,7 @@ encoding_routines routines_of(std::string_view name) {
   return {.name = name,
           .operations = declare<Encoding>(),
           .enclose = enclose<Encoding>,
-          .law = law<Encoding>,
+          .laws = laws<Encoding>,
           .algorithm = run_algorithm<Encoding>,
           .tangent = differentiate<Encoding>};
 }

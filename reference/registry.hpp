@@ -14,7 +14,7 @@ struct encoding_routines {
   std::string_view name;
   std::vector<declared_operation> operations;
   rung_outputs (*enclose)(const core::request&, unsigned digits);
-  law_outputs (*law)(const core::request&, accuracy_class, core::dtype compute);
+  std::vector<law_outputs> (*laws)(const core::request&, const std::vector<accuracy_class>&, core::dtype compute);
   core::tensors (*algorithm)(const core::request&, accuracy_class);
   std::map<std::string, xt::xarray<double>> (*tangent)(const core::request&, const core::tensors&);
 };

@@ -30,9 +30,10 @@ using law_outputs = std::map<std::string, law_output>;
 template <class Encoding>
 rung_outputs enclose(const core::request& call, unsigned digits);
 
-/// Of arithmetic in the format `compute`.
+/// Of arithmetic in the format `compute`, for each of the classes, which ascend.
 template <class Encoding>
-law_outputs law(const core::request& call, accuracy_class c, core::dtype compute);
+std::vector<law_outputs> laws(const core::request& call, const std::vector<accuracy_class>& classes,
+                              core::dtype compute);
 
 /// In the dtype of the call.
 template <class Encoding>

@@ -96,7 +96,7 @@ int detectability(const detectability_options& options) {
       map[{&op, t}] = properties::detectable_errors(op, t, options.seed, options.cases);
   }
   fmt::print(
-      "Smallest k such that an error of 2^k u max(1, |x|) in any one element is caught in every case, u of the\n"
+      "Smallest k such that an error of 2^k u of its scale in any one element is caught in every case, u of the\n"
       "storage dtype, f16 and bf16 computed in f32. By family of inputs, the loosest output, in{}; - where no finite\n"
       "error is too large for some case:\n\n",
       names);

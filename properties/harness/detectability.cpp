@@ -18,9 +18,10 @@ core::tensors truth_of(const expectation& e) {
 
 // The smallest k that the verdict catches at one element, with both signs, although an ulp of rounding error
 // counteracts; nothing where none is.
-std::optional<int> caught_from(const expectation& e, core::tensors& outputs, const std::string& name, std::size_t i) {
+std::optional<int> caught_from(const expectation& e, core::tensors& outputs, const std::string& name, std::size_t i,
+                               double scale) {
   double& x = outputs.at(name).values.storage()[i];
-  const double right = x, unit = core::unit_roundoff(e.call.type) * std::max(1.0, std::fabs(right));
+  const double right = x, unit = core::unit_roundoff(e.call.type) * scale;
   const auto caught = [&](int k) {
     bool both = true;
     for (const double sign : {1.0, -1.0}) {
@@ -31,9 +32,9 @@ std::optional<int> caught_from(const expectation& e, core::tensors& outputs, con
     x = right;
     return both;
   };
-  int low = 1, high = largest_exponent;
-  const int beyond = core::largest_finite(e.call.type) < 1e6 ? 30 : largest_exponent;
-  high = std::min(high, beyond);
+  // Errors as large in themselves as at a scale of 1 or more.
+  int low = 1,
+      high = (core::largest_finite(e.call.type) < 1e6 ? 30 : largest_exponent) - std::min(0, std::ilogb(scale));
   while (high > low && !std::isfinite(core::round_to(e.call.type, std::fabs(right) + std::ldexp(unit, high)))) --high;
   if (!caught(high)) return std::nullopt;
   while (low < high) {
@@ -46,16 +47,17 @@ std::optional<int> caught_from(const expectation& e, core::tensors& outputs, con
   return high;
 }
 
-// The element whose allowance is widest in units of max(1, |x|), where an error hides best, among those with a
+// The element whose allowance is widest in units of its scale, where an error hides best, among those with a
 // finite truth of which not every finite answer is right (gradients at dead positions).
-std::optional<std::size_t> widest_element(const expectation& e, const std::string& name) {
+std::optional<std::size_t> widest_element(const expectation& e, const std::string& name,
+                                          const std::vector<double>& scales) {
   const auto& truth = e.truth.at(name).rounded.values.storage();
   const auto& k = e.allowed->at(name).k.back().storage();
   std::optional<std::size_t> widest;
   double most = 0;
   for (std::size_t i = 0; i < truth.size(); ++i) {
     if (!std::isfinite(truth[i]) || std::isinf(k[i])) continue;
-    const double width = allowed_error(e.call.type, e.compute, k[i], truth[i]) / std::max(1.0, std::fabs(truth[i]));
+    const double width = allowed_error(e.call.type, e.compute, k[i], truth[i]) / scales[i];
     if (!widest || width > most) {
       widest = i;
       most = width;
@@ -80,10 +82,11 @@ std::vector<detectable_error> detectable_errors(const core::operation& op, core:
       const auto expected = expect(c.call, compute);
       core::tensors outputs = truth_of(*expected);
       for (auto& [name, cell] : of_output) {
-        const auto i = widest_element(*expected, name);
+        const std::vector<double> scales = scales_of(*expected, name);
+        const auto i = widest_element(*expected, name, scales);
         if (!i) continue;
         ++cell.cases;
-        const auto from = caught_from(*expected, outputs, name, *i);
+        const auto from = caught_from(*expected, outputs, name, *i, scales[*i]);
         cell.log2_error = from && cell.log2_error ? std::optional(std::max(*from, *cell.log2_error)) : std::nullopt;
       }
     }

@@ -10,10 +10,10 @@
 
 namespace assay::properties {
 
-/// Of one output, one family and one dtype: the smallest k such that an error of 2^k u max(1, |x|) in any one
-/// element, u of the storage dtype, made every case fail, although an ulp of the implementation's own error (2 u)
-/// counteracts it. Nothing where some case lets every finite error pass:
-/// there the widest law has no digit left.
+/// Of one output, one family and one dtype: the smallest k such that an error of 2^k u of its scale
+/// (core::error_scales) in any one element, u of the storage dtype, made every case fail, although an ulp of the
+/// implementation's own error (2 u) counteracts it. Nothing where some case lets every finite error pass: there the
+/// widest law has no digit left.
 struct detectable_error {
   std::string output, family;
   std::optional<int> log2_error;

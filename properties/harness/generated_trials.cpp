@@ -10,13 +10,15 @@
 namespace assay::properties {
 namespace {
 
-// The largest difference of an output from another, in units of u max(1, |x|); infinite for special values.
-double difference_in_u(const core::tensor& x, const core::tensor& y) {
+// The largest difference of an output from another, in units of u of its scale; infinite for special values.
+double difference_in_u(const core::tensor_declaration& output, const core::tensor& x, const core::tensor& y) {
   double largest = 0;
+  const auto& right = y.values.storage();
+  const std::vector<double> scales = core::error_scales(output, y.type, y.shape(), {right.data(), right.size()});
   for (std::size_t i = 0; i < x.size(); ++i) {
     const double a = x.values.storage()[i], b = y.values.storage()[i];
     if (core::same_value(a, b)) continue;
-    const double d = std::fabs(a - b) / (core::unit_roundoff(x.type) * std::max(1.0, std::fabs(b)));
+    const double d = std::fabs(a - b) / (core::unit_roundoff(x.type) * scales[i]);
     largest = std::max(largest, std::isfinite(d) ? d : HUGE_VAL);
   }
   return largest;
@@ -38,14 +40,14 @@ by_cell<double> differences(implementation& mutant, implementation& right, const
       const call_result x = mutant.evaluate(c.call), y = right.evaluate(c.call);
       for (const auto& d : op.outputs) {
         double& cell = largest[{d.name, f.name}];
-        cell = std::max(cell, x && y ? difference_in_u(x->at(d.name), y->at(d.name)) : HUGE_VAL);
+        cell = std::max(cell, x && y ? difference_in_u(d, x->at(d.name), y->at(d.name)) : HUGE_VAL);
       }
     }
   }
   return largest;
 }
 
-// The smallest errors that are always caught: log2, in u max(1, |x|). None where no bound is left.
+// The smallest errors that are always caught: log2, in u of the scale. None where no bound is left.
 class detectability_map {
  public:
   explicit detectability_map(const trial_options& options) : options_(options) {}

@@ -10,7 +10,7 @@
 namespace assay::properties {
 namespace {
 
-// The largest error / max(1, |truth|) at each token, over all outputs with a time axis.
+// The largest error, in units of its scale, at each token, over all outputs with a time axis.
 std::vector<double> errors_by_token(const expectation& expected, const core::tensors& outputs, std::size_t tokens) {
   std::vector<double> worst(tokens, 0.0);
   for (const auto& d : expected.call.operation->outputs) {
@@ -18,12 +18,13 @@ std::vector<double> errors_by_token(const expectation& expected, const core::ten
     if (!axis) continue;
     const core::tensor& t = outputs.at(d.name);
     const reference::certified& truth = expected.truth.at(d.name);
+    const std::vector<double> scales = scales_of(expected, d.name);
     const core::shape s = t.shape();
     const std::size_t inner = core::stride_of(s, *axis);
     for (std::size_t i = 0; i < t.size(); ++i) {
       const double error = std::fabs(truth.error_of(t.values.storage()[i], i));
       double& at = worst[(i / inner) % tokens];
-      const double relative = error / std::max(1.0, std::fabs(truth.truth(i)));
+      const double relative = error / scales[i];
       // A NaN among the outputs ends every horizon.
       at = std::isnan(relative) ? std::numeric_limits<double>::infinity() : std::max(at, relative);
     }

@@ -8,7 +8,8 @@
 
 namespace assay::properties {
 
-/// For one number of digits D: the largest n such that |x_i - s_i| <= 10^-D max(1, |s_i|) for all i <= n.
+/// For one number of digits D: the largest n such that |x_i - s_i| <= 10^-D of the scale of s_i (core::error_scales)
+/// for all i <= n.
 struct horizon_mark {
   int digits = 0;
   std::size_t tokens = 0;
@@ -17,7 +18,7 @@ struct horizon_mark {
 
 struct horizon {
   std::size_t measured = 0;            ///< tokens of the sequence
-  std::vector<double> error_at_power;  ///< largest error / max(1, |s|) over the first 2^k tokens, k = 0, 1, ...
+  std::vector<double> error_at_power;  ///< largest error / its scale over the first 2^k tokens, k = 0, 1, ...
   std::vector<horizon_mark> marks;
   value_report judged;  ///< of the whole sequence: a fault that only long sequences show is a bug too
 };

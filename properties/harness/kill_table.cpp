@@ -78,7 +78,7 @@ pinned_classes classes_of(implementation& right, core::dtype type, const trial_o
   for (const core::operation& op : reference::operations())
     for (const property& p : properties())
       if (p.decides_class && is_asked(p, op, right.describe()) && right.describe().offers(op.name, type))
-        if (const auto c = run_property(p, right, op, type, running_by(options, true)).accuracy_class())
+        if (const auto c = run_property(p, right, op, type, running_by(options, true)).explaining_class())
           classes[op.name] = *c;
   return classes;
 }
@@ -97,7 +97,7 @@ std::optional<capture> first_capture(const variant& mutant, const trial_options&
         const check_result r = run_property(p, *under_test, op, type, running);
         if (r.verdict() == status::failed) return capture{&p, &op, r.run(), false};
         const auto pin = pinned.find(op.name);
-        if (const auto c = r.accuracy_class(); c && pin != pinned.end() && *c > pin->second)
+        if (const auto c = r.explaining_class(); c && pin != pinned.end() && *c > pin->second)
           return capture{&p, &op, r.run(), true};
       }
     }

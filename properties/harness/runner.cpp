@@ -11,6 +11,8 @@
 #include "properties/harness/certified_implementation.hpp"
 #include "reference/core/fnv1a.hpp"
 
+#include "reference/oracle.hpp"
+
 namespace assay::properties {
 namespace {
 
@@ -148,11 +150,20 @@ status check_result::verdict() const {
   return status::uninformative;
 }
 
-std::optional<reference::accuracy_class> check_result::accuracy_class() const {
+std::optional<reference::accuracy_class> check_result::explaining_class() const {
   if (!checked->decides_class || verdict() != status::passed) return std::nullopt;
   for (const auto c : reference::accuracy_classes)
     if (ratios[static_cast<std::size_t>(c)] <= 1.0) return c;
   return std::nullopt;
+}
+
+std::optional<reference::accuracy_class> check_result::accuracy_class() const {
+  return reference::has_classes(*operation) ? explaining_class() : std::nullopt;
+}
+
+std::optional<double> check_result::share_of_law() const {
+  if (!checked->decides_class || verdict() != status::passed || reference::has_classes(*operation)) return std::nullopt;
+  return class_slack * ratios[static_cast<std::size_t>(reference::one_algorithm)];
 }
 
 std::vector<case_key> plan_of(const property& p, const description& about, const core::operation& op, core::dtype type,

@@ -41,7 +41,7 @@ struct counterexample {
 /// The largest error among cases of about one length.
 struct error_at_length {
   std::size_t cases = 0;
-  double largest_ulp = 0;  ///< in ulp of max(1, |truth|) of the storage dtype
+  double largest_ulp = 0;  ///< in ulp of the output's scale (core::error_scales), in the storage dtype
   /// By class: what the law allows the element with that error, in the same unit; and the largest ratio of error
   /// to law of any element.
   std::array<double, reference::accuracy_classes.size()> law_ulp{}, ratios{};
@@ -75,7 +75,13 @@ struct check_result {
   [[nodiscard]] std::size_t run() const;
   /// failed; passed where some case was informative; else unsupported, outside_domain or uninformative.
   [[nodiscard]] status verdict() const;
+  /// The first class whose law explains all cases; nothing where the check passed none, or none does.
+  [[nodiscard]] std::optional<reference::accuracy_class> explaining_class() const;
+  /// The same as a reader is told: an operation with one algorithm has no class.
   [[nodiscard]] std::optional<reference::accuracy_class> accuracy_class() const;
+  /// Of an operation with one algorithm: the largest ratio of the error beyond the last rounding to its law; a bug
+  /// begins at bug_slack. Nothing where the check did not pass, or there are classes.
+  [[nodiscard]] std::optional<double> share_of_law() const;
 };
 
 /// The keys of the cases that a property is run over, in their order. The same options give the same keys.

@@ -27,6 +27,7 @@ class element_judge {
         compute_(e.compute),
         u_(core::unit_roundoff(e.compute)),
         truth_(e.truth.at(name)),
+        scales_(scales_of(e, name)),
         law_(e.allowed->at(name)),
         wider_compute_(e.call.type != e.compute) {}
 
@@ -62,7 +63,7 @@ class element_judge {
     return std::max(0.0, std::fabs(truth_.error_of(x, i)) - truth_.radius.storage()[i]);
   }
 
-  // In ulp of max(1, |truth|); 0 where either is not finite.
+  // In ulp of the output's scale; 0 where either is not finite.
   double error_in_ulp(double x, std::size_t i) const {
     if (!std::isfinite(truth_.truth(i)) || !std::isfinite(x)) return 0.0;
     return proved_error(x, i) / ulp_at(i);
@@ -95,12 +96,13 @@ class element_judge {
   // 1 in integer dtypes.
   double ulp_at(std::size_t i) const {
     if (!core::is_floating(storage_)) return 1.0;
-    return 2.0 * core::half_ulp(storage_, std::max(1.0, std::fabs(truth_.truth(i))));
+    return 2.0 * core::half_ulp(storage_, scales_[i]);
   }
 
   core::dtype storage_, compute_;
   double u_;
   const reference::certified& truth_;
+  std::vector<double> scales_;
   const reference::allowance& law_;
   bool wider_compute_;
 };
@@ -156,6 +158,13 @@ std::optional<accuracy_class> value_report::accuracy_class() const {
   for (const auto c : reference::accuracy_classes)
     if (ratios[static_cast<std::size_t>(c)] <= 1.0) return c;
   return std::nullopt;
+}
+
+std::vector<double> scales_of(const expectation& e, const std::string& output) {
+  const reference::certified& c = e.truth.at(output);
+  std::vector<double> truth(c.rounded.size());
+  for (std::size_t i = 0; i < truth.size(); ++i) truth[i] = c.truth(i);
+  return core::error_scales(*e.call.operation->output(output), c.rounded.type, c.rounded.shape(), truth);
 }
 
 double allowed_error(core::dtype storage, core::dtype compute, double k, double x) {

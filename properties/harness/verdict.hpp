@@ -26,7 +26,7 @@ struct element_report {
   std::size_t index = 0;
   double expected = 0, actual = 0;
   double error = 0;    ///< |x - truth|
-  double ulp = 0;      ///< the error in ulp of max(1, |truth|) of the storage dtype
+  double ulp = 0;      ///< the error in ulp of the output's scale (core::error_scales), in the storage dtype
   double allowed = 0;  ///< the bound of the widest law: bug_slack * u * k + half an ulp
   double ratio = 0;    ///< (error - half an ulp) / (u k) of the widest law; a bug above bug_slack
 };
@@ -38,7 +38,7 @@ struct value_report {
   /// By accuracy class: the largest (error - half an ulp) / (u k), over 1.25; at most 1 where the law explains
   /// the case.
   std::array<double, reference::accuracy_classes.size()> ratios{};
-  double largest_ulp = 0;  ///< the largest error, in ulp of max(1, |truth|) of the storage dtype
+  double largest_ulp = 0;  ///< the largest error, in ulp of the output's scale
   /// By accuracy class: the error that its law allows the element with the largest error, in the same unit.
   std::array<double, reference::accuracy_classes.size()> law_ulp{};
   element_report worst;  ///< the first failing element, else the one with the largest ratio
@@ -58,6 +58,9 @@ struct expectation {
   reference::certified_outputs truth;
   std::shared_ptr<const reference::allowances> allowed;
 };
+
+/// The scale of the error of every element of an output: core::error_scales of its truth.
+std::vector<double> scales_of(const expectation& e, const std::string& output);
 
 /// Truth and allowances of a call; the most recent ones are remembered, since one case is often put to many
 /// implementations. Precondition: check_inputs accepts the inputs. Not thread-safe.

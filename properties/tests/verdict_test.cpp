@@ -90,6 +90,23 @@ TEST_CASE("properties/verdict/at_the_overflow_threshold_both_are_right", "[unit]
   CHECK_FALSE(with(e, "s", 0, 0).passed);
 }
 
+TEST_CASE("properties/verdict/at_the_end_of_double_both_are_right", "[unit]") {
+  // 3 m lies beyond the largest double, by less than a double tells.
+  constexpr double largest = std::numeric_limits<double>::max();
+  const double m = std::nextafter(largest / 3, infinity);
+  const request call{reference::find_operation("alibi/bias"),
+                     dtype::f64,
+                     {{"slopes", core::make_tensor(dtype::f64, {1}, {m})},
+                      {"query_position", core::make_tensor(dtype::i64, {1}, {3})},
+                      {"key_position", core::make_tensor(dtype::i64, {1}, {0})}}};
+  const auto held = expect(call, dtype::f64);
+  CHECK(held->truth.at("bias").rounded.values.storage()[0] == -infinity);
+  CHECK(with(*held, "bias", 0, -infinity).passed);
+  CHECK(with(*held, "bias", 0, -largest).passed);
+  for (const double x : {infinity, largest, 0.0, -largest / 2, not_a_number})
+    CHECK_FALSE(with(*held, "bias", 0, x).passed);
+}
+
 TEST_CASE("properties/verdict/any_finite_gradient_at_a_dead_position", "[unit]") {
   request call = scan(dtype::f64, {-1, -1}, {-infinity, 2}, -infinity);
   call.operation = reference::find_operation("heinsen/scan:vjp");

@@ -19,24 +19,28 @@ void for_each_tree_shape(const std::vector<Element>& elements, Visit visit) {
   visit(chunked_prefixes(elements, 16));
 }
 
-/// Trees over states and derivatives together.
+/// The largest errors of trees over states and derivatives together.
 template <class Form>
-void widen_by_dual_trees(const_lane<tracked> a, const_lane<tracked> h, const tracked& s0, scan_direction<tracked> d,
-                         lane<tracked> ds) {
+std::vector<double> errors_of_dual_trees(const_lane<tracked> a, const_lane<tracked> h, const tracked& s0,
+                                         scan_direction<tracked> d) {
+  std::vector<double> errors(a.size(), 0.0);
   for_each_tree_shape(dual_elements<Form>(a, h, s0, d), [&](const auto& prefixes) {
-    for (std::size_t i = 0; i < ds.size(); ++i) ds[i].error = std::max(ds[i].error, prefixes[i + 1].d_input.error);
+    for (std::size_t i = 0; i < errors.size(); ++i) errors[i] = std::max(errors[i], prefixes[i + 1].d_input.error);
   });
+  return errors;
+}
+inline void widen(lane<tracked> x, const std::vector<double>& errors) {
+  for (std::size_t i = 0; i < x.size(); ++i) x[i].error = std::max(x[i].error, errors[i]);
 }
 
 /// Step after step, and trees over the recurrence of ds, with the weights that the states `s` give.
 template <class Form>
 void widen_by_recurrence(const_lane<tracked> a, const_lane<tracked> h, const tracked& s0, const_lane<tracked> s,
-                         scan_direction<tracked> d, lane<tracked> ds, bool by_trees) {
+                         scan_direction<tracked> d, lane<tracked> ds) {
   const std::size_t n = ds.size();
   std::vector<tracked> other(n);
   scan_tangent<Form, tracked>(a, h, s0, s, d, {other.data(), 1, n});
   for (std::size_t i = 0; i < n; ++i) ds[i].error = std::max(ds[i].error, other[i].error);
-  if (!by_trees) return;
   for_each_tree_shape(linear_elements<Form>(a, h, s0, s, d), [&](const auto& prefixes) {
     for (std::size_t i = 0; i < n; ++i) ds[i].error = std::max(ds[i].error, prefixes[i + 1].offset.error);
   });
@@ -81,27 +85,9 @@ inline void widen_by_cumsum_tangent(const_lane<tracked> a, const_lane<tracked> h
   }
 }
 
-/// Directional derivatives with the allowance of class `c`; `s` holds the states of law_scan(c). Directions
-/// enter by magnitude. Where log p + s' and h are both -inf, v dh is right for any weight v from 0 to 1.
-inline void law_tangent(accuracy_class c, const_lane<tracked> a, const_lane<tracked> h, const tracked& s0,
-                        const_lane<tracked> s, scan_direction<tracked> d, lane<tracked> ds) {
-  const std::size_t n = ds.size();
-  scan_tangent<sigmoid_form, tracked>(a, h, s0, s, d, ds);
-  if (c >= accuracy_class::tree) {
-    // The derivative of the cumsum form reads no states of its own; all others are bounded by linear ones.
-    std::vector<tracked> states(n);
-    law_scan(std::min(c, accuracy_class::linear), a, h, s0, {states.data(), 1, n});
-    const const_lane<tracked> own_states{states.data(), 1, n};
-    scan_tangent<sigmoid_form, tracked>(a, h, s0, own_states, d, ds);
-    widen_by_recurrence<sigmoid_form>(a, h, s0, own_states, d, ds, true);
-    widen_by_dual_trees<sigmoid_form>(a, h, s0, d, ds);
-    if (c >= accuracy_class::linear) {
-      widen_by_recurrence<exp_form>(a, h, s0, own_states, d, ds, true);
-      widen_by_dual_trees<exp_form>(a, h, s0, d, ds);
-    }
-    if (c == accuracy_class::cumsum && tokens_with_cumsum_form(a) == n) widen_by_cumsum_tangent(a, h, s0, d, ds);
-  }
-  for (std::size_t i = 0; i < n; ++i)
+/// Where log p + s' and h are both -inf, v dh is right for any weight v from 0 to 1.
+inline void allow_any_weight_at_dead_positions(const_lane<tracked> s, scan_direction<tracked> d, lane<tracked> ds) {
+  for (std::size_t i = 0; i < ds.size(); ++i)
     if (is_minus_infinity(s[i])) ds[i].error = std::fabs(d.h[i].number) / tracked::u();
 }
 

@@ -16,16 +16,23 @@ namespace assay::reference {
 
 using scan_algorithm = void (*)(const_lane<tracked>, const_lane<tracked>, const tracked&, lane<tracked>);
 
-/// The algorithms of the classes up to `c`. One tree shape is not enough: sums of log p associate
+/// The algorithms that a class adds to those before it. One tree shape is not enough: sums of log p associate
 /// differently in each.
-inline std::vector<scan_algorithm> algorithms_up_to(accuracy_class c) {
-  std::vector<scan_algorithm> all{sequential_scan<tracked>};
-  if (c >= accuracy_class::tree)
-    all.insert(all.end(), {doubling_tree_scan<tracked>, balanced_tree_scan<tracked>, chunked_tree_scan<64, tracked>,
-                           chunked_tree_scan<16, tracked>});
-  if (c >= accuracy_class::linear) all.push_back(linear_scan<tracked>);
-  if (c >= accuracy_class::cumsum) all.push_back(cumsum_scan<tracked>);
-  return all;
+inline std::vector<scan_algorithm> algorithms_new_in(accuracy_class c) {
+  switch (c) {
+    case accuracy_class::sequential:
+      return {sequential_scan<tracked>};
+    case accuracy_class::tree:
+      return {doubling_tree_scan<tracked>, balanced_tree_scan<tracked>, chunked_tree_scan<64, tracked>,
+              chunked_tree_scan<16, tracked>};
+    case accuracy_class::linear:
+      return {linear_scan<tracked>};
+    case accuracy_class::cumsum:
+      return {cumsum_scan<tracked>};
+    case accuracy_class::uniform:
+      break;
+  }
+  return {};
 }
 
 /// The cumsum form has no answer from the first token on at which a is not finite.
@@ -35,13 +42,12 @@ inline std::size_t tokens_with_cumsum_form(const_lane<tracked> a) {
   return i;
 }
 
-/// States with the allowance of class `c`.
-inline void law_scan(accuracy_class c, const_lane<tracked> a, const_lane<tracked> h, const tracked& s0,
-                     lane<tracked> s) {
+/// Raises the errors of the states to those of the algorithms that the class adds.
+inline void widen_by_scans(accuracy_class c, const_lane<tracked> a, const_lane<tracked> h, const tracked& s0,
+                           lane<tracked> s) {
   const std::size_t n = s.size();
-  sequential_scan<tracked>(a, h, s0, s);
   std::vector<tracked> other(n);
-  for (const auto algorithm : algorithms_up_to(c)) {
+  for (const auto algorithm : algorithms_new_in(c)) {
     algorithm(a, h, s0, {other.data(), 1, n});
     const std::size_t applies = algorithm == cumsum_scan<tracked> ? tokens_with_cumsum_form(a) : n;
     for (std::size_t i = 0; i < applies; ++i) s[i].error = std::max(s[i].error, other[i].error);
@@ -100,32 +106,27 @@ inline void widen_by_cumsum_autograd(const_lane<tracked> a, const_lane<tracked> 
   grad.s0.error = std::max({grad.s0.error, grad.a[0].error, error_s0 + tracked::tau()});
 }
 
-/// Gradients with the allowance of class `c`; `s` holds the states of law_scan(c). Cotangents enter by
-/// magnitude. Where log p + s' and h are both -inf any finite gradient in h is right.
-inline void law_adjoint(accuracy_class c, const_lane<tracked> a, const_lane<tracked> h, const tracked& s0,
-                        const_lane<tracked> s, const_lane<tracked> grad_s, const tracked& grad_last,
-                        scan_gradients<tracked> grad) {
-  const std::size_t n = s.size();
-  if (c <= accuracy_class::tree) {
-    scan_adjoint<sigmoid_form, tracked>(a, h, s0, s, grad_s, grad_last, grad);
-  } else {
-    // The adjoint of the cumsum form reads no states of its own; all others are bounded by linear ones.
-    std::vector<tracked> states(n), of_a(n), of_h(n);
-    tracked of_s0;
-    law_scan(accuracy_class::linear, a, h, s0, {states.data(), 1, n});
-    const const_lane<tracked> linear_states{states.data(), 1, n};
-    scan_adjoint<sigmoid_form, tracked>(a, h, s0, linear_states, grad_s, grad_last, grad);
-    scan_adjoint<exp_form, tracked>(a, h, s0, linear_states, grad_s, grad_last,
-                                    {{of_a.data(), 1, n}, {of_h.data(), 1, n}, of_s0});
-    for (std::size_t i = 0; i < n; ++i) {
-      grad.a[i].error = std::max(grad.a[i].error, of_a[i].error);
-      grad.h[i].error = std::max(grad.h[i].error, of_h[i].error);
-    }
-    grad.s0.error = std::max(grad.s0.error, of_s0.error);
-    if (c == accuracy_class::cumsum && tokens_with_cumsum_form(a) == n)
-      widen_by_cumsum_autograd(a, h, s0, grad_s, grad_last, grad);
+/// Gradients with the allowance of the classes up to linear, from the states of that law: all adjoints but that of the
+/// cumsum form, which reads no states of its own, are bounded by them.
+inline void linear_adjoint(const_lane<tracked> a, const_lane<tracked> h, const tracked& s0, const_lane<tracked> states,
+                           const_lane<tracked> grad_s, const tracked& grad_last, scan_gradients<tracked> grad) {
+  const std::size_t n = states.size();
+  std::vector<tracked> of_a(n), of_h(n);
+  tracked of_s0;
+  scan_adjoint<sigmoid_form, tracked>(a, h, s0, states, grad_s, grad_last, grad);
+  scan_adjoint<exp_form, tracked>(a, h, s0, states, grad_s, grad_last,
+                                  {{of_a.data(), 1, n}, {of_h.data(), 1, n}, of_s0});
+  for (std::size_t i = 0; i < n; ++i) {
+    grad.a[i].error = std::max(grad.a[i].error, of_a[i].error);
+    grad.h[i].error = std::max(grad.h[i].error, of_h[i].error);
   }
-  for (std::size_t i = 0; i < n; ++i)
+  grad.s0.error = std::max(grad.s0.error, of_s0.error);
+}
+
+/// Where log p + s' and h are both -inf any finite gradient in h is right.
+inline void allow_any_gradient_at_dead_positions(const_lane<tracked> a, const_lane<tracked> h, const tracked& s0,
+                                                 const_lane<tracked> s, scan_gradients<tracked> grad) {
+  for (std::size_t i = 0; i < s.size(); ++i)
     if (is_minus_infinity(h[i]) && is_minus_infinity(tracked(a[i].number + (i == 0 ? s0 : s[i - 1]).number)))
       grad.h[i].error = std::numeric_limits<double>::infinity();
 }

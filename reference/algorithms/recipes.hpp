@@ -16,13 +16,26 @@ typename Encoding::template recipe<R> algorithm_of(accuracy_class c) {
     return {};
 }
 
-/// Encoding::law(c) where there is one, else the algorithm, read as an error bound.
+/// The laws of ascending classes for one call: by Encoding::laws, whose recipes take over what those before them have
+/// computed; else Encoding::law(c) where there is one; else the algorithm, read as an error bound.
 template <class Encoding>
-typename Encoding::template recipe<tracked> law_of(accuracy_class c) {
-  if constexpr (requires { Encoding::law(c); })
-    return Encoding::law(c);
-  else
-    return algorithm_of<Encoding, tracked>(c);
-}
+class law_series {
+ public:
+  typename Encoding::template recipe<tracked> next(accuracy_class c) {
+    if constexpr (requires { Encoding::law(c); })
+      return Encoding::law(c);
+    else
+      return algorithm_of<Encoding, tracked>(c);
+  }
+};
+template <class Encoding>
+requires requires { typename Encoding::laws; }
+class law_series<Encoding> {
+ public:
+  typename Encoding::template recipe<tracked> next(accuracy_class c) { return laws_.next(c); }
+
+ private:
+  typename Encoding::laws laws_;
+};
 
 }  // namespace assay::reference

@@ -62,7 +62,7 @@ double half_ulp(dtype t, double x) {
   const float_format f = format_of(t);
   const int exponent = std::max(exponent_of(x), f.min_exponent);
   if (exponent - f.precision >= -1022) return power_of_two(exponent - f.precision);
-  // 2^-1075 is not a double: half the smallest subnormal of f64 rounds up to that subnormal.
+  // Subnormal results are exact but for 2^-1075, which is no double and goes up to the smallest one.
   return std::max(std::ldexp(1.0, exponent - f.precision), std::numeric_limits<double>::denorm_min());
 }
 

@@ -47,8 +47,9 @@ double largest_finite(dtype t);
 /// to the nearest integer.
 double round_to(dtype t, double x);
 
-/// Half the spacing of the format at x: 2^(max(floor(log2|x|), emin) - p). At 0 and for subnormals it
-/// is half the smallest subnormal. 0 for infinities, for NaN and in integer dtypes.
+/// Half the spacing of the format at x: 2^(max(floor(log2|x|), emin) - p), rounded up to a double. At 0 and for
+/// subnormals it is half the smallest subnormal, of f64 the whole one: 2^-1075 is no double. 0 for infinities, for NaN
+/// and in integer dtypes.
 double half_ulp(dtype t, double x);
 
 /// The neighbours of x in the format; x must be a value of it.

@@ -127,6 +127,32 @@ shape shape_of(const tensor_declaration& declaration, const axis_sizes& sizes) {
   return s;
 }
 
+std::vector<double> error_scales(const tensor_declaration& output, dtype type, const shape& s,
+                                 std::span<const double> truth) {
+  std::vector<double> scales(truth.size(), 1.0);
+  if (!is_floating(type)) return scales;
+  const double least = output.scale == error_scale::absolute ? 1.0 : smallest_normal(type);
+  for (std::size_t i = 0; i < truth.size(); ++i)
+    scales[i] = std::isfinite(truth[i]) ? std::max(least, std::fabs(truth[i])) : least;
+  if (output.scale != error_scale::by_row || s.empty() || s.back() == 0) return scales;
+  const auto width = static_cast<std::ptrdiff_t>(s.back());
+  for (auto row = scales.begin(); row != scales.end(); row += width)
+    std::fill(row, row + width, *std::max_element(row, row + width));
+  return scales;
+}
+
+std::string_view words_for(error_scale scale) {
+  switch (scale) {
+    case error_scale::absolute:
+      return "max(1, |x|)";
+    case error_scale::relative:
+      return "|x|";
+    case error_scale::by_row:
+      return "the largest |x| of its row";
+  }
+  throw contract_violation("there is no such scale of errors");
+}
+
 std::optional<std::size_t> axis_of(const tensor_declaration& declaration, std::string_view symbol) {
   const auto it = std::find(declaration.axes.begin(), declaration.axes.end(), symbol);
   if (it == declaration.axes.end()) return std::nullopt;

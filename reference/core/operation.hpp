@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,6 +25,13 @@ struct value_domain {
   [[nodiscard]] bool contains(double x) const;
 };
 
+/// What an error of an output is measured against.
+enum class error_scale {
+  absolute,  ///< max(1, |x|): values that pass through zero by cancellation, where no algorithm keeps their digits
+  relative,  ///< |x|: values that are products, powers or sums of one sign
+  by_row,    ///< the largest |x| of the last axis: rows that turn, or are averaged, as a whole
+};
+
 struct tensor_declaration {
   std::string name;
   std::vector<std::string> axes;  ///< symbols such as "n", or multiples of one such as "2d"
@@ -35,6 +43,7 @@ struct tensor_declaration {
   bool summed_over_time = false;
   /// Its own dtype, whatever that of the call: i64 for positions and bucket numbers, which are exact.
   std::optional<dtype> own_type{};
+  error_scale scale = error_scale::absolute;  ///< of an output
 
   [[nodiscard]] dtype type_in(dtype of_call) const { return own_type.value_or(of_call); }
 };
@@ -116,6 +125,15 @@ std::set<std::string> axis_symbols(const operation& op);
 
 /// The shape that a declaration has for these sizes. Precondition: all its symbols are there.
 shape shape_of(const tensor_declaration& declaration, const axis_sizes& sizes);
+
+/// The scale of the error of every element of an output, by its declaration and its true values, in row-major order:
+/// `uniform`, every ulp of a report and horizons are in units of it. It is never below the smallest normal number of
+/// `type`, since what underflows has no relative accuracy; values that are not finite count as 0; in integer dtypes it
+/// is 1.
+std::vector<double> error_scales(const tensor_declaration& output, dtype type, const shape& s,
+                                 std::span<const double> truth);
+/// "max(1, |x|)", "|x|" or "the largest |x| of its row".
+std::string_view words_for(error_scale scale);
 
 /// The position of an axis symbol in a declaration.
 std::optional<std::size_t> axis_of(const tensor_declaration& declaration, std::string_view symbol);

@@ -151,7 +151,11 @@ alibi::record<R> alibi::slopes_record() {
   return {
       .declaration = {.name = "alibi/slopes",
                       .source = source,
-                      .outputs = {{.name = "slopes", .axes = {"h"}, .meaning = "slope of each head"}},
+                      // A power: it has the relative accuracy of its logarithm.
+                      .outputs = {{.name = "slopes",
+                                   .axes = {"h"},
+                                   .meaning = "slope of each head",
+                                   .scale = core::error_scale::relative}},
                       .attributes = {{.name = "heads",
                                       .meaning = "number of heads",
                                       .standard = std::int64_t{8},
@@ -200,7 +204,11 @@ alibi::record<R> alibi::bias_record() {
                       .inputs = {{.name = "slopes", .axes = {"h"}, .meaning = "slope of each head"},
                                  position("query_position", "n", "position of each query"),
                                  position("key_position", "m", "position of each key")},
-                      .outputs = {{.name = "bias", .axes = {"h", "n", "m"}, .meaning = "logit bias, queries by keys"}},
+                      // One product of a slope and an exact integer.
+                      .outputs = {{.name = "bias",
+                                   .axes = {"h", "n", "m"},
+                                   .meaning = "logit bias, queries by keys",
+                                   .scale = core::error_scale::relative}},
                       .attributes = {{.name = "form",
                                       .meaning = "what the slope multiplies: j - i, -|i - j|, j, or j - last_position",
                                       .standard = string("distance"),

@@ -104,10 +104,12 @@ fox::record<R> fox::decay_record() {
   return {.declaration = {.name = logits ? "fox/gated_decay" : "fox/decay",
                           .source = source,
                           .inputs = {logits ? g : log_f()},
+                          // A sum of logarithms that are all at most 0: nothing cancels.
                           .outputs = {{.name = "D",
                                        .axes = {"B", "h", "n", "n"},
                                        .meaning = "logit bias, queries by keys",
-                                       .domain = decays}},
+                                       .domain = decays,
+                                       .scale = core::error_scale::relative}},
                           .independent = {"B", "h"}},
           .algorithms = algorithms(),
           .forward = decay<Gates, R>,
@@ -117,16 +119,19 @@ fox::record<R> fox::decay_record() {
 
 template <class R>
 fox::record<R> fox::attention_record() {
-  return {.declaration =
-              {.name = "fox/attention",
-               .source = source,
-               .inputs = {{.name = "q", .axes = {"B", "h", "n", "d"}, .meaning = "queries"},
-                          {.name = "k", .axes = {"B", "h", "n", "d"}, .meaning = "keys"},
-                          {.name = "v", .axes = {"B", "h", "n", "e"}, .meaning = "values"},
-                          log_f()},
-               .outputs = {{.name = "o", .axes = {"B", "h", "n", "e"}, .meaning = "weighted means of the values"}},
-               .attributes = {scale_attribute()},
-               .independent = {"B", "h"}},
+  return {.declaration = {.name = "fox/attention",
+                          .source = source,
+                          .inputs = {{.name = "q", .axes = {"B", "h", "n", "d"}, .meaning = "queries"},
+                                     {.name = "k", .axes = {"B", "h", "n", "d"}, .meaning = "keys"},
+                                     {.name = "v", .axes = {"B", "h", "n", "e"}, .meaning = "values"},
+                                     log_f()},
+                          // Linear in the values: a scale of 1 would mean nothing to it.
+                          .outputs = {{.name = "o",
+                                       .axes = {"B", "h", "n", "e"},
+                                       .meaning = "weighted means of the values",
+                                       .scale = core::error_scale::by_row}},
+                          .attributes = {scale_attribute()},
+                          .independent = {"B", "h"}},
           .algorithms = algorithms(),
           .forward = attention<R>,
           .vjp = attention_vjp<R>,

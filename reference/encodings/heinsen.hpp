@@ -9,18 +9,21 @@
 // b_H [2d]; W_R [e, d]; b_R [e]. Tokens count from 1. s_n is the last state, s0 where n = 0: the s0 of the
 // next chunk. Its cotangent grad_s_n is the gradient that the next chunk hands back; 0 detaches it.
 //
+// Errors of states are measured against max(1, |s|): a state is a logarithm and passes through zero, where an error of
+// u in e^s is one of u in s. So do tokens with position, x + R(s).
+//
 // Special values: log p = -inf cuts the past, h = -inf adds nothing, a state may be -inf. NaN stays in its
 // lane from there on. Gradients at -inf: see algorithms/adjoint.hpp.
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <string_view>
 
 #include "reference/algorithms/adjoint.hpp"
 #include "reference/algorithms/affine_map.hpp"
 #include "reference/algorithms/forward_derivative.hpp"
-#include "reference/algorithms/forward_derivative_laws.hpp"
-#include "reference/algorithms/laws.hpp"
+#include "reference/algorithms/scan_laws.hpp"
 #include "reference/algorithms/scans.hpp"
 #include "reference/operation_record.hpp"
 
@@ -47,8 +50,8 @@ struct heinsen {
   template <class R>
   static recipe<R> algorithm(accuracy_class c);
 
-  /// The law of a class: `algorithm` widened to all algorithms of the classes up to it.
-  static recipe<tracked> law(accuracy_class c);
+  /// The laws of ascending classes for one call: `algorithm` widened to all algorithms of the classes up to each.
+  class laws;
 
   /// What the decay is: the logarithm a = log p itself, or a gate logit.
   enum class decay { log_p, gate };
@@ -192,17 +195,25 @@ heinsen::recipe<R> heinsen::algorithm(accuracy_class c) {
   return how;
 }
 
-inline heinsen::recipe<tracked> heinsen::law(accuracy_class c) {
-  using R = tracked;
-  recipe<R> how;
-  how.scan = [c](const_lane<R> a, const_lane<R> h, const R& s0, lane<R> s) { law_scan(c, a, h, s0, s); };
-  how.adjoint = [c](const_lane<R> a, const_lane<R> h, const R& s0, const_lane<R> s, const_lane<R> grad_s,
-                    const R& grad_last,
-                    scan_gradients<R> grad) { law_adjoint(c, a, h, s0, s, grad_s, grad_last, grad); };
-  how.tangent = [c](const_lane<R> a, const_lane<R> h, const R& s0, const_lane<R> s, scan_direction<R> direction,
-                    lane<R> ds) { law_tangent(c, a, h, s0, s, direction, ds); };
-  return how;
-}
+class heinsen::laws {
+ public:
+  recipe<tracked> next(accuracy_class c) {
+    using R = tracked;
+    of_lanes_->begin(c);
+    recipe<R> how;
+    how.scan = [all = of_lanes_](const_lane<R> a, const_lane<R> h, const R& s0, lane<R> s) { all->scan(a, h, s0, s); };
+    how.adjoint = [all = of_lanes_](const_lane<R> a, const_lane<R> h, const R& s0, const_lane<R> s,
+                                    const_lane<R> grad_s, const R& grad_last,
+                                    scan_gradients<R> grad) { all->adjoint(a, h, s0, s, grad_s, grad_last, grad); };
+    how.tangent = [all = of_lanes_](const_lane<R> a, const_lane<R> h, const R& s0, const_lane<R> s,
+                                    scan_direction<R> direction,
+                                    lane<R> ds) { all->tangent(a, h, s0, s, direction, ds); };
+    return how;
+  }
+
+ private:
+  std::shared_ptr<scan_laws> of_lanes_ = std::make_shared<scan_laws>();
+};
 
 /// Calls visit(offset of the lane in [B, n, d], its index in [B, d]) for every lane.
 template <class Visit>

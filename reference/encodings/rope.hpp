@@ -117,6 +117,12 @@ struct rope {
   static core::tensor_declaration turned_tensor(const char* name, const char* meaning) {
     return {.name = name, .axes = {"B", "n", "h", "d"}, .meaning = meaning};
   }
+  /// A coordinate may cancel, but the length of its pair, and with it the error, is that of the row x.
+  static core::tensor_declaration rotated() {
+    core::tensor_declaration y = turned_tensor("y", "the same, rotated");
+    y.scale = core::error_scale::by_row;
+    return y;
+  }
   static core::attribute_declaration layout();
   static core::attribute_declaration number(const char* name, double standard, std::vector<core::attribute> values,
                                             const char* meaning) {
@@ -144,7 +150,9 @@ rope::record<R> rope::frequencies_record() {
           {.name = "rope/frequencies",
            .source = source,
            .inputs = {{.name = "base", .axes = {"k"}, .meaning = "base of the frequencies", .domain = {.low = 1.0}}},
-           .outputs = {{.name = "theta", .axes = {"k", "r"}, .meaning = "frequencies"}},
+           // A power: it has the relative accuracy of its logarithm, and angles m theta need all of it.
+           .outputs =
+               {{.name = "theta", .axes = {"k", "r"}, .meaning = "frequencies", .scale = core::error_scale::relative}},
            .attributes = {{.name = "pairs",
                            .meaning = "pairs of coordinates",
                            .standard = int64_t{1},
@@ -176,7 +184,7 @@ rope::record<R> rope::rotate_record() {
                                       .domain = {0.0, 2147483648.0},
                                       .differentiable = false,
                                       .own_type = core::dtype::i64}},
-                          .outputs = {turned_tensor("y", "the same, rotated")},
+                          .outputs = {rotated()},
                           .attributes = {layout(),
                                          {.name = "rotary",
                                           .meaning = "pairs that rotate, 0 for all",
@@ -207,7 +215,7 @@ rope::record<R> rope::rotate_by_record() {
                           .inputs = {turned_tensor("x", "queries or keys"),
                                      {.name = "theta", .axes = {"r"}, .meaning = "frequencies"},
                                      {.name = "position", .axes = {"B", "n"}, .meaning = "positions, real numbers"}},
-                          .outputs = {turned_tensor("y", "the same, rotated")},
+                          .outputs = {rotated()},
                           .attributes = {layout()},
                           .independent = {"B", "n", "h"},
                           .conflict =

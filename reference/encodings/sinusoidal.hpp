@@ -22,6 +22,8 @@
 // Odd widths d, which the paper leaves out: sinusoidal_columns.hpp; "paper" then keeps its exponent 2i/d. `offset` is
 // added to every position (fairseq counts from padding_idx + 1).
 //
+// Errors of sines, cosines and the curve of decay, which pass through zero, are measured against 1.
+//
 // Special values: position 0 gives sines 0 and cosines 1 exactly; a NaN in position or theta reaches the elements that
 // it enters. Gradients: with the angle x = m theta, dp/dm = theta p'(x) and dp/dtheta = m p'(x); the factor m makes the
 // gradient of trainable frequencies grow with position. dtheta/db = -e theta / b, e the exponent. Law: one rounding of
@@ -202,24 +204,27 @@ sinusoidal::record<R> sinusoidal::table_at_record() {
 
 template <class R>
 sinusoidal::record<R> sinusoidal::frequencies_record() {
-  return {
-      .declaration = {.name = "sinusoidal/frequencies",
-                      .source = source,
-                      .inputs = {{.name = "base", .axes = {"k"}, .meaning = "b", .domain = {.low = 1.0}}},
-                      .outputs = {{.name = "theta", .axes = {"k", "r"}, .meaning = "frequencies of d = 2r columns"}},
-                      .attributes = {{.name = "pairs",
-                                      .meaning = "r",
-                                      .standard = std::int64_t{4},
-                                      .values = integers({4, 1, 2, 3, 8}),
-                                      .low = 1,
-                                      .high = 32768,
-                                      .axis = "r"},
-                                     rule()},
-                      .independent = {"k"}},
-      .algorithms = one_algorithm,
-      .forward = frequencies<R>,
-      .vjp = frequencies_vjp<R>,
-      .jvp = not_offered};
+  return {.declaration = {.name = "sinusoidal/frequencies",
+                          .source = source,
+                          .inputs = {{.name = "base", .axes = {"k"}, .meaning = "b", .domain = {.low = 1.0}}},
+                          // A power: it has the relative accuracy of its logarithm, and angles m theta need all of it.
+                          .outputs = {{.name = "theta",
+                                       .axes = {"k", "r"},
+                                       .meaning = "frequencies of d = 2r columns",
+                                       .scale = core::error_scale::relative}},
+                          .attributes = {{.name = "pairs",
+                                          .meaning = "r",
+                                          .standard = std::int64_t{4},
+                                          .values = integers({4, 1, 2, 3, 8}),
+                                          .low = 1,
+                                          .high = 32768,
+                                          .axis = "r"},
+                                         rule()},
+                          .independent = {"k"}},
+          .algorithms = one_algorithm,
+          .forward = frequencies<R>,
+          .vjp = frequencies_vjp<R>,
+          .jvp = not_offered};
 }
 
 template <class R>

@@ -139,20 +139,23 @@ t5_bias::record<R> t5_bias::bucket_record() {
 
 template <class R>
 t5_bias::record<R> t5_bias::bias_record() {
-  return {
-      .declaration = {.name = "t5_bias/bias",
-                      .source = source,
-                      .inputs = {{.name = "table", .axes = {"h", "b"}, .meaning = "bias of each head and bucket"},
-                                 integer("query_position", "n", "position of each query"),
-                                 integer("key_position", "m", "position of each key")},
-                      .outputs = {{.name = "bias", .axes = {"h", "n", "m"}, .meaning = "logit bias, queries by keys"}},
-                      .attributes = map_attributes("b"),
-                      .independent = {"h", "n", "m"},
-                      .conflict = conflict_of},
-      .algorithms = one_algorithm,
-      .forward = bias<R>,
-      .vjp = bias_vjp<R>,
-      .jvp = not_offered};
+  return {.declaration = {.name = "t5_bias/bias",
+                          .source = source,
+                          .inputs = {{.name = "table", .axes = {"h", "b"}, .meaning = "bias of each head and bucket"},
+                                     integer("query_position", "n", "position of each query"),
+                                     integer("key_position", "m", "position of each key")},
+                          // An element of the table, copied.
+                          .outputs = {{.name = "bias",
+                                       .axes = {"h", "n", "m"},
+                                       .meaning = "logit bias, queries by keys",
+                                       .scale = core::error_scale::relative}},
+                          .attributes = map_attributes("b"),
+                          .independent = {"h", "n", "m"},
+                          .conflict = conflict_of},
+          .algorithms = one_algorithm,
+          .forward = bias<R>,
+          .vjp = bias_vjp<R>,
+          .jvp = not_offered};
 }
 
 template <class R>

@@ -56,6 +56,17 @@ void round_rest(const enclosure& x, double value, rounding& r) {
   if (r.low_decided) r.low = low + 0.0;  // one zero, whatever its sign
 }
 
+// Finite, beyond the largest double, and by no more than overflow_reach of it.
+bool is_just_beyond(const enclosure& x) {
+  constexpr double largest = std::numeric_limits<double>::max();
+  mpfr_scratch furthest(x.precision() + 64);
+  mpfr_set_d(furthest, overflow_reach, MPFR_RNDN);
+  mpfr_add_ui(furthest, furthest, 1, MPFR_RNDN);
+  mpfr_mul_d(furthest, furthest, largest, MPFR_RNDN);
+  return mpfr_cmpabs(x.low(), furthest) <= 0 && mpfr_cmpabs(x.high(), furthest) <= 0 &&
+         (mpfr_cmp_d(x.low(), largest) > 0 || mpfr_cmp_d(x.high(), -largest) < 0);
+}
+
 }  // namespace
 
 rounding round_enclosure(core::dtype type, const enclosure& x) {
@@ -75,7 +86,11 @@ rounding round_enclosure(core::dtype type, const enclosure& x) {
   mpfr_sub_d(middle, middle, value, MPFR_RNDN);
   r.low = mpfr_get_d(middle, MPFR_RNDN);
   round_rest(x, value, r);
-  r.radius = distance_bound(x, value, r.low);
+  r.radius = std::isfinite(r.low) ? distance_bound(x, value, r.low) : 0.0;
+  if (std::isinf(r.value) && is_just_beyond(x)) {
+    r.low = std::copysign(std::numeric_limits<double>::max(), r.value);
+    r.radius = 0.0;
+  }
   return r;
 }
 

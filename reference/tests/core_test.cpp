@@ -50,6 +50,14 @@ TEST_CASE("core/dtype/half_ulp", "[unit]") {
   CHECK(half_ulp(dtype::f64, 2.0) == 0x1p-52);
   CHECK(half_ulp(dtype::bf16, 4.0) == 0x1p-6);
   CHECK(half_ulp(dtype::f16, std::numeric_limits<double>::infinity()) == 0.0);
+  // Subnormals: half the smallest one, where that is a double; of f64 it is not, and goes up.
+  CHECK(half_ulp(dtype::f32, 0x1p-149) == 0x1p-150);
+  CHECK(half_ulp(dtype::f16, 0x1.8p-20) == 0x1p-25);
+  CHECK(half_ulp(dtype::bf16, 0x1p-130) == 0x1p-134);
+  for (const double x : {0.0, 0x1p-1074, -0x1.8p-1030, 0x1p-1022, 0x1.fp-1022})
+    CHECK(half_ulp(dtype::f64, x) == 0x1p-1074);
+  CHECK(half_ulp(dtype::f64, 0x1p-1021) == 0x1p-1074);
+  CHECK(half_ulp(dtype::f64, 0x1p-1020) == 0x1p-1073);
 }
 
 namespace {

@@ -288,6 +288,25 @@ TEST_CASE("reference/round_enclosure/radius_bounds_what_underflows", "[unit]") {
   CHECK(exact.radius == 0.0);
 }
 
+TEST_CASE("reference/round_enclosure/just_beyond_the_largest_double_that_number_stands_for_the_truth", "[unit]") {
+  constexpr double largest = std::numeric_limits<double>::max();
+  for (const double sign : {1.0, -1.0}) {
+    const interval most(sign * largest);
+    const rounding just = round_enclosure(dtype::f64, most * interval(1.0 + 0x1p-50));
+    CHECK(just.decided);
+    CHECK(just.value == sign * std::numeric_limits<double>::infinity());
+    CHECK(just.low == sign * largest);
+    CHECK(just.radius == 0.0);
+    const rounding far = round_enclosure(dtype::f64, most * interval(1.5));
+    CHECK(far.value == just.value);
+    CHECK(std::isinf(far.low));
+    // Of other formats the truth itself is a double.
+    const rounding in_f32 = round_enclosure(dtype::f32, interval(sign * 0x1p200));
+    CHECK(std::isinf(in_f32.value));
+    CHECK(in_f32.low == sign * 0x1p200);
+  }
+}
+
 TEST_CASE("reference/round_enclosure/radius_bounds_the_distance", "[property]") {
   // Against 1000 digits: value + low is within radius, over all exponents, subnormals of each format included.
   core::counter_random random(11);

@@ -152,12 +152,29 @@ void add_classes(const gate_report& report, sentence_list& sentences) {
   }
 }
 
+// Of operations with one algorithm, which have no class: the part that uses most of what rounding explains.
+void add_shares(const gate_report& report, sentence_list& sentences) {
+  const check_result* most = nullptr;
+  for (const check_result& c : report.checks)
+    if (const auto share = c.share_of_law(); share && failed_checks(report, {c.operation, c.type}).empty()) {
+      if (*share > properties::class_slack)
+        sentences.add(fmt::format("right, but its error is {:.3g} of what its rounding explains", *share),
+                      {c.operation, c.type});
+      if (most == nullptr || *share > *most->share_of_law()) most = &c;
+    }
+  if (most != nullptr && *most->share_of_law() <= properties::class_slack)
+    sentences.add(fmt::format("right: at most {:.3g} ulp, {:.2g} of what its rounding explains",
+                              largest_error_ulp(*most), *most->share_of_law()),
+                  {most->operation, most->type});
+}
+
 }  // namespace
 
 void add_findings(const std::vector<part_record>& parts, gate_report& report) {
   sentence_list sentences;
   add_faults(parts, report, sentences);
   add_classes(report, sentences);
+  add_shares(report, sentences);
   report.findings = sentences.texts();
 }
 

@@ -81,7 +81,8 @@ void complain_about_gaps(const selection& s, const std::vector<part_record>& par
   }
   for (const check_result& c : report.checks) {
     const auto reached = c.accuracy_class();
-    const bool judged = c.checked->decides_class && c.verdict() == status::passed;
+    const bool judged =
+        c.checked->decides_class && c.verdict() == status::passed && reference::has_classes(*c.operation);
     if (!s.good_enough.empty() && judged && !(reached && s.good_enough.contains(*reached)))
       report.complaints.push_back(fmt::format("{} in {} is of class {}, which is not among those required",
                                               c.operation->name, core::name_of(c.type),

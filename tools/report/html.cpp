@@ -93,7 +93,8 @@ std::string charts(const gate_report& r) {
   for (const check_result& c : r.checks)
     if (has_chart(c))
       s += fmt::format("<figure><figcaption>{} <b>{}</b> <span class=\"class\">{}</span></figcaption>\n{}</figure>\n",
-                       escape_markup(c.operation->name), core::name_of(c.type), class_word(c),
+                       escape_markup(c.operation->name), core::name_of(c.type),
+                       reference::has_classes(*c.operation) || !c.share_of_law() ? class_word(c) : "",
                        error_chart(c, fmt::format("chart{}", number++)));
   return s.empty() ? s : "<div class=\"grid\">\n" + s + "</div>\n";
 }
@@ -120,7 +121,9 @@ std::string to_html(const gate_report& r) {
                stderr_blocks(r));
   s += section(
       "accuracy", "Accuracy",
-      "The class is the first whose law, with those before it, explains every case; errors in ulp of max(1, |s|).",
+      std::string("The class is the first whose law, with those before it, explains every case; an operation with one "
+                  "algorithm has none. ") +
+          ulp_words,
       accuracy_table(r));
   s += section(
       "charts", "Error against length",

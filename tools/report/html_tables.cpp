@@ -78,9 +78,10 @@ std::string accuracy_table(const gate_report& r) {
     if (!c.checked->decides_class) continue;
     const auto reached = c.accuracy_class();
     const auto k = reached ? static_cast<std::size_t>(*reached) : 0;
+    const auto own = ratio_to_own_law(c);
     rows += fmt::format("<tr>{}<td>{}</td><td>{:.3g}</td><td>{}</td><td>{}</td></tr>\n",
                         operation_cells(*c.operation, c.type), class_word(c), largest_error_ulp(c),
-                        reached ? fmt::format("{:.2f}", c.ratios[k]) : "–",
+                        own ? fmt::format("{:.2f}", *own) : "–",
                         k > 0 && c.forced_by[k - 1] ? escape_markup(summary(*c.forced_by[k - 1])) : "–");
   }
   return rows.empty()

@@ -47,11 +47,12 @@ ordered_json counts(const check_result& c) {
 
 ordered_json number(std::size_t count) { return count; }
 
+// Of the classes that the operation has; its one law where it has none.
 template <typename Value>
-ordered_json by_class(const std::array<Value, reference::accuracy_classes.size()>& values) {
+ordered_json by_class(const core::operation& op, const std::array<Value, reference::accuracy_classes.size()>& values) {
   ordered_json j = ordered_json::object();
-  for (const auto k : reference::accuracy_classes)
-    j[std::string(name_of(k))] = number(values[static_cast<std::size_t>(k)]);
+  for (const auto k : classes_of(op)) j[std::string(name_of(k))] = number(values[static_cast<std::size_t>(k)]);
+  if (j.empty()) j["law"] = number(values[static_cast<std::size_t>(reference::one_algorithm)]);
   return j;
 }
 
@@ -60,9 +61,12 @@ ordered_json class_json(const check_result& c) {
   ordered_json j{{"operation", c.operation->name},
                  {"dtype", core::name_of(c.type)},
                  {"class", reached ? ordered_json(name_of(*reached)) : ordered_json()},
-                 {"ratio_to_law", by_class(c.ratios)},
-                 {"cases_needing", by_class(c.needed_by)},
-                 {"largest_error_ulp", number(largest_error_ulp(c))}};
+                 {"ratio_to_law", by_class(*c.operation, c.ratios)},
+                 {"cases_needing",
+                  reference::has_classes(*c.operation) ? by_class(*c.operation, c.needed_by) : ordered_json::object()},
+                 {"largest_error_ulp", number(largest_error_ulp(c))},
+                 {"ulp_of", scale_words(*c.operation)}};
+  if (const auto share = c.share_of_law()) j["share_of_law"] = number(*share);
   // The case that rules out the next better class.
   if (reached && *reached != reference::accuracy_class::uniform)
     if (const auto& forced = c.forced_by[static_cast<std::size_t>(*reached) - 1]) j["forced_by"] = summary(*forced);
@@ -79,8 +83,8 @@ void add_drawing(ordered_json& j, const check_result& c) {
                        {"cases", e.cases},
                        {"failed", e.failed},
                        {"largest_error_ulp", number(e.largest_ulp)},
-                       {"law_ulp", by_class(e.law_ulp)},
-                       {"ratio_to_law", by_class(e.ratios)}});
+                       {"law_ulp", by_class(*c.operation, e.law_ulp)},
+                       {"ratio_to_law", by_class(*c.operation, e.ratios)}});
   j["error_to_allowance"] = families;
   j["error_by_length"] = lengths;
 }

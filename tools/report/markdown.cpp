@@ -31,12 +31,12 @@ std::string domain_lines(const gate_report& r) {
 
 std::string class_table(const gate_report& r) {
   std::string text =
-      "| operation | dtype | class | largest error, ulp of max(1, \\|s\\|) | error / law of its class "
-      "|\n|---|---|---|---|---|\n";
+      "| operation | dtype | class | largest error, ulp | error / law of its class |\n|---|---|---|---|---|\n";
   for (const check_result& c : r.checks) {
     if (!c.checked->decides_class) continue;
     const auto reached = c.accuracy_class();
-    const std::string ratio = reached ? fmt::format("{:.2f}", c.ratios[static_cast<std::size_t>(*reached)]) : "-";
+    const auto own = ratio_to_own_law(c);
+    const std::string ratio = own ? fmt::format("{:.2f}", *own) : "-";
     text += fmt::format("| `{}` | {} | {} | {:.3g} | {} |\n", c.operation->name, core::name_of(c.type), class_word(c),
                         largest_error_ulp(c), ratio);
     // One case alone that needs this class is worth a look.
@@ -47,14 +47,15 @@ std::string class_table(const gate_report& r) {
             fmt::format("| | | | {} because of one case | `{}` |\n", name_of(*reached), summary(*c.forced_by[k - 1]));
     }
   }
-  return text;
+  return text + "\n" + escape_markdown(ulp_words) + "\n";
 }
 
 // "- f32: sequential 6, tree 1"
 std::string class_counts(const gate_report& r) {
   std::map<core::dtype, std::map<std::string, std::size_t>> reached;
   for (const check_result& c : r.checks)
-    if (c.checked->decides_class) ++reached[c.type][class_word(c)];
+    if (c.checked->decides_class && (reference::has_classes(*c.operation) || !c.share_of_law()))
+      ++reached[c.type][class_word(c)];
   std::string text;
   for (const auto& [type, classes] : reached) {
     std::string counts;

@@ -111,9 +111,21 @@ check_counts count_checks(const gate_report& r);
 
 /// "passed", "failed", "uninformative" or "skipped" (unsupported, or outside the declared domain).
 const char* verdict_word(const properties::check_result& c);
-/// "tree", "none: a bug", or "-" where nothing was decided.
+/// "tree", "none: a bug", or "-" where nothing was decided or the operation has one algorithm.
 std::string class_word(const properties::check_result& c);
-/// In ulp of max(1, |truth|), of all cases of the check; 0 where the wrong value is no number.
+/// The largest ratio of error to 1.25 times the law of its class, or to the law where the operation has one algorithm;
+/// nothing where nothing was decided.
+std::optional<double> ratio_to_own_law(const properties::check_result& c);
+/// The classes that the operation has, `uniform` among them; none where it has one algorithm.
+std::vector<reference::accuracy_class> classes_of(const core::operation& op);
+/// In what an operation's ulps are: "max(1, |x|)", "|x|", or several of them.
+std::string scale_words(const core::operation& op);
+/// What an ulp is in the tables of a report.
+inline constexpr const char* ulp_words =
+    "An ulp is one of max(1, |x|) where values pass through zero, of |x| where they do not (slopes, frequencies, "
+    "decays "
+    "and biases), and of the largest |x| of a row that turns or is averaged as a whole.";
+/// In ulp of the outputs' scales, of all cases of the check; 0 where the wrong value is no number.
 double largest_error_ulp(const properties::check_result& c);
 /// The kind of failure that is no fault of the program: its outputs are wrong.
 inline constexpr const char* wrong_result = "wrong_result";

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "tools/report/escape.hpp"
+#include "tools/report/report.hpp"
 
 namespace assay::tools {
 namespace {
@@ -59,7 +60,7 @@ axis error_axis(const check_result& c) {
   return {10.0, lowest, std::max(std::ceil(std::log10(high) + 0.1), lowest + 1), bottom - 8, top + 8};
 }
 
-std::string grid(const axis& x, const axis& y) {
+std::string grid(const axis& x, const axis& y, const std::string& scale) {
   std::string s = fmt::format("<rect class=\"frame\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"/>\n", left, top,
                               right - left, bottom - top);
   for (int e = static_cast<int>(x.from); e <= static_cast<int>(x.to); e += x.step(38)) {
@@ -75,7 +76,7 @@ std::string grid(const axis& x, const axis& y) {
         at, right, left - 4, at + 3.5, power_of_ten(e));
   }
   s += fmt::format("<text x=\"{}\" y=\"{}\" class=\"middle\">tokens n</text>\n", (left + right) / 2, bottom + 29);
-  return s + fmt::format("<text x=\"2\" y=\"{}\">largest error, ulp of max(1, |s|)</text>\n", top - 10);
+  return s + fmt::format("<text x=\"2\" y=\"{}\">largest error, ulp of {}</text>\n", top - 10, scale);
 }
 
 // The most that a class has allowed the drawn elements up to each length. What it allows depends on the values of an
@@ -111,7 +112,15 @@ std::string point(std::size_t n, const error_at_length& e, const axis& x, const 
                      e.largest_ulp > 0.0 ? "" : " zero", data, at_x, at_y, hint);
 }
 
-std::string legend(bool any_bug) {
+// The laws that are drawn, and what each is called.
+std::vector<std::pair<std::size_t, std::string_view>> drawn_laws(const core::operation& op) {
+  std::vector<std::pair<std::size_t, std::string_view>> all;
+  for (const auto k : classes_of(op)) all.emplace_back(static_cast<std::size_t>(k), name_of(k));
+  if (all.empty()) all.emplace_back(static_cast<std::size_t>(reference::one_algorithm), "its law");
+  return all;
+}
+
+std::string legend(const core::operation& op, bool any_bug) {
   constexpr double column = 104, row = 16, first_row = bottom + 48;
   std::size_t entry = 0;
   std::string s;
@@ -121,8 +130,7 @@ std::string legend(bool any_bug) {
     ++entry;
   };
   place("<circle class=\"dot\" cx=\"11\" cy=\"0\" r=\"3.5\"/>", "largest error");
-  for (const auto k : reference::accuracy_classes)
-    place(fmt::format("<path class=\"law law{}\" d=\"M0 0H22\"/>", static_cast<std::size_t>(k)), name_of(k));
+  for (const auto& [k, name] : drawn_laws(op)) place(fmt::format("<path class=\"law law{}\" d=\"M0 0H22\"/>", k), name);
   if (any_bug) place("<path class=\"bug\" " + cross(11, 0) + "/>", "a bug");
   return s;
 }
@@ -145,14 +153,15 @@ std::string error_chart(const check_result& c, const std::string& id) {
       c.by_length.begin()->first, c.by_length.rbegin()->first, largest_ulp,
       any_bug ? "a case no law explains is a bug"
               : "the lines are the most that the law of each class has allowed up to that length");
-  s += grid(x, y);
+  s += grid(x, y, scale_words(*c.operation));
   s += fmt::format("<clipPath id=\"{}-clip\"><rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"/></clipPath>\n", id,
                    left, top, right - left, bottom - top);
   s += fmt::format("<g clip-path=\"url(#{}-clip)\">\n", id);
-  for (std::size_t k = reference::accuracy_classes.size(); k-- > 0;) s += law_line(c, k, x, y);
+  const auto laws = drawn_laws(*c.operation);
+  for (auto law = laws.rbegin(); law != laws.rend(); ++law) s += law_line(c, law->first, x, y);
   s += "</g>\n";
   for (const auto& [n, e] : c.by_length) s += point(n, e, x, y);
-  return s + legend(any_bug) + "</svg>\n";
+  return s + legend(*c.operation, any_bug) + "</svg>\n";
 }
 
 }  // namespace assay::tools

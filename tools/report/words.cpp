@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <chrono>
+#include <set>
 
+#include "reference/oracle.hpp"
 #include "tools/report/escape.hpp"
 #include "tools/report/report.hpp"
 
@@ -41,6 +43,27 @@ const char* verdict_word(const check_result& c) {
 std::string class_word(const check_result& c) {
   if (const auto reached = c.accuracy_class()) return std::string(name_of(*reached));
   return c.verdict() == status::failed ? "none: a bug" : "-";
+}
+
+std::optional<double> ratio_to_own_law(const check_result& c) {
+  if (const auto reached = c.accuracy_class()) return c.ratios[static_cast<std::size_t>(*reached)];
+  return c.share_of_law();
+}
+
+std::vector<reference::accuracy_class> classes_of(const core::operation& op) {
+  if (!reference::has_classes(op)) return {};
+  std::vector<reference::accuracy_class> all{reference::accuracy_class::uniform};
+  const auto& own = reference::algorithms_of(op);
+  all.insert(all.end(), own.begin(), own.end());
+  return all;
+}
+
+std::string scale_words(const core::operation& op) {
+  std::set<core::error_scale> scales;
+  for (const core::tensor_declaration& d : op.outputs) scales.insert(d.scale);
+  std::string words;
+  for (const core::error_scale s : scales) words += (words.empty() ? "" : " or ") + std::string(words_for(s));
+  return words;
 }
 
 double largest_error_ulp(const check_result& c) {

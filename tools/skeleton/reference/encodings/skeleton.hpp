@@ -66,7 +66,11 @@ std::vector<skeleton::record<R>> skeleton::records() {
                         .domain = {0.0, 0x1p53},
                         .differentiable = false,
                         .own_type = core::dtype::i64}},
-            .outputs = {{.name = "y", .axes = {"B", "n", "d"}, .meaning = "x with its position"}},
+            // a x and b p may cancel: errors count against max(1, |y|). Products and powers are `relative`.
+            .outputs = {{.name = "y",
+                         .axes = {"B", "n", "d"},
+                         .meaning = "x with its position",
+                         .scale = core::error_scale::absolute}},
             .attributes = {{.name = "sign", .meaning = "of the step", .standard = "plus", .values = {"plus", "minus"}}},
             .independent = {"B", "n", "d"}},
        .algorithms = one_algorithm,

@@ -1,0 +1,81 @@
+// Higher precisions are spent on what is still open, and change nothing else.
+#include <algorithm>
+#include <catch2/catch.hpp>
+
+#include "reference/oracle.hpp"
+
+using namespace assay;
+using namespace assay::reference;
+using core::dtype;
+
+namespace {
+
+constexpr std::size_t rows = 3, tokens = 2, features = 2;
+
+// 1 + e^-100 and the like need a second precision for their remainders; all other lanes are decided by the first.
+core::request scan_with_one_hard_lane(std::size_t row, std::size_t feature) {
+  core::tensor log_p = core::zeros(dtype::f64, {rows, tokens, features}), h = log_p;
+  for (std::size_t i = 0; i < h.size(); ++i) {
+    const bool hard = i / (tokens * features) == row && i % features == feature;
+    h.values.storage()[i] = hard ? -100.0 - static_cast<double>(i) : 0.25 * static_cast<double>(i);
+    log_p.values.storage()[i] = hard ? 0.0 : -0.5 - 0.125 * static_cast<double>(i);
+  }
+  const core::tensor s0 = core::make_tensor(dtype::f64, {rows, features}, std::vector<double>(rows * features, 1.0));
+  return {find_operation("heinsen/scan"), dtype::f64, {{"log_p", log_p}, {"h", h}, {"s0", s0}}};
+}
+
+}  // namespace
+
+TEST_CASE("reference/certify/open_lanes_alone_give_what_each_lane_gives", "[unit]") {
+  for (std::size_t row = 0; row < rows; ++row)
+    for (std::size_t feature = 0; feature < features; ++feature) {
+      const core::request call = scan_with_one_hard_lane(row, feature);
+      const certified_outputs whole = certify(call, precision_digits.size(), proof::value_and_low);
+      CHECK(count_undecided(whole) == 0);
+      const auto& rungs = whole.at("s").rung;
+      CHECK(std::count_if(rungs.begin(), rungs.end(), [](auto r) { return r > 0; }) == tokens);
+      for (std::size_t b = 0; b < rows; ++b)
+        for (std::size_t j = 0; j < features; ++j) {
+          core::request lane = call;
+          lane.inputs = core::restrict_axis(*call.operation, lane.inputs, "B", {b});
+          lane.inputs = core::restrict_axis(*call.operation, lane.inputs, "d", {j});
+          const certified alone = certify(lane, precision_digits.size(), proof::value_and_low).at("s");
+          const certified& all = whole.at("s");
+          for (std::size_t t = 0; t < tokens; ++t) {
+            const std::size_t i = (b * tokens + t) * features + j;
+            INFO("hard lane " << row << " " << feature << ", element " << i);
+            CHECK(alone.rounded.values.storage()[t] == all.rounded.values.storage()[i]);
+            CHECK(alone.low.storage()[t] == all.low.storage()[i]);
+            CHECK(alone.radius.storage()[t] == all.radius.storage()[i]);
+            CHECK(alone.rung[t] == all.rung[i]);
+          }
+        }
+    }
+}
+
+TEST_CASE("reference/certify/sums_over_an_axis_keep_all_of_it", "[unit]") {
+  // grad_slopes adds up over queries and keys, which are independent axes of the bias: 2^-130 is lost in 35 digits.
+  const core::request call{find_operation("alibi/bias:vjp"),
+                           dtype::f64,
+                           {{"slopes", core::make_tensor(dtype::f64, {2}, {0.5, 0.25})},
+                            {"query_position", core::make_tensor(dtype::i64, {2}, {1, 2})},
+                            {"key_position", core::make_tensor(dtype::i64, {1}, {0})},
+                            {"grad_bias", core::make_tensor(dtype::f64, {2, 2, 1}, {1.0, 0x1p-130, 1.0, 1.0})}}};
+  const certified grad = certify(call, precision_digits.size(), proof::value_and_low).at("grad_slopes");
+  CHECK(grad.rounded.values.storage()[0] == -1.0);
+  CHECK(grad.low.storage()[0] == -0x1p-129);
+  CHECK(grad.rounded.values.storage()[1] == -3.0);
+  CHECK(grad.low.storage()[1] == 0.0);
+}
+
+TEST_CASE("reference/allow/later_classes_are_not_computed_where_nobody_asks", "[unit]") {
+  const core::request call = scan_with_one_hard_lane(0, 0);
+  const allowances all = allow(call, dtype::f64), first = allow(call, dtype::f64, accuracy_class::sequential),
+                   up_to_linear = allow(call, dtype::f64, accuracy_class::linear);
+  for (const auto& [name, a] : all) {
+    CHECK(first.at(name).k[1] == a.k[1]);
+    CHECK(first.at(name).k[4] == a.k[1]);
+    for (std::size_t c = 0; c <= 3; ++c) CHECK(up_to_linear.at(name).k[c] == a.k[c]);
+    CHECK(up_to_linear.at(name).k[4] == a.k[3]);
+  }
+}
