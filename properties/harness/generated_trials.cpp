@@ -28,15 +28,36 @@ double difference_in_u(const core::tensor_declaration& output, const core::tenso
 template <class T>
 using by_cell = std::map<std::pair<std::string, std::string>, T>;
 
-// By how much a mutant's outputs differ, over cases like those that it survived.
+/// The cases of a family by which a mutant is compared with the right code.
+using cases_of_family = std::vector<test_case> (*)(const core::operation& op, core::dtype type, const family& f,
+                                                   const trial_options& options);
+
+// Those of the detectability map.
+std::vector<test_case> cases_of_map(const core::operation& op, core::dtype type, const family& f,
+                                    const trial_options& options) {
+  std::vector<test_case> all;
+  for (std::size_t k = 0; k < options.cases + (options.cases + 3) / 4; ++k)
+    all.push_back(
+        make_case({&op, type, f.name, options.seed + k, {k < options.cases ? lengths::short_ones : lengths::around_blocks}}, f));
+  return all;
+}
+// More and longer ones.
+std::vector<test_case> wider_cases(const core::operation& op, core::dtype type, const family& f,
+                                   const trial_options& options) {
+  std::vector<test_case> all;
+  for (std::size_t k = 0; k < 2 * options.cases; ++k)
+    all.push_back(
+        make_case({&op, type, f.name, options.seed + k, {k % 2 == 0 ? lengths::short_ones : lengths::around_blocks}}, f));
+  return all;
+}
+
+// By how much a mutant's outputs differ.
 by_cell<double> differences(implementation& mutant, implementation& right, const core::operation& op, core::dtype type,
-                            const trial_options& options) {
+                            const trial_options& options, cases_of_family cases) {
   by_cell<double> largest;
   for (const family& f : families_of(op)) {
     if (f.holds_nan) continue;  // the map has no such families
-    for (std::size_t k = 0; k < 2 * options.cases; ++k) {
-      const extent size{k % 2 == 0 ? lengths::short_ones : lengths::around_blocks};
-      const test_case c = make_case({&op, type, f.name, options.seed + k, size}, f);
+    for (const test_case& c : cases(op, type, f, options)) {
       const call_result x = mutant.evaluate(c.call), y = right.evaluate(c.call);
       for (const auto& d : op.outputs) {
         double& cell = largest[{d.name, f.name}];
@@ -45,6 +66,13 @@ by_cell<double> differences(implementation& mutant, implementation& right, const
     }
   }
   return largest;
+}
+
+by_cell<double> differences(implementation& mutant, implementation& right, const core::operation& op, core::dtype type,
+                            const trial_options& options) {
+  auto found = differences(mutant, right, op, type, options, cases_of_map);
+  if (std::any_of(found.begin(), found.end(), [](const auto& cell) { return cell.second != 0; })) return found;
+  return differences(mutant, right, op, type, options, wider_cases);
 }
 
 // The smallest errors that are always caught: log2, in u of the scale. None where no bound is left.
@@ -74,7 +102,8 @@ survivor explain(const variant& m, implementation& right, core::dtype type, cons
     for (const auto& [cell, d] : differences(*mutant, right, op, type, options)) {
       if (d == 0) continue;
       const auto floor = map.of(op, type).find(cell);
-      // A cell without a bound lets every finite error pass. The map is a sample: other cases let twice as much pass.
+      // A cell without a bound lets every finite error pass. The map is a sample: the checks drew other cases, which
+      // let twice as much pass.
       const bool below =
           floor != map.of(op, type).end() && (floor->second ? d < std::ldexp(2.0, *floor->second) : std::isfinite(d));
       const bool worse = !below && s.why != survival::unexplained;

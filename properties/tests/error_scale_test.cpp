@@ -80,7 +80,7 @@ TEST_CASE("properties/error_scale/relative_mutants_are_caught_from_the_map_on", 
     for (const family& f : families_of(op))
       for (std::uint64_t k = 0; k < 2; ++k) {
         const extent size{k == 0 ? lengths::short_ones : lengths::around_blocks};
-        const auto expected = expect(make_case(op, type, f, seed + k, size).call, type);
+        const auto expected = expect(make_case({&op, type, f.name, seed + k, size}, f).call, type);
         const core::tensors truth = truth_of(*expected);
         for (const auto& [name, t] : truth) {
           const auto cell = from.find({name, f.name});

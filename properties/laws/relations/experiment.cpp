@@ -1,5 +1,6 @@
 #include "properties/laws/relations/experiment.hpp"
 
+#include "properties/laws/laws.hpp"
 #include "properties/laws/row_constants.hpp"
 #include "reference/oracle.hpp"
 
@@ -17,6 +18,12 @@ const measured_call& experiment::call(const test_case& other) {
 const measured_call& experiment::call(const core::operation* other, core::tensors inputs, core::attributes settings) {
   if (other == nullptr) throw ended{{status::unsupported}};
   return call(test_case{{other, c.call.type, std::move(inputs), core::completed(*other, settings)}, c.family, c.seed});
+}
+
+const measured_call& experiment::call_allowed(const test_case& other, const measured_call& like) {
+  call_result outputs = under_test_.evaluate(other.call);
+  if (!outputs) throw ended{no_outputs(outputs.error())};
+  return calls_.emplace_back(measured_call{std::move(*outputs), like.allowed});
 }
 
 const measured_call& experiment::forward(const test_case& of_derivative) {

@@ -29,6 +29,8 @@ class experiment {
   const measured_call& call(const test_case& other);
   /// A call of another operation, in the dtype of the case.
   const measured_call& call(const core::operation* other, core::tensors inputs, core::attributes settings = {});
+  /// A call whose outputs are allowed the errors of another one: where its own inputs, NaN say, leave none.
+  const measured_call& call_allowed(const test_case& other, const measured_call& like);
   /// The forward call at the point of a derivative's case.
   const measured_call& forward() { return forward(c); }
   const measured_call& forward(const test_case& of_derivative);

@@ -1,10 +1,6 @@
 #include "properties/encodings/attention/laws/terms.hpp"
 
-#include <fmt/format.h>
-
 #include <cmath>
-
-#include "properties/laws/compared_calls.hpp"
 
 namespace assay::properties::encodings::attention {
 namespace {
@@ -67,10 +63,11 @@ void add_head(both_forms& all, std::size_t queries, std::size_t keys, std::size_
 
 }  // namespace
 
-outcome check_four_terms(implementation& under_test, const test_case& c) {
+void check_four_terms(experiment& e) {
+  const test_case& c = e.c;
   const core::axis_sizes sizes = sizes_of(c);
   const std::size_t heads = sizes.at("h"), n = sizes.at("n"), m = sizes.at("m"), width = c.seed % 3 == 0 ? 1 : 4;
-  if (sizes.at("B") == 0 || heads * n * m == 0) return {status::uninformative};
+  e.needs(sizes.at("B") * heads * n * m > 0);
   const bool scaled =
       core::setting<std::string>(core::completed(*c.call.operation, c.call.attributes), "scale") != "one";
   core::counter_random random(c.seed);
@@ -87,19 +84,12 @@ outcome check_four_terms(implementation& under_test, const test_case& c) {
   together.at("bias") = core::make_tensor(c.call.type, {heads, n, m}, all.bias);
   apart.at("q") = make(n, all.content_q), apart.at("k") = make(m, all.content_k);
   apart.at("bias") = core::make_tensor(c.call.type, {heads, n, m}, all.position);
-  const auto absolute = measure(under_test, with_inputs(c, std::move(together)));
-  if (!absolute) return absolute.error();
-  const auto biased = measure(under_test, with_inputs(c, std::move(apart)));
-  if (!biased) return biased.error();
-  comparisons counted;
-  for (const char* name : {"o", "grad_v", "grad_bias"}) {
-    const auto t = absolute->outputs.find(name);
-    if (t == absolute->outputs.end()) continue;
-    const std::vector<std::size_t> whole = every(t->second.size());
-    if (const auto wrong = compare_elements(counted, name, *absolute, whole, *biased, whole))
-      return violated("terms of positions in the bias: " + *wrong, absolute->outputs, biased->outputs);
-  }
-  return counted.result();
+  const measured_call& absolute = e.call(with_inputs(c, std::move(together)));
+  const measured_call& biased = e.call(with_inputs(c, std::move(apart)));
+  for (const char* name : {"o", "grad_v", "grad_bias"})
+    if (const auto t = absolute.outputs.find(name); t != absolute.outputs.end())
+      e.equal(name, absolute, every(t->second.size()), biased, every(t->second.size()),
+              "terms of positions in the bias");
 }
 
 }  // namespace assay::properties::encodings::attention

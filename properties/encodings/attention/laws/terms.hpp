@@ -1,7 +1,7 @@
 // Absolute positions as what they add to the logits.
 #pragma once
 
-#include "properties/harness/property.hpp"
+#include "properties/laws/relations/relations.hpp"
 
 namespace assay::properties::encodings::attention {
 
@@ -13,6 +13,6 @@ namespace assay::properties::encodings::attention {
 /// so attention of them without a bias is that of x W_Q and x W_K with the other three as the bias: the same weights,
 /// and the same gradients of values and logits. All numbers are small integers, and the scale a power of two: exact in
 /// every dtype.
-outcome check_four_terms(implementation& under_test, const test_case& c);
+void check_four_terms(experiment& e);
 
 }  // namespace assay::properties::encodings::attention

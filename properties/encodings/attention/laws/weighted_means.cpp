@@ -1,11 +1,9 @@
 #include "properties/encodings/attention/laws/weighted_means.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 
-#include "properties/laws/compared_calls.hpp"
+#include "properties/laws/relations/relations.hpp"
 #include "reference/oracle.hpp"
 
 namespace assay::properties::encodings::attention {
@@ -33,106 +31,91 @@ bool has_key(const test_case& c, const sizes& s, std::size_t row, std::size_t i)
 }
 
 // The weights of a query add up to 1: the mean of ones is 1, and 0 where it has no key.
-outcome check_sum_of_weights(implementation& under_test, const test_case& c) {
-  core::tensors inputs = c.call.inputs;
-  for (double& x : inputs.at("v").values.storage()) x = 1.0;
-  const auto call = measure(under_test, with_inputs(c, std::move(inputs)));
-  if (!call) return call.error();
-  const sizes s(c);
-  comparisons all;
-  for (std::size_t at = 0; at < call->outputs.at("o").size(); ++at) {
+void check_sum_of_weights(experiment& e) {
+  test_case ones = e.c;
+  for (double& x : ones.call.inputs.at("v").values.storage()) x = 1.0;
+  const numbers mean(e.call(ones), "o");
+  const sizes s(e.c);
+  for (std::size_t at = 0; at < mean.size(); ++at) {
     const std::size_t row = at / (s.queries * s.value_width), i = at / s.value_width % s.queries;
-    const approximate one{has_key(c, s, row, i) ? 1.0 : 0.0, 0.0}, mean = element(*call, "o", at);
-    if (!agree(all, one, mean))
-      return violated(fmt::format("head {}: the mean of ones is {:.9g} at query {}, not {} within {:.3g}", row,
-                                  mean.value, i, one.value, mean.error),
-                      {}, call->outputs);
+    e.equal(exactly(has_key(e.c, s, row, i)), mean[at], "head {}: the mean of ones at query {}", row, i);
   }
-  return all.result();
 }
 
 // grad v_j = sum over i of P_ij g_i, so the gradients of the values of a head add up to the cotangents of its queries.
-std::string wrong_values(comparisons& all, const test_case& c, const sizes& s, const measured_call& call,
-                         std::size_t row) {
-  const auto& g = c.call.inputs.at("grad_o").values.storage();
-  for (std::size_t e = 0; e < s.value_width; ++e) {
+void check_values(experiment& e, const sizes& s, const measured_call& call, std::size_t row) {
+  const numbers grad_v(call, "grad_v");
+  const given_numbers g(e.c, "grad_o");
+  for (std::size_t column = 0; column < s.value_width; ++column) {
     approximate given, received;
     double scale = 0.0;
     for (std::size_t i = 0; i < s.queries; ++i) {
-      if (!has_key(c, s, row, i)) continue;
-      const double x = g[(row * s.queries + i) * s.value_width + e];
-      given = given + approximate{x, 0.0};
-      scale += std::fabs(x);
+      if (!has_key(e.c, s, row, i)) continue;
+      const approximate x = g[(row * s.queries + i) * s.value_width + column];
+      given += x;
+      scale += std::fabs(x.value);
     }
-    for (std::size_t j = 0; j < s.keys; ++j)
-      received = received + element(call, "grad_v", (row * s.keys + j) * s.value_width + e);
-    if (!agree(all, given, received, scale))
-      return fmt::format(
-          "cotangents of component {} add up to {:.9g}, gradients of the values to {:.9g}, allowed "
-          "difference {:.3g}",
-          e, given.value, received.value, given.error + received.error);
+    for (std::size_t j = 0; j < s.keys; ++j) received += grad_v[(row * s.keys + j) * s.value_width + column];
+    e.equal(given, received, scale, "head {}: component {}, the sums of cotangents and of gradients of values", row,
+            column);
   }
-  return "";
 }
 
 // Logits hold q . k alone: (t q, k / t) gives the same o for every t, so sum q . grad q = sum k . grad k.
-std::string wrong_logits(comparisons& all, const test_case& c, const sizes& s, const measured_call& call,
-                         std::size_t row) {
+void check_logits(experiment& e, const sizes& s, const measured_call& call, std::size_t row) {
   double scale = 0.0;
-  const auto pairing = [&](const char* input, std::size_t tokens) {
-    const auto& x = c.call.inputs.at(input).values.storage();
+  const auto pairing = [&](const std::string& input, std::size_t tokens) {
+    const given_numbers x(e.c, input);
+    const numbers grad(call, "grad_" + input);
     approximate sum;
     double size = 0.0;
     for (std::size_t i = row * tokens * s.width; i < (row + 1) * tokens * s.width; ++i) {
-      if (x[i] == 0.0) continue;  // whatever its gradient is
-      const approximate product = approximate{x[i], 0.0} * element(call, std::string("grad_") + input, i);
-      sum = sum + product;
-      size += std::fabs(product.value);
+      if (x[i].value == 0.0) continue;  // whatever its gradient is
+      sum += x[i] * grad[i];
+      size += std::fabs(x[i].value * grad.x[i]);
     }
     scale = std::max(scale, size);
     return sum;
   };
   const approximate of_queries = pairing("q", s.queries), of_keys = pairing("k", s.keys);
-  if (agree(all, of_queries, of_keys, scale)) return "";
-  return fmt::format("queries with their gradients give {:.9g}, keys {:.9g}, allowed difference {:.3g}",
-                     of_queries.value, of_keys.value, of_queries.error + of_keys.error);
+  e.equal(of_queries, of_keys, scale, "head {}: queries with their gradients, and keys with theirs", row);
 }
 
 // Two identities of the gradients of each head, whatever is added to its logits. In bf16 arithmetic the allowances
 // leave hardly a digit of the second.
-outcome check_gradients(implementation& under_test, const test_case& c) {
-  const auto call = measure(under_test, c);
-  if (!call) return call.error();
-  const sizes s(c);
-  comparisons all;
-  for (std::size_t row = 0; row < s.rows; ++row)
-    for (const auto wrong : {wrong_values, wrong_logits})
-      if (const std::string text = wrong(all, c, s, *call, row); !text.empty())
-        return violated(fmt::format("head {}: {}", row, text), {}, call->outputs);
-  return all.result();
+void check_gradients(experiment& e) {
+  const measured_call& call = e.call();
+  const sizes s(e.c);
+  for (std::size_t row = 0; row < s.rows; ++row) {
+    check_values(e, s, call, row);
+    check_logits(e, s, call, row);
+  }
 }
 
-property law(const char* name, const char* summary, outcome (*check)(implementation&, const test_case&),
-             core::derivative kind) {
-  property p{name, summary, {}, check};
+// Of every operation that is softmax(logits of q and k) v.
+property law_of_kind(core::derivative kind, const char* name, const char* sentence, statement what) {
+  // Of every encoding those families whose numbers are finite.
+  property p = law(name, sentence,
+                   {{},
+                    {"mild", "causal", "masked_inside", "linear_bias", "one_key_wins", "far_keys", "rows_apart",
+                     "equal_logits", "no_bias", "equal_values", "gates_near_one", "gates_near_zero", "constant_gate",
+                     "infinite_inside", "no_decay", "wide"}},
+                   std::move(what));
   p.applies = [kind](const core::operation& op) {
     const core::operation& forward = reference::forward_of(op);
     return op.kind() == kind && forward.input("q") && forward.input("k") && forward.input("v") && forward.output("o");
   };
-  // Of every encoding those whose numbers are finite.
-  p.families = {"mild",          "causal",          "masked_inside",  "linear_bias",
-                "one_key_wins",  "far_keys",        "rows_apart",     "equal_logits",
-                "no_bias",       "equal_values",    "gates_near_one", "gates_near_zero",
-                "constant_gate", "infinite_inside", "no_decay",       "wide"};
   return p;
 }
 
 }  // namespace
 
 std::vector<property> weighted_mean_laws() {
-  return {law("weights_sum", "the weights of a query add up to 1", check_sum_of_weights, core::derivative::none),
-          law("weights_gradients", "gradients of values add up to the cotangents, those of queries and keys balance",
-              check_gradients, core::derivative::vjp)};
+  return {law_of_kind(core::derivative::none, "weights_sum", "the weights of a query add up to 1",
+                      {1, check_sum_of_weights}),
+          law_of_kind(core::derivative::vjp, "weights_gradients",
+                      "gradients of values add up to the cotangents, those of queries and keys balance",
+                      {1, check_gradients})};
 }
 
 }  // namespace assay::properties::encodings::attention

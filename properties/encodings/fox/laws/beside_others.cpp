@@ -53,13 +53,11 @@ core::tensor as_heads(const core::tensor& t) {
 }
 
 // The case as a call of attention with a bias.
-tl::expected<measured_call, outcome> measure_with_bias(implementation& under_test, const test_case& c,
-                                                       core::tensor bias) {
+const measured_call& call_with_bias(experiment& e, const test_case& c, core::tensor bias) {
   core::tensors inputs{{"bias", std::move(bias)}};
   for (const char* name : {"q", "k", "v", "grad_o"})
     if (const auto t = c.call.inputs.find(name); t != c.call.inputs.end()) inputs.emplace(name, as_heads(t->second));
-  return measure_other(under_test, c, beside(*c.call.operation, "attention/output"), std::move(inputs),
-                       c.call.attributes);
+  return e.call(beside(*c.call.operation, "attention/output"), std::move(inputs), c.call.attributes);
 }
 
 // The gradient of gate l is the sum of those of the biases D_ij, i >= l > j.
@@ -71,49 +69,29 @@ approximate gradient_of_gate(const measured_call& biased, const head& h, std::si
 }
 
 // Forgetting attention is attention with the bias D, in its outputs and in its gradients.
-outcome check_as_bias(implementation& under_test, const test_case& c) {
-  const core::tensor bias = exact_decay(c.call.inputs.at("log_f"));
-  const auto biased = measure_with_bias(under_test, c, bias);
-  if (!biased) return biased.error();
-  const auto decayed = measure(under_test, c);
-  if (!decayed) return decayed.error();
-  comparisons all;
-  for (const auto& [name, t] : decayed->outputs) {
-    if (name == "grad_log_f") continue;
-    const std::vector<std::size_t> whole = every(t.size());
-    if (const auto wrong = compare_elements(all, name, *biased, whole, *decayed, whole))
-      return violated("attention with D as the bias: " + *wrong, biased->outputs, decayed->outputs);
-  }
-  for (const head& h : heads_of(c)) {
-    if (!decayed->outputs.contains("grad_log_f")) break;
-    for (std::size_t l = 0; l < h.tokens; ++l) {
-      const approximate x = element(*decayed, "grad_log_f", h.gate(l)), wanted = gradient_of_gate(*biased, h, l);
-      if (!agree(all, wanted, x))
-        return violated(
-            fmt::format("row {} head {}: gate {} has the gradient {:.9g}, the biases that it stands in have "
-                        "{:.9g}, allowed difference {:.3g}",
-                        h.row, h.index, l, x.value, wanted.value, wanted.error + x.error),
-            biased->outputs, decayed->outputs);
-    }
-  }
-  return all.result();
+void check_as_bias(experiment& e, const test_case& c) {
+  const measured_call &biased = call_with_bias(e, c, exact_decay(c.call.inputs.at("log_f"))), &decayed = e.call(c);
+  for (const auto& [name, t] : decayed.outputs)
+    if (name != "grad_log_f")
+      e.equal(name, biased, every(t.size()), decayed, every(t.size()), "attention with D as the bias");
+  if (!decayed.outputs.contains("grad_log_f")) return;
+  const numbers gradient(decayed, "grad_log_f");
+  for (const head& h : heads_of(c))
+    for (std::size_t l = 0; l < h.tokens; ++l)
+      e.equal(gradient_of_gate(biased, h, l), gradient[h.gate(l)],
+              "row {} head {}: the gradients of the biases that gate {} stands in, and its own", h.row, h.index, l);
 }
 
-test_case with_log_f(const test_case& c, core::tensor gates) {
-  core::tensors inputs = c.call.inputs;
-  inputs.at("log_f") = std::move(gates);
-  return with_inputs(c, std::move(inputs));
-}
-
-outcome check_bridge(implementation& under_test, const test_case& c) {
-  const auto gates = on_grid(c.call.inputs.at("log_f"));
-  return gates ? check_as_bias(under_test, with_log_f(c, *gates)) : outcome{status::uninformative};
+void check_bridge(experiment& e) {
+  const auto gates = on_grid(e.c.call.inputs.at("log_f"));
+  e.needs(gates.has_value());
+  check_as_bias(e, with_gates(e.c, *gates));
 }
 
 // Gates of 1 forget nothing: attention under the causal mask.
-outcome check_open_gates(implementation& under_test, const test_case& c) {
-  const core::tensor& gates = c.call.inputs.at("log_f");
-  return check_as_bias(under_test, with_log_f(c, core::zeros(gates.type, gates.shape())));
+void check_open_gates(experiment& e) {
+  const core::tensor& gates = e.c.call.inputs.at("log_f");
+  check_as_bias(e, with_gates(e.c, core::zeros(gates.type, gates.shape())));
 }
 
 // The largest |logit| that q and k of a head can give, a little more.
@@ -139,16 +117,15 @@ double largest_logit(const test_case& c, std::size_t row) {
 // the others is theirs divided by 1 - r, so what it is off by is at most
 //
 //   sum over those left out of P |v| + (1 / (1 - r) - 1) sum over the others of P |v| <= 2 r max|v| <= 2 epsilon max|v|
-outcome check_pruning(implementation& under_test, const test_case& c) {
+void check_pruning(experiment& e) {
   constexpr double epsilon = 0x1p-14;
-  const auto gates = on_grid(c.call.inputs.at("log_f"));
-  if (!gates || gates->size() == 0) return {status::uninformative};
-  const test_case exact = with_log_f(c, *gates);
+  const auto gates = on_grid(e.c.call.inputs.at("log_f"));
+  e.needs(gates && gates->size() > 0);
   core::tensor bias = exact_decay(*gates);
   const std::size_t n = gates->shape()[1];
   bool left_out = false;
   for (std::size_t row = 0; row < bias.shape()[0]; ++row) {
-    const double delta = -(2 * largest_logit(c, row) + std::log(static_cast<double>(n))) + std::log(epsilon);
+    const double delta = -(2 * largest_logit(e.c, row) + std::log(static_cast<double>(n))) + std::log(epsilon);
     for (std::size_t p = row * n * n; p < (row + 1) * n * n; ++p) {
       double& x = bias.values.storage()[p];
       if (!(x < delta) || x == -infinity) continue;
@@ -156,77 +133,49 @@ outcome check_pruning(implementation& under_test, const test_case& c) {
       left_out = true;
     }
   }
-  if (!left_out) return {status::uninformative};
-  const auto pruned = measure_with_bias(under_test, exact, std::move(bias));
-  if (!pruned) return pruned.error();
-  const auto whole = measure(under_test, exact);
-  if (!whole) return whole.error();
+  e.needs(left_out);
+  const test_case exact = with_gates(e.c, *gates);
+  const numbers pruned(call_with_bias(e, exact, std::move(bias)), "o"), whole(e.call(exact), "o");
   double largest = 0;
-  for (const double x : c.call.inputs.at("v").values.storage()) largest = std::max(largest, std::fabs(x));
-  comparisons all;
-  for (std::size_t i = 0; i < whole->outputs.at("o").size(); ++i) {
-    approximate x = element(*pruned, "o", i);
-    const approximate y = element(*whole, "o", i);
-    x.error += 2 * epsilon * largest;
-    if (!agree(all, x, y))
-      return violated(fmt::format("o at flat index {} is {:.9g}, without keys that weigh nothing {:.9g}, allowed "
-                                  "difference {:.3g}",
-                                  i, y.value, x.value, x.error + y.error),
-                      pruned->outputs, whole->outputs);
-  }
-  return all.result();
+  for (const double x : e.c.call.inputs.at("v").values.storage()) largest = std::max(largest, std::fabs(x));
+  for (std::size_t i = 0; i < whole.size(); ++i)
+    e.equal({pruned.x[i], pruned.allowed[i] + 2 * epsilon * largest}, whole[i],
+            "o at flat index {} without keys that weigh nothing, and with them", i);
 }
 
 // Gates exp(-m) with the slopes m of ALiBi give its biases: two encodings, one function.
-outcome check_slopes(implementation& under_test, const test_case& c) {
-  const core::tensor& gates = c.call.inputs.at("log_f");
+void check_slopes(experiment& e) {
+  const core::tensor& gates = e.c.call.inputs.at("log_f");
   const std::size_t n = gates.shape()[1], heads = gates.shape()[2];
-  if (gates.size() == 0) return {status::uninformative};
-  const auto slopes = measure_other(under_test, c, reference::find_operation("alibi/slopes"), {},
-                                    {{"heads", static_cast<std::int64_t>(heads)}});
-  if (!slopes) return slopes.error();
-  const core::tensor& m = slopes->outputs.at("slopes");
+  e.needs(gates.size() > 0);
+  const core::tensor& m =
+      e.call(reference::find_operation("alibi/slopes"), {}, {{"heads", static_cast<std::int64_t>(heads)}})
+          .outputs.at("slopes");
   std::vector<double> positions;
   for (std::size_t i = 0; i < n; ++i) positions.push_back(static_cast<double>(i));
   const core::tensor position = core::make_tensor(core::dtype::i64, {n}, positions);
-  const auto biased = measure_other(under_test, c, reference::find_operation("alibi/bias"),
-                                    {{"slopes", m}, {"query_position", position}, {"key_position", position}},
-                                    {{"form", std::string("distance")}, {"causal", true}});
-  if (!biased) return biased.error();
+  const numbers bias(e.call(reference::find_operation("alibi/bias"),
+                            {{"slopes", m}, {"query_position", position}, {"key_position", position}},
+                            {{"form", std::string("distance")}, {"causal", true}}),
+                     "bias");
   core::tensor constant = gates;
   for (std::size_t i = 0; i < constant.size(); ++i) constant.values.storage()[i] = -m.values.storage()[i % heads];
-  const auto decayed = measure(under_test, with_log_f(c, std::move(constant)));
-  if (!decayed) return decayed.error();
-  comparisons all;
-  for (std::size_t p = 0; p < decayed->outputs.at("D").size(); ++p) {
-    const approximate bias = element(*biased, "bias", p % (heads * n * n)), d = element(*decayed, "D", p);
-    if (!agree(all, bias, d))
-      return violated(fmt::format("gates of exp(-m) give D = {:.9g} at flat index {}, ALiBi of the slopes m {:.9g}, "
-                                  "allowed difference {:.3g}",
-                                  d.value, p, bias.value, bias.error + d.error),
-                      biased->outputs, decayed->outputs);
-  }
-  return all.result();
-}
-
-property law(const char* name, const char* summary, outcome (*check)(implementation&, const test_case&),
-             bool (*applies)(const core::operation&), std::vector<std::string> families, std::size_t calls) {
-  return {name, summary, applies, check, false, calls, std::move(families)};
+  const numbers d(e.call(with_gates(e.c, std::move(constant))), "D");
+  for (std::size_t p = 0; p < d.size(); ++p)
+    e.equal(bias[p % (heads * n * n)], d[p], "ALiBi of the slopes m, and gates of exp(-m), flat index {}", p);
 }
 
 }  // namespace
 
 std::vector<property> laws_beside_others() {
-  const auto attends = [](const core::operation& op) { return op.forward_name() == "fox/attention"; };
-  const auto output = [](const core::operation& op) { return op.name == "fox/attention"; };
-  const auto decay = [](const core::operation& op) { return op.name == "fox/decay"; };
-  return {law("decay_as_bias", "forgetting attention is attention with the bias D", check_bridge, attends,
-              families_without_nan, 2),
-          law("open_gates", "gates of 1 leave attention under the causal mask", check_open_gates, attends, {"mild"}, 2),
-          law("decay_pruning", "keys that have decayed beyond a bound may be left out", check_pruning, output,
-              {"mild", "gates_near_zero", "wide", "block_half_life"}, 2),
-          law("decay_slopes", "gates exp(-m) with the slopes m of ALiBi give its biases", check_slopes, decay, {"mild"},
-              3)};
+  const std::vector<std::string> attends{"fox/attention", "fox/attention:vjp"};
+  return {
+      law("decay_as_bias", "forgetting attention is attention with the bias D", of(attends), {2, check_bridge}),
+      law("open_gates", "gates of 1 leave attention under the causal mask", {attends, {"mild"}}, {2, check_open_gates}),
+      law("decay_pruning", "keys that have decayed beyond a bound may be left out",
+          {{"fox/attention"}, {"mild", "gates_near_zero", "wide", "block_half_life"}}, {2, check_pruning}),
+      law("decay_slopes", "gates exp(-m) with the slopes m of ALiBi give its biases", {{"fox/decay"}, {"mild"}},
+          {3, check_slopes})};
 }
 
 }  // namespace assay::properties::encodings::fox

@@ -1,9 +1,7 @@
 // What the laws of the decay share: the heads of a case, and the places of their gates and pairs.
 #pragma once
 
-#include <fmt/format.h>
-
-#include "properties/laws/compared_calls.hpp"
+#include "properties/laws/relations/relations.hpp"
 
 namespace assay::properties::encodings::fox {
 
@@ -30,5 +28,14 @@ inline std::vector<head> heads_of(const test_case& c) {
 inline const std::vector<std::string> families_without_nan{"mild",          "gates_near_one", "gates_near_zero",
                                                            "constant_gate", "no_decay",       "infinite_inside",
                                                            "wide",          "block_half_life"};
+
+inline law_scope of(std::vector<std::string> operations) { return {std::move(operations), families_without_nan}; }
+
+/// The case with other forget gates.
+inline test_case with_gates(const test_case& c, core::tensor gates) {
+  test_case other = c;
+  other.call.inputs.at(gate_name(*c.call.operation)) = std::move(gates);
+  return other;
+}
 
 }  // namespace assay::properties::encodings::fox
