@@ -6,6 +6,7 @@
 #include "golden/formats/attributes_json.hpp"
 #include "golden/formats/json_file.hpp"
 #include "golden/formats/sha256.hpp"
+#include "reference/core/fnv1a.hpp"
 #include "reference/oracle.hpp"
 
 namespace assay::golden {
@@ -127,13 +128,6 @@ core::result<recipe> recipe_from(const json& j) {
   return r;
 }
 
-// FNV-1a: tells the streams of an entry's inputs apart.
-std::uint64_t hash_of(std::string_view text) {
-  std::uint64_t hash = 0xcbf29ce484222325u;
-  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
-  return hash;
-}
-
 }  // namespace
 
 bool is_entry_id(const std::string& text) {
@@ -163,7 +157,7 @@ core::result<core::tensors> draw_inputs(const recipe_entry& entry, core::dtype t
   core::tensors inputs;
   for (const auto& declaration : entry.operation->inputs)
     inputs.emplace(declaration.name, draw(entry.inputs.at(declaration.name), declaration, type, entry.axes,
-                                          entry.seed ^ hash_of(declaration.name)));
+                                          entry.seed ^ core::fnv1a(declaration.name)));
   if (auto ok = core::check_domain(*entry.operation, inputs); !ok) return tl::make_unexpected(ok.error());
   return inputs;
 }

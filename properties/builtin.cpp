@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "optimized/operations.hpp"
+#include "properties/harness/certified_implementation.hpp"
 #include "reference/oracle.hpp"
 
 namespace assay::properties {
@@ -40,34 +41,19 @@ std::map<std::string, declared_domain> finite_inputs(const core::operation& op) 
   return all;
 }
 
-// The certified truth, or one algorithm in the plain arithmetic of the dtype.
-class reference_implementation final : public implementation {
+// One algorithm in the plain arithmetic of the dtype.
+class algorithm_implementation final : public implementation {
  public:
-  explicit reference_implementation(std::optional<reference::accuracy_class> algorithm) : algorithm_(algorithm) {
-    about_.name = algorithm ? std::string(name_of(*algorithm)) : "reference";
-    about_.version = "1";
-    about_.deterministic = true;
-    for (const core::operation& op : reference::operations()) {
-      about_.operations[op.name].assign(std::begin(core::floating_dtypes), std::end(core::floating_dtypes));
-      if (algorithm == reference::accuracy_class::cumsum) about_.domain[op.name] = finite_inputs(op);
-    }
-    // Computed in the storage dtype itself.
-    for (const core::dtype t : core::floating_dtypes) about_.compute[t] = t;
+  explicit algorithm_implementation(reference::accuracy_class algorithm) : algorithm_(algorithm) {
+    about_ = describes_every_operation(std::string(name_of(algorithm)));
+    if (algorithm == reference::accuracy_class::cumsum)
+      for (const core::operation& op : reference::operations()) about_.domain[op.name] = finite_inputs(op);
   }
   [[nodiscard]] const description& describe() const override { return about_; }
-  call_result evaluate(const request& call) override {
-    if (algorithm_) return reference::evaluate(call, *algorithm_);
-    core::tensors out;
-    const auto proved = reference::certify(call);
-    if (const std::size_t open = reference::count_undecided(proved); open > 0)
-      return tl::make_unexpected(
-          call_failure{fault::unsupported, std::to_string(open) + " elements are undecided at the highest precision"});
-    for (const auto& [name, c] : proved) out.emplace(name, c.rounded);
-    return out;
-  }
+  call_result evaluate(const request& call) override { return reference::evaluate(call, algorithm_); }
 
  private:
-  std::optional<reference::accuracy_class> algorithm_;
+  reference::accuracy_class algorithm_;
   description about_;
 };
 
@@ -94,10 +80,10 @@ std::vector<builtin> builtins() {
 
 core::result<std::unique_ptr<implementation>> make_builtin(const std::string& name) {
   if (name == "optimized") return std::make_unique<optimized_implementation>();
-  if (name == "reference") return std::make_unique<reference_implementation>(std::nullopt);
+  if (name == "reference") return std::make_unique<certified_implementation>();
   const auto algorithm = reference::accuracy_class_named(name);
   if (algorithm && *algorithm != reference::accuracy_class::uniform)
-    return std::make_unique<reference_implementation>(algorithm);
+    return std::make_unique<algorithm_implementation>(*algorithm);
   for (const variant& v : all_variants())
     if (v.id == name) return v.make();
   std::string known;

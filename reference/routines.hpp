@@ -2,10 +2,15 @@
 // kind of reading (see instantiate/): multiprecision templates are slow to compile, so each is compiled once.
 #pragma once
 
+#include "reference/operation_record.hpp"
 #include "reference/oracle.hpp"
 #include "reference/readings/reading.hpp"
 
 namespace assay::reference {
+
+/// Its operations and their derivatives.
+template <class Encoding>
+std::vector<declared_operation> declare();
 
 /// The outputs of one rung of the precision ladder.
 struct rung_output {

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <cmath>
 #include <set>
 
 #include "golden/formats/file.hpp"
@@ -7,8 +8,8 @@
 #include "golden/formats/temporary_folder.hpp"
 #include "properties/builtin.hpp"
 #include "tools/commands.hpp"
+#include "tools/gate/assembly.hpp"
 #include "tools/gate/checks.hpp"
-#include "tools/gate/verdict.hpp"
 #include "tools/transports/protocol.hpp"
 #include "tools/transports/recorded.hpp"
 
@@ -17,19 +18,31 @@ namespace {
 
 using on_call = std::function<void(const properties::request&)>;
 
-// Answers as another implementation does, and shows every call to somebody.
+// A right implementation, whose calls somebody is shown. Every number of its answers may be moved to its neighbour:
+// what depends on an answer is then another call, and no law with an allowance notices.
 class observed_implementation final : public properties::implementation {
  public:
-  observed_implementation(const std::string& builtin, on_call show)
-      : answers_(properties::make_builtin(builtin).value()), show_(std::move(show)) {}
+  observed_implementation(bool nudges, on_call show)
+      : answers_(properties::make_builtin("sequential").value()), nudges_(nudges), show_(std::move(show)) {}
   [[nodiscard]] const properties::description& describe() const override { return answers_->describe(); }
   properties::call_result evaluate(const properties::request& call) override {
     show_(call);
-    return answers_->evaluate(call);
+    properties::call_result outputs = answers_->evaluate(call);
+    if (outputs && nudges_)
+      for (auto& [name, t] : *outputs)
+        for (double& x : t.values.storage()) x = nudged(t.type, x);
+    return outputs;
   }
 
  private:
+  static double nudged(core::dtype type, double x) {
+    if (!core::is_floating(type) || !std::isfinite(x)) return x;
+    const double y = core::next_above(type, x);
+    return std::isfinite(y) ? y : core::next_below(type, x);
+  }
+
   std::unique_ptr<properties::implementation> answers_;
+  bool nudges_;
   on_call show_;
 };
 
@@ -60,32 +73,33 @@ class case_writer {
   core::result<void> written_;
 };
 
-// Puts all selected checks to an implementation that passes them.
-core::result<void> put_to_checks(properties::implementation& answers, const gate_options& options) {
+// Puts all selected checks to an implementation.
+core::result<void> put_to_checks(properties::implementation& answers, const gate_options& options, bool must_pass) {
   const auto selected = select(options);
   if (!selected) return tl::make_unexpected(selected.error());
-  gate_report report;
-  report.seed = options.seed;
+  gate_report report = empty_report(options);
   guarded_candidate candidate(answers, [] {});
   report.candidate = candidate.describe();
-  run_checks(candidate, *selected, report);
-  if (verdict_of(report) != gate_verdict::passed) return core::failure(answers.describe().name + " failed the checks");
+  const auto parts = run_parts(candidate, plan_parts(report.candidate, *selected, {}), *selected, options.seed);
+  assemble(options, *selected, parts, {}, report);
+  if (must_pass && report.verdict != gate_verdict::passed)
+    return core::failure(answers.describe().name + " failed the checks");
   return {};
 }
 
-// Two right implementations that round differently are put to the same checks: what both are asked depends on
-// no answer, and that is what a recording can know beforehand.
+// The same checks are put to right answers and to the same answers, moved to their neighbours: what both are asked
+// depends on no answer, and that is what a recording can know beforehand.
 core::result<std::size_t> export_calls(const gate_options& selected, const std::filesystem::path& folder) {
   std::set<std::string> asked, written;
-  observed_implementation first(
-      "sequential", [&](const properties::request& call) { asked.insert(transports::call_identity(call)); });
-  if (auto ok = put_to_checks(first, selected); !ok) return tl::make_unexpected(ok.error());
+  observed_implementation moved(
+      true, [&](const properties::request& call) { asked.insert(transports::call_identity(call)); });
+  if (auto ok = put_to_checks(moved, selected, false); !ok) return tl::make_unexpected(ok.error());
   case_writer writer(folder);
-  observed_implementation second("tree", [&](const properties::request& call) {
+  observed_implementation right(false, [&](const properties::request& call) {
     const std::string identity = transports::call_identity(call);
     if (asked.contains(identity) && written.insert(identity).second) writer.write(call);
   });
-  if (auto ok = put_to_checks(second, selected); !ok) return tl::make_unexpected(ok.error());
+  if (auto ok = put_to_checks(right, selected, true); !ok) return tl::make_unexpected(ok.error());
   return writer.finish();
 }
 

@@ -14,6 +14,13 @@ namespace assay::tools {
 
 enum exit_code : int { all_passed = 0, check_failed = 1, wrong_input = 2, candidate_broke = 3, own_fault = 4 };
 
+/// Shard `index` of `count`, from 1: every count-th part of a run.
+struct shard {
+  std::size_t index = 1, count = 1;
+  bool is_kept = false;  ///< for `assay merge`
+  [[nodiscard]] bool is_whole() const { return count == 1; }
+};
+
 struct gate_options {
   std::string candidate;
   std::vector<std::string> encodings, operations, dtypes, properties, families, require_class;
@@ -22,8 +29,17 @@ struct gate_options {
   candidate_limits limits;
   std::filesystem::path baseline, known_failures;  ///< empty: none
   std::filesystem::path report = "assay-report";
+  tools::shard shard{};
 };
 int gate(const gate_options& options);
+
+struct merge_options {
+  std::vector<std::filesystem::path> shards;       ///< folders of the reports of all shards
+  std::filesystem::path baseline, known_failures;  ///< as for the gate
+  std::filesystem::path report = "assay-report";
+};
+/// The report that one run would have given.
+int merge(const merge_options& options);
 
 struct cases_options {
   std::filesystem::path folder;
@@ -52,7 +68,8 @@ int golden_check(const golden_check_options& options);
 int golden_show(const std::filesystem::path& folder);
 
 struct mutants_options {
-  std::vector<std::string> names{};  ///< such as mutant/drops_nan; empty: all
+  std::vector<std::string> names{};      ///< such as mutant/drops_nan; empty: all
+  std::vector<std::string> encodings{};  ///< only those of these; empty: of all
   std::uint64_t seed = 1;
   std::size_t cases = 6;
   bool generated = false;  ///< those made by rule, too

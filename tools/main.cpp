@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <charconv>
 #include <exception>
+#include <optional>
 
 #include "optimized/dispatch.hpp"
 #include "tools/commands.hpp"
@@ -39,6 +40,23 @@ const CLI::Validator fits_64_bits(
                                                                       : "must be a whole number from 0 to 2^64 - 1";
     },
     "UINT64");
+
+// "2/7"
+std::optional<shard> parse_shard(const std::string& text) {
+  shard s;
+  const char* end = text.data() + text.size();
+  const auto [slash, wrong_index] = std::from_chars(text.data(), end, s.index);
+  if (wrong_index != std::errc() || slash == end || *slash != '/') return std::nullopt;
+  const auto [last, wrong_count] = std::from_chars(slash + 1, end, s.count);
+  if (wrong_count != std::errc() || last != end || s.index < 1 || s.index > s.count) return std::nullopt;
+  s.is_kept = true;
+  return s;
+}
+const CLI::Validator shard_of_run(
+    [](const std::string& text) {
+      return parse_shard(text) ? std::string() : "must be K/N with 1 <= K <= N, such as 2/7";
+    },
+    "K/N");
 
 void add_limits(CLI::App& command, candidate_limits& limits) {
   command.add_option("--start-timeout", limits.start_seconds, "seconds a candidate may take to say hello")
@@ -134,6 +152,18 @@ int run(int argc, char** argv) {
   gate_command->add_option("--report", gating.report, "folder of the report")->capture_default_str();
   add_limits(*gate_command, gating.limits);
 
+  std::string shard_text;
+  gate_command
+      ->add_option("--shard", shard_text, "K/N: only every N-th part of the run, from the K-th on; see: assay merge")
+      ->check(shard_of_run);
+
+  merge_options merging;
+  CLI::App* merge_command = app.add_subcommand("merge", "the reports of all shards of a gate as the report of one run");
+  merge_command->add_option("shards", merging.shards, "folders of the reports")->required();
+  merge_command->add_option("--baseline", merging.baseline, "an earlier report.json: nothing may have got worse");
+  merge_command->add_option("--known-failures", merging.known_failures, "checks that are expected to fail, and must");
+  merge_command->add_option("--report", merging.report, "folder of the merged report")->capture_default_str();
+
   cases_options exporting;
   CLI::App* cases_command = app.add_subcommand("cases", "writes the cases of a gate, to be computed elsewhere");
   cases_command->add_option("--export", exporting.folder, "a folder that does not exist yet")->required();
@@ -154,14 +184,14 @@ int run(int argc, char** argv) {
   mutants_options killing;
   CLI::App* mutants_command = app.add_subcommand("mutants", "which property kills which wrong implementation");
   mutants_command->add_option("mutant", killing.names, "only these; see: assay list mutants");
+  mutants_command->add_option("--encoding", killing.encodings, "only those of this encoding; may be repeated");
   mutants_command->add_option("--seed", killing.seed, "seed of all cases")->check(fits_64_bits)->capture_default_str();
   mutants_command->add_option("--cases", killing.cases, "cases per family and property")
       ->check(fits_64_bits)
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
   mutants_command->add_option("--out", killing.out, "folder of kills.md and kills.json")->capture_default_str();
-
-  mutants_command->add_flag("--generated", killing.generated, "those made by rule, too (about a minute)");
+  mutants_command->add_flag("--generated", killing.generated, "those made by rule, too (several minutes)");
 
   detectability_options detecting;
   CLI::App* detectability_command = app.add_subcommand("detectability", "the smallest errors that are always caught");
@@ -194,7 +224,9 @@ int run(int argc, char** argv) {
   if (*list_command)
     return list(what, as_json ? list_format::json : as_markdown ? list_format::markdown : list_format::text);
   if (*cases_command) return cases(exporting);
+  if (!shard_text.empty()) gating.shard = *parse_shard(shard_text);
   if (*gate_command) return gate(gating);
+  if (*merge_command) return merge(merging);
   if (golden) return golden.run();
   if (*mutants_command) return mutants(killing);
   if (*detectability_command) return detectability(detecting);

@@ -8,6 +8,7 @@
 #include "golden/formats/file.hpp"
 #include "properties/builtin.hpp"
 #include "properties/harness/generated_trials.hpp"
+#include "reference/oracle.hpp"
 #include "tools/commands.hpp"
 
 namespace assay::tools {
@@ -16,6 +17,11 @@ namespace {
 using properties::kill;
 using properties::trial;
 
+bool is_chosen(const properties::encoding_tests& tests, const mutants_options& options) {
+  const auto& only = options.encodings;
+  return only.empty() || std::find(only.begin(), only.end(), tests.name) != only.end();
+}
+
 std::vector<properties::variant> chosen(const mutants_options& options) {
   std::vector<properties::variant> all;
   const auto wanted = [&](const properties::variant& v) {
@@ -23,7 +29,7 @@ std::vector<properties::variant> chosen(const mutants_options& options) {
   };
   for (const auto& tests : properties::all_encoding_tests())
     for (const auto& m : tests.mutants)
-      if (wanted(m)) all.push_back(m);
+      if (is_chosen(tests, options) && wanted(m)) all.push_back(m);
   return all;
 }
 
@@ -108,21 +114,74 @@ std::string to_markdown(const std::vector<trial>& trials, const mutants_options&
   return text;
 }
 
-std::string generated_text(const properties::generated_trials& t) {
-  std::string text = fmt::format(
-      "\n## Mutants made by rule\n\n{} of {} caught, {} of them by a worse class alone; first by:", t.caught, t.mutants,
-      t.by_class);
-  for (const auto& [name, count] : t.first_by) text += fmt::format(" {} {},", name, count);
-  text.back() = '.';
-  text += fmt::format("\n{} survived, {} of them unexplained.\n\n", t.survivors.size(), t.unexplained());
-  for (const properties::survivor& s : t.survivors)
-    text += fmt::format("- `{}`: {}: {}\n", s.mutant, name_of(s.why), s.detail);
+using generated = std::vector<properties::generated_trials>;
+constexpr properties::survival all_survivals[] = {properties::survival::identical, properties::survival::below_the_map,
+                                                  properties::survival::unexplained};
+
+generated try_generated(const mutants_options& options) {
+  properties::trial_options trying;
+  trying.seed = options.seed;
+  trying.cases = options.cases;
+  generated all;
+  for (const properties::encoding_tests& tests : properties::all_encoding_tests()) {
+    if (!is_chosen(tests, options)) continue;
+    all.push_back(try_generated_mutants(tests, trying));
+    fmt::print(stderr, "{:12} {} of {} mutants made by rule are caught\n", tests.name, all.back().caught,
+               all.back().mutants);
+  }
+  return all;
+}
+
+bool has_holes(const generated& all) {
+  return std::any_of(all.begin(), all.end(), [](const properties::generated_trials& t) {
+    return t.mutants == 0 || t.count(properties::survival::unexplained) > 0;
+  });
+}
+
+std::string to_markdown(const generated& all) {
+  std::string text =
+      "\n## Mutants made by rule\n\n| encoding | made | caught | by a worse class alone | identical | below the "
+      "detectability map | unexplained | first by |\n|---|---|---|---|---|---|---|---|\n";
+  for (const properties::generated_trials& t : all) {
+    text += fmt::format("| {} | {} | {} | {} |", t.encoding, t.mutants, t.caught, t.by_class);
+    for (const properties::survival why : all_survivals) text += fmt::format(" {} |", t.count(why));
+    std::string first;
+    for (const auto& [name, count] : t.first_by)
+      first += fmt::format("{}{} {}", first.empty() ? "" : ", ", name, count);
+    text += fmt::format(" {} |\n", first);
+  }
+  text += "\n";
+  for (const properties::generated_trials& t : all)
+    for (const properties::survivor& s : t.survivors)
+      text += fmt::format("- `{}`: {}: {}\n", s.mutant, name_of(s.why), s.detail);
   return text;
+}
+
+nlohmann::ordered_json to_json(const generated& all) {
+  auto encodings = nlohmann::ordered_json::array();
+  for (const properties::generated_trials& t : all) {
+    auto survivors = nlohmann::ordered_json::array();
+    for (const properties::survivor& s : t.survivors)
+      survivors.push_back({{"mutant", s.mutant}, {"why", name_of(s.why)}, {"detail", s.detail}});
+    encodings.push_back({{"encoding", t.encoding},
+                         {"mutants", t.mutants},
+                         {"caught", t.caught},
+                         {"by_class", t.by_class},
+                         {"first_by", t.first_by},
+                         {"survivors", survivors}});
+  }
+  return encodings;
 }
 
 }  // namespace
 
 int mutants(const mutants_options& options) {
+  const auto& known_encodings = reference::encoding_names();
+  for (const std::string& name : options.encodings)
+    if (std::find(known_encodings.begin(), known_encodings.end(), name) == known_encodings.end()) {
+      complain("no encoding '" + name + "' (see: assay list encodings)");
+      return wrong_input;
+    }
   for (const std::string& name : options.names)
     if (const auto known = chosen({{name}}); known.empty()) {
       complain("no mutant '" + name + "' (see: assay list mutants)");
@@ -144,21 +203,11 @@ int mutants(const mutants_options& options) {
   nlohmann::ordered_json j = to_json(trials, options);
   bool holes = false;
   if (options.generated) {
-    properties::trial_options trying;
-    trying.seed = options.seed;
-    trying.cases = options.cases;
-    const properties::generated_trials made = try_generated_mutants(trying);
-    holes = made.mutants == 0 || made.unexplained() > 0;
-    table += generated_text(made);
-    auto survivors = nlohmann::ordered_json::array();
-    for (const properties::survivor& s : made.survivors)
-      survivors.push_back({{"mutant", s.mutant}, {"why", name_of(s.why)}, {"detail", s.detail}});
+    const generated made = try_generated(options);
+    holes = has_holes(made);
+    table += to_markdown(made);
     j.erase("footer");
-    j["generated"] = {{"mutants", made.mutants},
-                      {"caught", made.caught},
-                      {"by_class", made.by_class},
-                      {"first_by", made.first_by},
-                      {"survivors", survivors}};
+    j["generated"] = to_json(made);
     j["footer"] = "complete";
   }
   const std::string json = j.dump(1) + "\n";

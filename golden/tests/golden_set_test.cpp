@@ -105,7 +105,7 @@ TEST_CASE("golden/proof/low_is_the_rounded_remainder", "[property]") {
       const core::tensors inputs = golden::draw_inputs(entry, type).value();
       const core::tensors proved = golden::prove({entry.operation, type, inputs, entry.attributes}).value().tensors;
       const auto truth =
-          reference::encodings::heinsen::evaluate<value>({entry.operation->name, reference::lift<value>(inputs)}, {});
+          reference::evaluate<reference::encodings::heinsen, value>({entry.operation->name, reference::lift<value>(inputs)}, {});
       for (const auto& [name, t] : truth)
         for (std::size_t i = 0; i < t.size(); ++i) {
           INFO(entry.id << " " << core::name_of(type) << " " << name << " " << i);

@@ -39,10 +39,10 @@ core::tensors join_rows(const core::operation& op, const core::tensors& first, c
 // Both rows of the same sizes: the module's number of features is drawn.
 std::optional<test_case> length_case(const core::operation& op, core::dtype type, const family& mild,
                                      std::uint64_t seed, std::size_t tokens, const setting_values& within) {
-  test_case c = make_case(op, type, mild, seed, {lengths::exactly, tokens}, within);
+  test_case c = make_case({&op, type, mild.name, seed, {lengths::exactly, tokens}, within}, mild);
   for (std::uint64_t k = 1; k < 64; ++k) {
     const test_case other =
-        make_case(op, type, mild, seed + k * 0x9e3779b97f4a7c15u, {lengths::exactly, tokens}, within);
+        make_case({&op, type, mild.name, seed + k * 0x9e3779b97f4a7c15u, {lengths::exactly, tokens}, within}, mild);
     if (sizes_of(other) != sizes_of(c)) continue;
     c.call.inputs = join_rows(op, c.call.inputs, other.call.inputs);
     return c;
@@ -118,7 +118,8 @@ std::vector<probe> run_probes(implementation& under_test, const core::operation&
         if (auto c = length_case(op, type, f, seed + n, n, within); c && !is_too_large(*c))
           planned.push_back({std::move(*c), probe_kind::length});
     for (std::size_t k = 0; k < cases_of_family; ++k)
-      planned.push_back({make_case(op, type, f, seed + 1000 + k, {lengths::short_ones}, within), probe_kind::family});
+      planned.push_back(
+          {make_case({&op, type, f.name, seed + 1000 + k, {lengths::short_ones}, within}, f), probe_kind::family});
   }
   for (probe& p : planned) {
     if (!within_domain(under_test.describe(), p.c)) continue;

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <numeric>
 
+#include "properties/harness/catalogue.hpp"
+#include "reference/core/fnv1a.hpp"
 #include "reference/oracle.hpp"
 
 namespace assay::properties {
@@ -92,14 +94,34 @@ std::string summary(const test_case& c) {
   return text + fmt::format(" family {} seed {}", c.family, c.seed);
 }
 
-test_case make_case(const core::operation& op, core::dtype type, const family& from, std::uint64_t seed, extent size,
-                    const setting_values& within) {
-  core::counter_random random(seed);
-  const core::operation& forward = reference::forward_of(op);
-  test_case c{{&op, type, {}, draw_settings(op, within, random)}, from.name, seed};
-  c.call.inputs = from.generate(forward, type, c.call.attributes, random, size);
-  if (!op.is_forward()) add_derivative_inputs(c, forward, random);
+std::string canonical_text(const case_key& key) {
+  constexpr const char* ranges[] = {"short", "blocks", "long", "exactly"};
+  std::string text = fmt::format("{} {} {} {} {}", key.operation->name, core::name_of(key.type), key.family, key.seed,
+                                 ranges[static_cast<int>(key.size.range)]);
+  if (key.size.range == lengths::exactly) text += fmt::format(" {}", key.size.tokens);
+  for (const auto& [name, values] : key.settings) {
+    text += fmt::format(" {}:", name);
+    for (const core::attribute& value : values) text += " " + core::to_string(value);
+  }
+  return text;
+}
+
+std::uint64_t hash_of(const case_key& key) { return core::fnv1a(canonical_text(key)); }
+
+test_case make_case(const case_key& key, const family& from) {
+  core::counter_random random(key.seed);
+  const core::operation& forward = reference::forward_of(*key.operation);
+  test_case c{
+      {key.operation, key.type, {}, draw_settings(*key.operation, key.settings, random)}, from.name, key.seed, key};
+  c.call.inputs = from.generate(forward, key.type, c.call.attributes, random, key.size);
+  if (!key.operation->is_forward()) add_derivative_inputs(c, forward, random);
   return c;
+}
+
+test_case make_case(const case_key& key) {
+  const family* from = find_family(*key.operation, key.family);
+  ASSAY_EXPECTS(from != nullptr);
+  return make_case(key, *from);
 }
 
 std::vector<test_case> simpler_cases(const test_case& c) {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "reference/oracle.hpp"
+
 namespace assay::properties {
 namespace {
 
@@ -52,6 +54,14 @@ std::vector<family> families_of(const core::operation& op) {
       if (f.applies(forward) && (op.is_forward() || !f.holds_nan)) all.push_back(f);
   }
   return all;
+}
+
+const family* find_family(const core::operation& op, const std::string& name) {
+  for (const encoding_tests& tests : all_encoding_tests())
+    if (op.name.starts_with(tests.name + "/"))
+      for (const family& f : tests.families)
+        if (f.name == name && f.applies(reference::forward_of(op))) return &f;
+  return nullptr;
 }
 
 }  // namespace assay::properties

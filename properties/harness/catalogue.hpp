@@ -2,6 +2,7 @@
 // mutants, controls and its own laws. The harness knows no encoding; a program installs its catalogue.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -34,11 +35,13 @@ struct encoding_tests {
   std::vector<family> families;
   std::vector<variant> mutants, controls;
   std::vector<unmodelled> not_modelled;
-  std::vector<property> laws;                                ///< properties of this encoding alone
-  std::vector<variant> (*generated)() = nullptr;             ///< mutants made by rule, many of them
-  std::unique_ptr<implementation> (*unmutated)() = nullptr;  ///< the right code that they were made from
-  std::vector<std::string> telling{};                        ///< mutants that, together, every property kills one of
-  std::vector<hypothesis> hypotheses{};                      ///< what is often wrong, for the diagnosis of failures
+  std::vector<property> laws;  ///< properties of this encoding alone
+  /// Mutants made by rule: those of the encoding's own rules and, once it is registered, those that its declarations
+  /// have; and the right code that they were made from.
+  std::function<std::vector<variant>()> generated{};
+  std::function<std::unique_ptr<implementation>()> unmutated{};
+  std::vector<std::string> telling{};    ///< mutants that, together, every property kills one of
+  std::vector<hypothesis> hypotheses{};  ///< what is often wrong, for the diagnosis of failures
 };
 
 struct catalogue {

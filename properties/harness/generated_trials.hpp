@@ -21,15 +21,17 @@ struct survivor {
   std::string detail;
 };
 
+/// The mutants of one encoding.
 struct generated_trials {
+  std::string encoding;
   std::size_t mutants = 0, caught = 0, by_class = 0;
   std::map<std::string, std::size_t> first_by;  ///< captures by property
   std::vector<survivor> survivors;
-  /// Of the mutants that are none, or lie below the map, none counts.
-  [[nodiscard]] std::size_t unexplained() const;
+  [[nodiscard]] std::size_t count(survival why) const;
 };
 
-/// All generated mutants of all encodings, in one dtype; classes are pinned to those of the unmutated code.
-generated_trials try_generated_mutants(const trial_options& options);
+/// All generated mutants of an encoding, in one dtype (f32 where `options` names none); classes are pinned to those of
+/// the unmutated code.
+generated_trials try_generated_mutants(const encoding_tests& tests, const trial_options& options);
 
 }  // namespace assay::properties

@@ -5,58 +5,50 @@
 
 namespace assay::properties {
 
-bool is_bad_output(fault f) {
-  switch (f) {
-    case fault::missing_file:
-    case fault::bad_file:
-    case fault::truncated_file:
-    case fault::oversized_file:
-    case fault::missing_output:
-    case fault::unknown_output:
-    case fault::wrong_dtype:
-    case fault::wrong_shape:
-      return true;
-    default:
-      return false;
-  }
-}
+namespace {
 
-const char* name_of(fault f) {
-  if (is_bad_output(f)) return "bad output";
-  switch (f) {
-    case fault::unsupported:
-      return "unsupported";
-    case fault::error_reply:
-      return "error reply";
-    case fault::crashed:
-      return "crash";
-    case fault::exited:
-      return "early exit";
-    case fault::timed_out:
-    case fault::silent_hello:
-      return "hang";
-    case fault::out_of_memory:
-      return "memory limit";
-    case fault::closed_stdout:
-    case fault::malformed_hello:
-    case fault::malformed_reply:
-    case fault::wrong_id:
-      return "protocol";
-    default:
-      return "unknown";
-  }
+struct fault_words {
+  fault kind;
+  const char* precise;  ///< for programs
+  const char* coarse;   ///< in words; one for all bad outputs
+};
+constexpr const char* bad_output = "bad output";
+// In the order of the enumeration.
+constexpr fault_words words_of_faults[] = {
+    {fault::unsupported, "unsupported", "unsupported"},
+    {fault::error_reply, "error_reply", "error reply"},
+    {fault::missing_file, "missing_file", bad_output},
+    {fault::bad_file, "bad_file", bad_output},
+    {fault::truncated_file, "truncated_file", bad_output},
+    {fault::oversized_file, "oversized_file", bad_output},
+    {fault::missing_output, "missing_output", bad_output},
+    {fault::unknown_output, "unknown_output", bad_output},
+    {fault::wrong_dtype, "wrong_dtype", bad_output},
+    {fault::wrong_shape, "wrong_shape", bad_output},
+    {fault::crashed, "crash", "crash"},
+    {fault::exited, "early_exit", "early exit"},
+    {fault::closed_stdout, "closed_stdout", "protocol"},
+    {fault::timed_out, "hang", "hang"},
+    {fault::silent_hello, "silent_hello", "hang"},
+    {fault::out_of_memory, "memory_limit", "memory limit"},
+    {fault::malformed_hello, "malformed_hello", "protocol"},
+    {fault::malformed_reply, "malformed_reply", "protocol"},
+    {fault::wrong_id, "wrong_id", "protocol"},
+};
+constexpr bool are_in_order() {
+  for (std::size_t k = 0; k < std::size(words_of_faults); ++k)
+    if (words_of_faults[k].kind != static_cast<fault>(k)) return false;
+  return std::size(words_of_faults) == static_cast<std::size_t>(fault::wrong_id) + 1;
 }
+static_assert(are_in_order());
 
-const char* kind_of(fault f) {
-  // In the order of the enumeration.
-  constexpr const char* kinds[] = {
-      "unsupported",    "error_reply",     "missing_file",    "bad_file",    "truncated_file",
-      "oversized_file", "missing_output",  "unknown_output",  "wrong_dtype", "wrong_shape",
-      "crash",          "early_exit",      "closed_stdout",   "hang",        "silent_hello",
-      "memory_limit",   "malformed_hello", "malformed_reply", "wrong_id"};
-  static_assert(std::size(kinds) == static_cast<std::size_t>(fault::wrong_id) + 1);
-  return kinds[static_cast<std::size_t>(f)];
-}
+const fault_words& words_of(fault f) { return words_of_faults[static_cast<std::size_t>(f)]; }
+
+}  // namespace
+
+const char* name_of(fault f) { return words_of(f).coarse; }
+const char* kind_of(fault f) { return words_of(f).precise; }
+bool is_bad_output(fault f) { return words_of(f).coarse == bad_output; }
 
 const std::map<std::string, std::vector<core::attribute>>& description::settings_of(const core::operation& op) const {
   static const std::map<std::string, std::vector<core::attribute>> all_values;

@@ -74,6 +74,8 @@ struct description {
   std::map<std::string, std::vector<core::attribute>> variants{};
   bool flush_subnormals = false;
   bool deterministic = false;
+  /// Its answers were stored beforehand: what a second call would give it cannot say.
+  bool recorded = false;
 
   /// The values of `settings` for an operation; those of its function where a derivative has none of its own.
   [[nodiscard]] const std::map<std::string, std::vector<core::attribute>>& settings_of(const core::operation& op) const;

@@ -5,6 +5,11 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
+
+#include "properties/harness/case_generator.hpp"
+#include "properties/harness/certified_implementation.hpp"
+#include "reference/core/fnv1a.hpp"
 
 namespace assay::properties {
 namespace {
@@ -12,10 +17,10 @@ namespace {
 // Distinct streams for every operation, dtype, family and range of lengths: a filter changes no other case. All
 // properties get the same cases, some more of them and some fewer: the truth of a case, which is most of the
 // work, is computed once.
-std::uint64_t stream(std::uint64_t seed, const std::string& name) {
-  std::uint64_t hash = 0xcbf29ce484222325u ^ seed;  // FNV-1a
-  for (const char c : name) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
-  return hash;
+rc::Random stream_of(std::uint64_t seed, const case_key& k) {
+  return rc::Random(core::fnv1a(
+      fmt::format("{} {} {} {}", k.operation->name, core::name_of(k.type), k.family, static_cast<int>(k.size.range)),
+      seed));
 }
 
 // Where each call costs a time limit, a smaller case is not worth the wait.
@@ -28,30 +33,46 @@ bool worth_shrinking(const outcome& o) {
 // How far beyond its allowance an outcome lies, where that is known.
 double ratio_to_allowance(const outcome& o) { return o.value ? o.value->worst.ratio : 0.0; }
 
+enum class value_kind { finite, infinite, nan };
+value_kind kind_of_value(double x) {
+  return std::isnan(x) ? value_kind::nan : std::isinf(x) ? value_kind::infinite : value_kind::finite;
+}
+
+// The same failure: of the same kind, in the same output, with the same kinds of value. Another one would be shown in
+// its place.
+bool fails_alike(const outcome& smaller, const outcome& larger) {
+  if (smaller.verdict != status::failed || smaller.failure.has_value() != larger.failure.has_value()) return false;
+  if (smaller.failure) return smaller.failure->kind == larger.failure->kind;
+  if (smaller.value.has_value() != larger.value.has_value()) return false;
+  if (!smaller.value) return true;
+  const element_report &x = smaller.value->worst, &y = larger.value->worst;
+  return x.output == y.output && kind_of_value(x.expected) == kind_of_value(y.expected) &&
+         kind_of_value(x.actual) == kind_of_value(y.actual);
+}
+
+// RapidCheck walks the cases; one counts only where the failure is the same and the reference passes.
 counterexample shrink(const property& p, implementation& under_test, const test_case& failed, outcome shown,
                       const run_options& options) {
   counterexample found{failed, failed, std::move(shown)};
+  certified_implementation reference;
+  found.reference_passes = p.check(reference, failed).verdict != status::failed;
   if (!worth_shrinking(found.shown)) return found;
   // A counterexample that fails by a hair explains nothing: a blatant failure stays blatant.
   const double at_least = ratio_to_allowance(found.shown) / 16;
   std::size_t budget = options.shrink_calls;
   const auto deadline = std::chrono::steady_clock::now() + options.shrink_time;
-  const std::function<bool(const test_case&)> still_fails = [&](const test_case& c) {
+  const auto still_fails = [&](const test_case& c) {
     if (budget == 0 || options.stopped() || std::chrono::steady_clock::now() > deadline) return false;
     --budget;
     outcome o = p.check(under_test, c);
     if (options.stopped()) return false;  // it may have failed because nothing was asked
-    if (o.verdict != status::failed || ratio_to_allowance(o) < at_least) return false;
+    if (!fails_alike(o, found.shown) || ratio_to_allowance(o) < at_least) return false;
+    if (found.reference_passes && p.check(reference, c).verdict == status::failed) return false;
     found.shown = std::move(o);
     return true;
   };
-  // The search of rc::shrinkable::findLocalMin, spelt out: GCC 12 takes its Maybe for uninitialised.
-  for (bool smaller = true; smaller;) {
-    const std::vector<test_case> simpler = simpler_cases(found.minimal);
-    const auto next = std::find_if(simpler.begin(), simpler.end(), still_fails);
-    smaller = next != simpler.end();
-    if (smaller) found.minimal = *next;
-  }
+  found.minimal =
+      smallest_failing(shrinkable_case(failed, stays_in_domain(failed, under_test.describe())), still_fails);
   return found;
 }
 
@@ -93,13 +114,15 @@ bool run_case(check_result& r, implementation& under_test, const test_case& c, c
   if (o.value && o.verdict != status::failed) record_value(r, *o.value, c);
   if (o.verdict != status::failed) return false;
   r.found = shrink(*r.checked, under_test, c, std::move(o), options);
+  if (!r.found->reference_passes)
+    r.found->shown.message += " (the reference fails here, too: this is a fault of Assay)";
   if (r.found->shown.value) r.worst = r.found->shown.value->worst;
   r.worst_case = summary(r.found->minimal);
   return true;
 }
 
 // How many cases of which lengths a property runs of a family.
-std::vector<std::pair<extent, std::size_t>> plan_of(const property& p, const family& f, const run_options& options) {
+std::vector<std::pair<extent, std::size_t>> lengths_of(const property& p, const family& f, const run_options& options) {
   const std::size_t cases = std::max<std::size_t>(options.cases / p.calls, 1);
   std::vector<std::pair<extent, std::size_t>> plan{{{lengths::short_ones}, cases},
                                                    {{lengths::around_blocks}, std::max<std::size_t>(cases / 4, 1)}};
@@ -132,42 +155,35 @@ std::optional<reference::accuracy_class> check_result::accuracy_class() const {
   return std::nullopt;
 }
 
-namespace {
-
-std::vector<family> chosen_families(const property& p, const core::operation& op, const run_options& options) {
-  std::vector<family> families = families_of(p, op);
-  if (!options.families.empty())
-    std::erase_if(families, [&](const family& f) { return !options.families.contains(f.name); });
-  return families;
-}
-
-// Visits the planned cases of a family until visit(case) is false; says whether it never was.
-template <class Visit>
-bool visit_cases(const property& p, const family& f, const description& about, const core::operation& op,
-                 core::dtype type, const run_options& options, Visit visit) {
-  for (const auto& [size, count] : plan_of(p, f, options)) {
-    rc::Random random(stream(
-        options.seed, fmt::format("{} {} {} {}", op.name, core::name_of(type), f.name, static_cast<int>(size.range))));
-    for (std::size_t k = 0; k < count; ++k) {
-      rc::Random of_case = random.split();
-      if (!visit(make_case(op, type, f, of_case.next(), size, about.settings_of(op)))) return false;
+std::vector<case_key> plan_of(const property& p, const description& about, const core::operation& op, core::dtype type,
+                              const run_options& options) {
+  std::vector<case_key> plan;
+  for (const family& f : families_of(p, op)) {
+    if (!options.families.empty() && !options.families.contains(f.name)) continue;
+    for (const auto& [size, count] : lengths_of(p, f, options)) {
+      case_key key{&op, type, f.name, 0, size, about.settings_of(op)};
+      rc::Random random = stream_of(options.seed, key);
+      for (std::size_t k = 0; k < count; ++k) {
+        rc::Random of_case = random.split();
+        key.seed = of_case.next();
+        plan.push_back(key);
+      }
     }
   }
-  return true;
+  return plan;
+}
+
+namespace {
+
+// Truths and allowances of all planned cases, on all cores.
+void prepare(const std::vector<test_case>& cases, const description& about, core::dtype type) {
+  std::vector<request> calls;
+  for (const test_case& c : cases)
+    if (within_domain(about, c)) calls.push_back(c.call);
+  expect_all(calls, about.compute_dtype(type));
 }
 
 }  // namespace
-
-void foresee(const property& p, const description& about, const core::operation& op, core::dtype type,
-             const run_options& options) {
-  std::vector<request> calls;
-  for (const family& f : chosen_families(p, op, options))
-    visit_cases(p, f, about, op, type, options, [&](const test_case& c) {
-      if (within_domain(about, c)) calls.push_back(c.call);
-      return true;
-    });
-  expect_all(calls, about.compute_dtype(type));
-}
 
 check_result run_property(const property& p, implementation& under_test, const core::operation& op, core::dtype type,
                           const run_options& options) {
@@ -175,18 +191,23 @@ check_result run_property(const property& p, implementation& under_test, const c
   r.checked = &p;
   r.operation = &op;
   r.type = type;
-  const std::vector<family> families = chosen_families(p, op, options);
-  for (const family& f : families)
-    for (const auto& [size, count] : plan_of(p, f, options)) r.planned += count;
-  for (const family& f : families) {
+  const std::vector<case_key> plan = plan_of(p, under_test.describe(), op, type, options);
+  r.planned = plan.size();
+  std::vector<test_case> prepared;
+  if (options.prepares && p.decides_class) {
+    for (const case_key& key : plan) prepared.push_back(make_case(key));
+    prepare(prepared, under_test.describe(), type);
+  }
+  std::map<std::string, std::pair<std::size_t, std::size_t>> visited;  // by family: cases, and those outside the domain
+  for (std::size_t k = 0; k < plan.size(); ++k) {
+    if (options.stopped()) return r;
     const std::size_t outside_before = r.count(status::outside_domain);
-    std::size_t visited = 0;
-    const bool went_on = visit_cases(p, f, under_test.describe(), op, type, options, [&](const test_case& c) {
-      ++visited;
-      return !options.stopped() && !run_case(r, under_test, c, options);
-    });
-    if (!went_on) return r;
-    if (r.count(status::outside_domain) - outside_before == visited) r.families_skipped.push_back(f.name);
+    if (run_case(r, under_test, prepared.empty() ? make_case(plan[k]) : prepared[k], options)) return r;
+    auto& [cases, outside] = visited[plan[k].family];
+    ++cases;
+    outside += r.count(status::outside_domain) - outside_before;
+    const bool last_of_family = k + 1 == plan.size() || plan[k + 1].family != plan[k].family;
+    if (last_of_family && outside == cases) r.families_skipped.push_back(plan[k].family);
   }
   return r;
 }

@@ -1,8 +1,8 @@
-// The one adapter to RapidCheck: generates, checks and shrinks the cases of a property, for Catch2 and for
-// the command line alike.
+// Runs the planned cases of a property and shrinks the first failure, for Catch2 and for the command line alike.
 //
-// RapidCheck's own entry points are not used: rc::check hands its counterexample out as text, its result is
-// easily dropped, and rc::prop prints no reproduction. Here the counterexample is the typed minimum.
+// Cases are drawn and shrunk by RapidCheck (case_generator.hpp). rc::check itself serves the tests: it hands its
+// counterexample out as text alone, and reports need the typed minimum, the ratios of every case and an end to
+// patience.
 #pragma once
 
 #include <chrono>
@@ -24,6 +24,9 @@ struct run_options {
   std::size_t shrink_calls = 400;    ///< checks spent on making a counterexample smaller
   bool long_lengths = true;          ///< for properties that decide classes
   std::set<std::string> families{};  ///< only these; empty: all
+  /// Truths and allowances are found beforehand on all cores. Worth it where the implementation is likely to pass:
+  /// after a failure the rest was in vain.
+  bool prepares = false;
   /// The candidate is not asked any more: what is left of the check is not run.
   std::function<bool()> stopped = [] { return false; };
   std::chrono::steady_clock::duration shrink_time = std::chrono::hours(1);  ///< at most, for each counterexample
@@ -31,7 +34,8 @@ struct run_options {
 
 struct counterexample {
   test_case original, minimal;
-  outcome shown;  ///< of the minimal case
+  outcome shown;                 ///< of the minimal case
+  bool reference_passes = true;  ///< the certified truth itself passes the property there
 };
 
 /// The largest error among cases of about one length.
@@ -74,14 +78,13 @@ struct check_result {
   [[nodiscard]] std::optional<reference::accuracy_class> accuracy_class() const;
 };
 
-/// Runs until the first failure, which is shrunk. The same seed gives the same cases.
+/// The keys of the cases that a property is run over, in their order. The same options give the same keys.
+std::vector<case_key> plan_of(const property& p, const description& about, const core::operation& op, core::dtype type,
+                              const run_options& options);
+
+/// Runs the plan until the first failure, which is shrunk.
 check_result run_property(const property& p, implementation& under_test, const core::operation& op, core::dtype type,
                           const run_options& options);
-
-/// Finds truths and allowances of the cases that run_property will run, on all cores. Worth it where the
-/// implementation is likely to pass: after a failure the rest was in vain.
-void foresee(const property& p, const description& about, const core::operation& op, core::dtype type,
-             const run_options& options);
 
 /// All properties that apply to the operation and that the implementation offers.
 std::vector<check_result> run_properties(implementation& under_test, const core::operation& op, core::dtype type,

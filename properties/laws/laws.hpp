@@ -21,6 +21,8 @@ property causality_property();
 property lane_property();
 /// The same call twice gives the same outputs.
 property repeat_property();
+/// What only looks like the call before, by shape, first elements or inputs, is computed anew.
+property recomputation_property();
 /// Every declared setting of the implementation gives a right result.
 property variants_property();
 /// Rows and features permuted, outputs permuted alike.

@@ -65,7 +65,7 @@ TEST_CASE("heinsen/certification/share_proved_at_first_precision", "[property][h
       if (!op.is_forward()) continue;
       for (const family& f : families_of(op))
         for (std::uint64_t seed = 0; seed < 5; ++seed) {
-          const test_case c = make_case(op, t, f, 1000 + seed, {});
+          const test_case c = make_case({&op, t, f.name, 1000 + seed}, f);
           for (const auto& [name, proof] : reference::certify(c.call))
             for (const std::uint8_t rung : proof.rung) rung == reference::undecided ? ++open : ++at[rung];
         }
@@ -88,7 +88,8 @@ TEST_CASE("heinsen/allowance/bounds_its_own_algorithm", "[property][heinsen]") {
         for (const family& f : families_of(op)) {
           if (f.holds_nan) continue;
           for (std::uint64_t seed = 0; seed < 9; ++seed) {
-            const test_case c = make_case(op, t, f, seed, {seed < 7 ? lengths::short_ones : lengths::around_blocks});
+            const test_case c =
+                make_case({&op, t, f.name, seed, {seed < 7 ? lengths::short_ones : lengths::around_blocks}}, f);
             if (algorithm != accuracy_class::cumsum || all_finite(c.call.inputs)) measure(algorithm, c, found);
           }
         }

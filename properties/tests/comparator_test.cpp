@@ -66,7 +66,7 @@ std::string faults_of(const comparator& compare) {
   const auto probe = [&](const core::operation& op, const std::string& from, extent size, std::uint64_t with_seed) {
     for (const family& f : families_of(op)) {
       if (f.name != from) continue;
-      const test_case c = make_case(op, core::dtype::f32, f, with_seed, size);
+      const test_case c = make_case({&op, core::dtype::f32, f.name, with_seed, size}, f);
       const auto e = expect(c.call, core::dtype::f32);
       core::tensors outputs = truth_of(*e);
       for (const auto& d : op.outputs) {

@@ -122,7 +122,7 @@ TEST_CASE("properties/controls/soak_of_1000000_elements", "[.soak]") {
       for (const core::dtype type : core::floating_dtypes)
         for (const family& f : families_of(op)) {
           const lengths range = k % 4 == 3 ? lengths::around_blocks : lengths::short_ones;
-          const test_case c = make_case(op, type, f, seed + k, {range});
+          const test_case c = make_case({&op, type, f.name, seed + k, {range}}, f);
           for (const named& control : all) {
             const description& about = control.under_test->describe();
             if (!about.offers(op.name, type) || !within_domain(about, c)) continue;

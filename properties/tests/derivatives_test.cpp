@@ -37,7 +37,7 @@ TEST_CASE("derivatives/adjoint_of_dual_numbers", "[property]") {
     std::size_t of_this = 0;
     for (const family& f : families_of(op))
       for (std::uint64_t seed = 1; seed <= scaled(4); ++seed) {
-        const test_case c = make_case(op, core::dtype::f64, f, seed, {});
+        const test_case c = make_case({&op, core::dtype::f64, f.name, seed}, f);
         if (!is_finite(c.call.inputs)) continue;
         const auto pulled = reference::certify(c.call, 1);
         core::request point{&forward, core::dtype::f64, {}, c.call.attributes};

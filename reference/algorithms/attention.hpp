@@ -47,12 +47,16 @@ std::vector<R> softmax(const std::vector<R>& logits) {
 /// The factor of q . k for a setting `scale`.
 template <class R>
 R logit_scale(const std::string& setting, std::size_t width) {
-  return setting == "one" || width == 0 ? R(1.0) : power(R(static_cast<double>(width)), ratio(-1, 2));
+  const bool scaled = core::chosen<bool>(setting, {{"inverse_sqrt", true}, {"one", false}});
+  return scaled && width > 0 ? power(R(static_cast<double>(width)), ratio(-1, 2)) : R(1.0);
 }
 
 inline core::attribute_declaration scale_attribute() {
-  using core::attribute;
-  return {"scale", std::string("inverse_sqrt"), {attribute("inverse_sqrt"), attribute("one")}, "factor of q . k"};
+  using std::string;
+  return {.name = "scale",
+          .meaning = "factor of q . k",
+          .standard = string("inverse_sqrt"),
+          .values = {string("inverse_sqrt"), string("one")}};
 }
 
 /// What of a row of attention mutants and other algorithms replace.

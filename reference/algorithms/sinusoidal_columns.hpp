@@ -25,11 +25,11 @@ struct column {
 /// `leading` columns of one function and `trailing` of the other, either equal or one fewer. Attributes: "layout" is
 /// "interleaved" or "half_split", "first" is "sine" or "cosine".
 inline std::vector<column> arrange_pairs(const core::attributes& settings, std::size_t leading, std::size_t trailing) {
-  const bool sine_first = core::setting<std::string>(settings, "first") == "sine";
+  const bool sine_first = core::chosen<bool>(settings, "first", {{"sine", true}, {"cosine", false}});
   const waveform one = sine_first ? waveform::sine : waveform::cosine;
   const waveform other = sine_first ? waveform::cosine : waveform::sine;
   std::vector<column> all;
-  if (core::setting<std::string>(settings, "layout") == "interleaved") {
+  if (core::chosen<bool>(settings, "layout", {{"interleaved", true}, {"half_split", false}})) {
     for (std::size_t i = 0; i < leading; ++i) {
       all.push_back({one, i});
       if (i < trailing) all.push_back({other, i});
@@ -48,8 +48,8 @@ struct frequency_scale {
 
 /// Of `count` frequencies for `width` columns: "paper" b^(-2i/width), "tensor2tensor" b^(-i/max(count - 1, 1)).
 inline frequency_scale scale_of(const std::string& rule, std::size_t width, std::size_t count) {
-  if (rule == "paper") return {2, width};
-  return {1, std::max<std::size_t>(count, 2) - 1};
+  return core::chosen<frequency_scale>(
+      rule, {{"paper", {2, width}}, {"tensor2tensor", {1, std::max<std::size_t>(count, 2) - 1}}});
 }
 
 struct table_plan {
@@ -62,7 +62,7 @@ struct table_plan {
 /// function of m.
 inline table_plan plan_of_table(const core::attributes& settings) {
   const auto width = static_cast<std::size_t>(core::setting<std::int64_t>(settings, "width"));
-  const bool extra = core::setting<std::string>(settings, "odd") == "extra";
+  const bool extra = core::chosen<bool>(settings, "odd", {{"zero", false}, {"extra", true}});
   const std::size_t pairs = width / 2, leading = extra ? width - pairs : pairs;
   table_plan plan{scale_of(core::setting<std::string>(settings, "rule"), width, leading),
                   arrange_pairs(settings, leading, pairs)};

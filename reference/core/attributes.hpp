@@ -2,10 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <map>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <variant>
 
 #include "reference/core/result.hpp"
@@ -26,6 +28,20 @@ const T& setting(const attributes& all, std::string_view name) {
   const auto it = all.find(std::string(name));
   ASSAY_EXPECTS(it != all.end() && std::holds_alternative<T>(it->second));
   return std::get<T>(it->second);
+}
+
+/// What a choice stands for, by its name. A contract violation where none has the name: there is no silent default.
+template <class T>
+T chosen(std::string_view name, std::initializer_list<std::pair<std::string_view, T>> all) {
+  for (const auto& [known, meaning] : all)
+    if (known == name) return meaning;
+  throw contract_violation("there is no choice '" + std::string(name) + "'");
+}
+
+/// The same of a string setting. Precondition: it is there.
+template <class T>
+T chosen(const attributes& all, std::string_view name, std::initializer_list<std::pair<std::string_view, T>> choices) {
+  return chosen<T>(setting<std::string>(all, name), choices);
 }
 
 /// As in JSON: true, 64, 0.5, "half-split".

@@ -71,32 +71,39 @@ bool operation::has_gradient() const {
   return std::any_of(inputs.begin(), inputs.end(), [](const auto& d) { return d.differentiable; });
 }
 
-derivative operation::kind() const {
-  if (name.ends_with(":vjp")) return derivative::vjp;
-  return name.ends_with(":jvp") ? derivative::jvp : derivative::none;
+operation_name::operation_name(std::string_view name) : forward(name.substr(0, name.find(':'))) {
+  if (name.size() > forward.size())
+    kind = chosen<derivative>(name.substr(forward.size()), {{":vjp", derivative::vjp}, {":jvp", derivative::jvp}});
 }
 
 // The derivative's name and what it has of the operation.
 operation derivative_of(const operation& forward, const char* suffix) {
-  return {forward.name + suffix, forward.inputs,  {}, std::nullopt, forward.source, false, forward.independent,
-          forward.attributes,    forward.conflict};
+  return {.name = forward.name + suffix,
+          .source = forward.source,
+          .inputs = forward.inputs,
+          .attributes = forward.attributes,
+          .independent = forward.independent,
+          .conflict = forward.conflict};
+}
+
+// A tensor beside one of the forward operation, in its shape.
+tensor_declaration beside(const tensor_declaration& d, const char* prefix, const char* meaning) {
+  return {.name = prefix + d.name, .axes = d.axes, .meaning = meaning + d.name, .differentiable = false};
 }
 
 operation vjp_of(const operation& forward) {
   operation vjp = derivative_of(forward, ":vjp");
-  for (const auto& out : forward.outputs)
-    vjp.inputs.push_back({"grad_" + out.name, out.axes, {}, false, "cotangent of " + out.name});
+  for (const auto& out : forward.outputs) vjp.inputs.push_back(beside(out, "grad_", "cotangent of "));
   for (const auto& in : forward.inputs)
-    if (in.differentiable) vjp.outputs.push_back({"grad_" + in.name, in.axes, {}, false, "gradient in " + in.name});
+    if (in.differentiable) vjp.outputs.push_back(beside(in, "grad_", "gradient in "));
   return vjp;
 }
 
 operation jvp_of(const operation& forward) {
   operation jvp = derivative_of(forward, ":jvp");
   for (const auto& in : forward.inputs)
-    if (in.differentiable) jvp.inputs.push_back({"tangent_" + in.name, in.axes, {}, false, "tangent of " + in.name});
-  for (const auto& out : forward.outputs)
-    jvp.outputs.push_back({"tangent_" + out.name, out.axes, {}, false, "directional derivative of " + out.name});
+    if (in.differentiable) jvp.inputs.push_back(beside(in, "tangent_", "tangent of "));
+  for (const auto& out : forward.outputs) jvp.outputs.push_back(beside(out, "tangent_", "directional derivative of "));
   return jvp;
 }
 

@@ -27,9 +27,9 @@ struct value_domain {
 struct tensor_declaration {
   std::string name;
   std::vector<std::string> axes;  ///< symbols such as "n", or multiples of one such as "2d"
+  std::string meaning{};
   value_domain domain{};
   bool differentiable = true;
-  std::string meaning{};
   /// Prefix-sum forms add it up over time: where a candidate declares it "finite", n max|x| stays below an
   /// eighth of the largest number too.
   bool summed_over_time = false;
@@ -42,10 +42,10 @@ struct tensor_declaration {
 /// A setting of an operation: a convention on which implementations differ, or a number of the definition.
 struct attribute_declaration {
   std::string name;
+  std::string meaning;
   attribute standard;  ///< where a call does not set it; every value has its type
   /// Of a string or boolean the only values there are; of a number those that tests draw.
   std::vector<attribute> values;
-  std::string meaning;
   double low = -std::numeric_limits<double>::infinity();  ///< of a number
   double high = std::numeric_limits<double>::infinity();
   std::string axis{};  ///< the axis symbol whose size it is
@@ -63,15 +63,21 @@ struct recurrence {
 /// What an operation computes of the function it is named after.
 enum class derivative { none, vjp, jvp };
 
+/// The parts of an operation's name: that of the function, and what ":vjp" or ":jvp" behind it says.
+struct operation_name {
+  explicit operation_name(std::string_view name);
+  std::string_view forward;
+  derivative kind = derivative::none;
+};
+
 struct operation {
-  std::string name;  ///< "<encoding>/<operation>", with ":vjp" or ":jvp" for its derivatives
-  std::vector<tensor_declaration> inputs, outputs;
-  std::optional<recurrence> recurrent{};
+  std::string name;      ///< "<encoding>/<operation>", with ":vjp" or ":jvp" for its derivatives
   std::string source{};  ///< paper and equation
-  bool has_jvp = false;  ///< a forward operation whose Jacobian-vector product is an operation too
+  std::vector<tensor_declaration> inputs{}, outputs{};
+  std::vector<attribute_declaration> attributes{};
+  std::optional<recurrence> recurrent{};
   /// Axes along which it is many functions beside one another: no element reaches another position of these.
   std::vector<std::string> independent{"B"};
-  std::vector<attribute_declaration> attributes{};
   /// Why settings and sizes do not go together; empty where they do.
   std::string (*conflict)(const core::attributes& settings, const axis_sizes& sizes) = nullptr;
 
@@ -79,11 +85,11 @@ struct operation {
   [[nodiscard]] const tensor_declaration* output(std::string_view name) const;
   [[nodiscard]] const attribute_declaration* attribute(std::string_view name) const;
   [[nodiscard]] bool has_gradient() const;  ///< an input is differentiable
-  [[nodiscard]] derivative kind() const;
+  [[nodiscard]] derivative kind() const { return operation_name(name).kind; }
   [[nodiscard]] bool is_forward() const { return kind() == derivative::none; }
   [[nodiscard]] bool is_vjp() const { return kind() == derivative::vjp; }
   /// The name of the function: its own, or that of which it is a derivative.
-  [[nodiscard]] std::string forward_name() const { return name.substr(0, name.find(':')); }
+  [[nodiscard]] std::string forward_name() const { return std::string(operation_name(name).forward); }
 };
 
 /// One call of an operation. Tensors have the dtype `type` where the declaration gives them none of their own.

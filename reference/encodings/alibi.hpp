@@ -32,8 +32,7 @@
 #include <string>
 #include <string_view>
 
-#include "reference/accuracy_class.hpp"
-#include "reference/core/operation.hpp"
+#include "reference/operation_record.hpp"
 #include "reference/readings/tracked.hpp"
 
 namespace assay::reference::encodings {
@@ -76,16 +75,15 @@ struct alibi_form {
   [[nodiscard]] bool hides(double query, double key) const { return causal && key > query; }
   /// B / m: an exact integer for positions below 2^52.
   [[nodiscard]] double coefficient(double query, double key) const {
-    if (name == "absolute") return -std::fabs(query - key);
-    if (name == "key") return key;
-    return name == "key_from_last" ? key - last : key - query;
+    return core::chosen<double>(name, {{"distance", key - query},
+                                       {"absolute", -std::fabs(query - key)},
+                                       {"key", key},
+                                       {"key_from_last", key - last}});
   }
 };
 
 struct alibi {
   static constexpr std::string_view name = "alibi";
-
-  static std::vector<core::operation> operations();
 
   /// What algorithms and mutants replace.
   template <class R>
@@ -107,110 +105,172 @@ struct alibi {
   }
 
   template <class R>
-  static fields<R> evaluate(const arguments<R>& call, const recipe<R>& how);
+  using record = operation_record<R, recipe<R>>;
+  template <class R>
+  static std::vector<record<R>> records() {
+    return {slopes_record<R>(), bias_record<R>()};
+  }
+
+ private:
+  template <class R>
+  static record<R> slopes_record();
+  template <class R>
+  static record<R> bias_record();
+  template <class R>
+  static fields<R> slopes(const arguments<R>& call, const recipe<R>& how);
+  template <class R>
+  static fields<R> bias(const arguments<R>& call, const recipe<R>& how);
+  template <class R>
+  static fields<R> bias_vjp(const arguments<R>& call, const recipe<R>& how);
+  template <class R, class Visit>
+  static void each_visible(const arguments<R>& call, const recipe<R>& how, Visit visit);
+  static constexpr const char* source = "Press, Smith and Lewis 2022, arXiv 2108.12409, section 3";
 };
 
 inline alibi_term alibi_term_of(const alibi_rule& rule, std::size_t k) {
   const auto heads = static_cast<long>(rule.heads), head = static_cast<long>(k) + 1;
   const long alpha = std::lround(rule.alpha_max * alibi_rule::alpha_parts);
-  if (rule.name == "naive") return {ratio(-alpha, alibi_rule::alpha_parts * heads), head};
+  enum class spacing { official, naive, mpt };
+  const auto by = core::chosen<spacing>(
+      rule.name, {{"official", spacing::official}, {"naive", spacing::naive}, {"mpt", spacing::mpt}});
+  if (by == spacing::naive) return {ratio(-alpha, alibi_rule::alpha_parts * heads), head};
   long below = 1;
   while (2 * below <= heads) below *= 2;
   const long above = below == heads ? below : 2 * below;
-  if (rule.name == "official")
+  if (by == spacing::official)
     return head <= below ? alibi_term{ratio(-8, below), head} : alibi_term{ratio(-4, below), 2 * (head - below) - 1};
   const long place = above == heads ? head : head <= above / 2 ? 2 * head : 2 * (head - above / 2) - 1;
   return {ratio(-alpha, alibi_rule::alpha_parts * above), place};
 }
 
-inline std::vector<core::operation> alibi::operations() {
-  using core::attribute;
-  constexpr double furthest = 0x1p31;
-  const char* source = "Press, Smith and Lewis 2022, arXiv 2108.12409, section 3";
-  const core::value_domain finite{}, positions{-furthest, furthest};
-  core::operation slopes{"alibi/slopes", {}, {{"slopes", {"h"}, finite, true, "slope of each head"}}, {}, source};
-  slopes.independent = {};
+template <class R>
+alibi::record<R> alibi::slopes_record() {
+  using core::attribute, std::string;
   std::vector<attribute> heads{attribute(std::int64_t{8})};
   for (const std::int64_t n : {1, 2, 3, 4, 5, 6, 7, 12, 16, 40, 71, 112}) heads.emplace_back(n);
-  slopes.attributes = {{"heads", std::int64_t{8}, heads, "number of heads", 1, 1024, "h"},
-                       {"rule",
-                        std::string("official"),
-                        {std::string("official"), std::string("naive"), std::string("mpt")},
-                        "how slopes are chosen, which differs where the heads are no power of two"},
-                       {"alpha_max",
-                        8.0,
-                        {8.0, 4.0, 16.0},
-                        "-log2 of the smallest slope of the rules naive and mpt; a multiple of 1/16",
-                        1.0 / alibi_rule::alpha_parts,
-                        64}};
-  slopes.conflict = [](const core::attributes& settings, const core::axis_sizes&) -> std::string {
-    const double parts = core::setting<double>(settings, "alpha_max") * alibi_rule::alpha_parts;
-    return parts == std::floor(parts) ? "" : "attribute 'alpha_max' must be a multiple of 1/16";
-  };
-
-  core::operation bias{"alibi/bias",
-                       {{"slopes", {"h"}, finite, true, "slope of each head"},
-                        {"query_position", {"n"}, positions, false, "position of each query"},
-                        {"key_position", {"m"}, positions, false, "position of each key"}},
-                       {{"bias", {"h", "n", "m"}, finite, true, "logit bias, queries by keys"}},
-                       {},
-                       source};
-  for (std::size_t k : {1, 2}) bias.inputs[k].own_type = core::dtype::i64;
-  bias.independent = {"h", "n", "m"};
-  bias.attributes = {
-      {"form",
-       std::string("distance"),
-       {std::string("distance"), std::string("absolute"), std::string("key"), std::string("key_from_last")},
-       "what the slope multiplies: j - i, -|i - j|, j, or j - last_position"},
-      {"causal", true, {true, false}, "-inf where the key comes after the query"},
-      {"last_position",
-       std::int64_t{0},
-       {std::int64_t{0}, std::int64_t{7}, std::int64_t{500}},
-       "of the last key, for the form key_from_last",
-       0,
-       furthest}};
-  return {slopes, bias};
+  return {
+      .declaration = {.name = "alibi/slopes",
+                      .source = source,
+                      .outputs = {{.name = "slopes", .axes = {"h"}, .meaning = "slope of each head"}},
+                      .attributes = {{.name = "heads",
+                                      .meaning = "number of heads",
+                                      .standard = std::int64_t{8},
+                                      .values = heads,
+                                      .low = 1,
+                                      .high = 1024,
+                                      .axis = "h"},
+                                     {.name = "rule",
+                                      .meaning =
+                                          "how slopes are chosen, which differs where the heads are no power of two",
+                                      .standard = string("official"),
+                                      .values = {string("official"), string("naive"), string("mpt")}},
+                                     {.name = "alpha_max",
+                                      .meaning = "-log2 of the smallest slope of the rules naive and mpt; a multiple "
+                                                 "of 1/16",
+                                      .standard = 8.0,
+                                      .values = {8.0, 4.0, 16.0},
+                                      .low = 1.0 / alibi_rule::alpha_parts,
+                                      .high = 64}},
+                      .independent = {},
+                      .conflict = [](const core::attributes& settings, const core::axis_sizes&) -> string {
+                        const double parts = core::setting<double>(settings, "alpha_max") * alibi_rule::alpha_parts;
+                        return parts == std::floor(parts) ? "" : "attribute 'alpha_max' must be a multiple of 1/16";
+                      }},
+      .algorithms = one_algorithm,
+      .forward = slopes<R>,
+      .vjp = not_differentiable,
+      .jvp = not_offered};
 }
 
 template <class R>
-fields<R> alibi::evaluate(const arguments<R>& call, const recipe<R>& how) {
-  if (call.operation == "alibi/slopes") {
-    const auto heads = static_cast<std::size_t>(call.template setting<std::int64_t>("heads"));
-    const alibi_rule rule{call.template setting<std::string>("rule"), call.template setting<double>("alpha_max"),
-                          heads};
-    field<R> slopes = make_field<R>({heads});
-    for (std::size_t k = 0; k < heads; ++k) slopes.storage()[k] = how.slope(rule, k);
-    return {{"slopes", std::move(slopes)}};
-  }
+alibi::record<R> alibi::bias_record() {
+  using std::int64_t, std::string;
+  constexpr double furthest = 0x1p31;
+  const auto position = [](const char* name, const char* axis, const char* meaning) -> core::tensor_declaration {
+    return {.name = name,
+            .axes = {axis},
+            .meaning = meaning,
+            .domain = {-furthest, furthest},
+            .differentiable = false,
+            .own_type = core::dtype::i64};
+  };
+  return {
+      .declaration = {.name = "alibi/bias",
+                      .source = source,
+                      .inputs = {{.name = "slopes", .axes = {"h"}, .meaning = "slope of each head"},
+                                 position("query_position", "n", "position of each query"),
+                                 position("key_position", "m", "position of each key")},
+                      .outputs = {{.name = "bias", .axes = {"h", "n", "m"}, .meaning = "logit bias, queries by keys"}},
+                      .attributes = {{.name = "form",
+                                      .meaning = "what the slope multiplies: j - i, -|i - j|, j, or j - last_position",
+                                      .standard = string("distance"),
+                                      .values = {string("distance"), string("absolute"), string("key"),
+                                                 string("key_from_last")}},
+                                     {.name = "causal",
+                                      .meaning = "-inf where the key comes after the query",
+                                      .standard = true,
+                                      .values = {true, false}},
+                                     {.name = "last_position",
+                                      .meaning = "of the last key, for the form key_from_last",
+                                      .standard = int64_t{0},
+                                      .values = {int64_t{0}, int64_t{7}, int64_t{500}},
+                                      .low = 0,
+                                      .high = furthest}},
+                      .independent = {"h", "n", "m"}},
+      .algorithms = one_algorithm,
+      .forward = bias<R>,
+      .vjp = bias_vjp<R>,
+      .jvp = not_offered};
+}
+
+template <class R>
+fields<R> alibi::slopes(const arguments<R>& call, const recipe<R>& how) {
+  const auto heads = static_cast<std::size_t>(call.template setting<std::int64_t>("heads"));
+  const alibi_rule rule{call.template setting<std::string>("rule"), call.template setting<double>("alpha_max"), heads};
+  field<R> slopes = make_field<R>({heads});
+  for (std::size_t k = 0; k < heads; ++k) slopes.storage()[k] = how.slope(rule, k);
+  return {{"slopes", std::move(slopes)}};
+}
+
+/// Calls visit(index of the pair, its coefficient) for every pair that is not masked.
+template <class R, class Visit>
+void alibi::each_visible(const arguments<R>& call, const recipe<R>& how, Visit visit) {
   const alibi_form form{call.template setting<std::string>("form"), call.template setting<bool>("causal"),
                         static_cast<double>(call.template setting<std::int64_t>("last_position"))};
   const auto& queries = call.integers.at("query_position").values.storage();
   const auto& keys = call.integers.at("key_position").values.storage();
-  const std::size_t heads = call["slopes"].size(), pairs = queries.size() * keys.size();
-  const auto each_visible = [&](auto visit) {
-    for (std::size_t i = 0; i < queries.size(); ++i)
-      for (std::size_t j = 0; j < keys.size(); ++j)
-        if (!how.hides(form, queries[i], keys[j]))
-          visit(i * keys.size() + j, how.coefficient(form, queries[i], keys[j]));
-  };
-  if (call.operation.ends_with(":vjp")) {
-    const field<R>& cotangents = call["grad_bias"];
-    std::vector<accumulator<R>> sums(heads);
-    each_visible([&](std::size_t pair, const R& c) {
-      for (std::size_t k = 0; k < heads; ++k)
-        sums[k].add_product(charged(cotangents.storage()[k * pairs + pair]), charged(c));
-    });
-    field<R> grad = make_field<R>({heads});
-    for (std::size_t k = 0; k < heads; ++k) grad.storage()[k] = sums[k].total();
-    return {{"grad_slopes", std::move(grad)}};
-  }
-  field<R> bias = make_field<R>({heads, queries.size(), keys.size()});
+  for (std::size_t i = 0; i < queries.size(); ++i)
+    for (std::size_t j = 0; j < keys.size(); ++j)
+      if (!how.hides(form, queries[i], keys[j])) visit(i * keys.size() + j, how.coefficient(form, queries[i], keys[j]));
+}
+
+template <class R>
+fields<R> alibi::bias(const arguments<R>& call, const recipe<R>& how) {
+  const field<R>& slopes = call["slopes"];
+  const std::size_t heads = slopes.size(), queries = call.integers.at("query_position").size(),
+                    keys = call.integers.at("key_position").size();
+  field<R> bias = make_field<R>({heads, queries, keys});
   for (R& x : bias.storage()) x = R(-std::numeric_limits<double>::infinity());
-  each_visible([&](std::size_t pair, const R& c) {
+  each_visible(call, how, [&](std::size_t pair, const R& c) {
     for (std::size_t k = 0; k < heads; ++k)
-      bias.storage()[k * pairs + pair] = how.product(call["slopes"].storage()[k], c);
+      bias.storage()[k * queries * keys + pair] = how.product(slopes.storage()[k], c);
   });
   return {{"bias", std::move(bias)}};
+}
+
+template <class R>
+fields<R> alibi::bias_vjp(const arguments<R>& call, const recipe<R>& how) {
+  const field<R>& cotangents = call["grad_bias"];
+  const std::size_t heads = call["slopes"].size(),
+                    pairs = call.integers.at("query_position").size() * call.integers.at("key_position").size();
+  std::vector<accumulator<R>> sums(heads);
+  each_visible(call, how, [&](std::size_t pair, const R& c) {
+    for (std::size_t k = 0; k < heads; ++k)
+      sums[k].add_product(charged(cotangents.storage()[k * pairs + pair]), charged(c));
+  });
+  field<R> grad = make_field<R>({heads});
+  for (std::size_t k = 0; k < heads; ++k) grad.storage()[k] = sums[k].total();
+  return {{"grad_slopes", std::move(grad)}};
 }
 
 }  // namespace assay::reference::encodings

@@ -14,63 +14,101 @@
 #include <string_view>
 
 #include "reference/algorithms/attention.hpp"
-#include "reference/core/operation.hpp"
-#include "reference/readings/reading.hpp"
+#include "reference/operation_record.hpp"
 
 namespace assay::reference::encodings {
 
 struct attention {
   static constexpr std::string_view name = "attention";
 
-  static std::vector<core::operation> operations();
-
   template <class R>
   using recipe = attention_recipe<R>;
-
   template <class R>
-  static fields<R> evaluate(const arguments<R>& call, const recipe<R>& how);
+  using record = operation_record<R, recipe<R>>;
+  template <class R>
+  static std::vector<record<R>> records();
+
+ private:
+  template <class R>
+  class heads;
+  template <class R>
+  static fields<R> output(const arguments<R>& call, const recipe<R>& how);
+  template <class R>
+  static fields<R> output_vjp(const arguments<R>& call, const recipe<R>& how);
 };
 
-inline std::vector<core::operation> attention::operations() {
-  const core::value_domain finite{},
-      masked{-std::numeric_limits<double>::max(), std::numeric_limits<double>::max(), true};
-  core::operation op;
-  op.name = "attention/output";
-  op.inputs = {{"q", {"B", "h", "n", "d"}, finite, true, "queries"},
-               {"k", {"B", "h", "m", "d"}, finite, true, "keys"},
-               {"v", {"B", "h", "m", "e"}, finite, true, "values"},
-               {"bias", {"h", "n", "m"}, masked, true, "added to the logits; -inf: the mask"}};
-  op.outputs = {{"o", {"B", "h", "n", "e"}, finite, true, "weighted means of the values"}};
-  op.source = "Vaswani et al. 2017, arXiv 1706.03762, eq. (1)";
-  op.independent = {"B", "h", "n"};
-  op.attributes = {scale_attribute()};
-  return {op};
+template <class R>
+std::vector<attention::record<R>> attention::records() {
+  constexpr double largest = std::numeric_limits<double>::max();
+  const core::value_domain masked{.low = -largest, .high = largest, .minus_infinity = true};
+  return {{.declaration =
+               {.name = "attention/output",
+                .source = "Vaswani et al. 2017, arXiv 1706.03762, eq. (1)",
+                .inputs = {{.name = "q", .axes = {"B", "h", "n", "d"}, .meaning = "queries"},
+                           {.name = "k", .axes = {"B", "h", "m", "d"}, .meaning = "keys"},
+                           {.name = "v", .axes = {"B", "h", "m", "e"}, .meaning = "values"},
+                           {.name = "bias",
+                            .axes = {"h", "n", "m"},
+                            .meaning = "added to the logits; -inf: the mask",
+                            .domain = masked}},
+                .outputs = {{.name = "o", .axes = {"B", "h", "n", "e"}, .meaning = "weighted means of the values"}},
+                .attributes = {scale_attribute()},
+                .independent = {"B", "h", "n"}},
+           .algorithms = one_algorithm,
+           .forward = output<R>,
+           .vjp = output_vjp<R>,
+           .jvp = not_offered}};
+}
+
+/// The heads of all rows of the batch.
+template <class R>
+class attention::heads {
+ public:
+  explicit heads(const arguments<R>& call)
+      : q_(call["q"]),
+        k_(call["k"]),
+        v_(call["v"]),
+        scale_(logit_scale<R>(call.template setting<std::string>("scale"), q_.shape(3))) {}
+
+  [[nodiscard]] std::size_t count() const { return q_.shape(0) * q_.shape(1); }
+  [[nodiscard]] std::size_t queries() const { return q_.shape(2); }
+  [[nodiscard]] std::size_t keys() const { return k_.shape(2); }
+  [[nodiscard]] std::size_t value_width() const { return v_.shape(3); }
+  [[nodiscard]] attention_head<R> at(std::size_t head) const {
+    const std::size_t n = queries(), m = keys(), d = q_.shape(3), e = value_width();
+    return {n, m, d, e, scale_, q_.data() + head * n * d, k_.data() + head * m * d, v_.data() + head * m * e};
+  }
+  /// Where its bias begins, which the rows share.
+  [[nodiscard]] std::size_t first_bias(std::size_t head) const { return head % q_.shape(1) * queries() * keys(); }
+
+ private:
+  const field<R>&q_, &k_, &v_;
+  R scale_;
+};
+
+template <class R>
+fields<R> attention::output(const arguments<R>& call, const recipe<R>& how) {
+  const heads<R> all(call);
+  field<R> out = make_field<R>({call["q"].shape(0), call["q"].shape(1), all.queries(), all.value_width()});
+  for (std::size_t head = 0; head < all.count(); ++head)
+    attend(all.at(head), call["bias"].data() + all.first_bias(head),
+           out.data() + head * all.queries() * all.value_width(), how);
+  return {{"o", std::move(out)}};
 }
 
 template <class R>
-fields<R> attention::evaluate(const arguments<R>& call, const recipe<R>& how) {
-  const field<R>&q = call["q"], &k = call["k"], &v = call["v"], &bias = call["bias"];
-  const std::size_t batch = q.shape(0), heads = q.shape(1), n = q.shape(2), d = q.shape(3), m = k.shape(2),
-                    e = v.shape(3);
-  const R scale = logit_scale<R>(call.template setting<std::string>("scale"), d);
-  const auto head_of = [&](std::size_t head) {
-    return attention_head<R>{
-        n, m, d, e, scale, q.data() + head * n * d, k.data() + head * m * d, v.data() + head * m * e};
-  };
-  if (!call.operation.ends_with(":vjp")) {
-    field<R> out = make_field<R>({batch, heads, n, e});
-    for (std::size_t head = 0; head < batch * heads; ++head)
-      attend(head_of(head), bias.data() + head % heads * n * m, out.data() + head * n * e, how);
-    return {{"o", std::move(out)}};
-  }
+fields<R> attention::output_vjp(const arguments<R>& call, const recipe<R>& how) {
+  const heads<R> all(call);
+  const field<R>& bias = call["bias"];
   fields<R> grads;
   for (const char* input : {"q", "k", "v", "bias"}) grads.emplace("grad_" + std::string(input), call[input]);
   std::vector<accumulator<R>> of_bias(bias.size());
-  for (std::size_t head = 0; head < batch * heads; ++head) {
-    attention_gradients<R> sums(head_of(head));
-    const std::size_t first = head % heads * n * m;
-    attend_vjp(head_of(head), bias.data() + first, call["grad_o"].data() + head * n * e, sums, how,
-               [&](std::size_t i, std::size_t j, const R& x) { of_bias[first + i * m + j].add(x); });
+  for (std::size_t head = 0; head < all.count(); ++head) {
+    attention_gradients<R> sums(all.at(head));
+    const std::size_t first = all.first_bias(head);
+    attend_vjp(all.at(head), bias.data() + first, call["grad_o"].data() + head * all.queries() * all.value_width(),
+               sums, how,
+               [&](std::size_t i, std::size_t j, const R& x) { of_bias[first + i * all.keys() + j].add(x); });
     sums.store_head(head, grads.at("grad_q"), grads.at("grad_k"), grads.at("grad_v"));
   }
   for (std::size_t i = 0; i < of_bias.size(); ++i) grads.at("grad_bias").storage()[i] = of_bias[i].total();

@@ -16,18 +16,14 @@
 #include <limits>
 #include <string_view>
 
-#include "reference/accuracy_class.hpp"
 #include "reference/algorithms/attention.hpp"
 #include "reference/algorithms/segment_sums.hpp"
-#include "reference/core/operation.hpp"
+#include "reference/operation_record.hpp"
 
 namespace assay::reference::encodings {
 
 struct fox {
   static constexpr std::string_view name = "fox";
-  static constexpr accuracy_class algorithms[] = {accuracy_class::sequential, accuracy_class::cumsum};
-
-  static std::vector<core::operation> operations();
 
   /// How one head of one row is computed: what algorithms, accuracy classes and mutants replace. The blocks are
   /// n x n; sums leaves above the diagonal what stands there.
@@ -57,40 +53,84 @@ struct fox {
     return how;
   }
 
+  /// What the decay is made of: log_f itself, or the logits g.
+  enum class gates { log_f, logits };
+
   template <class R>
-  static fields<R> evaluate(const arguments<R>& call, const recipe<R>& how);
+  using record = operation_record<R, recipe<R>>;
+  template <class R>
+  static std::vector<record<R>> records();
 
  private:
+  template <gates Gates, class R>
+  static record<R> decay_record();
   template <class R>
-  static fields<R> evaluate_decay(const arguments<R>& call, const recipe<R>& how);
+  static record<R> attention_record();
+  template <gates Gates, class R>
+  static fields<R> decay(const arguments<R>& call, const recipe<R>& how);
+  template <gates Gates, class R>
+  static fields<R> decay_vjp(const arguments<R>& call, const recipe<R>& how);
   template <class R>
-  static fields<R> evaluate_attention(const arguments<R>& call, const recipe<R>& how);
+  static fields<R> attention(const arguments<R>& call, const recipe<R>& how);
+  template <class R>
+  static fields<R> attention_vjp(const arguments<R>& call, const recipe<R>& how);
+  template <class R>
+  class heads;
+
+  static core::tensor_declaration log_f();
+  static algorithm_list algorithms() { return {accuracy_class::sequential, accuracy_class::cumsum}; }
+  static constexpr core::value_domain decays{-std::numeric_limits<double>::infinity(), 0.0, true};
+  static constexpr const char* source = "Lin et al. 2025, arXiv 2503.02130, section 3";
 };
 
-inline std::vector<core::operation> fox::operations() {
-  constexpr double infinity = std::numeric_limits<double>::infinity();
-  const core::value_domain decay{-infinity, 0.0, true}, finite{};
-  const core::tensor_declaration d{"D", {"B", "h", "n", "n"}, decay, true, "logit bias, queries by keys"};
-  core::operation plain, gated, attention;
-  plain.name = "fox/decay";
-  plain.inputs = {{"log_f", {"B", "n", "h"}, decay, true, "log forget gates", true}};
-  plain.outputs = {d};
-  gated.name = "fox/gated_decay";
-  gated.inputs = {{"g", {"B", "n", "h"}, finite, true, "gate logits, log f = log sigmoid(g)", true}};
-  gated.outputs = {d};
-  attention.name = "fox/attention";
-  attention.inputs = {{"q", {"B", "h", "n", "d"}, finite, true, "queries"},
-                      {"k", {"B", "h", "n", "d"}, finite, true, "keys"},
-                      {"v", {"B", "h", "n", "e"}, finite, true, "values"},
-                      plain.inputs.front()};
-  attention.outputs = {{"o", {"B", "h", "n", "e"}, finite, true, "weighted means of the values"}};
-  attention.attributes = {scale_attribute()};
-  std::vector<core::operation> all{plain, gated, attention};
-  for (core::operation& op : all) {
-    op.source = "Lin et al. 2025, arXiv 2503.02130, section 3";
-    op.independent = {"B", "h"};
-  }
-  return all;
+inline core::tensor_declaration fox::log_f() {
+  return {.name = "log_f",
+          .axes = {"B", "n", "h"},
+          .meaning = "log forget gates",
+          .domain = decays,
+          .summed_over_time = true};
+}
+
+template <class R>
+std::vector<fox::record<R>> fox::records() {
+  return {decay_record<gates::log_f, R>(), decay_record<gates::logits, R>(), attention_record<R>()};
+}
+
+template <fox::gates Gates, class R>
+fox::record<R> fox::decay_record() {
+  constexpr bool logits = Gates == gates::logits;
+  const core::tensor_declaration g{
+      .name = "g", .axes = {"B", "n", "h"}, .meaning = "gate logits, log f = log sigmoid(g)", .summed_over_time = true};
+  return {.declaration = {.name = logits ? "fox/gated_decay" : "fox/decay",
+                          .source = source,
+                          .inputs = {logits ? g : log_f()},
+                          .outputs = {{.name = "D",
+                                       .axes = {"B", "h", "n", "n"},
+                                       .meaning = "logit bias, queries by keys",
+                                       .domain = decays}},
+                          .independent = {"B", "h"}},
+          .algorithms = algorithms(),
+          .forward = decay<Gates, R>,
+          .vjp = decay_vjp<Gates, R>,
+          .jvp = not_offered};
+}
+
+template <class R>
+fox::record<R> fox::attention_record() {
+  return {.declaration =
+              {.name = "fox/attention",
+               .source = source,
+               .inputs = {{.name = "q", .axes = {"B", "h", "n", "d"}, .meaning = "queries"},
+                          {.name = "k", .axes = {"B", "h", "n", "d"}, .meaning = "keys"},
+                          {.name = "v", .axes = {"B", "h", "n", "e"}, .meaning = "values"},
+                          log_f()},
+               .outputs = {{.name = "o", .axes = {"B", "h", "n", "e"}, .meaning = "weighted means of the values"}},
+               .attributes = {scale_attribute()},
+               .independent = {"B", "h"}},
+          .algorithms = algorithms(),
+          .forward = attention<R>,
+          .vjp = attention_vjp<R>,
+          .jvp = not_offered};
 }
 
 template <class R>
@@ -102,71 +142,99 @@ fox::recipe<R> fox::algorithm(accuracy_class c) {
   return how;
 }
 
+/// Calls visit(offset of the lane in [B, n, h], offset of the block in [B, h, n, n]) for every head.
+template <class Visit>
+void for_each_fox_head(std::size_t batch, std::size_t n, std::size_t heads, Visit visit) {
+  for (std::size_t b = 0; b < batch; ++b)
+    for (std::size_t k = 0; k < heads; ++k) visit(b * n * heads + k, (b * heads + k) * n * n);
+}
+
+template <fox::gates Gates, class R>
+fields<R> fox::decay(const arguments<R>& call, const recipe<R>& how) {
+  field<R> a = call[Gates == gates::logits ? "g" : "log_f"];
+  const std::size_t batch = a.shape(0), n = a.shape(1), heads = a.shape(2);
+  if constexpr (Gates == gates::logits)
+    for (R& x : a.storage()) x = how.gate(x);
+  field<R> decay = make_field<R>({batch, heads, n, n});
+  for (R& x : decay.storage()) x = R(-std::numeric_limits<double>::infinity());
+  for_each_fox_head(batch, n, heads, [&](std::size_t lane, std::size_t block) {
+    how.sums({a.data() + lane, heads, n}, decay.data() + block);
+  });
+  return {{"D", std::move(decay)}};
+}
+
+template <fox::gates Gates, class R>
+fields<R> fox::decay_vjp(const arguments<R>& call, const recipe<R>& how) {
+  const field<R>&gates = call[Gates == gates::logits ? "g" : "log_f"], &cotangents = call["grad_D"];
+  const std::size_t batch = gates.shape(0), n = gates.shape(1), heads = gates.shape(2);
+  field<R> grad = make_field<R>({batch, n, heads});
+  for_each_fox_head(batch, n, heads, [&](std::size_t lane, std::size_t block) {
+    how.adjoint(cotangents.data() + block, {grad.data() + lane, heads, n});
+  });
+  if constexpr (Gates == gates::logits)
+    for (std::size_t i = 0; i < grad.size(); ++i)
+      grad.storage()[i] = grad.storage()[i] * how.gate_slope(gates.storage()[i]);
+  return {{Gates == gates::logits ? "grad_g" : "grad_log_f", std::move(grad)}};
+}
+
+/// The heads of all rows of the batch, each with its decay.
 template <class R>
-fields<R> fox::evaluate(const arguments<R>& call, const recipe<R>& how) {
-  return call.operation.starts_with("fox/attention") ? evaluate_attention(call, how) : evaluate_decay(call, how);
+class fox::heads {
+ public:
+  explicit heads(const arguments<R>& call)
+      : q_(call["q"]),
+        k_(call["k"]),
+        v_(call["v"]),
+        gates_(call["log_f"]),
+        scale_(logit_scale<R>(call.template setting<std::string>("scale"), q_.shape(3))) {}
+
+  [[nodiscard]] std::size_t count() const { return q_.shape(0) * q_.shape(1); }
+  [[nodiscard]] std::size_t tokens() const { return q_.shape(2); }
+  [[nodiscard]] std::size_t value_width() const { return v_.shape(3); }
+  [[nodiscard]] attention_head<R> at(std::size_t head) const {
+    const std::size_t n = tokens(), d = q_.shape(3), e = value_width();
+    return {n, n, d, e, scale_, q_.data() + head * n * d, k_.data() + head * n * d, v_.data() + head * n * e};
+  }
+  [[nodiscard]] std::vector<R> decay(std::size_t head, const recipe<R>& how) const {
+    std::vector<R> decay(tokens() * tokens(), R(-std::numeric_limits<double>::infinity()));
+    how.sums({gates_.data() + first_gate(head), stride(), tokens()}, decay.data());
+    return decay;
+  }
+  /// The lane of its gates in [B, n, h].
+  [[nodiscard]] std::size_t first_gate(std::size_t head) const {
+    return head / stride() * tokens() * stride() + head % stride();
+  }
+  [[nodiscard]] std::size_t stride() const { return q_.shape(1); }
+
+ private:
+  const field<R>&q_, &k_, &v_, &gates_;
+  R scale_;
+};
+
+template <class R>
+fields<R> fox::attention(const arguments<R>& call, const recipe<R>& how) {
+  const heads<R> all(call);
+  field<R> out = call["v"];
+  for (std::size_t head = 0; head < all.count(); ++head)
+    attend(all.at(head), all.decay(head, how).data(), out.data() + head * all.tokens() * all.value_width(), how.heads);
+  return {{"o", std::move(out)}};
 }
 
 template <class R>
-fields<R> fox::evaluate_attention(const arguments<R>& call, const recipe<R>& how) {
-  const field<R>&q = call["q"], &k = call["k"], &v = call["v"], &gates = call["log_f"];
-  const std::size_t heads = q.shape(1), n = q.shape(2), d = q.shape(3), e = v.shape(3);
-  const bool backwards = call.operation.ends_with(":vjp");
+fields<R> fox::attention_vjp(const arguments<R>& call, const recipe<R>& how) {
+  const heads<R> all(call);
+  const std::size_t n = all.tokens();
   fields<R> out;
-  if (backwards)
-    for (const char* input : {"q", "k", "v", "log_f"}) out.emplace("grad_" + std::string(input), call[input]);
-  else
-    out.emplace("o", v);
-  for (std::size_t head = 0; head < q.shape(0) * heads; ++head) {
-    const std::size_t first_gate = head / heads * n * heads + head % heads;
-    std::vector<R> decay(n * n, R(-std::numeric_limits<double>::infinity()));
-    how.sums({gates.data() + first_gate, heads, n}, decay.data());
-    const attention_head<R> one{n,
-                                n,
-                                d,
-                                e,
-                                logit_scale<R>(call.template setting<std::string>("scale"), d),
-                                q.data() + head * n * d,
-                                k.data() + head * n * d,
-                                v.data() + head * n * e};
-    if (!backwards) {
-      attend(one, decay.data(), out.at("o").data() + head * n * e, how.heads);
-      continue;
-    }
+  for (const char* input : {"q", "k", "v", "log_f"}) out.emplace("grad_" + std::string(input), call[input]);
+  for (std::size_t head = 0; head < all.count(); ++head) {
     std::vector<R> grad_decay(n * n, R(0.0));
-    attention_gradients<R> sums(one);
-    attend_vjp(one, decay.data(), call["grad_o"].data() + head * n * e, sums, how.heads,
-               [&](std::size_t i, std::size_t j, const R& x) { grad_decay[i * n + j] = x; });
+    attention_gradients<R> sums(all.at(head));
+    attend_vjp(all.at(head), all.decay(head, how).data(), call["grad_o"].data() + head * n * all.value_width(), sums,
+               how.heads, [&](std::size_t i, std::size_t j, const R& x) { grad_decay[i * n + j] = x; });
     sums.store_head(head, out.at("grad_q"), out.at("grad_k"), out.at("grad_v"));
-    how.adjoint(grad_decay.data(), {out.at("grad_log_f").data() + first_gate, heads, n});
+    how.adjoint(grad_decay.data(), {out.at("grad_log_f").data() + all.first_gate(head), all.stride(), n});
   }
   return out;
-}
-
-template <class R>
-fields<R> fox::evaluate_decay(const arguments<R>& call, const recipe<R>& how) {
-  const bool gated = call.operation.starts_with("fox/gated_decay");
-  const field<R>& gates = call[gated ? "g" : "log_f"];
-  const std::size_t batch = gates.shape(0), n = gates.shape(1), heads = gates.shape(2);
-  const auto each_head = [&](auto visit) {
-    for (std::size_t b = 0; b < batch; ++b)
-      for (std::size_t k = 0; k < heads; ++k) visit(b * n * heads + k, (b * heads + k) * n * n);
-  };
-  if (call.operation.ends_with(":vjp")) {
-    const field<R>& cotangents = call["grad_D"];
-    field<R> grad = make_field<R>({batch, n, heads});
-    each_head([&](std::size_t lane, std::size_t block) {
-      how.adjoint(cotangents.data() + block, {grad.data() + lane, heads, n});
-    });
-    for (std::size_t i = 0; gated && i < grad.size(); ++i)
-      grad.storage()[i] = grad.storage()[i] * how.gate_slope(gates.storage()[i]);
-    return {{gated ? "grad_g" : "grad_log_f", std::move(grad)}};
-  }
-  field<R> a = gates, decay = make_field<R>({batch, heads, n, n});
-  for (std::size_t i = 0; gated && i < a.size(); ++i) a.storage()[i] = how.gate(gates.storage()[i]);
-  for (R& x : decay.storage()) x = R(-std::numeric_limits<double>::infinity());
-  each_head([&](std::size_t lane, std::size_t block) { how.sums({a.data() + lane, heads, n}, decay.data() + block); });
-  return {{"D", std::move(decay)}};
 }
 
 }  // namespace assay::reference::encodings

@@ -22,16 +22,12 @@
 #include "reference/algorithms/forward_derivative_laws.hpp"
 #include "reference/algorithms/laws.hpp"
 #include "reference/algorithms/scans.hpp"
-#include "reference/core/operation.hpp"
+#include "reference/operation_record.hpp"
 
 namespace assay::reference::encodings {
 
 struct heinsen {
   static constexpr std::string_view name = "heinsen";
-  static constexpr accuracy_class algorithms[] = {accuracy_class::sequential, accuracy_class::tree,
-                                                  accuracy_class::linear, accuracy_class::cumsum};
-
-  static std::vector<core::operation> operations();
 
   /// How one lane is computed: what algorithms, accuracy classes and mutants replace.
   template <class R>
@@ -54,9 +50,13 @@ struct heinsen {
   /// The law of a class: `algorithm` widened to all algorithms of the classes up to it.
   static recipe<tracked> law(accuracy_class c);
 
-  /// The operation `op` (one of operations(), or its vjp or jvp) by this recipe.
+  /// What the decay is: the logarithm a = log p itself, or a gate logit.
+  enum class decay { log_p, gate };
+
   template <class R>
-  static fields<R> evaluate(const arguments<R>& call, const recipe<R>& how);
+  using record = operation_record<R, recipe<R>>;
+  template <class R>
+  static std::vector<record<R>> records();
 
   template <class R, class H, class Rest>
   static fields<R> embed_position(const H& to_logits, const Rest& to_tokens, const field<R>& x, const field<R>& s0,
@@ -96,46 +96,86 @@ struct heinsen {
                                const gradients<R>& direction, const recipe<R>& how);
   template <class R, class H>
   static logits<R> logits_of(const H& to_logits, const field<R>& x, const recipe<R>& how);
+
+  template <decay Decay, class R>
+  struct scan_inputs;
+  template <decay Decay, class R>
+  static record<R> scan_record();
   template <class R>
-  static fields<R> evaluate_scan(std::string_view op, const fields<R>& in, const recipe<R>& how);
+  static record<R> module_record();
+  template <decay Decay, class R>
+  static fields<R> scan(const arguments<R>& call, const recipe<R>& how);
+  template <decay Decay, class R>
+  static fields<R> scan_vjp(const arguments<R>& call, const recipe<R>& how);
+  template <decay Decay, class R>
+  static fields<R> scan_jvp(const arguments<R>& call, const recipe<R>& how);
+  template <class R>
+  static fields<R> module_forward(const arguments<R>& call, const recipe<R>& how);
+  template <class R>
+  static fields<R> module_vjp(const arguments<R>& call, const recipe<R>& how);
+
+  static core::tensor_declaration logits_tensor(const char* name, std::vector<std::string> axes, const char* meaning) {
+    constexpr double infinity = std::numeric_limits<double>::infinity(), largest = std::numeric_limits<double>::max();
+    return {.name = name, .axes = std::move(axes), .meaning = meaning, .domain = {-infinity, largest, true}};
+  }
+  static core::tensor_declaration initial_state() {
+    return logits_tensor("s0", {"B", "d"}, "state before the first token");
+  }
+  static core::tensor_declaration last_state() {
+    return logits_tensor("s_n", {"B", "d"}, "state after the last token");
+  }
+  static core::recurrence states_of_chunks() { return {.state_in = "s0", .state_out = "s_n"}; }
+  static algorithm_list algorithms() {
+    return {accuracy_class::sequential, accuracy_class::tree, accuracy_class::linear, accuracy_class::cumsum};
+  }
 };
 
-inline std::vector<core::operation> heinsen::operations() {
-  constexpr double infinity = std::numeric_limits<double>::infinity();
-  constexpr double largest = std::numeric_limits<double>::max();
-  const core::value_domain decay{-infinity, 0.0, true}, logit{-infinity, largest, true}, finite{};
-  const core::tensor_declaration h{"h", {"B", "n", "d"}, logit, true, "input logits"};
-  const core::tensor_declaration s0{"s0", {"B", "d"}, logit, true, "state before the first token"};
-  const core::tensor_declaration s{"s", {"B", "n", "d"}, logit, true, "states"};
-  const core::tensor_declaration s_n{"s_n", {"B", "d"}, logit, true, "state after the last token"};
-  const core::recurrence recurrent{"s0", "s_n"};
-  const std::vector<std::string> features{"B", "d"};
-  return {
-      {"heinsen/scan",
-       {{"log_p", {"B", "n", "d"}, decay, true, "log decay", true}, h, s0},
-       {s, s_n},
-       recurrent,
-       "Heinsen 2024, eq. (3)",
-       true,
-       features},
-      {"heinsen/gated_scan",
-       {{"g", {"B", "n", "d"}, finite, true, "gate logits, log p = log sigmoid(g)", true}, h, s0},
-       {s, s_n},
-       recurrent,
-       "Heinsen 2024, eq. (3) with the log-sigmoid of eq. (2)",
-       true,
-       features},
-      {"heinsen/embed_position",
-       {{"x", {"B", "n", "e"}, finite, true, "tokens"},
-        {"W_H", {"2d", "e"}, finite, true, "weights of H, gate half first"},
-        {"b_H", {"2d"}, finite, true, "bias of H"},
-        {"W_R", {"e", "d"}, finite, true, "weights of R"},
-        {"b_R", {"e"}, finite, true, "bias of R"},
-        s0},
-       {{"y", {"B", "n", "e"}, finite, true, "tokens with position"}, s_n},
-       recurrent,
-       "Heinsen 2024, eqs. (1) to (3)"},
-  };
+template <class R>
+std::vector<heinsen::record<R>> heinsen::records() {
+  return {scan_record<decay::log_p, R>(), scan_record<decay::gate, R>(), module_record<R>()};
+}
+
+template <heinsen::decay Decay, class R>
+heinsen::record<R> heinsen::scan_record() {
+  constexpr bool gated = Decay == decay::gate;
+  const core::tensor_declaration log_p{.name = "log_p",
+                                       .axes = {"B", "n", "d"},
+                                       .meaning = "log decay",
+                                       .domain = {-std::numeric_limits<double>::infinity(), 0.0, true},
+                                       .summed_over_time = true};
+  const core::tensor_declaration g{
+      .name = "g", .axes = {"B", "n", "d"}, .meaning = "gate logits, log p = log sigmoid(g)", .summed_over_time = true};
+  return {.declaration = {.name = gated ? "heinsen/gated_scan" : "heinsen/scan",
+                          .source =
+                              gated ? "Heinsen 2024, eq. (3) with the log-sigmoid of eq. (2)" : "Heinsen 2024, eq. (3)",
+                          .inputs = {gated ? g : log_p, logits_tensor("h", {"B", "n", "d"}, "input logits"),
+                                     initial_state()},
+                          .outputs = {logits_tensor("s", {"B", "n", "d"}, "states"), last_state()},
+                          .recurrent = states_of_chunks(),
+                          .independent = {"B", "d"}},
+          .algorithms = algorithms(),
+          .forward = scan<Decay, R>,
+          .vjp = scan_vjp<Decay, R>,
+          .jvp = scan_jvp<Decay, R>};
+}
+
+template <class R>
+heinsen::record<R> heinsen::module_record() {
+  return {.declaration = {.name = "heinsen/embed_position",
+                          .source = "Heinsen 2024, eqs. (1) to (3)",
+                          .inputs = {{.name = "x", .axes = {"B", "n", "e"}, .meaning = "tokens"},
+                                     {.name = "W_H", .axes = {"2d", "e"}, .meaning = "weights of H, gate half first"},
+                                     {.name = "b_H", .axes = {"2d"}, .meaning = "bias of H"},
+                                     {.name = "W_R", .axes = {"e", "d"}, .meaning = "weights of R"},
+                                     {.name = "b_R", .axes = {"e"}, .meaning = "bias of R"},
+                                     initial_state()},
+                          .outputs = {{.name = "y", .axes = {"B", "n", "e"}, .meaning = "tokens with position"},
+                                      last_state()},
+                          .recurrent = states_of_chunks()},
+          .algorithms = algorithms(),
+          .forward = module_forward<R>,
+          .vjp = module_vjp<R>,
+          .jvp = not_offered};
 }
 
 template <class R>
@@ -292,53 +332,71 @@ heinsen::module_gradients<R, H, Rest> heinsen::embed_position_vjp(const H& to_lo
   return out;
 }
 
-template <class R>
-fields<R> heinsen::evaluate_scan(std::string_view op, const fields<R>& in, const recipe<R>& how) {
-  const bool gated = op.starts_with("heinsen/gated_scan");
-  const field<R>&decay = in.at(gated ? "g" : "log_p"), &h = in.at("h"), &s0 = in.at("s0");
-  const field<R> a = gated ? mapped(decay, how.gate) : decay;
-  const auto through_gate = [&](field<R> of_a) {
-    for (std::size_t i = 0; gated && i < a.size(); ++i)
-      of_a.storage()[i] = of_a.storage()[i] * how.gate_slope(decay.storage()[i]);
+/// The inputs of a scan: the decay as it is given, and its logarithm a.
+template <heinsen::decay Decay, class R>
+struct heinsen::scan_inputs {
+  static constexpr const char* name = Decay == decay::gate ? "g" : "log_p";
+  const field<R>&given, &h, &s0;
+  field<R> a;
+
+  scan_inputs(const arguments<R>& call, const recipe<R>& how)
+      : given(call[name]), h(call["h"]), s0(call["s0"]), a(Decay == decay::gate ? mapped(given, how.gate) : given) {}
+  /// A derivative in a, or along a, with the slope of the gate.
+  [[nodiscard]] field<R> through_gate(field<R> of_a, const recipe<R>& how) const {
+    if constexpr (Decay == decay::gate)
+      for (std::size_t i = 0; i < of_a.size(); ++i)
+        of_a.storage()[i] = of_a.storage()[i] * how.gate_slope(given.storage()[i]);
     return of_a;
-  };
-  states<R> state = run(a, h, s0, how);
-  if (op.ends_with(":vjp")) {
-    gradients<R> grad = run_back(a, h, s0, state.s, in.at("grad_s"), in.at("grad_s_n"), how);
-    return {{gated ? "grad_g" : "grad_log_p", through_gate(std::move(grad.a))},
-            {"grad_h", std::move(grad.h)},
-            {"grad_s0", std::move(grad.s0)}};
   }
-  if (op.ends_with(":jvp")) {
-    const gradients<R> direction{through_gate(in.at(gated ? "tangent_g" : "tangent_log_p")), in.at("tangent_h"),
-                                 in.at("tangent_s0")};
-    states<R> tangents = run_tangent(a, h, s0, state.s, direction, how);
-    return {{"tangent_s", std::move(tangents.s)}, {"tangent_s_n", std::move(tangents.s_n)}};
-  }
+};
+
+template <heinsen::decay Decay, class R>
+fields<R> heinsen::scan(const arguments<R>& call, const recipe<R>& how) {
+  const scan_inputs<Decay, R> in(call, how);
+  states<R> state = run(in.a, in.h, in.s0, how);
   return {{"s", std::move(state.s)}, {"s_n", std::move(state.s_n)}};
 }
 
+template <heinsen::decay Decay, class R>
+fields<R> heinsen::scan_vjp(const arguments<R>& call, const recipe<R>& how) {
+  const scan_inputs<Decay, R> in(call, how);
+  const states<R> state = run(in.a, in.h, in.s0, how);
+  gradients<R> grad = run_back(in.a, in.h, in.s0, state.s, call["grad_s"], call["grad_s_n"], how);
+  return {{std::string("grad_") + in.name, in.through_gate(std::move(grad.a), how)},
+          {"grad_h", std::move(grad.h)},
+          {"grad_s0", std::move(grad.s0)}};
+}
+
+template <heinsen::decay Decay, class R>
+fields<R> heinsen::scan_jvp(const arguments<R>& call, const recipe<R>& how) {
+  const scan_inputs<Decay, R> in(call, how);
+  const states<R> state = run(in.a, in.h, in.s0, how);
+  const gradients<R> direction{in.through_gate(call[(std::string("tangent_") + in.name).c_str()], how),
+                               call["tangent_h"], call["tangent_s0"]};
+  states<R> tangents = run_tangent(in.a, in.h, in.s0, state.s, direction, how);
+  return {{"tangent_s", std::move(tangents.s)}, {"tangent_s_n", std::move(tangents.s_n)}};
+}
+
 template <class R>
-fields<R> heinsen::evaluate(const arguments<R>& call, const recipe<R>& how) {
-  const std::string_view op = call.operation;
-  const fields<R>& in = call.inputs;
-  const bool vjp = op.ends_with(":vjp");
-  if (op.starts_with("heinsen/embed_position")) {
-    const affine_map<R> to_logits(in.at("W_H"), in.at("b_H")), to_tokens(in.at("W_R"), in.at("b_R"));
-    if (!vjp) return embed_position(to_logits, to_tokens, in.at("x"), in.at("s0"), how);
-    const auto grad =
-        embed_position_vjp(to_logits, to_tokens, in.at("x"), in.at("s0"), in.at("grad_y"), in.at("grad_s_n"), how);
-    const auto shape_of = [&](const char* name) {
-      return core::shape{in.at(name).shape().begin(), in.at(name).shape().end()};
-    };
-    return {{"grad_x", grad.x},
-            {"grad_s0", grad.s0},
-            {"grad_W_H", totals(grad.of_logits.weight, shape_of("W_H"))},
-            {"grad_b_H", totals(grad.of_logits.bias, shape_of("b_H"))},
-            {"grad_W_R", totals(grad.of_tokens.weight, shape_of("W_R"))},
-            {"grad_b_R", totals(grad.of_tokens.bias, shape_of("b_R"))}};
-  }
-  return evaluate_scan(op, in, how);
+fields<R> heinsen::module_forward(const arguments<R>& call, const recipe<R>& how) {
+  const affine_map<R> to_logits(call["W_H"], call["b_H"]), to_tokens(call["W_R"], call["b_R"]);
+  return embed_position(to_logits, to_tokens, call["x"], call["s0"], how);
+}
+
+template <class R>
+fields<R> heinsen::module_vjp(const arguments<R>& call, const recipe<R>& how) {
+  const affine_map<R> to_logits(call["W_H"], call["b_H"]), to_tokens(call["W_R"], call["b_R"]);
+  const auto grad =
+      embed_position_vjp(to_logits, to_tokens, call["x"], call["s0"], call["grad_y"], call["grad_s_n"], how);
+  const auto shape_of = [&](const char* name) {
+    return core::shape{call[name].shape().begin(), call[name].shape().end()};
+  };
+  return {{"grad_x", grad.x},
+          {"grad_s0", grad.s0},
+          {"grad_W_H", totals(grad.of_logits.weight, shape_of("W_H"))},
+          {"grad_b_H", totals(grad.of_logits.bias, shape_of("b_H"))},
+          {"grad_W_R", totals(grad.of_tokens.weight, shape_of("W_R"))},
+          {"grad_b_R", totals(grad.of_tokens.bias, shape_of("b_R"))}};
 }
 
 }  // namespace assay::reference::encodings

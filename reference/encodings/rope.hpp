@@ -33,14 +33,12 @@
 #include "reference/algorithms/frequencies.hpp"
 #include "reference/algorithms/rotary.hpp"
 #include "reference/algorithms/settings.hpp"
-#include "reference/core/operation.hpp"
+#include "reference/operation_record.hpp"
 
 namespace assay::reference::encodings {
 
 struct rope {
   static constexpr std::string_view name = "rope";
-
-  static std::vector<core::operation> operations();
 
   /// The parts of the formula: what mutants replace.
   template <class R>
@@ -65,7 +63,11 @@ struct rope {
   };
 
   template <class R>
-  static fields<R> evaluate(const arguments<R>& call, const recipe<R>& how);
+  using record = operation_record<R, recipe<R>>;
+  template <class R>
+  static std::vector<record<R>> records() {
+    return {frequencies_record<R>(), rotate_record<R>(), rotate_by_record<R>()};
+  }
 
   /// Pairs that rotate of these many features; `rotary` = 0 stands for all.
   static std::size_t pairs_of(std::size_t features, std::int64_t rotary) {
@@ -74,180 +76,296 @@ struct rope {
 
  private:
   template <class R>
+  static record<R> frequencies_record();
+  template <class R>
+  static record<R> rotate_record();
+  template <class R>
+  static record<R> rotate_by_record();
+
+  template <class R>
+  static R scaled_frequency(const arguments<R>& call, const recipe<R>& how, const R& base, std::size_t t);
+  template <class R>
   static fields<R> frequencies(const arguments<R>& call, const recipe<R>& how);
+  template <class R>
+  static fields<R> frequencies_vjp(const arguments<R>& call, const recipe<R>& how);
+
   template <class R>
   struct turns;
   template <class R>
-  static turns<R> turns_of(const arguments<R>& call, const recipe<R>& how);
+  static turns<R> turns_by_settings(const arguments<R>& call, const recipe<R>& how);
   template <class R>
-  static fields<R> gradients(const arguments<R>& call, const recipe<R>& how, const turns<R>& all);
+  static turns<R> turns_by_inputs(const arguments<R>& call, const recipe<R>& how);
+  template <class R>
+  static fields<R> turn(const arguments<R>& call, const recipe<R>& how, const turns<R>& all);
+  template <class R>
+  struct turn_gradients;
+  template <class R>
+  static turn_gradients<R> turn_vjp(const arguments<R>& call, const recipe<R>& how, const turns<R>& all);
+  template <class R>
+  static fields<R> rotate(const arguments<R>& call, const recipe<R>& how) {
+    return turn(call, how, turns_by_settings(call, how));
+  }
+  template <class R>
+  static fields<R> rotate_by(const arguments<R>& call, const recipe<R>& how) {
+    return turn(call, how, turns_by_inputs(call, how));
+  }
+  template <class R>
+  static fields<R> rotate_vjp(const arguments<R>& call, const recipe<R>& how);
+  template <class R>
+  static fields<R> rotate_by_vjp(const arguments<R>& call, const recipe<R>& how);
+
+  static core::tensor_declaration turned_tensor(const char* name, const char* meaning) {
+    return {.name = name, .axes = {"B", "n", "h", "d"}, .meaning = meaning};
+  }
+  static core::attribute_declaration layout();
+  static core::attribute_declaration number(const char* name, double standard, std::vector<core::attribute> values,
+                                            const char* meaning) {
+    return {.name = name, .meaning = meaning, .standard = standard, .values = std::move(values), .low = 1.0};
+  }
+  static std::string too_many(const std::string& pairs, const core::axis_sizes& sizes) {
+    return pairs + " pairs are more than d = " + std::to_string(sizes.at("d")) + " holds";
+  }
+  static constexpr const char* source = "Su et al. 2021, arXiv 2104.09864, eqs. (15) and (34)";
 };
 
-inline std::vector<core::operation> rope::operations() {
+inline core::attribute_declaration rope::layout() {
+  using std::string;
+  return {.name = "layout",
+          .meaning = "which coordinates are a pair",
+          .standard = string("interleaved"),
+          .values = {string("interleaved"), string("half_split")}};
+}
+
+template <class R>
+rope::record<R> rope::frequencies_record() {
   using std::int64_t, std::string;
-  const core::value_domain finite{}, above_one{1.0};
-  const core::tensor_declaration x{"x", {"B", "n", "h", "d"}, finite, true, "queries or keys"};
-  const core::tensor_declaration y{"y", {"B", "n", "h", "d"}, finite, true, "the same, rotated"};
-  const core::attribute_declaration layout{
-      "layout", string("interleaved"), {string("interleaved"), string("half_split")}, "which coordinates are a pair"};
-  const auto number = [](const char* what, double standard, std::vector<core::attribute> values, const char* meaning) {
-    return core::attribute_declaration{what, standard, std::move(values), meaning, 1.0};
-  };
-  const char* source = "Su et al. 2021, arXiv 2104.09864, eqs. (15) and (34)";
-  core::operation frequencies{"rope/frequencies",
-                              {{"base", {"k"}, above_one, true, "base of the frequencies"}},
-                              {{"theta", {"k", "r"}, finite, true, "frequencies"}},
-                              {},
-                              source,
-                              false,
-                              {"k"}};
-  frequencies.attributes = {
-      {"pairs",
-       int64_t{1},
-       {int64_t{1}, int64_t{2}, int64_t{3}, int64_t{4}, int64_t{8}},
-       "pairs of coordinates",
-       1.0,
-       1048576.0,
-       "r"},
-      {"scaling", string("none"), {string("none"), string("ntk"), string("interpolation")}, "for longer contexts"},
-      number("factor", 1.0, {1.0, 2.0, 4.0, 3.5}, "how much longer")};
-  core::operation rotate{
-      "rope/rotate",  {x, {"position", {"B", "n"}, {0.0, 2147483648.0}, false, "positions"}}, {y}, {}, source, false,
-      {"B", "n", "h"}};
-  rotate.inputs[1].own_type = core::dtype::i64;
-  rotate.attributes = {
-      layout,
-      {"rotary", int64_t{0}, {int64_t{0}, int64_t{1}, int64_t{2}}, "pairs that rotate, 0 for all", 0.0, 1048576.0},
-      number("base", 10000.0, {10000.0, 100.0, 500000.0}, "base of the frequencies"),
-      number("position_scale", 1.0, {1.0, 4.0}, "divides the positions")};
-  rotate.conflict = [](const core::attributes& settings, const core::axis_sizes& sizes) {
-    const auto rotary = static_cast<std::size_t>(core::setting<int64_t>(settings, "rotary"));
-    if (2 * rotary <= sizes.at("d")) return string();
-    return "rotary = " + std::to_string(rotary) + " pairs are more than d = " + std::to_string(sizes.at("d")) +
-           " holds";
-  };
-  core::operation rotate_by{"rope/rotate_by",
-                            {x,
-                             {"theta", {"r"}, finite, true, "frequencies"},
-                             {"position", {"B", "n"}, finite, true, "positions, real numbers"}},
-                            {y},
-                            {},
-                            source,
-                            false,
-                            {"B", "n", "h"}};
-  rotate_by.attributes = {layout};
-  rotate_by.conflict = [](const core::attributes&, const core::axis_sizes& sizes) {
-    if (2 * sizes.at("r") <= sizes.at("d")) return string();
-    return std::to_string(sizes.at("r")) + " pairs are more than d = " + std::to_string(sizes.at("d")) + " holds";
-  };
-  return {frequencies, rotate, rotate_by};
+  return {
+      .declaration =
+          {.name = "rope/frequencies",
+           .source = source,
+           .inputs = {{.name = "base", .axes = {"k"}, .meaning = "base of the frequencies", .domain = {.low = 1.0}}},
+           .outputs = {{.name = "theta", .axes = {"k", "r"}, .meaning = "frequencies"}},
+           .attributes = {{.name = "pairs",
+                           .meaning = "pairs of coordinates",
+                           .standard = int64_t{1},
+                           .values = {int64_t{1}, int64_t{2}, int64_t{3}, int64_t{4}, int64_t{8}},
+                           .low = 1.0,
+                           .high = 1048576.0,
+                           .axis = "r"},
+                          {.name = "scaling",
+                           .meaning = "for longer contexts",
+                           .standard = string("none"),
+                           .values = {string("none"), string("ntk"), string("interpolation")}},
+                          number("factor", 1.0, {1.0, 2.0, 4.0, 3.5}, "how much longer")},
+           .independent = {"k"}},
+      .algorithms = one_algorithm,
+      .forward = frequencies<R>,
+      .vjp = frequencies_vjp<R>,
+      .jvp = not_offered};
+}
+
+template <class R>
+rope::record<R> rope::rotate_record() {
+  using std::int64_t;
+  return {.declaration = {.name = "rope/rotate",
+                          .source = source,
+                          .inputs = {turned_tensor("x", "queries or keys"),
+                                     {.name = "position",
+                                      .axes = {"B", "n"},
+                                      .meaning = "positions",
+                                      .domain = {0.0, 2147483648.0},
+                                      .differentiable = false,
+                                      .own_type = core::dtype::i64}},
+                          .outputs = {turned_tensor("y", "the same, rotated")},
+                          .attributes = {layout(),
+                                         {.name = "rotary",
+                                          .meaning = "pairs that rotate, 0 for all",
+                                          .standard = int64_t{0},
+                                          .values = {int64_t{0}, int64_t{1}, int64_t{2}},
+                                          .low = 0.0,
+                                          .high = 1048576.0},
+                                         number("base", 10000.0, {10000.0, 100.0, 500000.0}, "base of the frequencies"),
+                                         number("position_scale", 1.0, {1.0, 4.0}, "divides the positions")},
+                          .independent = {"B", "n", "h"},
+                          .conflict =
+                              [](const core::attributes& settings, const core::axis_sizes& sizes) {
+                                const auto rotary =
+                                    static_cast<std::size_t>(core::setting<int64_t>(settings, "rotary"));
+                                if (2 * rotary <= sizes.at("d")) return std::string();
+                                return too_many("rotary = " + std::to_string(rotary), sizes);
+                              }},
+          .algorithms = one_algorithm,
+          .forward = rotate<R>,
+          .vjp = rotate_vjp<R>,
+          .jvp = not_offered};
+}
+
+template <class R>
+rope::record<R> rope::rotate_by_record() {
+  return {.declaration = {.name = "rope/rotate_by",
+                          .source = source,
+                          .inputs = {turned_tensor("x", "queries or keys"),
+                                     {.name = "theta", .axes = {"r"}, .meaning = "frequencies"},
+                                     {.name = "position", .axes = {"B", "n"}, .meaning = "positions, real numbers"}},
+                          .outputs = {turned_tensor("y", "the same, rotated")},
+                          .attributes = {layout()},
+                          .independent = {"B", "n", "h"},
+                          .conflict =
+                              [](const core::attributes&, const core::axis_sizes& sizes) {
+                                if (2 * sizes.at("r") <= sizes.at("d")) return std::string();
+                                return too_many(std::to_string(sizes.at("r")), sizes);
+                              }},
+          .algorithms = one_algorithm,
+          .forward = rotate_by<R>,
+          .vjp = rotate_by_vjp<R>,
+          .jvp = not_offered};
+}
+
+/// theta_t of `pairs` pairs, stretched as the settings say.
+template <class R>
+R rope::scaled_frequency(const arguments<R>& call, const recipe<R>& how, const R& base, std::size_t t) {
+  enum class scaling { none, ntk, interpolation };
+  const auto by = core::chosen<scaling>(
+      call.settings, "scaling",
+      {{"none", scaling::none}, {"ntk", scaling::ntk}, {"interpolation", scaling::interpolation}});
+  const auto pairs = static_cast<std::size_t>(call.template setting<std::int64_t>("pairs"));
+  const R factor = from_setting<R>(call.template setting<double>("factor"));
+  const R frequency = how.frequency(base, t, how.steps(2 * pairs, pairs));
+  if (by == scaling::ntk && pairs > 1) return frequency * how.stretch(factor, t, pairs);
+  return by == scaling::interpolation ? frequency / factor : frequency;
 }
 
 template <class R>
 fields<R> rope::frequencies(const arguments<R>& call, const recipe<R>& how) {
   const field<R>& base = call["base"];
   const auto pairs = static_cast<std::size_t>(call.template setting<std::int64_t>("pairs"));
-  const auto& scaling = call.template setting<std::string>("scaling");
-  const R factor = from_setting<R>(call.template setting<double>("factor"));
-  const bool reversed = call.operation.ends_with(":vjp");
-  field<R> theta = make_field<R>({base.size(), pairs}), grad = make_field<R>({base.size()});
+  field<R> theta = make_field<R>({base.size(), pairs});
+  for (std::size_t k = 0; k < base.size(); ++k)
+    for (std::size_t t = 0; t < pairs; ++t) theta(k, t) = scaled_frequency(call, how, base.storage()[k], t);
+  return {{"theta", std::move(theta)}};
+}
+
+template <class R>
+fields<R> rope::frequencies_vjp(const arguments<R>& call, const recipe<R>& how) {
+  const field<R>& base = call["base"];
+  const auto pairs = static_cast<std::size_t>(call.template setting<std::int64_t>("pairs"));
+  field<R> grad = make_field<R>({base.size()});
   for (std::size_t k = 0; k < base.size(); ++k) {
     const R& b = base.storage()[k];
     accumulator<R> slope;
-    for (std::size_t t = 0; t < pairs; ++t) {
-      R frequency = how.frequency(b, t, how.steps(2 * pairs, pairs));
-      if (scaling == "ntk" && pairs > 1) frequency = frequency * how.stretch(factor, t, pairs);
-      if (scaling == "interpolation") frequency = frequency / factor;
-      theta(k, t) = frequency;
-      if (!reversed || t == 0) continue;
+    for (std::size_t t = 1; t < pairs; ++t) {
       const R share = R(-static_cast<double>(t)) / R(static_cast<double>(pairs));
-      slope.add_product(charged(call["grad_theta"](k, t)), charged(share * frequency / b));
+      slope.add_product(charged(call["grad_theta"](k, t)), charged(share * scaled_frequency(call, how, b, t) / b));
     }
     grad.storage()[k] = slope.total();
   }
-  if (reversed) return {{"grad_base", std::move(grad)}};
-  return {{"theta", std::move(theta)}};
+  return {{"grad_base", std::move(grad)}};
 }
 
 /// The rotations of all rows and tokens.
 template <class R>
 struct rope::turns {
   rotary_layout layout;
-  std::vector<R> theta, position;      ///< of each pair; of each token of each row
-  std::vector<rotation<R>> rotations;  ///< pairs of each token
   std::size_t heads;
+  std::vector<R> theta, position;        ///< of each pair; of each token of each row
+  std::vector<rotation<R>> rotations{};  ///< pairs of each token
+
+  /// Of the tensor x, so far without rotations.
+  explicit turns(const arguments<R>& call)
+      : layout{call["x"].shape(3), 0,
+               core::chosen<bool>(call.settings, "layout", {{"interleaved", false}, {"half_split", true}})},
+        heads(call["x"].shape(2)) {}
+  void rotate(const recipe<R>& how) {
+    for (const R& m : position)
+      for (const R& t : theta) rotations.push_back(how.rotation_at(m, t));
+  }
   [[nodiscard]] const rotation<R>& at(std::size_t token, std::size_t t) const {
     return rotations[token * layout.pairs + t];
+  }
+  /// Calls visit(token, pair, index of its first coordinate in x, that of its second one) for all.
+  template <class Visit>
+  void for_each_pair(Visit visit) const {
+    for (std::size_t token = 0; token < position.size(); ++token)
+      for (std::size_t head = token * heads; head < (token + 1) * heads; ++head)
+        for (std::size_t t = 0; t < layout.pairs; ++t)
+          visit(token, t, head * layout.features + layout.first(t), head * layout.features + layout.second(t));
   }
 };
 
 template <class R>
-rope::turns<R> rope::turns_of(const arguments<R>& call, const recipe<R>& how) {
-  const auto& shape = call["x"].shape();
-  turns<R> all{{shape[3], 0, call.template setting<std::string>("layout") == "half_split"}, {}, {}, {}, shape[2]};
-  if (call.operation.starts_with("rope/rotate_by")) {
-    all.layout.pairs = call["theta"].size();
-    all.theta.assign(call["theta"].storage().begin(), call["theta"].storage().end());
-    all.position.assign(call["position"].storage().begin(), call["position"].storage().end());
-  } else {
-    all.layout.pairs = pairs_of(shape[3], call.template setting<std::int64_t>("rotary"));
-    const R base = from_setting<R>(call.template setting<double>("base"));
-    const double scale = call.template setting<double>("position_scale");
-    for (std::size_t t = 0; t < all.layout.pairs; ++t)
-      all.theta.push_back(how.frequency(base, t, how.steps(shape[3], all.layout.pairs)));
-    for (const double m : call.integers.at("position").values.storage())
-      all.position.push_back(scale == 1.0 ? from_integer<R>(m) : from_integer<R>(m) / from_setting<R>(scale));
-  }
-  for (const R& m : all.position)
-    for (const R& theta : all.theta) all.rotations.push_back(how.rotation_at(m, theta));
+rope::turns<R> rope::turns_by_settings(const arguments<R>& call, const recipe<R>& how) {
+  turns<R> all(call);
+  const std::size_t features = all.layout.features;
+  all.layout.pairs = pairs_of(features, call.template setting<std::int64_t>("rotary"));
+  const R base = from_setting<R>(call.template setting<double>("base"));
+  const double scale = call.template setting<double>("position_scale");
+  for (std::size_t t = 0; t < all.layout.pairs; ++t)
+    all.theta.push_back(how.frequency(base, t, how.steps(features, all.layout.pairs)));
+  for (const double m : call.integers.at("position").values.storage())
+    all.position.push_back(scale == 1.0 ? from_integer<R>(m) : from_integer<R>(m) / from_setting<R>(scale));
+  all.rotate(how);
   return all;
 }
 
 template <class R>
-fields<R> rope::gradients(const arguments<R>& call, const recipe<R>& how, const turns<R>& all) {
-  const field<R>&x = call["x"], &g = call["grad_y"];
-  field<R> grad_x = g;
-  const rotary_layout& at = all.layout;
-  std::vector<accumulator<R>> of_theta(at.pairs), of_position(all.position.size());
-  for (std::size_t token = 0; token < all.position.size(); ++token)
-    for (std::size_t head = token * all.heads; head < (token + 1) * all.heads; ++head)
-      for (std::size_t t = 0; t < at.pairs; ++t) {
-        const std::size_t first = head * at.features + at.first(t), second = head * at.features + at.second(t);
-        const coordinate_pair<R> cotangent{g.storage()[first], g.storage()[second]};
-        const coordinate_pair<R> back = how.backward(cotangent, all.at(token, t));
-        grad_x.storage()[first] = back.first;
-        grad_x.storage()[second] = back.second;
-        const R slope = how.angle_slope({x.storage()[first], x.storage()[second]}, all.at(token, t), cotangent);
-        of_theta[t].add_product(how.lever(all.position[token]), slope);
-        of_position[token].add_product(charged(all.theta[t]), slope);
-      }
-  if (call.operation == "rope/rotate:vjp") return {{"grad_x", std::move(grad_x)}};
-  field<R> grad_theta = make_field<R>({at.pairs}), grad_position = call["position"];
-  for (std::size_t t = 0; t < at.pairs; ++t) grad_theta.storage()[t] = of_theta[t].total();
-  for (std::size_t token = 0; token < of_position.size(); ++token)
-    grad_position.storage()[token] = of_position[token].total();
-  return {{"grad_x", std::move(grad_x)},
-          {"grad_theta", std::move(grad_theta)},
-          {"grad_position", std::move(grad_position)}};
+rope::turns<R> rope::turns_by_inputs(const arguments<R>& call, const recipe<R>& how) {
+  turns<R> all(call);
+  const field<R>&theta = call["theta"], &position = call["position"];
+  all.layout.pairs = theta.size();
+  all.theta.assign(theta.storage().begin(), theta.storage().end());
+  all.position.assign(position.storage().begin(), position.storage().end());
+  all.rotate(how);
+  return all;
 }
 
 template <class R>
-fields<R> rope::evaluate(const arguments<R>& call, const recipe<R>& how) {
-  if (call.operation.starts_with("rope/frequencies")) return frequencies(call, how);
-  const turns<R> all = turns_of(call, how);
-  if (call.operation.ends_with(":vjp")) return gradients(call, how, all);
+fields<R> rope::turn(const arguments<R>& call, const recipe<R>& how, const turns<R>& all) {
   field<R> y = call["x"];
-  const rotary_layout& at = all.layout;
-  for (std::size_t token = 0; token < all.position.size(); ++token)
-    for (std::size_t head = token * all.heads; head < (token + 1) * all.heads; ++head)
-      for (std::size_t t = 0; t < at.pairs; ++t) {
-        R &first = y.storage()[head * at.features + at.first(t)],
-          &second = y.storage()[head * at.features + at.second(t)];
-        const coordinate_pair<R> turned = how.forward({first, second}, all.at(token, t));
-        first = turned.first;
-        second = turned.second;
-      }
+  all.for_each_pair([&](std::size_t token, std::size_t t, std::size_t first, std::size_t second) {
+    const coordinate_pair<R> turned = how.forward({y.storage()[first], y.storage()[second]}, all.at(token, t));
+    y.storage()[first] = turned.first;
+    y.storage()[second] = turned.second;
+  });
   return {{"y", std::move(y)}};
+}
+
+template <class R>
+struct rope::turn_gradients {
+  field<R> x;
+  std::vector<accumulator<R>> theta, position;
+};
+
+template <class R>
+rope::turn_gradients<R> rope::turn_vjp(const arguments<R>& call, const recipe<R>& how, const turns<R>& all) {
+  const field<R>&x = call["x"], &g = call["grad_y"];
+  turn_gradients<R> grad{g, std::vector<accumulator<R>>(all.layout.pairs),
+                         std::vector<accumulator<R>>(all.position.size())};
+  all.for_each_pair([&](std::size_t token, std::size_t t, std::size_t first, std::size_t second) {
+    const coordinate_pair<R> cotangent{g.storage()[first], g.storage()[second]};
+    const coordinate_pair<R> back = how.backward(cotangent, all.at(token, t));
+    grad.x.storage()[first] = back.first;
+    grad.x.storage()[second] = back.second;
+    const R slope = how.angle_slope({x.storage()[first], x.storage()[second]}, all.at(token, t), cotangent);
+    grad.theta[t].add_product(how.lever(all.position[token]), slope);
+    grad.position[token].add_product(charged(all.theta[t]), slope);
+  });
+  return grad;
+}
+
+template <class R>
+fields<R> rope::rotate_vjp(const arguments<R>& call, const recipe<R>& how) {
+  return {{"grad_x", turn_vjp(call, how, turns_by_settings(call, how)).x}};
+}
+
+template <class R>
+fields<R> rope::rotate_by_vjp(const arguments<R>& call, const recipe<R>& how) {
+  turn_gradients<R> grad = turn_vjp(call, how, turns_by_inputs(call, how));
+  field<R> of_theta = make_field<R>({grad.theta.size()}), of_position = call["position"];
+  for (std::size_t t = 0; t < grad.theta.size(); ++t) of_theta.storage()[t] = grad.theta[t].total();
+  for (std::size_t token = 0; token < grad.position.size(); ++token)
+    of_position.storage()[token] = grad.position[token].total();
+  return {
+      {"grad_x", std::move(grad.x)}, {"grad_theta", std::move(of_theta)}, {"grad_position", std::move(of_position)}};
 }
 
 }  // namespace assay::reference::encodings

@@ -33,12 +33,10 @@
 #include <limits>
 #include <string_view>
 
-#include "reference/accuracy_class.hpp"
 #include "reference/algorithms/frequencies.hpp"
 #include "reference/algorithms/settings.hpp"
 #include "reference/algorithms/sinusoidal_columns.hpp"
-#include "reference/core/operation.hpp"
-#include "reference/readings/reading.hpp"
+#include "reference/operation_record.hpp"
 #include "reference/readings/tracked.hpp"
 
 namespace assay::reference::encodings {
@@ -73,8 +71,6 @@ R decay_slope_at(const R& s, const R& base) {
 struct sinusoidal {
   static constexpr std::string_view name = "sinusoidal";
 
-  static std::vector<core::operation> operations();
-
   /// How elements are computed: what mutants and controls replace.
   template <class R>
   struct recipe {
@@ -97,9 +93,21 @@ struct sinusoidal {
   }
 
   template <class R>
-  static fields<R> evaluate(const arguments<R>& call, const recipe<R>& how);
+  using record = operation_record<R, recipe<R>>;
+  template <class R>
+  static std::vector<record<R>> records() {
+    return {table_record<R>(), table_at_record<R>(), frequencies_record<R>(), decay_record<R>()};
+  }
 
  private:
+  template <class R>
+  static record<R> table_record();
+  template <class R>
+  static record<R> table_at_record();
+  template <class R>
+  static record<R> frequencies_record();
+  template <class R>
+  static record<R> decay_record();
   template <class R>
   static fields<R> table(const arguments<R>& call, const recipe<R>& how);
   template <class R>
@@ -112,70 +120,121 @@ struct sinusoidal {
   static fields<R> frequencies_vjp(const arguments<R>& call, const recipe<R>& how);
   template <class R>
   static fields<R> decay(const arguments<R>& call, const recipe<R>& how);
+  template <class R>
+  static fields<R> decay_vjp(const arguments<R>& call, const recipe<R>& how);
+
+  static core::attribute_declaration layout() {
+    return choice("layout", "interleaved", "half_split", "pairs side by side, or halves");
+  }
+  static core::attribute_declaration first() {
+    return choice("first", "sine", "cosine", "the function of the first column");
+  }
+  static core::attribute_declaration rule() {
+    return choice("rule", "paper", "tensor2tensor", "frequencies b^(-2i/d), or b^(-i/(d/2 - 1)), whose slowest is 1/b");
+  }
+  static core::attribute_declaration base(double low) {
+    return {.name = "base", .meaning = "b", .standard = 1e4, .values = {1e4, 1e3, 1e2}, .low = low, .high = 1e9};
+  }
+  /// Of two strings, the standard one first.
+  static core::attribute_declaration choice(const char* name, std::string standard, std::string other,
+                                            const char* meaning) {
+    return {.name = name, .meaning = meaning, .standard = standard, .values = {standard, std::move(other)}};
+  }
+  static std::vector<core::attribute> integers(const std::vector<std::int64_t>& all) {
+    return {all.begin(), all.end()};
+  }
+  static constexpr double furthest = 0x1p31;
+  static constexpr core::value_domain positions{-furthest, furthest};
+  static constexpr const char* source = "Vaswani et al. 2017, arXiv 1706.03762, section 3.5";
 };
 
-inline std::vector<core::operation> sinusoidal::operations() {
-  using strings = std::vector<core::attribute>;
-  const std::string sine = "sine", cosine = "cosine", interleaved = "interleaved", halves = "half_split";
-  const std::string paper = "paper", tensor2tensor = "tensor2tensor", zero = "zero", extra = "extra";
-  const auto integers = [](std::vector<std::int64_t> all) { return strings(all.begin(), all.end()); };
-  const core::attribute_declaration layout{
-      "layout", interleaved, {interleaved, halves}, "pairs side by side, or halves"};
-  const core::attribute_declaration first{"first", sine, {sine, cosine}, "the function of the first column"};
-  const core::attribute_declaration rule{
-      "rule", paper, {paper, tensor2tensor}, "frequencies b^(-2i/d), or b^(-i/(d/2 - 1)), whose slowest is 1/b"};
-  const core::attribute_declaration base{"base", 1e4, {1e4, 1e3, 1e2}, "b", 1.0, 1e9};
-  constexpr double furthest = 0x1p31;
-  const core::value_domain positions{-furthest, furthest}, finite{}, bases{1.0};
-  const char* source = "Vaswani et al. 2017, arXiv 1706.03762, section 3.5";
-  const core::tensor_declaration table{"p", {"n", "d"}, finite, true, "encodings, positions by columns"};
-  core::operation of_positions{
-      "sinusoidal/table", {{"position", {"n"}, positions, false, "positions m"}}, {table}, {}, source, false, {"n"}};
-  of_positions.inputs[0].own_type = core::dtype::i64;
-  of_positions.attributes = {
-      {"width", std::int64_t{8}, integers({8, 16, 4, 2, 1, 3, 7}), "columns d", 1, 65536, "d"},
-      layout,
-      first,
-      rule,
-      base,
-      {"offset", std::int64_t{0}, integers({0, 1, 2}), "added to every position", 0, furthest},
-      {"odd", zero, {zero, extra}, "an odd width's last column is 0, or one more of the first function"}};
-  core::operation at{"sinusoidal/table_at",
-                     {{"position", {"n"}, finite, true, "positions m"}, {"theta", {"r"}, finite, true, "frequencies"}},
-                     {{"p", {"n", "2r"}, finite, true, "encodings, positions by columns"}},
-                     {},
-                     source,
-                     false,
-                     {"n"}};
-  at.attributes = {layout, first};
-  core::operation frequencies{"sinusoidal/frequencies",
-                              {{"base", {"k"}, bases, true, "b"}},
-                              {{"theta", {"k", "r"}, finite, true, "frequencies of d = 2r columns"}},
-                              {},
-                              source,
-                              false,
-                              {"k"}};
-  frequencies.attributes = {{"pairs", std::int64_t{4}, integers({4, 1, 2, 3, 8}), "r", 1, 32768, "r"}, rule};
-  core::operation decay{"sinusoidal/decay",
-                        {{"s", {"n"}, positions, true, "distances"}},
-                        {{"g", {"n"}, finite, true, "the integral of cos(s b^-t) over t from 0 to 1"}},
-                        {},
-                        "Su 2021, kexue.fm/archives/8231",
-                        false,
-                        {"n"}};
-  decay.attributes = {base};
-  decay.attributes[0].low = 20.0;
-  return {of_positions, at, frequencies, decay};
+template <class R>
+sinusoidal::record<R> sinusoidal::table_record() {
+  return {.declaration = {.name = "sinusoidal/table",
+                          .source = source,
+                          .inputs = {{.name = "position",
+                                      .axes = {"n"},
+                                      .meaning = "positions m",
+                                      .domain = positions,
+                                      .differentiable = false,
+                                      .own_type = core::dtype::i64}},
+                          .outputs = {{.name = "p", .axes = {"n", "d"}, .meaning = "encodings, positions by columns"}},
+                          .attributes = {{.name = "width",
+                                          .meaning = "columns d",
+                                          .standard = std::int64_t{8},
+                                          .values = integers({8, 16, 4, 2, 1, 3, 7}),
+                                          .low = 1,
+                                          .high = 65536,
+                                          .axis = "d"},
+                                         layout(),
+                                         first(),
+                                         rule(),
+                                         base(1.0),
+                                         {.name = "offset",
+                                          .meaning = "added to every position",
+                                          .standard = std::int64_t{0},
+                                          .values = integers({0, 1, 2}),
+                                          .low = 0,
+                                          .high = furthest},
+                                         choice("odd", "zero", "extra",
+                                                "an odd width's last column is 0, or one more of the first function")},
+                          .independent = {"n"}},
+          .algorithms = one_algorithm,
+          .forward = table<R>,
+          .vjp = not_differentiable,
+          .jvp = not_offered};
 }
 
 template <class R>
-fields<R> sinusoidal::evaluate(const arguments<R>& call, const recipe<R>& how) {
-  if (call.operation == "sinusoidal/table") return table(call, how);
-  if (call.operation == "sinusoidal/table_at") return table_at(call, how);
-  if (call.operation == "sinusoidal/table_at:vjp") return table_at_vjp(call, how);
-  if (call.operation == "sinusoidal/frequencies") return frequencies(call, how);
-  if (call.operation.starts_with("sinusoidal/decay")) return decay(call, how);
-  return frequencies_vjp(call, how);
+sinusoidal::record<R> sinusoidal::table_at_record() {
+  return {.declaration = {.name = "sinusoidal/table_at",
+                          .source = source,
+                          .inputs = {{.name = "position", .axes = {"n"}, .meaning = "positions m"},
+                                     {.name = "theta", .axes = {"r"}, .meaning = "frequencies"}},
+                          .outputs = {{.name = "p", .axes = {"n", "2r"}, .meaning = "encodings, positions by columns"}},
+                          .attributes = {layout(), first()},
+                          .independent = {"n"}},
+          .algorithms = one_algorithm,
+          .forward = table_at<R>,
+          .vjp = table_at_vjp<R>,
+          .jvp = not_offered};
+}
+
+template <class R>
+sinusoidal::record<R> sinusoidal::frequencies_record() {
+  return {
+      .declaration = {.name = "sinusoidal/frequencies",
+                      .source = source,
+                      .inputs = {{.name = "base", .axes = {"k"}, .meaning = "b", .domain = {.low = 1.0}}},
+                      .outputs = {{.name = "theta", .axes = {"k", "r"}, .meaning = "frequencies of d = 2r columns"}},
+                      .attributes = {{.name = "pairs",
+                                      .meaning = "r",
+                                      .standard = std::int64_t{4},
+                                      .values = integers({4, 1, 2, 3, 8}),
+                                      .low = 1,
+                                      .high = 32768,
+                                      .axis = "r"},
+                                     rule()},
+                      .independent = {"k"}},
+      .algorithms = one_algorithm,
+      .forward = frequencies<R>,
+      .vjp = frequencies_vjp<R>,
+      .jvp = not_offered};
+}
+
+template <class R>
+sinusoidal::record<R> sinusoidal::decay_record() {
+  return {.declaration =
+              {.name = "sinusoidal/decay",
+               .source = "Su 2021, kexue.fm/archives/8231",
+               .inputs = {{.name = "s", .axes = {"n"}, .meaning = "distances", .domain = positions}},
+               .outputs = {{.name = "g", .axes = {"n"}, .meaning = "the integral of cos(s b^-t) over t from 0 to 1"}},
+               .attributes = {base(20.0)},
+               .independent = {"n"}},
+          .algorithms = one_algorithm,
+          .forward = decay<R>,
+          .vjp = decay_vjp<R>,
+          .jvp = not_offered};
 }
 
 template <class R>
@@ -262,13 +321,18 @@ fields<R> sinusoidal::decay(const arguments<R>& call, const recipe<R>& how) {
   const field<R>& distances = call["s"];
   const R base = from_setting<R>(core::setting<double>(call.settings, "base"));
   field<R> g = make_field<R>({distances.size()});
-  if (call.operation.ends_with(":vjp")) {
-    for (std::size_t i = 0; i < distances.size(); ++i)
-      g(i) = charged(call["grad_g"](i)) * charged(how.decay_slope(distances(i), base));
-    return {{"grad_s", std::move(g)}};
-  }
   for (std::size_t i = 0; i < distances.size(); ++i) g(i) = how.decay(distances(i), base);
   return {{"g", std::move(g)}};
+}
+
+template <class R>
+fields<R> sinusoidal::decay_vjp(const arguments<R>& call, const recipe<R>& how) {
+  const field<R>& distances = call["s"];
+  const R base = from_setting<R>(core::setting<double>(call.settings, "base"));
+  field<R> grad = make_field<R>({distances.size()});
+  for (std::size_t i = 0; i < distances.size(); ++i)
+    grad(i) = charged(call["grad_g"](i)) * charged(how.decay_slope(distances(i), base));
+  return {{"grad_s", std::move(grad)}};
 }
 
 }  // namespace assay::reference::encodings

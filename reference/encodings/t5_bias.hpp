@@ -24,8 +24,7 @@
 #include <vector>
 
 #include "reference/algorithms/log_buckets.hpp"
-#include "reference/core/operation.hpp"
-#include "reference/readings/reading.hpp"
+#include "reference/operation_record.hpp"
 
 namespace assay::reference::encodings {
 
@@ -41,8 +40,6 @@ void scatter_to_buckets(const std::vector<std::size_t>& bucket_of_pair, const R*
 struct t5_bias {
   static constexpr std::string_view name = "t5_bias";
 
-  static std::vector<core::operation> operations();
-
   /// What algorithms and mutants replace.
   template <class R>
   struct recipe {
@@ -55,7 +52,42 @@ struct t5_bias {
   static bucket_map map_of(const core::attributes& settings);
 
   template <class R>
-  static fields<R> evaluate(const arguments<R>& call, const recipe<R>& how);
+  using record = operation_record<R, recipe<R>>;
+  template <class R>
+  static std::vector<record<R>> records() {
+    return {bucket_record<R>(), bias_record<R>()};
+  }
+
+ private:
+  template <class R>
+  static record<R> bucket_record();
+  template <class R>
+  static record<R> bias_record();
+  template <class R>
+  static fields<R> bucket(const arguments<R>& call, const recipe<R>& how);
+  template <class R>
+  static fields<R> bias(const arguments<R>& call, const recipe<R>& how);
+  template <class R>
+  static fields<R> bias_vjp(const arguments<R>& call, const recipe<R>& how);
+  template <class R>
+  static std::vector<std::size_t> bucket_of_pair(const arguments<R>& call, const recipe<R>& how);
+
+  static constexpr double furthest = 0x1p31;
+  static constexpr const char* source =
+      "Raffel et al. 2020, arXiv 1910.10683; tensorflow/mesh, _relative_position_bucket";
+  static core::tensor_declaration integer(const char* name, const char* axis, const char* meaning) {
+    return {.name = name,
+            .axes = {axis},
+            .meaning = meaning,
+            .domain = {-furthest, furthest},
+            .differentiable = false,
+            .own_type = core::dtype::i64};
+  }
+  /// Those of the map; `buckets_axis` is the axis whose size the number of buckets is, or empty.
+  static std::vector<core::attribute_declaration> map_attributes(const char* buckets_axis);
+  static std::string conflict_of(const core::attributes& settings, const core::axis_sizes&) {
+    return map_of(settings).conflict();
+  }
 };
 
 inline bucket_map t5_bias::map_of(const core::attributes& settings) {
@@ -63,78 +95,107 @@ inline bucket_map t5_bias::map_of(const core::attributes& settings) {
           core::setting<bool>(settings, "bidirectional"), core::setting<std::string>(settings, "form")};
 }
 
-inline std::vector<core::operation> t5_bias::operations() {
-  constexpr double furthest = 0x1p31;
-  const char* source = "Raffel et al. 2020, arXiv 1910.10683; tensorflow/mesh, _relative_position_bucket";
-  const core::value_domain finite{}, integers{-furthest, furthest};
-  const auto integer = [&](const char* name, const char* axis, const char* meaning) {
-    core::tensor_declaration d{name, {axis}, integers, false, meaning};
-    d.own_type = core::dtype::i64;
-    return d;
-  };
-  core::operation bucket{"t5_bias/bucket",
-                         {integer("distance", "n", "position of the key less that of the query")},
-                         {integer("bucket", "n", "number of the bucket, from 0")},
-                         {},
-                         source};
-  bucket.independent = {"n"};
+inline std::vector<core::attribute_declaration> t5_bias::map_attributes(const char* buckets_axis) {
+  using std::int64_t, std::string;
   // Pairs of the two on which published code in f32 goes wrong by one are among them. Up to 256 bucket numbers are
   // exact in every format.
-  const std::vector<core::attribute> sizes{std::int64_t{32}, std::int64_t{4},  std::int64_t{8},
-                                           std::int64_t{16}, std::int64_t{64}, std::int64_t{128}},
-      maxima{std::int64_t{128}, std::int64_t{256}, std::int64_t{200},
-             std::int64_t{400}, std::int64_t{800}, std::int64_t{100}};
-  bucket.attributes = {
-      {"buckets", std::int64_t{32}, sizes, "number of buckets, those of both directions", 2, 256},
-      {"max_distance", std::int64_t{128}, maxima, "from here on all distances share the last bucket", 2, furthest},
-      {"bidirectional", true, {true, false}, "keys after the query have half of the buckets; else they count as 0"},
-      {"form",
-       std::string("log"),
-       {std::string("log"), std::string("clipped")},
-       "logarithmic beyond half of the buckets, or min(n, N - 1)"}};
-  bucket.conflict = [](const core::attributes& settings, const core::axis_sizes&) {
-    return map_of(settings).conflict();
-  };
-
-  core::operation bias = bucket;
-  bias.name = "t5_bias/bias";
-  bias.inputs = {{"table", {"h", "b"}, finite, true, "bias of each head and bucket"},
-                 integer("query_position", "n", "position of each query"),
-                 integer("key_position", "m", "position of each key")};
-  bias.outputs = {{"bias", {"h", "n", "m"}, finite, true, "logit bias, queries by keys"}};
-  bias.independent = {"h", "n", "m"};
-  bias.attributes[0].axis = "b";
-  return {bucket, bias};
+  return {{.name = "buckets",
+           .meaning = "number of buckets, those of both directions",
+           .standard = int64_t{32},
+           .values = {int64_t{32}, int64_t{4}, int64_t{8}, int64_t{16}, int64_t{64}, int64_t{128}},
+           .low = 2,
+           .high = 256,
+           .axis = buckets_axis},
+          {.name = "max_distance",
+           .meaning = "from here on all distances share the last bucket",
+           .standard = int64_t{128},
+           .values = {int64_t{128}, int64_t{256}, int64_t{200}, int64_t{400}, int64_t{800}, int64_t{100}},
+           .low = 2,
+           .high = furthest},
+          {.name = "bidirectional",
+           .meaning = "keys after the query have half of the buckets; else they count as 0",
+           .standard = true,
+           .values = {true, false}},
+          {.name = "form",
+           .meaning = "logarithmic beyond half of the buckets, or min(n, N - 1)",
+           .standard = string("log"),
+           .values = {string("log"), string("clipped")}}};
 }
 
 template <class R>
-fields<R> t5_bias::evaluate(const arguments<R>& call, const recipe<R>& how) {
+t5_bias::record<R> t5_bias::bucket_record() {
+  return {.declaration = {.name = "t5_bias/bucket",
+                          .source = source,
+                          .inputs = {integer("distance", "n", "position of the key less that of the query")},
+                          .outputs = {integer("bucket", "n", "number of the bucket, from 0")},
+                          .attributes = map_attributes(""),
+                          .independent = {"n"},
+                          .conflict = conflict_of},
+          .algorithms = one_algorithm,
+          .forward = bucket<R>,
+          .vjp = not_differentiable,
+          .jvp = not_offered};
+}
+
+template <class R>
+t5_bias::record<R> t5_bias::bias_record() {
+  return {
+      .declaration = {.name = "t5_bias/bias",
+                      .source = source,
+                      .inputs = {{.name = "table", .axes = {"h", "b"}, .meaning = "bias of each head and bucket"},
+                                 integer("query_position", "n", "position of each query"),
+                                 integer("key_position", "m", "position of each key")},
+                      .outputs = {{.name = "bias", .axes = {"h", "n", "m"}, .meaning = "logit bias, queries by keys"}},
+                      .attributes = map_attributes("b"),
+                      .independent = {"h", "n", "m"},
+                      .conflict = conflict_of},
+      .algorithms = one_algorithm,
+      .forward = bias<R>,
+      .vjp = bias_vjp<R>,
+      .jvp = not_offered};
+}
+
+template <class R>
+fields<R> t5_bias::bucket(const arguments<R>& call, const recipe<R>& how) {
   const bucket_map map = map_of(call.settings);
-  if (call.operation == "t5_bias/bucket") {
-    const core::tensor& distance = call.integers.at("distance");
-    field<R> bucket = make_field<R>(distance.shape());
-    for (std::size_t i = 0; i < bucket.size(); ++i)
-      bucket.storage()[i] = R(static_cast<double>(how.bucket(map, distance.values.storage()[i])));
-    return {{"bucket", std::move(bucket)}};
-  }
-  const auto& queries = call.integers.at("query_position").values.storage();
-  const auto& keys = call.integers.at("key_position").values.storage();
+  const core::tensor& distance = call.integers.at("distance");
+  field<R> bucket = make_field<R>(distance.shape());
+  for (std::size_t i = 0; i < bucket.size(); ++i)
+    bucket.storage()[i] = R(static_cast<double>(how.bucket(map, distance.values.storage()[i])));
+  return {{"bucket", std::move(bucket)}};
+}
+
+template <class R>
+std::vector<std::size_t> t5_bias::bucket_of_pair(const arguments<R>& call, const recipe<R>& how) {
+  const bucket_map map = map_of(call.settings);
+  std::vector<std::size_t> buckets;
+  for (const double query : call.integers.at("query_position").values.storage())
+    for (const double key : call.integers.at("key_position").values.storage())
+      buckets.push_back(static_cast<std::size_t>(how.bucket(map, key - query)));
+  return buckets;
+}
+
+template <class R>
+fields<R> t5_bias::bias(const arguments<R>& call, const recipe<R>& how) {
   const field<R>& table = call["table"];
-  const std::size_t heads = table.shape(0), buckets = table.shape(1), pairs = queries.size() * keys.size();
-  std::vector<std::size_t> bucket_of_pair;
-  for (const double query : queries)
-    for (const double key : keys) bucket_of_pair.push_back(static_cast<std::size_t>(how.bucket(map, key - query)));
-  if (call.operation.ends_with(":vjp")) {
-    field<R> grad = make_field<R>({heads, buckets});
-    for (std::size_t k = 0; k < heads; ++k)
-      how.scatter(bucket_of_pair, call["grad_bias"].data() + k * pairs, {grad.data() + k * buckets, 1, buckets});
-    return {{"grad_table", std::move(grad)}};
-  }
-  field<R> bias = make_field<R>({heads, queries.size(), keys.size()});
+  const std::vector<std::size_t> bucket = bucket_of_pair(call, how);
+  const std::size_t heads = table.shape(0), buckets = table.shape(1);
+  field<R> bias =
+      make_field<R>({heads, call.integers.at("query_position").size(), call.integers.at("key_position").size()});
   for (std::size_t k = 0; k < heads; ++k)
-    for (std::size_t pair = 0; pair < pairs; ++pair)
-      bias.storage()[k * pairs + pair] = how.entry(table.storage()[k * buckets + bucket_of_pair[pair]]);
+    for (std::size_t pair = 0; pair < bucket.size(); ++pair)
+      bias.storage()[k * bucket.size() + pair] = how.entry(table.storage()[k * buckets + bucket[pair]]);
   return {{"bias", std::move(bias)}};
+}
+
+template <class R>
+fields<R> t5_bias::bias_vjp(const arguments<R>& call, const recipe<R>& how) {
+  const std::vector<std::size_t> bucket = bucket_of_pair(call, how);
+  const std::size_t heads = call["table"].shape(0), buckets = call["table"].shape(1);
+  field<R> grad = make_field<R>({heads, buckets});
+  for (std::size_t k = 0; k < heads; ++k)
+    how.scatter(bucket, call["grad_bias"].data() + k * bucket.size(), {grad.data() + k * buckets, 1, buckets});
+  return {{"grad_table", std::move(grad)}};
 }
 
 }  // namespace assay::reference::encodings

@@ -6,6 +6,7 @@
 
 #include "reference/core/counter_random.hpp"
 #include "reference/encodings/heinsen.hpp"
+#include "reference/oracle.hpp"
 #include "reference/readings/tangent.hpp"
 #include "reference/readings/value.hpp"
 
@@ -23,12 +24,6 @@ fields<value> random_fields(const core::operation& op, const core::axis_sizes& s
     out.emplace(d.name, std::move(f));
   }
   return out;
-}
-
-const core::operation& find(const std::vector<core::operation>& all, const std::string& name) {
-  for (const auto& op : all)
-    if (op.name == name) return op;
-  throw std::logic_error(name);
 }
 
 value dot(const field<value>& x, const field<value>& y) {
@@ -53,7 +48,7 @@ value along(const std::string& op, const fields<value>& in, const fields<value>&
     dual.emplace(name, std::move(t));
   }
   value sum(0.0);
-  for (const auto& [name, f] : encodings::heinsen::evaluate<tangent>({op, dual}, {}))
+  for (const auto& [name, f] : evaluate<encodings::heinsen, tangent>({op, dual}, {}))
     for (std::size_t i = 0; i < f.size(); ++i)
       sum = sum + f.storage()[i].derivative * out_bar.at("grad_" + name).storage()[i];
   return sum;
@@ -75,21 +70,20 @@ value paired(const fields<value>& out, const fields<value>& out_bar) {
 }  // namespace
 
 TEST_CASE("heinsen/adjoint/tangents_dot_product_and_finite_differences", "[property][heinsen]") {
-  const auto operations = encodings::heinsen::operations();
   for (const std::string name : {"heinsen/scan", "heinsen/gated_scan", "heinsen/embed_position"})
     for (std::uint64_t seed = 1; seed <= 6; ++seed) {
-      const core::operation& op = find(operations, name);
+      const core::operation& op = *find_operation(name);
       const core::axis_sizes sizes{{"B", 2}, {"n", seed == 1 ? 0u : 5u}, {"d", 3}, {"e", 4}};
       const fields<value> in = random_fields(op, sizes, seed), direction = random_fields(op, sizes, seed + 100);
-      core::operation cotangents{"", {}, {}, {}, ""};
-      for (const auto& d : op.outputs) cotangents.inputs.push_back({"grad_" + d.name, d.axes, {}, false, ""});
+      core::operation cotangents;
+      for (const auto& d : op.outputs) cotangents.inputs.push_back({.name = "grad_" + d.name, .axes = d.axes});
       const fields<value> out_bar = random_fields(cotangents, sizes, seed + 200);
       fields<value> all = in;
       all.insert(out_bar.begin(), out_bar.end());
 
       // <v, J^T g>
       value pulled(0.0);
-      for (const auto& [grad, f] : encodings::heinsen::evaluate<value>({name + ":vjp", all}, {}))
+      for (const auto& [grad, f] : evaluate<encodings::heinsen, value>({name + ":vjp", all}, {}))
         pulled = pulled + dot(f, direction.at(grad.substr(5)));
 
       const value pushed = along(name, in, direction, out_bar);
@@ -98,7 +92,7 @@ TEST_CASE("heinsen/adjoint/tangents_dot_product_and_finite_differences", "[prope
       // Central differences of fourth order at 335 bits: step 1e-18, so 1e-72 and 1e-100 / 1e-18 remain.
       const value step(1e-18);
       const auto at = [&](double k) {
-        return paired(encodings::heinsen::evaluate<value>({name, moved(in, direction, value(k) * step)}, {}), out_bar);
+        return paired(evaluate<encodings::heinsen, value>({name, moved(in, direction, value(k) * step)}, {}), out_bar);
       };
       const value slope = (value(8.0) * (at(1) - at(-1)) - (at(2) - at(-2))) / (value(12.0) * step);
       CHECK(distance(pulled, slope) < 1e-65);
@@ -107,16 +101,16 @@ TEST_CASE("heinsen/adjoint/tangents_dot_product_and_finite_differences", "[prope
 
 TEST_CASE("heinsen/adjoint/forms_agree", "[property][heinsen]") {
   // The sigmoid, exp and cumsum-autograd forms are one function.
-  const core::operation op = core::vjp_of(encodings::heinsen::operations()[0]);
+  const core::operation op = *find_operation("heinsen/scan:vjp");
   const fields<value> in = random_fields(op, {{"B", 1}, {"n", 9}, {"d", 2}}, 11);
   encodings::heinsen::recipe<value> by_exp;
   by_exp.adjoint = scan_adjoint<exp_form, value>;
   encodings::heinsen::recipe<value> by_cumsum;
   by_cumsum.scan = cumsum_scan<value>;
   by_cumsum.adjoint = cumsum_adjoint<value>;
-  const auto expected = encodings::heinsen::evaluate<value>({op.name, in}, {});
+  const auto expected = evaluate<encodings::heinsen, value>({op.name, in}, {});
   for (const auto& how : {by_exp, by_cumsum}) {
-    const auto other = encodings::heinsen::evaluate<value>({op.name, in}, how);
+    const auto other = evaluate<encodings::heinsen, value>({op.name, in}, how);
     for (const auto& [name, f] : expected)
       for (std::size_t i = 0; i < f.size(); ++i) CHECK(distance(f.storage()[i], other.at(name).storage()[i]) < 1e-90);
   }
@@ -125,10 +119,10 @@ TEST_CASE("heinsen/adjoint/forms_agree", "[property][heinsen]") {
 TEST_CASE("heinsen/adjoint/conservation", "[property][heinsen]") {
   // Moving h and s0 together moves every s: sum grad_h + grad_s0 = sum grad_s + grad_s_n. And for the
   // module: grad_b_h + sum over the batch of grad_s0 = W_R^T grad_b_R + sum of grad_s_n.
-  const core::operation op = core::vjp_of(encodings::heinsen::operations()[2]);
+  const core::operation op = *find_operation("heinsen/embed_position:vjp");
   const std::size_t d = 3, e = 4;
   const fields<value> in = random_fields(op, {{"B", 2}, {"n", 6}, {"d", d}, {"e", e}}, 21);
-  const auto grad = encodings::heinsen::evaluate<value>({op.name, in}, {});
+  const auto grad = evaluate<encodings::heinsen, value>({op.name, in}, {});
   for (std::size_t j = 0; j < d; ++j) {
     value left = grad.at("grad_b_H").storage()[d + j], right(0.0);
     for (std::size_t b = 0; b < 2; ++b) {

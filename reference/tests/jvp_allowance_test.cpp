@@ -85,7 +85,7 @@ void measure_others(dtype type, std::vector<double>& largest) {
         encodings::heinsen::recipe<rounded> how;
         how.scan = ways[w].scan;
         how.tangent = ways[w].tangent;
-        const auto out = encodings::heinsen::evaluate<rounded>({op.name, lift<rounded>(in)}, how).at("tangent_s");
+        const auto out = evaluate<encodings::heinsen, rounded>({op.name, lift<rounded>(in)}, how).at("tangent_s");
         const auto& k = allowed.at("tangent_s").k[static_cast<std::size_t>(ways[w].c)].storage();
         const certified& t = truth.at("tangent_s");
         for (std::size_t i = 0; i < n; ++i) {

@@ -33,7 +33,7 @@ fields<tangent> by_dual_numbers(const std::string& op, const fields<value>& in, 
       t.storage()[i] = tangent(f.storage()[i], direction.at("tangent_" + name).storage()[i]);
     dual.emplace(name, std::move(t));
   }
-  return encodings::heinsen::evaluate<tangent>({op, dual}, {});
+  return evaluate<encodings::heinsen, tangent>({op, dual}, {});
 }
 
 value paired(const fields<value>& x, const std::string& x_prefix, const fields<value>& y, const std::string& y_prefix) {
@@ -85,12 +85,12 @@ TEST_CASE("heinsen/jvp/dual_numbers_and_dot_product", "[property][heinsen]") {
         fields<value> forward = in;
         forward.insert(direction.begin(), direction.end());
         cotangents.insert(in.begin(), in.end());
-        const auto pulled = encodings::heinsen::evaluate<value>({op + ":vjp", cotangents}, {});
+        const auto pulled = evaluate<encodings::heinsen, value>({op + ":vjp", cotangents}, {});
         const auto dual = by_dual_numbers(op, in, direction);
         for (const named_recipe& r : recipes) {
           if (!r.infinities && !is_finite(f)) continue;
           INFO(r.name);
-          const auto pushed = encodings::heinsen::evaluate<value>({op + ":jvp", forward}, r.how);
+          const auto pushed = evaluate<encodings::heinsen, value>({op + ":jvp", forward}, r.how);
           for (const auto& [name, t] : pushed)
             for (std::size_t i = 0; i < t.size(); ++i) {
               const tangent& other = dual.at(name.substr(8)).storage()[i];

@@ -28,84 +28,109 @@ std::string part_name(const core::operation& op, core::dtype type) {
   return fmt::format("{} in {}", op.name, core::name_of(type));
 }
 
-// One part of the run: an operation in a dtype.
+// One part of the run.
 class part {
  public:
-  part(guarded_candidate& candidate, const core::operation& op, core::dtype type, const selection& s,
-       gate_report& report)
-      : candidate_(candidate), op_(op), type_(type), selected_(s), report_(report) {}
+  part(guarded_candidate& candidate, const planned_part& planned, const selection& s, std::uint64_t seed)
+      : candidate_(candidate), selected_(s), seed_(seed), record_{planned.operation, planned.type} {}
 
-  void run() {
+  part_record run() {
     candidate_.begin_part();
-    if (auto fault = smoke(candidate_, op_, type_, report_.seed)) {
-      report_.adapter_faults.push_back(std::move(*fault));
-      return;
-    }
-    bool wrong = false;
+    record_.adapter = smoke(candidate_, op(), record_.type, seed_);
+    if (record_.adapter) return std::move(record_);
     const auto options = run_options();
     for (const properties::property* p : selected_.properties) {
-      if (!is_asked(*p, op_, candidate_.describe())) continue;
+      if (!is_asked(*p, op(), candidate_.describe())) continue;
       if (candidate_.part_is_over()) break;
-      if (p->decides_class) foresee(*p, candidate_.describe(), op_, type_, options);
-      report_.checks.push_back(run_property(*p, candidate_, op_, type_, options));
-      progress(report_.checks.back());
-      wrong = wrong || report_.checks.back().verdict() == status::failed;
+      record_.checks.push_back(run_property(*p, candidate_, op(), record_.type, options));
+      progress(record_.checks.back());
+      if (record_.checks.back().verdict() == status::failed) failed_.push_back(record_.checks.size() - 1);
     }
-    if (!wrong && op_.recurrent && selected_.whole()) add_horizon();
+    if (failed_.empty() && op().recurrent && selected_.whole()) add_horizon();
     if (candidate_.part_is_over() && !candidate_.run_is_over())
-      report_.complaints.push_back(
-          fmt::format("{}: the checks were stopped: the candidate kept breaking", part_name(op_, type_)));
+      record_.complaints.push_back(
+          fmt::format("{}: the checks were stopped: the candidate kept breaking", part_name(op(), record_.type)));
+    if (!failed_.empty()) diagnose();
+    return std::move(record_);
   }
 
  private:
+  [[nodiscard]] const core::operation& op() const { return *record_.operation; }
+
   properties::run_options run_options() const {
-    properties::run_options options{report_.seed,
+    properties::run_options options{seed_,
                                     selected_.level->cases_per_family,
                                     shrink_calls,
                                     true,
                                     {selected_.families.begin(), selected_.families.end()}};
     options.stopped = [this] { return candidate_.part_is_over(); };
+    options.prepares = true;
     options.shrink_time = shrink_time;
     return options;
   }
 
   void add_horizon() {
-    auto h = properties::measure_horizon(candidate_, op_, type_, selected_.level->horizon_tokens, report_.seed);
+    auto h = properties::measure_horizon(candidate_, op(), record_.type, selected_.level->horizon_tokens, seed_);
     const std::string length = fmt::format("{} tokens", selected_.level->horizon_tokens);
-    const std::string where = part_name(op_, type_) + ", " + length + ": ";
+    const std::string where = part_name(op(), record_.type) + ", " + length + ": ";
     if (h) {
       if (!h->judged.passed) {
-        report_.complaints.push_back(where + h->judged.message);
-        report_.complaints.back().kind = wrong_result;
+        record_.complaints.push_back(where + h->judged.message);
+        record_.complaints.back().kind = wrong_result;
       }
-      report_.horizons.push_back({&op_, type_, std::move(*h)});
+      record_.horizon = measured_horizon{&op(), record_.type, std::move(*h)};
     } else if (h.error().kind != properties::fault::unsupported) {
-      const adapter_fault f = fault_of(h.error(), &op_, type_, length);
-      report_.complaints.emplace_back(where + f.name + ": " + f.message, f);
-      report_.horizon_faults.push_back(f);
+      record_.on_long_sequences = fault_of(h.error(), &op(), record_.type, length);
+      const adapter_fault& f = *record_.on_long_sequences;
+      record_.complaints.emplace_back(where + f.name + ": " + f.message, f);
     }
   }
 
+  // Asks again, with the counterexample of the comparison with the truth where there is one.
+  void diagnose() {
+    candidate_.begin_part();
+    if (candidate_.run_is_over()) return;
+    const properties::test_case* counterexample = nullptr;
+    for (const std::size_t k : failed_) {
+      const check_result& c = record_.checks[k];
+      if (counterexample == nullptr && c.checked->decides_class && c.found && c.found->shown.value)
+        counterexample = &c.found->minimal;
+    }
+    record_.found = properties::diagnose(candidate_, op(), record_.type, counterexample, seed_);
+  }
+
   guarded_candidate& candidate_;
-  const core::operation& op_;
-  core::dtype type_;
   const selection& selected_;
-  gate_report& report_;
+  std::uint64_t seed_;
+  part_record record_;
+  std::vector<std::size_t> failed_{};  // indices of checks
 };
 
 }  // namespace
 
-void run_checks(guarded_candidate& candidate, const selection& s, gate_report& report) {
+std::vector<planned_part> plan_parts(const properties::description& about, const selection& s, const shard& which) {
+  std::vector<planned_part> parts;
+  std::size_t k = 0;
   for (const core::operation* op : s.operations)
-    for (const core::dtype type : s.dtypes) {
-      if (!candidate.describe().offers(op->name, type)) continue;
-      if (candidate.run_is_over()) {
-        report.complaints.push_back(part_name(*op, type) + " was not tried any more: " + candidate.why_over());
-        continue;
-      }
-      part(candidate, *op, type, s, report).run();
+    for (const core::dtype type : s.dtypes)
+      if (about.offers(op->name, type) && k++ % which.count == which.index - 1) parts.push_back({op, type});
+  return parts;
+}
+
+std::vector<part_record> run_parts(guarded_candidate& candidate, const std::vector<planned_part>& parts,
+                                   const selection& s, std::uint64_t seed) {
+  std::vector<part_record> records;
+  for (const planned_part& planned : parts) {
+    if (candidate.run_is_over()) {
+      records.push_back({planned.operation, planned.type});
+      records.back().complaints.push_back(part_name(*planned.operation, planned.type) +
+                                          " was not tried any more: " + candidate.why_over());
+      continue;
     }
+    records.push_back(part(candidate, planned, s, seed).run());
+  }
   if (isatty(STDERR_FILENO) != 0) fmt::print(stderr, "\n");
+  return records;
 }
 
 }  // namespace assay::tools

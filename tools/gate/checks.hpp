@@ -7,8 +7,18 @@
 
 namespace assay::tools {
 
-/// Runs every selected property on every offered operation and dtype that the smoke stage finds working, measures
-/// horizons, and adds what came of it to the report. Progress goes to stderr.
-void run_checks(guarded_candidate& candidate, const selection& s, gate_report& report);
+/// A part of a run: an operation in a dtype.
+struct planned_part {
+  const core::operation* operation = nullptr;
+  core::dtype type{};
+};
+
+/// The parts of a selection that the candidate offers, in the order of a report; of a shard, every count-th of them.
+std::vector<planned_part> plan_parts(const properties::description& about, const selection& s, const shard& which);
+
+/// Runs every selected property on a part if the smoke stage finds it working, and measures its horizon. Where a
+/// check failed it asks the candidate what is wrong. Progress goes to stderr.
+std::vector<part_record> run_parts(guarded_candidate& candidate, const std::vector<planned_part>& parts,
+                                   const selection& s, std::uint64_t seed);
 
 }  // namespace assay::tools

@@ -71,23 +71,6 @@ std::vector<const check_result*> failed_checks(const gate_report& r, const part_
   return failed;
 }
 
-std::vector<part_key> failed_parts(const gate_report& r) {
-  std::vector<part_key> parts;
-  for (const check_result& c : r.checks) {
-    const part_key part{c.operation, c.type};
-    if (c.verdict() == status::failed && std::find(parts.begin(), parts.end(), part) == parts.end())
-      parts.push_back(part);
-  }
-  return parts;
-}
-
-// The counterexample of the comparison with the truth.
-const properties::test_case* counterexample_of(const std::vector<const check_result*>& failed) {
-  for (const check_result* c : failed)
-    if (c->checked->decides_class && c->found && c->found->shown.value) return &c->found->minimal;
-  return nullptr;
-}
-
 // What the failed properties themselves say.
 void add_property_facts(const std::vector<const check_result*>& failed, const part_key& part, bool diagnosed,
                         sentence_list& sentences) {
@@ -133,16 +116,11 @@ bool is_consequence(const examined_part& of, const std::vector<examined_part>& a
   });
 }
 
-void add_faults(guarded_candidate& candidate, const gate_report& report, sentence_list& sentences) {
+void add_faults(const std::vector<part_record>& records, const gate_report& report, sentence_list& sentences) {
   std::vector<examined_part> parts;
-  for (const part_key& part : failed_parts(report)) {
-    candidate.begin_part();
-    examined_part e{part, {}};
-    if (!candidate.run_is_over())
-      e.found =
-          diagnose(candidate, *part.operation, part.type, counterexample_of(failed_checks(report, part)), report.seed);
-    parts.push_back(std::move(e));
-  }
+  for (const part_record& r : records)
+    if (const part_key part{r.operation, r.type}; !failed_checks(report, part).empty())
+      parts.push_back({part, r.found});
   for (const examined_part& e : parts) {
     const auto failed = failed_checks(report, e.part);
     const bool consequence = is_consequence(e, parts);
@@ -176,9 +154,9 @@ void add_classes(const gate_report& report, sentence_list& sentences) {
 
 }  // namespace
 
-void add_findings(guarded_candidate& candidate, gate_report& report) {
+void add_findings(const std::vector<part_record>& parts, gate_report& report) {
   sentence_list sentences;
-  add_faults(candidate, report, sentences);
+  add_faults(parts, report, sentences);
   add_classes(report, sentences);
   report.findings = sentences.texts();
 }

@@ -66,24 +66,19 @@ void complain_about_missing(const gate_options& options, const selection& s, gat
         report.complaints.push_back(fmt::format("{} was requested and is not offered", core::name_of(wanted)));
 }
 
-void complain_about_gaps(const selection& s, gate_report& report) {
-  if (report.checks.empty() && report.adapter_faults.empty())
+void complain_about_gaps(const selection& s, const std::vector<part_record>& parts, gate_report& report) {
+  if (report.checks.empty() && report.adapter_faults.empty() && report.part_of.is_whole())
     report.complaints.emplace_back("no check was executed: the candidate offers none of the selected operations");
   const auto decided = [](const check_result& c) { return c.count(status::passed) + c.count(status::failed) > 0; };
   if (!report.checks.empty() && std::none_of(report.checks.begin(), report.checks.end(), decided))
     report.complaints.emplace_back("no check decided anything: all its cases were skipped or uninformative");
-  for (const core::operation* op : s.operations)
-    for (const core::dtype type : s.dtypes) {
-      const bool offered = report.candidate.offers(op->name, type);
-      const bool works = std::none_of(report.adapter_faults.begin(), report.adapter_faults.end(),
-                                      [&](const adapter_fault& f) { return f.operation == op && f.type == type; });
-      if (!offered || !works) continue;
-      const bool checked = std::any_of(report.checks.begin(), report.checks.end(), [&](const check_result& c) {
-        return c.operation == op && c.type == type && c.checked->decides_class && decided(c);
-      });
-      if (!checked && !s.properties_named)
-        report.complaints.push_back(fmt::format("{} in {} executed no core check", op->name, core::name_of(type)));
-    }
+  for (const part_record& part : parts) {
+    const bool checked = std::any_of(part.checks.begin(), part.checks.end(),
+                                     [&](const check_result& c) { return c.checked->decides_class && decided(c); });
+    if (!part.adapter && !checked && !s.properties_named)
+      report.complaints.push_back(
+          fmt::format("{} in {} executed no core check", part.operation->name, core::name_of(part.type)));
+  }
   for (const check_result& c : report.checks) {
     const auto reached = c.accuracy_class();
     const bool judged = c.checked->decides_class && c.verdict() == status::passed;

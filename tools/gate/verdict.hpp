@@ -17,7 +17,7 @@ void warn_about_hello(gate_report& report);
 void complain_about_missing(const gate_options& options, const selection& s, gate_report& report);
 
 /// An operation that is offered and executed no core check makes the run red.
-void complain_about_gaps(const selection& s, gate_report& report);
+void complain_about_gaps(const selection& s, const std::vector<part_record>& parts, gate_report& report);
 
 /// Broken where every check met a fault of the process; failed where one failed or there is a complaint.
 gate_verdict verdict_of(const gate_report& report);

@@ -9,9 +9,10 @@
 #include <string_view>
 #include <vector>
 
+#include "properties/diagnosis/diagnose.hpp"
 #include "properties/harness/horizon.hpp"
 #include "properties/harness/runner.hpp"
-#include "tools/candidate.hpp"
+#include "tools/commands.hpp"
 
 namespace assay::tools {
 
@@ -48,12 +49,25 @@ adapter_fault fault_of(const properties::call_failure& failure, const core::oper
 
 /// A fault of the run as a whole, as a sentence.
 struct complaint {
+  complaint() = default;
   complaint(std::string sentence) : text(std::move(sentence)) {}
   complaint(std::string sentence, const adapter_fault& of)
       : text(std::move(sentence)), kind(of.kind), errors(of.errors) {}
   std::string text;
   std::string kind = "run";  ///< for programs: of the fault that it is about, else "run"
   std::string errors{};      ///< the end of the candidate's stderr
+};
+
+/// What came of one part of a run: an operation in a dtype. Everything in a report but what concerns the run as a whole
+/// belongs to one part, so that parts can be run in other processes and put together again.
+struct part_record {
+  const core::operation* operation = nullptr;
+  core::dtype type{};
+  std::vector<properties::check_result> checks{};
+  std::optional<measured_horizon> horizon{};
+  std::vector<complaint> complaints{};
+  std::optional<adapter_fault> adapter{}, on_long_sequences{};
+  properties::diagnosis found{};  ///< of a part with a failed check
 };
 
 /// A failed check that was known to fail.
@@ -86,6 +100,7 @@ struct gate_report {
   std::vector<excused_check> excused;
   /// Where only part of the checks was asked for.
   std::vector<std::string> only_properties, only_families;
+  shard part_of{};
 };
 
 /// How many checks ended how.

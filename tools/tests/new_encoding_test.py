@@ -137,7 +137,7 @@ class NewEncoding(unittest.TestCase):
                 unit = os.path.join(self.folder, f"{NAME}_{reading}.cpp")
                 with open(unit, "w", encoding="utf-8") as file:
                     file.write(text)
-                self.compile(unit, "reference/oracle.cpp")
+                self.compile(unit, "reference/registry.cpp")
 
     def test_all_other_code_compiles(self):
         own = f"properties/encodings/{NAME}"

@@ -17,8 +17,8 @@ std::string call_identity(const properties::request& call);
 /// the user's program has written them, of outputs; and perhaps hello.json, the hello object.
 ///
 /// A call is answered by its content, whatever its number. Declined are calls that were not exported (their inputs
-/// depend on earlier outputs, or a counterexample is made smaller) and the same call twice in a row, or with one
-/// other in between: a recording does not know what a second call would give.
+/// depend on earlier outputs, or a counterexample is made smaller). Its description says `recorded`: what a second call
+/// would give it does not know.
 class recorded_candidate final : public properties::implementation {
  public:
   /// Reads all but the outputs, as if hostile: paths must stay within the folder. The error names file and line.
@@ -43,7 +43,6 @@ class recorded_candidate final : public properties::implementation {
 
   properties::description about_;
   std::map<std::string, stored_call> calls_;  ///< by identity
-  std::string last_, last_but_one_;
 };
 
 }  // namespace assay::transports

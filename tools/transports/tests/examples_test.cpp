@@ -17,11 +17,12 @@ const core::operation& declaration(const std::string& name) {
   static const core::tensor_declaration h{"h", {"B", "n", "d"}}, s0{"s0", {"B", "d"}}, s{"s", {"B", "n", "d"}},
       s_n{"s_n", {"B", "d"}};
   static const std::vector<core::operation> forward{
-      {"heinsen/scan", {{"log_p", {"B", "n", "d"}}, h, s0}, {s, s_n}},
-      {"heinsen/gated_scan", {{"g", {"B", "n", "d"}}, h, s0}, {s, s_n}},
-      {"heinsen/embed_position",
-       {{"x", {"B", "n", "e"}}, {"W_H", {"2d", "e"}}, {"b_H", {"2d"}}, {"W_R", {"e", "d"}}, {"b_R", {"e"}}, s0},
-       {{"y", {"B", "n", "e"}}, s_n}}};
+      {.name = "heinsen/scan", .inputs = {{"log_p", {"B", "n", "d"}}, h, s0}, .outputs = {s, s_n}},
+      {.name = "heinsen/gated_scan", .inputs = {{"g", {"B", "n", "d"}}, h, s0}, .outputs = {s, s_n}},
+      {.name = "heinsen/embed_position",
+       .inputs =
+           {{"x", {"B", "n", "e"}}, {"W_H", {"2d", "e"}}, {"b_H", {"2d"}}, {"W_R", {"e", "d"}}, {"b_R", {"e"}}, s0},
+       .outputs = {{"y", {"B", "n", "e"}}, s_n}}};
   static const std::vector<core::operation> all = [] {
     std::vector<core::operation> both = forward;
     for (const auto& op : forward) both.push_back(core::vjp_of(op));

@@ -13,9 +13,10 @@ using properties::fault;
 using transports::process_candidate;
 
 const core::operation& scan() {
-  static const core::operation declared{"heinsen/scan",
-                                        {{"log_p", {"B", "n", "d"}}, {"h", {"B", "n", "d"}}, {"s0", {"B", "d"}}},
-                                        {{"s", {"B", "n", "d"}}, {"s_n", {"B", "d"}}}};
+  static const core::operation declared{
+      .name = "heinsen/scan",
+      .inputs = {{"log_p", {"B", "n", "d"}}, {"h", {"B", "n", "d"}}, {"s0", {"B", "d"}}},
+      .outputs = {{"s", {"B", "n", "d"}}, {"s_n", {"B", "d"}}}};
   return declared;
 }
 

@@ -16,9 +16,8 @@ std::vector<variant> block_mutants();
 std::vector<variant> precision_mutants();
 std::vector<variant> memory_mutants();
 std::vector<variant> setting_mutants();
+/// Made by rule: a fault of the step, or of the adjoint's step, at some of the tokens.
 std::vector<variant> generated_mutants();
-/// The right code that those were made from.
-std::unique_ptr<implementation> unmutated();
 std::vector<variant> controls();
 /// Reports of bugs in log-sum-exp, scans and gates that these operations cannot show.
 std::vector<unmodelled> not_modelled();

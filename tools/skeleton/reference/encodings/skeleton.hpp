@@ -10,16 +10,12 @@
 #include <functional>
 #include <string_view>
 
-#include "reference/core/operation.hpp"
-#include "reference/readings/reading.hpp"
+#include "reference/operation_record.hpp"
 
 namespace assay::reference::encodings {
 
 struct skeleton {
   static constexpr std::string_view name = "skeleton";
-
-  /// The declaration. Commands, tests and reports read nothing else of the encoding.
-  static std::vector<core::operation> operations();
 
   /// The steps of the computation. Mutants, controls and accuracy classes replace them. R is a number type:
   /// multiprecision, an interval, a number with its error bound, a dual number (reference/readings/reading.hpp).
@@ -34,40 +30,78 @@ struct skeleton {
     };
   };
 
-  /// The formula and, for the name with ":vjp", its adjoint.
+  /// An operation is one record: what it declares, its formula, its adjoint and its forward derivative. What has no
+  /// derivative says so; leaving an evaluator out does not compile. Commands, tests and reports read nothing else of
+  /// the encoding than the declaration.
   template <class R>
-  static fields<R> evaluate(const arguments<R>& call, const recipe<R>& how);
+  using record = operation_record<R, recipe<R>>;
+  template <class R>
+  static std::vector<record<R>> records();
+
+ private:
+  template <class R>
+  static fields<R> scale(const arguments<R>& call, const recipe<R>& how);
+  template <class R>
+  static fields<R> scale_vjp(const arguments<R>& call, const recipe<R>& how);
+  /// The position of each token of all rows.
+  template <class R>
+  static std::vector<R> positions_of(const arguments<R>& call, const recipe<R>& how);
+  static bool has_minus(const core::attributes& settings) {
+    return core::chosen<bool>(settings, "sign", {{"plus", false}, {"minus", true}});
+  }
 };
 
-inline std::vector<core::operation> skeleton::operations() {
-  const core::value_domain finite{}, counted{0.0, 0x1p53};
-  core::operation scale{"skeleton/scale",
-                        {{"x", {"B", "n", "d"}, finite, true, "what is encoded"},
-                         {"a", {"d"}, finite, true, "scale"},
-                         {"b", {"d"}, finite, true, "step from position to position"},
-                         {"position", {"n"}, counted, false, "of each token", false, core::dtype::i64}},
-                        {{"y", {"B", "n", "d"}, finite, true, "x with its position"}}};
-  scale.source = "author year, arXiv number, equation";
-  scale.independent = {"B", "n", "d"};
-  scale.attributes = {{"sign", "plus", {"plus", "minus"}, "of the step"}};
-  return {scale};
+template <class R>
+std::vector<skeleton::record<R>> skeleton::records() {
+  return {
+      {.declaration =
+           {.name = "skeleton/scale",
+            .source = "author year, arXiv number, equation",
+            .inputs = {{.name = "x", .axes = {"B", "n", "d"}, .meaning = "what is encoded"},
+                       {.name = "a", .axes = {"d"}, .meaning = "scale"},
+                       {.name = "b", .axes = {"d"}, .meaning = "step from position to position"},
+                       {.name = "position",
+                        .axes = {"n"},
+                        .meaning = "of each token",
+                        .domain = {0.0, 0x1p53},
+                        .differentiable = false,
+                        .own_type = core::dtype::i64}},
+            .outputs = {{.name = "y", .axes = {"B", "n", "d"}, .meaning = "x with its position"}},
+            .attributes = {{.name = "sign", .meaning = "of the step", .standard = "plus", .values = {"plus", "minus"}}},
+            .independent = {"B", "n", "d"}},
+       .algorithms = one_algorithm,
+       .forward = scale<R>,
+       .vjp = scale_vjp<R>,
+       .jvp = not_offered}};
 }
 
 template <class R>
-fields<R> skeleton::evaluate(const arguments<R>& call, const recipe<R>& how) {
+std::vector<R> skeleton::positions_of(const arguments<R>& call, const recipe<R>& how) {
+  const auto& of_row = call.integers.at("position").values.storage();
+  std::vector<R> positions;
+  for (std::size_t row = 0; row < call["x"].shape(0); ++row)
+    for (const double p : of_row) positions.push_back(how.position(p));
+  return positions;
+}
+
+template <class R>
+fields<R> skeleton::scale(const arguments<R>& call, const recipe<R>& how) {
   const field<R>&x = call["x"], &a = call["a"], &b = call["b"];
-  const bool minus = call.template setting<std::string>("sign") == "minus";
-  const auto with_sign = [minus](const R& r) { return minus ? -r : r; };
+  const bool minus = has_minus(call.settings);
+  const std::vector<R> positions = positions_of(call, how);
+  const std::size_t d = x.shape(2);
+  field<R> y = x;
+  for (std::size_t i = 0; i < y.size(); ++i)
+    y.storage()[i] = how.scaled(a[i % d], x.storage()[i]) + (minus ? -b[i % d] : b[i % d]) * positions[i / d];
+  return {{"y", std::move(y)}};
+}
+
+template <class R>
+fields<R> skeleton::scale_vjp(const arguments<R>& call, const recipe<R>& how) {
+  const field<R>&x = call["x"], &a = call["a"];
+  const bool minus = has_minus(call.settings);
   const std::size_t n = x.shape(1), d = x.shape(2), tokens = x.shape(0) * n;
-  std::vector<R> positions;  // of the tokens of all rows
-  for (std::size_t i = 0; i < tokens; ++i)
-    positions.push_back(how.position(call.integers.at("position").values.storage()[i % n]));
-  if (!call.operation.ends_with(":vjp")) {
-    field<R> y = make_field<R>({x.shape(0), n, d});
-    for (std::size_t i = 0; i < y.size(); ++i)
-      y.storage()[i] = how.scaled(a[i % d], x.storage()[i]) + with_sign(b[i % d]) * positions[i / d];
-    return {{"y", std::move(y)}};
-  }
+  std::vector<R> positions = positions_of(call, how);
   // charged(): the error bounds of sums must not cancel as the sums do.
   field<R> grad_x = make_field<R>({x.shape(0), n, d}), grad_a = make_field<R>({d}), grad_b = make_field<R>({d});
   field<R> grad_y = call["grad_y"], charged_x = x;
@@ -78,7 +112,8 @@ fields<R> skeleton::evaluate(const arguments<R>& call, const recipe<R>& how) {
   for (std::size_t k = 0; k < d; ++k) {
     const const_lane<R> cotangents(grad_y.data() + k, d, tokens);
     grad_a[k] = how.dot({charged_x.data() + k, d, tokens}, cotangents);
-    grad_b[k] = with_sign(how.dot({positions.data(), 1, tokens}, cotangents));
+    const R of_b = how.dot({positions.data(), 1, tokens}, cotangents);
+    grad_b[k] = minus ? -of_b : of_b;
   }
   return {{"grad_x", std::move(grad_x)}, {"grad_a", std::move(grad_a)}, {"grad_b", std::move(grad_b)}};
 }

@@ -1,0 +1,60 @@
+// A fault that follows from the declaration of an operation, as data: where it is, what it is, and how it reads.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "properties/harness/implementation.hpp"
+
+namespace assay::properties {
+
+/// What a faulty implementation gives for a call, made from what the right one gives.
+using faulty_call = std::function<call_result(implementation& right, const request& call)>;
+
+struct declared_fault {
+  const core::operation* operation = nullptr;
+  std::string where;  ///< the tensor or setting, or "call"
+  std::string what;   ///< "one_off"
+  std::string words;  ///< "position is one off"
+  /// A fresh one for each implementation: some remember earlier calls.
+  std::function<faulty_call()> make{};
+  bool remembers = false;  ///< faulty only from its second call on
+
+  /// "generated/rope/rotate/position/one_off"
+  [[nodiscard]] std::string id() const { return "generated/" + operation->name + "/" + where + "/" + what; }
+};
+using declared_fault_list = std::vector<declared_fault>;
+
+/// Changes a tensor in place; its shape and dtype stay.
+using tensor_edit = std::function<void(core::tensor& t)>;
+
+/// One input is changed before the call, or one output after it. Precondition: the declaration is one of `op`.
+declared_fault fault_in(const core::operation& op, const core::tensor_declaration& where, std::string what,
+                        std::string words, tensor_edit edit);
+
+/// The call is another one, where there is such a call; else it is as it should be.
+declared_fault fault_of_call(const core::operation& op, std::string where, std::string what, std::string words,
+                             std::function<void(request&)> edit);
+
+/// The outputs are changed.
+declared_fault fault_of_outputs(const core::operation& op, std::string where, std::string what, std::string words,
+                                std::function<void(const request&, core::tensors&)> edit);
+
+/// Every value x becomes f(x), rounded to the dtype of the tensor.
+tensor_edit each_value(std::function<double(double)> f);
+
+/// The inputs and outputs of an operation.
+std::vector<const core::tensor_declaration*> tensors_of(const core::operation& op);
+inline bool is_output(const core::operation& op, const core::tensor_declaration& d) { return op.output(d.name) == &d; }
+
+// The themes, one file each: all faults of one operation.
+declared_fault_list setting_faults(const core::operation& op);
+declared_fault_list index_faults(const core::operation& op);
+declared_fault_list axis_faults(const core::operation& op);
+declared_fault_list value_faults(const core::operation& op);
+declared_fault_list precision_faults(const core::operation& op);
+declared_fault_list memory_faults(const core::operation& op);
+
+}  // namespace assay::properties

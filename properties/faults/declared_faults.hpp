@@ -1,0 +1,27 @@
+// Faults that any operation can have, made from its declaration: what an encoding need not write by hand.
+#pragma once
+
+#include "properties/faults/declared_fault.hpp"
+#include "properties/harness/catalogue.hpp"
+
+namespace assay::properties {
+
+/// The faults of one operation:
+/// - a setting ignored, taken for another value, two values exchanged, stuck at its first value, one off, in bf16;
+/// - a position or index one off, clamped, wrapped, of the first row, counted instead of read, in bf16;
+/// - an axis reversed, late or early by one, its first element for all, or exchanged with the next axis;
+/// - a tensor zeroed, negated, halved, doubled; its first or last token lost; an output an echo of an input, or 0 from
+///   some position of an axis on; all elements of an output or one off by 2^k u;
+/// - a tensor, or the whole call, in a narrower format;
+/// - a cache by shape, by address, by first element, or without the settings, of the outputs or of one input.
+/// A fault that the declaration has no place for is left out.
+declared_fault_list declared_faults(const core::operation& op);
+
+/// All faults of all operations of an encoding, each in an otherwise right implementation.
+std::vector<variant> declared_mutants(const std::string& encoding,
+                                      const std::function<std::unique_ptr<implementation>()>& right);
+
+/// The plain implementation of an encoding: step by step, f64 in f64 and all others in f32, rounded to storage once.
+std::unique_ptr<implementation> plain_implementation(const std::string& encoding);
+
+}  // namespace assay::properties

@@ -1,0 +1,63 @@
+// Faults of positions, distances and other exact integers.
+#include <algorithm>
+#include <cmath>
+
+#include "properties/faults/declared_fault.hpp"
+
+namespace assay::properties {
+namespace {
+
+constexpr double table_length = 256;  ///< of a table that positions are looked up in
+
+struct index_fault {
+  const char* what;
+  const char* words;
+  double (*of)(double x);
+};
+constexpr index_fault of_any[] = {
+    {"one_off", "is one off", [](double x) { return x + 1; }},
+    {"one_less", "is one too small", [](double x) { return x - 1; }},
+    {"zeroed", "is 0 always", [](double) { return 0.0; }},
+    {"doubled", "is twice what it should be", [](double x) { return 2 * x; }},
+    {"negated", "has the wrong sign", [](double x) { return -x; }},
+};
+// Of indices that may be large.
+constexpr index_fault of_inputs[] = {
+    {"clamped", "is at most 255", [](double x) { return std::min(x, table_length - 1); }},
+    {"wrapped", "begins anew at 256", [](double x) { return x - table_length * std::floor(x / table_length); }},
+    {"in_bf16", "is held in bf16", [](double x) { return core::round_to(core::dtype::bf16, x); }},
+    {"in_f16", "is held in f16",
+     [](double x) { return core::round_to(core::dtype::f16, std::clamp(x, -65504.0, 65504.0)); }},
+    {"in_i8", "is held in eight bits", [](double x) { return x - 256 * std::floor((x + 128) / 256); }},
+};
+
+void count(core::tensor& t) {
+  const core::shape s = t.shape();
+  for (std::size_t i = 0; i < t.size(); ++i) t.values.storage()[i] = static_cast<double>(i % s.back());
+}
+
+// Positions as those of the first row, whatever the row.
+void of_first_row(core::tensor& t) {
+  if (t.size() > 0) t = core::take(t, 0, std::vector<std::size_t>(t.shape().front(), 0));
+}
+
+}  // namespace
+
+declared_fault_list index_faults(const core::operation& op) {
+  declared_fault_list all;
+  for (const core::tensor_declaration* d : tensors_of(op)) {
+    if (!d->own_type || d->axes.empty()) continue;
+    const auto add = [&](const index_fault& fault) {
+      all.push_back(fault_in(op, *d, fault.what, d->name + " " + fault.words, each_value(fault.of)));
+    };
+    for (const index_fault& fault : of_any) add(fault);
+    if (!is_output(op, *d))
+      for (const index_fault& fault : of_inputs) add(fault);
+    all.push_back(fault_in(op, *d, "counted", d->name + " is counted from 0, whatever it is", count));
+    if (d->axes.size() > 1)
+      all.push_back(fault_in(op, *d, "of_first_row", d->name + " is that of the first row for all", of_first_row));
+  }
+  return all;
+}
+
+}  // namespace assay::properties

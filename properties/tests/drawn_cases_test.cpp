@@ -1,0 +1,109 @@
+// The optimized implementation under every property, over cases that RapidCheck draws.
+#include "properties/tests/drawn_property.hpp"
+
+using namespace assay;
+using namespace assay::properties;
+using namespace assay::properties::testing;
+
+TEST_CASE("properties/drawn/optimized_passes", "[property][gate]") {
+  const auto under_test = make_builtin("optimized").value();
+  std::size_t checked = 0;
+  for (const core::operation& op : reference::operations())
+    for (const property& p : properties::properties()) {
+      if (!under_test->describe().offers(op.name, core::dtype::f32)) continue;
+      if (!is_asked(p, op, under_test->describe()) || families_of(p, op).empty()) continue;
+      check_drawn(p, *under_test, op, core::dtype::f32, static_cast<int>(scaled(12)));
+      ++checked;
+    }
+  CHECK(checked > reference::operations().size());
+}
+
+TEST_CASE("properties/keys/make_the_same_case_again", "[unit][gate]") {
+  std::map<std::uint64_t, std::string> texts;
+  for (const core::operation& op : reference::operations())
+    for (const family& f : families_of(op))
+      for (const lengths range : {lengths::short_ones, lengths::around_blocks, lengths::exactly})
+        for (const std::uint64_t drawn : {std::uint64_t{1}, ~std::uint64_t{0}}) {
+          const case_key key{&op, core::dtype::f32, f.name, drawn, {range, range == lengths::exactly ? 5u : 0u}};
+          const test_case c = make_case(key), again = make_case(c.key);
+          INFO(canonical_text(key));
+          REQUIRE(c.key == key);
+          REQUIRE(c.call.attributes == again.call.attributes);
+          REQUIRE(c.call.inputs.size() == again.call.inputs.size());
+          for (const auto& [name, t] : c.call.inputs) REQUIRE(core::identical(t, again.call.inputs.at(name)));
+          const auto [it, fresh] = texts.try_emplace(hash_of(key), canonical_text(key));
+          REQUIRE(fresh);
+        }
+}
+
+TEST_CASE("properties/keys/settings_are_part_of_a_key", "[unit][gate]") {
+  const core::operation& op = *reference::find_operation("rope/rotate");
+  case_key key{&op, core::dtype::f32, "mild", 3};
+  const std::string all = canonical_text(key);
+  key.settings = {{"layout", {std::string("half_split")}}};
+  CHECK(canonical_text(key) != all);
+  for (std::uint64_t k = 0; k < 20; ++k) {
+    key.seed = k;
+    CHECK(std::get<std::string>(make_case(key).call.attributes.at("layout")) == "half_split");
+  }
+}
+
+TEST_CASE("properties/plans/are_the_same_for_the_same_options", "[unit][gate]") {
+  const auto under_test = make_builtin("optimized").value();
+  const core::operation& op = *reference::find_operation("heinsen/scan");
+  const property& p = *find_property("value");
+  run_options o = options(4);
+  const auto plan = plan_of(p, under_test->describe(), op, core::dtype::f32, o);
+  CHECK(plan == plan_of(p, under_test->describe(), op, core::dtype::f32, o));
+  // A filter changes no other case.
+  o.families = {"mild"};
+  for (const case_key& key : plan_of(p, under_test->describe(), op, core::dtype::f32, o))
+    CHECK(std::find(plan.begin(), plan.end(), key) != plan.end());
+  o.seed += 1;
+  CHECK(plan.front().seed != plan_of(p, under_test->describe(), op, core::dtype::f32, o).front().seed);
+}
+
+namespace {
+
+// Frequencies that are off by a factor: at base 0, outside the domain, the right program has infinities.
+class wrong_frequencies final : public implementation {
+ public:
+  [[nodiscard]] const description& describe() const override { return right_->describe(); }
+  call_result evaluate(const request& call) override {
+    call_result out = right_->evaluate(call);
+    if (out)
+      for (auto& [name, t] : *out)
+        for (double& x : t.values.storage()) x = core::round_to(t.type, 1.01 * x);
+    return out;
+  }
+
+ private:
+  std::unique_ptr<implementation> right_ = make_builtin("sequential").value();
+};
+
+}  // namespace
+
+TEST_CASE("properties/shrinking/stays_in_the_domain_and_in_the_failure", "[property][gate]") {
+  wrong_frequencies wrong;
+  const auto right = make_builtin("reference").value();
+  std::size_t found = 0;
+  for (const char* name :
+       {"rope/frequencies", "sinusoidal/frequencies", "rope/rotate", "alibi/slopes", "heinsen/scan"}) {
+    const core::operation& op = *reference::find_operation(name);
+    const property& p = truth_property(op);
+    const check_result r = run_property(p, wrong, op, core::dtype::f32, options(4));
+    INFO(name);
+    REQUIRE(r.found);
+    const counterexample& c = *r.found;
+    INFO(summary(c.minimal));
+    CHECK(core::check_domain(op, c.minimal.call.inputs));
+    CHECK(p.check(wrong, c.minimal).verdict == status::failed);
+    CHECK(p.check(*right, c.minimal).verdict != status::failed);
+    CHECK(c.reference_passes);
+    REQUIRE(c.shown.value);
+    CHECK(std::isfinite(c.shown.value->worst.expected));
+    CHECK(std::isfinite(c.shown.value->worst.actual));
+    ++found;
+  }
+  CHECK(found == 5);
+}

@@ -1,0 +1,134 @@
+// An operation of an encoding as one record: what it declares, how a reading evaluates it and its derivatives, and the
+// algorithms that it has.
+//
+// An encoding is a type with
+//   recipe<R>     the steps of its formulas, which algorithms and mutants replace
+//   records<R>()  its operations, as operation_record<R, recipe<R>> with designated initialisers
+// and, where its operations have several algorithms, `algorithm` and `law` (algorithms/recipes.hpp). Evaluators have no
+// default: a record that leaves one out does not compile.
+#pragma once
+
+#include <concepts>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "reference/accuracy_class.hpp"
+#include "reference/core/operation.hpp"
+#include "reference/readings/reading.hpp"
+
+namespace assay::reference {
+
+/// The outputs of an operation, computed by a recipe in a reading.
+template <class R, class Recipe>
+class evaluator {
+ public:
+  using function = fields<R>(const arguments<R>& call, const Recipe& how);
+
+  template <std::convertible_to<function*> F>
+  evaluator(F f) : function_(f) {
+    ASSAY_EXPECTS(function_ != nullptr);
+  }
+  fields<R> operator()(const arguments<R>& call, const Recipe& how) const { return function_(call, how); }
+
+ private:
+  function* function_;
+};
+
+/// Stands where an operation has no vjp, because no input is differentiable.
+struct not_differentiable_t {};
+inline constexpr not_differentiable_t not_differentiable{};
+
+/// Stands where the jvp of an operation is no operation.
+struct not_offered_t {};
+inline constexpr not_offered_t not_offered{};
+
+/// An evaluator, or the reason why there is none.
+template <class R, class Recipe, class Absent>
+class optional_evaluator {
+ public:
+  template <std::convertible_to<evaluator<R, Recipe>> F>
+  optional_evaluator(F f) : evaluator_(evaluator<R, Recipe>(f)) {}
+  optional_evaluator(Absent) {}
+
+  [[nodiscard]] bool exists() const { return evaluator_.has_value(); }
+  /// Precondition: exists().
+  fields<R> operator()(const arguments<R>& call, const Recipe& how) const {
+    ASSAY_EXPECTS(exists());
+    return (*evaluator_)(call, how);
+  }
+
+ private:
+  std::optional<evaluator<R, Recipe>> evaluator_;
+};
+
+/// The algorithms of an operation, by the accuracy classes that are named after them.
+class algorithm_list {
+ public:
+  template <std::same_as<accuracy_class>... Class>
+  requires(sizeof...(Class) > 0) algorithm_list(Class... classes) : classes_{classes...} {}
+  [[nodiscard]] const std::vector<accuracy_class>& classes() const { return classes_; }
+
+ private:
+  std::vector<accuracy_class> classes_;
+};
+
+/// There is one way to compute it, so it has a law and no accuracy class: the law stands in the first place.
+inline constexpr accuracy_class one_algorithm = accuracy_class::sequential;
+
+template <class R, class Recipe>
+struct operation_record {
+  core::operation declaration;
+  algorithm_list algorithms;
+  evaluator<R, Recipe> forward;
+  optional_evaluator<R, Recipe, not_differentiable_t> vjp;
+  optional_evaluator<R, Recipe, not_offered_t> jvp;
+
+  [[nodiscard]] bool has(core::derivative kind) const {
+    return kind == core::derivative::none || (kind == core::derivative::vjp ? vjp.exists() : jvp.exists());
+  }
+  fields<R> evaluate(core::derivative kind, const arguments<R>& call, const Recipe& how) const {
+    switch (kind) {
+      case core::derivative::none:
+        return forward(call, how);
+      case core::derivative::vjp:
+        return vjp(call, how);
+      case core::derivative::jvp:
+        return jvp(call, how);
+    }
+    throw core::contract_violation("there is no such derivative of " + declaration.name);
+  }
+};
+
+/// The operation that a call names, or its vjp or jvp, by a recipe. A contract violation where there is none.
+template <class Encoding, class R>
+fields<R> evaluate(const arguments<R>& call, const typename Encoding::template recipe<R>& how) {
+  static const auto records = Encoding::template records<R>();
+  const core::operation_name name(call.operation);
+  for (const auto& record : records)
+    if (record.declaration.name == name.forward && record.has(name.kind)) return record.evaluate(name.kind, call, how);
+  throw core::contract_violation("no evaluator for the operation '" + call.operation + "'");
+}
+
+/// An operation as a registry holds it.
+struct declared_operation {
+  core::operation declaration;
+  std::vector<accuracy_class> algorithms;
+};
+
+/// The operations of an encoding, each followed by its derivatives.
+template <class Encoding, class R>
+std::vector<declared_operation> declared_operations() {
+  std::vector<declared_operation> all;
+  for (const auto& record : Encoding::template records<R>()) {
+    const core::operation& forward = record.declaration;
+    ASSAY_EXPECTS(forward.is_forward() && forward.has_gradient() == record.vjp.exists());
+    const std::vector<accuracy_class>& algorithms = record.algorithms.classes();
+    all.push_back({forward, algorithms});
+    if (record.vjp.exists()) all.push_back({core::vjp_of(forward), algorithms});
+    if (record.jvp.exists()) all.push_back({core::jvp_of(forward), algorithms});
+  }
+  return all;
+}
+
+}  // namespace assay::reference

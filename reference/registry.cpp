@@ -1,0 +1,92 @@
+#include "reference/registry.hpp"
+
+#include <algorithm>
+
+namespace assay::reference {
+
+namespace encodings {
+#define ASSAY_ENCODING(name) struct name;
+#include "assay_encodings.inc"
+#undef ASSAY_ENCODING
+}  // namespace encodings
+
+namespace {
+
+template <class Encoding>
+encoding_routines routines_of(std::string_view name) {
+  return {.name = name,
+          .operations = declare<Encoding>(),
+          .enclose = enclose<Encoding>,
+          .law = law<Encoding>,
+          .algorithm = run_algorithm<Encoding>,
+          .tangent = differentiate<Encoding>};
+}
+
+const declared_operation& declaration_of(const core::operation& op) {
+  for (const declared_operation& d : routines_for(op).operations)
+    if (d.declaration.name == op.name) return d;
+  throw core::contract_violation("there is no operation '" + op.name + "'");
+}
+
+}  // namespace
+
+const std::vector<encoding_routines>& registry() {
+  static const std::vector<encoding_routines> all{
+#define ASSAY_ENCODING(name) routines_of<encodings::name>(#name),
+#include "assay_encodings.inc"
+#undef ASSAY_ENCODING
+  };
+  return all;
+}
+
+const encoding_routines& routines_for(const core::operation& op) {
+  const std::string_view encoding = std::string_view(op.name).substr(0, op.name.find('/'));
+  for (const encoding_routines& r : registry())
+    if (r.name == encoding) return r;
+  throw core::contract_violation("no encoding has the operation '" + op.name + "'");
+}
+
+const std::vector<core::operation>& operations() {
+  static const std::vector<core::operation> all = [] {
+    std::vector<core::operation> flat;
+    for (const encoding_routines& r : registry())
+      for (const declared_operation& d : r.operations) flat.push_back(d.declaration);
+    return flat;
+  }();
+  return all;
+}
+
+const std::vector<std::string>& encoding_names() {
+  static const std::vector<std::string> all = [] {
+    std::vector<std::string> names;
+    for (const encoding_routines& r : registry()) names.emplace_back(r.name);
+    return names;
+  }();
+  return all;
+}
+
+const std::vector<accuracy_class>& algorithms_of(const core::operation& op) { return declaration_of(op).algorithms; }
+
+const core::operation* find_operation(std::string_view name) {
+  const auto& all = operations();
+  const auto it = std::find_if(all.begin(), all.end(), [&](const auto& op) { return op.name == name; });
+  return it == all.end() ? nullptr : &*it;
+}
+
+const core::operation& forward_of(const core::operation& op) {
+  const core::operation* forward = find_operation(op.forward_name());
+  ASSAY_EXPECTS(forward != nullptr);
+  return *forward;
+}
+
+core::tensors evaluate(const core::request& call, accuracy_class c) {
+  ASSAY_EXPECTS(c != accuracy_class::uniform);
+  return routines_for(*call.operation).algorithm(call, c);
+}
+
+std::map<std::string, xt::xarray<double>> derivative_along(const core::request& call, const core::tensors& direction) {
+  ASSAY_EXPECTS(call.operation->is_forward());
+  return routines_for(*call.operation).tangent(call, direction);
+}
+
+}  // namespace assay::reference

@@ -1,0 +1,84 @@
+#include "tools/gate/assembly.hpp"
+
+#include <fmt/format.h>
+
+#include "tools/gate/findings.hpp"
+#include "tools/gate/verdict.hpp"
+
+namespace assay::tools {
+namespace {
+
+int exit_code_of(gate_verdict v) {
+  switch (v) {
+    case gate_verdict::passed:
+      return all_passed;
+    case gate_verdict::failed:
+      return check_failed;
+    case gate_verdict::broken:
+      return candidate_broke;
+  }
+  return own_fault;
+}
+
+void add_part(const part_record& part, gate_report& report) {
+  report.checks.insert(report.checks.end(), part.checks.begin(), part.checks.end());
+  report.complaints.insert(report.complaints.end(), part.complaints.begin(), part.complaints.end());
+  if (part.horizon) report.horizons.push_back(*part.horizon);
+  if (part.adapter) report.adapter_faults.push_back(*part.adapter);
+  if (part.on_long_sequences) report.horizon_faults.push_back(*part.on_long_sequences);
+}
+
+}  // namespace
+
+core::result<pins> read_pins(const gate_options& o) {
+  pins p;
+  if (!o.baseline.empty()) {
+    auto baseline = read_baseline(o.baseline);
+    if (!baseline) return tl::make_unexpected(baseline.error());
+    p.baseline = std::move(*baseline);
+  }
+  if (!o.known_failures.empty()) {
+    auto known = read_known_failures(o.known_failures);
+    if (!known) return tl::make_unexpected(known.error());
+    p.known = std::move(*known);
+  }
+  return p;
+}
+
+gate_report empty_report(const gate_options& o) {
+  gate_report report;
+  report.candidate_spec = o.candidate;
+  report.candidate.name = o.candidate;
+  report.seed = o.seed;
+  report.effort = o.effort;
+  report.only_properties = o.properties;
+  report.only_families = o.families;
+  report.verdict = gate_verdict::broken;
+  report.folder = o.report;
+  report.limits = o.limits;
+  report.run = run_started_now();
+  report.part_of = o.shard;
+  return report;
+}
+
+void assemble(const gate_options& options, const selection& selected, const std::vector<part_record>& parts,
+              const pins& held_against, gate_report& report) {
+  warn_about_hello(report);
+  for (const part_record& part : parts) add_part(part, report);
+  add_findings(parts, report);
+  complain_about_adapter(report);
+  complain_about_missing(options, selected, report);
+  complain_about_gaps(selected, parts, report);
+  if (held_against.baseline) compare_with_baseline(*held_against.baseline, options, report);
+  compare_with_known_failures(held_against.known, report);
+  report.verdict = verdict_of(report);
+}
+
+int publish(const gate_report& report, const std::filesystem::path& folder) {
+  const auto summary = write_report(report, folder);
+  if (!summary) return complain(summary.error().message), own_fault;
+  fmt::print("{}\nReport: {}\n", *summary, (folder / "report.json").string());
+  return exit_code_of(report.verdict);
+}
+
+}  // namespace assay::tools

@@ -1,0 +1,32 @@
+// From the parts of a run, whoever ran them, to its report.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <vector>
+
+#include "tools/gate/pinning.hpp"
+#include "tools/gate/selection.hpp"
+#include "tools/report/report.hpp"
+
+namespace assay::tools {
+
+/// What a run is held against, besides the truth.
+struct pins {
+  std::optional<nlohmann::json> baseline;
+  std::vector<known_failure> known;
+};
+core::result<pins> read_pins(const gate_options& o);
+
+/// A report of what was asked for, broken until parts are added.
+gate_report empty_report(const gate_options& o);
+
+/// Adds the parts to a report that knows its candidate, and everything that follows from them: complaints, findings,
+/// the verdict.
+void assemble(const gate_options& options, const selection& selected, const std::vector<part_record>& parts,
+              const pins& held_against, gate_report& report);
+
+/// Writes the report and prints its summary. The exit code of a gate with this verdict.
+int publish(const gate_report& report, const std::filesystem::path& folder);
+
+}  // namespace assay::tools

@@ -1,0 +1,85 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "tools/gate/assembly.hpp"
+#include "tools/gate/checks.hpp"
+#include "tools/gate/shard_file.hpp"
+
+namespace assay::tools {
+namespace {
+
+// Why two shards are not of one run; empty where they are.
+std::string difference(const shard_record& a, const shard_record& b) {
+  const gate_options &x = a.options, &y = b.options;
+  if (x.shard.count != y.shard.count) return "the number of shards";
+  if (x.seed != y.seed) return "the seed";
+  if (x.effort != y.effort) return "the effort";
+  if (x.candidate != y.candidate) return "the candidate";
+  if (x.encodings != y.encodings || x.operations != y.operations || x.dtypes != y.dtypes ||
+      x.properties != y.properties || x.families != y.families || x.require_class != y.require_class)
+    return "what was asked for";
+  if (a.candidate.name != b.candidate.name || a.candidate.version != b.candidate.version ||
+      a.candidate.operations != b.candidate.operations || a.candidate.compute != b.candidate.compute)
+    return "what the candidate says of itself";
+  return "";
+}
+
+// All shards of one run, by index.
+core::result<std::map<std::size_t, shard_record>> read_shards(const std::vector<std::filesystem::path>& folders) {
+  std::map<std::size_t, shard_record> shards;
+  for (const auto& folder : folders) {
+    auto record = read_shard(folder);
+    if (!record) return tl::make_unexpected(record.error());
+    const shard& which = record->options.shard;
+    if (which.index < 1 || which.index > which.count)
+      return core::failure(fmt::format("{}: there is no shard {}/{}", folder.string(), which.index, which.count));
+    if (!shards.empty())
+      if (const std::string what = difference(shards.begin()->second, *record); !what.empty())
+        return core::failure(fmt::format("{}: it is of another run: {} differs", folder.string(), what));
+    if (shards.contains(which.index))
+      return core::failure(fmt::format("{}: shard {}/{} is there twice", folder.string(), which.index, which.count));
+    shards.emplace(which.index, std::move(*record));
+  }
+  const std::size_t count = shards.empty() ? 1 : shards.begin()->second.options.shard.count;
+  for (std::size_t k = 1; k <= count; ++k)
+    if (!shards.contains(k)) return core::failure(fmt::format("shard {}/{} is missing", k, count));
+  return shards;
+}
+
+}  // namespace
+
+int merge(const merge_options& options) {
+  const auto wrong = [](const core::error& e) { return complain(e.message), wrong_input; };
+  const auto shards = read_shards(options.shards);
+  if (!shards) return wrong(shards.error());
+  const shard_record& first = shards->begin()->second;
+  gate_options whole = first.options;
+  whole.shard = {};
+  whole.report = options.report;
+  whole.baseline = options.baseline;
+  whole.known_failures = options.known_failures;
+  const auto selected = select(whole);
+  if (!selected) return wrong(selected.error());
+  const auto held_against = read_pins(whole);
+  if (!held_against) return wrong(held_against.error());
+
+  // The parts in the order of one run; each shard holds its own in that order.
+  std::vector<part_record> parts;
+  std::map<std::size_t, std::size_t> taken;
+  const std::size_t count = shards->size(), planned = plan_parts(first.candidate, *selected, {}).size();
+  for (std::size_t k = 0; k < planned; ++k) {
+    const std::size_t index = k % count + 1;
+    const std::vector<part_record>& held = shards->at(index).parts;
+    if (taken[index] >= held.size()) return wrong({fmt::format("shard {}/{} lacks a part of its run", index, count)});
+    parts.push_back(held[taken[index]++]);
+  }
+  gate_report report = empty_report(whole);
+  report.candidate = first.candidate;
+  if (const auto writable = prepare_report(options.report); !writable) return wrong(writable.error());
+  assemble(whole, *selected, parts, *held_against, report);
+  return publish(report, options.report);
+}
+
+}  // namespace assay::tools

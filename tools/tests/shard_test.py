@@ -1,0 +1,126 @@
+#!/usr/bin/env python3
+"""Gates in shards, and the report that merging them gives: that of one run, byte for byte but for the times.
+
+Run by CTest with ASSAY set to the program.
+"""
+import json
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+import unittest
+
+ASSAY = os.environ["ASSAY"]
+SELECTED = ("--operation", "alibi/bias", "--operation", "rope/rotate", "--operation", "heinsen/scan", "--dtype", "f32",
+            "--dtype", "bf16", "--property", "value", "--property", "vjp", "--property", "repeat")
+TIMES = re.compile(r'"(?:started|seconds)": [^,\n]*|\d{4}-\d\d-\d\d[T ][\d:]+(?:Z| UTC)?|[\d.]+ s\b|(?:time|timestamp)="[^"]*"')
+
+
+def run(*arguments):
+    return subprocess.run([ASSAY, *arguments], capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=300)
+
+
+class Shards(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(folder.cleanup)
+        cls.folder = folder.name
+        cls.candidate = "builtin:mutant/ignores_initial_state"
+        cls.report = os.path.join(cls.folder, "report")
+        cls.exit_code = cls.gate("--report", cls.report).returncode
+        cls.whole = cls.take_report()
+        cls.shards = {n: [cls.make_shard(k, n) for k in range(1, n + 1)] for n in (1, 2, 7)}
+
+    @classmethod
+    def gate(cls, *arguments):
+        return run("gate", "--candidate", cls.candidate, *SELECTED, *arguments)
+
+    @classmethod
+    def make_shard(cls, k, n):
+        name = os.path.join(cls.folder, f"shard-{k}-of-{n}")
+        cls.gate("--shard", f"{k}/{n}", "--report", name)
+        return name
+
+    @classmethod
+    def take_report(cls):
+        """All files of the report, without times; removes it."""
+        files = {}
+        for parent, _, names in os.walk(cls.report):
+            for name in names:
+                with open(os.path.join(parent, name), encoding="utf-8") as file:
+                    files[os.path.relpath(os.path.join(parent, name), cls.report)] = TIMES.sub("", file.read())
+        shutil.rmtree(cls.report)
+        return files
+
+    def test_merged_shards_are_one_run(self):
+        self.assertEqual(self.exit_code, 1)
+        self.assertIn("summary.md", self.whole)
+        for n, shards in self.shards.items():
+            with self.subTest(shards=n):
+                merged = run("merge", *reversed(shards), "--report", self.report)
+                self.assertEqual(merged.returncode, 1, merged.stderr)
+                self.assertEqual(self.take_report(), self.whole)
+
+    def test_a_shard_has_a_report_of_its_parts(self):
+        parts = []
+        for shard in self.shards[2]:
+            with open(os.path.join(shard, "report.json"), encoding="utf-8") as file:
+                report = json.load(file)
+            self.assertEqual(report["footer"], "complete")
+            parts.append({(c["operation"], c["dtype"]) for c in report["checks"]})
+        self.assertFalse(parts[0] & parts[1])
+        self.assertTrue(parts[0] and parts[1])
+
+    def test_pins_belong_to_the_merge(self):
+        baseline = os.path.join(self.shards[2][0], "report.json")
+        refused = self.gate("--shard", "1/2", "--baseline", baseline, "--report", os.path.join(self.folder, "unused"))
+        self.assertEqual(refused.returncode, 2)
+        self.assertIn("assay merge", refused.stderr)
+        known = os.path.join(self.folder, "known.txt")
+        with open(known, "w", encoding="utf-8") as file:
+            file.write("value heinsen/scan f32 # known\nvalue heinsen/scan bf16 # known\n"
+                       "vjp heinsen/scan:vjp f32 # known\nvjp heinsen/scan:vjp bf16 # known\n")
+        merged = run("merge", *self.shards[2], "--known-failures", known, "--report", self.report)
+        self.assertNotIn("was not run", merged.stdout)
+        self.assertIn("known", self.take_report()["summary.md"])
+
+    def refuse(self, why, *shards):
+        done = run("merge", *shards, "--report", self.report)
+        self.assertEqual(done.returncode, 2, done.stdout)
+        self.assertRegex(done.stderr, why)
+        self.assertFalse(os.path.exists(self.report))
+
+    def test_what_does_not_belong_together(self):
+        self.refuse("shard 2/2 is missing", self.shards[2][0])
+        self.refuse("is there twice", self.shards[2][0], self.shards[2][0])
+        self.refuse("the number of shards differs", self.shards[2][0], self.shards[7][1])
+        other = os.path.join(self.folder, "other")
+        self.gate("--shard", "2/2", "--seed", "9", "--report", other)
+        self.refuse("the seed differs", self.shards[2][0], other)
+
+    def test_what_is_no_shard(self):
+        broken = os.path.join(self.folder, "broken")
+        os.makedirs(broken, exist_ok=True)
+        self.refuse("cannot be opened", broken)
+        with open(os.path.join(self.shards[1][0], "shard.json"), encoding="utf-8") as file:
+            whole = file.read()
+        for text, why in (("", "byte"), ("{}", "is no assay-shard/1"), (whole[:-20], "byte"),
+                          (whole.replace('"heinsen/scan"', '"heinsen/scam"'), "unknown operation"),
+                          (whole.replace('"planned"', '"plammed"'), "'planned' is missing"),
+                          (whole.replace('"version":"', '"version":"9'), "another version"),
+                          (re.sub(r'"shape":\[[^\]]*\]', '"shape":[99]', whole), "size of its shape")):
+            with open(os.path.join(broken, "shard.json"), "w", encoding="utf-8") as file:
+                file.write(text)
+            with self.subTest(why=why):
+                self.refuse(why, broken)
+
+    def test_shards_that_there_are_not(self):
+        for text in ("0/2", "3/2", "1", "1/", "/2", "a/b", "1/0", "-1/2", "1/2/3"):
+            with self.subTest(text=text):
+                self.assertEqual(self.gate("--shard", text, "--report", os.path.join(self.folder, "unused")).returncode, 2)
+
+
+if __name__ == "__main__":
+    unittest.main()
