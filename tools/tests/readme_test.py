@@ -186,6 +186,20 @@ class TopLevel(unittest.TestCase):
             self.assertTrue(os.path.exists(os.path.join(folder, shown.group(3))), shown.group(3))
 
 
+    def test_the_known_failures_that_are_shown_can_be_listed(self):
+        lines = re.findall(r"^    (\w+ \w+/\S+ b?f\d+ .*# .+)$", read("README.md"), re.MULTILINE)
+        self.assertGreaterEqual(len(lines), 3)
+        with tempfile.TemporaryDirectory() as folder:
+            known = os.path.join(folder, "known.txt")
+            with open(known, "w") as file:
+                file.write("\n".join(lines) + "\n")
+            done = subprocess.run([ASSAY, "gate", "--candidate", "builtin:sequential", "--operation", "heinsen/scan",
+                                   "--dtype", "f32", "--property", "value", "--family", "mild", "--known-failures", known],
+                                  cwd=folder, capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=300)
+            # Read, and found to be out of date: 2 would say that a line is wrong.
+            self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
+
+
 def update():
     for path in DOCUMENTS:
         text = read(path)
