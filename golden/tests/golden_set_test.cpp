@@ -104,8 +104,8 @@ TEST_CASE("golden/proof/low_is_the_rounded_remainder", "[property]") {
     for (const core::dtype type : entry.dtypes) {
       const core::tensors inputs = golden::draw_inputs(entry, type).value();
       const core::tensors proved = golden::prove({entry.operation, type, inputs, entry.attributes}).value().tensors;
-      const auto truth =
-          reference::evaluate<reference::encodings::heinsen, value>({entry.operation->name, reference::lift<value>(inputs)}, {});
+      const auto truth = reference::evaluate<reference::encodings::heinsen, value>(
+          {entry.operation->name, reference::lift<value>(inputs)}, {});
       for (const auto& [name, t] : truth)
         for (std::size_t i = 0; i < t.size(); ++i) {
           INFO(entry.id << " " << core::name_of(type) << " " << name << " " << i);

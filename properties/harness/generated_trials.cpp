@@ -37,8 +37,8 @@ std::vector<test_case> cases_of_map(const core::operation& op, core::dtype type,
                                     const trial_options& options) {
   std::vector<test_case> all;
   for (std::size_t k = 0; k < options.cases + (options.cases + 3) / 4; ++k)
-    all.push_back(
-        make_case({&op, type, f.name, options.seed + k, {k < options.cases ? lengths::short_ones : lengths::around_blocks}}, f));
+    all.push_back(make_case(
+        {&op, type, f.name, options.seed + k, {k < options.cases ? lengths::short_ones : lengths::around_blocks}}, f));
   return all;
 }
 // More and longer ones.
@@ -46,8 +46,8 @@ std::vector<test_case> wider_cases(const core::operation& op, core::dtype type, 
                                    const trial_options& options) {
   std::vector<test_case> all;
   for (std::size_t k = 0; k < 2 * options.cases; ++k)
-    all.push_back(
-        make_case({&op, type, f.name, options.seed + k, {k % 2 == 0 ? lengths::short_ones : lengths::around_blocks}}, f));
+    all.push_back(make_case(
+        {&op, type, f.name, options.seed + k, {k % 2 == 0 ? lengths::short_ones : lengths::around_blocks}}, f));
   return all;
 }
 

@@ -10,7 +10,6 @@
 #include "properties/harness/case_generator.hpp"
 #include "properties/harness/certified_implementation.hpp"
 #include "reference/core/fnv1a.hpp"
-
 #include "reference/oracle.hpp"
 
 namespace assay::properties {

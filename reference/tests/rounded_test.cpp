@@ -1,10 +1,11 @@
 // The plain arithmetic of a format rounds after every operation, whatever the compiler makes of it.
+#include "reference/readings/rounded.hpp"
+
 #include <catch2/catch.hpp>
 
 #include "reference/algorithms/rotary.hpp"
 #include "reference/core/counter_random.hpp"
 #include "reference/oracle.hpp"
-#include "reference/readings/rounded.hpp"
 
 using namespace assay;
 using namespace assay::reference;
