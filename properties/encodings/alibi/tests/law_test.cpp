@@ -9,8 +9,6 @@
 using namespace assay;
 using namespace assay::properties;
 using namespace assay::reference::encodings;
-using namespace assay::properties::encodings::alibi;
-using reference::alibi_exponent;
 using reference::rational;
 
 namespace {

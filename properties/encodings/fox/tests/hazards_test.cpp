@@ -11,7 +11,6 @@
 #include "reference/core/counter_random.hpp"
 
 using namespace assay;
-using namespace assay::properties::encodings::fox;
 using core::dtype;
 
 namespace {

@@ -10,7 +10,6 @@
 #include "reference/oracle.hpp"
 
 using namespace assay;
-using namespace assay::properties::encodings::fox;
 
 namespace {
 

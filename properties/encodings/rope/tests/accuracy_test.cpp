@@ -15,7 +15,6 @@
 using namespace assay;
 using namespace assay::properties;
 using namespace assay::reference::encodings;
-using namespace assay::properties::encodings::rope;
 
 namespace {
 

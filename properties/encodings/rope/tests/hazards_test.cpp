@@ -14,7 +14,6 @@
 #include "reference/core/dtype.hpp"
 
 using namespace assay;
-using namespace assay::properties::encodings::rope;
 using core::dtype;
 
 namespace {

@@ -11,7 +11,6 @@ using namespace assay;
 using namespace assay::properties;
 using namespace assay::properties::testing;
 using namespace assay::reference::encodings;
-using namespace assay::properties::encodings::rope;
 
 namespace {
 

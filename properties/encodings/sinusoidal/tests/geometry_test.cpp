@@ -12,7 +12,6 @@
 using namespace assay;
 using namespace assay::properties;
 using namespace assay::properties::testing;
-using namespace assay::properties::encodings::sinusoidal;
 
 namespace {
 

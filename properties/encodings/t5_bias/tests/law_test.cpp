@@ -13,7 +13,6 @@
 
 using namespace assay;
 using namespace assay::properties;
-using namespace assay::properties::encodings::t5_bias;
 using boost::multiprecision::cpp_int;
 using reference::bucket_map;
 
