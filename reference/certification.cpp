@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 #include <optional>
 
 #include "reference/oracle.hpp"

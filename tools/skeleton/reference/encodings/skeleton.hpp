@@ -3,6 +3,7 @@
 //   y_tk = a_k x_tk + s b_k p_t,    s = 1, or -1 where `sign` is "minus"
 //
 // Shapes: x, y [B, n, d]; a, b [d]; position p [n], integers, whatever the dtype of the call.
+// Errors: against max(1, |y|), for a x and b p may cancel. Powers and products declare core::error_scale::relative.
 // Special values: NaN and infinities follow IEEE 754 arithmetic. A sequence may have no token.
 // Gradients: grad_x = a grad_y; grad_a = sum of x grad_y and grad_b = s sum of p grad_y, over rows and tokens.
 #pragma once
@@ -30,9 +31,8 @@ struct skeleton {
     };
   };
 
-  /// An operation is one record: what it declares, its formula, its adjoint and its forward derivative. What has no
-  /// derivative says so; leaving an evaluator out does not compile. Commands, tests and reports read nothing else of
-  /// the encoding than the declaration.
+  /// An operation is one record; leaving an evaluator out of it does not compile. Commands, tests and reports read
+  /// nothing else of the encoding than the declaration.
   template <class R>
   using record = operation_record<R, recipe<R>>;
   template <class R>
@@ -40,9 +40,9 @@ struct skeleton {
 
  private:
   template <class R>
-  static fields<R> scale(const arguments<R>& call, const recipe<R>& how);
+  static fields<R> formula(const arguments<R>& call, const recipe<R>& how);
   template <class R>
-  static fields<R> scale_vjp(const arguments<R>& call, const recipe<R>& how);
+  static fields<R> adjoint(const arguments<R>& call, const recipe<R>& how);
   /// The position of each token of all rows.
   template <class R>
   static std::vector<R> positions_of(const arguments<R>& call, const recipe<R>& how);
@@ -66,16 +66,12 @@ std::vector<skeleton::record<R>> skeleton::records() {
                         .domain = {0.0, 0x1p53},
                         .differentiable = false,
                         .own_type = core::dtype::i64}},
-            // a x and b p may cancel: errors count against max(1, |y|). Products and powers are `relative`.
-            .outputs = {{.name = "y",
-                         .axes = {"B", "n", "d"},
-                         .meaning = "x with its position",
-                         .scale = core::error_scale::absolute}},
+            .outputs = {{.name = "y", .axes = {"B", "n", "d"}, .meaning = "x with its position"}},
             .attributes = {{.name = "sign", .meaning = "of the step", .standard = "plus", .values = {"plus", "minus"}}},
             .independent = {"B", "n", "d"}},
        .algorithms = one_algorithm,
-       .forward = scale<R>,
-       .vjp = scale_vjp<R>,
+       .forward = formula<R>,
+       .vjp = adjoint<R>,
        .jvp = not_offered}};
 }
 
@@ -89,24 +85,22 @@ std::vector<R> skeleton::positions_of(const arguments<R>& call, const recipe<R>&
 }
 
 template <class R>
-fields<R> skeleton::scale(const arguments<R>& call, const recipe<R>& how) {
+fields<R> skeleton::formula(const arguments<R>& call, const recipe<R>& how) {
   const field<R>&x = call["x"], &a = call["a"], &b = call["b"];
   const bool minus = has_minus(call.settings);
   const std::vector<R> positions = positions_of(call, how);
-  const std::size_t d = x.shape(2);
   field<R> y = x;
-  for (std::size_t i = 0; i < y.size(); ++i)
+  for (std::size_t i = 0, d = x.shape(2); i < y.size(); ++i)
     y.storage()[i] = how.scaled(a[i % d], x.storage()[i]) + (minus ? -b[i % d] : b[i % d]) * positions[i / d];
   return {{"y", std::move(y)}};
 }
 
 template <class R>
-fields<R> skeleton::scale_vjp(const arguments<R>& call, const recipe<R>& how) {
+fields<R> skeleton::adjoint(const arguments<R>& call, const recipe<R>& how) {
   const field<R>&x = call["x"], &a = call["a"];
-  const bool minus = has_minus(call.settings);
   const std::size_t n = x.shape(1), d = x.shape(2), tokens = x.shape(0) * n;
   std::vector<R> positions = positions_of(call, how);
-  // charged(): the error bounds of sums must not cancel as the sums do.
+  // charged(): bounds must not cancel as sums do.
   field<R> grad_x = make_field<R>({x.shape(0), n, d}), grad_a = make_field<R>({d}), grad_b = make_field<R>({d});
   field<R> grad_y = call["grad_y"], charged_x = x;
   for (R& r : grad_y.storage()) r = charged(r);
@@ -117,7 +111,7 @@ fields<R> skeleton::scale_vjp(const arguments<R>& call, const recipe<R>& how) {
     const const_lane<R> cotangents(grad_y.data() + k, d, tokens);
     grad_a[k] = how.dot({charged_x.data() + k, d, tokens}, cotangents);
     const R of_b = how.dot({positions.data(), 1, tokens}, cotangents);
-    grad_b[k] = minus ? -of_b : of_b;
+    grad_b[k] = has_minus(call.settings) ? -of_b : of_b;
   }
   return {{"grad_x", std::move(grad_x)}, {"grad_a", std::move(grad_a)}, {"grad_b", std::move(grad_b)}};
 }
