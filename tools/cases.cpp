@@ -23,8 +23,11 @@ using on_call = std::function<void(const properties::request&)>;
 class observed_implementation final : public properties::implementation {
  public:
   observed_implementation(bool nudges, on_call show)
-      : answers_(properties::make_builtin("sequential").value()), nudges_(nudges), show_(std::move(show)) {}
-  [[nodiscard]] const properties::description& describe() const override { return answers_->describe(); }
+      : answers_(properties::make_builtin("sequential").value()), nudges_(nudges), show_(std::move(show)) {
+    about_ = answers_->describe();
+    about_.recorded = true;  // it is asked what a recording will be asked
+  }
+  [[nodiscard]] const properties::description& describe() const override { return about_; }
   properties::call_result evaluate(const properties::request& call) override {
     show_(call);
     properties::call_result outputs = answers_->evaluate(call);
@@ -42,6 +45,7 @@ class observed_implementation final : public properties::implementation {
   }
 
   std::unique_ptr<properties::implementation> answers_;
+  properties::description about_;
   bool nudges_;
   on_call show_;
 };
@@ -75,8 +79,9 @@ class case_writer {
 
 // Puts all selected checks to an implementation.
 core::result<void> put_to_checks(properties::implementation& answers, const gate_options& options, bool must_pass) {
-  const auto selected = select(options);
+  auto selected = select(options);
   if (!selected) return tl::make_unexpected(selected.error());
+  selected->goes_on = !must_pass;
   gate_report report = empty_report(options);
   guarded_candidate candidate(answers, [] {});
   report.candidate = candidate.describe();

@@ -113,7 +113,7 @@ bool run_case(check_result& r, implementation& under_test, const test_case& c, c
   if (o.verdict == status::passed) ++r.families[c.family];
   if (o.value) record_for_drawing(r, *o.value, c);
   if (o.value && o.verdict != status::failed) record_value(r, *o.value, c);
-  if (o.verdict != status::failed) return false;
+  if (o.verdict != status::failed || options.goes_on) return false;
   r.found = shrink(*r.checked, under_test, c, std::move(o), options);
   if (!r.found->reference_passes)
     r.found->shown.message += " (the reference fails here, too: this is a fault of Assay)";

@@ -27,6 +27,8 @@ struct run_options {
   /// Truths and allowances are found beforehand on all cores. Worth it where the implementation is likely to pass:
   /// after a failure the rest was in vain.
   bool prepares = false;
+  /// Runs the whole plan, whatever fails, and shrinks nothing: for those who want to see every call.
+  bool goes_on = false;
   /// The candidate is not asked any more: what is left of the check is not run.
   std::function<bool()> stopped = [] { return false; };
   std::chrono::steady_clock::duration shrink_time = std::chrono::hours(1);  ///< at most, for each counterexample

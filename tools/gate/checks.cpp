@@ -50,7 +50,7 @@ class part {
     if (candidate_.part_is_over() && !candidate_.run_is_over())
       record_.complaints.push_back(
           fmt::format("{}: the checks were stopped: the candidate kept breaking", part_name(op(), record_.type)));
-    if (!failed_.empty()) diagnose();
+    if (!failed_.empty() && !selected_.goes_on) diagnose();
     return std::move(record_);
   }
 
@@ -65,6 +65,7 @@ class part {
                                     {selected_.families.begin(), selected_.families.end()}};
     options.stopped = [this] { return candidate_.part_is_over(); };
     options.prepares = true;
+    options.goes_on = selected_.goes_on;
     options.shrink_time = shrink_time;
     return options;
   }

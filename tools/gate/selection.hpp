@@ -27,6 +27,7 @@ struct selection {
   const effort* level = nullptr;
   bool dtypes_named = false;
   bool properties_named = false;
+  bool goes_on = false;  ///< whatever fails, every planned case is run
 
   /// No check and no case of the operations was left out.
   [[nodiscard]] bool whole() const { return !properties_named && families.empty(); }
