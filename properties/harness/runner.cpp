@@ -55,7 +55,7 @@ bool fails_alike(const outcome& smaller, const outcome& larger) {
 counterexample shrink(const property& p, implementation& under_test, const test_case& failed, outcome shown,
                       const run_options& options) {
   counterexample found{failed, failed, std::move(shown)};
-  certified_implementation reference;
+  certified_implementation reference(certified_implementation::precisions::first);
   found.reference_passes = p.check(reference, failed).verdict != status::failed;
   if (!worth_shrinking(found.shown)) return found;
   // A counterexample that fails by a hair explains nothing: a blatant failure stays blatant.
