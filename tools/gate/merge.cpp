@@ -48,6 +48,14 @@ core::result<std::map<std::size_t, shard_record>> read_shards(const std::vector<
   return shards;
 }
 
+// The record is of the planned part, and so is all that it holds.
+bool is_of(const part_record& record, const planned_part& part) {
+  const auto fits = [&](const auto& x) { return x.operation == part.operation && x.type == part.type; };
+  return fits(record) && std::all_of(record.checks.begin(), record.checks.end(), fits) &&
+         (!record.horizon || fits(*record.horizon)) && (!record.adapter || fits(*record.adapter)) &&
+         (!record.on_long_sequences || fits(*record.on_long_sequences));
+}
+
 }  // namespace
 
 int merge(const merge_options& options) {
@@ -65,16 +73,22 @@ int merge(const merge_options& options) {
   const auto held_against = read_pins(whole);
   if (!held_against) return wrong(held_against.error());
 
-  // The parts in the order of one run; each shard holds its own in that order.
+  // The parts in the order of one run; each shard holds its own in that order, and nothing else.
   std::vector<part_record> parts;
   std::map<std::size_t, std::size_t> taken;
-  const std::size_t count = shards->size(), planned = plan_parts(first.candidate, *selected, {}).size();
-  for (std::size_t k = 0; k < planned; ++k) {
+  const std::size_t count = shards->size();
+  const std::vector<planned_part> planned = plan_parts(first.candidate, *selected, {});
+  for (std::size_t k = 0; k < planned.size(); ++k) {
     const std::size_t index = k % count + 1;
     const std::vector<part_record>& held = shards->at(index).parts;
-    if (taken[index] >= held.size()) return wrong({fmt::format("shard {}/{} lacks a part of its run", index, count)});
-    parts.push_back(held[taken[index]++]);
+    const std::size_t next = taken[index]++;
+    if (next >= held.size() || !is_of(held[next], planned[k]))
+      return wrong({fmt::format("shard {}/{} lacks a part of its run", index, count)});
+    parts.push_back(held[next]);
   }
+  for (const auto& [index, record] : *shards)
+    if (record.parts.size() > taken[index])
+      return wrong({fmt::format("shard {}/{} holds parts of another run", index, count)});
   gate_report report = empty_report(whole);
   report.candidate = first.candidate;
   if (const auto writable = prepare_report(options.report); !writable) return wrong(writable.error());

@@ -31,8 +31,11 @@ void members(Archive& a, tensor& t) {
   a("shape", s);
   std::vector<double> values(t.values.begin(), t.values.end());
   a("values", values);
-  if (element_count(s) != values.size())
-    throw tools::archive::malformed("a tensor does not have the size of its shape");
+  std::size_t count = 1;
+  for (const std::size_t size : s)
+    if (__builtin_mul_overflow(count, size, &count))
+      throw tools::archive::malformed("the shape of a tensor is too large");
+  if (count != values.size()) throw tools::archive::malformed("a tensor does not have the size of its shape");
   t = make_tensor(t.type, s, values);
 }
 template <class Archive>
@@ -41,6 +44,8 @@ void members(Archive& a, request& r) {
   a("type", r.type);
   a("inputs", r.inputs);
   a("attributes", r.attributes);
+  if (r.operation == nullptr) throw tools::archive::malformed("a call has no operation");
+  if (const auto ok = check_request(r); !ok) throw tools::archive::malformed(ok.error().message);
 }
 
 }  // namespace assay::core
@@ -65,6 +70,15 @@ namespace assay::properties {
 
 using nlohmann::json;
 
+json to_scalar(fault f) { return kind_of(f); }
+void from_scalar(const json& j, fault& f) {
+  for (int k = 0; k <= static_cast<int>(fault::wrong_id); ++k)
+    if (j == kind_of(static_cast<fault>(k))) {
+      f = static_cast<fault>(k);
+      return;
+    }
+  throw tools::archive::malformed("unknown fault " + j.dump());
+}
 json to_scalar(const property* p) { return p->name; }
 void from_scalar(const json& j, const property*& p) {
   p = find_property(j.get<std::string>());

@@ -14,8 +14,8 @@ core::result<void> prepare_report(const std::filesystem::path& folder) {
        entry.increment(failed))
     if (entry->path().extension() == ".json" || entry->path().extension() == ".py")
       std::filesystem::remove(entry->path(), failed);
-  // A run that is killed must not leave an earlier verdict behind.
-  for (const char* name : {"report.json", "junit.xml", "summary.md", "index.html"})
+  // A run that is killed must not leave an earlier verdict behind, nor any run the parts of an earlier shard.
+  for (const char* name : {"report.json", "junit.xml", "summary.md", "index.html", "shard.json"})
     std::filesystem::remove(folder / name, failed);
   return {};
 }

@@ -12,7 +12,7 @@ import tempfile
 import unittest
 
 ASSAY = os.environ["ASSAY"]
-SELECTED = ("--operation", "alibi/bias", "--operation", "rope/rotate", "--operation", "heinsen/scan", "--dtype", "f32",
+SELECTED = ("--operation", "heinsen/scan", "--operation", "heinsen/gated_scan", "--dtype", "f32",
             "--dtype", "bf16", "--property", "value", "--property", "vjp", "--property", "repeat")
 TIMES = re.compile(r'"(?:started|seconds)": [^,\n]*|\d{4}-\d\d-\d\d[T ][\d:]+(?:Z| UTC)?|[\d.]+ s\b|(?:time|timestamp)="[^"]*"')
 
@@ -110,11 +110,31 @@ class Shards(unittest.TestCase):
                           (whole.replace('"heinsen/scan"', '"heinsen/scam"'), "unknown operation"),
                           (whole.replace('"planned"', '"plammed"'), "'planned' is missing"),
                           (whole.replace('"version":"', '"version":"9'), "another version"),
-                          (re.sub(r'"shape":\[[^\]]*\]', '"shape":[99]', whole), "size of its shape")):
+                          (re.sub(r'"shape":\[[^\]]*\]', '"shape":[99]', whole), "size of its shape"),
+                          (re.sub(r'"shape":\[[^\]]*\]', '"shape":[4294967296,4294967296]', whole), "too large"),
+                          (whole.replace('"operation":"heinsen/scan:jvp"', '"operation":"heinsen/scan:vjp"'), "missing|unknown|lacks a part"),
+                          (whole.replace('"parts":[', '"parts":[],"more":['), "lacks a part")):
             with open(os.path.join(broken, "shard.json"), "w", encoding="utf-8") as file:
                 file.write(text)
             with self.subTest(why=why):
                 self.refuse(why, broken)
+
+    def test_a_report_without_shards_keeps_none_of_an_earlier_run(self):
+        folder = self.make_shard(1, 1)
+        self.gate("--report", folder)
+        self.assertFalse(os.path.exists(os.path.join(folder, "shard.json")))
+        self.make_shard(1, 1)
+
+    def test_parts_of_another_run(self):
+        other = os.path.join(self.folder, "foreign")
+        shutil.copytree(self.shards[2][1], other, dirs_exist_ok=True)
+        shutil.copy(os.path.join(self.shards[2][0], "shard.json"), other)
+        path = os.path.join(other, "shard.json")
+        with open(path, encoding="utf-8") as file:
+            text = file.read()
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text.replace('"index":1', '"index":2'))
+        self.refuse("lacks a part|parts of another run", self.shards[2][0], other)
 
     def test_shards_that_there_are_not(self):
         for text in ("0/2", "3/2", "1", "1/", "/2", "a/b", "1/0", "-1/2", "1/2/3"):
