@@ -24,7 +24,7 @@ class anti_oracle final : public implementation {
   [[nodiscard]] const description& describe() const override { return about_; }
   call_result evaluate(const request& call) override {
     core::tensors truth;
-    for (auto& [name, c] : reference::certify(call, 1)) truth.emplace(name, std::move(c.rounded));
+    for (auto& [name, c] : reference::truth_of(call)) truth.emplace(name, std::move(c.rounded));
     return spoil_(call, truth);
   }
 

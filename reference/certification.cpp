@@ -1,7 +1,10 @@
+#include <tbb/parallel_for.h>
+
 #include <algorithm>
 #include <cmath>
 #include <optional>
 
+#include "reference/core/parts.hpp"
 #include "reference/oracle.hpp"
 #include "reference/registry.hpp"
 
@@ -10,12 +13,6 @@ namespace assay::reference {
 namespace {
 
 using positions = std::vector<std::size_t>;
-
-/// A call of some positions of its independent axes, and where its outputs stand in those of the whole call.
-struct part_of_call {
-  core::request call;
-  std::map<std::string, positions> kept;  ///< by axis symbol, where not all are
-};
 
 // The positions of an axis that hold an undecided element of some output; nothing where all are needed.
 std::optional<positions> open_positions(const core::operation& op, const certified_outputs& outputs,
@@ -39,9 +36,9 @@ std::optional<positions> open_positions(const core::operation& op, const certifi
 }
 
 // The positions of the independent axes beside which nothing is open are left out: no element reaches another there.
-part_of_call open_part(const core::request& call, const certified_outputs& outputs) {
+core::part_of_call open_part(const core::request& call, const certified_outputs& outputs) {
   const core::operation& op = *call.operation;
-  part_of_call part{call, {}};
+  core::part_of_call part{call, {}};
   for (const std::string& symbol : op.independent) {
     std::optional<std::size_t> size;  // fixed by an input: that of a setting cannot be restricted
     for (const core::tensor_declaration& in : op.inputs)
@@ -56,19 +53,8 @@ part_of_call open_part(const core::request& call, const certified_outputs& outpu
   return part;
 }
 
-// Where element k of an output of the part stands in the whole output.
-std::size_t place_of(const core::tensor_declaration& declared, const part_of_call& part, const core::shape& of_part,
-                     const core::shape& whole, std::size_t k) {
-  std::size_t place = 0, stride = 1;
-  for (std::size_t axis = whole.size(); axis-- > 0;) {
-    const std::size_t index = k % of_part[axis];
-    k /= of_part[axis];
-    const auto kept = part.kept.find(declared.axes[axis]);
-    place += stride * (kept == part.kept.end() ? index : kept->second[index]);
-    stride *= whole[axis];
-  }
-  return place;
-}
+/// So many elements are worth a thread of their own, and few enough for a cache.
+constexpr std::size_t worth_a_part = std::size_t{1} << 14;
 
 }  // namespace
 
@@ -84,30 +70,93 @@ double certified::error_of(double x, std::size_t i) const {
   return (x - value) - low.storage()[i];
 }
 
-certified_outputs certify(const core::request& call, std::size_t rungs, proof wanted) {
+std::string name_of_rung(std::size_t rung) {
+  ASSAY_EXPECTS(rung < all_rungs);
+  return rung == 0   ? "double"
+         : rung == 1 ? "two doubles"
+                     : std::to_string(precision_digits[rung - ball_rungs]) + " digits";
+}
+
+namespace {
+
+rung_outputs enclose_on(std::size_t rung, const core::request& call) {
   const encoding_routines& routines = routines_for(*call.operation);
+  if (rung == 0) return routines.enclose_in_doubles(call);
+  return rung == 1 ? routines.enclose_in_two_doubles(call)
+                   : routines.enclose(call, precision_digits[rung - ball_rungs]);
+}
+
+bool is_proved(const rung_output& o, std::size_t k, proof wanted) {
+  if (wanted == proof::value_and_low) return o.low_decided[k];
+  if (!o.decided[k] || wanted == proof::value) return o.decided[k];
+  const double value = o.rounded.values.storage()[k];
+  if (!std::isfinite(value) || !core::is_floating(o.rounded.type)) return std::isfinite(o.radius.storage()[k]);
+  return o.radius.storage()[k] <= 0x1p-10 * core::half_ulp(o.rounded.type, value);
+}
+
+// A double decides no rounding to f64 but where all is exact.
+std::size_t first_rung(const core::request& call, proof wanted) {
+  if (wanted == proof::value_and_low) return ball_rungs;
+  const auto& outputs = call.operation->outputs;
+  return std::all_of(outputs.begin(), outputs.end(),
+                     [&](const auto& d) { return d.type_in(call.type) == core::dtype::f64; })
+             ? 1
+             : 0;
+}
+
+certified_outputs certify_part(const core::request& call, std::size_t precisions, proof wanted) {
+  const std::size_t first = first_rung(call, wanted), last = ball_rungs + std::min(precisions, precision_digits.size());
   certified_outputs out;
-  part_of_call part{call, {}};
+  core::part_of_call part{call, {}};
   std::size_t open = 1;
-  for (std::size_t rung = 0; rung < std::min(rungs, precision_digits.size()) && open > 0; ++rung) {
+  for (std::size_t rung = first; rung < last && open > 0; ++rung) {
     open = 0;
-    if (rung > 0) part = open_part(call, out);
-    for (auto& [name, proved] : routines.enclose(part.call, precision_digits[rung])) {
+    if (rung > first) part = open_part(call, out);
+    for (auto& [name, proved] : enclose_on(rung, part.call)) {
       const std::size_t size = proved.rounded.size();
       certified& c = out[name];
-      if (rung == 0) c = {proved.rounded, proved.low, proved.radius, std::vector<std::uint8_t>(size, undecided)};
-      const core::tensor_declaration& declared = *call.operation->output(name);
-      const core::shape of_part = proved.rounded.shape(), whole = c.rounded.shape();
+      if (rung == first) c = {proved.rounded, proved.low, proved.radius, std::vector<std::uint8_t>(size, undecided)};
+      const auto places = core::places_in_whole(*call.operation->output(name), part, c.rounded.shape());
       for (std::size_t k = 0; k < size; ++k) {
-        const std::size_t i = part.kept.empty() ? k : place_of(declared, part, of_part, whole, k);
+        const std::size_t i = places[k];
         if (c.rung[i] != undecided) continue;
         c.rounded.values.storage()[i] = proved.rounded.values.storage()[k];
         c.low.storage()[i] = proved.low.storage()[k];
         c.radius.storage()[i] = proved.radius.storage()[k];
-        if (wanted == proof::value ? proved.decided[k] : proved.low_decided[k])
+        if (is_proved(proved, k, wanted))
           c.rung[i] = static_cast<std::uint8_t>(rung);
         else
           ++open;
+      }
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+certified_outputs certify(const core::request& call, std::size_t precisions, proof wanted) {
+  const std::vector<core::part_of_call> parts = core::split_call(call, worth_a_part);
+  if (parts.size() == 1) return certify_part(call, precisions, wanted);
+  std::vector<certified_outputs> found(parts.size());
+  tbb::parallel_for(std::size_t{0}, parts.size(),
+                    [&](std::size_t i) { found[i] = certify_part(parts[i].call, precisions, wanted); });
+  const core::axis_sizes sizes = core::check_request(call).value();
+  certified_outputs out;
+  for (const core::tensor_declaration& d : call.operation->outputs) {
+    const core::shape shape = core::shape_of(d, sizes);
+    const auto numbers = [&] { return xt::xarray<double>::from_shape(shape); };
+    certified& c = out[d.name] = {{d.type_in(call.type), numbers()}, numbers(), numbers(), {}};
+    c.rung.resize(c.rounded.size());
+    for (std::size_t p = 0; p < parts.size(); ++p) {
+      const certified& of_part = found[p].at(d.name);
+      const auto places = core::places_in_whole(d, parts[p], shape);
+      for (std::size_t k = 0; k < of_part.rung.size(); ++k) {
+        const std::size_t i = places[k];
+        c.rounded.values.storage()[i] = of_part.rounded.values.storage()[k];
+        c.low.storage()[i] = of_part.low.storage()[k];
+        c.radius.storage()[i] = of_part.radius.storage()[k];
+        c.rung[i] = of_part.rung[k];
       }
     }
   }

@@ -33,7 +33,7 @@ struct certified {
   core::tensor rounded;            ///< truth rounded to nearest even in the storage dtype
   xt::xarray<double> low;          ///< truth - rounded; the truth itself where `rounded` overflowed
   xt::xarray<double> radius;       ///< bound on the distance of rounded + low from the truth
-  std::vector<std::uint8_t> rung;  ///< precision that proved the element, an index of precision_digits; or `undecided`
+  std::vector<std::uint8_t> rung;  ///< of the ladder, that proved the element; or `undecided`
 
   /// The truth as a double, and the signed error of `x` against it (0 where both are the same infinity,
   /// NaN where one is NaN and the other is not).
@@ -42,19 +42,27 @@ struct certified {
 };
 using certified_outputs = std::map<std::string, certified>;
 
-/// Decimal digits of the enclosures, in the order they are tried (Ziv 1991).
+/// The ladder of precisions that are tried in turn (Ziv 1991): balls of one double and of two (readings/ball.hpp), then
+/// intervals of so many decimal digits.
+inline constexpr std::size_t ball_rungs = 2;
 inline constexpr std::array<unsigned, 4> precision_digits{35, 80, 240, 1000};
+inline constexpr std::size_t all_rungs = ball_rungs + precision_digits.size();
 inline constexpr std::uint8_t undecided = 255;
+/// "double", "two doubles", "35 digits".
+std::string name_of_rung(std::size_t rung);
 
-/// What an element's rung has proved: the rounded value, or `low` too, correctly rounded to f64 (0 where the
-/// truth is infinite or NaN; the truth itself where `rounded` overflowed).
-enum class proof : std::uint8_t { value, value_and_low };
+/// What an element's rung has proved: the rounded value; that besides rounded + low is within 2^-10 of half an ulp of
+/// the truth, which is what measuring errors needs; or the rounded value and `low`, correctly rounded to f64 (0 where
+/// the truth is infinite or NaN; the truth itself where `rounded` overflowed).
+enum class proof : std::uint8_t { value, distance, value_and_low };
 
-/// The correctly rounded outputs of a call. Precondition: check_request accepts it. Elements
-/// that none of the first `rungs` precisions decides are marked; rounded + low is within radius of the truth
-/// all the same, which is what measuring errors needs: one rung is enough for that.
-certified_outputs certify(const core::request& call, std::size_t rungs = precision_digits.size(),
+/// The correctly rounded outputs of a call, found on all cores. Precondition: check_request accepts it. Elements that
+/// none of the first `precisions` intervals decides are marked; rounded + low is within radius of the truth all the
+/// same. Balls prove no `low`: value_and_low is proved by intervals alone.
+certified_outputs certify(const core::request& call, std::size_t precisions = precision_digits.size(),
                           proof wanted = proof::value);
+/// The truth for measuring errors: by balls, and by one interval where they do not decide.
+inline certified_outputs truth_of(const core::request& call) { return certify(call, 1, proof::distance); }
 std::size_t count_undecided(const certified_outputs& outputs);
 
 /// The running error bound k of every element under the law of each class, in units of u of `compute`,

@@ -16,6 +16,8 @@ template <class Encoding>
 encoding_routines routines_of(std::string_view name) {
   return {.name = name,
           .operations = declare<Encoding>(),
+          .enclose_in_doubles = enclose_in_balls<Encoding, double>,
+          .enclose_in_two_doubles = enclose_in_balls<Encoding, two_double>,
           .enclose = enclose<Encoding>,
           .laws = laws<Encoding>,
           .algorithm = run_algorithm<Encoding>,

@@ -13,6 +13,8 @@ namespace assay::reference {
 struct encoding_routines {
   std::string_view name;
   std::vector<declared_operation> operations;
+  rung_outputs (*enclose_in_doubles)(const core::request&);
+  rung_outputs (*enclose_in_two_doubles)(const core::request&);
   rung_outputs (*enclose)(const core::request&, unsigned digits);
   std::vector<law_outputs> (*laws)(const core::request&, const std::vector<accuracy_class>&, core::dtype compute);
   core::tensors (*algorithm)(const core::request&, accuracy_class);

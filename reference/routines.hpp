@@ -5,6 +5,8 @@
 #include "reference/operation_record.hpp"
 #include "reference/oracle.hpp"
 #include "reference/readings/reading.hpp"
+#include "reference/readings/rounding.hpp"
+#include "reference/readings/two_double.hpp"
 
 namespace assay::reference {
 
@@ -12,11 +14,27 @@ namespace assay::reference {
 template <class Encoding>
 std::vector<declared_operation> declare();
 
-/// The outputs of one rung of the precision ladder.
+/// One output of a rung of the precision ladder.
 struct rung_output {
   core::tensor rounded;
   xt::xarray<double> low, radius;
   std::vector<bool> decided, low_decided;
+
+  /// The elements of a field, each rounded.
+  template <class R, class Round>
+  static rung_output of(core::dtype storage, const field<R>& f, Round round) {
+    const auto numbers = [&] { return xt::xarray<double>::from_shape(f.shape()); };
+    rung_output o{{storage, numbers()}, numbers(), numbers(), std::vector<bool>(f.size()), std::vector<bool>(f.size())};
+    for (std::size_t i = 0; i < f.size(); ++i) {
+      const rounding r = round(f.storage()[i]);
+      o.rounded.values.storage()[i] = r.value;
+      o.low.storage()[i] = r.low;
+      o.radius.storage()[i] = r.radius;
+      o.decided[i] = r.decided;
+      o.low_decided[i] = r.low_decided;
+    }
+    return o;
+  }
 };
 using rung_outputs = std::map<std::string, rung_output>;
 
@@ -25,6 +43,10 @@ struct law_output {
   xt::xarray<double> k, magnitude;
 };
 using law_outputs = std::map<std::string, law_output>;
+
+/// In balls of one double or of two (readings/ball.hpp).
+template <class Encoding, class Number>
+rung_outputs enclose_in_balls(const core::request& call);
 
 /// In intervals of so many decimal digits.
 template <class Encoding>

@@ -180,7 +180,7 @@ std::shared_ptr<const expectation> expect(const request& call, core::dtype compu
     // The two know nothing of one another; a thread costs more than a small case.
     const auto policy = elements_of(call) < worth_a_thread ? std::launch::deferred : std::launch::async;
     auto allowed = std::async(policy, [&] { return allowances_of(call, compute); });
-    auto truth = reference::certify(call, 1);
+    auto truth = reference::truth_of(call);
     return expectation{call, compute, std::move(truth), allowed.get()};
   });
 }
@@ -192,7 +192,7 @@ void expect_all(const std::vector<request>& calls, core::dtype compute) {
   std::vector<expectation> found(unknown.size());
   tbb::parallel_for(std::size_t{0}, unknown.size(), [&](std::size_t i) {
     const request& call = *unknown[i];
-    found[i] = {call, compute, reference::certify(call, 1),
+    found[i] = {call, compute, reference::truth_of(call),
                 std::make_shared<const reference::allowances>(reference::allow(call, compute))};
   });
   for (expectation& e : found) {

@@ -39,7 +39,7 @@ TEST_CASE("derivatives/adjoint_of_dual_numbers", "[property]") {
       for (std::uint64_t seed = 1; seed <= scaled(4); ++seed) {
         const test_case c = make_case({&op, core::dtype::f64, f.name, seed}, f);
         if (!is_finite(c.call.inputs)) continue;
-        const auto pulled = reference::certify(c.call, 1);
+        const auto pulled = reference::truth_of(c.call);
         core::request point{&forward, core::dtype::f64, {}, c.call.attributes};
         core::tensors direction;
         core::counter_random random(seed + 1000);

@@ -151,4 +151,75 @@ tangent clamp(const tangent& x, double low, double high) {
   return x.number.number < low || x.number.number > high ? tangent(clamp(x.number, low, high)) : x;
 }
 
+// Balls.
+
+template <class Number>
+boost::tribool less(const ball<Number>& x, const ball<Number>& y) {
+  if (x.is_nan() || y.is_nan()) return false;
+  if (x.is_unknown() || y.is_unknown()) return boost::indeterminate;
+  if (x.is_infinite() || y.is_infinite()) return leading(x.centre) < leading(y.centre);
+  const ball<Number> apart = y - x;
+  if (apart.is_positive()) return true;
+  if (apart.is_negative() || apart.is_exact_zero()) return false;
+  return boost::indeterminate;
+}
+
+template <class Number>
+ball<Number> either(boost::tribool condition, const ball<Number>& x, const ball<Number>& y) {
+  if (!boost::indeterminate(condition)) return condition ? x : y;
+  if (x.is_nan() && y.is_nan()) return x;
+  if (!x.is_finite() || !y.is_finite()) return ball<Number>::unknown();
+  return {x.centre, rounded_up((y - x).largest() + x.radius)};
+}
+
+template <class Number>
+ball<Number> larger(const ball<Number>& x, const ball<Number>& y) {
+  if (x.is_nan() || y.is_nan()) return ball<Number>::nan();
+  const boost::tribool below = less(x, y);
+  if (!boost::indeterminate(below)) return below ? y : x;
+  if (!x.is_finite() || !y.is_finite()) return ball<Number>::unknown();
+  return {leading(x.centre) < leading(y.centre) ? y.centre : x.centre,
+          rounded_up(std::max(x.radius, y.radius) + std::fabs(trailing(x.centre)) + std::fabs(trailing(y.centre)))};
+}
+
+namespace {
+
+// An increasing function that takes a double and gives one, at the ends of the ball.
+template <class Number, class Function>
+ball<Number> of_ends(const ball<Number>& x, Function f) {
+  if (!x.is_finite()) return x;
+  const double c = leading(x.centre),
+               reach = rounded_up(std::fabs(trailing(x.centre)) + x.radius + 0x1p-52 * std::fabs(c));
+  const double exact = trailing(x.centre) == 0.0 && x.radius == 0.0 ? 0.0 : reach;
+  const double low = f(c - exact), high = f(c + exact), middle = low + (high - low) / 2.0;
+  return {Number(middle), low == high ? 0.0 : rounded_up(high - low)};
+}
+
+}  // namespace
+
+template <class Number>
+ball<Number> floor(const ball<Number>& x) {
+  return of_ends(x, [](double end) { return std::floor(end); });
+}
+
+template <class Number>
+ball<Number> clamp(const ball<Number>& x, double low, double high) {
+  if (x.is_nan() || x.is_unknown()) return x;
+  if (x.is_infinite()) return ball<Number>(leading(x.centre) < 0.0 ? low : high);
+  const boost::tribool below = less(x, ball<Number>(low)), above = less(ball<Number>(high), x);
+  if (!below && !above) return x;
+  return of_ends(x, [=](double end) { return std::clamp(end, low, high); });
+}
+
+template boost::tribool less(const double_ball&, const double_ball&);
+template boost::tribool less(const two_double_ball&, const two_double_ball&);
+template double_ball either(boost::tribool, const double_ball&, const double_ball&);
+template two_double_ball either(boost::tribool, const two_double_ball&, const two_double_ball&);
+template double_ball larger(const double_ball&, const double_ball&);
+template two_double_ball larger(const two_double_ball&, const two_double_ball&);
+template double_ball floor(const double_ball&);
+template two_double_ball floor(const two_double_ball&);
+template double_ball clamp(const double_ball&, double, double);
+template two_double_ball clamp(const two_double_ball&, double, double);
+
 }  // namespace assay::reference

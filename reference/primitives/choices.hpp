@@ -11,6 +11,8 @@ namespace assay::reference {
 /// Whether x < y; false where either is NaN. The allowance reading cannot tell where errors may turn it round.
 boost::tribool less(const value& x, const value& y);
 boost::tribool less(const enclosure& x, const enclosure& y);
+template <class Number>
+boost::tribool less(const ball<Number>& x, const ball<Number>& y);
 boost::tribool less(const tracked& x, const tracked& y);
 boost::tribool less(const rounded& x, const rounded& y);
 boost::tribool less(const tangent& x, const tangent& y);
@@ -19,6 +21,9 @@ boost::tribool less(const tangent& x, const tangent& y);
 value either(boost::tribool condition, const value& x, const value& y);
 /// Of branches that differ, one of them NaN, nothing is known.
 enclosure either(boost::tribool condition, const enclosure& x, const enclosure& y);
+/// A ball around both.
+template <class Number>
+ball<Number> either(boost::tribool condition, const ball<Number>& x, const ball<Number>& y);
 /// Where it is indeterminate, either branch may be the truth and either may have been taken.
 tracked either(boost::tribool condition, const tracked& x, const tracked& y);
 rounded either(boost::tribool condition, const rounded& x, const rounded& y);
@@ -27,6 +32,8 @@ tangent either(boost::tribool condition, const tangent& x, const tangent& y);
 /// The larger one; NaN if either is.
 value larger(const value& x, const value& y);
 enclosure larger(const enclosure& x, const enclosure& y);
+template <class Number>
+ball<Number> larger(const ball<Number>& x, const ball<Number>& y);
 tracked larger(const tracked& x, const tracked& y);
 rounded larger(const rounded& x, const rounded& y);
 tangent larger(const tangent& x, const tangent& y);
@@ -35,6 +42,8 @@ tangent larger(const tangent& x, const tangent& y);
 value floor(const value& x);
 /// An open end that is an integer does not count: below 3, and not 3, the floor is at most 2.
 enclosure floor(const enclosure& x);
+template <class Number>
+ball<Number> floor(const ball<Number>& x);
 tracked floor(const tracked& x);
 rounded floor(const rounded& x);
 /// The derivative is 0, also at the jumps.
@@ -43,6 +52,8 @@ tangent floor(const tangent& x);
 /// min(max(x, low), high), low <= high; NaN stays NaN.
 value clamp(const value& x, double low, double high);
 enclosure clamp(const enclosure& x, double low, double high);
+template <class Number>
+ball<Number> clamp(const ball<Number>& x, double low, double high);
 tracked clamp(const tracked& x, double low, double high);
 /// The limits, too, are numbers of the format.
 rounded clamp(const rounded& x, double low, double high);

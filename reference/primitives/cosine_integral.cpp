@@ -49,4 +49,15 @@ tangent entire_cosine_integral(const tangent& x) {
   return tangent(r, value(2.0) * half * half / x.number * x.derivative);
 }
 
+// Balls.
+
+template <class Number>
+ball<Number> entire_cosine_integral(const ball<Number>& x) {
+  if (x.is_nan() || x.is_exact_zero()) return x;
+  return x.is_infinite() ? ball<Number>(std::numeric_limits<double>::infinity()) : ball<Number>::unknown();
+}
+
+template double_ball entire_cosine_integral(const double_ball&);
+template two_double_ball entire_cosine_integral(const two_double_ball&);
+
 }  // namespace assay::reference

@@ -17,6 +17,9 @@ double entire_cosine_integral(double x);
 value entire_cosine_integral(const value& x);
 /// Increasing in |x|. Whether an end is attained is not known.
 enclosure entire_cosine_integral(const enclosure& x);
+/// Unknown but at 0 and infinity: intervals decide.
+template <class Number>
+ball<Number> entire_cosine_integral(const ball<Number>& x);
 /// As gamma + log|x| - Ci(|x|), the form with the larger error. Its slope is (1 - cos x) / x, of which that of the
 /// logarithm and that of Ci cancel near 0.
 tracked entire_cosine_integral(const tracked& x);

@@ -20,4 +20,27 @@ tangent exp(const tangent& x) {
   return tangent(r, r * x.derivative);
 }
 
+// Balls.
+
+template <class Number>
+ball<Number> exp(const ball<Number>& x) {
+  using result = ball<Number>;
+  const double c = leading(x.centre);
+  if (!x.is_finite()) return x.is_infinite() ? result(std::exp(c)) : x;
+  if (x.is_exact_zero()) return result(1.0);
+  if (x.radius <= 0x1p-5 && std::fabs(c) < proved::largest_exponent) {
+    const auto e = proved::exponential(x.centre);
+    return result(e, product_of_bounds(leading(e.value) + e.error, x.radius * (1.0 + x.radius)));
+  }
+  // From 0 to the value at the upper end.
+  const double high = std::max(c * (1.0 + std::copysign(0x1p-50, c)) + x.radius, -640.0);
+  if (!(high < 640.0)) return result::unknown();
+  const auto e = proved::exponential(high);
+  const double half = rounded_up(e.value + e.error) / 2.0;
+  return {Number(half), half};
+}
+
+template double_ball exp(const double_ball&);
+template two_double_ball exp(const two_double_ball&);
+
 }  // namespace assay::reference

@@ -13,6 +13,9 @@ inline constexpr double exp = 2;
 
 value exp(const value& x);
 enclosure exp(const enclosure& x);
+/// e^c moves by less than e^c r (1 + r).
+template <class Number>
+ball<Number> exp(const ball<Number>& x);
 /// |dr| <= r growth(E_x) + C_e r + tau.
 tracked exp(const tracked& x);
 rounded exp(const rounded& x);

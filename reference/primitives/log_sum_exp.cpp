@@ -62,4 +62,36 @@ tangent log_sum_exp(const tangent& t, const tangent& h) {
   return tangent(log_sum_exp(t.number, h.number), weight.w * t.derivative + weight.v * h.derivative);
 }
 
+// Balls.
+
+template <class Number>
+ball<Number> log_sum_exp(const ball<Number>& x, const ball<Number>& y) {
+  using result = ball<Number>;
+  if (x.is_nan() || y.is_nan()) return result::nan();
+  if (is_minus_infinity(x)) return y;
+  if (is_minus_infinity(y)) return x;
+  if (x.is_infinite() || y.is_infinite()) return result(std::numeric_limits<double>::infinity());
+  if (x.is_unknown() || y.is_unknown()) return result::unknown();
+  const bool x_is_larger = leading(x.centre) >= leading(y.centre);
+  const result &a = x_is_larger ? x : y, &b = x_is_larger ? y : x;
+  const auto z = sum(b.centre, negated(a.centre));
+  const double radii = a.radius + b.radius;
+  if (!(leading(z.value) > -640.0)) {
+    // What it is above the larger term is less than e^-639.
+    return radii < 0.5 ? result(a.centre, rounded_up(a.radius + 0x1p-920)) : result::unknown();
+  }
+  const auto e = proved::exponential(z.value);
+  const auto above = proved::logarithm_of_one_plus(e.value);
+  const auto s = sum(a.centre, above.value);
+  // log(1 + e) moves by less than e's error, and by e times that of z.
+  const double small = leading(e.value) * (1.0 + 0x1p-40), own = s.error + above.error + e.error + z.error * small;
+  const double grown = radii / 4.0, large = (1.0 + 0x1p-40) / (1.0 + leading(e.value));
+  const double inherited =
+      std::min((large + grown) * a.radius + (small * large + grown) * b.radius, std::max(a.radius, b.radius));
+  return {s.value, rounded_up(own + inherited)};
+}
+
+template double_ball log_sum_exp(const double_ball&, const double_ball&);
+template two_double_ball log_sum_exp(const two_double_ball&, const two_double_ball&);
+
 }  // namespace assay::reference

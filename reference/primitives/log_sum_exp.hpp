@@ -8,6 +8,9 @@ namespace assay::reference {
 value log_sum_exp(const value& x, const value& y);
 /// Increasing in both arguments: its ends are the values at two corners.
 enclosure log_sum_exp(const enclosure& x, const enclosure& y);
+/// The weights w and v hold at the centres; over the ball they grow by a quarter of the two radii at most.
+template <class Number>
+ball<Number> log_sum_exp(const ball<Number>& x, const ball<Number>& y);
 /// |dr| <= w E_t + v E_h + |s| + |z| min(w, v) + C_e min(w, v) + C_l log1p(exp(-|z|)) + tau: errors of
 /// the operands, the final addition, the subtraction, exp, log1p, underflow.
 tracked log_sum_exp(const tracked& t, const tracked& h);

@@ -12,6 +12,9 @@ inline constexpr double log = 2;
 
 value log(const value& x);
 enclosure log(const enclosure& x);
+/// Unknown where 0 lies in the ball, and beyond 2^930 or below its reciprocal.
+template <class Number>
+ball<Number> log(const ball<Number>& x);
 /// |dr| <= E_x / |x| + C_l |r|.
 tracked log(const tracked& x);
 rounded log(const rounded& x);
@@ -19,6 +22,8 @@ tangent log(const tangent& x);
 
 value log1p(const value& x);
 enclosure log1p(const enclosure& x);
+template <class Number>
+ball<Number> log1p(const ball<Number>& x);
 /// |dr| <= E_x / |1 + x| + C_l |r|.
 tracked log1p(const tracked& x);
 rounded log1p(const rounded& x);

@@ -73,4 +73,43 @@ tangent sigmoid(const tangent& z) {
 }
 weight_pair<tangent> carry_weights(const tangent& z) { return {sigmoid(z), sigmoid(-z)}; }
 
+// Balls.
+
+template <class Number>
+weight_pair<ball<Number>> carry_weights(const ball<Number>& z) {
+  using result = ball<Number>;
+  if (z.is_nan()) return {z, z};
+  const double c = leading(z.centre);
+  if (z.is_infinite())
+    return c > 0.0 ? weight_pair<result>{result(1.0), result(0.0)} : weight_pair<result>{result(0.0), result(1.0)};
+  if (z.is_unknown() || z.radius > 1.0) return {result(Number(0.5), 0.5), result(Number(0.5), 0.5)};
+  const result e = exp(result(c > 0.0 ? negated(z.centre) : z.centre, 0.0)), sum = result(1.0) + e;
+  result large = result(1.0) / sum, small = e / sum;
+  const double moved = product_of_bounds(small.largest() * large.largest(), z.radius * (1.0 + 2.0 * z.radius));
+  large.radius = rounded_up(large.radius + moved);
+  small.radius = rounded_up(small.radius + moved);
+  return c > 0.0 ? weight_pair<result>{large, small} : weight_pair<result>{small, large};
+}
+template <class Number>
+ball<Number> sigmoid(const ball<Number>& z) {
+  return carry_weights(z).w;
+}
+template <class Number>
+ball<Number> softplus(const ball<Number>& x) {
+  return log_sum_exp(ball<Number>(0.0), x);
+}
+template <class Number>
+ball<Number> log_sigmoid(const ball<Number>& g) {
+  return -softplus(-g);
+}
+
+template weight_pair<double_ball> carry_weights(const double_ball&);
+template weight_pair<two_double_ball> carry_weights(const two_double_ball&);
+template double_ball sigmoid(const double_ball&);
+template two_double_ball sigmoid(const two_double_ball&);
+template double_ball softplus(const double_ball&);
+template two_double_ball softplus(const two_double_ball&);
+template double_ball log_sigmoid(const double_ball&);
+template two_double_ball log_sigmoid(const two_double_ball&);
+
 }  // namespace assay::reference

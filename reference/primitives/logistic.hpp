@@ -20,6 +20,8 @@ struct weight_pair {
 
 value sigmoid(const value& z);
 enclosure sigmoid(const enclosure& z);
+template <class Number>
+ball<Number> sigmoid(const ball<Number>& z);
 tracked sigmoid(const tracked& z);
 rounded sigmoid(const rounded& z);
 tangent sigmoid(const tangent& z);
@@ -27,6 +29,9 @@ tangent sigmoid(const tangent& z);
 /// {sigmoid(z), sigmoid(-z)}, neither by subtraction.
 weight_pair<value> carry_weights(const value& z);
 weight_pair<enclosure> carry_weights(const enclosure& z);
+/// Their slope w v grows by less than e^r over the ball.
+template <class Number>
+weight_pair<ball<Number>> carry_weights(const ball<Number>& z);
 /// v may be formed as sigmoid(-z) or as 1 - w multiplied by the adjoint: 3w for the latter.
 weight_pair<tracked> carry_weights(const tracked& z);
 weight_pair<rounded> carry_weights(const rounded& z);
@@ -34,12 +39,16 @@ weight_pair<tangent> carry_weights(const tangent& z);
 
 value softplus(const value& x);
 enclosure softplus(const enclosure& x);
+template <class Number>
+ball<Number> softplus(const ball<Number>& x);
 tracked softplus(const tracked& x);
 rounded softplus(const rounded& x);
 tangent softplus(const tangent& x);
 
 value log_sigmoid(const value& g);
 enclosure log_sigmoid(const enclosure& g);
+template <class Number>
+ball<Number> log_sigmoid(const ball<Number>& g);
 tracked log_sigmoid(const tracked& g);
 rounded log_sigmoid(const rounded& g);
 tangent log_sigmoid(const tangent& g);

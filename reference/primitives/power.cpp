@@ -86,4 +86,26 @@ tangent pow(const tangent& x, const tangent& e) {
   return tangent(r, r * (e.number / x.number * x.derivative + log(x.number) * e.derivative));
 }
 
+// Balls.
+
+template <class Number>
+ball<Number> pow(const ball<Number>& x, const ball<Number>& e) {
+  using result = ball<Number>;
+  if (x.is_nan() || e.is_nan()) return result::nan();
+  if (e.is_exact_zero()) return result(1.0);
+  if (x.is_exact_zero() && (e.is_positive() || e.is_negative()))
+    return result(e.is_positive() ? 0.0 : std::numeric_limits<double>::infinity());
+  if (!x.is_finite() || !e.is_finite()) return result::unknown();
+  return x.is_negative() ? result::nan() : exp(e * log(x));
+}
+template <class Number>
+ball<Number> power(const ball<Number>& x, rational e) {
+  return pow(x, ball<Number>(static_cast<double>(e.p)) / ball<Number>(static_cast<double>(e.q)));
+}
+
+template double_ball pow(const double_ball&, const double_ball&);
+template two_double_ball pow(const two_double_ball&, const two_double_ball&);
+template double_ball power(const double_ball&, rational);
+template two_double_ball power(const two_double_ball&, rational);
+
 }  // namespace assay::reference

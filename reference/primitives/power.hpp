@@ -22,6 +22,9 @@ inline rational ratio(long p, long q) {
 value power(const value& x, rational e);
 /// (x^|p|)^(1/q) or its reciprocal: increasing in x, and each step tells whether it was exact.
 enclosure power(const enclosure& x, rational e);
+/// e^(e log x).
+template <class Number>
+ball<Number> power(const ball<Number>& x, rational e);
 /// As exp(e log x), the form with the larger error: the exponential multiplies the rounding errors of its argument
 /// (those of e, of log x and of their product) by the argument.
 tracked power(const tracked& x, rational e);
@@ -31,6 +34,8 @@ tangent power(const tangent& x, rational e);
 value pow(const value& x, const value& e);
 /// Monotonic in each argument: its extremes are at corners. Openness is claimed where both are single numbers.
 enclosure pow(const enclosure& x, const enclosure& e);
+template <class Number>
+ball<Number> pow(const ball<Number>& x, const ball<Number>& e);
 /// As exp(e log x), whose argument is off by |e / x| E_x + |log x| E_e and by its own roundings.
 tracked pow(const tracked& x, const tracked& e);
 rounded pow(const rounded& x, const rounded& e);

@@ -8,5 +8,7 @@ class enclosure;
 struct tracked;
 struct rounded;
 struct tangent;
+template <class Number>
+struct ball;
 
 }  // namespace assay::reference

@@ -36,4 +36,39 @@ rounded cos(const rounded& x) { return rounded(std::cos(x.number)); }
 tangent sin(const tangent& x) { return tangent(sin(x.number), cos(x.number) * x.derivative); }
 tangent cos(const tangent& x) { return tangent(cos(x.number), -sin(x.number) * x.derivative); }
 
+// Balls.
+
+namespace {
+
+// One of the two at the centre, which moves by |other| r + r^2 / 2 at most.
+template <class Number>
+ball<Number> turned(const ball<Number>& x, bounded<Number> proved::sine_and_cosine<Number>::*one,
+                    bounded<Number> proved::sine_and_cosine<Number>::*other) {
+  using result = ball<Number>;
+  if (x.is_nan() || x.is_infinite()) return result::nan();
+  if (x.is_unknown() || std::fabs(leading(x.centre)) > proved::largest_angle || x.radius > 1.0)
+    return {Number(0.0), 1.0};
+  const auto both = proved::sine_and_cosine_of(x.centre);
+  const double slope = std::fabs(leading((both.*other).value)) + (both.*other).error;
+  return result(both.*one, product_of_bounds(slope + x.radius, x.radius));
+}
+
+}  // namespace
+
+template <class Number>
+ball<Number> sin(const ball<Number>& x) {
+  using values = proved::sine_and_cosine<Number>;
+  return x.is_exact_zero() ? x : turned(x, &values::sine, &values::cosine);
+}
+template <class Number>
+ball<Number> cos(const ball<Number>& x) {
+  using values = proved::sine_and_cosine<Number>;
+  return x.is_exact_zero() ? ball<Number>(1.0) : turned(x, &values::cosine, &values::sine);
+}
+
+template double_ball sin(const double_ball&);
+template two_double_ball sin(const two_double_ball&);
+template double_ball cos(const double_ball&);
+template two_double_ball cos(const two_double_ball&);
+
 }  // namespace assay::reference

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "reference/primitives/all.hpp"
+#include "reference/readings/ball.hpp"
 #include "reference/readings/enclosure.hpp"
 #include "reference/readings/rounded.hpp"
 #include "reference/readings/tangent.hpp"

@@ -22,6 +22,8 @@ struct primitive {
   bool of_either_sign;
   std::function<value(const value&)> truth;
   std::function<enclosure(const enclosure&)> proof;
+  std::function<double_ball(const double_ball&)> ball_of_double;
+  std::function<two_double_ball(const two_double_ball&)> ball_of_two;
   std::function<tracked(const tracked&)> allowance;
   std::function<rounded(const rounded&)> plain;
   std::function<tangent(const tangent&)> dual;
@@ -29,7 +31,7 @@ struct primitive {
 
 template <class Function>
 primitive of(std::string name, double low, double high, bool of_either_sign, Function f) {
-  return {std::move(name), low, high, of_either_sign, f, f, f, f, f};
+  return {std::move(name), low, high, of_either_sign, f, f, f, f, f, f, f};
 }
 
 std::vector<primitive> primitives() {
@@ -113,6 +115,92 @@ TEST_CASE("primitives/enclosures_of_intervals_contain_what_lies_inside", "[prope
       for (const double share : {0.0, 0.3, 1.0}) REQUIRE(contains(wide, p.truth(value(x + share * (y - x)))));
     }
   }
+}
+
+namespace {
+
+value number_of(double x) { return value(x); }
+value number_of(const two_double& x) { return value(x.high) + value(x.low); }
+
+// The distance of the truth from the centre, in radii.
+template <class Number>
+double distance_in_radii(const ball<Number>& x, const value& truth) {
+  const double apart = std::fabs((truth - number_of(x.centre)).to_double());
+  return apart == 0.0 ? 0.0 : apart / x.radius;
+}
+
+template <class Number, class Function>
+void check_balls(const primitive& p, Function in_balls, double narrow) {
+  counter_random random(7);
+  std::size_t decided = 0, tried = 0;
+  for (int k = 0; k < 2000; ++k) {
+    const double x = draw(p, random);
+    INFO(p.name << " of " << x);
+    // An argument that is itself a number of two doubles.
+    const two_double argument(exact_sum(x, x * 0x1p-54 * random.uniform(-1, 1)));
+    const bool whole = std::is_same_v<Number, double>;
+    Number centre{};
+    if constexpr (std::is_same_v<Number, double>)
+      centre = x;
+    else
+      centre = argument;
+    const value exact = whole ? value(x) : number_of(argument);
+    const auto sharp = in_balls(ball<Number>(centre, 0.0));
+    const value truth = p.truth(exact);
+    if (sharp.is_infinite()) {
+      REQUIRE(is_infinite(truth));
+      continue;
+    }
+    REQUIRE(distance_in_radii(sharp, truth) <= 1.0);
+    ++tried;
+    decided += sharp.is_finite() && sharp.radius <= narrow * (std::fabs(truth.to_double()) + 1e-280) ? 1 : 0;
+    // Whatever lies in a ball goes into the ball of the result.
+    const double radius = std::fabs(x) * std::exp2(random.uniform(-60, 1));
+    const auto wide = in_balls(ball<Number>(centre, radius));
+    for (const double share : {-1.0, -0.3, 0.6, 1.0}) {
+      const value inside = p.truth(exact + value(share * radius));
+      if (is_nan(inside)) {
+        REQUIRE((wide.is_unknown() || wide.is_nan()));
+        continue;
+      }
+      if (!wide.is_unknown()) REQUIRE(distance_in_radii(wide, inside) <= 1.0);
+    }
+  }
+  INFO(p.name << ": " << decided << " of " << tried);
+  if (p.name != "entire_cosine_integral") CHECK(decided >= tried * 98 / 100);
+}
+
+}  // namespace
+
+TEST_CASE("primitives/balls_contain_the_truth", "[property]") {
+  for (const primitive& p : primitives()) {
+    check_balls<double>(p, p.ball_of_double, 0x1p-38);
+    check_balls<two_double>(p, p.ball_of_two, 0x1p-82);
+  }
+}
+
+TEST_CASE("primitives/balls_keep_special_values", "[unit]") {
+  constexpr double infinity = std::numeric_limits<double>::infinity(), nan = std::numeric_limits<double>::quiet_NaN();
+  for (const primitive& p : primitives())
+    for (const double x : {0.0, 1.0, infinity, -infinity, nan}) {
+      INFO(p.name << " of " << x);
+      const value truth = p.truth(value(x));
+      const enclosure proof = p.proof(enclosure(x));
+      const double_ball one = p.ball_of_double(double_ball(x));
+      const two_double_ball two = p.ball_of_two(two_double_ball(x));
+      for (const bool unknown : {one.is_unknown(), two.is_unknown()})
+        if (unknown) CHECK((p.name.starts_with("pow") || p.name == "entire_cosine_integral"));
+      if (!one.is_unknown()) {
+        CHECK(one.is_nan() == proof.is_nan());
+        CHECK(one.is_infinite() == proof.is_infinite());
+        if (one.is_finite()) CHECK(distance_in_radii(one, truth) <= 1.0);
+      }
+      if (!two.is_unknown()) {
+        CHECK(two.is_nan() == proof.is_nan());
+        CHECK(two.is_infinite() == proof.is_infinite());
+        if (two.is_finite()) CHECK(distance_in_radii(two, truth) <= 1.0);
+      }
+    }
 }
 
 TEST_CASE("primitives/allowances_cover_plain_arithmetic", "[property]") {

@@ -1,0 +1,111 @@
+#include "reference/core/parts.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+namespace assay::core {
+namespace {
+
+using positions = std::vector<std::size_t>;
+using kept_positions = std::map<std::string, positions>;
+
+// Where the elements of the kept positions stand in a tensor of the given shape, in their order.
+positions places(const tensor_declaration& d, const kept_positions& kept, const shape& whole) {
+  positions all{0};
+  for (std::size_t axis = 0; axis < whole.size(); ++axis) {
+    const std::size_t stride = stride_of(whole, axis);
+    const auto of_axis = kept.find(d.axes[axis]);
+    positions next;
+    const std::size_t size = of_axis == kept.end() ? whole[axis] : of_axis->second.size();
+    next.reserve(all.size() * size);
+    for (const std::size_t begin : all)
+      for (std::size_t i = 0; i < size; ++i)
+        next.push_back(begin + stride * (of_axis == kept.end() ? i : of_axis->second[i]));
+    all = std::move(next);
+  }
+  return all;
+}
+
+tensor gathered(const tensor_declaration& d, const kept_positions& kept, const tensor& whole) {
+  if (std::none_of(d.axes.begin(), d.axes.end(), [&](const auto& axis) { return kept.contains(axis); })) return whole;
+  shape s = whole.shape();
+  for (std::size_t axis = 0; axis < s.size(); ++axis)
+    if (const auto of_axis = kept.find(d.axes[axis]); of_axis != kept.end()) s[axis] = of_axis->second.size();
+  tensor t{whole.type, xt::xarray<double>::from_shape(s)};
+  std::size_t next = 0;
+  for (const std::size_t place : places(d, kept, whole.shape()))
+    t.values.storage()[next++] = whole.values.storage()[place];
+  return t;
+}
+
+}  // namespace
+
+part_of_call part_of(const request& call, kept_positions kept) {
+  part_of_call part{{call.operation, call.type, {}, call.attributes}, std::move(kept)};
+  for (const tensor_declaration& d : call.operation->inputs)
+    part.call.inputs.emplace(d.name, gathered(d, part.kept, call.inputs.at(d.name)));
+  return part;
+}
+
+positions places_in_whole(const tensor_declaration& output, const part_of_call& part, const shape& whole) {
+  return places(output, part.kept, whole);
+}
+
+tensor part_of_output(const tensor_declaration& output, const part_of_call& part, const tensor& whole) {
+  return gathered(output, part.kept, whole);
+}
+
+std::optional<std::size_t> splittable_size(const request& call, const std::string& symbol) {
+  const operation& op = *call.operation;
+  if (std::find(op.independent.begin(), op.independent.end(), symbol) == op.independent.end()) return std::nullopt;
+  const auto times = [&](const tensor_declaration& d) {
+    // Of another multiple of the symbol, parts cannot be taken: it counts as two.
+    std::size_t found = 0;
+    for (const std::string& axis : d.axes)
+      found += axis == symbol ? 1 : axis.ends_with(symbol) && axis_of(d, symbol) ? 2 : 0;
+    return found;
+  };
+  std::optional<std::size_t> size;
+  for (const tensor_declaration& in : op.inputs) {
+    if (times(in) > 1) return std::nullopt;
+    if (times(in) == 1) size = call.inputs.at(in.name).shape()[*axis_of(in, symbol)];
+  }
+  const bool of_all =
+      std::all_of(op.outputs.begin(), op.outputs.end(), [&](const tensor_declaration& d) { return times(d) == 1; });
+  return of_all ? size : std::nullopt;
+}
+
+std::vector<part_of_call> split_call(const request& call, std::size_t elements) {
+  std::size_t largest = 0;
+  const axis_sizes sizes = check_request(call).value();
+  for (const auto* declared : {&call.operation->inputs, &call.operation->outputs})
+    for (const tensor_declaration& d : *declared) largest = std::max(largest, element_count(shape_of(d, sizes)));
+  std::size_t wanted = (largest + elements - 1) / std::max<std::size_t>(elements, 1);
+  std::vector<kept_positions> parts(1);
+  if (wanted < 2) return {{call, {}}};
+  // The larger axes first; an axis that only has a few positions leaves the rest to the next one.
+  std::vector<std::pair<std::size_t, std::string>> axes;
+  for (const std::string& symbol : call.operation->independent)
+    if (const auto size = splittable_size(call, symbol); size && *size > 1) axes.emplace_back(*size, symbol);
+  std::sort(axes.rbegin(), axes.rend());
+  for (const auto& [size, symbol] : axes) {
+    const std::size_t pieces = std::min(size, wanted);
+    wanted = (wanted + pieces - 1) / pieces;
+    if (pieces < 2) break;
+    std::vector<kept_positions> finer;
+    for (const kept_positions& part : parts)
+      for (std::size_t k = 0; k < pieces; ++k) {
+        positions range(size * (k + 1) / pieces - size * k / pieces);
+        std::iota(range.begin(), range.end(), size * k / pieces);
+        finer.push_back(part);
+        finer.back().emplace(symbol, std::move(range));
+      }
+    parts = std::move(finer);
+  }
+  if (parts.size() == 1) return {{call, {}}};
+  std::vector<part_of_call> all;
+  for (kept_positions& kept : parts) all.push_back(part_of(call, std::move(kept)));
+  return all;
+}
+
+}  // namespace assay::core

@@ -1,0 +1,105 @@
+// The fast proof reading: a number and a rigorous radius, in double or in two-double arithmetic. The truth lies no
+// further from the centre than the radius (van der Hoeven 2009, "Ball arithmetic"; Johansson 2017, "Arb").
+//
+// Every operation adds what it rounds off, which two_double.hpp and proved_functions.hpp bound, and passes the radii of
+// its operands on by slopes that hold over the whole ball, not to first order. Nothing is guessed: where an
+// operation cannot tell (a divisor around 0, an overflow), the result is *unknown*, of infinite radius, and the
+// intervals of enclosure.hpp decide.
+//
+// A ball without radius is exact; infinities and NaN have none.
+#pragma once
+
+#include <cmath>
+#include <limits>
+
+#include "reference/readings/proved_functions.hpp"
+#include "reference/readings/reading.hpp"
+#include "reference/readings/two_double.hpp"
+
+namespace assay::reference {
+
+template <class Number>
+struct ball {
+  Number centre{};
+  double radius = 0.0;
+
+  ball() = default;
+  explicit ball(double x) : centre(x) {}
+  /// Unknown where the centre overflowed.
+  ball(const Number& c, double r) : centre(c), radius(r) {
+    if (!std::isfinite(leading(c)) || !std::isfinite(r)) *this = unknown();
+  }
+  explicit ball(const bounded<Number>& x) : ball(x.value, x.error) {}
+  /// `x`, whose argument may move it by `inherited` besides.
+  ball(const bounded<Number>& x, double inherited) : ball(x.value, rounded_up(x.error + inherited)) {}
+
+  static ball unknown() {
+    ball x;
+    x.radius = std::numeric_limits<double>::infinity();
+    return x;
+  }
+  static ball nan() { return ball(std::numeric_limits<double>::quiet_NaN()); }
+
+  [[nodiscard]] bool is_unknown() const { return std::isinf(radius); }
+  [[nodiscard]] bool is_nan() const { return std::isnan(leading(centre)); }
+  [[nodiscard]] bool is_infinite() const { return std::isinf(leading(centre)); }
+  [[nodiscard]] bool is_finite() const { return std::isfinite(leading(centre)) && !is_unknown(); }
+  [[nodiscard]] bool is_exact_zero() const { return leading(centre) == 0.0 && radius == 0.0; }
+  /// At least |truth|, and at most (not below 0).
+  [[nodiscard]] double largest() const { return rounded_up(std::fabs(leading(centre)) * (1.0 + 0x1p-52) + radius); }
+  [[nodiscard]] double smallest() const {
+    return std::fmax(0.0, std::fabs(leading(centre)) * (1.0 - 0x1p-51) - radius * (1.0 + 0x1p-51));
+  }
+  [[nodiscard]] bool is_positive() const { return is_finite() && leading(centre) > 0.0 && smallest() > 0.0; }
+  [[nodiscard]] bool is_negative() const { return is_finite() && leading(centre) < 0.0 && smallest() > 0.0; }
+
+  friend ball operator+(const ball& x, const ball& y) {
+    if (!x.is_finite() || !y.is_finite()) {
+      if (x.is_nan() || y.is_nan()) return nan();
+      return x.is_unknown() || y.is_unknown() ? unknown() : ball(leading(x.centre) + leading(y.centre));
+    }
+    const auto s = sum(x.centre, y.centre);
+    return {s.value, rounded_up(s.error + x.radius + y.radius)};
+  }
+  friend ball operator-(const ball& x) {
+    ball r = x;
+    r.centre = negated(x.centre);
+    return r;
+  }
+  friend ball operator-(const ball& x, const ball& y) { return x + -y; }
+  friend ball operator*(const ball& x, const ball& y) {
+    if (!x.is_finite() || !y.is_finite()) {
+      if (x.is_nan() || y.is_nan()) return nan();
+      const auto may_vanish = [](const ball& z) { return z.is_finite() && !z.is_exact_zero() && z.smallest() == 0.0; };
+      if (x.is_unknown() || y.is_unknown() || may_vanish(x) || may_vanish(y)) return unknown();
+      return ball(leading(x.centre) * leading(y.centre));
+    }
+    const auto p = product(x.centre, y.centre);
+    if (x.radius == 0.0 && y.radius == 0.0) return ball(p);
+    const double inherited = product_of_bounds(std::fabs(leading(x.centre)) * (1.0 + 0x1p-52) + x.radius, y.radius) +
+                             product_of_bounds(std::fabs(leading(y.centre)) * (1.0 + 0x1p-52), x.radius);
+    return {p.value, rounded_up(p.error + inherited)};
+  }
+  friend ball operator/(const ball& x, const ball& y) {
+    if (!x.is_finite() || !y.is_finite()) {
+      if (x.is_nan() || y.is_nan()) return nan();
+      if (x.is_finite() && y.is_infinite()) return ball(0.0);
+      if (x.is_infinite() && y.is_finite() && y.smallest() > 0.0) return ball(leading(x.centre) / leading(y.centre));
+      return x.is_infinite() && y.is_infinite() ? nan() : unknown();
+    }
+    const double divisor = y.smallest();
+    if (!(divisor > 0.0)) return unknown();
+    const auto q = quotient(x.centre, y.centre);
+    const double inherited =
+        (x.radius + product_of_bounds(std::fabs(leading(q.value)) * (1.0 + 0x1p-50) + q.error, y.radius)) / divisor;
+    return {q.value, rounded_up(q.error + inherited)};
+  }
+
+  friend double to_double(const ball& x) { return leading(x.centre); }
+  friend bool is_minus_infinity(const ball& x) { return x.is_infinite() && leading(x.centre) < 0.0; }
+};
+
+using double_ball = ball<double>;
+using two_double_ball = ball<two_double>;
+
+}  // namespace assay::reference

@@ -1,0 +1,14 @@
+// A truth in a storage format, and what is proved of it.
+#pragma once
+
+namespace assay::reference {
+
+struct rounding {
+  double value = 0.0;        ///< the truth rounded to nearest, ties to even
+  double low = 0.0;          ///< truth - value, to double; the truth itself where value overflowed
+  double radius = 0.0;       ///< bound on the distance of value + low from the truth; of a bound below 2^-1074, 2^-1074
+  bool decided = false;      ///< proved: every number of the enclosure rounds to `value`
+  bool low_decided = false;  ///< proved besides: `low` is the remainder rounded to nearest, ties to even
+};
+
+}  // namespace assay::reference
