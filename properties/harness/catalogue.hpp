@@ -40,8 +40,9 @@ struct encoding_tests {
   /// have; and the right code that they were made from.
   std::function<std::vector<variant>()> generated{};
   std::function<std::unique_ptr<implementation>()> unmutated{};
-  std::vector<std::string> telling{};    ///< mutants that, together, every property kills one of
-  std::vector<hypothesis> hypotheses{};  ///< what is often wrong, for the diagnosis of failures
+  std::vector<std::string> telling{};           ///< mutants that, together, every property kills one of
+  std::vector<hypothesis> hypotheses{};         ///< what is often wrong, for the diagnosis of failures
+  std::vector<family_fact> facts{};             ///< where no hypothesis explains a failure; what says most comes first
 };
 
 struct catalogue {
@@ -54,5 +55,7 @@ struct catalogue {
 void install_catalogue(catalogue (*make)());
 
 const std::vector<encoding_tests>& all_encoding_tests();
+/// Those of an operation's encoding; null where none are installed.
+const encoding_tests* encoding_tests_of(const core::operation& op);
 
 }  // namespace assay::properties
