@@ -30,6 +30,14 @@ struct unmodelled {
   const char* reason;
 };
 
+/// An answer that leaves out what an operation is about. A case that it passes only because the allowance is wide proves
+/// nothing; where it is right to 2 ulp (class `uniform`), what is left out does not matter there.
+struct uninformed_answer {
+  std::string what;  ///< "the maximum for the sum"
+  std::function<bool(const core::operation&)> applies;
+  std::function<core::tensors(const request& call)> answer;
+};
+
 struct encoding_tests {
   std::string name;
   std::vector<family> families;
@@ -43,6 +51,7 @@ struct encoding_tests {
   std::vector<std::string> telling{};           ///< mutants that, together, every property kills one of
   std::vector<hypothesis> hypotheses{};         ///< what is often wrong, for the diagnosis of failures
   std::vector<family_fact> facts{};             ///< where no hypothesis explains a failure; what says most comes first
+  std::vector<uninformed_answer> uninformed{};  ///< besides zeros and the previous step
 };
 
 struct catalogue {

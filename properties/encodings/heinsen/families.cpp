@@ -159,6 +159,7 @@ encoding_tests make_tests() {
                    "mutant/one_tile_size_is_wrong"};
   tests.hypotheses = std::move(hypotheses);
   tests.facts = family_facts();
+  tests.uninformed = {maximum_for_sum()};
   return tests;
 }
 
