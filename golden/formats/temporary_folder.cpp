@@ -1,5 +1,7 @@
 #include "golden/formats/temporary_folder.hpp"
 
+#include <algorithm>
+#include <cctype>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -13,11 +15,24 @@ namespace assay::formats {
 
 namespace fs = std::filesystem;
 
-core::result<temporary_folder> temporary_folder::make() {
+namespace {
+
+constexpr std::ptrdiff_t drawn = 6;  // letters and digits that mkdtemp draws
+
+// What the path of every temporary folder begins with.
+core::result<std::string> beginning() {
   std::error_code failed;
   const fs::path base = fs::temp_directory_path(failed);
   if (failed) return core::failure("temporary folder: " + failed.message());
-  std::string name = (fs::absolute(base) / "assay-XXXXXX").string();
+  return (fs::absolute(base) / "assay-").string();
+}
+
+}  // namespace
+
+core::result<temporary_folder> temporary_folder::make() {
+  const auto start = beginning();
+  if (!start) return tl::make_unexpected(start.error());
+  std::string name = *start + std::string(drawn, 'X');
   if (::mkdtemp(name.data()) == nullptr) return core::failure(name + ": " + std::strerror(errno));
   return temporary_folder(name);
 }
@@ -45,6 +60,21 @@ core::result<void> temporary_folder::keep_as(const fs::path& lasting) {
   if (failed) return core::failure(lasting.string() + ": cannot be written: " + failed.message());
   path_.clear();
   return {};
+}
+
+std::string without_temporary_folders(std::string text) {
+  const auto start = beginning();
+  if (!start) return text;
+  const auto is_part_of_name = [](unsigned char c) { return std::isalnum(c) != 0 || c == '-' || c == '_'; };
+  for (std::size_t at = 0; (at = text.find(*start, at)) != std::string::npos;) {
+    const auto name = text.begin() + static_cast<std::ptrdiff_t>(at + start->size());
+    const auto end = std::find_if_not(name, text.end(), is_part_of_name);
+    if (end - name == drawn)
+      text.erase(at, start->size() + drawn + (end != text.end() && *end == '/'));
+    else
+      at += start->size();
+  }
+  return text;
 }
 
 }  // namespace assay::formats

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <string>
 
 #include "reference/core/result.hpp"
 
@@ -10,7 +11,7 @@ namespace assay::formats {
 /// Owns a folder. At the end of its life the folder is removed with all it holds.
 class temporary_folder {
  public:
-  /// A new folder under $TMPDIR (else /tmp), mode 0700. Its name is "assay-" and six letters or digits.
+  /// A new folder under $TMPDIR (else /tmp), mode 0700.
   static core::result<temporary_folder> make();
   /// A new folder beside `path`, which must have a name at its end ("set/" has none) and need not exist.
   static core::result<temporary_folder> beside(const std::filesystem::path& path);
@@ -26,5 +27,9 @@ class temporary_folder {
   explicit temporary_folder(std::filesystem::path path);
   std::filesystem::path path_;  ///< empty where nothing is left to remove
 };
+
+/// The text without the paths of folders that `make` gives now, and without the '/' that follows each: their names
+/// are other ones in every run.
+std::string without_temporary_folders(std::string text);
 
 }  // namespace assay::formats

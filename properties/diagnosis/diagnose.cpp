@@ -78,11 +78,9 @@ diagnosis diagnose(implementation& under_test, const core::operation& op, core::
       if (p.right == right) probes.push_back(std::move(p));
   diagnosis d;
   if (probes.empty() || probes.front().right) return d;
-  for (const encoding_tests& tests : all_encoding_tests()) {
-    if (!op.name.starts_with(tests.name + "/")) continue;
-    for (const hypothesis& h : tests.hypotheses)
+  if (const encoding_tests* tests = encoding_tests_of(op))
+    for (const hypothesis& h : tests->hypotheses)
       if (h.applies(op) && !d.explained) d.explained = sentence_of(h, probes);
-  }
   for (const hypothesis& h : conventions_of(op, probes))
     if (!d.explained) d.explained = sentence_of(h, probes);
   d.facts = facts_of(probes);

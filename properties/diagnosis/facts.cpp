@@ -5,63 +5,42 @@
 
 #include <algorithm>
 
+#include "properties/harness/catalogue.hpp"
+
 namespace assay::properties {
 namespace {
 
-// What it means that one family alone, or mainly, goes wrong, as NaN, as an infinity or otherwise.
-struct family_fact {
-  const char* family;
-  const char* as_nan;
-  const char* as_infinity;
-  const char* otherwise;
-};
-constexpr family_fact family_facts[] = {
-    {"infinite_prefix", "a -inf prefix gives NaN", "a -inf prefix gives infinities",
-     "a -inf prefix gives wrong values"},
-    {"infinite_inside", "h = -inf or log p = -inf gives NaN", "h = -inf or log p = -inf gives infinities",
-     "h = -inf or log p = -inf gives wrong values"},
-    {"large_h", "large |h| gives NaN", "large |h| gives infinities: something overflows",
-     "large |h| gives wrong values"},
-    {"late_spike", "a late spike of h gives NaN",
-     "a late spike of h gives infinities: it overflows, or wipes out what came before",
-     "a late spike of h gives wrong values"},
-    {"neutral_padding", "neutral elements (0, -inf) give NaN", "neutral elements (0, -inf) give infinities",
-     "neutral elements (0, -inf) change the state"},
-    {"extreme_gates", "decays beyond the exponent range give NaN", "decays beyond the exponent range give infinities",
-     "decays beyond the exponent range give wrong values"},
-    {"nan_inside", "", "", "a NaN among the inputs does not come out as NaN where it should, or reaches other lanes"},
-    {"no_decay", "gates at 1 (log p = 0) give NaN", "gates at 1 (log p = 0) give infinities",
-     "gates at 1 (log p = 0, or nearly) give wrong values"},
-    {"gates_near_one", "gates near 1 give NaN", "gates near 1 give infinities", "gates near 1 give wrong values"},
-    {"gates_near_zero", "gates near 0 give NaN", "gates near 0 give infinities", "gates near 0 give wrong values"},
-    {"special_values", "special values (zeros, infinities, ends of the formats) give NaN",
-     "special values (zeros, ends of the formats) give infinities",
-     "special values (zeros, infinities, ends of the formats) give wrong values"},
-};
-
-std::string family_sentence(const probe& p) {
-  for (const family_fact& f : family_facts)
-    if (p.c.family == f.family)
-      return p.not_a_number ? f.as_nan : p.infinite && *f.as_infinity != '\0' ? f.as_infinity : f.otherwise;
-  return fmt::format("inputs of the family {} give {}", p.c.family, p.not_a_number ? "NaN" : "wrong values");
+std::string sentence_of(const family_fact& f, const probe& p) {
+  if (p.not_a_number) return f.gives + " NaN";
+  if (p.infinite) return f.as_infinity.empty() ? f.gives + " infinities" : f.as_infinity;
+  return f.otherwise.empty() ? f.gives + " wrong values" : f.otherwise;
 }
 
-// In the order of the table above, then by name; the first says most.
+// What its encoding can say of a family, and what can be said of any.
+std::vector<family_fact> facts_about(const core::operation& op) {
+  std::vector<family_fact> all;
+  if (const encoding_tests* tests = encoding_tests_of(op)) all = tests->facts;
+  for (const family& f : families_of(op)) {
+    if (std::any_of(all.begin(), all.end(), [&](const family_fact& known) { return known.family == f.name; })) continue;
+    constexpr const char* lost = "a NaN among the inputs does not come out as NaN where it should";
+    all.push_back(
+        f.holds_nan
+            ? family_fact{f.name, "a NaN among the inputs reaches what does not depend on it: there is", lost, lost}
+            : family_fact{f.name, fmt::format("inputs of the family {} give", f.name)});
+  }
+  return all;
+}
+
+// The first fact says most.
 std::string families_alone(const std::vector<probe>& probes) {
-  std::map<std::string, std::string> sentences;
+  std::map<std::string, const probe*> wrong;
   for (const probe& p : probes)
-    if (!p.right && !sentences.contains(p.c.family)) sentences[p.c.family] = family_sentence(p);
+    if (!p.right) wrong.emplace(p.c.family, &p);
   std::string text;
   std::vector<std::string> others;
-  for (const family_fact& f : family_facts)
-    if (const auto it = sentences.find(f.family); it != sentences.end()) {
-      if (text.empty())
-        text = it->second;
-      else
-        others.push_back(it->first);
-      sentences.erase(it);
-    }
-  for (const auto& [name, sentence] : sentences) text.empty() ? void(text = sentence) : others.push_back(name);
+  for (const family_fact& f : facts_about(*probes.front().c.call.operation))
+    if (const auto it = wrong.find(f.family); it != wrong.end())
+      text.empty() ? void(text = sentence_of(f, *it->second)) : others.push_back(f.family);
   if (!others.empty()) text += fmt::format(" (wrong in the families {} too)", fmt::join(others, ", "));
   return text + "; mild inputs of all lengths tried are right";
 }

@@ -29,6 +29,13 @@ void install_catalogue(catalogue (*make)()) {
 
 const std::vector<encoding_tests>& all_encoding_tests() { return current().encodings; }
 
+const encoding_tests* encoding_tests_of(const core::operation& op) {
+  const auto& all = all_encoding_tests();
+  const auto it =
+      std::find_if(all.begin(), all.end(), [&](const auto& tests) { return op.name.starts_with(tests.name + "/"); });
+  return it == all.end() ? nullptr : &*it;
+}
+
 const std::vector<property>& properties() {
   static const std::vector<property> all = [] {
     std::vector<property> list = current().general;
@@ -48,19 +55,16 @@ const property* find_property(const std::string& name) {
 std::vector<family> families_of(const core::operation& op) {
   std::vector<family> all;
   const core::operation& forward = reference::forward_of(op);
-  for (const encoding_tests& tests : all_encoding_tests()) {
-    if (!op.name.starts_with(tests.name + "/")) continue;
-    for (const family& f : tests.families)
+  if (const encoding_tests* tests = encoding_tests_of(op))
+    for (const family& f : tests->families)
       if (f.applies(forward) && (op.is_forward() || !f.holds_nan)) all.push_back(f);
-  }
   return all;
 }
 
 const family* find_family(const core::operation& op, const std::string& name) {
-  for (const encoding_tests& tests : all_encoding_tests())
-    if (op.name.starts_with(tests.name + "/"))
-      for (const family& f : tests.families)
-        if (f.name == name && f.applies(reference::forward_of(op))) return &f;
+  if (const encoding_tests* tests = encoding_tests_of(op))
+    for (const family& f : tests->families)
+      if (f.name == name && f.applies(reference::forward_of(op))) return &f;
   return nullptr;
 }
 

@@ -30,6 +30,14 @@ struct unmodelled {
   const char* reason;
 };
 
+/// An answer that leaves out what an operation is about. A case that it passes only because the allowance is wide proves
+/// nothing; where it is right to 2 ulp (class `uniform`), what is left out does not matter there.
+struct uninformed_answer {
+  std::string what;  ///< "the maximum for the sum"
+  std::function<bool(const core::operation&)> applies;
+  std::function<core::tensors(const request& call)> answer;
+};
+
 struct encoding_tests {
   std::string name;
   std::vector<family> families;
@@ -40,8 +48,10 @@ struct encoding_tests {
   /// have; and the right code that they were made from.
   std::function<std::vector<variant>()> generated{};
   std::function<std::unique_ptr<implementation>()> unmutated{};
-  std::vector<std::string> telling{};    ///< mutants that, together, every property kills one of
-  std::vector<hypothesis> hypotheses{};  ///< what is often wrong, for the diagnosis of failures
+  std::vector<std::string> telling{};           ///< mutants that, together, every property kills one of
+  std::vector<hypothesis> hypotheses{};         ///< what is often wrong, for the diagnosis of failures
+  std::vector<family_fact> facts{};             ///< where no hypothesis explains a failure; what says most comes first
+  std::vector<uninformed_answer> uninformed{};  ///< besides zeros and the previous step
 };
 
 struct catalogue {
@@ -54,5 +64,7 @@ struct catalogue {
 void install_catalogue(catalogue (*make)());
 
 const std::vector<encoding_tests>& all_encoding_tests();
+/// Those of an operation's encoding; null where none are installed.
+const encoding_tests* encoding_tests_of(const core::operation& op);
 
 }  // namespace assay::properties

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "properties/harness/case.hpp"
-#include "properties/harness/property.hpp"
+#include "properties/harness/runner.hpp"
 #include "properties/harness/verdict.hpp"
 
 namespace assay::properties {
@@ -38,7 +38,7 @@ tl::expected<horizon, call_failure> measure_horizon(implementation& under_test, 
                                                     core::dtype type, std::size_t tokens, std::uint64_t seed) {
   ASSAY_EXPECTS(tokens > 0);
   const test_case c =
-      make_case({&op, type, "mild", seed, {lengths::exactly, tokens}, under_test.describe().settings_of(op)});
+      make_case({&op, type, "mild", seed, {lengths::exactly, tokens}, settings_to_draw(under_test.describe(), op)});
   if (!within_domain(under_test.describe(), c))
     return tl::make_unexpected(call_failure{fault::unsupported, "outside the declared domain"});
   const call_result outputs = under_test.evaluate(c.call);

@@ -165,13 +165,18 @@ std::optional<double> check_result::share_of_law() const {
   return class_slack * ratios[static_cast<std::size_t>(reference::one_algorithm)];
 }
 
+const setting_values& settings_to_draw(const description& about, const core::operation& op) {
+  static const setting_values all_values;
+  return about.recorded ? all_values : about.settings_of(op);
+}
+
 std::vector<case_key> plan_of(const property& p, const description& about, const core::operation& op, core::dtype type,
                               const run_options& options) {
   std::vector<case_key> plan;
   for (const family& f : families_of(p, op)) {
     if (!options.families.empty() && !options.families.contains(f.name)) continue;
     for (const auto& [size, count] : lengths_of(p, f, options)) {
-      case_key key{&op, type, f.name, 0, size, about.settings_of(op)};
+      case_key key{&op, type, f.name, 0, size, settings_to_draw(about, op)};
       rc::Random random = stream_of(options.seed, key);
       for (std::size_t k = 0; k < count; ++k) {
         rc::Random of_case = random.split();

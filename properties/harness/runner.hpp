@@ -86,6 +86,10 @@ struct check_result {
   [[nodiscard]] std::optional<double> share_of_law() const;
 };
 
+/// The values that settings of cases are drawn from: those that are declared. Of a recorded candidate all, as when its
+/// cases were exported; cases with values that it does not declare are outside its domain.
+const setting_values& settings_to_draw(const description& about, const core::operation& op);
+
 /// The keys of the cases that a property is run over, in their order. The same options give the same keys.
 std::vector<case_key> plan_of(const property& p, const description& about, const core::operation& op, core::dtype type,
                               const run_options& options);

@@ -9,6 +9,7 @@
 #include <limits>
 
 #include "properties/harness/call_memory.hpp"
+#include "properties/harness/catalogue.hpp"
 
 namespace assay::properties {
 namespace {
@@ -237,17 +238,32 @@ core::tensors previous_step(const request& call, const core::tensors& outputs) {
   return shifted;
 }
 
-value_report judge(const expectation& expected, const core::tensors& outputs) {
-  value_report report = judge_elements(expected, outputs);
-  if (!report.passed) return report;
+namespace {
+
+// Whether some answer that knows nothing would pass as well.
+bool passes_uninformed(const expectation& expected) {
+  const request& call = expected.call;
+  const auto passes = [&](const core::tensors& answer) { return judge_elements(expected, answer).passed; };
   core::tensors nothing, truth;
   for (const auto& [name, c] : expected.truth) {
     nothing.emplace(name, core::zeros(c.rounded.type, c.rounded.shape()));
     truth.emplace(name, c.rounded);
   }
-  report.informative =
-      !judge_elements(expected, nothing).passed &&
-      (!has_steps(*expected.call.operation) || !judge_elements(expected, previous_step(expected.call, truth)).passed);
+  if (passes(nothing) || (has_steps(*call.operation) && passes(previous_step(call, truth)))) return true;
+  const encoding_tests* tests = encoding_tests_of(*call.operation);
+  return tests != nullptr &&
+         std::any_of(tests->uninformed.begin(), tests->uninformed.end(), [&](const uninformed_answer& declared) {
+           if (!declared.applies(*call.operation)) return false;
+           const value_report r = judge_elements(expected, declared.answer(call));
+           return r.passed && r.accuracy_class() != accuracy_class::uniform;
+         });
+}
+
+}  // namespace
+
+value_report judge(const expectation& expected, const core::tensors& outputs) {
+  value_report report = judge_elements(expected, outputs);
+  if (report.passed) report.informative = !passes_uninformed(expected);
   return report;
 }
 

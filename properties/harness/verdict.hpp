@@ -33,7 +33,8 @@ struct element_report {
 
 struct value_report {
   bool passed = true;
-  /// False where an answer that knows nothing (zeros, the previous step) would pass as well.
+  /// False where an answer that knows nothing (zeros, the previous step, what the encoding declares) would pass as
+  /// well.
   bool informative = true;
   /// By accuracy class: the largest (error - half an ulp) / (u k), over 1.25; at most 1 where the law explains
   /// the case.

@@ -81,6 +81,11 @@ TEST_CASE("heinsen/diagnosis/facts_where_nothing_explains", "[property][gate]") 
   CHECK(facts("swapped_combine", "heinsen/scan") == "s, s_n are wrong on mild inputs from the first token on");
 }
 
+TEST_CASE("fox/diagnosis/facts_speak_of_its_own_inputs", "[property][gate]") {
+  const diagnosis d = diagnosed("mutant/fox_reset_gives_nan", "fox/decay", core::dtype::f32);
+  CHECK(d.facts.value_or("").starts_with("log f = -inf gives NaN"));
+}
+
 TEST_CASE("heinsen/diagnosis/nothing_is_said_of_what_is_right", "[property][gate]") {
   std::size_t examined = 0;
   for (const char* name : {"optimized", "reference", "sequential", "tree", "linear", "cumsum", "control/odd_chunks",

@@ -128,6 +128,27 @@ TEST_CASE("properties/verdict/trivial_answers_make_a_case_uninformative", "[unit
   CHECK_FALSE(r.informative);
 }
 
+TEST_CASE("heinsen/scan/a_case_that_the_maximum_passes_by_width_is_uninformative", "[unit]") {
+  // s_2 = log(e^(1 - 12) + e) = 1 + 6e-6, and prefix sums of 112 may be off by more in f32.
+  const auto wide = expect(scan(dtype::f32, {-100, -12}, {1, 1}, 0.7), dtype::f32);
+  const value_report r = judge(*wide, truth_of(*wide));
+  CHECK(r.passed);
+  CHECK_FALSE(r.informative);
+  // One token of which the maximum misses log 2 is enough.
+  const auto near = expect(scan(dtype::f32, {-100, -12, -0.5}, {1, 1, 0.5}, 0.7), dtype::f32);
+  CHECK(judge(*near, truth_of(*near)).informative);
+  // s_2 = 5 + 4e-28: the maximum is no guess here, and other answers are wrong.
+  const auto far = expect(scan(dtype::f64, {-40, -60}, {3, 5}, 0.7), dtype::f64);
+  CHECK(judge(*far, truth_of(*far)).informative);
+  // The derivatives know both terms by their weights.
+  request call = scan(dtype::f64, {-1, -1}, {0.5, 2}, 0.25);
+  call.operation = reference::find_operation("heinsen/scan:vjp");
+  call.inputs.emplace("grad_s", core::make_tensor(dtype::f64, {1, 2, 1}, {1, 1}));
+  call.inputs.emplace("grad_s_n", core::make_tensor(dtype::f64, {1, 1}, {0}));
+  const auto back = expect(call, dtype::f64);
+  CHECK(judge(*back, truth_of(*back)).informative);
+}
+
 TEST_CASE("properties/domain/cases_outside_a_declared_domain_are_not_sent", "[unit]") {
   description about;
   about.domain["heinsen/scan"] = {{"log_p", {}}, {"state", {}}};

@@ -1,6 +1,8 @@
-// Values to JSON and back. The members of a type are listed once, in a function `members`, for both directions.
+// Values to JSON and back. The members of a type are listed once, for both directions, and the compiler refuses a list
+// that lacks one.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -8,6 +10,7 @@
 #include <set>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <vector>
 
@@ -31,7 +34,7 @@ void load(const json& j, T& x);
 class writer {
  public:
   template <class T>
-  void operator()(const char* name, const T& x) {
+  void operator()(const std::string& name, const T& x) {
     object[name] = save(x);
   }
   json object = json::object();
@@ -41,15 +44,35 @@ class reader {
  public:
   explicit reader(const json& object) : object_(object) {}
   template <class T>
-  void operator()(const char* name, T& x) {
+  void operator()(const std::string& name, T& x) {
     const auto it = object_.find(name);
-    if (it == object_.end()) throw malformed(std::string("the member '") + name + "' is missing");
+    if (it == object_.end()) throw malformed("the member '" + name + "' is missing");
     load(*it, x);
   }
 
  private:
   const json& object_;
 };
+
+/// Each member under its name; `names` are "first, second".
+template <class Archive, class... Members>
+void each(Archive& a, std::string_view names, Members&... all) {
+  const auto next = [&] {
+    const std::string name(names.substr(0, names.find(',')));
+    names.remove_prefix(std::min(names.find_first_not_of(", ", name.size()), names.size()));
+    return name;
+  };
+  (a(next(), all), ...);
+}
+#define ASSAY_ARCHIVE(a, ...) ::assay::tools::archive::each(a, #__VA_ARGS__, __VA_ARGS__)
+
+/// Defines `members` of a type from the list of all that it has: the names in the file, in the order of declaration.
+#define ASSAY_MEMBERS(type, ...)      \
+  template <class Archive>            \
+  void members(Archive& a, type& x) { \
+    auto& [__VA_ARGS__] = x;          \
+    ASSAY_ARCHIVE(a, __VA_ARGS__);    \
+  }
 
 template <class T>
 inline constexpr bool is_optional = false;

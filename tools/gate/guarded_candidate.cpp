@@ -2,9 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cctype>
-#include <filesystem>
+#include "golden/formats/temporary_folder.hpp"
 
 namespace assay::tools {
 namespace {
@@ -12,24 +10,6 @@ namespace {
 using properties::fault;
 
 constexpr int most_hangs = 3, most_faults = 18, most_faults_of_part = 4;
-
-// The private folder has another name in every run, and a report the same text for the same seed.
-std::string without_private_folder(std::string message) {
-  std::error_code none;
-  const std::filesystem::path base = std::filesystem::temp_directory_path(none);
-  if (none) return message;
-  const std::string start = (std::filesystem::absolute(base) / "assay-").string();
-  constexpr std::size_t drawn = 6;  // letters that mkdtemp draws
-  const auto is_drawn = [](unsigned char c) { return std::isalnum(c) != 0; };
-  for (std::size_t at = 0; (at = message.find(start, at)) != std::string::npos;) {
-    const std::string name = message.substr(at + start.size(), drawn);
-    if (name.size() == drawn && std::all_of(name.begin(), name.end(), is_drawn))
-      message.erase(at, start.size() + drawn + (message[at + start.size() + drawn] == '/'));
-    else
-      at += start.size();
-  }
-  return message;
-}
 
 }  // namespace
 
@@ -49,9 +29,10 @@ properties::call_result guarded_candidate::evaluate(const properties::request& c
   if (part_is_over()) return tl::make_unexpected(last_);
   auto result = inner_.evaluate(call);
   around_();
+  // A report has the same text for the same seed.
   if (!result)
     for (std::string* text : {&result.error().message, &result.error().errors})
-      *text = without_private_folder(std::move(*text));
+      *text = formats::without_temporary_folders(std::move(*text));
   if (!result && ends_the_program(result.error().kind)) {
     last_ = result.error();
     ++faults_;

@@ -13,7 +13,8 @@ bool ends_the_program(properties::fault f);
 
 /// Passes every call on until the candidate has broken too often: three hangs or 18 faults that end the program in
 /// the whole run, or four of the latter in one part of it (an operation in a dtype). From then on nothing is asked
-/// any more, so that a run ends in bounded time and no verdict rests on a call that was never made.
+/// any more, so that a run ends in bounded time and no verdict rests on a call that was never made. A shard is a run of
+/// its own here: it knows nothing of the others, and what it found is not thrown away where they are merged.
 class guarded_candidate final : public properties::implementation {
  public:
   /// `before_and_after` each call, and may throw.

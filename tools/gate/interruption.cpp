@@ -5,12 +5,12 @@
 #include <signal.h>
 #include <unistd.h>
 
-#include <cerrno>
 #include <chrono>
 #include <cstdlib>
-#include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <string>
+#include <utility>
 
 namespace assay::tools {
 namespace {
@@ -47,17 +47,14 @@ family_ties ties_of(const char* pid) {
 }  // namespace
 
 core::result<std::unique_ptr<interruption>> interruption::watch() {
-  std::error_code code;
-  const std::filesystem::path base = std::filesystem::temp_directory_path(code);
-  if (code) return core::failure("temporary folder: " + code.message());
-  std::string name = (std::filesystem::absolute(base) / "assay-run-XXXXXX").string();
-  if (::mkdtemp(name.data()) == nullptr) return core::failure(name + ": " + std::strerror(errno));
-  return std::unique_ptr<interruption>(new interruption(name));
+  auto folder = formats::temporary_folder::make();
+  if (!folder) return tl::make_unexpected(folder.error());
+  return std::unique_ptr<interruption>(new interruption(std::move(*folder)));
 }
 
-interruption::interruption(std::filesystem::path folder) : folder_(std::move(folder)) {
+interruption::interruption(formats::temporary_folder folder) : folder_(std::move(folder)) {
   if (const char* before = std::getenv("TMPDIR")) before_ = before;
-  ::setenv("TMPDIR", folder_.c_str(), 1);
+  ::setenv("TMPDIR", folder_->path().c_str(), 1);
   const sigset_t signals = watched_signals();
   ::pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   watcher_ = std::thread([this] { wait(); });
@@ -66,8 +63,7 @@ interruption::interruption(std::filesystem::path folder) : folder_(std::move(fol
 interruption::~interruption() {
   over_ = true;
   watcher_.join();
-  std::error_code ignored;
-  std::filesystem::remove_all(folder_, ignored);
+  folder_.reset();  // before a signal can end the program
   before_.empty() ? ::unsetenv("TMPDIR") : ::setenv("TMPDIR", before_.c_str(), 1);
   // A second signal that came meanwhile would end the program without its exit code.
   if (signal_ != 0) return;
@@ -86,7 +82,7 @@ void interruption::wait() {
     end_children();
     if (i == most_ticks) {
       std::error_code ignored;
-      std::filesystem::remove_all(folder_, ignored);
+      std::filesystem::remove_all(folder_->path(), ignored);
       ::_exit(128 + signal_);
     }
     std::this_thread::sleep_for(tick);

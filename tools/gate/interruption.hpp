@@ -2,10 +2,12 @@
 #pragma once
 
 #include <atomic>
-#include <filesystem>
 #include <memory>
+#include <optional>
+#include <string>
 #include <thread>
 
+#include "golden/formats/temporary_folder.hpp"
 #include "reference/core/result.hpp"
 
 namespace assay::tools {
@@ -29,11 +31,12 @@ class interruption {
   void throw_if_interrupted() const;
 
  private:
-  explicit interruption(std::filesystem::path folder);
+  explicit interruption(formats::temporary_folder folder);
   void wait();
   void end_children();
 
-  std::filesystem::path folder_, before_;
+  std::optional<formats::temporary_folder> folder_;
+  std::string before_;
   std::atomic<int> signal_{0};
   std::atomic<bool> over_{false};
   std::thread watcher_;

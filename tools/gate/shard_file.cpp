@@ -40,10 +40,9 @@ void members(Archive& a, tensor& t) {
 }
 template <class Archive>
 void members(Archive& a, request& r) {
-  a("operation", r.operation);
-  a("type", r.type);
-  a("inputs", r.inputs);
-  a("attributes", r.attributes);
+  auto& [operation, type, inputs, settings] = r;
+  ASSAY_ARCHIVE(a, operation, type, inputs);
+  a("attributes", settings);
   if (r.operation == nullptr) throw tools::archive::malformed("a call has no operation");
   if (const auto ok = check_request(r); !ok) throw tools::archive::malformed(ok.error().message);
 }
@@ -84,201 +83,47 @@ void from_scalar(const json& j, const property*& p) {
   p = find_property(j.get<std::string>());
   if (p == nullptr) throw tools::archive::malformed("unknown property " + j.dump());
 }
-template <class Archive>
-void members(Archive& a, declared_domain& d) {
-  a("low", d.low);
-  a("high", d.high);
-}
-template <class Archive>
-void members(Archive& a, description& d) {
-  a("name", d.name);
-  a("version", d.version);
-  a("operations", d.operations);
-  a("compute", d.compute);
-  a("domain", d.domain);
-  a("settings", d.settings);
-  a("variants", d.variants);
-  a("flush_subnormals", d.flush_subnormals);
-  a("deterministic", d.deterministic);
-}
-template <class Archive>
-void members(Archive& a, extent& e) {
-  a("range", e.range);
-  a("tokens", e.tokens);
-}
-template <class Archive>
-void members(Archive& a, case_key& k) {
-  a("operation", k.operation);
-  a("type", k.type);
-  a("family", k.family);
-  a("seed", k.seed);
-  a("size", k.size);
-  a("settings", k.settings);
-}
-template <class Archive>
-void members(Archive& a, test_case& c) {
-  a("call", c.call);
-  a("family", c.family);
-  a("seed", c.seed);
-  a("key", c.key);
-}
-template <class Archive>
-void members(Archive& a, element_report& e) {
-  a("output", e.output);
-  a("index", e.index);
-  a("expected", e.expected);
-  a("actual", e.actual);
-  a("error", e.error);
-  a("ulp", e.ulp);
-  a("allowed", e.allowed);
-  a("ratio", e.ratio);
-}
-template <class Archive>
-void members(Archive& a, value_report& v) {
-  a("passed", v.passed);
-  a("informative", v.informative);
-  a("ratios", v.ratios);
-  a("largest_ulp", v.largest_ulp);
-  a("law_ulp", v.law_ulp);
-  a("worst", v.worst);
-  a("message", v.message);
-}
-template <class Archive>
-void members(Archive& a, call_failure& f) {
-  a("kind", f.kind);
-  a("message", f.message);
-  a("errors", f.errors);
-}
-template <class Archive>
-void members(Archive& a, outcome& o) {
-  a("verdict", o.verdict);
-  a("message", o.message);
-  a("failure", o.failure);
-  a("value", o.value);
-  a("expected", o.expected);
-  a("actual", o.actual);
-}
-template <class Archive>
-void members(Archive& a, counterexample& c) {
-  a("original", c.original);
-  a("minimal", c.minimal);
-  a("shown", c.shown);
-  a("reference_passes", c.reference_passes);
-}
-template <class Archive>
-void members(Archive& a, error_at_length& e) {
-  a("cases", e.cases);
-  a("largest_ulp", e.largest_ulp);
-  a("law_ulp", e.law_ulp);
-  a("ratios", e.ratios);
-  a("failed", e.failed);
-}
-template <class Archive>
-void members(Archive& a, check_result& r) {
-  a("checked", r.checked);
-  a("operation", r.operation);
-  a("type", r.type);
-  a("planned", r.planned);
-  a("cases", r.cases);
-  a("families", r.families);
-  a("families_skipped", r.families_skipped);
-  a("ratios", r.ratios);
-  a("forced_by", r.forced_by);
-  a("needed_by", r.needed_by);
-  a("largest_ulp", r.largest_ulp);
-  a("error_to_allowance", r.error_to_allowance);
-  a("by_length", r.by_length);
-  a("worst", r.worst);
-  a("worst_case", r.worst_case);
-  a("found", r.found);
-}
-template <class Archive>
-void members(Archive& a, horizon_mark& m) {
-  a("digits", m.digits);
-  a("tokens", m.tokens);
-  a("reached_end", m.reached_end);
-}
-template <class Archive>
-void members(Archive& a, horizon& h) {
-  a("measured", h.measured);
-  a("error_at_power", h.error_at_power);
-  a("marks", h.marks);
-  a("judged", h.judged);
-}
-template <class Archive>
-void members(Archive& a, diagnosis& d) {
-  a("explained", d.explained);
-  a("facts", d.facts);
-}
+ASSAY_MEMBERS(declared_domain, low, high)
+ASSAY_MEMBERS(description, name, version, operations, compute, domain, settings, variants, flush_subnormals,
+              deterministic, recorded)
+ASSAY_MEMBERS(extent, range, tokens)
+ASSAY_MEMBERS(case_key, operation, type, family, seed, size, settings)
+ASSAY_MEMBERS(test_case, call, family, seed, key)
+ASSAY_MEMBERS(element_report, output, index, expected, actual, error, ulp, allowed, ratio)
+ASSAY_MEMBERS(value_report, passed, informative, ratios, largest_ulp, law_ulp, worst, message)
+ASSAY_MEMBERS(call_failure, kind, message, errors)
+ASSAY_MEMBERS(outcome, verdict, message, failure, value, expected, actual)
+ASSAY_MEMBERS(counterexample, original, minimal, shown, reference_passes)
+ASSAY_MEMBERS(error_at_length, cases, largest_ulp, law_ulp, ratios, failed)
+ASSAY_MEMBERS(check_result, checked, operation, type, planned, cases, families, families_skipped, ratios, forced_by,
+              needed_by, largest_ulp, error_to_allowance, by_length, worst, worst_case, found)
+ASSAY_MEMBERS(horizon_mark, digits, tokens, reached_end)
+ASSAY_MEMBERS(horizon, measured, error_at_power, marks, judged)
+ASSAY_MEMBERS(diagnosis, explained, facts)
 
 }  // namespace assay::properties
 
 namespace assay::tools {
 
-template <class Archive>
-void members(Archive& a, candidate_limits& l) {
-  a("start_seconds", l.start_seconds);
-  a("case_seconds", l.case_seconds);
-  a("memory_bytes", l.memory_bytes);
-}
+ASSAY_MEMBERS(candidate_limits, start_seconds, case_seconds, memory_bytes)
 template <class Archive>
 void members(Archive& a, shard& s) {
-  a("index", s.index);
-  a("count", s.count);
+  auto& [index, count, is_kept] = s;  // that it is kept says the file itself
+  ASSAY_ARCHIVE(a, index, count);
 }
 template <class Archive>
 void members(Archive& a, gate_options& o) {
-  a("candidate", o.candidate);
-  a("encodings", o.encodings);
-  a("operations", o.operations);
-  a("dtypes", o.dtypes);
-  a("properties", o.properties);
-  a("families", o.families);
-  a("require_class", o.require_class);
-  a("effort", o.effort);
-  a("seed", o.seed);
-  a("limits", o.limits);
-  a("shard", o.shard);
+  // Files are named anew to the process that merges.
+  auto& [candidate, encodings, operations, dtypes, properties, families, require_class, effort, seed, limits, baseline,
+         known_failures, report, part] = o;
+  ASSAY_ARCHIVE(a, candidate, encodings, operations, dtypes, properties, families, require_class, effort, seed, limits);
+  a("shard", part);
 }
-template <class Archive>
-void members(Archive& a, adapter_fault& f) {
-  a("operation", f.operation);
-  a("type", f.type);
-  a("kind", f.kind);
-  a("name", f.name);
-  a("message", f.message);
-  a("on", f.on);
-  a("errors", f.errors);
-}
-template <class Archive>
-void members(Archive& a, complaint& c) {
-  a("text", c.text);
-  a("kind", c.kind);
-  a("errors", c.errors);
-}
-template <class Archive>
-void members(Archive& a, measured_horizon& h) {
-  a("operation", h.operation);
-  a("type", h.type);
-  a("found", h.found);
-}
-template <class Archive>
-void members(Archive& a, part_record& p) {
-  a("operation", p.operation);
-  a("type", p.type);
-  a("checks", p.checks);
-  a("horizon", p.horizon);
-  a("complaints", p.complaints);
-  a("adapter", p.adapter);
-  a("on_long_sequences", p.on_long_sequences);
-  a("found", p.found);
-}
-template <class Archive>
-void members(Archive& a, shard_record& r) {
-  a("options", r.options);
-  a("candidate", r.candidate);
-  a("parts", r.parts);
-}
+ASSAY_MEMBERS(adapter_fault, operation, type, kind, name, message, on, errors)
+ASSAY_MEMBERS(complaint, text, kind, errors)
+ASSAY_MEMBERS(measured_horizon, operation, type, found)
+ASSAY_MEMBERS(part_record, operation, type, checks, horizon, complaints, adapter, on_long_sequences, found)
+ASSAY_MEMBERS(shard_record, options, candidate, parts)
 
 namespace {
 

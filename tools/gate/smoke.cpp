@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "properties/harness/case.hpp"
+#include "properties/harness/runner.hpp"
 
 namespace assay::tools {
 namespace {
@@ -16,7 +16,7 @@ std::optional<test_case> draw_case(const properties::description& about, const c
   constexpr std::uint64_t draws = 64;
   for (std::uint64_t k = 0; k < draws; ++k) {
     test_case c = properties::make_case(
-        {&op, type, "mild", seed + k, {properties::lengths::exactly, tokens}, about.settings_of(op)});
+        {&op, type, "mild", seed + k, {properties::lengths::exactly, tokens}, settings_to_draw(about, op)});
     if (within_domain(about, c)) return c;
   }
   return std::nullopt;

@@ -113,7 +113,7 @@ std::string horizon_table(const gate_report& r) {
 std::string checks_table(const gate_report& r) {
   std::string rows;
   for (const check_result& c : r.checks) {
-    const std::string reason = reason_of(c);
+    const std::string reason = reason_of(r, c);
     rows += fmt::format("<tr class=\"{}\"><th scope=\"row\">{}</th>{}<td>{}</td><td class=\"verdict\">{}</td>",
                         verdict_word(c), escape_markup(c.checked->name), cell(c.operation->name), core::name_of(c.type),
                         verdict_word(c));

@@ -111,7 +111,7 @@ ordered_json check_json(const gate_report& r, const check_result& c) {
                  {"counts", counts(c)},
                  {"families", c.families},
                  {"families_outside_domain", c.families_skipped}};
-  if (const std::string reason = reason_of(c); !reason.empty()) j["reason"] = reason;
+  if (const std::string reason = reason_of(r, c); !reason.empty()) j["reason"] = reason;
   if (!c.worst.output.empty())
     j["worst"] = {{"ulp", number(c.worst.ulp)},
                   {"allowance_ratio", number(c.worst.ratio / properties::bug_slack)},

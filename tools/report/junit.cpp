@@ -47,7 +47,7 @@ void add_check(suite& to, const gate_report& r, const check_result& c) {
     to.add_fault(c.checked->name, r.verdict == gate_verdict::broken, found,
                  escape_markup(c.found->shown.message) + "\nSmallest case found: " +
                      escape_markup(summary(c.found->minimal)) + "\nReplay: " + escape_markup(replay_command(r, c)));
-  } else if (const std::string reason = reason_of(c); !reason.empty()) {
+  } else if (const std::string reason = reason_of(r, c); !reason.empty()) {
     ++to.skipped;
     to.add(c.checked->name, fmt::format("    <skipped message=\"{}\"/>\n", escape_markup(reason)) + about);
   } else {

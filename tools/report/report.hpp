@@ -132,7 +132,7 @@ inline constexpr const char* wrong_result = "wrong_result";
 /// How a failed check failed, for programs: kind_of the fault of the candidate, or wrong_result.
 const char* failure_kind(const properties::check_result& c);
 /// Why a check that neither passed nor failed did not; empty for the others.
-std::string reason_of(const properties::check_result& c);
+std::string reason_of(const gate_report& r, const properties::check_result& c);
 /// The end of a stderr that a report shows: at most 20 lines and 2000 bytes, each line plain().
 std::vector<std::string> stderr_lines(std::string_view errors);
 /// What the candidate wrote to stderr before it ended or was stopped, each text once, and where that was.

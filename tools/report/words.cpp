@@ -87,13 +87,15 @@ std::vector<std::string> texts_of(const std::vector<complaint>& complaints) {
   return texts;
 }
 
-std::string reason_of(const check_result& c) {
+std::string reason_of(const gate_report& r, const check_result& c) {
   switch (c.verdict()) {
     case status::uninformative:
       return c.run() == 0 ? "no case was run"
                           : "uninformative: an answer that knows nothing would pass every one of these cases";
     case status::unsupported:
-      return "unsupported: the candidate declines what this property needs";
+      return r.candidate.recorded
+                 ? "unsupported: it needs a candidate that runs; what it asks is not among the exported cases"
+                 : "unsupported: the candidate declines what this property needs";
     case status::outside_domain:
       return "outside domain: every case lies outside the domain that the candidate declares";
     default:

@@ -86,6 +86,32 @@ class Shards(unittest.TestCase):
         self.assertNotIn("was not run", merged.stdout)
         self.assertIn("known", self.take_report()["summary.md"])
 
+    def test_each_shard_has_a_patience_of_its_own(self):
+        """One run gives up after three hangs; two shards of two parts each find all four."""
+        script = os.path.join(self.folder, "silent.py")
+        with open(script, "w", encoding="utf-8") as file:
+            file.write("import json, sys, time\nsys.stdin.readline()\n"
+                       "print(json.dumps({'hello': {'protocol': 1, 'name': 'silent', 'operations': "
+                       "{'heinsen/scan': ['f64', 'f32', 'f16', 'bf16']}}}), flush=True)\ntime.sleep(60)\n")
+        silent = ("gate", "--candidate", f"process:/usr/bin/python3 {script}", "--operation", "heinsen/scan",
+                  "--case-timeout", "0.25")
+
+        def hangs_in(report):
+            with open(os.path.join(report, "report.json"), encoding="utf-8") as file:
+                found = json.load(file)
+            return ([f["kind"] for f in found["adapter_faults"]].count("hang"),
+                    sum("was not tried any more: it hung 3 times" in c for c in found["complaints"]))
+
+        whole = os.path.join(self.folder, "impatient")
+        run(*silent, "--report", whole)
+        self.assertEqual(hangs_in(whole), (3, 1))
+        shards = [os.path.join(self.folder, f"impatient-{k}") for k in (1, 2)]
+        for k, shard in enumerate(shards):
+            run(*silent, "--shard", f"{k + 1}/2", "--report", shard)
+        merged = os.path.join(self.folder, "patient")
+        self.assertEqual(run("merge", *shards, "--report", merged).returncode, 3)
+        self.assertEqual(hangs_in(merged), (4, 0))
+
     def refuse(self, why, *shards):
         done = run("merge", *shards, "--report", self.report)
         self.assertEqual(done.returncode, 2, done.stdout)

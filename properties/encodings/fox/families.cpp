@@ -94,6 +94,12 @@ encoding_tests make_tests() {
                    "mutant/fox_own_key_in_gradient",  "mutant/fox_reset_gives_nan", "mutant/fox_open_gate_forgets",
                    "mutant/fox_gate_without_log1p",   "mutant/fox_gate_saturates",  "mutant/fox_decay_scaled",
                    "mutant/fox_pruned_by_decay_alone"};
+  tests.facts = {{"infinite_inside", "log f = -inf gives"},
+                 {"extreme_gates", "decays beyond the exponent range give"},
+                 {"no_decay", "gates at 1 (log f = 0, or nearly) give"},
+                 {"gates_near_one", "gates near 1 give"},
+                 {"gates_near_zero", "gates near 0 give"},
+                 {"special_values", "special values (zeros, infinities, ends of the formats) give"}};
   return tests;
 }
 

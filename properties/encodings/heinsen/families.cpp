@@ -158,6 +158,8 @@ encoding_tests make_tests() {
                    "mutant/tangent_without_decay", "mutant/decay_sum_restarts", "mutant/order_of_the_day",
                    "mutant/one_tile_size_is_wrong"};
   tests.hypotheses = std::move(hypotheses);
+  tests.facts = family_facts();
+  tests.uninformed = {maximum_for_sum()};
   return tests;
 }
 

@@ -106,6 +106,19 @@ class Recordings(Folder):
         self.write("hello.json", json.dumps({"protocol": 1, "name": "cluster"}))
         self.ends(2, "hello.json", "hello.operations is missing")
 
+    def test_what_needs_a_running_candidate_is_said_to(self):
+        report = self.ends(0)
+        reasons = {check["property"]: check.get("reason", "") for check in report["checks"]}
+        self.assertIn("it needs a candidate that runs", reasons["repeat"])
+        self.assertEqual(reasons["value"], "")
+        shards = [os.path.join(self.folder.name, f"shard-{k}") for k in (1, 2)]
+        for k, shard in enumerate(shards):
+            run("gate", "--candidate", "recorded:" + self.cases, "--operation", "heinsen/scan", "--dtype", "f32",
+                "--shard", f"{k + 1}/2", "--report", shard)
+        merged = run("merge", *shards, "--report", self.report)
+        self.assertEqual(merged.returncode, 0, merged.stderr)
+        self.assertEqual({check["property"]: check.get("reason", "") for check in self.read_report()["checks"]}, reasons)
+
     def test_wrong_outputs_fail(self):
         path = os.path.join(self.cases, self.largest_case())
         outputs = read_safetensors(path)
@@ -168,6 +181,45 @@ class Recordings(Folder):
         os.remove(os.path.join(self.cases, "cases.jsonl"))
         self.ends(2, "cases.jsonl")
         self.assertEqual(self.gate("recorded:").returncode, 2)
+
+
+half_split = Candidate("half split alone")
+
+
+@half_split.numpy("rope/rotate", dtypes=["f32"])
+def rotate(x, position, layout, rotary, base, position_scale):
+    r, wide = rotary or x.shape[-1] // 2, numpy.longdouble
+    angle = (position[..., None] / wide(position_scale) * wide(base) ** (-numpy.arange(r) / wide(max(r, 1))))[:, :, None]
+    a, b, rest = x[..., :r], x[..., r:2 * r], x[..., 2 * r:]
+    cos, sin = numpy.cos(angle), numpy.sin(angle)
+    with numpy.errstate(all="ignore"):
+        first, second = a * cos - b * sin, a * sin + b * cos
+    return {"y": numpy.concatenate([first.astype(x.dtype), second.astype(x.dtype), rest], -1)}
+
+
+class Narrowed(Folder):
+    def test_settings_that_the_hello_leaves_out_are_not_asked_for(self):
+        """The cases were exported with all settings, before the candidate said which it knows."""
+        cases = os.path.join(self.folder.name, "cases")
+        self.assertEqual(export(cases, "--property", "value", operation="rope/rotate").returncode, 0)
+        with open(os.path.join(cases, "cases.jsonl")) as file:
+            calls = [json.loads(line) for line in file]
+        for call in calls:
+            if call["operation"] == "rope/rotate" and call["attributes"]["layout"] == "half_split":
+                paths = {name: os.path.join(cases, call[name]) for name in ("inputs", "outputs")}
+                answer = half_split.answer({**call, **paths})
+                self.assertTrue(answer["ok"], answer)
+        with open(os.path.join(cases, "hello.json"), "w") as file:
+            json.dump({"protocol": 1, "name": "cluster", "operations": {"rope/rotate": ["f32"]},
+                       "domain": {"rope/rotate": {"layout": ["half_split"]}}}, file)
+        done = run("gate", "--candidate", "recorded:" + cases, "--report", self.report, "--operation", "rope/rotate",
+                   "--dtype", "f32", "--property", "value")
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        (check,) = (c for c in self.read_report()["checks"] if c["operation"] == "rope/rotate")
+        self.assertEqual(check["verdict"], "passed")
+        self.assertEqual(check["counts"]["unsupported"], 0)
+        self.assertGreater(check["counts"]["outside_domain"], 0)
+        self.assertGreater(check["cases"], 0)
 
 
 class Exports(Folder):

@@ -90,7 +90,7 @@ TEST_CASE("alibi/bias/hazards_of_f16", "[property][hazards]") {
 }
 
 // From which distance on a weight e^-mt is subnormal in f32, and up to which it is not 0.
-TEST_CASE("alibi/bias/horizon_of_f32", "[property][hazards]") {
+TEST_CASE("alibi/bias/horizon_of_f32", "[.hazards]") {
   struct row {
     double slope, subnormal_from, last;
   };

@@ -51,7 +51,7 @@ struct row {
 
 }  // namespace
 
-TEST_CASE("fox/hazards/prefix_sums_lose_the_nearest_pair", "[property]") {
+TEST_CASE("fox/hazards/prefix_sums_lose_the_nearest_pair", "[.hazards]") {
   const double none = std::numeric_limits<double>::quiet_NaN();
   const std::vector<row> rows{{4, dtype::f32, {1.9e-6, 1.5e-5, 1.2e-4, 9.7e-4}},
                               {0, dtype::f32, {6.1e-5, 4.8e-4, 3.9e-3, 3.1e-2}},

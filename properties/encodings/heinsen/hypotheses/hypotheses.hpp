@@ -11,5 +11,6 @@ namespace assay::properties::encodings::heinsen {
 std::vector<hypothesis> state_hypotheses();
 std::vector<hypothesis> block_hypotheses();
 std::vector<hypothesis> gradient_hypotheses();
+std::vector<family_fact> family_facts();
 
 }  // namespace assay::properties::encodings::heinsen

@@ -19,6 +19,8 @@ std::vector<variant> setting_mutants();
 /// Made by rule: a fault of the step, or of the adjoint's step, at some of the tokens.
 std::vector<variant> generated_mutants();
 std::vector<variant> controls();
+/// s_i = max(log p_i + s_{i-1}, h_i): it knows the larger term and nothing of the sum. Of forward operations.
+uninformed_answer maximum_for_sum();
 /// Reports of bugs in log-sum-exp, scans and gates that these operations cannot show.
 std::vector<unmodelled> not_modelled();
 

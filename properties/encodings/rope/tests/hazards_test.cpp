@@ -110,7 +110,7 @@ phase_errors errors_of(double (*theta)(double exponent)) {
 
 }  // namespace
 
-TEST_CASE("rope/hazards/scores_of_the_usual_recipes", "[property]") {
+TEST_CASE("rope/hazards/scores_of_the_usual_recipes", "[.hazards]") {
   // Measured independently (another language, other draws): a maximum over draws repeats within a factor of 2 or 3.
   struct row {
     double start;
@@ -142,14 +142,14 @@ TEST_CASE("rope/hazards/scores_of_the_usual_recipes", "[property]") {
   SUCCEED();
 }
 
-TEST_CASE("rope/hazards/positions_in_bf16_are_few", "[property]") {
+TEST_CASE("rope/hazards/positions_in_bf16_are_few", "[.hazards]") {
   std::set<double> distinct;
   for (int m = 0; m < 300; ++m) distinct.insert(core::round_to(dtype::bf16, m));
   CHECK(distinct.size() == 279);
   CHECK(core::round_to(dtype::bf16, 15962.0) == 15936.0);  // huggingface/candle#3520
 }
 
-TEST_CASE("rope/hazards/phase_by_the_form_of_the_frequencies", "[property]") {
+TEST_CASE("rope/hazards/phase_by_the_form_of_the_frequencies", "[.hazards]") {
   const auto near = [](const char* what, double found, double elsewhere) {
     INFO(what << ": " << found << ", elsewhere " << elsewhere);
     CHECK(found < 2 * elsewhere);

@@ -48,7 +48,7 @@ core::tensor optimized_table(const std::vector<double>& positions, std::size_t w
 
 }  // namespace
 
-TEST_CASE("sinusoidal/table/positions_that_formats_tell_apart", "[property][hazards]") {
+TEST_CASE("sinusoidal/table/positions_that_formats_tell_apart", "[.hazards]") {
   // pytorch/pytorch#81926, huggingface/candle#3520, openvinotoolkit/openvino#33214.
   CHECK(distinct_positions(dtype::bf16, 512) == 385);
   CHECK(distinct_positions(dtype::bf16, 2048) == 641);
@@ -61,7 +61,7 @@ TEST_CASE("sinusoidal/table/positions_that_formats_tell_apart", "[property][haza
   CHECK(std::cos(15936.0) == Approx(-0.268).epsilon(2e-3));
 }
 
-TEST_CASE("sinusoidal/table/computed_in_bf16", "[property][hazards]") {
+TEST_CASE("sinusoidal/table/computed_in_bf16", "[.hazards]") {
   constexpr std::size_t width = 128;
   const auto bf16 = [](double x) { return core::round_to(dtype::bf16, x); };
   double of_frequencies = 0;
@@ -105,7 +105,7 @@ TEST_CASE("sinusoidal/table/stored_in_bf16", "[property][hazards]") {
   CHECK(rows.size() == count);
 }
 
-TEST_CASE("sinusoidal/table/forward_recurrence", "[property][hazards]") {
+TEST_CASE("sinusoidal/table/forward_recurrence", "[.hazards]") {
   // p_{m+1} = 2 cos(theta) p_m - p_{m-1} in f64, to m = 10^5.
   const auto error_of = [](double theta) {
     constexpr std::size_t last = 100000;
@@ -123,7 +123,7 @@ TEST_CASE("sinusoidal/table/forward_recurrence", "[property][hazards]") {
   check_figure("theta = 1e-4", error_of(1e-4), 2.1e-8);
 }
 
-TEST_CASE("sinusoidal/table/shift_invariance_is_lost_in_f32", "[property][hazards]") {
+TEST_CASE("sinusoidal/table/shift_invariance_is_lost_in_f32", "[.hazards]") {
   constexpr std::size_t width = 128, pairs = width / 2, distance = 5, rows = 200;
   double expected_product = 0;
   for (std::size_t k = 0; k < pairs; ++k) expected_product += std::cos(distance * frequency(k, width));

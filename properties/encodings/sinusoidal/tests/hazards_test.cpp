@@ -54,7 +54,7 @@ constexpr std::array hazard_positions{1e3, 2048.0, 1e4, 1e5, 1e6};
 
 // Expected is what PyTorch 1.13's pow and exp gave against 40 digits of mpmath. A library whose functions are off by
 // another unit of the last place lets the recipe be off by more: `widest` is the largest that was seen, with NumPy.
-TEST_CASE("sinusoidal/table/hazards_of_f32", "[property][hazards]") {
+TEST_CASE("sinusoidal/table/hazards_of_f32", "[.hazards]") {
   struct row {
     std::size_t d;
     const char* name;

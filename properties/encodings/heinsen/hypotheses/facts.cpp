@@ -1,0 +1,20 @@
+// What it means that one family of inputs goes wrong.
+#include "properties/encodings/heinsen/hypotheses/hypotheses.hpp"
+
+namespace assay::properties::encodings::heinsen {
+
+std::vector<family_fact> family_facts() {
+  return {{"infinite_prefix", "a -inf prefix gives"},
+          {"infinite_inside", "h = -inf or log p = -inf gives"},
+          {"large_h", "large |h| gives", "large |h| gives infinities: something overflows"},
+          {"late_spike", "a late spike of h gives",
+           "a late spike of h gives infinities: it overflows, or wipes out what came before"},
+          {"neutral_padding", "neutral elements (0, -inf) give", "", "neutral elements (0, -inf) change the state"},
+          {"extreme_gates", "decays beyond the exponent range give"},
+          {"no_decay", "gates at 1 (log p = 0, or nearly) give"},
+          {"gates_near_one", "gates near 1 give"},
+          {"gates_near_zero", "gates near 0 give"},
+          {"special_values", "special values (zeros, infinities, ends of the formats) give"}};
+}
+
+}  // namespace assay::properties::encodings::heinsen
