@@ -54,6 +54,7 @@ TEST_CASE("laws/relations/a_failure_is_one_whatever_else_was_compared", "[unit]"
   CHECK(of_at_most({3, 0.5}, {1, 1}) == status::failed);
   CHECK(of_at_most({-infinity, 0}, {not_a_number, 0}) == status::failed);
   CHECK(of_at_most({not_a_number, 0}, {infinity, 0}) == status::failed);
+  CHECK(of_at_most({not_a_number, 0}, {not_a_number, 0}) == status::failed);
   CHECK(of_within(0, 1, {not_a_number, 1}) == status::failed);
   CHECK(of_within(0, 1, {3, 1}) == status::failed);
   CHECK(verdict([](experiment& e) {

@@ -70,12 +70,13 @@ class experiment {
   void equal(approximate expected, approximate actual, fmt::format_string<Args...> words, Args&&... args) {
     equal(expected, actual, 0.0, words, std::forward<Args>(args)...);
   }
-  /// x is at most y, within their errors.
+  /// x is at most y, within their errors; a NaN is at most nothing.
   template <class... Args>
   void at_most(approximate x, approximate y, double scale, fmt::format_string<Args...> words, Args&&... args) {
     constexpr double infinity = std::numeric_limits<double>::infinity();
-    const bool could_fail = x.value != -infinity && y.value != infinity;
-    if (could_fail || std::isnan(x.value) || std::isnan(y.value))
+    if (std::isnan(x.value) || std::isnan(y.value))
+      differ(x, y, fmt::format(words, std::forward<Args>(args)...));
+    else if (x.value != -infinity && y.value != infinity)  // else it could not fail
       equal(x, {std::min(y.value, x.value), y.error}, scale, words, std::forward<Args>(args)...);
   }
   template <class... Args>

@@ -84,7 +84,7 @@ void check_partition_of(experiment& e, const lane_gradients& x, std::size_t toke
 
 void check_partition(experiment& e) {
   const std::size_t n = sizes_of(e.c).at("n");
-  e.needs(n > 0);
+  e.needs(n > 0 && !lanes_of(e.c).empty());
   const std::uint64_t seed = e.c.seed;
   const std::size_t token = core::counter_random(seed).one_in(2) ? n - 1 : core::counter_random(seed + 1).below(n);
   const test_case unit = with_unit_cotangent(e.c, token);
