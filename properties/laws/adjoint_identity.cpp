@@ -1,31 +1,20 @@
 // <cotangent, J tangent> = <J^T cotangent, tangent>: the two derivatives of one function agree, whatever
 // either of them is compared with.
-#include <fmt/format.h>
-
 #include <cmath>
 
 #include "properties/laws/laws.hpp"
-#include "properties/laws/measured.hpp"
+#include "properties/laws/relations/relations.hpp"
 #include "reference/core/counter_random.hpp"
 
 namespace assay::properties {
 namespace {
 
-struct pairing {
-  double sum = 0, allowed = 0;
-  /// Adds sum x * y, x being computed numbers with their allowed errors and y given ones.
-  void add(const measured_call& call, const std::string& output, const core::tensor& given) {
-    const auto& x = call.outputs.at(output).values.storage();
-    const auto& errors = call.allowed.at(output);
-    const auto& y = given.values.storage();
-    for (std::size_t i = 0; i < x.size(); ++i) {
-      if (y[i] == 0.0) continue;
-      sum += x[i] * y[i];
-      // The last term covers this sum's own rounding.
-      allowed += (errors[i] + 0x1p-44 * std::fabs(x[i])) * std::fabs(y[i]);
-    }
-  }
-};
+// sum of x y over an output x and what is given, y; an exact 0 silences any x.
+void add_products(cancelling_sum& sum, const measured_call& call, const std::string& output, const core::tensor& y) {
+  for (std::size_t i = 0; i < y.size(); ++i)
+    if (const double factor = y.values.storage()[i]; factor != 0.0)
+      sum.add(exactly(factor) * summand(element(call, output, i)));
+}
 
 const core::operation& vjp_beside(const core::operation& op) {
   return *reference::find_operation(op.forward_name() + ":vjp");
@@ -46,37 +35,27 @@ test_case with_cotangents(const test_case& c) {
   return other;
 }
 
-outcome check_adjoint(implementation& under_test, const test_case& c) {
-  if (!under_test.describe().offers(vjp_beside(*c.call.operation).name, c.call.type)) return {status::unsupported};
-  const test_case pulled_case = with_cotangents(c);
-  const auto pushed = measure(under_test, c);
-  if (!pushed) return pushed.error();
-  const auto pulled = measure(under_test, pulled_case);
-  if (!pulled) return pulled.error();
-  pairing forward, backward;
-  for (const auto& [name, t] : pushed->outputs)
-    forward.add(*pushed, name, pulled_case.call.inputs.at("grad_" + name.substr(name.find('_') + 1)));
-  for (const auto& [name, t] : pulled->outputs)
-    backward.add(*pulled, name, c.call.inputs.at("tangent_" + name.substr(name.find('_') + 1)));
-  const double allowed = forward.allowed + backward.allowed;
-  if (!std::isfinite(allowed)) return {status::uninformative};
-  if (std::fabs(forward.sum - backward.sum) <= allowed)
-    return {forward.sum == 0.0 && backward.sum == 0.0 ? status::uninformative : status::passed};
-  return violated(fmt::format("<cotangent, J tangent> = {:.9g}, <J^T cotangent, tangent> = {:.9g}, allowed difference "
-                              "{:.3g}",
-                              forward.sum, backward.sum, allowed),
-                  pushed->outputs, pulled->outputs);
+void check_adjoint(experiment& e) {
+  e.needs_operation(vjp_beside(*e.c.call.operation).name);
+  const test_case pulled_case = with_cotangents(e.c);
+  const measured_call &pushed = e.call(), &pulled = e.call(pulled_case);
+  cancelling_sum forward, backward;
+  for (const auto& [name, t] : pushed.outputs)
+    add_products(forward, pushed, name, pulled_case.call.inputs.at("grad_" + name.substr(name.find('_') + 1)));
+  for (const auto& [name, t] : pulled.outputs)
+    add_products(backward, pulled, name, e.c.call.inputs.at("tangent_" + name.substr(name.find('_') + 1)));
+  e.needs(std::isfinite(forward.value.error + backward.value.error));
+  e.equal(forward.value, backward.value, std::max(forward.size, backward.size),
+          "<cotangent, J tangent> and <J^T cotangent, tangent>");
+  e.needs(forward.size + backward.size > 0.0);
 }
 
 }  // namespace
 
 property adjoint_property() {
-  return {"adjoint",
-          "the two derivatives agree: <cotangent, J tangent> = <J^T cotangent, tangent>",
-          [](const core::operation& op) { return op.kind() == core::derivative::jvp; },
-          check_adjoint,
-          false,
-          2};
+  return law("adjoint", "the two derivatives agree: <cotangent, J tangent> = <J^T cotangent, tangent>",
+             {.with = [](const core::operation& op) { return op.kind() == core::derivative::jvp; }},
+             {2, check_adjoint});
 }
 
 }  // namespace assay::properties

@@ -32,34 +32,36 @@ approximate element(const measured_call& call, const std::string& output, std::s
 std::optional<std::string> compare_elements(comparisons& all, const std::string& output, const measured_call& expected,
                                             const std::vector<std::size_t>& from, const measured_call& actual,
                                             const std::vector<std::size_t>& to) {
-  for (std::size_t i = 0; i < from.size(); ++i)
-    agree(all, element(expected, output, from[i]), element(actual, output, to[i]));
-  return compare_elements(output, expected, from, actual, to);
-}
-
-std::optional<std::string> compare_elements(comparisons& all, const std::string& output, const measured_call& expected,
-                                            const measured_call& actual) {
-  const std::vector<std::size_t> whole = every(expected.outputs.at(output).size());
-  return compare_elements(all, output, expected, whole, actual, whole);
+  for (std::size_t i = 0; i < from.size(); ++i) {
+    const approximate x = element(expected, output, from[i]), y = element(actual, output, to[i]);
+    if (!agree(all, x, y))
+      return fmt::format("{} element {}: {:a} became {:a} ({:.9g} and {:.9g}), allowed difference {:.3g}", output,
+                         to[i], x.value, y.value, x.value, y.value, x.error + y.error);
+  }
+  return std::nullopt;
 }
 
 std::optional<std::string> compare_outputs(comparisons& all, const measured_call& expected,
                                            const measured_call& actual) {
-  for (const auto& [name, t] : expected.outputs)
-    if (auto wrong = compare_elements(all, name, expected, actual)) return wrong;
+  for (const auto& [name, t] : expected.outputs) {
+    const std::vector<std::size_t> whole = every(t.size());
+    if (auto wrong = compare_elements(all, name, expected, whole, actual, whole)) return wrong;
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string> compare_bits(comparisons& all, const core::tensors& expected, const core::tensors& actual) {
+  for (const auto& [name, t] : expected)
+    for (std::size_t i = 0; i < t.size(); ++i) {
+      const double x = t.values.storage()[i], y = actual.at(name).values.storage()[i];
+      if (!all.agree(x, y, 0.0))
+        return fmt::format("{}{} changed from {:a} to {:a}", name, core::index_text(t.shape(), i), x, y);
+    }
   return std::nullopt;
 }
 
 const core::operation* beside(const core::operation& op, std::string_view forward) {
   return reference::find_operation(std::string(forward) + op.name.substr(op.forward_name().size()));
-}
-
-tl::expected<measured_call, outcome> measure_other(implementation& under_test, const test_case& c,
-                                                   const core::operation* other, core::tensors inputs,
-                                                   core::attributes settings) {
-  if (other == nullptr || !under_test.describe().offers(other->name, c.call.type))
-    return tl::make_unexpected(outcome{status::unsupported});
-  return measure(under_test, test_case{{other, c.call.type, std::move(inputs), std::move(settings)}, c.family, c.seed});
 }
 
 }  // namespace assay::properties

@@ -22,27 +22,21 @@ std::vector<std::size_t> taken(const core::shape& shape, std::size_t axis, const
 /// One element of an output, with the error that it is allowed.
 approximate element(const measured_call& call, const std::string& output, std::size_t index);
 
-/// compare_elements, counted by `all`.
+/// Compares `actual[to[i]]` with `expected[from[i]]` for all i, element by element of one output, each within the
+/// errors allowed to both; nothing where they agree.
 std::optional<std::string> compare_elements(comparisons& all, const std::string& output, const measured_call& expected,
                                             const std::vector<std::size_t>& from, const measured_call& actual,
                                             const std::vector<std::size_t>& to);
-
-/// One output of two calls of one operation, element by element.
-std::optional<std::string> compare_elements(comparisons& all, const std::string& output, const measured_call& expected,
-                                            const measured_call& actual);
 
 /// All outputs of two calls of one operation, element by element.
 std::optional<std::string> compare_outputs(comparisons& all, const measured_call& expected,
                                            const measured_call& actual);
 
+/// The first element whose bits differ (NaNs and zeros aside); nothing where there is none.
+std::optional<std::string> compare_bits(comparisons& all, const core::tensors& expected, const core::tensors& actual);
+
 /// The part of the operation that a call is of, forward or a derivative, of another forward operation:
 /// "attention/output" beside "fox/attention:vjp" is "attention/output:vjp". Nothing where this build has none.
 const core::operation* beside(const core::operation& op, std::string_view forward);
-
-/// Measures a call of another operation of the same implementation, in the dtype of the case; the outcome `unsupported`
-/// where it has none.
-tl::expected<measured_call, outcome> measure_other(implementation& under_test, const test_case& c,
-                                                   const core::operation* other, core::tensors inputs,
-                                                   core::attributes settings);
 
 }  // namespace assay::properties

@@ -4,11 +4,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <set>
 
 #include "properties/laws/laws.hpp"
-#include "properties/laws/measured.hpp"
+#include "properties/laws/relations/relations.hpp"
 
 namespace assay::properties {
 namespace {
@@ -33,82 +32,48 @@ std::set<std::vector<std::size_t>> divisions(std::size_t n, std::uint64_t seed) 
   return all;
 }
 
-// Runs one chunk, judges it and hands its state on.
-outcome run_chunk(implementation& under_test, const test_case& c, core::tensors inputs, core::tensor& state) {
-  const core::recurrence& r = *c.call.operation->recurrent;
+// The state after a chunk that begins in a state: each chunk must be right.
+const core::tensor& state_after(experiment& e, core::tensors inputs, const core::tensor& state) {
+  const core::recurrence& r = *e.c.call.operation->recurrent;
   inputs.at(r.state_in) = state;
-  const test_case chunk = with_inputs(c, std::move(inputs));
   // The state that was handed on may lie outside what the candidate declares.
-  if (!within_domain(under_test.describe(), chunk)) return {status::outside_domain};
-  auto [result, outputs] = judge_call(under_test, chunk.call);
-  if (!result.failure) state = outputs.at(r.state_out);
-  return result;
+  return e.right_call(with_inputs(e.c, std::move(inputs))).outputs.at(r.state_out);
 }
 
-outcome check_continuation(implementation& under_test, const test_case& c) {
-  if (!within_domain(under_test.describe(), c)) return {status::outside_domain};
-  const std::size_t n = length(c);
-  outcome all{status::uninformative};
-  for (const std::vector<std::size_t>& ends : divisions(n, c.seed)) {
-    core::tensor state = c.call.inputs.at(c.call.operation->recurrent->state_in);
+void check_continuation(experiment& e) {
+  e.needs_domain(e.c);
+  for (const std::vector<std::size_t>& ends : divisions(length(e.c), e.c.seed)) {
+    core::tensor state = e.c.call.inputs.at(e.c.call.operation->recurrent->state_in);
     std::size_t first = 0;
     for (const std::size_t end : ends) {
-      outcome o = run_chunk(under_test, c, tokens_of(c, first, end), state);
-      if (o.verdict == status::passed) all = {};
-      if (o.verdict != status::passed && o.verdict != status::uninformative) {
-        o.message = fmt::format("tokens [{}, {}) of a sequence in chunks that end at {}: {}", first, end,
-                                core::to_string(ends), o.message);
-        return o;
-      }
+      e.during(fmt::format("tokens [{}, {}) of a sequence in chunks that end at {}", first, end, core::to_string(ends)),
+               [&] { state = state_after(e, tokens_of(e.c, first, end), state); });
       first = end;
     }
   }
-  return all;
 }
 
 // The state that the scan ends in and the one that the steps end in, each wrong by at most its allowance.
-outcome compare_ends(const test_case& c, const measured_call& scan, const core::tensor& state,
-                     const std::vector<double>& step_errors) {
-  const core::recurrence& r = *c.call.operation->recurrent;
-  const core::tensor& last = scan.outputs.at(r.state_out);
-  for (std::size_t j = 0; j < last.size(); ++j) {
-    const double x = last.values.storage()[j], y = state.values.storage()[j];
-    const double allowed = step_errors[j] + scan.allowed.at(r.state_out)[j];
-    if (core::same_value(x, y) || std::fabs(x - y) <= allowed) continue;
-    return violated(fmt::format("lane {}: the scan ends in {:a}, step by step it ends in {:a} ({:.9g} and {:.9g}), "
-                                "allowed {:.3g}",
-                                j, x, y, x, y, allowed),
-                    {{r.state_out, state}}, {{r.state_out, last}});
-  }
-  return {};
-}
-
-outcome check_steps(implementation& under_test, const test_case& c) {
-  const core::recurrence& r = *c.call.operation->recurrent;
-  const std::size_t n = std::min<std::size_t>(length(c), 8);
-  const auto scan = measure(under_test, with_inputs(c, tokens_of(c, 0, n)));
-  if (!scan) return scan.error();
-  core::tensor state = c.call.inputs.at(r.state_in);
-  const core::dtype compute = under_test.describe().compute_dtype(c.call.type);
+void check_steps(experiment& e) {
+  const core::recurrence& r = *e.c.call.operation->recurrent;
+  const std::size_t n = std::min<std::size_t>(length(e.c), 8);
+  const numbers scan(e.call(with_inputs(e.c, tokens_of(e.c, 0, n))), r.state_out);
+  core::tensor state = e.c.call.inputs.at(r.state_in);
   // The map from state to state does not expand, so the errors of the steps at most add up.
-  std::vector<double> step_errors(state.size(), 0.0);
-  outcome all{status::uninformative};
-  for (std::size_t i = 0; i < n; ++i) {
-    core::tensors step = tokens_of(c, i, i + 1);
-    step.at(r.state_in) = state;
-    const auto allowed = allowances_of({c.call.operation, c.call.type, step, c.call.attributes}, compute);
-    outcome o = run_chunk(under_test, c, std::move(step), state);
-    if (o.verdict == status::passed) all = {};
-    if (o.verdict != status::passed && o.verdict != status::uninformative) {
-      o.message = fmt::format("token {} on its own: {}", i + 1, o.message);
-      return o;
-    }
-    const auto& k = allowed->at(r.state_out).k.back().storage();
-    for (std::size_t j = 0; j < k.size(); ++j)
-      step_errors[j] += allowed_error(c.call.type, compute, k[j], state.values.storage()[j]);
-  }
-  const outcome ends = compare_ends(c, *scan, state, step_errors);
-  return ends.verdict == status::failed ? ends : all;
+  std::vector<double> errors(state.size(), 0.0);
+  for (std::size_t i = 0; i < n; ++i)
+    e.during(fmt::format("token {} on its own", i + 1), [&] {
+      core::tensors step = tokens_of(e.c, i, i + 1);
+      step.at(r.state_in) = state;
+      const numbers after(e.right_call(with_inputs(e.c, std::move(step))), r.state_out);
+      for (std::size_t j = 0; j < errors.size(); ++j) {
+        errors[j] += after.allowed[j];
+        state.values.storage()[j] = after.x[j];
+      }
+    });
+  for (std::size_t j = 0; j < errors.size(); ++j)
+    e.equal(scan[j], {state.values.storage()[j], errors[j]}, "lane {}: where the scan ends, and where the steps end",
+            j);
 }
 
 bool is_recurrent(const core::operation& op) { return op.recurrent.has_value(); }
@@ -116,12 +81,11 @@ bool is_recurrent(const core::operation& op) { return op.recurrent.has_value(); 
 }  // namespace
 
 property continuation_property() {
-  return {"continuation", "a sequence in chunks, empty and single ones too, each continued from the returned state",
-          is_recurrent,   check_continuation,
-          false,          8};
+  return law("continuation", "a sequence in chunks, empty and single ones too, each continued from the returned state",
+             {.with = is_recurrent}, {8, check_continuation});
 }
 property recurrence_property() {
-  return {"recurrence", "a scan of n tokens equals n steps of one token", is_recurrent, check_steps, false, 8};
+  return law("recurrence", "a scan of n tokens equals n steps of one token", {.with = is_recurrent}, {8, check_steps});
 }
 
 }  // namespace assay::properties

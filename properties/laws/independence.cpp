@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "properties/laws/laws.hpp"
+#include "properties/laws/relations/relations.hpp"
 
 namespace assay::properties {
 namespace {
@@ -54,13 +55,10 @@ bool differs(const core::tensors& a, const core::tensors& b) {
 // Compares what must not have changed: bit by bit, and where bits differ, within the errors allowed to the call. That
 // equal calls give equal bits does not mean that other calls do: vectorised functions of a library may take another
 // path where one lane is a NaN (PyTorch's cosine does).
-outcome compare_untouched(const description& about, const test_case& c, const std::string& symbol,
-                          const std::vector<bool>& overwritten, const core::tensors& before, const core::tensors& after,
-                          const std::string& what) {
-  const core::operation& op = *c.call.operation;
-  outcome o = compare_bits(untouched(op, before, symbol, overwritten), untouched(op, after, symbol, overwritten), what);
-  if (o.verdict != status::failed) return o;
-  const auto expected = expect(c.call, about.compute_dtype(c.call.type));
+void compare_untouched(experiment& e, const std::string& symbol, const std::vector<bool>& overwritten,
+                       const core::tensors& before, const core::tensors& after) {
+  const core::operation& op = *e.c.call.operation;
+  if (!e.changed_bits(untouched(op, before, symbol, overwritten), untouched(op, after, symbol, overwritten))) return;
   core::tensors mixed = before;
   for (const auto& d : op.outputs) {
     const auto axis = core::axis_of(d, symbol);
@@ -70,55 +68,44 @@ outcome compare_untouched(const description& about, const test_case& c, const st
     for (std::size_t i = 0; i < t.size(); ++i)
       if (!overwritten[(i / inner) % overwritten.size()]) t.values.storage()[i] = after.at(d.name).values.storage()[i];
   }
-  const value_report report = judge(*expected, mixed);
-  return report.passed ? outcome{} : outcome{status::failed, what + ": " + report.message};
+  e.judge(e.c, mixed);
 }
 
-outcome unaffected(implementation& under_test, const test_case& c, const std::string& symbol,
-                   const std::vector<bool>& overwritten, const std::string& what) {
-  const core::operation& op = *c.call.operation;
-  const call_result before = under_test.evaluate(c.call);
-  if (!before) return no_outputs(before.error());
-  outcome compared{status::uninformative};
+void check_unaffected(experiment& e, const std::string& symbol, const std::vector<bool>& overwritten,
+                      const std::string& what) {
+  const core::operation& op = *e.c.call.operation;
+  const core::tensors& before = e.outputs_of(e.c);
   for (const bool with_nan : {false, true}) {
-    if (with_nan && !takes_nan(under_test.describe(), op)) continue;
-    test_case edited = c;
-    edited.call.inputs = overwrite(op, c.call.inputs, symbol, overwritten, with_nan);
-    if (!differs(c.call.inputs, edited.call.inputs)) continue;
-    if (!with_nan && !within_domain(under_test.describe(), edited)) continue;
-    const call_result after = under_test.evaluate(edited.call);
-    if (!after) return no_outputs(after.error());
-    compared = compare_untouched(under_test.describe(), c, symbol, overwritten, *before, *after,
-                                 what + (with_nan ? " set to NaN" : " changed"));
-    if (compared.verdict == status::failed) return compared;
+    if (with_nan && !takes_nan(e.about(), op)) continue;
+    const test_case edited = with_inputs(e.c, overwrite(op, e.c.call.inputs, symbol, overwritten, with_nan));
+    if (!differs(e.c.call.inputs, edited.call.inputs)) continue;
+    if (!with_nan && !within_domain(e.about(), edited)) continue;
+    const core::tensors& after = e.outputs_of(edited);
+    e.during(what + (with_nan ? " set to NaN" : " changed"),
+             [&] { compare_untouched(e, symbol, overwritten, before, after); });
   }
-  return compared;
 }
 
-outcome check_causality(implementation& under_test, const test_case& c) {
-  if (!within_domain(under_test.describe(), c)) return {status::outside_domain};
-  const std::string& axis = c.call.operation->recurrent->time_axis;
-  const std::size_t n = sizes_of(c).at(axis);
-  if (n < 2) return {status::uninformative};
-  const std::size_t first = 1 + core::counter_random(c.seed).below(n - 1);
+void check_causality(experiment& e) {
+  e.needs_domain(e.c);
+  const std::string& axis = e.c.call.operation->recurrent->time_axis;
+  const std::size_t n = sizes_of(e.c).at(axis);
+  e.needs(n > 1);
+  const std::size_t first = 1 + core::counter_random(e.c.seed).below(n - 1);
   std::vector<bool> later(n);
   for (std::size_t i = first; i < n; ++i) later[i] = true;
-  return unaffected(under_test, c, axis, later, "tokens from " + std::to_string(first + 1) + " on");
+  check_unaffected(e, axis, later, "tokens from " + std::to_string(first + 1) + " on");
 }
 
-outcome check_lanes(implementation& under_test, const test_case& c) {
-  if (!within_domain(under_test.describe(), c)) return {status::outside_domain};
-  outcome all{status::uninformative};
-  for (const std::string& axis : c.call.operation->independent) {
-    const std::size_t size = sizes_of(c).at(axis);
+void check_lanes(experiment& e) {
+  e.needs_domain(e.c);
+  for (const std::string& axis : e.c.call.operation->independent) {
+    const std::size_t size = sizes_of(e.c).at(axis);
     if (size < 2) continue;
     std::vector<bool> others(size, true);
-    others[core::counter_random(c.seed).below(size)] = false;
-    outcome o = unaffected(under_test, c, axis, others, "the other positions of axis " + axis);
-    if (o.verdict == status::passed) all = o;
-    if (o.verdict != status::passed && o.verdict != status::uninformative) return o;
+    others[core::counter_random(e.c.seed).below(size)] = false;
+    check_unaffected(e, axis, others, "the other positions of axis " + axis);
   }
-  return all;
 }
 
 // The same inputs twice over along the axis of tokens, where there is one, and every number among the settings as large
@@ -151,32 +138,33 @@ std::optional<test_case> smaller_case(const description& about, const test_case&
 }
 
 // The same call again: nothing may be remembered.
-outcome check_again(implementation& under_test, const test_case& c, const core::tensors& first,
-                    const std::string& what) {
-  const call_result again = under_test.evaluate(c.call);
-  if (!again) return no_outputs(again.error());
-  const description& about = under_test.describe();
-  if (about.deterministic) return compare_bits(first, *again, what);
-  const value_report report = judge(*expect(c.call, about.compute_dtype(c.call.type)), *again);
-  return report.passed ? outcome{} : outcome{status::failed, what + ": " + report.message};
+void check_again(experiment& e, const core::tensors& first, const char* what) {
+  const core::tensors& again = e.outputs_of(e.c);
+  e.during(what, [&] {
+    if (!e.about().deterministic)
+      e.judge(e.c, again);
+    else if (const auto changed = e.changed_bits(first, again))
+      e.wrong(*changed);
+  });
 }
 
 // The same call again, after a smaller one, or at once and after a larger one.
-outcome check_repeat(implementation& under_test, const test_case& c) {
-  const description& about = under_test.describe();
-  if (about.recorded) return {status::unsupported};
-  if (!within_domain(about, c)) return {status::outside_domain};
-  const call_result first = under_test.evaluate(c.call);
-  if (!first) return no_outputs(first.error());
-  const bool smaller = c.seed % 2 == 0;
-  if (!smaller)
-    if (outcome o = check_again(under_test, c, *first, "the same call again"); o.verdict != status::passed) return o;
-  const auto other = smaller ? smaller_case(about, c) : larger_case(about, c);
-  if (!other) return smaller ? check_again(under_test, c, *first, "the same call again") : outcome{};
-  const call_result between = under_test.evaluate(other->call);
-  if (!between && between.error().kind != fault::unsupported) return no_outputs(between.error());
-  return check_again(
-      under_test, c, *first,
+void check_repeat(experiment& e) {
+  const description& about = e.about();
+  if (about.recorded) throw experiment::ended{{status::unsupported}};
+  e.needs_domain(e.c);
+  const core::tensors& first = e.outputs_of(e.c);
+  const bool smaller = e.c.seed % 2 == 0;
+  const auto other = smaller ? smaller_case(about, e.c) : larger_case(about, e.c);
+  if (!smaller || !other) check_again(e, first, "the same call again");
+  if (!other) return;
+  try {
+    e.outputs_of(*other);
+  } catch (const experiment::ended& end) {
+    if (end.how.verdict != status::unsupported) throw;
+  }
+  check_again(
+      e, first,
       smaller ? "the same call again, a smaller one between them" : "the same call again, a larger one between them");
 }
 
@@ -185,23 +173,15 @@ outcome check_repeat(implementation& under_test, const test_case& c) {
 bool has_lanes(const core::operation& op) { return !op.independent.empty(); }
 
 property causality_property() {
-  return {"causality",
-          "outputs before a token do not depend on it",
-          [](const core::operation& op) { return op.recurrent.has_value(); },
-          check_causality,
-          false,
-          3};
+  return law("causality", "outputs before a token do not depend on it",
+             {.with = [](const core::operation& op) { return op.recurrent.has_value(); }}, {3, check_causality});
 }
 property lane_property() {
-  return {"lanes", "batch rows and features do not influence one another", has_lanes, check_lanes, false, 3};
+  return law("lanes", "batch rows and features do not influence one another", {.with = has_lanes}, {3, check_lanes});
 }
 property repeat_property() {
-  return {"repeat",
-          "the same call gives the same outputs",
-          [](const core::operation&) { return true; },
-          check_repeat,
-          false,
-          2};
+  return law("repeat", "the same call gives the same outputs", {.with = [](const core::operation&) { return true; }},
+             {2, check_repeat});
 }
 
 }  // namespace assay::properties

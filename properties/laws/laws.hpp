@@ -35,17 +35,10 @@ property adjoint_property();
 /// The outcome of a call that gave no outputs.
 outcome no_outputs(const call_failure& failure);
 
-/// A call judged against the truth: passed, failed or uninformative; or why it gave no outputs.
-struct judged_call {
-  outcome result;
-  core::tensors outputs;
-};
-judged_call judge_call(implementation& under_test, const request& call);
+/// The outputs of a call judged against the truth: passed, failed or uninformative.
+outcome judged(const description& about, const request& call, const core::tensors& outputs);
 
 /// The operation has independent axes.
 bool has_lanes(const core::operation& op);
-
-/// Fails, naming the first difference, where the outputs differ in any bit (NaNs and zeros aside).
-outcome compare_bits(const core::tensors& expected, const core::tensors& actual, const std::string& what);
 
 }  // namespace assay::properties

@@ -1,7 +1,5 @@
 #include "properties/laws/measured.hpp"
 
-#include <fmt/format.h>
-
 #include <cmath>
 #include <numeric>
 
@@ -49,20 +47,6 @@ outcome violated(std::string message, core::tensors expected, core::tensors actu
   o.expected = std::move(expected);
   o.actual = std::move(actual);
   return o;
-}
-
-std::optional<std::string> compare_elements(const std::string& output, const measured_call& expected,
-                                            const std::vector<std::size_t>& from, const measured_call& actual,
-                                            const std::vector<std::size_t>& to) {
-  for (std::size_t i = 0; i < from.size(); ++i) {
-    const double x = expected.outputs.at(output).values.storage()[from[i]];
-    const double y = actual.outputs.at(output).values.storage()[to[i]];
-    const double allowed = expected.allowed.at(output)[from[i]] + actual.allowed.at(output)[to[i]];
-    if (agree(x, y, allowed)) continue;
-    return fmt::format("{} element {}: {:a} became {:a} ({:.9g} and {:.9g}), allowed difference {:.3g}", output, to[i],
-                       x, y, x, y, allowed);
-  }
-  return std::nullopt;
 }
 
 }  // namespace assay::properties

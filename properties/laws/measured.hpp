@@ -37,9 +37,11 @@ class comparisons {
   /// agree(x, y, allowed). `scale`: the size of what is compared, where x and y may cancel to less.
   bool agree(double x, double y, double allowed, double scale = 0.0) {
     const double size = std::max({std::fabs(x), std::fabs(y), scale});
-    informative_ = informative_ || !std::isfinite(size) || allowed <= size / 2.0;
+    count(!std::isfinite(size) || allowed <= size / 2.0);
     return properties::agree(x, y, allowed);
   }
+  /// A comparison that was made otherwise.
+  void count(bool informative) { informative_ = informative_ || informative; }
   /// Passed, or uninformative where no comparison could have failed, or there was none.
   [[nodiscard]] outcome result() const { return {informative_ ? status::passed : status::uninformative}; }
 
@@ -49,11 +51,5 @@ class comparisons {
 
 /// A failed comparison of what the outputs should be with what they are.
 outcome violated(std::string message, core::tensors expected, core::tensors actual);
-
-/// Compares `actual[to[i]]` with `expected[from[i]]` for all i, element by element of one output, each within
-/// the errors allowed to both; nothing where they agree.
-std::optional<std::string> compare_elements(const std::string& output, const measured_call& expected,
-                                            const std::vector<std::size_t>& from, const measured_call& actual,
-                                            const std::vector<std::size_t>& to);
 
 }  // namespace assay::properties

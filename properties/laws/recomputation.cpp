@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "properties/laws/laws.hpp"
+#include "properties/laws/relations/relations.hpp"
 
 namespace assay::properties {
 namespace {
@@ -41,35 +42,22 @@ std::optional<test_case> in_another_setting(const description& about, const test
   return std::nullopt;
 }
 
-outcome check_recomputation(implementation& under_test, const test_case& c) {
-  const description& about = under_test.describe();
-  if (!within_domain(about, c)) return {status::outside_domain};
-  outcome all{status::uninformative};
-  const auto compare = [&](const std::optional<test_case>& other, const char* after) {
-    if (!other || !within_domain(about, *other)) return true;
-    if (const call_result before = under_test.evaluate(c.call); !before) {
-      all = no_outputs(before.error());
-      return false;
-    }
-    outcome o = judge_call(under_test, other->call).result;
-    if (o.verdict == status::passed) all = {};
-    if (o.verdict == status::passed || o.verdict == status::uninformative) return true;
-    o.message = std::string(after) + ": " + o.message;
-    all = std::move(o);
-    return false;
+void check_recomputation(experiment& e) {
+  const auto compute_after = [&](const std::optional<test_case>& other, const char* words) {
+    if (!other || !within_domain(e.about(), *other)) return;
+    e.outputs_of(e.c);
+    e.during(words, [&] { e.right_call(*other); });
   };
-  if (compare(alike(c), "after a call of the same shapes and first elements"))
-    compare(in_another_setting(about, c), "after a call with the same inputs in another setting");
-  return all;
+  e.needs_domain(e.c);
+  compute_after(alike(e.c), "after a call of the same shapes and first elements");
+  compute_after(in_another_setting(e.about(), e.c), "after a call with the same inputs in another setting");
 }
 
 }  // namespace
 
 property recomputation_property() {
-  property p{"recomputation", "a call of the same shapes or the same inputs as the one before is computed anew",
-             [](const core::operation& op) { return !op.inputs.empty(); }, check_recomputation};
-  p.calls = 4;
-  return p;
+  return law("recomputation", "a call of the same shapes or the same inputs as the one before is computed anew",
+             {.with = [](const core::operation& op) { return !op.inputs.empty(); }}, {4, check_recomputation});
 }
 
 }  // namespace assay::properties

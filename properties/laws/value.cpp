@@ -8,7 +8,8 @@ property against_truth(const char* name, const char* summary, core::derivative k
   p.applies = [kind](const core::operation& op) { return op.kind() == kind; };
   p.check = [](implementation& under_test, const test_case& c) {
     if (!within_domain(under_test.describe(), c)) return outcome{status::outside_domain};
-    return judge_call(under_test, c.call).result;
+    const call_result outputs = under_test.evaluate(c.call);
+    return outputs ? judged(under_test.describe(), c.call, *outputs) : no_outputs(outputs.error());
   };
   p.decides_class = true;
   return p;

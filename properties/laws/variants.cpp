@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "properties/laws/laws.hpp"
+#include "properties/laws/relations/relations.hpp"
 
 namespace assay::properties {
 namespace {
@@ -20,28 +21,17 @@ std::vector<core::attributes> settings_of(const description& about, std::uint64_
   return all;
 }
 
-outcome check_variants(implementation& under_test, const test_case& c) {
-  if (!within_domain(under_test.describe(), c)) return {status::outside_domain};
-  outcome all{status::uninformative};
-  for (const core::attributes& setting : settings_of(under_test.describe(), c.seed)) {
-    request call = c.call;
-    for (const auto& [name, value] : setting) call.attributes[name] = value;
-    outcome o = judge_call(under_test, call).result;
-    if (o.verdict == status::passed) all = {};
-    if (o.verdict == status::passed || o.verdict == status::uninformative) continue;
-    o.message = "with " + core::to_string(setting) + ": " + o.message;
-    return o;
-  }
-  return all;
+void check_variants(experiment& e) {
+  for (const core::attributes& setting : settings_of(e.about(), e.c.seed))
+    e.during("with " + core::to_string(setting), [&] { e.right_call(with_settings(e.c, setting)); });
 }
 
 }  // namespace
 
 property variants_property() {
-  property p{"variants", "every declared setting, such as a block size, gives a right result",
-             [](const core::operation&) { return true; }, check_variants};
+  property p = law("variants", "every declared setting, such as a block size, gives a right result",
+                   {.with = [](const core::operation&) { return true; }}, {4, check_variants});
   p.concerns = [](const description& about) { return !about.variants.empty(); };
-  p.calls = 4;
   return p;
 }
 

@@ -21,9 +21,21 @@ const measured_call& experiment::call(const core::operation* other, core::tensor
 }
 
 const measured_call& experiment::call_allowed(const test_case& other, const measured_call& like) {
+  outputs_of(other);
+  calls_.back().allowed = like.allowed;
+  return calls_.back();
+}
+
+const measured_call& experiment::right_call(const test_case& other) {
+  const measured_call& made = call(other);
+  judge(other, made.outputs);
+  return made;
+}
+
+const core::tensors& experiment::outputs_of(const test_case& other) {
   call_result outputs = under_test_.evaluate(other.call);
   if (!outputs) throw ended{no_outputs(outputs.error())};
-  return calls_.emplace_back(measured_call{std::move(*outputs), like.allowed});
+  return calls_.emplace_back(measured_call{std::move(*outputs), {}}).outputs;
 }
 
 const measured_call& experiment::forward(const test_case& of_derivative) {
@@ -36,6 +48,10 @@ const measured_call& experiment::forward(const test_case& of_derivative) {
 
 bool experiment::offers(const std::string& operation) const {
   return under_test_.describe().offers(operation, c.call.type);
+}
+
+void experiment::needs_domain(const test_case& of) const {
+  if (!within_domain(about(), of)) throw ended{{status::outside_domain}};
 }
 
 void experiment::needs(bool informative) const {
@@ -52,10 +68,28 @@ void experiment::equal(const std::string& output, const measured_call& expected,
     wrong(what + ": " + *different);
 }
 
+void experiment::equal_along(const std::string& axis, const measured_call& expected,
+                             const std::vector<std::size_t>& from, const measured_call& actual,
+                             const std::vector<std::size_t>& to, without_axis others, const std::string& what) {
+  for (const auto& d : c.call.operation->outputs) {
+    const core::shape before = expected.outputs.at(d.name).shape(), after = actual.outputs.at(d.name).shape();
+    if (const auto at = core::axis_of(d, axis))
+      equal(d.name, expected, taken(before, *at, from), actual, taken(after, *at, to), what);
+    else if (others == without_axis::equal)
+      equal(d.name, expected, every(core::element_count(before)), actual, every(core::element_count(after)), what);
+  }
+}
+
 void experiment::equal_but_row_constants(const std::string& output, const measured_call& expected,
                                          const measured_call& actual, const std::string& what) {
   if (const auto different = compare_modulo_row_constants(all_, output, expected, actual))
     wrong(what + ": " + *different);
+}
+
+void experiment::judge(const test_case& of, const core::tensors& outputs) {
+  outcome o = judged(about(), of.call, outputs);
+  if (o.verdict == status::failed) throw ended{std::move(o)};
+  all_.count(o.verdict == status::passed);
 }
 
 void experiment::wrong(std::string message) const {

@@ -5,8 +5,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
 #include <deque>
 #include <functional>
+#include <limits>
 #include <string>
 #include <utility>
 #include <vector>
@@ -21,6 +24,11 @@ class experiment {
  public:
   experiment(implementation& under_test, const test_case& of) : c(of), under_test_(under_test) {}
 
+  /// What ends a law before its end.
+  struct ended {
+    outcome how;
+  };
+
   const test_case& c;
 
   /// The outputs of a call, by default that of the case. Where there are none the law ends: outside the domain, as
@@ -31,12 +39,22 @@ class experiment {
   const measured_call& call(const core::operation* other, core::tensors inputs, core::attributes settings = {});
   /// A call whose outputs are allowed the errors of another one: where its own inputs, NaN say, leave none.
   const measured_call& call_allowed(const test_case& other, const measured_call& like);
+  /// A call whose outputs must be right: judged against the truth.
+  const measured_call& right_call(const test_case& other);
+  /// The outputs of any call, of a case outside the declared domain too.
+  const core::tensors& outputs_of(const test_case& other);
   /// The forward call at the point of a derivative's case.
   const measured_call& forward() { return forward(c); }
   const measured_call& forward(const test_case& of_derivative);
   [[nodiscard]] bool offers(const std::string& operation) const;
   [[nodiscard]] const description& about() const { return under_test_.describe(); }
 
+  /// Ends the law where the implementation lacks the operation.
+  void needs_operation(const std::string& name) const {
+    if (!offers(name)) throw ended{{status::unsupported}};
+  }
+  /// Ends the law where the case lies outside the declared domain.
+  void needs_domain(const test_case& of) const;
   /// The case says nothing unless this holds.
   void needs(bool informative) const;
 
@@ -52,28 +70,68 @@ class experiment {
   void equal(approximate expected, approximate actual, fmt::format_string<Args...> words, Args&&... args) {
     equal(expected, actual, 0.0, words, std::forward<Args>(args)...);
   }
-  /// x is at most y, within their errors.
+  /// x is at most y, within their errors; a NaN is at most nothing.
+  template <class... Args>
+  void at_most(approximate x, approximate y, double scale, fmt::format_string<Args...> words, Args&&... args) {
+    constexpr double infinity = std::numeric_limits<double>::infinity();
+    if (std::isnan(x.value) || std::isnan(y.value))
+      differ(x, y, fmt::format(words, std::forward<Args>(args)...));
+    else if (x.value != -infinity && y.value != infinity)  // else it could not fail
+      equal(x, {std::min(y.value, x.value), y.error}, scale, words, std::forward<Args>(args)...);
+  }
   template <class... Args>
   void at_most(approximate x, approximate y, fmt::format_string<Args...> words, Args&&... args) {
-    equal(x, {std::min(y.value, x.value), y.error}, words, std::forward<Args>(args)...);
+    at_most(x, y, 0.0, words, std::forward<Args>(args)...);
+  }
+  /// x lies in [low, high], within its error: it agrees with the nearest number there.
+  template <class... Args>
+  void within(double low, double high, approximate x, fmt::format_string<Args...> words, Args&&... args) {
+    const double nearest = x.value > high ? high : x.value >= low ? x.value : low;
+    equal(exactly(nearest), x, high - low, words, std::forward<Args>(args)...);
   }
   /// All outputs of two calls, or the elements `to` of one output that are the elements `from` of the same.
   void equal(const measured_call& expected, const measured_call& actual, const std::string& what);
   void equal(const std::string& output, const measured_call& expected, const std::vector<std::size_t>& from,
              const measured_call& actual, const std::vector<std::size_t>& to, const std::string& what);
+  /// What the outputs hold at the positions `to` of an axis is what others hold at the positions `from`. Of outputs
+  /// that lack the axis all is equal, or nothing is said.
+  enum class without_axis { equal, left_out };
+  void equal_along(const std::string& axis, const measured_call& expected, const std::vector<std::size_t>& from,
+                   const measured_call& actual, const std::vector<std::size_t>& to, without_axis others,
+                   const std::string& what);
+  /// Elements of an output are 0. `scale`: the size of what else they could be.
+  void zero(const std::string& output, const measured_call& actual, const std::vector<std::size_t>& elements,
+            double scale, const std::string& what) {
+    for (const std::size_t i : elements)
+      equal(exactly(0), element(actual, output, i), scale, "{}: {} element {}", what, output, i);
+  }
   /// Equal but for a number of each row, the last axis.
   void equal_but_row_constants(const std::string& output, const measured_call& expected, const measured_call& actual,
                                const std::string& what);
 
+  /// The first element whose bits differ (NaNs and zeros aside); nothing where there is none.
+  std::optional<std::string> changed_bits(const core::tensors& expected, const core::tensors& actual) {
+    return compare_bits(all_, expected, actual);
+  }
+  /// A comparison that was made otherwise, and holds.
+  void count(bool informative) { all_.count(informative); }
+  /// These are the outputs of a call: judged against the truth.
+  void judge(const test_case& of, const core::tensors& outputs);
+
+  /// Where it ends in there, the message begins with these words.
+  template <class Part>
+  void during(const std::string& words, Part part) {
+    try {
+      part();
+    } catch (ended& end) {
+      if (!end.how.message.empty()) end.how.message = words + ": " + end.how.message;
+      throw;
+    }
+  }
   /// Ends the law as failed.
   [[noreturn]] void wrong(std::string message) const;
 
   [[nodiscard]] outcome result() const { return all_.result(); }
-
-  /// What ends a law before its end.
-  struct ended {
-    outcome how;
-  };
 
  private:
   [[noreturn]] void differ(approximate expected, approximate actual, const std::string& what) const;
@@ -107,5 +165,18 @@ approximate sum_of(const X& x, std::size_t first, std::size_t last) {
   for (std::size_t i = first; i < last; ++i) sum += x[i];
   return sum;
 }
+
+/// A term of a long sum in double, with its share of the sum's rounding.
+inline approximate summand(approximate x) { return {x.value, x.error + 0x1p-44 * std::fabs(x.value)}; }
+
+/// A sum whose terms may cancel, and their size.
+struct cancelling_sum {
+  approximate value;
+  double size = 0;
+  void add(approximate term) {
+    value += term;
+    size += std::fabs(term.value);
+  }
+};
 
 }  // namespace assay::properties

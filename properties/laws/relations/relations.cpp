@@ -8,6 +8,7 @@ namespace assay::properties {
 namespace {
 
 bool is_in_scope(const law_scope& scope, const core::operation& op) {
+  if (scope.with) return scope.with(op);
   return std::any_of(scope.operations.begin(), scope.operations.end(), [&](const std::string& name) {
     return name.ends_with('*') ? op.name.starts_with(name.substr(0, name.size() - 1)) : op.name == name;
   });
@@ -81,12 +82,8 @@ statement agree_alone(std::string axis,
             const measured_call& whole = e.call();
             const measured_call& alone =
                 e.call(with_inputs(e.c, core::restrict_axis(op, e.c.call.inputs, axis, positions)));
-            for (const auto& d : op.outputs) {
-              const auto at = core::axis_of(d, axis);
-              if (!at) continue;
-              const auto to = taken(whole.outputs.at(d.name).shape(), *at, positions);
-              e.equal(d.name, alone, every(to.size()), whole, to, what);
-            }
+            e.equal_along(axis, alone, every(positions.size()), whole, positions, experiment::without_axis::left_out,
+                          what);
           }};
 }
 
@@ -131,6 +128,13 @@ change where(std::function<bool(const test_case&)> holds, change of) {
   return [holds = std::move(holds), of = std::move(of)](const test_case& c) -> std::optional<test_case> {
     return holds(c) ? of(c) : std::nullopt;
   };
+}
+
+void fill_along(const core::operation& op, core::tensors& inputs, const std::string& name, const std::string& axis,
+                const std::vector<std::size_t>& positions, double x) {
+  core::tensor& t = inputs.at(name);
+  for (const std::size_t i : taken(t.shape(), core::axis_of(*op.input(name), axis).value(), positions))
+    t.values.storage()[i] = x;
 }
 
 bool has_elements(const test_case& c) {

@@ -16,9 +16,11 @@ struct statement {
   std::function<void(experiment&)> says;
 };
 
-/// The operations of a law by name, or all of an encoding as "fox/*"; and the families, all where none are named.
+/// The operations of a law by name, or all of an encoding as "fox/*", or those that have something; and the families,
+/// all where none are named.
 struct law_scope {
-  std::vector<std::string> operations, families{};
+  std::vector<std::string> operations{}, families{};
+  std::function<bool(const core::operation&)> with{};
 };
 
 property law(const char* name, const char* sentence, const law_scope& scope, statement what);
@@ -57,6 +59,10 @@ change unchanged_case();
 change then(change first, change second);
 /// Only where a condition holds.
 change where(std::function<bool(const test_case&)> holds, change of);
+
+/// The elements of an input at some positions of an axis become x.
+void fill_along(const core::operation& op, core::tensors& inputs, const std::string& name, const std::string& axis,
+                const std::vector<std::size_t>& positions, double x);
 
 /// No input of the case is empty.
 bool has_elements(const test_case& c);

@@ -39,7 +39,7 @@ test_case near_the_first(const test_case& c) {
 // Causal attention does not tell the forms apart: they differ by a number of each row.
 void check_forms(experiment& e) {
   const core::dtype type = e.c.call.type;
-  if (!e.offers("attention/output")) throw experiment::ended{{status::unsupported}};
+  e.needs_operation("attention/output");
   e.needs(e.c.call.inputs.at("slopes").size() > 0);
   const test_case c = near_the_first(e.c);
   const measured_call &distance = e.call(in_form(c, "distance", true)),

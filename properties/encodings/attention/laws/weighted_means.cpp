@@ -47,38 +47,29 @@ void check_values(experiment& e, const sizes& s, const measured_call& call, std:
   const numbers grad_v(call, "grad_v");
   const given_numbers g(e.c, "grad_o");
   for (std::size_t column = 0; column < s.value_width; ++column) {
-    approximate given, received;
-    double scale = 0.0;
-    for (std::size_t i = 0; i < s.queries; ++i) {
-      if (!has_key(e.c, s, row, i)) continue;
-      const approximate x = g[(row * s.queries + i) * s.value_width + column];
-      given += x;
-      scale += std::fabs(x.value);
-    }
+    cancelling_sum given;
+    for (std::size_t i = 0; i < s.queries; ++i)
+      if (has_key(e.c, s, row, i)) given.add(g[(row * s.queries + i) * s.value_width + column]);
+    approximate received;
     for (std::size_t j = 0; j < s.keys; ++j) received += grad_v[(row * s.keys + j) * s.value_width + column];
-    e.equal(given, received, scale, "head {}: component {}, the sums of cotangents and of gradients of values", row,
-            column);
+    e.equal(given.value, received, given.size,
+            "head {}: component {}, the sums of cotangents and of gradients of values", row, column);
   }
 }
 
 // Logits hold q . k alone: (t q, k / t) gives the same o for every t, so sum q . grad q = sum k . grad k.
 void check_logits(experiment& e, const sizes& s, const measured_call& call, std::size_t row) {
-  double scale = 0.0;
   const auto pairing = [&](const std::string& input, std::size_t tokens) {
     const given_numbers x(e.c, input);
     const numbers grad(call, "grad_" + input);
-    approximate sum;
-    double size = 0.0;
-    for (std::size_t i = row * tokens * s.width; i < (row + 1) * tokens * s.width; ++i) {
-      if (x[i].value == 0.0) continue;  // whatever its gradient is
-      sum += x[i] * grad[i];
-      size += std::fabs(x[i].value * grad.x[i]);
-    }
-    scale = std::max(scale, size);
+    cancelling_sum sum;
+    for (std::size_t i = row * tokens * s.width; i < (row + 1) * tokens * s.width; ++i)
+      if (x[i].value != 0.0) sum.add(x[i] * grad[i]);  // else whatever its gradient is
     return sum;
   };
-  const approximate of_queries = pairing("q", s.queries), of_keys = pairing("k", s.keys);
-  e.equal(of_queries, of_keys, scale, "head {}: queries with their gradients, and keys with theirs", row);
+  const cancelling_sum of_queries = pairing("q", s.queries), of_keys = pairing("k", s.keys);
+  e.equal(of_queries.value, of_keys.value, std::max(of_queries.size, of_keys.size),
+          "head {}: queries with their gradients, and keys with theirs", row);
 }
 
 // Two identities of the gradients of each head, whatever is added to its logits. In bf16 arithmetic the allowances

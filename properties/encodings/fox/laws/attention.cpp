@@ -8,21 +8,10 @@
 namespace assay::properties::encodings::fox {
 namespace {
 
-// What belongs to the given tokens of a call is that of a call of these tokens alone.
+// The outputs of a call of the given tokens alone, or of these and others.
 void compare_tokens(experiment& e, const measured_call& alone, const measured_call& whole,
                     const std::vector<std::size_t>& kept, const std::string& what) {
-  for (const auto& d : e.c.call.operation->outputs) {
-    const std::vector<std::size_t> to = taken(whole.outputs.at(d.name).shape(), core::axis_of(d, "n").value(), kept);
-    e.equal(d.name, alone, every(to.size()), whole, to, what);
-  }
-}
-
-// The elements of a tensor that belong to tokens [first, last).
-void fill_tokens(const core::operation& op, core::tensors& inputs, const char* name, std::size_t first,
-                 std::size_t last, double x) {
-  core::tensor& t = inputs.at(name);
-  for (const std::size_t i : taken(t.shape(), core::axis_of(*op.input(name), "n").value(), span_of(first, last)))
-    t.values.storage()[i] = x;
+  e.equal_along("n", alone, every(kept.size()), whole, kept, experiment::without_axis::equal, what);
 }
 
 // A gate of 0 forgets all that came before: the outputs from its token on are those of a sequence that starts there,
@@ -33,8 +22,8 @@ void check_reset(experiment& e) {
   e.needs(n > 1);
   const std::size_t first = 1 + core::counter_random(e.c.seed).below(n - 1);
   core::tensors inputs = e.c.call.inputs;
-  fill_tokens(op, inputs, "log_f", first, first + 1, -std::numeric_limits<double>::infinity());
-  if (op.is_vjp()) fill_tokens(op, inputs, "grad_o", 0, first, 0.0);
+  fill_along(op, inputs, "log_f", "n", {first}, -std::numeric_limits<double>::infinity());
+  if (op.is_vjp()) fill_along(op, inputs, "grad_o", "n", span_of(0, first), 0.0);
   const std::vector<std::size_t> kept = span_of(first, n);
   const measured_call& fresh = e.call(with_inputs(e.c, core::restrict_axis(op, inputs, "n", kept)));
   const measured_call& whole = e.call(with_inputs(e.c, std::move(inputs)));
@@ -42,9 +31,8 @@ void check_reset(experiment& e) {
   for (const auto& d : op.outputs) {
     if (!op.is_vjp()) break;
     const std::size_t end = d.name == "grad_log_f" ? first + 1 : first;
-    for (const std::size_t i : taken(whole.outputs.at(d.name).shape(), core::axis_of(d, "n").value(), span_of(0, end)))
-      e.equal(exactly(0), element(whole, d.name, i), "a gate of 0 at token {}: {} element {} before it", first, d.name,
-              i);
+    e.zero(d.name, whole, taken(whole.outputs.at(d.name).shape(), core::axis_of(d, "n").value(), span_of(0, end)), 0.0,
+           fmt::format("a gate of 0 at token {}, before it", first));
   }
 }
 
@@ -72,7 +60,7 @@ void check_first_gate(experiment& e) {
   const bool with_nan = op.is_forward() && !e.about().domain.contains(op.name);
   core::tensors inputs = e.c.call.inputs;
   e.needs(inputs.at(gate_name(op)).size() > 0);
-  fill_tokens(op, inputs, gate_name(op), 0, 1, with_nan ? std::numeric_limits<double>::quiet_NaN() : -0.75);
+  fill_along(op, inputs, gate_name(op), "n", {0}, with_nan ? std::numeric_limits<double>::quiet_NaN() : -0.75);
   const measured_call& call = e.call();
   for (const head& h : heads_of(e.c)) {
     if (op.is_forward()) break;

@@ -1,11 +1,10 @@
 // Constant inputs cannot count. With p and h constant X_i - X* = p^i (X_0 - X*), X = e^s: every feature moves one
 // way only and changes its sign at most once, so d features show at most d + 1 sign patterns (derived here).
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
+#include "properties/encodings/heinsen/laws/laws.hpp"
 #include "properties/encodings/heinsen/laws/visible_states.hpp"
 
 namespace assay::properties::encodings::heinsen {
@@ -14,12 +13,13 @@ namespace {
 // A lane of states and what is known of its direction once the allowances are taken off.
 class direction {
  public:
-  void add(double x, double allowed) {
-    rises_ = rises_ || x - allowed > lowest_;
-    falls_ = falls_ || x + allowed < highest_;
-    lowest_ = std::min(lowest_, x + allowed);
-    highest_ = std::max(highest_, x - allowed);
-    known_ = known_ && std::isfinite(x) && std::isfinite(allowed);
+  void add(approximate x) {
+    const double low = x.value - x.error, high = x.value + x.error;
+    rises_ = rises_ || low > lowest_;
+    falls_ = falls_ || high < highest_;
+    lowest_ = std::min(lowest_, high);
+    highest_ = std::max(highest_, low);
+    known_ = known_ && std::isfinite(x.value) && std::isfinite(x.error);
   }
   [[nodiscard]] bool turns() const { return known_ && rises_ && falls_; }
   [[nodiscard]] bool moves() const { return known_ && (rises_ || falls_); }
@@ -38,38 +38,32 @@ test_case first_token_repeated(const test_case& c, std::size_t n) {
   return constant;
 }
 
-outcome check_constant_stream(implementation& under_test, const test_case& c) {
-  const std::size_t n = sizes_of(c).at(c.call.operation->recurrent->time_axis);
-  if (n < 2) return {status::uninformative};
-  const auto seen = observe(under_test, first_token_repeated(c, n));
-  if (!seen) return seen.error();
-  bool informative = false;
-  for (std::size_t row = 0; row < seen->batch; ++row)
-    for (std::size_t j = 0; j < seen->features; ++j) {
+void check_constant_stream(experiment& e) {
+  const std::size_t n = sizes_of(e.c).at(e.c.call.operation->recurrent->time_axis);
+  e.needs(n > 1);
+  const visible_states seen = observe(e, first_token_repeated(e.c, n));
+  for (std::size_t row = 0; row < seen.batch; ++row)
+    for (std::size_t j = 0; j < seen.features; ++j) {
       direction lane;
-      lane.add(seen->initial[row * seen->features + j], 0.0);
+      lane.add(exactly(seen.initial[row * seen.features + j]));
       for (std::size_t i = 0; i < n; ++i) {
-        lane.add(seen->value[seen->at(row, i, j)], seen->allowed[seen->at(row, i, j)]);
+        const approximate s = seen.at(row, i, j);
+        lane.add(s);
         if (lane.turns())
-          return {status::failed,
-                  fmt::format("the first token repeated: feature {} of row {} turns back at token {}, state {:.9g}, "
-                              "allowed deviation {:.3g}",
-                              j, row, i + 1, seen->value[seen->at(row, i, j)], seen->allowed[seen->at(row, i, j)])};
+          e.wrong(
+              fmt::format("the first token repeated: feature {} of row {} turns back at token {}, state {:.9g}, "
+                          "allowed deviation {:.3g}",
+                          j, row, i + 1, s.value, s.error));
       }
-      informative = informative || lane.moves();
+      e.count(lane.moves());
     }
-  return {informative ? status::passed : status::uninformative};
 }
 
 }  // namespace
 
-property constant_stream_property() {
-  return {"constant_stream",
-          "under constant inputs every state moves one way: at most d + 1 sign patterns",
-          shows_states,
-          check_constant_stream,
-          false,
-          2};
+property constant_stream_law() {
+  return law("constant_stream", "under constant inputs every state moves one way: at most d + 1 sign patterns",
+             what_shows_states(), {2, check_constant_stream});
 }
 
 }  // namespace assay::properties::encodings::heinsen

@@ -1,12 +1,11 @@
 // A d-bit counter in the signs of d states, with the open-loop controls of heinsen_separability.hpp: the case's
 // length decides d, its seed everything else.
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <bit>
 #include <cmath>
 
 #include "properties/encodings/heinsen/laws/counter_inputs.hpp"
+#include "properties/encodings/heinsen/laws/laws.hpp"
 #include "properties/encodings/heinsen/laws/visible_states.hpp"
 
 namespace assay::properties::encodings::heinsen {
@@ -33,43 +32,31 @@ counter_inputs draw(const test_case& from, std::size_t bits) {
 }
 
 // Every state in the band of its sign, as far as the allowance tells: then all 2^d patterns occur, once each.
-outcome judge_counter(const counter_inputs& c, const visible_states& seen) {
+void check_counter(experiment& e) {
+  const std::size_t n = sizes_of(e.c).at("n");
+  e.needs(n > 1);
+  const counter_inputs c = draw(e.c, std::min<std::size_t>(std::bit_width(n) - 1, most_bits));
+  const visible_states seen = observe(e, with_inputs(e.c, c.tensors));
   const double margin = c.bands.margin();
-  outcome o;
+  bool signs_known = true;
   for (std::size_t row = 0; row < seen.batch; ++row)
     for (std::size_t i = 0; i < seen.tokens; ++i)
       for (std::size_t j = 0; j < seen.features; ++j) {
         const bool plus = c.sign(row, i, j) > 0;
-        const double low = plus ? c.bands.plus_low : c.bands.minus_low;
-        const double high = plus ? c.bands.plus_high : c.bands.minus_high;
-        const double s = seen.value[seen.at(row, i, j)], allowed = seen.allowed[seen.at(row, i, j)];
-        if (!(s >= low - allowed && s <= high + allowed))
-          return {
-              status::failed,
-              fmt::format("a counter of {} bits, margin {:.6g}: bit {} at token {} of row {} is {}, the state {:.9g} "
-                          "should lie in [{:.9g}, {:.9g}], allowed deviation {:.3g}",
-                          c.bits, margin, j, i + 1, row, plus ? "+" : "-", s, low, high, allowed)};
-        if (!(allowed < margin)) o.verdict = status::uninformative;
+        const approximate s = seen.at(row, i, j);
+        e.within(plus ? c.bands.plus_low : c.bands.minus_low, plus ? c.bands.plus_high : c.bands.minus_high, s,
+                 "a counter of {} bits, margin {:.6g}: the band of bit {} at token {} of row {}, {}, and the state",
+                 c.bits, margin, j, i + 1, row, plus ? "+" : "-");
+        signs_known = signs_known && s.error < margin;
       }
-  return o;
-}
-
-outcome check_counter(implementation& under_test, const test_case& c) {
-  const std::size_t n = sizes_of(c).at("n");
-  if (n < 2) return {status::uninformative};
-  const counter_inputs counter = draw(c, std::min<std::size_t>(std::bit_width(n) - 1, most_bits));
-  test_case counting = c;
-  counting.call.inputs = counter.tensors;
-  const auto seen = observe(under_test, counting);
-  return seen ? judge_counter(counter, *seen) : seen.error();
+  e.needs(signs_known);
 }
 
 }  // namespace
 
-property counter_property() {
-  return {"counter",    "the signs of d states count to 2^d, each with its margin (open-loop controls)",
-          shows_states, check_counter,
-          false,        2};
+property counter_law() {
+  return law("counter", "the signs of d states count to 2^d, each with its margin (open-loop controls)",
+             what_shows_states(), {2, check_counter});
 }
 
 }  // namespace assay::properties::encodings::heinsen

@@ -1,7 +1,5 @@
 // What s_i = LSE(a_i + s_{i-1}, h_i) implies for the states of one or two calls, up to the errors that the
 // verdict allows them.
-#include <fmt/format.h>
-
 #include <cmath>
 
 #include "properties/encodings/heinsen/laws/lanes.hpp"
@@ -9,6 +7,8 @@
 
 namespace assay::properties::encodings::heinsen {
 namespace {
+
+using states = std::vector<lane_states>;
 
 constexpr double log_2 = 0.69314718055994531;
 
@@ -18,41 +18,49 @@ double in_double(double x, double y, double z) {
   return 0x1p-50 * (finite(x) + finite(y) + finite(z));
 }
 
-std::string check_sandwich(const lane_states& x) {
-  const std::vector<double> largest = largest_terms(x);
-  double path = 0;  // what rounding may do to the largest term: it is a sum of at most i numbers
-  for (std::size_t i = 1; i <= x.tokens(); ++i) {
-    // The state before is known up to its own error: it may have been carried more precisely than it was stored.
-    const double carried = x.a[i] + x.s[i - 1], term = std::max(carried, x.h[i]);
-    const double low = std::max(carried - x.allowed[i - 1], x.h[i]),
-                 high = std::max(carried + x.allowed[i - 1], x.h[i]);
-    const double step = x.allowed[i] + in_double(x.a[i], x.s[i - 1], x.h[i]);
-    if (term == -HUGE_VAL ? x.s[i] != term : !(x.s[i] >= low - step && x.s[i] <= high + log_2 + step))
-      return fmt::format("s_{} = {:.9g} lies outside [{:.9g}, {:.9g} + log 2], the larger term of its step", i, x.s[i],
-                         term, term);
-    path += in_double(x.a[i], largest[i], x.h[i]);
-    const double whole = x.allowed[i] + path, terms = std::log1p(static_cast<double>(i));
-    if (largest[i] == -HUGE_VAL ? x.s[i] != largest[i]
-                                : !(x.s[i] >= largest[i] - whole && x.s[i] <= largest[i] + terms + whole))
-      return fmt::format("s_{} = {:.9g} lies outside [{:.9g}, {:.9g} + log {}], the largest term of all", i, x.s[i],
-                         largest[i], largest[i], i + 1);
-  }
-  return "";
+approximate with_error(approximate x, double more) { return {x.value, x.error + more}; }
+
+// max(term) <= s_i <= max(term) + log(number of terms), where the term may be that much smaller or larger.
+void check_between(experiment& e, approximate s, double term, double smaller, double larger, double log_of_terms,
+                   std::size_t i, const char* what) {
+  if (term == -HUGE_VAL) return e.equal(exactly(term), s, "s_{} and the {}", i, what);
+  e.at_most({term, smaller}, s, scale_of_states, "the {} and s_{}", what, i);
+  e.at_most(s, {term + log_of_terms, larger}, scale_of_states, "s_{} and the {} + {:.9g}", i, what, log_of_terms);
 }
 
-std::string check_inverse_step(const lane_states& x) {
-  for (std::size_t i = 1; i <= x.tokens(); ++i) {
-    const double carried = -std::expm1(x.h[i] - x.s[i]);  // w_i
-    // Errors are multiplied by 1/w; where little is carried the step cannot be undone.
-    if (!(carried >= 0.125) || !std::isfinite(x.s[i]) || !std::isfinite(x.a[i]) || x.allowed[i] > carried / 8) continue;
-    const double before = x.s[i] + std::log(carried) - x.a[i];
-    const double allowed =
-        1.25 * x.allowed[i] / carried + x.allowed[i - 1] + in_double(x.s[i], x.a[i], x.h[i]) / carried;
-    if (!(std::fabs(before - x.s[i - 1]) <= allowed))
-      return fmt::format("log(exp(s_{}) - exp(h_{})) - log p_{} = {:.9g}, but s_{} = {:.9g}, allowed difference {:.3g}",
-                         i, i, i, before, i - 1, x.s[i - 1], allowed);
-  }
-  return "";
+// max(a_i + s_{i-1}, h_i) <= s_i <= that + log 2, and M_i <= s_i <= M_i + log(i + 1), M_i the largest term.
+void check_sandwich(experiment& e) {
+  const auto says = [&](const states& of) {
+    const lane_states& x = of[0];
+    double path = 0;  // what rounding may do to the largest term: it is a sum of at most i numbers
+    for (std::size_t i = 1; i <= x.tokens(); ++i) {
+      // The state before is known up to its own error: it may have been carried more precisely than it was stored.
+      const double carried = x.a[i] + x.s[i - 1].value, error = x.s[i - 1].error, term = std::max(carried, x.h[i]);
+      const double rounding = in_double(x.a[i], x.s[i - 1].value, x.h[i]);
+      check_between(e, x.s[i], term, term - std::max(carried - error, x.h[i]) + rounding,
+                    std::max(carried + error, x.h[i]) - term + rounding, log_2, i, "larger term of its step");
+      path += in_double(x.a[i], x.largest[i], x.h[i]);
+      check_between(e, x.s[i], x.largest[i], path, path, std::log1p(static_cast<double>(i)), i, "largest term of all");
+    }
+  };
+  for_states(e, says, e.c);
+}
+
+// s_{i-1} = log(exp(s_i) - exp(h_i)) - a_i wherever s_i > h_i.
+void check_inverse_step(experiment& e) {
+  const auto says = [&](const states& of) {
+    const lane_states& x = of[0];
+    for (std::size_t i = 1; i <= x.tokens(); ++i) {
+      const auto [s, error] = x.s[i];
+      const double carried = -std::expm1(x.h[i] - s);  // w_i
+      // Errors are multiplied by 1/w; where little is carried the step cannot be undone.
+      if (!(carried >= 0.125) || !std::isfinite(s) || !std::isfinite(x.a[i]) || error > carried / 8) continue;
+      const approximate before{s + std::log(carried) - x.a[i],
+                               1.25 * error / carried + in_double(s, x.a[i], x.h[i]) / carried};
+      e.equal(x.s[i - 1], before, scale_of_states, "s_{}, and log(exp(s_{}) - exp(h_{})) - log p_{}", i - 1, i, i, i);
+    }
+  };
+  for_states(e, says, e.c);
 }
 
 // Some elements of one input raised, none above its domain.
@@ -71,15 +79,12 @@ test_case raised(const test_case& c) {
   return with_inputs(c, std::move(inputs));
 }
 
-outcome check_monotone(implementation& under_test, const test_case& c) {
-  return check_lane_pairs(under_test, c, raised(c),
-                          [](const lane_states& low, const lane_states& high, const lane_position&) -> std::string {
-                            for (std::size_t i = 1; i <= low.tokens(); ++i)
-                              if (!(high.s[i] >= low.s[i] - (low.allowed[i] + high.allowed[i])))
-                                return fmt::format("an input rose and s_{} fell from {:.9g} to {:.9g}", i, low.s[i],
-                                                   high.s[i]);
-                            return "";
-                          });
+void check_monotone(experiment& e) {
+  const auto says = [&](const states& x) {
+    for (std::size_t i = 1; i <= x[0].tokens(); ++i)
+      e.at_most(x[0].s[i], x[1].s[i], scale_of_states, "s_{}, and s_{} after an input rose", i, i);
+  };
+  for_states(e, says, e.c, raised(e.c));
 }
 
 // x + d and x + 2d for every element, exactly; d = 0 where that cannot be.
@@ -101,22 +106,17 @@ std::pair<test_case, test_case> on_a_line(const test_case& c) {
   return {with_inputs(c, std::move(one)), with_inputs(c, std::move(two))};
 }
 
-outcome check_convex(implementation& under_test, const test_case& c) {
-  const auto [middle, end] = on_a_line(c);
-  const auto centre = measure(under_test, middle);
-  if (!centre) return centre.error();
-  return check_lane_pairs(
-      under_test, c, end, [&](const lane_states& x, const lane_states& z, const lane_position& lane) -> std::string {
-        const lane_states y = states_of(middle, *centre, lane);
-        for (std::size_t i = 1; i <= x.tokens(); ++i) {
-          const double chord = (x.s[i] + z.s[i]) / 2;
-          const double allowed = y.allowed[i] + (x.allowed[i] + z.allowed[i]) / 2 + in_double(x.s[i], y.s[i], z.s[i]);
-          if (chord == -HUGE_VAL ? y.s[i] == chord : y.s[i] <= chord + allowed) continue;
-          return fmt::format("s_{} at the midpoint of two inputs is {:.9g}, above the mean {:.9g} of its ends", i,
-                             y.s[i], chord);
-        }
-        return "";
-      });
+// The midpoint inequality, jointly in log p, h and s0.
+void check_convex(experiment& e) {
+  const auto [middle, end] = on_a_line(e.c);
+  const auto says = [&](const states& of) {
+    for (std::size_t i = 1; i <= of[0].tokens(); ++i) {
+      const approximate x = of[0].s[i], y = of[1].s[i], z = of[2].s[i];
+      e.at_most(with_error(y, in_double(x.value, y.value, z.value)), {(x.value + z.value) / 2, (x.error + z.error) / 2},
+                scale_of_states, "s_{} at the midpoint of two inputs, and the mean of its ends", i);
+    }
+  };
+  for_states(e, says, e.c, middle, end);
 }
 
 test_case from_another_state(const test_case& c) {
@@ -127,47 +127,33 @@ test_case from_another_state(const test_case& c) {
   return with_inputs(c, std::move(inputs));
 }
 
-outcome check_contraction(implementation& under_test, const test_case& c) {
-  return check_lane_pairs(
-      under_test, c, from_another_state(c),
-      [](const lane_states& x, const lane_states& y, const lane_position&) -> std::string {
-        for (std::size_t i = 1; i <= x.tokens(); ++i) {
-          const double before = x.s[i - 1] == y.s[i - 1] ? 0.0 : std::fabs(x.s[i - 1] - y.s[i - 1]);
-          const double after = x.s[i] == y.s[i] ? 0.0 : std::fabs(x.s[i] - y.s[i]);
-          const double allowed = x.allowed[i] + y.allowed[i] + x.allowed[i - 1] + y.allowed[i - 1] +
-                                 in_double(x.s[i], y.s[i], x.s[i - 1]) + in_double(y.s[i - 1], x.a[i], 0);
-          if (!(after <= before + allowed))
-            return fmt::format("the distance of two states grew from {:.9g} to {:.9g} at token {}", before, after, i);
-        }
-        return "";
-      });
+approximate distance(approximate x, approximate y) {
+  return {x.value == y.value ? 0.0 : std::fabs(x.value - y.value), x.error + y.error};
 }
 
-property scan_law(const char* name, const char* summary,
-                  std::function<outcome(implementation&, const test_case&)> check, std::size_t calls) {
-  return {name, summary, [](const core::operation& op) { return is_heinsen_scan(op); }, std::move(check), false, calls};
+// Two initial states: the distance of the states never grows.
+void check_contraction(experiment& e) {
+  const auto says = [&](const states& of) {
+    const lane_states &x = of[0], &y = of[1];
+    for (std::size_t i = 1; i <= x.tokens(); ++i) {
+      const double rounding =
+          in_double(x.s[i].value, y.s[i].value, x.s[i - 1].value) + in_double(y.s[i - 1].value, x.a[i], 0);
+      e.at_most(with_error(distance(x.s[i], y.s[i]), rounding), distance(x.s[i - 1], y.s[i - 1]), scale_of_states,
+                "the distance of two states after token {}, and before it", i);
+    }
+  };
+  for_states(e, says, e.c, from_another_state(e.c));
 }
 
 }  // namespace
 
-property sandwich_property() {
-  return scan_law(
-      "sandwich", "every state lies between its largest term and that plus the log of the number of terms",
-      [](implementation& i, const test_case& c) { return check_lanes_of(i, c, check_sandwich); }, 1);
-}
-property inverse_step_property() {
-  return scan_law(
-      "inverse_step", "a step undone gives the state before it",
-      [](implementation& i, const test_case& c) { return check_lanes_of(i, c, check_inverse_step); }, 1);
-}
-property monotone_property() { return scan_law("monotone", "no state falls where an input rises", check_monotone, 2); }
-property convex_property() {
-  property p = scan_law("convex", "states are jointly convex in log p, h and s0", check_convex, 3);
-  p.applies = [](const core::operation& op) { return op.name == "heinsen/scan"; };
-  return p;
-}
-property contraction_property() {
-  return scan_law("contraction", "states from two initial states never move apart", check_contraction, 2);
+std::vector<property> inequality_laws() {
+  return {law("sandwich", "every state lies between its largest term and that plus the log of the number of terms",
+              scans(), {1, check_sandwich}),
+          law("inverse_step", "a step undone gives the state before it", scans(), {1, check_inverse_step}),
+          law("monotone", "no state falls where an input rises", scans(), {2, check_monotone}),
+          law("convex", "states are jointly convex in log p, h and s0", {{"heinsen/scan"}}, {3, check_convex}),
+          law("contraction", "states from two initial states never move apart", scans(), {2, check_contraction})};
 }
 
 }  // namespace assay::properties::encodings::heinsen

@@ -1,22 +1,31 @@
 // One lane of a Heinsen scan as its laws see it: s_i = LSE(a_i + s_{i-1}, h_i), i = 1..n.
 #pragma once
 
-#include <functional>
+#include <fmt/format.h>
+
 #include <string>
 #include <vector>
 
-#include "properties/laws/measured.hpp"
+#include "properties/laws/relations/relations.hpp"
 
 namespace assay::properties::encodings::heinsen {
 
-/// Whether an operation is the scan or the gated scan of this encoding, or the derivative of that kind.
-bool is_heinsen_scan(const core::operation& op, core::derivative kind = core::derivative::none);
+/// Of the scan and the gated scan, of their gradients, of both.
+inline law_scope scans() { return {{"heinsen/scan", "heinsen/gated_scan"}}; }
+inline law_scope gradients_of_scans() { return {{"heinsen/scan:vjp", "heinsen/gated_scan:vjp"}}; }
+inline law_scope scans_and_gradients() {
+  return {{"heinsen/scan", "heinsen/gated_scan", "heinsen/scan:vjp", "heinsen/gated_scan:vjp"}};
+}
+
 /// The name of its decay input: "log_p", or "g" of the gated scan.
 const char* decay_name(const core::operation& op);
 /// log p of a decay input's value, in double.
 double log_decay(const core::operation& op, double x);
 /// An input of the decay that leaves the state as it is: log p = 0, or a gate logit with log p above -e^-3000.
 double neutral_decay(const core::operation& op);
+
+/// States are logarithms: an error is small or large beside 1.
+constexpr double scale_of_states = 1.0;
 
 /// Where the lane lies: batch row and feature, and how its elements are found in [B, n, d] and [B, d].
 struct lane_position {
@@ -26,26 +35,41 @@ struct lane_position {
 };
 std::vector<lane_position> lanes_of(const test_case& c);
 
-/// Inputs and computed states of a lane. Index 0 of s is s0 and exact; a and h count from 1 as s does, so
-/// that s[i] = LSE(a[i] + s[i-1], h[i]).
-struct lane_states {
-  std::vector<double> a, h, s, allowed;
-  [[nodiscard]] std::size_t tokens() const { return s.size() - 1; }
+/// Says something of every lane that has a token; what is wrong names the lane.
+template <class Says>
+void for_lanes(experiment& e, const test_case& c, Says says) {
+  for (const lane_position& lane : lanes_of(c))
+    if (lane.tokens > 0) e.during(fmt::format("row {} feature {}", lane.row, lane.feature), [&] { says(lane); });
+}
+
+/// The inputs of a lane. Index 0 stands for what is before the first token, so that s[i] = LSE(a[i] + s[i-1], h[i]).
+struct lane_inputs {
+  lane_inputs(const test_case& c, const lane_position& lane);
+  [[nodiscard]] std::size_t tokens() const { return h.size() - 1; }
   [[nodiscard]] bool holds_nan() const;
+  std::vector<double> a, h;
+  double s0;
+  /// The largest term of the log-sum-exp: M_i = max(a_i + M_{i-1}, h_i), M_0 = s0; s_i = -inf exactly where M_i is.
+  std::vector<double> largest;
 };
-lane_states states_of(const test_case& c, const measured_call& call, const lane_position& lane);
 
-/// Runs one forward call and checks every lane without NaN; `check` returns what is wrong with it, else "".
-/// Uninformative where there was no such lane of at least one token.
-outcome check_lanes_of(implementation& under_test, const test_case& c,
-                       const std::function<std::string(const lane_states&)>& check);
-/// The same for two calls of the same shape.
-outcome check_lane_pairs(
-    implementation& under_test, const test_case& c, const test_case& other,
-    const std::function<std::string(const lane_states&, const lane_states&, const lane_position&)>& check);
+/// With the computed states; s[0] is s0 and exact.
+struct lane_states : lane_inputs {
+  lane_states(const test_case& c, const measured_call& call, const lane_position& lane);
+  std::vector<approximate> s;
+};
 
-/// The largest term of the log-sum-exp: M_i = max(a_i + M_{i-1}, h_i), M_0 = s0; s_i = -inf exactly where
-/// M_i is.
-std::vector<double> largest_terms(const lane_states& lane);
+/// Says something of the states of every lane without NaN in one case, or in several of the same shape.
+template <class Says, class... Cases>
+void for_states(experiment& e, Says says, const Cases&... cases) {
+  const std::vector<std::pair<const test_case&, const measured_call&>> calls{{cases, e.call(cases)}...};
+  for_lanes(e, calls.front().first, [&](const lane_position& lane) {
+    std::vector<lane_states> states;
+    for (const auto& [c, call] : calls) states.emplace_back(c, call, lane);
+    for (const lane_states& x : states)
+      if (x.holds_nan()) return;
+    says(states);
+  });
+}
 
 }  // namespace assay::properties::encodings::heinsen
