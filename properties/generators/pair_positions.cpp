@@ -18,7 +18,7 @@ pair_positions draw_pairs(core::counter_random& random, extent size) {
     queries = 1 + random.below(3);
     keys = (std::size_t{1} << (3 + random.below(3))) - 1 + random.below(3);
   }
-  return {std::vector<double>(queries), std::vector<double>(keys)};
+  return {std::vector<double>(size.axis("n", queries)), std::vector<double>(size.axis("m", keys))};
 }
 
 namespace {

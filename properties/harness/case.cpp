@@ -95,10 +95,11 @@ std::string summary(const test_case& c) {
 }
 
 std::string canonical_text(const case_key& key) {
-  constexpr const char* ranges[] = {"short", "blocks", "long", "exactly"};
+  constexpr const char* ranges[] = {"short", "blocks", "long", "exactly", "given"};
   std::string text = fmt::format("{} {} {} {} {}", key.operation->name, core::name_of(key.type), key.family, key.seed,
                                  ranges[static_cast<int>(key.size.range)]);
   if (key.size.range == lengths::exactly) text += fmt::format(" {}", key.size.tokens);
+  for (const auto& [symbol, size] : key.size.axes) text += fmt::format(" {}={}", symbol, size);
   for (const auto& [name, values] : key.settings) {
     text += fmt::format(" {}:", name);
     for (const core::attribute& value : values) text += " " + core::to_string(value);

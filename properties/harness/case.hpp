@@ -13,10 +13,21 @@
 namespace assay::properties {
 
 /// How large a case may be. Long cases are few: they decide the accuracy class.
-enum class lengths { short_ones, around_blocks, long_ones, exactly };
+enum class lengths { short_ones, around_blocks, long_ones, exactly, given };
 struct extent {
   lengths range = lengths::short_ones;
-  std::size_t tokens = 0;  ///< for `exactly`: n, with one batch row and four lanes
+  std::size_t tokens = 0;   ///< for `exactly`: n, with one batch row and four lanes
+  core::axis_sizes axes{};  ///< for `given`: the sizes of the axes that are named
+
+  extent() = default;
+  extent(lengths r, std::size_t n = 0) : range(r), tokens(n) {}
+  explicit extent(core::axis_sizes sizes) : range(lengths::given), axes(std::move(sizes)) {}
+  [[nodiscard]] bool is_given() const { return range == lengths::given; }
+  /// The size that is given of an axis, else the other one.
+  [[nodiscard]] std::size_t axis(const std::string& symbol, std::size_t otherwise) const {
+    const auto it = axes.find(symbol);
+    return it == axes.end() ? otherwise : it->second;
+  }
   friend bool operator==(const extent&, const extent&) = default;
 };
 

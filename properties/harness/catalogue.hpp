@@ -30,12 +30,19 @@ struct unmodelled {
   const char* reason;
 };
 
-/// An answer that leaves out what an operation is about. A case that it passes only because the allowance is wide proves
-/// nothing; where it is right to 2 ulp (class `uniform`), what is left out does not matter there.
+/// An answer that leaves out what an operation is about. A case that it passes only because the allowance is wide
+/// proves nothing; where it is right to 2 ulp (class `uniform`), what is left out does not matter there.
 struct uninformed_answer {
   std::string what;  ///< "the maximum for the sum"
   std::function<bool(const core::operation&)> applies;
   std::function<core::tensors(const request& call)> answer;
+};
+
+/// A size at which implementations are run: where blocks, strides and integers of kernels end.
+struct usual_size {
+  std::vector<std::string> functions;  ///< operations without their derivatives
+  core::axis_sizes axes;
+  bool always = false;  ///< in a quick run too
 };
 
 struct encoding_tests {
@@ -43,6 +50,7 @@ struct encoding_tests {
   std::vector<family> families;
   std::vector<variant> mutants, controls;
   std::vector<unmodelled> not_modelled;
+  std::vector<usual_size> sizes{};
   std::vector<property> laws;  ///< properties of this encoding alone
   /// Mutants made by rule: those of the encoding's own rules and, once it is registered, those that its declarations
   /// have; and the right code that they were made from.

@@ -52,7 +52,8 @@ std::optional<int> caught_from(const expectation& e, core::tensors& outputs, con
 std::optional<std::size_t> widest_element(const expectation& e, const std::string& name,
                                           const std::vector<double>& scales) {
   const auto& truth = e.truth.at(name).rounded.values.storage();
-  const auto& k = e.allowed->at(name).k.back().storage();
+  const auto laws = all_laws(e);
+  const auto& k = laws->at(name).k.back().storage();
   std::optional<std::size_t> widest;
   double most = 0;
   for (std::size_t i = 0; i < truth.size(); ++i) {

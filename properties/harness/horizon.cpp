@@ -37,8 +37,8 @@ std::vector<double> errors_by_token(const expectation& expected, const core::ten
 tl::expected<horizon, call_failure> measure_horizon(implementation& under_test, const core::operation& op,
                                                     core::dtype type, std::size_t tokens, std::uint64_t seed) {
   ASSAY_EXPECTS(tokens > 0);
-  const test_case c =
-      make_case({&op, type, "mild", seed, {lengths::exactly, tokens}, settings_to_draw(under_test.describe(), op)});
+  const extent size{lengths::exactly, tokens};
+  const test_case c = make_case({&op, type, "mild", seed, size, settings_to_draw(under_test.describe(), op)});
   if (!within_domain(under_test.describe(), c))
     return tl::make_unexpected(call_failure{fault::unsupported, "outside the declared domain"});
   const call_result outputs = under_test.evaluate(c.call);

@@ -8,6 +8,7 @@
 #include <cmath>
 
 #include "properties/harness/case_generator.hpp"
+#include "properties/harness/catalogue.hpp"
 #include "properties/harness/certified_implementation.hpp"
 #include "reference/core/fnv1a.hpp"
 #include "reference/oracle.hpp"
@@ -112,6 +113,8 @@ bool run_case(check_result& r, implementation& under_test, const test_case& c, c
   ++r.cases[o.verdict];
   if (o.verdict == status::passed) ++r.families[c.family];
   if (o.value) record_for_drawing(r, *o.value, c);
+  if (o.value)
+    for (const auto& [symbol, size] : sizes_of(c)) r.largest_sizes[symbol] = std::max(r.largest_sizes[symbol], size);
   if (o.value && o.verdict != status::failed) record_value(r, *o.value, c);
   if (o.verdict != status::failed || options.goes_on) return false;
   r.found = shrink(*r.checked, under_test, c, std::move(o), options);
@@ -170,6 +173,48 @@ const setting_values& settings_to_draw(const description& about, const core::ope
   return about.recorded ? all_values : about.settings_of(op);
 }
 
+namespace {
+
+// The sizes beyond those of families at which a property is run.
+std::vector<core::axis_sizes> planned_sizes(const property& p, const core::operation& op, const run_options& options) {
+  if (!p.decides_class) return {};
+  std::vector<core::axis_sizes> all;
+  const encoding_tests* tests = encoding_tests_of(op);
+  if (tests != nullptr && options.sizes != run_options::usual::none)
+    for (const usual_size& u : tests->sizes)
+      if ((u.always || options.sizes == run_options::usual::all) &&
+          std::find(u.functions.begin(), u.functions.end(), op.forward_name()) != u.functions.end())
+        all.push_back(u.axes);
+  const std::set<std::string> symbols = core::axis_symbols(op);
+  for (const core::axis_sizes& shape : options.shapes)
+    if (std::all_of(shape.begin(), shape.end(), [&](const auto& axis) { return symbols.contains(axis.first); }))
+      all.push_back(shape);
+  return all;
+}
+
+// The key of a case of these sizes; where a setting is the size of an axis, that setting is given.
+case_key key_of_sizes(const case_key& like, const core::axis_sizes& axes) {
+  case_key key = like;
+  key.size = extent(axes);
+  for (const core::attribute_declaration& a : like.operation->attributes)
+    if (const auto size = axes.find(a.axis); size != axes.end())
+      key.settings[a.name] = {static_cast<std::int64_t>(size->second)};
+  return key;
+}
+
+// The families of large cases: those that part classes, or the first.
+std::vector<family> families_of_sizes(const property& p, const core::operation& op, const run_options& options) {
+  std::vector<family> all = families_of(p, op), parting;
+  if (!options.families.empty())
+    std::erase_if(all, [&](const family& f) { return !options.families.contains(f.name); });
+  std::copy_if(all.begin(), all.end(), std::back_inserter(parting), [](const family& f) { return f.parts_classes; });
+  if (!parting.empty()) return parting;
+  all.resize(std::min<std::size_t>(all.size(), 1));
+  return all;
+}
+
+}  // namespace
+
 std::vector<case_key> plan_of(const property& p, const description& about, const core::operation& op, core::dtype type,
                               const run_options& options) {
   std::vector<case_key> plan;
@@ -184,6 +229,15 @@ std::vector<case_key> plan_of(const property& p, const description& about, const
         plan.push_back(key);
       }
     }
+  }
+  const std::vector<family> families = families_of_sizes(p, op, options);
+  std::size_t next = 0;
+  for (const core::axis_sizes& axes :
+       families.empty() ? std::vector<core::axis_sizes>{} : planned_sizes(p, op, options)) {
+    const std::string& name = families[next++ % families.size()].name;
+    case_key key = key_of_sizes({&op, type, name, 0, {}, settings_to_draw(about, op)}, axes);
+    key.seed = stream_of(options.seed, key).next();
+    plan.push_back(std::move(key));
   }
   return plan;
 }
@@ -208,22 +262,29 @@ check_result run_property(const property& p, implementation& under_test, const c
   r.type = type;
   const std::vector<case_key> plan = plan_of(p, under_test.describe(), op, type, options);
   r.planned = plan.size();
+  // Large cases are made one at a time.
+  const auto first_large = std::find_if(plan.begin(), plan.end(), [](const case_key& k) { return k.size.is_given(); });
   std::vector<test_case> prepared;
   if (options.prepares && p.decides_class) {
-    for (const case_key& key : plan) prepared.push_back(make_case(key));
+    for (auto key = plan.begin(); key != first_large; ++key) prepared.push_back(make_case(*key));
     prepare(prepared, under_test.describe(), type);
   }
-  std::map<std::string, std::pair<std::size_t, std::size_t>> visited;  // by family: cases, and those outside the domain
-  for (std::size_t k = 0; k < plan.size(); ++k) {
-    if (options.stopped()) return r;
+  std::vector<std::string> visited;
+  std::map<std::string, std::size_t> inside;  // by family: cases that do not lie outside the domain
+  bool goes_on = true;
+  for (std::size_t k = 0; k < plan.size() && goes_on; ++k) {
+    if (options.stopped()) break;
     const std::size_t outside_before = r.count(status::outside_domain);
-    if (run_case(r, under_test, prepared.empty() ? make_case(plan[k]) : prepared[k], options)) return r;
-    auto& [cases, outside] = visited[plan[k].family];
-    ++cases;
-    outside += r.count(status::outside_domain) - outside_before;
-    const bool last_of_family = k + 1 == plan.size() || plan[k + 1].family != plan[k].family;
-    if (last_of_family && outside == cases) r.families_skipped.push_back(plan[k].family);
+    goes_on = !run_case(r, under_test, k < prepared.size() ? prepared[k] : make_case(plan[k]), options);
+    if (visited.empty() || visited.back() != plan[k].family) visited.push_back(plan[k].family);
+    if (r.count(status::outside_domain) == outside_before) ++inside[plan[k].family];
   }
+  // What broke off in the middle of a family knows nothing of it.
+  if (r.run() < r.planned && !visited.empty() && !goes_on) visited.pop_back();
+  for (const std::string& name : visited)
+    if (inside[name] == 0 &&
+        std::find(r.families_skipped.begin(), r.families_skipped.end(), name) == r.families_skipped.end())
+      r.families_skipped.push_back(name);
   return r;
 }
 

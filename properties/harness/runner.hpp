@@ -24,6 +24,10 @@ struct run_options {
   std::size_t shrink_calls = 400;    ///< checks spent on making a counterexample smaller
   bool long_lengths = true;          ///< for properties that decide classes
   std::set<std::string> families{};  ///< only these; empty: all
+  /// Sizes that the encoding declares as usual: those of a quick run, or all; and others besides. For properties that
+  /// compare with the truth.
+  enum class usual { none, some, all } sizes = usual::none;
+  std::vector<core::axis_sizes> shapes{};
   /// Truths and allowances are found beforehand on all cores. Worth it where the implementation is likely to pass:
   /// after a failure the rest was in vain.
   bool prepares = false;
@@ -65,6 +69,7 @@ struct check_result {
   std::array<std::optional<test_case>, reference::accuracy_classes.size()> forced_by;
   std::array<std::size_t, reference::accuracy_classes.size()> needed_by{};
   double largest_ulp = 0;
+  core::axis_sizes largest_sizes;  ///< of each axis, among the cases that were judged
   /// The largest ratio of error to allowance, where a bug begins above 1, by family; the largest errors by the
   /// largest power of two that is at most n. Both of the cases as drawn, a failing one included.
   std::map<std::string, double> error_to_allowance;

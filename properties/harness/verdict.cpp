@@ -5,11 +5,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <future>
 #include <limits>
+#include <tuple>
 
 #include "properties/harness/call_memory.hpp"
 #include "properties/harness/catalogue.hpp"
+#include "reference/core/parts.hpp"
 
 namespace assay::properties {
 namespace {
@@ -23,13 +24,13 @@ double quotient(double x, double y) { return x <= 0.0 ? 0.0 : y > 0.0 ? x / y : 
 // One element against its truth and its allowances under each class.
 class element_judge {
  public:
-  element_judge(const expectation& e, const std::string& name)
+  element_judge(const expectation& e, const reference::allowances& laws, const std::string& name)
       : storage_(e.call.operation->output(name)->type_in(e.call.type)),
         compute_(e.compute),
         u_(core::unit_roundoff(e.compute)),
         truth_(e.truth.at(name)),
         scales_(scales_of(e, name)),
-        law_(e.allowed->at(name)),
+        law_(laws.at(name)),
         wider_compute_(e.call.type != e.compute) {}
 
   // The ratios of error to law, infinite for a wrong special value; their class slack not yet applied.
@@ -117,18 +118,31 @@ call_memory<expectation>& known_expectations() {
   return memory;
 }
 
-constexpr std::size_t worth_a_thread = 64;
-
 std::size_t elements_of(const request& call) {
   std::size_t elements = 0;
   for (const auto& [name, t] : call.inputs) elements += t.size();
   return elements;
 }
 
-value_report judge_elements(const expectation& expected, const core::tensors& outputs) {
+std::string message_of(const element_report& e, const core::shape& shape) {
+  return fmt::format("{}{}: expected {:a}, got {:a} ({:.9g} and {:.9g}): error {:.3g}, allowed {:.3g}", e.output,
+                     core::index_text(shape, e.index), e.expected, e.actual, e.expected, e.actual, e.error, e.allowed);
+}
+
+bool has_wider_laws(const request& call) {
+  return reference::algorithms_of(*call.operation).back() > accuracy_class::sequential;
+}
+
+expectation make_expectation(const request& call, core::dtype compute) {
+  return {call, compute, reference::truth_of(call),
+          std::make_shared<const reference::allowances>(reference::allow(call, compute, accuracy_class::sequential))};
+}
+
+value_report judge_elements(const expectation& expected, const reference::allowances& laws,
+                            const core::tensors& outputs) {
   value_report report;
   for (const auto& [name, t] : outputs) {
-    const element_judge element(expected, name);
+    const element_judge element(expected, laws, name);
     for (std::size_t i = 0; i < t.size(); ++i) {
       const double x = t.values.storage()[i];
       const auto ratios = element.ratios(x, i);
@@ -143,9 +157,7 @@ value_report judge_elements(const expectation& expected, const core::tensors& ou
         report.worst = element.report(name, x, i, ratios[widest]);
       if (wrong && report.passed) {
         report.passed = false;
-        report.message = fmt::format("{}{}: expected {:a}, got {:a} ({:.9g} and {:.9g}): error {:.3g}, allowed {:.3g}",
-                                     name, core::index_text(t.shape(), i), report.worst.expected, x,
-                                     report.worst.expected, x, report.worst.error, report.worst.allowed);
+        report.message = message_of(report.worst, t.shape());
       }
     }
   }
@@ -176,14 +188,12 @@ std::shared_ptr<const reference::allowances> allowances_of(const request& call, 
   return known_allowances().recall(call, compute, [&] { return reference::allow(call, compute); });
 }
 
+std::shared_ptr<const reference::allowances> all_laws(const expectation& e) {
+  return has_wider_laws(e.call) ? allowances_of(e.call, e.compute) : e.first_laws;
+}
+
 std::shared_ptr<const expectation> expect(const request& call, core::dtype compute) {
-  return known_expectations().recall(call, compute, [&] {
-    // The two know nothing of one another; a thread costs more than a small case.
-    const auto policy = elements_of(call) < worth_a_thread ? std::launch::deferred : std::launch::async;
-    auto allowed = std::async(policy, [&] { return allowances_of(call, compute); });
-    auto truth = reference::truth_of(call);
-    return expectation{call, compute, std::move(truth), allowed.get()};
-  });
+  return known_expectations().recall(call, compute, [&] { return make_expectation(call, compute); });
 }
 
 void expect_all(const std::vector<request>& calls, core::dtype compute) {
@@ -191,15 +201,9 @@ void expect_all(const std::vector<request>& calls, core::dtype compute) {
   for (const request& call : calls)
     if (!known_expectations().knows(call, compute)) unknown.push_back(&call);
   std::vector<expectation> found(unknown.size());
-  tbb::parallel_for(std::size_t{0}, unknown.size(), [&](std::size_t i) {
-    const request& call = *unknown[i];
-    found[i] = {call, compute, reference::truth_of(call),
-                std::make_shared<const reference::allowances>(reference::allow(call, compute))};
-  });
-  for (expectation& e : found) {
-    known_allowances().recall(e.call, compute, [&] { return *e.allowed; });
-    known_expectations().recall(request(e.call), compute, [&] { return std::move(e); });
-  }
+  tbb::parallel_for(std::size_t{0}, unknown.size(),
+                    [&](std::size_t i) { found[i] = make_expectation(*unknown[i], compute); });
+  for (expectation& e : found) known_expectations().recall(request(e.call), compute, [&] { return std::move(e); });
 }
 
 namespace {
@@ -240,31 +244,103 @@ core::tensors previous_step(const request& call, const core::tensors& outputs) {
 
 namespace {
 
-// Whether some answer that knows nothing would pass as well.
-bool passes_uninformed(const expectation& expected) {
+// Whether no answer that knows nothing would pass as well, by these laws.
+bool is_informative(const expectation& expected, const reference::allowances& laws) {
   const request& call = expected.call;
-  const auto passes = [&](const core::tensors& answer) { return judge_elements(expected, answer).passed; };
+  const auto passes = [&](const core::tensors& answer) { return judge_elements(expected, laws, answer).passed; };
   core::tensors nothing, truth;
   for (const auto& [name, c] : expected.truth) {
     nothing.emplace(name, core::zeros(c.rounded.type, c.rounded.shape()));
     truth.emplace(name, c.rounded);
   }
-  if (passes(nothing) || (has_steps(*call.operation) && passes(previous_step(call, truth)))) return true;
+  if (passes(nothing) || (has_steps(*call.operation) && passes(previous_step(call, truth)))) return false;
   const encoding_tests* tests = encoding_tests_of(*call.operation);
-  return tests != nullptr &&
-         std::any_of(tests->uninformed.begin(), tests->uninformed.end(), [&](const uninformed_answer& declared) {
+  return tests == nullptr ||
+         std::none_of(tests->uninformed.begin(), tests->uninformed.end(), [&](const uninformed_answer& declared) {
            if (!declared.applies(*call.operation)) return false;
-           const value_report r = judge_elements(expected, declared.answer(call));
+           const value_report r = judge_elements(expected, laws, declared.answer(call));
            return r.passed && r.accuracy_class() != accuracy_class::uniform;
          });
+}
+
+constexpr std::size_t sequential = static_cast<std::size_t>(accuracy_class::sequential);
+
+// From here on a call is judged in parts, of about so many elements each.
+constexpr std::size_t large = std::size_t{1} << 17;
+constexpr std::size_t elements_of_part = std::size_t{1} << 14;
+
+using laws_on_demand = std::function<std::shared_ptr<const reference::allowances>()>;
+
+value_report judge_by(const expectation& expected, const core::tensors& outputs, const laws_on_demand& wider) {
+  value_report report = judge_elements(expected, *expected.first_laws, outputs);
+  std::shared_ptr<const reference::allowances> laws = expected.first_laws;
+  const bool needs_wider = has_wider_laws(expected.call) && !(report.ratios[sequential] <= 1.0);
+  if (needs_wider) {
+    laws = wider();
+    report = judge_elements(expected, *laws, outputs);
+  }
+  if (!report.passed) return report;
+  std::optional<bool>& informative = expected.informative[needs_wider ? 1 : 0];
+  if (!informative) informative = is_informative(expected, *laws);
+  report.informative = *informative;
+  return report;
+}
+
+// What a part showed, in the places of the whole call.
+void place(value_report& r, const core::part_of_call& part, const core::tensors& outputs) {
+  if (r.worst.output.empty()) return;
+  const core::shape shape = outputs.at(r.worst.output).shape();
+  r.worst.index = core::places_in_whole(*part.call.operation->output(r.worst.output), part, shape)[r.worst.index];
+  if (!r.passed) r.message = message_of(r.worst, shape);
+}
+
+// A failure before no failure, the first one of several; else the largest share of an allowance.
+bool says_more(const value_report& x, const value_report& y) {
+  if (x.passed != y.passed) return !x.passed;
+  if (x.passed) return x.worst.ratio > y.worst.ratio;
+  return std::tie(x.worst.output, x.worst.index) < std::tie(y.worst.output, y.worst.index);
+}
+
+void add(value_report& all, const value_report& part) {
+  for (std::size_t c = 0; c <= widest; ++c) all.ratios[c] = std::max(all.ratios[c], part.ratios[c]);
+  if (part.largest_ulp > all.largest_ulp) {
+    all.largest_ulp = part.largest_ulp;
+    all.law_ulp = part.law_ulp;
+  }
+  all.informative = all.informative || part.informative;
+  if (!part.worst.output.empty() && (all.worst.output.empty() || says_more(part, all))) {
+    all.worst = part.worst;
+    all.message = part.message;
+    all.passed = part.passed;
+  }
 }
 
 }  // namespace
 
 value_report judge(const expectation& expected, const core::tensors& outputs) {
-  value_report report = judge_elements(expected, outputs);
-  if (report.passed) report.informative = !passes_uninformed(expected);
-  return report;
+  return judge_by(expected, outputs, [&] { return all_laws(expected); });
+}
+
+value_report judge(const request& call, core::dtype compute, const core::tensors& outputs) {
+  std::vector<core::part_of_call> parts;
+  if (elements_of(call) >= large) parts = core::split_call(call, elements_of_part);
+  if (parts.size() < 2) return judge(*expect(call, compute), outputs);
+  std::vector<value_report> reports(parts.size());
+  tbb::parallel_for(std::size_t{0}, parts.size(), [&](std::size_t i) {
+    const core::part_of_call& part = parts[i];
+    core::tensors of_part;
+    for (const core::tensor_declaration& d : call.operation->outputs)
+      of_part.emplace(d.name, core::part_of_output(d, part, outputs.at(d.name)));
+    // What is remembered of calls belongs to one thread: parts remember nothing.
+    reports[i] = judge_by(make_expectation(part.call, compute), of_part, [&] {
+      return std::make_shared<const reference::allowances>(reference::allow(part.call, compute));
+    });
+    place(reports[i], part, outputs);
+  });
+  value_report all;
+  all.informative = false;
+  for (const value_report& r : reports) add(all, r);
+  return all;
 }
 
 }  // namespace assay::properties

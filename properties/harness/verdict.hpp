@@ -9,6 +9,7 @@
 
 #include <array>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -52,13 +53,19 @@ struct value_report {
 /// The error that an element may have: bug_slack * u * k + half an ulp of the storage dtype at x.
 double allowed_error(core::dtype storage, core::dtype compute, double k, double x);
 
-/// A case's truth and allowances, computed once and compared with many implementations.
+/// A case's truth and allowances, computed once and compared with many implementations. Of the laws only the first one
+/// is there: most cases need no other.
 struct expectation {
   request call;
   core::dtype compute{};
   reference::certified_outputs truth;
-  std::shared_ptr<const reference::allowances> allowed;
+  /// The laws of `uniform` and `sequential`; those of wider classes are that of `sequential` again.
+  std::shared_ptr<const reference::allowances> first_laws;
+  /// Whether answers that know nothing fail, by the first law and by the widest; once known.
+  mutable std::array<std::optional<bool>, 2> informative{};
 };
+/// The laws of all classes.
+std::shared_ptr<const reference::allowances> all_laws(const expectation& e);
 
 /// The scale of the error of every element of an output: core::error_scales of its truth.
 std::vector<double> scales_of(const expectation& e, const std::string& output);
@@ -73,8 +80,12 @@ void expect_all(const std::vector<request>& calls, core::dtype compute);
 /// The allowances alone, remembered likewise.
 std::shared_ptr<const reference::allowances> allowances_of(const request& call, core::dtype compute);
 
-/// Judges outputs that check_outputs accepts.
+/// Judges outputs that check_outputs accepts. The laws of wider classes are computed where the first one does not
+/// explain the outputs.
 value_report judge(const expectation& expected, const core::tensors& outputs);
+
+/// The same of a call. Large calls whose lanes are independent are judged in parts, on all cores, and not remembered.
+value_report judge(const request& call, core::dtype compute, const core::tensors& outputs);
 
 /// The outputs of the previous time step at every step: an answer that knows nothing of the present token.
 /// At the first step the state before it where an output has its shape, else 0. Of an operation

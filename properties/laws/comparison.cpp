@@ -12,13 +12,12 @@ outcome no_outputs(const call_failure& failure) {
 }
 
 outcome judged(const description& about, const request& call, const core::tensors& outputs) {
-  const auto expected = expect(call, about.compute_dtype(call.type));
   outcome o;
-  o.value = judge(*expected, outputs);
+  o.value = judge(call, about.compute_dtype(call.type), outputs);
   o.verdict = !o.value->passed ? status::failed : o.value->informative ? status::passed : status::uninformative;
   o.message = o.value->message;
   if (o.verdict == status::failed) {
-    for (const auto& [name, c] : expected->truth) o.expected.emplace(name, c.rounded);
+    for (const auto& [name, c] : reference::truth_of(call)) o.expected.emplace(name, c.rounded);
     o.actual = outputs;
   }
   return o;

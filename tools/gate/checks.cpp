@@ -64,6 +64,8 @@ class part {
                                     true,
                                     {selected_.families.begin(), selected_.families.end()}};
     options.stopped = [this] { return candidate_.part_is_over(); };
+    options.sizes = selected_.level->sizes;
+    options.shapes = selected_.shapes;
     options.prepares = true;
     options.goes_on = selected_.goes_on;
     options.shrink_time = shrink_time;

@@ -18,7 +18,8 @@ std::string difference(const shard_record& a, const shard_record& b) {
   if (x.effort != y.effort) return "the effort";
   if (x.candidate != y.candidate) return "the candidate";
   if (x.encodings != y.encodings || x.operations != y.operations || x.dtypes != y.dtypes ||
-      x.properties != y.properties || x.families != y.families || x.require_class != y.require_class)
+      x.properties != y.properties || x.families != y.families || x.require_class != y.require_class ||
+      x.shapes != y.shapes)
     return "what was asked for";
   if (a.candidate.name != b.candidate.name || a.candidate.version != b.candidate.version ||
       a.candidate.operations != b.candidate.operations || a.candidate.compute != b.candidate.compute)

@@ -4,13 +4,16 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <charconv>
+#include <sstream>
 
 #include "properties/harness/catalogue.hpp"
 
 namespace assay::tools {
 namespace {
 
-const effort efforts[] = {{"quick", 8, 4096}, {"full", 64, 32768}};
+using usual = properties::run_options::usual;
+const effort efforts[] = {{"quick", 8, 4096, usual::some}, {"full", 64, 32768, usual::all}};
 
 bool belongs(const core::operation& op, const gate_options& o) {
   const auto is_named = [&](const std::string& name) { return op.name == name || op.forward_name() == name; };
@@ -68,11 +71,61 @@ core::result<void> select_families(const gate_options& o, selection& s) {
   return {};
 }
 
+// "B=8,n=4096" as sizes.
+core::result<core::axis_sizes> parse_shape(const std::string& text) {
+  core::axis_sizes sizes;
+  std::istringstream parts(text);
+  for (std::string part; std::getline(parts, part, ',');) {
+    const std::size_t equals = part.find('=');
+    std::size_t size = 0;
+    const char *first = part.data() + std::min(equals, part.size() - 1) + 1, *last = part.data() + part.size();
+    const auto [end, error] = std::from_chars(first, last, size);
+    if (equals == std::string::npos || equals == 0 || error != std::errc() || end != last || first == last ||
+        size == 0 || !sizes.emplace(part.substr(0, equals), size).second)
+      return core::failure("--shape " + text + ": '" + part + "' is no size such as n=4096");
+  }
+  if (sizes.empty()) return core::failure("--shape names no axis, such as n=4096");
+  return sizes;
+}
+
+// A shape must be one of some selected operation, and no tensor of it larger than wanted.
+core::result<void> select_shapes(const gate_options& o, selection& s) {
+  for (const std::string& text : o.shapes) {
+    auto sizes = parse_shape(text);
+    if (!sizes) return tl::make_unexpected(sizes.error());
+    std::set<std::string> known;
+    bool fits = false;
+    for (const core::operation* op : s.operations) {
+      const std::set<std::string> symbols = core::axis_symbols(*op);
+      known.insert(symbols.begin(), symbols.end());
+      if (!std::all_of(sizes->begin(), sizes->end(), [&](const auto& axis) { return symbols.contains(axis.first); }))
+        continue;
+      fits = true;
+      for (const auto* declared : {&op->inputs, &op->outputs})
+        for (const core::tensor_declaration& d : *declared) {
+          double elements = 1;
+          for (const std::string& axis : d.axes)
+            for (const auto& [symbol, size] : *sizes)
+              if (core::axis_of(core::tensor_declaration{"", {axis}}, symbol)) elements *= static_cast<double>(size);
+          if (elements > static_cast<double>(o.most_elements))
+            return core::failure(
+                fmt::format("--shape {}: '{}' of {} would have {:.4g} elements, more than --max-elements {}", text,
+                            d.name, op->name, elements, o.most_elements));
+        }
+    }
+    if (!fits)
+      return core::failure(fmt::format("--shape {}: no selected operation has all of these axes; there are {}", text,
+                                       fmt::join(known, ", ")));
+    s.shapes.push_back(std::move(*sizes));
+  }
+  return {};
+}
+
 }  // namespace
 
 core::result<selection> select(const gate_options& o) {
   selection s;
-  for (const auto part : {select_operations, select_properties, select_families})
+  for (const auto part : {select_operations, select_properties, select_families, select_shapes})
     if (auto ok = part(o, s); !ok) return tl::make_unexpected(ok.error());
   for (const std::string& name : o.require_class) {
     const auto c = reference::accuracy_class_named(name);

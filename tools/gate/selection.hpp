@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "properties/harness/property.hpp"
+#include "properties/harness/runner.hpp"
 #include "reference/oracle.hpp"
 #include "tools/commands.hpp"
 
@@ -16,6 +16,7 @@ struct effort {
   std::string name;
   std::size_t cases_per_family;
   std::size_t horizon_tokens;
+  properties::run_options::usual sizes;
 };
 
 struct selection {
@@ -25,6 +26,7 @@ struct selection {
   std::vector<std::string> families;  ///< empty: all
   std::set<reference::accuracy_class> good_enough;
   const effort* level = nullptr;
+  std::vector<core::axis_sizes> shapes;  ///< besides those of the effort
   bool dtypes_named = false;
   bool properties_named = false;
   bool goes_on = false;  ///< whatever fails, every planned case is run

@@ -86,7 +86,7 @@ void from_scalar(const json& j, const property*& p) {
 ASSAY_MEMBERS(declared_domain, low, high)
 ASSAY_MEMBERS(description, name, version, operations, compute, domain, settings, variants, flush_subnormals,
               deterministic, recorded)
-ASSAY_MEMBERS(extent, range, tokens)
+ASSAY_MEMBERS(extent, range, tokens, axes)
 ASSAY_MEMBERS(case_key, operation, type, family, seed, size, settings)
 ASSAY_MEMBERS(test_case, call, family, seed, key)
 ASSAY_MEMBERS(element_report, output, index, expected, actual, error, ulp, allowed, ratio)
@@ -96,7 +96,7 @@ ASSAY_MEMBERS(outcome, verdict, message, failure, value, expected, actual)
 ASSAY_MEMBERS(counterexample, original, minimal, shown, reference_passes)
 ASSAY_MEMBERS(error_at_length, cases, largest_ulp, law_ulp, ratios, failed)
 ASSAY_MEMBERS(check_result, checked, operation, type, planned, cases, families, families_skipped, ratios, forced_by,
-              needed_by, largest_ulp, error_to_allowance, by_length, worst, worst_case, found)
+              needed_by, largest_ulp, largest_sizes, error_to_allowance, by_length, worst, worst_case, found)
 ASSAY_MEMBERS(horizon_mark, digits, tokens, reached_end)
 ASSAY_MEMBERS(horizon, measured, error_at_power, marks, judged)
 ASSAY_MEMBERS(diagnosis, explained, facts)
@@ -114,9 +114,10 @@ void members(Archive& a, shard& s) {
 template <class Archive>
 void members(Archive& a, gate_options& o) {
   // Files are named anew to the process that merges.
-  auto& [candidate, encodings, operations, dtypes, properties, families, require_class, effort, seed, limits, baseline,
-         known_failures, report, part] = o;
-  ASSAY_ARCHIVE(a, candidate, encodings, operations, dtypes, properties, families, require_class, effort, seed, limits);
+  auto& [candidate, encodings, operations, dtypes, properties, families, require_class, effort, shapes, most_elements,
+         seed, limits, baseline, known_failures, report, part] = o;
+  ASSAY_ARCHIVE(a, candidate, encodings, operations, dtypes, properties, families, require_class, effort, shapes,
+                most_elements, seed, limits);
   a("shard", part);
 }
 ASSAY_MEMBERS(adapter_fault, operation, type, kind, name, message, on, errors)

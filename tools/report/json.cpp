@@ -47,26 +47,31 @@ ordered_json counts(const check_result& c) {
 
 ordered_json number(std::size_t count) { return count; }
 
-// Of the classes that the operation has; its one law where it has none.
+// Of the classes that the operation has, up to the one that is needed: laws beyond are not looked at. Its one law where
+// it has none.
 template <typename Value>
-ordered_json by_class(const core::operation& op, const std::array<Value, reference::accuracy_classes.size()>& values) {
+ordered_json by_class(const check_result& c, const std::array<Value, reference::accuracy_classes.size()>& values) {
   ordered_json j = ordered_json::object();
-  for (const auto k : classes_of(op)) j[std::string(name_of(k))] = number(values[static_cast<std::size_t>(k)]);
+  const auto last = c.accuracy_class().value_or(reference::accuracy_classes.back());
+  for (const auto k : classes_of(*c.operation))
+    if (k <= std::max(last, reference::accuracy_class::sequential))
+      j[std::string(name_of(k))] = number(values[static_cast<std::size_t>(k)]);
   if (j.empty()) j["law"] = number(values[static_cast<std::size_t>(reference::one_algorithm)]);
   return j;
 }
 
 ordered_json class_json(const check_result& c) {
   const auto reached = c.accuracy_class();
-  ordered_json j{{"operation", c.operation->name},
-                 {"dtype", core::name_of(c.type)},
-                 {"class", reached ? ordered_json(name_of(*reached)) : ordered_json()},
-                 {"ratio_to_law", by_class(*c.operation, c.ratios)},
-                 {"cases_needing",
-                  reference::has_classes(*c.operation) ? by_class(*c.operation, c.needed_by) : ordered_json::object()},
-                 {"largest_error_ulp", number(largest_error_ulp(c))},
-                 {"ulp_of", scale_words(*c.operation)}};
+  ordered_json j{
+      {"operation", c.operation->name},
+      {"dtype", core::name_of(c.type)},
+      {"class", reached ? ordered_json(name_of(*reached)) : ordered_json()},
+      {"ratio_to_law", by_class(c, c.ratios)},
+      {"cases_needing", reference::has_classes(*c.operation) ? by_class(c, c.needed_by) : ordered_json::object()},
+      {"largest_error_ulp", number(largest_error_ulp(c))},
+      {"ulp_of", scale_words(*c.operation)}};
   if (const auto share = c.share_of_law()) j["share_of_law"] = number(*share);
+  j["largest_sizes"] = c.largest_sizes;
   // The case that rules out the next better class.
   if (reached && *reached != reference::accuracy_class::uniform)
     if (const auto& forced = c.forced_by[static_cast<std::size_t>(*reached) - 1]) j["forced_by"] = summary(*forced);
@@ -83,8 +88,8 @@ void add_drawing(ordered_json& j, const check_result& c) {
                        {"cases", e.cases},
                        {"failed", e.failed},
                        {"largest_error_ulp", number(e.largest_ulp)},
-                       {"law_ulp", by_class(*c.operation, e.law_ulp)},
-                       {"ratio_to_law", by_class(*c.operation, e.ratios)}});
+                       {"law_ulp", by_class(c, e.law_ulp)},
+                       {"ratio_to_law", by_class(c, e.ratios)}});
   j["error_to_allowance"] = families;
   j["error_by_length"] = lengths;
 }

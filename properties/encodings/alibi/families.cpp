@@ -42,13 +42,29 @@ family filled_by(std::string name, std::string summary, slope_source slope, posi
     if (op.inputs.empty()) return {};
     pair_positions positions = draw_pairs(random, size);
     fill(positions, type, random);
-    std::vector<double> slopes(random.one_in(40) ? 0 : 1 + random.below(3));
+    std::vector<double> slopes(size.axis("h", random.one_in(40) ? 0 : 1 + random.below(3)));
     for (double& m : slopes) m = slope(type, random);
     core::tensors inputs{{"slopes", core::make_tensor(type, {slopes.size()}, slopes)}};
     add_positions(inputs, positions);
     return inputs;
   };
   return f;
+}
+
+std::vector<usual_size> usual_sizes() {
+  const std::vector<std::string> slopes{"alibi/slopes"}, bias{"alibi/bias"};
+  return {
+      {slopes, {{"h", 9}}, true},
+      {slopes, {{"h", 65}}, true},
+      {slopes, {{"h", 513}}},
+      {bias, {{"h", 9}, {"n", 5}, {"m", 258}}, true},
+      {bias, {{"h", 66}, {"n", 3}, {"m", 9}}, true},
+      {bias, {{"h", 2}, {"n", 66}, {"m", 66}}, true},
+      {bias, {{"h", 3}, {"n", 1025}, {"m", 1025}}},
+      {bias, {{"h", 2}, {"n", 3}, {"m", 4097}}},
+      {bias, {{"h", 1}, {"n", 2}, {"m", 65537}}},
+      {bias, {{"h", 1}, {"n", 65537}, {"m", 2}}},
+  };
 }
 
 }  // namespace
@@ -69,6 +85,7 @@ encoding_tests make_tests() {
   };
   tests.families.back().holds_nan = true;
   tests.families.front().parts_classes = true;
+  tests.sizes = usual_sizes();
   tests.mutants = mutants();
   tests.controls = controls();
   tests.laws = slope_laws();

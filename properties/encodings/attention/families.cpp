@@ -18,6 +18,9 @@ struct extents {
 };
 
 extents draw_extents(counter_random& random, extent size) {
+  if (size.is_given())
+    return {size.axis("B", 1), size.axis("h", 1), size.axis("n", 1),
+            size.axis("m", 1), size.axis("d", 2), size.axis("e", 2)};
   if (size.range == lengths::exactly) return {1, 1, size.tokens, size.tokens, 2, 2};
   if (size.range == lengths::around_blocks) {
     const std::size_t keys = (std::size_t{1} << (3 + random.below(4))) - 1 + random.below(3);
@@ -150,6 +153,23 @@ void nan_inside(attention_inputs& in, dtype, counter_random& random) {
   if (!x.empty()) x[random.below(x.size())] = std::numeric_limits<double>::quiet_NaN();
 }
 
+// Every output element is a sum over all keys: a product of two large axes costs as much as a third.
+std::vector<usual_size> usual_sizes() {
+  const std::vector<std::string> output{"attention/output"};
+  return {
+      {output, {{"B", 5}, {"h", 9}, {"n", 3}, {"m", 66}, {"d", 64}, {"e", 3}}, true},
+      {output, {{"B", 66}, {"h", 2}, {"n", 2}, {"m", 9}, {"d", 3}, {"e", 65}}, true},
+      {output, {{"B", 1}, {"h", 2}, {"n", 5}, {"m", 258}, {"d", 3}, {"e", 2}}, true},
+      {output, {{"B", 1}, {"h", 1}, {"n", 66}, {"m", 66}, {"d", 2}, {"e", 2}}, true},
+      {output, {{"B", 1}, {"h", 2}, {"n", 66}, {"m", 513}, {"d", 65}, {"e", 65}}},
+      {output, {{"B", 1}, {"h", 1}, {"n", 2}, {"m", 4097}, {"d", 3}, {"e", 2}}},
+      {output, {{"B", 2}, {"h", 65}, {"n", 3}, {"m", 17}, {"d", 4}, {"e", 3}}},
+      {output, {{"B", 1}, {"h", 1}, {"n", 130}, {"m", 130}, {"d", 128}, {"e", 128}}},
+      {output, {{"B", 65537}, {"h", 1}, {"n", 1}, {"m", 2}, {"d", 2}, {"e", 1}}},
+      {output, {{"B", 1}, {"h", 1}, {"n", 4097}, {"m", 2}, {"d", 2}, {"e", 2}}},
+  };
+}
+
 }  // namespace
 
 encoding_tests make_tests() {
@@ -172,6 +192,7 @@ encoding_tests make_tests() {
       filled_by("nan_inside", "a NaN in q or v", nan_inside),
   };
   tests.families.back().holds_nan = true;
+  tests.sizes = usual_sizes();
   tests.mutants = mutants();
   tests.controls = controls();
   tests.laws = laws();

@@ -19,6 +19,7 @@ struct extents {
 
 // The outputs grow with the square of the tokens.
 extents draw_extents(counter_random& random, extent size) {
+  if (size.is_given()) return {size.axis("B", 1), size.axis("n", 1), size.axis("h", 1)};
   extents s{1, size.tokens, 1};
   if (size.range == lengths::exactly) return s;
   if (size.range == lengths::long_ones) return {1, 200 + random.below(100), 1};
@@ -39,7 +40,8 @@ family filled_by(std::string name, std::string summary, lane_filler fill) {
                       extent size) -> core::tensors {
     extents s = draw_extents(random, size);
     // Attention forms an exponential for every pair: what long sequences show of the decay needs no more of it.
-    if (op.input("q") != nullptr && size.range != lengths::exactly) s.n = std::min<std::size_t>(s.n, 40);
+    if (op.input("q") != nullptr && size.range != lengths::exactly && !size.is_given())
+      s.n = std::min<std::size_t>(s.n, 40);
     const bool gated = op.input("g") != nullptr;
     std::vector<double> gates(s.batch * s.n * s.heads);
     for (std::size_t b = 0; b < s.batch; ++b)
@@ -53,13 +55,33 @@ family filled_by(std::string name, std::string summary, lane_filler fill) {
     const std::size_t width = 1 + random.below(3);
     for (const char* input : {"q", "k", "v"}) {
       if (op.input(input) == nullptr) continue;
-      core::tensor t = core::zeros(type, {s.batch, s.heads, s.n, width});
+      core::tensor t = core::zeros(type, {s.batch, s.heads, s.n, size.axis(op.input(input)->axes.back(), width)});
       for (double& x : t.values.storage()) x = core::round_to(type, random.normal());
       inputs.emplace(input, std::move(t));
     }
     return inputs;
   };
   return f;
+}
+
+// Decays are a square of tokens; attention sums over one of its sides.
+std::vector<usual_size> usual_sizes() {
+  const std::vector<std::string> decays{"fox/decay", "fox/gated_decay"}, attention{"fox/attention"};
+  return {
+      {decays, {{"B", 5}, {"n", 17}, {"h", 9}}, true},
+      {decays, {{"B", 66}, {"n", 5}, {"h", 2}}, true},
+      {decays, {{"B", 1}, {"n", 258}, {"h", 1}}, true},
+      {decays, {{"B", 1}, {"n", 1025}, {"h", 1}}},
+      {decays, {{"B", 2}, {"n", 129}, {"h", 33}}},
+      {decays, {{"B", 1}, {"n", 513}, {"h", 3}}},
+      {decays, {{"B", 65537}, {"n", 2}, {"h", 1}}},
+      {attention, {{"B", 5}, {"h", 9}, {"n", 17}, {"d", 64}, {"e", 3}}, true},
+      {attention, {{"B", 66}, {"h", 2}, {"n", 5}, {"d", 2}, {"e", 65}}, true},
+      {attention, {{"B", 1}, {"h", 1}, {"n", 130}, {"d", 3}, {"e", 2}}, true},
+      {attention, {{"B", 1}, {"h", 2}, {"n", 258}, {"d", 65}, {"e", 33}}},
+      {attention, {{"B", 1}, {"h", 1}, {"n", 1025}, {"d", 2}, {"e", 1}}},
+      {attention, {{"B", 65537}, {"h", 1}, {"n", 2}, {"d", 1}, {"e", 1}}},
+  };
 }
 
 }  // namespace
@@ -85,6 +107,7 @@ encoding_tests make_tests() {
   encoding_tests tests;
   tests.name = "fox";
   tests.families = std::move(families);
+  tests.sizes = usual_sizes();
   tests.mutants = mutants();
   tests.controls = controls();
   tests.laws = laws();

@@ -35,6 +35,7 @@ struct extents {
   std::size_t batch, n, d;
 };
 extents draw_extents(counter_random& random, extent size) {
+  if (size.is_given()) return {size.axis("B", 1), size.axis("n", 1), size.axis("d", 1)};
   extents s{1, draw_length(random, size), 1};
   if (size.range == lengths::exactly) s.d = 4;
   if (size.range >= lengths::long_ones) return s;
@@ -68,8 +69,8 @@ core::tensors scan_inputs(lane_filler fill, bool gated, dtype type, counter_rand
 // Tokens and weights are mild; biases and scales put the logits into the family's regime.
 core::tensors module_inputs(const logit_ranges& r, dtype type, counter_random& random, extent size) {
   extents s = draw_extents(random, size);
-  s.d = std::min<std::size_t>(s.d, 5);
-  const std::size_t e = 1 + random.below(6);
+  if (!size.is_given()) s.d = std::min<std::size_t>(s.d, 5);
+  const std::size_t e = size.axis("e", 1 + random.below(6));
   const auto draw = [&](const core::shape& shape, double centre, double spread) {
     std::vector<double> x(core::element_count(shape));
     for (double& value : x) value = centre + spread * random.normal();
@@ -111,6 +112,28 @@ family full_family(std::string name, std::string summary, lane_filler fill, logi
   return f;
 }
 
+std::vector<usual_size> usual_sizes() {
+  const std::vector<std::string> scans{"heinsen/scan", "heinsen/gated_scan"}, module{"heinsen/embed_position"};
+  return {
+      {scans, {{"B", 66}, {"n", 9}, {"d", 130}}, true},
+      {scans, {{"B", 5}, {"n", 1025}, {"d", 3}}, true},
+      {scans, {{"B", 2}, {"n", 258}, {"d", 66}}, true},
+      {scans, {{"B", 1}, {"n", 4097}, {"d", 2}}, true},
+      {scans, {{"B", 4}, {"n", 8193}, {"d", 33}}},
+      {scans, {{"B", 10}, {"n", 513}, {"d", 257}}},
+      {scans, {{"B", 2}, {"n", 129}, {"d", 1026}}},
+      {scans, {{"B", 2}, {"n", 17}, {"d", 4097}}},
+      {scans, {{"B", 65537}, {"n", 3}, {"d", 2}}},
+      {scans, {{"B", 2}, {"n", 65537}, {"d", 3}}},
+      {scans, {{"B", 1}, {"n", 1000003}, {"d", 1}}},
+      {module, {{"B", 5}, {"n", 33}, {"e", 66}, {"d", 65}}, true},
+      {module, {{"B", 1}, {"n", 1025}, {"e", 3}, {"d", 3}}, true},
+      {module, {{"B", 66}, {"n", 9}, {"e", 33}, {"d", 33}}},
+      {module, {{"B", 2}, {"n", 4097}, {"e", 5}, {"d", 3}}},
+      {module, {{"B", 1}, {"n", 9}, {"e", 258}, {"d", 129}}},
+  };
+}
+
 }  // namespace
 
 encoding_tests make_tests() {
@@ -148,6 +171,7 @@ encoding_tests make_tests() {
   encoding_tests tests;
   tests.name = "heinsen";
   tests.families = std::move(families);
+  tests.sizes = usual_sizes();
   tests.mutants = mutants();
   tests.controls = controls();
   tests.not_modelled = not_modelled();

@@ -23,6 +23,8 @@ extents draw_extents(const core::attributes& settings, counter_random& random, e
   const auto rotary = settings.find("rotary");
   const std::size_t least =
       rotary == settings.end() ? 0 : 2 * static_cast<std::size_t>(std::get<std::int64_t>(rotary->second));
+  if (size.is_given())
+    return {size.axis("B", 1), size.axis("n", 1), size.axis("h", 1), std::max(least, size.axis("d", 4))};
   if (size.range == lengths::exactly) return {1, size.tokens, 1, std::max<std::size_t>(least, 4)};
   extents s{1, 0, 1, std::max<std::size_t>(least, 2 + random.below(4))};
   if (size.range == lengths::long_ones) {
@@ -143,7 +145,9 @@ core::tensors draw_rotation(const core::operation& op, dtype type, const core::a
   core::tensors inputs{{"x", core::make_tensor(type, {s.batch, s.n, s.heads, s.features}, x)},
                        {"position", core::make_tensor(op.input("position")->type_in(type), {s.batch, s.n}, position)}};
   if (op.input("theta")) {
-    const std::size_t pairs = random.one_in(4) ? random.below(s.features / 2 + 1) : s.features / 2;
+    const std::size_t pairs = size.is_given()    ? s.features / 2
+                              : random.one_in(4) ? random.below(s.features / 2 + 1)
+                                                 : s.features / 2;
     inputs.emplace("theta", core::make_tensor(type, {pairs}, draw_theta(pairs, fill == with_infinities, random)));
   }
   return inputs;
@@ -173,7 +177,7 @@ double wide_base(dtype type, counter_random& random) {
 }
 
 core::tensors draw_bases(dtype type, counter_random& random, extent size, base_filler fill) {
-  std::vector<double> bases(size.range == lengths::short_ones ? random.below(5) : 12);
+  std::vector<double> bases(size.axis("k", size.range == lengths::short_ones ? random.below(5) : 12));
   // A base that a format rounds to 1 would have one frequency alone.
   for (double& base : bases) base = std::max(fill(type, random), 1.0 + 2.0 * core::unit_roundoff(type));
   return {{"base", core::make_tensor(type, {bases.size()}, bases)}};
@@ -196,6 +200,25 @@ family mild() {
   };
   f.parts_classes = true;
   return f;
+}
+
+std::vector<usual_size> usual_sizes() {
+  const std::vector<std::string> rotations{"rope/rotate", "rope/rotate_by"}, frequencies{"rope/frequencies"};
+  return {
+      {rotations, {{"B", 5}, {"n", 9}, {"h", 9}, {"d", 64}}, true},
+      {rotations, {{"B", 66}, {"n", 2}, {"h", 2}, {"d", 130}}, true},
+      {rotations, {{"B", 1}, {"n", 1025}, {"h", 2}, {"d", 8}}, true},
+      {rotations, {{"B", 3}, {"n", 66}, {"h", 3}, {"d", 66}}, true},
+      {rotations, {{"B", 3}, {"n", 4097}, {"h", 2}, {"d", 64}}},
+      {rotations, {{"B", 2}, {"n", 65}, {"h", 65}, {"d", 34}}},
+      {rotations, {{"B", 2}, {"n", 257}, {"h", 3}, {"d", 258}}},
+      {rotations, {{"B", 1}, {"n", 9}, {"h", 3}, {"d", 4096}}},
+      {rotations, {{"B", 65537}, {"n", 1}, {"h", 1}, {"d", 8}}},
+      {rotations, {{"B", 1}, {"n", 65537}, {"h", 1}, {"d", 8}}},
+      {frequencies, {{"k", 3}, {"r", 64}}, true},
+      {frequencies, {{"k", 65}, {"r", 128}}},
+      {frequencies, {{"k", 2}, {"r", 2048}}},
+  };
 }
 
 }  // namespace
@@ -223,6 +246,7 @@ encoding_tests make_tests() {
     if (f.name == "large_positions" || f.name == "decode") f.parts_classes = true;
     if (f.name == "real_positions") f.applies = [](const core::operation& op) { return op.input("theta") != nullptr; };
   }
+  tests.sizes = usual_sizes();
   tests.mutants = mutants();
   tests.controls = controls();
   tests.not_modelled = not_modelled();

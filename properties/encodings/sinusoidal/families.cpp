@@ -100,6 +100,7 @@ double extreme_base(dtype type, counter_random& random) {
 std::size_t draw_length(counter_random& random, extent size, std::size_t columns) {
   // Some hundred elements at most.
   const std::size_t most = std::max<std::size_t>(320 / std::max<std::size_t>(columns, 1), 2);
+  if (size.is_given()) return size.axis("n", 1);
   if (size.range == lengths::exactly) return size.tokens;
   if (size.range == lengths::long_ones) return 100 + random.below(60);
   if (size.range == lengths::around_blocks) {
@@ -123,7 +124,7 @@ family of_positions(std::string name, std::string summary, position_filler fill,
   f.generate = [=](const core::operation& op, dtype type, const core::attributes& settings, counter_random& random,
                    extent size) -> core::tensors {
     const bool table = op.name == "sinusoidal/table";
-    const std::size_t pairs = random.below(5);
+    const std::size_t pairs = size.axis("r", random.below(5));
     const std::size_t columns =
         table ? static_cast<std::size_t>(core::setting<std::int64_t>(settings, "width")) : 2 * pairs;
     std::vector<double> positions(draw_length(random, size, columns));
@@ -154,10 +155,11 @@ double sometimes_nan(dtype type, counter_random& random) {
 family of_numbers(const char* operation, const char* input, std::string name, std::string summary, number_drawer draw) {
   family f{std::move(name), std::move(summary)};
   f.applies = [=](const core::operation& op) { return op.name == operation; };
-  f.generate = [=](const core::operation&, dtype type, const core::attributes&, counter_random& random,
+  f.generate = [=](const core::operation& op, dtype type, const core::attributes&, counter_random& random,
                    extent size) -> core::tensors {
     const std::size_t most = size.range == lengths::exactly ? size.tokens : 24;
-    return {{input, numbers(type, std::min(draw_length(random, size, 8), most), [&] { return draw(type, random); })}};
+    const std::size_t count = size.axis(op.input(input)->axes[0], std::min(draw_length(random, size, 8), most));
+    return {{input, numbers(type, count, [&] { return draw(type, random); })}};
   };
   return f;
 }
@@ -178,6 +180,20 @@ family either(family one, const family& other) {
     return (applies(op) ? generate : generate_other)(op, type, settings, random, size);
   };
   return one;
+}
+
+std::vector<usual_size> usual_sizes() {
+  const std::vector<std::string> table{"sinusoidal/table"}, at{"sinusoidal/table_at"},
+      frequencies{"sinusoidal/frequencies"}, decay{"sinusoidal/decay"};
+  return {
+      {table, {{"n", 66}, {"d", 64}}, true},  {table, {{"n", 1025}, {"d", 8}}, true},
+      {table, {{"n", 5}, {"d", 130}}, true},  {table, {{"n", 4097}, {"d", 128}}},
+      {table, {{"n", 65537}, {"d", 4}}},      {table, {{"n", 3}, {"d", 4096}}},
+      {at, {{"n", 66}, {"r", 33}}, true},     {at, {{"n", 1025}, {"r", 4}}, true},
+      {at, {{"n", 4097}, {"r", 64}}},         {at, {{"n", 65537}, {"r", 2}}},
+      {at, {{"n", 3}, {"r", 2049}}},          {frequencies, {{"k", 3}, {"r", 64}}, true},
+      {frequencies, {{"k", 2}, {"r", 2049}}}, {decay, {{"n", 1025}}},
+  };
 }
 
 }  // namespace
@@ -207,6 +223,7 @@ encoding_tests make_tests() {
   for (family& f : tests.families)
     f.parts_classes = f.name == "mild" || f.name == "fractions" || f.name == "negative_positions";
   tests.families.back().holds_nan = true;
+  tests.sizes = usual_sizes();
   tests.mutants = mutants();
   tests.controls = controls();
   tests.laws = laws();

@@ -63,9 +63,9 @@ std::size_t draw_count(counter_random& random, extent size) {
 }
 
 // One query whose keys lie at the drawn distances, and others near it.
-pair_positions positions_at(const std::vector<double>& distances, counter_random& random) {
+pair_positions positions_at(const std::vector<double>& distances, counter_random& random, extent size) {
   const double first = static_cast<double>(random.below(2000));
-  pair_positions positions{std::vector<double>(random.one_in(20) ? 0 : 1 + random.below(3)), distances};
+  pair_positions positions{std::vector<double>(size.axis("n", random.one_in(20) ? 0 : 1 + random.below(3))), distances};
   for (std::size_t i = 0; i < positions.query.size(); ++i) positions.query[i] = first + static_cast<double>(i);
   for (double& key : positions.key) key = std::clamp(key + first, -furthest, furthest);
   return positions;
@@ -76,19 +76,33 @@ family filled_by(std::string name, std::string summary, distance_source distance
   f.generate = [distance, entry](const core::operation& op, dtype type, const core::attributes& settings,
                                  counter_random& random, extent size) -> core::tensors {
     const bucket_map map = reference::encodings::t5_bias::map_of(settings);
-    std::vector<double> distances(draw_count(random, size));
+    const bool buckets_alone = op.input("distance") != nullptr;
+    std::vector<double> distances(size.axis(buckets_alone ? "n" : "m", draw_count(random, size)));
     for (double& d : distances) d = distance(map, random);
-    if (op.input("distance") != nullptr)
-      return {{"distance", core::make_tensor(dtype::i64, {distances.size()}, distances)}};
-    const std::size_t heads = random.one_in(40) ? 0 : 1 + random.below(2),
+    if (buckets_alone) return {{"distance", core::make_tensor(dtype::i64, {distances.size()}, distances)}};
+    const std::size_t heads = size.axis("h", random.one_in(40) ? 0 : 1 + random.below(2)),
                       buckets = static_cast<std::size_t>(map.buckets);
     std::vector<double> table(heads * buckets);
     for (double& x : table) x = entry(type, random);
     core::tensors inputs{{"table", core::make_tensor(type, {heads, buckets}, table)}};
-    add_positions(inputs, positions_at(distances, random));
+    add_positions(inputs, positions_at(distances, random, size));
     return inputs;
   };
   return f;
+}
+
+std::vector<usual_size> usual_sizes() {
+  const std::vector<std::string> bucket{"t5_bias/bucket"}, bias{"t5_bias/bias"};
+  return {
+      {bucket, {{"n", 4097}}, true},
+      {bucket, {{"n", 65537}}},
+      {bias, {{"h", 9}, {"n", 5}, {"m", 258}}, true},
+      {bias, {{"h", 66}, {"n", 3}, {"m", 9}}, true},
+      {bias, {{"h", 2}, {"n", 66}, {"m", 66}}, true},
+      {bias, {{"h", 3}, {"n", 513}, {"m", 513}}},
+      {bias, {{"h", 2}, {"n", 3}, {"m", 4097}}},
+      {bias, {{"h", 1}, {"n", 4097}, {"m", 3}}},
+  };
 }
 
 }  // namespace
@@ -109,6 +123,7 @@ encoding_tests make_tests() {
   tests.families.back().holds_nan = true;
   tests.families.back().applies = [](const core::operation& op) { return op.input("table") != nullptr; };
   tests.families.front().parts_classes = true;
+  tests.sizes = usual_sizes();
   tests.mutants = mutants();
   tests.controls = controls();
   tests.laws = t5_bucket_laws();

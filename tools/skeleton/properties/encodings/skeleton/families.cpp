@@ -19,6 +19,7 @@ struct extents {
 
 // The sizes are small, because hundreds of cases of each family are run. A case may have no token.
 extents draw_extents(counter_random& random, extent size) {
+  if (size.is_given()) return {size.axis("B", 1), size.axis("n", 1), size.axis("d", 1)};
   if (size.range == lengths::exactly) return {1, size.tokens, 2};
   if (size.range == lengths::long_ones) return {1, 200 + random.below(100), 1};
   if (size.range == lengths::around_blocks)
