@@ -4,48 +4,29 @@
 
 #include <cmath>
 
+#include "properties/laws/approximate.hpp"
+
 namespace assay::properties {
-namespace {
-
-struct scores {
-  const std::vector<double>& allowed;
-  const core::tensor& t;
-  scores(const measured_call& call, const std::string& output)
-      : allowed(call.allowed.at(output)), t(call.outputs.at(output)) {}
-  double operator[](std::size_t i) const { return t.values.storage()[i]; }
-};
-
-}  // namespace
-
-std::optional<std::string> compare_modulo_row_constants(const std::string& output, const measured_call& expected,
-                                                        const measured_call& actual) {
-  comparisons uncounted;
-  return compare_modulo_row_constants(uncounted, output, expected, actual);
-}
 
 std::optional<std::string> compare_modulo_row_constants(comparisons& all, const std::string& output,
                                                         const measured_call& expected, const measured_call& actual) {
-  const scores x(expected, output), y(actual, output);
-  ASSAY_EXPECTS(x.t.shape() == y.t.shape() && !x.t.shape().empty());
-  const std::size_t keys = x.t.shape().back();
+  const numbers x(expected, output), y(actual, output);
+  ASSAY_EXPECTS(x.shape == y.shape && !x.shape.empty());
+  const std::size_t keys = x.shape.back();
   std::size_t first = 0;  // the first finite element of the row
   bool found = false;
-  for (std::size_t i = 0; i < x.t.size(); ++i) {
+  for (std::size_t i = 0; i < x.size(); ++i) {
     if (i % keys == 0) found = false;
-    if (!std::isfinite(x[i]) || !std::isfinite(y[i])) {
-      if (all.agree(x[i], y[i], 0.0)) continue;
-      return fmt::format("{}{}: {} became {}", output, core::index_text(x.t.shape(), i), x[i], y[i]);
+    if (!std::isfinite(x.x[i]) || !std::isfinite(y.x[i])) {
+      if (all.agree(x.x[i], y.x[i], 0.0)) continue;
+      return fmt::format("{}{}: {} became {}", output, core::index_text(x.shape, i), x.x[i], y.x[i]);
     }
-    if (!found) {
-      found = true;
-      first = i;
-    }
-    const double before = x[i] - x[first], after = y[i] - y[first];
-    const double rounding = 0x1p-52 * (std::fabs(before) + std::fabs(after));
-    const double allowed = x.allowed[i] + x.allowed[first] + y.allowed[i] + y.allowed[first] + rounding;
-    if (!all.agree(before, after, allowed))
+    if (!found) first = i;
+    found = true;
+    const approximate before = x[i] - x[first], after = y[i] - y[first];
+    if (!agree(all, before, after))
       return fmt::format("{}{}: above the row's first by {:.9g}, then by {:.9g}, allowed difference {:.3g}", output,
-                         core::index_text(x.t.shape(), i), before, after, allowed);
+                         core::index_text(x.shape, i), before.value, after.value, before.error + after.error);
   }
   return std::nullopt;
 }

@@ -11,10 +11,6 @@ namespace assay::properties {
 /// What is wrong where `actual` is not `expected` plus a number for each row, the last axis of the output: the
 /// difference to the row's first finite element must be the same in both, within the errors allowed to the four
 /// numbers. Elements that are not finite must agree. Nothing where they agree. Precondition: equal shapes.
-std::optional<std::string> compare_modulo_row_constants(const std::string& output, const measured_call& expected,
-                                                        const measured_call& actual);
-
-/// The same, its comparisons counted.
 std::optional<std::string> compare_modulo_row_constants(comparisons& all, const std::string& output,
                                                         const measured_call& expected, const measured_call& actual);
 
