@@ -97,7 +97,7 @@ void record_value(check_result& r, const value_report& value, const test_case& c
   for (std::size_t k = 0; k < r.ratios.size(); ++k)
     if (value.ratios[k] > r.ratios[k] || !r.forced_by[k]) {
       r.ratios[k] = std::max(r.ratios[k], value.ratios[k]);
-      r.forced_by[k] = c;
+      r.forced_by[k] = summary(c);
     }
   r.largest_ulp = std::max(r.largest_ulp, value.largest_ulp);
   if (const auto needed = value.accuracy_class()) ++r.needed_by[static_cast<std::size_t>(*needed)];

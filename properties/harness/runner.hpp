@@ -66,7 +66,7 @@ struct check_result {
   /// By class: the largest ratio of error to 1.25 times the law, the case that reached it, and how many
   /// cases need that class.
   std::array<double, reference::accuracy_classes.size()> ratios{};
-  std::array<std::optional<test_case>, reference::accuracy_classes.size()> forced_by;
+  std::array<std::optional<std::string>, reference::accuracy_classes.size()> forced_by;
   std::array<std::size_t, reference::accuracy_classes.size()> needed_by{};
   double largest_ulp = 0;
   core::axis_sizes largest_sizes;  ///< of each axis, among the cases that were judged

@@ -4,6 +4,7 @@
 #include <tbb/parallel_for.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <limits>
 #include <tuple>
@@ -18,6 +19,7 @@ namespace {
 using reference::accuracy_class;
 constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr std::size_t widest = reference::accuracy_classes.size() - 1;
+constexpr std::size_t sequential = static_cast<std::size_t>(accuracy_class::sequential);
 
 double quotient(double x, double y) { return x <= 0.0 ? 0.0 : y > 0.0 ? x / y : infinity; }
 
@@ -31,30 +33,34 @@ class element_judge {
         truth_(e.truth.at(name)),
         scales_(scales_of(e, name)),
         law_(laws.at(name)),
+        last_law_(&laws == e.first_laws.get() ? sequential : widest),
         wider_compute_(e.call.type != e.compute) {}
 
   // The ratios of error to law, infinite for a wrong special value; their class slack not yet applied.
   std::array<double, widest + 1> ratios(double x, std::size_t i) const {
     std::array<double, widest + 1> r{};
     const double rounded = truth_.rounded.values.storage()[i], truth = truth_.truth(i);
+    if (!std::isfinite(truth) || std::isnan(x)) {
+      r.fill(core::same_value(x, truth) ? 0.0 : infinity);
+      return r;
+    }
     const double error = proved_error(x, i), half_ulp = core::half_ulp(storage_, truth);
+    const double beyond_rounding = error - half_ulp;
     for (std::size_t c = 0; c <= widest; ++c) {
+      if (c > last_law_) {
+        r[c] = r[c - 1];
+        continue;
+      }
       const double k = law_.k[c].storage()[i];
-      if (std::isnan(truth) || std::isinf(truth)) {
-        r[c] = core::same_value(x, truth) ? 0.0 : infinity;
-      } else if (std::isnan(x)) {
-        r[c] = infinity;
-      } else if (std::isinf(x) || std::isinf(rounded)) {
+      if (std::isinf(x) || std::isinf(rounded)) {
         // Beyond the largest number infinity and the number are both right, if the allowance reaches there.
         // (an unbounded allowance means "any finite answer").
         const double reach = std::isinf(k) ? std::fabs(truth) : std::fabs(truth) + bug_slack * u_ * k + half_ulp;
         const bool overflow_explained =
             reach >= core::largest_finite(storage_) && std::signbit(x) == std::signbit(truth);
-        r[c] = std::isinf(x) ? (overflow_explained ? 0.0 : infinity) : quotient(error - half_ulp, u_ * k);
-      } else if (c == 0) {
-        r[c] = quotient(wider_compute_ ? error - half_ulp : error, u_ * k);
+        r[c] = std::isinf(x) ? (overflow_explained ? 0.0 : infinity) : quotient(beyond_rounding, u_ * k);
       } else {
-        r[c] = quotient(error - half_ulp, u_ * k);
+        r[c] = quotient(c == 0 && !wider_compute_ ? error : beyond_rounding, u_ * k);
       }
     }
     return r;
@@ -76,6 +82,10 @@ class element_judge {
     std::array<double, widest + 1> allowed{};
     const double half_ulp = core::half_ulp(storage_, truth_.truth(i));
     for (std::size_t c = 0; c <= widest; ++c) {
+      if (c > last_law_) {
+        allowed[c] = allowed[c - 1];
+        continue;
+      }
       const double slack = c == 0 ? 1.0 : class_slack, rounding = c == 0 && !wider_compute_ ? 0.0 : half_ulp;
       allowed[c] = (slack * u_ * law_.k[c].storage()[i] + rounding) / ulp_at(i);
     }
@@ -106,6 +116,7 @@ class element_judge {
   const reference::certified& truth_;
   std::vector<double> scales_;
   const reference::allowance& law_;
+  std::size_t last_law_;  // those after it are the same
   bool wider_compute_;
 };
 
@@ -263,15 +274,15 @@ bool is_informative(const expectation& expected, const reference::allowances& la
          });
 }
 
-constexpr std::size_t sequential = static_cast<std::size_t>(accuracy_class::sequential);
-
 // From here on a call is judged in parts, of about so many elements each.
 constexpr std::size_t large = std::size_t{1} << 17;
 constexpr std::size_t elements_of_part = std::size_t{1} << 14;
 
 using laws_on_demand = std::function<std::shared_ptr<const reference::allowances>()>;
 
-value_report judge_by(const expectation& expected, const core::tensors& outputs, const laws_on_demand& wider) {
+// `asks`: whether it matters if answers that know nothing fail.
+value_report judge_by(const expectation& expected, const core::tensors& outputs, const laws_on_demand& wider,
+                      bool asks) {
   value_report report = judge_elements(expected, *expected.first_laws, outputs);
   std::shared_ptr<const reference::allowances> laws = expected.first_laws;
   const bool needs_wider = has_wider_laws(expected.call) && !(report.ratios[sequential] <= 1.0);
@@ -279,7 +290,7 @@ value_report judge_by(const expectation& expected, const core::tensors& outputs,
     laws = wider();
     report = judge_elements(expected, *laws, outputs);
   }
-  if (!report.passed) return report;
+  if (!report.passed || !asks) return report;
   std::optional<bool>& informative = expected.informative[needs_wider ? 1 : 0];
   if (!informative) informative = is_informative(expected, *laws);
   report.informative = *informative;
@@ -318,7 +329,8 @@ void add(value_report& all, const value_report& part) {
 }  // namespace
 
 value_report judge(const expectation& expected, const core::tensors& outputs) {
-  return judge_by(expected, outputs, [&] { return all_laws(expected); });
+  return judge_by(
+      expected, outputs, [&] { return all_laws(expected); }, true);
 }
 
 value_report judge(const request& call, core::dtype compute, const core::tensors& outputs) {
@@ -326,15 +338,18 @@ value_report judge(const request& call, core::dtype compute, const core::tensors
   if (elements_of(call) >= large) parts = core::split_call(call, elements_of_part);
   if (parts.size() < 2) return judge(*expect(call, compute), outputs);
   std::vector<value_report> reports(parts.size());
+  std::atomic<bool> informative = false;  // some part is: the others need not be
   tbb::parallel_for(std::size_t{0}, parts.size(), [&](std::size_t i) {
     const core::part_of_call& part = parts[i];
     core::tensors of_part;
     for (const core::tensor_declaration& d : call.operation->outputs)
       of_part.emplace(d.name, core::part_of_output(d, part, outputs.at(d.name)));
     // What is remembered of calls belongs to one thread: parts remember nothing.
-    reports[i] = judge_by(make_expectation(part.call, compute), of_part, [&] {
+    const auto wider = [&] {
       return std::make_shared<const reference::allowances>(reference::allow(part.call, compute));
-    });
+    };
+    reports[i] = judge_by(make_expectation(part.call, compute), of_part, wider, !informative);
+    if (reports[i].passed && reports[i].informative) informative = true;
     place(reports[i], part, outputs);
   });
   value_report all;

@@ -82,7 +82,7 @@ std::string accuracy_table(const gate_report& r) {
     rows += fmt::format("<tr>{}<td>{}</td><td>{:.3g}</td><td>{}</td><td>{}</td></tr>\n",
                         operation_cells(*c.operation, c.type), class_word(c), largest_error_ulp(c),
                         own ? fmt::format("{:.2f}", *own) : "–",
-                        k > 0 && c.forced_by[k - 1] ? escape_markup(summary(*c.forced_by[k - 1])) : "–");
+                        k > 0 && c.forced_by[k - 1] ? escape_markup(*c.forced_by[k - 1]) : "–");
   }
   return rows.empty()
              ? rows

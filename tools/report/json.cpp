@@ -74,7 +74,7 @@ ordered_json class_json(const check_result& c) {
   j["largest_sizes"] = c.largest_sizes;
   // The case that rules out the next better class.
   if (reached && *reached != reference::accuracy_class::uniform)
-    if (const auto& forced = c.forced_by[static_cast<std::size_t>(*reached) - 1]) j["forced_by"] = summary(*forced);
+    if (const auto& forced = c.forced_by[static_cast<std::size_t>(*reached) - 1]) j["forced_by"] = *forced;
   return j;
 }
 

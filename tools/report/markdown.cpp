@@ -47,8 +47,7 @@ std::string class_table(const gate_report& r) {
     if (reached && *reached != reference::accuracy_class::uniform) {
       const auto k = static_cast<std::size_t>(*reached);
       if (c.needed_by[k] == 1 && c.forced_by[k - 1])
-        text +=
-            fmt::format("| | | | {} because of one case | `{}` | |\n", name_of(*reached), summary(*c.forced_by[k - 1]));
+        text += fmt::format("| | | | {} because of one case | `{}` | |\n", name_of(*reached), *c.forced_by[k - 1]);
     }
   }
   return text + "\n" + escape_markdown(ulp_words) + "\n";
