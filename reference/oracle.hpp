@@ -51,9 +51,10 @@ inline constexpr std::uint8_t undecided = 255;
 /// "double", "two doubles", "35 digits".
 std::string name_of_rung(std::size_t rung);
 
-/// What an element's rung has proved: the rounded value; that besides rounded + low is within 2^-10 of half an ulp of
-/// the truth, which is what measuring errors needs; or the rounded value and `low`, correctly rounded to f64 (0 where
-/// the truth is infinite or NaN; the truth itself where `rounded` overflowed).
+/// What an element's rung has proved: the rounded value; that rounded + low is within 2^-10 of half an ulp of the
+/// truth, which is what measuring errors needs (and `rounded` is right but where the truth is a tie to 2^-20 of that);
+/// or the rounded value and `low`, correctly rounded to f64 (0 where the truth is infinite or NaN; the truth itself
+/// where `rounded` overflowed).
 enum class proof : std::uint8_t { value, distance, value_and_low };
 
 /// The correctly rounded outputs of a call, found on all cores. Precondition: check_request accepts it. Elements that

@@ -32,7 +32,12 @@ ball<Number> exp(const ball<Number>& x) {
     const auto e = proved::exponential(x.centre);
     return result(e, product_of_bounds(leading(e.value) + e.error, x.radius * (1.0 + x.radius)));
   }
+  if (x.radius <= 0x1p-5 && c < 0.0 && c > -2.0 * proved::largest_exponent) {
+    const ball<Number> half(1.0 / 2), root = exp(x * half);
+    return root * root;
+  }
   // From 0 to the value at the upper end.
+  if (c + x.radius < -1290.0) return {Number(0.0), 0x1p-1070, side::above};
   const double high = std::max(c * (1.0 + std::copysign(0x1p-50, c)) + x.radius, -640.0);
   if (!(high < 640.0)) return result::unknown();
   const auto e = proved::exponential(high);

@@ -76,13 +76,20 @@ ball<Number> log_sum_exp(const ball<Number>& x, const ball<Number>& y) {
   const result &a = x_is_larger ? x : y, &b = x_is_larger ? y : x;
   const auto z = sum(b.centre, negated(a.centre));
   const double radii = a.radius + b.radius;
+  // Both terms count: the truth is above the larger one.
+  const side truth = a.is_exact() || a.of_centre == side::above ? side::above : side::both;
   if (!(leading(z.value) > -640.0)) {
-    // What it is above the larger term is less than e^-639.
-    return radii < 0.5 ? result(a.centre, rounded_up(a.radius + 0x1p-920)) : result::unknown();
+    // By less than e^-639.
+    return radii < 0.5 ? result(a.centre, rounded_up(a.radius + 0x1p-920), truth) : result::unknown();
   }
   const auto e = proved::exponential(z.value);
   const auto above = proved::logarithm_of_one_plus(e.value);
   const auto s = sum(a.centre, above.value);
+  if (truth == side::above && is_same(s.value, a.centre) && radii < 0.5)
+    return {
+        a.centre,
+        rounded_up(a.radius + (leading(above.value) * (1.0 + 0x1p-40) + above.error + e.error) * (1.0 + 2.0 * radii)),
+        side::above};
   // log(1 + e) moves by less than e's error, and by e times that of z.
   const double small = leading(e.value) * (1.0 + 0x1p-40), own = s.error + above.error + e.error + z.error * small;
   const double grown = radii / 4.0, large = (1.0 + 0x1p-40) / (1.0 + leading(e.value));

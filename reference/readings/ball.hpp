@@ -6,10 +6,13 @@
 // operation cannot tell (a divisor around 0, an overflow), the result is *unknown*, of infinite radius, and the
 // intervals of enclosure.hpp decide.
 //
-// A ball without radius is exact; infinities and NaN have none.
+// A ball without radius is exact; infinities and NaN have none. Of some balls it is known that the truth lies on one
+// side of the centre and is not the centre itself: a sum of exponentials is above its largest term, however little. A
+// truth strictly above a rounding midpoint rounds up, which no radius would decide.
 #pragma once
 
 #include <cmath>
+#include <cstdint>
 #include <limits>
 
 #include "reference/readings/proved_functions.hpp"
@@ -18,15 +21,19 @@
 
 namespace assay::reference {
 
+/// Where the truth lies: within the radius on both sides of the centre, or strictly above or below it.
+enum class side : std::int8_t { below = -1, both = 0, above = 1 };
+
 template <class Number>
 struct ball {
   Number centre{};
   double radius = 0.0;
+  side of_centre = side::both;
 
   ball() = default;
   explicit ball(double x) : centre(x) {}
   /// Unknown where the centre overflowed.
-  ball(const Number& c, double r) : centre(c), radius(r) {
+  ball(const Number& c, double r, side s = side::both) : centre(c), radius(r), of_centre(s) {
     if (!std::isfinite(leading(c)) || !std::isfinite(r)) *this = unknown();
   }
   explicit ball(const bounded<Number>& x) : ball(x.value, x.error) {}
@@ -44,6 +51,12 @@ struct ball {
   [[nodiscard]] bool is_nan() const { return std::isnan(leading(centre)); }
   [[nodiscard]] bool is_infinite() const { return std::isinf(leading(centre)); }
   [[nodiscard]] bool is_finite() const { return std::isfinite(leading(centre)) && !is_unknown(); }
+  [[nodiscard]] bool is_exact() const { return radius == 0.0; }
+  /// The side on which the sum of two truths lies of the sum of the centres.
+  static side common_side(const ball& x, const ball& y) {
+    if (x.is_exact()) return y.of_centre;
+    return y.is_exact() || x.of_centre == y.of_centre ? x.of_centre : side::both;
+  }
   [[nodiscard]] bool is_exact_zero() const { return leading(centre) == 0.0 && radius == 0.0; }
   /// At least |truth|, and at most (not below 0).
   [[nodiscard]] double largest() const { return rounded_up(std::fabs(leading(centre)) * (1.0 + 0x1p-52) + radius); }
@@ -59,11 +72,12 @@ struct ball {
       return x.is_unknown() || y.is_unknown() ? unknown() : ball(leading(x.centre) + leading(y.centre));
     }
     const auto s = sum(x.centre, y.centre);
-    return {s.value, rounded_up(s.error + x.radius + y.radius)};
+    return {s.value, rounded_up(s.error + x.radius + y.radius), s.error == 0.0 ? common_side(x, y) : side::both};
   }
   friend ball operator-(const ball& x) {
     ball r = x;
     r.centre = negated(x.centre);
+    r.of_centre = static_cast<side>(-static_cast<int>(x.of_centre));
     return r;
   }
   friend ball operator-(const ball& x, const ball& y) { return x + -y; }

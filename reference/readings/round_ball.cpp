@@ -29,8 +29,12 @@ rounding round_ball(core::dtype type, const ball<Number>& x) {
   if (x.is_nan() || x.is_infinite()) return {c, 0.0, 0.0, true, false};
   // The sums of the low parts are rounded outwards.
   const double reach = x.radius == 0.0 ? 0.0 : x.radius + 0x1p-52 * (std::fabs(rest) + x.radius) + 0x1p-1074;
-  const double below = rounded_sum(type, c, rest - reach), above = rounded_sum(type, c, rest + reach);
-  rounding r{rounded_sum(type, c, rest), 0.0, x.radius, below == above, false};
+  // Just beside the centre: no rounding boundary of a truth that is not tiny lies closer to it.
+  const bool is_tiny = std::fabs(c) < 0x1p-900;
+  const double just_above = std::nextafter(rest, infinity), just_below = std::nextafter(rest, -infinity);
+  const double below = rounded_sum(type, c, x.of_centre == side::above && !is_tiny ? just_above : rest - reach);
+  const double above = rounded_sum(type, c, x.of_centre == side::below && !is_tiny ? just_below : rest + reach);
+  rounding r{below == above ? below : rounded_sum(type, c, rest), 0.0, x.radius, below == above, false};
   if (std::isfinite(r.value)) {
     const exact_sum low(c - r.value, rest);
     r.low = low.sum;

@@ -64,6 +64,8 @@ inline double leading(double x) { return x; }
 inline double leading(const two_double& x) { return x.high; }
 inline double negated(double x) { return -x; }
 inline two_double negated(const two_double& x) { return {-x.high, -x.low}; }
+inline bool is_same(double x, double y) { return x == y; }
+inline bool is_same(const two_double& x, const two_double& y) { return x.high == y.high && x.low == y.low; }
 /// The distance of the number from its leading double.
 inline double trailing(double) { return 0.0; }
 inline double trailing(const two_double& x) { return x.low; }

@@ -7,6 +7,7 @@
 
 #include "reference/core/counter_random.hpp"
 #include "reference/readings/all.hpp"
+#include "reference/readings/round_ball.hpp"
 
 using namespace assay;
 using namespace assay::reference;
@@ -176,6 +177,38 @@ TEST_CASE("primitives/balls_contain_the_truth", "[property]") {
   for (const primitive& p : primitives()) {
     check_balls<double>(p, p.ball_of_double, 0x1p-38);
     check_balls<two_double>(p, p.ball_of_two, 0x1p-82);
+  }
+}
+
+TEST_CASE("primitives/balls_decide_what_lies_beside_a_tie", "[unit]") {
+  const double tie = 1.0 + 0x1p-24, below = 1.0, above = 1.0 + 0x1p-23;  // of f32; to even it goes down
+  CHECK(round_ball(dtype::f32, double_ball(tie)).decided);
+  CHECK(round_ball(dtype::f32, double_ball(tie)).value == below);
+  CHECK_FALSE(round_ball(dtype::f32, double_ball(tie, 0x1p-60)).decided);
+  for (const double far : {-40.0, -600.0, -5000.0}) {
+    const rounding up = round_ball(dtype::f32, log_sum_exp(double_ball(tie), double_ball(far)));
+    CHECK(up.decided);
+    CHECK(up.value == above);
+    const rounding down = round_ball(dtype::f32, -log_sum_exp(double_ball(tie), double_ball(far)));
+    CHECK(down.value == -above);
+    // An exact decay in between keeps the side; an inexact one does not.
+    const auto later =
+        log_sum_exp(double_ball(0.5) + log_sum_exp(double_ball(tie - 0.5), double_ball(far)), double_ball(far));
+    CHECK(later.of_centre == side::above);
+    CHECK(round_ball(dtype::f32, later).value == above);
+    CHECK((double_ball(0x1p-60) + later).of_centre == side::both);
+  }
+  // What lies above one summand and below the other lies anywhere.
+  const auto up = log_sum_exp(double_ball(tie), double_ball(-600.0));
+  CHECK((up - up).of_centre == side::both);
+}
+
+TEST_CASE("primitives/balls_of_tiny_exponentials", "[unit]") {
+  for (const double x : {-660.0, -700.0, -740.0, -800.0, -1200.0, -1e4, -1e300}) {
+    INFO(x);
+    CHECK(distance_in_radii(exp(double_ball(x)), exp(value(x))) <= 1.0);
+    CHECK(distance_in_radii(exp(two_double_ball(x)), exp(value(x))) <= 1.0);
+    CHECK(exp(two_double_ball(x)).radius <= 0x1p-1040);
   }
 }
 
