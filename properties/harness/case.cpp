@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "properties/harness/catalogue.hpp"
+#include "properties/harness/steering.hpp"
 #include "reference/core/fnv1a.hpp"
 #include "reference/oracle.hpp"
 
@@ -104,18 +105,37 @@ std::string canonical_text(const case_key& key) {
     text += fmt::format(" {}:", name);
     for (const core::attribute& value : values) text += " " + core::to_string(value);
   }
+  for (const auto& [name, d] : key.domain) text += fmt::format(" {} in [{:a}, {:a}]", name, d.low, d.high);
   return text;
 }
 
 std::uint64_t hash_of(const case_key& key) { return core::fnv1a(canonical_text(key)); }
 
-test_case make_case(const case_key& key, const family& from) {
-  core::counter_random random(key.seed);
+namespace {
+
+test_case drawn(const case_key& key, const family& from, core::counter_random random) {
   const core::operation& forward = reference::forward_of(*key.operation);
   test_case c{
       {key.operation, key.type, {}, draw_settings(*key.operation, key.settings, random)}, from.name, key.seed, key};
   c.call.inputs = from.generate(forward, key.type, c.call.attributes, random, key.size);
   if (!key.operation->is_forward()) add_derivative_inputs(c, forward, random);
+  if (!from.holds_nan) steer_into(c, key.domain, random);
+  return c;
+}
+
+bool has_empty_input(const test_case& c) {
+  return std::any_of(c.call.inputs.begin(), c.call.inputs.end(), [](const auto& x) { return x.second.size() == 0; });
+}
+
+}  // namespace
+
+// Families may draw empty axes. They are a property of their own (laws/empty_axes.cpp): here another draw is made.
+test_case make_case(const case_key& key, const family& from) {
+  constexpr std::uint64_t draws = 64, stride = 0x9e3779b97f4a7c15u;
+  test_case c = drawn(key, from, core::counter_random(key.seed));
+  const bool fixed = key.size.is_given() || key.size.range == lengths::exactly;
+  for (std::uint64_t k = 1; !fixed && k < draws && has_empty_input(c); ++k)
+    c = drawn(key, from, core::counter_random(key.seed + k * stride));
   return c;
 }
 

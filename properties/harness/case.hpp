@@ -34,6 +34,9 @@ struct extent {
 /// The values that settings may have, by name; all that are declared where a name is not there.
 using setting_values = std::map<std::string, std::vector<core::attribute>>;
 
+/// Intervals of inputs by name.
+using input_domains = std::map<std::string, declared_domain>;
+
 /// What makes a case: equal keys make equal cases, on any machine.
 struct case_key {
   const core::operation* operation = nullptr;
@@ -43,6 +46,8 @@ struct case_key {
   extent size{};
   /// What its settings are drawn from, where that is less than what is declared.
   setting_values settings{};
+  /// What its inputs are moved into (steering.hpp), where that is less than what an operation is defined for.
+  input_domains domain{};
   friend bool operator==(const case_key&, const case_key&) = default;
 };
 

@@ -38,7 +38,7 @@ tl::expected<horizon, call_failure> measure_horizon(implementation& under_test, 
                                                     core::dtype type, std::size_t tokens, std::uint64_t seed) {
   ASSAY_EXPECTS(tokens > 0);
   const extent size{lengths::exactly, tokens};
-  const test_case c = make_case({&op, type, "mild", seed, size, settings_to_draw(under_test.describe(), op)});
+  const test_case c = make_case(key_for(under_test.describe(), op, type, "mild", seed, size));
   if (!within_domain(under_test.describe(), c))
     return tl::make_unexpected(call_failure{fault::unsupported, "outside the declared domain"});
   const call_result outputs = under_test.evaluate(c.call);

@@ -56,6 +56,7 @@ using call_result = tl::expected<core::tensors, call_failure>;
 struct declared_domain {
   double low = -std::numeric_limits<double>::max();
   double high = std::numeric_limits<double>::max();
+  friend bool operator==(const declared_domain&, const declared_domain&) = default;
 };
 
 /// What an implementation says of itself (the `hello` of the candidate protocol).

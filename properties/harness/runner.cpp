@@ -215,13 +215,21 @@ std::vector<family> families_of_sizes(const property& p, const core::operation& 
 
 }  // namespace
 
+case_key key_for(const description& about, const core::operation& op, core::dtype type, std::string family,
+                 std::uint64_t seed, extent size) {
+  case_key key{&op, type, std::move(family), seed, std::move(size), settings_to_draw(about, op)};
+  if (const auto declared = about.domain.find(op.name); declared != about.domain.end() && !about.recorded)
+    key.domain = declared->second;
+  return key;
+}
+
 std::vector<case_key> plan_of(const property& p, const description& about, const core::operation& op, core::dtype type,
                               const run_options& options) {
   std::vector<case_key> plan;
   for (const family& f : families_of(p, op)) {
     if (!options.families.empty() && !options.families.contains(f.name)) continue;
     for (const auto& [size, count] : lengths_of(p, f, options)) {
-      case_key key{&op, type, f.name, 0, size, settings_to_draw(about, op)};
+      case_key key = key_for(about, op, type, f.name, 0, size);
       rc::Random random = stream_of(options.seed, key);
       for (std::size_t k = 0; k < count; ++k) {
         rc::Random of_case = random.split();
@@ -235,7 +243,7 @@ std::vector<case_key> plan_of(const property& p, const description& about, const
   for (const core::axis_sizes& axes :
        families.empty() ? std::vector<core::axis_sizes>{} : planned_sizes(p, op, options)) {
     const std::string& name = families[next++ % families.size()].name;
-    case_key key = key_of_sizes({&op, type, name, 0, {}, settings_to_draw(about, op)}, axes);
+    case_key key = key_of_sizes(key_for(about, op, type, name, 0, {}), axes);
     key.seed = stream_of(options.seed, key).next();
     plan.push_back(std::move(key));
   }

@@ -95,6 +95,10 @@ struct check_result {
 /// cases were exported; cases with values that it does not declare are outside its domain.
 const setting_values& settings_to_draw(const description& about, const core::operation& op);
 
+/// The key of a case inside what an implementation declares. Of a recording every exported case is asked.
+case_key key_for(const description& about, const core::operation& op, core::dtype type, std::string family,
+                 std::uint64_t seed, extent size);
+
 /// The keys of the cases that a property is run over, in their order. The same options give the same keys.
 std::vector<case_key> plan_of(const property& p, const description& about, const core::operation& op, core::dtype type,
                               const run_options& options);

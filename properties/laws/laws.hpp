@@ -32,6 +32,9 @@ property attachment_property();
 /// <cotangent, J tangent> = <J^T cotangent, tangent>.
 property adjoint_property();
 
+/// Calls with an empty axis.
+property empty_axes_property();
+
 /// The outcome of a call that gave no outputs.
 outcome no_outputs(const call_failure& failure);
 

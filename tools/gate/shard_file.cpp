@@ -87,7 +87,7 @@ ASSAY_MEMBERS(declared_domain, low, high)
 ASSAY_MEMBERS(description, name, version, operations, compute, domain, settings, variants, flush_subnormals,
               deterministic, recorded)
 ASSAY_MEMBERS(extent, range, tokens, axes)
-ASSAY_MEMBERS(case_key, operation, type, family, seed, size, settings)
+ASSAY_MEMBERS(case_key, operation, type, family, seed, size, settings, domain)
 ASSAY_MEMBERS(test_case, call, family, seed, key)
 ASSAY_MEMBERS(element_report, output, index, expected, actual, error, ulp, allowed, ratio)
 ASSAY_MEMBERS(value_report, passed, informative, ratios, largest_ulp, law_ulp, worst, message)

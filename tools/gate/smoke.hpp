@@ -11,9 +11,8 @@ namespace assay::tools {
 
 inline constexpr const char* nan_flood = "nan_flood";
 inline constexpr const char* mild_case = "a mild case of three tokens";
-inline constexpr const char* empty_case = "an empty case";
 
-/// Puts one mild case of three tokens and one of none to an operation. The fault of the first that gave no outputs
+/// Puts a mild case of three tokens to an operation. The fault of one that gave no outputs
 /// of the right names, dtypes and shapes; a case that is declined or lies outside the declared domain is no fault.
 std::optional<adapter_fault> smoke(guarded_candidate& candidate, const core::operation& op, core::dtype type,
                                    std::uint64_t seed);

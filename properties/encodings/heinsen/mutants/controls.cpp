@@ -108,6 +108,48 @@ struct mantissa_and_exponent : unchanged_heinsen {
   }
 };
 
+// X = e^s without any shift, as much public code has it, and its adjoint lambda_i = gbar_i / X_i + p_{i+1} lambda_{i+1}.
+struct linear_states : unchanged_heinsen {
+  template <class R>
+  static reference::encodings::heinsen::recipe<R> recipe() {
+    reference::encodings::heinsen::recipe<R> how =
+        with_scan<R>([](const_lane<R> a, const_lane<R> h, const R& s0, lane<R> s) {
+          R x = exp(s0);
+          for (std::size_t i = 0; i < s.size(); ++i) {
+            x = exp(a[i]) * x + exp(h[i]);
+            s[i] = log(x);
+          }
+        });
+    how.adjoint = [](const_lane<R> a, const_lane<R> h, const R& s0, const_lane<R>, const_lane<R> grad_s,
+                     const R& grad_last, scan_gradients<R> grad) {
+      const std::size_t n = grad_s.size();
+      std::vector<R> x{exp(s0)};
+      for (std::size_t i = 0; i < n; ++i) x.push_back(exp(a[i]) * x[i] + exp(h[i]));
+      R carried(0.0);
+      grad.s0 = grad_last;
+      for (std::size_t i = n; i-- > 0;) {
+        const R lambda = (i + 1 == n ? grad_s[i] + grad_last : grad_s[i]) / x[i + 1] + carried;
+        carried = exp(a[i]) * lambda;
+        grad.h[i] = exp(h[i]) * lambda;
+        grad.a[i] = carried * x[i];
+        grad.s0 = grad.a[i];
+      }
+    };
+    return how;
+  }
+  // The range of e^s in f32.
+  static void declare(description& about) {
+    for (const auto& [name, types] : about.operations) {
+      const core::operation& op = *reference::find_operation(name);
+      about.domain[name] = {{"state", {-80, 80}}};
+      for (const char* input : {"h", "s0"})
+        if (op.input(input)) about.domain[name][input] = {-80, 80};
+      for (const char* gate : {"log_p", "g"})
+        if (op.input(gate)) about.domain[name][gate] = {};
+    }
+  }
+};
+
 // The state as an unevaluated sum of two numbers (Knuth's two-sum), so that adding small updates loses nothing.
 template <class R>
 struct two_parts {
@@ -229,6 +271,8 @@ std::vector<variant> controls() {
                                          "right: f16 and bf16 arithmetic, declared"),
       make_variant<mantissa_and_exponent>("control/mantissa_and_exponent",
                                           "the linear domain as m 2^k, the exponent apart", "right: of class linear"),
+      make_variant<linear_states>("control/linear_states", "X = e^s without a shift, h and s0 in [-80, 80]",
+                                  "right: of class linear"),
       make_variant<compensated_state>("control/compensated_state", "the state as a sum of two numbers",
                                       "right: more precise than step by step"),
       make_variant<logarithmic_adjoint>("control/logarithmic_adjoint",

@@ -1,0 +1,104 @@
+#include "properties/harness/steering.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace assay::properties {
+namespace {
+
+using values = xt::xarray<double>::storage_type;
+
+// The numbers of a dtype in an interval: none where low > high.
+declared_domain numbers_inside(core::dtype type, const declared_domain& d) {
+  if (!core::is_floating(type)) return {std::ceil(d.low), std::floor(d.high)};
+  const double largest = core::largest_finite(type);
+  double low = core::round_to(type, std::max(d.low, -largest)), high = core::round_to(type, std::min(d.high, largest));
+  if (low < d.low) low = core::next_above(type, low);
+  if (high > d.high) high = core::next_below(type, high);
+  return {low, high};
+}
+
+struct steering {
+  core::dtype type;
+  declared_domain inside;
+  bool has_low, has_high;  // the interval ends before the numbers of the dtype do
+  bool low_end, high_end;
+
+  [[nodiscard]] bool holds(double x) const { return x >= inside.low && x <= inside.high; }
+
+  // A number inside for x, which is not: mirrored at the only end there is, else anywhere, spread over the binades
+  // where the interval spans many.
+  [[nodiscard]] double another(double x, core::counter_random& random) const {
+    const double low = inside.low, high = inside.high, share = random.uniform();
+    if (!has_low || !has_high)
+      return std::clamp(core::round_to(type, has_low ? low + (low - x) : high - (x - high)), low, high);
+    if (!core::is_floating(type)) return low + std::floor(share * (high - low + 1.0));
+    const double y = low > 0.0 && high / low > 64.0    ? low * std::pow(high / low, share)
+                     : high < 0.0 && low / high > 64.0 ? high * std::pow(low / high, share)
+                                                       : low * (1.0 - share) + high * share;
+    return std::clamp(core::round_to(type, y), low, high);
+  }
+
+  void move(values& x, core::counter_random& random) const {
+    for (double& v : x)
+      if (!holds(v)) v = another(v, random);
+    if (x.empty()) return;
+    const std::size_t at = random.below(x.size());
+    if (low_end) x[at] = inside.low;
+    if (high_end) x[(at + x.size() / 2) % x.size()] = inside.high;
+  }
+
+  // Precondition: both ends. A row of consecutive integers, which begins at the lower end, ends at the upper one, or
+  // lies between.
+  void shift(values& x, std::size_t first, std::size_t size, core::counter_random& random) const {
+    const double length = static_cast<double>(size), room = inside.high - inside.low - length + 1.0;
+    double begin = x[first];
+    if (high_end)
+      begin = inside.low + room;
+    else if (low_end)
+      begin = inside.low;
+    else if (!holds(begin) || !holds(begin + length - 1.0))
+      begin = inside.low + std::floor(random.uniform() * (room + 1.0));
+    for (std::size_t i = 0; i < size; ++i) x[first + i] = begin + static_cast<double>(i);
+  }
+
+  // Whether all rows of the last axis are consecutive and short enough.
+  [[nodiscard]] bool has_consecutive_rows(const values& x, std::size_t row) const {
+    if (core::is_floating(type) || row < 2 || !has_low || !has_high ||
+        static_cast<double>(row) > inside.high - inside.low + 1.0)
+      return false;
+    for (std::size_t i = 1; i < x.size(); ++i)
+      if (i % row != 0 && x[i] != x[i - 1] + 1.0) return false;
+    return true;
+  }
+};
+
+}  // namespace
+
+void steer_into(test_case& c, const input_domains& domains, core::counter_random& random) {
+  for (const auto& [name, t] : c.call.inputs)
+    if (domains.contains(name))
+      for (const double x : t.values.storage())
+        if (!std::isfinite(x)) return;
+  const std::size_t ends = random.below(4);
+  for (const auto& [name, domain] : domains) {
+    const auto input = c.call.inputs.find(name);
+    if (input == c.call.inputs.end()) continue;
+    core::tensor& t = input->second;
+    const declared_domain everything;
+    const bool has_low = domain.low > everything.low, has_high = domain.high < everything.high;
+    if (!has_low && !has_high) continue;
+    const steering s{t.type,   numbers_inside(t.type, domain),      has_low,
+                     has_high, has_low && (ends == 1 || ends == 3), has_high && ends >= 2};
+    if (!(s.inside.low <= s.inside.high)) continue;
+    values& x = t.values.storage();
+    const core::shape shape = t.shape();
+    const std::size_t row = shape.empty() ? 0 : shape.back();
+    if (s.has_consecutive_rows(x, row))
+      for (std::size_t first = 0; first < x.size(); first += row) s.shift(x, first, row, random);
+    else
+      s.move(x, random);
+  }
+}
+
+}  // namespace assay::properties
