@@ -108,7 +108,8 @@ struct mantissa_and_exponent : unchanged_heinsen {
   }
 };
 
-// X = e^s without any shift, as much public code has it, and its adjoint lambda_i = gbar_i / X_i + p_{i+1} lambda_{i+1}.
+// X = e^s without any shift, as much public code has it, and its adjoint lambda_i = gbar_i / X_i + p_{i+1}
+// lambda_{i+1}.
 struct linear_states : unchanged_heinsen {
   template <class R>
   static reference::encodings::heinsen::recipe<R> recipe() {
@@ -144,8 +145,8 @@ struct linear_states : unchanged_heinsen {
       about.domain[name] = {{"state", {-80, 80}}};
       for (const char* input : {"h", "s0"})
         if (op.input(input)) about.domain[name][input] = {-80, 80};
-      for (const char* gate : {"log_p", "g"})
-        if (op.input(gate)) about.domain[name][gate] = {};
+      if (op.input("log_p")) about.domain[name]["log_p"] = {-80, 0};
+      if (op.input("g")) about.domain[name]["g"] = {-80, 80};
     }
   }
 };
@@ -271,7 +272,7 @@ std::vector<variant> controls() {
                                          "right: f16 and bf16 arithmetic, declared"),
       make_variant<mantissa_and_exponent>("control/mantissa_and_exponent",
                                           "the linear domain as m 2^k, the exponent apart", "right: of class linear"),
-      make_variant<linear_states>("control/linear_states", "X = e^s without a shift, h and s0 in [-80, 80]",
+      make_variant<linear_states>("control/linear_states", "X = e^s without a shift; h, s0 and log p within 80",
                                   "right: of class linear"),
       make_variant<compensated_state>("control/compensated_state", "the state as a sum of two numbers",
                                       "right: more precise than step by step"),
