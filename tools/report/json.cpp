@@ -47,15 +47,11 @@ ordered_json counts(const check_result& c) {
 
 ordered_json number(std::size_t count) { return count; }
 
-// Of the classes that the operation has, up to the one that is needed: laws beyond are not looked at. Its one law where
-// it has none.
+// Of the classes whose laws were looked at; its one law where the operation has no classes.
 template <typename Value>
 ordered_json by_class(const check_result& c, const std::array<Value, reference::accuracy_classes.size()>& values) {
   ordered_json j = ordered_json::object();
-  const auto last = c.accuracy_class().value_or(reference::accuracy_classes.back());
-  for (const auto k : classes_of(*c.operation))
-    if (k <= std::max(last, reference::accuracy_class::sequential))
-      j[std::string(name_of(k))] = number(values[static_cast<std::size_t>(k)]);
+  for (const auto k : classes_of(c)) j[std::string(name_of(k))] = number(values[static_cast<std::size_t>(k)]);
   if (j.empty()) j["law"] = number(values[static_cast<std::size_t>(reference::one_algorithm)]);
   return j;
 }

@@ -118,6 +118,9 @@ std::string class_word(const properties::check_result& c);
 std::optional<double> ratio_to_own_law(const properties::check_result& c);
 /// The classes that the operation has, `uniform` among them; none where it has one algorithm.
 std::vector<reference::accuracy_class> classes_of(const core::operation& op);
+/// Those whose laws were looked at in every case: up to the one that explains the check, and the first two of a failed
+/// one. Wider laws are computed for the cases that need them.
+std::vector<reference::accuracy_class> classes_of(const properties::check_result& c);
 /// In what an operation's ulps are: "max(1, |x|)", "|x|", or several of them.
 std::string scale_words(const core::operation& op);
 /// What an ulp is in the tables of a report.

@@ -47,6 +47,14 @@ axis tokens_axis(const check_result& c) {
 
 bool is_drawn(double x) { return std::isfinite(x) && x > 0.0; }
 
+// The laws that are drawn, and what each is called.
+std::vector<std::pair<std::size_t, std::string_view>> drawn_laws(const check_result& c) {
+  std::vector<std::pair<std::size_t, std::string_view>> all;
+  for (const auto k : classes_of(c)) all.emplace_back(static_cast<std::size_t>(k), name_of(k));
+  if (all.empty()) all.emplace_back(static_cast<std::size_t>(reference::one_algorithm), "its law");
+  return all;
+}
+
 // Room for every error, and for the laws as far as they are within four powers of ten of an error.
 axis error_axis(const check_result& c) {
   double low = 1.0, high = 1.0;
@@ -54,8 +62,8 @@ axis error_axis(const check_result& c) {
     if (is_drawn(e.largest_ulp)) low = std::min(low, e.largest_ulp), high = std::max(high, e.largest_ulp);
   const double reach = high * 1e4;
   for (const auto& [n, e] : c.by_length)
-    for (const double law : e.law_ulp)
-      if (is_drawn(law)) high = std::max(high, std::min(law, reach));
+    for (const auto& [k, name] : drawn_laws(c))
+      if (is_drawn(e.law_ulp[k])) high = std::max(high, std::min(e.law_ulp[k], reach));
   const double lowest = std::max(std::floor(std::log10(low) - 0.1), -6.0);
   return {10.0, lowest, std::max(std::ceil(std::log10(high) + 0.1), lowest + 1), bottom - 8, top + 8};
 }
@@ -112,15 +120,7 @@ std::string point(std::size_t n, const error_at_length& e, const axis& x, const 
                      e.largest_ulp > 0.0 ? "" : " zero", data, at_x, at_y, hint);
 }
 
-// The laws that are drawn, and what each is called.
-std::vector<std::pair<std::size_t, std::string_view>> drawn_laws(const core::operation& op) {
-  std::vector<std::pair<std::size_t, std::string_view>> all;
-  for (const auto k : classes_of(op)) all.emplace_back(static_cast<std::size_t>(k), name_of(k));
-  if (all.empty()) all.emplace_back(static_cast<std::size_t>(reference::one_algorithm), "its law");
-  return all;
-}
-
-std::string legend(const core::operation& op, bool any_bug) {
+std::string legend(const check_result& c, bool any_bug) {
   constexpr double column = 104, row = 16, first_row = bottom + 48;
   std::size_t entry = 0;
   std::string s;
@@ -130,7 +130,7 @@ std::string legend(const core::operation& op, bool any_bug) {
     ++entry;
   };
   place("<circle class=\"dot\" cx=\"11\" cy=\"0\" r=\"3.5\"/>", "largest error");
-  for (const auto& [k, name] : drawn_laws(op)) place(fmt::format("<path class=\"law law{}\" d=\"M0 0H22\"/>", k), name);
+  for (const auto& [k, name] : drawn_laws(c)) place(fmt::format("<path class=\"law law{}\" d=\"M0 0H22\"/>", k), name);
   if (any_bug) place("<path class=\"bug\" " + cross(11, 0) + "/>", "a bug");
   return s;
 }
@@ -157,11 +157,11 @@ std::string error_chart(const check_result& c, const std::string& id) {
   s += fmt::format("<clipPath id=\"{}-clip\"><rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"/></clipPath>\n", id,
                    left, top, right - left, bottom - top);
   s += fmt::format("<g clip-path=\"url(#{}-clip)\">\n", id);
-  const auto laws = drawn_laws(*c.operation);
+  const auto laws = drawn_laws(c);
   for (auto law = laws.rbegin(); law != laws.rend(); ++law) s += law_line(c, law->first, x, y);
   s += "</g>\n";
   for (const auto& [n, e] : c.by_length) s += point(n, e, x, y);
-  return s + legend(*c.operation, any_bug) + "</svg>\n";
+  return s + legend(c, any_bug) + "</svg>\n";
 }
 
 }  // namespace assay::tools

@@ -58,6 +58,16 @@ std::vector<reference::accuracy_class> classes_of(const core::operation& op) {
   return all;
 }
 
+std::vector<reference::accuracy_class> classes_of(const check_result& c) {
+  using reference::accuracy_class;
+  std::vector<accuracy_class> all = classes_of(*c.operation);
+  const auto reached = c.accuracy_class();
+  if (!reached && c.verdict() != status::failed) return all;
+  const accuracy_class last = std::max(reached.value_or(accuracy_class::sequential), accuracy_class::sequential);
+  std::erase_if(all, [&](accuracy_class k) { return k > last; });
+  return all;
+}
+
 std::string scale_words(const core::operation& op) {
   std::set<core::error_scale> scales;
   for (const core::tensor_declaration& d : op.outputs) scales.insert(d.scale);
