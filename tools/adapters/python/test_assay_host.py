@@ -19,6 +19,7 @@ except ImportError:
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import assay_host
+import assay_tensors
 from assay_host import Candidate, Unsupported
 
 INF, NAN = numpy.inf, numpy.nan
@@ -45,7 +46,7 @@ class Files(unittest.TestCase):
 class Safetensors(Files):
     def test_round_trip_keeps_every_bit(self):
         tensors = {stored: (stored, numpy.array(VALUES, dtype=code).reshape(2, 4))
-                   for _, stored, code in assay_host._DTYPES if stored in ("F64", "F32", "F16")}
+                   for _, stored, code in assay_tensors.DTYPES if stored in ("F64", "F32", "F16")}
         tensors["BF16"] = ("BF16", numpy.arange(65536, dtype=numpy.uint16))
         tensors["I64"] = ("I64", numpy.array([-2**53, 3]))
         tensors["BOOL"] = ("BOOL", numpy.array([True, False]))
@@ -62,14 +63,14 @@ class Safetensors(Files):
 
     def test_bf16_rounds_to_nearest_even(self):
         every = numpy.arange(65536, dtype=numpy.uint16)
-        values = assay_host.bf16_to_f32(every)
+        values = assay_tensors.bf16_to_f32(every)
         numbers = ~numpy.isnan(values)
-        numpy.testing.assert_array_equal(assay_host.f32_to_bf16(values)[numbers], every[numbers])
-        self.assertTrue(numpy.isnan(assay_host.bf16_to_f32(assay_host.f32_to_bf16(values[~numbers]))).all())
+        numpy.testing.assert_array_equal(assay_tensors.f32_to_bf16(values)[numbers], every[numbers])
+        self.assertTrue(numpy.isnan(assay_tensors.bf16_to_f32(assay_tensors.f32_to_bf16(values[~numbers]))).all())
         one = 0x3F80
         cases = [(1 + 2**-8, one), (1 + 2**-8 + 2**-20, one + 1), (1 + 3 * 2**-8, one + 2), (3.4e38, 0x7F80),
                  (-3.4e38, 0xFF80), (2.0**-134, 0), (1.5 * 2.0**-134, 1)]
-        got = assay_host.f32_to_bf16(numpy.array([value for value, _ in cases], dtype=numpy.float32))
+        got = assay_tensors.f32_to_bf16(numpy.array([value for value, _ in cases], dtype=numpy.float32))
         self.assertEqual(list(got), [bits for _, bits in cases])
 
 
@@ -113,7 +114,7 @@ class NumpyFunctions(Files):
             odd, even = (("F32", numpy.ones(n, dtype=numpy.float32)) for n in (1, 2))
             self.assertEqual(self.call(candidate, "x/fail", {"a": odd})[0],
                              {"id": 7, "ok": False, "unsupported": True, "reason": "no odd lengths"})
-            self.assertEqual(self.call(candidate, "x/fail", {"a": even})[0]["error"], "ValueError: boom")
+            self.assertEqual(self.call(candidate, "x/fail", {"a": even})[0]["error"].split(" (")[0], "ValueError: boom")
             self.assertIn("dict", self.call(candidate, "x/list", {"a": even})[0]["error"])
             self.assertTrue(self.call(candidate, "x/none", {"a": even})[0]["unsupported"])
         finally:

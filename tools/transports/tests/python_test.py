@@ -41,6 +41,15 @@ class Models:
     def forgets(log_p, h, s0):
         return scan(log_p, h, np.zeros_like(s0))
 
+    def of_instances(self, log_p, h, s0):
+        return scan(log_p, h, s0)
+
+def one_more(log_p, h, s0, chunk):
+    return scan(log_p, h, s0)
+
+def swapped(h, log_p, state):
+    return scan(log_p, h, state)
+
 def one_output(log_p, h, s0):
     return scan(log_p, h, s0)[0]
 
@@ -121,12 +130,18 @@ class Functions(Folder):
         self.assertEqual(failed, {"variants"})
 
     def test_functions_that_are_none(self):
-        self.ends("no_operation", 3, "The parameters (a, b) are the inputs of none of these operations.",
-                  "sinusoidal/table_at(position, theta)")
-        self.ends("no_operation@heinsen/scan", 3, "cannot be called as heinsen/scan(log_p, h, s0) is, neither by name "
-                  "nor by position: too many positional arguments")
+        self.ends("no_operation", 3, "its parameters (a, b) are the inputs of no operation; see: assay list operations")
+        self.ends("one_more", 3, "its parameters (log_p, h, s0, chunk) are the inputs of no operation; "
+                  "heinsen/scan(log_p, h, s0) misfits by: 'chunk' is no input and has no default")
+        self.ends("one_more@heinsen/scan", 3, "one_more: missing a required argument: 'chunk': it cannot be called as")
+        self.ends("swapped@heinsen/scan", 3, "its parameter 'h' stands where heinsen/scan(log_p, h, s0) has 'log_p'")
+        self.ends("no_operation@heinsen/scan", 3, "too many positional arguments: it cannot be called as "
+                  "heinsen/scan(log_p, h, s0) is, neither by name nor by position")
+        self.ends("Models", 3, "it is a class: name an instance of it")
+        self.ends("Models.of_instances", 3, "it is a method of a class; name the method of an instance")
         self.ends("candidate@heinsen/scan", 3, "a Candidate names its operations itself: leave out @heinsen/scan")
-        self.ends("nothing", 3, "no attribute 'nothing'")
+        self.ends("nothing", 3, "the module has no 'nothing'")
+        self.ends("Models.forget", 3, "the module has no 'Models.forget'; near: forgets")
         self.ends("scan", 3, "No module named 'no_such_module'", module="no_such_module")
         self.assertEqual(self.gate("python:module").returncode, 2)
         self.assertEqual(self.gate("python:module:").returncode, 2)
