@@ -10,7 +10,7 @@ or, in a module that must not import Assay:
     ASSAY_DTYPES = ["f32", "bf16"]
     ASSAY_COMPUTE = {"bf16": "bf16"}
 
-The words are the same; those of the decorator go before those of the module.
+The words are the same; those of the decorator go before those of the module, and a later decorator before an earlier one.
 """
 import math
 
@@ -39,16 +39,23 @@ def candidate(**claims):
     _check_words(claims, "assay.candidate")
 
     def note(function):
-        setattr(function, _ATTRIBUTE, claims)
+        setattr(function, _ATTRIBUTE, joined(_noted(function), claims))
         return function
     return note
+
+
+def joined(claims, more):
+    """Both claims, of which the second go before the first; domains are joined likewise."""
+    domains = {word: {**claims[word], **more[word]} for word in ("domain", "vjp_domain")
+               if isinstance(claims.get(word), dict) and isinstance(more.get(word), dict)}
+    return {**claims, **more, **domains}
 
 
 def claims_of(function, constants=()):
     """The claims of a function, whatever it is wrapped in, and of the module whose constants these are."""
     module = {name[len(_PREFIX):].lower(): value for name, value in dict(constants).items() if name.startswith(_PREFIX)}
     _check_words(module, "the module", lambda word: _PREFIX + word.upper())
-    return {**module, **_noted(function)}
+    return joined(module, _noted(function))
 
 
 def _noted(function):
@@ -67,6 +74,8 @@ def _check_words(claims, where, spelt=str):
 
 def check_domain(domain, declared, word="domain"):
     """An error unless the domain names inputs, the state and settings of the operation, each with a set of values."""
+    if not isinstance(domain, dict):
+        raise WrongClaim(f"{word} must map names of inputs and settings to their values, and is {domain!r}")
     settings = [setting["name"] for setting in declared["attributes"]]
     values = [tensor["name"] for tensor in declared["inputs"]] + ["state"] * declared["recurrent"]
     for name, allowed in domain.items():

@@ -10,10 +10,12 @@ _LONGEST = 2000
 def in_words(error):
     """The type and message of an exception, and the last line of the user's own code that it passed. Of a long message
     the beginning and the end are kept."""
-    message = _in_order(str(error)).strip()
+    kind = type(error).__name__
+    message = _in_order(str(error)).strip().removeprefix(f"{kind}: ")
     if len(message) > _LONGEST:
         message = message[:_LONGEST * 2 // 3] + "\n[...]\n" + message[-_LONGEST // 3:]
-    return f"{type(error).__name__}: {message}" + place_of(error)
+    own_words = type(error).__module__.startswith("assay_")  # of Assay itself: the sentence says it all
+    return (message if own_words else f"{kind}: {message}") + place_of(error)
 
 
 def _in_order(message):

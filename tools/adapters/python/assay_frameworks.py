@@ -99,7 +99,7 @@ class TorchFunction:
                 raise
             raise TypeError(f"autograd cannot differentiate the function: {_NO_AUTOGRAD}: {error}") from error
         # An output that depends on no input (there are no tokens, say) takes no part.
-        used = [name for name in cotangents if self._differentiable(name, outputs).requires_grad]
+        used = [name for name in cotangents if self._differentiable(name, outputs, cotangents[name]).requires_grad]
         gradients = self.torch.autograd.grad([outputs[name] for name in used], list(wanted.values()),
                                              [cotangents[name] for name in used],
                                              allow_unused=True) if used and wanted else [None] * len(wanted)
@@ -111,11 +111,13 @@ class TorchFunction:
         with _inputs_kept(tensors, lambda tensor: self._stored(tensor)[1]):
             return _checked(self.function(**tensors, **attributes, **of_call))
 
-    def _differentiable(self, name, outputs):
+    def _differentiable(self, name, outputs, cotangent):
         value = outputs.get(name)
         if not self.torch.is_tensor(value):
             raise TypeError(f"output '{name}' is no torch tensor but {type(value).__name__}, which autograd cannot "
                             f"differentiate: {_NO_AUTOGRAD}")
+        if value.shape != cotangent.shape:
+            raise TypeError(f"output '{name}' must have the shape {list(cotangent.shape)} but has {list(value.shape)}")
         return value
 
     def _load(self, inputs):

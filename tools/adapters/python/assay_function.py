@@ -34,6 +34,7 @@ def candidate_of(function, declarations, operation=None, dtypes=None, framework=
     operation = operation or claims.get("operation")
     declared = _named(declarations, operation) if operation else deduce(function, declarations)
     dtypes = dtypes or claims.get("dtypes") or dtypes_of_module(function) or ["f32", "f64"]
+    dtypes = [dtypes] if isinstance(dtypes, str) else list(dtypes)
     hello = {word: claims[word] for word in ("compute", "variants", "properties", "flush_subnormals") if word in claims}
     candidate = Candidate(claims.get("name") or _name_of(function), claims.get("version", ""), **hello)
     _register(candidate, function, declared, dtypes, _domain_of(function, declared, claims.get("domain")), claims)
@@ -60,7 +61,8 @@ def _check_callable(function):
 
 def _name_of(function):
     inner = getattr(function, "func", function)  # functools.partial
-    return getattr(inner, "__name__", None) or getattr(inner, "name", None) or type(inner).__name__
+    names = (getattr(inner, word, None) for word in ("__name__", "original_name", "name"))  # the last two: TorchScript
+    return next((name for name in names if isinstance(name, str)), type(inner).__name__)
 
 
 def _domain_of(function, declared, domain):
@@ -105,7 +107,7 @@ def deduce(function, declarations):
     # Every function has the inputs of an operation that has none.
     matching = [d for d in declarations if d["inputs"] and _takes_by_name(function, d)]
     if not matching:
-        raise NotAnOperation(_no_match(function, declarations))
+        raise _no_match(function, declarations)
     # A function of all inputs of a derivative takes those of the operation too, and then more.
     most = max(len(d["inputs"]) for d in matching)
     named = [d for d in matching if len(d["inputs"]) == most]
@@ -148,7 +150,7 @@ def _collect(function, packages, module, visited):
     used += [cell.cell_contents for cell in plain.__closure__ or () if _filled(cell)]
     packages.update(name for name in code.co_names if name not in scope)  # imported within
     for value in used:
-        package = _package(value)
+        package = "torch" if is_module(value) else _package(value)
         packages.add(package)
         if isinstance(value, types.FunctionType) and package not in ("torch", "numpy"):
             _collect(value, packages, module, visited)
@@ -231,11 +233,15 @@ def _no_match(function, declarations):
     names = [p.name for p in _parameters(function)]
     text = f"its parameters ({', '.join(names)}) are the inputs of no operation"
     if names[:1] == ["self"]:
-        return text + ": it is a method of a class; name the method of an instance"
+        return NotAnOperation(text + ": it is a method of a class; name the method of an instance")
+    of_settings = [d["name"] for d in declarations if not d["inputs"] and set(names) & set(_names(d["attributes"]))]
+    if of_settings:
+        return NotAnOperation(f"{text}, but settings of {' and of '.join(of_settings)}: name the operation that is meant",
+                              of_settings)
     misfits = [(_misfit(function, d), d) for d in declarations if set(names) & set(_names(d["inputs"]))]
     misfits.sort(key=lambda pair: (len(pair[0]), ":" in pair[1]["name"]))
     near = [f"{_shown(d)} misfits by: {', '.join(misfit)}" for misfit, d in misfits[:_MOST_NEAR]]
-    return text + "; " + ("\n  ".join(near) if near else "see: assay list operations")
+    return NotAnOperation(text + "; " + ("\n  ".join(near) if near else "see: assay list operations"))
 
 
 def _misfit(function, declared):
@@ -268,10 +274,12 @@ def _by_name(result, outputs):
     """The outputs that a function returned: by name, in their order, or the only one."""
     if isinstance(result, dict):
         return result
+    wanted = f"the function must return {', '.join(outputs)}{': a tuple in this order or a dict' * (len(outputs) > 1)}"
+    if result is None:
+        raise TypeError(f"{wanted}; it returned None")
     # A list of numbers is the value of the only output, not one value for each.
     is_one = not isinstance(result, (tuple, list)) or len(outputs) == 1 and is_of_numbers(result)
     values = [result] if is_one else result
     if len(values) != len(outputs):
-        raise TypeError(f"the function must return {', '.join(outputs)}: a tuple in this order or a dict; it returned "
-                        f"{len(values)} value{'' if len(values) == 1 else 's'}")
+        raise TypeError(f"{wanted}; it returned {len(values)} value{'' if len(values) == 1 else 's'}")
     return dict(zip(outputs, values))

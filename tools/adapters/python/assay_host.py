@@ -22,10 +22,10 @@ import os
 import sys
 import traceback
 
-from assay_claims import check_finite
+from assay_claims import WrongClaim, check_finite
 from assay_errors import in_words
 from assay_frameworks import NumpyFunction, TorchFunction
-from assay_tensors import KNOWN, read_safetensors, write_safetensors
+from assay_tensors import FLOATING, KNOWN, read_safetensors, write_safetensors
 
 
 class Unsupported(Exception):
@@ -52,6 +52,13 @@ def send(message, answers):
     answers.flush()
 
 
+def _check_sendable(word, value):
+    try:
+        json.dumps(value, allow_nan=False)
+    except (TypeError, ValueError) as reason:
+        raise WrongClaim(f"{word} is {value!r}, which is no JSON: {reason}; dtypes are words such as \"f32\"") from None
+
+
 def _decline_empty(inputs):
     for name, (_, array) in inputs.items():
         if 0 in array.shape:
@@ -66,7 +73,9 @@ class Candidate:
     def __init__(self, name, version="", **claims):
         unknown = sorted(set(claims) - set(_CLAIMS))
         if unknown:
-            raise TypeError(f"unknown claim '{unknown[0]}'; known: {', '.join(_CLAIMS)}")
+            raise WrongClaim(f"unknown claim '{unknown[0]}'; known: {', '.join(_CLAIMS)}")
+        for word, value in claims.items():
+            _check_sendable(word, value)
         self._hello = {"protocol": 1, "name": name, "version": str(version), "operations": {}, "domain": {}, **claims}
         self._functions = {}
 
@@ -107,10 +116,11 @@ class Candidate:
     def _add(self, operation, dtypes, domain, empty, function):
         unknown = [name for name in dtypes if name not in KNOWN]
         if unknown or operation in self._functions:
-            raise ValueError(f"{operation}: " + (f"unknown dtypes {unknown}; known: {', '.join(KNOWN)}" if unknown
+            raise WrongClaim(f"{operation}: " + (f"unknown dtypes {unknown}; known: {', '.join(FLOATING)}" if unknown
                                                  else "registered twice"))
         for name, values in (domain or {}).items():
             check_finite(values if isinstance(values, (list, tuple)) else [values], f"{operation}: domain: '{name}'")
+            _check_sendable(f"{operation}: domain: '{name}'", values)
         self._functions[operation] = function, empty
         self._hello["operations"][operation] = list(dtypes)
         if domain:
@@ -120,7 +130,7 @@ class Candidate:
         """The answer to one message of the protocol."""
         if "hello" in message:
             return {"hello": self._hello}
-        answer = {"id": message["id"], "ok": False}
+        answer, inputs = {"id": message["id"], "ok": False}, {}
         try:
             if message["operation"] not in self._functions:
                 raise Unsupported(f"no operation {message['operation']}")
@@ -136,6 +146,8 @@ class Candidate:
         except Exception as error:  # whatever the function did wrong is an answer, not the end
             traceback.print_exc()
             answer["error"] = in_words(error)
+            if any(0 in array.shape for _, array in inputs.values()):
+                answer["error"] += "; empty=False declares that it takes no empty axis"
         return answer
 
     def serve(self, streams=None):

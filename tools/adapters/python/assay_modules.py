@@ -4,7 +4,7 @@ import itertools
 import weakref
 
 from assay_signature import is_module
-from assay_tensors import KNOWN
+from assay_tensors import FLOATING
 
 _copies = weakref.WeakKeyDictionary()
 
@@ -19,7 +19,7 @@ def dtypes_of_module(function):
         return []
     import torch
     types = {"f64": torch.float64, "f32": torch.float32, "f16": torch.float16, "bf16": torch.bfloat16}
-    return [name for name in KNOWN if types.get(name) in _dtypes_within(function)]
+    return [name for name in FLOATING if types[name] in _dtypes_within(function)]
 
 
 def module_in(function, dtype):

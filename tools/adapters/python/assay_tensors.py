@@ -11,6 +11,7 @@ DTYPES = (("f64", "F64", "<f8"), ("f32", "F32", "<f4"), ("f16", "F16", "<f2"), (
 _NUMPY_TYPE = {stored: numpy.dtype(code) for _, stored, code in DTYPES}
 STORED_NAME = {numpy.dtype(code): stored for _, stored, code in DTYPES if stored != "BF16"}
 KNOWN = [name for name, _, _ in DTYPES]
+FLOATING = KNOWN[:4]
 
 
 def bf16_to_f32(bits):
