@@ -118,9 +118,10 @@ def from_cos_sin(function, tables=None, layout="half_split", heads_first=True, b
 
 def alibi_in_one(function, form="distance", causal=True, dtypes=("f32",)):
     """Of a function of a number of heads and of tokens that makes slopes and biases in one: it returns the bias
-    [h, n, n], [1, h, n, n] or [h, 1, n]. The result is a Candidate of alibi/slopes and alibi/bias: the slopes are the bias
-    one token back (form "key": that of key 1). The biases are put to other slopes, exactly where its own are powers of
-    two; other numbers of heads are declined there, and so are queries that are not the last tokens.
+    [h, n, n], [1, h, n, n] or [h, 1, n]. The result is a Candidate of alibi/slopes and alibi/bias. The slopes are the
+    bias of the token before, with its sign changed (form "key": the bias of key 1). Assay asks for the bias of slopes
+    that it chooses: the bias is divided by its own slopes and multiplied by those. The division is exact where its own
+    slopes are powers of two; other numbers of heads are declined, and so are queries that are not the last tokens.
 
         def bias(heads, tokens):
             return slopes(heads)[:, None, None] * distances(tokens)  # [h, n, n]

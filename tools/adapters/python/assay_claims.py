@@ -10,7 +10,8 @@ or, in a module that must not import Assay:
     ASSAY_DTYPES = ["f32", "bf16"]
     ASSAY_COMPUTE = {"bf16": "bf16"}
 
-The words are the same; those of the decorator go before those of the module, and a later decorator before an earlier one.
+The words are the same. Those of the decorator go before those of the module, those of a later decorator before those of
+an earlier one.
 """
 import math
 
@@ -39,7 +40,11 @@ def candidate(**claims):
     _check_words(claims, "assay.candidate")
 
     def note(function):
-        setattr(function, _ATTRIBUTE, joined(_noted(function), claims))
+        try:
+            setattr(function, _ATTRIBUTE, joined(_noted(function), claims))
+        except (AttributeError, TypeError):
+            raise WrongClaim(f"nothing can be noted on {function!r}: decorate a function around it, or use constants "
+                             "of the module") from None
         return function
     return note
 
@@ -92,8 +97,8 @@ def check_domain(domain, declared, word="domain"):
 def check_finite(numbers, where):
     """JSON has neither NaN nor infinities."""
     if any(isinstance(number, float) and not math.isfinite(number) for number in numbers):
-        raise WrongClaim(f"{where} has {numbers!r}: the ends of an interval must be finite numbers; \"finite\" stands for "
-                         "all of them")
+        raise WrongClaim(f"{where} has {numbers!r}: the ends of an interval must be finite numbers; \"finite\" stands "
+                         "for all of them")
 
 
 def _check_interval(allowed, where):

@@ -2,28 +2,19 @@
 
 Declarations of operations are dicts as `assay list operations --json` prints them.
 """
-import difflib
 import inspect
 import types
 
 from assay_claims import WrongClaim, check_domain, claims_of
 from assay_frameworks import is_of_numbers
 from assay_host import Candidate
+from assay_matching import (NotAnOperation, check_positions, declaration_of, deduce, names_of, settings_taken,
+                            takes_by_name)
 from assay_modules import dtypes_of_module, module_in
 from assay_signature import is_module, signature_of, takes
 
 
-class NotAnOperation(Exception):
-    """The function is no implementation of any operation, or of the one named. `choices`: the operations whose
-    inputs its parameters are, where there are several."""
-
-    def __init__(self, reason, choices=()):
-        super().__init__(reason)
-        self.choices = list(choices)
-
-
-def candidate_of(function, declarations, operation=None, dtypes=None, framework=None, *, constants=(),
-                 **about):
+def candidate_of(function, declarations, operation=None, dtypes=None, framework=None, *, constants=(), **about):
     """A candidate with the one operation that `function` computes, and its vjp by autograd where it is a torch
     function. Without `operation` the names of the function's parameters say which it is. `about` holds words of
     assay_claims.WORDS, which go before those that the function or its module, of these constants, declares."""
@@ -32,7 +23,7 @@ def candidate_of(function, declarations, operation=None, dtypes=None, framework=
     about["framework"] = framework
     claims.update({word: value for word, value in about.items() if value is not None})
     operation = operation or claims.get("operation")
-    declared = _named(declarations, operation) if operation else deduce(function, declarations)
+    declared = declaration_of(declarations, operation) if operation else deduce(function, declarations)
     dtypes = dtypes or claims.get("dtypes") or dtypes_of_module(function) or ["f32", "f64"]
     dtypes = [dtypes] if isinstance(dtypes, str) else list(dtypes)
     hello = {word: claims[word] for word in ("compute", "variants", "properties", "flush_subnormals") if word in claims}
@@ -67,15 +58,16 @@ def _name_of(function):
 
 def _domain_of(function, declared, domain):
     """A function without a parameter for a setting computes with its standard value, unless it says another one."""
-    fixed = {a["name"]: [a["standard"]] for a in declared["attributes"] if a["name"] not in _takes(function, declared)}
+    taken = settings_taken(function, declared)
+    fixed = {a["name"]: [a["standard"]] for a in declared["attributes"] if a["name"] not in taken}
     check_domain(domain or {}, declared)
     return {**fixed, **(domain or {})}
 
 
 def _register(candidate, function, declared, dtypes, domain, claims):
-    by_name = _takes_by_name(function, declared)
+    by_name = takes_by_name(function, declared)
     if not by_name:
-        _check_positions(function, declared)
+        check_positions(function, declared)
     framework = claims.get("framework") or framework_of(function)
     if framework not in ("torch", "numpy"):
         raise WrongClaim(f"framework must be \"torch\" or \"numpy\", not {framework!r}")
@@ -100,21 +92,6 @@ def _register_derivative(candidate, function, declarations, declared, dtypes, cl
         candidate.autograd(declared["name"], domain)
     elif "vjp" in claims:
         raise WrongClaim("vjp=True needs a function of torch tensors; vjp may also be the derivative's function")
-
-
-def deduce(function, declarations):
-    """The declaration whose inputs are the parameters of the function; parameters with a default may be more."""
-    # Every function has the inputs of an operation that has none.
-    matching = [d for d in declarations if d["inputs"] and _takes_by_name(function, d)]
-    if not matching:
-        raise _no_match(function, declarations)
-    # A function of all inputs of a derivative takes those of the operation too, and then more.
-    most = max(len(d["inputs"]) for d in matching)
-    named = [d for d in matching if len(d["inputs"]) == most]
-    if len(named) > 1:
-        raise NotAnOperation(f"the parameters are the inputs of {' and of '.join(_names(named))}: name the operation "
-                             "that is meant", _names(named))
-    return named[0]
 
 
 def framework_of(function):
@@ -173,89 +150,10 @@ def _package(value):
     return ""
 
 
-def _names(tensors):
-    return [tensor["name"] for tensor in tensors]
-
-
-def _named(declarations, operation):
-    for declared in declarations:
-        if declared["name"] == operation:
-            return declared
-    near = difflib.get_close_matches(operation, _names(declarations))
-    raise NotAnOperation(f"unknown operation '{operation}' ({'near: ' + ', '.join(near) + '; ' if near else ''}"
-                         "see: assay list operations)")
-
-
-def _parameters(function):
-    return [p for p in signature_of(function).parameters.values()
-            if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
-
-
-def _takes_by_name(function, declared):
-    parameters = [p for p in _parameters(function) if p.kind != inspect.Parameter.POSITIONAL_ONLY]
-    required = {p.name for p in _parameters(function) if p.default is p.empty}
-    inputs = set(_names(declared["inputs"]))
-    return required - {"dtype"} <= inputs | set(_names(declared["attributes"])) and inputs <= {p.name for p in parameters}
-
-
-def _check_positions(function, declared):
-    """An error unless the function takes the inputs by position and its settings by name."""
-    inputs, taken = _names(declared["inputs"]), _takes(function, declared)
-    by_name = [name for name in _names(declared["attributes"]) if name in taken]
-    by_name += ["dtype"] if takes(function, "dtype") else []
-    try:
-        signature_of(function).bind(*inputs, **dict.fromkeys(by_name))
-    except TypeError as reason:
-        raise NotAnOperation(f"{reason}: it cannot be called as {_shown(declared)} is, neither by name nor by "
-                             "position") from None
-    for place, parameter in enumerate(_parameters(function)[:len(inputs)]):
-        if parameter.name in inputs and inputs[place] != parameter.name:
-            raise NotAnOperation(f"its parameter '{parameter.name}' stands where {_shown(declared)} has "
-                                 f"'{inputs[place]}': give all of them these names, or none")
-
-
-def _takes(function, declared):
-    """The settings of an operation that a function has a parameter for."""
-    if any(p.kind == p.VAR_KEYWORD for p in signature_of(function).parameters.values()):
-        return _names(declared["attributes"])
-    return [p.name for p in _parameters(function)]
-
-
-def _shown(declared):
-    return f"{declared['name']}({', '.join(_names(declared['inputs']))})"
-
-
-_MOST_NEAR = 3
-
-
-def _no_match(function, declarations):
-    """What keeps the function from being the nearest operations, that of the nearest on the first line."""
-    names = [p.name for p in _parameters(function)]
-    text = f"its parameters ({', '.join(names)}) are the inputs of no operation"
-    if names[:1] == ["self"]:
-        return NotAnOperation(text + ": it is a method of a class; name the method of an instance")
-    of_settings = [d["name"] for d in declarations if not d["inputs"] and set(names) & set(_names(d["attributes"]))]
-    if of_settings:
-        return NotAnOperation(f"{text}, but settings of {' and of '.join(of_settings)}: name the operation that is meant",
-                              of_settings)
-    misfits = [(_misfit(function, d), d) for d in declarations if set(names) & set(_names(d["inputs"]))]
-    misfits.sort(key=lambda pair: (len(pair[0]), ":" in pair[1]["name"]))
-    near = [f"{_shown(d)} misfits by: {', '.join(misfit)}" for misfit, d in misfits[:_MOST_NEAR]]
-    return NotAnOperation(text + "; " + ("\n  ".join(near) if near else "see: assay list operations"))
-
-
-def _misfit(function, declared):
-    """What the function lacks and has too much for an operation."""
-    parameters, inputs = _parameters(function), _names(declared["inputs"])
-    known = inputs + _names(declared["attributes"]) + ["dtype"]
-    return [f"no parameter '{name}'" for name in inputs if name not in [p.name for p in parameters]] + [
-        f"'{p.name}' is no input and has no default" for p in parameters if p.name not in known and p.default is p.empty]
-
-
 def _adapted(function, declared, by_name):
     """The function of inputs by name whose outputs go by name."""
-    inputs, outputs = _names(declared["inputs"]), _names(declared["outputs"])
-    left_out = set(_names(declared["attributes"])) - set(_takes(function, declared))
+    inputs, outputs = names_of(declared["inputs"]), names_of(declared["outputs"])
+    left_out = set(names_of(declared["attributes"])) - set(settings_taken(function, declared))
     takes_dtype = takes(function, "dtype")
 
     def call(dtype, **values):

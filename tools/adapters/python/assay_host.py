@@ -13,8 +13,8 @@
 A function gets the inputs of the operation by name (and the attributes of the call, if any) and returns its
 outputs by name. One with a parameter `dtype` also gets the dtype of the call, as one of torch or numpy: an operation
 without floating-point inputs has no other sign of it. An output may be a tensor, an array, or numbers of Python, which
-are rounded to the dtype of the call. The inputs must be unchanged after the call. Needs numpy; torch is imported only for
-functions registered with `Candidate.torch`. What a function prints goes to stderr. bf16 reaches numpy functions as
+are rounded to the dtype of the call. The inputs must be unchanged after the call. Needs numpy; torch is imported only
+for functions registered with `Candidate.torch`. What a function prints goes to stderr. bf16 reaches numpy functions as
 float32 (exact), and their float32 results are rounded to bf16; torch functions get torch.bfloat16.
 """
 import json
@@ -25,6 +25,7 @@ import traceback
 from assay_claims import WrongClaim, check_finite
 from assay_errors import in_words
 from assay_frameworks import NumpyFunction, TorchFunction
+from assay_streams import protocol_streams, send
 from assay_tensors import FLOATING, KNOWN, read_safetensors, write_safetensors
 
 
@@ -32,24 +33,8 @@ class Unsupported(Exception):
     """Raised by a function to decline a call: Assay counts it as skipped, not as failed."""
 
 
-def protocol_streams():
-    """Standard input and output as files of their own. From then on reads of the functions find nothing, and their
-    prints go to standard error: neither disturbs the protocol."""
-    streams = os.fdopen(os.dup(0), "r", encoding="utf-8"), os.fdopen(os.dup(1), "w", encoding="utf-8")
-    null = os.open(os.devnull, os.O_RDONLY)
-    os.dup2(null, 0)
-    os.close(null)
-    os.dup2(2, 1)
-    return streams
-
-
 # Further members of the hello.
 _CLAIMS = ("compute", "flush_subnormals", "variants", "properties")
-
-
-def send(message, answers):
-    answers.write(json.dumps(message, allow_nan=False) + "\n")
-    answers.flush()
 
 
 def _check_sendable(word, value):
@@ -76,6 +61,8 @@ class Candidate:
             raise WrongClaim(f"unknown claim '{unknown[0]}'; known: {', '.join(_CLAIMS)}")
         for word, value in claims.items():
             _check_sendable(word, value)
+        if set(claims.get("properties", {})) - {"deterministic"}:
+            raise WrongClaim(f"properties is {claims['properties']!r}; known: deterministic")
         self._hello = {"protocol": 1, "name": name, "version": str(version), "operations": {}, "domain": {}, **claims}
         self._functions = {}
 

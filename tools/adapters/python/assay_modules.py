@@ -10,7 +10,8 @@ _copies = weakref.WeakKeyDictionary()
 
 
 def _dtypes_within(module):
-    return {value.dtype for value in itertools.chain(module.parameters(), module.buffers()) if value.is_floating_point()}
+    numbers = itertools.chain(module.parameters(), module.buffers())
+    return {value.dtype for value in numbers if value.is_floating_point()}
 
 
 def dtypes_of_module(function):
@@ -23,8 +24,8 @@ def dtypes_of_module(function):
 
 
 def module_in(function, dtype):
-    """A copy of a module as `module.to(dtype).eval()` makes it; one with numbers of several dtypes keeps them. Any other
-    function as it is."""
+    """A copy of a module as `module.to(dtype).eval()` makes it; one with numbers of several dtypes keeps them. Any
+    other function as it is."""
     if not is_module(function):
         return function
     copies = _copies.setdefault(function, {})

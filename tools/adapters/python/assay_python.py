@@ -11,6 +11,11 @@ import os
 import shlex
 import sys
 
+from assay_errors import in_words, place_of, users_traceback
+from assay_streams import protocol_streams, send
+
+_ANOTHER = "; ASSAY_PYTHON may name another interpreter"
+
 
 def load(module):
     if not module.endswith(".py"):
@@ -56,18 +61,17 @@ def candidate_from(loaded, name, operation, declarations):
 def missing_package(error, module):
     if error.name and module.split(".")[0] == error.name.split(".")[0] and not module.endswith(".py"):
         return f"No module named '{error.name}' in this folder or among the packages of {sys.executable}"
-    return f"it needs the package '{error.name}', which {sys.executable} does not have"
+    return f"it needs the package '{error.name}', which {sys.executable} does not have{_ANOTHER}"
 
 
 def why_not(error, module, name):
     """Why there is no candidate, the reason first."""
     from assay_claims import WrongClaim
-    from assay_errors import in_words, place_of
     from assay_function import NotAnOperation
     if isinstance(error, NotAnOperation):
         return str(error) + how_to_name(module, name, error.choices)
     if isinstance(error, WrongClaim):
-        return str(error)
+        return str(error) + place_of(error)
     if isinstance(error, ModuleNotFoundError):
         return missing_package(error, module) + place_of(error)
     if isinstance(error, SystemExit):
@@ -75,24 +79,27 @@ def why_not(error, module, name):
     return in_words(error)
 
 
+def refuse(reason, streams):
+    """Ends the program. The verdict has one line for the reason; all of it stands in the report's stderr."""
+    print(reason, file=sys.stderr)
+    send({"error": reason.partition("\n")[0]}, streams[1])
+    sys.exit(1)
+
+
 def main():
     module, name, operation, declarations = sys.argv[1:]
-    try:
-        from assay_errors import users_traceback
-        from assay_host import protocol_streams, send
-    except ModuleNotFoundError as missing:
-        sys.exit(f"{sys.executable} has no {missing.name}; ASSAY_PYTHON may name another interpreter")
     streams = protocol_streams()  # before the user's module may print
+    try:
+        import assay_host  # noqa: F401, needs numpy
+    except ModuleNotFoundError as missing:
+        refuse(f"{sys.executable} has no {missing.name}{_ANOTHER}", streams)
     sys.path.insert(0, os.getcwd())
     sys.argv = [module]
     try:
         found = candidate_from(load(module), name, operation, json.loads(declarations))
     except (Exception, SystemExit) as error:
         reason = f"{module}:{name}: {why_not(error, module, name)}"
-        # The verdict has one line for it; what more there is stands in the report's stderr.
-        print("\n".join(filter(None, [users_traceback(error), reason])), file=sys.stderr)
-        send({"error": reason.partition("\n")[0]}, streams[1])
-        sys.exit(1)
+        refuse("\n".join(filter(None, [reason, users_traceback(error)])), streams)
     found.serve(streams)
 
 

@@ -1,4 +1,4 @@
-"""The parameters of what can be called: functions, bound methods, functools.partial, torch.nn.Module and TorchScript."""
+"""The parameters of what can be called: functions, bound methods, functools.partial, torch modules and TorchScript."""
 import inspect
 import sys
 

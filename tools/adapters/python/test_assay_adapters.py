@@ -1,5 +1,5 @@
-"""Tests of the adapters for the shapes of popular code, and of what functions say of themselves; run by pytest with ASSAY
-set to the program. The functions are stand-ins, each in the shape of code that many have."""
+"""Tests of the adapters for the shapes of popular code, and of what functions say of themselves. Run by pytest with
+ASSAY set to the program. The functions are stand-ins, each in the shape of code that many have."""
 import functools
 import math
 
@@ -45,8 +45,8 @@ def rotate_pairs(x, position):
     width = x.shape[-1]
     theta = 10000.0 ** -(torch.arange(0, width, 2).double() / width)
     angle = position.double()[:, None, :, None] * theta
-    turned = torch.view_as_complex(x.double().reshape(*x.shape[:-1], width // 2, 2)) * torch.polar(torch.ones_like(angle), angle)
-    return torch.view_as_real(turned).flatten(-2).to(x.dtype)
+    pairs = torch.view_as_complex(x.double().reshape(*x.shape[:-1], width // 2, 2))
+    return torch.view_as_real(pairs * torch.polar(torch.ones_like(angle), angle)).flatten(-2).to(x.dtype)
 
 
 def rotate_from(x, offset=0):
@@ -95,12 +95,13 @@ def test_right_rotations_pass(name):
 
 
 def test_wrong_ones_fail():
-    with pytest.raises(AssertionError, match="rotates k otherwise than q"):
-        assay.check(from_cos_sin(lambda q, k, cos, sin: (rotate_both(q, k, cos, sin)[0], k)), dtypes=["f32"], options=FEW)
-    with pytest.raises(AssertionError, match="base"):
-        assay.check(from_cos_sin(rotate_both, tables=Rotary(500000.0)), dtypes=["f32"], options=FEW)
-    with pytest.raises(AssertionError, match="half_split"):
-        assay.check(from_cos_sin(rotate_both, layout="interleaved", tables=Rotary(10000.0)), dtypes=["f32"], options=FEW)
+    def leaves_k(q, k, cos, sin):
+        return rotate_both(q, k, cos, sin)[0], k
+    for rotate, words in ((from_cos_sin(leaves_k), "rotates k otherwise than q"),
+                          (from_cos_sin(rotate_both, tables=Rotary(500000.0)), "base"),
+                          (from_cos_sin(rotate_both, tables=Rotary(10000.0), layout="interleaved"), "half_split")):
+        with pytest.raises(AssertionError, match=words):
+            assay.check(rotate, dtypes=["f32"], options=FEW)
 
 
 def test_what_cannot_be_asked_is_declined():
@@ -156,8 +157,9 @@ def test_a_module_is_checked_in_its_dtype_and_without_dropout():
             distance = key_position[None, :] - query_position[:, None]
             return self.drop(self.one * slopes[:, None, None] * distance).masked_fill(distance > 0, -math.inf)
     module = Bias()
-    for function in (module, torch.jit.script(module), module.forward if not module.training else module.eval().forward):
+    for function in (module, torch.jit.script(module)):
         assay.check(function, options=FEW)
+    assert module.training
     assert assay.candidate(dtypes=["f64"])(module) is module
     assay.check(module, options=FEW)
     assert module.one.dtype == torch.float32
@@ -178,15 +180,18 @@ def test_torchscript_and_partial():
         assay.check(scan, dtypes=["f32"], vjp=False, options=FEW)
     traced = torch.jit.trace(rotate_pairs, (torch.ones(1, 1, 2, 4), torch.ones(1, 2)))
     assert claims_of(heads_first(traced)) == {}
-    assay.check(functools.partial(lambda factor, slopes, query_position, key_position: factor * slopes[:, None, None] * (
-        key_position[None, :] - query_position[:, None]), 1), "alibi/bias", ["f32"], domain={"causal": [False]}, options=FEW)
+
+    def scaled(factor, slopes, query_position, key_position):
+        return factor * slopes[:, None, None] * (key_position[None, :] - query_position[:, None])
+    assay.check(functools.partial(scaled, 1), dtypes=["f32"], domain={"causal": [False]}, options=FEW)
 
 
 def test_numbers_of_python_are_slopes():
     assay.check(official, "alibi/slopes", ["f32", "bf16"], options=FEW)
 
 
-SCAN = {"name": "heinsen/scan", "attributes": [], "recurrent": True, "inputs": [{"name": "log_p"}, {"name": "h"}, {"name": "s0"}]}
+SCAN = {"name": "heinsen/scan", "attributes": [], "recurrent": True,
+        "inputs": [{"name": "log_p"}, {"name": "h"}, {"name": "s0"}]}
 ROTATE = {"name": "rope/rotate", "attributes": [{"name": "layout"}], "recurrent": False, "inputs": [{"name": "x"}]}
 
 
@@ -221,8 +226,11 @@ def test_claims_of_decorators_and_modules():
     assay.candidate(vjp=False, domain={"layout": ["half_split"]})(rotate)
     of_module = {"ASSAY_DTYPES": ["f64"], "ASSAY_COMPUTE": {"bf16": "f32"}, "other": 3}
     assert claims_of(functools.partial(rotate), of_module) == {
-        "dtypes": ["f32"], "compute": {"bf16": "f32"}, "vjp": False, "domain": {"x": "finite", "layout": ["half_split"]}}
+        "dtypes": ["f32"], "compute": {"bf16": "f32"}, "vjp": False,
+        "domain": {"x": "finite", "layout": ["half_split"]}}
     with pytest.raises(WrongClaim, match="unknown declaration dtype; known: operation, dtypes, "):
         assay.candidate(dtype="f32")
     with pytest.raises(WrongClaim, match="unknown declaration ASSAY_DTYPE; known: ASSAY_OPERATION, ASSAY_DTYPES"):
         claims_of(rotate, {"ASSAY_DTYPE": "f32"})
+    with pytest.raises(WrongClaim, match="nothing can be noted on"):
+        assay.candidate(dtypes=["f32"])(math.exp)

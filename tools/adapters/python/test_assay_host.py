@@ -25,6 +25,9 @@ import assay_tensors
 from assay_host import Candidate, Unsupported
 
 INF, NAN = numpy.inf, numpy.nan
+ONES = [("F32", numpy.ones(2, dtype=numpy.float32)), ("BF16", numpy.array([0x3F80], dtype="<u2"))]
+
+
 def quiet():
     """Without the traceback of an exception that is meant."""
     return contextlib.redirect_stderr(io.StringIO())
@@ -135,7 +138,7 @@ class NumpyFunctions(Files):
             a *= numpy.float32(0.5)
             return {"y": a + b}
         candidate.numpy("x/halves", ["f32", "bf16"])(halves)
-        for stored, array in (("F32", numpy.ones(2, dtype=numpy.float32)), ("BF16", numpy.array([0x3F80], dtype="<u2"))):
+        for stored, array in ONES:
             with quiet():
                 answer, _ = self.call(candidate, "x/halves", {"a": (stored, array), "b": (stored, array)})
             self.assertRegex(answer["error"], "^the function overwrote its input 'a' in place")
@@ -159,7 +162,7 @@ class NumpyFunctions(Files):
         self.assertTrue(answer["unsupported"])
         self.assertIn("'a' has the shape [2, 0]", answer["reason"])
         with quiet():
-            self.assertIn("no tokens", self.call(candidate, "x/declines", {"a": ("F32", numpy.ones(2, "f"))})[0]["error"])
+            self.assertIn("no tokens", self.call(candidate, "x/declines", {"a": ONES[0]})[0]["error"])
             self.assertIn("empty=False declares", self.call(candidate, "x/fails", empty)[0]["error"])
 
     def test_a_long_message_keeps_both_ends(self):
@@ -175,6 +178,7 @@ class NumpyFunctions(Files):
 
     def test_claims_must_be_known_and_sendable(self):
         for claims, words in (({"determinstic": True}, "unknown claim 'determinstic'; known: compute, "),
+                              ({"properties": {"determinstic": True}}, "properties is .*; known: deterministic"),
                               ({"compute": {"bf16": numpy.float32}}, "compute is .* no JSON")):
             with self.assertRaisesRegex(ValueError, words):
                 Candidate("c", **claims)
@@ -216,7 +220,7 @@ class TorchFunctions(Files):
     def test_an_overwritten_input_is_named_in_value_and_derivative(self):
         candidate = Candidate("c")
         candidate.torch("x/op", ["f32", "bf16"])(lambda a, b: {"y": a.mul_(2.0) + b})
-        for stored, array in (("F32", numpy.ones(2, dtype=numpy.float32)), ("BF16", numpy.array([0x3F80], dtype="<u2"))):
+        for stored, array in ONES:
             inputs = {"a": (stored, array), "b": (stored, array)}
             for operation, more in (("x/op", {}), ("x/op:vjp", {"grad_y": (stored, array)})):
                 with quiet():
@@ -230,7 +234,8 @@ class TorchFunctions(Files):
         candidate.torch("x/shape", ["f32"])(lambda a: {"y": a[:1]})
         one = ("F32", numpy.ones(2, dtype=numpy.float32))
         self.assertEqual(self.call(candidate, "x/numpy", {"a": one})[1]["y"][1].tolist(), [2, 2])
-        for name, words in (("numpy", "is no torch tensor but ndarray.* vjp=False"), ("needs", "cannot differentiate.* vjp=False"),
+        for name, words in (("numpy", "is no torch tensor but ndarray.* vjp=False"),
+                            ("needs", "cannot differentiate.* vjp=False"),
                             ("shape", r"'y' must have the shape \[2\] but has \[1\]")):
             with quiet():
                 self.assertRegex(self.call(candidate, f"x/{name}:vjp", {"a": one, "grad_y": one})[0]["error"], words)

@@ -167,10 +167,11 @@ class Functions(Folder):
             self.ends(function, 3, module=module)
             return self.read_report()["complaints"][0].replace(module, "broken.py")
         start = "the candidate did not start: error reply: broken.py:scan: "
-        self.assertEqual(verdict_of("\nimport no_such_package.sub\n"), start + "it needs the package 'no_such_package', "
-                         "which /usr/bin/python3 does not have (broken.py, line 2)")
-        self.assertEqual(verdict_of("import sys\nsys.exit(4)"), start + "it ended the program while it was imported, with "
-                         "status 4 (broken.py, line 2)")
+        for text, reason in (
+                ("\nimport no_such_package.sub\n", "it needs the package 'no_such_package', which /usr/bin/python3 does not "
+                 "have; ASSAY_PYTHON may name another interpreter (broken.py, line 2)"),
+                ("import sys\nsys.exit(4)", "it ended the program while it was imported, with status 4 (broken.py, line 2)")):
+            self.assertEqual(verdict_of(text), start + reason)
         self.assertEqual(verdict_of("x = 1 / 0"), start + "ZeroDivisionError: division by zero (broken.py, line 1)")
         self.assertEqual(verdict_of("scan = 3"), start + "it is no function but int")
         self.assertIn("unknown declaration ASSAY_DTYPE; known: ", verdict_of("ASSAY_DTYPE = []\nscan = print"))
@@ -236,7 +237,7 @@ class Functions(Folder):
         with open(plain, "w") as file:
             file.write("#!/bin/sh\nexec /usr/bin/python3 -S \"$@\"\n")  # without site-packages
         os.chmod(plain, 0o755)
-        self.ends("scan", 3, "has no numpy; ASSAY_PYTHON may name another interpreter",
+        self.ends("scan", 3, "did not start: error reply: /usr/bin/python3 has no numpy; ASSAY_PYTHON may name another",
                   env={**os.environ, "ASSAY_PYTHON": plain})
 
     def test_an_installed_program_finds_its_own_host(self):
