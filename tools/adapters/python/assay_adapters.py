@@ -8,13 +8,16 @@
 They compose: even_heads(heads_first(rotate)). Cases that a function cannot be asked are declined, and the report counts
 them. What a function says of itself by assay.candidate stays with it.
 """
+import functools
 import inspect
 
 from assay_claims import candidate, claims_of, joined
 from assay_host import Candidate, Unsupported
+from assay_modules import dtypes_of_module
 from assay_signature import is_module, signature_of
 
 _MOST_ROWS = 1 << 16
+_USUAL_WIDTH = 64
 
 
 def heads_first(function):
@@ -83,19 +86,23 @@ def from_table(function):
     return _with_claims(function, table, operation="sinusoidal/table")
 
 
-def from_cos_sin(function, tables=None, layout="half_split", heads_first=True, base=None):
+def from_cos_sin(function, tables=None, layout="half_split", heads_first=True, base=None, of_width=None):
     """Of a function (q, k, cos, sin) that returns q and k rotated, or (x, cos, sin) that returns x rotated, as
     Hugging Face's transformers have it: x [B, h, n, d], or with heads_first=False [B, n, h, d]; cos and sin [B, n, d],
     each angle twice. It is given the same x for q and k, and must return the same for both.
 
-    `tables(x, position)` returns cos and sin, such as a rotary embedding module with that forward; it has one `base`,
-    which is 10000 unless it is named. Without it the adapter makes them, from angles in f64, for every base.
+    `tables(x, position)` returns cos and sin, such as a rotary embedding module with that forward. One that is made
+    for a width is made by `of_width(width)` in its place, for each width that Assay asks for. It has one `base`, which
+    is 10000 unless it is named. Without either the adapter makes cos and sin, from angles in f64, for every base.
+    They are rounded to the dtype of x: what is stored in bf16 or f16 is computed in it, unless `compute` says otherwise.
 
         from_cos_sin(apply_rotary_pos_emb)
-        from_cos_sin(apply_rotary_pos_emb, tables=RotaryEmbedding(64), base=500000.0)
+        from_cos_sin(apply_rotary_pos_emb, of_width=RotaryEmbedding)
+        from_cos_sin(apply_rotary_pos_emb, tables=rotary_emb, base=500000.0)
     """
     takes_two = len(_positional(function)) > 3
     arrange = _ARRANGED[layout]
+    made = functools.lru_cache(of_width or (lambda width: tables))
 
     def turned(x, position, cos_sin):
         _decline_odd(x)
@@ -110,10 +117,14 @@ def from_cos_sin(function, tables=None, layout="half_split", heads_first=True, b
         return turned(x, position, lambda x, position: _cos_sin(x, position, base, arrange))
 
     def rotate_with_tables(x, position):
-        return turned(x, position, tables)
-    domain = {"layout": [layout], **({"base": [base or 10000.0]} if tables else {})}
-    return _with_claims(function, rotate_with_tables if tables else rotate, operation="rope/rotate", framework="torch",
-                        domain=domain)
+        return turned(x, position, made(x.shape[-1]))
+    claims = {"operation": "rope/rotate", "framework": "torch", "compute": {"bf16": "bf16", "f16": "f16"},
+              "domain": {"layout": [layout]}}
+    if not (tables or of_width):
+        return _with_claims(function, rotate, **claims)
+    claims["domain"]["base"] = [base or 10000.0]
+    claims["dtypes"] = dtypes_of_module(made(_USUAL_WIDTH))
+    return _with_claims(function, rotate_with_tables, **claims)
 
 
 def alibi_in_one(function, form="distance", causal=True, dtypes=("f32",)):

@@ -40,6 +40,16 @@ class Rotary(torch.nn.Module):
         return angle.cos().to(x.dtype), angle.sin().to(x.dtype)
 
 
+class RotaryOfWidth(torch.nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.register_buffer("theta", 10000.0 ** -(torch.arange(0, width, 2).float() / width))
+
+    def forward(self, x, position_ids):
+        angle = torch.cat([position_ids.float().unsqueeze(-1) * self.theta] * 2, -1)
+        return angle.cos().to(x.dtype), angle.sin().to(x.dtype)
+
+
 def rotate_pairs(x, position):
     """x [B, h, n, d], pairs beside each other, by complex numbers."""
     width = x.shape[-1]
@@ -82,6 +92,7 @@ def encodings(length, width):
 ROTATIONS = {
     "q and k": from_cos_sin(rotate_both),
     "own tables": from_cos_sin(rotate_both, tables=Rotary(500000.0), base=500000.0),
+    "tables of a width": from_cos_sin(rotate_both, of_width=RotaryOfWidth),
     "heads behind": from_cos_sin(functools.partial(rotate_both, unsqueeze_dim=2), heads_first=False),
     "x alone": from_cos_sin(rotate_one, heads_first=False),
     "heads first": even_heads(heads_first(rotate_pairs)),
@@ -92,6 +103,13 @@ ROTATIONS = {
 @pytest.mark.parametrize("name", ROTATIONS)
 def test_right_rotations_pass(name):
     assay.check(ROTATIONS[name], dtypes=["f32"], options=FEW)
+
+
+def test_tables_bring_their_dtype_and_their_precision():
+    of_width = ROTATIONS["tables of a width"]
+    assert claims_of(of_width)["dtypes"] == ["f32"]
+    assay.check(of_width, options=FEW)
+    assay.check(ROTATIONS["q and k"], dtypes=["bf16", "f32"], options=["--property=value", "--family=mild"])
 
 
 def test_wrong_ones_fail():

@@ -71,8 +71,8 @@ TEST_CASE("transports/protocol/hello_is_strict") {
 
 TEST_CASE("transports/protocol/a_domain_names_what_there_is") {
   const auto with_domain = [](const std::string& operation, const std::string& domain) {
-    return R"({"hello":{"protocol":1,"name":"c","operations":{")" + operation + R"(":["f32"]},"domain":{")" + operation +
-           "\":" + domain + "}}}";
+    return R"({"hello":{"protocol":1,"name":"c","operations":{")" + operation + R"(":["f32"]},"domain":{")" +
+           operation + "\":" + domain + "}}}";
   };
   const std::string scan = "heinsen/scan";
   for (const std::string name : {"logp", "n", "d", "", "grad_s"})
