@@ -32,7 +32,8 @@ std::string declarations_json() {
     operations.push_back({{"name", op.name},
                           {"inputs", tensors(op.inputs)},
                           {"outputs", tensors(op.outputs)},
-                          {"attributes", attributes(op.attributes)}});
+                          {"attributes", attributes(op.attributes)},
+                          {"recurrent", reference::forward_of(op).recurrent.has_value()}});
   return operations.dump();
 }
 

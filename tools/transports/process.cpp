@@ -77,6 +77,7 @@ std::optional<call_failure> process_candidate::launch() {
     silent.message.insert(0, "before its hello: ");
     return silent;
   }
+  if (const auto reason = parse_refusal(*line)) return stop(fault::error_reply, *reason);
   auto answer = parse_hello(*line);
   if (!answer) return stop(fault::malformed_hello, "malformed hello: " + answer.error().message);
   if (greeted_ && answer->operations != about_.operations)

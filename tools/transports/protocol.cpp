@@ -1,5 +1,7 @@
 #include "tools/transports/protocol.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
@@ -11,6 +13,8 @@ namespace assay::transports {
 namespace {
 
 using nlohmann::json;
+
+constexpr std::size_t longest_reason = 4000;
 
 // A broken rule of a message; only within this file.
 struct malformed {
@@ -85,6 +89,22 @@ properties::declared_domain parse_domain(const json& value, const std::string& w
   return domain;
 }
 
+// The interval of an input must hold some value that the operation is defined for: otherwise no case is left.
+void require_values(const core::tensor_declaration& input, const properties::declared_domain& declared,
+                    const std::string& where) {
+  const auto [low, high, minus_infinity] = input.domain;
+  require(declared.low <= high && declared.high >= low,
+          where + fmt::format(" holds no value of {}, which lies in [{}, {}]", input.name, low, high));
+}
+
+// What a domain may name besides the settings: the inputs, and the state of a recurrent operation.
+std::vector<std::string> names_of_values(const core::operation& op) {
+  std::vector<std::string> names;
+  for (const auto& input : op.inputs) names.push_back(input.name);
+  if (reference::forward_of(op).recurrent) names.emplace_back("state");
+  return names;
+}
+
 // The values that it takes of an attribute: each must be one that there is.
 std::vector<core::attribute> parse_values(const json& value, const core::operation& op, const std::string& name,
                                           const std::string& where) {
@@ -101,6 +121,28 @@ std::vector<core::attribute> parse_values(const json& value, const core::operati
   return all;
 }
 
+// A name that is not known would narrow nothing, and the report would say that it was obeyed.
+[[noreturn]] void refuse_domain_name(const core::operation& op, std::vector<std::string> known,
+                                     const std::string& where) {
+  for (const auto& a : op.attributes) known.push_back(a.name);
+  throw malformed{fmt::format("{} is no input or setting of {}; known: {}", where, op.name, fmt::join(known, ", "))};
+}
+
+void parse_domain_of(const core::operation& op, const json& members, const std::string& where,
+                     properties::description& to) {
+  const std::vector<std::string> known = names_of_values(op);
+  for (const auto& [name, declared] : members.items()) {
+    const std::string member = where + "['" + clean(name, 40) + "']";
+    if (op.attribute(name) != nullptr) {
+      to.settings[op.name][name] = parse_values(declared, op, name, member);
+      continue;
+    }
+    if (std::find(known.begin(), known.end(), name) == known.end()) refuse_domain_name(op, known, member);
+    const auto& domain = to.domain[op.name][name] = parse_domain(declared, member);
+    if (const core::tensor_declaration* input = op.input(name)) require_values(*input, domain, member);
+  }
+}
+
 void parse_domains(const json& value, properties::description& to) {
   require(value.is_object(), "hello.domain must be an object");
   for (const auto& [operation, inputs] : value.items()) {
@@ -108,14 +150,8 @@ void parse_domains(const json& value, properties::description& to) {
     // A misspelt name would silently narrow nothing.
     require(to.operations.contains(operation), where + " is no operation that hello.operations offers");
     require(inputs.is_object(), where + " must be an object");
-    const core::operation* op = reference::find_operation(operation);
-    for (const auto& [name, domain] : inputs.items()) {
-      const std::string member = where + "['" + clean(name, 40) + "']";
-      if (op != nullptr && op->attribute(name) != nullptr)
-        to.settings[operation][name] = parse_values(domain, *op, name, member);
-      else
-        to.domain[operation][name] = parse_domain(domain, member);
-    }
+    // Of an operation that this version does not know, nothing is asked.
+    if (const core::operation* op = reference::find_operation(operation)) parse_domain_of(*op, inputs, where, to);
   }
 }
 
@@ -199,6 +235,17 @@ core::result<properties::description> parse_hello(std::string_view line) {
   }
 }
 
+std::optional<std::string> parse_refusal(std::string_view line) {
+  try {
+    const json message = parse_message(line);
+    const json* reason = member(message, "error");
+    if (message.contains("hello") || reason == nullptr || !reason->is_string()) return std::nullopt;
+    return clean(reason->get<std::string>(), longest_reason);
+  } catch (const malformed&) {
+    return std::nullopt;
+  }
+}
+
 core::result<reply> parse_reply(std::string_view line) {
   try {
     const json message = parse_message(line);
@@ -217,7 +264,7 @@ core::result<reply> parse_reply(std::string_view line) {
     const json* text = member(message, answer.unsupported ? "reason" : "error");
     require(text == nullptr || text->is_string(), "reason and error must be strings");
     require(answer.unsupported || text != nullptr, "an answer that is not ok must be unsupported or have an error");
-    if (text != nullptr) answer.text = clean(text->get<std::string>(), 4000);
+    if (text != nullptr) answer.text = clean(text->get<std::string>(), longest_reason);
     return answer;
   } catch (const malformed& e) {
     return core::failure(e.rule);

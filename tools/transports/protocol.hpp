@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -29,5 +30,8 @@ std::string call_request(std::uint64_t id, const properties::request& call, cons
 /// that they do not know are ignored.
 core::result<properties::description> parse_hello(std::string_view line);
 core::result<reply> parse_reply(std::string_view line);
+
+/// Why a program is no candidate, where it says so in place of its hello: {"error":"..."}.
+std::optional<std::string> parse_refusal(std::string_view line);
 
 }  // namespace assay::transports

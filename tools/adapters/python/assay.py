@@ -22,10 +22,11 @@ import tempfile
 _HERE = os.path.dirname(os.path.abspath(__file__))
 if _HERE not in sys.path:
     sys.path.append(_HERE)
+from assay_claims import WrongClaim, candidate  # noqa: E402
 from assay_function import NotAnOperation, candidate_of  # noqa: E402
 from assay_host import Candidate, Unsupported  # noqa: E402
 
-__all__ = ["Candidate", "NotAnOperation", "Unsupported", "check", "program"]
+__all__ = ["Candidate", "NotAnOperation", "Unsupported", "WrongClaim", "candidate", "check", "program"]
 
 _PASSED, _FAILED, _BROKEN = 0, 1, 3
 
@@ -39,7 +40,7 @@ def program():
     return found
 
 
-def check(function, operation=None, dtypes=("f32", "f64"), *, effort="quick", seed=1, require_class=(), report=None,
+def check(function, operation=None, dtypes=None, *, effort="quick", seed=1, require_class=(), report=None,
           options=(), **about):
     """Gates `function`, which takes the inputs of `operation` by name (or all by position) and returns its outputs
     as a tuple or a dict; without `operation` the names of its parameters say which it is. A function of torch
@@ -47,8 +48,9 @@ def check(function, operation=None, dtypes=("f32", "f64"), *, effort="quick", se
 
     `function` may be an assay.Candidate instead. `require_class` names the accuracy classes that are good enough,
     `report` is the folder of the report (otherwise a temporary one, which is kept where the check fails), `options`
-    are further arguments of `assay gate`, and `about` goes to assay_function.candidate_of: framework="torch" or
-    "numpy", vjp, domain, vjp_domain, compute, properties.
+    are further arguments of `assay gate`, and `about` holds declarations as for the decorator assay.candidate: domain,
+    compute, vjp and others. They go before those of the function. Without `dtypes` it is checked in those that it
+    declares, else in f32 and f64.
     """
     assay = program()
     if isinstance(function, Candidate):
@@ -57,7 +59,8 @@ def check(function, operation=None, dtypes=("f32", "f64"), *, effort="quick", se
         listed = subprocess.run([assay, "list", "operations", "--json"], stdout=subprocess.PIPE, check=True)
         candidate = candidate_of(function, json.loads(listed.stdout), operation, dtypes, **about)
         selected = list(candidate.operations)
-    arguments = [f"--operation={name}" for name in selected] + [f"--dtype={dtype}" for dtype in dtypes]
+        dtypes = dtypes or next(iter(candidate.operations.values()))
+    arguments = [f"--operation={name}" for name in selected] + [f"--dtype={dtype}" for dtype in dtypes or ()]
     arguments += [f"--effort={effort}", f"--seed={seed}", *options]
     if require_class:
         arguments.append("--require-class=" + (require_class if isinstance(require_class, str)

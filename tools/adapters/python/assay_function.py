@@ -2,58 +2,96 @@
 
 Declarations of operations are dicts as `assay list operations --json` prints them.
 """
-import difflib
 import inspect
 import types
 
+from assay_claims import WrongClaim, check_domain, claims_of
+from assay_frameworks import is_of_numbers
 from assay_host import Candidate
+from assay_matching import (NotAnOperation, check_positions, declaration_of, deduce, names_of, settings_taken,
+                            takes_by_name)
+from assay_modules import dtypes_of_module, module_in
+from assay_signature import is_module, signature_of, takes
 
 
-class NotAnOperation(Exception):
-    """The function is no implementation of any operation, or of the one named. `choices`: the operations whose
-    inputs its parameters are, where there are several."""
-
-    def __init__(self, reason, choices=()):
-        super().__init__(reason)
-        self.choices = list(choices)
-
-
-def candidate_of(function, declarations, operation=None, dtypes=("f32", "f64"), framework=None, vjp=True, domain=None,
-                 vjp_domain=None, name=None, **claims):
+def candidate_of(function, declarations, operation=None, dtypes=None, framework=None, *, constants=(), **about):
     """A candidate with the one operation that `function` computes, and its vjp by autograd where it is a torch
-    function. Without `operation` the names of the function's parameters say which it is."""
-    declared = _named(declarations, operation) if operation else deduce(function, declarations)
-    by_name = _takes_by_name(function, declared)
-    if not by_name:
-        _check_positions(function, declared)
-    name = name or getattr(function, "__name__", type(function).__name__)
-    candidate = Candidate(name, **claims)
-    adapted = _adapted(function, declared, by_name)
-    # A function without a parameter for a setting computes with its standard value.
-    fixed = {a["name"]: [a["standard"]] for a in declared["attributes"] if a["name"] not in _takes(function, declared)}
-    domain = {**fixed, **(domain or {})}
-    if (framework or framework_of(function)) == "torch":
-        # A derivative has none of its own here.
-        vjp = vjp and ":" not in declared["name"] and any(d["name"] == declared["name"] + ":vjp" for d in declarations)
-        candidate.torch(declared["name"], dtypes, domain=domain, vjp=vjp, vjp_domain=vjp_domain)(adapted)
-    else:
-        candidate.numpy(declared["name"], dtypes, domain=domain)(adapted)
+    function. Without `operation` the names of the function's parameters say which it is. `about` holds words of
+    assay_claims.WORDS, which go before those that the function or its module, of these constants, declares."""
+    _check_callable(function)
+    claims = claims_of(function, constants)
+    about["framework"] = framework
+    claims.update({word: value for word, value in about.items() if value is not None})
+    operation = operation or claims.get("operation")
+    declared = declaration_of(declarations, operation) if operation else deduce(function, declarations)
+    dtypes = dtypes or claims.get("dtypes") or dtypes_of_module(function) or ["f32", "f64"]
+    dtypes = [dtypes] if isinstance(dtypes, str) else list(dtypes)
+    hello = {word: claims[word] for word in ("compute", "variants", "properties", "flush_subnormals") if word in claims}
+    candidate = Candidate(claims.get("name") or _name_of(function), claims.get("version", ""), **hello)
+    _register(candidate, function, declared, dtypes, _domain_of(function, declared, claims.get("domain")), claims)
+    _register_derivative(candidate, function, declarations, declared, dtypes, claims)
     return candidate
 
 
-def deduce(function, declarations):
-    """The declaration whose inputs are the parameters of the function; parameters with a default may be more."""
-    # Every function has the inputs of an operation that has none.
-    matching = [d for d in declarations if d["inputs"] and _takes_by_name(function, d)]
-    if not matching:
-        raise NotAnOperation(_no_match(function, declarations))
-    # A function of all inputs of a derivative takes those of the operation too, and then more.
-    most = max(len(d["inputs"]) for d in matching)
-    named = [d for d in matching if len(d["inputs"]) == most]
-    if len(named) > 1:
-        raise NotAnOperation(f"the parameters are the inputs of {' and of '.join(_names(named))}: name the operation "
-                             "that is meant", _names(named))
-    return named[0]
+def check_candidate(candidate, declarations):
+    """An error where a candidate declares a domain that is none."""
+    for declared in declarations:
+        check_domain(candidate.domains.get(declared["name"], {}), declared, f"the domain of {declared['name']}")
+
+
+def _check_callable(function):
+    if isinstance(function, type):
+        raise NotAnOperation("it is a class: name an instance of it, or a function")
+    if not callable(function):
+        raise NotAnOperation(f"it is no function but {type(function).__name__}")
+    try:
+        signature_of(function)
+    except (TypeError, ValueError):
+        raise NotAnOperation("Python does not know its parameters: name a function of Python around it") from None
+
+
+def _name_of(function):
+    inner = getattr(function, "func", function)  # functools.partial
+    names = (getattr(inner, word, None) for word in ("__name__", "original_name", "name"))  # the last two: TorchScript
+    return next((name for name in names if isinstance(name, str)), type(inner).__name__)
+
+
+def _domain_of(function, declared, domain):
+    """A function without a parameter for a setting computes with its standard value, unless it says another one."""
+    taken = settings_taken(function, declared)
+    fixed = {a["name"]: [a["standard"]] for a in declared["attributes"] if a["name"] not in taken}
+    check_domain(domain or {}, declared)
+    return {**fixed, **(domain or {})}
+
+
+def _register(candidate, function, declared, dtypes, domain, claims):
+    by_name = takes_by_name(function, declared)
+    if not by_name:
+        check_positions(function, declared)
+    framework = claims.get("framework") or framework_of(function)
+    if framework not in ("torch", "numpy"):
+        raise WrongClaim(f"framework must be \"torch\" or \"numpy\", not {framework!r}")
+    options = {"domain": domain, "empty": claims.get("empty", True), **({"vjp": False} if framework == "torch" else {})}
+    getattr(candidate, framework)(declared["name"], dtypes, **options)(_adapted(function, declared, by_name))
+
+
+def _register_derivative(candidate, function, declarations, declared, dtypes, claims):
+    """The function that `vjp` names, or autograd for a torch function, where there is such an operation."""
+    vjp = claims.get("vjp", True)
+    derivative = next((d for d in declarations if d["name"] == declared["name"] + ":vjp"), None)
+    if derivative is None or not vjp:
+        return
+    domain = claims.get("vjp_domain")
+    if domain is None:
+        domain = {name: values for name, values in (claims.get("domain") or {}).items()
+                  if name not in [a["name"] for a in declared["attributes"]]}
+    check_domain(domain, derivative, "vjp_domain")
+    if callable(vjp):
+        _register(candidate, vjp, derivative, dtypes, domain, {})
+    elif (claims.get("framework") or framework_of(function)) == "torch":
+        candidate.autograd(declared["name"], domain)
+    elif "vjp" in claims:
+        raise WrongClaim("vjp=True needs a function of torch tensors; vjp may also be the derivative's function")
 
 
 def framework_of(function):
@@ -73,6 +111,9 @@ def _collect(function, packages, module, visited):
     its module knows."""
     plain = inspect.unwrap(function)
     plain = getattr(plain, "func", plain)  # functools.partial
+    if is_module(plain):
+        packages.add("torch")
+        return
     if not hasattr(plain, "__code__"):
         packages.add(_package(plain))
         plain = getattr(plain, "__func__", None) or getattr(type(plain), "__call__")
@@ -86,7 +127,7 @@ def _collect(function, packages, module, visited):
     used += [cell.cell_contents for cell in plain.__closure__ or () if _filled(cell)]
     packages.update(name for name in code.co_names if name not in scope)  # imported within
     for value in used:
-        package = _package(value)
+        package = "torch" if is_module(value) else _package(value)
         packages.add(package)
         if isinstance(value, types.FunctionType) and package not in ("torch", "numpy"):
             _collect(value, packages, module, visited)
@@ -109,79 +150,34 @@ def _package(value):
     return ""
 
 
-def _names(tensors):
-    return [tensor["name"] for tensor in tensors]
-
-
-def _named(declarations, operation):
-    for declared in declarations:
-        if declared["name"] == operation:
-            return declared
-    near = difflib.get_close_matches(operation, _names(declarations))
-    raise NotAnOperation(f"unknown operation '{operation}' ({'near: ' + ', '.join(near) + '; ' if near else ''}"
-                         "see: assay list operations)")
-
-
-def _parameters(function):
-    return [p for p in inspect.signature(function).parameters.values()
-            if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
-
-
-def _takes_by_name(function, declared):
-    parameters = [p for p in _parameters(function) if p.kind != inspect.Parameter.POSITIONAL_ONLY]
-    required = {p.name for p in _parameters(function) if p.default is p.empty}
-    inputs = set(_names(declared["inputs"]))
-    return required - {"dtype"} <= inputs | set(_names(declared["attributes"])) and inputs <= {p.name for p in parameters}
-
-
-def _check_positions(function, declared):
-    """An error unless the function takes the inputs by position and its settings by name."""
-    inputs, takes = _names(declared["inputs"]), _takes(function, declared)
-    by_name = [name for name in _names(declared["attributes"]) if name in takes]
-    by_name += ["dtype"] if "dtype" in inspect.signature(function).parameters else []
-    try:
-        inspect.signature(function).bind(*inputs, **dict.fromkeys(by_name))
-    except TypeError as reason:
-        raise NotAnOperation(f"it cannot be called as {declared['name']}({', '.join(inputs)}) is, neither by name nor "
-                             f"by position: {reason}") from None
-
-
-def _takes(function, declared):
-    """The settings of an operation that a function has a parameter for."""
-    if any(p.kind == p.VAR_KEYWORD for p in inspect.signature(function).parameters.values()):
-        return _names(declared["attributes"])
-    return [p.name for p in _parameters(function)]
-
-
-def _no_match(function, declarations):
-    lines = [f"  {d['name']}({', '.join(_names(d['inputs']))})" for d in declarations]
-    return ("there are\n" + "\n".join(lines) +
-            f"\nThe parameters ({', '.join(p.name for p in _parameters(function))}) are the inputs of none of these "
-            "operations.")
-
-
 def _adapted(function, declared, by_name):
     """The function of inputs by name whose outputs go by name."""
-    inputs, outputs = _names(declared["inputs"]), _names(declared["outputs"])
-    wanted = f"the function must return {', '.join(outputs)}: a tuple in this order or a dict"
+    inputs, outputs = names_of(declared["inputs"]), names_of(declared["outputs"])
+    left_out = set(names_of(declared["attributes"])) - set(settings_taken(function, declared))
+    takes_dtype = takes(function, "dtype")
 
-    settings = set(_names(declared["attributes"])) - set(_takes(function, declared))
-
-    def call(**values):
-        values = {name: value for name, value in values.items() if name not in settings}
+    def call(dtype, **values):
+        values = {name: value for name, value in values.items() if name not in left_out}
+        if takes_dtype:
+            values["dtype"] = dtype
+        of_call = module_in(function, dtype)
         if by_name:
-            result = function(**values)
-        else:
-            attributes = {name: value for name, value in values.items() if name not in inputs}
-            result = function(*(values[name] for name in inputs), **attributes)
-        if isinstance(result, dict):
-            return result
-        if not isinstance(result, (tuple, list)):
-            result = (result,)
-        if len(result) != len(outputs):
-            raise TypeError(f"{wanted}; it returned {len(result)} value{'' if len(result) == 1 else 's'}")
-        return dict(zip(outputs, result))
+            return _by_name(of_call(**values), outputs)
+        named = {name: value for name, value in values.items() if name not in inputs}
+        return _by_name(of_call(*(values[name] for name in inputs), **named), outputs)
+    return call
 
-    def call_with_dtype(dtype, **values):
-        return call(dtype=dtype, **values)
-    return call_with_dtype if "dtype" in inspect.signature(function).parameters else call
+
+def _by_name(result, outputs):
+    """The outputs that a function returned: by name, in their order, or the only one."""
+    if isinstance(result, dict):
+        return result
+    wanted = f"the function must return {', '.join(outputs)}{': a tuple in this order or a dict' * (len(outputs) > 1)}"
+    if result is None:
+        raise TypeError(f"{wanted}; it returned None")
+    # A list of numbers is the value of the only output, not one value for each.
+    is_one = not isinstance(result, (tuple, list)) or len(outputs) == 1 and is_of_numbers(result)
+    values = [result] if is_one else result
+    if len(values) != len(outputs):
+        raise TypeError(f"{wanted}; it returned {len(values)} value{'' if len(values) == 1 else 's'}")
+    return dict(zip(outputs, values))

@@ -12,176 +12,42 @@
 
 A function gets the inputs of the operation by name (and the attributes of the call, if any) and returns its
 outputs by name. One with a parameter `dtype` also gets the dtype of the call, as one of torch or numpy: an operation
-without floating-point inputs has no other sign of it. Needs numpy; torch is imported only for functions registered with `Candidate.torch`.
-What a function prints goes to stderr. bf16 reaches numpy functions as float32 (exact), and their float32
-results are rounded to bf16; torch functions get torch.bfloat16.
+without floating-point inputs has no other sign of it. An output may be a tensor, an array, or numbers of Python, which
+are rounded to the dtype of the call. The inputs must be unchanged after the call. Needs numpy; torch is imported only
+for functions registered with `Candidate.torch`. What a function prints goes to stderr. bf16 reaches numpy functions as
+float32 (exact), and their float32 results are rounded to bf16; torch functions get torch.bfloat16.
 """
-import inspect
 import json
-import math
 import os
-import struct
 import sys
 import traceback
 
-import numpy
-
-# Names in messages, names in safetensors files, little-endian numpy types. bf16 travels as its bits.
-_DTYPES = (("f64", "F64", "<f8"), ("f32", "F32", "<f4"), ("f16", "F16", "<f2"), ("bf16", "BF16", "<u2"),
-           ("i64", "I64", "<i8"), ("i32", "I32", "<i4"), ("bool", "BOOL", "|b1"))
-_NUMPY_TYPE = {stored: numpy.dtype(code) for _, stored, code in _DTYPES}
-_STORED_NAME = {numpy.dtype(code): stored for _, stored, code in _DTYPES if stored != "BF16"}
-_KNOWN = {name for name, _, _ in _DTYPES}
+from assay_claims import WrongClaim, check_finite
+from assay_errors import in_words
+from assay_frameworks import NumpyFunction, TorchFunction
+from assay_streams import protocol_streams, send
+from assay_tensors import FLOATING, KNOWN, read_safetensors, write_safetensors
 
 
 class Unsupported(Exception):
     """Raised by a function to decline a call: Assay counts it as skipped, not as failed."""
 
 
-def bf16_to_f32(bits):
-    """The float32 values of bf16 bit patterns (uint16); exact."""
-    return (bits.astype(numpy.uint32) << 16).view(numpy.float32)
+# Further members of the hello.
+_CLAIMS = ("compute", "flush_subnormals", "variants", "properties")
 
 
-def f32_to_bf16(values):
-    """The bf16 bit patterns (uint16) of float32 values, rounded to nearest, ties to even."""
-    bits = numpy.ascontiguousarray(values, dtype=numpy.float32).view(numpy.uint32)
-    # Adding just under half of the last place, or exactly half where it is odd, carries as rounding does.
-    rounded = (bits + (0x7FFF + ((bits >> 16) & 1)).astype(numpy.uint32)) >> 16
-    # The carry would turn some NaNs into infinities or zeros; they become quiet NaNs instead.
-    return numpy.where(numpy.isnan(values), (bits >> 16) | 0x40, rounded).astype(numpy.uint16)
-
-
-def read_safetensors(path):
-    """The tensors of a file by name, each as (stored name of the dtype, numpy array); bf16 as its bits."""
-    with open(path, "rb") as file:
-        (length,) = struct.unpack("<Q", file.read(8))
-        header = json.loads(file.read(length))
-        data = file.read()
-    tensors = {}
-    for name, entry in header.items():
-        if name == "__metadata__":
-            continue
-        begin, end = entry["data_offsets"]
-        array = numpy.frombuffer(bytearray(data[begin:end]), dtype=_NUMPY_TYPE[entry["dtype"]])
-        tensors[name] = (entry["dtype"], array.reshape(entry["shape"]))
-    return tensors
-
-
-def write_safetensors(path, tensors):
-    """Writes what read_safetensors returns, under a temporary name first."""
-    header, chunks, offset = {}, [], 0
-    for name, (stored, array) in sorted(tensors.items(), key=lambda item: (-item[1][1].itemsize, item[0])):
-        chunk = numpy.ascontiguousarray(array, dtype=_NUMPY_TYPE[stored]).tobytes()
-        header[name] = {"dtype": stored, "shape": list(array.shape), "data_offsets": [offset, offset + len(chunk)]}
-        chunks.append(chunk)
-        offset += len(chunk)
-    text = json.dumps(header).encode()
-    text += b" " * (-len(text) % 8)
-    with open(path + ".tmp", "wb") as file:
-        file.write(struct.pack("<Q", len(text)) + text + b"".join(chunks))
-    os.replace(path + ".tmp", path)
-
-
-def protocol_streams():
-    """Standard input and output as files of their own. From then on reads of the functions find nothing, and their
-    prints go to standard error: neither disturbs the protocol."""
-    streams = os.fdopen(os.dup(0), "r", encoding="utf-8"), os.fdopen(os.dup(1), "w", encoding="utf-8")
-    null = os.open(os.devnull, os.O_RDONLY)
-    os.dup2(null, 0)
-    os.close(null)
-    os.dup2(2, 1)
-    return streams
-
-
-def _checked(outputs):
-    if not isinstance(outputs, dict):
-        raise TypeError(f"the function must return a dict of outputs by name, not {type(outputs).__name__}")
-    return outputs
-
-
-def _takes_dtype(function):
+def _check_sendable(word, value):
     try:
-        return "dtype" in inspect.signature(function).parameters
-    except ValueError:  # a function of C that has none
-        return False
+        json.dumps(value, allow_nan=False)
+    except (TypeError, ValueError) as reason:
+        raise WrongClaim(f"{word} is {value!r}, which is no JSON: {reason}; dtypes are words such as \"f32\"") from None
 
 
-class _NumpyFunction:
-    _TYPES = {"f64": numpy.float64, "f32": numpy.float32, "f16": numpy.float16, "bf16": numpy.float32}
-
-    def __init__(self, function):
-        self.function = function
-        self.takes_dtype = _takes_dtype(function)
-
-    def __call__(self, inputs, attributes, dtype):
-        arrays = {name: bf16_to_f32(array) if stored == "BF16" else array for name, (stored, array) in inputs.items()}
-        has_bf16 = dtype == "bf16" or any(stored == "BF16" for stored, _ in inputs.values())
-        of_call = {"dtype": self._TYPES[dtype]} if self.takes_dtype else {}
-        return {name: self._store(name, numpy.asarray(value), has_bf16)
-                for name, value in _checked(self.function(**arrays, **attributes, **of_call)).items()}
-
-    @staticmethod
-    def _store(name, array, has_bf16):
-        if has_bf16 and array.dtype == numpy.float32:
-            return "BF16", f32_to_bf16(array)
-        if array.dtype not in _STORED_NAME:
-            raise TypeError(f"output '{name}' has dtype {array.dtype}, which Assay does not know")
-        # Not cast: a result of another dtype is a fault that the gate must see.
-        return _STORED_NAME[array.dtype], array
-
-
-class _TorchFunction:
-    def __init__(self, function):
-        import torch
-        self.torch = torch
-        self.function = function
-        self.types = {"f64": torch.float64, "f32": torch.float32, "f16": torch.float16, "bf16": torch.bfloat16}
-        self.takes_dtype = _takes_dtype(function)
-
-    def _call(self, tensors, attributes, dtype):
-        of_call = {"dtype": self.types[dtype]} if self.takes_dtype else {}
-        return _checked(self.function(**tensors, **attributes, **of_call))
-
-    def __call__(self, inputs, attributes, dtype):
-        with self.torch.no_grad():
-            return self._store(self._call(self._load(inputs), attributes, dtype))
-
-    def vjp(self, inputs, attributes, dtype):
-        """Gradients by autograd: inputs are those of the function and grad_<output> for every output."""
-        loaded = self._load(inputs)
-        cotangents = {name[len("grad_"):]: value for name, value in loaded.items() if name.startswith("grad_")}
-        leaves = {name: value.requires_grad_(value.is_floating_point())
-                  for name, value in loaded.items() if not name.startswith("grad_")}
-        wanted = {name: value for name, value in leaves.items() if value.requires_grad}
-        outputs = self._call(leaves, attributes, dtype)
-        # An output that depends on no input (there are no tokens, say) takes no part.
-        used = [name for name in cotangents if outputs[name].requires_grad]
-        gradients = self.torch.autograd.grad([outputs[name] for name in used], list(wanted.values()),
-                                             [cotangents[name] for name in used],
-                                             allow_unused=True) if used and wanted else [None] * len(wanted)
-        return self._store({"grad_" + name: self.torch.zeros_like(value) if gradient is None else gradient
-                            for (name, value), gradient in zip(wanted.items(), gradients)})
-
-    def _load(self, inputs):
-        def load(stored, array):
-            if stored == "BF16":
-                return self.torch.from_numpy(array.view(numpy.int16)).view(self.torch.bfloat16)
-            return self.torch.from_numpy(array)
-        return {name: load(*value) for name, value in inputs.items()}
-
-    def _store(self, outputs):
-        def store(name, value):
-            if not self.torch.is_tensor(value):
-                raise TypeError(f"output '{name}' is no torch tensor but {type(value).__name__}")
-            value = value.detach().cpu().contiguous()
-            if value.dtype == self.torch.bfloat16:
-                return "BF16", value.view(self.torch.int16).numpy().view(numpy.uint16)
-            array = value.numpy()
-            if array.dtype not in _STORED_NAME:
-                raise TypeError(f"output '{name}' has dtype {value.dtype}, which Assay does not know")
-            return _STORED_NAME[array.dtype], array
-        return {name: store(name, value) for name, value in outputs.items()}
+def _decline_empty(inputs):
+    for name, (_, array) in inputs.items():
+        if 0 in array.shape:
+            raise Unsupported(f"empty axes are declared as unsupported, and '{name}' has the shape {list(array.shape)}")
 
 
 class Candidate:
@@ -190,38 +56,59 @@ class Candidate:
     properties={"deterministic": True}."""
 
     def __init__(self, name, version="", **claims):
+        unknown = sorted(set(claims) - set(_CLAIMS))
+        if unknown:
+            raise WrongClaim(f"unknown claim '{unknown[0]}'; known: {', '.join(_CLAIMS)}")
+        for word, value in claims.items():
+            _check_sendable(word, value)
+        if set(claims.get("properties", {})) - {"deterministic"}:
+            raise WrongClaim(f"properties is {claims['properties']!r}; known: deterministic")
         self._hello = {"protocol": 1, "name": name, "version": str(version), "operations": {}, "domain": {}, **claims}
         self._functions = {}
 
-    def numpy(self, operation, dtypes, domain=None):
+    def numpy(self, operation, dtypes, domain=None, empty=True):
         """Registers a function of numpy arrays. A domain maps input names (or "state") to "finite" or [low, high], and
-        names of settings to lists of the values that the function takes. Derivatives are operations of their own: "<operation>:vjp"."""
+        names of settings to lists of the values that the function takes. With empty=False calls with an empty axis are
+        declined as unsupported. Derivatives are operations of their own: "<operation>:vjp"."""
         def register(function):
-            self._add(operation, dtypes, domain, _NumpyFunction(function))
+            self._add(operation, dtypes, domain, empty, NumpyFunction(function))
             return function
         return register
 
-    def torch(self, operation, dtypes, domain=None, vjp=True, vjp_domain=None):
+    def torch(self, operation, dtypes, domain=None, vjp=True, vjp_domain=None, empty=True):
         """Registers a function of torch tensors and, unless vjp=False, its derivative by autograd.
         vjp_domain is the domain of the derivative, which takes the settings that the function does."""
         def register(function):
-            host = _TorchFunction(function)
-            self._add(operation, dtypes, domain, host)
+            self._add(operation, dtypes, domain, empty, TorchFunction(function))
             if vjp:
-                self._add(operation + ":vjp", dtypes, vjp_domain, host.vjp)
+                self.autograd(operation, vjp_domain)
             return function
         return register
+
+    def autograd(self, operation, domain=None):
+        """Registers the derivative of a function of torch tensors that was registered before."""
+        function, empty = self._functions[operation]
+        self._add(operation + ":vjp", self.operations[operation], domain, empty, function.vjp)
 
     @property
     def operations(self):
         """The dtypes of each operation."""
         return self._hello["operations"]
 
-    def _add(self, operation, dtypes, domain, function):
-        unknown = [name for name in dtypes if name not in _KNOWN]
+    @property
+    def domains(self):
+        """The declared domain of each operation that has one."""
+        return self._hello["domain"]
+
+    def _add(self, operation, dtypes, domain, empty, function):
+        unknown = [name for name in dtypes if name not in KNOWN]
         if unknown or operation in self._functions:
-            raise ValueError(f"{operation}: " + (f"unknown dtypes {unknown}" if unknown else "registered twice"))
-        self._functions[operation] = function
+            raise WrongClaim(f"{operation}: " + (f"unknown dtypes {unknown}; known: {', '.join(FLOATING)}" if unknown
+                                                 else "registered twice"))
+        for name, values in (domain or {}).items():
+            check_finite(values if isinstance(values, (list, tuple)) else [values], f"{operation}: domain: '{name}'")
+            _check_sendable(f"{operation}: domain: '{name}'", values)
+        self._functions[operation] = function, empty
         self._hello["operations"][operation] = list(dtypes)
         if domain:
             self._hello["domain"][operation] = domain
@@ -230,19 +117,24 @@ class Candidate:
         """The answer to one message of the protocol."""
         if "hello" in message:
             return {"hello": self._hello}
-        answer = {"id": message["id"], "ok": False}
+        answer, inputs = {"id": message["id"], "ok": False}, {}
         try:
             if message["operation"] not in self._functions:
                 raise Unsupported(f"no operation {message['operation']}")
-            outputs = self._functions[message["operation"]](read_safetensors(message["inputs"]), message["attributes"],
-                                                            message["dtype"])
+            function, empty = self._functions[message["operation"]]
+            inputs = read_safetensors(message["inputs"])
+            if not empty:
+                _decline_empty(inputs)
+            outputs = function(inputs, message["attributes"], message["dtype"])
             write_safetensors(message["outputs"], outputs)
             answer["ok"] = True
         except Unsupported as reason:
             answer.update(unsupported=True, reason=str(reason))
         except Exception as error:  # whatever the function did wrong is an answer, not the end
             traceback.print_exc()
-            answer["error"] = f"{type(error).__name__}: {error}"
+            answer["error"] = in_words(error)
+            if any(0 in array.shape for _, array in inputs.values()):
+                answer["error"] += "; empty=False declares that it takes no empty axis"
         return answer
 
     def serve(self, streams=None):
@@ -252,5 +144,4 @@ class Candidate:
                      f"assay gate --candidate 'process:{sys.executable} {sys.argv[0]}'")
         requests, answers = streams or protocol_streams()
         for line in iter(requests.readline, ""):
-            answers.write(json.dumps(self.answer(json.loads(line)), allow_nan=False) + "\n")
-            answers.flush()
+            send(self.answer(json.loads(line)), answers)

@@ -3,7 +3,7 @@
 Arguments: MODULE (importable, or a path that ends in .py), FUNCTION, OPERATION (empty: the names of the parameters say
 which), and the declarations of all operations.
 """
-import functools
+import difflib
 import importlib
 import importlib.util
 import json
@@ -11,18 +11,33 @@ import os
 import shlex
 import sys
 
+from assay_errors import in_words, place_of, users_traceback
+from assay_streams import protocol_streams, send
 
-def load(module, name):
+_ANOTHER = "; ASSAY_PYTHON may name another interpreter"
+
+
+def load(module):
+    if not module.endswith(".py"):
+        return importlib.import_module(module)
+    sys.path.insert(0, os.path.dirname(os.path.abspath(module)))
+    spec = importlib.util.spec_from_file_location(os.path.splitext(os.path.basename(module))[0], module)
+    loaded = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = loaded
+    spec.loader.exec_module(loaded)
+    return loaded
+
+
+def named(loaded, name):
     """The object `name` (which may have dots) of a module."""
-    if module.endswith(".py"):
-        sys.path.insert(0, os.path.dirname(os.path.abspath(module)))
-        spec = importlib.util.spec_from_file_location(os.path.splitext(os.path.basename(module))[0], module)
-        loaded = importlib.util.module_from_spec(spec)
-        sys.modules[spec.name] = loaded
-        spec.loader.exec_module(loaded)
-    else:
-        loaded = importlib.import_module(module)
-    return functools.reduce(getattr, name.split("."), loaded)
+    from assay_function import NotAnOperation
+    found = loaded
+    for part in name.split("."):
+        if not hasattr(found, part):
+            near = difflib.get_close_matches(part, dir(found))
+            raise NotAnOperation(f"the module has no '{name}'" + (f"; near: {', '.join(near)}" if near else ""))
+        found = getattr(found, part)
+    return found
 
 
 def how_to_name(module, name, operations):
@@ -30,24 +45,61 @@ def how_to_name(module, name, operations):
     return "".join(f"\n  --candidate {shlex.quote(f'python:{module}:{name}@{operation}')}" for operation in operations)
 
 
+def candidate_from(loaded, name, operation, declarations):
+    """The candidate of that name in a module, or one around the function of that name."""
+    from assay_function import NotAnOperation, candidate_of, check_candidate
+    from assay_host import Candidate
+    found = named(loaded, name)
+    if not isinstance(found, Candidate):
+        return candidate_of(found, declarations, operation, constants=vars(loaded))
+    if operation:
+        raise NotAnOperation(f"a Candidate names its operations itself: leave out @{operation}")
+    check_candidate(found, declarations)
+    return found
+
+
+def missing_package(error, module):
+    if error.name and module.split(".")[0] == error.name.split(".")[0] and not module.endswith(".py"):
+        return f"No module named '{error.name}' in this folder or among the packages of {sys.executable}"
+    return f"it needs the package '{error.name}', which {sys.executable} does not have{_ANOTHER}"
+
+
+def why_not(error, module, name):
+    """Why there is no candidate, the reason first."""
+    from assay_claims import WrongClaim
+    from assay_function import NotAnOperation
+    if isinstance(error, NotAnOperation):
+        return str(error) + how_to_name(module, name, error.choices)
+    if isinstance(error, WrongClaim):
+        return str(error) + place_of(error)
+    if isinstance(error, ModuleNotFoundError):
+        return missing_package(error, module) + place_of(error)
+    if isinstance(error, SystemExit):
+        return f"it ended the program while it was imported, with status {error.code}" + place_of(error)
+    return in_words(error)
+
+
+def refuse(reason, streams):
+    """Ends the program. The verdict has one line for the reason; all of it stands in the report's stderr."""
+    print(reason, file=sys.stderr)
+    send({"error": reason.partition("\n")[0]}, streams[1])
+    sys.exit(1)
+
+
 def main():
     module, name, operation, declarations = sys.argv[1:]
-    try:
-        from assay_function import NotAnOperation, candidate_of
-        from assay_host import Candidate, protocol_streams
-    except ModuleNotFoundError as missing:
-        sys.exit(f"{sys.executable} has no {missing.name}; ASSAY_PYTHON may name another interpreter")
     streams = protocol_streams()  # before the user's module may print
+    try:
+        import assay_host  # noqa: F401, needs numpy
+    except ModuleNotFoundError as missing:
+        refuse(f"{sys.executable} has no {missing.name}{_ANOTHER}", streams)
     sys.path.insert(0, os.getcwd())
     sys.argv = [module]
     try:
-        found = load(module, name)
-        if not isinstance(found, Candidate):
-            found = candidate_of(found, json.loads(declarations), operation)
-        elif operation:
-            raise NotAnOperation(f"a Candidate names its operations itself: leave out @{operation}")
-    except NotAnOperation as reason:
-        sys.exit(f"{module}:{name}: {reason}" + how_to_name(module, name, reason.choices))
+        found = candidate_from(load(module), name, operation, json.loads(declarations))
+    except (Exception, SystemExit) as error:
+        reason = f"{module}:{name}: {why_not(error, module, name)}"
+        refuse("\n".join(filter(None, [reason, users_traceback(error)])), streams)
     found.serve(streams)
 
 

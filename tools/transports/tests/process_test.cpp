@@ -231,6 +231,7 @@ TEST_CASE("transports/process/start_fails_with_the_reason") {
   CHECK_THAT(refusal(command("nameless")), Contains("hello.name"));
   CHECK_THAT(refusal(command("unknown dtype")), Contains("unknown dtype 'float32'"));
   CHECK_THAT(refusal(command("domain of nothing")), Contains("['heinsen/scam'] is no operation"));
+  CHECK_THAT(refusal(command("no candidate")), Contains("error reply: it needs the package 'kernel'"));
   CHECK_THAT(refusal(command("crash at hello")), Contains("crash: ") && Contains("cannot import name 'kernel'"));
   CHECK_THAT(refusal("/no/such/program"), Contains("No such file"));
   CHECK_THAT(refusal("true"), Contains("early exit"));

@@ -52,7 +52,10 @@ TEST_CASE("transports/protocol/hello_is_strict") {
   CHECK_THAT(hello_refusal(hello_with(R"(,"compute":{"f32":"i32"})")), Contains("floating-point"));
   CHECK_THAT(hello_refusal(hello_with(R"(,"compute":{"f8":"f32"})")), Contains("unknown dtype 'f8'"));
   for (const std::string domain : {"\"infinite\"", "[1]", "[1,2,3]", "[1,\"2\"]", "[2,1]", "[1,1e999]", "1"})
-    CHECK_FALSE(transports::parse_hello(hello_with(R"(,"domain":{"a/b":{"x":)" + domain + "}}")).has_value());
+    CHECK_FALSE(transports::parse_hello(R"({"hello":{"protocol":1,"name":"c","operations":{"heinsen/scan":["f32"]},)"
+                                        R"("domain":{"heinsen/scan":{"h":)" +
+                                        domain + "}}}}")
+                    .has_value());
   CHECK_THAT(hello_refusal(hello_with(R"(,"domain":{"b/a":{}})")), Contains("is no operation"));
   CHECK_THAT(hello_refusal(hello_with(R"(,"flush_subnormals":1)")), Contains("true or false"));
   CHECK_THAT(hello_refusal(hello_with(R"(,"properties":{"deterministic":"yes"})")), Contains("true or false"));
@@ -64,6 +67,35 @@ TEST_CASE("transports/protocol/hello_is_strict") {
       CHECK_THAT(hello_refusal(hello_with(",\"variants\":" + variants)), Contains("must be printable"));
   CHECK_THAT(hello_refusal(hello_with(R"(,"variants":{"mode":[")" + std::string(81, 'x') + R"("]})")),
              Contains("at most 80 bytes"));
+}
+
+TEST_CASE("transports/protocol/a_domain_names_what_there_is") {
+  const auto with_domain = [](const std::string& operation, const std::string& domain) {
+    return R"({"hello":{"protocol":1,"name":"c","operations":{")" + operation + R"(":["f32"]},"domain":{")" +
+           operation + "\":" + domain + "}}}";
+  };
+  const std::string scan = "heinsen/scan";
+  for (const std::string name : {"logp", "n", "d", "", "grad_s"})
+    CHECK_THAT(hello_refusal(with_domain(scan, "{\"" + name + R"(":"finite"})")),
+               Contains("['" + name + "'] is no input or setting of heinsen/scan; known: log_p, h, s0, state"));
+  CHECK_THAT(hello_refusal(with_domain("heinsen/scan:vjp", R"({"logp":[-1,0]})")),
+             Contains("known: log_p, h, s0, grad_s, grad_s_n, state"));
+  CHECK_THAT(hello_refusal(with_domain("rope/rotate", R"({"state":"finite"})")),
+             Contains("known: x, position, layout, rotary, base, position_scale"));
+  CHECK_THAT(hello_refusal(with_domain(scan, R"({"log_p":[2,1]})")), Contains("low must not exceed high"));
+  CHECK_THAT(hello_refusal(with_domain(scan, R"({"log_p":[1,2]})")),
+             Contains("holds no value of log_p, which lies in [-inf, 0]"));
+  CHECK(transports::parse_hello(with_domain(scan, R"({"log_p":[0,1],"state":"finite"})")).has_value());
+  CHECK(transports::parse_hello(with_domain("heinsen/scan:vjp", R"({"grad_s":[-1,1],"state":[-9,9]})")).has_value());
+  CHECK(transports::parse_hello(with_domain("rope/rotate", R"({"layout":["half_split"],"x":"finite"})")).has_value());
+  CHECK(transports::parse_hello(with_domain("later/encoding", R"({"new":{"multiple_of":2}})")).has_value());
+}
+
+TEST_CASE("transports/protocol/a_program_may_say_why_it_is_no_candidate") {
+  CHECK(transports::parse_refusal(R"({"error":"it needs\u0007 torch"})") == "it needs  torch");
+  for (const std::string& line : {hello_with(""), std::string(R"({"error":3})"), std::string("{}"), std::string("{"),
+                                  std::string(R"({"hello":{},"error":"both"})")})
+    CHECK_FALSE(transports::parse_refusal(line).has_value());
 }
 
 TEST_CASE("transports/protocol/replies_are_strict") {

@@ -25,6 +25,7 @@ except ImportError:
 MODULE = """
 import os, sys, time
 import numpy as np
+import assay
 from assay_host import Candidate
 print('{"a line": "that looks like a message"}')
 
@@ -40,6 +41,41 @@ class Models:
     @staticmethod
     def forgets(log_p, h, s0):
         return scan(log_p, h, np.zeros_like(s0))
+
+    def of_instances(self, log_p, h, s0):
+        return scan(log_p, h, s0)
+
+def in_place(log_p, h, s0):
+    log_p -= 1
+    return scan(log_p, h, s0)
+
+@assay.candidate(operation="heinsen/scan", dtypes=["f32", "bf16"], compute={"bf16": "bf16"}, domain={"log_p": "finite"})
+def narrow(a, b, c):
+    return scan(a, b, c)
+
+def declared(domain):
+    @assay.candidate(domain=domain)
+    def function(log_p, h, s0):
+        return scan(log_p, h, s0)
+    return function
+
+misspelt, reversed_interval, beside = map(declared, ({"logp": "finite"}, {"h": [2, 1]}, {"log_p": [1, 2]}))
+candidate_of_nothing = Candidate("nothing")
+candidate_of_nothing.numpy("heinsen/scan", dtypes=["f32"], domain={"logp": "finite"})(scan)
+
+def needs_tokens(log_p, h, s0):
+    h[0, 0, 0]
+    return scan(log_p, h, s0)
+
+@assay.candidate(empty=False)
+def takes_tokens(log_p, h, s0):
+    return needs_tokens(log_p, h, s0)
+
+def one_more(log_p, h, s0, chunk):
+    return scan(log_p, h, s0)
+
+def swapped(h, log_p, state):
+    return scan(log_p, h, state)
 
 def one_output(log_p, h, s0):
     return scan(log_p, h, s0)[0]
@@ -120,13 +156,52 @@ class Functions(Folder):
         failed = {check["property"] for check in self.read_report()["checks"] if check["verdict"] == "failed"}
         self.assertEqual(failed, {"variants"})
 
+    def test_an_input_that_is_overwritten_is_named(self):
+        self.ends("in_place", 3, "error reply: the function overwrote its input 'log_p' in place")
+
+    def test_why_it_did_not_start_stands_in_the_verdict(self):
+        def verdict_of(text, function="scan"):
+            module = os.path.join(self.folder.name, "broken.py")
+            with open(module, "w") as file:
+                file.write(text)
+            self.ends(function, 3, module=module)
+            return self.read_report()["complaints"][0].replace(module, "broken.py")
+        start = "the candidate did not start: error reply: broken.py:scan: "
+        for text, reason in (
+                ("\nimport no_such_package.sub\n", "it needs the package 'no_such_package', which /usr/bin/python3 does not "
+                 "have; ASSAY_PYTHON may name another interpreter (broken.py, line 2)"),
+                ("import sys\nsys.exit(4)", "it ended the program while it was imported, with status 4 (broken.py, line 2)")):
+            self.assertEqual(verdict_of(text), start + reason)
+        self.assertEqual(verdict_of("x = 1 / 0"), start + "ZeroDivisionError: division by zero (broken.py, line 1)")
+        self.assertEqual(verdict_of("scan = 3"), start + "it is no function but int")
+        self.assertIn("unknown declaration ASSAY_DTYPE; known: ", verdict_of("ASSAY_DTYPE = []\nscan = print"))
+
+    def test_a_function_says_what_it_is(self):
+        self.ends("narrow", 0, "`log_p` finite")
+        self.assertEqual(self.read_report()["candidate"]["compute"], {"bf16": "bf16"})
+        self.ends("misspelt", 3, "domain: 'logp' is no input or setting of heinsen/scan; known: log_p, h, s0, state")
+        self.ends("candidate_of_nothing", 3, "domain of heinsen/scan: 'logp' is no input or setting")
+        self.ends("reversed_interval", 3, "'h' has the interval [2, 1], which holds no value: low exceeds high")
+        self.ends("beside", 3, "hello.domain['heinsen/scan']['log_p'] holds no value of log_p, which lies in [-inf, 0]")
+
+    def test_empty_axes(self):
+        self.ends("needs_tokens", 1, "fails on an empty case: error reply: IndexError", "empty=False declares")
+        self.ends("takes_tokens", 0)
+        self.assertGreater(self.read_report()["cases"]["unsupported"], 0)
+
     def test_functions_that_are_none(self):
-        self.ends("no_operation", 3, "The parameters (a, b) are the inputs of none of these operations.",
-                  "sinusoidal/table_at(position, theta)")
-        self.ends("no_operation@heinsen/scan", 3, "cannot be called as heinsen/scan(log_p, h, s0) is, neither by name "
-                  "nor by position: too many positional arguments")
+        self.ends("no_operation", 3, "its parameters (a, b) are the inputs of no operation; see: assay list operations")
+        self.ends("one_more", 3, "its parameters (log_p, h, s0, chunk) are the inputs of no operation; "
+                  "heinsen/scan(log_p, h, s0) misfits by: 'chunk' is no input and has no default")
+        self.ends("one_more@heinsen/scan", 3, "one_more: missing a required argument: 'chunk': it cannot be called as")
+        self.ends("swapped@heinsen/scan", 3, "its parameter 'h' stands where heinsen/scan(log_p, h, s0) has 'log_p'")
+        self.ends("no_operation@heinsen/scan", 3, "too many positional arguments: it cannot be called as "
+                  "heinsen/scan(log_p, h, s0) is, neither by name nor by position")
+        self.ends("Models", 3, "it is a class: name an instance of it")
+        self.ends("Models.of_instances", 3, "it is a method of a class; name the method of an instance")
         self.ends("candidate@heinsen/scan", 3, "a Candidate names its operations itself: leave out @heinsen/scan")
-        self.ends("nothing", 3, "no attribute 'nothing'")
+        self.ends("nothing", 3, "the module has no 'nothing'")
+        self.ends("Models.forget", 3, "the module has no 'Models.forget'; near: forgets")
         self.ends("scan", 3, "No module named 'no_such_module'", module="no_such_module")
         self.assertEqual(self.gate("python:module").returncode, 2)
         self.assertEqual(self.gate("python:module:").returncode, 2)
@@ -162,7 +237,7 @@ class Functions(Folder):
         with open(plain, "w") as file:
             file.write("#!/bin/sh\nexec /usr/bin/python3 -S \"$@\"\n")  # without site-packages
         os.chmod(plain, 0o755)
-        self.ends("scan", 3, "has no numpy; ASSAY_PYTHON may name another interpreter",
+        self.ends("scan", 3, "did not start: error reply: /usr/bin/python3 has no numpy; ASSAY_PYTHON may name another",
                   env={**os.environ, "ASSAY_PYTHON": plain})
 
     def test_an_installed_program_finds_its_own_host(self):

@@ -214,6 +214,8 @@ on_hello = {
     "unknown dtype": lambda: hello(operations={"heinsen/scan": ["float32"]}),
     "unknown operation": lambda: hello(operations={"heinsen/scan": ["f32", "i32"], "heinsen/scam": ["f32"]}),
     "domain of nothing": lambda: hello(domain={"heinsen/scam": {"log_p": "finite"}}),
+    "unknown input": lambda: hello(domain={"heinsen/scan": {"logp": "finite"}}),
+    "no candidate": lambda: say({"error": "it needs the package 'kernel'"}),
     "crash at hello": lambda: sys.exit("cannot import name 'kernel'"),
     "everything": lambda: hello(version="1.2", compute={"bf16": "f32"}, flush_subnormals=True, colour="blue",
                                 domain={"heinsen/scan": {"log_p": "finite", "state": [-50, 1.5]}},

@@ -1,0 +1,51 @@
+"""Exceptions of the user's code in words: what happened first, then where."""
+import os
+import sysconfig
+import traceback
+
+_HERE = os.path.dirname(os.path.realpath(__file__))
+_LONGEST = 2000
+
+
+def in_words(error):
+    """The type and message of an exception, and the last line of the user's own code that it passed. Of a long message
+    the beginning and the end are kept."""
+    kind = type(error).__name__
+    message = _in_order(str(error)).strip().removeprefix(f"{kind}: ")
+    if len(message) > _LONGEST:
+        message = message[:_LONGEST * 2 // 3] + "\n[...]\n" + message[-_LONGEST // 3:]
+    own_words = type(error).__module__.startswith("assay_")  # of Assay itself: the sentence says it all
+    return (message if own_words else f"{kind}: {message}") + place_of(error)
+
+
+def _in_order(message):
+    """TorchScript ends with what happened: it comes first."""
+    if not message.startswith("The following operation failed in the TorchScript interpreter"):
+        return message
+    trace, _, happened = message.strip().rpartition("\n")
+    return f"{happened}\n{trace}"
+
+
+def _users_frames(error):
+    return [frame for frame in traceback.extract_tb(error.__traceback__) if _is_users(frame.filename)]
+
+
+def place_of(error):
+    """The last line of the user's own code that an exception passed."""
+    own = _users_frames(error)
+    if not own:
+        return ""
+    function = "" if own[-1].name.startswith("<") else f", in {own[-1].name}"
+    return f" ({os.path.basename(own[-1].filename)}, line {own[-1].lineno}{function})"
+
+
+def users_traceback(error):
+    """The lines of the user's own code that an exception passed, the last one at the end."""
+    return "".join(traceback.format_list(_users_frames(error))).rstrip()
+
+
+def _is_users(path):
+    paths = sysconfig.get_paths()
+    others = [os.path.join(os.path.realpath(folder), "") for folder in (paths["stdlib"], paths["purelib"], _HERE)]
+    path = os.path.realpath(path)
+    return os.path.exists(path) and "dist-packages" not in path and not path.startswith(tuple(others))

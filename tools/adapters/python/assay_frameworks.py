@@ -1,0 +1,147 @@
+"""Calls of functions of NumPy arrays and of torch tensors with the tensors of a message, (stored name, array) each."""
+import contextlib
+
+import numpy
+
+from assay_signature import takes
+from assay_tensors import STORED_NAME, bf16_to_f32, f32_to_bf16
+
+
+class InputOverwritten(Exception):
+    """The function changed an input that is its caller's."""
+
+
+@contextlib.contextmanager
+def _inputs_kept(given, array_of):
+    """An error unless the body leaves the values as they are."""
+    def content(value):
+        return tuple(value.shape), array_of(value).tobytes()
+    before = {name: content(value) for name, value in given.items()}
+    yield
+    changed = [f"'{name}'" for name, value in given.items() if content(value) != before[name]]
+    if changed:
+        raise InputOverwritten(f"the function overwrote its input{'s' * (len(changed) > 1)} {' and '.join(changed)} in "
+                               "place: the caller's own data is changed after the call")
+
+
+def is_of_numbers(value):
+    """Numbers of Python, or lists of them: they have no dtype of their own."""
+    if isinstance(value, (list, tuple)):
+        return all(map(is_of_numbers, value))
+    return type(value) in (bool, int, float)
+
+
+def _array(name, value, dtype, float_type):
+    """The array of an output that is no torch tensor, with its stored name."""
+    array = numpy.asarray(value)
+    if is_of_numbers(value) and array.dtype == numpy.float64:
+        array = array.astype(float_type)
+    if dtype == "bf16" and array.dtype == numpy.float32:
+        return "BF16", f32_to_bf16(array)
+    if array.dtype not in STORED_NAME:
+        raise TypeError(f"output '{name}' has dtype {array.dtype}, which Assay does not know")
+    # Not cast: a result of another dtype is a fault that the gate must see.
+    return STORED_NAME[array.dtype], array
+
+
+def _checked(outputs):
+    if not isinstance(outputs, dict):
+        raise TypeError(f"the function must return a dict of outputs by name, not {type(outputs).__name__}")
+    return outputs
+
+
+# bf16 is f32 in NumPy.
+_NUMPY_TYPES = {"f64": numpy.float64, "f32": numpy.float32, "f16": numpy.float16, "bf16": numpy.float32}
+
+
+class NumpyFunction:
+    def __init__(self, function):
+        self.function = function
+        self.takes_dtype = takes(function, "dtype")
+
+    def __call__(self, inputs, attributes, dtype):
+        arrays = {name: bf16_to_f32(array) if stored == "BF16" else array for name, (stored, array) in inputs.items()}
+        of_call = {"dtype": _NUMPY_TYPES[dtype]} if self.takes_dtype else {}
+        with _inputs_kept(arrays, lambda array: array):
+            outputs = _checked(self.function(**arrays, **attributes, **of_call))
+        stored_as = "bf16" if any(stored == "BF16" for stored, _ in inputs.values()) else dtype
+        return {name: _array(name, value, stored_as, _NUMPY_TYPES[dtype]) for name, value in outputs.items()}
+
+
+_NO_AUTOGRAD = "declare vjp=False, or give the derivative's function as vjp"
+
+
+class TorchFunction:
+    def __init__(self, function):
+        import torch
+        self.torch = torch
+        self.function = function
+        self.types = {"f64": torch.float64, "f32": torch.float32, "f16": torch.float16, "bf16": torch.bfloat16}
+        self.takes_dtype = takes(function, "dtype")
+
+    def __call__(self, inputs, attributes, dtype):
+        with self.torch.no_grad():
+            return self._store(self._call(self._load(inputs), attributes, dtype), dtype)
+
+    def vjp(self, inputs, attributes, dtype):
+        """Gradients by autograd: inputs are those of the function and grad_<output> for every output."""
+        loaded = self._load(inputs)
+        cotangents = {name[len("grad_"):]: value for name, value in loaded.items() if name.startswith("grad_")}
+        leaves = {name: value.requires_grad_(value.is_floating_point())
+                  for name, value in loaded.items() if not name.startswith("grad_")}
+        wanted = {name: value for name, value in leaves.items() if value.requires_grad}
+        # Copies: torch refuses to overwrite a leaf in words that name no input.
+        given = {name: value.clone() if name in wanted else value for name, value in leaves.items()}
+        try:
+            outputs = self._call(given, attributes, dtype)
+        except RuntimeError as error:
+            if "requires grad" not in str(error):
+                raise
+            raise TypeError(f"autograd cannot differentiate the function: {_NO_AUTOGRAD}: {error}") from error
+        # An output that depends on no input (there are no tokens, say) takes no part.
+        used = [name for name in cotangents if self._differentiable(name, outputs, cotangents[name]).requires_grad]
+        gradients = self.torch.autograd.grad([outputs[name] for name in used], list(wanted.values()),
+                                             [cotangents[name] for name in used],
+                                             allow_unused=True) if used and wanted else [None] * len(wanted)
+        return self._store({"grad_" + name: self.torch.zeros_like(value) if gradient is None else gradient
+                            for (name, value), gradient in zip(wanted.items(), gradients)}, dtype)
+
+    def _call(self, tensors, attributes, dtype):
+        of_call = {"dtype": self.types[dtype]} if self.takes_dtype else {}
+        with _inputs_kept(tensors, lambda tensor: self._stored(tensor)[1]):
+            return _checked(self.function(**tensors, **attributes, **of_call))
+
+    def _differentiable(self, name, outputs, cotangent):
+        value = outputs.get(name)
+        if not self.torch.is_tensor(value):
+            raise TypeError(f"output '{name}' is no torch tensor but {type(value).__name__}, which autograd cannot "
+                            f"differentiate: {_NO_AUTOGRAD}")
+        if value.shape != cotangent.shape:
+            raise TypeError(f"output '{name}' must have the shape {list(cotangent.shape)} but has {list(value.shape)}")
+        return value
+
+    def _load(self, inputs):
+        def load(stored, array):
+            if stored == "BF16":
+                return self.torch.from_numpy(array.view(numpy.int16)).view(self.torch.bfloat16)
+            return self.torch.from_numpy(array)
+        return {name: load(*value) for name, value in inputs.items()}
+
+    def _stored(self, tensor):
+        tensor = tensor.detach().cpu().contiguous()
+        if tensor.dtype == self.torch.bfloat16:
+            return "BF16", tensor.view(self.torch.int16).numpy().view(numpy.uint16)
+        array = tensor.numpy()
+        return STORED_NAME.get(array.dtype), array
+
+    def _store(self, outputs, dtype):
+        def store(name, value):
+            if isinstance(value, (list, tuple)) and not is_of_numbers(value):
+                raise TypeError(f"output '{name}' is a {type(value).__name__} of {len(value)} values, no tensor")
+            if not self.torch.is_tensor(value):
+                return _array(name, value, dtype, _NUMPY_TYPES[dtype])
+            stored, array = self._stored(value)
+            if stored is None:
+                raise TypeError(f"output '{name}' has dtype {value.dtype}, which Assay does not know")
+            return stored, array
+        return {name: store(name, value) for name, value in outputs.items()}

@@ -1,0 +1,117 @@
+"""Which operation a function computes, by the names of its parameters; and what keeps it from one.
+
+Declarations of operations are dicts as `assay list operations --json` prints them.
+"""
+import difflib
+import inspect
+
+from assay_signature import signature_of, takes
+
+
+class NotAnOperation(Exception):
+    """The function is no implementation of any operation, or of the one named. `choices`: the operations whose
+    inputs its parameters are, where there are several."""
+
+    def __init__(self, reason, choices=()):
+        super().__init__(reason)
+        self.choices = list(choices)
+
+
+def deduce(function, declarations):
+    """The declaration whose inputs are the parameters of the function; parameters with a default may be more."""
+    # Every function has the inputs of an operation that has none.
+    matching = [d for d in declarations if d["inputs"] and takes_by_name(function, d)]
+    if not matching:
+        raise _no_match(function, declarations)
+    # A function of all inputs of a derivative takes those of the operation too, and then more.
+    most = max(len(d["inputs"]) for d in matching)
+    named = [d for d in matching if len(d["inputs"]) == most]
+    if len(named) > 1:
+        raise NotAnOperation(f"the parameters are the inputs of {' and of '.join(names_of(named))}: name the operation "
+                             "that is meant", names_of(named))
+    return named[0]
+
+
+def names_of(tensors):
+    return [tensor["name"] for tensor in tensors]
+
+
+def declaration_of(declarations, operation):
+    for declared in declarations:
+        if declared["name"] == operation:
+            return declared
+    near = difflib.get_close_matches(operation, names_of(declarations))
+    raise NotAnOperation(f"unknown operation '{operation}' ({'near: ' + ', '.join(near) + '; ' if near else ''}"
+                         "see: assay list operations)")
+
+
+def _parameters(function):
+    return [p for p in signature_of(function).parameters.values()
+            if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
+
+
+def takes_by_name(function, declared):
+    by_name = {p.name for p in _parameters(function) if p.kind != inspect.Parameter.POSITIONAL_ONLY}
+    inputs = set(names_of(declared["inputs"]))
+    return _required(function) <= inputs | set(names_of(declared["attributes"])) and inputs <= by_name
+
+
+def _required(function):
+    """The parameters without a default, but for the dtype of the call."""
+    return {p.name for p in _parameters(function) if p.default is p.empty} - {"dtype"}
+
+
+def check_positions(function, declared):
+    """An error unless the function takes the inputs by position and its settings by name."""
+    inputs, taken = names_of(declared["inputs"]), settings_taken(function, declared)
+    by_name = [name for name in names_of(declared["attributes"]) if name in taken]
+    by_name += ["dtype"] if takes(function, "dtype") else []
+    try:
+        signature_of(function).bind(*inputs, **dict.fromkeys(by_name))
+    except TypeError as reason:
+        raise NotAnOperation(f"{reason}: it cannot be called as {_shown(declared)} is, neither by name nor by "
+                             "position") from None
+    for place, parameter in enumerate(_parameters(function)[:len(inputs)]):
+        if parameter.name in inputs and inputs[place] != parameter.name:
+            raise NotAnOperation(f"its parameter '{parameter.name}' stands where {_shown(declared)} has "
+                                 f"'{inputs[place]}': give all of them these names, or none")
+
+
+def settings_taken(function, declared):
+    """The settings of an operation that a function has a parameter for."""
+    if any(p.kind == p.VAR_KEYWORD for p in signature_of(function).parameters.values()):
+        return names_of(declared["attributes"])
+    return [p.name for p in _parameters(function)]
+
+
+def _shown(declared):
+    return f"{declared['name']}({', '.join(names_of(declared['inputs']))})"
+
+
+_MOST_NEAR = 3
+
+
+def _no_match(function, declarations):
+    """What keeps the function from being the nearest operations, that of the nearest on the first line."""
+    names = [p.name for p in _parameters(function)]
+    text = f"its parameters ({', '.join(names)}) are the inputs of no operation"
+    if names[:1] == ["self"]:
+        return NotAnOperation(text + ": it is a method of a class; name the method of an instance")
+    required = _required(function)
+    of_settings = [d["name"] for d in declarations
+                   if not d["inputs"] and required and required <= set(names_of(d["attributes"]))]
+    if of_settings:
+        return NotAnOperation(f"{text}, but settings of {' and of '.join(of_settings)}: name the operation that is "
+                              "meant", of_settings)
+    misfits = [(_misfit(function, d), d) for d in declarations if set(names) & set(names_of(d["inputs"]))]
+    misfits.sort(key=lambda pair: (len(pair[0]), ":" in pair[1]["name"]))
+    near = [f"{_shown(d)} misfits by: {', '.join(misfit)}" for misfit, d in misfits[:_MOST_NEAR]]
+    return NotAnOperation(text + "; " + ("\n  ".join(near) if near else "see: assay list operations"))
+
+
+def _misfit(function, declared):
+    """What the function lacks and has too much for an operation."""
+    names, inputs = [p.name for p in _parameters(function)], names_of(declared["inputs"])
+    too_many = _required(function) - set(inputs) - set(names_of(declared["attributes"]))
+    return [f"no parameter '{name}'" for name in inputs if name not in names] + [
+        f"'{name}' is no input and has no default" for name in names if name in too_many]

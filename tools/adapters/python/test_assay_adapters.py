@@ -1,0 +1,254 @@
+"""Tests of the adapters for the shapes of popular code, and of what functions say of themselves. Run by pytest with
+ASSAY set to the program. The functions are stand-ins, each in the shape of code that many have."""
+import functools
+import math
+
+import pytest
+
+import assay
+from assay_claims import WrongClaim, check_domain, claims_of
+from assay_host import Unsupported
+
+torch = pytest.importorskip("torch")
+from assay_adapters import alibi_in_one, consecutive, even_heads, from_cos_sin, from_table, heads_first  # noqa: E402
+
+FEW = ["--property=value", "--property=vjp", "--family=mild"]
+
+
+def half_turn(x):
+    first, second = x.chunk(2, -1)
+    return torch.cat([-second, first], -1)
+
+
+def rotate_both(q, k, cos, sin, position_ids=None, unsqueeze_dim=1):
+    cos, sin = cos.unsqueeze(unsqueeze_dim), sin.unsqueeze(unsqueeze_dim)
+    return q * cos + half_turn(q) * sin, k * cos + half_turn(k) * sin
+
+
+def rotate_one(x, cos, sin):
+    return rotate_both(x, x, cos, sin, unsqueeze_dim=2)[0]
+
+
+class Rotary(torch.nn.Module):
+    def __init__(self, base):
+        super().__init__()
+        self.base = base
+
+    def forward(self, x, position_ids):
+        theta = self.base ** -(torch.arange(0, x.shape[-1], 2).double() / x.shape[-1])
+        angle = torch.cat([position_ids.double().unsqueeze(-1) * theta] * 2, -1)
+        return angle.cos().to(x.dtype), angle.sin().to(x.dtype)
+
+
+class RotaryOfWidth(torch.nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.register_buffer("theta", 10000.0 ** -(torch.arange(0, width, 2).float() / width))
+
+    def forward(self, x, position_ids):
+        angle = torch.cat([position_ids.float().unsqueeze(-1) * self.theta] * 2, -1)
+        return angle.cos().to(x.dtype), angle.sin().to(x.dtype)
+
+
+def rotate_pairs(x, position):
+    """x [B, h, n, d], pairs beside each other, by complex numbers."""
+    width = x.shape[-1]
+    theta = 10000.0 ** -(torch.arange(0, width, 2).double() / width)
+    angle = position.double()[:, None, :, None] * theta
+    pairs = torch.view_as_complex(x.double().reshape(*x.shape[:-1], width // 2, 2))
+    return torch.view_as_real(pairs * torch.polar(torch.ones_like(angle), angle)).flatten(-2).to(x.dtype)
+
+
+def rotate_from(x, offset=0):
+    return heads_first(rotate_pairs)(x, torch.arange(offset, offset + x.shape[1]).expand(x.shape[0], -1))
+
+
+def geometric(heads):
+    ratio = 2.0 ** (-8.0 / heads)
+    return [ratio ** (k + 1) for k in range(heads)]
+
+
+def official(heads):
+    power = 2 ** int(math.log2(heads))
+    return geometric(power) + geometric(2 * power)[0::2][:heads - power]
+
+
+def bias_of(heads, tokens):
+    distance = torch.arange(tokens)[None, :] - torch.arange(tokens)[:, None]
+    return (torch.tensor(official(heads))[:, None, None] * distance).masked_fill(distance > 0, -math.inf)[None]
+
+
+def key_bias_of(heads, tokens):
+    return torch.tensor(official(heads))[:, None, None] * torch.arange(tokens)[None, None]
+
+
+def encodings(length, width):
+    angle = torch.arange(length).unsqueeze(1) * 10000.0 ** -(torch.arange(0, width, 2) / width)
+    table = torch.zeros(length, width)
+    table[:, 0::2], table[:, 1::2] = angle.sin(), angle.cos()[:, :width // 2]
+    return table.unsqueeze(0)
+
+
+ROTATIONS = {
+    "q and k": from_cos_sin(rotate_both),
+    "own tables": from_cos_sin(rotate_both, tables=Rotary(500000.0), base=500000.0),
+    "tables of a width": from_cos_sin(rotate_both, of_width=RotaryOfWidth),
+    "heads behind": from_cos_sin(functools.partial(rotate_both, unsqueeze_dim=2), heads_first=False),
+    "x alone": from_cos_sin(rotate_one, heads_first=False),
+    "heads first": even_heads(heads_first(rotate_pairs)),
+    "offset": assay.candidate(operation="rope/rotate")(even_heads(consecutive(rotate_from))),
+}
+
+
+@pytest.mark.parametrize("name", ROTATIONS)
+def test_right_rotations_pass(name):
+    assay.check(ROTATIONS[name], dtypes=["f32"], options=FEW)
+
+
+def test_tables_bring_their_dtype_and_their_precision():
+    of_width = ROTATIONS["tables of a width"]
+    assert claims_of(of_width)["dtypes"] == ["f32"]
+    assay.check(of_width, options=FEW)
+    assay.check(ROTATIONS["q and k"], dtypes=["bf16", "f32"], options=["--property=value", "--family=mild"])
+
+
+def test_wrong_ones_fail():
+    def leaves_k(q, k, cos, sin):
+        return rotate_both(q, k, cos, sin)[0], k
+    for rotate, words in ((from_cos_sin(leaves_k), "rotates k otherwise than q"),
+                          (from_cos_sin(rotate_both, tables=Rotary(500000.0)), "base"),
+                          (from_cos_sin(rotate_both, tables=Rotary(10000.0), layout="interleaved"), "half_split")):
+        with pytest.raises(AssertionError, match=words):
+            assay.check(rotate, dtypes=["f32"], options=FEW)
+
+
+def test_what_cannot_be_asked_is_declined():
+    odd = torch.ones(1, 2, 1, 3)
+    for rotate in (even_heads(heads_first(rotate_pairs)), from_cos_sin(rotate_one, tables=Rotary(1e4))):
+        with pytest.raises(Unsupported, match="even widths only, and this one is 3"):
+            rotate(odd, torch.tensor([[0, 1]]))
+    at = consecutive(rotate_from)
+    for positions in ([[0, 2]], [[0, 1], [1, 2]], [[1, 0]]):
+        with pytest.raises(Unsupported, match="not consecutive"):
+            at(torch.ones(len(positions), 2, 1, 4), torch.tensor(positions))
+    with pytest.raises(Unsupported, match="begins at position 0, and this case at 3"):
+        consecutive(lambda x: rotate_from(x))(torch.ones(1, 2, 1, 4), torch.tensor([[3, 4]]))
+    assert torch.equal(at(odd[..., :2], torch.tensor([[3, 4]])), rotate_from(odd[..., :2], 3))
+    for position in ([0.5], [-1.0], [1e9]):
+        with pytest.raises(Unsupported, match="rows for the positions 0 to 65535"):
+            from_table(encodings)(torch.tensor(position), 4, torch.float32)
+
+
+@pytest.mark.parametrize("made", [alibi_in_one(bias_of), alibi_in_one(key_bias_of, form="key", causal=False)])
+def test_slopes_and_bias_in_one(made):
+    assay.check(made, dtypes=["f32"], options=FEW)
+
+
+def test_wrong_slopes_and_wrong_biases_are_told_apart():
+    def wrong_slopes(heads, tokens):
+        return bias_of(heads, tokens) * 2
+
+    def wrong_bias(heads, tokens):
+        bias = bias_of(heads, tokens)
+        bias[..., 2:, 0] -= 1
+        return bias
+    for function, wrong, right in ((wrong_slopes, "slopes", "bias"), (wrong_bias, "bias", "slopes")):
+        with pytest.raises(AssertionError) as failure:
+            assay.check(alibi_in_one(function), dtypes=["f32"], options=FEW)
+        assert f"`alibi/{wrong}`" in str(failure.value) and f"of `alibi/{right}` in" not in str(failure.value)
+
+
+def test_a_table_of_consecutive_positions():
+    table = assay.candidate(domain={"odd": ["extra"]})(from_table(encodings))
+    assert claims_of(table)["operation"] == "sinusoidal/table"
+    assay.check(table, dtypes=["f32"], options=FEW)
+
+
+def test_a_module_is_checked_in_its_dtype_and_without_dropout():
+    class Bias(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.register_buffer("one", torch.ones(()))
+            self.drop = torch.nn.Dropout(0.5)
+
+        def forward(self, slopes, query_position, key_position):
+            distance = key_position[None, :] - query_position[:, None]
+            return self.drop(self.one * slopes[:, None, None] * distance).masked_fill(distance > 0, -math.inf)
+    module = Bias()
+    for function in (module, torch.jit.script(module)):
+        assay.check(function, options=FEW)
+    assert module.training
+    assert assay.candidate(dtypes=["f64"])(module) is module
+    assay.check(module, options=FEW)
+    assert module.one.dtype == torch.float32
+
+
+def test_torchscript_and_partial():
+    @torch.jit.script
+    def scan(log_p: torch.Tensor, h: torch.Tensor, s0: torch.Tensor):
+        s = s0
+        states = []
+        for i in range(h.shape[1]):
+            s = torch.logaddexp(log_p[:, i] + s, h[:, i])
+            states.append(s)
+        return torch.stack(states, 1), s
+    # It cannot stack no states.
+    assay.check(scan, dtypes=["f32"], empty=False, vjp_domain={"state": "finite"}, options=FEW)
+    with pytest.raises(AssertionError, match="empty=False declares"):
+        assay.check(scan, dtypes=["f32"], vjp=False, options=FEW)
+    traced = torch.jit.trace(rotate_pairs, (torch.ones(1, 1, 2, 4), torch.ones(1, 2)))
+    assert claims_of(heads_first(traced)) == {}
+
+    def scaled(factor, slopes, query_position, key_position):
+        return factor * slopes[:, None, None] * (key_position[None, :] - query_position[:, None])
+    assay.check(functools.partial(scaled, 1), dtypes=["f32"], domain={"causal": [False]}, options=FEW)
+
+
+def test_numbers_of_python_are_slopes():
+    assay.check(official, "alibi/slopes", ["f32", "bf16"], options=FEW)
+
+
+SCAN = {"name": "heinsen/scan", "attributes": [], "recurrent": True,
+        "inputs": [{"name": "log_p"}, {"name": "h"}, {"name": "s0"}]}
+ROTATE = {"name": "rope/rotate", "attributes": [{"name": "layout"}], "recurrent": False, "inputs": [{"name": "x"}]}
+
+
+@pytest.mark.parametrize("declared, domain, words", [
+    (SCAN, {"logp": "finite"}, "'logp' is no input or setting of heinsen/scan; known: log_p, h, s0, state$"),
+    (SCAN, {"n": [1, 8]}, "'n' is no input or setting"),
+    (ROTATE, {"state": "finite"}, "'state' is no input or setting of rope/rotate; known: x, layout"),
+    (ROTATE, {"layout": "half_split"}, "'layout' is a setting: it needs a list of values, not 'half_split'"),
+    (SCAN, {"h": [2, 1]}, "holds no value: low exceeds high"),
+    (SCAN, {"h": [math.nan, 1]}, "must be finite numbers"),
+    (SCAN, {"h": [0, math.inf]}, "must be finite numbers"),
+    (SCAN, {"h": []}, r'needs "finite" or \[low, high\], not \[\]'),
+    (SCAN, {"h": "positive"}, "needs \"finite\" or"),
+    (SCAN, {"h": [True, 2]}, "needs \"finite\" or"),
+    (SCAN, ["h"], "must map names of inputs"),
+])
+def test_a_domain_that_is_none(declared, domain, words):
+    with pytest.raises(WrongClaim, match=words):
+        check_domain(domain, declared)
+
+
+def test_a_domain_that_is_one():
+    check_domain({"log_p": "finite", "h": [-1, 2.5], "s0": (0, 0), "state": "finite"}, SCAN)
+    check_domain({"layout": ["half_split"]}, ROTATE)
+
+
+def test_claims_of_decorators_and_modules():
+    @assay.candidate(dtypes=["f32"], domain={"x": "finite"})
+    def rotate(x):
+        return x
+    assert rotate(3) == 3
+    assay.candidate(vjp=False, domain={"layout": ["half_split"]})(rotate)
+    of_module = {"ASSAY_DTYPES": ["f64"], "ASSAY_COMPUTE": {"bf16": "f32"}, "other": 3}
+    assert claims_of(functools.partial(rotate), of_module) == {
+        "dtypes": ["f32"], "compute": {"bf16": "f32"}, "vjp": False,
+        "domain": {"x": "finite", "layout": ["half_split"]}}
+    with pytest.raises(WrongClaim, match="unknown declaration dtype; known: operation, dtypes, "):
+        assay.candidate(dtype="f32")
+    with pytest.raises(WrongClaim, match="unknown declaration ASSAY_DTYPE; known: ASSAY_OPERATION, ASSAY_DTYPES"):
+        claims_of(rotate, {"ASSAY_DTYPE": "f32"})
+    with pytest.raises(WrongClaim, match="nothing can be noted on"):
+        assay.candidate(dtypes=["f32"])(math.exp)
