@@ -140,15 +140,31 @@ std::string horizon_text(const gate_report& report, const part_key& part) {
   return "";
 }
 
-void add_classes(const gate_report& report, sentence_list& sentences) {
+// What passed is called right only where the whole run passed.
+const char* right_but(const gate_report& report) { return report.verdict == gate_verdict::passed ? "right, but " : ""; }
+
+// Why a check that passed has no class, or has one that is worth a sentence; nothing of the others.
+std::optional<std::string> class_sentence(const gate_report& report, const check_result& c) {
   using reference::accuracy_class;
+  if (!c.checked->decides_class || c.verdict() != status::passed || !reference::has_classes(*c.operation))
+    return std::nullopt;
+  const auto reached = c.accuracy_class();
+  const part_key part{c.operation, c.type};
+  if (!reached)
+    return fmt::format(
+        "{}no class explains it: its error is {:.3g} of what the law '{}' explains, and a bug begins at {}",
+        right_but(report), properties::class_slack * c.ratios.back(),
+        name_of(reference::algorithms_of(*c.operation).back()), properties::bug_slack);
+  if (*reached != accuracy_class::linear && *reached != accuracy_class::cumsum) return std::nullopt;
+  return fmt::format("{}carries digits like a {} scan{}", right_but(report), name_of(*reached),
+                     horizon_text(report, part));
+}
+
+void add_classes(const gate_report& report, sentence_list& sentences) {
   for (const check_result& c : report.checks) {
     const part_key part{c.operation, c.type};
-    const auto reached = c.accuracy_class();
-    if (!reached || !failed_checks(report, part).empty()) continue;
-    if (*reached != accuracy_class::linear && *reached != accuracy_class::cumsum) continue;
-    sentences.add(
-        fmt::format("right, but carries digits like a {} scan{}", name_of(*reached), horizon_text(report, part)), part);
+    if (!failed_checks(report, part).empty()) continue;
+    if (const auto sentence = class_sentence(report, c)) sentences.add(*sentence, part);
   }
 }
 
@@ -158,11 +174,11 @@ void add_shares(const gate_report& report, sentence_list& sentences) {
   for (const check_result& c : report.checks)
     if (const auto share = c.share_of_law(); share && failed_checks(report, {c.operation, c.type}).empty()) {
       if (*share > properties::class_slack)
-        sentences.add(fmt::format("right, but its error is {:.3g} of what its rounding explains", *share),
+        sentences.add(fmt::format("{}its error is {:.3g} of what its rounding explains", right_but(report), *share),
                       {c.operation, c.type});
       if (most == nullptr || *share > *most->share_of_law()) most = &c;
     }
-  if (most != nullptr && *most->share_of_law() <= properties::class_slack)
+  if (most != nullptr && *most->share_of_law() <= properties::class_slack && report.verdict == gate_verdict::passed)
     sentences.add(fmt::format("right: at most {:.3g} ulp, {:.2g} of what its rounding explains",
                               largest_error_ulp(*most), *most->share_of_law()),
                   {most->operation, most->type});
