@@ -54,13 +54,12 @@ struct property_fact {
   const char *property, *sentence;
 };
 constexpr property_fact property_facts[] = {
-    {"repeat", "state is kept between calls, or calls are not repeatable: the same call gives other outputs"},
     {"lanes", "lanes influence one another"},
     {"causality", "outputs depend on later tokens"},
     {"permutation", "the order of batch rows or features matters"},
-    {"continuation", "a sequence in two chunks differs from the whole: the state is not handed on rightly"},
+    {"continuation", "a sequence in two chunks differs from the whole"},
     {"recurrence", "n tokens at once differ from n steps of one token"},
-    {"attachment", "the gradient that one chunk hands back to the one before is wrong"},
+    {"attachment", "gradients through two chunks differ from those through the whole"},
     {"adjoint", "the gradient is not the transpose of the directional derivative"},
 };
 
@@ -83,7 +82,7 @@ void add_property_facts(const std::vector<const check_result*>& failed, const pa
                     part);
     said = said || broke;
   }
-  // A wrong value violates most properties; keeping state is a fault of its own.
+  // A wrong value violates most properties.
   for (const property_fact& f : property_facts) {
     const bool concerns = std::any_of(failed.begin(), failed.end(), [&](const check_result* c) {
       return c->checked->name == f.property && !(c->found && c->found->shown.failure);
@@ -95,6 +94,10 @@ void add_property_facts(const std::vector<const check_result*>& failed, const pa
   if (said || diagnosed) return;
   const check_result& first = *failed.front();
   sentences.add(fmt::format("it violates '{}' ({})", first.checked->name, first.checked->summary), part);
+}
+
+bool is_diagnosed(const properties::diagnosis& d) {
+  return d.explained || d.facts || d.other_bits || !d.vanished.empty();
 }
 
 struct examined_part {
@@ -110,8 +113,7 @@ bool is_consequence(const examined_part& of, const std::vector<examined_part>& a
     if (other.part == of.part || other.part.type != of.part.type) return false;
     if (!of.part.operation->is_forward() && other.part.operation == &forward) return true;
     // The module holds the scan: its own failure adds nothing to an explained one of the same kind.
-    return other.found.explained &&
-           other.part.operation->recurrent.has_value() == of.part.operation->recurrent.has_value() &&
+    return other.found.explained && other.part.operation->recurrent && of.part.operation->recurrent &&
            other.part.operation->kind() == of.part.operation->kind();
   });
 }
@@ -128,7 +130,12 @@ void add_faults(const std::vector<part_record>& records, const gate_report& repo
       sentences.add(*e.found.explained, e.part);
     else if (e.found.facts && !consequence)
       sentences.add(*e.found.facts, e.part);
-    if (!consequence) add_property_facts(failed, e.part, e.found.facts.has_value(), sentences);
+    if (e.found.other_bits) sentences.add(*e.found.other_bits, e.part);
+    if (!e.found.vanished.empty() && !e.found.explained)
+      sentences.add(
+          fmt::format("the counterexample of {} passed when it was run again", fmt::join(e.found.vanished, ", ")),
+          e.part);
+    if (!consequence) add_property_facts(failed, e.part, is_diagnosed(e.found), sentences);
   }
 }
 
