@@ -1,16 +1,16 @@
-// Hypotheses that every operation with settings has: the implementation follows another convention than it was asked
-// for. This recovers the convention of a candidate, such as the layout of rotary pairs, from what it computes.
+// Entries of the dictionary that every operation with settings has: the implementation follows another convention than
+// it was asked for. This recovers the convention of a candidate, such as the layout of rotary pairs, from what it
+// computes.
 #pragma once
 
 #include <vector>
 
-#include "properties/harness/hypothesis.hpp"
-#include "properties/diagnosis/probes.hpp"
+#include "properties/diagnosis/dictionary.hpp"
 
 namespace assay::properties {
 
 /// For every setting and each of its values, that it behaves as if that were asked for; for every pair of values, that
 /// the two are exchanged. The sentences name what the wrong probes asked for where that is one value.
-std::vector<hypothesis> conventions_of(const core::operation& op, const std::vector<probe>& probes);
+std::vector<dictionary_entry> conventions_of(const core::operation& op, const std::vector<probe>& probes);
 
 }  // namespace assay::properties

@@ -1,90 +1,147 @@
 #include "properties/diagnosis/diagnose.hpp"
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
 #include <algorithm>
 
-#include "properties/diagnosis/conventions.hpp"
+#include "properties/diagnosis/dictionary.hpp"
+#include "properties/diagnosis/explanation.hpp"
 #include "properties/diagnosis/facts.hpp"
-#include "properties/harness/catalogue.hpp"
 
 namespace assay::properties {
 namespace {
 
-constexpr std::size_t least_explained = 3;  // the counterexample and two fresh cases
+constexpr std::size_t most_counterexamples = 3, cases_repeated = 2, cases_of_law = 4, cases_of_session = 8;
 
-// The lengths at which a wrong model was and was not at work.
-struct lengths_seen {
-  std::set<std::size_t> wrong, right;
+class examination {
+ public:
+  examination(implementation& under_test, const core::operation& op, core::dtype type, const diagnosis_options& options)
+      : under_test_(under_test), op_(op), type_(type), options_(options) {}
+
+  diagnosis run() {
+    run_again();
+    if (!under_test_.describe().recorded && examine_repetition()) return std::move(found_);
+    std::vector<probe> probes = run_probes(under_test_, op_, type_, {counterexamples_, others_, options_.seed});
+    const bool wrong = !probes.empty() && !probes.front().right;
+    if (wrong) name(confirmed(probes));
+    if (!found_.explained && seems_to_remember()) name(memory_fault());
+    if (wrong) found_.facts = facts_of(probes);
+    return std::move(found_);
+  }
+
+ private:
+  // The failed cases once more: those of their calls that are wrong are the counterexamples. Laws make calls of their
+  // own: fresh ones come from other cases of the same key.
+  void run_again() {
+    for (const failed_case& f : options_.failed) {
+      if (add_wrong_calls(f, f.shown, counterexamples_) != status::failed) found_.vanished.push_back(f.checked->name);
+      case_key key = f.shown.key;
+      if (f.checked->decides_class || key.operation == nullptr || find_family(*key.operation, key.family) == nullptr)
+        continue;
+      for (std::size_t k = 0; k < cases_of_law; ++k) {
+        key.seed = options_.seed + 7000 + k;
+        add_wrong_calls(f, make_case(key), others_);
+      }
+    }
+  }
+
+  status add_wrong_calls(const failed_case& f, const test_case& of, std::vector<test_case>& wrong) {
+    const description& about = under_test_.describe();
+    recorder calls(under_test_);
+    const status verdict = f.checked->check(calls, of).verdict;
+    for (const auto& [call, outputs] : calls.calls()) {
+      test_case c = of;
+      c.call = call;
+      if (call.operation != &op_ || wrong.size() >= most_counterexamples || !within_domain(about, c)) continue;
+      if (!judge(call, about.compute_dtype(type_), outputs).passed) wrong.push_back(c);
+    }
+    return verdict;
+  }
+
+  void name(const std::optional<explanation>& e) {
+    if (!e) return;
+    found_.explained = e->sentence;
+    found_.named = e->named;
+  }
+
+  // What explains the probes must explain more of them: entries that agree by chance part there.
+  std::optional<explanation> confirmed(std::vector<probe>& probes) {
+    if (!explanation_of(probes, entries(probes))) return std::nullopt;
+    add_probes(probes, under_test_, options_.seed);
+    return explanation_of(probes, entries(probes));
+  }
+
+  // Whether equal calls differ: nothing else can be told of such an implementation.
+  bool examine_repetition() {
+    const std::vector<test_case> cases = cases_besides({"mild"}, cases_repeated);
+    auto unequal = repeated_in_process(under_test_, cases, options_.fresh);
+    if (!unequal) unequal = repeated_in_fresh_process(under_test_, cases, options_.fresh);
+    if (!unequal) return false;
+    if (unequal->matters) {
+      found_.explained = unequal->sentence;
+      name(memory_fault());
+    } else if (under_test_.describe().deterministic || has_failed("repeat")) {
+      found_.other_bits = unequal->sentence;
+    }
+    return unequal->matters;
+  }
+
+  [[nodiscard]] bool seems_to_remember() const {
+    return has_failed("repeat") || has_failed("recomputation") || !found_.vanished.empty();
+  }
+
+  // An entry that remembers, and gives what the implementation gives when it is started anew. Mild inputs first: what
+  // a cache returns is as exact as the call that it is of.
+  [[nodiscard]] std::optional<explanation> memory_fault() const {
+    std::vector<std::string> families;
+    for (const family& f : families_of(op_)) families.push_back(f.name);
+    for (const auto& cases : {cases_besides({"mild"}, cases_of_session), cases_besides(families, 1)}) {
+      const auto started = options_.fresh ? options_.fresh() : nullptr;
+      if (!started) return std::nullopt;
+      const std::vector<probe> session = session_of(*started, op_, cases);
+      if (auto e = explanation_of_session(session, entries(session))) return e;
+    }
+    return std::nullopt;
+  }
+
+  [[nodiscard]] std::vector<dictionary_entry> entries(const std::vector<probe>& probes) const {
+    std::vector<dictionary_entry> all = dictionary_of(op_, type_, probes);
+    std::erase_if(all, [&](const dictionary_entry& e) { return e.id == options_.left_out; });
+    return all;
+  }
+
+  [[nodiscard]] bool has_failed(const char* property) const {
+    return std::any_of(options_.failed.begin(), options_.failed.end(),
+                       [&](const failed_case& f) { return f.checked->name == property; });
+  }
+
+  // The counterexamples, or the failed cases where no call of them is wrong, and so many of each family.
+  [[nodiscard]] std::vector<test_case> cases_besides(const std::vector<std::string>& families, std::size_t each) const {
+    std::vector<test_case> cases = counterexamples_;
+    const description& about = under_test_.describe();
+    if (cases.empty())
+      for (const failed_case& f : options_.failed)
+        if (f.shown.call.operation == &op_ && cases.size() < most_counterexamples && within_domain(about, f.shown))
+          cases.push_back(f.shown);
+    for (const std::string& name : families)
+      for (std::size_t k = 0; k < each && find_family(op_, name) != nullptr; ++k) {
+        test_case c = make_case({&op_, type_, name, options_.seed + 3000 + k, {}, about.settings_of(op_)});
+        if (within_domain(about, c)) cases.push_back(std::move(c));
+      }
+    return cases;
+  }
+
+  implementation& under_test_;
+  const core::operation& op_;
+  core::dtype type_;
+  const diagnosis_options& options_;
+  std::vector<test_case> counterexamples_, others_;
+  diagnosis found_;
 };
-
-// To which lengths a fault is confined: nothing where it is not, an empty optional where no rule fits.
-std::optional<std::string> confinement(const lengths_seen& seen) {
-  if (seen.right.empty()) return "";
-  const std::size_t first = *seen.wrong.begin(), last = *seen.wrong.rbegin();
-  if (first > *seen.right.rbegin())
-    return first == 2 ? " when there is more than one token" : fmt::format(" from {} tokens on", first);
-  if (last < *seen.right.begin()) return fmt::format(" for fewer than {} tokens", *seen.right.begin());
-  const auto all = [](const std::set<std::size_t>& lengths, auto test) {
-    return std::all_of(lengths.begin(), lengths.end(), test);
-  };
-  for (std::size_t block = 2; block <= 256; block *= 2) {
-    const auto is_multiple = [block](std::size_t n) { return n % block == 0; };
-    if (all(seen.right, is_multiple) && std::none_of(seen.wrong.begin(), seen.wrong.end(), is_multiple))
-      return block == 2 ? " for odd lengths" : fmt::format(" where the length is no multiple of {}", block);
-    if (all(seen.wrong, is_multiple) && std::none_of(seen.right.begin(), seen.right.end(), is_multiple))
-      return block == 2 ? " for even lengths" : fmt::format(" where the length is a multiple of {}", block);
-  }
-  return std::nullopt;
-}
-
-// The sentence of a hypothesis that explains every wrong probe: mild ones all of them, of those at special values
-// three in four, since the same mistake can be coded with or without guards.
-std::optional<std::string> sentence_of(const hypothesis& h, const std::vector<probe>& probes) {
-  lengths_seen seen;
-  std::size_t explained = 0, contradicting = 0;
-  for (const probe& p : probes) {
-    const core::tensors predicted = h.predict(p.c.call);
-    if (p.right) {
-      if (p.kind == probe_kind::length && !matches(p, p.truth, rounded(predicted, p.c.call.type)))
-        seen.right.insert(p.tokens);
-      continue;
-    }
-    if (matches(p, predicted, p.actual)) {
-      ++explained;
-      if (p.kind == probe_kind::length) seen.wrong.insert(p.tokens);
-    } else if (p.kind != probe_kind::family) {
-      return std::nullopt;
-    } else {
-      ++contradicting;
-    }
-  }
-  if (explained < least_explained || 3 * contradicting > explained) return std::nullopt;
-  if (seen.wrong.empty()) return seen.right.empty() ? std::optional(h.sentence) : std::nullopt;
-  const auto where = confinement(seen);
-  return where ? std::optional(h.sentence + *where) : std::nullopt;
-}
 
 }  // namespace
 
 diagnosis diagnose(implementation& under_test, const core::operation& op, core::dtype type,
-                   const test_case* counterexample, std::uint64_t seed) {
-  std::vector<probe> probes;
-  // The wrong ones first: most hypotheses fall at the first.
-  std::vector<probe> as_run = run_probes(under_test, op, type, counterexample, seed);
-  for (const bool right : {false, true})
-    for (probe& p : as_run)
-      if (p.right == right) probes.push_back(std::move(p));
-  diagnosis d;
-  if (probes.empty() || probes.front().right) return d;
-  if (const encoding_tests* tests = encoding_tests_of(op))
-    for (const hypothesis& h : tests->hypotheses)
-      if (h.applies(op) && !d.explained) d.explained = sentence_of(h, probes);
-  for (const hypothesis& h : conventions_of(op, probes))
-    if (!d.explained) d.explained = sentence_of(h, probes);
-  d.facts = facts_of(probes);
-  return d;
+                   const diagnosis_options& options) {
+  return examination(under_test, op, type, options).run();
 }
 
 }  // namespace assay::properties

@@ -4,45 +4,34 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
+#include <set>
 
+#include "properties/diagnosis/conditions.hpp"
+#include "properties/diagnosis/symptoms.hpp"
 #include "properties/harness/catalogue.hpp"
 
 namespace assay::properties {
 namespace {
 
-std::string sentence_of(const family_fact& f, const probe& p) {
-  if (p.not_a_number) return f.gives + " NaN";
-  if (p.infinite) return f.as_infinity.empty() ? f.gives + " infinities" : f.as_infinity;
-  return f.otherwise.empty() ? f.gives + " wrong values" : f.otherwise;
-}
+using probes_seen = std::vector<const probe*>;
 
-// What its encoding can say of a family, and what can be said of any.
-std::vector<family_fact> facts_about(const core::operation& op) {
-  std::vector<family_fact> all;
-  if (const encoding_tests* tests = encoding_tests_of(op)) all = tests->facts;
-  for (const family& f : families_of(op)) {
-    if (std::any_of(all.begin(), all.end(), [&](const family_fact& known) { return known.family == f.name; })) continue;
-    constexpr const char* lost = "a NaN among the inputs does not come out as NaN where it should";
-    all.push_back(
-        f.holds_nan
-            ? family_fact{f.name, "a NaN among the inputs reaches what does not depend on it: there is", lost, lost}
-            : family_fact{f.name, fmt::format("inputs of the family {} give", f.name)});
-  }
+template <class Test>
+probes_seen those(const std::vector<probe>& probes, Test test) {
+  probes_seen all;
+  for (const probe& p : probes)
+    if (test(p)) all.push_back(&p);
   return all;
 }
 
-// The first fact says most.
-std::string families_alone(const std::vector<probe>& probes) {
-  std::map<std::string, const probe*> wrong;
-  for (const probe& p : probes)
-    if (!p.right) wrong.emplace(p.c.family, &p);
-  std::string text;
-  std::vector<std::string> others;
-  for (const family_fact& f : facts_about(*probes.front().c.call.operation))
-    if (const auto it = wrong.find(f.family); it != wrong.end())
-      text.empty() ? void(text = sentence_of(f, *it->second)) : others.push_back(f.family);
-  if (!others.empty()) text += fmt::format(" (wrong in the families {} too)", fmt::join(others, ", "));
-  return text + "; mild inputs of all lengths tried are right";
+// "s, s_n are NaN", "s_n alone is wrong".
+std::string what_is_wrong(const probes_seen& wrong) {
+  std::set<std::string> outputs;
+  for (const probe* p : wrong)
+    for (const auto& [name, elements] : p->wrong) outputs.insert(name);
+  const bool alone = outputs.size() < wrong.front()->actual.size();
+  return fmt::format("{}{} {} {}", fmt::join(outputs, ", "), alone ? " alone" : "", outputs.size() > 1 ? "are" : "is",
+                     words_of(common_symptom(wrong), wrong));
 }
 
 std::string first_few(const std::set<std::size_t>& lengths) {
@@ -53,38 +42,117 @@ std::string first_few(const std::set<std::size_t>& lengths) {
       all.size() > most ? ", ..." : "");
 }
 
-std::string lengths_sentence(const std::set<std::size_t>& wrong, const std::set<std::size_t>& right) {
-  if (right.empty() || *wrong.begin() <= 1) return "from the first token on";
-  if (*wrong.rbegin() < *right.begin()) return fmt::format("for fewer than {} tokens", *right.begin());
-  if (*right.rbegin() < *wrong.begin())
-    return fmt::format("first seen at {} tokens, right up to {}", *wrong.begin(), *right.rbegin());
-  return fmt::format("at the lengths {} among those tried, not at {}", first_few(wrong), first_few(right));
+std::set<std::size_t> lengths_of(const probes_seen& probes) {
+  std::set<std::size_t> all;
+  for (const probe* p : probes)
+    if (p->tokens > 0) all.insert(p->tokens);
+  return all;
+}
+
+// In which of the cases, where no rule says it: the lengths, or how many.
+std::string in_some(const probes_seen& wrong, const probes_seen& right) {
+  const auto at = lengths_of(wrong), not_at = lengths_of(right);
+  std::set<std::size_t> both;
+  std::set_intersection(at.begin(), at.end(), not_at.begin(), not_at.end(), std::inserter(both, both.end()));
+  if (both.empty() && !at.empty() && !not_at.empty())
+    return fmt::format(" at the lengths {} among those tried, not at {}", first_few(at), first_few(not_at));
+  return fmt::format(" in {} of {} cases tried", wrong.size(), wrong.size() + right.size());
+}
+
+// What follows "large |h| gives".
+std::string gives_words(const probes_seen& wrong) {
+  if (is_in_each(symptom::not_a_number, wrong)) return "NaN";
+  if (is_in_each(symptom::infinite, wrong)) return "infinities";
+  const symptom s = common_symptom(wrong);
+  if (s == symptom::finite_mask) return words_of(s, wrong);
+  return is_in_some(symptom::not_a_number, wrong) ? "wrong values, NaN among them"
+         : is_in_some(symptom::infinite, wrong)   ? "wrong values, infinities among them"
+                                                  : "wrong values";
+}
+
+std::string special_sentence(const probes_seen& wrong) {
+  const auto holds = [&](auto test) {
+    return std::all_of(wrong.begin(), wrong.end(), [&](const probe* p) {
+      return std::any_of(p->c.call.inputs.begin(), p->c.call.inputs.end(), [&](const auto& input) {
+        const auto& x = input.second.values.storage();
+        return std::any_of(x.begin(), x.end(), test);
+      });
+    });
+  };
+  const char* what = holds([](double x) { return std::isnan(x); }) ? "a NaN" : "an infinity";
+  if (common_symptom(wrong) == symptom::lost_nan)
+    return fmt::format("{} among the inputs does not come out as NaN where it should", what);
+  return fmt::format("{} among the inputs gives {}{}", what, gives_words(wrong),
+                     is_in_each(symptom::not_a_number, wrong) ? " where there should be none" : "");
+}
+
+bool holds_specials(const probe* p) {
+  return std::any_of(p->c.call.inputs.begin(), p->c.call.inputs.end(), [](const auto& input) {
+    const auto& x = input.second.values.storage();
+    return std::any_of(x.begin(), x.end(), [](double v) { return !std::isfinite(v); });
+  });
+}
+
+// What the encoding says of the family holds where its inputs are the cause; else the family is named.
+std::string sentence_of(const std::string& name, const probes_seen& wrong) {
+  const core::operation& op = *wrong.front()->c.call.operation;
+  const bool special = std::all_of(wrong.begin(), wrong.end(), [](const probe* p) { return p->needs_special; });
+  const bool caused = special || std::none_of(wrong.begin(), wrong.end(), holds_specials);
+  const encoding_tests* tests = encoding_tests_of(op);
+  if (tests != nullptr && caused)
+    for (const family_fact& f : tests->facts)
+      if (f.family == name) {
+        const bool infinite = is_in_some(symptom::infinite, wrong), none = is_in_some(symptom::not_a_number, wrong);
+        const std::string& whole = none ? "" : infinite ? f.as_infinity : f.otherwise;
+        return whole.empty() ? f.gives + " " + gives_words(wrong) : whole;
+      }
+  const family* f = find_family(op, name);
+  if (f != nullptr && f->holds_nan && special) return special_sentence(wrong);
+  return fmt::format("inputs of the family {} give {}", name, gives_words(wrong));
+}
+
+// The families in the order in which the encoding speaks of them.
+std::vector<std::string> families_in_order(const core::operation& op) {
+  std::vector<std::string> all;
+  if (const encoding_tests* tests = encoding_tests_of(op))
+    for (const family_fact& f : tests->facts) all.push_back(f.family);
+  for (const family& f : families_of(op))
+    if (std::find(all.begin(), all.end(), f.name) == all.end()) all.push_back(f.name);
+  return all;
+}
+
+// Mild inputs are right.
+std::string facts_of_families(const probes_seen& wrong, const probes_seen& mild) {
+  std::map<std::string, probes_seen> by_family;
+  for (const probe* p : wrong) by_family[p->c.family].push_back(p);
+  std::string text;
+  std::vector<std::string> others;
+  for (const std::string& name : families_in_order(*wrong.front()->c.call.operation))
+    if (const auto it = by_family.find(name); it != by_family.end())
+      text.empty() ? void(text = sentence_of(name, it->second)) : others.push_back(name);
+  if (text.empty()) text = what_is_wrong(wrong);
+  if (!others.empty()) text += fmt::format(" (wrong in the families {} too)", fmt::join(others, ", "));
+  if (mild.empty()) return text;
+  return text + (lengths_of(mild).size() > 1 ? "; mild inputs of all lengths tried are right"
+                                             : "; all mild inputs tried are right");
 }
 
 }  // namespace
 
-core::tensors rounded(const core::tensors& values, core::dtype type) {
-  core::tensors out;
-  for (const auto& [name, t] : values) out.emplace(name, core::cast(type, t));
-  return out;
-}
-
 std::string facts_of(const std::vector<probe>& probes) {
-  std::set<std::string> outputs;
-  std::set<std::size_t> wrong, right;
-  std::size_t all_outputs = 0;
-  bool has_nan = true;
-  for (const probe& p : probes) {
-    all_outputs = std::max(all_outputs, p.actual.size());
-    if (p.kind == probe_kind::length) (p.right ? right : wrong).insert(p.tokens);
-    if (p.right || p.kind == probe_kind::family) continue;
-    outputs.insert(p.wrong_outputs.begin(), p.wrong_outputs.end());
-    has_nan = has_nan && p.not_a_number;
-  }
-  if (wrong.empty()) return families_alone(probes);
-  const std::string what = fmt::format("{}{} {}", fmt::join(outputs, ", "),
-                                       outputs.size() < all_outputs ? " alone" : "", outputs.size() > 1 ? "are" : "is");
-  return fmt::format("{} {} on mild inputs {}", what, has_nan ? "NaN" : "wrong", lengths_sentence(wrong, right));
+  const auto wrong = those(probes, [](const probe& p) { return !p.right; });
+  const auto fresh = those(probes, [](const probe& p) { return !p.right && p.kind != probe_kind::counterexample; });
+  if (fresh.empty())
+    return fmt::format("{} in the counterexample; {} fresh cases are right", what_is_wrong(wrong),
+                       probes.size() - wrong.size());
+  const auto wrong_mild = those(probes, [](const probe& p) { return !p.right && p.is_mild(); });
+  const auto right_mild = those(probes, [](const probe& p) { return p.right && p.is_mild() && p.actual.size() > 0; });
+  if (wrong_mild.empty()) return facts_of_families(wrong, right_mild);
+  const auto rule = where(wrong_mild, right_mild);
+  return fmt::format("{} on mild inputs{}", what_is_wrong(wrong_mild),
+                     !rule            ? in_some(wrong_mild, right_mild)
+                     : !rule->empty() ? *rule
+                                      : " of every size tried");
 }
 
 }  // namespace assay::properties

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "properties/harness/verdict.hpp"
 #include "reference/oracle.hpp"
@@ -13,11 +14,12 @@ namespace {
 constexpr std::size_t lengths_tried[] = {0,  1,  2,  3,   4,   5,   6,   7,   8,   9,   10,  12,
                                          15, 16, 17, 20,  31,  32,  33,  40,  63,  64,  65,  66,
                                          70, 80, 96, 100, 127, 128, 129, 144, 200, 257, 260, 300};
-constexpr std::size_t cases_of_family = 3;
+constexpr std::size_t cases_of_family = 3, cases_like_counterexample = 4;
+constexpr std::size_t families_confirmed = 6, cases_confirming = 8;
 // What is computed for a length: pairs of tokens are many.
 constexpr std::size_t most_elements = 20000;
 
-// Two cases of one batch row each as one of two; what has no batch axis is the first one's.
+// The batch rows of two cases as those of one; what has no batch axis is the first one's.
 core::tensors join_rows(const core::operation& op, const core::tensors& first, const core::tensors& second) {
   core::tensors joined;
   for (const auto& d : op.inputs) {
@@ -30,24 +32,28 @@ core::tensors join_rows(const core::operation& op, const core::tensors& first, c
     const auto &upper = t.values.storage(), &lower = second.at(d.name).values.storage();
     std::vector<double> values(upper.begin(), upper.end());
     values.insert(values.end(), lower.begin(), lower.end());
-    shape[0] *= 2;
+    shape[0] += second.at(d.name).shape()[0];
     joined.emplace(d.name, core::make_tensor(t.type, shape, values));
   }
   return joined;
 }
 
-// Both rows of the same sizes: the module's number of features is drawn.
+constexpr std::size_t rows = 3;  // two do not tell the row before from the first one
+
+// All rows of the same sizes: the module's number of features is drawn.
 std::optional<test_case> length_case(const core::operation& op, core::dtype type, const family& mild,
                                      std::uint64_t seed, std::size_t tokens, const setting_values& within) {
   test_case c = make_case({&op, type, mild.name, seed, {lengths::exactly, tokens}, within}, mild);
-  for (std::uint64_t k = 1; k < 64; ++k) {
+  const core::axis_sizes of_row = sizes_of(c);
+  std::size_t joined = 1;
+  for (std::uint64_t k = 1; k < 64 && joined < rows; ++k) {
     const test_case other =
         make_case({&op, type, mild.name, seed + k * 0x9e3779b97f4a7c15u, {lengths::exactly, tokens}, within}, mild);
-    if (sizes_of(other) != sizes_of(c)) continue;
+    if (sizes_of(other) != of_row) continue;
     c.call.inputs = join_rows(op, c.call.inputs, other.call.inputs);
-    return c;
+    ++joined;
   }
-  return std::nullopt;
+  return joined == rows ? std::optional(std::move(c)) : std::nullopt;
 }
 
 bool is_too_large(const test_case& c) {
@@ -58,82 +64,181 @@ bool is_too_large(const test_case& c) {
   return elements > most_elements;
 }
 
-void measure(probe& p, core::dtype compute) {
-  const core::operation& op = *p.c.call.operation;
-  core::tensors exact;
-  for (const auto& d : op.inputs) {
-    const core::tensor& t = p.c.call.inputs.at(d.name);
-    exact.emplace(d.name, d.own_type ? t : core::cast(core::dtype::f64, t));
-  }
-  p.truth =
-      reference::evaluate({&op, core::dtype::f64, exact, p.c.call.attributes}, reference::accuracy_class::sequential);
-  const double u = core::unit_roundoff(compute);
-  for (const auto& [name, allowed] : *allowances_of(p.c.call, compute)) {
-    const auto& widest = allowed.k.back().storage();
-    auto& tolerance = p.tolerance[name];
-    const auto& truth = p.truth.at(name).values.storage();
-    for (std::size_t i = 0; i < widest.size(); ++i)
-      tolerance.push_back(2.0 * bug_slack * u * widest[i] + 16.0 * u * std::max(1.0, std::fabs(truth[i])));
-  }
-}
-
-bool element_matches(const probe& p, const std::string& name, std::size_t i, double predicted, double x) {
-  const core::dtype storage = p.c.call.operation->output(name)->type_in(p.c.call.type);
-  if (core::same_value(core::round_to(storage, predicted), x)) return true;
-  if (!std::isfinite(predicted) || !std::isfinite(x)) return false;
-  const double relative = 64.0 * core::unit_roundoff(p.c.call.type) * std::max(1.0, std::fabs(predicted));
-  const double tolerance = p.tolerance.at(name)[i];
-  return std::isnan(tolerance) || std::fabs(x - predicted) <= tolerance + relative;
-}
-
-void compare_with_truth(probe& p) {
-  for (const auto& [name, t] : p.actual)
+// The elements that the verdict calls a bug: it names one, and calls right what has none.
+void find_wrong(probe& p, const reference::allowances& laws, core::dtype compute, const value_report& judged) {
+  p.right = judged.passed;
+  for (const auto& [name, t] : p.actual) {
+    const core::dtype storage = t.type;
+    const auto& k = laws.at(name).k.back().storage();
+    auto& allowed = p.allowed[name];
     for (std::size_t i = 0; i < t.size(); ++i) {
-      const double truth = p.truth.at(name).values.storage()[i], x = t.values.storage()[i];
-      if (element_matches(p, name, i, truth, x)) continue;
-      p.wrong_outputs.insert(name);
-      p.not_a_number = p.not_a_number || (std::isnan(x) && !std::isnan(truth));
-      p.infinite = p.infinite || (std::isinf(x) && std::isfinite(truth));
+      const double truth = p.truth_of(name, i), x = t.values.storage()[i];
+      allowed.push_back(allowed_error(storage, compute, k[i], truth));
+      if (p.right || core::same_value(x, truth)) continue;
+      const bool special = !std::isfinite(x) || !std::isfinite(truth);
+      if (special || !(std::fabs(p.truth->truth.at(name).error_of(x, i)) <= allowed[i])) p.wrong[name].push_back(i);
     }
-  p.right = p.wrong_outputs.empty();
+  }
+  if (!p.right && p.wrong.empty()) p.wrong[judged.worst.output].push_back(judged.worst.index);
 }
 
-}  // namespace
-
-bool matches(const probe& p, const core::tensors& predicted, const core::tensors& x) {
-  for (const auto& [name, t] : x)
-    for (std::size_t i = 0; i < t.size(); ++i)
-      if (!element_matches(p, name, i, predicted.at(name).values.storage()[i], t.values.storage()[i])) return false;
-  return true;
+// Numbers in place of what is none; nothing where there is none.
+std::optional<test_case> without_specials(const test_case& c) {
+  test_case finite = c;
+  bool changed = false;
+  for (auto& [name, t] : finite.call.inputs) {
+    auto& x = t.values.storage();
+    const auto number = std::find_if(x.begin(), x.end(), [](double v) { return std::isfinite(v); });
+    const double other = number == x.end() ? 0.0 : *number;
+    for (double& v : x)
+      if (!std::isfinite(v)) v = other, changed = true;
+  }
+  return changed && core::check_request(finite.call) ? std::optional(finite) : std::nullopt;
 }
 
-std::vector<probe> run_probes(implementation& under_test, const core::operation& op, core::dtype type,
-                              const test_case* counterexample, std::uint64_t seed) {
-  std::vector<probe> planned, answered;
-  const setting_values& within = under_test.describe().settings_of(op);
-  if (counterexample != nullptr) planned.push_back({*counterexample, probe_kind::counterexample});
+void find_cause(probe& p, implementation& under_test, core::dtype compute) {
+  const auto finite = p.right ? std::nullopt : without_specials(p.c);
+  if (!finite || !within_domain(under_test.describe(), *finite)) return;
+  const call_result outputs = under_test.evaluate(finite->call);
+  p.needs_special = outputs && judge(finite->call, compute, *outputs).passed;
+}
+
+bool element_agrees(const probe& p, const std::string& name, std::size_t i, double predicted, double x, double scale,
+                    core::dtype compute) {
+  const core::dtype storage = p.actual.at(name).type;
+  if (core::same_value(core::round_to(storage, predicted), x)) return true;
+  if (!std::isfinite(predicted) || !std::isfinite(x) || !core::is_floating(storage)) return false;
+  const double allowed = p.allowed.at(name)[i], truth = p.truth_of(name, i);
+  const double own =
+      core::half_ulp(storage, predicted) + 8.0 * core::unit_roundoff(compute) * std::max(std::fabs(predicted), scale);
+  return std::fabs(x - predicted) <= own + (std::isfinite(truth) && std::isfinite(allowed) ? 2.0 * allowed : 0.0);
+}
+
+// Other numbers in the sizes and settings of the counterexample, of its family and mild ones.
+std::vector<test_case> like(const test_case& counterexample, std::uint64_t seed) {
+  std::vector<test_case> all;
+  const core::operation& op = *counterexample.call.operation;
+  case_key key{&op, counterexample.call.type, counterexample.family, seed, extent(sizes_of(counterexample)), {}};
+  for (const auto& [name, value] : counterexample.call.attributes)
+    if (op.attribute(name) != nullptr) key.settings[name] = {value};
+  for (const std::string& name : {counterexample.family, std::string("mild")})
+    for (std::size_t k = 0; k < cases_like_counterexample && find_family(op, name) != nullptr; ++k) {
+      key.family = name;
+      key.seed = seed + 5000 + k;
+      all.push_back(make_case(key));
+    }
+  return all;
+}
+
+struct planned_probe {
+  test_case c;
+  probe_kind kind;
+};
+
+std::vector<planned_probe> all_cases(const core::operation& op, core::dtype type, const setting_values& within,
+                                     const probe_plan& planned) {
+  std::vector<planned_probe> all;
+  const std::uint64_t seed = planned.seed;
+  for (const test_case& c : planned.counterexamples) all.push_back({c, probe_kind::counterexample});
+  for (const test_case& c : planned.others) all.push_back({c, probe_kind::family});
+  for (const test_case& c : planned.counterexamples)
+    for (test_case& other : like(c, seed))
+      if (!is_too_large(other)) all.push_back({std::move(other), probe_kind::family});
   for (const family& f : families_of(op)) {
     if (f.name == "mild")
       for (const std::size_t n : lengths_tried)
         if (auto c = length_case(op, type, f, seed + n, n, within); c && !is_too_large(*c))
-          planned.push_back({std::move(*c), probe_kind::length});
+          all.push_back({std::move(*c), probe_kind::length});
     for (std::size_t k = 0; k < cases_of_family; ++k)
-      planned.push_back(
+      all.push_back(
           {make_case({&op, type, f.name, seed + 1000 + k, {lengths::short_ones}, within}, f), probe_kind::family});
   }
-  for (probe& p : planned) {
-    if (!within_domain(under_test.describe(), p.c)) continue;
-    call_result outputs = under_test.evaluate(p.c.call);
+  return all;
+}
+
+std::size_t size_of(const probe& p) {
+  std::size_t elements = 0;
+  for (const auto& [name, t] : p.actual) elements += t.size();
+  return elements;
+}
+
+}  // namespace
+
+probe probe_of(const test_case& c, probe_kind kind, core::tensors actual, core::dtype compute) {
+  probe p{c, kind};
+  p.actual = std::move(actual);
+  const core::axis_sizes sizes = sizes_of(c);
+  if (const auto n = sizes.find("n"); n != sizes.end()) p.tokens = n->second;
+  p.truth = expect(c.call, compute);
+  find_wrong(p, *all_laws(*p.truth), compute, judge(*p.truth, p.actual));
+  return p;
+}
+
+bool agrees(const probe& p, const core::tensors& predicted) {
+  for (const auto& [name, t] : p.actual) {
+    const auto model = predicted.find(name);
+    if (model == predicted.end() || model->second.shape() != t.shape()) return false;
+    const std::vector<double> scales = scales_of(*p.truth, name);
+    const auto &m = model->second.values.storage(), &x = t.values.storage();
+    for (std::size_t i = 0; i < t.size(); ++i)
+      if (!element_agrees(p, name, i, m[i], x[i], scales[i], p.truth->compute)) return false;
+    if (const auto wrong = p.wrong.find(name); wrong != p.wrong.end())
+      for (const std::size_t i : wrong->second)
+        if (std::isfinite(x[i]) && !core::same_value(m[i], x[i]) &&
+            !(4.0 * std::fabs(x[i] - m[i]) <= std::fabs(x[i] - p.truth_of(name, i))))
+          return false;
+  }
+  return true;
+}
+
+namespace {
+
+std::vector<probe> answers_to(implementation& under_test, const std::vector<planned_probe>& cases) {
+  std::vector<probe> answered;
+  for (const auto& [c, kind] : cases) {
+    const core::dtype compute = under_test.describe().compute_dtype(c.call.type);
+    if (!within_domain(under_test.describe(), c)) continue;
+    call_result outputs = under_test.evaluate(c.call);
     if (!outputs && outputs.error().kind == fault::unsupported) continue;
     if (!outputs) break;
-    p.actual = std::move(*outputs);
-    const core::axis_sizes sizes = sizes_of(p.c);
-    if (const auto n = sizes.find("n"); n != sizes.end()) p.tokens = n->second;
-    measure(p, under_test.describe().compute_dtype(type));
-    compare_with_truth(p);
-    answered.push_back(std::move(p));
+    answered.push_back(probe_of(c, kind, std::move(*outputs), compute));
+    find_cause(answered.back(), under_test, compute);
   }
   return answered;
+}
+
+void sort(std::vector<probe>& probes) {
+  std::stable_sort(probes.begin(), probes.end(), [](const probe& a, const probe& b) {
+    return std::pair(a.right, size_of(a)) < std::pair(b.right, size_of(b));
+  });
+}
+
+}  // namespace
+
+std::vector<probe> run_probes(implementation& under_test, const core::operation& op, core::dtype type,
+                              const probe_plan& planned) {
+  auto probes = answers_to(under_test, all_cases(op, type, under_test.describe().settings_of(op), planned));
+  sort(probes);
+  return probes;
+}
+
+void add_probes(std::vector<probe>& probes, implementation& under_test, std::uint64_t seed) {
+  std::set<std::string> families;
+  for (const probe& p : probes)
+    if (!p.right && families.size() < families_confirmed) families.insert(p.c.family);
+  const core::operation& op = *probes.front().c.call.operation;
+  std::vector<planned_probe> more;
+  for (const std::string& name : families)
+    for (std::size_t k = 0; k < cases_confirming && find_family(op, name) != nullptr; ++k)
+      more.push_back({make_case({&op,
+                                 probes.front().c.call.type,
+                                 name,
+                                 seed + 9000 + k,
+                                 {lengths::short_ones},
+                                 under_test.describe().settings_of(op)}),
+                      probe_kind::family});
+  for (probe& p : answers_to(under_test, more)) probes.push_back(std::move(p));
+  sort(probes);
 }
 
 }  // namespace assay::properties

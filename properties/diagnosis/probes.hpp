@@ -1,7 +1,8 @@
 // The cases that a diagnosis rests on, and what an implementation made of them.
 #pragma once
 
-#include <set>
+#include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -11,25 +12,44 @@ namespace assay::properties {
 
 enum class probe_kind { counterexample, length, family };
 
+/// A call and its outputs, beside the truth. What is wrong is what the verdict calls a bug.
 struct probe {
   test_case c;
   probe_kind kind = probe_kind::family;
   std::size_t tokens = 0;
-  core::tensors truth{};   ///< in double
-  core::tensors actual{};  ///< in the dtype
-  std::map<std::string, std::vector<double>> tolerance{};
-  std::set<std::string> wrong_outputs{};  ///< empty where all is right
+  core::tensors actual{};
+  std::shared_ptr<const expectation> truth{};
+  std::map<std::string, std::vector<double>> allowed{};     ///< error of each element, by output
+  std::map<std::string, std::vector<std::size_t>> wrong{};  ///< elements, by output; none where all is right
   bool right = true;
-  bool not_a_number = false;  ///< a NaN where the truth is none
-  bool infinite = false;      ///< an infinity where the truth is finite
+  /// The inputs hold a NaN or an infinity, and with a number in its place all is right.
+  bool needs_special = false;
+
+  [[nodiscard]] double truth_of(const std::string& output, std::size_t i) const {
+    return truth->truth.at(output).truth(i);
+  }
+  [[nodiscard]] bool is_mild() const { return c.family == "mild"; }
 };
 
-/// Whether `x` is what a model predicts in double, within about twice the errors that the verdict allows the call.
-bool matches(const probe& p, const core::tensors& predicted, const core::tensors& x);
+/// Whether an implementation that rounds gives `x` where a model gives `predicted`: within twice what the verdict
+/// allows there, and nearer to it than a quarter of the way to the truth where `x` is wrong.
+bool agrees(const probe& p, const core::tensors& predicted);
 
-/// The probes that the implementation answered; those outside its declared domain are left out, and none
-/// follow once a call broke.
+/// A call and its outputs as a probe.
+probe probe_of(const test_case& c, probe_kind kind, core::tensors actual, core::dtype compute);
+
+struct probe_plan {
+  std::vector<test_case> counterexamples{}, others{};
+  std::uint64_t seed = 1;
+};
+
+/// The planned cases, cases like the counterexamples, short cases of every family, and three rows of mild inputs at
+/// many lengths, as far as the implementation answered them; those outside its declared domain are left out, and none
+/// follow once a call broke. The wrong ones come first, the smallest of them before the others.
 std::vector<probe> run_probes(implementation& under_test, const core::operation& op, core::dtype type,
-                              const test_case* counterexample, std::uint64_t seed);
+                              const probe_plan& planned);
+
+/// More cases of the families that are wrong. Precondition: the first probe is wrong.
+void add_probes(std::vector<probe>& probes, implementation& under_test, std::uint64_t seed);
 
 }  // namespace assay::properties

@@ -136,8 +136,12 @@ std::size_t elements_of(const request& call) {
 }
 
 std::string message_of(const element_report& e, const core::shape& shape) {
-  return fmt::format("{}{}: expected {:a}, got {:a} ({:.9g} and {:.9g}): error {:.3g}, allowed {:.3g}", e.output,
-                     core::index_text(shape, e.index), e.expected, e.actual, e.expected, e.actual, e.error, e.allowed);
+  const std::string place = e.output + core::index_text(shape, e.index);
+  // Between a number and none there is no error to be measured.
+  if (!std::isfinite(e.expected) || !std::isfinite(e.actual))
+    return fmt::format("{}: expected {:.9g}, got {:.9g}", place, e.expected, e.actual);
+  return fmt::format("{}: expected {:a}, got {:a} ({:.9g} and {:.9g}): error {:.3g}, allowed {:.3g}", place, e.expected,
+                     e.actual, e.expected, e.actual, e.error, e.allowed);
 }
 
 bool has_wider_laws(const request& call) {

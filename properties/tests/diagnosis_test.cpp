@@ -1,7 +1,10 @@
 // The plain sentences: true of what they are said of, and never said of what is right.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <catch2/catch.hpp>
+#include <cmath>
+#include <memory>
 
 #include "properties/builtin.hpp"
 #include "properties/diagnosis/diagnose.hpp"
@@ -10,6 +13,7 @@
 
 using namespace assay;
 using namespace assay::properties;
+using testing::truth_property;
 
 namespace {
 
@@ -18,26 +22,27 @@ constexpr std::uint64_t seed = 20240417;
 diagnosis diagnosed(const std::string& name, const std::string& operation, core::dtype type) {
   auto under_test = make_builtin(name);
   REQUIRE(under_test);
-  return diagnose(**under_test, *reference::find_operation(operation), type, nullptr, seed);
+  return diagnose(**under_test, *reference::find_operation(operation), type, {{}, seed});
 }
 
 struct expected_sentence {
   const char *mutant, *operation, *sentence;
 };
+// Words of a hypothesis, or the mutant's own.
 const expected_sentence sentences[] = {
     {"ignores_initial_state", "heinsen/scan", "the initial state is ignored when there is more than one token"},
-    {"decay_sum_restarts", "heinsen/scan", "the sum of log p starts again at each block of 16 tokens"},
-    {"carries_input", "heinsen/gated_scan", "the next state is built from the last input, not from the last state"},
+    {"decay_sum_restarts", "heinsen/scan", "the sum of log p restarts at each tile of 16 tokens"},
+    {"carries_input", "heinsen/gated_scan", "the next state is built from the last input, not the last state"},
     {"takes_p_for_log_p", "heinsen/scan", "p is used where log p is expected"},
     {"takes_p_for_log_p", "heinsen/embed_position", "p is used where log p is expected"},
-    {"drops_nan", "heinsen/scan", "a NaN input is dropped instead of reaching the state"},
+    {"drops_nan", "heinsen/scan", "a NaN input is replaced by the running maximum"},
     {"guarded_exp_at_zero", "heinsen/scan", "log p = 0 (no decay) forgets the state"},
     {"first_row_state", "heinsen/scan", "all batch rows start from the first row's state"},
     {"final_state_detached", "heinsen/scan:vjp", "the gradient of the last state is dropped"},
-    {"backward_carry_at_blocks", "heinsen/scan:vjp", "at blocks of 16 the gradient carried back scales the wrong term"},
+    {"backward_carry_at_blocks", "heinsen/scan:vjp", "the gradient carried between blocks of 16 scales the wrong term"},
     {"gradient_cut_at_blocks", "heinsen/scan:vjp", "the gradient stops at blocks of 16"},
     {"gradient_cut_at_blocks", "heinsen/gated_scan:vjp", "the gradient stops at blocks of 16"},
-    {"upper_half_forgets", "heinsen/scan", "the second half of each block of 32 tokens starts without the first"},
+    {"upper_half_forgets", "heinsen/scan", "the carry between the halves of a block of 32 is lost"},
     {"odd_tail_lost", "heinsen/scan", "the last token is not combined with the state for odd lengths"},
     {"swapped_at_blocks", "heinsen/scan",
      "the first token of each block of 16 tokens but the first decays its input instead of the state"},
@@ -48,7 +53,7 @@ const expected_sentence sentences[] = {
 const expected_sentence conventions[] = {
     {"rope_wrong_layout", "rope/rotate", "layout = \"interleaved\" and \"half_split\" are exchanged"},
     {"rope_layout_ignored", "rope/rotate", "declared layout = \"interleaved\", behaves as layout = \"half_split\""},
-    {"rope_rotary_ignored", "rope/rotate", "declared rotary = 1, behaves as rotary = 0"},
+    {"rope_rotary_ignored", "rope/rotate", "behaves as rotary = 0, whatever is asked for"},
     {"rope_fixed_base", "rope/rotate:vjp", "behaves as base = 10000, whatever is asked for"},
     {"sinusoidal_layout_swapped", "sinusoidal/table", "layout = \"interleaved\" and \"half_split\" are exchanged"},
     {"alibi_causal_ignored", "alibi/bias", "declared causal = true, behaves as causal = false"}};
@@ -58,8 +63,48 @@ void check_sentence(const expected_sentence& expected) {
   INFO(mutant << " " << operation << ", seed " << seed);
   const diagnosis d = diagnosed(std::string("mutant/") + mutant, operation, core::dtype::f32);
   REQUIRE(d.explained);
-  CHECK(*d.explained == sentence);
+  INFO(*d.explained);
+  CHECK(d.explained->find(sentence) != std::string::npos);
 }
+
+/// Right code, but for what is done to its outputs.
+class changed final : public implementation {
+ public:
+  using change = std::function<void(const request& call, core::tensors& outputs)>;
+  explicit changed(change how) : right_(make_builtin("sequential").value()), how_(std::move(how)) {}
+  [[nodiscard]] const description& describe() const override { return right_->describe(); }
+  call_result evaluate(const request& call) override {
+    call_result outputs = right_->evaluate(call);
+    if (outputs) how_(call, *outputs);
+    for (auto& [name, t] : *outputs)
+      for (double& x : t.values.storage()) x = core::round_to(t.type, x);
+    return outputs;
+  }
+
+ private:
+  std::unique_ptr<implementation> right_;
+  change how_;
+};
+
+// What is said of it, as in a gate: with the counterexample of its check against the truth, where that fails.
+std::string said_of(const changed::change& how, const char* operation) {
+  const core::operation& op = *reference::find_operation(operation);
+  changed under_test(how);
+  const check_result r = run_property(truth_property(op), under_test, op, core::dtype::f32, testing::options(4));
+  diagnosis_options o{{}, seed, [how] { return std::make_unique<changed>(how); }};
+  if (r.found) o.failed.push_back({r.checked, r.found->minimal});
+  const diagnosis d = diagnose(under_test, op, core::dtype::f32, o);
+  const std::string text = d.explained.value_or(d.facts.value_or(""));
+  CHECK_FALSE(text.empty());
+  UNSCOPED_INFO(text);
+  return text;
+}
+bool holds(const std::string& text, const char* part) { return text.find(part) != std::string::npos; }
+
+void set_first(core::tensor& t, double x) {
+  if (t.size() > 0) t.values.storage()[0] = x;
+}
+std::size_t tokens_of(const core::tensors& outputs) { return outputs.at("s").shape()[1]; }
 
 }  // namespace
 
@@ -75,14 +120,16 @@ TEST_CASE("heinsen/diagnosis/facts_where_nothing_explains", "[property][gate]") 
   const auto facts = [](const char* mutant, const char* operation) {
     return diagnosed(std::string("mutant/") + mutant, operation, core::dtype::f32).facts.value_or("");
   };
+  INFO(facts("naive_log_add_exp", "heinsen/scan"));
   CHECK(facts("unguarded_infinite_prefix", "heinsen/scan").starts_with("a -inf prefix gives NaN"));
   CHECK(facts("unguarded_backward", "heinsen/scan:vjp").starts_with("a -inf prefix gives NaN"));
   CHECK(facts("naive_log_add_exp", "heinsen/scan").starts_with("large |h| gives infinities"));
-  CHECK(facts("swapped_combine", "heinsen/scan") == "s, s_n are wrong on mild inputs from the first token on");
+  CHECK(facts("swapped_combine", "heinsen/scan") == "s, s_n are wrong on mild inputs of every size tried");
 }
 
 TEST_CASE("fox/diagnosis/facts_speak_of_its_own_inputs", "[property][gate]") {
   const diagnosis d = diagnosed("mutant/fox_reset_gives_nan", "fox/decay", core::dtype::f32);
+  INFO(d.facts.value_or(""));
   CHECK(d.facts.value_or("").starts_with("log f = -inf gives NaN"));
 }
 
@@ -113,4 +160,65 @@ TEST_CASE("heinsen/diagnosis/noise_is_explained_by_nothing", "[property][gate]")
     CHECK_FALSE(d.explained);
     CHECK(d.facts);
   }
+}
+
+TEST_CASE("properties/diagnosis/state_and_chance_are_said_where_bits_differ_alone", "[property][gate]") {
+  const auto relative = [](const request& call, core::tensors& outputs) {
+    for (auto& [name, t] : outputs)
+      for (double& x : t.values.storage()) x *= 1 + 64 * core::unit_roundoff(call.type);
+  };
+  CHECK(holds(said_of(relative, "rope/rotate"), "relative errors of 2^6 u"));
+  const auto narrow = [](const request&, core::tensors& outputs) {
+    for (auto& [name, t] : outputs)
+      for (double& x : t.values.storage()) x = core::round_to(core::dtype::bf16, x);
+  };
+  CHECK(holds(said_of(narrow, "rope/rotate"), "bf16"));
+  CHECK(holds(said_of(narrow, "heinsen/scan"), "bf16"));
+  const auto counted = [calls = std::make_shared<int>(0)](const request&, core::tensors& outputs) {
+    if (++*calls % 3 == 0)
+      for (auto& [name, t] : outputs)
+        for (double& x : t.values.storage()) x += 1;
+  };
+  CHECK(holds(said_of(counted, "heinsen/scan"), "the same call gives other outputs when it is repeated at once"));
+}
+
+TEST_CASE("properties/diagnosis/facts_are_checked_before_they_are_said", "[property][gate]") {
+  const auto finite_mask = [](const request&, core::tensors& outputs) {
+    for (double& x : outputs.at("bias").values.storage())
+      if (std::isinf(x)) x = -1e9;
+  };
+  const std::string mask = said_of(finite_mask, "alibi/bias");
+  CHECK(holds(mask, "bias is -1e+09 instead of -inf"));
+  CHECK_FALSE(holds(mask, "causal"));
+
+  const auto single = [](const request&, core::tensors& outputs) {
+    if (tokens_of(outputs) == 1)
+      for (auto& [name, t] : outputs)
+        for (double& x : t.values.storage()) x += 0.5;
+  };
+  CHECK(said_of(single, "heinsen/scan") == "s, s_n are wrong on mild inputs for a single token");
+
+  // Wrong in some mild cases: mild inputs are not said to be right.
+  const auto wide = [](const request& call, core::tensors& outputs) {
+    if (call.inputs.at("h").shape()[2] > 2) set_first(outputs.at("s"), 0.3);
+  };
+  const std::string wrong = said_of(wide, "heinsen/scan");
+  CHECK_FALSE(holds(wrong, "are right"));
+  CHECK(holds(wrong, "mild inputs"));
+
+  // Where rows stand at different positions: so they do beside a NaN.
+  const auto by_rows = [](const request& call, core::tensors& outputs) {
+    const auto& position = call.inputs.at("position");
+    const std::size_t n = position.shape()[1];
+    if (n > 0 && position.shape()[0] > 1 && position.values.storage()[0] != position.values.storage()[n])
+      set_first(outputs.at("y"), 7);
+  };
+  CHECK_FALSE(holds(said_of(by_rows, "rope/rotate"), "a NaN among the inputs"));
+
+  const auto of_nan = [](const request& call, core::tensors& outputs) {
+    const auto& x = call.inputs.at("x").values.storage();
+    if (std::any_of(x.begin(), x.end(), [](double v) { return std::isnan(v); }))
+      set_first(outputs.at("y"), 7);
+  };
+  CHECK(holds(said_of(of_nan, "rope/rotate"), "a NaN among the inputs"));
 }

@@ -65,13 +65,13 @@ void assemble(const gate_options& options, const selection& selected, const std:
               const pins& held_against, gate_report& report) {
   warn_about_hello(report);
   for (const part_record& part : parts) add_part(part, report);
-  add_findings(parts, report);
   complain_about_adapter(report);
   complain_about_missing(options, selected, report);
   complain_about_gaps(selected, parts, report);
   if (held_against.baseline) compare_with_baseline(*held_against.baseline, options, report);
   compare_with_known_failures(held_against.known, report);
   report.verdict = verdict_of(report);
+  add_findings(parts, report);
 }
 
 int publish(const gate_report& report, const std::filesystem::path& folder) {

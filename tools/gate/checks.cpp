@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 
 #include "tools/gate/smoke.hpp"
@@ -31,8 +32,9 @@ std::string part_name(const core::operation& op, core::dtype type) {
 // One part of the run.
 class part {
  public:
-  part(guarded_candidate& candidate, const planned_part& planned, const selection& s, std::uint64_t seed)
-      : candidate_(candidate), selected_(s), seed_(seed), record_{planned.operation, planned.type} {}
+  part(guarded_candidate& candidate, const planned_part& planned, const selection& s, std::uint64_t seed,
+       const properties::fresh_start& fresh)
+      : candidate_(candidate), selected_(s), seed_(seed), fresh_(fresh), record_{planned.operation, planned.type} {}
 
   part_record run() {
     candidate_.begin_part();
@@ -89,22 +91,29 @@ class part {
     }
   }
 
-  // Asks again, with the counterexample of the comparison with the truth where there is one.
+  // Asks again, with the counterexamples of failed checks but those that end the program.
   void diagnose() {
     candidate_.begin_part();
     if (candidate_.run_is_over()) return;
-    const properties::test_case* counterexample = nullptr;
+    properties::diagnosis_options options{{}, seed_, fresh_};
     for (const std::size_t k : failed_) {
       const check_result& c = record_.checks[k];
-      if (counterexample == nullptr && c.checked->decides_class && c.found && c.found->shown.value)
-        counterexample = &c.found->minimal;
+      if (c.found && !(c.found->shown.failure && ends_the_program(c.found->shown.failure->kind)))
+        options.failed.push_back({c.checked, c.found->minimal});
     }
-    record_.found = properties::diagnose(candidate_, op(), record_.type, counterexample, seed_);
+    record_.found = properties::diagnose(candidate_, op(), record_.type, options);
+    for (const std::size_t k : failed_) {
+      check_result& c = record_.checks[k];
+      const auto& vanished = record_.found.vanished;
+      if (c.found && std::find(vanished.begin(), vanished.end(), c.checked->name) != vanished.end())
+        c.found->shown.message += " (run again, this case passed)";
+    }
   }
 
   guarded_candidate& candidate_;
   const selection& selected_;
   std::uint64_t seed_;
+  const properties::fresh_start& fresh_;
   part_record record_;
   std::vector<std::size_t> failed_{};  // indices of checks
 };
@@ -121,7 +130,7 @@ std::vector<planned_part> plan_parts(const properties::description& about, const
 }
 
 std::vector<part_record> run_parts(guarded_candidate& candidate, const std::vector<planned_part>& parts,
-                                   const selection& s, std::uint64_t seed) {
+                                   const selection& s, std::uint64_t seed, const properties::fresh_start& fresh) {
   std::vector<part_record> records;
   for (const planned_part& planned : parts) {
     if (candidate.run_is_over()) {
@@ -130,7 +139,7 @@ std::vector<part_record> run_parts(guarded_candidate& candidate, const std::vect
                                           " was not tried any more: " + candidate.why_over());
       continue;
     }
-    records.push_back(part(candidate, planned, s, seed).run());
+    records.push_back(part(candidate, planned, s, seed, fresh).run());
   }
   if (isatty(STDERR_FILENO) != 0) fmt::print(stderr, "\n");
   return records;

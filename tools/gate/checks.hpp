@@ -19,6 +19,6 @@ std::vector<planned_part> plan_parts(const properties::description& about, const
 /// Runs every selected property on a part if the smoke stage finds it working, and measures its horizon. Where a
 /// check failed it asks the candidate what is wrong. Progress goes to stderr.
 std::vector<part_record> run_parts(guarded_candidate& candidate, const std::vector<planned_part>& parts,
-                                   const selection& s, std::uint64_t seed);
+                                   const selection& s, std::uint64_t seed, const properties::fresh_start& fresh = {});
 
 }  // namespace assay::tools

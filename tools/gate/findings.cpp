@@ -54,13 +54,12 @@ struct property_fact {
   const char *property, *sentence;
 };
 constexpr property_fact property_facts[] = {
-    {"repeat", "state is kept between calls, or calls are not repeatable: the same call gives other outputs"},
     {"lanes", "lanes influence one another"},
     {"causality", "outputs depend on later tokens"},
     {"permutation", "the order of batch rows or features matters"},
-    {"continuation", "a sequence in two chunks differs from the whole: the state is not handed on rightly"},
+    {"continuation", "a sequence in two chunks differs from the whole"},
     {"recurrence", "n tokens at once differ from n steps of one token"},
-    {"attachment", "the gradient that one chunk hands back to the one before is wrong"},
+    {"attachment", "gradients through two chunks differ from those through the whole"},
     {"adjoint", "the gradient is not the transpose of the directional derivative"},
 };
 
@@ -83,7 +82,7 @@ void add_property_facts(const std::vector<const check_result*>& failed, const pa
                     part);
     said = said || broke;
   }
-  // A wrong value violates most properties; keeping state is a fault of its own.
+  // A wrong value violates most properties.
   for (const property_fact& f : property_facts) {
     const bool concerns = std::any_of(failed.begin(), failed.end(), [&](const check_result* c) {
       return c->checked->name == f.property && !(c->found && c->found->shown.failure);
@@ -95,6 +94,10 @@ void add_property_facts(const std::vector<const check_result*>& failed, const pa
   if (said || diagnosed) return;
   const check_result& first = *failed.front();
   sentences.add(fmt::format("it violates '{}' ({})", first.checked->name, first.checked->summary), part);
+}
+
+bool is_diagnosed(const properties::diagnosis& d) {
+  return d.explained || d.facts || d.other_bits || !d.vanished.empty();
 }
 
 struct examined_part {
@@ -110,8 +113,7 @@ bool is_consequence(const examined_part& of, const std::vector<examined_part>& a
     if (other.part == of.part || other.part.type != of.part.type) return false;
     if (!of.part.operation->is_forward() && other.part.operation == &forward) return true;
     // The module holds the scan: its own failure adds nothing to an explained one of the same kind.
-    return other.found.explained &&
-           other.part.operation->recurrent.has_value() == of.part.operation->recurrent.has_value() &&
+    return other.found.explained && other.part.operation->recurrent && of.part.operation->recurrent &&
            other.part.operation->kind() == of.part.operation->kind();
   });
 }
@@ -128,7 +130,12 @@ void add_faults(const std::vector<part_record>& records, const gate_report& repo
       sentences.add(*e.found.explained, e.part);
     else if (e.found.facts && !consequence)
       sentences.add(*e.found.facts, e.part);
-    if (!consequence) add_property_facts(failed, e.part, e.found.facts.has_value(), sentences);
+    if (e.found.other_bits) sentences.add(*e.found.other_bits, e.part);
+    if (!e.found.vanished.empty() && !e.found.explained)
+      sentences.add(
+          fmt::format("the counterexample of {} passed when it was run again", fmt::join(e.found.vanished, ", ")),
+          e.part);
+    if (!consequence) add_property_facts(failed, e.part, is_diagnosed(e.found), sentences);
   }
 }
 
@@ -140,15 +147,31 @@ std::string horizon_text(const gate_report& report, const part_key& part) {
   return "";
 }
 
-void add_classes(const gate_report& report, sentence_list& sentences) {
+// What passed is called right only where the whole run passed.
+const char* right_but(const gate_report& report) { return report.verdict == gate_verdict::passed ? "right, but " : ""; }
+
+// Why a check that passed has no class, or has one that is worth a sentence; nothing of the others.
+std::optional<std::string> class_sentence(const gate_report& report, const check_result& c) {
   using reference::accuracy_class;
+  if (!c.checked->decides_class || c.verdict() != status::passed || !reference::has_classes(*c.operation))
+    return std::nullopt;
+  const auto reached = c.accuracy_class();
+  const part_key part{c.operation, c.type};
+  if (!reached)
+    return fmt::format(
+        "{}no class explains it: its error is {:.3g} of what the law '{}' explains, and a bug begins at {}",
+        right_but(report), properties::class_slack * c.ratios.back(),
+        name_of(reference::algorithms_of(*c.operation).back()), properties::bug_slack);
+  if (*reached != accuracy_class::linear && *reached != accuracy_class::cumsum) return std::nullopt;
+  return fmt::format("{}carries digits like a {} scan{}", right_but(report), name_of(*reached),
+                     horizon_text(report, part));
+}
+
+void add_classes(const gate_report& report, sentence_list& sentences) {
   for (const check_result& c : report.checks) {
     const part_key part{c.operation, c.type};
-    const auto reached = c.accuracy_class();
-    if (!reached || !failed_checks(report, part).empty()) continue;
-    if (*reached != accuracy_class::linear && *reached != accuracy_class::cumsum) continue;
-    sentences.add(
-        fmt::format("right, but carries digits like a {} scan{}", name_of(*reached), horizon_text(report, part)), part);
+    if (!failed_checks(report, part).empty()) continue;
+    if (const auto sentence = class_sentence(report, c)) sentences.add(*sentence, part);
   }
 }
 
@@ -158,11 +181,11 @@ void add_shares(const gate_report& report, sentence_list& sentences) {
   for (const check_result& c : report.checks)
     if (const auto share = c.share_of_law(); share && failed_checks(report, {c.operation, c.type}).empty()) {
       if (*share > properties::class_slack)
-        sentences.add(fmt::format("right, but its error is {:.3g} of what its rounding explains", *share),
+        sentences.add(fmt::format("{}its error is {:.3g} of what its rounding explains", right_but(report), *share),
                       {c.operation, c.type});
       if (most == nullptr || *share > *most->share_of_law()) most = &c;
     }
-  if (most != nullptr && *most->share_of_law() <= properties::class_slack)
+  if (most != nullptr && *most->share_of_law() <= properties::class_slack && report.verdict == gate_verdict::passed)
     sentences.add(fmt::format("right: at most {:.3g} ulp, {:.2g} of what its rounding explains",
                               largest_error_ulp(*most), *most->share_of_law()),
                   {most->operation, most->type});

@@ -11,13 +11,34 @@
 namespace assay::tools {
 namespace {
 
+/// A candidate started anew, with patience of its own: what it is asked there ends nothing here.
+class fresh_candidate final : public properties::implementation {
+ public:
+  fresh_candidate(std::unique_ptr<properties::implementation> opened, std::function<void()> around)
+      : opened_(std::move(opened)), guarded_(*opened_, std::move(around)) {}
+  [[nodiscard]] const properties::description& describe() const override { return guarded_.describe(); }
+  properties::call_result evaluate(const properties::request& call) override { return guarded_.evaluate(call); }
+
+ private:
+  std::unique_ptr<properties::implementation> opened_;
+  guarded_candidate guarded_;
+};
+
+properties::fresh_start started_anew(const gate_options& options, const interruption& signals) {
+  return [&]() -> std::unique_ptr<properties::implementation> {
+    auto opened = open_candidate(options.candidate, options.limits);
+    if (!opened) return nullptr;
+    return std::make_unique<fresh_candidate>(std::move(*opened), [&] { signals.throw_if_interrupted(); });
+  };
+}
+
 // Asks the candidate; the parts of a shard are kept for `assay merge`.
 core::result<void> examine(properties::implementation& opened, const gate_options& options, const selection& selected,
                            const pins& held_against, const interruption& signals, gate_report& report) {
   guarded_candidate candidate(opened, [&] { signals.throw_if_interrupted(); });
   report.candidate = candidate.describe();
   const auto planned = plan_parts(candidate.describe(), selected, options.shard);
-  const auto parts = run_parts(candidate, planned, selected, options.seed);
+  const auto parts = run_parts(candidate, planned, selected, options.seed, started_anew(options, signals));
   assemble(options, selected, parts, held_against, report);
   if (!options.shard.is_kept) return {};
   return write_shard({options, report.candidate, parts}, options.report);

@@ -72,8 +72,9 @@ class writer {
   }
 
   std::string allowed(const std::string& name, std::size_t i, double expected) const {
+    if (!std::isfinite(expected)) return "–";
     if (is_worst(name, i)) return fmt::format("{:.3g}", found_.shown.value->worst.allowed);
-    if (!laws_ || !std::isfinite(expected)) return "–";
+    if (!laws_) return "–";
     const auto law = laws_->find(name);
     if (law == laws_->end() || law->second.k.back().size() <= i) return "–";
     const double k = law->second.k.back().storage()[i];

@@ -111,7 +111,8 @@ check_counts count_checks(const gate_report& r);
 
 /// "passed", "failed", "uninformative" or "skipped" (unsupported, or outside the declared domain).
 const char* verdict_word(const properties::check_result& c);
-/// "tree", "none: a bug", or "-" where nothing was decided or the operation has one algorithm.
+/// "tree", "none: a bug", "none: near a bug" where it passed and no law explains it with the slack of a class, or "-"
+/// where nothing was decided or the operation has one algorithm.
 std::string class_word(const properties::check_result& c);
 /// The largest ratio of error to 1.25 times the law of its class, or to the law where the operation has one algorithm;
 /// nothing where nothing was decided.

@@ -42,7 +42,8 @@ const char* verdict_word(const check_result& c) {
 
 std::string class_word(const check_result& c) {
   if (const auto reached = c.accuracy_class()) return std::string(name_of(*reached));
-  return c.verdict() == status::failed ? "none: a bug" : "-";
+  if (c.verdict() == status::failed) return "none: a bug";
+  return c.verdict() == status::passed && reference::has_classes(*c.operation) ? "none: near a bug" : "-";
 }
 
 std::optional<double> ratio_to_own_law(const check_result& c) {

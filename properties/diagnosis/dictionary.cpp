@@ -1,0 +1,48 @@
+#include "properties/diagnosis/dictionary.hpp"
+
+#include "properties/diagnosis/conventions.hpp"
+#include "properties/harness/catalogue.hpp"
+
+namespace assay::properties {
+namespace {
+
+dictionary_entry entry_of(const hypothesis& h) {
+  return {entry_source::hypothesis, h.sentence, h.sentence, "",
+          [predict = h.predict]() -> wrong_model { return [predict](const request& call) { return predict(call); }; }};
+}
+
+// Mutants made by rule say of which operation they are.
+std::string words_of(const variant& v, const core::operation& op) {
+  const std::string prefix = op.name + ": ";
+  return v.summary.starts_with(prefix) ? v.summary.substr(prefix.size()) : v.summary;
+}
+
+void add_variants(std::vector<dictionary_entry>& all, const std::vector<variant>& variants, entry_source from,
+                  const core::operation& op, core::dtype type) {
+  for (const variant& v : variants) {
+    if (!v.make()->describe().offers(op.name, type)) continue;
+    all.push_back({from, v.id, words_of(v, op), from == entry_source::mutant ? v.models : "",
+                   [make = v.make]() -> wrong_model {
+                     return [model = std::shared_ptr<implementation>(make())](const request& call) {
+                       return model->evaluate(call);
+                     };
+                   },
+                   v.remembers});
+  }
+}
+
+}  // namespace
+
+std::vector<dictionary_entry> dictionary_of(const core::operation& op, core::dtype type,
+                                            const std::vector<probe>& probes) {
+  std::vector<dictionary_entry> all = conventions_of(op, probes);
+  const encoding_tests* tests = encoding_tests_of(op);
+  if (tests == nullptr) return all;
+  for (const hypothesis& h : tests->hypotheses)
+    if (h.applies(op)) all.push_back(entry_of(h));
+  add_variants(all, tests->mutants, entry_source::mutant, op, type);
+  if (tests->generated) add_variants(all, tests->generated(), entry_source::declared, op, type);
+  return all;
+}
+
+}  // namespace assay::properties

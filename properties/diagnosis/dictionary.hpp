@@ -1,0 +1,33 @@
+// The fault dictionary: everything that is known to go wrong with an operation, as wrong models with their words.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "properties/diagnosis/probes.hpp"
+
+namespace assay::properties {
+
+/// What a wrong model gives for a call. One that remembers is asked all calls in their order.
+using wrong_model = std::function<call_result(const request& call)>;
+
+/// Where an entry comes from; what says most comes first.
+enum class entry_source { setting, hypothesis, mutant, declared };
+
+struct dictionary_entry {
+  entry_source from = entry_source::mutant;
+  std::string id;        ///< of a mutant; else its words
+  std::string words;     ///< "the first token does not decay s0"
+  std::string models{};  ///< the public report of a mutant
+  std::function<wrong_model()> make{};
+  bool remembers = false;  ///< wrong only from its second call on
+  std::string implied{};   ///< a condition that the words say already: " where causal = true"
+};
+
+/// The entries of an operation: other values of its settings, wrong models of its encoding, the mutants of the
+/// catalogue and those made by rule. The words of settings name what the wrong probes asked for.
+std::vector<dictionary_entry> dictionary_of(const core::operation& op, core::dtype type,
+                                            const std::vector<probe>& probes);
+
+}  // namespace assay::properties

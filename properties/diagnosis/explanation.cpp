@@ -1,0 +1,147 @@
+#include "properties/diagnosis/explanation.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <set>
+
+#include "properties/diagnosis/conditions.hpp"
+
+namespace assay::properties {
+namespace {
+
+constexpr std::size_t least_explained = 2;  // the counterexample and a fresh case
+constexpr std::size_t most_named = 3;
+
+struct candidate_entry {
+  const dictionary_entry* entry;
+  std::string where;
+  std::set<std::string> otherwise{};  // families that contradict it
+};
+
+std::string words_of(const candidate_entry& c) {
+  const dictionary_entry& e = *c.entry;
+  std::string words = e.words + c.where;
+  if (!e.models.empty()) words += fmt::format(" (as in {})", e.models);
+  if (!c.otherwise.empty()) words += fmt::format("; the families {} do not fit", fmt::join(c.otherwise, ", "));
+  return words;
+}
+
+// What an entry says beside the probes.
+struct comparison {
+  std::vector<const probe*> explained, spared;  // wrong probes that it explains, right ones that it would get wrong
+  std::vector<const probe*> contradicting;      // wrong ones, of families other than mild, that it does not explain
+};
+
+std::optional<comparison> compared(const wrong_model& model, const std::vector<probe>& probes) {
+  comparison found;
+  for (const probe& p : probes) {
+    const call_result predicted = model(p.c.call);
+    const bool alike = predicted && agrees(p, *predicted);
+    if (p.right && !alike) found.spared.push_back(&p);
+    if (p.right) continue;
+    if (alike)
+      found.explained.push_back(&p);
+    else if (p.kind == probe_kind::family && !p.is_mild())
+      found.contradicting.push_back(&p);
+    else
+      return std::nullopt;
+  }
+  return found.explained.size() < least_explained ? std::nullopt : std::optional(std::move(found));
+}
+
+// Whether and how far an entry explains what the probes show; nothing where it does not.
+std::optional<candidate_entry> tried(const dictionary_entry& entry, const std::vector<probe>& probes) {
+  auto c = compared(entry.make(), probes);
+  if (!c) return std::nullopt;
+  auto rule = where(c->explained, c->spared);
+  if (!rule) {
+    // What it would get wrong at special values may be guarded.
+    const auto mild = [](const probe* p) { return p->is_mild() || p->kind == probe_kind::counterexample; };
+    const auto others = std::stable_partition(c->spared.begin(), c->spared.end(), mild);
+    c->contradicting.insert(c->contradicting.end(), others, c->spared.end());
+    c->spared.erase(others, c->spared.end());
+    rule = where(c->explained, c->spared);
+  }
+  // Mutants are code: they do at special values what such code does. Hypotheses are formulas.
+  const std::size_t most = entry.from == entry_source::hypothesis ? c->explained.size() / 3 : 0;
+  if (!rule || c->contradicting.size() > most) return std::nullopt;
+  candidate_entry found{&entry, *rule == entry.implied ? "" : *rule};
+  for (const probe* p : c->contradicting) found.otherwise.insert(p->c.family);
+  return found;
+}
+
+// Other values of settings and hypotheses are sentences, faults are named.
+const char* introduction(const candidate_entry& c) {
+  return c.entry->from <= entry_source::hypothesis ? "" : "behaves like: ";
+}
+
+explanation named_alike(const std::vector<const candidate_entry*>& alike) {
+  explanation e;
+  std::vector<std::string> words;
+  for (const candidate_entry* c : alike) {
+    e.named.push_back(c->entry->id);
+    if (std::find(words.begin(), words.end(), words_of(*c)) == words.end()) words.push_back(words_of(*c));
+  }
+  const std::size_t shown = std::min(words.size(), most_named);
+  e.sentence = introduction(*alike.front());
+  e.sentence +=
+      fmt::format("{}", fmt::join(words.begin(), words.begin() + static_cast<std::ptrdiff_t>(shown), ", or "));
+  if (words.size() > shown) e.sentence += fmt::format(", or {} other faults that look alike", words.size() - shown);
+  return e;
+}
+
+// Those that explain everything, of the first source that has any, and without a condition where there are such; else
+// the one with the fewest contradictions.
+std::optional<explanation> chosen(const std::vector<candidate_entry>& all) {
+  std::vector<const candidate_entry*> alike;
+  const candidate_entry* best = nullptr;
+  for (const candidate_entry& c : all) {
+    if (c.otherwise.empty() && (alike.empty() || alike.front()->entry->from == c.entry->from)) alike.push_back(&c);
+    if (best == nullptr || c.otherwise.size() < best->otherwise.size()) best = &c;
+  }
+  if (std::any_of(alike.begin(), alike.end(), [](const auto* c) { return c->where.empty(); }))
+    std::erase_if(alike, [](const auto* c) { return !c->where.empty(); });
+  if (alike.empty() && best != nullptr) alike.push_back(best);
+  return alike.empty() ? std::nullopt : std::optional(named_alike(alike));
+}
+
+bool explains_session(const dictionary_entry& entry, const std::vector<probe>& session) {
+  const wrong_model model = entry.make();
+  std::size_t explained = 0;
+  for (const probe& p : session) {
+    const call_result predicted = model(p.c.call);
+    if (!predicted || !agrees(p, *predicted)) return false;
+    explained += !p.right;
+  }
+  return explained >= least_explained;
+}
+
+}  // namespace
+
+std::optional<explanation> explanation_of(const std::vector<probe>& probes,
+                                          const std::vector<dictionary_entry>& dictionary) {
+  std::vector<candidate_entry> all;
+  std::optional<entry_source> explains_all;
+  for (const dictionary_entry& entry : dictionary) {
+    // A source that explains everything leaves nothing to those after it.
+    if (explains_all && *explains_all != entry.from) break;
+    if (entry.remembers) continue;
+    auto c = tried(entry, probes);
+    if (!c) continue;
+    if (c->otherwise.empty()) explains_all = entry.from;
+    all.push_back(std::move(*c));
+  }
+  return chosen(all);
+}
+
+std::optional<explanation> explanation_of_session(const std::vector<probe>& session,
+                                                  const std::vector<dictionary_entry>& dictionary) {
+  std::vector<candidate_entry> all;
+  for (const dictionary_entry& entry : dictionary)
+    if (entry.remembers && explains_session(entry, session)) all.push_back({&entry, ""});
+  return chosen(all);
+}
+
+}  // namespace assay::properties

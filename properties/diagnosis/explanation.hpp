@@ -1,0 +1,30 @@
+// Which entries of the dictionary explain what an implementation gives.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "properties/diagnosis/dictionary.hpp"
+
+namespace assay::properties {
+
+struct explanation {
+  std::string sentence;
+  std::vector<std::string> named;  ///< ids of entries
+};
+
+/// Named are the entries that explain every element of every wrong probe, at least two of them, and that are right
+/// where the implementation is; where they are confined to some lengths or settings, the sentence says so. Entries that
+/// explain alike are all named, those of one source. Where there are none, a hypothesis that explains every mild probe
+/// and three in four of the others, and the sentence names the families that contradict it. Precondition: the wrong
+/// probes come first.
+std::optional<explanation> explanation_of(const std::vector<probe>& probes,
+                                          const std::vector<dictionary_entry>& dictionary);
+
+/// The same of an implementation that remembers: entries that remember, too, and give alike outputs for the same calls
+/// in the same order.
+std::optional<explanation> explanation_of_session(const std::vector<probe>& session,
+                                                  const std::vector<dictionary_entry>& dictionary);
+
+}  // namespace assay::properties

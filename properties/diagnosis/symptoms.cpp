@@ -1,0 +1,136 @@
+#include "properties/diagnosis/symptoms.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <optional>
+
+namespace assay::properties {
+namespace {
+
+constexpr double minus_infinity = -std::numeric_limits<double>::infinity();
+constexpr double nearly = 0.01;  // an error that leaves two digits
+constexpr std::size_t elements_that_tell = 8;
+
+struct wrong_element {
+  double truth, x, allowed, scale;
+  core::dtype storage;
+};
+
+template <class Visit>
+void each_wrong(const std::vector<const probe*>& probes, Visit visit) {
+  for (const probe* p : probes)
+    for (const auto& [name, elements] : p->wrong) {
+      const core::tensor& t = p->actual.at(name);
+      const std::vector<double> scales = scales_of(*p->truth, name);
+      for (const std::size_t i : elements)
+        visit({p->truth_of(name, i), t.values.storage()[i], p->allowed.at(name)[i], scales[i], t.type});
+    }
+}
+
+symptom symptom_of(const wrong_element& e) {
+  if (std::isnan(e.truth)) return symptom::lost_nan;
+  if (std::isnan(e.x)) return symptom::not_a_number;
+  if (e.truth == minus_infinity && std::isfinite(e.x)) return symptom::finite_mask;
+  if (!std::isfinite(e.truth)) return symptom::wrong;
+  if (std::isinf(e.x)) return symptom::infinite;
+  if (e.x == 0) return symptom::zero;
+  return core::is_floating(e.storage) && std::fabs(e.x - e.truth) <= nearly * e.scale ? symptom::few_digits
+                                                                                      : symptom::wrong;
+}
+
+std::string mask_words(const std::vector<const probe*>& probes) {
+  std::optional<double> value;
+  bool several = false;
+  each_wrong(probes, [&](const wrong_element& e) {
+    several = several || (value && *value != e.x);
+    if (!value) value = e.x;
+  });
+  return several ? fmt::format("a finite number, such as {:.6g}, instead of -inf", *value)
+                 : fmt::format("{:.6g} instead of -inf", *value);
+}
+
+// The first narrower format in whose arithmetic the verdict would call nothing a bug, where that is no wide mark.
+std::string narrower_words(const std::vector<const probe*>& probes, double most_over_allowed) {
+  const core::dtype compute = probes.front()->truth->compute;
+  for (const core::dtype narrower : {core::dtype::f32, core::dtype::f16, core::dtype::bf16}) {
+    const double wider = core::unit_roundoff(narrower) / core::unit_roundoff(compute);
+    if (wider <= 1 || most_over_allowed > wider || 64 * most_over_allowed < wider) continue;
+    const bool explains = std::all_of(probes.begin(), probes.end(),
+                                      [&](const probe* p) { return judge(p->c.call, narrower, p->actual).passed; });
+    if (explains) return fmt::format(", as much as arithmetic in {} explains", core::name_of(narrower));
+  }
+  return "";
+}
+
+// Whether the wrong elements are numbers of a narrower format.
+std::string held_words(const std::vector<const probe*>& probes) {
+  for (const core::dtype held : {core::dtype::bf16, core::dtype::f16, core::dtype::f32}) {
+    std::size_t count = 0;
+    bool all = true;
+    each_wrong(probes, [&](const wrong_element& e) {
+      ++count;
+      all = all && core::unit_roundoff(held) > core::unit_roundoff(e.storage) && core::round_to(held, e.x) == e.x;
+    });
+    if (all && count >= elements_that_tell)
+      return fmt::format("; all that is wrong is a number of {}", core::name_of(held));
+  }
+  return "";
+}
+
+std::string digits_words(const std::vector<const probe*>& probes) {
+  double most = 0, ulps = 0, explained = 0;
+  each_wrong(probes, [&](const wrong_element& e) {
+    const double error = std::fabs(e.x - e.truth), ulp = 2.0 * core::half_ulp(e.storage, e.scale);
+    if (error / e.allowed <= most) return;
+    most = error / e.allowed;
+    ulps = error / ulp;
+    explained = e.allowed / ulp;
+  });
+  return fmt::format("off by up to {:.3g} ulp, where rounding explains {:.3g}{}{}", ulps, explained,
+                     narrower_words(probes, most), held_words(probes));
+}
+
+}  // namespace
+
+symptom common_symptom(const std::vector<const probe*>& wrong) {
+  std::optional<symptom> common;
+  each_wrong(wrong, [&](const wrong_element& e) {
+    const symptom s = symptom_of(e);
+    common = common && *common != s ? symptom::wrong : s;
+  });
+  return common.value_or(symptom::wrong);
+}
+
+bool is_in_some(symptom s, const std::vector<const probe*>& wrong) {
+  bool seen = false;
+  each_wrong(wrong, [&](const wrong_element& e) { seen = seen || symptom_of(e) == s; });
+  return seen;
+}
+bool is_in_each(symptom s, const std::vector<const probe*>& wrong) {
+  return std::all_of(wrong.begin(), wrong.end(), [s](const probe* p) { return is_in_some(s, {p}); });
+}
+
+std::string words_of(symptom s, const std::vector<const probe*>& wrong) {
+  switch (s) {
+    case symptom::not_a_number:
+      return "NaN";
+    case symptom::infinite:
+      return "infinite instead of finite";
+    case symptom::finite_mask:
+      return mask_words(wrong);
+    case symptom::lost_nan:
+      return "not NaN where NaN belongs";
+    case symptom::zero:
+      return "0 instead of another number";
+    case symptom::few_digits:
+      return digits_words(wrong);
+    case symptom::wrong:
+      break;
+  }
+  return "wrong";
+}
+
+}  // namespace assay::properties

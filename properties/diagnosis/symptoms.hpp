@@ -1,0 +1,31 @@
+// How wrong elements are wrong.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "properties/diagnosis/probes.hpp"
+
+namespace assay::properties {
+
+enum class symptom {
+  not_a_number,  ///< NaN in place of anything else
+  infinite,      ///< an infinity in place of a number
+  finite_mask,   ///< a number in place of -inf
+  lost_nan,      ///< anything in place of NaN
+  zero,          ///< 0 in place of another number
+  few_digits,    ///< a number that is nearly right
+  wrong          ///< anything else, or several of these
+};
+
+/// What all wrong elements of the wrong probes have in common. Precondition: there is one.
+symptom common_symptom(const std::vector<const probe*>& wrong);
+
+/// Whether some wrong element shows it: of some probe, or of each.
+bool is_in_some(symptom s, const std::vector<const probe*>& wrong);
+bool is_in_each(symptom s, const std::vector<const probe*>& wrong);
+
+/// "NaN", "-1e+09 instead of -inf", "off by up to 64 ulp, where rounding explains 2": what follows "y is".
+std::string words_of(symptom s, const std::vector<const probe*>& wrong);
+
+}  // namespace assay::properties
