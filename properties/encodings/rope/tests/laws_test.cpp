@@ -33,10 +33,12 @@ outcome checked(const char* law, const std::string& builtin, const test_case& c)
   return find_property(law)->check(*under_test, c);
 }
 
-status verdict_of(const char* law, const std::string& builtin, const char* operation) {
+status verdict_of(const char* law, const std::string& builtin, const char* operation,
+                  std::set<std::string> families = {}) {
   const auto under_test = make_builtin(builtin).value();
-  return run_property(*find_property(law), *under_test, *reference::find_operation(operation), dtype::f32, options(12))
-      .verdict();
+  run_options o = options(12);
+  o.families = std::move(families);
+  return run_property(*find_property(law), *under_test, *reference::find_operation(operation), dtype::f32, o).verdict();
 }
 
 }  // namespace
@@ -72,14 +74,15 @@ TEST_CASE("rope/rotate/certificate_names_what_it_found", "[property][gate]") {
   }
 }
 
-// A rotation by other angles is relative too: only absolute angles tell.
+// A rotation by other angles is relative too: only absolute angles tell. Of coordinates that a layout does not pair the
+// allowance knows nothing, so only rows that are full of numbers are asked.
 TEST_CASE("rope/rotate/relativity_is_blind_to_angles_and_layouts", "[property][gate]") {
   for (const char* mutant : {"mutant/rope_frequencies_in_bf16", "mutant/rope_wrong_layout",
                              "mutant/rope_positions_doubled", "mutant/rope_wrong_sign"})
     for (const char* operation : {"rope/rotate", "rope/rotate_by"}) {
       if (std::string(mutant).ends_with("bf16") && std::string(operation) == "rope/rotate_by") continue;
       INFO(mutant << " " << operation << ", seed " << seed);
-      CHECK(verdict_of("rotation_relativity", mutant, operation) == status::passed);
+      CHECK(verdict_of("rotation_relativity", mutant, operation, {"mild"}) == status::passed);
       CHECK(verdict_of("value", mutant, operation) == status::failed);
     }
 }
