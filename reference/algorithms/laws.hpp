@@ -106,8 +106,8 @@ inline void widen_by_cumsum_autograd(const_lane<tracked> a, const_lane<tracked> 
   grad.s0.error = std::max({grad.s0.error, grad.a[0].error, error_s0 + tracked::tau()});
 }
 
-/// Whether X = e^s keeps all inputs and states of a lane inside the exponent range of the working format. Code that holds
-/// X without a shift overflows elsewhere, which is a bug.
+/// Whether X = e^s keeps all inputs and states of a lane inside the exponent range of the working format. Code that
+/// holds X without a shift overflows elsewhere, which is a bug.
 inline bool fits_linear_domain(const_lane<tracked> h, const tracked& s0, const_lane<tracked> states) {
   const double most = std::log(core::largest_finite(arithmetic().type));
   const double least = std::log(core::smallest_subnormal(arithmetic().type));
@@ -119,21 +119,21 @@ inline bool fits_linear_domain(const_lane<tracked> h, const tracked& s0, const_l
 }
 
 /// What underflow costs the adjoint in X = e^s without a shift, lambda_i = gbar_i / X_i + p_{i+1} lambda_{i+1}: every
-/// step loses up to eta, the smallest subnormal, and e^h or e^t multiplies what has been lost. With
-/// L_i = 1 + p_{i+1} L_{i+1} that is (eta / u) e^{h_i} L_i in the gradient of h_i, (eta / u) e^{t_i} L_i in those of a_i
-/// and s_0 (derived here).
+/// product and quotient loses up to eta, the smallest subnormal, and what has been lost is multiplied by e^h or e^s' at
+/// last. With L_i = 1 + p_{i+1} L_{i+1} that is (eta / u) e^{h_i} L_i in the gradient of h_i. Those of a_i and s_0 are
+/// formed from p_i lambda_i, which loses eta once more: (eta / u) e^{s_{i-1}} (1 + p_i L_i) (derived here).
 inline void widen_by_underflow(const_lane<tracked> a, const_lane<tracked> h, const tracked& s0,
                                const_lane<tracked> states, scan_gradients<tracked> grad) {
   if (states.size() == 0 || !fits_linear_domain(h, s0, states)) return;
   const double lost = core::smallest_subnormal(arithmetic().type) / tracked::u();
-  double steps = 0, later_decay = 0;
+  double handed_back = 0;  // p_{i+1} L_{i+1}
   for (std::size_t i = states.size(); i-- > 0;) {
-    steps = 1.0 + later_decay * steps;
-    const double t = a[i].number + (i == 0 ? s0 : states[i - 1]).number;
+    const double steps = 1.0 + handed_back;
+    handed_back = std::exp(a[i].number) * steps;
+    const double of_past = lost * std::exp((i == 0 ? s0 : states[i - 1]).number) * (1.0 + handed_back);
     grad.h[i].error += lost * std::exp(h[i].number) * steps;
-    grad.a[i].error += lost * std::exp(t) * steps;
-    later_decay = std::exp(a[i].number);
-    if (i == 0) grad.s0.error += lost * std::exp(t) * steps;
+    grad.a[i].error += of_past;
+    if (i == 0) grad.s0.error += of_past;
   }
 }
 
