@@ -32,11 +32,12 @@ class examination {
   // own: fresh ones come from other cases of the same key.
   void run_again() {
     for (const failed_case& f : options_.failed) {
-      if (add_wrong_calls(f, f.shown, counterexamples_) != status::failed) found_.vanished.push_back(f.checked->name);
+      const status again = add_wrong_calls(f, f.shown, counterexamples_);
+      if (again == status::passed || again == status::uninformative) found_.vanished.push_back(f.checked->name);
       case_key key = f.shown.key;
       if (f.checked->decides_class || key.operation == nullptr || find_family(*key.operation, key.family) == nullptr)
         continue;
-      for (std::size_t k = 0; k < cases_of_law; ++k) {
+      for (std::size_t k = 0; k < cases_of_law && others_.size() < most_counterexamples; ++k) {
         key.seed = options_.seed + 7000 + k;
         add_wrong_calls(f, make_case(key), others_);
       }
@@ -85,6 +86,7 @@ class examination {
   }
 
   [[nodiscard]] bool seems_to_remember() const {
+    if (under_test_.describe().recorded) return false;
     return has_failed("repeat") || has_failed("recomputation") || !found_.vanished.empty();
   }
 

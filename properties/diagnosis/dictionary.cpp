@@ -1,7 +1,10 @@
 #include "properties/diagnosis/dictionary.hpp"
 
+#include <algorithm>
+
 #include "properties/diagnosis/conventions.hpp"
 #include "properties/harness/catalogue.hpp"
+#include "reference/oracle.hpp"
 
 namespace assay::properties {
 namespace {
@@ -17,10 +20,18 @@ std::string words_of(const variant& v, const core::operation& op) {
   return v.summary.starts_with(prefix) ? v.summary.substr(prefix.size()) : v.summary;
 }
 
+// Whether the id says that it is of another operation: to make an instance and ask it takes longer.
+bool is_of_another(const variant& v, const core::operation& op) {
+  const std::string prefix = "generated/";
+  if (!v.id.starts_with(prefix) || v.id.starts_with(prefix + op.name + "/")) return false;
+  return std::any_of(reference::operations().begin(), reference::operations().end(),
+                     [&](const core::operation& other) { return v.id.starts_with(prefix + other.name + "/"); });
+}
+
 void add_variants(std::vector<dictionary_entry>& all, const std::vector<variant>& variants, entry_source from,
                   const core::operation& op, core::dtype type) {
   for (const variant& v : variants) {
-    if (!v.make()->describe().offers(op.name, type)) continue;
+    if (is_of_another(v, op) || !v.make()->describe().offers(op.name, type)) continue;
     all.push_back({from, v.id, words_of(v, op), from == entry_source::mutant ? v.models : "",
                    [make = v.make]() -> wrong_model {
                      return [model = std::shared_ptr<implementation>(make())](const request& call) {

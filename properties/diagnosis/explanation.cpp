@@ -34,7 +34,8 @@ struct comparison {
   std::vector<const probe*> contradicting;      // wrong ones, of families other than mild, that it does not explain
 };
 
-std::optional<comparison> compared(const wrong_model& model, const std::vector<probe>& probes) {
+// Nothing where it explains too little, or more than `most` contradict it.
+std::optional<comparison> compared(const wrong_model& model, const std::vector<probe>& probes, std::size_t most) {
   comparison found;
   for (const probe& p : probes) {
     const call_result predicted = model(p.c.call);
@@ -43,7 +44,7 @@ std::optional<comparison> compared(const wrong_model& model, const std::vector<p
     if (p.right) continue;
     if (alike)
       found.explained.push_back(&p);
-    else if (p.kind == probe_kind::family && !p.is_mild())
+    else if (p.kind == probe_kind::family && !p.is_mild() && found.contradicting.size() < most)
       found.contradicting.push_back(&p);
     else
       return std::nullopt;
@@ -53,7 +54,11 @@ std::optional<comparison> compared(const wrong_model& model, const std::vector<p
 
 // Whether and how far an entry explains what the probes show; nothing where it does not.
 std::optional<candidate_entry> tried(const dictionary_entry& entry, const std::vector<probe>& probes) {
-  auto c = compared(entry.make(), probes);
+  // Mutants are code: they do at special values what such code does. Hypotheses are formulas.
+  const auto wrong =
+      static_cast<std::size_t>(std::count_if(probes.begin(), probes.end(), [](const probe& p) { return !p.right; }));
+  const std::size_t most = entry.from == entry_source::hypothesis ? wrong / 4 : 0;
+  auto c = compared(entry.make(), probes, most);
   if (!c) return std::nullopt;
   auto rule = where(c->explained, c->spared);
   if (!rule) {
@@ -64,8 +69,6 @@ std::optional<candidate_entry> tried(const dictionary_entry& entry, const std::v
     c->spared.erase(others, c->spared.end());
     rule = where(c->explained, c->spared);
   }
-  // Mutants are code: they do at special values what such code does. Hypotheses are formulas.
-  const std::size_t most = entry.from == entry_source::hypothesis ? c->explained.size() / 3 : 0;
   if (!rule || c->contradicting.size() > most) return std::nullopt;
   candidate_entry found{&entry, *rule == entry.implied ? "" : *rule};
   for (const probe* p : c->contradicting) found.otherwise.insert(p->c.family);

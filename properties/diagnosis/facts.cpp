@@ -55,7 +55,8 @@ std::string in_some(const probes_seen& wrong, const probes_seen& right) {
   std::set<std::size_t> both;
   std::set_intersection(at.begin(), at.end(), not_at.begin(), not_at.end(), std::inserter(both, both.end()));
   if (both.empty() && !at.empty() && !not_at.empty())
-    return fmt::format(" at the lengths {} among those tried, not at {}", first_few(at), first_few(not_at));
+    return fmt::format(" at the length{} {} among those tried, not at {}", at.size() > 1 ? "s" : "", first_few(at),
+                       first_few(not_at));
   return fmt::format(" in {} of {} cases tried", wrong.size(), wrong.size() + right.size());
 }
 

@@ -31,8 +31,8 @@ struct probe {
   [[nodiscard]] bool is_mild() const { return c.family == "mild"; }
 };
 
-/// Whether an implementation that rounds gives `x` where a model gives `predicted`: within twice what the verdict
-/// allows there, and nearer to it than a quarter of the way to the truth where `x` is wrong.
+/// Whether an implementation that rounds gives the actual outputs where a model gives these: each element within twice
+/// what the verdict allows there, and where it is wrong clearly nearer to the model than to the truth.
 bool agrees(const probe& p, const core::tensors& predicted);
 
 /// A call and its outputs as a probe.

@@ -11,7 +11,7 @@ namespace assay::properties {
 namespace {
 
 constexpr double minus_infinity = -std::numeric_limits<double>::infinity();
-constexpr double nearly = 0.01;  // an error that leaves two digits
+constexpr double nearly = 1.0 / 16;  // of the scale: an error that arithmetic of few digits makes
 constexpr std::size_t elements_that_tell = 8;
 
 struct wrong_element {
@@ -36,7 +36,6 @@ symptom symptom_of(const wrong_element& e) {
   if (e.truth == minus_infinity && std::isfinite(e.x)) return symptom::finite_mask;
   if (!std::isfinite(e.truth)) return symptom::wrong;
   if (std::isinf(e.x)) return symptom::infinite;
-  if (e.x == 0) return symptom::zero;
   return core::is_floating(e.storage) && std::fabs(e.x - e.truth) <= nearly * e.scale ? symptom::few_digits
                                                                                       : symptom::wrong;
 }
@@ -97,10 +96,13 @@ std::string digits_words(const std::vector<const probe*>& probes) {
 
 symptom common_symptom(const std::vector<const probe*>& wrong) {
   std::optional<symptom> common;
+  bool zero = true;
   each_wrong(wrong, [&](const wrong_element& e) {
     const symptom s = symptom_of(e);
     common = common && *common != s ? symptom::wrong : s;
+    zero = zero && e.x == 0 && std::isfinite(e.truth);
   });
+  if (zero) return symptom::zero;
   return common.value_or(symptom::wrong);
 }
 

@@ -66,7 +66,13 @@ TEST_CASE("properties/verdict/errors_beyond_every_law_are_bugs", "[unit]") {
   CHECK(with(e, "s", 1, core::next_above(dtype::f32, s)).passed);
   // No error is invisible at any element: NaN and infinities never pass for a finite truth.
   for (const char* name : {"s", "s_n"})
-    for (const double x : {not_a_number, infinity, -infinity}) CHECK_FALSE(with(e, name, 0, x).passed);
+    for (const double x : {not_a_number, infinity, -infinity}) {
+      const value_report special = with(e, name, 0, x);
+      CHECK_FALSE(special.passed);
+      // There is no error to be measured, and nothing is said of one.
+      CHECK(special.message.find("error") == std::string::npos);
+      CHECK(special.message.find("allowed") == std::string::npos);
+    }
 }
 
 TEST_CASE("properties/verdict/special_values_by_position_and_sign", "[unit]") {

@@ -126,11 +126,11 @@ void add_faults(const std::vector<part_record>& records, const gate_report& repo
   for (const examined_part& e : parts) {
     const auto failed = failed_checks(report, e.part);
     const bool consequence = is_consequence(e, parts);
+    if (e.found.other_bits) sentences.add(*e.found.other_bits, e.part);
     if (e.found.explained)
       sentences.add(*e.found.explained, e.part);
     else if (e.found.facts && !consequence)
       sentences.add(*e.found.facts, e.part);
-    if (e.found.other_bits) sentences.add(*e.found.other_bits, e.part);
     if (!e.found.vanished.empty() && !e.found.explained)
       sentences.add(
           fmt::format("the counterexample of {} passed when it was run again", fmt::join(e.found.vanished, ", ")),

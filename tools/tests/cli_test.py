@@ -128,6 +128,12 @@ class Findings(Folder):
         self.assertIn("right, but carries digits like a cumsum scan",
                       " ".join(self.findings("builtin:cumsum", "--property", "value", "--family", "gates_near_zero")))
 
+    def test_nothing_is_called_right_under_a_failed_verdict(self):
+        findings = self.findings("builtin:cumsum", "--property", "value", "--family", "gates_near_zero",
+                                 "--require-class", "uniform")
+        self.assertIn("carries digits like a cumsum scan", " ".join(findings))
+        self.assertFalse([f for f in findings if f.startswith("right")])
+
 
 class Snippets(Folder):
     def test_every_snippet_runs_and_shows_the_difference(self):
