@@ -77,8 +77,11 @@ void add_property_facts(const std::vector<const check_result*>& failed, const pa
   for (const check_result* c : failed) {
     const bool broke = c->found && c->found->shown.failure;
     if (broke && !said)
-      sentences.add(fmt::format("it does not survive {}: {}: {}", summary(c->found->minimal),
-                                name_of(c->found->shown.failure->kind), c->found->shown.failure->message),
+      // Other properties make calls of their own of a case; their message says which.
+      sentences.add(c->checked->decides_class
+                        ? fmt::format("it does not survive {}: {}", summary(c->found->minimal), c->found->shown.message)
+                        : fmt::format("it does not survive a call of the check '{}': {}", c->checked->name,
+                                      c->found->shown.message),
                     part);
     said = said || broke;
   }

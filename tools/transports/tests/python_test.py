@@ -185,7 +185,7 @@ class Functions(Folder):
         self.ends("beside", 3, "hello.domain['heinsen/scan']['log_p'] holds no value of log_p, which lies in [-inf, 0]")
 
     def test_empty_axes(self):
-        self.ends("needs_tokens", 1, "fails on an empty case: error reply: IndexError", "empty=False declares")
+        self.ends("needs_tokens", 1, "it does not survive a call of the check 'empty_axes': B = 0: error reply: IndexError", "empty=False declares")
         self.ends("takes_tokens", 0)
         self.assertGreater(self.read_report()["cases"]["unsupported"], 0)
 
