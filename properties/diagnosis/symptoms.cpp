@@ -73,8 +73,7 @@ std::string held_words(const std::vector<const probe*>& probes) {
       ++count;
       all = all && core::unit_roundoff(held) > core::unit_roundoff(e.storage) && core::round_to(held, e.x) == e.x;
     });
-    if (all && count >= elements_that_tell)
-      return fmt::format("; all that is wrong is a number of {}", core::name_of(held));
+    if (all && count >= elements_that_tell) return fmt::format(" (all numbers of {})", core::name_of(held));
   }
   return "";
 }
@@ -83,8 +82,8 @@ std::string digits_words(const std::vector<const probe*>& probes) {
   double most = 0, ulps = 0, explained = 0;
   each_wrong(probes, [&](const wrong_element& e) {
     const double error = std::fabs(e.x - e.truth), ulp = 2.0 * core::half_ulp(e.storage, e.scale);
-    if (error / e.allowed <= most) return;
-    most = error / e.allowed;
+    most = std::max(most, error / e.allowed);
+    if (error / ulp <= ulps) return;
     ulps = error / ulp;
     explained = e.allowed / ulp;
   });
