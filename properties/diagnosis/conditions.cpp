@@ -46,21 +46,38 @@ std::optional<std::string> by_multiples(const std::string& what, const sizes_see
   return std::nullopt;
 }
 
+// Where wrong and right sizes part. What lies between the two was not tried: only neighbours make a rule.
+std::string apart(const sizes_seen& wrong, std::size_t first, std::size_t right, const char* form) {
+  const char* others = wrong.size() > 1 ? (first > right ? " and more" : " and less") : "";
+  return fmt::format(fmt::runtime(form), first, others, right);
+}
+
 std::optional<std::string> by_tokens(const sizes_seen& wrong, const sizes_seen& right) {
+  constexpr const char* form = " at {} tokens{}, not at {}";
   if (wrong.empty() || right.empty()) return std::nullopt;
-  const std::size_t first = *wrong.begin(), last = *wrong.rbegin();
-  if (first > *right.rbegin())
+  const std::size_t first = *wrong.begin(), last = *wrong.rbegin(), fewest = *right.begin(), most = *right.rbegin();
+  if (first > most) {
+    if (first > most + 1) return apart(wrong, first, most, form);
     return first == 2 ? " when there is more than one token" : fmt::format(" from {} tokens on", first);
-  if (last < *right.begin())
-    return last == 1 ? " for a single token" : fmt::format(" for fewer than {} tokens", *right.begin());
+  }
+  if (last < fewest) {
+    if (last == 1) return " for a single token";
+    return last + 1 < fewest ? apart(wrong, last, fewest, form) : fmt::format(" for fewer than {} tokens", fewest);
+  }
   // A rule of two lengths is a guess.
   return wrong.size() + right.size() < 4 ? std::nullopt : by_multiples("lengths", wrong, right);
 }
 
 std::optional<std::string> by_axis(const std::string& axis, const sizes_seen& wrong, const sizes_seen& right) {
   if (wrong.empty() || right.empty()) return std::nullopt;
-  if (*wrong.begin() > *right.rbegin()) return fmt::format(" where {} is more than {}", axis, *right.rbegin());
-  if (*wrong.rbegin() < *right.begin()) return fmt::format(" where {} is less than {}", axis, *right.begin());
+  const std::string form = " where " + axis + " is {}{}, not where it is {}";
+  const std::size_t first = *wrong.begin(), last = *wrong.rbegin(), fewest = *right.begin(), most = *right.rbegin();
+  if (first > most)
+    return first > most + 1 ? apart(wrong, first, most, form.c_str())
+                            : fmt::format(" where {} is more than {}", axis, most);
+  if (last < fewest)
+    return last + 1 < fewest ? apart(wrong, last, fewest, form.c_str())
+                             : fmt::format(" where {} is less than {}", axis, fewest);
   return std::nullopt;
 }
 

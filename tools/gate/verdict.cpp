@@ -32,7 +32,7 @@ void complain_about_adapter(gate_report& report) {
         f.kind == nan_flood
             ? fmt::format("{}: {} in {} gives NaN for every element of {}; its checks were not run", f.name,
                           f.operation->name, core::name_of(f.type), f.on)
-            : fmt::format("the adapter is broken: {} in {} fails on {}: {}: {}; its checks were not run",
+            : fmt::format("{} in {} gives no outputs even for {}: {}: {}; its checks were not run",
                           f.operation->name, core::name_of(f.type), f.on, f.name, f.message),
         f);
 }
