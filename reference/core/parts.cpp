@@ -9,6 +9,12 @@ namespace {
 using positions = std::vector<std::size_t>;
 using kept_positions = std::map<std::string, positions>;
 
+// "2d" is a multiple of "d".
+bool is_multiple(const std::string& axis, const std::string& symbol) {
+  return axis.size() > symbol.size() && axis.ends_with(symbol) &&
+         axis.find_first_not_of("0123456789") == axis.size() - symbol.size();
+}
+
 // Where the elements of the kept positions stand in a tensor of the given shape, in their order.
 positions places(const tensor_declaration& d, const kept_positions& kept, const shape& whole) {
   positions all{0};
@@ -61,8 +67,7 @@ std::optional<std::size_t> splittable_size(const request& call, const std::strin
   const auto times = [&](const tensor_declaration& d) {
     // Of another multiple of the symbol, parts cannot be taken: it counts as two.
     std::size_t found = 0;
-    for (const std::string& axis : d.axes)
-      found += axis == symbol ? 1 : axis.ends_with(symbol) && axis_of(d, symbol) ? 2 : 0;
+    for (const std::string& axis : d.axes) found += axis == symbol ? 1 : is_multiple(axis, symbol) ? 2 : 0;
     return found;
   };
   std::optional<std::size_t> size;

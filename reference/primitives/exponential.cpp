@@ -38,7 +38,7 @@ ball<Number> exp(const ball<Number>& x) {
   }
   // From 0 to the value at the upper end.
   if (c + x.radius < -1290.0) return {Number(0.0), 0x1p-1070, side::above};
-  const double high = std::max(c * (1.0 + std::copysign(0x1p-50, c)) + x.radius, -640.0);
+  const double high = std::max((c + x.radius) + 0x1p-50 * (std::fabs(c) + x.radius), -640.0);
   if (!(high < 640.0)) return result::unknown();
   const auto e = proved::exponential(high);
   const double half = rounded_up(e.value + e.error) / 2.0;

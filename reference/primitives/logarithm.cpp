@@ -35,14 +35,14 @@ ball<Number> log(const ball<Number>& x) {
   if (x.is_infinite() || x.is_negative()) return leading(x.centre) > 0.0 ? x : result::nan();
   const double c = leading(x.centre), smallest = x.smallest();
   if (!(smallest > 0.0) || c < 0x1p-929 || c > 0x1p929) return result::unknown();
-  return result(proved::logarithm(x.centre), x.radius / smallest);
+  return result(proved::logarithm(x.centre), quotient_of_bounds(x.radius, smallest));
 }
 
 template <class Number>
 ball<Number> log1p(const ball<Number>& x) {
   const double c = leading(x.centre), smallest = (1.0 + c) * (1.0 - 0x1p-50) - x.radius;
   if (!x.is_finite() || c < -0x1p-7 || c > 1.0 || !(smallest > 0.0)) return log(ball<Number>(1.0) + x);
-  return ball<Number>(proved::logarithm_of_one_plus(x.centre), x.radius / smallest);
+  return ball<Number>(proved::logarithm_of_one_plus(x.centre), quotient_of_bounds(x.radius, smallest));
 }
 
 template double_ball log(const double_ball&);

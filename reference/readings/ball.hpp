@@ -34,7 +34,7 @@ struct ball {
   explicit ball(double x) : centre(x) {}
   /// Unknown where the centre overflowed.
   ball(const Number& c, double r, side s = side::both) : centre(c), radius(r), of_centre(s) {
-    if (!std::isfinite(leading(c)) || !std::isfinite(r)) *this = unknown();
+    if (!std::isfinite(leading(c)) || !std::isfinite(trailing(c)) || !std::isfinite(r)) *this = unknown();
   }
   explicit ball(const bounded<Number>& x) : ball(x.value, x.error) {}
   /// `x`, whose argument may move it by `inherited` besides.
@@ -104,8 +104,8 @@ struct ball {
     const double divisor = y.smallest();
     if (!(divisor > 0.0)) return unknown();
     const auto q = quotient(x.centre, y.centre);
-    const double inherited =
-        (x.radius + product_of_bounds(std::fabs(leading(q.value)) * (1.0 + 0x1p-50) + q.error, y.radius)) / divisor;
+    const double inherited = quotient_of_bounds(
+        x.radius + product_of_bounds(std::fabs(leading(q.value)) * (1.0 + 0x1p-50) + q.error, y.radius), divisor);
     return {q.value, rounded_up(q.error + inherited)};
   }
 

@@ -93,9 +93,10 @@ const constants table;
 two_double operator*(const two_double& x, const two_double& y) { return product(x, y).value; }
 two_double operator+(const two_double& x, const two_double& y) { return sum(x, y).value; }
 
+// Besides the relative error, what may have underflowed.
 template <class Number>
 bounded<Number> with_relative_error(const Number& x, double relative) {
-  return {x, rounded_up(relative * std::fabs(leading(x)))};
+  return {x, rounded_up(relative * std::fabs(leading(x)) + 0x1p-1060)};
 }
 
 // 2^exponent, |exponent| < 1022.
@@ -178,6 +179,7 @@ two_double long_logarithm_series(const two_double& x) {
 // |log x|: table, series and two sums are off by less than 8 u |log x|. Where |k| >= 1, |log x| > 0.33 |k|, and k log 2
 // is off by 2 u 0.7 |k|, the rest by 1.2 u, the sum by u |log x|: below 9 u |log x|.
 bounded<double> logarithm(double x) {
+  if (x == 1.0) return {0.0, 0.0};
   int k = 0;
   double m = std::frexp(x, &k);  // [1/2, 1)
   if (m < 0.70) {
@@ -196,6 +198,7 @@ bounded<double> logarithm(double x) {
 // r is off by 2^-99.5, so is the result, which is at least 2^-7.02 by magnitude.
 bounded<two_double> logarithm(const two_double& x) {
   const auto beyond_one = sum(x, two_double(-1.0));
+  if (beyond_one.value.high == 0.0) return {two_double(0.0), beyond_one.error};
   if (std::fabs(beyond_one.value.high) < 0x1p-7) {
     auto r = with_relative_error(long_logarithm_series(beyond_one.value), 0x1p-97);
     r.error += 1.02 * beyond_one.error;
@@ -209,12 +212,14 @@ bounded<two_double> logarithm(const two_double& x) {
 
 // 1 + x is exact in two doubles; log(s + e) = log s + e / s to e^2 / s^2 < 2^-106.
 bounded<double> logarithm_of_one_plus(double x) {
+  if (x == 0.0) return {x, 0.0};
   if (std::fabs(x) <= 0x1p-7) return with_relative_error(short_logarithm_series(x), 0x1p-50);
   const exact_sum s(1.0, x);
   return with_relative_error(logarithm(s.sum).value + s.error / s.sum, 0x1p-48);
 }
 
 bounded<two_double> logarithm_of_one_plus(const two_double& x) {
+  if (x.high == 0.0) return {x, 0.0};
   if (std::fabs(x.high) <= 0x1p-7) return with_relative_error(long_logarithm_series(x), 0x1p-97);
   const auto s = sum(two_double(1.0), x);
   auto r = logarithm(s.value);

@@ -13,10 +13,15 @@ double rounded_to_odd(double high, double low) {
   return std::nextafter(high, std::copysign(std::numeric_limits<double>::infinity(), low));
 }
 
-// The number x + y, |y| small, in the format.
-double rounded_sum(core::dtype type, double x, double y) {
+// The number x + y, |y| small, in the format. `beside`: the truth lies on that side of it, nearer than any boundary.
+double rounded_sum(core::dtype type, double x, double y, side beside = side::both) {
   const exact_sum s(x, y);
-  return type == core::dtype::f64 ? s.sum : core::round_to(type, rounded_to_odd(s.sum, s.error));
+  const double outwards = std::copysign(std::numeric_limits<double>::infinity(), static_cast<double>(beside));
+  if (type != core::dtype::f64)
+    return core::round_to(type, rounded_to_odd(s.sum, s.error == 0.0 && beside != side::both ? outwards : s.error));
+  if (beside == side::both || s.error == 0.0 || (s.error > 0.0) != (outwards > 0.0)) return s.sum;
+  const double next = std::nextafter(s.sum, outwards);
+  return s.error == (next - s.sum) / 2.0 ? next : s.sum;  // a tie goes to the side of the truth
 }
 
 }  // namespace
@@ -29,12 +34,13 @@ rounding round_ball(core::dtype type, const ball<Number>& x) {
   if (x.is_nan() || x.is_infinite()) return {c, 0.0, 0.0, true, false};
   // The sums of the low parts are rounded outwards.
   const double reach = x.radius == 0.0 ? 0.0 : x.radius + 0x1p-52 * (std::fabs(rest) + x.radius) + 0x1p-1074;
-  // Just beside the centre: no rounding boundary of a truth that is not tiny lies closer to it.
-  const bool is_tiny = std::fabs(c) < 0x1p-900;
-  const double just_above = std::nextafter(rest, infinity), just_below = std::nextafter(rest, -infinity);
-  const double below = rounded_sum(type, c, x.of_centre == side::above && !is_tiny ? just_above : rest - reach);
-  const double above = rounded_sum(type, c, x.of_centre == side::below && !is_tiny ? just_below : rest + reach);
-  rounding r{below == above ? below : rounded_sum(type, c, rest), 0.0, x.radius, below == above, false};
+  // Beside a centre that is tiny there may be a boundary nearer than the smallest double.
+  const side beside = std::fabs(c) < 0x1p-900 ? side::both : x.of_centre;
+  const double below = beside == side::above ? rounded_sum(type, c, rest, beside) : rounded_sum(type, c, rest - reach);
+  const double above = beside == side::below ? rounded_sum(type, c, rest, beside) : rounded_sum(type, c, rest + reach);
+  // A zero has the sign of the centre, and is positive where the truth is above 0 or its sign is not known.
+  const double value = below == above && below == 0.0 && c == 0.0 && x.of_centre != side::below ? 0.0 : below;
+  rounding r{below == above ? value : rounded_sum(type, c, rest), 0.0, x.radius, below == above, false};
   if (std::isfinite(r.value)) {
     const exact_sum low(c - r.value, rest);
     r.low = low.sum;

@@ -42,6 +42,9 @@ inline double rounded_up(double bound) { return bound == 0.0 ? 0.0 : bound * (1.
 /// x y for bounds: 0 where a factor is, and not because it underflows.
 inline double product_of_bounds(double x, double y) { return x == 0.0 || y == 0.0 ? 0.0 : x * y + 0x1p-1070; }
 
+/// x / y for bounds, likewise.
+inline double quotient_of_bounds(double x, double y) { return x == 0.0 ? 0.0 : x / y + 0x1p-1070; }
+
 /// A number, and a bound on its distance from what it stands for.
 template <class Number>
 struct bounded {
@@ -87,7 +90,7 @@ inline bounded<two_double> sum(const two_double& x, const two_double& y) {
 inline bounded<double> product(double x, double y) {
   const double p = x * y;
   if (x == 0.0 || y == 0.0) return {p, 0.0};
-  return {p, rounded_up(0x1p-53 * std::fabs(p))};
+  return {p, rounded_up(0x1p-53 * std::fabs(p) + 0x1p-1074)};
 }
 /// With u = 2^-53, p = x_high y_high, and |x_low| <= u |x_high|, |y_low| <= u |y_high|: what is left out is
 /// |x_low y_low| <= u^2 |p|; each of the two cross products is at most u |p| (1 + u) and rounded to u^2 |p|, their sum
@@ -105,7 +108,7 @@ inline bounded<two_double> product(const two_double& x, const two_double& y) {
 inline bounded<double> quotient(double x, double y) {
   const double q = x / y;
   if (x == 0.0) return {q, 0.0};
-  return {q, rounded_up(0x1p-53 * std::fabs(q))};
+  return {q, rounded_up(0x1p-53 * std::fabs(q) + 0x1p-1074)};
 }
 inline bounded<two_double> quotient(const two_double& x, const two_double& y) {
   const double first = x.high / y.high;
@@ -118,7 +121,8 @@ inline bounded<two_double> quotient(const two_double& x, const two_double& y) {
   // |y| >= |y_high| (1 - u).
   const double remainder =
       std::fabs(rest.value.high) * (1.0 + 0x1p-50) + once.error + left.error + twice.error + rest.error;
-  return {two_double(exact_sum(first, second)), rounded_up(remainder / std::fabs(y.high) * (1.0 + 0x1p-50))};
+  return {two_double(exact_sum(first, second)),
+          rounded_up(quotient_of_bounds(remainder, std::fabs(y.high)) * (1.0 + 0x1p-50))};
 }
 
 }  // namespace assay::reference

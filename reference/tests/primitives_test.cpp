@@ -203,6 +203,38 @@ TEST_CASE("primitives/balls_decide_what_lies_beside_a_tie", "[unit]") {
   CHECK((up - up).of_centre == side::both);
 }
 
+TEST_CASE("primitives/balls_lose_nothing_to_underflow", "[unit]") {
+  CHECK((exp(double_ball(-2000.0)) / double_ball(5000.0)).radius > 0.0);
+  CHECK((exp(two_double_ball(-2000.0)) / two_double_ball(5000.0)).radius > 0.0);
+  CHECK((double_ball(0x1.8p-600) * double_ball(0x1p-600)).radius > 0.0);
+  CHECK((double_ball(0x1.1234567890abcp-540) * double_ball(0x1.1234567p-500)).radius > 0.0);
+  CHECK((double_ball(0x1p-600) / double_ball(0x1p600)).radius > 0.0);
+  CHECK((two_double_ball(0x1p-1000) / two_double_ball(0x1p200)).radius > 0.0);
+  for (const double x : {0x1p-1074, 0x3p-1074, 0x1p-1060}) {
+    CHECK(log1p(two_double_ball(x)).radius > 0.0);
+    CHECK(sin(double_ball(x)).radius > 0.0);
+  }
+  CHECK((two_double_ball(0x1p1000) * two_double_ball(0x1p-999)).is_unknown());  // its splitting overflows
+  CHECK(std::signbit(round_ball(dtype::f32, exp(double_ball(-2000.0))).value) == false);
+}
+
+TEST_CASE("primitives/balls_that_differ_in_their_low_parts", "[unit]") {
+  const auto ball_of = [](double high, double low) { return two_double_ball(two_double(high, low), 0.0); };
+  for (const double low : {0x1p11, 0x1p12, 0x1p13}) {
+    const auto r = log_sum_exp(ball_of(0x1p70, -low), ball_of(0x1p70, low));
+    CHECK(r.radius >= 0.0);
+    CHECK(distance_in_radii(r, log_sum_exp(value(0x1p70) - value(low), value(0x1p70) + value(low))) <= 1.0);
+  }
+  // Just below and just above a tie, by parts that a double cannot tell apart.
+  const rounding b =
+      round_ball(dtype::bf16, two_double_ball(two_double(-0x1.4p-132, -0x1p-1074), 0x1p-193, side::above));
+  CHECK((!b.decided || b.value == -0x1.8p-132));
+  const rounding h = round_ball(dtype::f16, two_double_ball(two_double(0x1.ffep15, -0x1p-1074), 0x1p-84, side::above));
+  CHECK((!h.decided || h.value == 0x1.ffcp15));
+  const double_ball wide = exp(double_ball(0x1.fp-45, 639.0));
+  CHECK(distance_in_radii(wide, exp(value(0x1.fp-45) + value(639.0))) <= 1.0);
+}
+
 TEST_CASE("primitives/balls_of_tiny_exponentials", "[unit]") {
   for (const double x : {-660.0, -700.0, -740.0, -800.0, -1200.0, -1e4, -1e300}) {
     INFO(x);
