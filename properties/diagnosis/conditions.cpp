@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <set>
 
+#include "properties/diagnosis/reach.hpp"
+
 namespace assay::properties {
 namespace {
 
@@ -105,6 +107,7 @@ std::optional<std::string> where(const std::vector<const probe*>& wrong, const s
   std::copy_if(all_right.begin(), all_right.end(), std::back_inserter(right), says_something);
   if (right.empty()) return "";
   const core::operation& op = *wrong.front()->c.call.operation;
+  if (auto rule = by_reach(wrong, right)) return rule;
   if (auto rule = by_tokens(sizes_along("n", wrong), sizes_along("n", right))) return rule;
   for (const core::attribute_declaration& a : op.attributes)
     if (auto rule = by_setting(a.name, wrong, right)) return rule;

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "properties/diagnosis/conditions.hpp"
+#include "properties/diagnosis/reach.hpp"
 #include "properties/diagnosis/symptoms.hpp"
 #include "properties/harness/catalogue.hpp"
 
@@ -146,6 +147,8 @@ std::string facts_of(const std::vector<probe>& probes) {
   if (fresh.empty())
     return fmt::format("{} in the counterexample; {} fresh cases are right", what_is_wrong(wrong),
                        probes.size() - wrong.size());
+  const auto right = those(probes, [](const probe& p) { return p.right; });
+  if (const auto reach = by_reach(wrong, right)) return what_is_wrong(wrong) + *reach;
   const auto wrong_mild = those(probes, [](const probe& p) { return !p.right && p.is_mild(); });
   const auto right_mild = those(probes, [](const probe& p) { return p.right && p.is_mild() && p.actual.size() > 0; });
   if (wrong_mild.empty()) return facts_of_families(wrong, right_mild);

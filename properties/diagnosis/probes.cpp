@@ -4,6 +4,7 @@
 #include <cmath>
 #include <set>
 
+#include "properties/harness/runner.hpp"
 #include "properties/harness/verdict.hpp"
 #include "reference/oracle.hpp"
 
@@ -41,14 +42,16 @@ core::tensors join_rows(const core::operation& op, const core::tensors& first, c
 constexpr std::size_t rows = 3;  // two do not tell the row before from the first one
 
 // All rows of the same sizes: the module's number of features is drawn.
-std::optional<test_case> length_case(const core::operation& op, core::dtype type, const family& mild,
-                                     std::uint64_t seed, std::size_t tokens, const setting_values& within) {
-  test_case c = make_case({&op, type, mild.name, seed, {lengths::exactly, tokens}, within}, mild);
+std::optional<test_case> length_case(const description& about, const core::operation& op, core::dtype type,
+                                     const family& mild, std::uint64_t seed, std::size_t tokens) {
+  const auto row = [&](std::uint64_t of) {
+    return make_case(key_for(about, op, type, mild.name, of, {lengths::exactly, tokens}), mild);
+  };
+  test_case c = row(seed);
   const core::axis_sizes of_row = sizes_of(c);
   std::size_t joined = 1;
   for (std::uint64_t k = 1; k < 64 && joined < rows; ++k) {
-    const test_case other =
-        make_case({&op, type, mild.name, seed + k * 0x9e3779b97f4a7c15u, {lengths::exactly, tokens}, within}, mild);
+    const test_case other = row(seed + k * 0x9e3779b97f4a7c15u);
     if (sizes_of(other) != of_row) continue;
     c.call.inputs = join_rows(op, c.call.inputs, other.call.inputs);
     ++joined;
@@ -176,7 +179,7 @@ struct planned_probe {
   probe_kind kind;
 };
 
-std::vector<planned_probe> all_cases(const core::operation& op, core::dtype type, const setting_values& within,
+std::vector<planned_probe> all_cases(const description& about, const core::operation& op, core::dtype type,
                                      const probe_plan& planned) {
   std::vector<planned_probe> all;
   const std::uint64_t seed = planned.seed;
@@ -187,12 +190,14 @@ std::vector<planned_probe> all_cases(const core::operation& op, core::dtype type
       if (!is_too_large(other)) all.push_back({std::move(other), probe_kind::family});
   for (const family& f : families_of(op)) {
     if (f.name == "mild")
-      for (const std::size_t n : lengths_tried)
-        if (auto c = length_case(op, type, f, seed + n, n, within); c && !is_too_large(*c))
-          all.push_back({std::move(*c), probe_kind::length});
+      for (const std::size_t n : lengths_tried) {
+        if (!about.sizes_of_axis(op, "n").holds(n)) continue;
+        auto c = length_case(about, op, type, f, seed + n, n);
+        if (c && !is_too_large(*c)) all.push_back({std::move(*c), probe_kind::length});
+      }
     for (std::size_t k = 0; k < cases_of_family; ++k)
       all.push_back(
-          {make_case({&op, type, f.name, seed + 1000 + k, {lengths::short_ones}, within}, f), probe_kind::family});
+          {make_case(key_for(about, op, type, f.name, seed + 1000 + k, lengths::short_ones), f), probe_kind::family});
   }
   return all;
 }
@@ -249,7 +254,7 @@ void sort(std::vector<probe>& probes) {
 
 std::vector<probe> run_probes(implementation& under_test, const core::operation& op, core::dtype type,
                               const probe_plan& planned) {
-  auto probes = answers_to(under_test, all_cases(op, type, under_test.describe().settings_of(op), planned));
+  auto probes = answers_to(under_test, all_cases(under_test.describe(), op, type, planned));
   sort(probes);
   return probes;
 }
@@ -262,12 +267,8 @@ void add_probes(std::vector<probe>& probes, implementation& under_test, std::uin
   std::vector<planned_probe> more;
   for (const std::string& name : families)
     for (std::size_t k = 0; k < cases_confirming && find_family(op, name) != nullptr; ++k)
-      more.push_back({make_case({&op,
-                                 probes.front().c.call.type,
-                                 name,
-                                 seed + 9000 + k,
-                                 {lengths::short_ones},
-                                 under_test.describe().settings_of(op)}),
+      more.push_back({make_case(key_for(under_test.describe(), op, probes.front().c.call.type, name, seed + 9000 + k,
+                                        lengths::short_ones)),
                       probe_kind::family});
   for (probe& p : answers_to(under_test, more)) probes.push_back(std::move(p));
   sort(probes);

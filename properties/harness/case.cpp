@@ -106,6 +106,8 @@ std::string canonical_text(const case_key& key) {
     for (const core::attribute& value : values) text += " " + core::to_string(value);
   }
   for (const auto& [name, d] : key.domain) text += fmt::format(" {} in [{:a}, {:a}]", name, d.low, d.high);
+  for (const auto& [symbol, s] : key.sizes)
+    text += fmt::format(" {} of [{}, {}]/{}", symbol, s.low, s.high, s.multiple_of);
   return text;
 }
 
@@ -127,15 +129,27 @@ bool has_empty_input(const test_case& c) {
   return std::any_of(c.call.inputs.begin(), c.call.inputs.end(), [](const auto& x) { return x.second.size() == 0; });
 }
 
-}  // namespace
-
 // Families may draw empty axes. They are a property of their own (laws/empty_axes.cpp): here another draw is made.
-test_case make_case(const case_key& key, const family& from) {
+test_case with_elements(const case_key& key, const family& from) {
   constexpr std::uint64_t draws = 64, stride = 0x9e3779b97f4a7c15u;
   test_case c = drawn(key, from, core::counter_random(key.seed));
   const bool fixed = key.size.is_given() || key.size.range == lengths::exactly;
   for (std::uint64_t k = 1; !fixed && k < draws && has_empty_input(c); ++k)
     c = drawn(key, from, core::counter_random(key.seed + k * stride));
+  return c;
+}
+
+}  // namespace
+
+test_case make_case(const case_key& key, const family& from) {
+  test_case c = with_elements(key, from);
+  if (key.sizes.empty() || key.size.is_given()) return c;
+  const core::axis_sizes as_drawn = sizes_of(c), inside = sizes_inside(as_drawn, key.sizes, key.seed);
+  if (inside == as_drawn) return c;
+  case_key moved = key;
+  moved.size = extent(inside);
+  c = drawn(moved, from, core::counter_random(key.seed));
+  c.key = key;
   return c;
 }
 

@@ -36,6 +36,8 @@ using setting_values = std::map<std::string, std::vector<core::attribute>>;
 
 /// Intervals of inputs by name.
 using input_domains = std::map<std::string, declared_domain>;
+/// Sizes of axes by symbol.
+using size_domains = std::map<std::string, declared_sizes>;
 
 /// What makes a case: equal keys make equal cases, on any machine.
 struct case_key {
@@ -48,6 +50,8 @@ struct case_key {
   setting_values settings{};
   /// What its inputs are moved into (steering.hpp), where that is less than what an operation is defined for.
   input_domains domain{};
+  /// What the sizes that its family draws are moved into; sizes that are given stay as they are.
+  size_domains sizes{};
   friend bool operator==(const case_key&, const case_key&) = default;
 };
 

@@ -34,11 +34,15 @@ std::vector<double> errors_by_token(const expectation& expected, const core::ten
 
 }  // namespace
 
-tl::expected<horizon, call_failure> measure_horizon(implementation& under_test, const core::operation& op,
-                                                    core::dtype type, std::size_t tokens, std::uint64_t seed) {
+test_case horizon_case(const description& about, const core::operation& op, core::dtype type, std::size_t tokens,
+                       std::uint64_t seed) {
+  return make_case(key_for(about, op, type, "mild", seed, {lengths::exactly, tokens}));
+}
+
+tl::expected<horizon, call_failure> measure_horizon(implementation& under_test, const test_case& c) {
+  const core::dtype type = c.call.type;
+  const std::size_t tokens = sizes_of(c).at(c.call.operation->recurrent->time_axis);
   ASSAY_EXPECTS(tokens > 0);
-  const extent size{lengths::exactly, tokens};
-  const test_case c = make_case(key_for(under_test.describe(), op, type, "mild", seed, size));
   if (!within_domain(under_test.describe(), c))
     return tl::make_unexpected(call_failure{fault::unsupported, "outside the declared domain"});
   const call_result outputs = under_test.evaluate(c.call);

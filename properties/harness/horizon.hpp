@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "properties/harness/case.hpp"
 #include "properties/harness/implementation.hpp"
 #include "properties/harness/verdict.hpp"
 
@@ -23,9 +24,12 @@ struct horizon {
   value_report judged;  ///< of the whole sequence: a fault that only long sequences show is a bug too
 };
 
-/// Runs one long case of the mild family ([1, tokens, 4]) and reads all lengths off it: the recurrence is
-/// causal, so the first n outputs are those of the first n tokens. For forward operations that are recurrent.
-tl::expected<horizon, call_failure> measure_horizon(implementation& under_test, const core::operation& op,
-                                                    core::dtype type, std::size_t tokens, std::uint64_t seed);
+/// One long case of the mild family: [1, tokens, 4], or what the implementation declares that is nearest.
+test_case horizon_case(const description& about, const core::operation& op, core::dtype type, std::size_t tokens,
+                       std::uint64_t seed);
+
+/// Reads all lengths off such a case: the recurrence is causal, so the first n outputs are those of the first n tokens.
+/// For forward operations that are recurrent.
+tl::expected<horizon, call_failure> measure_horizon(implementation& under_test, const test_case& c);
 
 }  // namespace assay::properties

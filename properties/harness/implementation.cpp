@@ -57,6 +57,13 @@ const std::map<std::string, std::vector<core::attribute>>& description::settings
   return all_values;
 }
 
+declared_sizes description::sizes_of_axis(const core::operation& op, const std::string& symbol) const {
+  const auto of_operation = sizes.find(op.name);
+  if (of_operation == sizes.end()) return {};
+  const auto of_axis = of_operation->second.find(symbol);
+  return of_axis == of_operation->second.end() ? declared_sizes{} : of_axis->second;
+}
+
 bool description::offers(const std::string& operation, core::dtype type) const {
   const auto it = operations.find(operation);
   return it != operations.end() && std::find(it->second.begin(), it->second.end(), type) != it->second.end();

@@ -1,6 +1,9 @@
 // What a property is checked against: the reference, the optimized kernels, a mutant or an outside candidate.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
+#include <limits>
 #include <map>
 #include <memory>
 #include <optional>
@@ -59,6 +62,22 @@ struct declared_domain {
   friend bool operator==(const declared_domain&, const declared_domain&) = default;
 };
 
+/// The sizes that an axis is declared to have: multiples of a number in a closed interval. Precondition: there is one.
+struct declared_sizes {
+  std::size_t low = 0, high = std::numeric_limits<std::size_t>::max();
+  std::size_t multiple_of = 1;
+
+  [[nodiscard]] bool holds(std::size_t size) const {
+    return size >= low && size <= high && size % multiple_of == 0;
+  }
+  /// The smallest such size that is not below `size`, or else the largest.
+  [[nodiscard]] std::size_t nearest(std::size_t size) const {
+    const std::size_t above = std::max(low, size), rest = above % multiple_of;
+    return std::min(rest == 0 ? above : above + (multiple_of - rest), high - high % multiple_of);
+  }
+  friend bool operator==(const declared_sizes&, const declared_sizes&) = default;
+};
+
 /// What an implementation says of itself (the `hello` of the candidate protocol).
 struct description {
   std::string name;
@@ -68,6 +87,8 @@ struct description {
   std::map<core::dtype, core::dtype> compute;
   /// By operation, then by the name of an input or "state".
   std::map<std::string, std::map<std::string, declared_domain>> domain;
+  /// By operation, then by axis: the sizes that it takes; any where an axis is not there.
+  std::map<std::string, std::map<std::string, declared_sizes>> sizes{};
   /// By operation, then by attribute: the values that it takes; all where an attribute is not there.
   std::map<std::string, std::map<std::string, std::vector<core::attribute>>> settings{};
   /// Attributes that may be set, each with its values: block sizes, modes. Without them it uses its own choice.
@@ -80,6 +101,8 @@ struct description {
 
   /// The values of `settings` for an operation; those of its function where a derivative has none of its own.
   [[nodiscard]] const std::map<std::string, std::vector<core::attribute>>& settings_of(const core::operation& op) const;
+  /// The sizes of an axis; any where none are declared.
+  [[nodiscard]] declared_sizes sizes_of_axis(const core::operation& op, const std::string& symbol) const;
   [[nodiscard]] bool offers(const std::string& operation, core::dtype type) const;
   /// The declared precision, else f32 for f16 and bf16, else the storage dtype itself.
   [[nodiscard]] core::dtype compute_dtype(core::dtype storage) const;

@@ -65,6 +65,9 @@ bool within_domain(const description& about, const test_case& c) {
     if (const auto set = c.call.attributes.find(name);
         set != c.call.attributes.end() && std::find(values.begin(), values.end(), set->second) == values.end())
       return false;
+  if (about.sizes.contains(c.call.operation->name))
+    for (const auto& [symbol, size] : sizes_of(c))
+      if (!about.sizes_of_axis(*c.call.operation, symbol).holds(size)) return false;
   const auto declared = about.domain.find(c.call.operation->name);
   if (declared == about.domain.end()) return true;
   for (const auto& [name, d] : declared->second) {

@@ -81,11 +81,17 @@ counterexample shrink(const property& p, implementation& under_test, const test_
 void record_for_drawing(check_result& r, const value_report& value, const test_case& c) {
   double& family = r.error_to_allowance[c.family];
   family = std::max(family, value.worst.ratio / bug_slack);
-  const auto sizes = sizes_of(c);
-  const auto n = sizes.find("n");
-  if (n == sizes.end() || n->second == 0) return;
-  error_at_length& here = r.by_length[std::bit_floor(n->second)];
+  const core::error_growth* grows = c.call.operation->grows_with;
+  if (grows == nullptr) return;
+  constexpr double largest_key = 0x1p63;
+  const double reach = grows->of(c.call.inputs, sizes_of(c));
+  error_there& here = r.by_growth[std::bit_floor(static_cast<std::uint64_t>(std::clamp(reach, 1.0, largest_key)))];
   ++here.cases;
+  here.farthest = std::max(here.farthest, reach);
+  if (!grows->of_mild_inputs || c.family == "mild") {
+    here.told = std::max(here.told, reach);
+    here.told_ulp = std::max(here.told_ulp, value.largest_ulp);
+  }
   here.failed = here.failed || !value.passed;
   for (std::size_t k = 0; k < here.ratios.size(); ++k) here.ratios[k] = std::max(here.ratios[k], value.ratios[k]);
   if (value.largest_ulp <= here.largest_ulp) return;
@@ -107,15 +113,18 @@ void record_value(check_result& r, const value_report& value, const test_case& c
   }
 }
 
+void record_judged(check_result& r, const value_report& value, const test_case& c) {
+  record_for_drawing(r, value, c);
+  for (const auto& [symbol, size] : sizes_of(c)) r.largest_sizes[symbol] = std::max(r.largest_sizes[symbol], size);
+  if (value.passed) record_value(r, value, c);
+}
+
 // Checks one case; true where it failed.
 bool run_case(check_result& r, implementation& under_test, const test_case& c, const run_options& options) {
   outcome o = r.checked->check(under_test, c);
   ++r.cases[o.verdict];
   if (o.verdict == status::passed) ++r.families[c.family];
-  if (o.value) record_for_drawing(r, *o.value, c);
-  if (o.value)
-    for (const auto& [symbol, size] : sizes_of(c)) r.largest_sizes[symbol] = std::max(r.largest_sizes[symbol], size);
-  if (o.value && o.verdict != status::failed) record_value(r, *o.value, c);
+  if (o.value) record_judged(r, *o.value, c);
   if (o.verdict != status::failed || options.goes_on) return false;
   r.found = shrink(*r.checked, under_test, c, std::move(o), options);
   if (!r.found->reference_passes)
@@ -137,6 +146,14 @@ std::vector<std::pair<extent, std::size_t>> lengths_of(const property& p, const 
 
 }  // namespace
 
+void add_case(check_result& r, const test_case& c, const value_report& value) {
+  ASSAY_EXPECTS(value.passed);
+  ++r.cases[value.informative ? status::passed : status::uninformative];
+  ++r.planned;
+  if (value.informative) ++r.families[c.family];
+  record_judged(r, value, c);
+}
+
 std::size_t check_result::count(status s) const {
   const auto it = cases.find(s);
   return it == cases.end() ? 0 : it->second;
@@ -150,6 +167,28 @@ status check_result::verdict() const {
   for (const status s : {status::failed, status::passed, status::unsupported, status::outside_domain})
     if (count(s) > 0) return s;
   return status::uninformative;
+}
+
+std::vector<digits_up_to> check_result::digits() const {
+  const auto& outputs = operation->outputs;
+  if (std::none_of(outputs.begin(), outputs.end(), [&](const auto& d) { return core::is_floating(d.type_in(type)); }))
+    return {};
+  // An ulp of the scale is at most that part of it.
+  const double ulp = std::ldexp(1.0, 1 - core::format_of(type).precision);
+  std::vector<error_there> told;
+  for (const auto& [from, there] : by_growth)
+    if (there.told >= 0) told.push_back(there);
+  std::vector<digits_up_to> all;
+  for (int digits = static_cast<int>(core::format_of(type).precision * 0.30103); digits >= 1; --digits) {
+    const auto lost = std::find_if(told.begin(), told.end(), [&](const error_there& there) {
+      return !(there.told_ulp * ulp <= std::pow(10.0, -digits));
+    });
+    if (lost == told.begin()) continue;
+    const double farthest = std::prev(lost)->told;
+    if (all.empty() || farthest > all.back().farthest) all.push_back({digits, farthest});
+    if (lost == told.end()) break;
+  }
+  return all;
 }
 
 std::optional<reference::accuracy_class> check_result::explaining_class() const {
@@ -175,16 +214,44 @@ const setting_values& settings_to_draw(const description& about, const core::ope
 
 namespace {
 
-// The sizes beyond those of families at which a property is run.
-std::vector<core::axis_sizes> planned_sizes(const property& p, const core::operation& op, const run_options& options) {
-  if (!p.decides_class) return {};
-  std::vector<core::axis_sizes> all;
+using many_sizes = std::vector<core::axis_sizes>;
+
+// The usual sizes of the operation, as many as are asked for.
+many_sizes usual_sizes(const core::operation& op, const run_options& options) {
+  many_sizes all;
   const encoding_tests* tests = encoding_tests_of(op);
   if (tests != nullptr && options.sizes != run_options::usual::none)
     for (const usual_size& u : tests->sizes)
       if ((u.always || options.sizes == run_options::usual::all) &&
           std::find(u.functions.begin(), u.functions.end(), op.forward_name()) != u.functions.end())
         all.push_back(u.axes);
+  return all;
+}
+
+// Both ends of each axis whose sizes are declared to end.
+many_sizes declared_ends(const size_domains& declared) {
+  constexpr std::size_t affordable = std::size_t{1} << 20;
+  many_sizes all;
+  for (const auto& [symbol, sizes] : declared)
+    for (const std::size_t end : {sizes.nearest(1), sizes.nearest(sizes.high)})
+      if (end > 0 && end <= affordable) all.push_back({{symbol, end}});
+  return all;
+}
+
+// The sizes beyond those of families at which a property is run: inside the declared ones, but for those that somebody
+// asked for by number.
+many_sizes planned_sizes(const property& p, const core::operation& op, const size_domains& declared,
+                         const run_options& options) {
+  if (!p.decides_class) return {};
+  many_sizes all = declared_ends(declared);
+  for (core::axis_sizes& usual : usual_sizes(op, options)) all.push_back(std::move(usual));
+  for (core::axis_sizes& axes : all) {
+    for (const auto& [symbol, sizes] : declared) axes.try_emplace(symbol, sizes.nearest(1));
+    for (auto& [symbol, size] : axes)
+      if (const auto sizes = declared.find(symbol); sizes != declared.end()) size = sizes->second.nearest(size);
+  }
+  std::set<core::axis_sizes> seen;
+  std::erase_if(all, [&](const core::axis_sizes& axes) { return !seen.insert(axes).second; });
   const std::set<std::string> symbols = core::axis_symbols(op);
   for (const core::axis_sizes& shape : options.shapes)
     if (std::all_of(shape.begin(), shape.end(), [&](const auto& axis) { return symbols.contains(axis.first); }))
@@ -220,6 +287,8 @@ case_key key_for(const description& about, const core::operation& op, core::dtyp
   case_key key{&op, type, std::move(family), seed, std::move(size), settings_to_draw(about, op)};
   if (const auto declared = about.domain.find(op.name); declared != about.domain.end() && !about.recorded)
     key.domain = declared->second;
+  if (const auto declared = about.sizes.find(op.name); declared != about.sizes.end() && !about.recorded)
+    key.sizes = declared->second;
   return key;
 }
 
@@ -240,8 +309,8 @@ std::vector<case_key> plan_of(const property& p, const description& about, const
   }
   const std::vector<family> families = families_of_sizes(p, op, options);
   std::size_t next = 0;
-  for (const core::axis_sizes& axes :
-       families.empty() ? std::vector<core::axis_sizes>{} : planned_sizes(p, op, options)) {
+  const case_key any = key_for(about, op, type, "", 0, {});
+  for (const core::axis_sizes& axes : families.empty() ? many_sizes{} : planned_sizes(p, op, any.sizes, options)) {
     const std::string& name = families[next++ % families.size()].name;
     case_key key = key_of_sizes(key_for(about, op, type, name, 0, {}), axes);
     key.seed = stream_of(options.seed, key).next();

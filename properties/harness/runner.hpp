@@ -44,14 +44,24 @@ struct counterexample {
   bool reference_passes = true;  ///< the certified truth itself passes the property there
 };
 
-/// The largest error among cases of about one length.
-struct error_at_length {
+/// The largest error among the cases that have about as much of what errors grow with.
+struct error_there {
   std::size_t cases = 0;
+  double farthest = 0;     ///< the most of it that one of these cases has
   double largest_ulp = 0;  ///< in ulp of the output's scale (core::error_scales), in the storage dtype
   /// By class: what the law allows the element with that error, in the same unit; and the largest ratio of error
   /// to law of any element.
   std::array<double, reference::accuracy_classes.size()> law_ulp{}, ratios{};
   bool failed = false;  ///< one of these cases is a bug
+  /// Of those of these cases that digits are told of (error_growth::of_mild_inputs); none where `told` is below 0.
+  double told_ulp = 0, told = -1;
+};
+
+/// The largest error, where what it grows with is at most `farthest`, is at most 10^-digits of the output's scale.
+struct digits_up_to {
+  int digits = 0;
+  double farthest = 0;
+  friend bool operator==(const digits_up_to&, const digits_up_to&) = default;
 };
 
 /// One property of one operation in one dtype.
@@ -71,15 +81,19 @@ struct check_result {
   double largest_ulp = 0;
   core::axis_sizes largest_sizes;  ///< of each axis, among the cases that were judged
   /// The largest ratio of error to allowance, where a bug begins above 1, by family; the largest errors by the
-  /// largest power of two that is at most n. Both of the cases as drawn, a failing one included.
+  /// largest power of two that is at most what they grow with (core::error_growth), or 1. Both of the cases as drawn, a
+  /// failing one included.
   std::map<std::string, double> error_to_allowance;
-  std::map<std::size_t, error_at_length> by_length;
+  std::map<std::uint64_t, error_there> by_growth;
   element_report worst;  ///< by the ratio to its allowance
   std::string worst_case;
   std::optional<counterexample> found;
 
   [[nodiscard]] std::size_t count(status s) const;
   [[nodiscard]] std::size_t run() const;
+  /// Up to where there are so many digits: of the error's scale, in every case that was drawn, or every mild one
+  /// (error_growth::of_mild_inputs). The most digits first; none where errors grow with nothing.
+  [[nodiscard]] std::vector<digits_up_to> digits() const;
   /// failed; passed where some case was informative; else unsupported, outside_domain or uninformative.
   [[nodiscard]] status verdict() const;
   /// The first class whose law explains all cases; nothing where the check passed none, or none does.
@@ -98,6 +112,9 @@ const setting_values& settings_to_draw(const description& about, const core::ope
 /// The key of a case inside what an implementation declares. Of a recording every exported case is asked.
 case_key key_for(const description& about, const core::operation& op, core::dtype type, std::string family,
                  std::uint64_t seed, extent size);
+
+/// Counts one more case, which was judged elsewhere, among those of a property that decides classes. It did not fail.
+void add_case(check_result& r, const test_case& c, const value_report& value);
 
 /// The keys of the cases that a property is run over, in their order. The same options give the same keys.
 std::vector<case_key> plan_of(const property& p, const description& about, const core::operation& op, core::dtype type,

@@ -101,4 +101,15 @@ void steer_into(test_case& c, const input_domains& domains, core::counter_random
   }
 }
 
+core::axis_sizes sizes_inside(core::axis_sizes drawn, const size_domains& declared, std::uint64_t seed) {
+  core::counter_random random(seed);
+  for (auto& [symbol, size] : drawn) {
+    const auto sizes = declared.find(symbol);
+    if (sizes == declared.end() || sizes->second.holds(size)) continue;
+    const std::size_t more = random.below(3);
+    size = sizes->second.nearest(sizes->second.nearest(size) + more * sizes->second.multiple_of);
+  }
+  return drawn;
+}
+
 }  // namespace assay::properties

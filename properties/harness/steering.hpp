@@ -1,4 +1,5 @@
-// Cases inside a declared domain: what a family draws outside it is moved inside, and its two ends are tried.
+// Cases inside a declared domain: what a family draws outside it is moved inside, and its two ends are tried. Sizes of
+// axes likewise.
 #pragma once
 
 #include "properties/harness/case.hpp"
@@ -10,5 +11,9 @@ namespace assay::properties {
 /// consecutive positions stay consecutive. Where an input holds an infinity or NaN, or no number of its dtype lies
 /// inside, the case is left alone.
 void steer_into(test_case& c, const input_domains& domains, core::counter_random& random);
+
+/// Sizes inside the declared ones: those drawn that lie there already, else the nearest one or, where there are any, the
+/// two above it, so that not all cases have one size.
+core::axis_sizes sizes_inside(core::axis_sizes drawn, const size_domains& declared, std::uint64_t seed);
 
 }  // namespace assay::properties

@@ -43,8 +43,9 @@ void check_attachment(experiment& e) {
   e.needs_domain(c);
   const core::recurrence& r = recurrence_of(c);
   const std::size_t n = sizes_of(c).at(r.time_axis);
-  e.needs(n > 1);
-  const std::size_t m = 1 + core::counter_random(c.seed).below(n - 1);
+  const std::size_t unit = e.about().sizes_of_axis(*c.call.operation, r.time_axis).multiple_of, chunks = n / unit;
+  e.needs(chunks > 1);
+  const std::size_t m = unit * (1 + core::counter_random(c.seed).below(chunks - 1));
   const std::string state_cotangent = "grad_" + r.state_out;
 
   test_case first = with_inputs(c, tokens_of(c, 0, m)), second = with_inputs(c, tokens_of(c, m, n));

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 
 #include "properties/laws/laws.hpp"
 #include "properties/laws/relations/relations.hpp"
@@ -14,10 +15,12 @@ namespace {
 
 std::size_t length(const test_case& c) { return sizes_of(c).at(c.call.operation->recurrent->time_axis); }
 
+using chunk_ends = std::set<std::vector<std::size_t>>;
+
 // The ends of the chunks, none of which is empty: every split in two of a short sequence; of a longer one near both
-// ends, in the middle and at two others; and one division into many chunks, single tokens among them.
-std::set<std::vector<std::size_t>> divisions(std::size_t n, std::uint64_t seed) {
-  std::set<std::vector<std::size_t>> all;
+// ends, in the middle and at two others; and one division into many chunks, single ones among them.
+chunk_ends divisions(std::size_t n, std::uint64_t seed) {
+  chunk_ends all;
   if (n < 2) return {{n}};
   const auto in_two = [&](std::size_t m) { all.insert({m, n}); };
   for (const std::size_t m : {n / 2, std::size_t{1}, n - 1}) in_two(m);
@@ -32,6 +35,18 @@ std::set<std::vector<std::size_t>> divisions(std::size_t n, std::uint64_t seed) 
   return all;
 }
 
+// The divisions into chunks of such sizes as are declared, counted in their unit.
+chunk_ends divisions_into(const declared_sizes& sizes, std::size_t n, std::uint64_t seed) {
+  chunk_ends all;
+  for (std::vector<std::size_t> ends : divisions(n / sizes.multiple_of, seed)) {
+    for (std::size_t& end : ends) end *= sizes.multiple_of;
+    std::size_t first = 0;
+    if (std::all_of(ends.begin(), ends.end(), [&](std::size_t end) { return sizes.holds(end - std::exchange(first, end)); }))
+      all.insert(std::move(ends));
+  }
+  return all;
+}
+
 // The state after a chunk that begins in a state: each chunk must be right.
 const core::tensor& state_after(experiment& e, core::tensors inputs, const core::tensor& state) {
   const core::recurrence& r = *e.c.call.operation->recurrent;
@@ -42,8 +57,12 @@ const core::tensor& state_after(experiment& e, core::tensors inputs, const core:
 
 void check_continuation(experiment& e) {
   e.needs_domain(e.c);
-  for (const std::vector<std::size_t>& ends : divisions(length(e.c), e.c.seed)) {
-    core::tensor state = e.c.call.inputs.at(e.c.call.operation->recurrent->state_in);
+  const core::operation& op = *e.c.call.operation;
+  const chunk_ends all =
+      divisions_into(e.about().sizes_of_axis(op, op.recurrent->time_axis), length(e.c), e.c.seed);
+  if (all.empty()) throw experiment::ended{{status::outside_domain}};
+  for (const std::vector<std::size_t>& ends : all) {
+    core::tensor state = e.c.call.inputs.at(op.recurrent->state_in);
     std::size_t first = 0;
     for (const std::size_t end : ends) {
       e.during(fmt::format("tokens [{}, {}) of a sequence in chunks that end at {}", first, end, core::to_string(ends)),

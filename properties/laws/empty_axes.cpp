@@ -6,16 +6,9 @@
 namespace assay::properties {
 namespace {
 
-// The axes whose size an input fixes.
-std::set<std::string> axes_of_inputs(const core::operation& op) {
-  std::set<std::string> all = core::axis_symbols(op);
-  for (const core::attribute_declaration& a : op.attributes) all.erase(a.axis);
-  return all;
-}
-
 void check_empty_axes(experiment& e) {
   const core::operation& op = *e.c.call.operation;
-  for (const std::string& symbol : axes_of_inputs(op)) {
+  for (const std::string& symbol : core::free_axes(op)) {
     const test_case empty = with_inputs(e.c, core::restrict_axis(op, e.c.call.inputs, symbol, {}));
     if (!core::check_request(empty.call) || !within_domain(e.about(), empty)) continue;
     e.during(fmt::format("{} = 0", symbol), [&] { e.right_call(empty); });
@@ -28,7 +21,7 @@ void check_empty_axes(experiment& e) {
 property empty_axes_property() {
   property p =
       law("empty_axes", "an axis of size 0 is allowed: outputs are empty, and states stay as they were",
-          {.families = {"mild"}, .with = [](const core::operation& op) { return !axes_of_inputs(op).empty(); }},
+          {.families = {"mild"}, .with = [](const core::operation& op) { return !core::free_axes(op).empty(); }},
           {8, check_empty_axes});
   p.stays_because = "programs refuse such shapes, or give outputs of wrong shapes: no mutant's outputs have those";
   return p;

@@ -224,6 +224,21 @@ TEST_CASE("properties/diagnosis/facts_are_checked_before_they_are_said", "[prope
   CHECK_FALSE(holds(wrong, "are right"));
   CHECK(holds(wrong, "mild inputs"));
 
+  const auto far = [](const request& call, core::tensors& outputs) {
+    const std::vector<double> position(call.inputs.at("query_position").values.storage().begin(),
+                                       call.inputs.at("query_position").values.storage().end());
+    core::tensor& bias = outputs.at("bias");
+    const std::size_t keys = bias.shape()[2], queries = position.size();
+    for (std::size_t i = 0; i < bias.size(); ++i) {
+      const double key = call.inputs.at("key_position").values.storage()[i % keys];
+      if (std::fabs(position[i / keys % queries] - key) >= 1000) bias.values.storage()[i] += 5e9;
+    }
+  };
+  const std::string beyond = said_of(far, "alibi/bias");
+  INFO(beyond);
+  CHECK(holds(beyond, "bias is wrong from distance "));
+  CHECK(holds(beyond, " on, and right up to distance "));
+
   // Where rows stand at different positions: so they do beside a NaN.
   const auto by_rows = [](const request& call, core::tensors& outputs) {
     const auto& position = call.inputs.at("position");

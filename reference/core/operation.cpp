@@ -82,6 +82,7 @@ operation derivative_of(const operation& forward, const char* suffix) {
           .source = forward.source,
           .inputs = forward.inputs,
           .attributes = forward.attributes,
+          .grows_with = forward.grows_with,
           .independent = forward.independent,
           .conflict = forward.conflict};
 }
@@ -113,6 +114,12 @@ std::set<std::string> axis_symbols(const operation& op) {
     for (const std::string& text : d.axes) symbols.emplace(parse_axis(text).symbol);
   for (const auto& a : op.attributes)
     if (!a.axis.empty()) symbols.insert(a.axis);
+  return symbols;
+}
+
+std::set<std::string> free_axes(const operation& op) {
+  std::set<std::string> symbols = axis_symbols(op);
+  for (const auto& a : op.attributes) symbols.erase(a.axis);
   return symbols;
 }
 

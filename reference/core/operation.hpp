@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "reference/core/attributes.hpp"
+#include "reference/core/error_growth.hpp"
 #include "reference/core/result.hpp"
 #include "reference/core/tensor.hpp"
 
@@ -85,6 +86,8 @@ struct operation {
   std::vector<tensor_declaration> inputs{}, outputs{};
   std::vector<attribute_declaration> attributes{};
   std::optional<recurrence> recurrent{};
+  /// What errors grow with; null where they do not.
+  const error_growth* grows_with = nullptr;
   /// Axes along which it is many functions beside one another: no element reaches another position of these.
   std::vector<std::string> independent{"B"};
   /// Why settings and sizes do not go together; empty where they do.
@@ -122,6 +125,8 @@ operation jvp_of(const operation& forward);
 /// The symbols of all axes of the inputs, without their factors, and those that attributes are the size of; those
 /// of the outputs are among them.
 std::set<std::string> axis_symbols(const operation& op);
+/// Those whose size the inputs fix, and no attribute.
+std::set<std::string> free_axes(const operation& op);
 
 /// The shape that a declaration has for these sizes. Precondition: all its symbols are there.
 shape shape_of(const tensor_declaration& declaration, const axis_sizes& sizes);

@@ -224,6 +224,7 @@ alibi::record<R> alibi::bias_record() {
                                       .values = {int64_t{0}, int64_t{7}, int64_t{500}},
                                       .low = 0,
                                       .high = furthest}},
+                      .grows_with = &core::with_distance,
                       .independent = {"h", "n", "m"}},
       .algorithms = one_algorithm,
       .forward = bias<R>,

@@ -56,6 +56,7 @@ std::vector<attention::record<R>> attention::records() {
                                         .meaning = "weighted means of the values",
                                         .scale = core::error_scale::by_row}},
                            .attributes = {scale_attribute()},
+                           .grows_with = &core::with_keys,
                            .independent = {"B", "h", "n"}},
            .algorithms = one_algorithm,
            .forward = output<R>,

@@ -194,6 +194,7 @@ rope::record<R> rope::rotate_record() {
                                           .high = 1048576.0},
                                          number("base", 10000.0, {10000.0, 100.0, 500000.0}, "base of the frequencies"),
                                          number("position_scale", 1.0, {1.0, 4.0}, "divides the positions")},
+                          .grows_with = &core::with_position,
                           .independent = {"B", "n", "h"},
                           .conflict =
                               [](const core::attributes& settings, const core::axis_sizes& sizes) {
@@ -217,6 +218,7 @@ rope::record<R> rope::rotate_by_record() {
                                      {.name = "position", .axes = {"B", "n"}, .meaning = "positions, real numbers"}},
                           .outputs = {rotated()},
                           .attributes = {layout()},
+                          .grows_with = &core::with_position,
                           .independent = {"B", "n", "h"},
                           .conflict =
                               [](const core::attributes&, const core::axis_sizes& sizes) {

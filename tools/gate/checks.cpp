@@ -75,11 +75,17 @@ class part {
   }
 
   void add_horizon() {
-    auto h = properties::measure_horizon(candidate_, op(), record_.type, selected_.level->horizon_tokens, seed_);
+    const properties::test_case c = properties::horizon_case(candidate_.describe(), op(), record_.type,
+                                                             selected_.level->horizon_tokens, seed_);
+    auto h = properties::measure_horizon(candidate_, c);
     const std::string length = fmt::format("{} tokens", selected_.level->horizon_tokens);
     const std::string where = part_name(op(), record_.type) + ", " + length + ": ";
     if (h) {
-      if (!h->judged.passed) {
+      if (h->judged.passed) {
+        // The class must hold on these sequences too.
+        for (properties::check_result& check : record_.checks)
+          if (check.checked->decides_class && check.run() > 0) add_case(check, c, h->judged);
+      } else {
         record_.complaints.push_back(where + h->judged.message);
         record_.complaints.back().kind = wrong_result;
       }

@@ -142,12 +142,13 @@ void add_faults(const std::vector<part_record>& records, const gate_report& repo
   }
 }
 
-std::string horizon_text(const gate_report& report, const part_key& part) {
+// On the long sequences of the horizon, else in all cases.
+std::string digits_text(const gate_report& report, const check_result& c) {
   for (const measured_horizon& h : report.horizons)
-    if (part_key{h.operation, h.type} == part)
+    if (h.operation == c.operation && h.type == c.type)
       for (const auto& m : h.found.marks)
         if (m.reached_end) return fmt::format(": {} digits up to n = {}", m.digits, m.tokens);
-  return "";
+  return c.digits().empty() ? "" : ": " + digits_in_words(c);
 }
 
 // What passed is called right only where the whole run passed.
@@ -159,7 +160,6 @@ std::optional<std::string> class_sentence(const gate_report& report, const check
   if (!c.checked->decides_class || c.verdict() != status::passed || !reference::has_classes(*c.operation))
     return std::nullopt;
   const auto reached = c.accuracy_class();
-  const part_key part{c.operation, c.type};
   if (!reached)
     return fmt::format(
         "{}no class explains it: its error is {:.3g} of what the law '{}' explains, and a bug begins at {}",
@@ -167,7 +167,7 @@ std::optional<std::string> class_sentence(const gate_report& report, const check
         name_of(reference::algorithms_of(*c.operation).back()), properties::bug_slack);
   if (*reached != accuracy_class::linear && *reached != accuracy_class::cumsum) return std::nullopt;
   return fmt::format("{}carries digits like a {} scan{}", right_but(report), name_of(*reached),
-                     horizon_text(report, part));
+                     digits_text(report, c));
 }
 
 void add_classes(const gate_report& report, sentence_list& sentences) {
@@ -184,13 +184,14 @@ void add_shares(const gate_report& report, sentence_list& sentences) {
   for (const check_result& c : report.checks)
     if (const auto share = c.share_of_law(); share && failed_checks(report, {c.operation, c.type}).empty()) {
       if (*share > properties::class_slack)
-        sentences.add(fmt::format("{}its error is {:.3g} of what its rounding explains", right_but(report), *share),
+        sentences.add(fmt::format("{}its error is {:.3g} of what its rounding explains{}", right_but(report), *share,
+                                  digits_text(report, c)),
                       {c.operation, c.type});
       if (most == nullptr || *share > *most->share_of_law()) most = &c;
     }
   if (most != nullptr && *most->share_of_law() <= properties::class_slack && report.verdict == gate_verdict::passed)
-    sentences.add(fmt::format("right: at most {:.3g} ulp, {:.2g} of what its rounding explains",
-                              largest_error_ulp(*most), *most->share_of_law()),
+    sentences.add(fmt::format("right: at most {:.3g} ulp, {:.2g} of what its rounding explains{}",
+                              largest_error_ulp(*most), *most->share_of_law(), digits_text(report, *most)),
                   {most->operation, most->type});
 }
 

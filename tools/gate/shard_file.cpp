@@ -84,19 +84,20 @@ void from_scalar(const json& j, const property*& p) {
   if (p == nullptr) throw tools::archive::malformed("unknown property " + j.dump());
 }
 ASSAY_MEMBERS(declared_domain, low, high)
-ASSAY_MEMBERS(description, name, version, operations, compute, domain, settings, variants, flush_subnormals,
+ASSAY_MEMBERS(declared_sizes, low, high, multiple_of)
+ASSAY_MEMBERS(description, name, version, operations, compute, domain, sizes, settings, variants, flush_subnormals,
               deterministic, recorded)
 ASSAY_MEMBERS(extent, range, tokens, axes)
-ASSAY_MEMBERS(case_key, operation, type, family, seed, size, settings, domain)
+ASSAY_MEMBERS(case_key, operation, type, family, seed, size, settings, domain, sizes)
 ASSAY_MEMBERS(test_case, call, family, seed, key)
 ASSAY_MEMBERS(element_report, output, index, expected, actual, error, ulp, allowed, ratio)
 ASSAY_MEMBERS(value_report, passed, informative, ratios, largest_ulp, law_ulp, worst, message)
 ASSAY_MEMBERS(call_failure, kind, message, errors)
 ASSAY_MEMBERS(outcome, verdict, message, failure, value, expected, actual)
 ASSAY_MEMBERS(counterexample, original, minimal, shown, reference_passes)
-ASSAY_MEMBERS(error_at_length, cases, largest_ulp, law_ulp, ratios, failed)
+ASSAY_MEMBERS(error_there, cases, farthest, largest_ulp, law_ulp, ratios, failed, told_ulp, told)
 ASSAY_MEMBERS(check_result, checked, operation, type, planned, cases, families, families_skipped, ratios, forced_by,
-              needed_by, largest_ulp, largest_sizes, error_to_allowance, by_length, worst, worst_case, found)
+              needed_by, largest_ulp, largest_sizes, error_to_allowance, by_growth, worst, worst_case, found)
 ASSAY_MEMBERS(horizon_mark, digits, tokens, reached_end)
 ASSAY_MEMBERS(horizon, measured, error_at_power, marks, judged)
 ASSAY_MEMBERS(diagnosis, explained, named, facts, other_bits, vanished)

@@ -126,10 +126,10 @@ std::string to_html(const gate_report& r) {
           ulp_words,
       accuracy_table(r));
   s += section(
-      "charts", "Error against length",
-      "Each point is the largest error among the cases of that length, over all families. What a class allows an "
-      "element depends on its values; each line is the most that a class has allowed these elements up to "
-      "that length. Hollow: no error at all.",
+      "charts", "Error against what it grows with",
+      "The number of tokens, the largest position, and others. Each point is the largest error among the cases from "
+      "there to the next power of two, over all families. What a class allows an element depends on its values; each "
+      "line is the most that a class has allowed these elements up to there. Hollow: no error at all.",
       charts(r));
   s += section("families", "Error over allowance, by family",
                "The largest error as a part of what is allowed; a bug begins above 1. Families that make nothing to "

@@ -79,15 +79,15 @@ std::string accuracy_table(const gate_report& r) {
     const auto reached = c.accuracy_class();
     const auto k = reached ? static_cast<std::size_t>(*reached) : 0;
     const auto own = ratio_to_own_law(c);
-    rows += fmt::format("<tr>{}<td>{}</td><td>{:.3g}</td><td>{}</td><td>{}</td></tr>\n",
+    rows += fmt::format("<tr>{}<td>{}</td><td>{:.3g}</td><td>{}</td><td>{}</td><td>{}</td></tr>\n",
                         operation_cells(*c.operation, c.type), class_word(c), largest_error_ulp(c),
-                        own ? fmt::format("{:.2f}", *own) : "–",
+                        own ? fmt::format("{:.2f}", *own) : "–", escape_markup(digits_in_words(c)),
                         k > 0 && c.forced_by[k - 1] ? escape_markup(*c.forced_by[k - 1]) : "–");
   }
   return rows.empty()
              ? rows
              : scrolling("accuracy", table({"operation", "dtype", "class", "largest error, ulp",
-                                            "error / law of its class", "the case that rules out a better one"},
+                                            "error / law of its class", "digits", "the case that rules out a better one"},
                                            rows));
 }
 

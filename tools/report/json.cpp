@@ -2,6 +2,7 @@
 #include <fmt/ranges.h>
 
 #include <cmath>
+#include <limits>
 
 #include "golden/formats/attributes_json.hpp"
 #include "tools/case_file.hpp"
@@ -27,6 +28,11 @@ ordered_json candidate_json(const properties::description& d, const std::string&
     for (const core::dtype t : types) operations[name].push_back(core::name_of(t));
   for (const auto& [op, inputs] : d.domain)
     for (const auto& [name, range] : inputs) domain[op][name] = {number(range.low), number(range.high)};
+  for (const auto& [op, axes] : d.sizes)
+    for (const auto& [symbol, sizes] : axes) {
+      ordered_json& declared = domain[op][symbol] = {{"multiple_of", sizes.multiple_of}, {"at_least", sizes.low}};
+      if (sizes.high < std::numeric_limits<std::size_t>::max()) declared["at_most"] = sizes.high;
+    }
   for (const auto& [op, settings] : d.settings)
     for (const auto& [name, values] : settings)
       for (const core::attribute& value : values) domain[op][name].push_back(formats::to_json(value));
@@ -74,20 +80,23 @@ ordered_json class_json(const check_result& c) {
   return j;
 }
 
-// What the page draws: errors by family and by length.
+// What the page draws: errors by family, and along what they grow with.
 void add_drawing(ordered_json& j, const check_result& c) {
   if (c.error_to_allowance.empty()) return;
-  ordered_json families = ordered_json::object(), lengths = ordered_json::array();
+  ordered_json families = ordered_json::object(), steps = ordered_json::array(), digits = ordered_json::array();
   for (const auto& [name, ratio] : c.error_to_allowance) families[name] = number(ratio);
-  for (const auto& [n, e] : c.by_length)
-    lengths.push_back({{"tokens_from", n},
-                       {"cases", e.cases},
-                       {"failed", e.failed},
-                       {"largest_error_ulp", number(e.largest_ulp)},
-                       {"law_ulp", by_class(c, e.law_ulp)},
-                       {"ratio_to_law", by_class(c, e.ratios)}});
+  for (const auto& [from, e] : c.by_growth)
+    steps.push_back({{"from", from},
+                     {"farthest", number(e.farthest)},
+                     {"cases", e.cases},
+                     {"failed", e.failed},
+                     {"largest_error_ulp", number(e.largest_ulp)},
+                     {"law_ulp", by_class(c, e.law_ulp)},
+                     {"ratio_to_law", by_class(c, e.ratios)}});
+  for (const auto& [kept, farthest] : c.digits()) digits.push_back({{"digits", kept}, {"up_to", number(farthest)}});
   j["error_to_allowance"] = families;
-  j["error_by_length"] = lengths;
+  if (steps.empty()) return;
+  j["error_along"] = {{"quantity", c.operation->grows_with->quantity}, {"steps", steps}, {"digits", digits}};
 }
 
 void add_stderr(ordered_json& j, std::string_view errors) {

@@ -31,8 +31,8 @@ std::string domain_lines(const gate_report& r) {
 
 std::string class_table(const gate_report& r) {
   std::string text =
-      "| operation | dtype | class | largest error, ulp | error / law of its class | sizes tried, up to |\n"
-      "|---|---|---|---|---|---|\n";
+      "| operation | dtype | class | largest error, ulp | error / law of its class | digits | sizes tried, up to |\n"
+      "|---|---|---|---|---|---|---|\n";
   for (const check_result& c : r.checks) {
     if (!c.checked->decides_class) continue;
     const auto reached = c.accuracy_class();
@@ -41,13 +41,13 @@ std::string class_table(const gate_report& r) {
     std::string sizes;
     for (const auto& [symbol, size] : c.largest_sizes)
       sizes += fmt::format("{}{} {}", sizes.empty() ? "" : ", ", symbol, size);
-    text += fmt::format("| `{}` | {} | {} | {:.3g} | {} | {} |\n", c.operation->name, core::name_of(c.type),
-                        class_word(c), largest_error_ulp(c), ratio, sizes);
+    text += fmt::format("| `{}` | {} | {} | {:.3g} | {} | {} | {} |\n", c.operation->name, core::name_of(c.type),
+                        class_word(c), largest_error_ulp(c), ratio, escape_markdown(digits_in_words(c)), sizes);
     // One case alone that needs this class is worth a look.
     if (reached && *reached != reference::accuracy_class::uniform) {
       const auto k = static_cast<std::size_t>(*reached);
       if (c.needed_by[k] == 1 && c.forced_by[k - 1])
-        text += fmt::format("| | | | {} because of one case | `{}` | |\n", name_of(*reached), *c.forced_by[k - 1]);
+        text += fmt::format("| | | | {} because of one case | `{}` | | |\n", name_of(*reached), *c.forced_by[k - 1]);
     }
   }
   return text + "\n" + escape_markdown(ulp_words) + "\n";

@@ -111,9 +111,12 @@ check_counts count_checks(const gate_report& r);
 
 /// "passed", "failed", "uninformative" or "skipped" (unsupported, or outside the declared domain).
 const char* verdict_word(const properties::check_result& c);
-/// "tree", "none: a bug", "none: near a bug" where it passed and no law explains it with the slack of a class, or "-"
-/// where nothing was decided or the operation has one algorithm.
+/// "tree", "none: a bug", "none: near a bug" where it passed and no law explains it with the slack of a class, "one
+/// algorithm" where the operation has no classes, or "not decided".
 std::string class_word(const properties::check_result& c);
+/// "7 digits up to position 15, 4 up to position 2047": properties::check_result::digits; empty where errors grow with
+/// nothing.
+std::string digits_in_words(const properties::check_result& c);
 /// The largest ratio of error to 1.25 times the law of its class, or to the law where the operation has one algorithm;
 /// nothing where nothing was decided.
 std::optional<double> ratio_to_own_law(const properties::check_result& c);

@@ -12,7 +12,7 @@ namespace assay::tools {
 namespace {
 
 using properties::check_result;
-using properties::error_at_length;
+using properties::error_there;
 
 // In units of the view box. The margins hold the labels: nothing is drawn there.
 constexpr double width = 360, left = 44, right = 350, top = 24, bottom = 184;
@@ -39,9 +39,9 @@ struct axis {
   }
 };
 
-axis tokens_axis(const check_result& c) {
-  const double first = std::log2(static_cast<double>(c.by_length.begin()->first));
-  const double last = std::log2(static_cast<double>(c.by_length.rbegin()->first));
+axis growth_axis(const check_result& c) {
+  const double first = std::log2(static_cast<double>(c.by_growth.begin()->first));
+  const double last = std::log2(static_cast<double>(c.by_growth.rbegin()->first));
   return {2.0, first, std::max(last, first + 1), left + 8, right - 8};
 }
 
@@ -58,17 +58,17 @@ std::vector<std::pair<std::size_t, std::string_view>> drawn_laws(const check_res
 // Room for every error, and for the laws as far as they are within four powers of ten of an error.
 axis error_axis(const check_result& c) {
   double low = 1.0, high = 1.0;
-  for (const auto& [n, e] : c.by_length)
+  for (const auto& [n, e] : c.by_growth)
     if (is_drawn(e.largest_ulp)) low = std::min(low, e.largest_ulp), high = std::max(high, e.largest_ulp);
   const double reach = high * 1e4;
-  for (const auto& [n, e] : c.by_length)
+  for (const auto& [n, e] : c.by_growth)
     for (const auto& [k, name] : drawn_laws(c))
       if (is_drawn(e.law_ulp[k])) high = std::max(high, std::min(e.law_ulp[k], reach));
   const double lowest = std::max(std::floor(std::log10(low) - 0.1), -6.0);
   return {10.0, lowest, std::max(std::ceil(std::log10(high) + 0.1), lowest + 1), bottom - 8, top + 8};
 }
 
-std::string grid(const axis& x, const axis& y, const std::string& scale) {
+std::string grid(const axis& x, const axis& y, const check_result& c) {
   std::string s = fmt::format("<rect class=\"frame\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"/>\n", left, top,
                               right - left, bottom - top);
   for (int e = static_cast<int>(x.from); e <= static_cast<int>(x.to); e += x.step(38)) {
@@ -83,37 +83,39 @@ std::string grid(const axis& x, const axis& y, const std::string& scale) {
         "<path class=\"rule\" d=\"M{0} {1:.1f}H{2}\"/><text x=\"{3}\" y=\"{4:.1f}\" class=\"end\">{5}</text>\n", left,
         at, right, left - 4, at + 3.5, power_of_ten(e));
   }
-  s += fmt::format("<text x=\"{}\" y=\"{}\" class=\"middle\">tokens n</text>\n", (left + right) / 2, bottom + 29);
-  return s + fmt::format("<text x=\"2\" y=\"{}\">largest error, ulp of {}</text>\n", top - 10, scale);
+  s += fmt::format("<text x=\"{}\" y=\"{}\" class=\"middle\">{}</text>\n", (left + right) / 2, bottom + 29,
+                   escape_markup(c.operation->grows_with->quantity));
+  return s + fmt::format("<text x=\"2\" y=\"{}\">largest error, ulp of {}</text>\n", top - 10,
+                         scale_words(*c.operation));
 }
 
-// The most that a class has allowed the drawn elements up to each length. What it allows depends on the values of an
-// element, not on its length alone, so that the allowances themselves would jump up and down from point to point.
+// The most that a class has allowed the drawn elements up to each point. What it allows depends on the values of an
+// element, not on that alone, so that the allowances themselves would jump up and down from point to point.
 std::string law_line(const check_result& c, std::size_t k, const axis& x, const axis& y) {
   std::string path;
   double most = 0;
-  for (const auto& [n, e] : c.by_length) {
+  for (const auto& [n, e] : c.by_growth) {
     most = std::max(most, e.law_ulp[k]);
     if (!(most > 0)) continue;
     // Far beyond the frame a coordinate is cut: the line leaves the frame all the same.
     const double at = std::clamp(y.at(most), -1000.0, 1000.0);
     path += fmt::format("{}{:.1f} {:.1f}", path.empty() ? "M" : "L", x.at(static_cast<double>(n)), at);
   }
-  if (c.by_length.size() == 1 && !path.empty()) path += "h24";  // one length alone: no line, yet a level
+  if (c.by_growth.size() == 1 && !path.empty()) path += "h24";  // one point alone: no line, yet a level
   return path.empty() ? "" : fmt::format("<path class=\"law law{}\" d=\"{}\"/>\n", k, path);
 }
 
 std::string cross(double x, double y) { return fmt::format("d=\"M{0:.1f} {1:.1f}l8 8m0 -8l-8 8\"", x - 4, y - 4); }
 
-// A dot; on the lower edge and hollow where the error is 0; a cross where a case of that length is a bug, on the
+// A dot; on the lower edge and hollow where the error is 0; a cross where such a case is a bug, on the
 // upper edge where its error is no number.
-std::string point(std::size_t n, const error_at_length& e, const axis& x, const axis& y) {
-  const double at_x = x.at(static_cast<double>(n));
+std::string point(std::uint64_t from, const error_there& e, const axis& x, const axis& y) {
+  const double at_x = x.at(static_cast<double>(from));
   const double none = e.failed ? top + 8 : bottom - 4;
   const double at_y = is_drawn(e.largest_ulp) ? std::clamp(y.at(e.largest_ulp), top + 4, bottom - 4) : none;
-  const std::string hint = fmt::format("n from {}: {:.3g} ulp, {} cases{}", n, e.largest_ulp, e.cases,
+  const std::string hint = fmt::format("from {} to {}: {:.3g} ulp, {} cases{}", from, e.farthest, e.largest_ulp, e.cases,
                                        e.failed ? ", one of them a bug" : "");
-  const std::string data = fmt::format("data-n=\"{}\" data-ulp=\"{}\"", n, e.largest_ulp);
+  const std::string data = fmt::format("data-from=\"{}\" data-ulp=\"{}\"", from, e.largest_ulp);
   if (e.failed)
     return fmt::format("<path class=\"point bug\" {} {}><title>{}</title></path>\n", data, cross(at_x, at_y), hint);
   return fmt::format("<circle class=\"point{}\" {} cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"3.5\"><title>{}</title></circle>\n",
@@ -137,30 +139,31 @@ std::string legend(const check_result& c, bool any_bug) {
 
 }  // namespace
 
-bool has_chart(const check_result& c) { return c.checked->decides_class && !c.by_length.empty(); }
+bool has_chart(const check_result& c) { return c.checked->decides_class && !c.by_growth.empty(); }
 
 std::string error_chart(const check_result& c, const std::string& id) {
-  const axis x = tokens_axis(c), y = error_axis(c);
+  const axis x = growth_axis(c), y = error_axis(c);
   const bool any_bug =
-      std::any_of(c.by_length.begin(), c.by_length.end(), [](const auto& entry) { return entry.second.failed; });
+      std::any_of(c.by_growth.begin(), c.by_growth.end(), [](const auto& entry) { return entry.second.failed; });
   double largest_ulp = 0;
-  for (const auto& [n, e] : c.by_length) largest_ulp = std::max(largest_ulp, e.largest_ulp);
+  for (const auto& [n, e] : c.by_growth) largest_ulp = std::max(largest_ulp, e.largest_ulp);
   std::string s = fmt::format(
       "<svg class=\"chart\" viewBox=\"0 0 {0} {1}\" role=\"img\" aria-labelledby=\"{2}-title {2}-text\">\n"
-      "<title id=\"{2}-title\">Largest error of {3} in {4} against the number of tokens</title>\n"
-      "<desc id=\"{2}-text\">From {5} to {6} tokens the largest error is {7:.3g} ulp; {8}.</desc>\n",
+      "<title id=\"{2}-title\">Largest error of {3} in {4} against the {9}</title>\n"
+      "<desc id=\"{2}-text\">With the {9} from {5} to {6} the largest error is {7:.3g} ulp; {8}.</desc>\n",
       width, bottom + (any_bug ? 90 : 74), id, escape_markup(c.operation->name), core::name_of(c.type),
-      c.by_length.begin()->first, c.by_length.rbegin()->first, largest_ulp,
+      c.by_growth.begin()->first, c.by_growth.rbegin()->second.farthest, largest_ulp,
       any_bug ? "a case no law explains is a bug"
-              : "the lines are the most that the law of each class has allowed up to that length");
-  s += grid(x, y, scale_words(*c.operation));
+              : "the lines are the most that the law of each class has allowed up to there",
+      escape_markup(c.operation->grows_with->quantity));
+  s += grid(x, y, c);
   s += fmt::format("<clipPath id=\"{}-clip\"><rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"/></clipPath>\n", id,
                    left, top, right - left, bottom - top);
   s += fmt::format("<g clip-path=\"url(#{}-clip)\">\n", id);
   const auto laws = drawn_laws(c);
   for (auto law = laws.rbegin(); law != laws.rend(); ++law) s += law_line(c, law->first, x, y);
   s += "</g>\n";
-  for (const auto& [n, e] : c.by_length) s += point(n, e, x, y);
+  for (const auto& [n, e] : c.by_growth) s += point(n, e, x, y);
   return s + legend(c, any_bug) + "</svg>\n";
 }
 

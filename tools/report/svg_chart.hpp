@@ -1,4 +1,4 @@
-// Error against the number of tokens beside the laws of the accuracy classes: one inline SVG panel.
+// Error against what it grows with beside the laws of the accuracy classes: one inline SVG panel.
 #pragma once
 
 #include <string>

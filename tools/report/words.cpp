@@ -43,7 +43,17 @@ const char* verdict_word(const check_result& c) {
 std::string class_word(const check_result& c) {
   if (const auto reached = c.accuracy_class()) return std::string(name_of(*reached));
   if (c.verdict() == status::failed) return "none: a bug";
-  return c.verdict() == status::passed && reference::has_classes(*c.operation) ? "none: near a bug" : "-";
+  if (c.verdict() != status::passed) return "not decided";
+  return reference::has_classes(*c.operation) ? "none: near a bug" : "one algorithm";
+}
+
+std::string digits_in_words(const check_result& c) {
+  std::string text;
+  for (const auto& [digits, farthest] : c.digits())
+    text += fmt::format("{}{}{} up to {}", text.empty() ? "" : ", ", digits,
+                        !text.empty() ? "" : digits == 1 ? " digit" : " digits", c.operation->grows_with->words(farthest));
+  if (!text.empty() && c.operation->grows_with->of_mild_inputs) text += " (mild inputs)";
+  return text.empty() && c.operation->grows_with != nullptr ? "not one in every case" : text;
 }
 
 std::optional<double> ratio_to_own_law(const check_result& c) {
@@ -79,7 +89,7 @@ std::string scale_words(const core::operation& op) {
 
 double largest_error_ulp(const check_result& c) {
   double largest = std::max(c.largest_ulp, c.found ? c.worst.ulp : 0.0);
-  for (const auto& [n, e] : c.by_length) largest = std::max(largest, e.largest_ulp);
+  for (const auto& [n, e] : c.by_growth) largest = std::max(largest, e.largest_ulp);
   return largest;
 }
 
@@ -108,7 +118,7 @@ std::string reason_of(const gate_report& r, const check_result& c) {
                  ? "unsupported: it needs a candidate that runs; what it asks is not among the exported cases"
                  : "unsupported: the candidate declines what this property needs";
     case status::outside_domain:
-      return "outside domain: every case lies outside the domain that the candidate declares";
+      return "outside domain: every case, or a call that it needs, lies outside the domain that the candidate declares";
     default:
       return "";
   }
@@ -173,6 +183,21 @@ std::string in_words(const properties::declared_domain& range) {
                                : fmt::format("in [{}, {}]", range.low, range.high);
 }
 
+// The size 0 is that of an empty axis, which is a matter of its own.
+std::string in_words(const properties::declared_sizes& sizes) {
+  std::string text;
+  if (sizes.multiple_of > 1) text = fmt::format("a multiple of {}", sizes.multiple_of);
+  const auto add = [&](std::string more) { text += (text.empty() ? "" : ", ") + more; };
+  if (sizes.high == std::numeric_limits<std::size_t>::max()) {
+    if (sizes.low > 0) add(fmt::format("at least {}", sizes.low));
+  } else if (sizes.low == sizes.high) {
+    add(fmt::format("= {}", sizes.low));
+  } else {
+    add(sizes.low > 0 ? fmt::format("from {} to {}", sizes.low, sizes.high) : fmt::format("at most {}", sizes.high));
+  }
+  return text.empty() ? "any" : text;
+}
+
 }  // namespace
 
 std::map<std::string, std::map<std::string, std::string>> narrower_domains(const gate_report& r) {
@@ -183,6 +208,8 @@ std::map<std::string, std::map<std::string, std::string>> narrower_domains(const
     std::map<std::string, std::string> narrowed;
     if (const auto inputs = r.candidate.domain.find(op.name); inputs != r.candidate.domain.end())
       for (const auto& [name, range] : inputs->second) narrowed[name] = in_words(range);
+    if (const auto axes = r.candidate.sizes.find(op.name); axes != r.candidate.sizes.end())
+      for (const auto& [symbol, sizes] : axes->second) narrowed[symbol] = in_words(sizes);
     for (const auto& [name, values] : r.candidate.settings_of(op)) {
       std::string& text = narrowed[name];
       for (const core::attribute& value : values) text += (text.empty() ? "= " : " or ") + core::to_string(value);

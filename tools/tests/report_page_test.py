@@ -90,8 +90,8 @@ class InChromium(unittest.TestCase):
             self.assertLessEqual(*BROWSER.evaluate("[document.documentElement.scrollWidth, innerWidth]"))
             self.assertEqual(BROWSER.evaluate(LABELS), [])
             self.assertEqual(BROWSER.evaluate(CONTRAST), [])
-            # One picture per operation and dtype, one point per length.
-            panels = [len(c["error_by_length"]) for c in drawn_checks(report)]
+            # One picture per operation and dtype, one point per power of two.
+            panels = [len(c["error_along"]["steps"]) for c in drawn_checks(report)]
             self.assertEqual(BROWSER.evaluate("[...document.querySelectorAll('svg.chart')].map(s => "
                                               "s.querySelectorAll('.point').length)"), panels)
             self.assertTrue(BROWSER.evaluate("[...document.querySelectorAll('svg.chart .point')].every(p => { const a = "

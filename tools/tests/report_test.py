@@ -162,17 +162,17 @@ class Agreement(unittest.TestCase):
     def test_the_page_draws_what_the_report_says(self):
         for name, folder in REPORTS.items():
             drawn = drawn_checks(report_of(folder))
-            points = [(int(a["data-n"]), float(a["data-ulp"])) for _, a in Page(text_of(folder, "index.html")).elements
-                      if "data-n" in a]
-            self.assertEqual(points, [(e["tokens_from"], e["largest_error_ulp"]) for c in drawn for e in c["error_by_length"]], name)
+            points = [(int(a["data-from"]), float(a["data-ulp"])) for _, a in Page(text_of(folder, "index.html")).elements
+                      if "data-from" in a]
+            self.assertEqual(points, [(e["from"], e["largest_error_ulp"]) for c in drawn for e in c["error_along"]["steps"]], name)
             for c in drawn:
                 if c["verdict"] == "failed" and not c["counterexample"]["actual"]:
                     continue  # no answer: nothing to draw
-                ratios = [list(e["ratio_to_law"].values())[-1] for e in c["error_by_length"]]  # of the widest law that was needed
+                ratios = [list(e["ratio_to_law"].values())[-1] for e in c["error_along"]["steps"]]  # of the widest law that was needed
                 self.assertEqual(any(r == "inf" or r * 1.25 > 2 for r in ratios), c["verdict"] == "failed")
-                self.assertEqual(any(e["failed"] for e in c["error_by_length"]), c["verdict"] == "failed")
+                self.assertEqual(any(e["failed"] for e in c["error_along"]["steps"]), c["verdict"] == "failed")
                 # the law at the element with the largest error explains it wherever it explains all elements
-                for e in c["error_by_length"]:
+                for e in c["error_along"]["steps"]:
                     for law, allowed in e["law_ulp"].items():
                         if e["ratio_to_law"][law] != "inf" and e["ratio_to_law"][law] <= 1 and allowed != "inf":
                             self.assertLessEqual(e["largest_error_ulp"], allowed * (1 + 1e-12))
@@ -190,7 +190,7 @@ class Agreement(unittest.TestCase):
                     self.assertEqual(line, sorted(line, key=lambda at: (at[0], -at[1])), name)
                     self.assertEqual([y for _, y in line], sorted((y for _, y in line), reverse=True), name)
                     law = ("uniform", "sequential", "tree", "linear", "cumsum")[int(k)]
-                    if all(e["ratio_to_law"][law] != "inf" and e["ratio_to_law"][law] <= 1 for e in check["error_by_length"]):
+                    if all(e["ratio_to_law"][law] != "inf" and e["ratio_to_law"][law] <= 1 for e in check["error_along"]["steps"]):
                         level = dict(line)
                         self.assertTrue(all(y >= level[x] - 0.1 for x, y in points if x in level), (name, law))
         self.assertGreaterEqual(drawn_lines, 8)

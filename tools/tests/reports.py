@@ -76,7 +76,7 @@ class Reports:
 
 
 def drawn_checks(report):
-    return [c for c in report["checks"] if c["property"] in DRAWN and c.get("error_by_length")]
+    return [c for c in report["checks"] if c["property"] in DRAWN and "error_along" in c]
 
 
 def text_of(folder, name):

@@ -33,6 +33,7 @@ std::string declarations_json() {
                           {"inputs", tensors(op.inputs)},
                           {"outputs", tensors(op.outputs)},
                           {"attributes", attributes(op.attributes)},
+                          {"axes", core::free_axes(op)},
                           {"recurrent", reference::forward_of(op).recurrent.has_value()}});
   return operations.dump();
 }

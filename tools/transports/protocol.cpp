@@ -97,7 +97,33 @@ void require_values(const core::tensor_declaration& input, const properties::dec
           where + fmt::format(" holds no value of {}, which lies in [{}, {}]", input.name, low, high));
 }
 
-// What a domain may name besides the settings: the inputs, and the state of a recurrent operation.
+// A size of [low, high] or {"multiple_of": k, "at_least": low, "at_most": high}, each of which may be left out.
+properties::declared_sizes parse_sizes(const json& value, const std::string& where) {
+  constexpr std::size_t largest = std::size_t{1} << 24;  // no case is larger
+  properties::declared_sizes sizes;
+  const auto count = [&](const json& v) {
+    require(v.is_number_unsigned() && v.get<std::uint64_t>() <= largest,
+            where + fmt::format(" must hold whole numbers from 0 to {}", largest));
+    return v.get<std::size_t>();
+  };
+  if (value.is_array() && value.size() == 2) {
+    sizes.low = count(value[0]);
+    sizes.high = count(value[1]);
+  } else {
+    require(value.is_object() && !value.empty(), where + " must be [low, high] or {\"multiple_of\": k}");
+    for (const auto& [word, number] : value.items()) {
+      require(word == "multiple_of" || word == "at_least" || word == "at_most",
+              where + " has the unknown word '" + clean(word, 40) + "'; known: multiple_of, at_least, at_most");
+      (word == "multiple_of" ? sizes.multiple_of : word == "at_least" ? sizes.low : sizes.high) = count(number);
+    }
+  }
+  require(sizes.multiple_of > 0, where + ": multiple_of must not be 0");
+  const std::size_t some = sizes.nearest(1);
+  require(some > 0 && sizes.holds(some), where + " holds no size above 0");
+  return sizes;
+}
+
+// What a domain may name besides settings and axes: the inputs, and the state of a recurrent operation.
 std::vector<std::string> names_of_values(const core::operation& op) {
   std::vector<std::string> names;
   for (const auto& input : op.inputs) names.push_back(input.name);
@@ -125,7 +151,9 @@ std::vector<core::attribute> parse_values(const json& value, const core::operati
 [[noreturn]] void refuse_domain_name(const core::operation& op, std::vector<std::string> known,
                                      const std::string& where) {
   for (const auto& a : op.attributes) known.push_back(a.name);
-  throw malformed{fmt::format("{} is no input or setting of {}; known: {}", where, op.name, fmt::join(known, ", "))};
+  for (const std::string& symbol : core::free_axes(op)) known.push_back(symbol);
+  throw malformed{
+      fmt::format("{} is no input, setting or axis of {}; known: {}", where, op.name, fmt::join(known, ", "))};
 }
 
 void parse_domain_of(const core::operation& op, const json& members, const std::string& where,
@@ -137,7 +165,11 @@ void parse_domain_of(const core::operation& op, const json& members, const std::
       to.settings[op.name][name] = parse_values(declared, op, name, member);
       continue;
     }
-    if (std::find(known.begin(), known.end(), name) == known.end()) refuse_domain_name(op, known, member);
+    if (std::find(known.begin(), known.end(), name) == known.end()) {
+      if (!core::free_axes(op).contains(name)) refuse_domain_name(op, known, member);
+      to.sizes[op.name][name] = parse_sizes(declared, member);
+      continue;
+    }
     const auto& domain = to.domain[op.name][name] = parse_domain(declared, member);
     if (const core::tensor_declaration* input = op.input(name)) require_values(*input, domain, member);
   }

@@ -1,4 +1,5 @@
 // Families of inputs for attention with linear biases: slopes, and positions of queries and keys.
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -34,14 +35,29 @@ double number_or_nan(dtype type, counter_random& random) {
   return random.one_in(3) ? std::numeric_limits<double>::quiet_NaN() : moderate(type, random);
 }
 
+// An implementation that counts from the last key may take no other `last_position` than that key's: keys in a row are
+// moved so that they end there, and queries with them.
+void end_at_last_position(pair_positions& positions, const core::attributes& settings) {
+  const auto last = static_cast<double>(std::get<std::int64_t>(settings.at("last_position")));
+  const std::vector<double>& keys = positions.key;
+  if (std::get<std::string>(settings.at("form")) != "key_from_last" || keys.empty()) return;
+  const double shift = last - keys.back();
+  for (std::size_t j = 1; j < keys.size(); ++j)
+    if (keys[j] != keys[j - 1] + 1) return;
+  if (keys.front() + shift < 0) return;
+  for (auto* all : {&positions.query, &positions.key})
+    for (double& p : *all) p = std::max(p + shift, 0.0);
+}
+
 // The slopes have no inputs: every family draws other settings of theirs.
 family filled_by(std::string name, std::string summary, slope_source slope, position_filler fill) {
   family f{std::move(name), std::move(summary)};
-  f.generate = [slope, fill](const core::operation& op, dtype type, const core::attributes&, counter_random& random,
-                             extent size) -> core::tensors {
+  f.generate = [slope, fill](const core::operation& op, dtype type, const core::attributes& settings,
+                             counter_random& random, extent size) -> core::tensors {
     if (op.inputs.empty()) return {};
     pair_positions positions = draw_pairs(random, size);
     fill(positions, type, random);
+    if (random.one_in(2)) end_at_last_position(positions, settings);
     std::vector<double> slopes(size.axis("h", random.one_in(40) ? 0 : 1 + random.below(3)));
     for (double& m : slopes) m = slope(type, random);
     core::tensors inputs{{"slopes", core::make_tensor(type, {slopes.size()}, slopes)}};

@@ -132,7 +132,8 @@ std::vector<double> draw_theta(std::size_t pairs, bool moving, counter_random& r
 
 core::tensors draw_rotation(const core::operation& op, dtype type, const core::attributes& settings,
                             counter_random& random, extent size, row_filler positions, x_filler fill) {
-  const extents s = draw_extents(settings, random, size);
+  extents s = draw_extents(settings, random, size);
+  if (op.input("theta")) s.features = std::max(s.features, 2 * size.axis("r", 0));
   std::vector<double> x(s.elements()), position, row(s.n);
   fill(x, s.features, type, random);
   for (std::size_t b = 0; b < s.batch; ++b) {
@@ -145,7 +146,7 @@ core::tensors draw_rotation(const core::operation& op, dtype type, const core::a
   core::tensors inputs{{"x", core::make_tensor(type, {s.batch, s.n, s.heads, s.features}, x)},
                        {"position", core::make_tensor(op.input("position")->type_in(type), {s.batch, s.n}, position)}};
   if (op.input("theta")) {
-    const std::size_t pairs = size.is_given()    ? s.features / 2
+    const std::size_t pairs = size.is_given()    ? size.axis("r", s.features / 2)
                               : random.one_in(4) ? random.below(s.features / 2 + 1)
                                                  : s.features / 2;
     inputs.emplace("theta", core::make_tensor(type, {pairs}, draw_theta(pairs, fill == with_infinities, random)));

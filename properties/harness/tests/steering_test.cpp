@@ -4,6 +4,7 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <limits>
+#include <set>
 
 using namespace assay;
 using namespace assay::properties;
@@ -90,6 +91,19 @@ TEST_CASE("harness/steering/consecutive_rows_stay_consecutive", "[unit]") {
   const steered cramped = steer_often(rows, "position", {4, 5});
   CHECK(cramped.inside);
   CHECK_FALSE(cramped.consecutive);
+}
+
+TEST_CASE("harness/steering/sizes_lie_inside_and_differ", "[unit]") {
+  std::set<std::size_t> lengths;
+  for (std::uint64_t seed = 0; seed < 32; ++seed) {
+    const core::axis_sizes moved =
+        sizes_inside({{"B", 2}, {"n", 5}, {"d", 300}}, {{"n", {0, 1000, 64}}, {"d", {2, 256, 2}}}, seed);
+    CHECK(moved.at("B") == 2);
+    CHECK(moved.at("d") == 256);
+    lengths.insert(moved.at("n"));
+  }
+  CHECK(lengths == std::set<std::size_t>{64, 128, 192});
+  CHECK(sizes_inside({{"n", 128}}, {{"n", {0, 1000, 64}}}, 1).at("n") == 128);
 }
 
 TEST_CASE("harness/steering/what_is_not_finite_or_has_no_number_is_left_alone", "[unit]") {

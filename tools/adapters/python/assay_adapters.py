@@ -34,7 +34,7 @@ def heads_first(function):
 
 
 def even_heads(function):
-    """Of a function of x that takes even widths of x only: odd ones are declined.
+    """Of a function of x that takes even widths of x only: it declares them, and odd ones are declined.
 
         def rotate(x, position):
             first, second = x.chunk(2, -1)
@@ -44,7 +44,7 @@ def even_heads(function):
     def even(x, *values, **settings):
         _decline_odd(x)
         return function(x, *values, **settings)
-    return _in_place_of(function, even)
+    return _in_place_of(function, even, domain={"d": {"multiple_of": 2}})
 
 
 def consecutive(function):
@@ -119,7 +119,7 @@ def from_cos_sin(function, tables=None, layout="half_split", heads_first=True, b
     def rotate_with_tables(x, position):
         return turned(x, position, made(x.shape[-1]))
     claims = {"operation": "rope/rotate", "framework": "torch", "compute": {"bf16": "bf16", "f16": "f16"},
-              "domain": {"layout": [layout]}}
+              "domain": {"layout": [layout], "d": {"multiple_of": 2}}}
     if not (tables or of_width):
         return _with_claims(function, rotate, **claims)
     claims["domain"]["base"] = [base or 10000.0]
@@ -166,10 +166,10 @@ def alibi_in_one(function, form="distance", causal=True, dtypes=("f32",)):
     return made
 
 
-def _in_place_of(function, wrapper):
-    """The wrapper with the parameters and claims of the function."""
+def _in_place_of(function, wrapper, **claims):
+    """The wrapper with the parameters and claims of the function, and claims of its own."""
     wrapper.__signature__ = signature_of(function)
-    return _with_claims(function, wrapper)
+    return _with_claims(function, wrapper, **claims)
 
 
 def _with_claims(function, wrapper, **claims):

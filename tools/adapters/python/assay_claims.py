@@ -30,7 +30,8 @@ def candidate(**claims):
     operation         what it computes, where the names of its parameters do not tell
     dtypes            such as ["f32", "bf16"]; otherwise f32 and f64, or the dtype of a torch module's parameters
     compute           the precision of its arithmetic by dtype, such as {"bf16": "f32"}
-    domain            such as {"log_p": "finite", "h": [-9, 9], "layout": ["half_split"]}
+    domain            such as {"log_p": "finite", "h": [-9, 9], "layout": ["half_split"]}; sizes of axes as
+                      {"n": {"multiple_of": 64}, "d": [2, 256]}
     vjp               False: autograd has no derivative of it; or a function that computes the derivative
     vjp_domain        of the derivative, where it is narrower than that of the function
     framework         "torch" or "numpy", where the function does not show it
@@ -78,20 +79,38 @@ def _check_words(claims, where, spelt=str):
 
 
 def check_domain(domain, declared, word="domain"):
-    """An error unless the domain names inputs, the state and settings of the operation, each with a set of values."""
+    """An error unless the domain names inputs, the state, settings and axes of the operation, each with values."""
     if not isinstance(domain, dict):
         raise WrongClaim(f"{word} must map names of inputs and settings to their values, and is {domain!r}")
     settings = [setting["name"] for setting in declared["attributes"]]
     values = [tensor["name"] for tensor in declared["inputs"]] + ["state"] * declared["recurrent"]
+    axes = [axis for axis in declared["axes"] if axis not in values + settings]
     for name, allowed in domain.items():
         where = f"{word}: '{name}'"
-        if name not in values and name not in settings:
-            raise WrongClaim(f"{where} is no input or setting of {declared['name']}; known: "
-                             f"{', '.join(values + settings)}")
+        if name not in values + settings + axes:
+            raise WrongClaim(f"{where} is no input, setting or axis of {declared['name']}; known: "
+                             f"{', '.join(values + settings + axes)}")
+        if name in axes:
+            _check_sizes(allowed, where)
         if name in settings and not (isinstance(allowed, (list, tuple)) and allowed):
             raise WrongClaim(f"{where} is a setting: it needs a list of values, not {allowed!r}")
         if name in values and allowed != "finite":
             _check_interval(allowed, where)
+
+
+def _check_sizes(allowed, where):
+    words = ("multiple_of", "at_least", "at_most")
+    if isinstance(allowed, dict) and allowed:
+        unknown = [word for word in allowed if word not in words]
+        if unknown:
+            raise WrongClaim(f"{where} has the unknown word {unknown[0]!r}; known: {', '.join(words)}")
+        numbers = list(allowed.values())
+    elif isinstance(allowed, (list, tuple)) and len(allowed) == 2:
+        numbers = list(allowed)
+    else:
+        raise WrongClaim(f"{where} needs [low, high] or {{\"multiple_of\": k}}, not {allowed!r}")
+    if not all(isinstance(number, int) and not isinstance(number, bool) and number >= 0 for number in numbers):
+        raise WrongClaim(f"{where} needs whole numbers, not {allowed!r}")
 
 
 def check_finite(numbers, where):

@@ -209,15 +209,19 @@ def test_numbers_of_python_are_slopes():
     assay.check(official, "alibi/slopes", ["f32", "bf16"], options=FEW)
 
 
-SCAN = {"name": "heinsen/scan", "attributes": [], "recurrent": True,
+SCAN = {"name": "heinsen/scan", "attributes": [], "recurrent": True, "axes": ["B", "d", "n"],
         "inputs": [{"name": "log_p"}, {"name": "h"}, {"name": "s0"}]}
-ROTATE = {"name": "rope/rotate", "attributes": [{"name": "layout"}], "recurrent": False, "inputs": [{"name": "x"}]}
+ROTATE = {"name": "rope/rotate", "attributes": [{"name": "layout"}], "recurrent": False, "axes": ["d"],
+          "inputs": [{"name": "x"}]}
 
 
 @pytest.mark.parametrize("declared, domain, words", [
-    (SCAN, {"logp": "finite"}, "'logp' is no input or setting of heinsen/scan; known: log_p, h, s0, state$"),
-    (SCAN, {"n": [1, 8]}, "'n' is no input or setting"),
-    (ROTATE, {"state": "finite"}, "'state' is no input or setting of rope/rotate; known: x, layout"),
+    (SCAN, {"logp": "finite"}, "'logp' is no input, setting or axis of heinsen/scan; known: log_p, h, s0, state, B, d, n$"),
+    (SCAN, {"m": [1, 8]}, "'m' is no input, setting or axis"),
+    (SCAN, {"n": 8}, r"'n' needs \[low, high\] or \{\"multiple_of\": k\}, not 8"),
+    (SCAN, {"n": {"times": 8}}, "'n' has the unknown word 'times'; known: multiple_of, at_least, at_most"),
+    (SCAN, {"n": {"multiple_of": 0.5}}, "'n' needs whole numbers"),
+    (ROTATE, {"state": "finite"}, "'state' is no input, setting or axis of rope/rotate; known: x, layout, d"),
     (ROTATE, {"layout": "half_split"}, "'layout' is a setting: it needs a list of values, not 'half_split'"),
     (SCAN, {"h": [2, 1]}, "holds no value: low exceeds high"),
     (SCAN, {"h": [math.nan, 1]}, "must be finite numbers"),
@@ -235,6 +239,7 @@ def test_a_domain_that_is_none(declared, domain, words):
 def test_a_domain_that_is_one():
     check_domain({"log_p": "finite", "h": [-1, 2.5], "s0": (0, 0), "state": "finite"}, SCAN)
     check_domain({"layout": ["half_split"]}, ROTATE)
+    check_domain({"n": {"multiple_of": 64, "at_most": 4096}, "d": [2, 256]}, SCAN)
 
 
 def test_claims_of_decorators_and_modules():

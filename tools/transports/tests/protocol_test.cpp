@@ -3,6 +3,8 @@
 
 #include <catch2/catch.hpp>
 
+#include "reference/oracle.hpp"
+
 namespace {
 
 using Catch::Matchers::Contains;
@@ -75,9 +77,9 @@ TEST_CASE("transports/protocol/a_domain_names_what_there_is") {
            operation + "\":" + domain + "}}}";
   };
   const std::string scan = "heinsen/scan";
-  for (const std::string name : {"logp", "n", "d", "", "grad_s"})
+  for (const std::string name : {"logp", "m", "", "grad_s"})
     CHECK_THAT(hello_refusal(with_domain(scan, "{\"" + name + R"(":"finite"})")),
-               Contains("['" + name + "'] is no input or setting of heinsen/scan; known: log_p, h, s0, state"));
+               Contains("['" + name + "'] is no input, setting or axis of heinsen/scan; known: log_p, h, s0, state, B, d, n"));
   CHECK_THAT(hello_refusal(with_domain("heinsen/scan:vjp", R"({"logp":[-1,0]})")),
              Contains("known: log_p, h, s0, grad_s, grad_s_n, state"));
   CHECK_THAT(hello_refusal(with_domain("rope/rotate", R"({"state":"finite"})")),
@@ -89,6 +91,27 @@ TEST_CASE("transports/protocol/a_domain_names_what_there_is") {
   CHECK(transports::parse_hello(with_domain("heinsen/scan:vjp", R"({"grad_s":[-1,1],"state":[-9,9]})")).has_value());
   CHECK(transports::parse_hello(with_domain("rope/rotate", R"({"layout":["half_split"],"x":"finite"})")).has_value());
   CHECK(transports::parse_hello(with_domain("later/encoding", R"({"new":{"multiple_of":2}})")).has_value());
+}
+
+TEST_CASE("transports/protocol/a_domain_holds_sizes_of_axes") {
+  const auto with_sizes = [](const std::string& axis, const std::string& sizes) {
+    return R"({"hello":{"protocol":1,"name":"c","operations":{"rope/rotate":["f32"]},"domain":{"rope/rotate":{")" + axis +
+           "\":" + sizes + "}}}}";
+  };
+  const auto sizes_of = [&](const std::string& sizes) {
+    const auto hello = transports::parse_hello(with_sizes("d", sizes));
+    REQUIRE(hello.has_value());
+    return hello->sizes_of_axis(*reference::find_operation("rope/rotate"), "d");
+  };
+  CHECK(sizes_of("[2,256]") == properties::declared_sizes{2, 256, 1});
+  CHECK(sizes_of(R"({"multiple_of":64})").multiple_of == 64);
+  CHECK(sizes_of(R"({"multiple_of":2,"at_least":4,"at_most":128})") == properties::declared_sizes{4, 128, 2});
+  for (const std::string sizes :
+       {"64", "[2]", "[0,0]", "[9,8]", "[1,2,3]", "[-1,8]", "[1,1e30]", "[1.5,2]", "{}", "\"finite\"", "true",
+        R"({"multiple_of":0})", R"({"multiple_of":64,"at_most":63})", R"({"times":2})", R"({"multiple_of":"2"})"})
+    CHECK_THAT(hello_refusal(with_sizes("n", sizes)), Contains("hello.domain['rope/rotate']['n']"));
+  // The size of a setting is a matter of the setting.
+  CHECK_THAT(hello_refusal(with_sizes("width", "[1,2]")), Contains("is no input, setting or axis of rope/rotate"));
 }
 
 TEST_CASE("transports/protocol/a_program_may_say_why_it_is_no_candidate") {

@@ -5,6 +5,7 @@
 #include <functional>
 #include <limits>
 
+#include "properties/encodings/attention/laws/rows_without_keys.hpp"
 #include "properties/encodings/attention/laws/terms.hpp"
 #include "properties/encodings/attention/laws/weighted_means.hpp"
 
@@ -135,7 +136,9 @@ std::vector<property> laws() {
       law("attention_key_order", "keys in another order give the same output", both, {2, check_key_order}),
       law("attention_mean", "outputs lie between the least and the largest value seen", output, {1, check_mean}),
       law("attention_four_terms", "the terms of absolute positions may stand in the logits or in the bias", both,
-          {2, check_four_terms})};
+          {2, check_four_terms}),
+      law("attention_rows_without_keys", "a query without a key gives 0 or NaN, and other queries do not notice", both,
+          {2, check_rows_without_keys})};
   for (property& p : weighted_mean_laws()) all.push_back(std::move(p));
   return all;
 }

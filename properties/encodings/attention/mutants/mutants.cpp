@@ -54,6 +54,19 @@ struct mask_is_finite : unchanged_attention {
   }
 };
 
+// As where -inf is replaced by a number that is the least there is: no key weighs more than another.
+struct all_keys_where_none_is : unchanged_attention {
+  static void edit(request& call) {
+    core::tensor& bias = call.inputs.at("bias");
+    auto& x = bias.values.storage();
+    const std::size_t keys = bias.shape()[2];
+    for (std::size_t first = 0; first < x.size(); first += keys)
+      if (const auto row = x.begin() + static_cast<std::ptrdiff_t>(first), end = row + static_cast<std::ptrdiff_t>(keys);
+          std::all_of(row, end, [](double b) { return b == -infinity; }))
+        std::fill(row, end, 0.0);
+  }
+};
+
 struct other_head_s_bias : unchanged_attention {
   static void edit(request& call) {
     core::tensor& bias = call.inputs.at("bias");
@@ -114,6 +127,9 @@ std::vector<variant> mutants() {
                                            "the bias has the digits of bf16"),
       make_attention_variant<mask_is_finite>("mutant/attention_mask_is_finite", "a mask of -10000 instead of -inf",
                                              "masked keys have the bias -10000"),
+      make_attention_variant<all_keys_where_none_is>("mutant/attention_all_keys_where_none_is",
+                                                     "ml-explore/mlx#2395: neither 0 nor NaN in a row fully masked",
+                                                     "a query whose keys are all masked sees all of them"),
       make_attention_variant<other_head_s_bias>("mutant/attention_other_head", "SC04 triton-lang/triton#8412: axes",
                                                 "heads get one another's bias"),
       make_attention_variant<first_row_of_bias>("mutant/attention_first_row_of_bias",

@@ -1,0 +1,17 @@
+// Where among positions or distances a fault lies, element by element.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "properties/diagnosis/probes.hpp"
+
+namespace assay::properties {
+
+/// " from position 1024 on, and right up to position 1000", of all elements that are numbers: no wrong one lies before,
+/// and at least half of those behind are wrong; or the other way around. Nothing where there is no such place, or where
+/// the operation has neither positions nor distances that belong to its elements.
+std::optional<std::string> by_reach(const std::vector<const probe*>& wrong, const std::vector<const probe*>& right);
+
+}  // namespace assay::properties

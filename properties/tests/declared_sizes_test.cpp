@@ -1,0 +1,129 @@
+// Sizes that a candidate declares: cases are drawn inside them, and laws ask for no others.
+#include <catch2/catch.hpp>
+
+#include "properties/tests/gating.hpp"
+
+using namespace assay;
+using namespace assay::properties;
+using namespace assay::properties::testing;
+
+namespace {
+
+// The optimized kernels, with declared sizes; a call of any other is an error.
+class of_sizes final : public implementation {
+ public:
+  of_sizes(const core::operation& op, const std::string& axis, declared_sizes sizes)
+      : right_(make_builtin("optimized").value()), about_(right_->describe()) {
+    about_.sizes[op.name][axis] = sizes;
+  }
+  [[nodiscard]] const description& describe() const override { return about_; }
+  call_result evaluate(const request& call) override {
+    ++calls;
+    const core::axis_sizes asked = core::check_request(call).value();
+    for (const auto& [symbol, size] : asked)
+      if (!about_.sizes_of_axis(*call.operation, symbol).holds(size))
+        return tl::make_unexpected(call_failure{fault::error_reply, fmt::format("{} = {}", symbol, size)});
+    return right_->evaluate(call);
+  }
+  std::size_t calls = 0;
+
+ private:
+  std::unique_ptr<implementation> right_;
+  description about_;
+};
+
+constexpr std::size_t any = std::numeric_limits<std::size_t>::max();
+constexpr declared_sizes blocks{0, any, 4}, few{2, 3, 1}, one{1, 1, 1}, even{4, 64, 2};
+
+}  // namespace
+
+TEST_CASE("properties/declared_sizes/nearest", "[unit][gate]") {
+  CHECK(blocks.holds(0));
+  CHECK_FALSE(blocks.holds(6));
+  CHECK(blocks.nearest(5) == 8);
+  CHECK(even.nearest(1) == 4);
+  CHECK(even.nearest(65) == 64);
+  CHECK(declared_sizes{0, 10, 4}.nearest(9) == 8);
+  CHECK(declared_sizes{}.holds(any));
+}
+
+TEST_CASE("properties/declared_sizes/an_axis_has_one_name", "[unit][gate]") {
+  for (const core::operation& op : reference::operations())
+    for (const std::string& axis : core::free_axes(op)) {
+      INFO(op.name << " " << axis);
+      CHECK(op.input(axis) == nullptr);
+      CHECK(op.attribute(axis) == nullptr);
+    }
+}
+
+TEST_CASE("properties/declared_sizes/every_family_draws_inside_them", "[unit][gate]") {
+  for (const core::operation& op : reference::operations())
+    for (const std::string& axis : core::free_axes(op))
+      for (const declared_sizes& sizes : {blocks, few, one}) {
+        const of_sizes about(op, axis, sizes);
+        for (const family& f : families_of(op))
+          for (const lengths range : {lengths::short_ones, lengths::around_blocks}) {
+            const case_key key = key_for(about.describe(), op, core::dtype::f32, f.name, 7, range);
+            const test_case c = make_case(key, f);
+            INFO(canonical_text(key) << ": " << summary(c));
+            // A width may be bound from below by a setting.
+            if (op.name.starts_with("rope/") && axis == "d") continue;
+            CHECK(sizes.holds(sizes_of(c).at(axis)));
+          }
+      }
+}
+
+TEST_CASE("properties/declared_sizes/no_law_leaves_them", "[gate]") {
+  const auto runs_inside = [](const char* name, const char* axis, const declared_sizes& sizes) {
+    const core::operation& op = *reference::find_operation(name);
+    of_sizes under_test(op, axis, sizes);
+    std::size_t compared = 0;
+    for (const check_result& r : run_properties(under_test, op, core::dtype::f32, options(2))) {
+      INFO(reproduction("optimized", r));
+      CHECK(r.verdict() != status::failed);
+      if (r.checked->decides_class) compared += r.count(status::passed);
+    }
+    CHECK(compared > 0);
+    CHECK(under_test.calls > 0);
+  };
+  runs_inside("heinsen/scan", "n", blocks);
+  runs_inside("heinsen/scan:vjp", "n", blocks);
+  runs_inside("heinsen/scan", "n", one);
+  runs_inside("heinsen/scan", "d", even);
+  runs_inside("fox/attention", "n", blocks);
+  runs_inside("attention/output", "m", few);
+  runs_inside("rope/rotate", "n", blocks);
+  runs_inside("alibi/bias", "m", blocks);
+}
+
+TEST_CASE("properties/declared_sizes/both_ends_are_planned", "[unit][gate]") {
+  const core::operation& op = *reference::find_operation("heinsen/scan");
+  const of_sizes under_test(op, "d", {8, 256, 8});
+  std::set<std::size_t> widths;
+  for (const case_key& key :
+       plan_of(*find_property("value"), under_test.describe(), op, core::dtype::f32, options(1)))
+    widths.insert(sizes_of(make_case(key)).at("d"));
+  CHECK(widths.contains(8));
+  CHECK(widths.contains(256));
+  CHECK(*widths.rbegin() == 256);
+  CHECK(std::all_of(widths.begin(), widths.end(), [](std::size_t d) { return d % 8 == 0; }));
+}
+
+TEST_CASE("properties/digits/are_told_along_what_errors_grow_with", "[unit][gate]") {
+  check_result r;
+  r.operation = reference::find_operation("rope/rotate");
+  r.type = core::dtype::f32;
+  const auto with = [&](std::uint64_t from, double farthest, double ulp) {
+    r.by_growth[from].told = farthest;
+    r.by_growth[from].told_ulp = ulp;
+  };
+  CHECK(r.digits().empty());
+  with(1, 1, 0.5);
+  with(8, 15, 3);
+  with(1024, 2047, 300);
+  with(65536, 131071, 20000);
+  // An ulp is 1.2e-7: 0.5 of them keep 7 digits, 3 keep 6, 300 keep 4, 20000 keep 2.
+  CHECK(r.digits() == std::vector<digits_up_to>{{7, 1}, {6, 15}, {4, 2047}, {2, 131071}});
+  with(1 << 20, 2e6, std::numeric_limits<double>::infinity());
+  CHECK(r.digits().back() == digits_up_to{2, 131071});
+}
