@@ -27,12 +27,18 @@ std::string declarations_json() {
     }
     return list;
   };
+  const auto stages = [](const std::vector<core::stage_declaration>& all) {
+    ordered_json list = ordered_json::array();
+    for (const auto& s : all) list.push_back(s.name);
+    return list;
+  };
   ordered_json operations = ordered_json::array();
   for (const core::operation& op : reference::operations())
     operations.push_back({{"name", op.name},
                           {"inputs", tensors(op.inputs)},
                           {"outputs", tensors(op.outputs)},
                           {"attributes", attributes(op.attributes)},
+                          {"stages", stages(op.stages)},
                           {"recurrent", reference::forward_of(op).recurrent.has_value()}});
   return operations.dump();
 }
