@@ -33,7 +33,7 @@ xt::xarray<double> uniform_law(const core::request& call, const std::string& out
 
 }  // namespace
 
-allowances allow(const core::request& call, core::dtype compute, accuracy_class up_to) {
+allowances allow(const core::request& call, const core::precisions& compute, accuracy_class up_to) {
   ASSAY_EXPECTS(up_to != accuracy_class::uniform);
   std::vector<accuracy_class> own = algorithms_of(*call.operation);
   std::erase_if(own, [&](accuracy_class c) { return c > up_to; });
@@ -41,7 +41,7 @@ allowances allow(const core::request& call, core::dtype compute, accuracy_class 
   allowances out;
   for (const auto& [name, first] : laws.front()) {
     allowance& a = out[name];
-    a.k[0] = uniform_law(call, name, compute, first);
+    a.k[0] = uniform_law(call, name, compute.unit(), first);
     std::size_t next = 0;
     for (std::size_t c = 1; c < accuracy_classes.size(); ++c) {
       if (c > 1) a.k[c] = a.k[c - 1];

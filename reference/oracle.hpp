@@ -66,15 +66,16 @@ certified_outputs certify(const core::request& call, std::size_t precisions = pr
 inline certified_outputs truth_of(const core::request& call) { return certify(call, 1, proof::distance); }
 std::size_t count_undecided(const certified_outputs& outputs);
 
-/// The running error bound k of every element under the law of each class, in units of u of `compute`,
-/// each class containing those before it. Infinite where any finite answer is right.
+/// The running error bound k of every element under the law of each class, in units of u of compute.unit(), each class
+/// containing those before it. Infinite where any finite answer is right.
 struct allowance {
   std::array<xt::xarray<double>, accuracy_classes.size()> k;
 };
 using allowances = std::map<std::string, allowance>;
 /// The laws of classes after `up_to` are not computed: they are those of the last one that is. Precondition: up_to is
 /// not uniform.
-allowances allow(const core::request& call, core::dtype compute, accuracy_class up_to = accuracy_classes.back());
+allowances allow(const core::request& call, const core::precisions& compute,
+                 accuracy_class up_to = accuracy_classes.back());
 
 /// The algorithm that a class is named after (sequential, balanced tree, linear, cumsum), where the operation has one
 /// of its own, every operation rounded to the dtype of the call. Precondition: c is not uniform.

@@ -16,7 +16,8 @@ struct encoding_routines {
   rung_outputs (*enclose_in_doubles)(const core::request&);
   rung_outputs (*enclose_in_two_doubles)(const core::request&);
   rung_outputs (*enclose)(const core::request&, unsigned digits);
-  std::vector<law_outputs> (*laws)(const core::request&, const std::vector<accuracy_class>&, core::dtype compute);
+  std::vector<law_outputs> (*laws)(const core::request&, const std::vector<accuracy_class>&,
+                                   const core::precisions& compute);
   core::tensors (*algorithm)(const core::request&, accuracy_class);
   std::map<std::string, xt::xarray<double>> (*tangent)(const core::request&, const core::tensors&);
 };

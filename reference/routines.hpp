@@ -52,10 +52,10 @@ rung_outputs enclose_in_balls(const core::request& call);
 template <class Encoding>
 rung_outputs enclose(const core::request& call, unsigned digits);
 
-/// Of arithmetic in the format `compute`, for each of the classes, which ascend.
+/// Of arithmetic in the formats `compute`, for each of the classes, which ascend.
 template <class Encoding>
 std::vector<law_outputs> laws(const core::request& call, const std::vector<accuracy_class>& classes,
-                              core::dtype compute);
+                              const core::precisions& compute);
 
 /// In the dtype of the call.
 template <class Encoding>

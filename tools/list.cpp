@@ -61,6 +61,22 @@ void list_operations_as_markdown() {
 
 void line(const std::string& name, const std::string& text) { fmt::print("{:34} {}\n", name, text); }
 
+// "; stages: angle, table, product"
+std::string stages_text(const core::operation& op) {
+  std::string text;
+  for (const core::stage_declaration& s : op.stages) text += (text.empty() ? "; stages: " : ", ") + s.name;
+  return text;
+}
+
+// Each stage once, with what it is in the operations that have it.
+void list_stages() {
+  std::set<std::string> seen;
+  for (const core::operation& op : reference::operations())
+    for (const core::stage_declaration& s : op.stages)
+      if (seen.insert(s.name + s.meaning).second)
+        line(s.name, fmt::format("{} ({}; f16 and bf16: {})", s.meaning, op.name, s.narrow ? "as stored" : "f32"));
+}
+
 void list_families() {
   std::set<std::string> seen;
   for (const auto& tests : properties::all_encoding_tests())
@@ -88,7 +104,8 @@ int list(const std::string& what, list_format format) {
   if (section("encodings"))
     for (const std::string& name : reference::encoding_names()) fmt::print("{}\n", name);
   if (section("operations"))
-    for (const auto& op : reference::operations()) line(op.name, signature(op));
+    for (const auto& op : reference::operations()) line(op.name, signature(op) + stages_text(op));
+  if (section("stages")) list_stages();
   if (section("properties"))
     for (const auto& p : properties::properties()) line(p.name, p.summary);
   if (section("families")) list_families();

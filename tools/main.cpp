@@ -142,7 +142,7 @@ int run(int argc, char** argv) {
   std::string what;
   CLI::App* list_command = app.add_subcommand("list", "what there is");
   list_command->add_option("what", what)
-      ->check(CLI::IsMember({"encodings", "operations", "properties", "mutants", "families", "builtins"}));
+      ->check(CLI::IsMember({"encodings", "operations", "stages", "properties", "mutants", "families", "builtins"}));
   bool as_json = false, as_markdown = false;
   list_command->add_flag("--json", as_json, "the operations for a program to read");
   list_command->add_flag("--markdown", as_markdown, "the operations as a table for a document")->excludes("--json");

@@ -5,6 +5,7 @@
 #include "properties/diagnosis/dictionary.hpp"
 #include "properties/diagnosis/explanation.hpp"
 #include "properties/diagnosis/facts.hpp"
+#include "properties/diagnosis/precision.hpp"
 
 namespace assay::properties {
 namespace {
@@ -52,7 +53,7 @@ class examination {
       test_case c = of;
       c.call = call;
       if (call.operation != &op_ || wrong.size() >= most_counterexamples || !within_domain(about, c)) continue;
-      if (!judge(call, about.compute_dtype(type_), outputs).passed) wrong.push_back(c);
+      if (!judge(call, about.precisions_of(call), outputs).passed) wrong.push_back(c);
     }
     return verdict;
   }
@@ -65,9 +66,19 @@ class examination {
 
   // What explains the probes must explain more of them: entries that agree by chance part there.
   std::optional<explanation> confirmed(std::vector<probe>& probes) {
-    if (!explanation_of(probes, entries(probes))) return std::nullopt;
+    if (!explained_by_any(probes)) return std::nullopt;
     add_probes(probes, under_test_, options_.seed);
-    return explanation_of(probes, entries(probes));
+    return explained_by_any(probes);
+  }
+
+  // By other precisions than declared, and by the dictionary: both are said.
+  [[nodiscard]] std::optional<explanation> explained_by_any(const std::vector<probe>& probes) const {
+    const std::optional<std::string> by_precision = precision_explanation_of(probes);
+    std::optional<explanation> by_fault = explanation_of(probes, entries(probes));
+    if (!by_precision) return by_fault;
+    if (!by_fault) return explanation{*by_precision, {}};
+    by_fault->sentence = *by_precision + "; " + by_fault->sentence;
+    return by_fault;
   }
 
   // Whether equal calls differ: nothing else can be told of such an implementation.

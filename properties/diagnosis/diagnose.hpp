@@ -12,7 +12,7 @@ namespace assay::properties {
 
 struct diagnosis {
   /// An entry of the fault dictionary that explains everything wrong, the counterexample and fresh cases; with what it
-  /// is confined to. Or that equal calls differ.
+  /// is confined to. Before it, precisions of stages that do. Or that equal calls differ.
   std::optional<std::string> explained;
   /// The entries that it names: mutants by their id.
   std::vector<std::string> named{};

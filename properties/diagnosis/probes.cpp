@@ -68,7 +68,8 @@ bool is_too_large(const test_case& c) {
 }
 
 // The elements that the verdict calls a bug: it names one, and calls right what has none.
-void find_wrong(probe& p, const reference::allowances& laws, core::dtype compute, const value_report& judged) {
+void find_wrong(probe& p, const reference::allowances& laws, const core::precisions& compute,
+                const value_report& judged) {
   p.right = judged.passed;
   for (const auto& [name, t] : p.actual) {
     const core::dtype storage = t.type;
@@ -99,7 +100,7 @@ std::optional<test_case> without_specials(const test_case& c) {
   return changed && core::check_request(finite.call) ? std::optional(finite) : std::nullopt;
 }
 
-void find_cause(probe& p, implementation& under_test, core::dtype compute) {
+void find_cause(probe& p, implementation& under_test, const core::precisions& compute) {
   const auto finite = p.right ? std::nullopt : without_specials(p.c);
   if (!finite || !within_domain(under_test.describe(), *finite)) return;
   const call_result outputs = under_test.evaluate(finite->call);
@@ -131,7 +132,7 @@ class output_of_model {
   [[nodiscard]] bool agrees_at(std::size_t i) const {
     if (core::same_value(core::round_to(actual_.type, m(i)), x(i))) return true;
     if (!std::isfinite(m(i)) || !std::isfinite(x(i)) || !core::is_floating(actual_.type)) return false;
-    const double u = core::unit_roundoff(p_.truth->compute);
+    const double u = core::unit_roundoff(p_.truth->compute.unit());
     const double own = core::half_ulp(actual_.type, m(i)) + 8.0 * u * std::max(std::fabs(m(i)), scales_[i]);
     const bool bounded = std::isfinite(p_.truth_of(name_, i)) && std::isfinite(allowed(i));
     return std::fabs(x(i) - m(i)) <= own + 2.0 * (bounded ? allowed(i) : widest_);
@@ -210,7 +211,7 @@ std::size_t size_of(const probe& p) {
 
 }  // namespace
 
-probe probe_of(const test_case& c, probe_kind kind, core::tensors actual, core::dtype compute) {
+probe probe_of(const test_case& c, probe_kind kind, core::tensors actual, const core::precisions& compute) {
   probe p{c, kind};
   p.actual = std::move(actual);
   const core::axis_sizes sizes = sizes_of(c);
@@ -233,7 +234,7 @@ namespace {
 std::vector<probe> answers_to(implementation& under_test, const std::vector<planned_probe>& cases) {
   std::vector<probe> answered;
   for (const auto& [c, kind] : cases) {
-    const core::dtype compute = under_test.describe().compute_dtype(c.call.type);
+    const core::precisions compute = under_test.describe().precisions_of(c.call);
     if (!within_domain(under_test.describe(), c)) continue;
     call_result outputs = under_test.evaluate(c.call);
     if (!outputs && outputs.error().kind == fault::unsupported) continue;

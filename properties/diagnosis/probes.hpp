@@ -36,7 +36,7 @@ struct probe {
 bool agrees(const probe& p, const core::tensors& predicted);
 
 /// A call and its outputs as a probe.
-probe probe_of(const test_case& c, probe_kind kind, core::tensors actual, core::dtype compute);
+probe probe_of(const test_case& c, probe_kind kind, core::tensors actual, const core::precisions& compute);
 
 struct probe_plan {
   std::vector<test_case> counterexamples{}, others{};

@@ -16,7 +16,8 @@ bool same_bits(const core::tensors& x, const core::tensors& y) {
 }
 
 // Whether one is right and the other is wrong, or they differ by more than both may err.
-bool differ_beyond_rounding(const test_case& c, const core::tensors& x, const core::tensors& y, core::dtype compute) {
+bool differ_beyond_rounding(const test_case& c, const core::tensors& x, const core::tensors& y,
+                            const core::precisions& compute) {
   const probe p = probe_of(c, probe_kind::family, x, compute);
   if (p.right != judge(*p.truth, y).passed) return true;
   for (const auto& [name, t] : x)
@@ -77,8 +78,6 @@ std::optional<unequal_calls> repeated_in_process(implementation& under_test, con
   const auto calls = repeated(cases);
   const auto outputs = answers_of(under_test, calls);
   if (!outputs) return std::nullopt;
-  const core::dtype compute =
-      cases.empty() ? core::dtype::f64 : under_test.describe().compute_dtype(cases[0].call.type);
   const char* when = nullptr;
   bool matters = false;
   for (std::size_t k = 0; k < calls.size(); ++k) {
@@ -86,7 +85,8 @@ std::optional<unequal_calls> repeated_in_process(implementation& under_test, con
     const core::tensors &before = (*outputs)[first], &now = (*outputs)[k];
     if (same_bits(before, now)) continue;
     if (when == nullptr) when = k < repetitions * cases.size() ? "when it is repeated at once" : "after other calls";
-    matters = matters || differ_beyond_rounding(*calls[k], before, now, compute);
+    matters =
+        matters || differ_beyond_rounding(*calls[k], before, now, under_test.describe().precisions_of(calls[k]->call));
   }
   if (when == nullptr) return std::nullopt;
   return unequal_calls{sentence_of(reason(fresh, calls), when, matters), matters};
@@ -101,7 +101,7 @@ std::optional<unequal_calls> repeated_in_fresh_process(implementation& under_tes
   bool matters = false;
   for (std::size_t k = 0; k < calls.size(); ++k)
     matters = matters || differ_beyond_rounding(*calls[k], (*here)[k], (*there)[k],
-                                                under_test.describe().compute_dtype(calls[k]->call.type));
+                                                under_test.describe().precisions_of(calls[k]->call));
   return unequal_calls{sentence_of(reason(fresh, calls), "where the candidate is started anew", matters), matters};
 }
 
@@ -120,7 +120,7 @@ std::vector<probe> session_of(implementation& fresh, const core::operation& op, 
     if (call.operation == &op) {
       test_case c = cases.front();
       c.call = call;
-      session.push_back(probe_of(c, probe_kind::counterexample, outputs, fresh.describe().compute_dtype(call.type)));
+      session.push_back(probe_of(c, probe_kind::counterexample, outputs, fresh.describe().precisions_of(call)));
     }
   return session;
 }

@@ -53,7 +53,7 @@ std::string mask_words(const std::vector<const probe*>& probes) {
 
 // The first narrower format in whose arithmetic the verdict would call nothing a bug, where that is no wide mark.
 std::string narrower_words(const std::vector<const probe*>& probes, double most_over_allowed) {
-  const core::dtype compute = probes.front()->truth->compute;
+  const core::dtype compute = probes.front()->truth->compute.unit();
   for (const core::dtype narrower : {core::dtype::f32, core::dtype::f16, core::dtype::bf16}) {
     const double wider = core::unit_roundoff(narrower) / core::unit_roundoff(compute);
     if (wider <= 1 || most_over_allowed > wider || 64 * most_over_allowed < wider) continue;

@@ -39,7 +39,7 @@ class plain final : public implementation {
   }
   [[nodiscard]] const description& describe() const override { return about_; }
   call_result evaluate(const request& call) override {
-    const core::dtype wide = about_.compute_dtype(call.type);
+    const core::dtype wide = about_.precisions_of(call).unit();
     if (wide == call.type) return reference::evaluate(call, reference::accuracy_class::sequential);
     request widened = call;
     widened.type = wide;

@@ -17,7 +17,7 @@ namespace assay::properties {
 /// the storage dtype.
 template <class Encoding>
 struct unchanged {
-  /// The precision of the arithmetic by storage dtype.
+  /// The precision of the arithmetic by storage dtype: a dtype, or a declared_precision.
   static core::dtype arithmetic(core::dtype storage) {
     return storage == core::dtype::f64 ? core::dtype::f64 : core::dtype::f32;
   }
@@ -42,6 +42,7 @@ class recipe_variant final : public implementation {
   explicit recipe_variant(std::string name, Variant how = {})
       : about_(description_of(Encoding::name, std::move(name))), how_(std::move(how)) {
     for (const core::dtype t : core::floating_dtypes) about_.compute[t] = Variant::arithmetic(t);
+    computed_ = about_;
     Variant::declare(about_);
   }
   [[nodiscard]] const description& describe() const override { return about_; }
@@ -57,14 +58,21 @@ class recipe_variant final : public implementation {
  private:
   core::tensors run(const request& call) const {
     using R = reference::rounded;
-    const reference::computing_in format(Variant::arithmetic(call.type));
+    const reference::computing_in formats(computed_.precisions_of(call));
     if constexpr (requires { how_.template recipe<R>(call.type); })
       return reference::run_recipe<Encoding>(call, how_.template recipe<R>(call.type));
     else
       return reference::run_recipe<Encoding>(call, how_.template recipe<R>());
   }
-  description about_;
+  description about_, computed_;  // what it says, and what is so
   Variant how_;
+};
+
+/// Right: f16 and bf16 as common frameworks compute them, each stage in its own format, of which nothing is declared.
+template <class Encoding>
+struct usual_stages : unchanged<Encoding> {
+  static declared_precision arithmetic(core::dtype) { return {}; }
+  static void declare(description& about) { about.compute.clear(); }
 };
 
 template <class Encoding, class Variant>

@@ -15,14 +15,14 @@ namespace assay::properties {
 template <class Result>
 class call_memory {
  public:
-  [[nodiscard]] bool knows(const request& call, core::dtype compute) const {
+  [[nodiscard]] bool knows(const request& call, const core::precisions& compute) const {
     const auto known = by_hash_.find(hash_of(call, compute));
     return known != by_hash_.end() && known->second->is_for(call, compute);
   }
 
   /// What make() gave for an equal call, else make() now.
   template <class Make>
-  std::shared_ptr<const Result> recall(const request& call, core::dtype compute, Make make) {
+  std::shared_ptr<const Result> recall(const request& call, const core::precisions& compute, Make make) {
     const std::uint64_t hash = hash_of(call, compute);
     if (const auto known = by_hash_.find(hash); known != by_hash_.end() && known->second->is_for(call, compute)) {
       entries_.splice(entries_.begin(), entries_, known->second);
@@ -42,12 +42,12 @@ class call_memory {
 
   struct entry {
     request call;
-    core::dtype compute;
+    core::precisions compute;
     std::shared_ptr<const Result> result;
     std::uint64_t hash;
     std::size_t elements;
 
-    [[nodiscard]] bool is_for(const request& other, core::dtype precision) const {
+    [[nodiscard]] bool is_for(const request& other, const core::precisions& precision) const {
       const auto same_tensor = [](const auto& x, const auto& y) {
         return x.first == y.first && core::identical(x.second, y.second);
       };
@@ -57,11 +57,13 @@ class call_memory {
     }
   };
 
-  static std::uint64_t hash_of(const request& call, core::dtype compute) {
+  static std::uint64_t hash_of(const request& call, const core::precisions& compute) {
     std::uint64_t hash = 0xcbf29ce484222325u;  // FNV-1a, a word at a time
     const auto add = [&](std::uint64_t x) { hash = (hash ^ x) * 0x100000001b3u, hash ^= hash >> 32; };
     add(reinterpret_cast<std::uintptr_t>(call.operation));
-    add(static_cast<std::uint64_t>(call.type) * 16 + static_cast<std::uint64_t>(compute));
+    add(static_cast<std::uint64_t>(call.type) * 16 + static_cast<std::uint64_t>(compute.unit()));
+    if (compute.differ())
+      for (std::size_t k = 0; k < call.operation->stages.size(); ++k) add(static_cast<std::uint64_t>(compute.of(k)));
     for (const auto& [name, value] : call.attributes) add(std::hash<core::attribute>{}(value));
     for (const auto& [name, t] : call.inputs)
       for (const double x : t.values.storage()) {

@@ -79,7 +79,7 @@ std::vector<detectable_error> detectable_errors(const core::operation& op, core:
     for (std::size_t k = 0; k < cases + (cases + 3) / 4; ++k) {
       const extent size{k < cases ? lengths::short_ones : lengths::around_blocks};
       const test_case c = make_case({&op, type, f.name, seed + k, size}, f);
-      const core::dtype compute = description{}.compute_dtype(type);
+      const core::precisions compute = description{}.precisions_of(op, type);
       const auto expected = expect(c.call, compute);
       core::tensors outputs = truth_of(*expected);
       for (auto& [name, cell] : of_output) {

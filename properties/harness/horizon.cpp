@@ -47,7 +47,7 @@ tl::expected<horizon, call_failure> measure_horizon(implementation& under_test, 
     return tl::make_unexpected(call_failure{fault::unsupported, "outside the declared domain"});
   const call_result outputs = under_test.evaluate(c.call);
   if (!outputs) return tl::make_unexpected(outputs.error());
-  const auto expected = expect(c.call, under_test.describe().compute_dtype(type));
+  const auto expected = expect(c.call, under_test.describe().precisions_of(c.call));
   const std::vector<double> errors = errors_by_token(*expected, *outputs, tokens);
 
   horizon h{tokens, {}, {}, judge(*expected, *outputs)};

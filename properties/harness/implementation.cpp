@@ -69,9 +69,18 @@ bool description::offers(const std::string& operation, core::dtype type) const {
   return it != operations.end() && std::find(it->second.begin(), it->second.end(), type) != it->second.end();
 }
 
-core::dtype description::compute_dtype(core::dtype storage) const {
-  if (const auto it = compute.find(storage); it != compute.end()) return it->second;
-  return storage == core::dtype::f16 || storage == core::dtype::bf16 ? core::dtype::f32 : storage;
+core::precisions description::precisions_of(const core::operation& op, core::dtype storage) const {
+  core::precisions usual = op.usual_precisions(storage);
+  const auto declared = compute.find(storage);
+  if (declared == compute.end()) return usual;
+  if (declared->second.all) return *declared->second.all;
+  if (op.stages.empty()) return usual;
+  std::vector<core::dtype> formats;
+  for (std::size_t k = 0; k < op.stages.size(); ++k) {
+    const auto named = declared->second.stages.find(op.stages[k].name);
+    formats.push_back(named == declared->second.stages.end() ? usual.of(k) : named->second);
+  }
+  return {op.stages, std::move(formats)};
 }
 
 }  // namespace assay::properties

@@ -78,13 +78,24 @@ struct declared_sizes {
   friend bool operator==(const declared_sizes&, const declared_sizes&) = default;
 };
 
+/// The precision of the arithmetic that an implementation declares for a storage dtype: one for all, or those of some
+/// stages, by name.
+struct declared_precision {
+  std::optional<core::dtype> all{};
+  std::map<std::string, core::dtype> stages{};
+
+  declared_precision() = default;
+  declared_precision(core::dtype one) : all(one) {}
+  friend bool operator==(const declared_precision&, const declared_precision&) = default;
+};
+
 /// What an implementation says of itself (the `hello` of the candidate protocol).
 struct description {
   std::string name;
   std::string version;
   std::map<std::string, std::vector<core::dtype>> operations;
-  /// Precision of the arithmetic by storage dtype; see compute_dtype for the default.
-  std::map<core::dtype, core::dtype> compute;
+  /// By storage dtype.
+  std::map<core::dtype, declared_precision> compute;
   /// By operation, then by the name of an input or "state".
   std::map<std::string, std::map<std::string, declared_domain>> domain;
   /// By operation, then by axis: the sizes that it takes; any where an axis is not there.
@@ -104,8 +115,13 @@ struct description {
   /// The sizes of an axis; any where none are declared.
   [[nodiscard]] declared_sizes sizes_of_axis(const core::operation& op, const std::string& symbol) const;
   [[nodiscard]] bool offers(const std::string& operation, core::dtype type) const;
-  /// The declared precision, else f32 for f16 and bf16, else the storage dtype itself.
-  [[nodiscard]] core::dtype compute_dtype(core::dtype storage) const;
+  /// What it declares for the operation and a storage dtype; of stages of which it says nothing the usual one
+  /// (core::operation::usual_precisions).
+  [[nodiscard]] core::precisions precisions_of(const core::operation& op, core::dtype storage) const;
+  /// The same for a call.
+  [[nodiscard]] core::precisions precisions_of(const request& call) const {
+    return precisions_of(*call.operation, call.type);
+  }
 };
 
 /// A function under test. `evaluate` is called with what check_request accepts and must return

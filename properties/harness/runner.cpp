@@ -322,11 +322,11 @@ std::vector<case_key> plan_of(const property& p, const description& about, const
 namespace {
 
 // Truths and allowances of all planned cases, on all cores.
-void prepare(const std::vector<test_case>& cases, const description& about, core::dtype type) {
+void prepare(const std::vector<test_case>& cases, const description& about) {
   std::vector<request> calls;
   for (const test_case& c : cases)
     if (within_domain(about, c)) calls.push_back(c.call);
-  expect_all(calls, about.compute_dtype(type));
+  if (!calls.empty()) expect_all(calls, about.precisions_of(calls.front()));
 }
 
 }  // namespace
@@ -344,7 +344,7 @@ check_result run_property(const property& p, implementation& under_test, const c
   std::vector<test_case> prepared;
   if (options.prepares && p.decides_class) {
     for (auto key = plan.begin(); key != first_large; ++key) prepared.push_back(make_case(*key));
-    prepare(prepared, under_test.describe(), type);
+    prepare(prepared, under_test.describe());
   }
   std::vector<std::string> visited;
   std::map<std::string, std::size_t> inside;  // by family: cases that do not lie outside the domain

@@ -28,13 +28,13 @@ class element_judge {
  public:
   element_judge(const expectation& e, const reference::allowances& laws, const std::string& name)
       : storage_(e.call.operation->output(name)->type_in(e.call.type)),
-        compute_(e.compute),
-        u_(core::unit_roundoff(e.compute)),
+        compute_(e.compute.unit()),
+        u_(core::unit_roundoff(compute_)),
         truth_(e.truth.at(name)),
         scales_(scales_of(e, name)),
         law_(laws.at(name)),
         last_law_(&laws == e.first_laws.get() ? sequential : widest),
-        wider_compute_(e.call.type != e.compute) {}
+        wider_compute_(e.call.type != compute_) {}
 
   // The ratios of error to law, infinite for a wrong special value; their class slack not yet applied.
   std::array<double, widest + 1> ratios(double x, std::size_t i) const {
@@ -148,7 +148,7 @@ bool has_wider_laws(const request& call) {
   return reference::algorithms_of(*call.operation).back() > accuracy_class::sequential;
 }
 
-expectation make_expectation(const request& call, core::dtype compute) {
+expectation make_expectation(const request& call, const core::precisions& compute) {
   return {call, compute, reference::truth_of(call),
           std::make_shared<const reference::allowances>(reference::allow(call, compute, accuracy_class::sequential))};
 }
@@ -195,11 +195,11 @@ std::vector<double> scales_of(const expectation& e, const std::string& output) {
   return core::error_scales(*e.call.operation->output(output), c.rounded.type, c.rounded.shape(), truth);
 }
 
-double allowed_error(core::dtype storage, core::dtype compute, double k, double x) {
-  return bug_slack * core::unit_roundoff(compute) * k + core::half_ulp(storage, x);
+double allowed_error(core::dtype storage, const core::precisions& compute, double k, double x) {
+  return bug_slack * core::unit_roundoff(compute.unit()) * k + core::half_ulp(storage, x);
 }
 
-std::shared_ptr<const reference::allowances> allowances_of(const request& call, core::dtype compute) {
+std::shared_ptr<const reference::allowances> allowances_of(const request& call, const core::precisions& compute) {
   return known_allowances().recall(call, compute, [&] { return reference::allow(call, compute); });
 }
 
@@ -207,11 +207,11 @@ std::shared_ptr<const reference::allowances> all_laws(const expectation& e) {
   return has_wider_laws(e.call) ? allowances_of(e.call, e.compute) : e.first_laws;
 }
 
-std::shared_ptr<const expectation> expect(const request& call, core::dtype compute) {
+std::shared_ptr<const expectation> expect(const request& call, const core::precisions& compute) {
   return known_expectations().recall(call, compute, [&] { return make_expectation(call, compute); });
 }
 
-void expect_all(const std::vector<request>& calls, core::dtype compute) {
+void expect_all(const std::vector<request>& calls, const core::precisions& compute) {
   std::vector<const request*> unknown;
   for (const request& call : calls)
     if (!known_expectations().knows(call, compute)) unknown.push_back(&call);
@@ -337,7 +337,7 @@ value_report judge(const expectation& expected, const core::tensors& outputs) {
       expected, outputs, [&] { return all_laws(expected); }, true);
 }
 
-value_report judge(const request& call, core::dtype compute, const core::tensors& outputs) {
+value_report judge(const request& call, const core::precisions& compute, const core::tensors& outputs) {
   std::vector<core::part_of_call> parts;
   if (elements_of(call) >= large) parts = core::split_call(call, elements_of_part);
   if (parts.size() < 2) return judge(*expect(call, compute), outputs);

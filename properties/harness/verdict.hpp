@@ -2,7 +2,8 @@
 //
 //   an element passes if |x - truth| <= slack * u * k + half_ulp(truth)
 //
-// u belongs to the precision of the arithmetic, half an ulp to the storage dtype, k is the running error
+// u belongs to the precision of the arithmetic (of its least precise stage, where stages differ: those of the others
+// enter k by their ratio), half an ulp to the storage dtype, k is the running error
 // bound of that element under the law of a class (reference/algorithms/laws.hpp). What the widest law does
 // not explain with slack 2 is a bug. The class is the first whose law explains everything with slack 1.25.
 #pragma once
@@ -51,13 +52,13 @@ struct value_report {
 };
 
 /// The error that an element may have: bug_slack * u * k + half an ulp of the storage dtype at x.
-double allowed_error(core::dtype storage, core::dtype compute, double k, double x);
+double allowed_error(core::dtype storage, const core::precisions& compute, double k, double x);
 
 /// A case's truth and allowances, computed once and compared with many implementations. Of the laws only the first one
 /// is there: most cases need no other.
 struct expectation {
   request call;
-  core::dtype compute{};
+  core::precisions compute{core::dtype::f64};
   reference::certified_outputs truth;
   /// The laws of `uniform` and `sequential`; those of wider classes are that of `sequential` again.
   std::shared_ptr<const reference::allowances> first_laws;
@@ -72,20 +73,20 @@ std::vector<double> scales_of(const expectation& e, const std::string& output);
 
 /// Truth and allowances of a call; the most recent ones are remembered, since one case is often put to many
 /// implementations. Precondition: check_inputs accepts the inputs. Not thread-safe.
-std::shared_ptr<const expectation> expect(const request& call, core::dtype compute);
+std::shared_ptr<const expectation> expect(const request& call, const core::precisions& compute);
 
 /// Finds what expect() would for each call, on all cores, and remembers it.
-void expect_all(const std::vector<request>& calls, core::dtype compute);
+void expect_all(const std::vector<request>& calls, const core::precisions& compute);
 
 /// The allowances alone, remembered likewise.
-std::shared_ptr<const reference::allowances> allowances_of(const request& call, core::dtype compute);
+std::shared_ptr<const reference::allowances> allowances_of(const request& call, const core::precisions& compute);
 
 /// Judges outputs that check_outputs accepts. The laws of wider classes are computed where the first one does not
 /// explain the outputs.
 value_report judge(const expectation& expected, const core::tensors& outputs);
 
 /// The same of a call. Large calls whose lanes are independent are judged in parts, on all cores, and not remembered.
-value_report judge(const request& call, core::dtype compute, const core::tensors& outputs);
+value_report judge(const request& call, const core::precisions& compute, const core::tensors& outputs);
 
 /// The outputs of the previous time step at every step: an answer that knows nothing of the present token.
 /// At the first step the state before it where an output has its shape, else 0. Of an operation

@@ -21,7 +21,7 @@ core::tensor state_after(experiment& e, const test_case& chunk) {
   for (const auto& d : forward.inputs) run.call.inputs.emplace(d.name, chunk.call.inputs.at(d.name));
   const std::string& state_out = forward.recurrent->state_out;
   if (!e.offers(forward.name) || !within_domain(e.about(), run))
-    return expect(run.call, e.about().compute_dtype(chunk.call.type))->truth.at(state_out).rounded;
+    return expect(run.call, e.about().precisions_of(run.call))->truth.at(state_out).rounded;
   return e.outputs_of(run).at(state_out);
 }
 

@@ -13,7 +13,7 @@ outcome no_outputs(const call_failure& failure) {
 
 outcome judged(const description& about, const request& call, const core::tensors& outputs) {
   outcome o;
-  o.value = judge(call, about.compute_dtype(call.type), outputs);
+  o.value = judge(call, about.precisions_of(call), outputs);
   o.verdict = !o.value->passed ? status::failed : o.value->informative ? status::passed : status::uninformative;
   o.message = o.value->message;
   if (o.verdict == status::failed) {

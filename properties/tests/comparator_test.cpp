@@ -68,7 +68,7 @@ using cases = std::vector<std::shared_ptr<const expectation>>;
 std::shared_ptr<const expectation> expected_of(const core::operation& op, core::dtype type, const family& f,
                                                std::uint64_t with_seed, std::size_t tokens) {
   const test_case c = make_case({&op, type, f.name, with_seed, {lengths::exactly, tokens}}, f);
-  return expect(c.call, description().compute_dtype(type));
+  return expect(c.call, description().precisions_of(*c.call.operation, type));
 }
 
 // One small case of every family.

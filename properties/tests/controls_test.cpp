@@ -130,7 +130,7 @@ TEST_CASE("properties/controls/soak_of_1000000_elements", "[.soak]") {
             if (!about.offers(op.name, type) || !within_domain(about, c)) continue;
             const call_result outputs = control.under_test->evaluate(c.call);
             REQUIRE(outputs);
-            const value_report report = judge(*expect(c.call, about.compute_dtype(type)), *outputs);
+            const value_report report = judge(*expect(c.call, about.precisions_of(op, type)), *outputs);
             if (!report.passed) FAIL_CHECK(control.name << ": " << summary(c) << ": " << report.message);
             ++cases[control.name];
             for (const auto& [name, t] : *outputs) elements[control.name] += t.size();

@@ -71,7 +71,7 @@ agreement agreement_of(const variant& mutant, const diagnosed_mutant& d, const s
       const test_case c = make_case({&op, d.failed.type, f.name, seed + 90000 + k, {}}, f);
       const call_result outputs = under_test->evaluate(c.call), predicted = model(c.call);
       if (!outputs || !predicted || d.said.explained->find(f.name) != std::string::npos) continue;
-      const probe p = probe_of(c, probe_kind::family, *outputs, under_test->describe().compute_dtype(c.call.type));
+      const probe p = probe_of(c, probe_kind::family, *outputs, under_test->describe().precisions_of(c.call));
       if (p.right) continue;
       const bool alike = agrees(p, *predicted);
       ++(alike ? found.explained : found.contradicted);

@@ -9,17 +9,17 @@
 #include <span>
 #include <vector>
 
-#include "reference/readings/reading.hpp"
+#include "reference/readings/stages.hpp"
 
 namespace assay::reference {
 
 template <class R>
 using accumulators = std::vector<accumulator<R>>;
 
-template <class R>
-field<R> totals(const accumulators<R>& sums, const core::shape& s) {
+template <class R, class Stage>
+field<R> totals(Stage stage, const accumulators<R>& sums, const core::shape& s) {
   field<R> f = field<R>::from_shape(s);
-  for (std::size_t i = 0; i < sums.size(); ++i) f.storage()[i] = sums[i].total();
+  for (std::size_t i = 0; i < sums.size(); ++i) f.storage()[i] = total_in(stage, sums[i]);
   return f;
 }
 

@@ -12,9 +12,24 @@
 #include <limits>
 #include <vector>
 
-#include "reference/readings/reading.hpp"
+#include "reference/readings/stages.hpp"
 
 namespace assay::reference {
+
+/// What of attention has a format of its own, in the order of attention_stages().
+enum class attention_stage { scores, softmax, output, accumulation };
+
+/// f16 and bf16: matrix products of that dtype, added up in f32; the softmax in f32, its weights cast back, as
+/// eager attention of huggingface/transformers has it (LlamaAttention.forward in
+/// src/transformers/models/llama/modeling_llama.py, BloomAttention.forward in
+/// src/transformers/models/bloom/modeling_bloom.py). Fused kernels (Dao-AILab/flash-attention) keep the scores in f32
+/// and cast the weights alone: they err by less.
+inline std::vector<core::stage_declaration> attention_stages() {
+  return {{.name = "scores", .meaning = "scale q . k + bias", .narrow = true},
+          {.name = "softmax", .meaning = "exponentials of the scores, their sum and the quotient"},
+          {.name = "output", .meaning = "the weights as they multiply v, and o", .narrow = true},
+          {.name = std::string(core::accumulation), .meaning = "the sums of q . k and of weights times v"}};
+}
 
 /// Contiguous arrays of one head: q [n, d], k [m, d], v [m, e].
 template <class R>
@@ -48,7 +63,8 @@ std::vector<R> softmax(const std::vector<R>& logits) {
 template <class R>
 R logit_scale(const std::string& setting, std::size_t width) {
   const bool scaled = core::chosen<bool>(setting, {{"inverse_sqrt", true}, {"one", false}});
-  return scaled && width > 0 ? power(R(static_cast<double>(width)), ratio(-1, 2)) : R(1.0);
+  if (!scaled || width == 0) return R(1.0);
+  return in_stage<R>(attention_stage::scores, [&] { return power(R(static_cast<double>(width)), ratio(-1, 2)); });
 }
 
 inline core::attribute_declaration scale_attribute() {
@@ -83,21 +99,26 @@ std::vector<R> attention_weights(const attention_head<R>& head, std::size_t i, c
     accumulator<R> product;
     for (std::size_t c = 0; c < head.width; ++c)
       product.add_product(head.q[i * head.width + c], head.k[j * head.width + c]);
-    logits[j] = is_minus_infinity(bias[j]) ? bias[j] : how.logit(product.total(), bias[j], head.scale);
+    const auto logit = [&](const accumulator<R>& dot, const R& b, const R& scale) {
+      return how.logit(dot.total(), b, scale);
+    };
+    logits[j] = is_minus_infinity(bias[j]) ? bias[j]
+                                           : in_stage<R>(attention_stage::scores, logit, product, bias[j], head.scale);
   }
-  return how.weights(logits);
+  return in_stage<R>(attention_stage::softmax, how.weights, logits);
 }
 
 /// out [n, e]; bias [n, m].
 template <class R>
 void attend(const attention_head<R>& head, const R* bias, R* out, const attention_recipe<R>& how) {
   for (std::size_t i = 0; i < head.queries; ++i) {
-    const std::vector<R> weights = attention_weights(head, i, bias + i * head.keys, how);
+    const std::vector<R> weights = taken_by(attention_stage::output, attention_stage::softmax,
+                                            attention_weights(head, i, bias + i * head.keys, how));
     for (std::size_t c = 0; c < head.value_width; ++c) {
       accumulator<R> sum;
       for (std::size_t j = 0; j < head.keys; ++j)
         if (!is_minus_infinity(bias[i * head.keys + j])) sum.add_product(weights[j], head.v[j * head.value_width + c]);
-      out[i * head.value_width + c] = sum.total();
+      out[i * head.value_width + c] = total_in(attention_stage::output, sum);
     }
   }
 }
@@ -122,10 +143,11 @@ struct attention_gradients {
       : q(head.queries * head.width), k(head.keys * head.width), v(head.keys * head.value_width) {}
   /// The totals as head `index` of arrays of all heads.
   void store_head(std::size_t index, field<R>& grad_q, field<R>& grad_k, field<R>& grad_v) const {
-    const auto store = [index](const std::vector<accumulator<R>>& from, field<R>& to) {
-      for (std::size_t i = 0; i < from.size(); ++i) to.storage()[index * from.size() + i] = from[i].total();
+    const auto store = [index](attention_stage stage, const std::vector<accumulator<R>>& from, field<R>& to) {
+      for (std::size_t i = 0; i < from.size(); ++i) to.storage()[index * from.size() + i] = total_in(stage, from[i]);
     };
-    store(q, grad_q), store(k, grad_k), store(v, grad_v);
+    store(attention_stage::scores, q, grad_q), store(attention_stage::scores, k, grad_k);
+    store(attention_stage::output, v, grad_v);
   }
 };
 
@@ -134,11 +156,13 @@ struct attention_gradients {
 template <class R, class OnLogit>
 void attend_vjp(const attention_head<R>& head, const R* bias, const R* grad_out, attention_gradients<R>& gradients,
                 const attention_recipe<R>& how, OnLogit on_logit) {
+  using stage = attention_stage;
   std::vector<R> along(head.keys);  // g_i . v_j
   for (std::size_t i = 0; i < head.queries; ++i) {
     const R* row = bias + i * head.keys;
     const R* cotangent = grad_out + i * head.value_width;
     const std::vector<R> weights = attention_weights(head, i, row, how);
+    const std::vector<R> factors = taken_by(stage::output, stage::softmax, weights);  // of v
     accumulator<R> mean;
     std::size_t keys_seen = 0;
     for (std::size_t j = 0; j < head.keys; ++j) {
@@ -147,20 +171,22 @@ void attend_vjp(const attention_head<R>& head, const R* bias, const R* grad_out,
       accumulator<R> dot;
       for (std::size_t c = 0; c < head.value_width; ++c)
         dot.add_product(cotangent[c], head.v[j * head.value_width + c]);
-      along[j] = dot.total();
+      along[j] = total_in(stage::output, dot);
       mean.add_product(weights[j], along[j]);
     }
     for (std::size_t j = 0; j < head.keys; ++j) {
       if (is_minus_infinity(row[j])) continue;
-      R grad_logit = how.grad_logit(weights[j], along[j], mean.total());
+      R grad_logit = in_stage<R>(stage::softmax, how.grad_logit, weights[j], along[j], total_in(stage::softmax, mean));
       if (keys_seen == 1) grad_logit = vanishing(grad_logit);  // its weight is 1 whatever the logit is
-      const R scaled = head.scale * grad_logit;
+      grad_logit = taken_by(stage::scores, stage::softmax, grad_logit);
+      const R scaled = in_stage<R>(
+          stage::scores, [](const R& x, const R& y) { return x * y; }, head.scale, grad_logit);
       for (std::size_t c = 0; c < head.width; ++c) {
         gradients.q[i * head.width + c].add_product(scaled, head.k[j * head.width + c]);
         gradients.k[j * head.width + c].add_product(scaled, head.q[i * head.width + c]);
       }
       for (std::size_t c = 0; c < head.value_width; ++c)
-        gradients.v[j * head.value_width + c].add_product(weights[j], cotangent[c]);
+        gradients.v[j * head.value_width + c].add_product(factors[j], cotangent[c]);
       on_logit(i, j, grad_logit);
     }
   }

@@ -3,7 +3,7 @@
 
 #include <cstddef>
 
-#include "reference/readings/reading.hpp"
+#include "reference/readings/stages.hpp"
 
 namespace assay::reference {
 
@@ -28,6 +28,12 @@ template <class R>
 struct rotation {
   R cosine, sine;
   explicit rotation(const R& angle) : cosine(cos(angle)), sine(sin(angle)) {}
+
+  friend rotation in_units(rotation x, double factor) {
+    x.cosine = in_units(x.cosine, factor);
+    x.sine = in_units(x.sine, factor);
+    return x;
+  }
 };
 
 }  // namespace assay::reference

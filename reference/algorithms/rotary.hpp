@@ -2,15 +2,42 @@
 #pragma once
 
 #include <cstddef>
+#include <vector>
 
 #include "reference/algorithms/frequencies.hpp"
 
 namespace assay::reference {
 
+/// What of a rotation has a format of its own, in the order of rotary_stages().
+enum class rotary_stage { angle, table, product };
+
+/// f16 and bf16: angles in f32, their cosines and sines cast to the dtype of the tensors, and products of that dtype,
+/// as LlamaRotaryEmbedding.forward and apply_rotary_pos_emb of huggingface/transformers have it
+/// (src/transformers/models/llama/modeling_llama.py; pull request 29285: angles in bf16 are wrong on long contexts).
+/// Code that multiplies in f32, as facebookresearch/llama does, errs by less.
+inline std::vector<core::stage_declaration> rotary_stages() {
+  return {{.name = "angle", .meaning = "frequencies, positions and m theta"},
+          {.name = "table", .meaning = "cosines and sines of the angles", .narrow = true},
+          {.name = "product", .meaning = "products with the coordinates, and their sums", .narrow = true}};
+}
+
+/// The rotation by m theta.
+template <class R>
+rotation<R> rotation_at(const R& position, const R& theta) {
+  const R angle = in_stage<R>(
+      rotary_stage::angle, [](const R& m, const R& t) { return m * t; }, position, theta);
+  return in_stage<R>(
+      rotary_stage::table, [](const R& a) { return rotation<R>(a); }, angle);
+}
+
 /// Two coordinates that are rotated together.
 template <class R>
 struct coordinate_pair {
   R first, second;
+
+  friend coordinate_pair in_units(const coordinate_pair& x, double factor) {
+    return {in_units(x.first, factor), in_units(x.second, factor)};
+  }
 };
 
 template <class R>

@@ -82,6 +82,7 @@ operation derivative_of(const operation& forward, const char* suffix) {
           .source = forward.source,
           .inputs = forward.inputs,
           .attributes = forward.attributes,
+          .stages = forward.stages,
           .grows_with = forward.grows_with,
           .independent = forward.independent,
           .conflict = forward.conflict};
@@ -90,6 +91,14 @@ operation derivative_of(const operation& forward, const char* suffix) {
 // A tensor beside one of the forward operation, in its shape.
 tensor_declaration beside(const tensor_declaration& d, const char* prefix, const char* meaning) {
   return {.name = prefix + d.name, .axes = d.axes, .meaning = meaning + d.name, .differentiable = false};
+}
+
+precisions operation::usual_precisions(dtype storage) const {
+  if (storage != dtype::f16 && storage != dtype::bf16) return storage;
+  if (stages.empty()) return dtype::f32;
+  std::vector<dtype> formats;
+  for (const stage_declaration& s : stages) formats.push_back(s.narrow ? storage : dtype::f32);
+  return {stages, std::move(formats)};
 }
 
 operation vjp_of(const operation& forward) {

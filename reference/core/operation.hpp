@@ -12,6 +12,7 @@
 
 #include "reference/core/attributes.hpp"
 #include "reference/core/error_growth.hpp"
+#include "reference/core/precisions.hpp"
 #include "reference/core/result.hpp"
 #include "reference/core/tensor.hpp"
 
@@ -85,6 +86,8 @@ struct operation {
   std::string source{};  ///< paper and equation
   std::vector<tensor_declaration> inputs{}, outputs{};
   std::vector<attribute_declaration> attributes{};
+  /// What of it has a format of its own; empty where nothing has. Derivatives have the stages of their function.
+  std::vector<stage_declaration> stages{};
   std::optional<recurrence> recurrent{};
   /// What errors grow with; null where they do not.
   const error_growth* grows_with = nullptr;
@@ -96,6 +99,9 @@ struct operation {
   [[nodiscard]] const tensor_declaration* input(std::string_view name) const;
   [[nodiscard]] const tensor_declaration* output(std::string_view name) const;
   [[nodiscard]] const attribute_declaration* attribute(std::string_view name) const;
+  /// The formats of code in tensors of `storage` of which nothing else is known: that of the tensors; in f16 and bf16
+  /// f32, but for the stages that are narrow.
+  [[nodiscard]] precisions usual_precisions(dtype storage) const;
   [[nodiscard]] bool has_gradient() const;  ///< an input is differentiable
   [[nodiscard]] derivative kind() const { return operation_name(name).kind; }
   [[nodiscard]] bool is_forward() const { return kind() == derivative::none; }

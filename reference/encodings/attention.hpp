@@ -56,6 +56,7 @@ std::vector<attention::record<R>> attention::records() {
                                         .meaning = "weighted means of the values",
                                         .scale = core::error_scale::by_row}},
                            .attributes = {scale_attribute()},
+                           .stages = attention_stages(),
                            .grows_with = &core::with_keys,
                            .independent = {"B", "h", "n"}},
            .algorithms = one_algorithm,
@@ -115,7 +116,8 @@ fields<R> attention::output_vjp(const arguments<R>& call, const recipe<R>& how) 
                [&](std::size_t i, std::size_t j, const R& x) { of_bias[first + i * all.keys() + j].add(x); });
     sums.store_head(head, grads.at("grad_q"), grads.at("grad_k"), grads.at("grad_v"));
   }
-  for (std::size_t i = 0; i < of_bias.size(); ++i) grads.at("grad_bias").storage()[i] = of_bias[i].total();
+  for (std::size_t i = 0; i < of_bias.size(); ++i)
+    grads.at("grad_bias").storage()[i] = total_in(attention_stage::scores, of_bias[i]);
   return grads;
 }
 

@@ -53,6 +53,10 @@ struct fox {
     return how;
   }
 
+  /// That of `fox/attention` has a format of its own, beside the stages of attention: the last one of stages().
+  enum class stage { decay = 4 };
+  static std::vector<core::stage_declaration> stages();
+
   /// What the decay is made of: log_f itself, or the logits g.
   enum class gates { log_f, logits };
 
@@ -89,6 +93,14 @@ inline core::tensor_declaration fox::log_f() {
           .meaning = "log forget gates",
           .domain = decays,
           .summed_over_time = true};
+}
+
+/// The decay in f32, whatever the dtype, as zhixuan-lin/forgetting-transformer has it
+/// (src/forgetting_transformer/ops/forgetting_attention.py: log_fgate.float() before torch.cumsum).
+inline std::vector<core::stage_declaration> fox::stages() {
+  std::vector<core::stage_declaration> all = attention_stages();
+  all.push_back({.name = "decay", .meaning = "sums of log f"});
+  return all;
 }
 
 template <class R>
@@ -132,6 +144,7 @@ fox::record<R> fox::attention_record() {
                                        .meaning = "weighted means of the values",
                                        .scale = core::error_scale::by_row}},
                           .attributes = {scale_attribute()},
+                          .stages = stages(),
                           .grows_with = &core::with_tokens,
                           .independent = {"B", "h"}},
           .algorithms = algorithms(),
@@ -203,9 +216,11 @@ class fox::heads {
     return {n, n, d, e, scale_, q_.data() + head * n * d, k_.data() + head * n * d, v_.data() + head * n * e};
   }
   [[nodiscard]] std::vector<R> decay(std::size_t head, const recipe<R>& how) const {
-    std::vector<R> decay(tokens() * tokens(), R(-std::numeric_limits<double>::infinity()));
-    how.sums({gates_.data() + first_gate(head), stride(), tokens()}, decay.data());
-    return decay;
+    return in_stage<R>(stage::decay, [&] {
+      std::vector<R> decay(tokens() * tokens(), R(-std::numeric_limits<double>::infinity()));
+      how.sums({gates_.data() + first_gate(head), stride(), tokens()}, decay.data());  // of the gates, which are exact
+      return decay;
+    });
   }
   /// The lane of its gates in [B, n, h].
   [[nodiscard]] std::size_t first_gate(std::size_t head) const {
@@ -239,7 +254,14 @@ fields<R> fox::attention_vjp(const arguments<R>& call, const recipe<R>& how) {
     attend_vjp(all.at(head), all.decay(head, how).data(), call["grad_o"].data() + head * n * all.value_width(), sums,
                how.heads, [&](std::size_t i, std::size_t j, const R& x) { grad_decay[i * n + j] = x; });
     sums.store_head(head, out.at("grad_q"), out.at("grad_k"), out.at("grad_v"));
-    how.adjoint(grad_decay.data(), {out.at("grad_log_f").data() + all.first_gate(head), all.stride(), n});
+    const auto adjoint = [&](const std::vector<R>& from) {
+      std::vector<R> of_gates(n, R(0.0));
+      how.adjoint(from.data(), {of_gates.data(), 1, n});
+      return of_gates;
+    };
+    const std::vector<R> of_gates = in_stage<R>(stage::decay, adjoint, grad_decay);
+    for (std::size_t i = 0; i < n; ++i)
+      out.at("grad_log_f").storage()[all.first_gate(head) + i * all.stride()] = of_gates[i];
   }
   return out;
 }

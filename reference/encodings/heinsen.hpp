@@ -53,6 +53,10 @@ struct heinsen {
   /// The laws of ascending classes for one call: `algorithm` widened to all algorithms of the classes up to each.
   class laws;
 
+  /// What of `embed_position` has a format of its own, in the order of module_stages().
+  enum class module_stage { logits, scan, output, accumulation };
+  static std::vector<core::stage_declaration> module_stages();
+
   /// What the decay is: the logarithm a = log p itself, or a gate logit.
   enum class decay { log_p, gate };
 
@@ -84,10 +88,14 @@ struct heinsen {
   template <class R>
   struct states {
     field<R> s, s_n;
+    friend states in_units(const states& x, double factor) { return {in_units(x.s, factor), in_units(x.s_n, factor)}; }
   };
   template <class R>
   struct gradients {
     field<R> a, h, s0;
+    friend gradients in_units(const gradients& x, double factor) {
+      return {in_units(x.a, factor), in_units(x.h, factor), in_units(x.s0, factor)};
+    }
   };
   template <class R>
   static states<R> run(const field<R>& a, const field<R>& h, const field<R>& s0, const recipe<R>& how);
@@ -133,6 +141,15 @@ struct heinsen {
   }
 };
 
+/// f16 and bf16: the linear maps give that dtype and add up in f32, as torch.nn.Linear does under torch.autocast; what
+/// cumsum, exp and log compute is f32 (pytorch.org, "Automatic Mixed Precision", the lists of operations).
+inline std::vector<core::stage_declaration> heinsen::module_stages() {
+  return {{.name = "logits", .meaning = "H: gate logits, log p and h", .narrow = true},
+          {.name = "scan", .meaning = "the states"},
+          {.name = "output", .meaning = "the states as R takes them in, and y", .narrow = true},
+          {.name = std::string(core::accumulation), .meaning = "the sums of the linear maps"}};
+}
+
 template <class R>
 std::vector<heinsen::record<R>> heinsen::records() {
   return {scan_record<decay::log_p, R>(), scan_record<decay::gate, R>(), module_record<R>()};
@@ -175,6 +192,7 @@ heinsen::record<R> heinsen::module_record() {
                                      initial_state()},
                           .outputs = {{.name = "y", .axes = {"B", "n", "e"}, .meaning = "tokens with position"},
                                       last_state()},
+                          .stages = module_stages(),
                           .recurrent = states_of_chunks(),
                           .grows_with = &core::with_tokens},
           .algorithms = algorithms(),
@@ -277,11 +295,11 @@ heinsen::logits<R> heinsen::logits_of(const H& to_logits, const field<R>& x, con
     accumulators<R> sums(2 * d);
     to_logits.accumulate({x.data() + token * e, e}, sums);
     for (std::size_t j = 0; j < d; ++j) {
-      out.g.storage()[token * d + j] = sums[j].total();
-      out.h.storage()[token * d + j] = sums[d + j].total();
+      out.g.storage()[token * d + j] = total_in(module_stage::logits, sums[j]);
+      out.h.storage()[token * d + j] = total_in(module_stage::logits, sums[d + j]);
     }
   }
-  out.a = mapped(out.g, how.gate);
+  out.a = mapped<R>(out.g, [&](const R& g) { return in_stage<R>(module_stage::logits, how.gate, g); });
   return out;
 }
 
@@ -289,15 +307,17 @@ template <class R, class H, class Rest>
 fields<R> heinsen::embed_position(const H& to_logits, const Rest& to_tokens, const field<R>& x, const field<R>& s0,
                                   const recipe<R>& how) {
   const logits<R> l = logits_of(to_logits, x, how);
-  states<R> state = run(l.a, l.h, s0, how);
+  const auto scan = [&](const field<R>& a, const field<R>& h, const field<R>& first) { return run(a, h, first, how); };
+  states<R> state = in_stage<R>(module_stage::scan, scan, l.a, l.h, s0);
+  const field<R> s = taken_by(module_stage::output, module_stage::scan, std::move(state.s));
   const std::size_t tokens = x.shape(0) * x.shape(1), e = x.shape(2), d = l.a.shape(2);
   field<R> y = x;
   for (std::size_t token = 0; token < tokens; ++token) {
     accumulators<R> sums(e);
-    to_tokens.accumulate({state.s.data() + token * d, d}, sums);
+    to_tokens.accumulate({s.data() + token * d, d}, sums);
     for (std::size_t k = 0; k < e; ++k) {
       sums[k].add(x.storage()[token * e + k]);
-      y.storage()[token * e + k] = sums[k].total();
+      y.storage()[token * e + k] = total_in(module_stage::output, sums[k]);
     }
   }
   return {{"y", std::move(y)}, {"s_n", std::move(state.s_n)}};
@@ -311,7 +331,10 @@ heinsen::module_gradients<R, H, Rest> heinsen::embed_position_vjp(const H& to_lo
                                                                   const field<R>& grad_y, const field<R>& grad_s_n,
                                                                   const recipe<R>& how) {
   const logits<R> l = logits_of(to_logits, x, how);
-  const field<R> s = run(l.a, l.h, s0, how).s;
+  using stage = module_stage;
+  const auto scan = [&](const field<R>& a, const field<R>& h, const field<R>& first) { return run(a, h, first, how); };
+  const field<R> s = in_stage<R>(stage::scan, scan, l.a, l.h, s0).s;
+  const field<R> s_taken = taken_by(stage::output, stage::scan, s);
   const std::size_t tokens = x.shape(0) * x.shape(1), e = x.shape(2), d = l.a.shape(2);
   module_gradients<R, H, Rest> out{x, {}, typename H::gradients(to_logits), typename Rest::gradients(to_tokens)};
 
@@ -323,23 +346,28 @@ heinsen::module_gradients<R, H, Rest> heinsen::embed_position_vjp(const H& to_lo
   for (std::size_t token = 0; token < tokens; ++token) {
     load_cotangent(token);
     accumulators<R> sums(d);
-    to_tokens.pull_back({s.data() + token * d, d}, cotangent, sums, out.of_tokens);
-    for (std::size_t j = 0; j < d; ++j) grad_s.storage()[token * d + j] = sums[j].total();
+    to_tokens.pull_back({s_taken.data() + token * d, d}, cotangent, sums, out.of_tokens);
+    for (std::size_t j = 0; j < d; ++j) grad_s.storage()[token * d + j] = total_in(stage::output, sums[j]);
   }
-  gradients<R> grad = run_back(l.a, l.h, s0, s, grad_s, grad_s_n, how);
+  const auto back = [&](const field<R>& a, const field<R>& h, const field<R>& first, const field<R>& after,
+                        const field<R>& of_states,
+                        const field<R>& of_last) { return run_back(a, h, first, after, of_states, of_last, how); };
+  gradients<R> grad = in_stage<R>(stage::scan, back, l.a, l.h, s0, s, grad_s, grad_s_n);
   out.s0 = std::move(grad.s0);
   for (std::size_t token = 0; token < tokens; ++token) {
     for (std::size_t j = 0; j < d; ++j) {
       const std::size_t at = token * d + j;
-      of_logits[j] = grad.a.storage()[at] * how.gate_slope(l.g.storage()[at]);
-      of_logits[d + j] = grad.h.storage()[at];
+      const auto of_gate = [&](const R& of_a, const R& g) { return of_a * how.gate_slope(g); };
+      of_logits[j] = in_stage<R>(stage::logits, of_gate, taken_by(stage::logits, stage::scan, grad.a.storage()[at]),
+                                 l.g.storage()[at]);
+      of_logits[d + j] = taken_by(stage::logits, stage::scan, grad.h.storage()[at]);
     }
     load_cotangent(token);
     accumulators<R> sums(e);
     to_logits.pull_back({x.data() + token * e, e}, of_logits, sums, out.of_logits);
     for (std::size_t k = 0; k < e; ++k) {
       sums[k].add(cotangent[k]);
-      out.x.storage()[token * e + k] = sums[k].total();
+      out.x.storage()[token * e + k] = total_in(stage::logits, sums[k]);
     }
   }
   return out;
@@ -406,10 +434,10 @@ fields<R> heinsen::module_vjp(const arguments<R>& call, const recipe<R>& how) {
   };
   return {{"grad_x", grad.x},
           {"grad_s0", grad.s0},
-          {"grad_W_H", totals(grad.of_logits.weight, shape_of("W_H"))},
-          {"grad_b_H", totals(grad.of_logits.bias, shape_of("b_H"))},
-          {"grad_W_R", totals(grad.of_tokens.weight, shape_of("W_R"))},
-          {"grad_b_R", totals(grad.of_tokens.bias, shape_of("b_R"))}};
+          {"grad_W_H", totals(module_stage::logits, grad.of_logits.weight, shape_of("W_H"))},
+          {"grad_b_H", totals(module_stage::logits, grad.of_logits.bias, shape_of("b_H"))},
+          {"grad_W_R", totals(module_stage::output, grad.of_tokens.weight, shape_of("W_R"))},
+          {"grad_b_R", totals(module_stage::output, grad.of_tokens.bias, shape_of("b_R"))}};
 }
 
 }  // namespace assay::reference::encodings

@@ -51,9 +51,7 @@ struct rope {
     /// What "ntk" multiplies a frequency by.
     std::function<R(const R& factor, std::size_t t, std::size_t pairs)> stretch =
         [](const R& factor, std::size_t t, std::size_t pairs) { return geometric_frequency<R>(factor, t, pairs - 1); };
-    std::function<rotation<R>(const R& position, const R& theta)> rotation_at = [](const R& position, const R& theta) {
-      return rotation<R>(position * theta);
-    };
+    std::function<rotation<R>(const R& position, const R& theta)> rotation_at = reference::rotation_at<R>;
     std::function<coordinate_pair<R>(const coordinate_pair<R>&, const rotation<R>&)> forward = turned<R>,
                                                                                      backward = turned_back<R>;
     std::function<R(const coordinate_pair<R>& x, const rotation<R>&, const coordinate_pair<R>& g)> angle_slope =
@@ -128,6 +126,11 @@ struct rope {
                                             const char* meaning) {
     return {.name = name, .meaning = meaning, .standard = standard, .values = std::move(values), .low = 1.0};
   }
+  static std::vector<core::stage_declaration> stages_with_sums() {
+    std::vector<core::stage_declaration> all = rotary_stages();
+    all.push_back({.name = std::string(core::accumulation), .meaning = "the sums in grad_theta and grad_position"});
+    return all;
+  }
   static std::string too_many(const std::string& pairs, const core::axis_sizes& sizes) {
     return pairs + " pairs are more than d = " + std::to_string(sizes.at("d")) + " holds";
   }
@@ -194,6 +197,7 @@ rope::record<R> rope::rotate_record() {
                                           .high = 1048576.0},
                                          number("base", 10000.0, {10000.0, 100.0, 500000.0}, "base of the frequencies"),
                                          number("position_scale", 1.0, {1.0, 4.0}, "divides the positions")},
+                          .stages = rotary_stages(),
                           .grows_with = &core::with_position,
                           .independent = {"B", "n", "h"},
                           .conflict =
@@ -218,6 +222,7 @@ rope::record<R> rope::rotate_by_record() {
                                      {.name = "position", .axes = {"B", "n"}, .meaning = "positions, real numbers"}},
                           .outputs = {rotated()},
                           .attributes = {layout()},
+                          .stages = stages_with_sums(),
                           .grows_with = &core::with_position,
                           .independent = {"B", "n", "h"},
                           .conflict =
@@ -307,12 +312,15 @@ rope::turns<R> rope::turns_by_settings(const arguments<R>& call, const recipe<R>
   turns<R> all(call);
   const std::size_t features = all.layout.features;
   all.layout.pairs = pairs_of(features, call.template setting<std::int64_t>("rotary"));
-  const R base = from_setting<R>(call.template setting<double>("base"));
+  const double base = call.template setting<double>("base");
   const double scale = call.template setting<double>("position_scale");
+  const auto in_angles = [](auto compute) { return in_stage<R>(rotary_stage::angle, compute); };
   for (std::size_t t = 0; t < all.layout.pairs; ++t)
-    all.theta.push_back(how.frequency(base, t, how.steps(features, all.layout.pairs)));
+    all.theta.push_back(
+        in_angles([&] { return how.frequency(from_setting<R>(base), t, how.steps(features, all.layout.pairs)); }));
   for (const double m : call.integers.at("position").values.storage())
-    all.position.push_back(scale == 1.0 ? from_integer<R>(m) : from_integer<R>(m) / from_setting<R>(scale));
+    all.position.push_back(
+        in_angles([&] { return scale == 1.0 ? from_integer<R>(m) : from_integer<R>(m) / from_setting<R>(scale); }));
   all.rotate(how);
   return all;
 }
@@ -332,7 +340,8 @@ template <class R>
 fields<R> rope::turn(const arguments<R>& call, const recipe<R>& how, const turns<R>& all) {
   field<R> y = call["x"];
   all.for_each_pair([&](std::size_t token, std::size_t t, std::size_t first, std::size_t second) {
-    const coordinate_pair<R> turned = how.forward({y.storage()[first], y.storage()[second]}, all.at(token, t));
+    const coordinate_pair<R> x{y.storage()[first], y.storage()[second]};
+    const coordinate_pair<R> turned = in_stage<R>(rotary_stage::product, how.forward, x, all.at(token, t));
     y.storage()[first] = turned.first;
     y.storage()[second] = turned.second;
   });
@@ -352,10 +361,11 @@ rope::turn_gradients<R> rope::turn_vjp(const arguments<R>& call, const recipe<R>
                          std::vector<accumulator<R>>(all.position.size())};
   all.for_each_pair([&](std::size_t token, std::size_t t, std::size_t first, std::size_t second) {
     const coordinate_pair<R> cotangent{g.storage()[first], g.storage()[second]};
-    const coordinate_pair<R> back = how.backward(cotangent, all.at(token, t));
+    const coordinate_pair<R> at{x.storage()[first], x.storage()[second]};
+    const coordinate_pair<R> back = in_stage<R>(rotary_stage::product, how.backward, cotangent, all.at(token, t));
     grad.x.storage()[first] = back.first;
     grad.x.storage()[second] = back.second;
-    const R slope = how.angle_slope({x.storage()[first], x.storage()[second]}, all.at(token, t), cotangent);
+    const R slope = in_stage<R>(rotary_stage::product, how.angle_slope, at, all.at(token, t), cotangent);
     grad.theta[t].add_product(how.lever(all.position[token]), slope);
     grad.position[token].add_product(charged(all.theta[t]), slope);
   });
@@ -371,9 +381,10 @@ template <class R>
 fields<R> rope::rotate_by_vjp(const arguments<R>& call, const recipe<R>& how) {
   turn_gradients<R> grad = turn_vjp(call, how, turns_by_inputs(call, how));
   field<R> of_theta = make_field<R>({grad.theta.size()}), of_position = call["position"];
-  for (std::size_t t = 0; t < grad.theta.size(); ++t) of_theta.storage()[t] = grad.theta[t].total();
+  for (std::size_t t = 0; t < grad.theta.size(); ++t)
+    of_theta.storage()[t] = total_in(rotary_stage::product, grad.theta[t]);
   for (std::size_t token = 0; token < grad.position.size(); ++token)
-    of_position.storage()[token] = grad.position[token].total();
+    of_position.storage()[token] = total_in(rotary_stage::product, grad.position[token]);
   return {
       {"grad_x", std::move(grad.x)}, {"grad_theta", std::move(of_theta)}, {"grad_position", std::move(of_position)}};
 }

@@ -43,11 +43,25 @@
 
 namespace assay::reference::encodings {
 
+/// What of a table has a format of its own, in the order of sinusoidal_stages().
+enum class sinusoidal_stage { angle, table };
+
+/// All in f32 and stored once, whatever the dtype, as SinusoidalPositionalEmbedding.get_embedding of
+/// facebookresearch/fairseq (fairseq/modules/sinusoidal_positional_embedding.py) has it. Transformer-XL and XLNet
+/// compute angles in the dtype of the tensors.
+inline std::vector<core::stage_declaration> sinusoidal_stages() {
+  return {{.name = "angle", .meaning = "frequencies, positions and m theta"},
+          {.name = "table", .meaning = "sines and cosines of the angles"}};
+}
+
 /// sin or cos of m theta.
 template <class R>
 R wave_at(waveform function, const R& m, const R& theta) {
   if (function == waveform::zero) return R(0.0);
-  return function == waveform::sine ? sin(m * theta) : cos(m * theta);
+  const R angle = in_stage<R>(
+      sinusoidal_stage::angle, [](const R& x, const R& y) { return x * y; }, m, theta);
+  return in_stage<R>(
+      sinusoidal_stage::table, [=](const R& a) { return function == waveform::sine ? sin(a) : cos(a); }, angle);
 }
 
 /// I_b(s).
@@ -142,6 +156,11 @@ struct sinusoidal {
                                             const char* meaning) {
     return {.name = name, .meaning = meaning, .standard = standard, .values = {standard, std::move(other)}};
   }
+  static std::vector<core::stage_declaration> stages_with_sums() {
+    std::vector<core::stage_declaration> all = sinusoidal_stages();
+    all.push_back({.name = std::string(core::accumulation), .meaning = "the sums in grad_position and grad_theta"});
+    return all;
+  }
   static std::vector<core::attribute> integers(const std::vector<std::int64_t>& all) {
     return {all.begin(), all.end()};
   }
@@ -180,6 +199,7 @@ sinusoidal::record<R> sinusoidal::table_record() {
                                           .high = furthest},
                                          choice("odd", "zero", "extra",
                                                 "an odd width's last column is 0, or one more of the first function")},
+                          .stages = sinusoidal_stages(),
                           .grows_with = &core::with_position,
                           .independent = {"n"}},
           .algorithms = one_algorithm,
@@ -196,6 +216,7 @@ sinusoidal::record<R> sinusoidal::table_at_record() {
                                      {.name = "theta", .axes = {"r"}, .meaning = "frequencies"}},
                           .outputs = {{.name = "p", .axes = {"n", "2r"}, .meaning = "encodings, positions by columns"}},
                           .attributes = {layout(), first()},
+                          .stages = stages_with_sums(),
                           .grows_with = &core::with_position,
                           .independent = {"n"}},
           .algorithms = one_algorithm,
@@ -249,15 +270,18 @@ template <class R>
 fields<R> sinusoidal::table(const arguments<R>& call, const recipe<R>& how) {
   const auto& positions = call.integers.at("position").values.storage();
   const auto offset = static_cast<double>(core::setting<std::int64_t>(call.settings, "offset"));
-  const R base = from_setting<R>(core::setting<double>(call.settings, "base"));
+  const double base = core::setting<double>(call.settings, "base");
+  const auto in_angles = [](auto compute) { return in_stage<R>(sinusoidal_stage::angle, compute); };
   const table_plan plan = how.plan(call.settings);
   const std::size_t n = positions.size(), d = plan.columns.size();
   field<R> p = make_field<R>({n, d});
   for (std::size_t c = 0; c < d; ++c) {
     const column& here = plan.columns[c];
     if (here.function == waveform::zero) continue;
-    const R theta = how.frequency(base, plan.scale.stride * here.pair, plan.scale.steps);
-    for (std::size_t i = 0; i < n; ++i) p(i, c) = how.wave(here.function, how.position(positions[i] + offset), theta);
+    const R theta = in_angles(
+        [&] { return how.frequency(from_setting<R>(base), plan.scale.stride * here.pair, plan.scale.steps); });
+    for (std::size_t i = 0; i < n; ++i)
+      p(i, c) = how.wave(here.function, in_angles([&] { return how.position(positions[i] + offset); }), theta);
   }
   return {{"p", std::move(p)}};
 }
@@ -285,13 +309,16 @@ fields<R> sinusoidal::table_at_vjp(const arguments<R>& call, const recipe<R>& ho
       // sin' = cos, cos' = -sin
       const bool is_sine = columns[c].function == waveform::sine;
       const R slope = is_sine ? how.wave(waveform::cosine, m, theta(k)) : -how.wave(waveform::sine, m, theta(k));
-      const R by_angle = charged(cotangent(i, c)) * charged(slope);
+      const R by_angle = in_stage<R>(
+          sinusoidal_stage::table, [](const R& x, const R& y) { return charged(x) * charged(y); }, cotangent(i, c),
+          slope);
       by_position[i].add_product(charged(theta(k)), by_angle);
       by_theta[k].add_product(charged(how.angle_by_theta(m)), by_angle);
     }
   field<R> of_positions = make_field<R>({positions.size()}), of_theta = make_field<R>({theta.size()});
-  for (std::size_t i = 0; i < positions.size(); ++i) of_positions(i) = by_position[i].total();
-  for (std::size_t k = 0; k < theta.size(); ++k) of_theta(k) = by_theta[k].total();
+  for (std::size_t i = 0; i < positions.size(); ++i)
+    of_positions(i) = total_in(sinusoidal_stage::table, by_position[i]);
+  for (std::size_t k = 0; k < theta.size(); ++k) of_theta(k) = total_in(sinusoidal_stage::table, by_theta[k]);
   return {{"grad_position", std::move(of_positions)}, {"grad_theta", std::move(of_theta)}};
 }
 

@@ -37,7 +37,7 @@ tracked log_sum_exp(const tracked& t, const tracked& h) {
   if (std::isinf(t.number) || std::isinf(h.number)) return tracked(std::max(t.number, h.number));
   const log_sum_exp_parts p(t.number, h.number);
   double slope_t = p.w, slope_h = p.v;
-  if (arithmetic().precision <= 11) {
+  if (arithmetic().precision <= 11 || stages_differ()) {
     // Second order: at 8 or 11 bits the error moves the weights themselves; their slope is at most 1/4.
     const double shift = tracked::u() * (t.error + h.error) / 4.0;
     slope_t = std::min(p.w + shift, 1.0);

@@ -30,6 +30,11 @@ struct rounded {
     }
   }
 
+  /// Errors are not counted (stages.hpp).
+  [[nodiscard]] rounded in_units(double) const { return *this; }
+  /// Rounded to the working format.
+  [[nodiscard]] rounded rounded_once() const { return rounded(number); }
+
   friend rounded operator+(rounded x, rounded y) { return rounded(x.number + y.number); }
   friend rounded operator-(rounded x, rounded y) { return rounded(x.number - y.number); }
   friend rounded operator*(rounded x, rounded y) { return rounded(x.number * y.number); }
@@ -38,6 +43,26 @@ struct rounded {
 
   friend double to_double(rounded x) { return x.number; }
   friend bool is_minus_infinity(rounded x) { return std::isinf(x.number) && x.number < 0.0; }
+};
+
+/// Terms are added up in the format that sums have; the total is rounded to the working format.
+template <>
+class accumulator<rounded> {
+ public:
+  void add(rounded x) {
+    const switched_to sums(arithmetic_of_sums());
+    sum_ = sum_ + x;
+  }
+  void add_product(rounded x, rounded y) {
+    const switched_to sums(arithmetic_of_sums());
+    sum_ = sum_ + x * y;
+  }
+  void add(const accumulator& other) { add(other.sum_); }
+  [[nodiscard]] rounded total() const { return sum_.rounded_once(); }
+  [[nodiscard]] accumulator in_units(double) const { return *this; }
+
+ private:
+  rounded sum_{};
 };
 
 }  // namespace assay::reference

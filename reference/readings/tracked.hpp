@@ -70,6 +70,13 @@ struct tracked {
     return propagate(r, growth(error));
   }
 
+  /// See stages.hpp.
+  [[nodiscard]] tracked in_units(double factor) const { return {number, error * factor}; }
+  /// Rounded to the working format.
+  [[nodiscard]] tracked rounded_once() const {
+    return {number, error + finite_magnitude(number) + (number != 0.0 ? tau() : 0.0)};
+  }
+
   friend tracked operator+(const tracked& x, const tracked& y) {
     const double r = x.number + y.number;
     return {r, x.error + y.error + finite_magnitude(r)};
@@ -99,7 +106,8 @@ struct tracked {
   }
 };
 
-/// m terms in any order: m * sum of magnitudes (Higham 2002, section 4.2) and the propagated errors.
+/// m terms in any order: m * sum of magnitudes (Higham 2002, section 4.2) and the propagated errors. Terms that are
+/// added up in a format of their own are rounded to the working format once, at the end.
 template <>
 class accumulator<tracked> {
  public:
@@ -123,7 +131,17 @@ class accumulator<tracked> {
     propagated_ += other.propagated_;
     terms_ += other.terms_;
   }
-  [[nodiscard]] tracked total() const { return {sum_, propagated_ + terms_ * magnitudes_}; }
+  [[nodiscard]] tracked total() const {
+    const double of_sums = arithmetic_of_sums().u;
+    if (of_sums == tracked::u()) return {sum_, propagated_ + terms_ * magnitudes_};
+    return {sum_, propagated_ + terms_ * magnitudes_ * (of_sums / tracked::u()) + finite_magnitude(sum_)};
+  }
+  /// See stages.hpp.
+  [[nodiscard]] accumulator in_units(double factor) const {
+    accumulator x = *this;
+    x.propagated_ *= factor;
+    return x;
+  }
 
  private:
   double sum_ = 0, magnitudes_ = 0, propagated_ = 0, terms_ = 0;

@@ -1,9 +1,11 @@
 // The format that the arithmetic of this thread computes in. It is a value and no template parameter: each formula is
-// compiled once for all formats, and a formula may change its format from stage to stage (an angle in f32, its product
-// in bf16).
+// compiled once for all formats, and a formula changes its format from stage to stage (an angle in f32, its product in
+// bf16; stages.hpp).
 #pragma once
 
-#include "reference/core/dtype.hpp"
+#include <utility>
+
+#include "reference/core/precisions.hpp"
 #include "reference/core/result.hpp"
 
 namespace assay::reference {
@@ -31,23 +33,63 @@ constexpr working_format working_format_of(core::dtype t) {
 
 namespace detail {
 inline constinit thread_local working_format current_format = working_format_of(core::dtype::f64);
+inline constinit thread_local const core::precisions* formats_of_stages = nullptr;  // where they differ
+
+constexpr working_format formats_of_dtypes[] = {
+    working_format_of(core::dtype::f64), working_format_of(core::dtype::f32), working_format_of(core::dtype::f16),
+    working_format_of(core::dtype::bf16)};
+inline const working_format& format_of(core::dtype t) {
+  ASSAY_EXPECTS(core::is_floating(t));
+  return formats_of_dtypes[static_cast<int>(t)];
 }
+}  // namespace detail
 
 /// The format of this thread; f64 where none was set.
 inline const working_format& arithmetic() { return detail::current_format; }
 
-/// Sets the format of this thread until the end of the scope. Scopes nest.
+/// Whether the stages of the operation that this thread computes have different formats.
+inline bool stages_differ() { return detail::formats_of_stages != nullptr; }
+/// Precondition: stages_differ().
+inline const working_format& format_of_stage(std::size_t stage) {
+  return detail::format_of(detail::formats_of_stages->of(stage));
+}
+/// The format that sums of products are added up in.
+inline const working_format& arithmetic_of_sums() {
+  if (!stages_differ() || !detail::formats_of_stages->sums()) return arithmetic();
+  return detail::format_of(*detail::formats_of_stages->sums());
+}
+
+/// Sets the format of this thread until the end of the scope: the one of all stages, or else the least precise one of
+/// them, in whose u errors are counted outside of stages. Scopes nest.
 class computing_in {
  public:
-  explicit computing_in(core::dtype format) : before_(detail::current_format) {
-    constexpr working_format formats[] = {working_format_of(core::dtype::f64), working_format_of(core::dtype::f32),
-                                          working_format_of(core::dtype::f16), working_format_of(core::dtype::bf16)};
-    ASSAY_EXPECTS(core::is_floating(format));
-    detail::current_format = formats[static_cast<int>(format)];
+  explicit computing_in(core::precisions formats)
+      : before_(detail::current_format), stages_before_(detail::formats_of_stages), formats_(std::move(formats)) {
+    detail::current_format = detail::format_of(formats_.unit());
+    detail::formats_of_stages = formats_.differ() ? &formats_ : nullptr;
   }
-  ~computing_in() { detail::current_format = before_; }
+  ~computing_in() {
+    detail::current_format = before_;
+    detail::formats_of_stages = stages_before_;
+  }
   computing_in(const computing_in&) = delete;
   computing_in& operator=(const computing_in&) = delete;
+
+ private:
+  working_format before_;
+  const core::precisions* stages_before_;
+  core::precisions formats_;
+};
+
+/// Another format for a scope, inside of that of the stages.
+class switched_to {
+ public:
+  explicit switched_to(const working_format& format) : before_(detail::current_format) {
+    detail::current_format = format;
+  }
+  ~switched_to() { detail::current_format = before_; }
+  switched_to(const switched_to&) = delete;
+  switched_to& operator=(const switched_to&) = delete;
 
  private:
   working_format before_;

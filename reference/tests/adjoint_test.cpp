@@ -233,6 +233,7 @@ TEST_CASE("heinsen/embed_position/maps_can_be_replaced", "[property][heinsen]") 
   for (std::size_t i = 0; i < s_bar.size(); ++i)
     pushed = pushed + out.at("s_n").storage()[i].derivative * s_bar.storage()[i];
 
-  const value pulled = dot(grad.x, x_dot) + dot(totals(grad.of_logits.inner.weight, {wide, e}), w_dot);
+  const auto of_weights = totals(encodings::heinsen::module_stage::logits, grad.of_logits.inner.weight, {wide, e});
+  const value pulled = dot(grad.x, x_dot) + dot(of_weights, w_dot);
   CHECK(distance(pushed, pulled) < 1e-90);
 }

@@ -84,6 +84,7 @@ void from_scalar(const json& j, const property*& p) {
   if (p == nullptr) throw tools::archive::malformed("unknown property " + j.dump());
 }
 ASSAY_MEMBERS(declared_domain, low, high)
+ASSAY_MEMBERS(declared_precision, all, stages)
 ASSAY_MEMBERS(declared_sizes, low, high, multiple_of)
 ASSAY_MEMBERS(description, name, version, operations, compute, domain, sizes, settings, variants, flush_subnormals,
               deterministic, recorded)

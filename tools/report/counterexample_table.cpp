@@ -41,7 +41,7 @@ std::string number(core::dtype type, double x) {
 class writer {
  public:
   writer(const gate_report& r, const check_result& c)
-      : found_(*c.found), type_(c.type), compute_(r.candidate.compute_dtype(c.type)) {
+      : found_(*c.found), type_(c.type), compute_(r.candidate.precisions_of(*c.operation, c.type)) {
     // Only of a plain comparison are the outputs those that the laws speak of.
     if (c.checked->decides_class && found_.shown.value)
       laws_ = properties::allowances_of(found_.minimal.call, compute_);
@@ -98,7 +98,8 @@ class writer {
   }
 
   const properties::counterexample& found_;
-  core::dtype type_, compute_;
+  core::dtype type_;
+  core::precisions compute_;
   std::shared_ptr<const reference::allowances> laws_;
 };
 

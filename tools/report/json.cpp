@@ -36,8 +36,11 @@ ordered_json candidate_json(const properties::description& d, const std::string&
   for (const auto& [op, settings] : d.settings)
     for (const auto& [name, values] : settings)
       for (const core::attribute& value : values) domain[op][name].push_back(formats::to_json(value));
-  for (const auto& [storage, arithmetic] : d.compute)
-    compute[std::string(core::name_of(storage))] = core::name_of(arithmetic);
+  for (const auto& [storage, declared] : d.compute) {
+    ordered_json& arithmetic = compute[std::string(core::name_of(storage))];
+    if (declared.all) arithmetic = core::name_of(*declared.all);
+    for (const auto& [stage, format] : declared.stages) arithmetic[stage] = core::name_of(format);
+  }
   return {{"specification", spec},           {"name", d.name},     {"version", d.version},
           {"operations", operations},        {"compute", compute}, {"domain", domain},
           {"deterministic", d.deterministic}};

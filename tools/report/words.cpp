@@ -219,8 +219,25 @@ std::map<std::string, std::map<std::string, std::string>> narrower_domains(const
   return all;
 }
 
+namespace {
+
+// "rope/rotate in bf16 is judged as computed with angle f32, table bf16, product bf16, as nothing is declared."
+void add_precisions(std::vector<std::string>& notes, const gate_report& r) {
+  for (const check_result& c : r.checks) {
+    const core::precisions p = r.candidate.precisions_of(*c.operation, c.type);
+    if (!p.differ()) continue;
+    const std::string note = fmt::format("{} in {} is judged as computed with {}{}.", c.operation->forward_name(),
+                                         core::name_of(c.type), to_string(p, c.operation->stages),
+                                         r.candidate.compute.contains(c.type) ? "" : ", as nothing is declared");
+    if (std::find(notes.begin(), notes.end(), note) == notes.end()) notes.push_back(note);
+  }
+}
+
+}  // namespace
+
 std::vector<std::string> notes_of(const gate_report& r) {
   std::vector<std::string> notes;
+  add_precisions(notes, r);
   if (!r.only_properties.empty())
     notes.push_back(
         fmt::format("Only part of the checks was asked for: properties {}.", fmt::join(r.only_properties, ", ")));

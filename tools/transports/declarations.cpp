@@ -27,6 +27,11 @@ std::string declarations_json() {
     }
     return list;
   };
+  const auto stages = [](const std::vector<core::stage_declaration>& all) {
+    ordered_json list = ordered_json::array();
+    for (const auto& s : all) list.push_back(s.name);
+    return list;
+  };
   ordered_json operations = ordered_json::array();
   for (const core::operation& op : reference::operations())
     operations.push_back({{"name", op.name},
@@ -34,6 +39,7 @@ std::string declarations_json() {
                           {"outputs", tensors(op.outputs)},
                           {"attributes", attributes(op.attributes)},
                           {"axes", core::free_axes(op)},
+                          {"stages", stages(op.stages)},
                           {"recurrent", reference::forward_of(op).recurrent.has_value()}});
   return operations.dump();
 }

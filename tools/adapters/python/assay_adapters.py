@@ -94,7 +94,8 @@ def from_cos_sin(function, tables=None, layout="half_split", heads_first=True, b
     `tables(x, position)` returns cos and sin, such as a rotary embedding module with that forward. One that is made
     for a width is made by `of_width(width)` in its place, for each width that Assay asks for. It has one `base`, which
     is 10000 unless it is named. Without either the adapter makes cos and sin, from angles in f64, for every base.
-    They are rounded to the dtype of x: what is stored in bf16 or f16 is computed in it, unless `compute` says otherwise.
+    They are rounded to the dtype of x. Unless `compute` says otherwise, tables and products of bf16 and f16 are taken to
+    have that dtype, and angles to be in f32.
 
         from_cos_sin(apply_rotary_pos_emb)
         from_cos_sin(apply_rotary_pos_emb, of_width=RotaryEmbedding)
@@ -118,7 +119,7 @@ def from_cos_sin(function, tables=None, layout="half_split", heads_first=True, b
 
     def rotate_with_tables(x, position):
         return turned(x, position, made(x.shape[-1]))
-    claims = {"operation": "rope/rotate", "framework": "torch", "compute": {"bf16": "bf16", "f16": "f16"},
+    claims = {"operation": "rope/rotate", "framework": "torch",
               "domain": {"layout": [layout], "d": {"multiple_of": 2}}}
     if not (tables or of_width):
         return _with_claims(function, rotate, **claims)

@@ -29,7 +29,8 @@ def candidate(**claims):
 
     operation         what it computes, where the names of its parameters do not tell
     dtypes            such as ["f32", "bf16"]; otherwise f32 and f64, or the dtype of a torch module's parameters
-    compute           the precision of its arithmetic by dtype, such as {"bf16": "f32"}
+    compute           the precision of its arithmetic by dtype, such as {"bf16": "f32"}, or of its stages, such as
+                      {"bf16": {"angle": "f32", "product": "bf16"}}; see: assay list stages
     domain            such as {"log_p": "finite", "h": [-9, 9], "layout": ["half_split"]}; sizes of axes as
                       {"n": {"multiple_of": 64}, "d": [2, 256]}
     vjp               False: autograd has no derivative of it; or a function that computes the derivative

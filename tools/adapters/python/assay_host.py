@@ -52,7 +52,7 @@ def _decline_empty(inputs):
 
 class Candidate:
     """A set of operations under a name. `claims` are further members of the hello, such as
-    compute={"bf16": "f32"}, flush_subnormals=True, variants={"block": [32, 64]} or
+    compute={"bf16": "f32"} (or a precision for each stage), flush_subnormals=True, variants={"block": [32, 64]} or
     properties={"deterministic": True}."""
 
     def __init__(self, name, version="", **claims):

@@ -53,6 +53,10 @@ TEST_CASE("transports/protocol/hello_is_strict") {
   CHECK_THAT(hello_refusal(hello_with(R"(,"version":1)")), Contains("hello.version"));
   CHECK_THAT(hello_refusal(hello_with(R"(,"compute":{"f32":"i32"})")), Contains("floating-point"));
   CHECK_THAT(hello_refusal(hello_with(R"(,"compute":{"f8":"f32"})")), Contains("unknown dtype 'f8'"));
+  CHECK_THAT(hello_refusal(hello_with(R"(,"compute":{"bf16":1})")),
+             Contains("must name a precision (f64, f32, f16, bf16)"));
+  CHECK_THAT(hello_refusal(hello_with(R"(,"compute":{"f32":"bf16"})")), Contains("less precise than f32: f64, f32"));
+  CHECK_THAT(hello_refusal(hello_with(R"(,"compute":{"bf16":{"angle":"f32"}})")), Contains("no offered operation"));
   for (const std::string domain : {"\"infinite\"", "[1]", "[1,2,3]", "[1,\"2\"]", "[2,1]", "[1,1e999]", "1"})
     CHECK_FALSE(transports::parse_hello(R"({"hello":{"protocol":1,"name":"c","operations":{"heinsen/scan":["f32"]},)"
                                         R"("domain":{"heinsen/scan":{"h":)" +
@@ -133,4 +137,28 @@ TEST_CASE("transports/protocol/replies_are_strict") {
   CHECK_THAT(reply_refusal(R"({"id":1,"ok":false})"), Contains("must be unsupported or have an error"));
   CHECK_THAT(reply_refusal(R"({"id":1,"ok":false,"error":3})"), Contains("must be strings"));
   CHECK_THAT(reply_refusal(R"({"id":1,"ok":false,"unsupported":1})"), Contains("unsupported must be"));
+}
+
+TEST_CASE("transports/protocol/a_precision_for_each_stage") {
+  const auto hello = [](const std::string& compute) {
+    return R"({"hello":{"protocol":1,"name":"c","operations":{"rope/rotate":["bf16"],"attention/output":["bf16"]},)"
+           R"("compute":{"bf16":)" +
+           compute + "}}}";
+  };
+  const auto parsed = transports::parse_hello(hello(R"({"angle":"f32","product":"f32","softmax":"bf16"})"));
+  REQUIRE(parsed);
+  const auto& declared = parsed->compute.at(core::dtype::bf16);
+  CHECK_FALSE(declared.all);
+  const std::map<std::string, core::dtype> stages{
+      {"angle", core::dtype::f32}, {"product", core::dtype::f32}, {"softmax", core::dtype::bf16}};
+  CHECK(declared.stages == stages);
+  CHECK(transports::parse_hello(hello(R"("f32")"))->compute.at(core::dtype::bf16).all == core::dtype::f32);
+  CHECK_THAT(hello_refusal(hello(R"({"angel":"f32"})")),
+             Contains("hello.compute['bf16']['angel'] is no stage of an offered operation; known: scores, softmax, "
+                      "output, accumulation, angle, table, product"));
+  CHECK_THAT(hello_refusal(hello(R"({"angle":"f64x"})")), Contains("unknown dtype 'f64x'; known: f64, f32, f16, bf16"));
+  CHECK_THAT(hello_refusal(hello(R"({"angle":"i32"})")),
+             Contains("must be a floating-point dtype: f64, f32, f16, bf16"));
+  CHECK_THAT(hello_refusal(hello(R"({"angle":{}})")), Contains("must name a precision"));
+  CHECK_THAT(hello_refusal(hello("{}")), Contains("must name stages; known: "));
 }

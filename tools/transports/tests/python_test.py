@@ -59,6 +59,13 @@ def declared(domain):
         return scan(log_p, h, s0)
     return function
 
+def in_stages(stages):
+    @assay.candidate(operation="rope/rotate", dtypes=["bf16"], compute={"bf16": stages}, vjp=False)
+    def function(x, position):
+        return x
+    return function
+
+stages, misspelt_stage = in_stages({"angle": "f32", "product": "f32"}), in_stages({"angel": "f32"})
 misspelt, reversed_interval, beside = map(declared, ({"logp": "finite"}, {"h": [2, 1]}, {"log_p": [1, 2]}))
 candidate_of_nothing = Candidate("nothing")
 candidate_of_nothing.numpy("heinsen/scan", dtypes=["f32"], domain={"logp": "finite"})(scan)
@@ -179,6 +186,10 @@ class Functions(Folder):
     def test_a_function_says_what_it_is(self):
         self.ends("narrow", 0, "`log_p` finite")
         self.assertEqual(self.read_report()["candidate"]["compute"], {"bf16": "bf16"})
+        self.ends("stages", 1)
+        self.assertEqual(self.read_report()["candidate"]["compute"], {"bf16": {"angle": "f32", "product": "f32"}})
+        self.ends("misspelt_stage", 3, "hello.compute['bf16']['angel'] is no stage of an offered operation; known: "
+                  "angle, table, product")
         self.ends("misspelt", 3, "domain: 'logp' is no input or setting of heinsen/scan; known: log_p, h, s0, state")
         self.ends("candidate_of_nothing", 3, "domain of heinsen/scan: 'logp' is no input or setting")
         self.ends("reversed_interval", 3, "'h' has the interval [2, 1], which holds no value: low exceeds high")

@@ -122,7 +122,10 @@ std::vector<variant> controls() {
                                                "the largest bias of each row is subtracted where that is exact"),
           make_attention_variant<guarded_exp>("control/attention_guarded_exp",
                                               "CT10 fla-org/flash-linear-attention#463: a guard",
-                                              "no exponent above 0 reaches exp, and that of 0 is 1")};
+                                              "no exponent above 0 reaches exp, and that of 0 is 1"),
+          make_attention_variant<usual_stages<reference::encodings::attention>>(
+              "control/attention_usual_stages", "LlamaAttention of huggingface/transformers",
+              "f16 and bf16: sums and softmax in f32, scores, weights and output in the dtype")};
 }
 
 }  // namespace assay::properties::encodings::attention

@@ -116,7 +116,10 @@ std::vector<variant> controls() {
       make_fox_variant<guarded_exp>("control/fox_guarded_exp", "CT10 fla-org/flash-linear-attention#463: a guard",
                                     "no exponent above 0 reaches exp, and that of 0 is 1"),
       make_fox_variant<total_less_prefix>("control/fox_total_less_prefix", "suffix sums as the total less prefix sums",
-                                          "of class cumsum: gradients cancel, also that of the first gate")};
+                                          "of class cumsum: gradients cancel, also that of the first gate"),
+      make_fox_variant<usual_stages<reference::encodings::fox>>(
+          "control/fox_usual_stages", "eager attention with log f in f32",
+          "f16 and bf16: decay, sums and softmax in f32, scores, weights and output in the dtype")};
 }
 
 }  // namespace assay::properties::encodings::fox

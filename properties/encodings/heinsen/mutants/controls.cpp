@@ -283,6 +283,8 @@ std::vector<variant> controls() {
                                           "right: prefix sums that do not grow with n"),
       make_variant<gate_by_log_of_sum>("control/gate_by_log_of_sum", "log(1 + exp(-g)) for the gate",
                                        "right: of class linear"),
+      make_variant<usual_stages<reference::encodings::heinsen>>("control/usual_stages", "torch.autocast",
+                                                                "right: f16 and bf16 linear maps, states in f32"),
   };
 }
 

@@ -100,7 +100,10 @@ std::vector<variant> controls() {
       make<tables_gathered>("control/rope_tables_gathered", "tables of cosines and sines, gathered",
                             "each rotation is found once"),
       make<complex_products>("control/rope_complex_products", "complex multiplication, as meta-llama/llama has it",
-                             "pairs as complex numbers, the torque from y")};
+                             "pairs as complex numbers, the torque from y"),
+      make<usual_stages<reference::encodings::rope>>("control/rope_usual_stages",
+                                                     "LlamaRotaryEmbedding of huggingface/transformers",
+                                                     "f16 and bf16: angles in f32, tables and products in the dtype")};
 }
 
 }  // namespace assay::properties::encodings::rope

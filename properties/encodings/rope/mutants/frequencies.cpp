@@ -191,7 +191,7 @@ std::vector<variant> frequency_mutants() {
       make<tables_in_bf16>("mutant/rope_tables_in_bf16", "DT13 KellerJordan/modded-nanogpt#39",
                            "cosines and sines are rounded to bf16"),
       make<angles_in_storage>("mutant/rope_angles_in_storage", "DT11 huggingface/transformers#25681",
-                              "all is computed in the storage dtype, and f32 is declared"),
+                              "all is computed in the storage dtype"),
       make<base_always_scaled>("mutant/rope_base_always_scaled", "RP11 vllm-project/vllm#5093",
                                "the base is stretched where no scaling is wanted"),
       make<interpolated_twice>("mutant/rope_interpolated_twice", "RP16 sgl-project/sglang#33558",

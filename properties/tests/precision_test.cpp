@@ -1,0 +1,194 @@
+// Precision by stage: what is computed as declared passes, and what is not is explained by the stage.
+#include <fmt/format.h>
+
+#include <catch2/catch.hpp>
+#include <functional>
+
+#include "properties/diagnosis/diagnose.hpp"
+#include "properties/harness/verdict.hpp"
+#include "properties/tests/gating.hpp"
+#include "reference/encodings/attention.hpp"
+#include "reference/encodings/fox.hpp"
+#include "reference/encodings/heinsen.hpp"
+#include "reference/encodings/rope.hpp"
+#include "reference/encodings/sinusoidal.hpp"
+#include "reference/run_recipe.hpp"
+
+using namespace assay;
+using namespace assay::properties;
+using Catch::Matchers::Contains;
+using core::dtype;
+using testing::seed;
+
+namespace {
+
+template <class Encoding>
+core::tensors by_recipe(const request& call) {
+  return reference::run_recipe<Encoding>(call, {});
+}
+
+// The formula in plain arithmetic of these formats.
+core::tensors computed(const request& call, const core::precisions& formats) {
+  using namespace reference::encodings;
+  using evaluator = core::tensors (*)(const request&);
+  static const std::map<std::string, evaluator> all{{"rope", by_recipe<rope>},
+                                                    {"sinusoidal", by_recipe<sinusoidal>},
+                                                    {"attention", by_recipe<attention>},
+                                                    {"fox", by_recipe<fox>},
+                                                    {"heinsen", by_recipe<heinsen>}};
+  const reference::computing_in scope(formats);
+  return all.at(call.operation->name.substr(0, call.operation->name.find('/')))(call);
+}
+
+core::precisions formats_of(const core::operation& op, dtype storage, const std::map<std::string, dtype>& stages) {
+  description about;
+  about.compute[storage].stages = stages;
+  return about.precisions_of(op, storage);
+}
+
+/// Offers one operation in bf16, computes it in some formats and may declare others; may change the call before.
+class by_stage final : public implementation {
+ public:
+  using edit = std::function<void(request&)>;
+  by_stage(const std::string& operation, const std::map<std::string, dtype>& computed_in, declared_precision declared,
+           edit change = {})
+      : formats_(formats_of(*reference::find_operation(operation), dtype::bf16, computed_in)), change_(change) {
+    about_.name = "by stage";
+    about_.operations[operation] = {dtype::bf16};
+    about_.compute[dtype::bf16] = std::move(declared);
+    about_.deterministic = true;
+  }
+  [[nodiscard]] const description& describe() const override { return about_; }
+  call_result evaluate(const request& call) override {
+    request edited = call;
+    if (change_) change_(edited);
+    return computed(edited, formats_);
+  }
+
+ private:
+  description about_;
+  core::precisions formats_;
+  edit change_;
+};
+
+struct verdict_and_words {
+  status verdict;
+  std::string explained;
+};
+
+// As a gate has it: the check against the truth, and the diagnosis where it fails.
+verdict_and_words gated(by_stage under_test) {
+  const core::operation& op = *reference::find_operation(under_test.describe().operations.begin()->first);
+  const check_result r = run_property(testing::truth_property(op), under_test, op, dtype::bf16, testing::options(4));
+  if (!r.found) return {r.verdict(), ""};
+  const diagnosis d = diagnose(under_test, op, dtype::bf16, {{{r.checked, r.found->minimal}}, seed});
+  return {r.verdict(), d.explained.value_or("") + (d.explained ? "" : " facts: " + d.facts.value_or(""))};
+}
+
+constexpr const char* by_precision = "explained if ";
+const std::map<std::string, dtype> usual{};
+
+}  // namespace
+
+TEST_CASE("properties/precision/one_format_is_that_of_every_stage", "[unit]") {
+  const core::operation& rotate = *reference::find_operation("rope/rotate");
+  description about;
+  about.compute[dtype::bf16] = dtype::f32;
+  CHECK(about.precisions_of(rotate, dtype::bf16) == core::precisions(dtype::f32));
+  CHECK(about.precisions_of(rotate, dtype::f32) == core::precisions(dtype::f32));
+  CHECK(to_string(about.precisions_of(rotate, dtype::f16), rotate.stages) == "angle f32, table f16, product f16");
+  about.compute[dtype::bf16].all.reset();
+  about.compute[dtype::bf16].stages = {{"table", dtype::f32}, {"product", dtype::f32}, {"softmax", dtype::bf16}};
+  CHECK(about.precisions_of(rotate, dtype::bf16) == core::precisions(dtype::f32));
+  const core::operation& frequencies = *reference::find_operation("rope/frequencies");
+  CHECK(about.precisions_of(frequencies, dtype::bf16) == core::precisions(dtype::f32));
+  const core::operation& attend = *reference::find_operation("attention/output:vjp");
+  const core::precisions p = about.precisions_of(attend, dtype::bf16);
+  CHECK(to_string(p, attend.stages) == "scores bf16, softmax bf16, output bf16, accumulation f32");
+  CHECK(p.unit() == dtype::bf16);
+  CHECK(p.sums() == dtype::f32);
+}
+
+// Each stage in f32 or in the dtype of the tensors: the allowance knows of every rounding.
+TEST_CASE("properties/precision/plain_arithmetic_passes_in_its_formats", "[property][gate]") {
+  for (const core::operation& op : reference::operations()) {
+    if (op.stages.empty()) continue;
+    const auto assignments = std::size_t{1} << op.stages.size();
+    std::size_t informative = 0;
+    for (std::size_t k = 0; k < scaled(32); ++k) {
+      const dtype storage = k % 2 == 0 ? dtype::bf16 : dtype::f16;
+      std::map<std::string, dtype> formats;
+      for (std::size_t s = 0; s < op.stages.size(); ++s)
+        formats[op.stages[s].name] = (k / 2 % assignments >> s & 1u) != 0 ? storage : dtype::f32;
+      const core::precisions declared = formats_of(op, storage, formats);
+      for (const family& f : families_of(op)) {
+        if (f.holds_nan) continue;
+        const test_case c = make_case({&op, storage, f.name, seed + k, {lengths::short_ones}}, f);
+        const value_report r = judge(*expect(c.call, declared), computed(c.call, declared));
+        INFO(op.name << " " << core::name_of(storage) << ", " << to_string(declared, op.stages) << ": " << summary(c));
+        INFO(r.message);
+        CHECK(r.passed);
+        informative += r.informative;
+      }
+    }
+    CHECK(informative > 0);
+  }
+}
+
+TEST_CASE("rope/precision/angles_in_f32_pass_and_angles_in_bf16_are_named", "[property][gate]") {
+  CHECK(gated({"rope/rotate", usual, {}}).verdict == status::passed);
+  const verdict_and_words bug = gated({"rope/rotate", {{"angle", dtype::bf16}}, {}});
+  INFO(bug.explained);
+  CHECK(bug.verdict == status::failed);
+  CHECK_THAT(bug.explained, Contains("explained if angle (frequencies, positions and m theta) is computed in bf16: "
+                                     "declare it (compute = {\"bf16\": \"bf16\"}), or mend it"));
+  // Of positions alone.
+  const verdict_and_words positions = gated({"rope/rotate", usual, {}, [](request& call) {
+                                               for (double& m : call.inputs.at("position").values.storage())
+                                                 m = core::round_to(dtype::bf16, m);
+                                             }});
+  INFO(positions.explained);
+  CHECK(positions.verdict == status::failed);
+  CHECK_THAT(positions.explained, Contains("explained if angle "));
+  // Products in bf16 where f32 is declared for all.
+  const verdict_and_words products = gated({"rope/rotate", usual, dtype::f32});
+  INFO(products.explained);
+  CHECK(products.verdict == status::failed);
+  CHECK_THAT(products.explained, Contains("\"angle\": \"f32\""));
+}
+
+TEST_CASE("attention/precision/the_softmax_in_f32_passes_and_one_in_bf16_is_named", "[property][gate]") {
+  CHECK(gated({"attention/output", usual, {}}).verdict == status::passed);
+  CHECK(gated({"attention/output:vjp", usual, {}}).verdict == status::passed);
+  // Beside scores and weights that are rounded to bf16, a softmax in bf16 adds little. Beside those of f32 it shows.
+  const std::map<std::string, dtype> narrow_softmax{
+      {"scores", dtype::f32}, {"softmax", dtype::bf16}, {"output", dtype::f32}};
+  const verdict_and_words bug = gated({"attention/output", narrow_softmax, dtype::f32});
+  INFO(bug.explained);
+  CHECK(bug.verdict == status::failed);
+  CHECK_THAT(bug.explained, Contains(by_precision));
+  CHECK_THAT(bug.explained, Contains("softmax"));
+}
+
+TEST_CASE("properties/precision/other_faults_are_not_explained_by_a_stage", "[property][gate]") {
+  const auto positions = [](std::function<double(double)> f) {
+    return [f](request& call) {
+      for (double& m : call.inputs.at("position").values.storage()) m = f(m);
+    };
+  };
+  const std::map<const char*, by_stage::edit> faults{
+      {"clamped at 1023", positions([](double m) { return std::min(m, 1023.0); })},
+      {"from 1", positions([](double m) { return m + 1; })},
+      {"modulo 4096", positions([](double m) { return std::fmod(m, 4096.0); })},
+      {"layout", [](request& call) {
+         std::string& layout = std::get<std::string>(
+             call.attributes["layout"] = core::completed(*call.operation, call.attributes).at("layout"));
+         layout = layout == "interleaved" ? "half_split" : "interleaved";
+       }}};
+  for (const auto& [name, fault] : faults) {
+    const verdict_and_words r = gated({"rope/rotate", usual, {}, fault});
+    INFO(name << ": " << r.explained);
+    CHECK(r.verdict == status::failed);
+    CHECK_THAT(r.explained, !Contains(by_precision));
+  }
+}

@@ -1,0 +1,95 @@
+// The stages of a formula. A formula marks what an implementation may compute in a format of its own,
+//
+//   const R angle = in_stage<R>(rotary_stage::angle, [](const R& m, const R& t) { return m * t; }, position, theta);
+//
+// Readings without a format take no notice. In `rounded` the results of a stage are rounded to its format. In `tracked`
+// its roundings have its u: inside of a stage errors are counted in units of its own u, outside in units of the least
+// precise one, and what goes in or comes out is converted, exactly, since the ratios are powers of two. So a reading
+// needs to know nothing of stages, and with one format for all nothing changes.
+//
+// A stage takes its operands as they are. Where its format is that of a matrix product, which rounds them too,
+// the formula says so by taken_by().
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "reference/readings/reading.hpp"
+#include "reference/readings/working_format.hpp"
+
+namespace assay::reference {
+
+/// A reading that rounds, or counts roundings. in_units(x, f): its error in units that are 1 / f as large.
+template <class R>
+concept computes_in_formats = requires(const R& x) {
+  x.in_units(1.0);
+  x.rounded_once();
+};
+
+template <computes_in_formats R>
+R in_units(const R& x, double factor) {
+  return x.in_units(factor);
+}
+template <computes_in_formats R>
+accumulator<R> in_units(const accumulator<R>& x, double factor) {
+  return x.in_units(factor);
+}
+template <class T>
+std::vector<T> in_units(std::vector<T> all, double factor) {
+  for (T& x : all) x = in_units(x, factor);
+  return all;
+}
+template <computes_in_formats R>
+field<R> in_units(field<R> all, double factor) {
+  for (R& x : all.storage()) x = in_units(x, factor);
+  return all;
+}
+
+/// f(operands...), computed in the format of a stage: an index, or an enumeration of them in the order in which the
+/// operation declares them. For operands and results of other types than these an overload of in_units is needed.
+template <class R, class Stage, class F, class... Operands>
+auto in_stage(Stage stage, F&& f, const Operands&... operands) {
+  if constexpr (computes_in_formats<R>) {
+    if (stages_differ()) {
+      const working_format& inside = format_of_stage(static_cast<std::size_t>(stage));
+      const double ratio = arithmetic().u / inside.u;
+      const switched_to scope(inside);
+      return in_units(f(in_units(operands, ratio)...), 1.0 / ratio);
+    }
+  }
+  return f(operands...);
+}
+
+/// The total of a sum that belongs to a stage.
+template <class R, class Stage>
+R total_in(Stage stage, const accumulator<R>& sum) {
+  return in_stage<R>(
+      stage, [](const accumulator<R>& s) { return s.total(); }, sum);
+}
+
+/// x of one stage as the matrix products of another one take it in: rounded where their format is less precise.
+template <class R, class Stage>
+R taken_by(Stage into, Stage from, const R& x) {
+  if constexpr (computes_in_formats<R>)
+    if (stages_differ() &&
+        format_of_stage(static_cast<std::size_t>(into)).u > format_of_stage(static_cast<std::size_t>(from)).u)
+      return in_stage<R>(
+          into, [](const R& y) { return y.rounded_once(); }, x);
+  return x;
+}
+template <class R, class Stage>
+std::vector<R> taken_by(Stage into, Stage from, std::vector<R> all) {
+  if constexpr (computes_in_formats<R>)
+    if (stages_differ())
+      for (R& x : all) x = taken_by(into, from, x);
+  return all;
+}
+template <class R, class Stage>
+field<R> taken_by(Stage into, Stage from, field<R> all) {
+  if constexpr (computes_in_formats<R>)
+    if (stages_differ())
+      for (R& x : all.storage()) x = taken_by(into, from, x);
+  return all;
+}
+
+}  // namespace assay::reference
