@@ -1,0 +1,178 @@
+// Running bounds hold the truth, say the same on every instruction set, and leave open what they cannot bound.
+#include <mpfr.h>
+
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <cstring>
+#include <functional>
+
+#include "reference/core/counter_random.hpp"
+#include "reference/registry.hpp"
+#include "reference/running_bounds/dispatch.hpp"
+#include "reference/running_bounds/scan.hpp"
+
+using namespace assay;
+using namespace assay::reference;
+using core::dtype;
+
+namespace {
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+struct numbers_of_lane {
+  std::function<double(core::counter_random&)> log_p, h, s0;
+};
+using draw = std::function<double(core::counter_random&)>;
+draw constant(double x) {
+  return [x](core::counter_random&) { return x; };
+}
+draw uniform(double low, double high) {
+  return [=](core::counter_random& r) { return r.uniform(low, high); };
+}
+draw normal() {
+  return [](core::counter_random& r) { return r.normal(); };
+}
+draw one_of(std::vector<double> x) {
+  return [x](core::counter_random& r) { return x[r.below(x.size())]; };
+}
+draw mixed(const draw& usual, const draw& rare, std::uint64_t once_in) {
+  return [=](core::counter_random& r) { return r.one_in(once_in) ? rare(r) : usual(r); };
+}
+// Of either sign, 2^low to 2^high by magnitude.
+draw powers(double low, double high) {
+  return [=](core::counter_random& r) { return std::exp2(r.uniform(low, high)) * (r.one_in(2) ? 1.0 : -1.0); };
+}
+draw negative(const draw& x) {
+  return [=](core::counter_random& r) { return -std::fabs(x(r)); };
+}
+
+// Each is hard for a bound in its own way. Positive decays lie outside the domain, but the formula holds.
+const std::vector<std::pair<const char*, numbers_of_lane>>& hard_lanes() {
+  static const std::vector<std::pair<const char*, numbers_of_lane>> all{
+      {"mild", {negative(normal()), normal(), normal()}},
+      {"long memory", {constant(-1e-7), uniform(-16, -14), normal()}},
+      {"decays of all sizes", {negative(powers(-30, -3)), normal(), normal()}},
+      {"gates near 0 and 1", {one_of({-1e-30, -90.0, 0.0}), normal(), normal()}},
+      {"wide", {uniform(-69, 0), uniform(-1e4, 1e4), normal()}},
+      {"wide integers", {one_of({-1, -2, 0, -64}), one_of({-1e4, 1e4, 0, 512, 511.5}), constant(0)}},
+      {"ties", {constant(0), mixed(uniform(-60, -20), constant(-infinity), 3), constant(0x1.000001p0)}},
+      {"growing", {uniform(0, 40), normal(), normal()}},
+      {"all equal", {constant(0), constant(0), constant(0)}},
+      {"infinite inside",
+       {mixed(negative(normal()), constant(-infinity), 6), mixed(normal(), constant(-infinity), 3),
+        one_of({-infinity, 0.5})}},
+      {"dead", {negative(normal()), mixed(constant(-infinity), normal(), 9), constant(-infinity)}},
+      {"zero", {constant(-0.0), one_of({-infinity, -700.0, -689.0, -745.0, -2000.0}), constant(0)}},
+      {"cancelling", {constant(0), constant(-std::log(2.0)), constant(-std::log(2.0))}},
+      {"about the least exponent", {constant(0), uniform(-46, -42), constant(0)}},
+      {"tiny", {constant(0), mixed(constant(-infinity), uniform(-750, -80), 2), powers(-1074, -900)}},
+      {"small sums", {negative(powers(-149, -100)), constant(-infinity), powers(-149, -100)}},
+      {"large", {negative(powers(90, 127)), powers(90, 127), powers(90, 127)}},
+      {"larger", {negative(powers(880, 1023)), powers(880, 1023), powers(880, 1023)}},
+      {"not numbers",
+       {mixed(negative(normal()), one_of({NAN, infinity}), 9), mixed(normal(), one_of({NAN, infinity}), 9),
+        mixed(normal(), constant(NAN), 3)}},
+  };
+  return all;
+}
+
+core::tensor drawn(dtype type, const core::shape& s, const draw& x, core::counter_random& random) {
+  core::tensor t = core::zeros(type, s);
+  for (double& value : t.values.storage()) value = core::round_to(type, x(random));
+  return t;
+}
+
+core::request scan_of(const numbers_of_lane& lane, dtype type, const core::shape& s, std::uint64_t seed) {
+  core::counter_random random(seed);
+  return {find_operation("heinsen/scan"),
+          type,
+          {{"log_p", drawn(type, s, lane.log_p, random)},
+           {"h", drawn(type, s, lane.h, random)},
+           {"s0", drawn(type, {s[0], s[2]}, lane.s0, random)}}};
+}
+
+// How many elements are decided, of all.
+struct share {
+  std::size_t decided = 0, all = 0;
+};
+
+// Every element that is decided is what intervals of 80 digits prove, and its remainder lies within the bound.
+void check_against_intervals(const core::request& call, doubles of_number, share& found) {
+  const rung_outputs proved = routines_for(*call.operation).enclose(call, 80);
+  for (const auto& [name, o] : declaration_of(*call.operation).bound(call, of_number)) {
+    const rung_output& truth = proved.at(name);
+    for (std::size_t i = 0; i < o.decided.size(); ++i) {
+      ++found.all;
+      if (o.decided[i] == 0) continue;
+      ++found.decided;
+      const double value = o.rounded.values.storage()[i], low = o.low.storage()[i];
+      INFO(name << " " << i << " of " << call.operation->name << ": " << value << " + " << low << " to "
+                << o.radius.storage()[i]);
+      // A tie that 80 digits leave open is not compared.
+      if (truth.decided[i] != 0) REQUIRE(core::same_value(value, truth.rounded.values.storage()[i]));
+      if (!std::isfinite(value)) continue;
+      const double difference = (value - truth.rounded.values.storage()[i]) + (low - truth.low.storage()[i]);
+      REQUIRE(std::fabs(difference) <= o.radius.storage()[i] * (1 + 0x1p-40) +
+                                           0x1p-52 * std::fabs(truth.low.storage()[i]) + truth.radius.storage()[i]);
+    }
+  }
+}
+
+}  // namespace
+
+TEST_CASE("reference/running_bounds/hold_the_truth", "[unit]") {
+  for (const auto& [name, lane] : hard_lanes()) {
+    INFO(name);
+    for (const dtype type : core::floating_dtypes)
+      for (const doubles of_number : {doubles::one, doubles::two}) {
+        share found;
+        for (std::uint64_t seed = 0; seed < 2; ++seed)
+          check_against_intervals(scan_of(lane, type, {2, 25, 9}, seed), of_number, found);
+        INFO(core::name_of(type) << " decided " << found.decided << " of " << found.all);
+        CHECK((std::string(name) != "mild" || type == dtype::f64 || found.decided == found.all));
+      }
+  }
+}
+
+TEST_CASE("reference/running_bounds/every_instruction_set_gives_the_same_bits", "[unit]") {
+  const auto& kernels = running::supported_kernels();
+  REQUIRE(std::string(kernels.front()->name) == "baseline");
+  constexpr running::target_format f32{0x1p-126, 0x1.fffffep127, 0x1p-23, false};
+  for (const auto& [name, lane] : hard_lanes()) {
+    const core::shape s{3, 7, 37};
+    const core::request call = scan_of(lane, dtype::f32, s, 1);
+    const std::size_t size = core::element_count(s);
+    std::vector<std::vector<double>> found;
+    for (const running::kernel_table* k : kernels) {
+      std::vector<double> out(3 * size);
+      k->scan_in_doubles({{s[0], s[1], s[2]},
+                          call.inputs.at("log_p").values.data(),
+                          call.inputs.at("h").values.data(),
+                          call.inputs.at("s0").values.data(),
+                          f32,
+                          {out.data(), out.data() + size, out.data() + 2 * size}});
+      found.push_back(std::move(out));
+      INFO(k->name << ", " << name);
+      // Lanes that are not bounded hold NaN of any sign.
+      CHECK((std::string(name) == "not numbers" ||
+             std::memcmp(found.front().data(), found.back().data(), 3 * size * sizeof(double)) == 0));
+    }
+  }
+}
+
+TEST_CASE("reference/running_bounds/lanes_that_are_not_bounded_disturb_nobody", "[unit]") {
+  const auto& op = *find_operation("heinsen/scan");
+  core::request call = scan_of(hard_lanes().front().second, dtype::f32, {2, 5, 11}, 3);
+  const rung_outputs alone = declaration_of(op).bound(call, doubles::one);
+  call.inputs.at("h").values(0, 2, 3) = NAN;
+  call.inputs.at("log_p").values(1, 0, 10) = infinity;
+  call.inputs.at("s0").values(1, 4) = NAN;
+  const rung_outputs beside = declaration_of(op).bound(call, doubles::one);
+  for (const auto& [name, o] : beside)
+    for (std::size_t i = 0; i < o.decided.size(); ++i) {
+      const std::size_t row = o.decided.size() / 2, j = i % 11, b = i / row;
+      const bool excluded = (b == 0 && j == 3) || (b == 1 && (j == 10 || j == 4));
+      CHECK(o.decided[i] == (excluded ? 0 : 1));
+      if (!excluded) CHECK(o.low.storage()[i] == alone.at(name).low.storage()[i]);
+    }
+}
