@@ -34,10 +34,18 @@ struct scan_call {
 };
 inline constexpr double largest_input = 0x1p900;
 
+/// The kernels in one arithmetic.
+struct kernels_of_arithmetic {
+  void (*scan)(const scan_call&);
+  /// For tests: of numbers z + z_low, their count a multiple of 32, log(1 + e^z) = sum + low to `error`, and e^z.
+  void (*softplus)(std::size_t count, const double* z, const double* z_low, double* power, double* sum, double* low,
+                   double* error);
+};
+
 /// The kernels of an instruction set.
 struct kernel_table {
   const char* name;
-  void (*scan_in_doubles)(const scan_call&);
+  kernels_of_arithmetic in_doubles, in_two_doubles;
 };
 
 }  // namespace assay::reference::running

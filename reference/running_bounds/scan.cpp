@@ -81,12 +81,13 @@ rung_outputs bound_scan(const core::request& call, doubles of_number) {
   const core::tensor &a = call.inputs.at("log_p"), &h = call.inputs.at("h"), &s0 = call.inputs.at("s0");
   const core::shape whole = a.shape();
   const lanes_shape shape{whole[0], whole[1], whole[2]};
-  if (of_number != doubles::one || a.size() == 0) return {};
+  if (a.size() == 0) return {};
   excluded_lanes excluded(shape);
   for (const core::tensor* t : {&a, &h, &s0}) excluded.look_at(*t);
   rung_output s = empty_output(call.type, whole);
-  kernels().scan_in_doubles(
-      {shape, a.values.data(), h.values.data(), s0.values.data(), target_of(call.type), field_of(s)});
+  const kernels_of_arithmetic& of_arithmetic =
+      of_number == doubles::one ? kernels().in_doubles : kernels().in_two_doubles;
+  of_arithmetic.scan({shape, a.values.data(), h.values.data(), s0.values.data(), target_of(call.type), field_of(s)});
   excluded.leave_out(s, shape.tokens);
   mark_decided(s);
   rung_output last = last_token(s, shape);

@@ -1,3 +1,6 @@
+// 32-byte registers of x86-64 with AVX2 and FMA (Intel since 2013, AMD since 2015).
+#include <immintrin.h>
+
 #include <cstdint>
 #include <utility>
 
@@ -6,16 +9,10 @@
 namespace assay::reference::running::avx2 {
 namespace {
 constexpr int vector_bytes = 32;
-#include "reference/running_bounds/kernels/vector.ipp"
-//
-#include "reference/running_bounds/kernels/lanes.ipp"
-//
-#include "reference/running_bounds/kernels/rounding.ipp"
-#include "reference/running_bounds/kernels/softplus.ipp"
-//
-#include "reference/running_bounds/kernels/scan.ipp"
+#define ASSAY_FUSED _mm256_fmadd_pd
+#include "reference/running_bounds/kernels/table.ipp"
 }  // namespace
 
-extern constinit const kernel_table table = {"avx2", scan<in_doubles>};
+extern constinit const kernel_table table = make_table("avx2");
 
 }  // namespace assay::reference::running::avx2

@@ -1,3 +1,6 @@
+// 64-byte registers of x86-64 with AVX-512 (F, DQ, VL).
+#include <immintrin.h>
+
 #include <cstdint>
 #include <utility>
 
@@ -6,16 +9,10 @@
 namespace assay::reference::running::avx512 {
 namespace {
 constexpr int vector_bytes = 64;
-#include "reference/running_bounds/kernels/vector.ipp"
-//
-#include "reference/running_bounds/kernels/lanes.ipp"
-//
-#include "reference/running_bounds/kernels/rounding.ipp"
-#include "reference/running_bounds/kernels/softplus.ipp"
-//
-#include "reference/running_bounds/kernels/scan.ipp"
+#define ASSAY_FUSED _mm512_fmadd_pd
+#include "reference/running_bounds/kernels/table.ipp"
 }  // namespace
 
-extern constinit const kernel_table table = {"avx512", scan<in_doubles>};
+extern constinit const kernel_table table = make_table("avx512");
 
 }  // namespace assay::reference::running::avx512

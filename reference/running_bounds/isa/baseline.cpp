@@ -1,3 +1,4 @@
+// 16-byte registers, which every processor of the architecture has.
 #include <cstdint>
 #include <utility>
 
@@ -6,16 +7,9 @@
 namespace assay::reference::running::baseline {
 namespace {
 constexpr int vector_bytes = 16;
-#include "reference/running_bounds/kernels/vector.ipp"
-//
-#include "reference/running_bounds/kernels/lanes.ipp"
-//
-#include "reference/running_bounds/kernels/rounding.ipp"
-#include "reference/running_bounds/kernels/softplus.ipp"
-//
-#include "reference/running_bounds/kernels/scan.ipp"
+#include "reference/running_bounds/kernels/table.ipp"
 }  // namespace
 
-extern constinit const kernel_table table = {"baseline", scan<in_doubles>};
+extern constinit const kernel_table table = make_table("baseline");
 
 }  // namespace assay::reference::running::baseline

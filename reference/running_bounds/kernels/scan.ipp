@@ -12,7 +12,7 @@
 // Where u is so small that the base keeps its bits, it is added to the radius instead: the base then is the centre, and
 // the truth is above it (and above t, if it was above that or t is exact). Such a truth is above a tie, too.
 //
-// |d| above 690 counts as 690: u is too large then, and so is the bound.
+// Beyond the least exponent of the arithmetic |d| counts as that: u is too large then, and so is the bound.
 //
 // -inf: t = -inf leaves h as it is, h = -inf leaves t: their u is 0, and what comes of infinite differences is masked.
 // The sums of finite numbers do not overflow: they stay below 2^64 2^900.
@@ -20,21 +20,6 @@
 // The bounds are sums and products of fewer than 30 roundings, and powers off by 3 e: the factor 1 + 2^-47 covers
 // them. None underflows: a weight below 1 comes with a u of at least 2^-996, whose share of that factor is above
 // 2^-1044; all other weights are 1, and sums do not underflow.
-
-// t - h = d to `error`, as far as the arithmetic tells.
-struct difference {
-  pack d, low, error;
-};
-
-struct in_doubles {
-  // Below it u goes to the radius: 2^-63.
-  static constexpr double counted = -44.0;
-  // Each of the two differences rounds to e of itself.
-  static ASSAY_INLINE difference from(const pack& high, const pack& low, const pack& h) {
-    const pack d = (high - h) + low;
-    return {d, {}, 0x1p-52 * (larger(magnitude(d), 0.0) + magnitude(low))};
-  }
-};
 
 template <class Arithmetic>
 struct scan_state {
@@ -44,25 +29,27 @@ struct scan_state {
 
   ASSAY_INLINE void step(const pack& a, const pack& h) {
     const exact_sum high = exactly(s.high, a), rest = exactly(s.low, high.error);
-    const masks past = ~(high.sum == minus_infinity), live = past & ~(h == minus_infinity);
+    const masks past = ~(high.sum == minus_infinity), no_input = h == minus_infinity, live = past & ~no_input;
     const pack t = high.sum, low = where(past, rest.sum), radius = where(past, s.radius + magnitude(rest.error));
     const masks above = s.above & (rest.error == 0.0);
 
-    const difference to_h = Arithmetic::from(t, low, h);
-    const masks past_is_larger = to_h.d >= 0.0;
-    const pack z = larger(-magnitude(to_h.d), smallest_exponent);
-    const softplus_of_double plus = softplus(z);
-    const masks counts = live & (z > Arithmetic::counted);
-    const pack u = where(live, plus.power), counted = where(counts, u), more = where(counts, plus.sum);
-    const pack moved = where(live, 0x1p-52 * (magnitude(z) + magnitude(low)));
+    const difference to_h = Arithmetic::subtract(t, low, h);
+    const masks past_is_larger = no_input | (to_h.d >= 0.0);
+    const pack size = magnitude(to_h.d);
+    const masks near = size < -Arithmetic::least_exponent;
+    const pack z = select(near, -size, broadcast(Arithmetic::least_exponent));
+    const softplus_parts plus = Arithmetic::softplus(z, where(near, select(past_is_larger, -to_h.low, to_h.low)));
+    const masks counts = live & (z > Arithmetic::least_counted);
+    const pack u = where(live, plus.power), counted = where(counts, u), moved = where(live, to_h.error);
 
     const pack base = select(past_is_larger, t, h), base_low = where(past_is_larger, low);
-    const exact_sum next = exactly(base, more), next_rest = exactly(base_low, next.error);
+    const exact_sum next = exactly(base, where(counts, plus.sum)), more = exactly(base_low, where(counts, plus.low));
+    const exact_sum next_rest = exactly(more.sum, next.error);
     const masks dead = next.sum == minus_infinity;
     const exact_sum state = exactly(next.sum, where(~dead, next_rest.sum));
     const pack weight = select(past_is_larger, 1.0 - 0.5 * counted, u);
     const pack bound = (weight + radius + moved) * radius + (u + moved) * moved + where(counts, plus.error) +
-                       (u - counted) + where(~dead, magnitude(next_rest.error));
+                       (u - counted) + where(~dead, magnitude(more.error) + magnitude(next_rest.error));
     s = {state.sum, state.error, bound * (1.0 + 0x1p-47), ~past | (~counts & (~past_is_larger | above))};
   }
 };

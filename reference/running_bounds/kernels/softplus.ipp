@@ -51,12 +51,31 @@ ASSAY_INLINE pack logarithm_of_one_plus(const pack& u) {
   return y * p;
 }
 
-// log(1 + e^z) = `sum` to `error`; e^z = `power` to 3 e of itself.
-struct softplus_of_double {
-  pack power, sum, error;
+// t - h = d + low to `error`, for d above the least exponent of the arithmetic; below it, it lies below that exponent
+// and `error`.
+struct difference {
+  pack d, low, error;
 };
-// An error of 3 e in u moves log(1 + u) by 3 e u / (1 + u) at most, which is below 3 e of it: together below 9 e.
-ASSAY_INLINE softplus_of_double softplus(const pack& z) {
-  const pack u = exponential(z), sum = logarithm_of_one_plus(u);
-  return {u, sum, 0x1.4p-50 * sum};
-}
+
+// log(1 + e^z) = sum + low to `error`; e^z = `power` to 3 e of itself.
+struct softplus_parts {
+  pack power, sum, low, error;
+};
+
+// What the recurrence needs of its arithmetic, in one double.
+struct in_doubles {
+  static constexpr double least_exponent = smallest_exponent;
+  // Below it e^z goes to the radius: 2^-63.
+  static constexpr double least_counted = -44.0;
+
+  // Each of the two differences rounds to e of itself, the first one to e (|d| + |low|).
+  static ASSAY_INLINE difference subtract(const pack& high, const pack& low, const pack& h) {
+    const pack d = (high - h) + low, size = -larger(-magnitude(d), least_exponent);
+    return {d, broadcast(0.0), 0x1p-52 * (size + magnitude(low))};
+  }
+  // An error of 3 e in u moves log(1 + u) by 3 e u / (1 + u) at most, which is below 3 e of it: together below 9 e.
+  static ASSAY_INLINE softplus_parts softplus(const pack& z, const pack&) {
+    const pack u = exponential(z), sum = logarithm_of_one_plus(u);
+    return {u, sum, broadcast(0.0), 0x1.4p-50 * sum};
+  }
+};

@@ -68,6 +68,7 @@ ASSAY_OPERATION(|, masks, masks)
 ASSAY_OPERATION(+, pack)
 ASSAY_OPERATION(-, pack)
 ASSAY_OPERATION(*, pack)
+ASSAY_OPERATION(/, pack)
 #undef ASSAY_OPERATION
 
 #define ASSAY_OPERATION(op)                                                        \
