@@ -161,7 +161,8 @@ heinsen::record<R> heinsen::scan_record() {
           .forward = scan<Decay, R>,
           .vjp = scan_vjp<Decay, R>,
           .jvp = scan_jvp<Decay, R>,
-          .bounds = {.forward = gated ? nullptr : running::bound_scan}};
+          .bounds = gated ? running_bounds{}
+                          : running_bounds{.forward = running::bound_scan, .vjp = running::bound_scan_vjp}};
 }
 
 template <class R>

@@ -13,8 +13,8 @@ struct target_format {
   bool is_f64;
 };
 
-/// An output: for each element the truth rounded to the format, a remainder `low`, and a bound on the distance of the
-/// truth from their sum; infinite where the bound does not decide how the truth rounds.
+/// An output: for each element the truth rounded to the format, a remainder `low`, and a bound `radius` on the distance
+/// of the truth from their sum; less than 0, and the bound is -radius, where it does not decide how the truth rounds.
 struct bounded_field {
   double *value, *low, *radius;
 };
@@ -34,9 +34,19 @@ struct scan_call {
 };
 inline constexpr double largest_input = 0x1p900;
 
+/// Its adjoint, as algorithms/adjoint.hpp has it. Cotangents are at most `largest_input` by magnitude. Of grad_s0 lanes
+/// are [batch, features].
+struct adjoint_call {
+  lanes_shape shape;
+  const double *a, *h, *s0, *grad_s, *grad_s_n;
+  target_format format;
+  bounded_field grad_a, grad_h, grad_s0;
+};
+
 /// The kernels in one arithmetic.
 struct kernels_of_arithmetic {
   void (*scan)(const scan_call&);
+  void (*adjoint)(const adjoint_call&);
   /// For tests: of numbers z + z_low, their count a multiple of 32, log(1 + e^z) = sum + low to `error`, and e^z.
   void (*softplus)(std::size_t count, const double* z, const double* z_low, double* power, double* sum, double* low,
                    double* error);

@@ -25,21 +25,22 @@ rung_output empty_output(core::dtype type, const core::shape& s) {
 bounded_field field_of(rung_output& o) { return {o.rounded.values.data(), o.low.data(), o.radius.data()}; }
 
 // Whether the kernels say anything about a lane that holds x.
-bool is_bounded(double x) { return (x >= -largest_input && x <= largest_input) || x == -infinity; }
+bool is_bounded(double x, double lowest) { return (x >= -largest_input && x <= largest_input) || x == lowest; }
 
 // By lane, of tensors [batch, tokens, features] and [batch, features]: 1 where it holds an input that is not bounded.
 class excluded_lanes {
  public:
   explicit excluded_lanes(const lanes_shape& s) : shape_(s), excluded_(s.batch * s.features, 0) {}
-  void look_at(const core::tensor& t) {
+  /// -inf is bounded in all tensors but cotangents.
+  void look_at(const core::tensor& t, double lowest = -infinity) {
     const auto& x = t.values.storage();
     bool all = true;
-    for (const double value : x) all &= is_bounded(value);
+    for (const double value : x) all &= is_bounded(value, lowest);
     if (all) return;
     any_ = true;
     const std::size_t tokens = t.values.dimension() == 3 ? shape_.tokens : 1, row = tokens * shape_.features;
     for (std::size_t i = 0; i < x.size(); ++i)
-      if (!is_bounded(x[i])) excluded_[i / row * shape_.features + i % shape_.features] = 1;
+      if (!is_bounded(x[i], lowest)) excluded_[i / row * shape_.features + i % shape_.features] = 1;
   }
   /// Of an output [batch, tokens, features].
   void leave_out(rung_output& o, std::size_t tokens) const {
@@ -47,7 +48,7 @@ class excluded_lanes {
     for (std::size_t i = 0; any_ && i < o.low.size(); ++i)
       if (excluded_[i / row * shape_.features + i % shape_.features] != 0) {
         o.rounded.values.storage()[i] = o.low.storage()[i] = 0.0;
-        o.radius.storage()[i] = infinity;
+        o.radius.storage()[i] = -infinity;
       }
   }
 
@@ -57,8 +58,13 @@ class excluded_lanes {
   bool any_ = false;
 };
 
+// The sign of a radius says whether it decides.
 void mark_decided(rung_output& o) {
-  for (std::size_t i = 0; i < o.decided.size(); ++i) o.decided[i] = o.radius.storage()[i] < infinity;
+  for (std::size_t i = 0; i < o.decided.size(); ++i) {
+    double& radius = o.radius.storage()[i];
+    o.decided[i] = radius >= 0.0;
+    radius = std::fabs(radius);
+  }
 }
 
 // The states after the last of at least one token.
@@ -75,25 +81,50 @@ rung_output last_token(const rung_output& s, const lanes_shape& shape) {
   return last;
 }
 
+const kernels_of_arithmetic& kernels_of(doubles of_number) {
+  return of_number == doubles::one ? kernels().in_doubles : kernels().in_two_doubles;
+}
+
 }  // namespace
 
 rung_outputs bound_scan(const core::request& call, doubles of_number) {
   const core::tensor &a = call.inputs.at("log_p"), &h = call.inputs.at("h"), &s0 = call.inputs.at("s0");
+  if (a.size() == 0) return {};
   const core::shape whole = a.shape();
   const lanes_shape shape{whole[0], whole[1], whole[2]};
-  if (a.size() == 0) return {};
   excluded_lanes excluded(shape);
   for (const core::tensor* t : {&a, &h, &s0}) excluded.look_at(*t);
   rung_output s = empty_output(call.type, whole);
-  const kernels_of_arithmetic& of_arithmetic =
-      of_number == doubles::one ? kernels().in_doubles : kernels().in_two_doubles;
-  of_arithmetic.scan({shape, a.values.data(), h.values.data(), s0.values.data(), target_of(call.type), field_of(s)});
+  kernels_of(of_number).scan(
+      {shape, a.values.data(), h.values.data(), s0.values.data(), target_of(call.type), field_of(s)});
   excluded.leave_out(s, shape.tokens);
   mark_decided(s);
   rung_output last = last_token(s, shape);
   rung_outputs out;
   out.emplace("s", std::move(s));
   out.emplace("s_n", std::move(last));
+  return out;
+}
+
+rung_outputs bound_scan_vjp(const core::request& call, doubles of_number) {
+  const core::tensor &a = call.inputs.at("log_p"), &h = call.inputs.at("h"), &s0 = call.inputs.at("s0");
+  const core::tensor &grad_s = call.inputs.at("grad_s"), &grad_s_n = call.inputs.at("grad_s_n");
+  if (a.size() == 0) return {};
+  const core::shape whole = a.shape();
+  const lanes_shape shape{whole[0], whole[1], whole[2]};
+  excluded_lanes excluded(shape);
+  for (const core::tensor* t : {&a, &h, &s0}) excluded.look_at(*t);
+  for (const core::tensor* t : {&grad_s, &grad_s_n}) excluded.look_at(*t, 0.0);
+  rung_outputs out;
+  for (const char* name : {"grad_log_p", "grad_h"}) out.emplace(name, empty_output(call.type, whole));
+  out.emplace("grad_s0", empty_output(call.type, s0.shape()));
+  kernels_of(of_number).adjoint({shape, a.values.data(), h.values.data(), s0.values.data(), grad_s.values.data(),
+                                 grad_s_n.values.data(), target_of(call.type), field_of(out.at("grad_log_p")),
+                                 field_of(out.at("grad_h")), field_of(out.at("grad_s0"))});
+  for (auto& [name, o] : out) {
+    excluded.leave_out(o, o.low.dimension() == 3 ? shape.tokens : 1);
+    mark_decided(o);
+  }
   return out;
 }
 

@@ -10,5 +10,7 @@ namespace assay::reference::running {
 
 /// Inputs log_p, h [B, n, d], s0 [B, d]; outputs s [B, n, d], s_n [B, d].
 rung_outputs bound_scan(const core::request& call, doubles of_number);
+/// Those and cotangents grad_s, grad_s_n; outputs grad_log_p, grad_h [B, n, d], grad_s0 [B, d].
+rung_outputs bound_scan_vjp(const core::request& call, doubles of_number);
 
 }  // namespace assay::reference::running

@@ -21,13 +21,21 @@
 // them. None underflows: a weight below 1 comes with a u of at least 2^-996, whose share of that factor is above
 // 2^-1044; all other weights are 1, and sums do not underflow.
 
+// What the adjoint needs to know of a step: t and h are not -inf; t is the larger one; u = e^-|d|, but where d is beyond
+// the least exponent and not near; |d|, and how far it may be off where t and h are finite.
+struct weights_of_step {
+  masks past, input, past_is_larger, near;
+  pack u, u_low, error, size;
+};
+
 template <class Arithmetic>
 struct scan_state {
   bounded_pack s;
 
-  ASSAY_INLINE explicit scan_state(const pack& s0) : s{s0, broadcast(0.0), broadcast(0.0), all_lanes()} {}
+  ASSAY_INLINE explicit scan_state(const pack& s0)
+      : s{s0, broadcast(0.0), broadcast(0.0), all_lanes(), no_lanes()} {}
 
-  ASSAY_INLINE void step(const pack& a, const pack& h) {
+  ASSAY_INLINE weights_of_step step(const pack& a, const pack& h) {
     const exact_sum high = exactly(s.high, a), rest = exactly(s.low, high.error);
     const masks past = ~(high.sum == minus_infinity), no_input = h == minus_infinity, live = past & ~no_input;
     const pack t = high.sum, low = where(past, rest.sum), radius = where(past, s.radius + magnitude(rest.error));
@@ -50,7 +58,8 @@ struct scan_state {
     const pack weight = select(past_is_larger, 1.0 - 0.5 * counted, u);
     const pack bound = (weight + radius + moved) * radius + (u + moved) * moved + where(counts, plus.error) +
                        (u - counted) + where(~dead, magnitude(more.error) + magnitude(next_rest.error));
-    s = {state.sum, state.error, bound * (1.0 + 0x1p-47), ~past | (~counts & (~past_is_larger | above))};
+    s = {state.sum, state.error, bound * (1.0 + 0x1p-47), ~past | (~counts & (~past_is_larger | above)), no_lanes()};
+    return {past, ~no_input, past_is_larger, near, plus.power, plus.power_low, radius + to_h.error, size};
   }
 };
 
@@ -62,7 +71,7 @@ void scan(const scan_call& call) {
     scan_state<Arithmetic> state(at.load_state(call.s0));
     for (std::size_t i = 0; i < call.shape.tokens; ++i) {
       state.step(at.load(call.a, i), at.load(call.h, i));
-      store(call.s, call.format, at, i, state.s);
+      store(call.s, at, i, round_to(call.format, state.s));
     }
   }
 }

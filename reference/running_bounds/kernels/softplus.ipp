@@ -1,5 +1,16 @@
 // log(1 + e^z) for z <= 0 in one double. e stands for 2^-53.
 
+// A number high + low, |low| at most half an ulp of high where nothing else is said.
+struct two_doubles {
+  pack high, low;
+};
+
+// |x| >= |y|, or x = 0: x + y exactly (Dekker 1971: Fast2Sum).
+ASSAY_INLINE two_doubles normalized(const pack& x, const pack& y) {
+  const pack s = x + y;
+  return {s, y - (s - x)};
+}
+
 /// Below it e^z counts as 2^-995: exponents stay those of normal numbers.
 constexpr double smallest_exponent = -690.0;
 
@@ -57,9 +68,9 @@ struct difference {
   pack d, low, error;
 };
 
-// log(1 + e^z) = sum + low to `error`; e^z = `power` to 3 e of itself.
+// log(1 + e^z) = sum + low to `error`; e^z = power + power_low, of which `power` alone is off by 3 e of itself at most.
 struct softplus_parts {
-  pack power, sum, low, error;
+  pack power, power_low, sum, low, error;
 };
 
 // What the recurrence needs of its arithmetic, in one double.
@@ -76,6 +87,14 @@ struct in_doubles {
   // An error of 3 e in u moves log(1 + u) by 3 e u / (1 + u) at most, which is below 3 e of it: together below 9 e.
   static ASSAY_INLINE softplus_parts softplus(const pack& z, const pack&) {
     const pack u = exponential(z), sum = logarithm_of_one_plus(u);
-    return {u, sum, broadcast(0.0), 0x1.4p-50 * sum};
+    return {u, broadcast(0.0), sum, broadcast(0.0), 0x1.4p-50 * sum};
+  }
+  // u / (1 + u): 3 e of u, e of the sum, e of the quotient.
+  static constexpr double error_of_weight = 0x1.8p-51;
+  static ASSAY_INLINE two_doubles weight(const pack& u, const pack&) { return {u / (1.0 + u), broadcast(0.0)}; }
+  // Of a y of two doubles: e for y_low, which is left out, and e.
+  static constexpr double error_of_product = 0x1.2p-52;
+  static ASSAY_INLINE two_doubles product(const two_doubles& x, const two_doubles& y) {
+    return {x.high * y.high, broadcast(0.0)};
   }
 };

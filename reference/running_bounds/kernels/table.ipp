@@ -6,6 +6,7 @@
 #include "reference/running_bounds/kernels/softplus.ipp"
 #include "reference/running_bounds/kernels/two_doubles.ipp"
 #include "reference/running_bounds/kernels/scan.ipp"
+#include "reference/running_bounds/kernels/adjoint.ipp"
 // clang-format on
 
 // For tests: of `count` numbers z + z_low, a multiple of the lanes of a pack, what softplus() finds.
@@ -26,7 +27,7 @@ void softplus_of(std::size_t count, const double* z, const double* z_low, double
 
 template <class Arithmetic>
 constexpr kernels_of_arithmetic make_kernels() {
-  return {scan<Arithmetic>, softplus_of<Arithmetic>};
+  return {scan<Arithmetic>, adjoint<Arithmetic>, softplus_of<Arithmetic>};
 }
 constexpr kernel_table make_table(const char* name) {
   return {name, make_kernels<in_doubles>(), make_kernels<in_two_doubles>()};

@@ -1,14 +1,4 @@
-// Numbers of two doubles, high + low, and log(1 + e^z) in them. e stands for 2^-53.
-
-struct two_doubles {
-  pack high, low;
-};
-
-// |x| >= |y|, or x = 0: x + y exactly (Dekker 1971: Fast2Sum).
-ASSAY_INLINE two_doubles normalized(const pack& x, const pack& y) {
-  const pack s = x + y;
-  return {s, y - (s - x)};
-}
+// log(1 + e^z) for z <= 0 in two doubles. e stands for 2^-53.
 
 // x y - p for the p that x y rounds to, exactly where |x|, |y| < 2^996 and x y is 0 or at least 2^-960 by magnitude.
 #ifdef ASSAY_FUSED
@@ -97,23 +87,25 @@ ASSAY_INLINE two_doubles exponential(const two_doubles& z) {
   return {p.high * scale, p.low * scale};
 }
 
+// u / (c + u), 0 < u <= 1 + 2^-95, for c = 1 and 2, to 48 e^2 of itself. The sum of low parts rounds to 2 e^2. The
+// inverse i is off by e, u_high i by 2 e, so u_high - p is exact (Sterbenz) and at most 3.1 e u. The remainder is the
+// sum of that, of the product's error (4.2 e^2), and of u_low - q d_low (product 2 e^2, difference 3 e^2): below 7.2 e u
+// (7.2 e^2); times i, itself off by e, with 2 e for d_low, which is left out, and e for the product: 29 e^2.
+ASSAY_INLINE two_doubles quotient_by_sum(const two_doubles& u, double c) {
+  const two_doubles d = normalized(broadcast(c), u.high);
+  const pack d_low = d.low + u.low, i = 1.0 / d.high, q = u.high * i, p = q * d.high;
+  const pack remainder = ((u.high - p) - error_of_product(q, d.high, p)) + (u.low - q * d_low);
+  return normalized(q, remainder * i);
+}
+
 // log(1 + u), 0 < u <= 1 + 2^-95, to 2^-93 of itself: 2 artanh y = 2 y (1 + t/3 + t^2/5 + ...), t = y^2, y = u / (2 + u)
-// <= 1/3. Relative errors:
-//
-// The sum 2 + u rounds to 1.5 e^2; its inverse i and u_high i are off by 2.6 e, so u_high - p is exact (Sterbenz) and
-// at most 2.6 e u. The remainder is the sum of that, of the product's error (sum: 3.6 e^2), and of u_low - y d_low
-// (product 1.5 e^2, difference 2.5 e^2), below 6.2 e u (6.2 e^2); times i, itself off by 3.6 e with d_low left out and
-// the product: 22.4 e^2. So y is off by less than 38 e^2 and artanh by 1.09 times as much, 42 e^2; t by 6 e^2 more,
-// which counts 0.05.
+// <= 1/3. artanh is off by 1.09 times as much as y, 53 e^2; t by 6 e^2 more, which counts 0.05.
 //
 // The terms from t^12/25 to t^28/57 in one double: 1.6e-13 of the whole, to 4.5 e of themselves: 6300 e^2; left out:
 // t^29/59 / (1 - t) < 2^-97.5. Horner's scheme in two doubles adds 10.8 e^2, the product with y 24 e^2. Together below
-// 6380 e^2 + 2^-97.5 < 2^-93.
+// 6390 e^2 + 2^-97.5 < 2^-93.
 ASSAY_INLINE two_doubles logarithm_of_one_plus(const two_doubles& u) {
-  const two_doubles d = normalized(broadcast(2.0), u.high);
-  const pack d_low = d.low + u.low, i = 1.0 / d.high, first = u.high * i, p = first * d.high;
-  const pack remainder = ((u.high - p) - error_of_product(first, d.high, p)) + (u.low - first * d_low);
-  const two_doubles y = normalized(first, remainder * i), t = squared(y);
+  const two_doubles y = quotient_by_sum(u, 2.0), t = squared(y);
   pack rest = broadcast(1.0 / (2 * terms_of_artanh - 1));
   repeat<terms_of_artanh - 1 - whole_terms_of_artanh>(
       [&](int k) ASSAY_INLINED { rest = 1.0 / (2 * (terms_of_artanh - 2 - k) + 1) + t.high * rest; });
@@ -138,6 +130,17 @@ struct in_two_doubles {
   // An error of 2^-95 in u moves log(1 + u) by as much at most: 2^-95.2 + 2^-93 < 2^-92.7.
   static ASSAY_INLINE softplus_parts softplus(const pack& z, const pack& z_low) {
     const two_doubles u = exponential(two_doubles{z, z_low}), sum = logarithm_of_one_plus(u);
-    return {u.high, sum.high, sum.low, 0x1p-92 * sum.high};
+    return {u.high, u.low, sum.high, sum.low, 0x1p-92 * sum.high};
+  }
+  // u / (1 + u): 2^-95.2 of u and 48 e^2 < 2^-100.
+  static constexpr double error_of_weight = 0x1p-94;
+  static ASSAY_INLINE two_doubles weight(const pack& u, const pack& u_low) {
+    return quotient_by_sum(two_doubles{u, u_low}, 1.0);
+  }
+  // 24 e^2 < 2^-101 of itself; what makes the sum of both parts normalized is exact.
+  static constexpr double error_of_product = 0x1p-101;
+  static ASSAY_INLINE two_doubles product(const two_doubles& x, const two_doubles& y) {
+    const two_doubles p = x * y;
+    return normalized(p.high, p.low);
   }
 };

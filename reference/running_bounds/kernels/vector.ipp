@@ -88,6 +88,10 @@ ASSAY_INLINE masks all_lanes() {
   return each<masks>([&](int) ASSAY_INLINED { return ~register_of_masks{}; });
 }
 
+ASSAY_INLINE masks no_lanes() {
+  return each<masks>([&](int) ASSAY_INLINED { return register_of_masks{}; });
+}
+
 ASSAY_INLINE masks bits_of(const pack& x) {
   return each<masks>([&](int k) ASSAY_INLINED { return reinterpret_cast<register_of_masks>(x.part[k]); });
 }
@@ -106,6 +110,10 @@ ASSAY_INLINE pack magnitude(const pack& x) {
 }
 ASSAY_INLINE pack operator-(const pack& x) {
   return each<pack>([&](int k) ASSAY_INLINED { return -x.part[k]; });
+}
+/// Where the sign is minus, of -0 too.
+ASSAY_INLINE masks is_negative(const pack& x) {
+  return each<masks>([&](int k) ASSAY_INLINED { return reinterpret_cast<register_of_masks>(x.part[k]) < 0; });
 }
 /// x where it is larger than y, else y: y where x is NaN.
 ASSAY_INLINE pack larger(const pack& x, double y) {
