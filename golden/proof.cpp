@@ -65,7 +65,7 @@ core::result<proved_outputs> prove(const core::request& call, std::size_t rungs)
       if (c.rung[i] == reference::undecided)
         return core::failure("output " + name + core::index_text(shape, i) + " is not decided at " +
                              std::to_string(reference::precision_digits[rungs - 1]) + " digits");
-      ++out.at_rung[c.rung[i] - reference::ball_rungs];
+      ++out.at_rung[c.rung[i] - reference::first_interval_rung];
       low.values.storage()[i] = c.low.storage()[i];
       allow.values.storage()[i] = allowed_distance(type, c.rounded.values.storage()[i], c.low.storage()[i], k[i]);
     }

@@ -1,6 +1,7 @@
 #include <tbb/parallel_for.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <optional>
 
@@ -72,18 +73,24 @@ double certified::error_of(double x, std::size_t i) const {
 
 std::string name_of_rung(std::size_t rung) {
   ASSAY_EXPECTS(rung < all_rungs);
-  return rung == 0   ? "double"
-         : rung == 1 ? "two doubles"
-                     : std::to_string(precision_digits[rung - ball_rungs]) + " digits";
+  constexpr std::array<const char*, first_interval_rung> names{"running bound", "running bound in two doubles",
+                                                               "double", "two doubles"};
+  return rung < first_interval_rung ? names[rung]
+                                    : std::to_string(precision_digits[rung - first_interval_rung]) + " digits";
 }
 
 namespace {
 
+// Nothing where the operation has no such rung.
 rung_outputs enclose_on(std::size_t rung, const core::request& call) {
   const encoding_routines& routines = routines_for(*call.operation);
-  if (rung == 0) return routines.enclose_in_doubles(call);
-  return rung == 1 ? routines.enclose_in_two_doubles(call)
-                   : routines.enclose(call, precision_digits[rung - ball_rungs]);
+  if (rung >= first_interval_rung) return routines.enclose(call, precision_digits[rung - first_interval_rung]);
+  const doubles of_number = rung % 2 == 0 ? doubles::one : doubles::two;
+  if (rung < first_ball_rung) {
+    const running_bound bound = declaration_of(*call.operation).bound;
+    return bound == nullptr ? rung_outputs{} : bound(call, of_number);
+  }
+  return of_number == doubles::one ? routines.enclose_in_doubles(call) : routines.enclose_in_two_doubles(call);
 }
 
 bool is_proved(const rung_output& o, std::size_t k, proof wanted) {
@@ -100,40 +107,56 @@ bool is_proved(const rung_output& o, std::size_t k, proof wanted) {
 }
 
 // A double decides no rounding to f64 but where all is exact.
-std::size_t first_rung(const core::request& call, proof wanted) {
-  if (wanted == proof::value_and_low) return ball_rungs;
+bool is_worth_trying(std::size_t rung, const core::request& call, proof wanted) {
+  if (rung >= first_interval_rung) return true;
+  if (wanted == proof::value_and_low) return false;
   const auto& outputs = call.operation->outputs;
-  return std::all_of(outputs.begin(), outputs.end(),
-                     [&](const auto& d) { return d.type_in(call.type) == core::dtype::f64; })
-             ? 1
-             : 0;
+  return rung % 2 != 0 || !std::all_of(outputs.begin(), outputs.end(),
+                                       [&](const auto& d) { return d.type_in(call.type) == core::dtype::f64; });
+}
+
+// Takes what a rung has proved of what is open; how much then still is.
+std::size_t take(certified_outputs& out, rung_outputs&& found, const core::part_of_call& part, std::size_t rung,
+                 proof wanted) {
+  std::size_t open = 0;
+  for (auto& [name, proved] : found) {
+    const std::size_t size = proved.rounded.size();
+    certified& c = out[name];
+    const auto settle = [&](std::size_t k, std::size_t i) {
+      if (is_proved(proved, k, wanted))
+        c.rung[i] = static_cast<std::uint8_t>(rung);
+      else
+        ++open;
+    };
+    if (c.rung.empty()) {
+      c.rung.assign(size, undecided);
+      for (std::size_t k = 0; k < size; ++k) settle(k, k);
+      c.rounded = std::move(proved.rounded);
+      c.low = std::move(proved.low);
+      c.radius = std::move(proved.radius);
+      continue;
+    }
+    const auto places = core::places_in_whole(*part.call.operation->output(name), part, c.rounded.shape());
+    for (std::size_t k = 0; k < size; ++k) {
+      const std::size_t i = places[k];
+      if (c.rung[i] != undecided) continue;
+      c.rounded.values.storage()[i] = proved.rounded.values.storage()[k];
+      c.low.storage()[i] = proved.low.storage()[k];
+      c.radius.storage()[i] = proved.radius.storage()[k];
+      settle(k, i);
+    }
+  }
+  return open;
 }
 
 certified_outputs certify_part(const core::request& call, std::size_t precisions, proof wanted) {
-  const std::size_t first = first_rung(call, wanted), last = ball_rungs + std::min(precisions, precision_digits.size());
+  const std::size_t last = first_interval_rung + std::min(precisions, precision_digits.size());
   certified_outputs out;
-  core::part_of_call part{call, {}};
-  std::size_t open = 1;
-  for (std::size_t rung = first; rung < last && open > 0; ++rung) {
-    open = 0;
-    if (rung > first) part = open_part(call, out);
-    for (auto& [name, proved] : enclose_on(rung, part.call)) {
-      const std::size_t size = proved.rounded.size();
-      certified& c = out[name];
-      if (rung == first) c = {proved.rounded, proved.low, proved.radius, std::vector<std::uint8_t>(size, undecided)};
-      const auto places = core::places_in_whole(*call.operation->output(name), part, c.rounded.shape());
-      for (std::size_t k = 0; k < size; ++k) {
-        const std::size_t i = places[k];
-        if (c.rung[i] != undecided) continue;
-        c.rounded.values.storage()[i] = proved.rounded.values.storage()[k];
-        c.low.storage()[i] = proved.low.storage()[k];
-        c.radius.storage()[i] = proved.radius.storage()[k];
-        if (is_proved(proved, k, wanted))
-          c.rung[i] = static_cast<std::uint8_t>(rung);
-        else
-          ++open;
-      }
-    }
+  for (std::size_t rung = 0; rung < last; ++rung) {
+    if (!is_worth_trying(rung, call, wanted)) continue;
+    const core::part_of_call part = out.empty() ? core::part_of_call{call, {}} : open_part(call, out);
+    rung_outputs found = enclose_on(rung, part.call);
+    if (!found.empty() && take(out, std::move(found), part, rung, wanted) == 0) break;
   }
   return out;
 }

@@ -16,6 +16,7 @@
 #include "reference/accuracy_class.hpp"
 #include "reference/core/operation.hpp"
 #include "reference/readings/reading.hpp"
+#include "reference/rung_output.hpp"
 
 namespace assay::reference {
 
@@ -73,6 +74,11 @@ class algorithm_list {
   std::vector<accuracy_class> classes_;
 };
 
+/// The running bounds that an operation has of itself and of its derivatives.
+struct running_bounds {
+  running_bound forward = nullptr, vjp = nullptr, jvp = nullptr;
+};
+
 template <class R, class Recipe>
 struct operation_record {
   core::operation declaration;
@@ -80,6 +86,7 @@ struct operation_record {
   evaluator<R, Recipe> forward;
   optional_evaluator<R, Recipe, not_differentiable_t> vjp;
   optional_evaluator<R, Recipe, not_offered_t> jvp;
+  running_bounds bounds{};
 
   [[nodiscard]] bool has(core::derivative kind) const {
     return kind == core::derivative::none || (kind == core::derivative::vjp ? vjp.exists() : jvp.exists());
@@ -111,6 +118,7 @@ fields<R> evaluate(const arguments<R>& call, const typename Encoding::template r
 struct declared_operation {
   core::operation declaration;
   std::vector<accuracy_class> algorithms;
+  running_bound bound = nullptr;
 };
 
 /// The operations of an encoding, each followed by its derivatives.
@@ -121,9 +129,9 @@ std::vector<declared_operation> declared_operations() {
     const core::operation& forward = record.declaration;
     ASSAY_EXPECTS(forward.is_forward() && forward.has_gradient() == record.vjp.exists());
     const std::vector<accuracy_class>& algorithms = record.algorithms.classes();
-    all.push_back({forward, algorithms});
-    if (record.vjp.exists()) all.push_back({core::vjp_of(forward), algorithms});
-    if (record.jvp.exists()) all.push_back({core::jvp_of(forward), algorithms});
+    all.push_back({forward, algorithms, record.bounds.forward});
+    if (record.vjp.exists()) all.push_back({core::vjp_of(forward), algorithms, record.bounds.vjp});
+    if (record.jvp.exists()) all.push_back({core::jvp_of(forward), algorithms, record.bounds.jvp});
   }
   return all;
 }

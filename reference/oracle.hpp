@@ -42,13 +42,14 @@ struct certified {
 };
 using certified_outputs = std::map<std::string, certified>;
 
-/// The ladder of precisions that are tried in turn (Ziv 1991): balls of one double and of two (readings/ball.hpp), then
-/// intervals of so many decimal digits.
-inline constexpr std::size_t ball_rungs = 2;
+/// The ladder of precisions that are tried in turn (Ziv 1991): running bounds in one double and in two, where an
+/// operation has them (running_bounds/); balls of one double and of two (readings/ball.hpp); then intervals of so many
+/// decimal digits.
+inline constexpr std::size_t first_ball_rung = 2, first_interval_rung = 4;
 inline constexpr std::array<unsigned, 4> precision_digits{35, 80, 240, 1000};
-inline constexpr std::size_t all_rungs = ball_rungs + precision_digits.size();
+inline constexpr std::size_t all_rungs = first_interval_rung + precision_digits.size();
 inline constexpr std::uint8_t undecided = 255;
-/// "double", "two doubles", "35 digits".
+/// "running bound", "running bound in two doubles", "double", "two doubles", "35 digits".
 std::string name_of_rung(std::size_t rung);
 
 /// What an element's rung has proved: the rounded value; that rounded + low is within 2^-10 of half an ulp of the
@@ -59,10 +60,11 @@ enum class proof : std::uint8_t { value, distance, value_and_low };
 
 /// The correctly rounded outputs of a call, found on all cores. Precondition: check_request accepts it. Elements that
 /// none of the first `precisions` intervals decides are marked; rounded + low is within radius of the truth all the
-/// same. Balls prove no `low`: value_and_low is proved by intervals alone.
+/// same. Below the intervals no `low` is proved: value_and_low
+/// is proved by them alone.
 certified_outputs certify(const core::request& call, std::size_t precisions = precision_digits.size(),
                           proof wanted = proof::value);
-/// The truth for measuring errors: by balls, and by one interval where they do not decide.
+/// The truth for measuring errors: by bounds and balls, and by one interval where they do not decide.
 inline certified_outputs truth_of(const core::request& call) { return certify(call, 1, proof::distance); }
 std::size_t count_undecided(const certified_outputs& outputs);
 

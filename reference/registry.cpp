@@ -24,12 +24,6 @@ encoding_routines routines_of(std::string_view name) {
           .tangent = differentiate<Encoding>};
 }
 
-const declared_operation& declaration_of(const core::operation& op) {
-  for (const declared_operation& d : routines_for(op).operations)
-    if (d.declaration.name == op.name) return d;
-  throw core::contract_violation("there is no operation '" + op.name + "'");
-}
-
 }  // namespace
 
 const std::vector<encoding_routines>& registry() {
@@ -46,6 +40,12 @@ const encoding_routines& routines_for(const core::operation& op) {
   for (const encoding_routines& r : registry())
     if (r.name == encoding) return r;
   throw core::contract_violation("no encoding has the operation '" + op.name + "'");
+}
+
+const declared_operation& declaration_of(const core::operation& op) {
+  for (const declared_operation& d : routines_for(op).operations)
+    if (d.declaration.name == op.name) return d;
+  throw core::contract_violation("there is no operation '" + op.name + "'");
 }
 
 const std::vector<core::operation>& operations() {

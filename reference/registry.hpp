@@ -27,5 +27,7 @@ const std::vector<encoding_routines>& registry();
 
 /// The encoding of an operation. A contract violation where none has it.
 const encoding_routines& routines_for(const core::operation& op);
+/// The operation as its encoding declares it. A contract violation where there is none.
+const declared_operation& declaration_of(const core::operation& op);
 
 }  // namespace assay::reference

@@ -5,38 +5,14 @@
 #include "reference/operation_record.hpp"
 #include "reference/oracle.hpp"
 #include "reference/readings/reading.hpp"
-#include "reference/readings/rounding.hpp"
 #include "reference/readings/two_double.hpp"
+#include "reference/rung_output.hpp"
 
 namespace assay::reference {
 
 /// Its operations and their derivatives.
 template <class Encoding>
 std::vector<declared_operation> declare();
-
-/// One output of a rung of the precision ladder.
-struct rung_output {
-  core::tensor rounded;
-  xt::xarray<double> low, radius;
-  std::vector<bool> decided, low_decided;
-
-  /// The elements of a field, each rounded.
-  template <class R, class Round>
-  static rung_output of(core::dtype storage, const field<R>& f, Round round) {
-    const auto numbers = [&] { return xt::xarray<double>::from_shape(f.shape()); };
-    rung_output o{{storage, numbers()}, numbers(), numbers(), std::vector<bool>(f.size()), std::vector<bool>(f.size())};
-    for (std::size_t i = 0; i < f.size(); ++i) {
-      const rounding r = round(f.storage()[i]);
-      o.rounded.values.storage()[i] = r.value;
-      o.low.storage()[i] = r.low;
-      o.radius.storage()[i] = r.radius;
-      o.decided[i] = r.decided;
-      o.low_decided[i] = r.low_decided;
-    }
-    return o;
-  }
-};
-using rung_outputs = std::map<std::string, rung_output>;
 
 /// The law of one class: k for a forward output; for a gradient also its magnitude without cancellation.
 struct law_output {

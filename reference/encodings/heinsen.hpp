@@ -26,6 +26,7 @@
 #include "reference/algorithms/scan_laws.hpp"
 #include "reference/algorithms/scans.hpp"
 #include "reference/operation_record.hpp"
+#include "reference/running_bounds/scan.hpp"
 
 namespace assay::reference::encodings {
 
@@ -177,7 +178,9 @@ heinsen::record<R> heinsen::scan_record() {
           .algorithms = algorithms(),
           .forward = scan<Decay, R>,
           .vjp = scan_vjp<Decay, R>,
-          .jvp = scan_jvp<Decay, R>};
+          .jvp = scan_jvp<Decay, R>,
+          .bounds = gated ? running_bounds{}
+                          : running_bounds{.forward = running::bound_scan, .vjp = running::bound_scan_vjp}};
 }
 
 template <class R>

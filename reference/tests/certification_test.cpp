@@ -33,7 +33,7 @@ TEST_CASE("reference/certify/open_lanes_alone_give_what_each_lane_gives", "[unit
       const certified_outputs whole = certify(call, precision_digits.size(), proof::value_and_low);
       CHECK(count_undecided(whole) == 0);
       const auto& rungs = whole.at("s").rung;
-      CHECK(std::count_if(rungs.begin(), rungs.end(), [](auto r) { return r > ball_rungs; }) == tokens);
+      CHECK(std::count_if(rungs.begin(), rungs.end(), [](auto r) { return r > first_interval_rung; }) == tokens);
       for (std::size_t b = 0; b < rows; ++b)
         for (std::size_t j = 0; j < features; ++j) {
           core::request lane = call;

@@ -1,0 +1,47 @@
+// What a rung of the ladder of precisions finds.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "reference/core/operation.hpp"
+#include "reference/readings/rounding.hpp"
+
+namespace assay::reference {
+
+/// One output of a rung of the precision ladder.
+struct rung_output {
+  core::tensor rounded;
+  xt::xarray<double> low, radius;
+  std::vector<std::uint8_t> decided, low_decided;
+
+  /// The elements of a field, each rounded.
+  template <class R, class Round>
+  static rung_output of(core::dtype storage, const xt::xarray<R>& f, Round round) {
+    const auto numbers = [&] { return xt::xarray<double>::from_shape(f.shape()); };
+    const std::vector<std::uint8_t> none(f.size(), 0);
+    rung_output o{{storage, numbers()}, numbers(), numbers(), none, none};
+    for (std::size_t i = 0; i < f.size(); ++i) {
+      const rounding r = round(f.storage()[i]);
+      o.rounded.values.storage()[i] = r.value;
+      o.low.storage()[i] = r.low;
+      o.radius.storage()[i] = r.radius;
+      o.decided[i] = r.decided;
+      o.low_decided[i] = r.low_decided;
+    }
+    return o;
+  }
+};
+/// By name of the output.
+using rung_outputs = std::map<std::string, rung_output>;
+
+/// How many doubles a number of the rungs below the intervals has.
+enum class doubles { one, two };
+
+/// A function of an operation that encloses its outputs by a running bound (running_bounds/): cheaper than balls, for
+/// it treats many elements at once, and it may leave any of them undecided. Null where there is none.
+using running_bound = rung_outputs (*)(const core::request& call, doubles of_number);
+
+}  // namespace assay::reference

@@ -1,0 +1,61 @@
+// What the kernels of running bounds read and write: plain arrays, so that code for an instruction set instantiates
+// nothing that other code could be linked to.
+#pragma once
+
+#include <cstddef>
+
+namespace assay::reference::running {
+
+/// A floating-point format as the kernels need it.
+struct target_format {
+  double smallest_normal, largest;
+  double last_place;  ///< of numbers in [1, 2): 2^(1 - precision)
+  bool is_f64;
+};
+
+/// An output: for each element the truth rounded to the format, a remainder `low`, and a bound `radius` on the distance
+/// of the truth from their sum; less than 0, and the bound is -radius, where it does not decide how the truth rounds.
+struct bounded_field {
+  double *value, *low, *radius;
+};
+
+/// Lanes lie side by side: lane k = b d + j is feature j of batch row b of arrays [batch, tokens, features].
+struct lanes_shape {
+  std::size_t batch, tokens, features;
+};
+
+/// The recurrence s_i = LSE(a_i + s_{i-1}, h_i). Inputs are -inf, or at most `largest_input` by magnitude; other lanes
+/// give no result, but disturb nobody.
+struct scan_call {
+  lanes_shape shape;
+  const double *a, *h, *s0;
+  target_format format;
+  bounded_field s;
+};
+inline constexpr double largest_input = 0x1p900;
+
+/// Its adjoint, as algorithms/adjoint.hpp has it. Cotangents are at most `largest_input` by magnitude. Of grad_s0 lanes
+/// are [batch, features].
+struct adjoint_call {
+  lanes_shape shape;
+  const double *a, *h, *s0, *grad_s, *grad_s_n;
+  target_format format;
+  bounded_field grad_a, grad_h, grad_s0;
+};
+
+/// The kernels in one arithmetic.
+struct kernels_of_arithmetic {
+  void (*scan)(const scan_call&);
+  void (*adjoint)(const adjoint_call&);
+  /// For tests: of numbers z + z_low, their count a multiple of 32, log(1 + e^z) = sum + low to `error`, and e^z.
+  void (*softplus)(std::size_t count, const double* z, const double* z_low, double* power, double* sum, double* low,
+                   double* error);
+};
+
+/// The kernels of an instruction set.
+struct kernel_table {
+  const char* name;
+  kernels_of_arithmetic in_doubles, in_two_doubles;
+};
+
+}  // namespace assay::reference::running

@@ -1,0 +1,76 @@
+// From a number with a bound to the correctly rounded value of a format, or to "undecided".
+
+// A truth lies within `radius` of high + low, |low| at most half an ulp of high. Where `above` is set it does not lie
+// below it, and not on it either but where the radius is 0. Where `vanishes` is set it is below 2^-1075 by magnitude,
+// high and low are 0. -inf has radius 0 whatever stands beside it.
+struct bounded_pack {
+  pack high, low, radius;
+  masks above, vanishes;
+};
+
+// The radius is less than 0 where nothing is decided, and its negative is the bound then.
+struct rounded_pack {
+  pack value, low, radius;
+};
+
+// 2^floor(log2 |x|), 0 for a subnormal x.
+ASSAY_INLINE pack binade(const pack& x) {
+  return each<pack>([&](int k) ASSAY_INLINED {
+    return reinterpret_cast<register_of_doubles>(reinterpret_cast<register_of_masks>(x.part[k]) & 0x7ff0000000000000);
+  });
+}
+
+// What is left over beside the value, and the bound; both sums are exact but for the last one, which goes up. A value
+// that the format does not hold, or a sum that is not finite, leaves nothing.
+ASSAY_INLINE rounded_pack with_remainder(const bounded_pack& x, const pack& value, const masks& decided,
+                                         const masks& held) {
+  const masks minus = x.high == minus_infinity, known = held & (x.radius < __builtin_inf());
+  const exact_sum low = exactly(x.high - value, x.low);
+  const pack radius = (x.radius + magnitude(low.error)) * (1.0 + 0x1p-50);
+  return {select(minus, x.high, where(known, value)), where(known, low.sum),
+          where(~minus, select(known, select(decided, radius, -radius), broadcast(minus_infinity)))};
+}
+
+// To a format of at most 51 bits. With q its last place at `high`, |high| < 2^p q, the addition of 1.5 2^52 q rounds to
+// a multiple r of q, to nearest, ties to even; what is left, x = high - r, is exact and |x| <= q/2. Unless |x| = q/2
+// nothing within |low| + radius of it rounds elsewhere, if that is less than q/2 - |x|, which is exact but where q is
+// the smallest last place, and less than q/4: r may be a power of two, below which boundaries are as near as that. The
+// factor 1 + 2^-50 covers the roundings of both sides. At |x| = q/2, a tie, the side of the truth decides; the
+// difference low - radius has the sign of the exact one.
+ASSAY_INLINE rounded_pack round_to_short(const bounded_pack& x, const target_format& f) {
+  const pack power = larger(binade(x.high), f.smallest_normal), q = power * f.last_place;
+  const pack anchor = q * 0x1.8p52, half = q * 0.5;
+  const pack nearest = (x.high + anchor) - anchor, rest = magnitude(x.high - nearest), room = half - rest;
+  const pack reach = (magnitude(x.low) + x.radius) * (1.0 + 0x1p-50);
+  const masks tie = room == 0.0, exact = x.radius == 0.0;
+  const masks above = (x.low - x.radius > 0.0) | ((x.low == 0.0) & x.above & ~exact), below = x.low + x.radius < 0.0;
+  const pack value = select(tie & above, x.high + half, select(tie & below, x.high - half, nearest));
+  const masks sided = tie & (above | below | (exact & (x.low == 0.0)));
+  const masks decided = (reach < q * 0.25) & ((reach < room) | sided);
+  return with_remainder(x, value, decided, magnitude(value) < f.largest * (1 + 0x1p-52));
+}
+
+// To f64: `high`, which is the sum rounded, if |low| + radius stays below half an ulp, or a quarter where high is a power
+// of two; or if the sum is the truth. Where the sum is a tie and the truth above it, the number above.
+ASSAY_INLINE rounded_pack round_to_f64(const bounded_pack& x) {
+  const pack power = binade(x.high), half = power * 0x1p-53;
+  const masks is_power = magnitude(x.high) == power, exact = x.radius == 0.0;
+  const pack reach = (magnitude(x.low) + x.radius) * (1.0 + 0x1p-50);
+  const masks normal = power > 0x1p-900, sided = x.above & ~is_power & (x.radius < half * 0.25);
+  const masks up = sided & ~exact & (x.low == half);
+  const masks decided =
+      (normal & ((reach < half * select(is_power, broadcast(0.5), broadcast(1.0))) | up | (sided & (x.low == -half)))) |
+      exact | x.vanishes;
+  return with_remainder(x, select(up, x.high + (half + half), x.high), decided, magnitude(x.high) < 0x1p1000);
+}
+
+ASSAY_INLINE rounded_pack round_to(const target_format& f, const bounded_pack& x) {
+  return f.is_f64 ? round_to_f64(x) : round_to_short(x, f);
+}
+
+ASSAY_INLINE void store(const bounded_field& field, const lanes_of_tokens& lanes, std::size_t token,
+                        const rounded_pack& r) {
+  lanes.store(field.value, token, r.value);
+  lanes.store(field.low, token, r.low);
+  lanes.store(field.radius, token, r.radius);
+}

@@ -1,0 +1,77 @@
+// The recurrence s = LSE(a + s', h) with a running bound (Wilkinson 1963; Higham 2002, section 3.3): the state is high +
+// low, within `radius` of the truth. e stands for 2^-53.
+//
+// t = s' + a. The sums are exact but for what `radius` takes in. With d = t - h, base the larger of t and h, and u =
+// e^-|d|, LSE(t, h) = base + log(1 + u).
+//
+// How the radius E of t is inherited: LSE(., h) has the slope w = 1 / (1 + e^-d), which itself changes by at most 1/4
+// of a change of d. With d off by D from t - h, the truth is off by at most (w + D/4 + E/4) E; w is u / (1 + u) <= u
+// where h is the base, and else 1 / (1 + u) <= 1 - u/2, by convexity, for 0 <= u <= 1. Likewise the error D moves
+// log(1 + u) by (u + D/4) D at most. No bound on E or D is needed for that.
+//
+// Where u is so small that the base keeps its bits, it is added to the radius instead: the base then is the centre, and
+// the truth is above it (and above t, if it was above that or t is exact). Such a truth is above a tie, too.
+//
+// Beyond the least exponent of the arithmetic |d| counts as that: u is too large then, and so is the bound.
+//
+// -inf: t = -inf leaves h as it is, h = -inf leaves t: their u is 0, and what comes of infinite differences is masked.
+// The sums of finite numbers do not overflow: they stay below 2^64 2^900.
+//
+// The bounds are sums and products of fewer than 30 roundings, and powers off by 3 e: the factor 1 + 2^-47 covers
+// them. None underflows: a weight below 1 comes with a u of at least 2^-996, whose share of that factor is above
+// 2^-1044; all other weights are 1, and sums do not underflow.
+
+// What the adjoint needs to know of a step: t and h are not -inf; t is the larger one; u = e^-|d|, but where d is beyond
+// the least exponent and not near; |d|, and how far it may be off where t and h are finite.
+struct weights_of_step {
+  masks past, input, past_is_larger, near;
+  pack u, u_low, error, size;
+};
+
+template <class Arithmetic>
+struct scan_state {
+  bounded_pack s;
+
+  ASSAY_INLINE explicit scan_state(const pack& s0)
+      : s{s0, broadcast(0.0), broadcast(0.0), all_lanes(), no_lanes()} {}
+
+  ASSAY_INLINE weights_of_step step(const pack& a, const pack& h) {
+    const exact_sum high = exactly(s.high, a), rest = exactly(s.low, high.error);
+    const masks past = ~(high.sum == minus_infinity), no_input = h == minus_infinity, live = past & ~no_input;
+    const pack t = high.sum, low = where(past, rest.sum), radius = where(past, s.radius + magnitude(rest.error));
+    const masks above = s.above & (rest.error == 0.0);
+
+    const difference to_h = Arithmetic::subtract(t, low, h);
+    const masks past_is_larger = no_input | (to_h.d >= 0.0);
+    const pack size = magnitude(to_h.d);
+    const masks near = size < -Arithmetic::least_exponent;
+    const pack z = select(near, -size, broadcast(Arithmetic::least_exponent));
+    const softplus_parts plus = Arithmetic::softplus(z, where(near, select(past_is_larger, -to_h.low, to_h.low)));
+    const masks counts = live & (z > Arithmetic::least_counted);
+    const pack u = where(live, plus.power), counted = where(counts, u), moved = where(live, to_h.error);
+
+    const pack base = select(past_is_larger, t, h), base_low = where(past_is_larger, low);
+    const exact_sum next = exactly(base, where(counts, plus.sum)), more = exactly(base_low, where(counts, plus.low));
+    const exact_sum next_rest = exactly(more.sum, next.error);
+    const masks dead = next.sum == minus_infinity;
+    const exact_sum state = exactly(next.sum, where(~dead, next_rest.sum));
+    const pack weight = select(past_is_larger, 1.0 - 0.5 * counted, u);
+    const pack bound = (weight + radius + moved) * radius + (u + moved) * moved + where(counts, plus.error) +
+                       (u - counted) + where(~dead, magnitude(more.error) + magnitude(next_rest.error));
+    s = {state.sum, state.error, bound * (1.0 + 0x1p-47), ~past | (~counts & (~past_is_larger | above)), no_lanes()};
+    return {past, ~no_input, past_is_larger, near, plus.power, plus.power_low, radius + to_h.error, size};
+  }
+};
+
+template <class Arithmetic>
+void scan(const scan_call& call) {
+  const std::size_t lanes = call.shape.batch * call.shape.features;
+  for (std::size_t from = 0; from < lanes; from += lanes_of_pack) {
+    const lanes_of_tokens at(call.shape, from);
+    scan_state<Arithmetic> state(at.load_state(call.s0));
+    for (std::size_t i = 0; i < call.shape.tokens; ++i) {
+      state.step(at.load(call.a, i), at.load(call.h, i));
+      store(call.s, at, i, round_to(call.format, state.s));
+    }
+  }
+}

@@ -1,0 +1,34 @@
+// The kernels of an instruction set. Each file says what it includes needs: they are one after the other.
+// clang-format off
+#include "reference/running_bounds/kernels/vector.ipp"
+#include "reference/running_bounds/kernels/lanes.ipp"
+#include "reference/running_bounds/kernels/rounding.ipp"
+#include "reference/running_bounds/kernels/softplus.ipp"
+#include "reference/running_bounds/kernels/two_doubles.ipp"
+#include "reference/running_bounds/kernels/scan.ipp"
+#include "reference/running_bounds/kernels/adjoint.ipp"
+// clang-format on
+
+// For tests: of `count` numbers z + z_low, a multiple of the lanes of a pack, what softplus() finds.
+template <class Arithmetic>
+void softplus_of(std::size_t count, const double* z, const double* z_low, double* power, double* sum, double* low,
+                 double* error) {
+  for (std::size_t i = 0; i < count; i += lanes_of_pack) {
+    pack x, x_low;
+    __builtin_memcpy(&x, z + i, sizeof x);
+    __builtin_memcpy(&x_low, z_low + i, sizeof x_low);
+    const softplus_parts plus = Arithmetic::softplus(x, x_low);
+    __builtin_memcpy(power + i, &plus.power, sizeof x);
+    __builtin_memcpy(sum + i, &plus.sum, sizeof x);
+    __builtin_memcpy(low + i, &plus.low, sizeof x);
+    __builtin_memcpy(error + i, &plus.error, sizeof x);
+  }
+}
+
+template <class Arithmetic>
+constexpr kernels_of_arithmetic make_kernels() {
+  return {scan<Arithmetic>, adjoint<Arithmetic>, softplus_of<Arithmetic>};
+}
+constexpr kernel_table make_table(const char* name) {
+  return {name, make_kernels<in_doubles>(), make_kernels<in_two_doubles>()};
+}

@@ -1,0 +1,16 @@
+// Running bounds of the log-linear recurrence s_i = LSE(log_p_i + s_{i-1}, h_i) and of its derivatives, for many lanes
+// at once. The bounds are derived beside the kernels, in running_bounds/kernels.
+//
+// Special values: -inf is exact in log_p, h and s0. A lane that holds NaN, +inf or numbers above 2^900 stays undecided.
+#pragma once
+
+#include "reference/rung_output.hpp"
+
+namespace assay::reference::running {
+
+/// Inputs log_p, h [B, n, d], s0 [B, d]; outputs s [B, n, d], s_n [B, d].
+rung_outputs bound_scan(const core::request& call, doubles of_number);
+/// Those and cotangents grad_s, grad_s_n; outputs grad_log_p, grad_h [B, n, d], grad_s0 [B, d].
+rung_outputs bound_scan_vjp(const core::request& call, doubles of_number);
+
+}  // namespace assay::reference::running
