@@ -51,7 +51,9 @@ struct scan_state {
     const pack u = where(live, plus.power), counted = where(counts, u), moved = where(live, to_h.error);
 
     const pack base = select(past_is_larger, t, h), base_low = where(past_is_larger, low);
-    const exact_sum next = exactly(base, where(counts, plus.sum)), more = exactly(base_low, where(counts, plus.low));
+    const exact_sum next = exactly(base, where(counts, plus.sum));
+    exact_sum more{base_low, broadcast(0.0)};
+    if constexpr (Arithmetic::has_low_parts) more = exactly(base_low, where(counts, plus.low));
     const exact_sum next_rest = exactly(more.sum, next.error);
     const masks dead = next.sum == minus_infinity;
     const exact_sum state = exactly(next.sum, where(~dead, next_rest.sum));

@@ -33,12 +33,9 @@ bool are_bounded(const double* x, std::size_t count, double besides) {
     __builtin_memcpy(&y, x + i, sizeof y);
     all = all & ((magnitude(y) < largest_input) | (y == besides));
   }
-  std::int64_t rest = -1;
-  repeat<registers_of_pack>([&](int r) ASSAY_INLINED {
-    for (int k = 0; k < lanes_of_register; ++k) rest &= all.part[r][k];
-  });
-  for (; i < count; ++i) rest &= __builtin_fabs(x[i]) < largest_input || x[i] == besides ? -1 : 0;
-  return rest != 0;
+  bool found = are_all_set(all);
+  for (; i < count; ++i) found &= __builtin_fabs(x[i]) < largest_input || x[i] == besides;
+  return found;
 }
 
 void settle(double* radius, std::uint8_t* decided, std::size_t count) {
