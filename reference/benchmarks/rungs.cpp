@@ -2,11 +2,12 @@
 //
 //   reference_benchmark [small]
 //
-// One thread. A line is an operation in a dtype: nanoseconds of processor time an output element in balls of one double
-// and of two and in intervals of 35 digits, the medians of the ratios to the intervals in runs that take turns, the
-// time of the first law of rounding errors, and the share of elements whose rounding each kind of ball decides. Inputs
-// are of order 1, decays between 1 and e^-1.
+// One thread. A line is an operation in a dtype: nanoseconds of processor time an output element by running bounds in
+// one double and in two, in balls of one double and of two, and in intervals of 35 digits; the medians of the ratios to
+// the intervals in runs that take turns; and of all elements those whose rounding bounds and balls leave open. The last
+// column is the time of the first law of rounding errors. Inputs are of order 1, decays between 1 and e^-1.
 #include <fmt/format.h>
+#include <malloc.h>
 
 #include <algorithm>
 #include <cmath>
@@ -55,49 +56,74 @@ core::request call_of(const core::operation& op, core::dtype type, const core::a
   return call;
 }
 
-double share_decided(const rung_outputs& outputs) {
-  std::size_t decided = 0, all = 0;
+double share_open(const rung_outputs& outputs) {
+  std::size_t open = 0, all = 0;
   for (const auto& [name, o] : outputs) {
-    decided += static_cast<std::size_t>(std::count(o.decided.begin(), o.decided.end(), true));
+    open += static_cast<std::size_t>(std::count(o.decided.begin(), o.decided.end(), 0));
     all += o.decided.size();
   }
-  return static_cast<double>(decided) / static_cast<double>(std::max<std::size_t>(all, 1));
+  return static_cast<double>(open) / static_cast<double>(std::max<std::size_t>(all, 1));
 }
+
+// A rung below the intervals, in runs that take turns with them.
+struct timed_rung {
+  std::function<rung_outputs()> run;
+  std::vector<double> seconds{}, ratios{};
+};
 
 void measure(const std::string& operation, core::dtype type, const core::axis_sizes& sizes, int turns) {
   const core::operation& op = *find_operation(operation);
   const core::request call = call_of(op, type, sizes);
   const encoding_routines& r = routines_for(op);
+  const running_bound bound = declaration_of(op).bound;
   double elements = 0;
   for (const core::tensor_declaration& d : op.outputs)
     elements += static_cast<double>(core::element_count(core::shape_of(d, sizes)));
-  std::vector<double> one, two, digits, law, of_one, of_two;
+  std::vector<timed_rung> rungs{{[&] { return bound ? bound(call, doubles::one) : rung_outputs{}; }},
+                                {[&] { return bound ? bound(call, doubles::two) : rung_outputs{}; }},
+                                {[&] { return r.enclose_in_doubles(call); }},
+                                {[&] { return r.enclose_in_two_doubles(call); }}};
+  std::vector<double> digits, law;
   for (int turn = 0; turn < turns; ++turn) {
-    one.push_back(seconds_of([&] { r.enclose_in_doubles(call); }));
-    two.push_back(seconds_of([&] { r.enclose_in_two_doubles(call); }));
     digits.push_back(seconds_of([&] { r.enclose(call, precision_digits[0]); }));
     law.push_back(seconds_of([&] { allow(call, type, accuracy_class::sequential); }));
-    of_one.push_back(digits.back() / one.back());
-    of_two.push_back(digits.back() / two.back());
+    for (timed_rung& rung : rungs) {
+      rung.seconds.push_back(seconds_of([&] { rung.run(); }));
+      rung.ratios.push_back(digits.back() / rung.seconds.back());
+    }
   }
   const double unit = 1e9 / elements;
-  fmt::print("{:22} {:4} {:8.1f} {:8.1f} {:8.0f} {:8.0f} {:8.1f} {:8.1f} {:11.6f} {:11.6f}\n", operation,
-             core::name_of(type), median(one) * unit, median(two) * unit, median(digits) * unit, median(of_one),
-             median(of_two), median(law) * unit, share_decided(r.enclose_in_doubles(call)),
-             share_decided(r.enclose_in_two_doubles(call)));
+  const auto on_rungs = [&](const char* form, auto number) {
+    for (std::size_t k = 0; k < rungs.size(); ++k)
+      if (k < first_ball_rung && bound == nullptr)
+        fmt::print("{:>9}", "-");
+      else
+        fmt::print(fmt::runtime(form), number(rungs[k]));
+  };
+  fmt::print("{:20} {:4}", operation, core::name_of(type));
+  on_rungs("{:9.1f}", [&](const timed_rung& rung) { return median(rung.seconds) * unit; });
+  fmt::print("{:8.0f} ", median(digits) * unit);
+  on_rungs("{:9.0f}", [](const timed_rung& rung) { return median(rung.ratios); });
+  on_rungs("{:9.1e}", [](const timed_rung& rung) { return share_open(rung.run()); });
+  fmt::print("{:8.1f}\n", median(law) * unit);
 }
 
 int run(bool small) {
   const std::size_t n = small ? 20 : 2000;
-  fmt::print("{:22} {:4} {:>8} {:>8} {:>8} {:>8} {:>8} {:>8} {:>11} {:>11}\n", "ns an element", "", "double", "two",
-             "35 dig.", "x faster", "x faster", "law", "decided", "by two");
+  fmt::print("{:25}{:^36}{:>8} {:^36}{:^36}{:>8}\n", "", "ns an element", "", "times faster than 35 digits",
+             "left open", "");
+  fmt::print("{:25}", "");
+  for (const char* behind : {" 35 dig. ", "", "     law\n"}) {
+    for (const char* name : {"bound", "two", "ball", "two"}) fmt::print("{:>9}", name);
+    fmt::print("{}", behind);
+  }
   for (const core::dtype type : {core::dtype::f32, core::dtype::f64}) {
     const auto on = [&](const std::string& operation, const core::axis_sizes& sizes) {
       measure(operation, type, sizes, small ? 1 : 5);
     };
-    on("heinsen/scan", {{"B", 1}, {"n", n}, {"d", 8}});
-    on("heinsen/scan:vjp", {{"B", 1}, {"n", n}, {"d", 8}});
-    on("heinsen/gated_scan", {{"B", 1}, {"n", n}, {"d", 8}});
+    on("heinsen/scan", {{"B", 1}, {"n", n / 4}, {"d", 64}});
+    on("heinsen/scan:vjp", {{"B", 1}, {"n", n / 4}, {"d", 64}});
+    on("heinsen/gated_scan", {{"B", 1}, {"n", n / 4}, {"d", 64}});
     on("rope/rotate", {{"B", 1}, {"n", n / 10}, {"h", 2}, {"d", 32}});
     on("fox/decay", {{"B", 1}, {"n", n / 20}, {"h", 1}});
     on("attention/output", {{"B", 1}, {"h", 1}, {"n", n / 100 + 1}, {"m", n / 20}, {"d", 16}, {"e", 16}});
@@ -110,5 +136,8 @@ int run(bool small) {
 }  // namespace assay::reference::benchmarks
 
 int main(int argc, char** argv) {
+  // What the system takes to hand out memory anew for every call is not measured.
+  mallopt(M_MMAP_THRESHOLD, 1 << 28);
+  mallopt(M_TRIM_THRESHOLD, 1 << 30);
   return assay::reference::benchmarks::run(argc > 1 && std::string_view(argv[1]) == "small");
 }

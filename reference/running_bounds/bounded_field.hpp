@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 namespace assay::reference::running {
 
@@ -24,7 +25,7 @@ struct lanes_shape {
   std::size_t batch, tokens, features;
 };
 
-/// The recurrence s_i = LSE(a_i + s_{i-1}, h_i). Inputs are -inf, or at most `largest_input` by magnitude; other lanes
+/// The recurrence s_i = LSE(a_i + s_{i-1}, h_i). Inputs are -inf, or below `largest_input` by magnitude; other lanes
 /// give no result, but disturb nobody.
 struct scan_call {
   lanes_shape shape;
@@ -34,7 +35,7 @@ struct scan_call {
 };
 inline constexpr double largest_input = 0x1p900;
 
-/// Its adjoint, as algorithms/adjoint.hpp has it. Cotangents are at most `largest_input` by magnitude. Of grad_s0 lanes
+/// Its adjoint, as algorithms/adjoint.hpp has it. Cotangents are below `largest_input` by magnitude. Of grad_s0 lanes
 /// are [batch, features].
 struct adjoint_call {
   lanes_shape shape;
@@ -56,6 +57,10 @@ struct kernels_of_arithmetic {
 struct kernel_table {
   const char* name;
   kernels_of_arithmetic in_doubles, in_two_doubles;
+  /// Whether all numbers are below `largest_input` by magnitude, or equal to `besides`.
+  bool (*are_bounded)(const double* x, std::size_t count, double besides);
+  /// Whether each radius decides, which its sign says; and its magnitude in its place.
+  void (*settle)(double* radius, std::uint8_t* decided, std::size_t count);
 };
 
 }  // namespace assay::reference::running

@@ -18,14 +18,19 @@ target_format target_of(core::dtype type) {
 
 rung_output empty_output(core::dtype type, const core::shape& s) {
   const auto numbers = [&] { return xt::xarray<double>::from_shape(s); };
-  const std::vector<std::uint8_t> none(core::element_count(s), 0);
-  return {{type, numbers()}, numbers(), numbers(), none, none};
+  const std::size_t size = core::element_count(s);
+  return {{type, numbers()}, numbers(), numbers(), std::vector<std::uint8_t>(size), std::vector<std::uint8_t>(size)};
 }
 
 bounded_field field_of(rung_output& o) { return {o.rounded.values.data(), o.low.data(), o.radius.data()}; }
 
 // Whether the kernels say anything about a lane that holds x.
-bool is_bounded(double x, double lowest) { return (x >= -largest_input && x <= largest_input) || x == lowest; }
+bool is_bounded(double x, double lowest) { return std::fabs(x) < largest_input || x == lowest; }
+
+// One lane alone waits for itself at every step: balls of one double are as fast.
+bool is_worth_while(const lanes_shape& s, doubles of_number) {
+  return s.tokens > 0 && s.batch * s.features > (of_number == doubles::one ? 1u : 0u);
+}
 
 // By lane, of tensors [batch, tokens, features] and [batch, features]: 1 where it holds an input that is not bounded.
 class excluded_lanes {
@@ -34,9 +39,7 @@ class excluded_lanes {
   /// -inf is bounded in all tensors but cotangents.
   void look_at(const core::tensor& t, double lowest = -infinity) {
     const auto& x = t.values.storage();
-    bool all = true;
-    for (const double value : x) all &= is_bounded(value, lowest);
-    if (all) return;
+    if (kernels().are_bounded(x.data(), x.size(), lowest)) return;
     any_ = true;
     const std::size_t tokens = t.values.dimension() == 3 ? shape_.tokens : 1, row = tokens * shape_.features;
     for (std::size_t i = 0; i < x.size(); ++i)
@@ -58,14 +61,7 @@ class excluded_lanes {
   bool any_ = false;
 };
 
-// The sign of a radius says whether it decides.
-void mark_decided(rung_output& o) {
-  for (std::size_t i = 0; i < o.decided.size(); ++i) {
-    double& radius = o.radius.storage()[i];
-    o.decided[i] = radius >= 0.0;
-    radius = std::fabs(radius);
-  }
-}
+void mark_decided(rung_output& o) { kernels().settle(o.radius.data(), o.decided.data(), o.decided.size()); }
 
 // The states after the last of at least one token.
 rung_output last_token(const rung_output& s, const lanes_shape& shape) {
@@ -89,9 +85,9 @@ const kernels_of_arithmetic& kernels_of(doubles of_number) {
 
 rung_outputs bound_scan(const core::request& call, doubles of_number) {
   const core::tensor &a = call.inputs.at("log_p"), &h = call.inputs.at("h"), &s0 = call.inputs.at("s0");
-  if (a.size() == 0) return {};
   const core::shape whole = a.shape();
   const lanes_shape shape{whole[0], whole[1], whole[2]};
+  if (!is_worth_while(shape, of_number)) return {};
   excluded_lanes excluded(shape);
   for (const core::tensor* t : {&a, &h, &s0}) excluded.look_at(*t);
   rung_output s = empty_output(call.type, whole);
@@ -109,9 +105,9 @@ rung_outputs bound_scan(const core::request& call, doubles of_number) {
 rung_outputs bound_scan_vjp(const core::request& call, doubles of_number) {
   const core::tensor &a = call.inputs.at("log_p"), &h = call.inputs.at("h"), &s0 = call.inputs.at("s0");
   const core::tensor &grad_s = call.inputs.at("grad_s"), &grad_s_n = call.inputs.at("grad_s_n");
-  if (a.size() == 0) return {};
   const core::shape whole = a.shape();
   const lanes_shape shape{whole[0], whole[1], whole[2]};
+  if (!is_worth_while(shape, of_number)) return {};
   excluded_lanes excluded(shape);
   for (const core::tensor* t : {&a, &h, &s0}) excluded.look_at(*t);
   for (const core::tensor* t : {&grad_s, &grad_s_n}) excluded.look_at(*t, 0.0);

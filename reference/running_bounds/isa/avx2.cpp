@@ -10,6 +10,7 @@ namespace assay::reference::running::avx2 {
 namespace {
 constexpr int vector_bytes = 32;
 #define ASSAY_FUSED _mm256_fmadd_pd
+#define ASSAY_LARGER _mm256_max_pd
 #include "reference/running_bounds/kernels/table.ipp"
 }  // namespace
 

@@ -7,19 +7,20 @@
 //
 // s = sigmoid(-|d|), whose logarithm has a slope of at most 1: where d is off by D, s moves by a factor of at most e^D, so
 // by s (D + D^2) at most for D <= 1; and anyway by 1 at most. Beyond the least exponent s counts as 0, to twice the
-// power there if D <= 1/2; for |d| above 1500 it is below e^-1498, and p vanishes beside 2^-1075 if |l| is below 2^400.
+// power there if D <= 1/2; for |d| above 800 it is below e^-799, and p vanishes beside 2^-1075 if |l| is below 2^64.
 //
 // With E the bound of l and F that of s: |p - s l| <= (s + F) E + F |l|, and the truth of l - p is off by (1 - s + F) E +
 // F |l|; to both comes the rounding of p. Products below 2^-900 count as 0, to 2^-899: none underflows.
 //
 // The bounds: the factor 1 + 2^-47 covers their roundings (scan.ipp). What underflows in them is below 2^-1074 each: it
 // is covered by the share of that factor in 2^-52 |p|, where p is at least 2^-900, in 2^-899 where p is less, and by
-// 2^-1070 where s or p is 0 but l and F are not. Where h or t is -inf, s and F are 0 and nothing is rounded.
+// 2^-1020 where s or p is 0 but l and F are not. Numbers below the normal ones are slow: a bound E that is not 0 counts
+// as 2^-960 at least, and 2^-1000 as the F of what vanishes. Where h or t is -inf, s and F are 0 and nothing is rounded.
 //
 // Of the weights three numbers stand in the places of grad_h until it is computed: s, minus where t is not the larger one,
 // its low part, and F; -1 for F where both h and t are -inf: both gradients are 0 there.
 
-constexpr double vanishing_exponent = 1500.0, error_of_vanishing = 0x1p-1074;
+constexpr double vanishing_exponent = 800.0, error_of_vanishing = 0x1p-1000;
 
 template <class Arithmetic>
 ASSAY_INLINE void store_weights(const bounded_field& places, const lanes_of_tokens& at, std::size_t token,
@@ -52,16 +53,17 @@ struct adjoint_state {
     const exact_sum high = exactly(carry.high, grad_s), low = exactly(carry.low, high.error);
     const exact_sum sum = exactly(high.sum, low.sum);
     const two_doubles l{sum.sum, sum.error};
-    const pack radius = carry.radius + magnitude(low.error), size = magnitude(l.high) * (1.0 + 0x1p-52);
+    const pack own = carry.radius + magnitude(low.error), radius = where(own > 0.0, larger(own, 0x1p-960));
+    const pack size = magnitude(l.high) * (1.0 + 0x1p-52);
 
     const two_doubles product = Arithmetic::product(s, l);
     const masks something = (size + radius > 0.0) & (off > 0.0), tiny = something & (magnitude(product.high) < 0x1p-900);
     const two_doubles p{where(~tiny, product.high), where(~tiny, product.low)};
     const pack rounding = Arithmetic::error_of_product * magnitude(p.high) + off * size +
-                          where(tiny & (s.high > 0.0), broadcast(0x1p-899)) + where(something, broadcast(0x1p-1070));
-    const masks vanishes = (s.high == 0.0) & (off == error_of_vanishing) & (size + radius < 0x1p400);
+                          where(tiny & (s.high > 0.0), broadcast(0x1p-899)) + where(something, broadcast(0x1p-1020));
+    const masks vanishes = (s.high == 0.0) & (off == error_of_vanishing) & (size + radius < 0x1p64);
     const pack of_p = ((s.high + off) * radius + rounding) * (1.0 + 0x1p-47);
-    const bounded_pack smaller{p.high, p.low, select(vanishes, broadcast(0x1p-1074), of_p), no_lanes(), vanishes};
+    const bounded_pack smaller{p.high, p.low, of_p, no_lanes(), vanishes};
 
     const exact_sum rest = exactly(l.high, -p.high), rest_of_low = exactly(l.low, -p.low);
     const exact_sum rest_low = exactly(rest_of_low.sum, rest.error), whole = exactly(rest.sum, rest_low.sum);

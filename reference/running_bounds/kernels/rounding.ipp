@@ -16,7 +16,7 @@ struct rounded_pack {
 // 2^floor(log2 |x|), 0 for a subnormal x.
 ASSAY_INLINE pack binade(const pack& x) {
   return each<pack>([&](int k) ASSAY_INLINED {
-    return reinterpret_cast<register_of_doubles>(reinterpret_cast<register_of_masks>(x.part[k]) & 0x7ff0000000000000);
+    return reinterpret_cast<register_of_doubles>(reinterpret_cast<register_of_bits>(x.part[k]) & 0x7ff0000000000000);
   });
 }
 
@@ -26,7 +26,8 @@ ASSAY_INLINE rounded_pack with_remainder(const bounded_pack& x, const pack& valu
                                          const masks& held) {
   const masks minus = x.high == minus_infinity, known = held & (x.radius < __builtin_inf());
   const exact_sum low = exactly(x.high - value, x.low);
-  const pack radius = (x.radius + magnitude(low.error)) * (1.0 + 0x1p-50);
+  const pack sum = (x.radius + magnitude(low.error)) * (1.0 + 0x1p-50);
+  const pack radius = select(x.vanishes, broadcast(0x1p-1074), sum);
   return {select(minus, x.high, where(known, value)), where(known, low.sum),
           where(~minus, select(known, select(decided, radius, -radius), broadcast(minus_infinity)))};
 }

@@ -9,8 +9,8 @@
 // where h is the base, and else 1 / (1 + u) <= 1 - u/2, by convexity, for 0 <= u <= 1. Likewise the error D moves
 // log(1 + u) by (u + D/4) D at most. No bound on E or D is needed for that.
 //
-// Where u is so small that the base keeps its bits, it is added to the radius instead: the base then is the centre, and
-// the truth is above it (and above t, if it was above that or t is exact). Such a truth is above a tie, too.
+// Where u is small it is added to the radius instead. Then, and where the sum keeps the bits of the base, the base is the
+// centre, and the truth is above it (and above t, if it was above that or t is exact). Such a truth is above a tie, too.
 //
 // Beyond the least exponent of the arithmetic |d| counts as that: u is too large then, and so is the bound.
 //
@@ -51,14 +51,17 @@ struct scan_state {
     const pack u = where(live, plus.power), counted = where(counts, u), moved = where(live, to_h.error);
 
     const pack base = select(past_is_larger, t, h), base_low = where(past_is_larger, low);
-    const exact_sum next = exactly(base, where(counts, plus.sum)), more = exactly(base_low, where(counts, plus.low));
+    const exact_sum next = exactly(base, where(counts, plus.sum));
+    exact_sum more{base_low, broadcast(0.0)};
+    if constexpr (Arithmetic::has_low_parts) more = exactly(base_low, where(counts, plus.low));
     const exact_sum next_rest = exactly(more.sum, next.error);
     const masks dead = next.sum == minus_infinity;
     const exact_sum state = exactly(next.sum, where(~dead, next_rest.sum));
+    const masks lost = ~counts | ((next.sum == base) & (next_rest.sum == base_low));
     const pack weight = select(past_is_larger, 1.0 - 0.5 * counted, u);
     const pack bound = (weight + radius + moved) * radius + (u + moved) * moved + where(counts, plus.error) +
                        (u - counted) + where(~dead, magnitude(more.error) + magnitude(next_rest.error));
-    s = {state.sum, state.error, bound * (1.0 + 0x1p-47), ~past | (~counts & (~past_is_larger | above)), no_lanes()};
+    s = {state.sum, state.error, bound * (1.0 + 0x1p-47), ~past | (lost & (~past_is_larger | above)), no_lanes()};
     return {past, ~no_input, past_is_larger, near, plus.power, plus.power_low, radius + to_h.error, size};
   }
 };

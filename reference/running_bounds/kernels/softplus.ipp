@@ -40,25 +40,25 @@ ASSAY_INLINE pack exponential(const pack& z) {
   pack p = broadcast(inverse_factorials[13]);
   repeat<13>([&](int n) ASSAY_INLINED { p = inverse_factorials[12 - n] + r * p; });
   return each<pack>([&](int i) ASSAY_INLINED {
-    const register_of_masks exponent = reinterpret_cast<register_of_masks>(shifted.part[i]) << 52;
-    return reinterpret_cast<register_of_doubles>(reinterpret_cast<register_of_masks>(p.part[i]) + exponent);
+    const register_of_bits exponent = reinterpret_cast<register_of_bits>(shifted.part[i]) << 52;
+    return reinterpret_cast<register_of_doubles>(reinterpret_cast<register_of_bits>(p.part[i]) + exponent);
   });
 }
 
-// log(1 + u), 0 < u <= 1 + 3 e, to 6 e of itself: 2 artanh(y / 2) = y (1 + t/12 + t^2/80 + ... + t^14/(4^14 29)), t =
-// y^2, y = u / (1 + u/2) <= 2/3. (A little above 2/3, u being a little above 1, moves none of the figures.)
+// log(1 + u), 0 < u <= 1 + 3 e, to 4.5 e of itself: 2 artanh(y / 2) = y P(t), P = 1 + t/12 + t^2/80 + ... + t^k / (4^k
+// (2k + 1)) + ..., t = y^2, y = u / (1 + u/2) <= 2/3. (A little above 2/3, u being a little above 1, moves no figure.)
 //
-// Of 1 + u/2 and the quotient y is off by 2 e of itself; artanh grows by at most 1.09 times as much: 2.18 e. What is
-// left out comes to 9^-15 / 31 / (1 - 1/9) < 1.60 e of the whole, the rounding of t to 0.05 e. In Horner's scheme the
-// part beside 1 is below 0.04: its product rounds to e/32 and what it holds is off by less than 0.15 e 4/9; the last
-// sum rounds to e, and so does the product with y. Together below 5.95 e.
+// Of 1 + u/2 and the quotient y is off by 2 e of itself; artanh grows by at most 1.09 times as much: 2.18 e.
+// P is replaced by its interpolant at the 11 Chebyshev points of [0, 4/9], which is off by at most 2 (1/9)^11 max
+// |P^(11)| / 11! (Davis 1963, section 3.3), and P^(11) / 11! <= 4^-11 (1 - t/4)^-12 / 23 <= 4^-11 (9/8)^12 / 23: below
+// 0.03 e. Its coefficients round to 0.06 e of it, t to 0.05 e. In Horner's scheme the part beside 1 is below 0.04: its
+// product rounds to e/32 and what it holds is off by less than 0.15 e 4/9; the last sum rounds to e, and so does the
+// product with y. Together below 4.5 e.
+constexpr double artanh_coefficients[11] = {0x1p0, 0x1.5555555555527p-4, 0x1.99999999a1c4fp-7, 0x1.249249201beacp-9, 0x1.c71c7445b2127p-12, 0x1.745caf74cbe5ep-14, 0x1.3b1e2bc8a12dep-16, 0x1.106443d797a85p-18, 0x1.f00852a5c69fap-21, 0x1.54f8c703ce149p-23, 0x1.5d1081172f887p-24};
 ASSAY_INLINE pack logarithm_of_one_plus(const pack& u) {
   const pack y = u / (1.0 + 0.5 * u), t = y * y;
-  pack p = broadcast(0x1p-28 / 29);
-  repeat<14>([&](int n) ASSAY_INLINED {
-    const int k = 13 - n;
-    p = (1.0 / static_cast<double>(std::int64_t{1} << 2 * k)) / (2 * k + 1) + t * p;
-  });
+  pack p = broadcast(artanh_coefficients[10]);
+  repeat<10>([&](int k) ASSAY_INLINED { p = artanh_coefficients[9 - k] + t * p; });
   return y * p;
 }
 
@@ -75,6 +75,7 @@ struct softplus_parts {
 
 // What the recurrence needs of its arithmetic, in one double.
 struct in_doubles {
+  static constexpr bool has_low_parts = false;
   static constexpr double least_exponent = smallest_exponent;
   // Below it e^z goes to the radius: 2^-63.
   static constexpr double least_counted = -44.0;
@@ -84,10 +85,10 @@ struct in_doubles {
     const pack d = (high - h) + low, size = -larger(-magnitude(d), least_exponent);
     return {d, broadcast(0.0), 0x1p-52 * (size + magnitude(low))};
   }
-  // An error of 3 e in u moves log(1 + u) by 3 e u / (1 + u) at most, which is below 3 e of it: together below 9 e.
+  // An error of 3 e in u moves log(1 + u) by 3 e u / (1 + u) at most, which is below 3 e of it: together below 8 e.
   static ASSAY_INLINE softplus_parts softplus(const pack& z, const pack&) {
     const pack u = exponential(z), sum = logarithm_of_one_plus(u);
-    return {u, broadcast(0.0), sum, broadcast(0.0), 0x1.4p-50 * sum};
+    return {u, broadcast(0.0), sum, broadcast(0.0), 0x1p-50 * sum};
   }
   // u / (1 + u): 3 e of u, e of the sum, e of the quotient.
   static constexpr double error_of_weight = 0x1.8p-51;

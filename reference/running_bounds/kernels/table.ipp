@@ -25,10 +25,28 @@ void softplus_of(std::size_t count, const double* z, const double* z_low, double
   }
 }
 
+bool are_bounded(const double* x, std::size_t count, double besides) {
+  std::size_t i = 0;
+  masks all = all_lanes();
+  for (; count - i >= lanes_of_pack; i += lanes_of_pack) {
+    pack y;
+    __builtin_memcpy(&y, x + i, sizeof y);
+    all = all & ((magnitude(y) < largest_input) | (y == besides));
+  }
+  bool found = are_all_set(all);
+  for (; i < count; ++i) found &= __builtin_fabs(x[i]) < largest_input || x[i] == besides;
+  return found;
+}
+
+void settle(double* radius, std::uint8_t* decided, std::size_t count) {
+  for (std::size_t i = 0; i < count; ++i) decided[i] = radius[i] >= 0.0;
+  for (std::size_t i = 0; i < count; ++i) radius[i] = __builtin_fabs(radius[i]);
+}
+
 template <class Arithmetic>
 constexpr kernels_of_arithmetic make_kernels() {
   return {scan<Arithmetic>, adjoint<Arithmetic>, softplus_of<Arithmetic>};
 }
 constexpr kernel_table make_table(const char* name) {
-  return {name, make_kernels<in_doubles>(), make_kernels<in_two_doubles>()};
+  return {name, make_kernels<in_doubles>(), make_kernels<in_two_doubles>(), are_bounded, settle};
 }

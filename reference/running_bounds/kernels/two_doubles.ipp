@@ -80,9 +80,9 @@ ASSAY_INLINE two_doubles exponential(const two_doubles& z) {
   p = normalized(p.high, p.low);
   repeat<4>([&](int) ASSAY_INLINED { p = squared(p); });
   const pack scale = each<pack>([&](int i) ASSAY_INLINED {
-    const register_of_masks exponent = reinterpret_cast<register_of_masks>(shifted.part[i]) << 52;
+    const register_of_bits exponent = reinterpret_cast<register_of_bits>(shifted.part[i]) << 52;
     return reinterpret_cast<register_of_doubles>(
-        reinterpret_cast<register_of_masks>(register_of_doubles{} + 1.0) + exponent);
+        reinterpret_cast<register_of_bits>(register_of_doubles{} + 1.0) + exponent);
   });
   return {p.high * scale, p.low * scale};
 }
@@ -120,6 +120,7 @@ ASSAY_INLINE two_doubles logarithm_of_one_plus(const two_doubles& u) {
 
 // What the recurrence needs of its arithmetic, in two doubles.
 struct in_two_doubles {
+  static constexpr bool has_low_parts = true;
   static constexpr double least_exponent = smallest_exponent_of_two, least_counted = -75.0;
 
   // All sums but the last are exact.
