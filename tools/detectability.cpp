@@ -97,8 +97,9 @@ int detectability(const detectability_options& options) {
   }
   fmt::print(
       "Smallest k such that an error of 2^k u of its scale in any one element is caught in every case, u of the\n"
-      "storage dtype, f16 and bf16 computed in f32. By family of inputs, the loosest output, in{}; - where no finite\n"
-      "error is too large for some case:\n\n",
+      "storage dtype, f16 and bf16 computed as where nothing is declared (assay list stages). By family of inputs, "
+      "the\n"
+      "loosest output, in{}; - where no finite error is too large for some case:\n\n",
       names);
   for (const std::string& encoding : reference::encoding_names()) print_by_family(map, types, encoding);
   fmt::print(

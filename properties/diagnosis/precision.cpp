@@ -14,8 +14,9 @@ namespace {
 
 // What an allowance of some share of the possible errors explains by accident has that probability: all probes together
 // must leave less than 2^-10.
-constexpr double least_evidence = 10.0;    // bits
+constexpr double least_evidence = 10.0;     // bits
 constexpr std::size_t least_explained = 2;  // the counterexample and a fresh case
+constexpr double comparable_evidence = 0.75;
 
 struct assignment {
   std::vector<std::size_t> stages;  // that have another format than declared; all where it is empty
@@ -89,17 +90,18 @@ class judged_again {
   expectation expected_;
 };
 
-bool explains(const assignment& other, const std::vector<probe>& probes) {
+// The evidence for other formats that explain all wrong probes; nothing where they do not, or where it is too little.
+std::optional<double> evidence_for(const assignment& other, const std::vector<probe>& probes) {
   std::size_t explained = 0;
   double evidence = 0;
   for (const probe& p : probes) {
     if (p.right) continue;
     const judged_again again(p, other.formats);
-    if (!again.passes()) return false;
+    if (!again.passes()) return std::nullopt;
     ++explained;
     evidence += again.evidence();
   }
-  return explained >= least_explained && evidence >= least_evidence;
+  return explained >= least_explained && evidence >= least_evidence ? std::optional(evidence) : std::nullopt;
 }
 
 std::string words_of(const assignment& a, const core::operation& op) {
@@ -109,13 +111,33 @@ std::string words_of(const assignment& a, const core::operation& op) {
   return fmt::format("{}", fmt::join(names, " and "));
 }
 
-// What a candidate would declare: {"bf16": {"angle": "bf16", "table": "bf16", "product": "f32"}}.
-std::string declaration_of(const assignment& a, const core::operation& op, core::dtype storage) {
-  if (!a.formats.differ()) return fmt::format("{{\"{0}\": \"{1}\"}}", name_of(storage), name_of(a.formats.unit()));
-  std::vector<std::string> formats;
-  for (std::size_t k = 0; k < op.stages.size(); ++k)
-    formats.push_back(fmt::format("\"{}\": \"{}\"", op.stages[k].name, name_of(a.formats.of(k))));
-  return fmt::format("{{\"{}\": {{{}}}}}", name_of(storage), fmt::join(formats, ", "));
+// " (compute = {"bf16": {"angle": "bf16", "table": "bf16", "product": "f32"}})"; nothing where several explain alike.
+std::string declaration_of(const std::vector<assignment>& found, const core::operation& op, core::dtype storage) {
+  if (found.size() > 1) return "";
+  const core::precisions& formats = found.front().formats;
+  std::string value = fmt::format("\"{}\"", name_of(formats.unit()));
+  if (formats.differ()) {
+    std::vector<std::string> stages;
+    for (std::size_t k = 0; k < op.stages.size(); ++k)
+      stages.push_back(fmt::format("\"{}\": \"{}\"", op.stages[k].name, name_of(formats.of(k))));
+    value = fmt::format("{{{}}}", fmt::join(stages, ", "));
+  }
+  return fmt::format(" (compute = {{\"{}\": {}}})", name_of(storage), value);
+}
+
+// Those that explain all, by what they allow: of wide and tight explanations the tight ones.
+std::vector<assignment> tightest(const std::vector<assignment>& all, const std::vector<probe>& probes) {
+  std::vector<std::pair<assignment, double>> explaining;
+  double most = 0;
+  for (const assignment& a : all)
+    if (const auto evidence = evidence_for(a, probes)) {
+      explaining.emplace_back(a, *evidence);
+      most = std::max(most, *evidence);
+    }
+  std::vector<assignment> kept;
+  for (const auto& [a, evidence] : explaining)
+    if (evidence >= comparable_evidence * most) kept.push_back(a);
+  return kept;
 }
 
 }  // namespace
@@ -125,16 +147,13 @@ std::optional<std::string> precision_explanation_of(const std::vector<probe>& pr
   const request& call = probes.front().c.call;
   const core::operation& op = *call.operation;
   const core::precisions declared = probes.front().truth->compute;
-  for (const auto& alike : other_assignments(op, declared, call.type)) {
-    std::vector<std::string> words, declarations;
-    for (const assignment& a : alike) {
-      if (!explains(a, probes)) continue;
-      words.push_back(words_of(a, op));
-      declarations.push_back("compute = " + declaration_of(a, op, call.type));
-    }
-    if (words.empty()) continue;
-    return fmt::format("explained if {} is computed in {}: declare it ({}), or mend it", fmt::join(words, ", or "),
-                       name_of(call.type), fmt::join(declarations, ", or "));
+  for (const auto& level : other_assignments(op, declared, call.type)) {
+    const std::vector<assignment> found = tightest(level, probes);
+    if (found.empty()) continue;
+    std::vector<std::string> words;
+    for (const assignment& a : found) words.push_back(words_of(a, op));
+    return fmt::format("explained if {} is computed in {}: declare it{}, or mend it", fmt::join(words, ", or "),
+                       name_of(call.type), declaration_of(found, op, call.type));
   }
   return std::nullopt;
 }

@@ -106,14 +106,14 @@ std::vector<variant> precision_mutants() {
   using core::dtype;
   return {
       in<narrow_inside>(dtype::bf16, "mutant/narrow_inside", "DT09 huggingface/transformers#47787",
-                        "every operation is rounded to bf16, f32 is declared"),
+                        "every operation is rounded to bf16"),
       in<carry_in_storage>(dtype::bf16, "mutant/carry_in_storage", "DT06 pytorch/pytorch#141802",
-                           "the carried state is rounded to bf16 at each step, f32 is declared"),
+                           "the carried state is rounded to bf16 at each step"),
       in<decayed_state_in_storage>(dtype::f16, "mutant/decayed_state_in_storage", "DT09 huggingface/transformers#47787",
-                                   "log p + s is rounded to f16 before the update, f32 is declared"),
+                                   "log p + s is rounded to f16 before the update"),
       in<state_gradient_in_storage>(dtype::bf16, "mutant/state_gradient_in_storage",
                                     "GR17 fla-org/flash-linear-attention#37",
-                                    "the gradient of s0 is accumulated in bf16, f32 is declared"),
+                                    "the gradient of s0 is accumulated in bf16"),
       in<gate_gradient_by_difference>(dtype::bf16, "mutant/gate_gradient_by_difference",
                                       "DT08 fla-org/flash-linear-attention#29",
                                       "the decay's gradient is the difference of two sums kept in bf16"),
