@@ -14,6 +14,15 @@
 #include "reference/oracle.hpp"
 
 namespace assay::properties {
+
+void widen_class(check_result& r, const test_case& c, const value_report& value) {
+  for (std::size_t k = 0; k < r.ratios.size(); ++k)
+    if (value.ratios[k] > r.ratios[k] || !r.forced_by[k]) {
+      r.ratios[k] = std::max(r.ratios[k], value.ratios[k]);
+      r.forced_by[k] = summary(c);
+    }
+}
+
 namespace {
 
 // Distinct streams for every operation, dtype, family and range of lengths: a filter changes no other case. All
@@ -100,11 +109,7 @@ void record_for_drawing(check_result& r, const value_report& value, const test_c
 }
 
 void record_value(check_result& r, const value_report& value, const test_case& c) {
-  for (std::size_t k = 0; k < r.ratios.size(); ++k)
-    if (value.ratios[k] > r.ratios[k] || !r.forced_by[k]) {
-      r.ratios[k] = std::max(r.ratios[k], value.ratios[k]);
-      r.forced_by[k] = summary(c);
-    }
+  widen_class(r, c, value);
   r.largest_ulp = std::max(r.largest_ulp, value.largest_ulp);
   if (const auto needed = value.accuracy_class()) ++r.needed_by[static_cast<std::size_t>(*needed)];
   if (r.worst.output.empty() || value.worst.ratio > r.worst.ratio) {
@@ -145,14 +150,6 @@ std::vector<std::pair<extent, std::size_t>> lengths_of(const property& p, const 
 }
 
 }  // namespace
-
-void add_case(check_result& r, const test_case& c, const value_report& value) {
-  ASSAY_EXPECTS(value.passed);
-  ++r.cases[value.informative ? status::passed : status::uninformative];
-  ++r.planned;
-  if (value.informative) ++r.families[c.family];
-  record_judged(r, value, c);
-}
 
 std::size_t check_result::count(status s) const {
   const auto it = cases.find(s);

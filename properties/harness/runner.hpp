@@ -113,8 +113,8 @@ const setting_values& settings_to_draw(const description& about, const core::ope
 case_key key_for(const description& about, const core::operation& op, core::dtype type, std::string family,
                  std::uint64_t seed, extent size);
 
-/// Counts one more case, which was judged elsewhere, among those of a property that decides classes. It did not fail.
-void add_case(check_result& r, const test_case& c, const value_report& value);
+/// The class must explain this case too, which was judged elsewhere and passed; it is none of the property's cases.
+void widen_class(check_result& r, const test_case& c, const value_report& value);
 
 /// The keys of the cases that a property is run over, in their order. The same options give the same keys.
 std::vector<case_key> plan_of(const property& p, const description& about, const core::operation& op, core::dtype type,

@@ -84,7 +84,7 @@ class part {
       if (h->judged.passed) {
         // The class must hold on these sequences too.
         for (properties::check_result& check : record_.checks)
-          if (check.checked->decides_class && check.run() > 0) add_case(check, c, h->judged);
+          if (check.checked->decides_class && check.run() > 0) widen_class(check, c, h->judged);
       } else {
         record_.complaints.push_back(where + h->judged.message);
         record_.complaints.back().kind = wrong_result;

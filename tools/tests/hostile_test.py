@@ -53,7 +53,7 @@ BROKEN = {
     "nameless": ("malformed_hello", "malformed hello: hello.name"),
     "unknown dtype": ("malformed_hello", "malformed hello: hello.operations['heinsen/scan']: unknown dtype 'float32'"),
     "domain of nothing": ("malformed_hello", "malformed hello: hello.domain['heinsen/scam']"),
-    "unknown input": ("malformed_hello", "['logp'] is no input or setting of heinsen/scan; known: log_p, h, s0, state"),
+    "unknown input": ("malformed_hello", "['logp'] is no input, setting or axis of heinsen/scan; known: log_p, h, s0, state, B, d, n"),
     "no candidate": ("error_reply", "error reply: it needs the package 'kernel'"),
     "crash at hello": ("crash", "crash: before its hello: ended with status 1"),
 }

@@ -190,8 +190,8 @@ class Functions(Folder):
         self.assertEqual(self.read_report()["candidate"]["compute"], {"bf16": {"angle": "f32", "product": "f32"}})
         self.ends("misspelt_stage", 3, "hello.compute['bf16']['angel'] is no stage of an offered operation; known: "
                   "angle, table, product")
-        self.ends("misspelt", 3, "domain: 'logp' is no input or setting of heinsen/scan; known: log_p, h, s0, state")
-        self.ends("candidate_of_nothing", 3, "domain of heinsen/scan: 'logp' is no input or setting")
+        self.ends("misspelt", 3, "domain: 'logp' is no input, setting or axis of heinsen/scan; known: log_p, h, s0, state, B, d, n")
+        self.ends("candidate_of_nothing", 3, "domain of heinsen/scan: 'logp' is no input, setting or axis")
         self.ends("reversed_interval", 3, "'h' has the interval [2, 1], which holds no value: low exceeds high")
         self.ends("beside", 3, "hello.domain['heinsen/scan']['log_p'] holds no value of log_p, which lies in [-inf, 0]")
 
