@@ -1,24 +1,25 @@
-// The adjoint of the recurrence (algorithms/adjoint.hpp) with a running bound: l_i = g_i + w_(i+1) l_(i+1); the gradients
-// are w l in a and v l in h. e stands for 2^-53.
+// The adjoint of the recurrence (algorithms/adjoint.hpp) with a running bound: l_i = g_i + w_(i+1) l_(i+1); the
+// gradients are w l in a and v l in h. e stands for 2^-53.
 //
-// Of the weights w and v the smaller one, s = u / (1 + u), is known to a part of itself; the larger one is 1 - s. So with
-// p = s l, the gradients are p and l - p, and the state l - p is wrong by a part of p, as much as it forgets: the bound
-// does not grow with the number of tokens.
+// Of the weights w and v the smaller one, s = u / (1 + u), is known to a part of itself; the larger one is 1 - s. So
+// with p = s l, the gradients are p and l - p, and the state l - p is wrong by a part of p, as much as it forgets: the
+// bound does not grow with the number of tokens.
 //
-// s = sigmoid(-|d|), whose logarithm has a slope of at most 1: where d is off by D, s moves by a factor of at most e^D, so
-// by s (D + D^2) at most for D <= 1; and anyway by 1 at most. Beyond the least exponent s counts as 0, to twice the
+// s = sigmoid(-|d|), whose logarithm has a slope of at most 1: where d is off by D, s moves by a factor of at most e^D,
+// so by s (D + D^2) at most for D <= 1; and anyway by 1 at most. Beyond the least exponent s counts as 0, to twice the
 // power there if D <= 1/2; for |d| above 800 it is below e^-799, and p vanishes beside 2^-1075 if |l| is below 2^64.
 //
-// With E the bound of l and F that of s: |p - s l| <= (s + F) E + F |l|, and the truth of l - p is off by (1 - s + F) E +
-// F |l|; to both comes the rounding of p. Products below 2^-900 count as 0, to 2^-899: none underflows.
+// With E the bound of l and F that of s: |p - s l| <= (s + F) E + F |l|, and the truth of l - p is off by (1 - s + F) E
+// + F |l|; to both comes the rounding of p. Products below 2^-900 count as 0, to 2^-899: none underflows.
 //
 // The bounds: the factor 1 + 2^-47 covers their roundings (scan.ipp). What underflows in them is below 2^-1074 each: it
 // is covered by the share of that factor in 2^-52 |p|, where p is at least 2^-900, in 2^-899 where p is less, and by
 // 2^-1020 where s or p is 0 but l and F are not. Numbers below the normal ones are slow: a bound E that is not 0 counts
-// as 2^-960 at least, and 2^-1000 as the F of what vanishes. Where h or t is -inf, s and F are 0 and nothing is rounded.
+// as 2^-960 at least, and 2^-1000 as the F of what vanishes. Where h or t is -inf, s and F are 0 and nothing is
+// rounded.
 //
-// Of the weights three numbers stand in the places of grad_h until it is computed: s, minus where t is not the larger one,
-// its low part, and F; -1 for F where both h and t are -inf: both gradients are 0 there.
+// Of the weights three numbers stand in the places of grad_h until it is computed: s, minus where t is not the larger
+// one, its low part, and F; -1 for F where both h and t are -inf: both gradients are 0 there.
 
 constexpr double vanishing_exponent = 800.0, error_of_vanishing = 0x1p-1000;
 
@@ -57,7 +58,8 @@ struct adjoint_state {
     const pack size = magnitude(l.high) * (1.0 + 0x1p-52);
 
     const two_doubles product = Arithmetic::product(s, l);
-    const masks something = (size + radius > 0.0) & (off > 0.0), tiny = something & (magnitude(product.high) < 0x1p-900);
+    const masks something = (size + radius > 0.0) & (off > 0.0),
+                tiny = something & (magnitude(product.high) < 0x1p-900);
     const two_doubles p{where(~tiny, product.high), where(~tiny, product.low)};
     const pack rounding = Arithmetic::error_of_product * magnitude(p.high) + off * size +
                           where(tiny & (s.high > 0.0), broadcast(0x1p-899)) + where(something, broadcast(0x1p-1020));
@@ -67,7 +69,8 @@ struct adjoint_state {
 
     const exact_sum rest = exactly(l.high, -p.high), rest_of_low = exactly(l.low, -p.low);
     const exact_sum rest_low = exactly(rest_of_low.sum, rest.error), whole = exactly(rest.sum, rest_low.sum);
-    const pack of_rest = ((1.0 - s.high + off) * radius + rounding) + magnitude(rest_of_low.error) + magnitude(rest_low.error);
+    const pack of_rest =
+        ((1.0 - s.high + off) * radius + rounding) + magnitude(rest_of_low.error) + magnitude(rest_low.error);
     const bounded_pack larger_one{whole.sum, whole.error, of_rest * (1.0 + 0x1p-47), no_lanes(), no_lanes()};
 
     const auto pick = [&](const masks& take_larger) ASSAY_INLINED -> bounded_pack {

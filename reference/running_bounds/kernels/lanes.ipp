@@ -47,10 +47,12 @@ struct lanes_of_tokens {
   ASSAY_INLINE pack load_state(const double* x) const {
     pack y;
     for (int k = 0; k < lanes_of_pack; ++k)
-      y.part[k / lanes_of_register][k % lanes_of_register] = x[lane + static_cast<std::size_t>(k < count ? k : count - 1)];
+      y.part[k / lanes_of_register][k % lanes_of_register] =
+          x[lane + static_cast<std::size_t>(k < count ? k : count - 1)];
     return y;
   }
   ASSAY_INLINE void store_state(double* x, const pack& y) const {
-    for (int k = 0; k < count; ++k) x[lane + static_cast<std::size_t>(k)] = y.part[k / lanes_of_register][k % lanes_of_register];
+    for (int k = 0; k < count; ++k)
+      x[lane + static_cast<std::size_t>(k)] = y.part[k / lanes_of_register][k % lanes_of_register];
   }
 };

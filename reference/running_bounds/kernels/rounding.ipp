@@ -51,8 +51,8 @@ ASSAY_INLINE rounded_pack round_to_short(const bounded_pack& x, const target_for
   return with_remainder(x, value, decided, magnitude(value) < f.largest * (1 + 0x1p-52));
 }
 
-// To f64: `high`, which is the sum rounded, if |low| + radius stays below half an ulp, or a quarter where high is a power
-// of two; or if the sum is the truth. Where the sum is a tie and the truth above it, the number above.
+// To f64: `high`, which is the sum rounded, if |low| + radius stays below half an ulp, or a quarter where high is a
+// power of two; or if the sum is the truth. Where the sum is a tie and the truth above it, the number above.
 ASSAY_INLINE rounded_pack round_to_f64(const bounded_pack& x) {
   const pack power = binade(x.high), half = power * 0x1p-53;
   const masks is_power = magnitude(x.high) == power, exact = x.radius == 0.0;

@@ -1,5 +1,5 @@
-// The recurrence s = LSE(a + s', h) with a running bound (Wilkinson 1963; Higham 2002, section 3.3): the state is high +
-// low, within `radius` of the truth. e stands for 2^-53.
+// The recurrence s = LSE(a + s', h) with a running bound (Wilkinson 1963; Higham 2002, section 3.3): the state is high
+// + low, within `radius` of the truth. e stands for 2^-53.
 //
 // t = s' + a. The sums are exact but for what `radius` takes in. With d = t - h, base the larger of t and h, and u =
 // e^-|d|, LSE(t, h) = base + log(1 + u).
@@ -9,8 +9,9 @@
 // where h is the base, and else 1 / (1 + u) <= 1 - u/2, by convexity, for 0 <= u <= 1. Likewise the error D moves
 // log(1 + u) by (u + D/4) D at most. No bound on E or D is needed for that.
 //
-// Where u is small it is added to the radius instead. Then, and where the sum keeps the bits of the base, the base is the
-// centre, and the truth is above it (and above t, if it was above that or t is exact). Such a truth is above a tie, too.
+// Where u is small it is added to the radius instead. Then, and where the sum keeps the bits of the base, the base is
+// the centre, and the truth is above it (and above t, if it was above that or t is exact). Such a truth is above a tie,
+// too.
 //
 // Beyond the least exponent of the arithmetic |d| counts as that: u is too large then, and so is the bound.
 //
@@ -21,8 +22,8 @@
 // them. None underflows: a weight below 1 comes with a u of at least 2^-996, whose share of that factor is above
 // 2^-1044; all other weights are 1, and sums do not underflow.
 
-// What the adjoint needs to know of a step: t and h are not -inf; t is the larger one; u = e^-|d|, but where d is beyond
-// the least exponent and not near; |d|, and how far it may be off where t and h are finite.
+// What the adjoint needs to know of a step: t and h are not -inf; t is the larger one; u = e^-|d|, but where d is
+// beyond the least exponent and not near; |d|, and how far it may be off where t and h are finite.
 struct weights_of_step {
   masks past, input, past_is_larger, near;
   pack u, u_low, error, size;
@@ -32,8 +33,7 @@ template <class Arithmetic>
 struct scan_state {
   bounded_pack s;
 
-  ASSAY_INLINE explicit scan_state(const pack& s0)
-      : s{s0, broadcast(0.0), broadcast(0.0), all_lanes(), no_lanes()} {}
+  ASSAY_INLINE explicit scan_state(const pack& s0) : s{s0, broadcast(0.0), broadcast(0.0), all_lanes(), no_lanes()} {}
 
   ASSAY_INLINE weights_of_step step(const pack& a, const pack& h) {
     const exact_sum high = exactly(s.high, a), rest = exactly(s.low, high.error);

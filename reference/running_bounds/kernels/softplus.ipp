@@ -34,9 +34,9 @@ ASSAY_INLINE pack exponential(const pack& z) {
   constexpr double log2_leading = 0x1.62e42feep-1, log2_rest = 0x1.a39ef35793c76p-33;
   const pack shifted = z * log2_by_1 + anchor, k = shifted - anchor;
   const pack r = (z - k * log2_leading) - k * log2_rest;
-  constexpr double inverse_factorials[14] = {1.0,           1.0,            1.0 / 2,        1.0 / 6,         1.0 / 24,
-                                             1.0 / 120,     1.0 / 720,      1.0 / 5040,     1.0 / 40320,     1.0 / 362880,
-                                             1.0 / 3628800, 1.0 / 39916800, 1.0 / 479001600, 1.0 / 6227020800.0};
+  constexpr double inverse_factorials[14] = {
+      1.0,        1.0,         1.0 / 2,      1.0 / 6,       1.0 / 24,       1.0 / 120,       1.0 / 720,
+      1.0 / 5040, 1.0 / 40320, 1.0 / 362880, 1.0 / 3628800, 1.0 / 39916800, 1.0 / 479001600, 1.0 / 6227020800.0};
   pack p = broadcast(inverse_factorials[13]);
   repeat<13>([&](int n) ASSAY_INLINED { p = inverse_factorials[12 - n] + r * p; });
   return each<pack>([&](int i) ASSAY_INLINED {
@@ -54,7 +54,17 @@ ASSAY_INLINE pack exponential(const pack& z) {
 // 0.03 e. Its coefficients round to 0.06 e of it, t to 0.05 e. In Horner's scheme the part beside 1 is below 0.04: its
 // product rounds to e/32 and what it holds is off by less than 0.15 e 4/9; the last sum rounds to e, and so does the
 // product with y. Together below 4.5 e.
-constexpr double artanh_coefficients[11] = {0x1p0, 0x1.5555555555527p-4, 0x1.99999999a1c4fp-7, 0x1.249249201beacp-9, 0x1.c71c7445b2127p-12, 0x1.745caf74cbe5ep-14, 0x1.3b1e2bc8a12dep-16, 0x1.106443d797a85p-18, 0x1.f00852a5c69fap-21, 0x1.54f8c703ce149p-23, 0x1.5d1081172f887p-24};
+constexpr double artanh_coefficients[11] = {0x1p0,
+                                            0x1.5555555555527p-4,
+                                            0x1.99999999a1c4fp-7,
+                                            0x1.249249201beacp-9,
+                                            0x1.c71c7445b2127p-12,
+                                            0x1.745caf74cbe5ep-14,
+                                            0x1.3b1e2bc8a12dep-16,
+                                            0x1.106443d797a85p-18,
+                                            0x1.f00852a5c69fap-21,
+                                            0x1.54f8c703ce149p-23,
+                                            0x1.5d1081172f887p-24};
 ASSAY_INLINE pack logarithm_of_one_plus(const pack& u) {
   const pack y = u / (1.0 + 0.5 * u), t = y * y;
   pack p = broadcast(artanh_coefficients[10]);

@@ -48,9 +48,32 @@ constexpr double smallest_exponent_of_two = -620.0;
 
 // 1/n! and 1/(2k + 1) as two doubles, the second what the first leaves.
 constexpr int whole_terms_of_exponential = 7, terms_of_exponential = 13;
-constexpr double inverse_factorials[terms_of_exponential][2] = {{0x1p0, 0.0}, {0x1p0, 0.0}, {0x1p-1, 0.0}, {0x1.5555555555555p-3, 0x1.5555555555555p-57}, {0x1.5555555555555p-5, 0x1.5555555555555p-59}, {0x1.1111111111111p-7, 0x1.1111111111111p-63}, {0x1.6c16c16c16c17p-10, -0x1.f49f49f49f49fp-65}, {0x1.a01a01a01a01ap-13, 0x1.a01a01a01a01ap-73}, {0x1.a01a01a01a01ap-16, 0x1.a01a01a01a01ap-76}, {0x1.71de3a556c734p-19, -0x1.c154f8ddc6cp-73}, {0x1.27e4fb7789f5cp-22, 0x1.cbbc05b4fa99ap-76}, {0x1.ae64567f544e4p-26, -0x1.c062e06d1f209p-80}, {0x1.1eed8eff8d898p-29, -0x1.2aec959e14c06p-83}};
+constexpr double inverse_factorials[terms_of_exponential][2] = {{0x1p0, 0.0},
+                                                                {0x1p0, 0.0},
+                                                                {0x1p-1, 0.0},
+                                                                {0x1.5555555555555p-3, 0x1.5555555555555p-57},
+                                                                {0x1.5555555555555p-5, 0x1.5555555555555p-59},
+                                                                {0x1.1111111111111p-7, 0x1.1111111111111p-63},
+                                                                {0x1.6c16c16c16c17p-10, -0x1.f49f49f49f49fp-65},
+                                                                {0x1.a01a01a01a01ap-13, 0x1.a01a01a01a01ap-73},
+                                                                {0x1.a01a01a01a01ap-16, 0x1.a01a01a01a01ap-76},
+                                                                {0x1.71de3a556c734p-19, -0x1.c154f8ddc6cp-73},
+                                                                {0x1.27e4fb7789f5cp-22, 0x1.cbbc05b4fa99ap-76},
+                                                                {0x1.ae64567f544e4p-26, -0x1.c062e06d1f209p-80},
+                                                                {0x1.1eed8eff8d898p-29, -0x1.2aec959e14c06p-83}};
 constexpr int whole_terms_of_artanh = 12, terms_of_artanh = 29;
-constexpr double inverse_odd_numbers[whole_terms_of_artanh][2] = {{0x1p0, 0.0}, {0x1.5555555555555p-2, 0x1.5555555555555p-56}, {0x1.999999999999ap-3, -0x1.999999999999ap-57}, {0x1.2492492492492p-3, 0x1.2492492492492p-57}, {0x1.c71c71c71c71cp-4, 0x1.c71c71c71c71cp-58}, {0x1.745d1745d1746p-4, -0x1.745d1745d1746p-59}, {0x1.3b13b13b13b14p-4, -0x1.3b13b13b13b14p-58}, {0x1.1111111111111p-4, 0x1.1111111111111p-60}, {0x1.e1e1e1e1e1e1ep-5, 0x1.e1e1e1e1e1e1ep-61}, {0x1.af286bca1af28p-5, 0x1.af286bca1af28p-59}, {0x1.8618618618618p-5, 0x1.8618618618618p-59}, {0x1.642c8590b2164p-5, 0x1.642c8590b2164p-60}};
+constexpr double inverse_odd_numbers[whole_terms_of_artanh][2] = {{0x1p0, 0.0},
+                                                                  {0x1.5555555555555p-2, 0x1.5555555555555p-56},
+                                                                  {0x1.999999999999ap-3, -0x1.999999999999ap-57},
+                                                                  {0x1.2492492492492p-3, 0x1.2492492492492p-57},
+                                                                  {0x1.c71c71c71c71cp-4, 0x1.c71c71c71c71cp-58},
+                                                                  {0x1.745d1745d1746p-4, -0x1.745d1745d1746p-59},
+                                                                  {0x1.3b13b13b13b14p-4, -0x1.3b13b13b13b14p-58},
+                                                                  {0x1.1111111111111p-4, 0x1.1111111111111p-60},
+                                                                  {0x1.e1e1e1e1e1e1ep-5, 0x1.e1e1e1e1e1e1ep-61},
+                                                                  {0x1.af286bca1af28p-5, 0x1.af286bca1af28p-59},
+                                                                  {0x1.8618618618618p-5, 0x1.8618618618618p-59},
+                                                                  {0x1.642c8590b2164p-5, 0x1.642c8590b2164p-60}};
 
 // e^z, -620 <= z <= 0, to 2^-95 of itself.
 //
@@ -81,16 +104,16 @@ ASSAY_INLINE two_doubles exponential(const two_doubles& z) {
   repeat<4>([&](int) ASSAY_INLINED { p = squared(p); });
   const pack scale = each<pack>([&](int i) ASSAY_INLINED {
     const register_of_bits exponent = reinterpret_cast<register_of_bits>(shifted.part[i]) << 52;
-    return reinterpret_cast<register_of_doubles>(
-        reinterpret_cast<register_of_bits>(register_of_doubles{} + 1.0) + exponent);
+    return reinterpret_cast<register_of_doubles>(reinterpret_cast<register_of_bits>(register_of_doubles{} + 1.0) +
+                                                 exponent);
   });
   return {p.high * scale, p.low * scale};
 }
 
 // u / (c + u), 0 < u <= 1 + 2^-95, for c = 1 and 2, to 48 e^2 of itself. The sum of low parts rounds to 2 e^2. The
 // inverse i is off by e, u_high i by 2 e, so u_high - p is exact (Sterbenz) and at most 3.1 e u. The remainder is the
-// sum of that, of the product's error (4.2 e^2), and of u_low - q d_low (product 2 e^2, difference 3 e^2): below 7.2 e u
-// (7.2 e^2); times i, itself off by e, with 2 e for d_low, which is left out, and e for the product: 29 e^2.
+// sum of that, of the product's error (4.2 e^2), and of u_low - q d_low (product 2 e^2, difference 3 e^2): below 7.2 e
+// u (7.2 e^2); times i, itself off by e, with 2 e for d_low, which is left out, and e for the product: 29 e^2.
 ASSAY_INLINE two_doubles quotient_by_sum(const two_doubles& u, double c) {
   const two_doubles d = normalized(broadcast(c), u.high);
   const pack d_low = d.low + u.low, i = 1.0 / d.high, q = u.high * i, p = q * d.high;
@@ -98,7 +121,8 @@ ASSAY_INLINE two_doubles quotient_by_sum(const two_doubles& u, double c) {
   return normalized(q, remainder * i);
 }
 
-// log(1 + u), 0 < u <= 1 + 2^-95, to 2^-93 of itself: 2 artanh y = 2 y (1 + t/3 + t^2/5 + ...), t = y^2, y = u / (2 + u)
+// log(1 + u), 0 < u <= 1 + 2^-95, to 2^-93 of itself: 2 artanh y = 2 y (1 + t/3 + t^2/5 + ...), t = y^2, y = u / (2 +
+// u)
 // <= 1/3. artanh is off by 1.09 times as much as y, 53 e^2; t by 6 e^2 more, which counts 0.05.
 //
 // The terms from t^12/25 to t^28/57 in one double: 1.6e-13 of the whole, to 4.5 e of themselves: 6300 e^2; left out:

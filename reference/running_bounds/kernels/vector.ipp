@@ -65,9 +65,9 @@ ASSAY_INLINE pack broadcast(double x) {
   return each<pack>([&](int) ASSAY_INLINED { return register_of_doubles{} + x; });
 }
 
-#define ASSAY_OPERATION(op, Operand, Result)                                       \
-  ASSAY_INLINE Result operator op(const Operand& x, const Operand& y) {            \
-    return each<Result>([&](int k) ASSAY_INLINED { return x.part[k] op y.part[k]; });            \
+#define ASSAY_OPERATION(op, Operand, Result)                                          \
+  ASSAY_INLINE Result operator op(const Operand& x, const Operand& y) {               \
+    return each<Result>([&](int k) ASSAY_INLINED { return x.part[k] op y.part[k]; }); \
   }
 ASSAY_OPERATION(+, pack, pack)
 ASSAY_OPERATION(-, pack, pack)
@@ -82,12 +82,12 @@ ASSAY_INLINE masks operator|(const masks& x, const masks& y) {
   return each<masks>([&](int k) ASSAY_INLINED { return static_cast<register_of_masks>(x.part[k] | y.part[k]); });
 }
 
-#define ASSAY_OPERATION(op, Result)                                        \
-  ASSAY_INLINE Result operator op(const pack& x, double y) {               \
-    return each<Result>([&](int k) ASSAY_INLINED { return x.part[k] op y; });            \
-  }                                                                        \
-  ASSAY_INLINE Result operator op(double x, const pack& y) {               \
-    return each<Result>([&](int k) ASSAY_INLINED { return x op y.part[k]; });            \
+#define ASSAY_OPERATION(op, Result)                                           \
+  ASSAY_INLINE Result operator op(const pack& x, double y) {                  \
+    return each<Result>([&](int k) ASSAY_INLINED { return x.part[k] op y; }); \
+  }                                                                           \
+  ASSAY_INLINE Result operator op(double x, const pack& y) {                  \
+    return each<Result>([&](int k) ASSAY_INLINED { return x op y.part[k]; }); \
   }
 ASSAY_OPERATION(+, pack)
 ASSAY_OPERATION(-, pack)
