@@ -68,10 +68,10 @@ template <class Number>
 ball<Number> log_sum_exp(const ball<Number>& x, const ball<Number>& y) {
   using result = ball<Number>;
   if (x.is_nan() || y.is_nan()) return result::nan();
+  if (x.is_unknown() || y.is_unknown()) return result::unknown();
   if (is_minus_infinity(x)) return y;
   if (is_minus_infinity(y)) return x;
   if (x.is_infinite() || y.is_infinite()) return result(std::numeric_limits<double>::infinity());
-  if (x.is_unknown() || y.is_unknown()) return result::unknown();
   const bool x_is_larger = leading(x.centre) > leading(y.centre) ||
                            (leading(x.centre) == leading(y.centre) && trailing(x.centre) >= trailing(y.centre));
   const result &a = x_is_larger ? x : y, &b = x_is_larger ? y : x;

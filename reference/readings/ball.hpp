@@ -14,12 +14,24 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <utility>
 
 #include "reference/readings/proved_functions.hpp"
 #include "reference/readings/reading.hpp"
 #include "reference/readings/two_double.hpp"
 
 namespace assay::reference {
+
+/// Whether a formula branched on an unknown number since somebody asked last, in this thread: then its results are
+/// unknown, whatever their balls say.
+class undecided_branches {
+ public:
+  static void note() { seen_ = true; }
+  static bool take() { return std::exchange(seen_, false); }
+
+ private:
+  inline static thread_local bool seen_ = false;
+};
 
 /// Where the truth lies: within the radius on both sides of the centre, or strictly above or below it.
 enum class side : std::int8_t { below = -1, both = 0, above = 1 };
@@ -110,7 +122,11 @@ struct ball {
   }
 
   friend double to_double(const ball& x) { return leading(x.centre); }
-  friend bool is_minus_infinity(const ball& x) { return x.is_infinite() && leading(x.centre) < 0.0; }
+  /// Of an unknown number nobody knows: the branch that a formula takes then proves nothing (undecided_branches).
+  friend bool is_minus_infinity(const ball& x) {
+    if (x.is_unknown()) undecided_branches::note();
+    return x.is_infinite() && leading(x.centre) < 0.0;
+  }
 };
 
 using double_ball = ball<double>;

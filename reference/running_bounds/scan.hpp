@@ -1,6 +1,8 @@
 // Running bounds of the log-linear recurrence s_i = LSE(log_p_i + s_{i-1}, h_i) and of its derivatives, for many lanes
 // at once. The bounds are derived beside the kernels, in running_bounds/kernels.
 //
+// Numbers are rounded to nearest, and those below the normal ones are kept (no FTZ, no DAZ): the bounds count on both.
+//
 // Special values: -inf is exact in log_p, h and s0. A lane that holds NaN, +inf or numbers above 2^900 stays undecided.
 #pragma once
 

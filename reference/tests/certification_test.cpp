@@ -1,8 +1,10 @@
 // Higher precisions are spent on what is still open, and change nothing else.
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <limits>
 
 #include "reference/oracle.hpp"
+#include "reference/registry.hpp"
 
 using namespace assay;
 using namespace assay::reference;
@@ -51,6 +53,46 @@ TEST_CASE("reference/certify/open_lanes_alone_give_what_each_lane_gives", "[unit
           }
         }
     }
+}
+
+TEST_CASE("reference/certify/a_branch_on_an_unknown_number_proves_nothing", "[unit]") {
+  // The first state is unknown in balls: its terms cancel beyond their radii, or overflow. The second token resets it and
+  // has no input, so that no gradient reaches log p there; a ball that knows nothing of the state cannot say so.
+  constexpr double none = -std::numeric_limits<double>::infinity();
+  struct chain {
+    const char* operation;
+    dtype type;
+    std::vector<double> decay, h;
+    double s0;
+  };
+  const chain chains[] = {{"heinsen/gated_scan", dtype::f32, {-0x1p104, none}, {0x1p51, none}, 0.5},
+                          {"heinsen/scan", dtype::f32, {-0x1p104, none}, {0x1p51, none}, 0.5},
+                          {"heinsen/scan", dtype::f64, {0x1.8p1023, none}, {1, none}, 0x1.8p1023},
+                          {"heinsen/scan", dtype::f64, {-0x1.8p1023, 0, none}, {none, 0, none}, -0x1.8p1023}};
+  for (const chain& c : chains) {
+    const std::size_t n = c.h.size();
+    const std::string decay = std::string(c.operation) == "heinsen/scan" ? "log_p" : "g";
+    const auto tensor = [&](core::shape s, const std::vector<double>& x) { return core::make_tensor(c.type, s, x); };
+    const core::request call{find_operation(c.operation + std::string(":vjp")),
+                             c.type,
+                             {{decay, tensor({1, n, 1}, c.decay)},
+                              {"h", tensor({1, n, 1}, c.h)},
+                              {"s0", tensor({1, 1}, {c.s0})},
+                              {"grad_s", tensor({1, n, 1}, std::vector<double>(n, 1.0))},
+                              {"grad_s_n", tensor({1, 1}, {1.0})}}};
+    const auto truth = routines_for(*call.operation).enclose(call, 80).at("grad_" + decay);
+    REQUIRE(truth.decided.back());
+    CHECK(truth.rounded.values.storage()[n - 1] == 0.0);
+    for (const auto& balls : {routines_for(*call.operation).enclose_in_doubles(call),
+                              routines_for(*call.operation).enclose_in_two_doubles(call)}) {
+      INFO(c.operation << " " << core::name_of(c.type) << " " << n);
+      const auto& of_balls = balls.at("grad_" + decay);
+      for (std::size_t i = 0; i < n; ++i)
+        CHECK((!of_balls.decided[i] || of_balls.rounded.values.storage()[i] == truth.rounded.values.storage()[i]));
+    }
+    const certified grad = certify(call, precision_digits.size(), proof::value).at("grad_" + decay);
+    CHECK(grad.rounded.values.storage()[n - 1] == 0.0);
+  }
 }
 
 TEST_CASE("reference/certify/sums_over_an_axis_keep_all_of_it", "[unit]") {

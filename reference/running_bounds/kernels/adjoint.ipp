@@ -15,8 +15,9 @@
 // The bounds: the factor 1 + 2^-47 covers their roundings (scan.ipp). What underflows in them is below 2^-1074 each: it
 // is covered by the share of that factor in 2^-52 |p|, where p is at least 2^-900, in 2^-899 where p is less, and by
 // 2^-1020 where s or p is 0 but l and F are not. Numbers below the normal ones are slow: a bound E that is not 0 counts
-// as 2^-960 at least, and 2^-1000 as the F of what vanishes. Where h or t is -inf, s and F are 0 and nothing is
-// rounded.
+// as 2^-960 at least, and 2^-1000 as the F of what vanishes. F = s (D + 6e) may lie below the normal numbers and be off
+// by 2^-1075: of the 6e 5 are needed, and the sixth makes up for it, since s >= 2^-996 where it counts, so that e s >=
+// 2^-1049. Where h or t is -inf, s and F are 0 and nothing is rounded.
 //
 // Of the weights three numbers stand in the places of grad_h until it is computed: s, minus where t is not the larger
 // one, its low part, and F; -1 for F where both h and t are -inf: both gradients are 0 there.

@@ -39,7 +39,8 @@ bool are_bounded(const double* x, std::size_t count, double besides) {
 }
 
 void settle(double* radius, std::uint8_t* decided, std::size_t count) {
-  for (std::size_t i = 0; i < count; ++i) decided[i] = radius[i] >= 0.0;
+  // What is undecided has a sign, at a radius of 0 too; NaN is not decided either.
+  for (std::size_t i = 0; i < count; ++i) decided[i] = radius[i] >= 0.0 && __builtin_copysign(1.0, radius[i]) > 0.0;
   for (std::size_t i = 0; i < count; ++i) radius[i] = __builtin_fabs(radius[i]);
 }
 
