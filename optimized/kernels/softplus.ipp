@@ -1,0 +1,130 @@
+// What one step of the recurrence adds: softplus(-x) = log(1 + e^-x), x >= 0, with x as an unevaluated sum.
+//
+// Algorithm: with S steps an octave and n the integer nearest to S x / ln 2, u = e^-x = 2^(-n/S) e^-r, where r = x - n
+// ln 2 / S; e^-r = 1 - r + r^2 c(r), and 2^(-n/S) comes from a table of S entries that lie in one register (Tang 1989).
+// Then log(1 + u) = u + u^2 q(u): no division and no reduction of u, since the singularity u = -1 lies far away. ln 2 /
+// S is split so that n times the first part is exact.
+//
+// Where x is at least `negligible`, log(1 + u) is taken as 0. No result of a sum that it enters changes by that, but
+// for states below 2^-90 (f32) in magnitude, which change by less than 2^-115.
+//
+// Polynomials: coefficients.sollya prints c and q and the errors in the comments here.
+
+template <class Real, int Steps>
+struct softplus_exp;
+
+template <class Real>
+struct softplus_log;
+
+template <>
+struct softplus_exp<float, 16> {
+  static constexpr float per_unit = 0x1.715476p+4f, ln2_high = 0x1.62ep-5f, ln2_low = 0x1.0bfbe8p-19f;
+  static constexpr float c[] = {0x1.00021ep-1f, -0x1.555598p-3f};  // 2^-29.2
+};
+template <>
+struct softplus_exp<float, 8> {
+  static constexpr float per_unit = 0x1.715476p+3f, ln2_high = 0x1.62e8p-4f, ln2_low = -0x1.e8082ep-19f;
+  static constexpr float c[] = {0x1p-1f, -0x1.555c76p-3f, 0x1.5558a6p-5f};  // 2^-32.4
+};
+template <>
+struct softplus_exp<float, 1> {
+  static constexpr float per_unit = 0x1.715476p+0f, ln2_high = 0x1.62e4p-1f, ln2_low = 0x1.7f7d1cp-20f;
+  static constexpr float c[] = {0x1p-1f,         -0x1.555552p-3f, 0x1.5554e4p-5f,
+                                -0x1.1115b4p-7f, 0x1.6d5146p-10f, -0x1.9a981p-13f};  // 2^-32.8
+};
+template <>
+struct softplus_exp<double, 16> {
+  static constexpr double per_unit = 0x1.71547652b82fep+4, ln2_high = 0x1.62e42fefap-5, ln2_low = 0x1.cf79abc9e3b3ap-44;
+  static constexpr double c[] = {0x1.fffffffffffbbp-2, -0x1.555555548f74ep-3, 0x1.55555558e1312p-5,
+                                 -0x1.11123abd9659dp-7, 0x1.6c14da43a52ffp-10};  // 2^-56.3
+};
+template <>
+struct softplus_exp<double, 1> {
+  static constexpr double per_unit = 0x1.71547652b82fep+0, ln2_high = 0x1.62e42fefa38p-1,
+                          ln2_low = 0x1.ef35793c7673p-45;
+  static constexpr double c[] = {0x1p-1,
+                                 -0x1.555555555555cp-3,
+                                 0x1.5555555555544p-5,
+                                 -0x1.111111110ea06p-7,
+                                 0x1.6c16c16c1e5bdp-10,
+                                 -0x1.a01a01b43e1c9p-13,
+                                 0x1.a01a017d48c5ap-16,
+                                 -0x1.71ddee8636332p-19,
+                                 0x1.27e5339dbe605p-22,
+                                 -0x1.af6e5bd232a8ap-26,
+                                 0x1.1eed10b249905p-29};  // 2^-63.5
+};
+
+template <>
+struct softplus_log<float> {
+  static constexpr float negligible = 80;  // u > 2^-116
+  static constexpr float q[] = {-0x1.ffffd2p-2f, 0x1.554ddap-2f,  -0x1.ff2556p-3f, 0x1.935568p-3f, -0x1.3a6736p-3f,
+                                0x1.b53c48p-4f,  -0x1.d7efa8p-5f, 0x1.4a9226p-6f,  -0x1.b22adep-9f};  // 2^-27.5
+};
+template <>
+struct softplus_log<double> {
+  static constexpr double negligible = 690;  // u > 2^-996
+  static constexpr double q[] = {-0x1.fffffffffffeep-2,  0x1.5555555554772p-2,  -0x1.ffffffff8620fp-3,
+                                 0x1.9999998868f8ep-3,   -0x1.555553dcd8489p-3, 0x1.249233abc27fap-3,
+                                 -0x1.fffe43c16f642p-4,  0x1.c70f2d2443d75p-4,  -0x1.994c493ce8744p-4,
+                                 0x1.72fdbed61ccfbp-4,   -0x1.5061add971837p-4, 0x1.2cafade864d9ap-4,
+                                 -0x1.0276e6c2a33b5p-4,  0x1.9cb6840b6a173p-5,  -0x1.25cffc8aae8b4p-5,
+                                 0x1.6526434af929ep-6,   -0x1.61f45c7309cep-7,  0x1.0f1f1b2300f7cp-8,
+                                 -0x1.2a82666e2daacp-10, 0x1.a1e2674b5e233p-13, -0x1.16320ffcf7918p-16};  // 2^-59.1
+};
+
+// c[0] + c[1] x + ... by Horner's rule, a register of the pack after the other, so that each waits for none.
+template <class Real, int N, int Count>
+inline pack<Real, N> horner(const pack<Real, N>& x, const Real (&c)[Count]) {
+  pack<Real, N> y;
+  repeat<N>([&](int k) { y.part[k] = broadcast(c[Count - 1]); });
+  repeat<Count - 1>([&](int i) {
+    repeat<N>([&](int k) { y.part[k] = fused<Real>(y.part[k], x.part[k], broadcast(c[Count - 2 - i])); });
+  });
+  return y;
+}
+
+// u = e^-x with x = larger - smaller + low, low much less than x, and 0 where larger - smaller is not below
+// `negligible`: where it is large, infinite or the difference of two infinities, and where it is NaN.
+//
+// r is found as (larger - (smaller + n ln2_high)) + low - n ln2_low, which rounds only smaller + n ln2_high, a number
+// near `larger`: the difference of two near numbers is exact. So its error is half an ulp of `larger`, where that of
+// larger - smaller would be half an ulp of x.
+template <class Real, int N>
+inline pack<Real, N> exp_minus(const pack<Real, N>& larger_term, const pack<Real, N>& smaller_term,
+                               const pack<Real, N>& low) {
+  using e = softplus_exp<Real, steps_per_octave<Real>>;
+  constexpr int shift = format<Real>::precision - 1 -
+                        (steps_per_octave<Real> == 16  ? 4
+                         : steps_per_octave<Real> == 8 ? 3
+                                                       : 0);
+  constexpr Real rounder = static_cast<Real>(std::uint64_t{3} << (format<Real>::precision - 2));
+  pack<Real, N> x, n, r, power, u;
+  mask<Real> counts[N];
+  repeat<N>([&](int k) { x.part[k] = larger_term.part[k] - smaller_term.part[k]; });
+  repeat<N>([&](int k) { counts[k] = less<Real>(x.part[k], broadcast(softplus_log<Real>::negligible)); });
+  repeat<N>([&](int k) { x.part[k] = fused<Real>(x.part[k], broadcast(e::per_unit), broadcast(rounder)); });
+  repeat<N>([&](int k) { n.part[k] = x.part[k] - rounder; });
+  repeat<N>([&](int k) { r.part[k] = fused<Real>(n.part[k], broadcast(e::ln2_high), smaller_term.part[k]); });
+  repeat<N>([&](int k) { r.part[k] = larger_term.part[k] - r.part[k]; });
+  repeat<N>([&](int k) { r.part[k] = r.part[k] + low.part[k]; });
+  repeat<N>([&](int k) { r.part[k] = fused<Real>(n.part[k], broadcast(-e::ln2_low), r.part[k]); });
+  repeat<N>([&](int k) {  // the low bits of x are n; what lies above them leaves at the top
+    const bits_of<Real> count = __builtin_bit_cast(bits_of<Real>, x.part[k]);
+    power.part[k] = __builtin_bit_cast(vec<Real>, power_bits<Real>(count) - (count << shift));
+  });
+  pack<Real, N> y = horner(r, e::c);
+  repeat<N>([&](int k) { y.part[k] = fused<Real>(y.part[k], r.part[k], broadcast(Real(-1))); });
+  repeat<N>([&](int k) { y.part[k] = y.part[k] * r.part[k]; });
+  repeat<N>([&](int k) { u.part[k] = fused_or_zero<Real>(counts[k], y.part[k], power.part[k], power.part[k]); });
+  return u;
+}
+
+// log(1 + u) on [0, 1].
+template <class Real, int N>
+inline pack<Real, N> log1p_of(const pack<Real, N>& u) {
+  pack<Real, N> y = horner(u, softplus_log<Real>::q);
+  repeat<N>([&](int k) { y.part[k] = y.part[k] * u.part[k]; });
+  repeat<N>([&](int k) { y.part[k] = fused<Real>(y.part[k], u.part[k], u.part[k]); });
+  return y;
+}
