@@ -2,8 +2,8 @@
 //
 // A kernel computes one independent piece of an operation, on one thread, in the arithmetic of its type (round
 // to nearest; fused operations only where they are written). It never allocates, never throws and never fails.
-// All kernels but those of scans give the same bits on every instruction set. This header is read by code compiled for instruction sets
-// that the processor may lack, so it uses nothing of the standard library but std::size_t.
+// All kernels but those of scans give the same bits on every instruction set. This header is read by code compiled for
+// instruction sets that the processor may lack, so it uses nothing of the standard library but std::size_t.
 #pragma once
 
 #include <cstddef>
@@ -20,6 +20,34 @@ struct row_block {
   std::ptrdiff_t decay_step, h_step, s_step;  ///< elements from one token to the next
   Real *high, *low;                           ///< the state, [features] each: before the rows, then after them
   bool past_caches;                           ///< s is stored around the caches
+};
+
+/// Consecutive tokens of one sequence without gaps, in chunks of equal length that lie in lanes. Per lane there are
+/// `features` rows of `groups` times `lanes` numbers: that of feature f and chunk c stands at
+/// [f * groups * lanes + c]. Elements from `available` on do not exist; the recurrence leaves its state as it is there.
+template <class Real>
+struct chunk_block {
+  std::size_t features, groups;
+  std::size_t length;     ///< tokens of a chunk, a multiple of lanes
+  std::size_t available;  ///< elements, counted from the first of the first chunk
+  const Real *decay, *h;
+  Real* s;
+  Real *high, *low;  ///< the states: before the chunks, then after them
+  Real* scratch;     ///< 3 * lanes * features * groups * lanes numbers
+  bool past_caches;  ///< s is stored around the caches
+  std::size_t next;  ///< elements from the first of these chunks to the first of those that come next; 0: none do
+};
+
+/// What becomes of a state along the last tokens of each chunk, from `first` on, and bounds of what stands before them,
+/// which are written only where first > 0.
+template <class Real>
+struct chunk_summary {
+  std::size_t first;    ///< a multiple of lanes
+  Real *sum, *sum_low;  ///< of log p over the last tokens
+  Real *high, *low;     ///< the state after them if it was -inf before
+  Real* largest_h;      ///< over the tokens before
+  Real* largest_log_p;  ///< over the tokens before; the largest logit where logits are given
+  Real* not_finite;     ///< NaN where an element before is not finite or a chunk ends early, else 0
 };
 
 /// The adjoint of a piece. The arrays begin at the first row, `before` is the row of states before it.
@@ -69,8 +97,13 @@ struct turn_block {
 
 template <class Real>
 struct kernels {
+  std::size_t lanes;  ///< of a register
   void (*scan_rows)(const row_block<Real>&) noexcept;
   void (*gated_scan_rows)(const row_block<Real>&) noexcept;
+  void (*summarize_chunks)(const chunk_block<Real>&, const chunk_summary<Real>&) noexcept;
+  void (*gated_summarize_chunks)(const chunk_block<Real>&, const chunk_summary<Real>&) noexcept;
+  void (*scan_chunks)(const chunk_block<Real>&) noexcept;
+  void (*gated_scan_chunks)(const chunk_block<Real>&) noexcept;
   void (*scan_rows_vjp)(const adjoint_block<Real>&) noexcept;
   void (*gated_scan_rows_vjp)(const adjoint_block<Real>&) noexcept;
   void (*product)(const product_block<Real>&) noexcept;

@@ -5,11 +5,13 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
+#include <cstdint>
 #include <memory>
 #include <thread>
 #include <vector>
 
 #include "optimized/encodings/heinsen.hpp"
+#include "optimized/encodings/heinsen_chunks.hpp"
 #include "optimized/workspace.hpp"
 #include "reference/core/result.hpp"
 
@@ -123,21 +125,35 @@ void wavefront(row_kernel<Real> kernel, int threads, const row_block<Real>& b) {
   });
 }
 
+// What a scan needs of an instruction set.
+template <class Real>
+struct forward_kernels {
+  row_kernel<Real> rows;
+  chunk_kernels<Real> chunks;
+};
+
+// The tokens [first, first + count) of a sequence, copied to or from an array without gaps.
+template <class From, class To>
+void copy_tokens(const From& from, std::size_t sequence, std::size_t first, std::size_t count, To to) {
+  for (std::size_t i = 0; i < count; ++i)
+    for (std::size_t j = 0; j < from.shape[2]; ++j) to(i * from.shape[2] + j, *from.at(sequence, first + i, j));
+}
+
 // Rows whose features lie apart are brought together some tokens at a time.
 template <class Real>
-void walk_gathered(row_kernel<Real> kernel, const scan_inputs<Real>& in, const scan_outputs<Real>& out,
-                   std::size_t sequence, row_block<Real> b) {
-  const std::size_t tokens = std::max<std::size_t>(1, bytes_of_walk / sizeof(Real) / b.features), d = b.features;
+void walk_gathered(const forward_kernels<Real>& kernels, int threads, const scan_inputs<Real>& in,
+                   const scan_outputs<Real>& out, std::size_t sequence, const row_block<Real>& b) {
+  const bool in_chunks = prefers_chunks(b.tokens, b.features, kernels.chunks.lanes);
+  const std::size_t d = b.features;
+  const std::size_t tokens = in_chunks ? b.tokens : std::max<std::size_t>(1, bytes_of_walk / sizeof(Real) / d);
   std::vector<Real> decay(tokens * d), h(tokens * d), s(tokens * d);
   for (std::size_t first = 0; first < b.tokens; first += tokens) {
     const std::size_t count = std::min(tokens, b.tokens - first);
-    for (std::size_t i = 0; i < count; ++i)
-      for (std::size_t j = 0; j < d; ++j) {
-        decay[i * d + j] = *in.decay.at(sequence, first + i, j);
-        h[i * d + j] = *in.h.at(sequence, first + i, j);
-      }
+    copy_tokens(in.decay, sequence, first, count, [&](std::size_t k, Real x) { decay[k] = x; });
+    copy_tokens(in.h, sequence, first, count, [&](std::size_t k, Real x) { h[k] = x; });
     const auto step = static_cast<std::ptrdiff_t>(d);
-    kernel({count, d, decay.data(), h.data(), s.data(), step, step, step, b.high, b.low, false});
+    const row_block<Real> rows{count, d, decay.data(), h.data(), s.data(), step, step, step, b.high, b.low, false};
+    in_chunks ? scan_in_chunks(kernels.chunks, threads, rows) : kernels.rows(rows);
     for (std::size_t i = 0; i < count; ++i)
       for (std::size_t j = 0; j < d; ++j) *out.s.at(sequence, first + i, j) = s[i * d + j];
   }
@@ -155,7 +171,8 @@ void for_each_sequence(const execution& on, const sizes& size, Function on_threa
 }
 
 template <class Real>
-void run(row_kernel<Real> kernel, const execution& on, const scan_inputs<Real>& in, const scan_outputs<Real>& out) {
+void run(const forward_kernels<Real>& kernels, const execution& on, const scan_inputs<Real>& in,
+         const scan_outputs<Real>& out) {
   const sizes size = sizes_of(out.s);
   const std::array<std::size_t, 2> state_shape{size.batch, size.features};
   ASSAY_EXPECTS(has_shape(in.decay, out.s.shape) && has_shape(in.h, out.s.shape) && has_shape(out.s, out.s.shape));
@@ -171,12 +188,17 @@ void run(row_kernel<Real> kernel, const execution& on, const scan_inputs<Real>& 
     const row_block<Real> b = rows_of(in, out, sequence, states.data() + 2 * sequence * size.features, past_caches);
     copy_row(in.s0, sequence, size.features, b.high);
     copy_row(in.s0_low, sequence, size.features, b.low);
-    if (!unit_rows)
-      walk_gathered(kernel, in, out, sequence, b);
+    const auto step = static_cast<std::ptrdiff_t>(size.features);
+    const bool without_gaps = b.decay_step == step && b.h_step == step && b.s_step == step;
+    const bool in_chunks = prefers_chunks(size.tokens, size.features, kernels.chunks.lanes);
+    if (!unit_rows || (in_chunks && !without_gaps))
+      walk_gathered(kernels, threads, in, out, sequence, b);
+    else if (in_chunks)
+      scan_in_chunks(kernels.chunks, threads, b);
     else if (threads > 1 && size.features * sizeof(Real) >= 2 * bytes_of_wave)
-      wavefront(kernel, threads, b);
+      wavefront(kernels.rows, threads, b);
     else
-      walk(kernel, b);
+      walk(kernels.rows, b);
     copy_row(b.high, out.s_n, sequence, size.features);
     if (out.s_n_low.absent()) return;
     for (std::size_t j = 0; j < size.features; ++j)
@@ -198,7 +220,14 @@ void run_vjp(adjoint_kernel<Real> kernel, const execution& on, const scan_inputs
   ASSAY_EXPECTS(has_shape(out.grad_s0, state_shape) && on.threads >= 1);
   ASSAY_EXPECTS(in.decay.has_unit_rows() && in.h.has_unit_rows() && cotangents.s.has_unit_rows() &&
                 cotangents.grad_s.has_unit_rows() && out.grad_decay.has_unit_rows() && out.grad_h.has_unit_rows());
-  const bool past_caches = exceeds_caches(6 * sizeof(Real) * out.grad_h.size());
+  // Whole registers are stored around the caches, and so rows must begin where registers do.
+  const auto in_place = [](const view<Real, 3>& v) {
+    constexpr std::size_t line = 64;
+    const auto multiple = [](std::ptrdiff_t step) { return static_cast<std::size_t>(step) * sizeof(Real) % line == 0; };
+    return reinterpret_cast<std::uintptr_t>(v.data) % line == 0 && multiple(v.stride[0]) && multiple(v.stride[1]);
+  };
+  const bool past_caches =
+      exceeds_caches(6 * sizeof(Real) * out.grad_h.size()) && in_place(out.grad_decay) && in_place(out.grad_h);
 
   scoped_array<Real> states(on.workspace, 3 * size.batch * size.features);
   for_each_sequence(on, size, [&](std::size_t sequence, int) {
@@ -222,12 +251,14 @@ void run_vjp(adjoint_kernel<Real> kernel, const execution& on, const scan_inputs
 
 template <class Real>
 void scan(const execution& on, const scan_inputs<Real>& in, const scan_outputs<Real>& out) {
-  run(kernels_for<Real>(*on.kernels).scan_rows, on, in, out);
+  const kernels<Real>& k = kernels_for<Real>(*on.kernels);
+  run<Real>({k.scan_rows, {k.lanes, k.summarize_chunks, k.scan_chunks, false}}, on, in, out);
 }
 
 template <class Real>
 void gated_scan(const execution& on, const scan_inputs<Real>& in, const scan_outputs<Real>& out) {
-  run(kernels_for<Real>(*on.kernels).gated_scan_rows, on, in, out);
+  const kernels<Real>& k = kernels_for<Real>(*on.kernels);
+  run<Real>({k.gated_scan_rows, {k.lanes, k.gated_summarize_chunks, k.gated_scan_chunks, true}}, on, in, out);
 }
 
 template <class Real>

@@ -28,6 +28,22 @@ inline mask<Real> less(vec<Real> x, vec<Real> y) {
 }
 
 template <class Real>
+inline mask<Real> equal(vec<Real> x, vec<Real> y) {
+  if constexpr (is_single<Real>)
+    return _mm512_cmp_ps_mask(x, y, _CMP_EQ_OQ);
+  else
+    return _mm512_cmp_pd_mask(x, y, _CMP_EQ_OQ);
+}
+
+template <class Real>
+inline mask<Real> unordered(vec<Real> x, vec<Real> y) {
+  if constexpr (is_single<Real>)
+    return _mm512_cmp_ps_mask(x, y, _CMP_UNORD_Q);
+  else
+    return _mm512_cmp_pd_mask(x, y, _CMP_UNORD_Q);
+}
+
+template <class Real>
 inline mask<Real> not_at_most(vec<Real> x, vec<Real> y) {
   if constexpr (is_single<Real>)
     return _mm512_cmp_ps_mask(x, y, _CMP_NLE_UQ);
@@ -61,11 +77,11 @@ inline vec<Real> add_where(mask<Real> k, vec<Real> x, vec<Real> y) {
 }
 
 template <class Real>
-inline vec<Real> negate_unless(mask<Real> k, vec<Real> x) {
+inline vec<Real> add_or_subtract(mask<Real> k, vec<Real> x, vec<Real> y) {
   if constexpr (is_single<Real>)
-    return _mm512_mask_sub_ps(x, static_cast<__mmask16>(~k), vec<Real>{}, x);
+    return _mm512_mask_add_ps(x - y, k, x, y);
   else
-    return _mm512_mask_sub_pd(x, static_cast<__mmask8>(~k), vec<Real>{}, x);
+    return _mm512_mask_add_pd(x - y, k, x, y);
 }
 
 template <class Real>
@@ -151,4 +167,15 @@ inline void store_part(Real* to, vec<Real> x, std::size_t count) {
     _mm512_mask_storeu_ps(to, first, x);
   else
     _mm512_mask_storeu_pd(to, first, x);
+}
+
+// An estimate of 14 bits and a step of Newton's method give 1 / x of f32.
+template <class Real>
+inline vec<Real> reciprocal(vec<Real> x) {
+  if constexpr (is_single<Real>) {
+    const vec<float> estimate = _mm512_rcp14_ps(x);
+    return fused<float>(estimate, _mm512_fnmadd_ps(x, estimate, broadcast(1.0f)), estimate);
+  } else {
+    return 1.0 / x;
+  }
 }

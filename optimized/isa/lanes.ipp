@@ -22,6 +22,16 @@ inline mask<Real> less(vec<Real> x, vec<Real> y) {
   return x < y;
 }
 
+template <class Real>
+inline mask<Real> equal(vec<Real> x, vec<Real> y) {
+  return x == y;
+}
+
+template <class Real>
+inline mask<Real> unordered(vec<Real> x, vec<Real> y) {
+  return ~((x <= y) | (x > y));
+}
+
 // x > y, or one of them NaN.
 template <class Real>
 inline mask<Real> not_at_most(vec<Real> x, vec<Real> y) {
@@ -45,10 +55,10 @@ inline vec<Real> add_where(mask<Real> k, vec<Real> x, vec<Real> y) {
   return k ? x + y : x;
 }
 
-// x in the lanes of k, -x in the others.
+// x + y in the lanes of k, x - y in the others.
 template <class Real>
-inline vec<Real> negate_unless(mask<Real> k, vec<Real> x) {
-  return k ? x : -x;
+inline vec<Real> add_or_subtract(mask<Real> k, vec<Real> x, vec<Real> y) {
+  return k ? x + y : x - y;
 }
 
 // The second where they are unordered.
@@ -70,4 +80,10 @@ inline vec<Real> fused_or_zero(mask<Real> k, vec<Real> x, vec<Real> y, vec<Real>
 template <class Real>
 inline vec<Real> magnitude(vec<Real> x) {
   return x < Real(0) ? -x : x;
+}
+
+// 1 / x for 1 <= x <= 2, to a unit in the last place.
+template <class Real>
+inline vec<Real> reciprocal(vec<Real> x) {
+  return Real(1) / x;
 }

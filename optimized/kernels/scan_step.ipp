@@ -21,7 +21,7 @@ struct state_pack {
 // log p = -inf. A NaN of any argument gives NaN in `high`. Where `high` is infinite, `low` is NaN and is not used.
 template <class Real, int N, bool TwoPart>
 inline void advance(state_pack<Real, N>& s, const decay_pack<Real, N>& log_p, const pack<Real, N>& h) {
-  pack<Real, N> past, low, signed_low, top, bottom, rounding;
+  pack<Real, N> past, low, top, bottom, rounding;
   mask<Real> past_leads[N];
   repeat<N>([&](int k) { past.part[k] = s.high.part[k] + log_p.high.part[k]; });
   repeat<N>([&](int k) { rounding.part[k] = past.part[k] - s.high.part[k]; });
@@ -31,8 +31,7 @@ inline void advance(state_pack<Real, N>& s, const decay_pack<Real, N>& log_p, co
   repeat<N>([&](int k) { past_leads[k] = not_at_most_nor_infinite<Real>(past.part[k], h.part[k]); });
   repeat<N>([&](int k) { top.part[k] = larger<Real>(past.part[k], h.part[k]); });
   repeat<N>([&](int k) { bottom.part[k] = smaller<Real>(past.part[k], h.part[k]); });
-  repeat<N>([&](int k) { signed_low.part[k] = negate_unless<Real>(past_leads[k], low.part[k]); });
-  const pack<Real, N> u = exp_minus<Real, N>(top, bottom, signed_low);
+  const pack<Real, N> u = exp_minus_difference<Real, N>(top, bottom, low, past_leads);
   pack<Real, N> added = log1p_of<Real, N>(u);
   repeat<N>([&](int k) { added.part[k] = add_where<Real>(past_leads[k], added.part[k], low.part[k]); });
   repeat<N>([&](int k) { s.high.part[k] = top.part[k] + added.part[k]; });
@@ -40,9 +39,19 @@ inline void advance(state_pack<Real, N>& s, const decay_pack<Real, N>& log_p, co
   repeat<N>([&](int k) { s.low.part[k] = added.part[k] - rounding.part[k]; });
 }
 
+// The rounding error of a + x goes to the low word [Knuth 1998, section 4.2.2, theorem B].
+template <class Real>
+inline void add_exactly(vec<Real>& high, vec<Real>& low, vec<Real> x) {
+  const vec<Real> sum = high + x, added = sum - high;
+  low = low + ((high - (sum - added)) + (x - added));
+  high = sum;
+}
+
 // How the decay of a step is given.
 struct decay_as_log_p {
   static constexpr bool two_part = false;
+  template <class Real>
+  static constexpr Real neutral = 0;  // p = 1
   template <class Real, int N>
   static decay_pack<Real, N> log_p(const pack<Real, N>& given) {
     return {given, {}};
@@ -52,13 +61,14 @@ struct decay_as_log_p {
 // log p = log sigmoid(g) = min(g, 0) - softplus(-|g|), and what the difference leaves. -inf at g = -inf, 0 at +inf.
 struct decay_as_logit {
   static constexpr bool two_part = true;
+  template <class Real>
+  static constexpr Real neutral = infinity<Real>;
   template <class Real, int N>
   static decay_pack<Real, N> log_p(const pack<Real, N>& g) {
-    pack<Real, N> size, zero, base;
+    pack<Real, N> size, base;
     repeat<N>([&](int k) { size.part[k] = magnitude<Real>(g.part[k]); });
-    repeat<N>([&](int k) { zero.part[k] = vec<Real>{}; });
     repeat<N>([&](int k) { base.part[k] = smaller<Real>(vec<Real>{}, g.part[k]); });  // NaN stays
-    const pack<Real, N> added = log1p_of<Real, N>(exp_minus<Real, N>(size, zero, zero));
+    const pack<Real, N> added = log1p_of<Real, N>(exp_minus<Real, N>(size));
     decay_pack<Real, N> y;
     repeat<N>([&](int k) { y.high.part[k] = base.part[k] - added.part[k]; });
     repeat<N>([&](int k) { y.low.part[k] = base.part[k] - y.high.part[k]; });

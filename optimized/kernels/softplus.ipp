@@ -16,14 +16,15 @@ struct softplus_exp;
 template <class Real>
 struct softplus_log;
 
+// In f32 with a table, ln2_high is ln 2 / S rounded and n ln2_high is not rounded, which leaves an error of 2^-28.4 x.
 template <>
 struct softplus_exp<float, 16> {
-  static constexpr float per_unit = 0x1.715476p+4f, ln2_high = 0x1.62ep-5f, ln2_low = 0x1.0bfbe8p-19f;
+  static constexpr float per_unit = 0x1.715476p+4f, ln2_high = 0x1.62e43p-5f, ln2_low = 0;
   static constexpr float c[] = {0x1.00021ep-1f, -0x1.555598p-3f};  // 2^-29.2
 };
 template <>
 struct softplus_exp<float, 8> {
-  static constexpr float per_unit = 0x1.715476p+3f, ln2_high = 0x1.62e8p-4f, ln2_low = -0x1.e8082ep-19f;
+  static constexpr float per_unit = 0x1.715476p+3f, ln2_high = 0x1.62e43p-4f, ln2_low = 0;
   static constexpr float c[] = {0x1p-1f, -0x1.555c76p-3f, 0x1.5558a6p-5f};  // 2^-32.4
 };
 template <>
@@ -84,33 +85,34 @@ inline pack<Real, N> horner(const pack<Real, N>& x, const Real (&c)[Count]) {
   return y;
 }
 
-// u = e^-x with x = larger - smaller + low, low much less than x, and 0 where larger - smaller is not below
-// `negligible`: where it is large, infinite or the difference of two infinities, and where it is NaN.
-//
-// r is found as (larger - (smaller + n ln2_high)) + low - n ln2_low, which rounds only smaller + n ln2_high, a number
-// near `larger`: the difference of two near numbers is exact. So its error is half an ulp of `larger`, where that of
-// larger - smaller would be half an ulp of x.
+// n, the integer nearest to S x / ln 2, as a number and in the low bits of `rounded`.
 template <class Real, int N>
-inline pack<Real, N> exp_minus(const pack<Real, N>& larger_term, const pack<Real, N>& smaller_term,
-                               const pack<Real, N>& low) {
+struct octaves {
+  pack<Real, N> rounded, n;
+};
+template <class Real, int N>
+inline octaves<Real, N> octaves_of(const pack<Real, N>& x) {
   using e = softplus_exp<Real, steps_per_octave<Real>>;
-  constexpr int shift = format<Real>::precision - 1 -
-                        (steps_per_octave<Real> == 16  ? 4
-                         : steps_per_octave<Real> == 8 ? 3
-                                                       : 0);
   constexpr Real rounder = static_cast<Real>(std::uint64_t{3} << (format<Real>::precision - 2));
-  pack<Real, N> x, n, r, power, u;
+  octaves<Real, N> y;
+  repeat<N>([&](int k) { y.rounded.part[k] = fused<Real>(x.part[k], broadcast(e::per_unit), broadcast(rounder)); });
+  repeat<N>([&](int k) { y.n.part[k] = y.rounded.part[k] - rounder; });
+  return y;
+}
+
+// e^-x = 2^(-n/S) e^-r, and 0 where x is not below `negligible`: where it is large or infinite, and where it is NaN.
+// `r` still lacks n ln2_low.
+template <class Real, int N>
+inline pack<Real, N> exp_minus(const pack<Real, N>& x, const octaves<Real, N>& o, pack<Real, N> r) {
+  using e = softplus_exp<Real, steps_per_octave<Real>>;
+  constexpr int shift = format<Real>::precision - 1 - __builtin_ctz(steps_per_octave<Real>);
+  pack<Real, N> power, u;
   mask<Real> counts[N];
-  repeat<N>([&](int k) { x.part[k] = larger_term.part[k] - smaller_term.part[k]; });
   repeat<N>([&](int k) { counts[k] = less<Real>(x.part[k], broadcast(softplus_log<Real>::negligible)); });
-  repeat<N>([&](int k) { x.part[k] = fused<Real>(x.part[k], broadcast(e::per_unit), broadcast(rounder)); });
-  repeat<N>([&](int k) { n.part[k] = x.part[k] - rounder; });
-  repeat<N>([&](int k) { r.part[k] = fused<Real>(n.part[k], broadcast(e::ln2_high), smaller_term.part[k]); });
-  repeat<N>([&](int k) { r.part[k] = larger_term.part[k] - r.part[k]; });
-  repeat<N>([&](int k) { r.part[k] = r.part[k] + low.part[k]; });
-  repeat<N>([&](int k) { r.part[k] = fused<Real>(n.part[k], broadcast(-e::ln2_low), r.part[k]); });
-  repeat<N>([&](int k) {  // the low bits of x are n; what lies above them leaves at the top
-    const bits_of<Real> count = __builtin_bit_cast(bits_of<Real>, x.part[k]);
+  if constexpr (e::ln2_low != 0)
+    repeat<N>([&](int k) { r.part[k] = fused<Real>(o.n.part[k], broadcast(-e::ln2_low), r.part[k]); });
+  repeat<N>([&](int k) {  // what lies above the bits of n leaves at the top
+    const bits_of<Real> count = __builtin_bit_cast(bits_of<Real>, o.rounded.part[k]);
     power.part[k] = __builtin_bit_cast(vec<Real>, power_bits<Real>(count) - (count << shift));
   });
   pack<Real, N> y = horner(r, e::c);
@@ -118,6 +120,34 @@ inline pack<Real, N> exp_minus(const pack<Real, N>& larger_term, const pack<Real
   repeat<N>([&](int k) { y.part[k] = y.part[k] * r.part[k]; });
   repeat<N>([&](int k) { u.part[k] = fused_or_zero<Real>(counts[k], y.part[k], power.part[k], power.part[k]); });
   return u;
+}
+
+template <class Real, int N>
+inline pack<Real, N> exp_minus(const pack<Real, N>& x) {
+  using e = softplus_exp<Real, steps_per_octave<Real>>;
+  const octaves<Real, N> o = octaves_of<Real, N>(x);
+  pack<Real, N> r;
+  repeat<N>([&](int k) { r.part[k] = fused<Real>(o.n.part[k], broadcast(-e::ln2_high), x.part[k]); });
+  return exp_minus<Real, N>(x, o, r);
+}
+
+// The same for x = larger - smaller, plus `low` in the lanes `added`, minus it in the others; low is much less than x.
+// The difference of two equal infinities counts as large.
+//
+// r is found as (larger - (smaller + n ln2_high)) + low - n ln2_low, which rounds only smaller + n ln2_high, a number
+// near `larger`: the difference of two near numbers is exact. So its error is half an ulp of `larger`, where that of
+// larger - smaller would be half an ulp of x.
+template <class Real, int N>
+inline pack<Real, N> exp_minus_difference(const pack<Real, N>& larger_term, const pack<Real, N>& smaller_term,
+                                          const pack<Real, N>& low, const mask<Real> (&added)[N]) {
+  using e = softplus_exp<Real, steps_per_octave<Real>>;
+  pack<Real, N> x, r;
+  repeat<N>([&](int k) { x.part[k] = larger_term.part[k] - smaller_term.part[k]; });
+  const octaves<Real, N> o = octaves_of<Real, N>(x);
+  repeat<N>([&](int k) { r.part[k] = fused<Real>(o.n.part[k], broadcast(e::ln2_high), smaller_term.part[k]); });
+  repeat<N>([&](int k) { r.part[k] = larger_term.part[k] - r.part[k]; });
+  repeat<N>([&](int k) { r.part[k] = add_or_subtract<Real>(added[k], r.part[k], low.part[k]); });
+  return exp_minus<Real, N>(x, o, r);
 }
 
 // log(1 + u) on [0, 1].

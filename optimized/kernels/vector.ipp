@@ -138,6 +138,18 @@ inline void for_each_pack(std::size_t count, Step step) {
   for_each_pack_from<Real>(0, count, step);
 }
 
+// The same pieces from the last to the first.
+template <class Real, class Step>
+inline void for_each_pack_backwards(std::size_t count, Step step) {
+  constexpr std::size_t lanes = lane_count<Real>;
+  constexpr std::size_t packed = lanes * registers_of_pack;
+  const std::size_t packs = count / packed * packed, registers = count / lanes * lanes;
+  if (registers < count) step(part_of_register{registers, count - registers});
+  for (std::size_t offset = registers; offset > packs; offset -= lanes) step(whole_registers<1>{offset - lanes});
+  for (std::size_t offset = packs; offset > 0; offset -= packed)
+    step(whole_registers<registers_of_pack>{offset - packed});
+}
+
 // sum c[k] x^k by Estrin's scheme [Estrin 1960]: neighbours are joined with powers x, x^2, x^4, ..., so that
 // the chain of dependent operations grows like log Count.
 template <class Real, int Count>
