@@ -55,7 +55,7 @@ void scan(const execution& on, const scan_inputs<Real>& in, const scan_outputs<R
 template <class Real>
 void gated_scan(const execution& on, const scan_inputs<Real>& in, const scan_outputs<Real>& out);
 
-/// The vector-Jacobian products.
+/// The vector-Jacobian products. The features of all arrays lie without gaps.
 template <class Real>
 void scan_vjp(const execution& on, const scan_inputs<Real>& in, const scan_cotangents<Real>& cotangents,
               const scan_gradients<Real>& out);

@@ -25,7 +25,7 @@ inline weights<Real, N> weights_of(const pack<Real, N>& past, const pack<Real, N
   repeat<N>([&](int k) { past_leads[k] = not_at_most<Real>(past.part[k], h.part[k]); });
   repeat<N>([&](int k) { top.part[k] = larger<Real>(past.part[k], h.part[k]); });
   repeat<N>([&](int k) { bottom.part[k] = smaller<Real>(past.part[k], h.part[k]); });
-  pack<Real, N> u = exp_minus_difference<Real, N>(top, bottom, low, past_leads);
+  pack<Real, N> u = exp_minus_difference<Real, N>(top, bottom, low, past_leads, for_weights{});
   weights<Real, N> y;
   repeat<N>([&](int k) {
     u.part[k] = where<Real>(equal<Real>(past.part[k], h.part[k]), broadcast(Real(1)), u.part[k]);
@@ -51,7 +51,7 @@ struct slope_of_logit {
   static pack<Real, N> times_slope(const pack<Real, N>& g, const pack<Real, N>& x) {
     pack<Real, N> size, y;
     repeat<N>([&](int k) { size.part[k] = magnitude<Real>(g.part[k]); });
-    const pack<Real, N> u = exp_minus<Real, N>(size);
+    const pack<Real, N> u = exp_minus<Real, N>(size, for_weights{});
     repeat<N>([&](int k) {
       const vec<Real> large = reciprocal<Real>(u.part[k] + Real(1));
       const vec<Real> slope = where<Real>(less<Real>(vec<Real>{}, g.part[k]), u.part[k] * large, large);

@@ -100,35 +100,49 @@ inline octaves<Real, N> octaves_of(const pack<Real, N>& x) {
   return y;
 }
 
-// e^-x = 2^(-n/S) e^-r, and 0 where x is not below `negligible`: where it is large or infinite, and where it is NaN.
-// `r` still lacks n ln2_low.
-template <class Real, int N>
-inline pack<Real, N> exp_minus(const pack<Real, N>& x, const octaves<Real, N>& o, pack<Real, N> r) {
+// How far e^-x reaches: down to what is negligible in a sum, or, for weights, through the subnormals to 0. Then
+// 2^(-n/S) is formed too large by 2^c and the result is brought back by one product, which alone rounds a subnormal.
+struct for_sums {
+  static constexpr bool subnormal = false;
+};
+struct for_weights {
+  static constexpr bool subnormal = true;
+};
+
+// e^-x = 2^(-n/S) e^-r, and 0 where x is not below the end of the range: where it is large or infinite, and where it is
+// NaN. `r` still lacks n ln2_low.
+template <class Real, int N, class Range>
+inline pack<Real, N> exp_minus(const pack<Real, N>& x, const octaves<Real, N>& o, pack<Real, N> r, Range) {
   using e = softplus_exp<Real, steps_per_octave<Real>>;
   constexpr int shift = format<Real>::precision - 1 - __builtin_ctz(steps_per_octave<Real>);
   pack<Real, N> power, u;
   mask<Real> counts[N];
-  repeat<N>([&](int k) { counts[k] = less<Real>(x.part[k], broadcast(softplus_log<Real>::negligible)); });
+  constexpr Real end = Range::subnormal ? -exp_constants<Real>::underflow : softplus_log<Real>::negligible;
+  repeat<N>([&](int k) { counts[k] = less<Real>(x.part[k], broadcast(end)); });
   if constexpr (e::ln2_low != 0)
     repeat<N>([&](int k) { r.part[k] = fused<Real>(o.n.part[k], broadcast(-e::ln2_low), r.part[k]); });
   repeat<N>([&](int k) {  // what lies above the bits of n leaves at the top
     const bits_of<Real> count = __builtin_bit_cast(bits_of<Real>, o.rounded.part[k]);
-    power.part[k] = __builtin_bit_cast(vec<Real>, power_bits<Real>(count) - (count << shift));
+    constexpr bits_of<Real> raised =
+        bits_of<Real>{} + (static_cast<std::uint64_t>(Range::subnormal ? exp_constants<Real>::scale_offset : 0)
+                           << (format<Real>::precision - 1));
+    power.part[k] = __builtin_bit_cast(vec<Real>, power_bits<Real>(count) - (count << shift) + raised);
   });
   pack<Real, N> y = horner(r, e::c);
   repeat<N>([&](int k) { y.part[k] = fused<Real>(y.part[k], r.part[k], broadcast(Real(-1))); });
   repeat<N>([&](int k) { y.part[k] = y.part[k] * r.part[k]; });
   repeat<N>([&](int k) { u.part[k] = fused_or_zero<Real>(counts[k], y.part[k], power.part[k], power.part[k]); });
+  if constexpr (Range::subnormal) repeat<N>([&](int k) { u.part[k] = u.part[k] * exp_constants<Real>::unscale; });
   return u;
 }
 
-template <class Real, int N>
-inline pack<Real, N> exp_minus(const pack<Real, N>& x) {
+template <class Real, int N, class Range>
+inline pack<Real, N> exp_minus(const pack<Real, N>& x, Range range) {
   using e = softplus_exp<Real, steps_per_octave<Real>>;
   const octaves<Real, N> o = octaves_of<Real, N>(x);
   pack<Real, N> r;
   repeat<N>([&](int k) { r.part[k] = fused<Real>(o.n.part[k], broadcast(-e::ln2_high), x.part[k]); });
-  return exp_minus<Real, N>(x, o, r);
+  return exp_minus<Real, N>(x, o, r, range);
 }
 
 // The same for x = larger - smaller, plus `low` in the lanes `added`, minus it in the others; low is much less than x.
@@ -137,9 +151,9 @@ inline pack<Real, N> exp_minus(const pack<Real, N>& x) {
 // r is found as (larger - (smaller + n ln2_high)) + low - n ln2_low, which rounds only smaller + n ln2_high, a number
 // near `larger`: the difference of two near numbers is exact. So its error is half an ulp of `larger`, where that of
 // larger - smaller would be half an ulp of x.
-template <class Real, int N>
+template <class Real, int N, class Range>
 inline pack<Real, N> exp_minus_difference(const pack<Real, N>& larger_term, const pack<Real, N>& smaller_term,
-                                          const pack<Real, N>& low, const mask<Real> (&added)[N]) {
+                                          const pack<Real, N>& low, const mask<Real> (&added)[N], Range range) {
   using e = softplus_exp<Real, steps_per_octave<Real>>;
   pack<Real, N> x, r;
   repeat<N>([&](int k) { x.part[k] = larger_term.part[k] - smaller_term.part[k]; });
@@ -147,14 +161,19 @@ inline pack<Real, N> exp_minus_difference(const pack<Real, N>& larger_term, cons
   repeat<N>([&](int k) { r.part[k] = fused<Real>(o.n.part[k], broadcast(e::ln2_high), smaller_term.part[k]); });
   repeat<N>([&](int k) { r.part[k] = larger_term.part[k] - r.part[k]; });
   repeat<N>([&](int k) { r.part[k] = add_or_subtract<Real>(added[k], r.part[k], low.part[k]); });
-  return exp_minus<Real, N>(x, o, r);
+  return exp_minus<Real, N>(x, o, r, range);
 }
 
-// log(1 + u) on [0, 1].
+// log(1 + u) = u + rest u on [0, 1].
 template <class Real, int N>
-inline pack<Real, N> log1p_of(const pack<Real, N>& u) {
+inline pack<Real, N> log1p_rest(const pack<Real, N>& u) {
   pack<Real, N> y = horner(u, softplus_log<Real>::q);
   repeat<N>([&](int k) { y.part[k] = y.part[k] * u.part[k]; });
+  return y;
+}
+template <class Real, int N>
+inline pack<Real, N> log1p_of(const pack<Real, N>& u) {
+  pack<Real, N> y = log1p_rest<Real, N>(u);
   repeat<N>([&](int k) { y.part[k] = fused<Real>(y.part[k], u.part[k], u.part[k]); });
   return y;
 }
