@@ -1,4 +1,5 @@
-// Which instruction set the kernels run on, and on how many threads. Neither changes a bit of any result.
+// Which instruction set the kernels run on, and on how many threads. The number of threads changes no bit of any
+// result; instruction sets agree in all bits but those of scans (encodings/heinsen.hpp).
 //
 // The fastest instruction set of the processor is used unless the environment variable ASSAY_TARGET or
 // force_target names another one. All functions may be called from any thread; a choice holds for calls
@@ -7,6 +8,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -29,11 +31,23 @@ bool force_target(std::string_view name);
 /// The kernels of the active target. Precondition: active_target() is no error.
 const kernel_table& active_kernels();
 
+/// What a call runs on, given by its caller.
+struct execution {
+  const kernel_table* kernels;
+  int threads = 1;                      ///< at least 1
+  std::span<std::byte> workspace = {};  ///< for what a call needs beside its arguments; where it is too small, the call
+                                        ///< allocates
+};
+
+/// The active target, on threads() threads. Precondition: active_target() is no error.
+execution process_execution();
+
 /// The number of threads of the calls that follow; 0 for one per processor, the default. Precondition: >= 0.
 void set_threads(int count);
 int threads();
 
-/// Calls task(i) once for each i < count, on threads() threads, in no particular order.
+/// Calls task(i) once for each i < count, on threads() threads or on the given number, in no particular order.
 void for_each_task(std::size_t count, const std::function<void(std::size_t)>& task);
+void for_each_task(int threads, std::size_t count, const std::function<void(std::size_t)>& task);
 
 }  // namespace assay::optimized

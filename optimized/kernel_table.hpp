@@ -1,42 +1,65 @@
 // What one instruction set exports: a table of kernels for f32 and for f64.
 //
-// A kernel computes one independent piece of an operation, on one thread, in the plain arithmetic of its
-// type (round to nearest, no contraction). It never allocates, never throws and never fails. All kernels
-// give the same bits on every instruction set. This header is read by code compiled for instruction sets
-// that the processor may lack, so it uses nothing of the standard library but std::size_t.
+// A kernel computes one independent piece of an operation, on one thread, in the arithmetic of its type (round
+// to nearest; fused operations only where they are written). It never allocates, never throws and never fails.
+// All kernels but those of scans give the same bits on every instruction set. This header is read by code compiled for
+// instruction sets that the processor may lack, so it uses nothing of the standard library but std::size_t.
 #pragma once
 
 #include <cstddef>
 
 namespace assay::optimized {
 
-/// Some features of one sequence. Element (i, j) of decay and h lies at [i * input_stride + j], that of s at
-/// [i * state_stride + j]; s0 and s_n are rows.
+/// Some features of one sequence, in rows: each array begins at its first row, and its next row lies a step further.
 template <class Real>
-struct scan_block {
+struct row_block {
   std::size_t tokens, features;
-  std::size_t input_stride, state_stride;
   const Real* decay;  ///< log p, or the gate logits
   const Real* h;
-  const Real* s0;
   Real* s;
-  Real* s_n;
+  std::ptrdiff_t decay_step, h_step, s_step;  ///< elements from one token to the next
+  Real *high, *low;                           ///< the state, [features] each: before the rows, then after them
+  bool past_caches;                           ///< s is stored around the caches
 };
 
-/// The same piece of the adjoint. The gradients of decay and h lie like decay and h, grad_s like s.
+/// Consecutive tokens of one sequence without gaps, in chunks of equal length that lie in lanes. Per lane there are
+/// `features` rows of `groups` times `lanes` numbers: that of feature f and chunk c stands at
+/// [f * groups * lanes + c]. Elements from `available` on do not exist; the recurrence leaves its state as it is there.
 template <class Real>
-struct scan_vjp_block {
+struct chunk_block {
+  std::size_t features, groups;
+  std::size_t length;     ///< tokens of a chunk, a multiple of lanes
+  std::size_t available;  ///< elements, counted from the first of the first chunk
+  const Real *decay, *h;
+  Real* s;
+  Real *high, *low;  ///< the states: before the chunks, then after them
+  Real* scratch;     ///< 3 * lanes * features * groups * lanes numbers
+  bool past_caches;  ///< s is stored around the caches
+  std::size_t next;  ///< elements from the first of these chunks to the first of those that come next; 0: none do
+};
+
+/// What becomes of a state along the last tokens of each chunk, from `first` on, and bounds of what stands before them,
+/// which are written only where first > 0.
+template <class Real>
+struct chunk_summary {
+  std::size_t first;    ///< a multiple of lanes
+  Real *sum, *sum_low;  ///< of log p over the last tokens
+  Real *high, *low;     ///< the state after them if it was -inf before
+  Real* largest_h;      ///< over the tokens before
+  Real* largest_log_p;  ///< over the tokens before; the largest logit where logits are given
+  Real* not_finite;     ///< NaN where an element before is not finite or a chunk ends early, else 0
+};
+
+/// The adjoint of a piece. The arrays begin at the first row, `before` is the row of states before it.
+template <class Real>
+struct adjoint_block {
   std::size_t tokens, features;
-  std::size_t input_stride, state_stride;
-  const Real* decay;
-  const Real* h;
-  const Real* s0;
-  const Real* s;  ///< the states of the forward pass
-  const Real* grad_s;
-  const Real* grad_s_n;
-  Real* grad_decay;
-  Real* grad_h;
-  Real* grad_s0;
+  const Real *decay, *h, *s, *grad_s;  ///< s: the states of the forward pass
+  Real *grad_decay, *grad_h;
+  std::ptrdiff_t decay_step, h_step, s_step, grad_s_step, grad_decay_step, grad_h_step;
+  const Real* before;
+  Real *high, *low;  ///< [features] each: what the rows after these give to the last state, then what these give back
+  bool past_caches;  ///< the gradients are stored around the caches
 };
 
 /// Some rows of out = a b + bias + addend. Element (m, k) of a lies at [m * a_row + k * a_depth], so that a
@@ -74,10 +97,15 @@ struct turn_block {
 
 template <class Real>
 struct kernels {
-  void (*scan)(const scan_block<Real>&) noexcept;
-  void (*gated_scan)(const scan_block<Real>&) noexcept;
-  void (*scan_vjp)(const scan_vjp_block<Real>&) noexcept;
-  void (*gated_scan_vjp)(const scan_vjp_block<Real>&) noexcept;
+  std::size_t lanes;  ///< of a register
+  void (*scan_rows)(const row_block<Real>&) noexcept;
+  void (*gated_scan_rows)(const row_block<Real>&) noexcept;
+  void (*summarize_chunks)(const chunk_block<Real>&, const chunk_summary<Real>&) noexcept;
+  void (*gated_summarize_chunks)(const chunk_block<Real>&, const chunk_summary<Real>&) noexcept;
+  void (*scan_chunks)(const chunk_block<Real>&) noexcept;
+  void (*gated_scan_chunks)(const chunk_block<Real>&) noexcept;
+  void (*scan_rows_vjp)(const adjoint_block<Real>&) noexcept;
+  void (*gated_scan_rows_vjp)(const adjoint_block<Real>&) noexcept;
   void (*product)(const product_block<Real>&) noexcept;
   void (*turn)(const turn_block<Real>&) noexcept;
   /// The elementary functions alone, y[i] = f(x[i]), so that their accuracy can be measured.

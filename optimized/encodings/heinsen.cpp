@@ -24,22 +24,30 @@ struct gate_logit {
 template <class Decay, class Real>
 struct evaluated_scan {
   core::shape inputs_shape, state_shape;
-  heinsen::scan_shape sizes;
   std::vector<Real> decay, h, s0, s, s_n;
 
   explicit evaluated_scan(const core::tensors& in)
       : inputs_shape(in.at("h").shape()),
         state_shape(in.at("s0").shape()),
-        sizes{inputs_shape[0], inputs_shape[1], inputs_shape[2]},
         decay(values_of<Real>(in, Decay::input)),
         h(values_of<Real>(in, "h")),
         s0(values_of<Real>(in, "s0")),
         s(h.size()),
         s_n(s0.size()) {
-    Decay::forward(sizes, inputs(), heinsen::scan_outputs<Real>{s, s_n});
+    Decay::forward(process_execution(), inputs(), heinsen::scan_outputs<Real>{elements(s), states(s_n)});
   }
 
-  [[nodiscard]] heinsen::scan_inputs<Real> inputs() const { return {decay, h, s0}; }
+  [[nodiscard]] heinsen::scan_inputs<Real> inputs() const { return {elements(decay), elements(h), states(s0)}; }
+
+  template <class Array>
+  [[nodiscard]] auto elements(Array& array) const {
+    return dense<std::remove_reference_t<decltype(*array.data())>, 3>(
+        array.data(), {inputs_shape[0], inputs_shape[1], inputs_shape[2]});
+  }
+  template <class Array>
+  [[nodiscard]] auto states(Array& array) const {
+    return dense<std::remove_reference_t<decltype(*array.data())>, 2>(array.data(), {state_shape[0], state_shape[1]});
+  }
 };
 
 template <class Decay>
@@ -58,8 +66,9 @@ core::tensors evaluate_scan_vjp(const arguments& call) {
     const evaluated_scan<Decay, Real> scan(in);
     const auto grad_s = values_of<Real>(in, "grad_s"), grad_s_n = values_of<Real>(in, "grad_s_n");
     std::vector<Real> grad_decay(scan.h.size()), grad_h(scan.h.size()), grad_s0(scan.s0.size());
-    Decay::vjp(scan.sizes, scan.inputs(), heinsen::scan_cotangents<Real>{scan.s, grad_s, grad_s_n},
-               heinsen::scan_gradients<Real>{grad_decay, grad_h, grad_s0});
+    Decay::vjp(process_execution(), scan.inputs(),
+               heinsen::scan_cotangents<Real>{scan.elements(scan.s), scan.elements(grad_s), scan.states(grad_s_n)},
+               heinsen::scan_gradients<Real>{scan.elements(grad_decay), scan.elements(grad_h), scan.states(grad_s0)});
     return {{std::string("grad_") + Decay::input, tensor_of(scan.inputs_shape, grad_decay)},
             {"grad_h", tensor_of(scan.inputs_shape, grad_h)},
             {"grad_s0", tensor_of(scan.state_shape, grad_s0)}};

@@ -2,66 +2,65 @@
 //
 //   s_i = log(e^(log p_i + s_{i-1}) + e^(h_i)),  i = 1..n,  for each sequence and each feature alone.
 //
-// Arrays are row-major with the features contiguous. Outputs overlap neither inputs nor each other. Spans of
-// the wrong size are contract violations; every value of an element has a defined result (kernels/scan.ipp
-// states special values, order of operations and bounds). Results do not depend on the number of threads or
-// on the instruction set. Precondition of all: active_target() is no error.
+// A call reads and writes views and runs on what its execution says. Outputs overlap neither inputs nor each other.
+// Views of the wrong shape are contract violations; every value of an element has a defined result
+// (kernels/scan_rows.ipp and kernels/scan_vjp.ipp state special values, order of operations and bounds).
+//
+// Results do not depend on the number of threads. Scans and all that contains one differ between instruction sets in
+// their last bits, since fused operations and tables of powers of two are used where there are any.
 #pragma once
 
 #include <cstddef>
 #include <span>
 
-namespace assay::optimized::heinsen {
+#include "optimized/dispatch.hpp"
+#include "optimized/views.hpp"
 
-/// The sizes of [B, n, d]. Element (b, i, j) of an input lies at ((b n + i) input_stride + j), that of a state
-/// at ((b n + i) state_stride + j); a stride of 0 stands for d. Rows may thus be parts of longer ones.
-struct scan_shape {
-  std::size_t batch, tokens, features;
-  std::size_t input_stride = 0;  ///< of decay, h and their gradients
-  std::size_t state_stride = 0;  ///< of s and grad_s
-};
+namespace assay::optimized::heinsen {
 
 template <class Real>
 struct scan_inputs {
-  std::span<const Real> decay;  ///< [B, n, d], log p for scan, the gate logits g for gated_scan
-  std::span<const Real> h;      ///< [B, n, d]
-  std::span<const Real> s0{};   ///< [B, d]; empty: zeros
+  view<const Real, 3> decay;     ///< [B, n, d], log p for scan, the gate logits g for gated_scan
+  view<const Real, 3> h;         ///< [B, n, d]
+  view<const Real, 2> s0{};      ///< [B, d]; absent: zeros
+  view<const Real, 2> s0_low{};  ///< what s0 lacks of the state (s_n_low of the chunk before); absent: zeros
 };
 
 template <class Real>
 struct scan_outputs {
-  std::span<Real> s;    ///< [B, n, d]
-  std::span<Real> s_n;  ///< [B, d], the last state: s0 where n = 0
+  view<Real, 3> s;          ///< [B, n, d]
+  view<Real, 2> s_n;        ///< [B, d], the last state: s0 where n = 0
+  view<Real, 2> s_n_low{};  ///< [B, d], what s_n lacks of it; absent: not wanted
 };
 
 template <class Real>
 struct scan_cotangents {
-  std::span<const Real> s;           ///< the states that the forward pass gave
-  std::span<const Real> grad_s;      ///< [B, n, d]
-  std::span<const Real> grad_s_n{};  ///< [B, d]; empty: zeros
+  view<const Real, 3> s;           ///< the states that the forward pass gave
+  view<const Real, 3> grad_s;      ///< [B, n, d]
+  view<const Real, 2> grad_s_n{};  ///< [B, d]; absent: zeros
 };
 
 template <class Real>
 struct scan_gradients {
-  std::span<Real> grad_decay;  ///< in log p for scan_vjp, in g for gated_scan_vjp
-  std::span<Real> grad_h;
-  std::span<Real> grad_s0;  ///< [B, d], written even where s0 is empty
+  view<Real, 3> grad_decay;  ///< in log p for scan_vjp, in g for gated_scan_vjp
+  view<Real, 3> grad_h;
+  view<Real, 2> grad_s0;  ///< [B, d], written even where s0 is absent
 };
 
 /// The recurrence for log p.
 template <class Real>
-void scan(const scan_shape& shape, const scan_inputs<Real>& in, const scan_outputs<Real>& out);
+void scan(const execution& on, const scan_inputs<Real>& in, const scan_outputs<Real>& out);
 
 /// The recurrence for log p = log sigmoid(g).
 template <class Real>
-void gated_scan(const scan_shape& shape, const scan_inputs<Real>& in, const scan_outputs<Real>& out);
+void gated_scan(const execution& on, const scan_inputs<Real>& in, const scan_outputs<Real>& out);
 
-/// The vector-Jacobian products.
+/// The vector-Jacobian products. The features of all arrays lie without gaps.
 template <class Real>
-void scan_vjp(const scan_shape& shape, const scan_inputs<Real>& in, const scan_cotangents<Real>& cotangents,
+void scan_vjp(const execution& on, const scan_inputs<Real>& in, const scan_cotangents<Real>& cotangents,
               const scan_gradients<Real>& out);
 template <class Real>
-void gated_scan_vjp(const scan_shape& shape, const scan_inputs<Real>& in, const scan_cotangents<Real>& cotangents,
+void gated_scan_vjp(const execution& on, const scan_inputs<Real>& in, const scan_cotangents<Real>& cotangents,
                     const scan_gradients<Real>& out);
 
 /// The sizes of x [B, n, e] and of the state [B, d].

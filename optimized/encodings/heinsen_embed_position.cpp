@@ -1,6 +1,7 @@
 // The linear maps around the gated scan. Every element of a product is written by one task, in an order of
 // summation that depends on the sizes alone.
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 #include "optimized/dispatch.hpp"
@@ -58,25 +59,39 @@ void check(const embed_shape& shape, const embed_inputs<Real>& in) {
 // The gate logits and h in one array [B, n, 2d], as W_H has them.
 template <class Real>
 struct hidden {
-  scan_shape shape;
+  embed_shape shape;
   std::vector<Real> gate_and_h;
   std::vector<Real> s;
 
   [[nodiscard]] scan_inputs<Real> inputs(std::span<const Real> s0) const {
-    return {gate_and_h, std::span(gate_and_h).subspan(tokens() == 0 ? 0 : shape.features), s0};
+    return {half(gate_and_h.data(), 0), half(gate_and_h.data(), 1), rows(s0)};
   }
-  [[nodiscard]] std::size_t tokens() const { return shape.batch * shape.tokens; }
+  /// The gates, or the h, of an array like gate_and_h.
+  template <class T>
+  [[nodiscard]] view<T, 3> half(T* array, std::size_t which) const {
+    view<T, 3> v = dense<T, 3>(array, {shape.batch, shape.tokens, 2 * shape.features});
+    v.shape[2] = shape.features;
+    if (v.size() > 0) v.data += which * shape.features;
+    return v;
+  }
+  template <class T>
+  [[nodiscard]] view<T, 3> states(T* array) const {
+    return dense<T, 3>(array, {shape.batch, shape.tokens, shape.features});
+  }
+  template <class T>
+  [[nodiscard]] view<T, 2> rows(std::span<T> array) const {
+    return dense<T, 2>(array.data(), {shape.batch, shape.features});
+  }
 };
 
 template <class Real>
 hidden<Real> states(const embed_shape& shape, const embed_inputs<Real>& in, std::span<Real> s_n) {
   const auto [batch, tokens, e, d] = shape;
-  hidden<Real> result{
-      {batch, tokens, d, 2 * d, d}, std::vector<Real>(batch * tokens * 2 * d), std::vector<Real>(batch * tokens * d)};
+  hidden<Real> result{shape, std::vector<Real>(batch * tokens * 2 * d), std::vector<Real>(batch * tokens * d)};
   const std::vector<Real> weight = transposed(in.W_H, 2 * d, e);
   multiply<Real>(
       {batch * tokens, 2 * d, e, in.x.data(), e, 1, weight.data(), in.b_H.data(), nullptr, result.gate_and_h.data()});
-  gated_scan<Real>(result.shape, result.inputs(in.s0), {result.s, s_n});
+  gated_scan<Real>(process_execution(), result.inputs(in.s0), {result.states(result.s.data()), result.rows(s_n)});
   return result;
 }
 
@@ -116,8 +131,10 @@ void embed_position_vjp(const embed_shape& shape, const embed_inputs<Real>& in,
 
   std::vector<Real> grad_gate_and_h(tokens * 2 * d);
   const std::span<Real> grad_mid(grad_gate_and_h);
-  gated_scan_vjp<Real>(mid.shape, mid.inputs(in.s0), {mid.s, grad_s, cotangents.grad_s_n},
-                       {grad_mid, grad_mid.subspan(tokens == 0 ? 0 : d), out.grad_s0});
+  gated_scan_vjp<Real>(
+      process_execution(), mid.inputs(in.s0),
+      {mid.states(mid.s.data()), mid.states(std::as_const(grad_s).data()), mid.rows(cotangents.grad_s_n)},
+      {mid.half(grad_mid.data(), 0), mid.half(grad_mid.data(), 1), mid.rows(out.grad_s0)});
 
   // (g, h) = W_H x + b_H
   multiply<Real>(

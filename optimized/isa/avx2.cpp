@@ -1,4 +1,6 @@
-// 32-byte registers of x86-64 with AVX2 (Intel since 2013, AMD since 2015).
+// 32-byte registers of x86-64 with AVX2 and FMA (Intel since 2013, AMD since 2015).
+#include <immintrin.h>
+
 #include <cstdint>
 #include <utility>
 
@@ -7,7 +9,12 @@
 namespace assay::optimized::avx2 {
 namespace {
 constexpr int vector_bytes = 32;
+// clang-format off
+#include "optimized/kernels/vector.ipp"
+#include "optimized/isa/fma.ipp"
+#include "optimized/isa/lanes.ipp"
 #include "optimized/kernels/table.ipp"
+// clang-format on
 }  // namespace
 
 extern constinit const kernel_table table = {make_kernels<float>(), make_kernels<double>(), make_rotation_kernels()};

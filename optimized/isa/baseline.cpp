@@ -1,4 +1,7 @@
 // 16-byte registers, which every processor of the architecture has.
+#ifdef __SSE2__
+#include <immintrin.h>
+#endif
 #include <cstdint>
 #include <utility>
 
@@ -7,7 +10,12 @@
 namespace assay::optimized::baseline {
 namespace {
 constexpr int vector_bytes = 16;
+// clang-format off
+#include "optimized/kernels/vector.ipp"
+#include "optimized/isa/unfused.ipp"
+#include "optimized/isa/lanes.ipp"
 #include "optimized/kernels/table.ipp"
+// clang-format on
 }  // namespace
 
 extern constinit const kernel_table table = {make_kernels<float>(), make_kernels<double>(), make_rotation_kernels()};

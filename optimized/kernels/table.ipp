@@ -1,12 +1,14 @@
 // The kernels of one instruction set, for its kernel_table.
 
-// Each needs those before it.
+// Each needs those before it; those of isa/ stand after kernels/vector.ipp.
 // clang-format off
-#include "optimized/kernels/vector.ipp"
 #include "optimized/kernels/exp.ipp"
 #include "optimized/kernels/log1p.ipp"
-#include "optimized/kernels/log_sum_exp.ipp"
-#include "optimized/kernels/scan.ipp"
+#include "optimized/kernels/softplus.ipp"
+#include "optimized/kernels/scan_step.ipp"
+#include "optimized/kernels/scan_rows.ipp"
+#include "optimized/kernels/scan_chunks.ipp"
+#include "optimized/kernels/scan_vjp.ipp"
 #include "optimized/kernels/product.ipp"
 #include "optimized/kernels/two_part.ipp"
 #include "optimized/kernels/reduction.ipp"
@@ -27,10 +29,15 @@ template <class Real>
 
 template <class Real>
 constexpr kernels<Real> make_kernels() {
-  return {scan<Real, given_as_log_p>,
-          scan<Real, given_as_logit>,
-          scan_vjp<Real, given_as_log_p>,
-          scan_vjp<Real, given_as_logit>,
+  return {lane_count<Real>,
+          scan_rows<Real, decay_as_log_p>,
+          scan_rows<Real, decay_as_logit>,
+          summarize_chunks<Real, decay_as_log_p>,
+          summarize_chunks<Real, decay_as_logit>,
+          scan_chunks<Real, decay_as_log_p>,
+          scan_chunks<Real, decay_as_logit>,
+          scan_rows_vjp<Real, decay_as_log_p, slope_of_log_p>,
+          scan_rows_vjp<Real, decay_as_logit, slope_of_logit>,
           product<Real>,
           turn<Real>,
           exp_array<Real>,

@@ -87,6 +87,12 @@ struct part_of_register {
   std::size_t offset, count;
 };
 
+// The number of registers of a piece of a row.
+template <class At>
+inline constexpr int width = 1;
+template <int Registers>
+inline constexpr int width<whole_registers<Registers>> = Registers;
+
 template <class Real, int Registers>
 inline pack<Real, Registers> load(const Real* row, whole_registers<Registers> at) {
   pack<Real, Registers> x;
@@ -95,11 +101,15 @@ inline pack<Real, Registers> load(const Real* row, whole_registers<Registers> at
   return x;
 }
 
+// `count` elements, 0 < count < lane_count, and zeros in the other lanes: each instruction set has its own.
+template <class Real>
+inline vec<Real> load_part(const Real* from, std::size_t count);
+template <class Real>
+inline void store_part(Real* to, vec<Real> x, std::size_t count);
+
 template <class Real>
 inline pack<Real, 1> load(const Real* row, part_of_register at) {
-  vec<Real> x{};
-  for (std::size_t k = 0; k < at.count; ++k) x[k] = row[at.offset + k];
-  return {{x}};
+  return {{load_part<Real>(row + at.offset, at.count)}};
 }
 
 template <class Real, int Registers>
@@ -110,19 +120,34 @@ inline void store(Real* row, whole_registers<Registers> at, const pack<Real, Reg
 
 template <class Real>
 inline void store(Real* row, part_of_register at, const pack<Real, 1>& x) {
-  for (std::size_t k = 0; k < at.count; ++k) row[at.offset + k] = x.part[0][k];
+  store_part<Real>(row + at.offset, x.part[0], at.count);
 }
 
-// Calls step for consecutive pieces that make up the elements [0, count) of a row: packs, then registers,
+// Calls step for consecutive pieces that make up the elements [offset, count) of a row: packs, then registers,
 // then what is left of one.
 template <class Real, class Step>
-inline void for_each_pack(std::size_t count, Step step) {
+inline void for_each_pack_from(std::size_t offset, std::size_t count, Step step) {
   constexpr std::size_t lanes = lane_count<Real>;
-  constexpr std::size_t width = lanes * registers_of_pack;
-  std::size_t offset = 0;
-  for (; count - offset >= width; offset += width) step(whole_registers<registers_of_pack>{offset});
-  for (; count - offset >= lanes; offset += lanes) step(whole_registers<1>{offset});
+  constexpr std::size_t packed = lanes * registers_of_pack;
+  for (; offset + packed <= count; offset += packed) step(whole_registers<registers_of_pack>{offset});
+  for (; offset + lanes <= count; offset += lanes) step(whole_registers<1>{offset});
   if (offset < count) step(part_of_register{offset, count - offset});
+}
+template <class Real, class Step>
+inline void for_each_pack(std::size_t count, Step step) {
+  for_each_pack_from<Real>(0, count, step);
+}
+
+// The same pieces from the last to the first.
+template <class Real, class Step>
+inline void for_each_pack_backwards(std::size_t count, Step step) {
+  constexpr std::size_t lanes = lane_count<Real>;
+  constexpr std::size_t packed = lanes * registers_of_pack;
+  const std::size_t packs = count / packed * packed, registers = count / lanes * lanes;
+  if (registers < count) step(part_of_register{registers, count - registers});
+  for (std::size_t offset = registers; offset > packs; offset -= lanes) step(whole_registers<1>{offset - lanes});
+  for (std::size_t offset = packs; offset > 0; offset -= packed)
+    step(whole_registers<registers_of_pack>{offset - packed});
 }
 
 // sum c[k] x^k by Estrin's scheme [Estrin 1960]: neighbours are joined with powers x, x^2, x^4, ..., so that

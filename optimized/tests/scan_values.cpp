@@ -56,7 +56,8 @@ TEMPLATE_TEST_CASE("heinsen/scan/optimized_last_state", "[optimized][heinsen]", 
   });
 }
 
-// One run over n tokens equals two runs over chunks, bit for bit, wherever it is cut.
+// One run over n tokens equals two runs over chunks that hand on both words of the state, bit for bit, wherever it is
+// cut.
 TEMPLATE_TEST_CASE("heinsen/scan/optimized_chunk_continuation", "[optimized][heinsen]", float, double) {
   on_every_target([] {
     for (const bool gated : {false, true}) {
@@ -74,11 +75,13 @@ TEMPLATE_TEST_CASE("heinsen/scan/optimized_chunk_continuation", "[optimized][hei
         first.s0 = whole.s0;
         first.forward();
         second.s0 = first.s_n;
+        second.s0_low = first.s_n_low;
         second.forward();
         auto joined = first.s;
         joined.insert(joined.end(), second.s.begin(), second.s.end());
         CHECK(same_bits(joined, whole.s));
         CHECK(same_bits(second.s_n, whole.s_n));
+        CHECK(same_bits(second.s_n_low, whole.s_n_low));
       }
     }
   });

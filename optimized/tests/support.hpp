@@ -79,15 +79,20 @@ bool same_bits(const std::vector<Real>& a, const std::vector<Real>& b) {
   return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(Real)) == 0);
 }
 
+struct scan_sizes {
+  std::size_t batch, tokens, features;
+};
+
 /// A scan of B sequences and everything that belongs to it. Decays are log p, or logits where `gated`.
 template <class Real>
 struct scan_problem {
-  heinsen::scan_shape shape;
+  scan_sizes shape;
   bool gated;
   std::vector<Real> decay, h, s0, grad_s, grad_s_n;
-  std::vector<Real> s, s_n, grad_decay, grad_h, grad_s0;
+  std::vector<Real> s, s_n, s_n_low, grad_decay, grad_h, grad_s0;
+  std::vector<Real> s0_low;  ///< empty: absent
 
-  scan_problem(heinsen::scan_shape sizes, bool is_gated, std::uint64_t seed = 1) : shape(sizes), gated(is_gated) {
+  scan_problem(scan_sizes sizes, bool is_gated, std::uint64_t seed = 1) : shape(sizes), gated(is_gated) {
     generator random(seed);
     const std::size_t states = sizes.batch * sizes.features, elements = states * sizes.tokens;
     decay = uniform<Real>(random, elements, -4, gated ? 4 : 0);
@@ -96,19 +101,34 @@ struct scan_problem {
     grad_s = uniform<Real>(random, elements, -1, 1);
     grad_s_n = uniform<Real>(random, states, -1, 1);
     s.resize(elements), grad_decay.resize(elements), grad_h.resize(elements);
-    s_n.resize(states), grad_s0.resize(states);
+    s_n.resize(states), s_n_low.resize(states), grad_s0.resize(states);
+  }
+
+  /// A [B, n, d] or [B, d] array; absent where it is empty and rows of states are wanted.
+  template <class Array>
+  [[nodiscard]] auto elements(Array& array) const {
+    return dense<std::remove_reference_t<decltype(*array.data())>, 3>(array.data(),
+                                                                      {shape.batch, shape.tokens, shape.features});
+  }
+  template <class Array>
+  [[nodiscard]] auto states(Array& array) const {
+    return dense<std::remove_reference_t<decltype(*array.data())>, 2>(array.empty() ? nullptr : array.data(),
+                                                                      {shape.batch, shape.features});
+  }
+  [[nodiscard]] heinsen::scan_inputs<Real> inputs() const {
+    return {elements(decay), elements(h), states(s0), states(s0_low)};
   }
 
   void forward() {
-    const heinsen::scan_inputs<Real> in{decay, h, s0};
-    gated ? heinsen::gated_scan<Real>(shape, in, {s, s_n}) : heinsen::scan<Real>(shape, in, {s, s_n});
+    const heinsen::scan_outputs<Real> out{elements(s), states(s_n), states(s_n_low)};
+    gated ? heinsen::gated_scan<Real>(process_execution(), inputs(), out)
+          : heinsen::scan<Real>(process_execution(), inputs(), out);
   }
   void backward() {
-    const heinsen::scan_inputs<Real> in{decay, h, s0};
-    const heinsen::scan_cotangents<Real> cotangents{s, grad_s, grad_s_n};
-    const heinsen::scan_gradients<Real> out{grad_decay, grad_h, grad_s0};
-    gated ? heinsen::gated_scan_vjp<Real>(shape, in, cotangents, out)
-          : heinsen::scan_vjp<Real>(shape, in, cotangents, out);
+    const heinsen::scan_cotangents<Real> cotangents{elements(s), elements(grad_s), states(grad_s_n)};
+    const heinsen::scan_gradients<Real> out{elements(grad_decay), elements(grad_h), states(grad_s0)};
+    gated ? heinsen::gated_scan_vjp<Real>(process_execution(), inputs(), cotangents, out)
+          : heinsen::scan_vjp<Real>(process_execution(), inputs(), cotangents, out);
   }
   void run() {
     forward();
@@ -124,8 +144,8 @@ struct scan_problem {
 
 template <class Real>
 bool same_results(const scan_problem<Real>& a, const scan_problem<Real>& b) {
-  return same_bits(a.s, b.s) && same_bits(a.s_n, b.s_n) && same_bits(a.grad_decay, b.grad_decay) &&
-         same_bits(a.grad_h, b.grad_h) && same_bits(a.grad_s0, b.grad_s0);
+  return same_bits(a.s, b.s) && same_bits(a.s_n, b.s_n) && same_bits(a.s_n_low, b.s_n_low) &&
+         same_bits(a.grad_decay, b.grad_decay) && same_bits(a.grad_h, b.grad_h) && same_bits(a.grad_s0, b.grad_s0);
 }
 
 inline long double oracle_sigmoid(long double z) { return 1 / (1 + expl(-z)); }

@@ -1,0 +1,243 @@
+// How long scans and their derivatives take, beside the time that memory takes for the same arrays.
+//
+//   scan_benchmark [small] [rounds=N] [threads=N] [target=NAME] [only=WORD]
+//
+// The floor adds the arrays that are read into each array that is written, through the caches or past them, whichever
+// is faster. The variants take turns. In each round the time of a variant is compared with the floor of that round; the
+// lines give the median time of an element, and the median and the quartiles of the shares floor / time. On one thread
+// times are those of the processor, on several those of a clock on the wall. `scalar` is a plain loop over std::exp and
+// std::log1p on a part of the arrays.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdlib>
+#include <ctime>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "optimized/encodings/heinsen.hpp"
+#ifdef __x86_64__
+#include <immintrin.h>
+#endif
+
+namespace assay::optimized::benchmarks {
+namespace {
+
+struct options {
+  bool small = false;
+  int rounds = 15, threads = 2;
+  std::string target, only;
+};
+
+// Arrays at multiples of 2 MiB, as large arrays of numerical libraries are.
+struct array {
+  explicit array(std::size_t count)
+      : data(static_cast<float*>(std::aligned_alloc(page, (count * sizeof(float) + page - 1) / page * page))) {
+    std::fill_n(data, count, 0.0f);
+  }
+  array(const array&) = delete;
+  ~array() { std::free(data); }
+  static constexpr std::size_t page = std::size_t{1} << 21;
+  float* data;
+};
+
+#ifdef __x86_64__
+template <bool PastCaches>
+__attribute__((target("avx2"))) void add_arrays(const std::vector<const float*>& from, const std::vector<float*>& to,
+                                                std::size_t first, std::size_t last) {
+  const float *a = from[0], *b = from[1], *c = from[from.size() - 2], *d = from[from.size() - 1];
+  float *x = to[0], *y = to[to.size() - 1];
+  const bool four = from.size() == 4;
+  for (std::size_t i = first; i < last; i += 8) {
+    __m256 sum = _mm256_add_ps(_mm256_loadu_ps(a + i), _mm256_loadu_ps(b + i));
+    if (four) sum = _mm256_add_ps(sum, _mm256_add_ps(_mm256_loadu_ps(c + i), _mm256_loadu_ps(d + i)));
+    PastCaches ? _mm256_stream_ps(x + i, sum) : _mm256_storeu_ps(x + i, sum);
+    if (four) PastCaches ? _mm256_stream_ps(y + i, sum) : _mm256_storeu_ps(y + i, sum);
+  }
+  _mm_sfence();
+}
+#else
+template <bool PastCaches>
+void add_arrays(const std::vector<const float*>& from, const std::vector<float*>& to, std::size_t first,
+                std::size_t last) {
+  for (std::size_t i = first; i < last; ++i) {
+    float sum = 0;
+    for (const float* array : from) sum += array[i];
+    for (float* array : to) array[i] = sum;
+  }
+}
+#endif
+
+template <bool PastCaches>
+void floor(int threads, const std::vector<const float*>& from, const std::vector<float*>& to, std::size_t count) {
+  const std::size_t part = count / static_cast<std::size_t>(threads) / 8 * 8;
+  for_each_task(threads, static_cast<std::size_t>(threads), [&](std::size_t i) {
+    add_arrays<PastCaches>(from, to, i * part,
+                           i + 1 == static_cast<std::size_t>(threads) ? count / 8 * 8 : (i + 1) * part);
+  });
+}
+
+double now(int threads) {
+  if (threads == 1) {
+    timespec t{};
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
+  }
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+struct variant {
+  std::string name;
+  double elements;  ///< that one run computes
+  std::function<void()> run;
+  std::vector<double> seconds = {};  ///< of an element, in each round
+};
+
+double quantile(std::vector<double> values, double q) {
+  std::sort(values.begin(), values.end());
+  return values[static_cast<std::size_t>(q * static_cast<double>(values.size() - 1) + 0.5)];
+}
+
+// The first two variants are floors.
+void compare(const std::string& title, int rounds, int threads, std::vector<variant> all) {
+  for (int k = -1; k < rounds; ++k)
+    for (variant& v : all) {
+      const int repeats = std::max(1, static_cast<int>(2e5 / v.elements));
+      const double start = now(threads);
+      for (int i = 0; i < repeats; ++i) v.run();
+      if (k >= 0) v.seconds.push_back((now(threads) - start) / repeats / v.elements);
+    }
+  fmt::print("{}, {} thread{}\n", title, threads, threads == 1 ? "" : "s");
+  for (const variant& v : all) {
+    std::vector<double> share;
+    for (std::size_t k = 0; k < v.seconds.size(); ++k)
+      share.push_back(std::min(all[0].seconds[k], all[1].seconds[k]) / v.seconds[k]);
+    fmt::print("  {:<26} {:>8.3f} ns   share {:.3f}  [{:.3f}, {:.3f}]\n", v.name, 1e9 * quantile(v.seconds, 0.5),
+               quantile(share, 0.5), quantile(share, 0.25), quantile(share, 0.75));
+  }
+  std::fflush(stdout);
+}
+
+struct shape {
+  std::size_t batch, tokens, features;
+  [[nodiscard]] std::size_t size() const { return batch * tokens * features; }
+  [[nodiscard]] std::string name() const { return fmt::format("({}, {}, {})", batch, tokens, features); }
+};
+
+void scalar_scan(const float* log_p, const float* h, float* s, std::size_t tokens, std::size_t features) {
+  for (std::size_t i = 0; i < tokens; ++i)
+    for (std::size_t j = 0; j < features; ++j) {
+      const float past = log_p[i * features + j] + (i == 0 ? 0.0f : s[(i - 1) * features + j]), x = h[i * features + j];
+      s[i * features + j] = std::max(past, x) + std::log1p(std::exp(-std::fabs(past - x)));
+    }
+}
+
+// `long_memory`: decays near 1, so that a state depends on all before it.
+void measure(const options& how, const shape& size, bool long_memory, int threads) {
+  const std::size_t count = size.size();
+  array log_p(count), g(count), h(count), s(count), grad_s(count), grad_decay(count), grad_h(count);
+  std::uint64_t state = 7;
+  const auto uniform = [&] {
+    state ^= state << 13, state ^= state >> 7, state ^= state << 17;
+    return static_cast<double>(state >> 11) * 0x1p-53;
+  };
+  for (std::size_t i = 0; i < count; ++i) {
+    const double normal = uniform() + uniform() + uniform() + uniform() - 2;  // of variance 1/3
+    const double logit = long_memory ? 14 + normal : 1.7 * normal;
+    g.data[i] = static_cast<float>(logit);
+    log_p.data[i] = static_cast<float>(-std::log1p(std::exp(-logit)));
+    h.data[i] = static_cast<float>(3.4 * (uniform() - 0.5));
+    grad_s.data[i] = static_cast<float>(uniform() - 0.5);
+  }
+  const auto rows = [&](auto* data) {
+    return dense<std::remove_pointer_t<decltype(data)>, 3>(data, {size.batch, size.tokens, size.features});
+  };
+  std::vector<float> s_n(size.batch * size.features), grad_s0(s_n.size());
+  const auto states = [&](std::vector<float>& x) { return dense<float, 2>(x.data(), {size.batch, size.features}); };
+  execution on = process_execution();
+  on.threads = threads;
+  const auto elements = static_cast<double>(count);
+  const auto inputs = [&](const array& decay) {
+    return heinsen::scan_inputs<float>{rows(std::as_const(decay.data)), rows(std::as_const(h.data))};
+  };
+  const std::size_t part = std::min<std::size_t>(size.tokens, 1 + 400000 / size.features);
+  const std::vector<const float*> two{log_p.data, h.data}, four{log_p.data, h.data, grad_s.data, s.data};
+  const std::string title = size.name() + (long_memory ? " long memory" : "");
+  std::vector<variant> forward{
+      {"floor, read 2 write 1", elements, [&] { floor<false>(threads, two, {grad_decay.data}, count); }},
+      {"floor, past the caches", elements, [&] { floor<true>(threads, two, {grad_decay.data}, count); }},
+      {"scan", elements,
+       [&] {
+         heinsen::scan<float>(on, inputs(log_p), {rows(s.data), states(s_n)});
+       }},
+      {"gated_scan", elements, [&] {
+         heinsen::gated_scan<float>(on, inputs(g), {rows(grad_h.data), states(s_n)});
+       }}};
+  if (threads == 1)
+    forward.push_back({"scalar", static_cast<double>(part * size.features),
+                       [&] { scalar_scan(log_p.data, h.data, grad_h.data, part, size.features); }});
+  compare(title + " forward", how.rounds, threads, std::move(forward));
+  const heinsen::scan_cotangents<float> cotangents{rows(std::as_const(s.data)), rows(std::as_const(grad_s.data))};
+  const heinsen::scan_gradients<float> out{rows(grad_decay.data), rows(grad_h.data), states(grad_s0)};
+  compare(title + " backward", how.rounds, threads,
+          {{"floor, read 4 write 2", elements,
+            [&] {
+              floor<false>(threads, four, {grad_decay.data, grad_h.data}, count);
+            }},
+           {"floor, past the caches", elements,
+            [&] {
+              floor<true>(threads, four, {grad_decay.data, grad_h.data}, count);
+            }},
+           {"scan:vjp", elements, [&] { heinsen::scan_vjp<float>(on, inputs(log_p), cotangents, out); }},
+           {"gated_scan:vjp", elements, [&] { heinsen::gated_scan_vjp<float>(on, inputs(g), cotangents, out); }}});
+}
+
+void measure_all(const options& how) {
+  const std::vector<shape> shapes =
+      how.small ? std::vector<shape>{{2, 9, 16}, {1, 300, 1}}
+                : std::vector<shape>{{8, 1000, 1024}, {1, 16384, 1024}, {1, 40, 1024}, {1, 10000000, 1},
+                                     {1, 1000000, 8}, {1, 1000, 1},     {1, 1, 1024}};
+  for (const shape& size : shapes)
+    for (const bool long_memory : {false, true}) {
+      if (long_memory && size.features > 64) continue;
+      if (!how.only.empty() && size.name().find(how.only) == std::string::npos) continue;
+      for (int threads = 1; threads <= how.threads; ++threads) measure(how, size, long_memory, threads);
+    }
+}
+
+}  // namespace
+}  // namespace assay::optimized::benchmarks
+
+int main(int count, char** words) {
+  using namespace assay::optimized;
+  benchmarks::options how;
+  for (int i = 1; i < count; ++i) {
+    const std::string_view word = words[i];
+    const auto value = [&] { return std::string(word.substr(word.find('=') + 1)); };
+    if (word == "small")
+      how.small = true, how.rounds = 1;
+    else if (word.starts_with("rounds="))
+      how.rounds = std::stoi(value());
+    else if (word.starts_with("threads="))
+      how.threads = std::stoi(value());
+    else if (word.starts_with("target="))
+      how.target = value();
+    else if (word.starts_with("only="))
+      how.only = value();
+    else {
+      fmt::print(stderr, "usage: {} [small] [rounds=N] [threads=N] [target=NAME] [only=WORD]\n", words[0]);
+      return 2;
+    }
+  }
+  if (!force_target(how.target)) {
+    fmt::print(stderr, "{}: this processor lacks the instruction set '{}'\n", words[0], how.target);
+    return 2;
+  }
+  benchmarks::measure_all(how);
+  return 0;
+}

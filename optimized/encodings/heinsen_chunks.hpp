@@ -1,0 +1,25 @@
+// Scans of few features over many tokens: chunks of time in lanes.
+#pragma once
+
+#include "optimized/kernel_table.hpp"
+
+namespace assay::optimized::heinsen {
+
+/// The kernels of a scan by chunks.
+template <class Real>
+struct chunk_kernels {
+  std::size_t lanes;
+  void (*summarize)(const chunk_block<Real>&, const chunk_summary<Real>&) noexcept;
+  void (*scan)(const chunk_block<Real>&) noexcept;
+  bool bounded;  ///< log p <= 0 whatever the elements are: they are logits
+};
+
+/// Whether a sequence without gaps is faster in chunks. Depends on the sizes and on the lanes alone.
+bool prefers_chunks(std::size_t tokens, std::size_t features, std::size_t lanes);
+
+/// Scans b, one sequence without gaps between its rows, on the given number of threads. The result does not depend on
+/// their number.
+template <class Real>
+void scan_in_chunks(const chunk_kernels<Real>& kernels, int threads, const row_block<Real>& b);
+
+}  // namespace assay::optimized::heinsen

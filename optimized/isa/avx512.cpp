@@ -1,0 +1,21 @@
+// 64-byte registers of x86-64 with AVX-512 F and DQ (Intel servers since 2017, AMD since 2022).
+#include <immintrin.h>
+
+#include <cstdint>
+#include <utility>
+
+#include "optimized/kernel_table.hpp"
+
+namespace assay::optimized::avx512 {
+namespace {
+constexpr int vector_bytes = 64;
+// clang-format off
+#include "optimized/kernels/vector.ipp"
+#include "optimized/isa/avx512.ipp"
+#include "optimized/kernels/table.ipp"
+// clang-format on
+}  // namespace
+
+extern constinit const kernel_table table = {make_kernels<float>(), make_kernels<double>(), make_rotation_kernels()};
+
+}  // namespace assay::optimized::avx512

@@ -1,0 +1,85 @@
+// One step of the recurrence on a state that is an unevaluated sum high + low.
+//
+//   s_i = log(e^(log p_i + s_{i-1}) + e^(h_i)) = larger + softplus(-|log p_i + s_{i-1} - h_i|)
+//
+// The sums log p + s and larger + softplus keep what their roundings leave [Dekker 1971, Fast2Sum] in the low word. So
+// a step injects no error in proportion to |s|, only one in proportion to what it adds, and the error does not grow
+// with the length: ../README.md derives the bound.
+
+// log p = high + low of one step; low is 0 where log p is given.
+template <class Real, int N>
+struct decay_pack {
+  pack<Real, N> high, low;
+};
+
+template <class Real, int N>
+struct state_pack {
+  pack<Real, N> high, low;
+};
+
+// The rounding error of a + x goes to the low word [Knuth 1998, section 4.2.2, theorem B].
+template <class Real>
+inline void add_exactly(vec<Real>& high, vec<Real>& low, vec<Real> x) {
+  const vec<Real> sum = high + x, added = sum - high;
+  low = low + ((high - (sum - added)) + (x - added));
+  high = sum;
+}
+
+// Special values: with one term -inf the result is the other, low word and all; with both it is -inf. +inf stays until
+// log p = -inf. A NaN of any argument gives NaN in `high`. Where `high` is infinite, `low` is NaN and is not used.
+template <class Real, int N, bool TwoPart>
+inline void advance(state_pack<Real, N>& s, const decay_pack<Real, N>& log_p, const pack<Real, N>& h) {
+  pack<Real, N> past, low, top, bottom, rounding;
+  mask<Real> past_leads[N];
+  repeat<N>([&](int k) {
+    past.part[k] = s.high.part[k];
+    low.part[k] = s.low.part[k];
+    add_exactly<Real>(past.part[k], low.part[k], log_p.high.part[k]);
+  });
+  if constexpr (TwoPart) repeat<N>([&](int k) { low.part[k] = low.part[k] + log_p.low.part[k]; });
+  repeat<N>([&](int k) { past_leads[k] = not_at_most_nor_infinite<Real>(past.part[k], h.part[k]); });
+  repeat<N>([&](int k) { top.part[k] = larger<Real>(past.part[k], h.part[k]); });
+  repeat<N>([&](int k) { bottom.part[k] = smaller<Real>(past.part[k], h.part[k]); });
+  const pack<Real, N> u = exp_minus_difference<Real, N>(top, bottom, low, past_leads, for_sums{});
+  const pack<Real, N> rest = log1p_rest<Real, N>(u);
+  pack<Real, N> added;
+  repeat<N>([&](int k) { added.part[k] = fused<Real>(rest.part[k], u.part[k], u.part[k]); });
+  repeat<N>([&](int k) { added.part[k] = add_where<Real>(past_leads[k], added.part[k], low.part[k]); });
+  repeat<N>([&](int k) { s.high.part[k] = top.part[k] + added.part[k]; });
+  // What high lacks of top + u + rest u + low, beginning with the difference of two near numbers: so the rounding of
+  // u + rest u stays out.
+  repeat<N>([&](int k) { rounding.part[k] = s.high.part[k] - top.part[k]; });
+  repeat<N>([&](int k) { rounding.part[k] = u.part[k] - rounding.part[k]; });
+  repeat<N>([&](int k) { rounding.part[k] = add_where<Real>(past_leads[k], rounding.part[k], low.part[k]); });
+  repeat<N>([&](int k) { s.low.part[k] = fused<Real>(rest.part[k], u.part[k], rounding.part[k]); });
+}
+
+// How the decay of a step is given.
+struct decay_as_log_p {
+  static constexpr bool two_part = false;
+  template <class Real>
+  static constexpr Real neutral = 0;  // p = 1
+  template <class Real, int N>
+  static decay_pack<Real, N> log_p(const pack<Real, N>& given) {
+    return {given, {}};
+  }
+};
+
+// log p = log sigmoid(g) = min(g, 0) - softplus(-|g|), and what the difference leaves. -inf at g = -inf, 0 at +inf.
+struct decay_as_logit {
+  static constexpr bool two_part = true;
+  template <class Real>
+  static constexpr Real neutral = infinity<Real>;
+  template <class Real, int N>
+  static decay_pack<Real, N> log_p(const pack<Real, N>& g) {
+    pack<Real, N> size, base;
+    repeat<N>([&](int k) { size.part[k] = magnitude<Real>(g.part[k]); });
+    repeat<N>([&](int k) { base.part[k] = smaller<Real>(vec<Real>{}, g.part[k]); });  // NaN stays
+    const pack<Real, N> added = log1p_of<Real, N>(exp_minus<Real, N>(size, for_sums{}));
+    decay_pack<Real, N> y;
+    repeat<N>([&](int k) { y.high.part[k] = base.part[k] - added.part[k]; });
+    repeat<N>([&](int k) { y.low.part[k] = base.part[k] - y.high.part[k]; });
+    repeat<N>([&](int k) { y.low.part[k] = y.low.part[k] - added.part[k]; });
+    return y;
+  }
+};

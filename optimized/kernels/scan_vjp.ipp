@@ -1,0 +1,143 @@
+// The adjoint of the log-linear recurrence [Heinsen 2024, eqs. (1), (3)], features in lanes, step by step in time: with
+// z_i = log p_i + s_{i-1} - h_i, w_i = sigmoid(z_i) and v_i = sigmoid(-z_i),
+//   lambda_i = grad_s_i + w_{i+1} lambda_{i+1}, where the last product starts as grad_s_n,
+//   grad log p_i = w_i lambda_i, grad g_i = w_i lambda_i sigmoid(-g_i), grad h_i = v_i lambda_i,
+//   grad s0 = w_1 lambda_1, and grad_s_n where n = 0.
+//
+// Special values: log p_i + s_{i-1} = -inf makes the first product 0, h_i = -inf the third, whatever lambda_i
+// is; if one of the two holds, the other weight is 1. The weights of two equal infinities +inf are 1/2. A NaN
+// stays in its lane.
+// Order: i = n..1 in every lane, and from the last feature to the first, so that addresses fall.
+// Both weights are functions of u = e^-|z|, and no 1 - w is formed. lambda is a sum of two numbers. Where w > 1/2, the
+// product w lambda is lambda - v lambda, whose error is in proportion to v = 1 - w: the adjoint forgets as much of what
+// it carries, and so errors do not add up where w is near 1.
+
+template <class Real, int N>
+struct weights {
+  pack<Real, N> past, input;  // w and v
+};
+
+// past = log p + s_{i-1}, and `low`, what that sum leaves.
+template <class Real, int N>
+inline weights<Real, N> weights_of(const pack<Real, N>& past, const pack<Real, N>& low, const pack<Real, N>& h) {
+  pack<Real, N> top, bottom;
+  mask<Real> past_leads[N];
+  repeat<N>([&](int k) { past_leads[k] = not_at_most<Real>(past.part[k], h.part[k]); });
+  repeat<N>([&](int k) { top.part[k] = larger<Real>(past.part[k], h.part[k]); });
+  repeat<N>([&](int k) { bottom.part[k] = smaller<Real>(past.part[k], h.part[k]); });
+  pack<Real, N> u = exp_minus_difference<Real, N>(top, bottom, low, past_leads, for_weights{});
+  weights<Real, N> y;
+  repeat<N>([&](int k) {
+    u.part[k] = where<Real>(equal<Real>(past.part[k], h.part[k]), broadcast(Real(1)), u.part[k]);
+    u.part[k] = where<Real>(unordered<Real>(past.part[k], h.part[k]), past.part[k] + h.part[k], u.part[k]);
+    const vec<Real> large = reciprocal<Real>(u.part[k] + Real(1)), small = u.part[k] * large;
+    y.past.part[k] = where<Real>(past_leads[k], large, small);
+    y.input.part[k] = where<Real>(past_leads[k], small, large);
+  });
+  return y;
+}
+
+// log p, and its derivative in what is given.
+struct slope_of_log_p {
+  template <class Real, int N>
+  static pack<Real, N> times_slope(const pack<Real, N>&, const pack<Real, N>& x) {
+    return x;
+  }
+};
+
+// The derivative of log sigmoid(g) is sigmoid(-g).
+struct slope_of_logit {
+  template <class Real, int N>
+  static pack<Real, N> times_slope(const pack<Real, N>& g, const pack<Real, N>& x) {
+    pack<Real, N> size, y;
+    repeat<N>([&](int k) { size.part[k] = magnitude<Real>(g.part[k]); });
+    const pack<Real, N> u = exp_minus<Real, N>(size, for_weights{});
+    repeat<N>([&](int k) {
+      const vec<Real> large = reciprocal<Real>(u.part[k] + Real(1));
+      const vec<Real> slope = where<Real>(less<Real>(vec<Real>{}, g.part[k]), u.part[k] * large, large);
+      y.part[k] = x.part[k] * where<Real>(unordered<Real>(g.part[k], g.part[k]), g.part[k], slope);
+    });
+    return y;
+  }
+};
+
+// One token: lambda = grad_s + carried, which becomes w lambda.
+template <class Real, int N>
+struct token_gradients {
+  pack<Real, N> log_p, h;
+};
+template <class Real, int N>
+inline token_gradients<Real, N> go_back(state_pack<Real, N>& carried, const pack<Real, N>& grad_s,
+                                        const decay_pack<Real, N>& log_p, const pack<Real, N>& previous,
+                                        const pack<Real, N>& h) {
+  pack<Real, N> past, low;
+  repeat<N>([&](int k) { past.part[k] = log_p.high.part[k] + previous.part[k]; });
+  repeat<N>([&](int k) {
+    const vec<Real> added = past.part[k] - previous.part[k];
+    low.part[k] = log_p.high.part[k] - added;
+  });
+  const weights<Real, N> of = weights_of<Real, N>(past, low, h);
+  token_gradients<Real, N> y;
+  repeat<N>([&](int k) {
+    vec<Real> lambda = carried.high.part[k], rest = carried.low.part[k];
+    add_exactly<Real>(lambda, rest, grad_s.part[k]);
+    const vec<Real> none{}, lowest = broadcast(-infinity<Real>);
+    const mask<Real> no_input = equal<Real>(h.part[k], lowest), no_past = equal<Real>(past.part[k], lowest);
+    const vec<Real> to_input = where<Real>(no_input, none, of.input.part[k] * lambda);
+    const vec<Real> less_input = lambda - to_input, left = (lambda - less_input) - to_input;
+    const vec<Real> product = of.past.part[k] * lambda;
+    const mask<Real> past_leads = less<Real>(of.input.part[k], of.past.part[k]);
+    const vec<Real> high = where<Real>(past_leads, less_input, product);
+    const vec<Real> error = where<Real>(past_leads, left, fused<Real>(of.past.part[k], lambda, -product));
+    rest = fused<Real>(of.past.part[k], rest, error);
+    y.h.part[k] = to_input;
+    y.log_p.part[k] = where<Real>(no_past, none, high);
+    carried.high.part[k] = y.log_p.part[k];
+    // What is infinite leaves nothing.
+    const mask<Real> finite = less<Real>(magnitude<Real>(rest), broadcast(infinity<Real>));
+    carried.low.part[k] = where<Real>(no_past, none, where<Real>(finite, rest, none));
+  });
+  return y;
+}
+
+// Asks for rows before those at hand (scan_rows.ipp).
+template <class Real, class At>
+inline void fetch_before(const Real* row, At at) {
+  constexpr std::ptrdiff_t distance = 6144;
+  repeat<width<At>>([&](int k) {
+    const Real* register_begin = row + at.offset + static_cast<std::size_t>(k) * lane_count<Real>;
+    __builtin_prefetch(reinterpret_cast<const char*>(register_begin) - distance, 0, 2);
+  });
+}
+
+// Precondition: where b.past_caches, the rows of both gradients begin at multiples of vector_bytes.
+template <class Real, class Decay, class Slope>
+[[gnu::flatten]] void scan_rows_vjp(const adjoint_block<Real>& b) noexcept {
+  constexpr std::size_t lanes = lane_count<Real>;
+  for (std::size_t i = b.tokens; i-- > 0;) {
+    const auto row = [i](auto* first, std::ptrdiff_t step) { return first + static_cast<std::ptrdiff_t>(i) * step; };
+    const Real *decay = row(b.decay, b.decay_step), *h = row(b.h, b.h_step);
+    const Real* grad_s = row(b.grad_s, b.grad_s_step);
+    const Real* previous = i == 0 ? b.before : row(b.s, b.s_step) - b.s_step;
+    Real *grad_decay = row(b.grad_decay, b.grad_decay_step), *grad_h = row(b.grad_h, b.grad_h_step);
+    for_each_pack_backwards<Real>(b.features, [=](auto at) {
+      constexpr int n = width<decltype(at)>;
+      fetch_before(decay, at), fetch_before(h, at), fetch_before(grad_s, at), fetch_before(previous, at);
+      const auto given = load(decay, at);
+      state_pack<Real, n> carried = {load(b.high, at), load(b.low, at)};
+      const token_gradients<Real, n> y = go_back<Real, n>(carried, load(grad_s, at), Decay::template log_p<Real>(given),
+                                                          load(previous, at), load(h, at));
+      store(b.high, at, carried.high), store(b.low, at, carried.low);
+      const pack<Real, n> to_decay = Slope::template times_slope<Real>(given, y.log_p);
+      if constexpr (!requires { at.count; })
+        if (b.past_caches) {
+          repeat<n>([&](int k) { store_past_caches(grad_decay + at.offset + k * lanes, to_decay.part[k]); });
+          repeat<n>([&](int k) { store_past_caches(grad_h + at.offset + k * lanes, y.h.part[k]); });
+          return;
+        }
+      store(grad_decay, at, to_decay);
+      store(grad_h, at, y.h);
+    });
+  }
+  if (b.past_caches) end_stores_past_caches();
+}

@@ -1,0 +1,52 @@
+// Arrays that someone else holds, as pointer, shape and strides.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <type_traits>
+#include <utility>
+
+namespace assay::optimized {
+
+/// Elements of type T at data[i_1 stride_1 + ... + i_R stride_R], 0 <= i_k < shape_k. Strides count elements and may be
+/// negative or, in what is only read, zero. No data: the array is absent.
+template <class T, std::size_t Rank>
+struct view {
+  T* data = nullptr;
+  std::array<std::size_t, Rank> shape{};
+  std::array<std::ptrdiff_t, Rank> stride{};
+
+  [[nodiscard]] bool absent() const { return data == nullptr; }
+  [[nodiscard]] std::size_t size() const {
+    std::size_t count = 1;
+    for (const std::size_t extent : shape) count *= extent;
+    return count;
+  }
+  /// The last axis lies without gaps.
+  [[nodiscard]] bool has_unit_rows() const { return stride[Rank - 1] == 1 || shape[Rank - 1] <= 1; }
+
+  template <class... Index>
+  [[nodiscard]] T* at(Index... index) const {
+    return at_offset(std::index_sequence_for<Index...>{}, index...);
+  }
+
+  /// A view of what may be written is one of what may be read.
+  operator view<const T, Rank>() const requires(!std::is_const_v<T>) { return {data, shape, stride}; }
+
+ private:
+  template <std::size_t... K, class... Index>
+  T* at_offset(std::index_sequence<K...>, Index... index) const {
+    return data + (... + (static_cast<std::ptrdiff_t>(index) * stride[K]));
+  }
+};
+
+/// A view of a row-major array without gaps.
+template <class T, std::size_t Rank>
+view<T, Rank> dense(T* data, const std::array<std::size_t, Rank>& shape) {
+  view<T, Rank> v{data, shape, {}};
+  std::ptrdiff_t step = 1;
+  for (std::size_t k = Rank; k-- > 0; step *= static_cast<std::ptrdiff_t>(shape[k])) v.stride[k] = step;
+  return v;
+}
+
+}  // namespace assay::optimized
