@@ -86,8 +86,9 @@ typedef struct assay_scan_inputs {
   assay_const_array s0_low; /* [B, d], what s0 lacks of that state: s_n_low of the chunk before; absent: zeros */
 } assay_scan_inputs;
 
-/* A state is kept as two numbers, s + low, so that its error does not grow with n (class uniform of `assay gate`: at
- * most 2 ulp of max(1, |s|)). Chunks that hand on s_n and s_n_low give the bits of one call over all tokens. */
+/* A state is kept as two numbers, s + low, so that its error does not grow with n. Measured by `assay gate`, largest
+ * error in ulp of max(1, |s|), all families, n up to 4097: scan 1.31 (f64) and 1.29 (f32), gated_scan 1.5 (f64)
+ * and 3.78 (f32, at n = 6). Chunks that hand on s_n and s_n_low give the bits of one call over all tokens. */
 typedef struct assay_scan_outputs {
   assay_array s;       /* [B, n, d] */
   assay_array s_n;     /* [B, d], the last state */
@@ -102,7 +103,8 @@ int assay_gated_scan(const assay_scan_execution* on, const assay_scan_inputs* in
  * grad log p_i = w_i lambda_i, grad g_i = w_i lambda_i sigmoid(-g_i), grad h_i = v_i lambda_i, grad s0 = w_1 lambda_1.
  * A state of -inf depends on nothing: w_i = v_i = 0. s_i finite and h_i = -inf: w_i = 1, v_i = 0; log p_i or s_{i-1}
  * = -inf: w_i = 0, v_i = 1. n = 0: grad_s0 = grad_s_n. s0_low changes nothing.
- * Arrays [B, n, d] whose last stride is not 1 are copied first. */
+ * The error is within that of the recurrence step by step (class sequential of `assay gate`, 0.69 of its law). Arrays
+ * [B, n, d] whose last stride is not 1 are copied first. */
 typedef struct assay_scan_cotangents {
   assay_const_array s;        /* [B, n, d], the states that the forward call gave for the same inputs */
   assay_const_array grad_s;   /* [B, n, d] */

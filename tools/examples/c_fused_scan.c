@@ -2,7 +2,7 @@
  *
  * Where Assay is installed:
  *   cc -std=c99 -O2 -shared -fPIC -o libc_fused_scan.so c_fused_scan.c -lassay_scan
- *   assay gate --candidate library:./libc_fused_scan.so --require-class uniform */
+ *   assay gate --candidate library:./libc_fused_scan.so --require-class uniform,sequential */
 #include <assay_candidate.h>
 #include <assay_scan.h>
 #include <stdlib.h>
