@@ -46,7 +46,7 @@ const target* find_supported(std::string_view name) {
 std::vector<std::string_view> names(bool supported_only) {
   std::vector<std::string_view> list;
   for (const target& t : targets())
-    if (t.supported || !supported_only) list.push_back(t.name);
+    if (t.supported || !supported_only) list.emplace_back(t.name);
   return list;
 }
 

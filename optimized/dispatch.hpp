@@ -54,8 +54,8 @@ execution process_execution();
 void set_threads(int count);
 int threads();
 
-/// Calls task(i) once for each i < count, on threads() threads or on the given number, in no particular order.
+/// Calls task(i) once for each i < count, on threads() threads or on the wanted number, in no particular order.
 void for_each_task(std::size_t count, const std::function<void(std::size_t)>& task);
-void for_each_task(int threads, std::size_t count, const std::function<void(std::size_t)>& task);
+void for_each_task(int wanted, std::size_t count, const std::function<void(std::size_t)>& task);
 
 }  // namespace assay::optimized

@@ -124,6 +124,7 @@ TEST_CASE("heinsen/scan/c_api_calls_at_once", "[optimized][heinsen][c_api]") {
   constexpr int callers = 4, rounds = 20;
   std::array<bool, callers> right{};
   std::vector<std::thread> threads;
+  threads.reserve(callers);
   for (int k = 0; k < callers; ++k)
     threads.emplace_back([k, &right] {
       const scan_sizes shape{1, 33, 1100};
