@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdlib>
+#include <optional>
 #include <string>
 
 namespace assay::optimized {
@@ -22,7 +23,7 @@ namespace assay::optimized {
 namespace {
 
 struct target {
-  std::string_view name;
+  const char* name;
   bool supported;
   const kernel_table* kernels;
 };
@@ -45,7 +46,7 @@ const target* find_supported(std::string_view name) {
 std::vector<std::string_view> names(bool supported_only) {
   std::vector<std::string_view> list;
   for (const target& t : targets())
-    if (t.supported || !supported_only) list.push_back(t.name);
+    if (t.supported || !supported_only) list.emplace_back(t.name);
   return list;
 }
 
@@ -74,6 +75,19 @@ core::result<const target*> chosen_target() {
 
 std::vector<std::string_view> declared_targets() { return names(false); }
 std::vector<std::string_view> supported_targets() { return names(true); }
+
+const char* supported_target(std::size_t index) {
+  for (const target& t : targets())
+    if (t.supported && index-- == 0) return t.name;
+  return nullptr;
+}
+
+const kernel_table* find_kernels(std::string_view name) {
+  const kernel_table* best = nullptr;
+  for (const target& t : targets())
+    if (t.supported && (name == "best" || name == t.name)) best = t.kernels;
+  return best;
+}
 
 core::result<std::string_view> active_target() {
   return chosen_target().map([](const target* t) { return t->name; });
@@ -113,8 +127,12 @@ void for_each_task(int wanted, std::size_t count, const std::function<void(std::
     for (std::size_t i = 0; i < count; ++i) task(i);
     return;
   }
-  // The limit of the process lets an arena have more threads than there are processors.
-  const tbb::global_control limit(tbb::global_control::max_allowed_parallelism, static_cast<std::size_t>(wanted));
+  // The limit of the process lets an arena have more threads than there are processors. It is never lowered: other
+  // arenas, the caller's own among them, may want more than this one.
+  constexpr auto parallelism = tbb::global_control::max_allowed_parallelism;
+  std::optional<tbb::global_control> limit;
+  if (static_cast<std::size_t>(wanted) > tbb::global_control::active_value(parallelism))
+    limit.emplace(parallelism, static_cast<std::size_t>(wanted));
   tbb::task_arena(wanted).execute([&] { tbb::parallel_for(std::size_t{0}, count, task); });
 }
 

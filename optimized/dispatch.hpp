@@ -21,6 +21,14 @@ namespace assay::optimized {
 std::vector<std::string_view> declared_targets();
 std::vector<std::string_view> supported_targets();
 
+/// The name of the instruction set of this processor at that place, slowest first; null behind the last. Lives for
+/// ever.
+const char* supported_target(std::size_t index);
+
+/// The kernels of an instruction set of this processor, "best" being the fastest; null where it has none of that name.
+/// The choice of the process has no say: neither ASSAY_TARGET nor force_target.
+const kernel_table* find_kernels(std::string_view name);
+
 /// The instruction set in use, or an error where ASSAY_TARGET names one that is unknown or not supported.
 core::result<std::string_view> active_target();
 
@@ -46,8 +54,8 @@ execution process_execution();
 void set_threads(int count);
 int threads();
 
-/// Calls task(i) once for each i < count, on threads() threads or on the given number, in no particular order.
+/// Calls task(i) once for each i < count, on threads() threads or on the wanted number, in no particular order.
 void for_each_task(std::size_t count, const std::function<void(std::size_t)>& task);
-void for_each_task(int threads, std::size_t count, const std::function<void(std::size_t)>& task);
+void for_each_task(int wanted, std::size_t count, const std::function<void(std::size_t)>& task);
 
 }  // namespace assay::optimized

@@ -1,6 +1,8 @@
 // The choice of the instruction set and of the number of threads.
 #include "optimized/dispatch.hpp"
 
+#include <tbb/global_control.h>
+
 #include <algorithm>
 #include <atomic>
 
@@ -55,6 +57,35 @@ TEST_CASE("optimized/dispatch/tasks_run_once_each", "[optimized]") {
   set_threads(0);
   CHECK(threads() >= 1);
   CHECK_THROWS_AS(set_threads(-1), core::contract_violation);
+}
+
+// Others in the process may want more threads than a call does, also while it runs.
+TEST_CASE("optimized/dispatch/the_threads_of_the_process_stay", "[optimized]") {
+  constexpr auto parallelism = tbb::global_control::max_allowed_parallelism;
+  const tbb::global_control of_another(parallelism, 5);
+  for (const int wanted : {1, 2, 3}) {
+    std::atomic<int> calls = 0, lowered = 0;
+    for_each_task(wanted, 20, [&](std::size_t) {
+      ++calls;
+      if (tbb::global_control::active_value(parallelism) < 5) ++lowered;
+    });
+    CHECK(calls == 20);
+    CHECK(lowered == 0);
+  }
+}
+
+TEST_CASE("optimized/dispatch/kernels_by_name", "[optimized]") {
+  const auto supported = supported_targets();
+  for (std::size_t i = 0; i < supported.size(); ++i) {
+    CHECK(supported_target(i) == supported[i]);
+    REQUIRE(force_target(supported[i]));
+    CHECK(find_kernels(supported[i]) == &active_kernels());
+  }
+  REQUIRE(force_target("baseline"));
+  CHECK(find_kernels("best") == find_kernels(supported.back()));  // whatever the process has chosen
+  REQUIRE(force_target(""));
+  CHECK(supported_target(supported.size()) == nullptr);
+  CHECK(find_kernels("no such instruction set") == nullptr);
 }
 
 }  // namespace assay::optimized::tests

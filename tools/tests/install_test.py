@@ -4,6 +4,7 @@
 Run by CTest with BUILD set to the build folder.
 """
 import os
+import re
 import shutil
 import subprocess
 import tempfile
@@ -22,16 +23,20 @@ def scan(log_p, h, s0):
     return s, last
 """
 
+folder = tempfile.TemporaryDirectory()
+unittest.addModuleCleanup(folder.cleanup)
+
+
+def setUpModule():
+    first, moved = (os.path.join(folder.name, name) for name in ("first", "moved"))
+    subprocess.run(["cmake", "--install", os.environ["BUILD"], "--prefix", first], check=True, stdout=subprocess.DEVNULL)
+    shutil.move(first, moved)
+
 
 class Installed(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        cls.folder = tempfile.TemporaryDirectory()
-        cls.addClassCleanup(cls.folder.cleanup)
-        first, cls.prefix = (os.path.join(cls.folder.name, name) for name in ("first", "moved"))
-        subprocess.run(["cmake", "--install", os.environ["BUILD"], "--prefix", first], check=True, stdout=subprocess.DEVNULL)
-        shutil.move(first, cls.prefix)
-        cls.assay = os.path.join(cls.prefix, "bin", "assay")
+    folder = folder
+    prefix = os.path.join(folder.name, "moved")
+    assay = os.path.join(prefix, "bin", "assay")
 
     def run_assay(self, *arguments):
         return subprocess.run([self.assay, *arguments], cwd=self.folder.name, capture_output=True, text=True,
@@ -65,6 +70,75 @@ class Installed(unittest.TestCase):
                                   env={**os.environ, "ASSAY": self.assay, "CANDIDATE": candidate})
             self.assertEqual(done.returncode, code, done.stdout + done.stderr)
         self.assertTrue(os.path.exists(os.path.join(self.folder.name, "assay-report", "junit.xml")))
+
+
+class Library(unittest.TestCase):
+    """The examples of optimized/README.md, built outside of Assay against what was installed."""
+    prefix = Installed.prefix
+
+    def setUp(self):
+        self.folder = tempfile.mkdtemp(dir=folder.name)
+        with open(os.path.join(self.prefix, "lib", "libassay_scan.so.0"), "rb") as file:
+            if re.search(rb"__[at]san_init", file.read()):
+                self.skipTest("the library was built with a sanitizer, and its users are not")
+
+    def example(self, language, name):
+        """The one block of this language in the README, as a file."""
+        with open(os.path.join(self.prefix, "share", "doc", "assay", "optimized", "README.md"), encoding="utf-8") as file:
+            (block,) = re.findall(rf"^```{language}\n(.*?)^```", file.read(), re.DOTALL | re.MULTILINE)
+        with open(os.path.join(self.folder, name), "w", encoding="utf-8") as file:
+            file.write(block)
+        return block
+
+    def run_here(self, *command, code=0, **environment):
+        done = subprocess.run(command, cwd=self.folder, capture_output=True, text=True, stdin=subprocess.DEVNULL,
+                              timeout=300, env={**os.environ, **environment})
+        self.assertEqual(done.returncode, code, done.stdout + done.stderr)
+        return done.stdout + done.stderr
+
+    def assert_prints(self, shown, printed):
+        """What the last comment of the example says it prints."""
+        self.assertEqual(re.findall(r"(?://|/\*|#) prints ([\d. -]+?)(?: \*/)?$", shown, re.MULTILINE), [printed.strip()])
+
+    def test_c(self):
+        shown = self.example("c", "main.c")
+        self.run_here("cc", "-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-O2", "main.c", "-o", "main",
+                      f"-I{self.prefix}/include", f"-L{self.prefix}/lib", f"-Wl,-rpath,{self.prefix}/lib", "-lassay_scan")
+        self.assert_prints(shown, self.run_here("./main"))
+
+    def test_cmake_and_cpp(self):
+        self.example("cmake", "CMakeLists.txt")
+        self.example("c", "main.c")
+        shown = self.example("cpp", "main.cpp")
+        warnings = "-Wall -Wextra -Wpedantic -Werror"
+        self.run_here("cmake", "-S", ".", "-B", "build", f"-DCMAKE_PREFIX_PATH={self.prefix}",
+                      f"-DCMAKE_CXX_FLAGS={warnings}", f"-DCMAKE_C_FLAGS={warnings}")
+        self.run_here("cmake", "--build", "build")
+        for program in ("views", "arrays"):
+            self.assert_prints(shown, self.run_here(f"build/{program}"))
+
+    def test_c_alone_needs_no_package_of_the_cpp_interface(self):
+        for components, code, said in (("COMPONENTS scan", 0, ""), ("", 1, "libtbb-dev")):
+            with open(os.path.join(self.folder, "CMakeLists.txt"), "w") as file:
+                file.write("cmake_minimum_required(VERSION 3.25)\nproject(user LANGUAGES C)\n"
+                           f"find_package(assay 0.1 REQUIRED {components})\nget_target_property(x assay::scan LOCATION)\n")
+            self.assertIn(said, self.run_here("cmake", "-S", ".", "-B", "build", f"-DCMAKE_PREFIX_PATH={self.prefix}",
+                                              "-DCMAKE_DISABLE_FIND_PACKAGE_TBB=ON", code=code))
+
+    def test_python(self):
+        if subprocess.run(["/usr/bin/python3", "-c", "import torch"], capture_output=True).returncode != 0:
+            self.skipTest("no torch")
+        shown = self.example("python", "example.py")
+        self.assert_prints(shown, self.run_here("/usr/bin/python3", "example.py",
+                                                PYTHONPATH=os.path.join(self.prefix, "share", "assay", "python")))
+
+    def test_the_candidate_in_c_is_built_where_it_was_installed(self):
+        self.run_here("cc", "-std=c99", "-shared", "-fPIC", "-Werror", "-Wall", "-Wextra", f"-I{self.prefix}/include",
+                      os.path.join(self.prefix, "share", "doc", "assay", "examples", "c_fused_scan.c"),
+                      f"-L{self.prefix}/lib", f"-Wl,-rpath,{self.prefix}/lib", "-lassay_scan", "-o", "candidate.so")
+        said = self.run_here(Installed.assay, "gate", "--candidate", "library:./candidate.so", "--operation",
+                             "heinsen/scan:vjp", "--dtype", "f32", "--property", "vjp", "--family", "mild")
+        self.assertIn("1 checks: 1 passed", said)
 
 
 if __name__ == "__main__":

@@ -8,6 +8,9 @@
 raises AssertionError with what is wrong, and where the report is. The function stays in the calling process, so
 that closures and functions of the test file work; one that never returns hangs the test, as in any other test.
 Needs numpy and the program `assay`: $ASSAY, beside this folder's installation, or on PATH.
+
+assay.scan and assay.gated_scan compute the log-linear recurrence on arrays and on tensors, with its gradient: see
+assay_scan.py. They need libassay_scan and not the program.
 """
 import json
 import os
@@ -26,9 +29,18 @@ from assay_claims import WrongClaim, candidate  # noqa: E402
 from assay_function import NotAnOperation, candidate_of  # noqa: E402
 from assay_host import Candidate, Unsupported  # noqa: E402
 
-__all__ = ["Candidate", "NotAnOperation", "Unsupported", "WrongClaim", "candidate", "check", "program"]
+__all__ = ["Candidate", "NotAnOperation", "Unsupported", "WrongClaim", "candidate", "check", "gated_scan",
+           "program", "scan"]
 
 _PASSED, _FAILED, _BROKEN = 0, 1, 3
+
+
+def __getattr__(name):
+    # Imported when they are wanted: whoever checks a function of his own needs no libassay_scan.
+    if name in ("scan", "gated_scan"):
+        import assay_scan
+        return getattr(assay_scan, name)
+    raise AttributeError(f"module 'assay' has no attribute '{name}'")
 
 
 def program():
