@@ -47,5 +47,17 @@ core::result<results> measure_cell(const cell& c, const caller& call);
 
 // Each in a file of its own.
 measure scan_errors();
+measure running_sums();
+measure counters();
+measure merging_positions();
+measure gradient_error();
+measure gradient_reach();
+measure conditioning();
+measure angle_errors();
+measure merging_neighbours();
+measure rotary_scores();
+measure linear_bias();
+measure bucket_flips();
+measure forget_gate_sums();
 
 }  // namespace assay::explore
