@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "tools/commands.hpp"
+#include "tools/explore/page.hpp"
 #include "tools/explore/run.hpp"
 #include "tools/explore/sweep.hpp"
 #include "tools/explore_commands.hpp"
@@ -122,6 +123,14 @@ int list_sweeps() {
   return all_passed;
 }
 
+// The answers in words, on stdout.
+void tell_answers(const std::vector<explore::measured_cell>& cells) {
+  for (const explore::question& q : explore::questions_of(cells)) {
+    fmt::print("{}\n", q.title);
+    for (const std::string& sentence : q.sentences) fmt::print("- {}\n", sentence);
+  }
+}
+
 int report_failures(const std::vector<explore::failed_cell>& failed) {
   if (failed.empty()) return all_passed;
   std::map<std::string, std::size_t> reasons;
@@ -137,7 +146,9 @@ explore_commands::explore_commands(CLI::App& app)
     : group_(app.add_subcommand("explore", "where, how and why an implementation loses its digits")),
       list_(group_->add_subcommand("list", "presets and measures")),
       merge_(group_->add_subcommand("merge", "the sweeps of all shards as that of one run")),
-      measure_(group_->add_subcommand("cell", "measures one cell of a sweep again")) {
+      measure_(group_->add_subcommand("cell", "measures one cell of a sweep again")),
+      page_(group_->add_subcommand("page", "writes the page and the other documents of a sweep again")),
+      findings_(group_->add_subcommand("findings", "the measured tables beside the laws, in Markdown")) {
   const CLI::Validator is_shard(
       [](const std::string& text) { return parse_shard(text) ? "" : "must be K/N with 1 <= K <= N, such as 2/7"; },
       "K/N");
@@ -147,6 +158,11 @@ explore_commands::explore_commands(CLI::App& app)
   group_->add_flag("--resume", resume_, "goes on with the sweep in the folder");
   group_->add_option("--candidate", candidate_, "measured beside the implementations of the sweep");
   group_->add_option("--shard", shard_, "K/N: only every N-th cell, from the K-th on")->check(is_shard);
+  group_->add_flag("--svg", figures_, "every chart as a file for papers, too");
+  page_->add_option("sweep", drawn_, "folder of the sweep")->required();
+  page_->add_option("--beside", beside_, "folder of a second sweep, drawn hollow in the same charts");
+  page_->add_flag("--svg", figures_, "every chart as a file for papers, too");
+  findings_->add_option("sweep", drawn_, "folder of the sweep")->required();
   merge_->add_option("shards", shards_, "folders of the sweeps")->required();
   merge_->add_option("--out", merged_, "folder of the merged sweep")->required();
   measure_->add_option("cell", cell_, "as the page and the table cell have it")->required();
@@ -156,6 +172,7 @@ int explore_commands::run(int threads) const {
   if (list_->parsed()) return list_sweeps();
   if (merge_->parsed()) return merge();
   if (measure_->parsed()) return cell();
+  if (page_->parsed() || findings_->parsed()) return page();
   return sweep(threads > 0 ? static_cast<std::size_t>(threads) : std::max(1U, std::thread::hardware_concurrency()));
 }
 
@@ -192,6 +209,10 @@ int explore_commands::sweep(std::size_t threads) const {
     failed = explore::run_sweep(
         *cells, *store, {threads, [&](const auto& report) { line.tell(report); }, [this] { return calling(limits_); }});
     store->close();
+    const auto measured = store->cells();
+    explore::write_documents(out_, identity, measured, figures_);
+    tell_answers(measured);
+    fmt::print(stderr, "{}\n", (out_ / "index.html").string());
   } catch (const std::runtime_error& e) {
     return refuse({fmt::format("{}: {}; what is in the file is kept: --resume goes on", file.string(), e.what())},
                   own_fault);
@@ -224,10 +245,38 @@ int explore_commands::merge() const {
   whole->shard = whole->shards = 1;
   std::error_code failed;
   std::filesystem::create_directories(merged_, failed);
-  auto store = explore::sweep_store::create(file, *whole);
+  try {
+    auto store = explore::sweep_store::create(file, *whole);
+    if (!store) return refuse(store.error());
+    store->add(all);
+    store->close();
+    explore::write_documents(merged_, *whole, all, false);
+  } catch (const std::runtime_error& e) {
+    return refuse({fmt::format("{}: {}", file.string(), e.what())}, own_fault);
+  }
+  return all_passed;
+}
+
+int explore_commands::page() const {
+  const auto store = explore::sweep_store::open(drawn_ / file_name);
   if (!store) return refuse(store.error());
-  store->add(all);
-  store->close();
+  const auto cells = store->cells();
+  if (findings_->parsed()) {
+    fmt::print("{}", explore::findings(store->identity(), cells));
+    return all_passed;
+  }
+  std::vector<explore::measured_cell> others;
+  if (!beside_.empty()) {
+    const auto other = explore::sweep_store::open(beside_ / file_name);
+    if (!other) return refuse(other.error());
+    others = other->cells();
+  }
+  try {
+    explore::write_documents(drawn_, store->identity(), cells, figures_, others, beside_.string());
+  } catch (const std::runtime_error& e) {
+    return refuse({e.what()}, own_fault);
+  }
+  fmt::print(stderr, "{}\n", (drawn_ / "index.html").string());
   return all_passed;
 }
 

@@ -21,13 +21,14 @@ class explore_commands {
   [[nodiscard]] int sweep(std::size_t threads) const;
   [[nodiscard]] int merge() const;
   [[nodiscard]] int cell() const;
+  [[nodiscard]] int page() const;
 
   std::string sweep_ = "standard", candidate_, shard_, cell_;
-  std::filesystem::path out_, merged_;
+  std::filesystem::path out_, merged_, drawn_, beside_;
   std::vector<std::filesystem::path> shards_;
-  bool resume_ = false;
+  bool resume_ = false, figures_ = false;
   candidate_limits limits_;
-  CLI::App *group_, *list_, *merge_, *measure_;
+  CLI::App *group_, *list_, *merge_, *measure_, *page_, *findings_;
 };
 
 }  // namespace assay::tools

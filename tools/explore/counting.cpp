@@ -18,6 +18,13 @@ using R = reference::rounded;
 constexpr std::size_t features = 4;  // the fastest digits: the others keep their sign longer
 constexpr double nothing = std::numeric_limits<double>::quiet_NaN();
 
+// mu / (u |log p|): where the error of prefix sums, u |A_n|, reaches the margin.
+double counter_law(const cell& c) {
+  const storage_format& stored = *find_format(c.storage);
+  const double log_p = stored.round(laws::open_loop(c.decay).log_p());
+  return c.implementation == "cumsum" ? c.decay / (stored.unit_roundoff() * std::fabs(log_p)) : nothing;
+}
+
 // The first token at which a state of the counter has not its sign, and the smallest margin before it.
 results count(const cell& c) {
   const storage_format& stored = *find_format(c.storage);
@@ -47,8 +54,8 @@ results count(const cell& c) {
         first_wrong = static_cast<double>(first + i + 1);
     }
   }
-  const double law = c.implementation == "cumsum" ? c.decay / (stored.unit_roundoff() * std::fabs(log_p)) : nothing;
-  return {{"first_wrong", first_wrong}, {"smallest_margin", margin / c.decay}, {"law", law}, {"log_p", log_p}};
+  return {
+      {"first_wrong", first_wrong}, {"smallest_margin", margin / c.decay}, {"law", counter_law(c)}, {"log_p", log_p}};
 }
 
 // Tokens until a counter, p = 1, stands still: s = log(1 + n) until its increment is lost.
@@ -109,6 +116,13 @@ results sum_up(const cell& c) {
 struct every_token {
   double operator()(const cell& c) const { return static_cast<double>(c.size); }
 };
+// A counter by prefix sums ends at its first wrong sign.
+struct until_a_sign_fails {
+  double operator()(const cell& c) const {
+    const double law = counter_law(c);
+    return std::min(static_cast<double>(c.size), std::isnan(law) ? 1e12 : 1.2 * law) + block_tokens;
+  }
+};
 struct until_it_merges {
   double operator()(const cell& c) const {
     return c.arithmetic == "f32" ? std::min(1e6, 30 / (1.0001 - c.decay)) : 500;
@@ -135,7 +149,7 @@ measure counters() {
             .takes_storage = true,
             .check = check_margin};
   for (const scan_algorithm& a : scan_algorithms()) m.implementations.emplace_back(a.name);
-  return of_single_cells(std::move(m), count, every_token());
+  return of_single_cells(std::move(m), count, until_a_sign_fails());
 }
 
 measure merging_positions() {

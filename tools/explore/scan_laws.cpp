@@ -9,9 +9,11 @@ namespace {
 
 // In units of u, but for cumsum in units of u |A_n|.
 struct constants {
-  double decay, cumsum, wide_cumsum, sequential, tree, linear;
+  double decay;
+  std::uint64_t shortest;  // some mean ages of what is remembered
+  double cumsum, wide_cumsum, sequential, tree, linear;
 };
-constexpr constants of_gates[] = {{0, 0.58, 0.50, 0.9, 1.2, 1.2}, {4, 1.9, 0.43, 11.75, 4.3, 4.4}};
+constexpr constants of_gates[] = {{0, 16, 0.58, 0.50, 0.9, 1.2, 1.2}, {4, 256, 1.9, 0.43, 11.75, 4.3, 4.4}};
 
 double of_random_gates(const cell& c, const scan_facts& facts, const constants& k) {
   const bool is_wide = c.arithmetic != c.storage;
@@ -28,13 +30,14 @@ double of_random_gates(const cell& c, const scan_facts& facts, const constants& 
 double predicted_rms(const cell& c, const scan_facts& facts) {
   const double u = find_format(c.storage)->unit_roundoff();
   if (c.scale != 1.0) return std::nan("");
+  double rms = std::nan("");
   if (c.family == "gates")
     for (const constants& k : of_gates)
-      if (k.decay == c.decay) return u * of_random_gates(c, facts, k);
+      if (k.decay == c.decay && c.size >= k.shortest) rms = u * of_random_gates(c, facts, k);
   if (c.family == "constant" && c.implementation == "sequential" && c.arithmetic == c.storage && c.decay >= 0.9 &&
-      c.decay < 1.0)
-    return 0.15 * u * facts.state / (1.0 - c.decay);
-  return std::nan("");
+      static_cast<double>(c.size) * (1.0 - c.decay) > 1.0 && c.decay < 1.0)
+    rms = 0.15 * u * facts.state / (1.0 - c.decay);
+  return rms < 1.0 ? rms : std::nan("");
 }
 
 }  // namespace assay::explore

@@ -16,7 +16,8 @@ struct scan_facts {
   double state;      ///< root mean square of s
 };
 
-/// The root mean square error, absolute; NaN where there is no law for the cell.
+/// The root mean square error, absolute; NaN where there is no law for the cell: other inputs, sequences that are
+/// shorter than the memory, or no digit left (an error of 1, before which sums stagnate).
 ///
 ///   gates, mean 0, scale 1:  cumsum 0.58 u |A_n| (0.50 where wider sums are stored), sequential 0.9 u, tree and
 ///                            linear 1.2 u

@@ -110,11 +110,14 @@ TEST_CASE("explore/gradient_reach/ends_where_the_format_does", "[property]") {
 
 TEST_CASE("explore/conditioning/p_is_worse_than_log_p", "[property]") {
   for (const double p : {0.5, 0.9, 0.99})
-    for (const char* input : {"p", "log_p", "h"}) {
-      const results r = found({"conditioning", input, "f64", "f64", "", p, 1, 10000});
-      within(r.at("response"), r.at("law"), 1.01);
-      CHECK(r.at("radius") < 1e-3 * r.at("response"));
-    }
+    for (const char* input : {"p", "log_p", "h"})
+      for (const std::uint64_t n : {1, 20, 5000}) {
+        const results r = found({"conditioning", input, "f64", "f64", "", p, 1, n});
+        INFO(input << ", p = " << p << ", n = " << n);
+        CHECK(r.at("response") == Approx(r.at("law")).epsilon(1e-5));
+        CHECK(r.at("radius") < 1e-3 * r.at("response"));
+      }
+  CHECK(found({"conditioning", "p", "f64", "f64", "", 0.99, 1, 5000}).at("law") == Approx(99).epsilon(1e-3));
 }
 
 TEST_CASE("explore/angle/errors_of_tables", "[property]") {
