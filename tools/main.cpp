@@ -140,7 +140,7 @@ int run(int argc, char** argv) {
   app.require_subcommand(1);
   int threads = 0;
   std::string target;
-  app.add_option("--threads", threads, "threads of the optimized implementation (default: all cores)")
+  app.add_option("--threads", threads, "threads of the optimized implementation and of sweeps (default: all cores)")
       ->check(CLI::PositiveNumber);
   app.add_option("--target", target, "instruction set of the optimized implementation (also: ASSAY_TARGET)");
 

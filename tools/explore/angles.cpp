@@ -143,8 +143,12 @@ results score_errors(const cell& c) {
 struct one_row {
   double operator()(const cell& c) const { return c.scale; }
 };
+// Neighbours merge where positions do, if not before.
 struct all_rows {
-  double operator()(const cell& c) const { return static_cast<double>(c.size) * c.scale; }
+  double operator()(const cell& c) const {
+    const int precision = core::format_of(*core::dtype_named(c.arithmetic)).precision;
+    return std::min(static_cast<double>(c.size), std::ldexp(1.0, precision)) * c.scale;
+  }
 };
 struct one_start {
   double operator()(const cell&) const { return 1; }

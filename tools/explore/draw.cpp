@@ -50,7 +50,7 @@ struct axis {
 
 // A shape for each colour: none carries a meaning alone.
 std::string mark(std::size_t colour, double x, double y) {
-  switch (colour % 4) {
+  switch ((colour + colour / colours) % 4) {
     case 0:
       return fmt::format("M{:.1f} {:.1f}a3.2 3.2 0 1 0 6.4 0a3.2 3.2 0 1 0 -6.4 0z", x - 3.2, y);
     case 1:
@@ -93,7 +93,7 @@ std::string line_through(const std::vector<chart_point>& points, const axis& x, 
 
 std::string drawn_series(const chart& c, const chart_series& s, std::size_t colour, const axis& x, const axis& y) {
   std::string text =
-      fmt::format("<g class=\"series c{}{}\" data-implementation=\"{}\" data-storage=\"{}\">\n", colour,
+      fmt::format("<g class=\"series c{}{}\" data-implementation=\"{}\" data-storage=\"{}\">\n", colour % colours,
                   s.beside ? " beside" : "", escape_markup(s.keys.implementation), escape_markup(s.keys.storage));
   if (const std::string law = line_through(s.law, x, y); !law.empty() && s.law.size() > 1)
     text += fmt::format("<path class=\"law\" d=\"{}\"/>\n", law);
@@ -152,19 +152,19 @@ std::string drawn(const chart& c) {
       "clip-path=\"url(#{0}-clip)\">\n",
       c.id, left, top, right - left, bottom - top);
   const auto colour_of = [&](const std::string& name) {
-    return static_cast<std::size_t>(std::find(names.begin(), names.end(), name) - names.begin()) % colours;
+    return static_cast<std::size_t>(std::find(names.begin(), names.end(), name) - names.begin());
   };
   for (const chart_series& series : c.series) s += drawn_series(c, series, colour_of(series.name), x, y);
   s += "</g>\n";
   std::size_t entry = 0;
-  const auto place = [&](std::size_t colour, const std::string& shape, const std::string& words) {
-    s += fmt::format("<g class=\"c{}\" transform=\"translate({} {})\">{}<text x=\"26\" y=\"3.5\">{}</text></g>\n",
-                     colour, 8 + 206 * static_cast<double>(entry % 2),
-                     bottom + 46 + row * static_cast<double>(entry / 2), shape, escape_markup(words));
+  const auto place = [&](std::size_t ink, const std::string& shape, const std::string& words) {
+    s += fmt::format("<g class=\"c{}\" transform=\"translate({} {})\">{}<text x=\"26\" y=\"3.5\">{}</text></g>\n", ink,
+                     8 + 206 * static_cast<double>(entry % 2), bottom + 46 + row * static_cast<double>(entry / 2),
+                     shape, escape_markup(words));
     ++entry;
   };
   for (const std::string& name : names)
-    place(colour_of(name),
+    place(colour_of(name) % colours,
           fmt::format("<path class=\"line\" d=\"M0 0H22\"/><path class=\"point\" d=\"{}\"/>",
                       mark(colour_of(name), 11, 0)),
           name);

@@ -139,6 +139,13 @@ std::vector<chart> charts_of(const chart_spec& spec, const std::vector<measured_
     // Two lengths are no curve: the heat maps have them.
     if (places.size() >= 3 || (spec.axis != x_axis::size && places.size() == 2)) all.push_back(std::move(c));
   }
+  // The one that says most comes first.
+  const auto points = [](const chart& c) {
+    std::size_t sum = 0;
+    for (const chart_series& series : c.series) sum += series.points.size();
+    return sum;
+  };
+  std::stable_sort(all.begin(), all.end(), [&](const chart& x, const chart& y) { return points(x) > points(y); });
   return all;
 }
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <set>
 
 #include "tools/explore/draw.hpp"
@@ -45,12 +46,16 @@ std::string table(const heat_map& map) {
 std::string section(const question& q) {
   std::string s = fmt::format("<section id=\"{}\">\n<h2>{}</h2>\n", q.measure, escape_markup(q.title));
   s += fmt::format("<p class=\"note\"><code>{}</code></p>\n", escape_markup(q.command));
-  if (!q.sentences.empty()) {
-    s += fmt::format("<details{}><summary>In words</summary>\n<ul class=\"answers\">\n",
-                     q.sentences.size() <= 12 ? " open" : "");
-    for (const std::string& text : q.sentences) s += fmt::format("<li>{}</li>\n", escape_markup(text));
-    s += "</ul></details>\n";
-  }
+  const std::size_t first = std::min<std::size_t>(q.sentences.size(), 3);
+  const auto listed = [&](std::size_t from, std::size_t to) {
+    std::string items;
+    for (std::size_t k = from; k < to; ++k) items += fmt::format("<li>{}</li>\n", escape_markup(q.sentences[k]));
+    return "<ul class=\"answers\">\n" + items + "</ul>\n";
+  };
+  if (first > 0) s += listed(0, first);
+  if (first < q.sentences.size())
+    s += fmt::format("<details><summary>{} more in words</summary>\n{}</details>\n", q.sentences.size() - first,
+                     listed(first, q.sentences.size()));
   if (!q.charts.empty()) s += "<div class=\"grid\">\n";
   for (const chart& c : q.charts)
     s += fmt::format("<figure{}><figcaption>{}</figcaption>\n{}</figure>\n", data_keys(c.keys), escape_markup(c.title),

@@ -206,6 +206,41 @@ struct floored_log {
   R step(R a, R h) { return log((x = exp(a) * x + exp(h)) + R(1e-6)); }
 };
 
+struct one_sided {
+  R s{0.0};
+  explicit one_sided(const storage_format&) {}
+  R step(R a, R h) {
+    const R t = a + s;
+    return s = t + log1p(exp(h - t));
+  }
+};
+
+struct stale_shift {
+  R shift{0.0}, x{1.0};
+  std::size_t done = 0;
+  explicit stale_shift(const storage_format&) {}
+  R step(R a, R h) {
+    if (done++ % 64 == 0) {
+      const R s = log(x) + shift;
+      if (std::isfinite(s.number)) shift = s, x = R(1.0);
+    }
+    x = exp(a) * x + exp(h - shift);
+    return log(x) + shift;
+  }
+};
+
+struct narrow_state {
+  R s{0.0};
+  explicit narrow_state(const storage_format&) {}
+  R step(R a, R h) { return s = R(core::round_to(core::dtype::bf16, log_sum_exp(a + s, h).number)); }
+};
+
+struct clamped_decay {
+  R s{0.0};
+  explicit clamped_decay(const storage_format&) {}
+  R step(R a, R h) { return s = log_sum_exp(larger(a, R(-4.0)) + s, h); }
+};
+
 template <class Scan>
 std::unique_ptr<streaming_scan> start(const storage_format& stored) {
   return std::make_unique<Scan>(stored);
@@ -228,7 +263,11 @@ const std::vector<scan_algorithm>& scan_algorithms() {
       {"block_maximum", "exponentials relative to the largest of 64 tokens", start<block_maximum>, true},
       {"plain_log", "log(1 + e) in place of log1p(e)", start<stepping<plain_log>>, true},
       {"threshold", "no log1p where the terms are more than 4 apart", start<stepping<threshold>>, true},
-      {"floored_log", "log(X + 1e-6)", start<stepping<floored_log>>, true}};
+      {"floored_log", "log(X + 1e-6)", start<stepping<floored_log>>, true},
+      {"one_sided", "t + log1p(exp(h - t)), t = a + s", start<stepping<one_sided>>, true},
+      {"stale_shift", "X = e^s with a shift that follows every 64 tokens", start<stepping<stale_shift>>, true},
+      {"narrow_state", "step by step, the state stored in bf16", start<stepping<narrow_state>>, true},
+      {"clamped_decay", "step by step, log p no smaller than -4", start<stepping<clamped_decay>>, true}};
   return all;
 }
 

@@ -19,6 +19,10 @@
 // | plain_log       | log(1 + e) in place of log1p(e)                                                  |
 // | threshold       | no log1p where the terms are more than 4 apart                                  |
 // | floored_log     | log(X + 1e-6)                                                                    |
+// | one_sided       | t + log1p(exp(h - t)), t = a + s, whichever is larger: overflows where h is       |
+// | stale_shift     | X = p X + e^h with a shift that follows every 64 tokens: overflows in between     |
+// | narrow_state    | step by step, with the state stored in bf16                                       |
+// | clamped_decay   | step by step, with log p no smaller than -4                                       |
 #pragma once
 
 #include <memory>

@@ -54,11 +54,30 @@ range ratios(const all_cells& cells, const std::string& result, const std::strin
   return r;
 }
 
-// How an error grows: by the fitted exponent, over errors that are below 1.
+// How an error grows: by the fitted exponent, over errors that are below 0.1.
+bool grows_with_n(double slope) { return slope > 0.85 && slope < 1.15; }
 std::string growth_words(double slope) {
-  if (slope > 0.85 && slope < 1.15) return "grows in proportion to n";
+  if (grows_with_n(slope)) return "grows in proportion to n";
   if (std::fabs(slope) < 0.1) return "does not grow with n";
   return fmt::format("grows like n^{:.2f}", slope);
+}
+
+// Random gates and inputs of one size: what growth is read off. Shorter sequences than 256 tokens count where there
+// are no three longer ones that have digits left.
+std::vector<chart_point> growth_of(const all_cells& group, range& constant) {
+  for (const std::uint64_t shortest : {256, 16}) {
+    std::vector<chart_point> points;
+    range constants;
+    for (const measured_cell* m : group) {
+      const double rms = value_of(*m, "rms");
+      if (!(rms < 0.1) || m->what.size < shortest) continue;
+      points.push_back({static_cast<double>(m->what.size), rms, ""});
+      constants.take(value_of(*m, "constant"));
+    }
+    constant = constants;
+    if (points.size() >= 3) return points;
+  }
+  return {};
 }
 
 sentences of_scan(const all_cells& cells) {
@@ -66,26 +85,35 @@ sentences of_scan(const all_cells& cells) {
   const auto name = [](const cell& c) {
     return fmt::format("{} in {} ({})", c.implementation, format_words(c), regime_words(c));
   };
+  std::map<std::string, range> slopes;  // by implementation, over all formats
   for (const auto& [words, group] : grouped(cells, name)) {
     const cell& c = group.front()->what;
     if (c.family != "gates" || c.scale != 1.0) continue;
-    std::vector<chart_point> points;
     range constant;
-    for (const measured_cell* m : group) {
-      const double rms = value_of(*m, "rms");
-      if (!(rms < 0.1) || m->what.size < 16) continue;  // no digit is left: there is nothing to fit
-      points.push_back({static_cast<double>(m->what.size), rms, ""});
-      constant.take(value_of(*m, "constant"));
-    }
+    const std::vector<chart_point> points = growth_of(group, constant);
     const double slope = fitted_slope(points);
     if (std::isnan(slope)) continue;
+    if (c.decay == 0.0) slopes[c.implementation].take(slope);
     std::string text = fmt::format("{}: the error {} (exponent {:.2f}, n = {:.0f} to {:.0f})", words,
-                                   growth_words(slope), slope, points.front().x, points.back().x);
-    if (c.implementation == "cumsum") text += fmt::format("; it is {} u |A_n|", constant.words());
-    const range law = ratios(group, "rms", "law");
-    if (!law.is_empty() && c.implementation != "cumsum") text += fmt::format("; measured / law: {}", law.words());
+                                   growth_words(slope), slope + 0.0, points.front().x, points.back().x);
+    if (grows_with_n(slope)) text += fmt::format("; it is {} u |A_n|", constant.words());
+    if (const range law = ratios(group, "rms", "law"); !law.is_empty())
+      text += fmt::format("; measured / law: {}", law.words());
     all.push_back(text + ".");
   }
+  std::vector<std::string> growing, steady;
+  for (const auto& [implementation, r] : slopes) {
+    if (grows_with_n(r.low) && grows_with_n(r.high)) growing.push_back(implementation);
+    if (std::max(std::fabs(r.low), std::fabs(r.high)) < 0.1) steady.push_back(implementation);
+  }
+  std::string lead;
+  if (!growing.empty())
+    lead = fmt::format("With gates N(0, 1), the error grows in proportion to n, in every format tried: {}.",
+                       fmt::join(growing, ", "));
+  if (!steady.empty())
+    lead += fmt::format("{} not grow with n: {}.", lead.empty() ? "With gates N(0, 1), the error does" : " It does",
+                        fmt::join(steady, ", "));
+  if (!lead.empty()) all.insert(all.begin(), lead);
   range radius;
   for (const measured_cell* m : cells) radius.take(value_of(*m, "truth_radius") / value_of(*m, "rms"));
   if (!radius.is_empty())

@@ -198,6 +198,24 @@ class Sweeps(unittest.TestCase):
         done = run("--sweep", sweep, "--out", self.path("broken"), "--candidate", "process:/bin/false")
         self.assertEqual(done.returncode, 3)
 
+    @unittest.skipUnless(subprocess.run(["/usr/bin/python3", "-c", "import torch"], capture_output=True).returncode == 0,
+                         "no PyTorch")
+    def test_pytorch_has_the_law_of_its_algorithm(self):
+        sweep, out = self.path("torch.toml"), self.path("torch")
+        candidate = "process:/usr/bin/python3 " + os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "examples",
+                                                                "torch_cumsum.py")
+        with open(sweep, "w", encoding="utf-8") as file:
+            file.write('name = "torch"\n[[grid]]\nmeasure = "scan"\nimplementation = "cumsum"\narithmetic = "f32"\n'
+                       'family = "gates"\nsize = [1024, 4096]\n')
+        done = run("--sweep", sweep, "--out", out, "--candidate", candidate)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        with opened(out) as file:
+            constants = dict(file.execute("SELECT implementation || size, value FROM cell JOIN result ON cell = id "
+                                          "WHERE name = 'constant'"))
+        self.assertEqual(len(constants), 4)
+        for constant in constants.values():
+            self.assertTrue(0.3 < constant < 0.9, constants)
+
     def test_the_list_names_presets_and_measures(self):
         done = run("list")
         self.assertEqual(done.returncode, 0)

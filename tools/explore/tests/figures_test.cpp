@@ -55,6 +55,9 @@ TEST_CASE("explore/figures/sentences_follow_the_numbers", "[unit]") {
   CHECK(has(all_sentences(growing(1)), "grows in proportion to n (exponent 1.00"));
   CHECK(has(all_sentences(growing(0, "sequential")), "does not grow with n"));
   CHECK(has(all_sentences(growing(0.5, "sequential")), "grows like n^0.50"));
+  CHECK(has(all_sentences(growing(1)), "in proportion to n, in every format tried: cumsum."));
+  CHECK(has(all_sentences(growing(0, "sequential")), "does not grow with n: sequential."));
+  CHECK_FALSE(has(all_sentences(growing(0.5)), "every format"));
   CHECK_FALSE(has(all_sentences(growing(1)), "NaN"));
   auto broken = growing(1);
   broken.back().found["nonfinite_at"] = 5000;

@@ -9,6 +9,7 @@
 #include "tools/explore/measure.hpp"
 #include "tools/explore/scans.hpp"
 #include "tools/explore/streams.hpp"
+#include "tools/explore/sweep.hpp"
 
 using namespace assay;
 using namespace assay::explore;
@@ -48,7 +49,7 @@ TEST_CASE("explore/scan/all_right_algorithms_agree_in_f64", "[unit]") {
     c.implementation = algorithm.name;
     INFO(algorithm.name);
     const double worst = measured(c, "worst");
-    CHECK(worst < (algorithm.is_wrong ? 1.0 : 1e-12));
+    CHECK(worst < (algorithm.is_wrong ? 2.0 : 1e-12));
     CHECK(worst > 0.0);
   }
 }
@@ -128,21 +129,35 @@ TEST_CASE("explore/scan/the_truth_is_far_closer_than_the_errors", "[property]") 
   }
 }
 
-TEST_CASE("explore/scan/wrong_algorithms_break_where_they_must", "[property]") {
-  const auto breaks = [](const char* name, const char* family, double decay, double scale, const char* arithmetic) {
-    cell c = scan_cell(name, 1024, arithmetic, decay);
-    c.family = family;
-    c.scale = scale;
-    const results broken = measure_cell(c, nobody).value();
-    c.implementation = "sequential";
-    INFO(name << " " << family);
-    CHECK((!std::isnan(broken.at("nonfinite_at")) || broken.at("worst") > 20 * measured(c, "worst")));
-  };
-  breaks("naive_exp", "gates", 0, 64, "f32");
-  breaks("block_maximum", "spikes", -3, 8, "f32");
-  breaks("threshold", "gates", 0, 1, "f32");
-  breaks("floored_log", "silence", -3, 1, "f32");
-  breaks("plain_log", "faint", 40, 1.125, "f32");
+// The sweep finds every one: a cell of its grid in which it keeps at least a digit less than the step loop, which
+// breaks nowhere.
+TEST_CASE("explore/scan/the_preset_scales_finds_every_wrong_algorithm", "[property]") {
+  std::map<std::string, std::vector<cell>> batches;
+  for (const cell& c : cells_of(load_sweep("scales").value()).value())
+    if (c.size == 64) batches[find_measure("scan")->batch(c)].push_back(c);
+  std::map<std::string, double> lost;  // the most digits fewer than the step loop
+  for (const auto& [text, batch] : batches) {
+    const auto found = find_measure("scan")->run(batch, nobody).value();
+    const auto digits = [&](std::size_t k) {
+      return std::isnan(found[k].at("nonfinite_at")) ? found[k].at("digits") : 0.0;
+    };
+    std::map<std::string, double> kept;  // by the step loop, in each arithmetic
+    for (std::size_t k = 0; k < batch.size(); ++k)
+      if (batch[k].implementation == "sequential") kept[batch[k].arithmetic] = digits(k);
+    for (std::size_t k = 0; k < batch.size(); ++k) {
+      double& most = lost[batch[k].implementation];
+      most = std::max(most, kept.at(batch[k].arithmetic) - digits(k));
+    }
+  }
+  std::size_t wrong = 0;
+  for (const scan_algorithm& a : scan_algorithms()) {
+    if (!a.is_wrong) continue;
+    ++wrong;
+    INFO(a.name);
+    CHECK(lost.at(std::string(a.name)) > (a.name == "plain_log" ? 0.5 : 1.0));
+  }
+  CHECK(wrong >= 9);
+  for (const char* right : {"balanced_tree", "linear"}) CHECK(lost.at(right) < 0.7);
 }
 
 TEST_CASE("explore/formats/eight_bits", "[unit]") {
