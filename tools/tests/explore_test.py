@@ -198,6 +198,18 @@ class Sweeps(unittest.TestCase):
         done = run("--sweep", sweep, "--out", self.path("broken"), "--candidate", "process:/bin/false")
         self.assertEqual(done.returncode, 3)
 
+    def test_memory_does_not_depend_on_the_length(self):
+        most = {}
+        for size in (10000, 1000000):
+            text = f"scan balanced_tree f32 f32 gates decay=0 scale=1 size={size} seed=1"
+            # The largest resident set of this one process, in KiB.
+            done = subprocess.run(["/usr/bin/python3", "-c", "import resource, subprocess, sys; subprocess.run(sys.argv[1:], "
+                                   "check=True, stdout=subprocess.DEVNULL); "
+                                   "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)", ASSAY, "explore", "cell",
+                                   text], capture_output=True, text=True, check=True, timeout=60)
+            most[size] = int(done.stdout)
+        self.assertLess(most[1000000], most[10000] + 2048)  # the states alone would be 8 MB
+
     @unittest.skipUnless(subprocess.run(["/usr/bin/python3", "-c", "import torch"], capture_output=True).returncode == 0,
                          "no PyTorch")
     def test_pytorch_has_the_law_of_its_algorithm(self):
