@@ -19,6 +19,28 @@ struct batch {
   double seconds = 0;  // estimated
 };
 
+// What is measured together is lost together where a run is killed: at most a second or so, or one implementation.
+void split(batch whole, std::vector<batch>& to) {
+  constexpr double most_steps = 3e6;
+  std::map<std::string, batch> by_implementation;
+  for (std::size_t k = 0; k < whole.cells.size(); ++k) {
+    batch& b = by_implementation[whole.cells[k].implementation + " " + whole.cells[k].arithmetic];
+    b.ids.push_back(whole.ids[k]);
+    b.cells.push_back(whole.cells[k]);
+  }
+  const auto steps = find_measure(whole.cells.front().measure)->steps;
+  bool is_first = true;
+  for (auto& [name, b] : by_implementation) {
+    if (is_first || steps(to.back().cells) + steps(b.cells) > most_steps) {
+      to.push_back(std::move(b));
+    } else {
+      to.back().ids.insert(to.back().ids.end(), b.ids.begin(), b.ids.end());
+      to.back().cells.insert(to.back().cells.end(), b.cells.begin(), b.cells.end());
+    }
+    is_first = false;
+  }
+}
+
 std::vector<batch> batches_of(const std::vector<cell>& cells, const sweep_store& store) {
   const std::set<std::uint64_t> done = store.ids();
   const sweep_identity& identity = store.identity();
@@ -31,7 +53,7 @@ std::vector<batch> batches_of(const std::vector<cell>& cells, const sweep_store&
     b.cells.push_back(c);
   }
   std::vector<batch> list;
-  for (auto& [text, b] : all) list.push_back(std::move(b));
+  for (auto& [text, b] : all) split(std::move(b), list);
   return list;
 }
 
