@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,8 @@ struct shard {
   bool is_kept = false;  ///< for `assay merge`
   [[nodiscard]] bool is_whole() const { return count == 1; }
 };
+/// "2/7"; nothing where it is no shard.
+std::optional<shard> parse_shard(const std::string& text);
 
 struct gate_options {
   std::string candidate;

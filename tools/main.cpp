@@ -8,6 +8,7 @@
 
 #include "optimized/dispatch.hpp"
 #include "tools/commands.hpp"
+#include "tools/explore_commands.hpp"
 #include "tools/transports/library_host.hpp"
 
 namespace assay::tools {
@@ -41,7 +42,8 @@ const CLI::Validator fits_64_bits(
     },
     "UINT64");
 
-// "2/7"
+}  // namespace
+
 std::optional<shard> parse_shard(const std::string& text) {
   shard s;
   const char* end = text.data() + text.size();
@@ -52,6 +54,9 @@ std::optional<shard> parse_shard(const std::string& text) {
   s.is_kept = true;
   return s;
 }
+
+namespace {
+
 const CLI::Validator shard_of_run(
     [](const std::string& text) {
       return parse_shard(text) ? std::string() : "must be K/N with 1 <= K <= N, such as 2/7";
@@ -135,7 +140,7 @@ int run(int argc, char** argv) {
   app.require_subcommand(1);
   int threads = 0;
   std::string target;
-  app.add_option("--threads", threads, "threads of the optimized implementation (default: all cores)")
+  app.add_option("--threads", threads, "threads of the optimized implementation and of sweeps (default: all cores)")
       ->check(CLI::PositiveNumber);
   app.add_option("--target", target, "instruction set of the optimized implementation (also: ASSAY_TARGET)");
 
@@ -211,6 +216,7 @@ int run(int argc, char** argv) {
       ->capture_default_str();
 
   golden_commands golden(app);
+  explore_commands exploring(app);
 
   try {
     app.parse(argc, argv);
@@ -234,6 +240,7 @@ int run(int argc, char** argv) {
   if (*gate_command) return gate(gating);
   if (*merge_command) return merge(merging);
   if (golden) return golden.run();
+  if (exploring) return exploring.run(threads);
   if (*mutants_command) return mutants(killing);
   if (*detectability_command) return detectability(detecting);
   return replay(replaying);

@@ -133,7 +133,13 @@ def commands_of(*above):
     """Of `assay --help`; those of a group as `group command`."""
     _, _, listed = output(ASSAY, *above, "--help").decode().partition("\nSubcommands:\n")
     names = re.findall(r"^  (\w+) ", listed.split("\n\n")[0], re.MULTILINE)
-    return [command for name in names for command in commands_of(*above, name) or [" ".join([*above, name])]]
+    commands = []
+    for name in names:
+        below = commands_of(*above, name)
+        if not below or options_of(*above, name) != {"--help"}:  # a group may be a command, too
+            commands.append(" ".join([*above, name]))
+        commands += below
+    return commands
 
 
 if __name__ == "__main__":

@@ -1,0 +1,33 @@
+// A cell: one point of a sweep's grid. Equal cells give equal results.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include "reference/core/result.hpp"
+
+namespace assay::explore {
+
+/// Which axes count, and what they mean, says the measure (measure.hpp).
+struct cell {
+  std::string measure, implementation;
+  std::string arithmetic = "f32";  ///< every operation is rounded to it
+  std::string storage = "f32";     ///< inputs, and what is written to memory
+  std::string family;              ///< of inputs
+  double decay = 0, scale = 1;
+  std::uint64_t size = 0;  ///< tokens n, or a position
+  std::uint64_t seed = 1;
+  friend bool operator==(const cell&, const cell&) = default;
+};
+
+/// One line that read_cell reads, the same for equal cells and for no others:
+/// "scan cumsum f32 f32 gates decay=0 scale=1 size=4096 seed=1".
+std::string text_of(const cell& c);
+/// An error that says what is wrong with the line. The names are not looked up here.
+core::result<cell> read_cell(const std::string& text);
+
+/// What was measured, by name. NaN: there is none.
+using results = std::map<std::string, double>;
+
+}  // namespace assay::explore

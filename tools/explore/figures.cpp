@@ -1,0 +1,293 @@
+#include "tools/explore/figures.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+
+#include "tools/explore/formats.hpp"
+#include "tools/explore/measure.hpp"
+
+namespace assay::explore {
+namespace {
+
+enum class x_axis { size, memory, decay };
+
+// What is drawn of a measure: a result against an axis, one chart for each of what else differs.
+struct chart_spec {
+  const char *measure, *result, *law;
+  x_axis axis;
+  const char *x_label, *y_label;
+  bool one_chart_per_storage;
+};
+constexpr chart_spec specs[] = {
+    {"scan", "rms", "law", x_axis::size, "tokens n", "error of s, root mean square", true},
+    {"counter", "first_wrong", "law", x_axis::decay, "margin of the signs", "token of the first wrong sign", false},
+    {"merging", "merged_at", "law", x_axis::memory, "1 / (1 - p)", "tokens until the states repeat", false},
+    {"gradient", "median_log_p", "law", x_axis::size, "tokens n", "median relative error, d/d log p", true},
+    {"gradient_reach", "ends_at", "law", x_axis::memory, "1 / (1 - p)", "tokens that a gradient reaches", false},
+    {"conditioning", "response", "law", x_axis::memory, "1 / (1 - p)", "change of s / change of the input", false},
+    {"angle", "largest", "law", x_axis::size, "position m", "largest error of a row", true},
+    {"rotary_score", "largest", nullptr, x_axis::size, "position m", "largest error of a score", false},
+    {"linear_bias", "total_variation", nullptr, x_axis::size, "tokens n", "total variation of the weights", true},
+    {"forget_gates", "largest", "law", x_axis::size, "tokens n", "error of the nearest pair's decay", false}};
+
+struct question_words {
+  const char *measure, *title, *preset;
+};
+constexpr question_words titles[] = {
+    {"scan", "How does the error grow with the length?", "growth"},
+    {"running_sum", "When does a running sum stand still, and when does it overflow?", "overflow"},
+    {"counter", "For how many tokens do the signs of a counter tell positions apart?", "separability"},
+    {"merging", "For how many tokens does a constant input tell positions apart?", "separability"},
+    {"gradient", "Which gradients are noise?", "gradient"},
+    {"gradient_reach", "How far back does a gradient reach?", "gradient"},
+    {"conditioning", "Which errors of the inputs does the recurrence amplify?", "conditioning"},
+    {"angle", "How many digits of an angle are left at a position?", "angles"},
+    {"neighbours", "From which position on are neighbours the same?", "angles"},
+    {"rotary_score", "What does a rotation in narrow formats do to a score?", "angles"},
+    {"linear_bias", "What do narrow formats do to linear biases?", "biases"},
+    {"buckets", "Which distances fall into a wrong bucket?", "biases"},
+    {"forget_gates", "What do prefix sums do to forget gates?", "biases"}};
+
+double value_of(const measured_cell& m, const char* name) {
+  const auto it = m.found.find(name);
+  return it == m.found.end() ? std::nan("") : it->second;
+}
+
+double place_on(x_axis axis, const cell& c) {
+  if (axis == x_axis::size) return static_cast<double>(c.size);
+  return axis == x_axis::decay ? c.decay : 1.0 / (1.0 - c.decay);
+}
+
+std::string slug(const std::string& text) {
+  std::string id;
+  bool apart = false;
+  for (const char c : text) {
+    const bool is_kept = std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '.' || c == '_';
+    if (is_kept || c == '-') {
+      if (apart && !id.empty()) id += '-';
+      id += is_kept ? std::string(1, c) : "minus";
+    }
+    apart = !is_kept && c != '-';
+  }
+  return id;
+}
+
+// What the cells of one chart have in common.
+std::string common_words(const chart_spec& spec, const cell& c) {
+  const measure& m = *find_measure(c.measure);
+  std::vector<std::string> words;
+  if (spec.one_chart_per_storage) words.push_back(c.storage);
+  if (!m.families.empty()) words.push_back(c.family);
+  if (spec.axis == x_axis::size && !m.decay_means.empty()) words.push_back(fmt::format("decay {}", c.decay));
+  if (!m.scale_means.empty()) words.push_back(fmt::format("scale {}", c.scale));
+  if (spec.axis != x_axis::size && c.measure == "conditioning") words.push_back(fmt::format("{} tokens", c.size));
+  return fmt::format("{}", fmt::join(words, ", "));
+}
+
+std::string series_words(const chart_spec& spec, const cell& c) {
+  if (spec.one_chart_per_storage)
+    return c.arithmetic == c.storage ? c.implementation : fmt::format("{}, {} inside", c.implementation, c.arithmetic);
+  return fmt::format("{} {}", c.implementation, c.arithmetic == c.storage ? c.storage : c.arithmetic + ">" + c.storage);
+}
+
+void add_cells(const chart_spec& spec, const std::vector<measured_cell>& cells, bool beside,
+               std::map<std::string, chart>& charts) {
+  for (const measured_cell& m : cells) {
+    if (m.what.measure != spec.measure) continue;
+    const double x = place_on(spec.axis, m.what);
+    if (!std::isfinite(x)) continue;
+    const std::string common = common_words(spec, m.what), name = series_words(spec, m.what);
+    chart& c = charts[common];
+    if (c.series.empty()) {
+      c.title = common;
+      c.id = slug(fmt::format("{} {}", spec.measure, common));
+      c.x_label = spec.x_label;
+      c.y_label = spec.y_label;
+      c.keys = {"", spec.one_chart_per_storage ? m.what.storage : "", m.what.family};
+    }
+    auto same = std::find_if(c.series.begin(), c.series.end(),
+                             [&](const chart_series& s) { return s.name == name && s.beside == beside; });
+    if (same == c.series.end())
+      same = c.series.insert(c.series.end(), {name, {m.what.implementation, m.what.storage, m.what.family}, beside});
+    const double y = value_of(m, spec.result);
+    const bool never = std::isnan(y) && spec.axis != x_axis::size;  // it did not happen: nothing to draw
+    if (!never) same->points.push_back({x, std::isnan(y) ? INFINITY : y, text_of(m.what)});
+    const double law = spec.law == nullptr ? std::nan("") : value_of(m, spec.law);
+    if (std::isfinite(law) && law > 0.0) same->law.push_back({x, law, ""});
+  }
+}
+
+std::vector<chart> charts_of(const chart_spec& spec, const std::vector<measured_cell>& cells,
+                             const std::vector<measured_cell>& beside) {
+  std::map<std::string, chart> charts;
+  add_cells(spec, cells, false, charts);
+  add_cells(spec, beside, true, charts);
+  std::vector<chart> all;
+  const auto by_x = [](const chart_point& a, const chart_point& b) { return a.x < b.x; };
+  for (auto& [common, c] : charts) {
+    std::set<double> places;
+    for (chart_series& s : c.series) {
+      std::sort(s.points.begin(), s.points.end(), by_x);
+      std::sort(s.law.begin(), s.law.end(), by_x);
+      for (const chart_point& p : s.points) places.insert(p.x);
+    }
+    std::erase_if(c.series, [](const chart_series& s) { return s.points.empty(); });
+    // Two lengths are no curve: the heat maps have them.
+    if (places.size() >= 3 || (spec.axis != x_axis::size && places.size() == 2)) all.push_back(std::move(c));
+  }
+  // The one that says most comes first.
+  const auto points = [](const chart& c) {
+    std::size_t sum = 0;
+    for (const chart_series& series : c.series) sum += series.points.size();
+    return sum;
+  };
+  std::stable_sort(all.begin(), all.end(), [&](const chart& x, const chart& y) { return points(x) > points(y); });
+  return all;
+}
+
+// Digits kept by regime at the longest sequence measured there, one map for each format.
+std::vector<heat_map> digit_maps(const std::vector<measured_cell>& cells) {
+  std::map<std::string, std::map<std::string, std::map<std::string, const measured_cell*>>> by_format;
+  std::map<std::string, std::vector<std::string>> regimes;
+  for (const measured_cell& m : cells) {
+    if (m.what.measure != "scan") continue;
+    const std::string format = format_words(m.what), regime = regime_words(m.what);
+    auto& at = by_format[format][m.what.implementation][regime];
+    if (at == nullptr || at->what.size < m.what.size) at = &m;
+    auto& known = regimes[format];
+    if (std::find(known.begin(), known.end(), regime) == known.end()) known.push_back(regime);
+  }
+  std::vector<heat_map> maps;
+  for (const auto& [format, rows] : by_format) {
+    heat_map map{"Decimal digits kept in " + format + ", at the longest sequence of each regime", "algorithm",
+                 regimes[format]};
+    for (const auto& [implementation, found] : rows) {
+      heat_row row{implementation, {implementation, "", ""}};
+      for (const std::string& regime : map.columns) {
+        const auto it = found.find(regime);
+        if (it == found.end()) {
+          row.cells.push_back({"", 0, 0, false, ""});
+          continue;
+        }
+        const measured_cell& m = *it->second;
+        row.keys.storage = m.what.storage;
+        const double digits = value_of(m, "digits");
+        const bool broken = !std::isnan(value_of(m, "nonfinite_at"));
+        const double most = find_format(m.what.storage)->precision * std::log10(2.0);
+        row.cells.push_back({broken ? "none" : fmt::format("{:.1f}", digits), digits, digits / most,
+                             broken || digits < 0.05, text_of(m.what)});
+      }
+      map.rows.push_back(std::move(row));
+    }
+    maps.push_back(std::move(map));
+  }
+  return maps;
+}
+
+// Up to how many tokens k digits are there: of the longest sequences with random gates.
+heat_map horizon_map(const std::vector<measured_cell>& cells) {
+  std::map<std::string, const measured_cell*> longest;
+  for (const measured_cell& m : cells) {
+    const cell& c = m.what;
+    if (c.measure != "scan" || c.family != "gates" || c.decay != 0.0 || c.scale != 1.0) continue;
+    auto& at = longest[c.implementation + ", " + format_words(c)];
+    if (at == nullptr || at->what.size < c.size) at = &m;
+  }
+  heat_map map{"Tokens up to which so many digits are there: random gates, decay 0, scale 1", "algorithm"};
+  for (int k = 1; k <= 7; ++k) map.columns.push_back(fmt::format("{} digit{}", k, k == 1 ? "" : "s"));
+  for (const auto& [name, m] : longest) {
+    heat_row row{name, {m->what.implementation, m->what.storage, m->what.family}};
+    for (int k = 1; k <= 7; ++k) {
+      const auto it = m->found.find(fmt::format("tokens_{}", k));
+      if (it == m->found.end()) {
+        row.cells.push_back({"", 0, 0, false, ""});
+        continue;
+      }
+      const auto n = static_cast<double>(m->what.size);
+      const bool all = std::isnan(it->second);
+      const double tokens = all ? n : it->second;
+      row.cells.push_back({all ? fmt::format("{} or more", m->what.size) : fmt::format("{:.0f}", tokens), tokens,
+                           std::log1p(tokens) / std::log1p(n), tokens == 0.0, text_of(m->what)});
+    }
+    map.rows.push_back(std::move(row));
+  }
+  return map;
+}
+
+// All results of a measure without a chart, and of those that are short anyway, beside their laws.
+heat_map table_of(const std::string& measure, const std::vector<measured_cell>& cells) {
+  heat_map map{"All cells", "cell"};
+  std::set<std::string> names;
+  for (const measured_cell& m : cells)
+    if (m.what.measure == measure)
+      for (const auto& [name, value] : m.found) names.insert(name);
+  map.columns.assign(names.begin(), names.end());
+  const explore::measure& about = *find_measure(measure);
+  for (const measured_cell& m : cells) {
+    if (m.what.measure != measure) continue;
+    std::string name = fmt::format("{}, {}", m.what.implementation, format_words(m.what));
+    if (!about.families.empty()) name += ", " + m.what.family;
+    if (!about.decay_means.empty()) name += fmt::format(", {}", m.what.decay);
+    if (!about.scale_means.empty()) name += fmt::format(", scale {}", m.what.scale);
+    if (!about.size_means.empty()) name += fmt::format(", {}", m.what.size);
+    heat_row row{name, {m.what.implementation, m.what.storage, m.what.family}};
+    for (const std::string& column : map.columns) {
+      const double x = value_of(m, column.c_str());
+      row.cells.push_back({shown(x), x, 0, false, text_of(m.what)});
+    }
+    map.rows.push_back(std::move(row));
+  }
+  return map;
+}
+
+}  // namespace
+
+std::string shown(double x) {
+  if (std::isnan(x)) return "–";
+  if (std::isinf(x)) return x > 0 ? "∞" : "−∞";
+  if (x == std::floor(x) && std::fabs(x) < 1e9) return fmt::format("{:.0f}", x);
+  return fmt::format("{:.3g}", x);
+}
+
+double fitted_slope(const std::vector<chart_point>& points) {
+  double n = 0, sx = 0, sy = 0, sxx = 0, sxy = 0;
+  for (const chart_point& p : points) {
+    if (!(p.x > 0.0 && p.y > 0.0) || !std::isfinite(p.x) || !std::isfinite(p.y)) continue;
+    const double x = std::log(p.x), y = std::log(p.y);
+    n += 1, sx += x, sy += y, sxx += x * x, sxy += x * y;
+  }
+  return n < 3 ? std::nan("") : (n * sxy - sx * sy) / (n * sxx - sx * sx);
+}
+
+std::string format_words(const cell& c) {
+  return c.arithmetic == c.storage ? c.storage : fmt::format("{} stored, {} computed", c.storage, c.arithmetic);
+}
+
+std::string regime_words(const cell& c) { return fmt::format("{}, decay {}, scale {}", c.family, c.decay, c.scale); }
+
+std::vector<question> questions_of(const std::vector<measured_cell>& cells, const std::vector<measured_cell>& beside) {
+  std::vector<question> all;
+  for (const question_words& words : titles) {
+    const std::string measure = words.measure;
+    if (std::none_of(cells.begin(), cells.end(), [&](const measured_cell& m) { return m.what.measure == measure; }))
+      continue;
+    question q{measure, words.title, fmt::format("assay explore --sweep {} --out {}", words.preset, words.preset)};
+    q.sentences = sentences_of(measure, cells);
+    for (const chart_spec& spec : specs)
+      if (spec.measure == measure) q.charts = charts_of(spec, cells, beside);
+    if (measure == "scan") {
+      if (heat_map map = horizon_map(cells); !map.rows.empty()) q.maps.push_back(std::move(map));
+      for (heat_map& map : digit_maps(cells)) q.maps.push_back(std::move(map));
+    } else {
+      q.maps.push_back(table_of(measure, cells));
+    }
+    all.push_back(std::move(q));
+  }
+  return all;
+}
+
+}  // namespace assay::explore

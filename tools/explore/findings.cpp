@@ -1,0 +1,278 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <map>
+#include <vector>
+
+#include "tools/explore/formats.hpp"
+#include "tools/explore/measure.hpp"
+#include "tools/explore/page.hpp"
+#include "tools/explore/scans.hpp"
+#include "tools/report/escape.hpp"
+
+namespace assay::explore {
+namespace {
+
+using tools::escape_markdown;
+
+using words_of = std::function<std::string(const cell&)>;
+using shown_of = std::function<std::string(const measured_cell&)>;
+
+double value_of(const measured_cell& m, const std::string& name) {
+  const auto it = m.found.find(name);
+  return it == m.found.end() ? std::nan("") : it->second;
+}
+
+/// The measured, and behind it what the law says.
+shown_of beside_law(std::string result, std::string law = "law", double unit = 1) {
+  return [result = std::move(result), law = std::move(law), unit](const measured_cell& m) {
+    const double x = value_of(m, result) / unit, y = value_of(m, law) / unit;
+    return std::isnan(y) ? shown(x) : fmt::format("{} ({})", shown(x), shown(y));
+  };
+}
+shown_of alone(std::string result) {
+  return [result = std::move(result)](const measured_cell& m) { return shown(value_of(m, result)); };
+}
+
+// Rows by columns, in the order in which the cells come.
+class pivot {
+ public:
+  pivot(std::string corner, words_of row, words_of column, shown_of value)
+      : corner_(std::move(corner)), row_(std::move(row)), column_(std::move(column)), value_(std::move(value)) {}
+  void take(const measured_cell& m) {
+    const std::string row = row_(m.what), column = column_(m.what);
+    remember(rows_, row);
+    remember(columns_, column);
+    values_[{row, column}] = value_(m);
+  }
+  [[nodiscard]] bool is_empty() const { return rows_.empty(); }
+  [[nodiscard]] std::string markdown() const {
+    std::string s = fmt::format("| {} |", corner_), rule = "|---|";
+    for (const std::string& c : columns_) s += fmt::format(" {} |", escape_markdown(c)), rule += "---|";
+    s += "\n" + rule + "\n";
+    for (const std::string& r : rows_) {
+      s += fmt::format("| {} |", escape_markdown(r));
+      for (const std::string& c : columns_) {
+        const auto it = values_.find({r, c});
+        s += fmt::format(" {} |", it == values_.end() ? "" : it->second);
+      }
+      s += "\n";
+    }
+    return s;
+  }
+
+ private:
+  static void remember(std::vector<std::string>& names, const std::string& name) {
+    if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+  }
+  std::string corner_;
+  words_of row_, column_;
+  shown_of value_;
+  std::vector<std::string> rows_, columns_;
+  std::map<std::pair<std::string, std::string>, std::string> values_;
+};
+
+struct finding {
+  std::string title, preset, note;
+  std::function<bool(const cell&)> takes;
+  pivot table;
+};
+
+std::string size_words(const cell& c) { return fmt::format("{}", c.size); }
+std::string decay_words(const cell& c) { return fmt::format("{}", c.decay); }
+std::string who(const cell& c) { return fmt::format("{}, {}", c.implementation, format_words(c)); }
+
+std::function<bool(const cell&)> of(const char* measure) {
+  return [measure](const cell& c) { return c.measure == measure; };
+}
+
+std::vector<finding> of_the_recurrence() {
+  const auto gates = [](double decay) {
+    return [decay](const cell& c) {
+      const scan_algorithm* known = find_scan(c.implementation);  // null: a candidate
+      return c.measure == "scan" && c.family == "gates" && c.decay == decay && c.scale == 1.0 &&
+             (known == nullptr || !known->is_wrong);
+    };
+  };
+  const auto constant = [](const cell& c) { return c.measure == "scan" && c.family == "constant" && c.size == 16384; };
+  const auto in_u = [](const measured_cell& m) {
+    return beside_law("rms", "law", find_format(m.what.storage)->unit_roundoff())(m);
+  };
+  const char* units = "Root mean square errors in units of u of the stored format, the law in brackets.";
+  std::vector<finding> all;
+  for (const double decay : {0.0, 4.0})
+    all.push_back({fmt::format("Growth of the error with n: gates N({}, 1), h N(0, 1)", decay),
+                   "growth",
+                   units,
+                   gates(decay),
+                   {"algorithm", who, size_words, in_u}});
+  all.push_back({"Prefix sums: the error in units of u |A_n|",
+                 "growth",
+                 "Constant where the law u |A_n| holds; smaller where no digit is left.",
+                 [=](const cell& c) { return gates(0)(c) && c.implementation == "cumsum"; },
+                 {"format", format_words, size_words, alone("constant")}});
+  all.push_back(
+      {"Dependence on p: constant p, n = 16384", "growth", units, constant, {"algorithm", who, decay_words, in_u}});
+  all.push_back(
+      {"Digits kept at 4096 tokens, by inputs",
+       "scales",
+       "Decimal digits of the worst error so far, relative to max(1, |s|). None: infinities or NaN where the truth "
+       "is finite.",
+       [](const cell& c) { return c.measure == "scan" && c.size == 4096 && !is_candidate(c.implementation); },
+       {"algorithm", who, regime_words, [](const measured_cell& m) {
+          return std::isnan(value_of(m, "nonfinite_at")) ? fmt::format("{:.1f}", value_of(m, "digits"))
+                                                         : std::string("none");
+        }}});
+  return all;
+}
+
+std::vector<finding> of_positions() {
+  const auto first = [](const measured_cell& m) {
+    if (const double x = value_of(m, "first_wrong"); std::isnan(x))
+      return fmt::format("none up to {}, margin {}", m.what.size, shown(value_of(m, "smallest_margin")));
+    return beside_law("first_wrong")(m);
+  };
+  const auto merged = [](const measured_cell& m) {
+    return fmt::format("{}{}{}", beside_law("merged_at")(m), value_of(m, "law_is_counting") == 1.0 ? " counting" : "",
+                       value_of(m, "freezes") == 1.0 ? ", freezes" : "");
+  };
+  const auto sums = [](const measured_cell& m) {
+    const double overflows = value_of(m, "overflows_at"), stalls = value_of(m, "stalls_at");
+    return !std::isnan(overflows) ? fmt::format("overflows at {} ({})", shown(overflows), shown(value_of(m, "law")))
+           : !std::isnan(stalls)  ? fmt::format("half is missing at {}", shown(stalls))
+                                  : fmt::format("neither up to {}", m.what.size);
+  };
+  return {
+      {"The first wrong sign of a 2^d counter, by margin",
+       "separability",
+       "The law is mu / (u |log p|).",
+       of("counter"),
+       {"algorithm", who, decay_words, first}},
+      {"Tokens of a constant input until the states repeat, by p",
+       "separability",
+       "h = 0, s_0 = 0. Where the first step is already below half an ulp, the counting law decides. \"Freezes\": a "
+       "state of 2 never decays.",
+       of("merging"),
+       {"format", format_words, decay_words, merged}},
+      {"Where a running sum stalls or overflows, by the mean of the gate logits",
+       "overflow",
+       "",
+       of("running_sum"),
+       {"format", format_words, decay_words, sums}}};
+}
+
+std::vector<finding> of_gradients() {
+  const auto length = [](const cell& c) { return fmt::format("mean {}, n = {}", c.decay, c.size); };
+  const auto p_and_n = [](const cell& c) { return fmt::format("p = {}, n = {}", c.decay, c.size); };
+  return {{"Gradients: median relative error of d/d log p",
+           "gradient",
+           "The law of prefix sums is 0.3 u |A_n| n^1/2 / p.",
+           of("gradient"),
+           {"algorithm", who, length, beside_law("median_log_p")}},
+          {"Gradients: tokens that they reach back, by p",
+           "gradient",
+           "Until the gradient is 0, or changes no more.",
+           of("gradient_reach"),
+           {"format", format_words, decay_words, beside_law("ends_at")}},
+          {"Gradients: share that detached chunks of 64 tokens leave out, by p",
+           "gradient",
+           "",
+           [](const cell& c) { return c.measure == "gradient_reach" && c.storage == "f64"; },
+           {"format", format_words, decay_words, alone("detached_loses")}},
+          {"Conditioning: change of s for a relative change of p or log p, or a change of h",
+           "conditioning",
+           "",
+           of("conditioning"),
+           {"input", [](const cell& c) { return c.implementation; }, p_and_n, beside_law("response")}}};
+}
+
+std::vector<finding> of_hazards() {
+  const auto with_width = [](const cell& c) { return fmt::format("{}, d = {}", who(c), c.scale); };
+  const auto buckets = [](const cell& c) { return fmt::format("{}, {} buckets, D = {}", c.family, c.scale, c.size); };
+  const auto flips = [](const measured_cell& m) {
+    const double wrong = value_of(m, "wrong");
+    return wrong == 0.0 ? std::string("0")
+                        : fmt::format("{}, from {} to {}", shown(wrong), shown(value_of(m, "first_wrong")),
+                                      shown(value_of(m, "last_wrong")));
+  };
+  const auto bias = [](const measured_cell& m) {
+    return value_of(m, "nonfinite") == 1.0 ? std::string("NaN")
+                                           : fmt::format("{} distinct, {}", shown(value_of(m, "distinct_of_16")),
+                                                         shown(value_of(m, "total_variation")));
+  };
+  const auto slope = [](const cell& c) { return fmt::format("{}, slope {}", who(c), c.decay); };
+  const auto gate = [](const cell& c) { return fmt::format("{}, mean {}", who(c), c.decay); };
+  return {{"Angles: largest error of a row of the sinusoidal table, by position",
+           "angles",
+           "In brackets the bound 2 m u plus the rounding of what is stored.",
+           of("angle"),
+           {"recipe of the frequencies", with_width, size_words, beside_law("largest")}},
+          {"Angles: the first position with the row of its successor",
+           "angles",
+           "In brackets 2^p.",
+           of("neighbours"),
+           {"recipe", who, [](const cell&) { return "position"; }, beside_law("merged_at")}},
+          {"Rotations: largest error of a score, by position",
+           "angles",
+           "–: no number.",
+           of("rotary_score"),
+           {"what is narrow", who, size_words, alone("largest")}},
+          {"Linear biases: distinct biases of the last 16 keys, and total variation of the weights",
+           "biases",
+           "",
+           of("linear_bias"),
+           {"form", slope, size_words, bias}},
+          {"T5's buckets: distances in a wrong one", "biases", "", of("buckets"), {"form", who, buckets, flips}},
+          {"Forget gates: error of the nearest pair's decay",
+           "biases",
+           "In brackets the spacing of the format at the prefix sum. –: no number.",
+           of("forget_gates"),
+           {"form", gate, size_words, beside_law("largest")}}};
+}
+
+// Cells whose measured value is not within a factor of 2 of a law that predicts it (and does not bound it).
+std::string differences(const std::vector<measured_cell>& cells) {
+  const std::map<std::string, std::pair<const char*, const char*>> predicted{{"scan", {"rms", "law"}},
+                                                                             {"counter", {"first_wrong", "law"}},
+                                                                             {"merging", {"merged_at", "law"}},
+                                                                             {"gradient", {"median_log_p", "law"}},
+                                                                             {"gradient_reach", {"ends_at", "law"}},
+                                                                             {"conditioning", {"response", "law"}}};
+  std::string s;
+  std::size_t compared = 0, apart = 0;
+  for (const measured_cell& m : cells) {
+    const auto it = predicted.find(m.what.measure);
+    if (it == predicted.end()) continue;
+    const double x = value_of(m, it->second.first), y = value_of(m, it->second.second);
+    if (std::isnan(x) || std::isnan(y)) continue;
+    ++compared;
+    if (x <= 2 * y && x >= y / 2) continue;
+    ++apart;
+    s += fmt::format("| `{}` | {} | {} |\n", text_of(m.what), shown(x), shown(y));
+  }
+  if (compared == 0) return "";
+  return fmt::format("\n## Where they differ\n\n{} of {} cells are not within a factor of 2 of what is predicted.\n",
+                     apart, compared) +
+         (apart == 0 ? "" : "\n| cell | measured | law |\n|---|---|---|\n" + s);
+}
+
+}  // namespace
+
+std::string findings(const sweep_identity& identity, const std::vector<measured_cell>& cells) {
+  std::string s =
+      fmt::format("# Numerical limits of position encodings\n\nMeasured by Assay {}, sweep `{}`, {} cells.\n",
+                  identity.version, identity.name, cells.size());
+  for (auto* part : {of_the_recurrence, of_positions, of_gradients, of_hazards})
+    for (finding& f : part()) {
+      for (const measured_cell& m : cells)
+        if (f.takes(m.what)) f.table.take(m);
+      if (f.table.is_empty()) continue;
+      s += fmt::format("\n## {}\n\n`assay explore --sweep {} --out DIR`\n\n{}{}", escape_markdown(f.title), f.preset,
+                       f.note.empty() ? "" : escape_markdown(f.note) + "\n\n", f.table.markdown());
+    }
+  return s + differences(cells);
+}
+
+}  // namespace assay::explore

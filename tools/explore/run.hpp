@@ -1,0 +1,46 @@
+// Measures the cells of a sweep that are not yet in its file, on all cores.
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "tools/explore/measure.hpp"
+#include "tools/explore/store.hpp"
+
+namespace assay::explore {
+
+struct progress_report {
+  std::uint64_t done = 0, cells = 0;
+  double elapsed = 0, left = 0;  ///< seconds; `left` is estimated
+};
+
+struct run_settings {
+  std::size_t threads = 1;
+  /// Told once before anything is measured, after each batch, and at the end; by one thread at a time.
+  std::function<void(const progress_report&)> tell = [](const progress_report&) {};
+  /// A caller for one thread, with programs of its own.
+  std::function<caller()> make_caller;
+};
+
+/// A cell of a candidate that gave no outputs, and why. It is not in the file: it is tried again where the run is gone
+/// on with.
+struct failed_cell {
+  cell what;
+  std::string why;
+};
+
+/// The seconds that batches will take on one core, from a few small cells that are measured for it.
+class time_estimate {
+ public:
+  time_estimate(const std::vector<cell>& cells, const caller& call);
+  [[nodiscard]] double of(std::span<const cell> batch) const;
+
+ private:
+  std::map<std::string, double> seconds_per_step_;  // by measure
+};
+
+/// Cell k of the sweep is measured by shard k mod shards + 1, so that every shard has its part of each grid. Throws
+/// where the file cannot be written.
+std::vector<failed_cell> run_sweep(const std::vector<cell>& cells, sweep_store& store, const run_settings& settings);
+
+}  // namespace assay::explore

@@ -1,0 +1,329 @@
+// The error of the recurrence against its length: all algorithms and lengths that share their inputs in one pass, whose
+// memory does not depend on the length.
+//
+// The truth is the same formula read by balls (reference/readings/ball.hpp): a number and a proved radius, in double
+// arithmetic, and in two-double arithmetic where f64 is stored. The largest radius is stored with every cell.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <memory>
+#include <variant>
+
+#include "reference/oracle.hpp"
+#include "reference/readings/ball.hpp"
+#include "reference/readings/rounded.hpp"
+#include "tools/explore/measure.hpp"
+#include "tools/explore/scan_laws.hpp"
+#include "tools/explore/scans.hpp"
+#include "tools/explore/streams.hpp"
+
+namespace assay::explore {
+namespace {
+
+constexpr std::size_t digits_asked = 15;
+
+// Short sequences are many, so that about as many tokens are measured at every length.
+std::size_t lanes_of(const cell& c) {
+  if (c.family == "still") return 1;
+  return std::clamp<std::size_t>((std::size_t{1} << 16) / c.size, 1, 64);
+}
+// The last tokens: those that the root mean square is taken over.
+std::size_t window_of(std::uint64_t n) { return std::clamp<std::uint64_t>(n / 4, 1, 1024); }
+
+// The states of one lane, as balls.
+class truth {
+ public:
+  explicit truth(bool precise)
+      : state_(precise ? state(reference::two_double_ball(0.0)) : state(reference::double_ball(0.0))) {}
+
+  struct number {
+    double high = 0, low = 0, radius = 0;
+    /// |x - truth|, 0 for the same infinity, infinite where one of them is not finite.
+    [[nodiscard]] double distance(double x) const {
+      if (x == high && !std::isfinite(x)) return 0.0;
+      const double d = std::fabs((x - high) - low);
+      return std::isnan(d) ? std::numeric_limits<double>::infinity() : d;
+    }
+  };
+  number next(double a, double h) {
+    return std::visit(
+        [&]<class Ball>(Ball& s) -> number {
+          s = log_sum_exp(Ball(a) + s, Ball(h));
+          radius_ = std::max(radius_, s.radius);
+          return {reference::leading(s.centre), reference::trailing(s.centre), radius_};
+        },
+        state_);
+  }
+
+ private:
+  using state = std::variant<reference::double_ball, reference::two_double_ball>;
+  state state_;
+  double radius_ = 0;  // the largest so far
+};
+
+// What is known of one cell so far.
+struct tally {
+  const cell* measured = nullptr;
+  std::size_t lanes = 1, window = 1;
+  double squares = 0, relative_squares = 0, state_squares = 0, samples = 0;  // over the windows of all lanes
+  double largest = 0, worst = 0, log_decay = 0, radius = 0;
+  double nonfinite_at = std::nan(""), lost_at = std::nan("");
+  std::array<double, digits_asked + 1> left_at;  // by digits: the first token without them
+};
+
+void keep_first(double& first, double at) {
+  if (std::isnan(first) || at < first) first = at;
+}
+
+// What is known of one lane of one subject so far.
+struct progress {
+  double worst = 0;
+  double nonfinite_at = std::nan(""), lost_at = std::nan("");
+  std::array<double, digits_asked + 1> left_at;
+  std::size_t digits = digits_asked;  // that all errors so far have left
+
+  progress() { left_at.fill(std::nan("")); }
+  void see(double token, double error, double state) {
+    if (std::isinf(error)) keep_first(nonfinite_at, token);
+    const double scaled = error / std::max(1.0, std::fabs(state));
+    if (!(scaled > worst)) return;
+    worst = scaled;
+    if (worst >= 1.0) keep_first(lost_at, token);
+    for (; digits > 0 && worst > bounds()[digits]; --digits) left_at[digits] = token;
+  }
+  static const std::array<double, digits_asked + 1>& bounds() {
+    static const auto all = [] {
+      std::array<double, digits_asked + 1> x{};
+      for (std::size_t k = 0; k < x.size(); ++k) x[k] = std::pow(10.0, -static_cast<double>(k));
+      return x;
+    }();
+    return all;
+  }
+};
+
+// An implementation in an arithmetic, with the lengths that are asked of it.
+struct subject {
+  std::string implementation;
+  core::dtype arithmetic;
+  std::vector<tally*> lengths;  // ascending
+  std::unique_ptr<streaming_scan> scan{};
+  std::vector<double> outputs{};  // of a candidate: all of one lane
+  progress lane{};
+};
+
+// The inputs and truths of a block of one lane.
+struct block {
+  std::size_t first = 0;  // tokens before it
+  std::vector<double> a, h, log_decay;
+  std::vector<truth::number> states;
+};
+
+void record(subject& s, const block& b, std::span<const double> computed, double u) {
+  std::vector<double> errors(computed.size());
+  auto next = s.lengths.begin();
+  while (next != s.lengths.end() && (*next)->measured->size <= b.first) ++next;
+  for (std::size_t i = 0; i < computed.size(); ++i) {
+    errors[i] = b.states[i].distance(computed[i]);
+    s.lane.see(static_cast<double>(b.first + i + 1), errors[i], b.states[i].high);
+    for (; next != s.lengths.end() && (*next)->measured->size == b.first + i + 1; ++next) {
+      tally& t = **next;
+      t.worst = std::max(t.worst, s.lane.worst);
+      t.radius = std::max(t.radius, b.states[i].radius);
+      t.log_decay += std::fabs(b.log_decay[i]) / static_cast<double>(t.lanes);
+      if (!std::isnan(s.lane.nonfinite_at)) keep_first(t.nonfinite_at, s.lane.nonfinite_at);
+      if (!std::isnan(s.lane.lost_at)) keep_first(t.lost_at, s.lane.lost_at);
+      for (std::size_t k = 1; k <= digits_asked; ++k)
+        if (!std::isnan(s.lane.left_at[k])) keep_first(t.left_at[k], s.lane.left_at[k]);
+    }
+  }
+  for (tally* t : s.lengths) {
+    const std::size_t n = t->measured->size, begin = std::max(n - t->window, b.first);
+    for (std::size_t i = begin; i < std::min(n, b.first + computed.size()); ++i) {
+      const std::size_t at = i - b.first;
+      const double e = errors[at], sum = std::fabs(b.log_decay[at]);
+      t->squares += e * e;
+      if (sum > 0.0) t->relative_squares += (e / (u * sum)) * (e / (u * sum));
+      if (std::isfinite(b.states[at].high)) t->state_squares += b.states[at].high * b.states[at].high;
+      t->largest = std::max(t->largest, e);
+      t->samples += 1;
+    }
+  }
+}
+
+core::result<std::vector<double>> outputs_of(const cell& c, std::size_t lane, const caller& call) {
+  std::vector<double> a(c.size), h(c.size);
+  token_stream(c, lane).next(a, h);
+  const core::dtype type = *find_format(c.storage)->type;
+  const core::shape full{1, c.size, 1};
+  auto out = call(c.implementation, {reference::find_operation("heinsen/scan"),
+                                     type,
+                                     {{"log_p", core::make_tensor(type, full, a)},
+                                      {"h", core::make_tensor(type, full, h)},
+                                      {"s0", core::make_tensor(type, {1, 1}, {0.0})}}});
+  if (!out) return core::failure(c.implementation + ": " + out.error().message);
+  const auto& s = out->at("s").values.storage();
+  return std::vector<double>(s.begin(), s.end());
+}
+
+// One lane of all subjects that have it.
+core::result<void> run_lane(const cell& inputs, std::size_t lane, std::vector<subject>& all, const caller& call) {
+  const storage_format& stored = *find_format(inputs.storage);
+  std::uint64_t longest = 0;
+  std::vector<subject> running;
+  for (subject& s : all) {
+    subject now{s.implementation, s.arithmetic, {}};
+    for (tally* t : s.lengths)
+      if (t->lanes > lane) now.lengths.push_back(t);
+    if (now.lengths.empty()) continue;
+    longest = std::max(longest, now.lengths.back()->measured->size);
+    if (is_candidate(s.implementation)) {
+      auto out = outputs_of(*now.lengths.back()->measured, lane, call);
+      if (!out) return tl::make_unexpected(out.error());
+      now.outputs = std::move(*out);
+    } else {
+      const reference::computing_in format(s.arithmetic);
+      now.scan = find_scan(s.implementation)->start(stored);
+    }
+    running.push_back(std::move(now));
+  }
+  token_stream stream(inputs, lane);
+  truth exact(inputs.storage == "f64");
+  double log_decay = 0;
+  block b;
+  std::vector<double> computed;
+  for (; b.first < longest; b.first += block_tokens) {
+    const std::size_t count = std::min<std::size_t>(block_tokens, longest - b.first);
+    for (auto* x : {&b.a, &b.h, &b.log_decay}) x->resize(count);
+    b.states.resize(count);
+    stream.next(b.a, b.h);
+    for (std::size_t i = 0; i < count; ++i) {
+      b.states[i] = exact.next(b.a[i], b.h[i]);
+      b.log_decay[i] = log_decay += b.a[i];
+    }
+    for (subject& s : running) {
+      const std::size_t last = s.lengths.back()->measured->size;
+      if (last <= b.first) continue;
+      computed.resize(std::min(count, last - b.first));
+      const std::span<const double> a(b.a.data(), computed.size()), h(b.h.data(), computed.size());
+      if (s.scan) {
+        const reference::computing_in format(s.arithmetic);
+        s.scan->run(a, h, computed);
+        for (double& x : computed) x = stored.round(x);
+      } else {
+        std::copy_n(s.outputs.begin() + static_cast<std::ptrdiff_t>(b.first), computed.size(), computed.begin());
+      }
+      record(s, b, computed, stored.unit_roundoff());
+    }
+  }
+  return {};
+}
+
+results results_of(const tally& t) {
+  const storage_format& stored = *find_format(t.measured->storage);
+  const double rms = std::sqrt(t.squares / t.samples), most_digits = stored.precision * std::log10(2.0);
+  results all{{"rms", rms},
+              {"largest", t.largest},
+              {"worst", t.worst},
+              {"digits", std::clamp(-std::log10(t.worst), 0.0, most_digits)},
+              {"log_decay", t.log_decay},
+              {"state", std::sqrt(t.state_squares / t.samples)},
+              {"truth_radius", t.radius},
+              {"rms_u", rms / stored.unit_roundoff()},
+              {"constant", std::sqrt(t.relative_squares / t.samples)},
+              {"nonfinite_at", t.nonfinite_at},
+              {"lost_at", t.lost_at}};
+  for (std::size_t k = 1; k <= digits_asked; ++k)
+    if (static_cast<double>(k) <= most_digits)
+      all[fmt::format("tokens_{}", k)] = std::isnan(t.left_at[k]) ? std::nan("") : t.left_at[k] - 1.0;
+  const scan_facts facts{t.log_decay, all.at("state")};
+  all["law"] = predicted_rms(*t.measured, facts);
+  return all;
+}
+
+core::result<std::vector<results>> run(std::span<const cell> batch, const caller& call) {
+  std::vector<tally> tallies(batch.size());
+  std::vector<subject> subjects;
+  std::size_t lanes = 0;
+  for (std::size_t k = 0; k < batch.size(); ++k) {
+    const cell& c = batch[k];
+    tally& t = tallies[k];
+    t.measured = &c;
+    t.lanes = lanes_of(c);
+    t.window = window_of(c.size);
+    t.left_at.fill(std::nan(""));
+    lanes = std::max(lanes, t.lanes);
+    const core::dtype type = *core::dtype_named(c.arithmetic);
+    auto same = std::find_if(subjects.begin(), subjects.end(), [&](const subject& s) {
+      return s.implementation == c.implementation && s.arithmetic == type;
+    });
+    if (same == subjects.end()) same = subjects.insert(subjects.end(), subject{c.implementation, type, {}});
+    same->lengths.push_back(&t);
+  }
+  for (subject& s : subjects)
+    std::sort(s.lengths.begin(), s.lengths.end(),
+              [](const tally* x, const tally* y) { return x->measured->size < y->measured->size; });
+  for (std::size_t lane = 0; lane < lanes; ++lane)
+    if (const auto done = run_lane(batch.front(), lane, subjects, call); !done)
+      return tl::make_unexpected(done.error());
+  std::vector<results> all;
+  for (const tally& t : tallies) all.push_back(results_of(t));
+  return all;
+}
+
+// A lane runs once for all lengths of a subject; inputs and truth cost about as much as a subject, in f64 ten times.
+double steps(std::span<const cell> batch) {
+  std::map<std::string, std::map<std::size_t, double>> longest;  // by subject and lane
+  for (const cell& c : batch)
+    for (std::size_t lane = 0; lane < lanes_of(c); ++lane) {
+      const auto n = static_cast<double>(c.size);
+      double& most = longest[c.implementation + " " + c.arithmetic][lane];
+      most = std::max(most, n);
+      double& shared = longest[""][lane];
+      shared = std::max(shared, c.storage == "f64" ? 10 * n : n);
+    }
+  double sum = 0;
+  for (const auto& [subject, lanes] : longest)
+    for (const auto& [lane, n] : lanes) sum += n;
+  return sum;
+}
+
+core::result<void> check(const cell& c) {
+  const auto wrong = [&](const std::string& what) { return core::failure("'" + text_of(c) + "': " + what); };
+  const bool is_p = c.family == "constant" || c.family == "still";
+  if (is_p && !(c.decay > 0.0 && c.decay <= 1.0)) return wrong("decay is p here: above 0, at most 1");
+  if (is_candidate(c.implementation) && c.arithmetic != c.storage)
+    return wrong("a candidate has the arithmetic that it has: arithmetic and storage must be the same");
+  if (is_candidate(c.implementation) && !find_format(c.storage)->type)
+    return wrong("candidates have no tensors in " + c.storage);
+  return {};
+}
+
+}  // namespace
+
+measure scan_errors() {
+  measure m{.name = "scan",
+            .summary = "error of the recurrence against its length",
+            .size_means = "tokens n",
+            .decay_means = "mean of the gate logits, or p",
+            .scale_means = "of h",
+            .takes_candidates = true,
+            .takes_storage = true,
+            .check = check,
+            .steps = steps,
+            .batch =
+                [](const cell& c) {
+                  // A candidate may compute a short sequence otherwise than the beginning of a long one.
+                  const bool alone = is_candidate(c.implementation);
+                  return fmt::format("{} {} {} {} {} {}", c.family, c.decay, c.scale, c.storage, c.seed,
+                                     alone ? text_of(c) : std::string());
+                },
+            .run = run};
+  for (const scan_algorithm& a : scan_algorithms()) m.implementations.emplace_back(a.name);
+  for (const stream_family& f : stream_families()) m.families.emplace_back(f.name);
+  return m;
+}
+
+}  // namespace assay::explore

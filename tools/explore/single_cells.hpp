@@ -1,0 +1,27 @@
+// Measures whose cells share nothing.
+#pragma once
+
+#include <utility>
+
+#include "tools/explore/measure.hpp"
+
+namespace assay::explore {
+
+/// `found` and `steps` of one cell. Precondition: m has all else.
+template <class Found, class Steps>
+measure of_single_cells(measure m, Found found, Steps) {
+  m.batch = text_of;
+  m.steps = [](std::span<const cell> batch) { return Steps()(batch.front()); };
+  m.run = [found](std::span<const cell> batch, const caller&) -> core::result<std::vector<results>> {
+    std::vector<results> all;
+    for (const cell& c : batch) all.push_back(found(c));
+    return all;
+  };
+  return m;
+}
+
+inline core::result<void> refuse_cell(const cell& c, const std::string& what) {
+  return core::failure("'" + text_of(c) + "': " + what);
+}
+
+}  // namespace assay::explore

@@ -1,0 +1,54 @@
+// A sweep: grids of cells, from a preset or a file in TOML.
+//
+//   name = "growth"
+//   question = "How does the error grow with the length?"
+//   include = ["horizon"]             # the grids of other presets, too
+//   [[grid]]
+//   measure = "scan"                  # assay explore list
+//   implementation = ["sequential", "cumsum", "process:./scan"]
+//   arithmetic = ["f32", "bf16"]
+//   storage = ["same"]                # or formats; may be left out
+//   family = ["gates"]
+//   decay = [0, 4]
+//   scale = [1]                       # may be left out
+//   size = [16, 256, 4096]
+//   seed = [1]                        # may be left out
+//
+// A grid is the product of its lists. Instead of a list of one thing the thing itself may stand.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tools/explore/cell.hpp"
+
+namespace assay::explore {
+
+struct grid {
+  std::string measure;
+  std::vector<std::string> implementation, arithmetic, storage{"same"}, family{""};
+  std::vector<double> decay{0.0}, scale{1.0};
+  std::vector<std::uint64_t> size, seed{1};
+};
+
+struct sweep {
+  std::string name, question;
+  std::vector<grid> grids;
+};
+
+struct preset {
+  std::string_view name, text;  ///< TOML
+};
+/// Those that ship with Assay: presets/*.toml, in the order of their names.
+const std::vector<preset>& presets();
+
+/// A preset by its name, or a file. The error names file, line and rule.
+core::result<sweep> load_sweep(const std::string& name_or_file);
+core::result<sweep> read_sweep(std::string_view text, const std::string& origin);
+
+/// All cells, each once, in the order of the grids; an error where check_cell refuses one.
+core::result<std::vector<cell>> cells_of(const sweep& s);
+
+}  // namespace assay::explore

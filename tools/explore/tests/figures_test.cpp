@@ -1,0 +1,106 @@
+// What the page, the figures and the findings say of cells: only what holds.
+#include <catch2/catch.hpp>
+#include <cmath>
+
+#include "tools/explore/draw.hpp"
+#include "tools/explore/page.hpp"
+
+using namespace assay;
+using namespace assay::explore;
+
+namespace {
+
+// Errors that grow like constant n^exponent, in f32.
+std::vector<measured_cell> growing(double exponent, const char* name = "cumsum") {
+  std::vector<measured_cell> all;
+  for (const std::uint64_t n : {16, 256, 4096, 65536}) {
+    const double rms = 1e-7 * std::pow(static_cast<double>(n), exponent);
+    all.push_back({all.size(),
+                   {"scan", name, "f32", "f32", "gates", 0, 1, n, 1},
+                   {{"rms", rms},
+                    {"law", rms},
+                    {"constant", 0.5},
+                    {"digits", 3},
+                    {"truth_radius", 1e-15},
+                    {"nonfinite_at", std::nan("")},
+                    {"tokens_1", std::nan("")},
+                    {"tokens_2", 100}},
+                   0.1});
+  }
+  return all;
+}
+
+std::string all_sentences(const std::vector<measured_cell>& cells) {
+  std::string text;
+  for (const std::string& s : sentences_of("scan", cells)) text += s + "\n";
+  return text;
+}
+
+bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+}  // namespace
+
+TEST_CASE("explore/figures/slopes_are_fitted", "[unit]") {
+  for (const double exponent : {0.0, 0.5, 1.0, -2.0}) {
+    std::vector<chart_point> points;
+    for (const double x : {1.0, 10.0, 300.0}) points.push_back({x, 7 * std::pow(x, exponent), ""});
+    points.push_back({1000, INFINITY, ""});
+    points.push_back({0, 1, ""});
+    CHECK(fitted_slope(points) == Approx(exponent).margin(1e-12));
+  }
+  CHECK(std::isnan(fitted_slope({{1, 1, ""}, {2, 2, ""}})));
+}
+
+TEST_CASE("explore/figures/sentences_follow_the_numbers", "[unit]") {
+  CHECK(has(all_sentences(growing(1)), "grows in proportion to n (exponent 1.00"));
+  CHECK(has(all_sentences(growing(0, "sequential")), "does not grow with n"));
+  CHECK(has(all_sentences(growing(0.5, "sequential")), "grows like n^0.50"));
+  CHECK(has(all_sentences(growing(1)), "in proportion to n, in every format tried: cumsum."));
+  CHECK(has(all_sentences(growing(0, "sequential")), "does not grow with n: sequential."));
+  CHECK_FALSE(has(all_sentences(growing(0.5)), "every format"));
+  CHECK_FALSE(has(all_sentences(growing(1)), "NaN"));
+  auto broken = growing(1);
+  broken.back().found["nonfinite_at"] = 5000;
+  CHECK(has(all_sentences(broken), "infinities or NaN where the truth is finite: gates"));
+  CHECK(sentences_of("counter", growing(1)).empty());
+}
+
+TEST_CASE("explore/figures/charts_hold_the_stored_numbers", "[unit]") {
+  const auto questions = questions_of(growing(1), growing(0.5));
+  REQUIRE(questions.size() == 1);
+  REQUIRE(questions[0].charts.size() == 1);
+  const chart& c = questions[0].charts[0];
+  REQUIRE(c.series.size() == 2);
+  CHECK_FALSE(c.series[0].beside);
+  CHECK(c.series[1].beside);
+  const std::string svg = drawn(c);
+  for (const measured_cell& m : growing(1)) {
+    CHECK(has(svg, "data-cell=\"" + text_of(m.what) + "\""));
+    bool found = false;
+    for (const chart_point& p : c.series[0].points) found = found || p.y == m.found.at("rms");
+    CHECK(found);
+  }
+  CHECK(has(svg, "class=\"law\""));
+  CHECK(standalone(c).starts_with("<?xml"));
+}
+
+TEST_CASE("explore/figures/texts_of_candidates_change_nothing", "[unit]") {
+  auto cells = growing(1);
+  for (measured_cell& m : cells) m.what.implementation = "process:<script>alert(1)</script> \"|`";
+  const sweep_identity identity{"0.1.0", "x", "<b>?", "", "process:<script>", 4, 1, 1};
+  const std::string text = page(identity, questions_of(cells), cells.size());
+  CHECK_FALSE(has(text, "<script>alert"));
+  CHECK_FALSE(has(text, "<b>?"));
+  CHECK_FALSE(has(findings(identity, cells), "<script>alert"));
+  CHECK(has(as_csv(cells), "\"process:<script>alert(1)</script> \"\"|`\""));
+}
+
+TEST_CASE("explore/findings/what_differs_from_its_law_is_listed", "[unit]") {
+  auto cells = growing(1);
+  const sweep_identity identity{"0.1.0", "x", "?", "", "", 4, 1, 1};
+  CHECK(has(findings(identity, cells), "0 of 4 cells"));
+  cells[2].found["law"] *= 3;
+  const std::string text = findings(identity, cells);
+  CHECK(has(text, "1 of 4 cells"));
+  CHECK(has(text, "| `" + text_of(cells[2].what) + "` |"));
+}

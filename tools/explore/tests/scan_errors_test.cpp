@@ -1,0 +1,183 @@
+// What is measured of the recurrence: that the streams compute what they say, that lengths and algorithms do not
+// disturb each other, and the published laws.
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <set>
+
+#include "reference/algorithms/scans.hpp"
+#include "reference/readings/rounded.hpp"
+#include "tools/explore/measure.hpp"
+#include "tools/explore/scans.hpp"
+#include "tools/explore/streams.hpp"
+#include "tools/explore/sweep.hpp"
+
+using namespace assay;
+using namespace assay::explore;
+using reference::rounded;
+
+namespace {
+
+const caller nobody = [](const std::string&, const core::request&) -> core::result<core::tensors> {
+  return core::failure("there are no candidates here");
+};
+
+cell scan_cell(const char* implementation, std::uint64_t n, const char* arithmetic = "f32", double decay = 0) {
+  return {"scan", implementation, arithmetic, arithmetic, "gates", decay, 1, n, 1};
+}
+
+double measured(const cell& c, const char* what) { return measure_cell(c, nobody).value().at(what); }
+
+}  // namespace
+
+TEST_CASE("explore/scan/balanced_tree_is_that_of_the_reference", "[unit]") {
+  constexpr std::size_t n = 1000;
+  std::vector<double> a(n), h(n), s(n);
+  token_stream(scan_cell("balanced_tree", n), 0).next(a, h);
+  for (const core::dtype type : {core::dtype::f64, core::dtype::f32, core::dtype::bf16}) {
+    const reference::computing_in format(type);
+    find_scan("balanced_tree")->start(*find_format("f32"))->run(a, h, s);
+    std::vector<rounded> ra, rh, rs(n);
+    for (std::size_t i = 0; i < n; ++i) ra.emplace_back(a[i]), rh.emplace_back(h[i]);
+    reference::balanced_tree_scan<rounded>({ra.data(), 1, n}, {rh.data(), 1, n}, rounded(0.0), {rs.data(), 1, n});
+    for (std::size_t i = 0; i < n; ++i) REQUIRE(s[i] == rs[i].number);
+  }
+}
+
+TEST_CASE("explore/scan/all_right_algorithms_agree_in_f64", "[unit]") {
+  for (const scan_algorithm& algorithm : scan_algorithms()) {
+    cell c = scan_cell("", 700, "f64");
+    c.implementation = algorithm.name;
+    INFO(algorithm.name);
+    const double worst = measured(c, "worst");
+    CHECK(worst < (algorithm.is_wrong ? 2.0 : 1e-12));
+    CHECK(worst > 0.0);
+  }
+}
+
+TEST_CASE("explore/scan/a_cell_alone_gives_what_it_gives_among_others", "[unit]") {
+  std::vector<cell> batch;
+  for (const char* name : {"sequential", "cumsum", "chunked_tree"})
+    for (const char* arithmetic : {"f32", "f64"})
+      for (const std::uint64_t n : {1, 7, 300, 5000, 70000}) {
+        batch.push_back(scan_cell(name, n, arithmetic));
+        batch.back().storage = "f32";
+      }
+  const measure& m = *find_measure("scan");
+  for (const cell& c : batch) REQUIRE(m.batch(c) == m.batch(batch.front()));
+  const auto together = m.run(batch, nobody).value();
+  for (std::size_t k = 0; k < batch.size(); ++k) {
+    INFO(text_of(batch[k]));
+    const results alone = measure_cell(batch[k], nobody).value();
+    REQUIRE(alone.size() == together[k].size());
+    for (const auto& [name, value] : alone) {
+      INFO(name);
+      const double other = together[k].at(name);
+      CHECK((value == other || (std::isnan(value) && std::isnan(other))));
+    }
+  }
+}
+
+TEST_CASE("explore/scan/prefix_sums_lose_digits_in_proportion_to_n", "[property]") {
+  for (const char* arithmetic : {"f32", "f16", "bf16"})
+    for (const std::uint64_t n : {64, 256}) {
+      INFO(arithmetic << ", n = " << n);
+      const double constant = measured(scan_cell("cumsum", n, arithmetic), "constant");
+      CHECK(constant > 0.3);
+      CHECK(constant < 0.9);
+    }
+  const double growth =
+      std::log(measured(scan_cell("cumsum", 16384), "rms") / measured(scan_cell("cumsum", 64), "rms")) /
+      std::log(16384.0 / 64.0);
+  CHECK(growth > 0.85);
+  CHECK(growth < 1.15);
+}
+
+TEST_CASE("explore/scan/a_step_loop_forgets_its_errors", "[property]") {
+  const double rms = measured(scan_cell("sequential", 16384), "rms_u");
+  CHECK(rms > 0.9 / 2);
+  CHECK(rms < 0.9 * 2);
+  // But for constant p near 1 they add up with one sign: 68 u at p = 0.99.
+  cell constant = scan_cell("sequential", 16384, "f32", 0.99);
+  constant.family = "constant";
+  const double coherent = measured(constant, "rms_u");
+  CHECK(coherent > 34);
+  CHECK(coherent < 136);
+}
+
+TEST_CASE("explore/scan/narrow_sums_overflow_and_lose_all", "[property]") {
+  // u |A_n| = 1 at n = 1 / (u E|log p|) = 320 in bf16.
+  const double lost = measured(scan_cell("cumsum", 4096, "bf16"), "lost_at");
+  CHECK(lost > 320 / 4);
+  CHECK(lost < 320 * 4);
+  CHECK(std::isnan(measured(scan_cell("sequential", 4096, "bf16"), "lost_at")));
+  // Without a shift X = e^s leaves f16 where s does: |s| > 11.09.
+  cell large = scan_cell("bare_linear", 256, "f16");
+  large.scale = 8;
+  CHECK(measured(large, "nonfinite_at") > 0);
+  large.implementation = "linear";
+  CHECK(std::isnan(measured(large, "nonfinite_at")));
+}
+
+TEST_CASE("explore/scan/the_truth_is_far_closer_than_the_errors", "[property]") {
+  for (const char* family : {"gates", "constant", "resets", "silence", "spikes", "drift"}) {
+    cell c = scan_cell("sequential", 20000, "f32", 0.9);
+    c.family = family;
+    const results found = measure_cell(c, nobody).value();
+    INFO(family);
+    CHECK(found.at("truth_radius") < 1e-3 * found.at("rms"));
+    CHECK(found.at("worst") > 0);
+  }
+}
+
+// The sweep finds every one: a cell of its grid in which it keeps at least a digit less than the step loop, which
+// breaks nowhere.
+TEST_CASE("explore/scan/the_preset_scales_finds_every_wrong_algorithm", "[property]") {
+  const std::vector<cell> cells = cells_of(load_sweep("scales").value()).value();
+  std::map<std::string, std::vector<cell>> batches;
+  for (const cell& c : cells)
+    if (c.size == 64) batches[find_measure("scan")->batch(c)].push_back(c);
+  std::map<std::string, double> lost;  // the most digits fewer than the step loop
+  for (const auto& [text, batch] : batches) {
+    const auto found = find_measure("scan")->run(batch, nobody).value();
+    const auto digits = [&](std::size_t k) {
+      return std::isnan(found[k].at("nonfinite_at")) ? found[k].at("digits") : 0.0;
+    };
+    std::map<std::string, double> kept;  // by the step loop, in each arithmetic
+    for (std::size_t k = 0; k < batch.size(); ++k)
+      if (batch[k].implementation == "sequential") kept[batch[k].arithmetic] = digits(k);
+    for (std::size_t k = 0; k < batch.size(); ++k) {
+      double& most = lost[batch[k].implementation];
+      most = std::max(most, kept.at(batch[k].arithmetic) - digits(k));
+    }
+  }
+  std::size_t wrong = 0;
+  for (const scan_algorithm& a : scan_algorithms()) {
+    if (!a.is_wrong) continue;
+    ++wrong;
+    INFO(a.name);
+    CHECK(lost.at(std::string(a.name)) > 1.0);
+  }
+  CHECK(wrong >= 9);
+  CHECK(lost.at("balanced_tree") < 0.7);
+}
+
+TEST_CASE("explore/formats/eight_bits", "[unit]") {
+  const storage_format &wide = *find_format("e5m2"), &fine = *find_format("e4m3");
+  CHECK(fine.round(448.0) == 448.0);
+  CHECK(std::isnan(fine.round(480.0)));
+  CHECK(fine.round(463.0) == 448.0);
+  CHECK(std::isinf(wide.round(61440.0)));
+  CHECK(wide.round(61439.0) == 57344.0);
+  CHECK(fine.round(0x1p-9) == 0x1p-9);  // smallest subnormal
+  CHECK(fine.round(0x1p-10) == 0.0);    // tie, to even
+  CHECK(fine.round(1.0625) == 1.0);
+  CHECK(fine.round(1.1875) == 1.25);
+  // Of the 256 patterns of e4m3 253 are numbers, 0 twice: 126 positive numbers.
+  std::set<double> positive;
+  for (int e = -10; e < 10; ++e)
+    for (int k = 0; k < 64; ++k) {
+      const double x = fine.round(std::ldexp(1.0 + k / 64.0, e));
+      if (x > 0) positive.insert(x);
+    }
+  CHECK(positive.size() == 126);
+}

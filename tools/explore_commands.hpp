@@ -1,0 +1,34 @@
+// assay explore: where, how and why an implementation loses its digits.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "tools/candidate.hpp"
+
+namespace assay::tools {
+
+class explore_commands {
+ public:
+  explicit explore_commands(CLI::App& app);
+  explicit operator bool() const { return group_->parsed(); }
+  /// 0 threads: all cores.
+  [[nodiscard]] int run(int threads) const;
+
+ private:
+  [[nodiscard]] int sweep(std::size_t threads) const;
+  [[nodiscard]] int merge() const;
+  [[nodiscard]] int cell() const;
+  [[nodiscard]] int page() const;
+
+  std::string sweep_ = "standard", candidate_, shard_, cell_;
+  std::filesystem::path out_, merged_, drawn_, beside_;
+  std::vector<std::filesystem::path> shards_;
+  bool resume_ = false, figures_ = false;
+  candidate_limits limits_;
+  CLI::App *group_, *list_, *merge_, *measure_, *page_, *findings_;
+};
+
+}  // namespace assay::tools
