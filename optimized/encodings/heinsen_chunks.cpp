@@ -24,6 +24,7 @@
 #include <vector>
 
 #include "optimized/dispatch.hpp"
+#include "optimized/workspace.hpp"
 
 namespace assay::optimized::heinsen {
 namespace {
@@ -84,7 +85,7 @@ class block_of_chunks {
         plan_(p),
         features_(features),
         states_(p.groups * kernels.lanes * features),
-        memory_(16 * states_ + 3 * kernels.lanes * states_),
+        memory_({}, 16 * states_ + 3 * kernels.lanes * states_),
         growth_(std::log(static_cast<carry>(p.length + 1))) {
     Real* place = memory_.data();
     const auto next = [&] { return std::exchange(place, place + states_); };
@@ -181,7 +182,7 @@ class block_of_chunks {
   chunk_kernels<Real> kernels_;
   plan plan_;
   std::size_t features_, states_, count_ = 0;
-  std::vector<Real> memory_;
+  scoped_array<Real> memory_;  // where registers begin: no row of states lies across two lines of the cache
   chunk_summary<Real> tail_{}, whole_{};
   Real *high_ = nullptr, *low_ = nullptr, *scratch_ = nullptr;
   chunk_block<Real> block_{};

@@ -40,17 +40,18 @@ inline void load_tile(const chunk_block<Real>& b, const Real* array, Real missin
     for (std::size_t group = 0; group < b.groups; ++group) {
       const std::size_t offset = (first * b.features) + part * lanes, chunk = group * lanes;
       const std::size_t step = b.length * b.features;
-      pack<Real, lane_count<Real>> tile{};
+      pack<Real, lane_count<Real>> tile;
       if (present(b, chunk + lanes - 1, offset) == lanes)
         repeat<lane_count<Real>>([&](int i) {
           __builtin_memcpy(&tile.part[i], array + (chunk + static_cast<std::size_t>(i)) * step + offset, vector_bytes);
         });
       else
-        for (std::size_t i = 0; i < lanes; ++i) {
-          const std::size_t count = present(b, chunk + i, offset);
-          for (std::size_t k = 0; k < lanes; ++k)
-            tile.part[i][k] = k < count ? array[(chunk + i) * step + offset + k] : missing;
-        }
+        repeat<lane_count<Real>>([&](int i) {
+          const std::size_t row = chunk + static_cast<std::size_t>(i), count = present(b, row, offset);
+          Real elements[lanes];
+          for (std::size_t k = 0; k < lanes; ++k) elements[k] = k < count ? array[row * step + offset + k] : missing;
+          __builtin_memcpy(&tile.part[i], elements, vector_bytes);
+        });
       transpose<Real>(tile);
       repeat<lane_count<Real>>([&](int k) {
         __builtin_memcpy(rows + ((part * lanes + static_cast<std::size_t>(k)) * b.groups + group) * lanes,
@@ -67,7 +68,7 @@ inline void store_tile(const chunk_block<Real>& b, const Real* rows, std::size_t
     for (std::size_t group = 0; group < b.groups; ++group) {
       const std::size_t offset = (first * b.features) + part * lanes, chunk = group * lanes;
       const std::size_t step = b.length * b.features;
-      pack<Real, lane_count<Real>> tile{};
+      pack<Real, lane_count<Real>> tile;
       repeat<lane_count<Real>>([&](int k) {
         __builtin_memcpy(&tile.part[k],
                          rows + ((part * lanes + static_cast<std::size_t>(k)) * b.groups + group) * lanes,
@@ -110,9 +111,14 @@ template <class Real, class Decay>
   for (std::size_t first = 0; first < b.length; first += lanes) {
     load_tile(b, b.decay, Decay::template neutral<Real>, first, decay);
     load_tile(b, b.h, -infinity<Real>, first, h);
-    fetch_next(b, b.decay, first / lanes * tile, tile);
-    fetch_next(b, b.h, first / lanes * tile, tile);
-    walk_rows<Real, Decay, false>({lanes, features, decay, h, s, step, step, step, b.high, b.low, false});
+    // A little at a time: asking for much at once would wait for memory.
+    for (std::size_t i = 0; i < lanes; ++i) {
+      const std::size_t row = i * features;
+      fetch_next(b, b.decay, first / lanes * tile + row, features);
+      fetch_next(b, b.h, first / lanes * tile + row, features);
+      walk_rows<Real, Decay, false>(
+          {1, features, decay + row, h + row, s + row, step, step, step, b.high, b.low, false});
+    }
     store_tile(b, s, first, b.s);
   }
   if (b.past_caches) end_stores_past_caches();
