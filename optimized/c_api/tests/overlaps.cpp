@@ -12,10 +12,16 @@ namespace {
 
 using c_api::footprint;
 
+// Not smaller at first, as RapidCheck would have it: that leaves too few axes.
+template <class Integer>
+Integer between(Integer low, Integer past) {
+  return *rc::gen::resize(rc::kNominalSize, rc::gen::inRange(low, past));
+}
+
 footprint drawn() {
-  footprint a{"a", true, *rc::gen::inRange<std::uintptr_t>(1000, 1060)};
-  const int rank = *rc::gen::inRange(0, 4);
-  for (int k = 0; k < rank; ++k) a.add_axis(*rc::gen::inRange(2, 5), *rc::gen::inRange(0, 25));
+  footprint a{"a", true, between<std::uintptr_t>(1000, 1030)};
+  const int rank = between(0, 4);
+  for (int k = 0; k < rank; ++k) a.add_axis(between(2, 5), between(0, 16));
   a.last = a.first;
   for (int k = 0; k < a.rank; ++k) a.last += static_cast<std::uintptr_t>((a.size[k] - 1) * a.stride[k]);
   return a;
