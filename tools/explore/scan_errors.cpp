@@ -28,7 +28,8 @@ constexpr std::size_t digits_asked = 15;
 // Short sequences are many, so that about as many tokens are measured at every length.
 std::size_t lanes_of(const cell& c) {
   if (c.family == "still") return 1;
-  return std::clamp<std::size_t>((std::size_t{1} << 16) / c.size, 1, 64);
+  const std::size_t most = is_recorded(c.family) ? recorded_inputs_of(c.family).value()->lanes : 64;
+  return std::clamp<std::size_t>((std::size_t{1} << 16) / c.size, 1, std::min<std::size_t>(most, 64));
 }
 // The last tokens: those that the root mean square is taken over.
 std::size_t window_of(std::uint64_t n) { return std::clamp<std::uint64_t>(n / 4, 1, 1024); }
@@ -293,6 +294,11 @@ double steps(std::span<const cell> batch) {
 core::result<void> check(const cell& c) {
   const auto wrong = [&](const std::string& what) { return core::failure("'" + text_of(c) + "': " + what); };
   const bool is_p = c.family == "constant" || c.family == "still";
+  if (is_recorded(c.family)) {
+    const auto inputs = recorded_inputs_of(c.family);
+    if (!inputs) return wrong(inputs.error().message);
+    if (c.size > (*inputs)->tokens) return wrong(fmt::format("the file holds {} tokens", (*inputs)->tokens));
+  }
   if (is_p && !(c.decay > 0.0 && c.decay <= 1.0)) return wrong("decay is p here: above 0, at most 1");
   if (is_candidate(c.implementation) && c.arithmetic != c.storage)
     return wrong("a candidate has the arithmetic that it has: arithmetic and storage must be the same");
@@ -310,6 +316,7 @@ measure scan_errors() {
             .decay_means = "mean of the gate logits, or p",
             .scale_means = "of h",
             .takes_candidates = true,
+            .takes_files = true,
             .takes_storage = true,
             .check = check,
             .steps = steps,
