@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "tools/explore/formats.hpp"
+#include "tools/explore/recorded_inputs.hpp"
 
 namespace assay::explore {
 namespace {
@@ -59,7 +60,7 @@ core::result<void> check_cell(const cell& c) {
     return wrong(fmt::format("{} has no storage format apart from the arithmetic", m->name));
   if (stored->precision > core::format_of(*arithmetic).precision)
     return wrong(fmt::format("storage in {} holds more digits than arithmetic in {}", c.storage, c.arithmetic));
-  if (!m->families.empty() && !holds(m->families, c.family))
+  if (!m->families.empty() && !holds(m->families, c.family) && !(m->takes_files && is_recorded(c.family)))
     return wrong(fmt::format("{} has no family '{}'; it has {}", m->name, c.family, listed(m->families)));
   if (!std::isfinite(c.decay) || !std::isfinite(c.scale)) return wrong("decay and scale must be finite");
   if (c.size == 0 || c.size > 1000000000) return wrong("size must be from 1 to 1000000000");

@@ -25,6 +25,7 @@ struct measure {
   std::vector<std::string> implementations{};
   std::vector<std::string> families{};  ///< empty: the axis does not count
   bool takes_candidates = false;        ///< an implementation may be a candidate's specification, too
+  bool takes_files = false;             ///< a family may be a file of recorded inputs, too
   bool takes_storage = false;           ///< a storage format other than that of the arithmetic
   /// What else must hold of a cell whose names are known.
   core::result<void> (*check)(const cell& c) = nullptr;

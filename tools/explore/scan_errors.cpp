@@ -10,99 +10,26 @@
 #include <cmath>
 #include <limits>
 #include <memory>
-#include <variant>
 
 #include "reference/oracle.hpp"
-#include "reference/readings/ball.hpp"
 #include "reference/readings/rounded.hpp"
 #include "tools/explore/measure.hpp"
 #include "tools/explore/scan_laws.hpp"
+#include "tools/explore/scan_tally.hpp"
 #include "tools/explore/scans.hpp"
 #include "tools/explore/streams.hpp"
 
 namespace assay::explore {
 namespace {
 
-constexpr std::size_t digits_asked = 15;
-
 // Short sequences are many, so that about as many tokens are measured at every length.
 std::size_t lanes_of(const cell& c) {
   if (c.family == "still") return 1;
-  return std::clamp<std::size_t>((std::size_t{1} << 16) / c.size, 1, 64);
+  const std::size_t most = is_recorded(c.family) ? recorded_inputs_of(c.family).value()->lanes : 64;
+  return std::clamp<std::size_t>((std::size_t{1} << 16) / c.size, 1, std::min<std::size_t>(most, 64));
 }
 // The last tokens: those that the root mean square is taken over.
 std::size_t window_of(std::uint64_t n) { return std::clamp<std::uint64_t>(n / 4, 1, 1024); }
-
-// The states of one lane, as balls.
-class truth {
- public:
-  explicit truth(bool precise)
-      : state_(precise ? state(reference::two_double_ball(0.0)) : state(reference::double_ball(0.0))) {}
-
-  struct number {
-    double high = 0, low = 0, radius = 0;
-    /// |x - truth|, 0 for the same infinity, infinite where one of them is not finite.
-    [[nodiscard]] double distance(double x) const {
-      if (x == high && !std::isfinite(x)) return 0.0;
-      const double d = std::fabs((x - high) - low);
-      return std::isnan(d) ? std::numeric_limits<double>::infinity() : d;
-    }
-  };
-  number next(double a, double h) {
-    return std::visit(
-        [&]<class Ball>(Ball& s) -> number {
-          s = log_sum_exp(Ball(a) + s, Ball(h));
-          radius_ = std::max(radius_, s.radius);
-          return {reference::leading(s.centre), reference::trailing(s.centre), radius_};
-        },
-        state_);
-  }
-
- private:
-  using state = std::variant<reference::double_ball, reference::two_double_ball>;
-  state state_;
-  double radius_ = 0;  // the largest so far
-};
-
-// What is known of one cell so far.
-struct tally {
-  const cell* measured = nullptr;
-  std::size_t lanes = 1, window = 1;
-  double squares = 0, relative_squares = 0, state_squares = 0, samples = 0;  // over the windows of all lanes
-  double largest = 0, worst = 0, log_decay = 0, radius = 0;
-  double nonfinite_at = std::nan(""), lost_at = std::nan("");
-  std::array<double, digits_asked + 1> left_at;  // by digits: the first token without them
-};
-
-void keep_first(double& first, double at) {
-  if (std::isnan(first) || at < first) first = at;
-}
-
-// What is known of one lane of one subject so far.
-struct progress {
-  double worst = 0;
-  double nonfinite_at = std::nan(""), lost_at = std::nan("");
-  std::array<double, digits_asked + 1> left_at;
-  std::size_t digits = digits_asked;  // that all errors so far have left
-
-  progress() { left_at.fill(std::nan("")); }
-  void see(double token, double error, double state) {
-    if (std::isinf(error)) keep_first(nonfinite_at, token);
-    const double scaled = error / std::max(1.0, std::fabs(state));
-    if (!(scaled > worst)) return;
-    worst = scaled;
-    if (worst >= 1.0) keep_first(lost_at, token);
-    for (; digits > 0 && worst > bounds()[digits]; --digits) left_at[digits] = token;
-  }
-  static const std::array<double, digits_asked + 1>& bounds() {
-    static const auto all = [] {
-      std::array<double, digits_asked + 1> x{};
-      for (std::size_t k = 0; k < x.size(); ++k) x[k] = std::pow(10.0, -static_cast<double>(k));
-      return x;
-    }();
-    return all;
-  }
-};
 
 // An implementation in an arithmetic, with the lengths that are asked of it.
 struct subject {
@@ -293,6 +220,11 @@ double steps(std::span<const cell> batch) {
 core::result<void> check(const cell& c) {
   const auto wrong = [&](const std::string& what) { return core::failure("'" + text_of(c) + "': " + what); };
   const bool is_p = c.family == "constant" || c.family == "still";
+  if (is_recorded(c.family)) {
+    const auto inputs = recorded_inputs_of(c.family);
+    if (!inputs) return wrong(inputs.error().message);
+    if (c.size > (*inputs)->tokens) return wrong(fmt::format("the file holds {} tokens", (*inputs)->tokens));
+  }
   if (is_p && !(c.decay > 0.0 && c.decay <= 1.0)) return wrong("decay is p here: above 0, at most 1");
   if (is_candidate(c.implementation) && c.arithmetic != c.storage)
     return wrong("a candidate has the arithmetic that it has: arithmetic and storage must be the same");
@@ -310,6 +242,7 @@ measure scan_errors() {
             .decay_means = "mean of the gate logits, or p",
             .scale_means = "of h",
             .takes_candidates = true,
+            .takes_files = true,
             .takes_storage = true,
             .check = check,
             .steps = steps,

@@ -9,50 +9,10 @@
 
 #include "tools/explore/figures.hpp"
 #include "tools/explore/formats.hpp"
+#include "tools/explore/sentence_parts.hpp"
 
 namespace assay::explore {
 namespace {
-
-using all_cells = std::vector<const measured_cell*>;
-using sentences = std::vector<std::string>;
-
-double value_of(const measured_cell& m, const std::string& name) {
-  const auto it = m.found.find(name);
-  return it == m.found.end() ? std::nan("") : it->second;
-}
-
-// Cells by a name that they share, in the order of their sizes.
-std::map<std::string, all_cells> grouped(const all_cells& cells, const std::function<std::string(const cell&)>& name) {
-  std::map<std::string, all_cells> groups;
-  for (const measured_cell* m : cells) groups[name(m->what)].push_back(m);
-  for (auto& [key, group] : groups)
-    std::stable_sort(group.begin(), group.end(),
-                     [](const auto* a, const auto* b) { return a->what.size < b->what.size; });
-  return groups;
-}
-
-struct range {
-  double low = INFINITY, high = -INFINITY;
-  void take(double x) {
-    if (std::isnan(x)) return;
-    low = std::min(low, x);
-    high = std::max(high, x);
-  }
-  [[nodiscard]] bool is_empty() const { return low > high; }
-  [[nodiscard]] std::string words() const {
-    return shown(low) == shown(high) ? shown(low) : fmt::format("{} to {}", shown(low), shown(high));
-  }
-};
-
-// Measured over predicted.
-range ratios(const all_cells& cells, const std::string& result, const std::string& law) {
-  range r;
-  for (const measured_cell* m : cells) {
-    const double x = value_of(*m, result), y = value_of(*m, law);
-    if (std::isfinite(x) && std::isfinite(y) && y > 0.0) r.take(x / y);
-  }
-  return r;
-}
 
 // How an error grows: by the fitted exponent, over errors that are below 0.1.
 bool grows_with_n(double slope) { return slope > 0.85 && slope < 1.15; }
@@ -179,8 +139,9 @@ sentences of_merging(const all_cells& cells) {
       cycles.take(value_of(*m, "cycle"));
       if (value_of(*m, "freezes") == 1.0) frozen.push_back(fmt::format("{}", m->what.decay));
     }
-    all.push_back(fmt::format("{}: states repeat after {} tokens, {} of the law; cycles have {} states.", format,
-                              steps.words(), law.words(), cycles.words()));
+    all.push_back(
+        fmt::format("{}: states repeat after {} tokens, {} of the law{}.", format, steps.words(), law.words(),
+                    cycles.high > 1.0 ? fmt::format(", in cycles of up to {} states", shown(cycles.high)) : ""));
     if (!frozen.empty())
       all.push_back(fmt::format("{}: a state of 2 never decays for p = {}.", format, fmt::join(frozen, ", ")));
   }
@@ -244,98 +205,6 @@ sentences of_conditioning(const all_cells& cells) {
     all.push_back(fmt::format("A {} change of {} moves the state by {} times that ({} of the law).",
                               input == "h" ? "common" : "relative", input, response.words(),
                               ratios(settled, "response", "law").words()));
-  }
-  return all;
-}
-
-sentences of_angles(const all_cells& cells) {
-  sentences all;
-  const auto name = [](const cell& c) {
-    return fmt::format("{} in {}, d = {}", c.implementation, format_words(c), c.scale);
-  };
-  for (const auto& [words, group] : grouped(cells, name)) {
-    double three = 0, wrong = NAN;
-    for (const measured_cell* m : group) {
-      if (value_of(*m, "largest") <= 1e-3 && std::isnan(wrong)) three = static_cast<double>(m->what.size);
-      if (value_of(*m, "largest") > 1e-3 && std::isnan(wrong)) wrong = static_cast<double>(m->what.size);
-    }
-    if (three > 0)
-      all.push_back(
-          fmt::format("{}: errors are at most 0.001 up to position {}{}.", words, shown(three),
-                      std::isnan(wrong) ? ", the last one tried" : fmt::format(", and not at {}", shown(wrong))));
-    else
-      all.push_back(fmt::format("{}: the error is above 0.001 at position {} already.", words, shown(wrong)));
-  }
-  return all;
-}
-
-sentences of_neighbours(const all_cells& cells) {
-  sentences all;
-  for (const measured_cell* m : cells) {
-    const double merged = value_of(*m, "merged_at");
-    all.push_back(fmt::format("{} in {}: {}.", m->what.implementation, format_words(m->what),
-                              std::isnan(merged)
-                                  ? fmt::format("no neighbours merge up to position {}", m->what.size)
-                                  : fmt::format("position {} has the row of its successor", shown(merged))));
-  }
-  return all;
-}
-
-sentences of_scores(const all_cells& cells) {
-  sentences all;
-  const auto name = [](const cell& c) { return fmt::format("{} in {}", c.implementation, format_words(c)); };
-  for (const auto& [words, group] : grouped(cells, name)) {
-    const measured_cell &first = *group.front(), &last = *group.back();
-    const auto at = [](const measured_cell& m) {
-      const double x = value_of(m, "largest");
-      return std::isnan(x) ? std::string("no number") : shown(x);
-    };
-    all.push_back(fmt::format("{}: the error of a score is {} at position {}, {} at {}.", words, at(first),
-                              first.what.size, at(last), last.what.size));
-  }
-  return all;
-}
-
-sentences of_linear_biases(const all_cells& cells) {
-  sentences all;
-  const auto name = [](const cell& c) {
-    return fmt::format("{} in {}, slope {}", c.implementation, format_words(c), c.decay);
-  };
-  for (const auto& [words, group] : grouped(cells, name)) {
-    const measured_cell& last = *group.back();
-    const bool none = value_of(last, "nonfinite") == 1.0;
-    all.push_back(fmt::format(
-        "{}: at {} tokens {}.", words, last.what.size,
-        none ? std::string("the weights are NaN")
-             : fmt::format("{} of the last 16 keys have a bias of their own, total variation {}",
-                           shown(value_of(last, "distinct_of_16")), shown(value_of(last, "total_variation")))));
-  }
-  return all;
-}
-
-sentences of_buckets(const all_cells& cells) {
-  sentences all;
-  for (const measured_cell* m : cells) {
-    const double wrong = value_of(*m, "wrong");
-    const std::string where = fmt::format("{} in {}, {}, {} buckets, D = {}", m->what.implementation,
-                                          m->what.arithmetic, m->what.family, m->what.scale, m->what.size);
-    all.push_back(wrong == 0.0 ? fmt::format("{}: every distance is in its bucket.", where)
-                               : fmt::format("{}: {} wrong, from distance {} to {}.", where, shown(wrong),
-                                             shown(value_of(*m, "first_wrong")), shown(value_of(*m, "last_wrong"))));
-  }
-  return all;
-}
-
-sentences of_forget_gates(const all_cells& cells) {
-  sentences all;
-  const auto name = [](const cell& c) {
-    return fmt::format("{} in {}, gates of mean {}", c.implementation, format_words(c), c.decay);
-  };
-  for (const auto& [words, group] : grouped(cells, name)) {
-    const measured_cell& last = *group.back();
-    const double error = value_of(last, "largest");
-    all.push_back(fmt::format("{}: at {} tokens the decay of the nearest pair is {}.", words, last.what.size,
-                              std::isnan(error) ? std::string("no number") : "off by " + shown(error)));
   }
   return all;
 }

@@ -6,9 +6,11 @@
 
 #include <cmath>
 #include <map>
+#include <set>
 #include <stdexcept>
 
 #include "reference/core/fnv1a.hpp"
+#include "tools/explore/recorded_inputs.hpp"
 
 namespace assay::explore {
 namespace {
@@ -41,6 +43,14 @@ std::map<std::string, std::string> as_meta(const sweep_identity& i) {
 std::string definition_of(const std::vector<cell>& cells) {
   std::uint64_t hash = 0;
   for (const cell& c : cells) hash = core::fnv1a(text_of(c), hash);
+  // Recorded inputs are part of what is measured.
+  std::set<std::string> files;
+  for (const cell& c : cells)
+    if (is_recorded(c.family)) files.insert(c.family);
+  for (const std::string& family : files)
+    if (const auto inputs = recorded_inputs_of(family))
+      for (const auto* numbers : {&(*inputs)->log_p, &(*inputs)->h})
+        hash = core::fnv1a({reinterpret_cast<const char*>(numbers->data()), numbers->size() * sizeof(double)}, hash);
   return fmt::format("{:016x}", hash);
 }
 

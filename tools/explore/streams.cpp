@@ -31,11 +31,20 @@ const std::vector<stream_family>& stream_families() {
 token_stream::token_stream(const cell& c, std::size_t lane)
     : cell_(c), format_(find_format(c.storage)), random_(core::fnv1a(c.family, c.seed * 0x10001 + lane)) {
   ASSAY_EXPECTS(format_ != nullptr);
+  if (is_recorded(c.family)) {
+    recorded_ = recorded_inputs_of(c.family).value();
+    recorded_at_ = lane % recorded_->lanes * recorded_->tokens;
+  }
   if (c.family == "constant" || c.family == "still") constant_ = format_->round(std::log(c.decay));
 }
 
 void token_stream::token(double& a, double& h) {
   ++index_;
+  if (recorded_) {
+    a = format_->round(recorded_->log_p.at(recorded_at_));
+    h = format_->round(cell_.scale * recorded_->h[recorded_at_++]);
+    return;
+  }
   const bool is_constant = cell_.family == "constant" || cell_.family == "still";
   a = is_constant ? constant_ : format_->round(log_sigmoid(cell_.decay + random_.normal()));
   h = cell_.family == "still" ? 0.0 : cell_.scale * random_.normal();

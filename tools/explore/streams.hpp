@@ -11,9 +11,11 @@
 // | resets   | as gates; -inf at every 1000th token | as gates            |
 // | silence  | as gates                            | -inf for all but every 16th token |
 // | faint    | as gates                            | N(-16 scale, 1)      |
+// | file:PATH | recorded (recorded_inputs.hpp)      | recorded, times scale |
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -21,6 +23,7 @@
 #include "reference/core/counter_random.hpp"
 #include "tools/explore/cell.hpp"
 #include "tools/explore/formats.hpp"
+#include "tools/explore/recorded_inputs.hpp"
 
 namespace assay::explore {
 
@@ -33,7 +36,7 @@ const std::vector<stream_family>& stream_families();
 /// Lane `lane` of a cell: its family, decay, scale, storage and seed count, and nothing else.
 class token_stream {
  public:
-  /// Precondition: the cell's family and storage exist.
+  /// Precondition: the cell's family and storage exist; of a file, no more tokens are asked for than it holds.
   token_stream(const cell& c, std::size_t lane);
   /// The next tokens, as many as the spans hold.
   void next(std::span<double> a, std::span<double> h);
@@ -45,6 +48,8 @@ class token_stream {
   core::counter_random random_;
   std::uint64_t index_ = 0;  ///< of the last token, from 1
   double constant_ = 0;
+  std::shared_ptr<const recorded_inputs> recorded_;
+  std::size_t recorded_at_ = 0;
 };
 
 }  // namespace assay::explore

@@ -2,8 +2,10 @@
 // disturb each other, and the published laws.
 #include <catch2/catch.hpp>
 #include <cmath>
+#include <filesystem>
 #include <set>
 
+#include "golden/formats/safetensors.hpp"
 #include "reference/algorithms/scans.hpp"
 #include "reference/readings/rounded.hpp"
 #include "tools/explore/measure.hpp"
@@ -159,6 +161,44 @@ TEST_CASE("explore/scan/the_preset_scales_finds_every_wrong_algorithm", "[proper
   }
   CHECK(wrong >= 9);
   CHECK(lost.at("balanced_tree") < 0.7);
+}
+
+TEST_CASE("explore/scan/recorded_inputs_are_a_family", "[unit]") {
+  std::string folder = (std::filesystem::temp_directory_path() / "assay-recorded-XXXXXX").string();
+  REQUIRE(mkdtemp(folder.data()) != nullptr);
+  const std::string file = folder + "/gates.safetensors";
+  // Two rows of three features: the inputs of token_stream, lane by lane.
+  constexpr std::size_t n = 40;
+  core::tensors tensors{{"log_p", core::make_tensor(core::dtype::f32, {2, n, 3}, std::vector<double>(6 * n))},
+                        {"h", core::make_tensor(core::dtype::f32, {2, n, 3}, std::vector<double>(6 * n))}};
+  for (std::size_t lane = 0; lane < 6; ++lane) {
+    std::vector<double> a(n), h(n);
+    token_stream(scan_cell("cumsum", n), lane).next(a, h);
+    for (std::size_t i = 0; i < n; ++i) {
+      tensors.at("log_p").values(lane / 3, i, lane % 3) = a[i];
+      tensors.at("h").values(lane / 3, i, lane % 3) = h[i];
+    }
+  }
+  REQUIRE(formats::write_safetensors(file, tensors));
+  cell c = scan_cell("cumsum", n);
+  c.family = "file:" + file;
+  std::vector<double> a(n), h(n), other_a(n), other_h(n);
+  for (const std::size_t lane : {0, 4}) {
+    token_stream(c, lane).next(a, h);
+    token_stream(scan_cell("cumsum", n), lane).next(other_a, other_h);
+    CHECK(a == other_a);
+    CHECK(h == other_h);
+  }
+  CHECK(measured(c, "rms") > 0);
+  c.size = n + 1;
+  CHECK(check_cell(c).error().message.find("holds 40 tokens") != std::string::npos);
+  c.family = "file:" + folder + "/none";
+  CHECK_FALSE(check_cell(c));
+  tensors.at("log_p").values(0, 0, 0) = 1;
+  REQUIRE(formats::write_safetensors(folder + "/above.safetensors", tensors));
+  c.family = "file:" + folder + "/above.safetensors";
+  CHECK(check_cell(c).error().message.find("at most 0") != std::string::npos);
+  std::filesystem::remove_all(folder);
 }
 
 TEST_CASE("explore/formats/eight_bits", "[unit]") {

@@ -1,0 +1,22 @@
+// Inputs that a user has recorded, such as the gates of a trained model: the family "file:PATH", a safetensors file
+// with log_p or the gate logits g, and h, all [B, n, d].
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "reference/core/result.hpp"
+
+namespace assay::explore {
+
+struct recorded_inputs {
+  std::size_t lanes = 0, tokens = 0;  ///< B d and n
+  std::vector<double> log_p, h;       ///< lane by lane
+};
+
+bool is_recorded(const std::string& family);
+/// Read once. The error names the file and what is wrong with it. Precondition: is_recorded(family).
+core::result<std::shared_ptr<const recorded_inputs>> recorded_inputs_of(const std::string& family);
+
+}  // namespace assay::explore

@@ -1,0 +1,88 @@
+// The truth of one lane of the recurrence, and what errors are counted up to: for scan_errors.cpp.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <variant>
+
+#include "reference/readings/ball.hpp"
+#include "tools/explore/cell.hpp"
+
+namespace assay::explore {
+
+inline constexpr std::size_t digits_asked = 15;
+
+// The states of one lane, as balls.
+class truth {
+ public:
+  explicit truth(bool precise)
+      : state_(precise ? state(reference::two_double_ball(0.0)) : state(reference::double_ball(0.0))) {}
+
+  struct number {
+    double high = 0, low = 0, radius = 0;
+    /// |x - truth|, 0 for the same infinity, infinite where one of them is not finite.
+    [[nodiscard]] double distance(double x) const {
+      if (x == high && !std::isfinite(x)) return 0.0;
+      const double d = std::fabs((x - high) - low);
+      return std::isnan(d) ? std::numeric_limits<double>::infinity() : d;
+    }
+  };
+  number next(double a, double h) {
+    return std::visit(
+        [&]<class Ball>(Ball& s) -> number {
+          s = log_sum_exp(Ball(a) + s, Ball(h));
+          radius_ = std::max(radius_, s.radius);
+          return {reference::leading(s.centre), reference::trailing(s.centre), radius_};
+        },
+        state_);
+  }
+
+ private:
+  using state = std::variant<reference::double_ball, reference::two_double_ball>;
+  state state_;
+  double radius_ = 0;  // the largest so far
+};
+
+// What is known of one cell so far.
+struct tally {
+  const cell* measured = nullptr;
+  std::size_t lanes = 1, window = 1;
+  double squares = 0, relative_squares = 0, state_squares = 0, samples = 0;  // over the windows of all lanes
+  double largest = 0, worst = 0, log_decay = 0, radius = 0;
+  double nonfinite_at = std::nan(""), lost_at = std::nan("");
+  std::array<double, digits_asked + 1> left_at;  // by digits: the first token without them
+};
+
+inline void keep_first(double& first, double at) {
+  if (std::isnan(first) || at < first) first = at;
+}
+
+// What is known of one lane of one subject so far.
+struct progress {
+  double worst = 0;
+  double nonfinite_at = std::nan(""), lost_at = std::nan("");
+  std::array<double, digits_asked + 1> left_at;
+  std::size_t digits = digits_asked;  // that all errors so far have left
+
+  progress() { left_at.fill(std::nan("")); }
+  void see(double token, double error, double state) {
+    if (std::isinf(error)) keep_first(nonfinite_at, token);
+    const double scaled = error / std::max(1.0, std::fabs(state));
+    if (!(scaled > worst)) return;
+    worst = scaled;
+    if (worst >= 1.0) keep_first(lost_at, token);
+    for (; digits > 0 && worst > bounds()[digits]; --digits) left_at[digits] = token;
+  }
+  static const std::array<double, digits_asked + 1>& bounds() {
+    static const auto all = [] {
+      std::array<double, digits_asked + 1> x{};
+      for (std::size_t k = 0; k < x.size(); ++k) x[k] = std::pow(10.0, -static_cast<double>(k));
+      return x;
+    }();
+    return all;
+  }
+};
+
+}  // namespace assay::explore

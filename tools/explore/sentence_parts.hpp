@@ -1,0 +1,67 @@
+// What the sentences of all questions are made of.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "tools/explore/figures.hpp"
+
+namespace assay::explore {
+
+using all_cells = std::vector<const measured_cell*>;
+using sentences = std::vector<std::string>;
+
+inline double value_of(const measured_cell& m, const std::string& name) {
+  const auto it = m.found.find(name);
+  return it == m.found.end() ? std::nan("") : it->second;
+}
+
+// Cells by a name that they share, in the order of their sizes.
+inline std::map<std::string, all_cells> grouped(const all_cells& cells,
+                                                const std::function<std::string(const cell&)>& name) {
+  std::map<std::string, all_cells> groups;
+  for (const measured_cell* m : cells) groups[name(m->what)].push_back(m);
+  for (auto& [key, group] : groups)
+    std::stable_sort(group.begin(), group.end(),
+                     [](const auto* a, const auto* b) { return a->what.size < b->what.size; });
+  return groups;
+}
+
+struct range {
+  double low = INFINITY, high = -INFINITY;
+  void take(double x) {
+    if (std::isnan(x)) return;
+    low = std::min(low, x);
+    high = std::max(high, x);
+  }
+  [[nodiscard]] bool is_empty() const { return low > high; }
+  [[nodiscard]] std::string words() const {
+    return shown(low) == shown(high) ? shown(low) : fmt::format("{} to {}", shown(low), shown(high));
+  }
+};
+
+// Measured over predicted.
+inline range ratios(const all_cells& cells, const std::string& result, const std::string& law) {
+  range r;
+  for (const measured_cell* m : cells) {
+    const double x = value_of(*m, result), y = value_of(*m, law);
+    if (std::isfinite(x) && std::isfinite(y) && y > 0.0) r.take(x / y);
+  }
+  return r;
+}
+
+// hazard_sentences.cpp
+sentences of_angles(const all_cells& cells);
+sentences of_neighbours(const all_cells& cells);
+sentences of_scores(const all_cells& cells);
+sentences of_linear_biases(const all_cells& cells);
+sentences of_buckets(const all_cells& cells);
+sentences of_forget_gates(const all_cells& cells);
+
+}  // namespace assay::explore
