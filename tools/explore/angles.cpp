@@ -159,6 +159,12 @@ core::result<void> check_width(const cell& c) {
   return is_even ? core::result<void>() : refuse_cell(c, "scale is the width here: even, 2 to 4096");
 }
 
+core::result<void> check_table(const cell& c) {
+  if (reference::find_operation("sinusoidal/table") == nullptr)
+    return refuse_cell(c, "its truth is that of sinusoidal/table, which this program has not");
+  return check_width(c);
+}
+
 }  // namespace
 
 measure angle_errors() {
@@ -169,7 +175,7 @@ measure angle_errors() {
                                  .scale_means = "width d",
                                  .implementations = {"power", "exponential", "rounded_once"},
                                  .takes_storage = true,
-                                 .check = check_width},
+                                 .check = check_table},
                          table_errors, one_row());
 }
 

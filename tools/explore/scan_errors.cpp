@@ -228,6 +228,8 @@ core::result<void> check(const cell& c) {
   if (is_p && !(c.decay > 0.0 && c.decay <= 1.0)) return wrong("decay is p here: above 0, at most 1");
   if (is_candidate(c.implementation) && c.arithmetic != c.storage)
     return wrong("a candidate has the arithmetic that it has: arithmetic and storage must be the same");
+  if (is_candidate(c.implementation) && reference::find_operation("heinsen/scan") == nullptr)
+    return wrong("this program has no heinsen/scan to ask a candidate for");
   if (is_candidate(c.implementation) && !find_format(c.storage)->type)
     return wrong("candidates have no tensors in " + c.storage);
   return {};
