@@ -1,6 +1,7 @@
 // What only looks like the call before is computed anew: a cache by shape, by address, by first element or without the
 // settings would give the results of that call.
 #include <algorithm>
+#include <cmath>
 #include <optional>
 
 #include "properties/laws/laws.hpp"
@@ -9,13 +10,15 @@
 namespace assay::properties {
 namespace {
 
-// The same shapes and first elements; what follows stands in the other order. Nothing where that changes nothing.
+// The same shapes and first elements; what follows stands in the other order, but where infinities are: a mask in another
+// order may leave a query without a key, on which implementations differ. Nothing where that changes nothing.
 std::optional<test_case> alike(const test_case& c) {
   test_case other = c;
   bool differs = false;
   for (auto& [name, t] : other.call.inputs) {
     auto& x = t.values.storage();
-    if (x.size() > 2) std::reverse(x.begin() + 1, x.end());
+    if (x.size() > 2 && std::none_of(x.begin(), x.end(), [](double v) { return std::isinf(v); }))
+      std::reverse(x.begin() + 1, x.end());
     differs = differs || !core::identical(t, c.call.inputs.at(name));
   }
   return differs ? std::optional(std::move(other)) : std::nullopt;
@@ -42,31 +45,11 @@ std::optional<test_case> in_another_setting(const description& about, const test
   return std::nullopt;
 }
 
-// Whether a call is wrong after one that looks like neither, too. What it is wrong in has nothing to do with the call
-// before then: other inputs may be ones on which implementations differ, such as a query without a key.
-bool is_wrong_anyway(experiment& e, const test_case& c) {
-  for (const test_case& unlike : simpler_cases(c)) {
-    if (!within_domain(e.about(), unlike)) continue;
-    e.outputs_of(unlike);
-    try {
-      e.judge(c, e.outputs_of(c));
-    } catch (const experiment::ended& end) {
-      return end.how.verdict == status::failed && !end.how.failure;
-    }
-    return false;
-  }
-  return false;
-}
-
 void check_recomputation(experiment& e) {
   const auto compute_after = [&](const std::optional<test_case>& other, const char* words) {
     if (!other || !within_domain(e.about(), *other)) return;
     e.outputs_of(e.c);
-    try {
-      e.during(words, [&] { e.right_call(*other); });
-    } catch (const experiment::ended& end) {
-      if (end.how.verdict != status::failed || end.how.failure || !is_wrong_anyway(e, *other)) throw;
-    }
+    e.during(words, [&] { e.right_call(*other); });
   };
   e.needs_domain(e.c);
   compute_after(alike(e.c), "after a call of the same shapes and first elements");
