@@ -10,8 +10,8 @@
 namespace assay::properties {
 namespace {
 
-// The same shapes and first elements; what follows stands in the other order, but where infinities are: a mask in another
-// order may leave a query without a key, on which implementations differ. Nothing where that changes nothing.
+// The same shapes and first elements; what follows stands in the other order, but where infinities are: a mask in
+// another order may leave a query without a key, on which implementations differ. Nothing where that changes nothing.
 std::optional<test_case> alike(const test_case& c) {
   test_case other = c;
   bool differs = false;
