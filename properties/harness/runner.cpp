@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <limits>
 
 #include "properties/harness/case_generator.hpp"
 #include "properties/harness/catalogue.hpp"
@@ -99,7 +100,8 @@ void record_for_drawing(check_result& r, const value_report& value, const test_c
   here.farthest = std::max(here.farthest, reach);
   if (!grows->of_mild_inputs || c.family == "mild") {
     here.told = std::max(here.told, reach);
-    here.told_ulp = std::max(here.told_ulp, value.largest_ulp);
+    // A wrong case keeps no digit: where it is no number, its error in ulp says nothing.
+    here.told_ulp = std::max(here.told_ulp, value.passed ? value.largest_ulp : std::numeric_limits<double>::infinity());
   }
   here.failed = here.failed || !value.passed;
   for (std::size_t k = 0; k < here.ratios.size(); ++k) here.ratios[k] = std::max(here.ratios[k], value.ratios[k]);

@@ -32,6 +32,23 @@ class of_sizes final : public implementation {
   description about_;
 };
 
+// Zeros everywhere, which have no digit, or NaN, whose error is no number.
+class one_answer final : public implementation {
+ public:
+  explicit one_answer(double x) : right_(make_builtin("optimized").value()), x_(x) {}
+  [[nodiscard]] const description& describe() const override { return right_->describe(); }
+  call_result evaluate(const request& call) override {
+    call_result outputs = right_->evaluate(call);
+    if (outputs)
+      for (auto& [name, t] : *outputs) std::fill(t.values.storage().begin(), t.values.storage().end(), x_);
+    return outputs;
+  }
+
+ private:
+  std::unique_ptr<implementation> right_;
+  double x_;
+};
+
 constexpr std::size_t any = std::numeric_limits<std::size_t>::max();
 constexpr declared_sizes blocks{0, any, 4}, few{2, 3, 1}, one{1, 1, 1}, even{4, 64, 2};
 
@@ -107,6 +124,18 @@ TEST_CASE("properties/declared_sizes/both_ends_are_planned", "[unit][gate]") {
   CHECK(widths.contains(256));
   CHECK(*widths.rbegin() == 256);
   CHECK(std::all_of(widths.begin(), widths.end(), [](std::size_t d) { return d % 8 == 0; }));
+}
+
+TEST_CASE("properties/digits/none_are_told_of_what_is_wrong", "[unit][gate]") {
+  for (const double x : {0.0, std::numeric_limits<double>::quiet_NaN()}) {
+    one_answer under_test(x);
+    run_options o = options(4);
+    o.shrink_calls = 0;
+    const core::operation& op = *reference::find_operation("heinsen/scan");
+    const check_result r = run_property(*find_property("value"), under_test, op, core::dtype::f32, o);
+    REQUIRE(r.verdict() == status::failed);
+    CHECK(r.digits().empty());
+  }
 }
 
 TEST_CASE("properties/digits/are_told_along_what_errors_grow_with", "[unit][gate]") {
