@@ -6,23 +6,17 @@
 #include <cmath>
 
 #include "tools/report/escape.hpp"
+#include "tools/report/power_of_ten.hpp"
 
 namespace assay::explore {
 namespace {
 
 using tools::escape_markup;
+using tools::power_of_ten;
 
 // In units of the view box. The margins hold the labels: nothing is drawn there.
 constexpr double width = 420, left = 50, right = 408, top = 26, bottom = 236, row = 16;
 constexpr std::size_t colours = 8;
-
-std::string power_of_ten(int exponent) {
-  if (exponent >= -2 && exponent <= 3) return fmt::format("{:g}", std::pow(10.0, exponent));
-  static const char* const digits[] = {"⁰", "¹", "²", "³", "⁴", "⁵", "⁶", "⁷", "⁸", "⁹"};
-  std::string text = exponent < 0 ? "10⁻" : "10";
-  for (const char c : std::to_string(std::abs(exponent))) text += digits[c - '0'];
-  return text;
-}
 
 bool is_drawn(double x) { return std::isfinite(x) && x > 0.0; }
 

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "tools/report/escape.hpp"
+#include "tools/report/power_of_ten.hpp"
 #include "tools/report/report.hpp"
 
 namespace assay::tools {
@@ -16,14 +17,6 @@ using properties::error_there;
 
 // In units of the view box. The margins hold the labels: nothing is drawn there.
 constexpr double width = 360, left = 44, right = 350, top = 24, bottom = 184;
-
-std::string power_of_ten(int exponent) {
-  if (exponent >= -2 && exponent <= 3) return fmt::format("{:g}", std::pow(10.0, exponent));
-  static const char* const digits[] = {"⁰", "¹", "²", "³", "⁴", "⁵", "⁶", "⁷", "⁸", "⁹"};
-  std::string text = exponent < 0 ? "10⁻" : "10";
-  for (const char c : std::to_string(std::abs(exponent))) text += digits[c - '0'];
-  return text;
-}
 
 // A logarithmic axis between two whole exponents.
 struct axis {
