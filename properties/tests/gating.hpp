@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <cstdlib>
 #include <string>
 #include <vector>
 
@@ -14,14 +15,24 @@
 
 namespace assay::properties::testing {
 
-inline constexpr std::uint64_t seed = 20240301;
+/// Fixed, so that CI repeats itself; a soak sets the environment variable ASSAY_TEST_SEED.
+inline std::uint64_t chosen_seed() {
+  const char* text = std::getenv("ASSAY_TEST_SEED");
+  return text ? std::strtoull(text, nullptr, 10) : 20240301;
+}
+inline const std::uint64_t seed = chosen_seed();
 
-/// Short cases, `cases` of each family; scaled by ASSAY_TEST_SCALE.
+/// Short cases, `cases` of each family; scaled by ASSAY_TEST_SCALE. With ASSAY_TEST_SIZES=all those of a full run of
+/// the gate: long ones, and all usual sizes.
 inline run_options options(std::size_t cases) {
   run_options o;
   o.seed = seed;
   o.cases = scaled(cases);
   o.long_lengths = false;
+  if (const char* sizes = std::getenv("ASSAY_TEST_SIZES"); sizes && std::string(sizes) == "all") {
+    o.long_lengths = true;
+    o.sizes = run_options::usual::all;
+  }
   return o;
 }
 

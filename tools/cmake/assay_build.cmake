@@ -47,15 +47,49 @@ function(assay_require_library name library header package)
 endfunction()
 
 # Headers that most files of a target read, parsed once. With ccache set CCACHE_SLOPPINESS=pch_defines,time_macros.
+set(assay_common_headers <algorithm> <cmath> <functional> <map> <optional> <string> <vector>
+                         <tl/expected.hpp> <xtensor/xarray.hpp>)
+function(assay_headers_of_gcc target)
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    # False positives on std::string, as above: GCC 12 forgets that precompiled headers are system headers.
+    target_compile_options(${target} PRIVATE -Wno-stringop-overflow -Wno-stringop-overread -Wno-array-bounds)
+  endif()
+endfunction()
 function(assay_precompile target)
   if(ASSAY_PRECOMPILE)
-    target_precompile_headers(${target} PRIVATE <algorithm> <cmath> <functional> <map> <optional> <string> <vector>
-                              <tl/expected.hpp> <xtensor/xarray.hpp> ${ARGN})
-    if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-      # False positives on std::string, as above: GCC 12 forgets that precompiled headers are system headers.
-      target_compile_options(${target} PRIVATE -Wno-stringop-overflow -Wno-stringop-overread -Wno-array-bounds)
-    endif()
+    target_precompile_headers(${target} PRIVATE ${assay_common_headers} ${ARGN})
+    assay_headers_of_gcc(${target})
   endif()
+endfunction()
+
+# The same headers for many targets, parsed once for all that are compiled with the same flags: library (-O2), cold
+# (-O1), tests (-O1 and Catch2). The compiler refuses one that was made with other flags, and -Werror says so.
+function(assay_shared_precompile target set)
+  if(NOT ASSAY_PRECOMPILE)
+    return()
+  endif()
+  if(NOT TARGET assay_headers_${set})
+    file(WRITE "${PROJECT_BINARY_DIR}/generated/headers_${set}.cpp" "")
+    add_library(assay_headers_${set} OBJECT "${PROJECT_BINARY_DIR}/generated/headers_${set}.cpp")
+    target_link_libraries(assay_headers_${set} PRIVATE assay_fp_strict assay_warnings tl::expected xtensor fmt::fmt
+                          nlohmann_json::nlohmann_json)
+    set(headers ${assay_common_headers} <fmt/format.h>)
+    if(set STREQUAL "tests")
+      target_link_libraries(assay_headers_${set} PRIVATE Catch2::Catch2)
+      list(APPEND headers <catch2/catch.hpp>)
+    else()
+      list(APPEND headers <nlohmann/json.hpp>)
+    endif()
+    if(NOT set STREQUAL "library")
+      assay_cold(assay_headers_${set})
+    endif()
+    target_precompile_headers(assay_headers_${set} PRIVATE ${headers})
+    assay_headers_of_gcc(assay_headers_${set})
+  endif()
+  target_link_libraries(${target} PRIVATE fmt::fmt nlohmann_json::nlohmann_json)
+  target_compile_options(${target} PRIVATE -fPIC)  # an executable, too: it would be -fPIE, and that is another flag
+  target_precompile_headers(${target} REUSE_FROM assay_headers_${set})
+  assay_headers_of_gcc(${target})
 endfunction()
 
 # Code that runs once for each case or less, and not for each element: compiling it faster is worth more than speed.
@@ -67,13 +101,24 @@ function(assay_hot target)
   target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O3>)
 endfunction()
 
-# A folder's library, assay::<folder>.
+# A folder's library, assay::<folder>. PRECOMPILE: headers for itself alone; else it shares those of its flags.
 function(assay_library folder)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;LINK;LINK_PRIVATE;PRECOMPILE")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "COLD;HOT" "" "SOURCES;LINK;LINK_PRIVATE;PRECOMPILE")
   add_library(assay_${folder} STATIC ${arg_SOURCES})
   add_library(assay::${folder} ALIAS assay_${folder})
   target_link_libraries(assay_${folder} PUBLIC assay_fp_strict ${arg_LINK} PRIVATE assay_warnings ${arg_LINK_PRIVATE})
-  assay_precompile(assay_${folder} ${arg_PRECOMPILE})
+  if(arg_COLD)
+    assay_cold(assay_${folder})
+  elseif(arg_HOT)
+    assay_hot(assay_${folder})
+  endif()
+  if(arg_PRECOMPILE OR arg_HOT)
+    assay_precompile(assay_${folder} ${arg_PRECOMPILE})
+  elseif(arg_COLD)
+    assay_shared_precompile(assay_${folder} cold)
+  else()
+    assay_shared_precompile(assay_${folder} library)
+  endif()
 endfunction()
 
 # A Catch2 test program: one CTest per test case, named after it.
@@ -81,11 +126,11 @@ function(assay_test name)
   if(NOT ASSAY_TESTS)
     return()
   endif()
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;LINK;PRECOMPILE")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;LINK")
   add_executable(${name} ${arg_SOURCES})
   target_link_libraries(${name} PRIVATE ${arg_LINK} assay_catch_main assay_warnings)
   assay_cold(${name})
-  assay_precompile(${name} <catch2/catch.hpp> ${arg_PRECOMPILE})
+  assay_shared_precompile(${name} tests)
   catch_discover_tests(${name})
 endfunction()
 

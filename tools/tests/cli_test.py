@@ -39,6 +39,8 @@ class Folder(unittest.TestCase):
         return run("gate", "--candidate", candidate, "--report", self.report, "--operation", "heinsen/scan",
                    "--dtype", "f32", *arguments)
 
+    VALUE = ("--property", "value")  # one check, where a test needs no more
+
     def read_report(self):
         with open(os.path.join(self.report, "report.json")) as file:
             return json.load(file)
@@ -68,7 +70,7 @@ class Gate(Folder):
             self.assertIn("passed", file.readline())
 
     def test_a_mutant_fails_and_its_counterexample_replays(self):
-        done = self.gate("builtin:mutant/ignores_initial_state")
+        done = self.gate("builtin:mutant/ignores_initial_state", *self.VALUE, "--property", "continuation")
         self.assertEqual(done.returncode, 1)
         report = self.read_report()
         failed = [c for c in report["checks"] if c["verdict"] == "failed"]
@@ -81,25 +83,25 @@ class Gate(Folder):
     def test_the_same_seed_gives_the_same_report(self):
         texts = []
         for _ in range(2):
-            self.gate("builtin:mutant/global_shift", "--seed", "5")
+            self.gate("builtin:mutant/global_shift", "--seed", "5", *self.VALUE, "--property", "lanes")
             report = self.read_report()
             del report["run"]  # when, and for how long: the rest is compared in the order in which it was written
             texts.append(json.dumps(report))
         self.assertEqual(texts[0], texts[1])
 
     def test_a_new_report_keeps_no_old_counterexample(self):
-        self.gate("builtin:mutant/ignores_initial_state")
-        self.gate("builtin:sequential")
+        self.gate("builtin:mutant/ignores_initial_state", *self.VALUE)
+        self.gate("builtin:sequential", *self.VALUE)
         self.assertEqual(os.listdir(os.path.join(self.report, "counterexamples")), [])
 
     def test_require_class(self):
-        self.assertEqual(self.gate("builtin:cumsum", "--require-class", "uniform,sequential,tree").returncode, 1)
+        self.assertEqual(self.gate("builtin:cumsum", *self.VALUE, "--require-class", "uniform,sequential,tree").returncode, 1)
         self.assertIn("class cumsum", self.read_report()["complaints"][0])
-        self.assertEqual(self.gate("builtin:cumsum", "--require-class", "cumsum").returncode, 0)
-        self.assertEqual(self.gate("builtin:sequential", "--require-class", "uniform,sequential").returncode, 0)
+        self.assertEqual(self.gate("builtin:cumsum", *self.VALUE, "--require-class", "cumsum").returncode, 0)
+        self.assertEqual(self.gate("builtin:sequential", *self.VALUE, "--require-class", "uniform,sequential").returncode, 0)
 
     def test_anti_oracles_fail(self):
-        self.assertEqual(self.gate("builtin:anti/previous_step").returncode, 1)
+        self.assertEqual(self.gate("builtin:anti/previous_step", *self.VALUE).returncode, 1)
 
     def test_an_operation_that_is_not_offered_makes_the_run_red(self):
         done = run("gate", "--candidate", "builtin:optimized", "--report", self.report, "--operation", "heinsen/scan",
@@ -323,15 +325,16 @@ class OutsideCandidates(Folder):
         self.assertEqual(done.returncode, 1)
         failed = [c["property"] for c in self.read_report()["checks"] if c["verdict"] == "failed"]
         self.assertEqual(failed, ["empty_axes"])
-        done = self.gate(candidate, "--known-failures", self.known("empty_axes heinsen/scan f32 error_reply # never"))
+        done = self.gate(candidate, *self.VALUE, "--property", "empty_axes", "--known-failures",
+                         self.known("empty_axes heinsen/scan f32 error_reply # never"))
         self.assertEqual(done.returncode, 0, done.stdout)
 
     def test_large_cases_and_shapes(self):
         wrong_from_row_65 = "states = states.copy(); states[64:] += 1"
-        self.assertEqual(self.gate(self.candidate(wrong_from_row_65)).returncode, 1)
+        self.assertEqual(self.gate(self.candidate(wrong_from_row_65), *self.VALUE).returncode, 1)
         wrong_from_row_100 = "states = states.copy(); states[99:] += 1"
-        self.assertEqual(self.gate(self.candidate(wrong_from_row_100)).returncode, 0)
-        done = self.gate(self.candidate(wrong_from_row_100), "--shape", "B=100,n=4")
+        self.assertEqual(self.gate(self.candidate(wrong_from_row_100), *self.VALUE).returncode, 0)
+        done = self.gate(self.candidate(wrong_from_row_100), *self.VALUE, "--shape", "B=100,n=4")
         self.assertEqual(done.returncode, 1)
         self.assertIn("B=100", self.read_report()["checks"][0]["counterexample"]["case"])
 
@@ -349,12 +352,12 @@ class OutsideCandidates(Folder):
 
     def test_requests_that_are_not_offered(self):
         for more in (["--operation", "heinsen/gated_scan"], ["--operation", "heinsen/scan:vjp"], ["--dtype", "f16"]):
-            self.assertEqual(self.gate(self.candidate(), *more).returncode, 1, more)
+            self.assertEqual(self.gate(self.candidate(), *self.VALUE, "--property", "vjp", *more).returncode, 1, more)
             self.assertIn("not offered", self.read_report()["complaints"][0])
-        self.assertEqual(self.gate(self.candidate()).returncode, 0)
+        self.assertEqual(self.gate(self.candidate(), *self.VALUE).returncode, 0)
 
     def test_a_killed_run_leaves_no_earlier_verdict(self):
-        self.assertEqual(self.gate("builtin:sequential").returncode, 0)
+        self.assertEqual(self.gate("builtin:sequential", *self.VALUE).returncode, 0)
         with self.assertRaises(subprocess.TimeoutExpired):
             subprocess.run([ASSAY, "gate", "--candidate", self.candidate(), "--report", self.report, "--effort", "full"],
                            capture_output=True, stdin=subprocess.DEVNULL, timeout=2)
