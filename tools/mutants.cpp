@@ -193,12 +193,12 @@ int mutants(const mutants_options& options) {
     complain("cannot create " + options.out.string() + ": " + failed.message());
     return wrong_input;
   }
-  std::vector<trial> trials;
-  for (const properties::variant& m : chosen(options)) {
-    trials.push_back(try_mutant(m, {options.seed, options.cases}));
-    const trial& t = trials.back();
-    fmt::print(stderr, "{:44} {:5} {:3} kills in {} checks\n", m.id, core::name_of(t.type), t.kills.size(), t.checks);
-  }
+  const std::vector<trial> trials =
+      try_mutants(chosen(options), {options.seed, options.cases},
+                  [](const core::operation& op) { fmt::print(stderr, "{} is done\n", op.name); });
+  for (const trial& t : trials)
+    fmt::print(stderr, "{:44} {:5} {:3} kills in {} checks\n", t.mutant.id, core::name_of(t.type), t.kills.size(),
+               t.checks);
   std::string table = to_markdown(trials, options);
   nlohmann::ordered_json j = to_json(trials, options);
   bool holes = false;

@@ -37,21 +37,35 @@ run_options running_by(const trial_options& options, bool long_lengths) {
 
 }  // namespace
 
-trial try_mutant(const variant& mutant, const trial_options& options) {
-  trial t{mutant, options.type.value_or(mutant.shown_in)};
-  const run_options running = running_by(options, false);
-  const auto under_test = mutant.make();
-  for (const core::operation& op : reference::operations()) {
-    if (!under_test->describe().offers(op.name, t.type)) continue;
-    for (const property& p : properties()) {
-      if (!is_asked(p, op, under_test->describe())) continue;
-      check_result r = run_property(p, *under_test, op, t.type, running);
-      t.checks += r.verdict() == status::passed || r.verdict() == status::failed;
-      if (r.verdict() == status::failed) t.kills.push_back(record(mutant, std::move(r)));
-      if (t.kills.size() >= options.enough) return t;
-    }
+namespace {
+
+// One mutant under one property of one operation.
+void try_property(trial& t, implementation& under_test, const core::operation& op, const property& p,
+                  const trial_options& options) {
+  if (t.kills.size() >= options.enough || !under_test.describe().offers(op.name, t.type)) return;
+  if (!is_asked(p, op, under_test.describe())) return;
+  check_result r = run_property(p, under_test, op, t.type, running_by(options, false));
+  t.checks += r.verdict() == status::passed || r.verdict() == status::failed;
+  if (r.verdict() == status::failed) t.kills.push_back(record(t.mutant, std::move(r)));
+}
+
+}  // namespace
+
+std::vector<trial> try_mutants(const std::vector<variant>& mutants, const trial_options& options,
+                               const std::function<void(const core::operation&)>& done) {
+  std::vector<trial> trials;
+  std::vector<std::unique_ptr<implementation>> under_test;
+  for (const variant& m : mutants) {
+    trials.push_back({m, options.type.value_or(m.shown_in)});
+    under_test.push_back(m.make());
   }
-  return t;
+  // The mutants innermost: they are put the same cases, whose truths and laws are remembered for a while.
+  for (const core::operation& op : reference::operations()) {
+    for (const property& p : properties())
+      for (std::size_t k = 0; k < trials.size(); ++k) try_property(trials[k], *under_test[k], op, p, options);
+    done(op);
+  }
+  return trials;
 }
 
 std::optional<smallest_case> smallest(const trial& t) {

@@ -1,6 +1,7 @@
 // The gate gated: which property kills which mutant, after how many cases, and how small the case is.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -37,8 +38,11 @@ struct trial_options {
   std::optional<core::dtype> type{};                  ///< instead of the one where the mutant's fault shows
 };
 
-/// All operations, all properties, short cases.
-trial try_mutant(const variant& mutant, const trial_options& options);
+/// All operations, all properties, short cases. The trials are in the order of the mutants; `done` is called after each
+/// operation.
+std::vector<trial> try_mutants(
+    const std::vector<variant>& mutants, const trial_options& options,
+    const std::function<void(const core::operation&)>& done = [](const core::operation&) {});
 
 /// The smallest number of tokens, and of lanes with it, over the kills that repeat.
 struct smallest_case {

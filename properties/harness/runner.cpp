@@ -1,39 +1,17 @@
 #include "properties/harness/runner.hpp"
 
-#include <fmt/format.h>
-#include <rapidcheck/Random.h>
-
 #include <algorithm>
 #include <bit>
 #include <cmath>
 #include <limits>
 
 #include "properties/harness/case_generator.hpp"
-#include "properties/harness/catalogue.hpp"
 #include "properties/harness/certified_implementation.hpp"
-#include "reference/core/fnv1a.hpp"
 #include "reference/oracle.hpp"
 
 namespace assay::properties {
 
-void widen_class(check_result& r, const test_case& c, const value_report& value) {
-  for (std::size_t k = 0; k < r.ratios.size(); ++k)
-    if (value.ratios[k] > r.ratios[k] || !r.forced_by[k]) {
-      r.ratios[k] = std::max(r.ratios[k], value.ratios[k]);
-      r.forced_by[k] = summary(c);
-    }
-}
-
 namespace {
-
-// Distinct streams for every operation, dtype, family and range of lengths: a filter changes no other case. All
-// properties get the same cases, some more of them and some fewer: the truth of a case, which is most of the
-// work, is computed once.
-rc::Random stream_of(std::uint64_t seed, const case_key& k) {
-  return rc::Random(core::fnv1a(
-      fmt::format("{} {} {} {}", k.operation->name, core::name_of(k.type), k.family, static_cast<int>(k.size.range)),
-      seed));
-}
 
 // Where each call costs a time limit, a smaller case is not worth the wait.
 bool worth_shrinking(const outcome& o) {
@@ -140,185 +118,6 @@ bool run_case(check_result& r, implementation& under_test, const test_case& c, c
   r.worst_case = summary(r.found->minimal);
   return true;
 }
-
-// How many cases of which lengths a property runs of a family.
-std::vector<std::pair<extent, std::size_t>> lengths_of(const property& p, const family& f, const run_options& options) {
-  const std::size_t cases = std::max<std::size_t>(options.cases / p.calls, 1);
-  std::vector<std::pair<extent, std::size_t>> plan{{{lengths::short_ones}, cases},
-                                                   {{lengths::around_blocks}, std::max<std::size_t>(cases / 4, 1)}};
-  if (p.decides_class && options.long_lengths && f.parts_classes)
-    plan.push_back({{lengths::long_ones}, std::max<std::size_t>(cases / 16, 1)});
-  return plan;
-}
-
-}  // namespace
-
-std::size_t check_result::count(status s) const {
-  const auto it = cases.find(s);
-  return it == cases.end() ? 0 : it->second;
-}
-
-std::size_t check_result::run() const {
-  return count(status::passed) + count(status::failed) + count(status::uninformative);
-}
-
-status check_result::verdict() const {
-  for (const status s : {status::failed, status::passed, status::unsupported, status::outside_domain})
-    if (count(s) > 0) return s;
-  return status::uninformative;
-}
-
-std::vector<digits_up_to> check_result::digits() const {
-  const auto& outputs = operation->outputs;
-  if (std::none_of(outputs.begin(), outputs.end(), [&](const auto& d) { return core::is_floating(d.type_in(type)); }))
-    return {};
-  // An ulp of the scale is at most that part of it.
-  const double ulp = std::ldexp(1.0, 1 - core::format_of(type).precision);
-  std::vector<error_there> told;
-  for (const auto& [from, there] : by_growth)
-    if (there.told >= 0) told.push_back(there);
-  std::vector<digits_up_to> all;
-  for (int digits = static_cast<int>(core::format_of(type).precision * 0.30103); digits >= 1; --digits) {
-    const auto lost = std::find_if(told.begin(), told.end(), [&](const error_there& there) {
-      return !(there.told_ulp * ulp <= std::pow(10.0, -digits));
-    });
-    if (lost == told.begin()) continue;
-    const double farthest = std::prev(lost)->told;
-    if (all.empty() || farthest > all.back().farthest) all.push_back({digits, farthest});
-    if (lost == told.end()) break;
-  }
-  return all;
-}
-
-std::optional<reference::accuracy_class> check_result::explaining_class() const {
-  if (!checked->decides_class || verdict() != status::passed) return std::nullopt;
-  for (const auto c : reference::accuracy_classes)
-    if (ratios[static_cast<std::size_t>(c)] <= 1.0) return c;
-  return std::nullopt;
-}
-
-std::optional<reference::accuracy_class> check_result::accuracy_class() const {
-  return reference::has_classes(*operation) ? explaining_class() : std::nullopt;
-}
-
-std::optional<double> check_result::share_of_law() const {
-  if (!checked->decides_class || verdict() != status::passed || reference::has_classes(*operation)) return std::nullopt;
-  return class_slack * ratios[static_cast<std::size_t>(reference::one_algorithm)];
-}
-
-const setting_values& settings_to_draw(const description& about, const core::operation& op) {
-  static const setting_values all_values;
-  return about.recorded ? all_values : about.settings_of(op);
-}
-
-namespace {
-
-using many_sizes = std::vector<core::axis_sizes>;
-
-// The usual sizes of the operation, as many as are asked for.
-many_sizes usual_sizes(const core::operation& op, const run_options& options) {
-  many_sizes all;
-  const encoding_tests* tests = encoding_tests_of(op);
-  if (tests != nullptr && options.sizes != run_options::usual::none)
-    for (const usual_size& u : tests->sizes)
-      if ((u.always || options.sizes == run_options::usual::all) &&
-          std::find(u.functions.begin(), u.functions.end(), op.forward_name()) != u.functions.end())
-        all.push_back(u.axes);
-  return all;
-}
-
-// Both ends of each axis whose sizes are declared to end.
-many_sizes declared_ends(const size_domains& declared) {
-  constexpr std::size_t affordable = std::size_t{1} << 20;
-  many_sizes all;
-  for (const auto& [symbol, sizes] : declared)
-    for (const std::size_t end : {sizes.nearest(1), sizes.nearest(sizes.high)})
-      if (end > 0 && end <= affordable) all.push_back({{symbol, end}});
-  return all;
-}
-
-// The sizes beyond those of families at which a property is run: inside the declared ones, but for those that somebody
-// asked for by number.
-many_sizes planned_sizes(const property& p, const core::operation& op, const size_domains& declared,
-                         const run_options& options) {
-  if (!p.decides_class) return {};
-  many_sizes all = declared_ends(declared);
-  for (core::axis_sizes& usual : usual_sizes(op, options)) all.push_back(std::move(usual));
-  for (core::axis_sizes& axes : all) {
-    for (const auto& [symbol, sizes] : declared) axes.try_emplace(symbol, sizes.nearest(1));
-    for (auto& [symbol, size] : axes)
-      if (const auto sizes = declared.find(symbol); sizes != declared.end()) size = sizes->second.nearest(size);
-  }
-  std::set<core::axis_sizes> seen;
-  std::erase_if(all, [&](const core::axis_sizes& axes) { return !seen.insert(axes).second; });
-  const std::set<std::string> symbols = core::axis_symbols(op);
-  for (const core::axis_sizes& shape : options.shapes)
-    if (std::all_of(shape.begin(), shape.end(), [&](const auto& axis) { return symbols.contains(axis.first); }))
-      all.push_back(shape);
-  return all;
-}
-
-// The key of a case of these sizes; where a setting is the size of an axis, that setting is given.
-case_key key_of_sizes(const case_key& like, const core::axis_sizes& axes) {
-  case_key key = like;
-  key.size = extent(axes);
-  for (const core::attribute_declaration& a : like.operation->attributes)
-    if (const auto size = axes.find(a.axis); size != axes.end())
-      key.settings[a.name] = {static_cast<std::int64_t>(size->second)};
-  return key;
-}
-
-// The families of large cases: those that part classes, or the first.
-std::vector<family> families_of_sizes(const property& p, const core::operation& op, const run_options& options) {
-  std::vector<family> all = families_of(p, op), parting;
-  if (!options.families.empty())
-    std::erase_if(all, [&](const family& f) { return !options.families.contains(f.name); });
-  std::copy_if(all.begin(), all.end(), std::back_inserter(parting), [](const family& f) { return f.parts_classes; });
-  if (!parting.empty()) return parting;
-  all.resize(std::min<std::size_t>(all.size(), 1));
-  return all;
-}
-
-}  // namespace
-
-case_key key_for(const description& about, const core::operation& op, core::dtype type, std::string family,
-                 std::uint64_t seed, extent size) {
-  case_key key{&op, type, std::move(family), seed, std::move(size), settings_to_draw(about, op)};
-  if (const auto declared = about.domain.find(op.name); declared != about.domain.end() && !about.recorded)
-    key.domain = declared->second;
-  if (const auto declared = about.sizes.find(op.name); declared != about.sizes.end() && !about.recorded)
-    key.sizes = declared->second;
-  return key;
-}
-
-std::vector<case_key> plan_of(const property& p, const description& about, const core::operation& op, core::dtype type,
-                              const run_options& options) {
-  std::vector<case_key> plan;
-  for (const family& f : families_of(p, op)) {
-    if (!options.families.empty() && !options.families.contains(f.name)) continue;
-    for (const auto& [size, count] : lengths_of(p, f, options)) {
-      case_key key = key_for(about, op, type, f.name, 0, size);
-      rc::Random random = stream_of(options.seed, key);
-      for (std::size_t k = 0; k < count; ++k) {
-        rc::Random of_case = random.split();
-        key.seed = of_case.next();
-        plan.push_back(key);
-      }
-    }
-  }
-  const std::vector<family> families = families_of_sizes(p, op, options);
-  std::size_t next = 0;
-  const case_key any = key_for(about, op, type, "", 0, {});
-  for (const core::axis_sizes& axes : families.empty() ? many_sizes{} : planned_sizes(p, op, any.sizes, options)) {
-    const std::string& name = families[next++ % families.size()].name;
-    case_key key = key_of_sizes(key_for(about, op, type, name, 0, {}), axes);
-    key.seed = stream_of(options.seed, key).next();
-    plan.push_back(std::move(key));
-  }
-  return plan;
-}
-
-namespace {
 
 // Truths and allowances of all planned cases, on all cores.
 void prepare(const std::vector<test_case>& cases, const description& about) {

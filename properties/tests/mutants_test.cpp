@@ -30,12 +30,13 @@ std::vector<variant> all_mutants() {
 // Every third mutant, so that test processes share the work.
 void check_part(std::size_t part) {
   const std::vector<variant> mutants = all_mutants();
-  REQUIRE(mutants.size() >= 40);
+  std::vector<variant> some;
+  for (std::size_t k = part; k < mutants.size(); k += 3) some.push_back(mutants[k]);
+  REQUIRE_FALSE(some.empty());
+  trial_options first_kill = trying();
+  first_kill.enough = 1;
   std::vector<std::size_t> tokens, lanes;
-  for (std::size_t k = part; k < mutants.size(); k += 3) {
-    trial_options first_kill = trying();
-    first_kill.enough = 1;
-    const trial t = try_mutant(mutants[k], first_kill);
+  for (const trial& t : try_mutants(some, first_kill)) {
     INFO(t.mutant.id << " in " << core::name_of(t.type) << ", modelled on " << t.mutant.models
                      << "; again: assay mutants " << t.mutant.id << " --seed " << seed);
     CHECK(t.checks > 0);
@@ -71,13 +72,12 @@ TEST_CASE("properties/mutants/no_property_is_idle", "[property][gate]") {
   // A property that kills nothing proves nothing.
   std::set<std::string> chosen;
   for (const encoding_tests& tests : all_encoding_tests()) chosen.insert(tests.telling.begin(), tests.telling.end());
-  std::vector<trial> trials;
-  for (const variant& m : all_mutants()) {
-    if (!chosen.contains(m.id)) continue;
-    trial_options o = trying();
-    o.shrink_calls = 0;
-    trials.push_back(try_mutant(m, o));
-  }
+  std::vector<variant> telling;
+  for (const variant& m : all_mutants())
+    if (chosen.contains(m.id)) telling.push_back(m);
+  trial_options o = trying();
+  o.shrink_calls = 0;
+  const std::vector<trial> trials = try_mutants(telling, o);
   REQUIRE(trials.size() == chosen.size());
   for (const property* idle : idle_properties(trials)) {
     INFO(idle->name);

@@ -356,6 +356,33 @@ class OutsideCandidates(Folder):
             self.assertIn("not offered", self.read_report()["complaints"][0])
         self.assertEqual(self.gate(self.candidate(), *self.VALUE).returncode, 0)
 
+    def shares(self, fault, words):
+        """The shares that the sentence tells, for errors that grow up to where the gate calls them a bug."""
+        few = ("--property", "value", "--family", "mild")
+        low, high = 0.0, 12.0
+        while high - low > 0.1:  # log2 of the error in units of 2^-24
+            middle = (low + high) / 2
+            passed = self.gate(self.candidate(fault.format(2.0 ** (middle - 24))), *few).returncode == 0
+            low, high = (middle, high) if passed else (low, middle)
+        self.assertGreater(low, 0.0)
+        told = []
+        for size in (low, low - 0.3, low - 1):
+            self.assertEqual(self.gate(self.candidate(fault.format(2.0 ** (size - 24))), *few).returncode, 0)
+            findings = self.read_report()["findings"]
+            told.append([float(f.split(words)[1].split(" of what")[0]) for f in findings if words in f])
+            for f in findings:
+                self.assertTrue(words not in f or f.startswith("right, but"), f)
+        return told
+
+    def test_between_the_slack_of_classes_and_of_bugs(self):
+        # Between 1.25 and 2 times the widest law: no bug, and no class.
+        most, more, little = self.shares("states = states * (1 + {})", "no class explains it: its error is ")
+        for told in (most, more):
+            self.assertEqual(len(told), 1)
+            self.assertTrue(1.25 < told[0] <= 2, told)
+        self.assertLess(more[0], most[0])
+        self.assertEqual(little, [])
+
     def test_a_killed_run_leaves_no_earlier_verdict(self):
         self.assertEqual(self.gate("builtin:sequential", *self.VALUE).returncode, 0)
         with self.assertRaises(subprocess.TimeoutExpired):

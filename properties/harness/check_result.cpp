@@ -1,0 +1,71 @@
+// What the cases of a check say together: verdict, class, digits.
+#include <algorithm>
+#include <cmath>
+
+#include "properties/harness/runner.hpp"
+#include "reference/oracle.hpp"
+
+namespace assay::properties {
+
+void widen_class(check_result& r, const test_case& c, const value_report& value) {
+  for (std::size_t k = 0; k < r.ratios.size(); ++k)
+    if (value.ratios[k] > r.ratios[k] || !r.forced_by[k]) {
+      r.ratios[k] = std::max(r.ratios[k], value.ratios[k]);
+      r.forced_by[k] = summary(c);
+    }
+}
+
+std::size_t check_result::count(status s) const {
+  const auto it = cases.find(s);
+  return it == cases.end() ? 0 : it->second;
+}
+
+std::size_t check_result::run() const {
+  return count(status::passed) + count(status::failed) + count(status::uninformative);
+}
+
+status check_result::verdict() const {
+  for (const status s : {status::failed, status::passed, status::unsupported, status::outside_domain})
+    if (count(s) > 0) return s;
+  return status::uninformative;
+}
+
+std::vector<digits_up_to> check_result::digits() const {
+  const auto& outputs = operation->outputs;
+  if (std::none_of(outputs.begin(), outputs.end(), [&](const auto& d) { return core::is_floating(d.type_in(type)); }))
+    return {};
+  // An ulp of the scale is at most that part of it.
+  const double ulp = std::ldexp(1.0, 1 - core::format_of(type).precision);
+  std::vector<error_there> told;
+  for (const auto& [from, there] : by_growth)
+    if (there.told >= 0) told.push_back(there);
+  std::vector<digits_up_to> all;
+  for (int digits = static_cast<int>(core::format_of(type).precision * 0.30103); digits >= 1; --digits) {
+    const auto lost = std::find_if(told.begin(), told.end(), [&](const error_there& there) {
+      return !(there.told_ulp * ulp <= std::pow(10.0, -digits));
+    });
+    if (lost == told.begin()) continue;
+    const double farthest = std::prev(lost)->told;
+    if (all.empty() || farthest > all.back().farthest) all.push_back({digits, farthest});
+    if (lost == told.end()) break;
+  }
+  return all;
+}
+
+std::optional<reference::accuracy_class> check_result::explaining_class() const {
+  if (!checked->decides_class || verdict() != status::passed) return std::nullopt;
+  for (const auto c : reference::accuracy_classes)
+    if (ratios[static_cast<std::size_t>(c)] <= 1.0) return c;
+  return std::nullopt;
+}
+
+std::optional<reference::accuracy_class> check_result::accuracy_class() const {
+  return reference::has_classes(*operation) ? explaining_class() : std::nullopt;
+}
+
+std::optional<double> check_result::share_of_law() const {
+  if (!checked->decides_class || verdict() != status::passed || reference::has_classes(*operation)) return std::nullopt;
+  return class_slack * ratios[static_cast<std::size_t>(reference::one_algorithm)];
+}
+
+}  // namespace assay::properties

@@ -1,0 +1,118 @@
+// The verdict rule for one element (verdict.hpp states it).
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "properties/harness/verdict.hpp"
+
+namespace assay::properties {
+
+constexpr std::size_t widest = reference::accuracy_classes.size() - 1;
+constexpr std::size_t sequential = static_cast<std::size_t>(reference::accuracy_class::sequential);
+
+// One element against its truth and its allowances under each class.
+class element_judge {
+ public:
+  element_judge(const expectation& e, const reference::allowances& laws, const std::string& name)
+      : storage_(e.call.operation->output(name)->type_in(e.call.type)),
+        compute_(e.compute.unit()),
+        u_(core::unit_roundoff(compute_)),
+        truth_(e.truth.at(name)),
+        scales_(scales_of(e, name)),
+        law_(laws.at(name)),
+        last_law_(&laws == e.first_laws.get() ? sequential : widest),
+        wider_compute_(e.call.type != compute_) {}
+
+  // The ratios of error to law, infinite for a wrong special value; their class slack not yet applied.
+  [[nodiscard]] std::array<double, widest + 1> ratios(double x, std::size_t i) const {
+    std::array<double, widest + 1> r{};
+    const double rounded = truth_.rounded.values.storage()[i], truth = truth_.truth(i);
+    if (!std::isfinite(truth) || std::isnan(x)) {
+      r.fill(core::same_value(x, truth) ? 0.0 : infinity);
+      return r;
+    }
+    const double error = proved_error(x, i), half_ulp = core::half_ulp(storage_, truth);
+    const double beyond_rounding = error - half_ulp;
+    for (std::size_t c = 0; c <= widest; ++c) {
+      if (c > last_law_) {
+        r[c] = r[c - 1];
+        continue;
+      }
+      const double k = law_.k[c].storage()[i];
+      if (std::isinf(x) || std::isinf(rounded)) {
+        // Beyond the largest number infinity and the number are both right, if the allowance reaches there.
+        // (an unbounded allowance means "any finite answer").
+        const double reach = std::isinf(k) ? std::fabs(truth) : std::fabs(truth) + bug_slack * u_ * k + half_ulp;
+        const bool overflow_explained =
+            reach >= core::largest_finite(storage_) && std::signbit(x) == std::signbit(truth);
+        r[c] = std::isinf(x) ? (overflow_explained ? 0.0 : infinity) : quotient(beyond_rounding, u_ * k);
+      } else {
+        r[c] = quotient(c == 0 && !wider_compute_ ? error : beyond_rounding, u_ * k);
+      }
+    }
+    return r;
+  }
+
+  // The part of the error that the enclosure of the truth proves.
+  double proved_error(double x, std::size_t i) const {
+    return std::max(0.0, std::fabs(truth_.error_of(x, i)) - truth_.radius.storage()[i]);
+  }
+
+  // In ulp of the output's scale; 0 where either is not finite.
+  double error_in_ulp(double x, std::size_t i) const {
+    if (!std::isfinite(truth_.truth(i)) || !std::isfinite(x)) return 0.0;
+    return proved_error(x, i) / ulp_at(i);
+  }
+
+  // The largest error that each class's law still explains, in the unit of error_in_ulp; the truth is finite.
+  std::array<double, widest + 1> laws_in_ulp(std::size_t i) const {
+    std::array<double, widest + 1> allowed{};
+    const double half_ulp = core::half_ulp(storage_, truth_.truth(i));
+    for (std::size_t c = 0; c <= widest; ++c) {
+      if (c > last_law_) {
+        allowed[c] = allowed[c - 1];
+        continue;
+      }
+      const double slack = c == 0 ? 1.0 : class_slack, rounding = c == 0 && !wider_compute_ ? 0.0 : half_ulp;
+      allowed[c] = (slack * u_ * law_.k[c].storage()[i] + rounding) / ulp_at(i);
+    }
+    return allowed;
+  }
+
+  element_report report(const std::string& name, double x, std::size_t i, double ratio) const {
+    const double truth = truth_.truth(i), error = proved_error(x, i);
+    return {name,
+            i,
+            truth_.rounded.values.storage()[i],
+            x,
+            error,
+            error_in_ulp(x, i),
+            allowed_error(storage_, compute_, law_.k[widest].storage()[i], truth),
+            ratio};
+  }
+
+ private:
+  static constexpr double infinity = std::numeric_limits<double>::infinity();
+  static double quotient(double x, double y) { return x <= 0.0 ? 0.0 : y > 0.0 ? x / y : infinity; }
+
+  // 1 in integer dtypes.
+  double ulp_at(std::size_t i) const {
+    if (!core::is_floating(storage_)) return 1.0;
+    return 2.0 * core::half_ulp(storage_, scales_[i]);
+  }
+
+  core::dtype storage_, compute_;
+  double u_;
+  const reference::certified& truth_;
+  std::vector<double> scales_;
+  const reference::allowance& law_;
+  std::size_t last_law_;  // those after it are the same
+  bool wider_compute_;
+};
+
+}  // namespace assay::properties
