@@ -67,9 +67,7 @@ struct declared_sizes {
   std::size_t low = 0, high = std::numeric_limits<std::size_t>::max();
   std::size_t multiple_of = 1;
 
-  [[nodiscard]] bool holds(std::size_t size) const {
-    return size >= low && size <= high && size % multiple_of == 0;
-  }
+  [[nodiscard]] bool holds(std::size_t size) const { return size >= low && size <= high && size % multiple_of == 0; }
   /// The smallest such size that is not below `size`, or else the largest.
   [[nodiscard]] std::size_t nearest(std::size_t size) const {
     const std::size_t above = std::max(low, size), rest = above % multiple_of;

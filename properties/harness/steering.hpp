@@ -12,8 +12,8 @@ namespace assay::properties {
 /// inside, the case is left alone.
 void steer_into(test_case& c, const input_domains& domains, core::counter_random& random);
 
-/// Sizes inside the declared ones: those drawn that lie there already, else the nearest one or, where there are any, the
-/// two above it, so that not all cases have one size.
+/// Sizes inside the declared ones: those drawn that lie there already, else the nearest one or, where there are any,
+/// the two above it, so that not all cases have one size.
 core::axis_sizes sizes_inside(core::axis_sizes drawn, const size_domains& declared, std::uint64_t seed);
 
 }  // namespace assay::properties

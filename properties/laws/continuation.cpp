@@ -41,7 +41,8 @@ chunk_ends divisions_into(const declared_sizes& sizes, std::size_t n, std::uint6
   for (std::vector<std::size_t> ends : divisions(n / sizes.multiple_of, seed)) {
     for (std::size_t& end : ends) end *= sizes.multiple_of;
     std::size_t first = 0;
-    if (std::all_of(ends.begin(), ends.end(), [&](std::size_t end) { return sizes.holds(end - std::exchange(first, end)); }))
+    if (std::all_of(ends.begin(), ends.end(),
+                    [&](std::size_t end) { return sizes.holds(end - std::exchange(first, end)); }))
       all.insert(std::move(ends));
   }
   return all;
@@ -58,8 +59,7 @@ const core::tensor& state_after(experiment& e, core::tensors inputs, const core:
 void check_continuation(experiment& e) {
   e.needs_domain(e.c);
   const core::operation& op = *e.c.call.operation;
-  const chunk_ends all =
-      divisions_into(e.about().sizes_of_axis(op, op.recurrent->time_axis), length(e.c), e.c.seed);
+  const chunk_ends all = divisions_into(e.about().sizes_of_axis(op, op.recurrent->time_axis), length(e.c), e.c.seed);
   if (all.empty()) throw experiment::ended{{status::outside_domain}};
   for (const std::vector<std::size_t>& ends : all) {
     core::tensor state = e.c.call.inputs.at(op.recurrent->state_in);

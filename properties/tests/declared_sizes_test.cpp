@@ -117,8 +117,7 @@ TEST_CASE("properties/declared_sizes/both_ends_are_planned", "[unit][gate]") {
   const core::operation& op = *reference::find_operation("heinsen/scan");
   const of_sizes under_test(op, "d", {8, 256, 8});
   std::set<std::size_t> widths;
-  for (const case_key& key :
-       plan_of(*find_property("value"), under_test.describe(), op, core::dtype::f32, options(1)))
+  for (const case_key& key : plan_of(*find_property("value"), under_test.describe(), op, core::dtype::f32, options(1)))
     widths.insert(sizes_of(make_case(key)).at("d"));
   CHECK(widths.contains(8));
   CHECK(widths.contains(256));

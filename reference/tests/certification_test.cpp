@@ -56,8 +56,8 @@ TEST_CASE("reference/certify/open_lanes_alone_give_what_each_lane_gives", "[unit
 }
 
 TEST_CASE("reference/certify/a_branch_on_an_unknown_number_proves_nothing", "[unit]") {
-  // The first state is unknown in balls: its terms cancel beyond their radii, or overflow. The second token resets it and
-  // has no input, so that no gradient reaches log p there; a ball that knows nothing of the state cannot say so.
+  // The first state is unknown in balls: its terms cancel beyond their radii, or overflow. The second token resets it
+  // and has no input, so that no gradient reaches log p there; a ball that knows nothing of the state cannot say so.
   constexpr double none = -std::numeric_limits<double>::infinity();
   struct chain {
     const char* operation;

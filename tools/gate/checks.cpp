@@ -75,8 +75,8 @@ class part {
   }
 
   void add_horizon() {
-    const properties::test_case c = properties::horizon_case(candidate_.describe(), op(), record_.type,
-                                                             selected_.level->horizon_tokens, seed_);
+    const properties::test_case c =
+        properties::horizon_case(candidate_.describe(), op(), record_.type, selected_.level->horizon_tokens, seed_);
     auto h = properties::measure_horizon(candidate_, c);
     const std::string length = fmt::format("{} tokens", selected_.level->horizon_tokens);
     const std::string where = part_name(op(), record_.type) + ", " + length + ": ";

@@ -166,8 +166,7 @@ std::optional<std::string> class_sentence(const gate_report& report, const check
         right_but(report), properties::class_slack * c.ratios.back(),
         name_of(reference::algorithms_of(*c.operation).back()), properties::bug_slack);
   if (*reached != accuracy_class::linear && *reached != accuracy_class::cumsum) return std::nullopt;
-  return fmt::format("{}carries digits like a {} scan{}", right_but(report), name_of(*reached),
-                     digits_text(report, c));
+  return fmt::format("{}carries digits like a {} scan{}", right_but(report), name_of(*reached), digits_text(report, c));
 }
 
 void add_classes(const gate_report& report, sentence_list& sentences) {

@@ -29,11 +29,10 @@ bool is_broken(const adapter_fault& f) { return f.kind != nan_flood; }
 void complain_about_adapter(gate_report& report) {
   for (const adapter_fault& f : report.adapter_faults)
     report.complaints.emplace_back(
-        f.kind == nan_flood
-            ? fmt::format("{}: {} in {} gives NaN for every element of {}; its checks were not run", f.name,
-                          f.operation->name, core::name_of(f.type), f.on)
-            : fmt::format("{} in {} gives no outputs even for {}: {}: {}; its checks were not run",
-                          f.operation->name, core::name_of(f.type), f.on, f.name, f.message),
+        f.kind == nan_flood ? fmt::format("{}: {} in {} gives NaN for every element of {}; its checks were not run",
+                                          f.name, f.operation->name, core::name_of(f.type), f.on)
+                            : fmt::format("{} in {} gives no outputs even for {}: {}: {}; its checks were not run",
+                                          f.operation->name, core::name_of(f.type), f.on, f.name, f.message),
         f);
 }
 

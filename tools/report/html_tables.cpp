@@ -84,11 +84,11 @@ std::string accuracy_table(const gate_report& r) {
                         own ? fmt::format("{:.2f}", *own) : "–", escape_markup(digits_in_words(c)),
                         k > 0 && c.forced_by[k - 1] ? escape_markup(*c.forced_by[k - 1]) : "–");
   }
-  return rows.empty()
-             ? rows
-             : scrolling("accuracy", table({"operation", "dtype", "class", "largest error, ulp",
-                                            "error / law of its class", "digits", "the case that rules out a better one"},
-                                           rows));
+  return rows.empty() ? rows
+                      : scrolling("accuracy",
+                                  table({"operation", "dtype", "class", "largest error, ulp",
+                                         "error / law of its class", "digits", "the case that rules out a better one"},
+                                        rows));
 }
 
 std::string family_tables(const gate_report& r) {

@@ -78,8 +78,8 @@ std::string grid(const axis& x, const axis& y, const check_result& c) {
   }
   s += fmt::format("<text x=\"{}\" y=\"{}\" class=\"middle\">{}</text>\n", (left + right) / 2, bottom + 29,
                    escape_markup(c.operation->grows_with->quantity));
-  return s + fmt::format("<text x=\"2\" y=\"{}\">largest error, ulp of {}</text>\n", top - 10,
-                         scale_words(*c.operation));
+  return s +
+         fmt::format("<text x=\"2\" y=\"{}\">largest error, ulp of {}</text>\n", top - 10, scale_words(*c.operation));
 }
 
 // The most that a class has allowed the drawn elements up to each point. What it allows depends on the values of an
@@ -106,8 +106,8 @@ std::string point(std::uint64_t from, const error_there& e, const axis& x, const
   const double at_x = x.at(static_cast<double>(from));
   const double none = e.failed ? top + 8 : bottom - 4;
   const double at_y = is_drawn(e.largest_ulp) ? std::clamp(y.at(e.largest_ulp), top + 4, bottom - 4) : none;
-  const std::string hint = fmt::format("from {} to {}: {:.3g} ulp, {} cases{}", from, e.farthest, e.largest_ulp, e.cases,
-                                       e.failed ? ", one of them a bug" : "");
+  const std::string hint = fmt::format("from {} to {}: {:.3g} ulp, {} cases{}", from, e.farthest, e.largest_ulp,
+                                       e.cases, e.failed ? ", one of them a bug" : "");
   const std::string data = fmt::format("data-from=\"{}\" data-ulp=\"{}\"", from, e.largest_ulp);
   if (e.failed)
     return fmt::format("<path class=\"point bug\" {} {}><title>{}</title></path>\n", data, cross(at_x, at_y), hint);

@@ -51,7 +51,10 @@ std::string digits_in_words(const check_result& c) {
   std::string text;
   for (const auto& [digits, farthest] : c.digits())
     text += fmt::format("{}{}{} up to {}", text.empty() ? "" : ", ", digits,
-                        !text.empty() ? "" : digits == 1 ? " digit" : " digits", c.operation->grows_with->words(farthest));
+                        !text.empty() ? ""
+                        : digits == 1 ? " digit"
+                                      : " digits",
+                        c.operation->grows_with->words(farthest));
   if (!text.empty() && c.operation->grows_with->of_mild_inputs) text += " (mild inputs)";
   return text.empty() && c.operation->grows_with != nullptr ? "not one in every case" : text;
 }

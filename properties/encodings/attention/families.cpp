@@ -199,7 +199,7 @@ encoding_tests make_tests() {
   tests.telling = {"mutant/attention_mask_is_finite",    "mutant/attention_no_mean_in_gradient",
                    "mutant/attention_divides_by_keys",   "mutant/attention_last_key_counts_twice",
                    "mutant/attention_padded_keys_count", "mutant/attention_no_scale_in_gradient",
-                   "mutant/attention_bias_scaled",     "mutant/attention_all_keys_where_none_is"};
+                   "mutant/attention_bias_scaled",       "mutant/attention_all_keys_where_none_is"};
   return tests;
 }
 

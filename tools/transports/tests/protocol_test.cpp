@@ -82,8 +82,9 @@ TEST_CASE("transports/protocol/a_domain_names_what_there_is") {
   };
   const std::string scan = "heinsen/scan";
   for (const std::string name : {"logp", "m", "", "grad_s"})
-    CHECK_THAT(hello_refusal(with_domain(scan, "{\"" + name + R"(":"finite"})")),
-               Contains("['" + name + "'] is no input, setting or axis of heinsen/scan; known: log_p, h, s0, state, B, d, n"));
+    CHECK_THAT(
+        hello_refusal(with_domain(scan, "{\"" + name + R"(":"finite"})")),
+        Contains("['" + name + "'] is no input, setting or axis of heinsen/scan; known: log_p, h, s0, state, B, d, n"));
   CHECK_THAT(hello_refusal(with_domain("heinsen/scan:vjp", R"({"logp":[-1,0]})")),
              Contains("known: log_p, h, s0, grad_s, grad_s_n, state"));
   CHECK_THAT(hello_refusal(with_domain("rope/rotate", R"({"state":"finite"})")),
@@ -99,8 +100,8 @@ TEST_CASE("transports/protocol/a_domain_names_what_there_is") {
 
 TEST_CASE("transports/protocol/a_domain_holds_sizes_of_axes") {
   const auto with_sizes = [](const std::string& axis, const std::string& sizes) {
-    return R"({"hello":{"protocol":1,"name":"c","operations":{"rope/rotate":["f32"]},"domain":{"rope/rotate":{")" + axis +
-           "\":" + sizes + "}}}}";
+    return R"({"hello":{"protocol":1,"name":"c","operations":{"rope/rotate":["f32"]},"domain":{"rope/rotate":{")" +
+           axis + "\":" + sizes + "}}}}";
   };
   const auto sizes_of = [&](const std::string& sizes) {
     const auto hello = transports::parse_hello(with_sizes("d", sizes));

@@ -61,7 +61,8 @@ struct all_keys_where_none_is : unchanged_attention {
     auto& x = bias.values.storage();
     const std::size_t keys = bias.shape()[2];
     for (std::size_t first = 0; first < x.size(); first += keys)
-      if (const auto row = x.begin() + static_cast<std::ptrdiff_t>(first), end = row + static_cast<std::ptrdiff_t>(keys);
+      if (const auto row = x.begin() + static_cast<std::ptrdiff_t>(first),
+          end = row + static_cast<std::ptrdiff_t>(keys);
           std::all_of(row, end, [](double b) { return b == -infinity; }))
         std::fill(row, end, 0.0);
   }

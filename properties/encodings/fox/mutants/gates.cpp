@@ -106,8 +106,7 @@ std::vector<variant> gate_mutants() {
                                        "a gate that forgets by more than f16 can say forgets nothing"),
       make_variant_beside<reference::encodings::fox, open_gate_forgets, reference::encodings::attention>(
           "mutant/fox_open_gate_forgets", "FW24 fla-org/flash-linear-attention#461", "log f = 0 forgets everything"),
-      make_fox_variant<prefix_in_storage>("mutant/fox_prefix_in_storage",
-                                          "half-precision prefix sums",
+      make_fox_variant<prefix_in_storage>("mutant/fox_prefix_in_storage", "half-precision prefix sums",
                                           "prefix sums are kept in the storage dtype"),
       make_fox_variant<decay_in_bf16>("mutant/fox_decay_in_bf16", "DT17 HabanaAI/vllm-fork#503: biases in bf16",
                                       "D has the digits of bf16"),
