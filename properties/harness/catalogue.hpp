@@ -60,6 +60,9 @@ struct encoding_tests {
   std::vector<hypothesis> hypotheses{};         ///< what is often wrong, for the diagnosis of failures
   std::vector<family_fact> facts{};             ///< where no hypothesis explains a failure; what says most comes first
   std::vector<uninformed_answer> uninformed{};  ///< besides zeros and the previous step
+  /// Whether some output of a call is a matter of convention: there is nothing to weigh, and programs give 0 or NaN.
+  /// Families draw no such calls, a law of its own does; no counterexample becomes one by shrinking.
+  std::function<bool(const request& call)> rests_on_convention{};
 };
 
 struct catalogue {

@@ -81,7 +81,45 @@ class wrong_frequencies final : public implementation {
   std::unique_ptr<implementation> right_ = make_builtin("sequential").value();
 };
 
+// Attention with NaN where a query sees some keys and not others; and, by convention, where it sees none.
+class nan_beside_masks final : public implementation {
+ public:
+  [[nodiscard]] const description& describe() const override { return right_->describe(); }
+  call_result evaluate(const request& call) override {
+    call_result out = right_->evaluate(call);
+    if (!out || call.operation->name != "attention/output") return out;
+    const core::tensor& bias = call.inputs.at("bias");
+    core::tensor& o = out->at("o");
+    const std::size_t keys = bias.shape()[2], width = o.shape()[3], rows = bias.size() / std::max<std::size_t>(keys, 1);
+    for (std::size_t i = 0; i < o.size(); ++i)
+      for (std::size_t j = 0; j < keys; ++j)
+        if (std::isinf(bias.values.storage()[i / width % rows * keys + j]))
+          o.values.storage()[i] = std::numeric_limits<double>::quiet_NaN();
+    return out;
+  }
+
+ private:
+  std::unique_ptr<implementation> right_ = make_builtin("sequential").value();
+};
+
 }  // namespace
+
+TEST_CASE("properties/shrinking/no_failure_becomes_a_convention", "[property][gate]") {
+  nan_beside_masks wrong;
+  const core::operation& op = *reference::find_operation("attention/output");
+  run_options o = options(4);
+  o.families = {"masked_inside", "causal"};
+  const check_result r = run_property(*find_property("value"), wrong, op, core::dtype::f32, o);
+  REQUIRE(r.verdict() == status::failed);
+  const request& smallest = r.found->minimal.call;
+  INFO(summary(r.found->minimal));
+  const encoding_tests& tests = *encoding_tests_of(op);
+  REQUIRE(tests.rests_on_convention);
+  CHECK_FALSE(tests.rests_on_convention(smallest));
+  const auto& bias = smallest.inputs.at("bias").values;
+  CHECK(std::count(bias.begin(), bias.end(), -std::numeric_limits<double>::infinity()) > 0);
+  CHECK(smallest.inputs.at("bias").size() <= 4);
+}
 
 TEST_CASE("properties/shrinking/stays_in_the_domain_and_in_the_failure", "[property][gate]") {
   wrong_frequencies wrong;

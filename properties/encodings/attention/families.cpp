@@ -2,6 +2,7 @@
 #include <limits>
 
 #include "properties/encodings/attention/laws/laws.hpp"
+#include "properties/encodings/attention/laws/rows_without_keys.hpp"
 #include "properties/encodings/attention/mutants/mutants.hpp"
 #include "properties/harness/catalogue.hpp"
 
@@ -196,6 +197,7 @@ encoding_tests make_tests() {
   tests.mutants = mutants();
   tests.controls = controls();
   tests.laws = laws();
+  tests.rests_on_convention = has_row_without_keys;
   tests.telling = {"mutant/attention_mask_is_finite",    "mutant/attention_no_mean_in_gradient",
                    "mutant/attention_divides_by_keys",   "mutant/attention_last_key_counts_twice",
                    "mutant/attention_padded_keys_count", "mutant/attention_no_scale_in_gradient",
