@@ -189,11 +189,10 @@ void add_shares(const gate_report& report, sentence_list& sentences) {
       if (most == nullptr || *share > *most->share_of_law()) most = &c;
     }
   if (most != nullptr && *most->share_of_law() <= properties::class_slack && report.verdict == gate_verdict::passed)
-    sentences.add(
-        fmt::format(
-            "right: operations with one algorithm err by at most {:.2g} of what rounding explains, most here: {:.3g} ulp{}",
-            *most->share_of_law(), largest_error_ulp(*most), digits_text(report, *most)),
-        {most->operation, most->type});
+    sentences.add(fmt::format("right: operations with one algorithm err by at most {:.2g} of what rounding explains, "
+                              "most here: {:.3g} ulp{}",
+                              *most->share_of_law(), largest_error_ulp(*most), digits_text(report, *most)),
+                  {most->operation, most->type});
 }
 
 }  // namespace
