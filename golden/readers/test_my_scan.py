@@ -35,7 +35,8 @@ def test_there_are_files():
 
 @pytest.mark.parametrize("path, tensors, about", FILES, ids=lambda x: os.path.basename(x) if isinstance(x, str) else "")
 def test_my_scan(path, tensors, about):
-    results = my_scan(*(tensors[name].values for name in ("log_p", "h", "s0")))
+    with numpy.errstate(invalid="ignore"):  # some inputs are NaN
+        results = my_scan(*(tensors[name].values for name in ("log_p", "h", "s0")))
     for name, x in zip(OUTPUTS, results):
         y = tensors[name].values
         # bf16 comes as float32, so the arithmetic is that of float32.
