@@ -92,6 +92,9 @@ core::result<recipe_entry> entry_from(const json& j, const std::string& encoding
   auto axes = axes_from(j.at("axes"), *entry.operation, entry.attributes);
   if (!axes) return formats::within("axes", axes.error());
   entry.axes = std::move(*axes);
+  if (entry.operation->conflict != nullptr)
+    if (const std::string why = entry.operation->conflict(entry.attributes, entry.axes); !why.empty())
+      return core::failure("attributes: " + why);
   const auto seed = formats::count_member(j, "seed");
   if (!seed) return tl::make_unexpected(seed.error());
   entry.seed = *seed;

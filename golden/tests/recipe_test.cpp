@@ -161,6 +161,13 @@ TEST_CASE("golden/recipe/refusals_name_entry_and_member") {
   CHECK_THAT(entry_refusal("axes", {{"B", 1}, {"n", 2}, {"d", 1}, {"e", 1}}), Contains("no axis 'e'"));
   CHECK_THAT(entry_refusal("axes", {{"B", 1}, {"n", -2}, {"d", 1}}), Contains("'n' must be an integer"));
   CHECK_THAT(entry_refusal("axes", {{"B", 0}, {"n", 1 << 20}, {"d", 2}}), Contains("too large"));
+  CHECK_THAT(refusal([](json& j) {
+               j["encoding"] = "t5_bias";
+               j["entries"][0]["operation"] = "t5_bias/bucket";
+               j["entries"][0]["axes"] = {{"n", 2}};
+               j["entries"][0]["attributes"] = {{"buckets", 2}};  // one for each direction, none for one distance
+             }),
+             Contains("entry 'a': attributes: "));
   CHECK_THAT(entry_refusal("seed", -1), Contains("'seed'"));
   CHECK_THAT(entry_refusal("inputs", {{"q", {{"constant", 1}}}}), Contains("no input 'q'"));
   CHECK_THAT(

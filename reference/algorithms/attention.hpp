@@ -39,12 +39,13 @@ struct attention_head {
   const R *q, *k, *v;
 };
 
-/// The weights P of one row of logits. The shift is a double, so it is exact in every reading and cancels.
+/// The weights P of one row of logits. The shift is a double, so it is exact in every reading and cancels. A NaN among
+/// the logits is the shift from then on.
 template <class R>
 std::vector<R> softmax(const std::vector<R>& logits) {
   double shift = -std::numeric_limits<double>::infinity();
   for (const R& s : logits)
-    if (const double x = to_double(s); !(x <= shift)) shift = x;
+    if (const double x = to_double(s); x > shift || std::isnan(x)) shift = x;
   std::vector<R> weights(logits.size(), R(0.0));
   if (std::isinf(shift) && shift < 0.0) return weights;
   accumulator<R> sum;

@@ -84,6 +84,23 @@ TEST_CASE("heinsen/scan/nan_and_infinity", "[unit][heinsen]") {
   CHECK(same(values(undefined.at("s").rounded), {not_a_number}));
 }
 
+TEST_CASE("attention/output/nan_in_a_key_reaches_the_queries_that_see_it", "[unit][attention]") {
+  const auto row = [](const char* name, core::shape shape, std::vector<double> all) {
+    return std::pair<const std::string, core::tensor>(name, core::make_tensor(dtype::f64, std::move(shape), all));
+  };
+  const core::operation& op = *find_operation("attention/output");
+  const auto output = [&](const std::vector<double>& bias) {
+    const core::tensors in{row("q", {1, 1, 1, 1}, {1}), row("k", {1, 1, 3, 1}, {1, not_a_number, 1}),
+                           row("v", {1, 1, 3, 1}, {1, 2, 3}), row("bias", {1, 1, 3}, bias)};
+    return values(certify({&op, dtype::f64, in}).at("o").rounded);
+  };
+  CHECK(same(output({0, 0, 0}), {not_a_number}));
+  CHECK(same(output({0, 0, -inf}), {not_a_number}));  // a mask behind it hides nothing of it
+  CHECK(same(output({-inf, 0, -inf}), {not_a_number}));
+  CHECK(same(output({0, -inf, 0}), {2}));
+  CHECK(same(output({-inf, -inf, -inf}), {0}));
+}
+
 TEST_CASE("heinsen/scan/outside_the_domain_the_formula_holds", "[unit][heinsen]") {
   // log p > 0 is no error: the recurrence grows.
   const std::vector<double> s = states(lane({1, 2}, {0, -inf}, 0.5));

@@ -52,6 +52,11 @@ TEST_CASE("explore/sweep/mistakes_are_named", "[unit]") {
   has(error_of(good + "decay = inf\n"), "finite");
   has(error_of("include = [\"nothing\"]\n" + good), "no preset 'nothing'");
   has(error_of("[[grid]\n"), "line 1");
+  for (const char* header : {"[=", "[[=", "[\n]", "[#]"}) has(error_of(header), "is no TOML");
+  for (const char* text :
+       {"\u00e9 = 1", "a = \u00e9", "a = \"\" \u00e9", "a = -\"\u00e9\"", "a = \"\"\"\n\u00e9\"\"\""})
+    has(error_of(text), "beyond ASCII");
+  CHECK(read_sweep("question = \"\u00e9 \\\" \u00e9\"  # \u00e9\n" + good, "mine.toml").has_value());
   for (const auto& [from, to, what] : {std::tuple{"\"scan\"", "\"scam\"", "no measure 'scam'"},
                                        {"\"cumsum\"", "\"cumsun\"", "no implementation 'cumsun'"},
                                        {"\"f32\"", "\"f31\"", "no arithmetic"},

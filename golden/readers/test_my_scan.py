@@ -1,0 +1,51 @@
+"""A test of your scan against Assay's golden set, for pytest. CC0: copy it with golden_reader.py, put your function
+into my_scan, and name the folder of the set in GOLDEN.
+
+    GOLDEN=golden/sets/heinsen python3 -m pytest test_my_scan.py
+
+For other operations change OPERATION, the call and the outputs; `assay list operations` and the files' metadata have
+their names.
+"""
+import glob
+import os
+
+import numpy
+import pytest
+
+import golden_reader
+
+OPERATION = "heinsen/scan"
+OUTPUTS = ("s", "s_n")
+FOLDER = os.environ.get("GOLDEN", ".")
+FILES = [(path, *golden_reader.read(path)) for path in sorted(glob.glob(FOLDER + "/*.safetensors"))]
+FILES = [file for file in FILES if file[2].get("operation") == OPERATION]
+
+
+def my_scan(log_p, h, s0):
+    """log_p, h [B, n, d], s0 [B, d] -> all states s [B, n, d] and the last one s_n [B, d]: here goes yours"""
+    states = [s0]
+    for i in range(h.shape[1]):
+        states.append(numpy.logaddexp(log_p[:, i] + states[-1], h[:, i]))
+    return numpy.stack(states[1:], 1) if states[1:] else h, states[-1]
+
+
+def test_there_are_files():
+    assert FILES, f"no file of {OPERATION} in {FOLDER}: name the folder in GOLDEN"
+
+
+@pytest.mark.parametrize("path, tensors, about", FILES, ids=lambda x: os.path.basename(x) if isinstance(x, str) else "")
+def test_my_scan(path, tensors, about):
+    with numpy.errstate(invalid="ignore"):  # some inputs are NaN
+        results = my_scan(*(tensors[name].values for name in ("log_p", "h", "s0")))
+    for name, x in zip(OUTPUTS, results):
+        y = tensors[name].values
+        # bf16 comes as float32, so the arithmetic is that of float32.
+        bug = tensors[name + (":bug.f32" if tensors[name].dtype == "BF16" else ":bug")].values
+        assert x.shape == y.shape, f"{path}: {name} has the shape {x.shape}, not {y.shape}"
+        x, y = x.astype("f8"), y.astype("f8")
+        with numpy.errstate(invalid="ignore"):  # inf - inf
+            bad = ~(x == y) & ~(abs(x - y) <= bug) & ~(numpy.isnan(x) & numpy.isnan(y))
+        if bad.any():
+            at = tuple(int(i) for i in numpy.argwhere(bad)[0])
+            pytest.fail(f"{path} ({about['reason']}): {bad.sum()} of {bad.size} elements of {name} are wrong, first "
+                        f"{name}{list(at)} = {x[at]}, truth {y[at]}, allowed {bug[at]}", pytrace=False)

@@ -1,0 +1,173 @@
+#!/usr/bin/env python3
+"""All readers return the same of every committed file and refuse bad files; the loop for pytest tells right from wrong.
+
+Each language has a listing beside this file: a line for each tensor (name, dtype, shape, number of values, sum of the
+bits of value i as a double times 2 i + 1) and each text of the metadata. Run by CTest with LISTING_CPP set to that in
+C++. A language that is not installed is left out and named; in CI that is an error.
+"""
+import glob
+import json
+import os
+import shutil
+import struct
+import subprocess
+import sys
+import tempfile
+import unittest
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+READERS = os.path.dirname(HERE)
+SETS = os.path.join(os.path.dirname(READERS), "sets")
+# Of code. C++ and Rust read JSON by hand.
+MOST_LINES = {"golden_reader.py": 40, "golden_reader.js": 40, "golden_reader.hpp": 56, "golden_reader.rs": 68}
+PYTHON = [sys.executable, "-B", "-W", "error"]
+
+
+def run(command, **options):
+    return subprocess.run(command, check=True, stdout=subprocess.PIPE, timeout=120, **options).stdout.decode()
+
+
+def listings(folder):
+    """{language: command}"""
+    all_of_them = {"Python": [*PYTHON, os.path.join(HERE, "listing.py")], "C++": [os.environ["LISTING_CPP"]]}
+    node = shutil.which("node") or shutil.which("nodejs")
+    if node:
+        all_of_them["JavaScript"] = [node, os.path.join(HERE, "listing.js")]
+    rustc = next((path for path in ("/usr/bin/rustc", shutil.which("rustc")) if path and os.path.exists(path)), None)
+    if rustc:
+        program = os.path.join(folder, "listing")
+        source = os.path.join(HERE, "listing.rs")
+        run([rustc, "--edition", "2021", "-D", "warnings", "-C", "opt-level=1", source, "-o", program])
+        all_of_them["Rust"] = [program]
+    for language in ("JavaScript", "Rust"):
+        if language not in all_of_them:
+            print(f"no {language} on this machine: its reader was not tested")
+            assert not os.environ.get("CI"), f"CI needs {language} (tools/install_dependencies javascript rust)"
+    return all_of_them
+
+
+def file_of(header, data=b""):
+    text = header if isinstance(header, bytes) else json.dumps(header).encode()
+    return struct.pack("<Q", len(text)) + text + data
+
+
+def entry(dtype="F32", shape=(2,), offsets=(0, 8)):
+    return {"dtype": dtype, "shape": list(shape), "data_offsets": list(offsets)}
+
+
+GOOD = file_of({"a": entry(), "b": entry("F16", (1, 2), (8, 12))}, bytes(12))
+BAD = {
+    "empty": b"", "seven bytes": bytes(7), "header beyond the file": struct.pack("<Q", 100) + b"{}",
+    "huge header": struct.pack("<Q", 2**64 - 1) + b"{}", "no JSON": file_of(b'{"a": '), "a list": file_of(b"[1]"),
+    "no UTF-8": file_of(b'{"\xff": 1}'), "entry of null": file_of({"a": None}), "entry of text": file_of({"a": "b"}),
+    "no dtype": file_of({"a": {"shape": [2], "data_offsets": [0, 8]}}, bytes(8)),
+    "no shape": file_of({"a": {"dtype": "F32", "data_offsets": [0, 8]}}, bytes(8)),
+    "no offsets": file_of({"a": {"dtype": "F32", "shape": [2]}}, bytes(8)),
+    "unknown dtype": file_of({"a": entry("F8")}, bytes(8)),
+    "negative size": file_of({"a": entry(shape=(-2,))}, bytes(8)),
+    "broken size": file_of({"a": entry(shape=(1.5,))}, bytes(8)),
+    "shape too large": file_of({"a": entry(shape=(3,))}, bytes(8)),
+    "shape that overflows": file_of({"a": entry(shape=(2**33, 2**33, 2))}, bytes(8)),
+    "one offset": file_of({"a": entry(offsets=(0,))}, bytes(8)),
+    "offsets reversed": file_of({"a": entry(offsets=(8, 0))}, bytes(8)),
+    "negative offset": file_of({"a": entry(offsets=(-8, 0))}, bytes(8)),
+    "gap": file_of({"a": entry(), "b": entry(offsets=(12, 20))}, bytes(20)),
+    "gap before": file_of({"a": entry(offsets=(4, 12))}, bytes(12)),
+    "overlap": file_of({"a": entry(), "b": entry(offsets=(4, 12))}, bytes(12)),
+    "the same bytes": file_of({"a": entry(), "b": entry()}, bytes(8)),
+    "bytes behind": GOOD + b"\0", "bytes missing": GOOD[:-1], "no data": file_of({"a": entry()}),
+}
+
+
+class readers(unittest.TestCase):
+    maxDiff = 2000
+
+    def test_agree_on_every_file_and_refuse_bad_ones(self):
+        files = sorted(glob.glob(os.path.join(SETS, "*", "*.safetensors")))
+        self.assertGreater(len(files), 900)
+        with tempfile.TemporaryDirectory() as folder:
+            for name, data in [*BAD.items(), ("good", GOOD)]:
+                with open(os.path.join(folder, name), "wb") as file:
+                    file.write(data)
+            bad = [os.path.join(folder, name) for name in BAD]
+            expected = None
+            for language, command in listings(folder).items():
+                with self.subTest(language):
+                    listed = run(command + [os.path.relpath(path, SETS) for path in files], cwd=SETS)
+                    self.assertNotIn("error ", listed)
+                    expected = expected or listed
+                    differing = [two for two in zip(listed.splitlines(), expected.splitlines()) if two[0] != two[1]]
+                    self.assertEqual(differing[:1], [], f"{language} reads otherwise than Python")
+                    self.assertEqual(len(listed), len(expected))
+                    self.assertIn("tensor a F32 [2] 2 0", run(command + [os.path.join(folder, "good")]))
+                    lines = run(command + bad).splitlines()
+                    self.assertEqual(len(lines), len(bad), lines)
+                    for path, line in zip(bad, lines):
+                        self.assertRegex(line, f"^error {path}: .+")
+
+    def test_stay_short(self):
+        for name, most in MOST_LINES.items():
+            with open(os.path.join(READERS, name), encoding="utf-8") as file:
+                code = [line for line in file if line.strip() and not line.lstrip().startswith(("//", "#"))]
+            self.assertLessEqual(len(code), most, name)
+
+
+def described(path, about):
+    """The file with this metadata, and with the allowance of bugs where its set is older than that name."""
+    with open(path, "rb") as file:
+        data = file.read()
+    length, = struct.unpack_from("<Q", data)
+    header = json.loads(data[8:8 + length])
+    if "__metadata__" in header:
+        return data
+    header = {name.replace(":allow", ":bug"): tensor for name, tensor in header.items()}
+    for name in [name for name, tensor in header.items() if name + ":bug" in header and tensor["dtype"] == "BF16"]:
+        header[name + ":bug.f32"] = header.pop(name + ":bug")
+    return file_of({"__metadata__": about, **header}, data[8 + length:])
+
+
+class the_loop_for_pytest(unittest.TestCase):
+    def outcome(self, change):
+        with tempfile.TemporaryDirectory() as folder:
+            with open(os.path.join(SETS, "heinsen", "manifest.json"), encoding="utf-8") as file:
+                entries = json.load(file)["files"]
+            for item in entries:
+                if item["operation"] in ("heinsen/scan", "heinsen/gated_scan"):
+                    name = f"{item['id']}.{item['dtype']}.safetensors"
+                    about = {"operation": item["operation"], "reason": item["reason"]}
+                    with open(os.path.join(folder, name), "wb") as file:
+                        file.write(described(os.path.join(SETS, "heinsen", name), about))
+            shutil.copy(os.path.join(READERS, "golden_reader.py"), folder)
+            with open(os.path.join(READERS, "test_my_scan.py"), encoding="utf-8") as file:
+                text = file.read()
+            self.assertIn("numpy.logaddexp(log_p[:, i] + states[-1], h[:, i])", text)
+            with open(os.path.join(folder, "test_my_scan.py"), "w", encoding="utf-8") as file:
+                file.write(change(text))
+            done = subprocess.run([*PYTHON, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_my_scan.py"],
+                                  cwd=folder, capture_output=True, text=True, timeout=120, check=False)
+            return done.returncode, done.stdout + done.stderr
+
+    def test_passes_the_step_loop(self):
+        code, words = self.outcome(lambda text: text)
+        self.assertEqual(code, 0, words)
+        self.assertGreaterEqual(int(words.split(" passed")[0].split()[-1]), 81)  # 80 files, and that there are some
+
+    def test_says_of_a_wrong_function_where_it_is_wrong(self):
+        code, words = self.outcome(lambda text: text.replace("log_p[:, i] + states[-1]", "states[-1]"))
+        self.assertEqual(code, 1, words)
+        self.assertRegex(words, r"scan-mild\.f32\.safetensors \(.+\): 24 of 24 elements of s are wrong, first s\[0, 0,")
+
+    def test_says_that_there_are_no_files(self):
+        code, words = self.outcome(lambda text: text.replace('= "heinsen/scan"', '= "heinsen/scam"'))
+        self.assertEqual(code, 1, words)
+        self.assertIn("name the folder in GOLDEN", words)
+
+
+if __name__ == "__main__":
+    try:
+        import numpy  # noqa: F401
+        import pytest  # noqa: F401
+    except ModuleNotFoundError as missing:
+        print(f"skipped: {sys.executable} has no {missing.name} (tools/install_dependencies python pytest)")
+        sys.exit(1 if os.environ.get("CI") else 77)
+    unittest.main()

@@ -1,0 +1,164 @@
+"""A second oracle: proves y and y:low of golden sets by other means than the program that made them.
+
+    python3 check.py [--verbose] SET ...
+
+Prints for each operation how many elements agree to the bit, then each disagreement with file, tensor and index, and
+the same for elements that stay undecided. Ends with 1 where there is any. Zeros agree whatever their signs.
+
+It shares nothing with Assay: its own reader, its own rounding, formulas from the papers, intervals on mpmath's
+arithmetic. Derivatives come from a tape, where Assay has adjoints written by hand.
+"""
+
+import argparse
+import collections
+import json
+import math
+import multiprocessing
+import os
+import sys
+
+from mpmath.libmp import mpf_sub
+
+import differentiation
+import interval
+import safetensors_file
+from formulas import FORMULAS, Call
+from interval import Interval, Undecided
+
+LADDER = (0, 500, 1300, 4500, 16000)  # bits; 0: those of the format and of y:low, and some
+ZERO = Interval.of(0)
+
+
+def low_of(truth, y):
+    """truth - y; the truth itself where y overflowed, 0 where the truth is infinite or NaN."""
+    if interval.is_special(truth.lo):
+        return ZERO
+    if math.isinf(y):
+        return truth
+    # Of a truth that is rounded at PRECISION, so many more bits that the difference from a double is exact.
+    bits, point = interval.PRECISION + 2200, Interval.of(y).lo
+    return Interval(mpf_sub(truth.lo, point, bits, "f"), mpf_sub(truth.hi, point, bits, "c"), truth.open)
+
+
+class Evaluation:
+    """The parts of a call, and what each gives at the precision that is set."""
+
+    def __init__(self, operation, settings, tensors, sizes):
+        name, _, self.kind = operation.partition(":")
+        self.tensors = {name: array.ravel() for name, (_, array) in tensors.items()}
+        self.parts = FORMULAS[name](Call(settings, self.tensors, sizes, differentiated=bool(self.kind)))
+
+    def element(self, name, index):
+        return Interval.of(float(self.tensors[name][index]))
+
+    def run(self, part):
+        if not self.kind:
+            return part(self.element)
+        tape, inputs = [], {}
+
+        def get(name, index):
+            if (name, index) not in inputs:
+                inputs[name, index] = differentiation.Number(tape, self.element(name, index))
+            return inputs[name, index]
+        outputs = part(get)
+        numbers = {key: x for key, x in outputs.items() if isinstance(x, differentiation.Number)}
+        if self.kind == "vjp":
+            for (name, index), x in numbers.items():
+                x.bar = differentiation.accumulate(x.bar, self.element("grad_" + name, index))
+            differentiation.backward(tape)
+            return {("grad_" + name, index): x.bar or ZERO for (name, index), x in inputs.items()}
+        for (name, index), x in inputs.items():
+            x.bar = self.element("tangent_" + name, index)
+        differentiation.forward(tape)
+        return {("tangent_" + name, index): getattr(outputs[name, index], "bar", None) or ZERO
+                for name, index in outputs}
+
+
+def same(x, y):
+    return x == y or (math.isnan(x) and math.isnan(y))
+
+
+def check_file(task):
+    path, entry = task
+    tensors, _ = safetensors_file.read(path)
+    operation = entry["operation"]
+    claims = [name for name in tensors if name + ":low" in tensors]
+    inputs = {name: t for name, t in tensors.items() if ":" not in name and name not in claims}
+    evaluation = Evaluation(operation, entry["attributes"], inputs, dict(entry["axes"]))
+    dtypes = {name: tensors[name][0] for name in claims}
+    claimed = {name: tensors[name][1].ravel() for name in claims + [c + ":low" for c in claims]}
+    proved, faults, rungs = set(), [], collections.Counter()
+
+    def judge(name, index, truth):
+        """Whether both are decided; then what is wrong is noted."""
+        y = safetensors_file.rounded(truth, dtypes[name])
+        low = None if y is None else safetensors_file.rounded(low_of(truth, y), "F64")
+        if low is None:
+            return False
+        for tensor, value in ((name, y), (name + ":low", low)):
+            if not same(value, claimed[tensor][index]):
+                faults.append((path, tensor, index, f"holds {claimed[tensor][index].hex()}, truth {value.hex()}"))
+        proved.add((name, index))
+        return True
+
+    for part in evaluation.parts:
+        open_elements = None
+        for rung, bits in enumerate(LADDER):
+            interval.set_precision(bits or 106 + safetensors_file.FORMATS.get(entry["dtype"].upper(), (53,))[0])
+            try:
+                values = evaluation.run(part)
+            except Undecided:
+                continue
+            wanted = [key for key in values if key[0] in dtypes] if open_elements is None else open_elements
+            open_elements = [key for key in wanted if not judge(*key, values[key])]
+            rungs[rung] += len(wanted) - len(open_elements)
+            if not open_elements:
+                break
+        else:
+            names = open_elements if open_elements is not None else [("a part", 0)]
+            faults += [(path, *key, f"is undecided at {LADDER[-1]} bits") for key in names]
+            proved.update(open_elements or [])
+    for name in claims:
+        for index in range(claimed[name].size):
+            if (name, index) not in proved:
+                if name.startswith("grad_") and evaluation.kind == "vjp":  # nothing depends on this input
+                    judge(name, index, ZERO)
+                else:
+                    faults.append((path, name, index, "is no output of the formula"))
+    return operation, len(proved), rungs, faults
+
+
+def files_of(folder):
+    with open(os.path.join(folder, "manifest.json"), encoding="utf-8") as file:
+        manifest = json.load(file)
+    return [(os.path.join(folder, f"{entry['id']}.{entry['dtype']}.safetensors"), entry) for entry in manifest["files"]]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("sets", nargs="+")
+    parser.add_argument("--verbose", action="store_true", help="print how many elements each precision decided")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="processes")
+    options = parser.parse_args()
+    tasks = [task for folder in options.sets for task in files_of(folder)]
+    files, elements, rungs, faults = collections.Counter(), collections.Counter(), collections.Counter(), []
+    with multiprocessing.Pool(options.jobs) as pool:
+        for operation, count, at, wrong in pool.imap_unordered(check_file, tasks, chunksize=4):
+            files[operation] += 1
+            elements[operation] += count
+            rungs += at
+            faults += wrong
+    for path, tensor, index, what in sorted(faults):
+        print(f"{path}: {tensor}[{index}] {what}")
+    for operation in sorted(files):
+        print(f"{operation}: {files[operation]} files, {elements[operation]} elements")
+    if options.verbose:
+        print("decided at " + ", ".join(f"{LADDER[k] or 'the first'} bits: {rungs[k]}" for k in sorted(rungs)))
+    bad = len({(path, tensor.removesuffix(":low"), index) for path, tensor, index, _ in faults})
+    total = sum(elements.values())
+    print(f"{total - bad} of {total} elements agree to the bit, value and remainder")
+    return 1 if faults or not tasks else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
