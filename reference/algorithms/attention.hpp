@@ -43,8 +43,9 @@ struct attention_head {
 template <class R>
 std::vector<R> softmax(const std::vector<R>& logits) {
   double shift = -std::numeric_limits<double>::infinity();
+  // NaN stays: what comes after it compares with nothing.
   for (const R& s : logits)
-    if (const double x = to_double(s); !(x <= shift)) shift = x;
+    if (const double x = to_double(s); !(x <= shift) && !std::isnan(shift)) shift = x;
   std::vector<R> weights(logits.size(), R(0.0));
   if (std::isinf(shift) && shift < 0.0) return weights;
   accumulator<R> sum;
