@@ -11,4 +11,10 @@ namespace assay::tools {
 /// derivatives whose own operation is wrong already are not told apart from it.
 void add_findings(const std::vector<part_record>& parts, gate_report& report);
 
+/// The words for a class, for an error that none explains, and for the error of an operation without classes: `ratio`
+/// is that of the widest law over its slack.
+std::string class_words(reference::accuracy_class reached);
+std::string no_class_words(const core::operation& op, double ratio);
+std::string share_words(double largest_ulp, double share);
+
 }  // namespace assay::tools
