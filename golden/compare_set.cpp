@@ -6,40 +6,8 @@
 #include "golden/formats/json_file.hpp"
 
 namespace assay::golden {
-namespace {
 
 namespace fs = std::filesystem;
-
-comparison compare_output(const set_file& f, const std::string& name, const core::tensors& golden,
-                          const core::tensor& came) {
-  const auto& x = came.values.storage();
-  const auto& y = golden.at(name).values.storage();
-  const auto& low = golden.at(low_name(name)).values.storage();
-  const auto& allow = golden.at(allow_name(name)).values.storage();
-  comparison c{f.name(), name, false, 0, 0, x.size(), 0, 0, came.shape()};
-  for (std::size_t i = 0; i < x.size(); ++i) {
-    const distance d = measure(f.type, x[i], y[i], low[i], allow[i]);
-    c.largest_ulp = std::max(c.largest_ulp, d.ulp);
-    c.largest_ratio = std::max(c.largest_ratio, d.ratio);
-    if (!d.right && c.wrong++ == 0) c.first_wrong = i;
-  }
-  return c;
-}
-
-core::result<core::tensors> outputs_of(const set_file& f, const fs::path& path) {
-  auto all = formats::read_safetensors(path, set_limits);
-  if (!all) return all;
-  for (const auto& d : f.operation->inputs) all->erase(d.name);
-  for (const auto& d : f.operation->outputs) {
-    all->erase(low_name(d.name));
-    all->erase(allow_name(d.name));
-  }
-  if (auto ok = core::check_outputs(*f.operation, f.type, f.axes, *all); !ok)
-    return core::failure(path.string() + ": " + formats::shown(ok.error().message, 400));
-  return all;
-}
-
-}  // namespace
 
 distance measure(core::dtype type, double x, double y, double low, double allow) {
   if (std::isnan(x) || std::isnan(y)) return {0, 0, std::isnan(x) && std::isnan(y)};
@@ -54,29 +22,42 @@ distance measure(core::dtype type, double x, double y, double low, double allow)
           apart <= allow};
 }
 
-core::result<set_comparison> compare_set(const fs::path& folder, const fs::path& user) {
-  const auto m = read_manifest(folder);
-  if (!m) return tl::make_unexpected(m.error());
-  std::error_code failed;
-  if (!fs::is_directory(user, failed)) return core::failure(user.string() + ": must be a folder");
-  set_comparison all;
-  for (const set_file& f : m->files) {
-    const auto golden = formats::read_safetensors(folder / f.name(), set_limits);
-    if (!golden) return tl::make_unexpected(golden.error());
-    const fs::path path = user / f.name();
-    if (!fs::exists(fs::symlink_status(path, failed))) {
-      for (const auto& d : f.operation->outputs) all.rows.push_back({f.name(), d.name, true, 0, 0, 0, 0, 0, {}});
-      continue;
-    }
-    const auto outputs = outputs_of(f, path);
-    if (!outputs) {
-      all.errors.push_back(outputs.error().message);
-      continue;
-    }
-    for (const auto& d : f.operation->outputs)
-      all.rows.push_back(compare_output(f, d.name, *golden, outputs->at(d.name)));
+comparison compare_output(const golden_file& golden, const std::string& name, const core::tensor& came, question asked,
+                          core::dtype arithmetic) {
+  const core::tensor& right = golden.tensors.at(name);
+  const auto& x = came.values.storage();
+  const auto& y = right.values.storage();
+  const auto& low = golden.tensors.at(low_name(name)).values.storage();
+  const core::dtype storage = golden.about.type;
+  const std::string beside = right.type == storage ? allowance_name(name, asked, storage, arithmetic)
+                                                   : allowance_name(name, asked, right.type, right.type);
+  const auto& allow = golden.tensors.at(beside).values.storage();
+  comparison c{golden.about.name(), name, false, 0, 0, x.size(), 0, 0, came.shape()};
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    const distance d = measure(right.type, x[i], y[i], low[i], allow[i]);
+    c.largest_ulp = std::max(c.largest_ulp, d.ulp);
+    c.largest_ratio = std::max(c.largest_ratio, d.ratio);
+    if (!d.right && c.wrong++ == 0) c.first_wrong = i;
   }
-  return all;
+  return c;
+}
+
+bool agrees(const golden_file& golden, const core::tensors& outputs, question asked, core::dtype arithmetic) {
+  const auto& declared = golden.about.operation->outputs;
+  return std::all_of(declared.begin(), declared.end(), [&](const auto& d) {
+    return compare_output(golden, d.name, outputs.at(d.name), asked, arithmetic).passed();
+  });
+}
+
+core::result<core::tensors> outputs_of(const set_file& f, const fs::path& path) {
+  auto all = formats::read_safetensors(path, set_limits);
+  if (!all) return core::failure(all.error().message);
+  for (const auto& d : f.operation->inputs) all->erase(d.name);
+  for (const auto& d : f.operation->outputs)
+    for (const std::string& name : names_beside(d.name, d.type_in(f.type))) all->erase(name);
+  if (auto ok = core::check_outputs(*f.operation, f.type, f.axes, *all); !ok)
+    return core::failure(path.string() + ": " + formats::shown(ok.error().message, 400));
+  return std::move(*all);
 }
 
 }  // namespace assay::golden

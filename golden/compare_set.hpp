@@ -1,4 +1,4 @@
-// A user's tensors against a golden set.
+// A user's tensors against a golden set, by the assertion that is printed for users without Assay.
 #pragma once
 
 #include "golden/golden_set.hpp"
@@ -8,11 +8,11 @@ namespace assay::golden {
 /// How far a user's number lies from a proved one.
 struct distance {
   double ulp = 0;      ///< |x - truth| in ulp of y; 0 where x or y is not finite
-  double ratio = 0;    ///< |x - y| / y:allow
-  bool right = false;  ///< within y:allow; special values by position and sign
+  double ratio = 0;    ///< |x - y| / allowance
+  bool right = false;  ///< within the allowance; special values by position and sign
 };
 
-/// Where y:allow is infinite any number of finite magnitude is right for a finite y; and of two numbers of the
+/// Where the allowance is infinite any number of finite magnitude is right for a finite y; and of two numbers of the
 /// same sign beyond half the largest, either may be infinite.
 distance measure(core::dtype type, double x, double y, double low, double allow);
 
@@ -28,13 +28,15 @@ struct comparison {
   [[nodiscard]] bool passed() const { return !missing && wrong == 0; }
 };
 
-struct set_comparison {
-  std::vector<comparison> rows;
-  std::vector<std::string> errors;  ///< files that cannot be compared, and why
-};
+/// An output against the golden tensor of the same name by one of the allowances beside it. Precondition: it has its
+/// shape; `arithmetic` is one of arithmetics_of its dtype.
+comparison compare_output(const golden_file& golden, const std::string& name, const core::tensor& came, question asked,
+                          core::dtype arithmetic);
 
-/// Compares files of the same names in `user` that hold the outputs under their names (whatever else the set's
-/// file holds may be there too). Precondition: check_set finds no problem in `folder`.
-core::result<set_comparison> compare_set(const std::filesystem::path& folder, const std::filesystem::path& user);
+/// Whether all outputs lie within the allowance.
+bool agrees(const golden_file& golden, const core::tensors& outputs, question asked, core::dtype arithmetic);
+
+/// The outputs in a file of a user, under their names; inputs and what else the golden file holds may be there, too.
+core::result<core::tensors> outputs_of(const set_file& f, const std::filesystem::path& path);
 
 }  // namespace assay::golden

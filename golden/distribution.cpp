@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 
 #include "golden/formats/json_file.hpp"
 #include "golden/formats/number_text.hpp"
@@ -16,8 +17,8 @@ using draw_function = decltype(distribution::draw);
 core::result<double> number_from(const json& j) {
   if (j.is_number()) return j.get<double>();
   const auto x = j.is_string() ? formats::parse_number(j.get_ref<const std::string&>()) : std::nullopt;
-  if (!x || std::isnan(*x)) return core::failure(formats::shown(j.dump()) + " is no number");
-  return *x;
+  if (!x) return core::failure(formats::shown(j.dump()) + " is no number");
+  return std::isnan(*x) ? std::numeric_limits<double>::quiet_NaN() : *x;
 }
 
 core::result<std::vector<double>> numbers_from(const json& j) {

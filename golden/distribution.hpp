@@ -45,7 +45,7 @@ struct distribution {
 ///
 /// and, where wanted, "sprinkle": {"value": x, "one_in": k} and "prefix": {"axis": symbol, "count": k,
 /// "value": x}, or a list of such; prefixes come last. Numbers are JSON numbers, or strings such as
-/// "0x1.8p+1" and "-inf"; none is NaN.
+/// "0x1.8p+1", "-inf" and "nan".
 core::result<distribution> parse_distribution(const nlohmann::json& j);
 
 /// A tensor of this declaration, every element rounded to `type`.

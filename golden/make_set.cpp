@@ -1,7 +1,14 @@
+#include <tbb/parallel_for.h>
+
+#include <atomic>
+#include <mutex>
+#include <set>
+
+#include "golden/check_file.hpp"
 #include "golden/formats/file.hpp"
 #include "golden/formats/json_file.hpp"
+#include "golden/formats/partial_folder.hpp"
 #include "golden/formats/sha256.hpp"
-#include "golden/formats/temporary_folder.hpp"
 #include "golden/golden_set.hpp"
 
 namespace assay::golden {
@@ -9,52 +16,154 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Writes one file and adds it to the record of the set.
-core::result<void> make_file(const recipe_entry& entry, core::dtype type, std::size_t rungs, const fs::path& folder,
-                             manifest& m, making& sum) {
-  auto inputs = draw_inputs(entry, type);
-  if (!inputs) return tl::make_unexpected(inputs.error());
-  auto proved = prove({entry.operation, type, *inputs, entry.attributes}, rungs);
-  if (!proved) return tl::make_unexpected(proved.error());
-  core::tensors all = std::move(*inputs);
-  all.merge(proved->tensors);
-  const auto bytes = formats::safetensors_bytes(all);
-  if (!bytes) return tl::make_unexpected(bytes.error());
-  set_file file{entry.id, entry.reason, entry.operation, entry.attributes,
-                type,     entry.axes,   entry.seed,      formats::sha256(*bytes)};
-  if (auto ok = formats::replace_file(folder / file.name(), *bytes); !ok) return ok;
-  m.files.push_back(std::move(file));
-  ++sum.files;
-  sum.bytes += bytes->size();
-  for (std::size_t rung = 0; rung < sum.at_rung.size(); ++rung) sum.at_rung[rung] += proved->at_rung[rung];
-  return {};
+// One file that is to be made.
+struct job {
+  const recipe_entry* entry = nullptr;
+  core::dtype type{};
+  set_file file{};
+};
+
+struct made_file {
+  std::string sha256;
+  std::size_t bytes = 0, elements = 0;
+  bool kept = false;
+  set_file file{};
+  std::array<std::size_t, reference::precision_digits.size()> at_rung{};
+};
+
+std::vector<job> jobs_of(const recipe& r) {
+  std::vector<job> jobs;
+  for (const recipe_entry& e : r.entries)
+    for (const core::dtype type : e.dtypes) {
+      set_file f{r.encoding, r.version, e.id,   e.reason, e.operation, e.attributes,
+                 type,       e.axes,    e.seed, e.sha256, {},          {}};
+      jobs.push_back({&e, type, std::move(f)});
+    }
+  return jobs;
 }
+
+// In units of which the time goes: a file, and its elements.
+double work_of(const job& j) {
+  double elements = 0;
+  for (const auto& d : j.entry->operation->outputs)
+    elements += static_cast<double>(core::element_count(core::shape_of(d, j.entry->axes)));
+  return 20.0 + elements;
+}
+
+std::size_t outputs_in(const set_file& f) {
+  std::size_t elements = 0;
+  for (const auto& d : f.operation->outputs) elements += core::element_count(core::shape_of(d, f.axes));
+  return elements;
+}
+
+// What an interrupted run left of this file, where it is whole and of the same entry.
+std::optional<made_file> finished(const job& j, const fs::path& path) {
+  std::error_code ignored;
+  if (!fs::exists(fs::symlink_status(path, ignored))) return std::nullopt;
+  const auto there = read_golden_file(path);
+  if (!there) return std::nullopt;
+  set_file same = j.file;
+  same.flags = there->about.flags;
+  same.reveals = there->about.reveals;
+  if (metadata_of(same) != metadata_of(there->about)) return std::nullopt;
+  const auto bytes = formats::read_file(path, set_limits.file_bytes);
+  if (!bytes) return std::nullopt;
+  return made_file{formats::sha256(*bytes), bytes->size(), outputs_in(same), true, same, {}};
+}
+
+core::result<made_file> make_file(const job& j, const set_options& options, const fs::path& folder) {
+  auto inputs = draw_inputs(*j.entry, j.type);
+  if (!inputs) return tl::make_unexpected(inputs.error());
+  const core::request call{j.entry->operation, j.type, *inputs, j.entry->attributes};
+  auto proved = prove(call, options.rungs);
+  if (!proved) return tl::make_unexpected(proved.error());
+  made_file made;
+  made.file = j.file;
+  made.at_rung = proved->at_rung;
+  made.elements = outputs_in(j.file);
+  golden_file file{made.file, call, std::move(*inputs)};
+  file.tensors.merge(proved->tensors);
+  describe(file, options.reveal);
+  made.file = file.about;
+  const auto bytes = formats::safetensors_bytes(file.tensors, metadata_of(made.file));
+  if (!bytes) return tl::make_unexpected(bytes.error());
+  made.sha256 = formats::sha256(*bytes);
+  made.bytes = bytes->size();
+  if (auto ok = formats::replace_file(folder / j.file.name(), *bytes); !ok) return tl::make_unexpected(ok.error());
+  return made;
+}
+
+// Says how far the work is, one thread at a time.
+class reporter {
+ public:
+  reporter(const progress& report, const std::vector<job>& jobs) : report_(report), files_(jobs.size()) {
+    for (const job& j : jobs) all_ += work_of(j);
+  }
+  void begin() { say(); }
+  void add(const job& j) {
+    const std::lock_guard lock(one_at_a_time_);
+    ++done_;
+    work_ += work_of(j);
+    say();
+  }
+
+ private:
+  void say() const {
+    if (report_) report_(done_, files_, all_ > 0.0 ? work_ / all_ : 1.0);
+  }
+  const progress& report_;
+  std::mutex one_at_a_time_;
+  std::size_t done_ = 0, files_;
+  double work_ = 0, all_ = 0;
+};
 
 }  // namespace
 
-core::result<making> make_set(const recipe& r, const fs::path& wanted, const progress& report, std::size_t rungs) {
+core::result<making> make_set(const recipe& r, const fs::path& wanted, const set_options& options) {
   fs::path folder = wanted.lexically_normal();
   if (!folder.has_filename()) folder = folder.parent_path();  // "set/" is "set"
   std::error_code ignored;
   if (fs::exists(fs::symlink_status(folder, ignored)))
     return core::failure(folder.string() + ": exists already; a set is made in a new folder");
-  auto temporary = formats::temporary_folder::beside(folder);
-  if (!temporary) return tl::make_unexpected(temporary.error());
-  manifest m{r.encoding, r.sha256, {}};
+  auto partial = formats::partial_folder::of(folder);
+  if (!partial) return tl::make_unexpected(partial.error());
+  const std::vector<job> jobs = jobs_of(r);
+  reporter reporting(options.report, jobs);
+  reporting.begin();
+  std::vector<core::result<made_file>> files(jobs.size());
+  std::atomic<bool> failed = false;
+  tbb::parallel_for(std::size_t{0}, jobs.size(), [&](std::size_t i) {
+    if (failed) return;
+    const job& j = jobs[i];
+    if (auto there = finished(j, partial->path() / j.file.name()))
+      files[i] = std::move(*there);
+    else
+      files[i] = make_file(j, options, partial->path());
+    if (!files[i]) failed = true;
+    reporting.add(j);
+  });
+  manifest m{r.encoding, r.sha256, r.version, {}};
   making sum;
-  std::size_t all = 0;
-  for (const recipe_entry& entry : r.entries) all += entry.dtypes.size();
-  for (const recipe_entry& entry : r.entries)
-    for (const core::dtype type : entry.dtypes) {
-      if (report) report(sum.files, all);
-      if (auto ok = make_file(entry, type, rungs, temporary->path(), m, sum); !ok)
-        return formats::within("entry '" + entry.id + "' in " + std::string(core::name_of(type)), ok.error());
-    }
+  std::set<std::string> names{manifest_name};
+  for (std::size_t i = 0; i < jobs.size(); ++i) {
+    if (!files[i])
+      return formats::within("entry '" + jobs[i].entry->id + "' in " + std::string(core::name_of(jobs[i].type)),
+                             files[i].error());
+    made_file& made = *files[i];
+    ++sum.files;
+    sum.kept += made.kept;
+    sum.bytes += made.bytes;
+    sum.elements += made.elements;
+    for (std::size_t rung = 0; rung < sum.at_rung.size(); ++rung) sum.at_rung[rung] += made.at_rung[rung];
+    names.insert(made.file.name());
+    made.file.reveals.clear();
+    m.files.push_back({std::move(made.file), std::move(made.sha256)});
+  }
   const std::string text = manifest_text(m);
   sum.bytes += text.size();
-  if (auto ok = formats::replace_file(temporary->path() / manifest_name, text); !ok)
+  if (auto ok = formats::replace_file(partial->path() / manifest_name, text); !ok)
     return tl::make_unexpected(ok.error());
-  if (auto ok = temporary->keep_as(folder); !ok) return tl::make_unexpected(ok.error());
+  if (auto ok = partial->finish(names); !ok) return tl::make_unexpected(ok.error());
   return sum;
 }
 

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <limits>
 
+#include "reference/error_bound.hpp"
+
 namespace assay::golden {
 namespace {
 
@@ -18,12 +20,6 @@ double add_upwards(double x, double y) {
   return error > 0.0 ? std::nextafter(sum, infinity) : sum;
 }
 
-// x * 2^exponent, rounded upwards.
-double scale_upwards(double x, int exponent) {
-  const double scaled = std::ldexp(x, exponent);
-  return std::ldexp(scaled, -exponent) == x ? scaled : std::nextafter(scaled, infinity);
-}
-
 // Upwards to 8 significant bits, off a margin.
 double coarse_upwards(double x) {
   if (x == 0.0 || !std::isfinite(x)) return x;
@@ -34,44 +30,85 @@ double coarse_upwards(double x) {
   return std::ldexp(std::ceil(std::ldexp(shifted, -quantum)), quantum);
 }
 
+// The bound on |x - truth| under the union of the laws that a question is about.
+double bound_of(question asked, const core::request& call, core::dtype storage, core::dtype compute,
+                const reference::allowance& laws, std::size_t i, double truth) {
+  using reference::accuracy_class;
+  const auto k = [&](accuracy_class c) { return laws.k[static_cast<std::size_t>(c)].storage()[i]; };
+  const auto of_class = [&](accuracy_class c) { return reference::class_bound(c, storage, compute, k(c), truth); };
+  const double bug = reference::bug_bound(storage, compute, k(reference::accuracy_classes.back()), truth);
+  if (asked == question::bug) return bug;
+  const double sequential = of_class(accuracy_class::sequential);
+  if (!reference::has_classes(*call.operation)) return std::min(bug, sequential);
+  return std::min(bug, std::max(of_class(accuracy_class::uniform), sequential));
+}
+
+// NaN as every compiler and processor writes it.
+void use_one_nan(core::tensor& t) {
+  for (double& x : t.values.storage())
+    if (std::isnan(x)) x = std::numeric_limits<double>::quiet_NaN();
+}
+
 }  // namespace
 
 std::string low_name(const std::string& output) { return output + ":low"; }
-std::string allow_name(const std::string& output) { return output + ":allow"; }
 
-double allowed_distance(core::dtype type, double y, double low, double k) {
+std::string allowance_name(const std::string& output, question asked, core::dtype storage, core::dtype arithmetic) {
+  const std::string name = output + (asked == question::bug ? ":bug" : ":class");
+  return arithmetic == storage ? name : name + "." + std::string(core::name_of(arithmetic));
+}
+
+std::vector<core::dtype> arithmetics_of(core::dtype storage) {
+  if (storage == core::dtype::f16 || storage == core::dtype::bf16) return {storage, core::dtype::f32};
+  return {storage};
+}
+
+std::vector<std::string> names_beside(const std::string& output, core::dtype storage) {
+  std::vector<std::string> names{low_name(output)};
+  for (const core::dtype arithmetic : arithmetics_of(storage))
+    for (const question asked : questions) names.push_back(allowance_name(output, asked, storage, arithmetic));
+  return names;
+}
+
+double allowed_distance(core::dtype type, double y, double low, double bound) {
   const bool overflowed = std::isinf(y) && low != 0.0;
   if (std::isnan(y) || (std::isinf(y) && !overflowed)) return 0.0;
-  if (overflowed || std::isnan(k) || std::isinf(k)) return infinity;
-  static_assert(reference::bug_slack == 2.0);
-  const double rounding = scale_upwards(k, 1 - core::format_of(type).precision);
-  const double reach = add_upwards(rounding, core::half_ulp(type, y));
-  const double truth = y + low;
-  if (std::fabs(truth) + reach >= core::largest_finite(type)) return infinity;
-  return coarse_upwards(add_upwards(reach, std::fabs(low)));
+  if (std::isnan(bound) || std::isinf(bound)) return infinity;
+  if (overflowed) return std::fabs(low) - bound > core::largest_finite(type) ? 0.0 : infinity;
+  if (core::is_floating(type) && std::fabs(y + low) + bound >= core::largest_finite(type)) return infinity;
+  return coarse_upwards(add_upwards(bound, std::fabs(low)));
 }
 
 core::result<proved_outputs> prove(const core::request& call, std::size_t rungs) {
-  using reference::accuracy_class;
   const auto truth = reference::certify(call, rungs, reference::proof::value_and_low);
-  const auto laws = reference::allow(call, call.type, accuracy_class::sequential);
   proved_outputs out;
   for (const auto& [name, c] : truth) {
-    const core::shape shape = c.rounded.shape();
-    const core::dtype type = c.rounded.type;
-    const auto& k = laws.at(name).k[static_cast<std::size_t>(accuracy_class::sequential)].storage();
-    core::tensor low = core::zeros(core::dtype::f64, shape), allow = low;
     for (std::size_t i = 0; i < c.rung.size(); ++i) {
       if (c.rung[i] == reference::undecided)
-        return core::failure("output " + name + core::index_text(shape, i) + " is not decided at " +
+        return core::failure("output " + name + core::index_text(c.rounded.shape(), i) + " is not decided at " +
                              std::to_string(reference::precision_digits[rungs - 1]) + " digits");
       ++out.at_rung[c.rung[i] - reference::first_interval_rung];
-      low.values.storage()[i] = c.low.storage()[i];
-      allow.values.storage()[i] = allowed_distance(type, c.rounded.values.storage()[i], c.low.storage()[i], k[i]);
     }
-    out.tensors.emplace(name, c.rounded);
+    core::tensor low{core::dtype::f64, c.low}, rounded = c.rounded;
+    use_one_nan(rounded);
+    out.tensors.emplace(name, std::move(rounded));
     out.tensors.emplace(low_name(name), std::move(low));
-    out.tensors.emplace(allow_name(name), std::move(allow));
+  }
+  for (const core::dtype arithmetic : arithmetics_of(call.type)) {
+    const auto laws = reference::allow(call, arithmetic);
+    for (const auto& [name, c] : truth) {
+      const core::dtype type = c.rounded.type;
+      if (arithmetic != call.type && type != call.type) continue;
+      const auto& y = c.rounded.values.storage();
+      const auto& low = c.low.storage();
+      for (const question asked : questions) {
+        core::tensor allowance = core::zeros(core::dtype::f64, c.rounded.shape());
+        for (std::size_t i = 0; i < y.size(); ++i)
+          allowance.values.storage()[i] = allowed_distance(
+              type, y[i], low[i], bound_of(asked, call, type, arithmetic, laws.at(name), i, c.truth(i)));
+        out.tensors.emplace(allowance_name(name, asked, call.type, arithmetic), std::move(allowance));
+      }
+    }
   }
   return out;
 }

@@ -1,6 +1,8 @@
 #include "golden/recipe.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <set>
 
 #include "golden/formats/attributes_json.hpp"
@@ -101,11 +103,12 @@ core::result<recipe_entry> entry_from(const json& j, const std::string& encoding
   auto inputs = inputs_from(j.at("inputs"), *entry.operation, otherwise);
   if (!inputs) return formats::within("inputs", inputs.error());
   entry.inputs = std::move(*inputs);
+  entry.sha256 = formats::sha256(json::array({j, otherwise}).dump());
   return entry;
 }
 
 core::result<recipe> recipe_from(const json& j) {
-  if (auto ok = formats::require_members(j, {"schema", "encoding", "default", "entries"}); !ok)
+  if (auto ok = formats::require_members(j, {"schema", "encoding", "default", "entries"}, {"version"}); !ok)
     return tl::make_unexpected(ok.error());
   if (j.at("schema") != schema)
     return core::failure("schema " + formats::shown(j.at("schema").dump()) + " instead of \"" + schema + "\"");
@@ -116,6 +119,11 @@ core::result<recipe> recipe_from(const json& j) {
   const auto& known = reference::encoding_names();
   if (std::find(known.begin(), known.end(), r.encoding) == known.end())
     return core::failure("unknown encoding '" + formats::shown(r.encoding) + "'");
+  if (j.contains("version")) {
+    const auto version = formats::count_member(j, "version");
+    if (!version) return tl::make_unexpected(version.error());
+    r.version = *version;
+  }
   if (!j.at("entries").is_array() || j.at("entries").empty())
     return core::failure("member 'entries' must be a list that is not empty");
   std::set<std::string> ids;
@@ -156,12 +164,22 @@ core::result<recipe> read_recipe(const std::filesystem::path& path) {
   return r;
 }
 
+core::result<void> check_inputs(const core::operation& op, const core::tensors& inputs) {
+  core::tensors ordinary = inputs;
+  if (op.is_forward())
+    for (const auto& d : op.inputs)
+      if (core::tensor& t = ordinary.at(d.name); core::is_floating(t.type))
+        for (double& x : t.values.storage())
+          if (std::isnan(x) || x == std::numeric_limits<double>::infinity()) x = d.domain.high;
+  return core::check_domain(op, ordinary);
+}
+
 core::result<core::tensors> draw_inputs(const recipe_entry& entry, core::dtype type) {
   core::tensors inputs;
   for (const auto& declaration : entry.operation->inputs)
     inputs.emplace(declaration.name, draw(entry.inputs.at(declaration.name), declaration, type, entry.axes,
                                           entry.seed ^ core::fnv1a(declaration.name)));
-  if (auto ok = core::check_domain(*entry.operation, inputs); !ok) return tl::make_unexpected(ok.error());
+  if (auto ok = check_inputs(*entry.operation, inputs); !ok) return tl::make_unexpected(ok.error());
   return inputs;
 }
 

@@ -20,11 +20,13 @@ struct recipe_entry {
   core::axis_sizes axes;
   std::uint64_t seed = 0;
   std::map<std::string, distribution> inputs;  ///< for every input of the operation
+  std::string sha256;                          ///< of all that the recipe says of the entry
 };
 
 struct recipe {
   std::string encoding;
-  std::string sha256;  ///< of the file
+  std::string sha256;         ///< of the file
+  std::uint64_t version = 1;  ///< of the set
   std::vector<recipe_entry> entries;
 };
 
@@ -35,15 +37,20 @@ bool is_entry_id(const std::string& text);
 inline constexpr std::size_t largest_work = std::size_t{1} << 16;
 bool is_too_large(const core::axis_sizes& axes);
 
-/// A file of schema "assay-golden-recipe/1": {"schema", "encoding", "default", "entries"}, an entry being
+/// A file of schema "assay-golden-recipe/1": {"schema", "encoding", "version", "default", "entries"}, an entry being
 /// {"id", "reason", "operation", "dtypes", "axes": {symbol: size}, "seed", "inputs": {name: distribution}} and, where
 /// settings are not the standard ones, "attributes". Axes whose size is an attribute do not stand in "axes".
-/// Inputs that an entry leaves out (cotangents, say) have the distribution "default". Everything else that
-/// is not there, or is there besides, is an error that names file, entry and member.
+/// Inputs that an entry leaves out (cotangents, say) have the distribution "default". The version counts the changes
+/// of the values of the set; without it it is 1. Everything else that is not there, or is there besides, is an error
+/// that names file, entry and member.
 core::result<recipe> read_recipe(const std::filesystem::path& path);
 
+/// The inputs that a set may hold: those of the domain and, for functions and not for derivatives, NaN and +inf, whose
+/// results the formula itself gives in IEEE arithmetic. Else an error that names tensor and index.
+core::result<void> check_inputs(const core::operation& op, const core::tensors& inputs);
+
 /// The inputs of one file. Each has a stream of its own, so that changing one changes no other. An error
-/// where an element, rounded to the dtype, lies outside the operation's domain.
+/// where check_inputs has one for them, rounded to the dtype.
 core::result<core::tensors> draw_inputs(const recipe_entry& entry, core::dtype type);
 
 }  // namespace assay::golden

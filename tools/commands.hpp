@@ -60,18 +60,6 @@ struct replay_options {
 };
 int replay(const replay_options& options);
 
-struct golden_make_options {
-  std::filesystem::path recipe, out;
-};
-int golden_make(const golden_make_options& options);
-
-struct golden_check_options {
-  std::filesystem::path folder, against;
-};
-int golden_check(const golden_check_options& options);
-
-int golden_show(const std::filesystem::path& folder);
-
 struct mutants_options {
   std::vector<std::string> names{};      ///< such as mutant/drops_nan; empty: all
   std::vector<std::string> encodings{};  ///< only those of these; empty: of all

@@ -9,6 +9,7 @@
 #include "optimized/dispatch.hpp"
 #include "tools/commands.hpp"
 #include "tools/explore_commands.hpp"
+#include "tools/golden/commands.hpp"
 #include "tools/transports/library_host.hpp"
 
 namespace assay::tools {
@@ -96,34 +97,6 @@ void add_selection(CLI::App& command, gate_options& selected) {
       ->capture_default_str();
   command.add_option("--seed", selected.seed, "seed of all cases")->check(fits_64_bits)->capture_default_str();
 }
-
-class golden_commands {
- public:
-  explicit golden_commands(CLI::App& app)
-      : group_(app.add_subcommand("golden", "tensors whose every value is proved")),
-        make_(group_->add_subcommand("make", "makes a set from a recipe")),
-        check_(group_->add_subcommand("check", "proves every value of a set again")),
-        show_(group_->add_subcommand("show", "what is in a set")) {
-    group_->require_subcommand(1);
-    make_->add_option("--recipe", making_.recipe, "such as golden/recipes/heinsen.json")->required();
-    make_->add_option("--out", making_.out, "a folder that does not exist yet")->required();
-    check_->add_option("set", checking_.folder, "folder of a set")->required();
-    check_->add_option("--against", checking_.against, "folder of your outputs, to be compared with the set");
-    show_->add_option("set", showing_, "folder of a set")->required();
-  }
-
-  explicit operator bool() const { return group_->parsed(); }
-  int run() const {
-    if (make_->parsed()) return golden_make(making_);
-    return check_->parsed() ? golden_check(checking_) : golden_show(showing_);
-  }
-
- private:
-  golden_make_options making_;
-  golden_check_options checking_;
-  std::filesystem::path showing_;
-  CLI::App *group_, *make_, *check_, *show_;
-};
 
 int run(int argc, char** argv) {
   CLI::App app{

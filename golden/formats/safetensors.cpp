@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "golden/formats/file.hpp"
-#include "golden/formats/safetensors_header.hpp"
 
 namespace assay::formats {
 namespace {
@@ -81,7 +80,7 @@ std::vector<tensor_entry> layout(const core::tensors& tensors) {
 
 tl::unexpected<file_error> unread(const core::error& e) { return tl::make_unexpected(file_error{e}); }
 
-tl::expected<std::vector<tensor_entry>, file_error> read_header(const regular_file& file, const std::string& name) {
+tl::expected<header, file_error> read_header(const regular_file& file, const std::string& name) {
   const auto refuse = [&](std::uint64_t offset, const std::string& rule, file_fault kind) {
     return tl::make_unexpected(file_error{{name + ": byte " + std::to_string(offset) + ": " + rule}, kind});
   };
@@ -100,14 +99,14 @@ tl::expected<std::vector<tensor_entry>, file_error> read_header(const regular_fi
                   file_fault::truncated);
   std::string text(length, '\0');
   if (auto ok = file.read(prefix_bytes, text.data(), text.size()); !ok) return unread(ok.error());
-  auto entries = parse_header(text, file.size() - prefix_bytes - length);
-  if (!entries)
-    return refuse(prefix_bytes + entries.error().offset, "header: " + entries.error().rule, entries.error().kind);
-  for (tensor_entry& entry : *entries) {
+  auto parsed = parse_whole_header(text, file.size() - prefix_bytes - length);
+  if (!parsed)
+    return refuse(prefix_bytes + parsed.error().offset, "header: " + parsed.error().rule, parsed.error().kind);
+  for (tensor_entry& entry : parsed->entries) {
     entry.begin += prefix_bytes + length;
     entry.end += prefix_bytes + length;
   }
-  return std::move(*entries);
+  return std::move(*parsed);
 }
 
 // Bytes are counted from `offset` in the error.
@@ -145,13 +144,13 @@ core::result<void> append_bytes(const core::tensor& t, std::string& to) {
 
 }  // namespace
 
-core::result<std::string> safetensors_bytes(const core::tensors& tensors) {
+core::result<std::string> safetensors_bytes(const core::tensors& tensors, const metadata& about) {
   const std::vector<tensor_entry> entries = layout(tensors);
   std::string header;
   try {
-    header = format_header(entries);
+    header = format_header(entries, about);
   } catch (const nlohmann::json::exception&) {
-    return core::failure("the name of a tensor must be valid UTF-8");
+    return core::failure("names of tensors and metadata must be valid UTF-8");
   }
   if (tensors.contains("__metadata__")) return core::failure("a tensor must not be named '__metadata__'");
   if (header.size() > max_header_bytes) return core::failure("the header must have at most 1048576 bytes");
@@ -184,6 +183,13 @@ core::result<void> write_safetensors(const std::filesystem::path& path, const co
 }
 
 tl::expected<core::tensors, file_error> read_safetensors(const std::filesystem::path& path, const read_limits& limits) {
+  auto all = read_described_safetensors(path, limits);
+  if (!all) return tl::make_unexpected(std::move(all.error()));
+  return std::move(all->tensors);
+}
+
+tl::expected<described_tensors, file_error> read_described_safetensors(const std::filesystem::path& path,
+                                                                       const read_limits& limits) {
   const std::string name = path.string();
   const auto too_large = [&](std::uint64_t most, const char* units, std::uint64_t has) {
     return tl::make_unexpected(file_error{{name + ": a file must have at most " + std::to_string(most) + " " + units +
@@ -196,19 +202,19 @@ tl::expected<core::tensors, file_error> read_safetensors(const std::filesystem::
     return tl::make_unexpected(file_error{file.error(), file_fault::missing});
   if (!file) return unread(file.error());
   if (file->size() > limits.file_bytes) return too_large(limits.file_bytes, "bytes", file->size());
-  auto entries = read_header(*file, name);
-  if (!entries) return tl::make_unexpected(entries.error());
+  auto header = read_header(*file, name);
+  if (!header) return tl::make_unexpected(header.error());
   std::uint64_t elements = 0;
-  for (const tensor_entry& entry : *entries)
+  for (const tensor_entry& entry : header->entries)
     elements += (entry.end - entry.begin) / static_cast<std::uint64_t>(core::bytes_of(entry.type));
   if (elements > limits.elements) return too_large(limits.elements, "elements", elements);
-  core::tensors tensors;
-  for (const tensor_entry& entry : *entries) {
+  described_tensors all{{}, std::move(header->about)};
+  for (const tensor_entry& entry : header->entries) {
     auto t = read_tensor(*file, name, entry);
     if (!t) return unread(t.error());
-    tensors.emplace(entry.name, std::move(*t));
+    all.tensors.emplace(entry.name, std::move(*t));
   }
-  return tensors;
+  return all;
 }
 
 }  // namespace assay::formats

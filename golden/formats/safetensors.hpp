@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "golden/formats/file.hpp"
+#include "golden/formats/safetensors_header.hpp"
 #include "reference/core/result.hpp"
 #include "reference/core/tensor.hpp"
 
@@ -23,7 +24,7 @@ struct read_limits {
 /// The bytes of a file of these tensors, those with the widest elements first (so that each is aligned) and
 /// otherwise by name: the same tensors give the same bytes. An error where a value is none of its dtype's or
 /// a name is not UTF-8.
-core::result<std::string> safetensors_bytes(const core::tensors& tensors);
+core::result<std::string> safetensors_bytes(const core::tensors& tensors, const metadata& about = {});
 
 /// The elements of a tensor as they stand in a file, row-major and little-endian; and back, from as many bytes
 /// as the shape needs. An error where an element is no value of the dtype.
@@ -40,5 +41,13 @@ core::result<void> write_safetensors(const std::filesystem::path& path, const co
 /// integers beyond 2^53 in magnitude. NaNs may lose their payload. What lies above a limit is oversized.
 tl::expected<core::tensors, file_error> read_safetensors(const std::filesystem::path& path,
                                                          const read_limits& limits = {});
+
+/// The same with what "__metadata__" says.
+struct described_tensors {
+  core::tensors tensors;
+  metadata about;
+};
+tl::expected<described_tensors, file_error> read_described_safetensors(const std::filesystem::path& path,
+                                                                       const read_limits& limits = {});
 
 }  // namespace assay::formats

@@ -94,17 +94,19 @@ std::string_view safetensors_name(core::dtype type) {
   return std::find_if(std::begin(dtypes), std::end(dtypes), [&](const auto& d) { return d.type == type; })->name;
 }
 
-tl::expected<std::vector<tensor_entry>, header_error> parse_header(std::string_view text, std::uint64_t data_bytes) {
+tl::expected<header, header_error> parse_whole_header(std::string_view text, std::uint64_t data_bytes) {
   auto parsed = parse_strict_json(text, {.counts_only = true, .max_depth = 3});
   if (!parsed) return tl::make_unexpected(header_error{std::move(parsed.error()), file_fault::other});
   const auto refuse = [&](const std::string& name, const std::string& rule, file_fault kind = file_fault::other) {
     return tl::make_unexpected(header_error{{parsed->key_offsets.at(name), "'" + shown(name) + "': " + rule}, kind});
   };
 
+  metadata about;
   std::vector<tensor_entry> entries;
   for (const auto& [name, value] : parsed->value.items()) {
     if (name == "__metadata__") {
       if (!is_string_map(value)) return refuse(name, "must be an object of strings");
+      about = value.get<metadata>();
       continue;
     }
     auto entry = parse_entry(name, value);
@@ -132,11 +134,18 @@ tl::expected<std::vector<tensor_entry>, header_error> parse_header(std::string_v
     return tl::make_unexpected(header_error{
         {text.size() + static_cast<std::size_t>(expected), "every byte behind the header must belong to a tensor"},
         file_fault::oversized});
-  return entries;
+  return header{std::move(entries), std::move(about)};
 }
 
-std::string format_header(const std::vector<tensor_entry>& entries) {
+tl::expected<std::vector<tensor_entry>, header_error> parse_header(std::string_view text, std::uint64_t data_bytes) {
+  auto whole = parse_whole_header(text, data_bytes);
+  if (!whole) return tl::make_unexpected(std::move(whole.error()));
+  return std::move(whole->entries);
+}
+
+std::string format_header(const std::vector<tensor_entry>& entries, const metadata& about) {
   nlohmann::ordered_json header = nlohmann::ordered_json::object();
+  if (!about.empty()) header["__metadata__"] = about;
   for (const tensor_entry& entry : entries)
     header[entry.name] = {
         {"dtype", safetensors_name(entry.type)}, {"shape", entry.shape}, {"data_offsets", {entry.begin, entry.end}}};

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
 #include <tl/expected.hpp>
@@ -23,6 +24,14 @@ struct tensor_entry {
   std::uint64_t begin = 0, end = 0;  ///< within the data behind the header
 };
 
+/// What "__metadata__" says: texts by name.
+using metadata = std::map<std::string, std::string>;
+
+struct header {
+  std::vector<tensor_entry> entries;  ///< in the order of their bytes
+  metadata about;
+};
+
 /// The name of a dtype in safetensors: "F64", ..., "BOOL".
 std::string_view safetensors_name(core::dtype type);
 
@@ -31,12 +40,14 @@ struct header_error : json_error {
   file_fault kind = file_fault::other;
 };
 
-/// The entries in the order of their bytes. They are known to cover [0, data_bytes) exactly, without gap
-/// or overlap, and each to have as many bytes as its shape and dtype ask for.
+/// The entries are known to cover [0, data_bytes) exactly, without gap or overlap, and each to have as many bytes as
+/// its shape and dtype ask for.
+tl::expected<header, header_error> parse_whole_header(std::string_view text, std::uint64_t data_bytes);
+/// The entries alone.
 tl::expected<std::vector<tensor_entry>, header_error> parse_header(std::string_view text, std::uint64_t data_bytes);
 
-/// The header of these entries, padded with spaces to a multiple of 8 bytes. Throws
-/// nlohmann::json::exception where a name is not UTF-8.
-std::string format_header(const std::vector<tensor_entry>& entries);
+/// The header of these entries, padded with spaces to a multiple of 8 bytes; "__metadata__" comes first and stands
+/// there only where it says something. Throws nlohmann::json::exception where a text is not UTF-8.
+std::string format_header(const std::vector<tensor_entry>& entries, const metadata& about = {});
 
 }  // namespace assay::formats

@@ -69,6 +69,7 @@ TEST_CASE("golden/distribution/numbers_are_fixed") {
 TEST_CASE("golden/distribution/every_kind") {
   for (const double x : drawn(R"({"uniform": ["-0x1p1", -1]})")) CHECK((x >= -2 && x <= -1));
   CHECK(drawn(R"({"constant": "-inf"})")[5] == -inf);
+  CHECK(std::isnan(drawn(R"({"constant": "nan"})")[5]));
   CHECK(drawn(R"({"values": [1, 2, 3]})")[4] == 2);
   for (const double x : drawn(R"({"choice": [1, "0x1p-3"]})")) CHECK((x == 1 || x == 0.125));
   for (const double x : drawn(R"({"powers": {"from": -2, "to": 1, "sign": "negative"}})"))
@@ -107,7 +108,6 @@ TEST_CASE("golden/distribution/refusals") {
   CHECK_THAT(refused("{}"), Contains("uniform, normal, constant"));
   CHECK_THAT(refused(R"({"gaussian": 1})"), Contains("one of the members"));
   CHECK_THAT(refused(R"({"constant": 1, "uniform": [0, 1]})"), Contains("unknown member"));
-  CHECK_THAT(refused(R"({"constant": "nan"})"), Contains("no number"));
   CHECK_THAT(refused(R"({"constant": "0x1p"})"), Contains("no number"));
   CHECK_THAT(refused(R"({"constant": null})"), Contains("no number"));
   CHECK_THAT(refused(R"({"uniform": [0]})"), Contains("uniform: must be two"));
@@ -129,6 +129,7 @@ TEST_CASE("golden/recipe/reads_what_is_there") {
   REQUIRE(r.has_value());
   CHECK(r->encoding == "heinsen");
   CHECK(r->sha256.size() == 64);
+  CHECK(r->version == 1);
   const golden::recipe_entry& entry = r->entries.at(0);
   CHECK(entry.operation == reference::find_operation("heinsen/scan:vjp"));
   // Cotangents and whatever else is left out have the default distribution, and a stream of their own.
@@ -138,6 +139,31 @@ TEST_CASE("golden/recipe/reads_what_is_there") {
   // The dtype rounds what was drawn and changes nothing else.
   const core::tensors narrow = golden::draw_inputs(entry, core::dtype::bf16).value();
   CHECK(core::identical(core::cast(core::dtype::bf16, inputs.at("h")), narrow.at("h")));
+}
+
+TEST_CASE("golden/recipe/the_hash_of_an_entry_changes_with_what_is_said_of_it_alone") {
+  json j = valid_recipe();
+  const std::string before = read(j.dump()).value().entries.at(0).sha256;
+  j["version"] = 7;
+  j["entries"].push_back(j["entries"][0]);
+  j["entries"][1]["id"] = "b";
+  CHECK(read(j.dump()).value().entries.at(0).sha256 == before);
+  CHECK(read(j.dump()).value().entries.at(1).sha256 != before);
+  CHECK(read(j.dump()).value().version == 7);
+  j["default"] = {{"constant", 1}};
+  CHECK(read(j.dump()).value().entries.at(0).sha256 != before);
+}
+
+TEST_CASE("golden/recipe/nan_and_plus_infinity_are_inputs_of_functions_alone") {
+  json j = valid_recipe();
+  j["entries"][0]["inputs"]["h"] = {{"values", {"nan", "inf"}}};
+  CHECK_THAT(golden::draw_inputs(read(j.dump()).value().entries.at(0), core::dtype::f32).error().message,
+             Contains("'h' at index [0, 0, 0]"));
+  j["entries"][0]["operation"] = "heinsen/scan";
+  CHECK(golden::draw_inputs(read(j.dump()).value().entries.at(0), core::dtype::f32).has_value());
+  j["entries"][0]["inputs"]["log_p"] = {{"constant", 1}};
+  CHECK_THAT(golden::draw_inputs(read(j.dump()).value().entries.at(0), core::dtype::f32).error().message,
+             Contains("'log_p' at index [0, 0, 0]"));
 }
 
 TEST_CASE("golden/recipe/refusals_name_entry_and_member") {

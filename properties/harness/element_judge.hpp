@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "properties/harness/verdict.hpp"
+#include "reference/error_bound.hpp"
 
 namespace assay::properties {
 
@@ -25,8 +26,7 @@ class element_judge {
         truth_(e.truth.at(name)),
         scales_(scales_of(e, name)),
         law_(laws.at(name)),
-        last_law_(&laws == e.first_laws.get() ? sequential : widest),
-        wider_compute_(e.call.type != compute_) {}
+        last_law_(&laws == e.first_laws.get() ? sequential : widest) {}
 
   // The ratios of error to law, infinite for a wrong special value; their class slack not yet applied.
   [[nodiscard]] std::array<double, widest + 1> ratios(double x, std::size_t i) const {
@@ -47,12 +47,13 @@ class element_judge {
       if (std::isinf(x) || std::isinf(rounded)) {
         // Beyond the largest number infinity and the number are both right, if the allowance reaches there.
         // (an unbounded allowance means "any finite answer").
-        const double reach = std::isinf(k) ? std::fabs(truth) : std::fabs(truth) + bug_slack * u_ * k + half_ulp;
+        const double reach =
+            std::isinf(k) ? std::fabs(truth) : std::fabs(truth) + reference::bug_bound(storage_, compute_, k, truth);
         const bool overflow_explained =
             reach >= core::largest_finite(storage_) && std::signbit(x) == std::signbit(truth);
         r[c] = std::isinf(x) ? (overflow_explained ? 0.0 : infinity) : quotient(beyond_rounding, u_ * k);
       } else {
-        r[c] = quotient(c == 0 && !wider_compute_ ? error : beyond_rounding, u_ * k);
+        r[c] = quotient(adds_rounding(c) ? beyond_rounding : error, u_ * k);
       }
     }
     return r;
@@ -72,14 +73,14 @@ class element_judge {
   // The largest error that each class's law still explains, in the unit of error_in_ulp; the truth is finite.
   std::array<double, widest + 1> laws_in_ulp(std::size_t i) const {
     std::array<double, widest + 1> allowed{};
-    const double half_ulp = core::half_ulp(storage_, truth_.truth(i));
     for (std::size_t c = 0; c <= widest; ++c) {
       if (c > last_law_) {
         allowed[c] = allowed[c - 1];
         continue;
       }
-      const double slack = c == 0 ? 1.0 : class_slack, rounding = c == 0 && !wider_compute_ ? 0.0 : half_ulp;
-      allowed[c] = (slack * u_ * law_.k[c].storage()[i] + rounding) / ulp_at(i);
+      const double k = law_.k[c].storage()[i];
+      allowed[c] =
+          reference::class_bound(reference::accuracy_classes[c], storage_, compute_, k, truth_.truth(i)) / ulp_at(i);
     }
     return allowed;
   }
@@ -97,6 +98,10 @@ class element_judge {
   }
 
  private:
+  [[nodiscard]] bool adds_rounding(std::size_t c) const {
+    return reference::adds_final_rounding(reference::accuracy_classes[c], storage_, compute_);
+  }
+
   static constexpr double infinity = std::numeric_limits<double>::infinity();
   static double quotient(double x, double y) { return x <= 0.0 ? 0.0 : y > 0.0 ? x / y : infinity; }
 
@@ -112,7 +117,6 @@ class element_judge {
   std::vector<double> scales_;
   const reference::allowance& law_;
   std::size_t last_law_;  // those after it are the same
-  bool wider_compute_;
 };
 
 }  // namespace assay::properties

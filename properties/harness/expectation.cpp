@@ -3,6 +3,7 @@
 #include <tbb/parallel_for.h>
 
 #include "properties/harness/call_memory.hpp"
+#include "reference/error_bound.hpp"
 
 namespace assay::properties {
 namespace {
@@ -36,7 +37,7 @@ std::vector<double> scales_of(const expectation& e, const std::string& output) {
 }
 
 double allowed_error(core::dtype storage, const core::precisions& compute, double k, double x) {
-  return bug_slack * core::unit_roundoff(compute.unit()) * k + core::half_ulp(storage, x);
+  return reference::bug_bound(storage, compute.unit(), k, x);
 }
 
 std::shared_ptr<const reference::allowances> allowances_of(const request& call, const core::precisions& compute) {

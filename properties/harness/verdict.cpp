@@ -12,6 +12,7 @@
 #include "properties/harness/element_judge.hpp"
 #include "properties/harness/expectation.hpp"
 #include "reference/core/parts.hpp"
+#include "reference/error_bound.hpp"
 
 namespace assay::properties {
 namespace {
@@ -42,7 +43,7 @@ value_report judge_elements(const expectation& expected, const reference::allowa
       const double x = t.values.storage()[i];
       const auto ratios = element.ratios(x, i);
       for (std::size_t c = 0; c <= widest; ++c)
-        report.ratios[c] = std::max(report.ratios[c], ratios[c] / (c == 0 ? 1.0 : class_slack));
+        report.ratios[c] = std::max(report.ratios[c], ratios[c] / reference::slack_of(reference::accuracy_classes[c]));
       if (const double ulp = element.error_in_ulp(x, i); ulp > report.largest_ulp) {
         report.largest_ulp = ulp;
         report.law_ulp = element.laws_in_ulp(i);

@@ -160,13 +160,9 @@ std::optional<std::string> class_sentence(const gate_report& report, const check
   if (!c.checked->decides_class || c.verdict() != status::passed || !reference::has_classes(*c.operation))
     return std::nullopt;
   const auto reached = c.accuracy_class();
-  if (!reached)
-    return fmt::format(
-        "{}no class explains it: its error is {:.3g} of what the law '{}' explains, and a bug begins at {}",
-        right_but(report), properties::class_slack * c.ratios.back(),
-        name_of(reference::algorithms_of(*c.operation).back()), properties::bug_slack);
+  if (!reached) return right_but(report) + no_class_words(*c.operation, c.ratios.back());
   if (*reached != accuracy_class::linear && *reached != accuracy_class::cumsum) return std::nullopt;
-  return fmt::format("{}carries digits like a {} scan{}", right_but(report), name_of(*reached), digits_text(report, c));
+  return right_but(report) + class_words(*reached) + digits_text(report, c);
 }
 
 void add_classes(const gate_report& report, sentence_list& sentences) {
@@ -196,6 +192,16 @@ void add_shares(const gate_report& report, sentence_list& sentences) {
 }
 
 }  // namespace
+
+std::string class_words(reference::accuracy_class reached) {
+  return fmt::format("carries digits like a {} scan", name_of(reached));
+}
+
+std::string no_class_words(const core::operation& op, double ratio) {
+  return fmt::format("no class explains it: its error is {:.3g} of what the law '{}' explains, and a bug begins at {}",
+                     properties::class_slack * ratio, name_of(reference::algorithms_of(op).back()),
+                     properties::bug_slack);
+}
 
 void add_findings(const std::vector<part_record>& parts, gate_report& report) {
   sentence_list sentences;

@@ -11,4 +11,8 @@ namespace assay::tools {
 /// derivatives whose own operation is wrong already are not told apart from it.
 void add_findings(const std::vector<part_record>& parts, gate_report& report);
 
+/// The words for a class, and for an error that none explains: `ratio` is that of the widest law over its slack.
+std::string class_words(reference::accuracy_class reached);
+std::string no_class_words(const core::operation& op, double ratio);
+
 }  // namespace assay::tools

@@ -4,7 +4,6 @@
 Run by CTest with ASSAY set to the program. Exit codes: 0 passed, 1 a check failed, 2 wrong input, 3 the
 candidate broke.
 """
-import filecmp
 import json
 import os
 import subprocess
@@ -12,13 +11,8 @@ import sys
 import tempfile
 import unittest
 
-import numpy
-
 ASSAY = os.environ["ASSAY"]
 HOSTILE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "transports", "tests", "candidates", "hostile.py")
-
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "adapters", "python"))
-from assay_host import read_safetensors, write_safetensors  # noqa: E402
 
 
 def run(*arguments, **environment):
@@ -509,156 +503,6 @@ class BrokenCandidates(Folder):
 
     def test_hangs(self):
         self.broken("/usr/bin/python3 " + HOSTILE + " hang", "--case-timeout", "0.1")
-
-
-class Golden(unittest.TestCase):
-    """assay golden make, check and show, on a set of two files."""
-
-    RECIPE = {"schema": "assay-golden-recipe/1", "encoding": "heinsen", "default": {"normal": {"scale": 1, "shift": 0}},
-              "entries": [{"id": "mild", "reason": "a test", "operation": "heinsen/scan", "dtypes": ["f64", "f32"],
-                           "axes": {"B": 1, "n": 4, "d": 1}, "seed": 7,
-                           "inputs": {"log_p": {"uniform": [-2, 0]}, "s0": {"constant": "-inf"}}}]}
-
-    def setUp(self):
-        self.folder = tempfile.TemporaryDirectory()
-        self.recipe, self.set = self.path("recipe.json"), self.path("set")
-
-    def tearDown(self):
-        self.folder.cleanup()
-
-    def path(self, *parts):
-        return os.path.join(self.folder.name, *parts)
-
-    def make(self, recipe=RECIPE, out=None):
-        with open(self.recipe, "w") as file:
-            json.dump(recipe, file)
-        return run("golden", "make", "--recipe", self.recipe, "--out", out or self.set)
-
-    def refused(self, done, *words):
-        self.assertEqual(done.returncode, 2, done.stdout + done.stderr)
-        for word in words:
-            self.assertIn(word, done.stderr)
-
-    def stored(self, name):
-        return read_safetensors(os.path.join(self.set, name))
-
-    def test_make_check_show(self):
-        done = self.make()
-        self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertIn("2 files", done.stdout)
-        self.assertEqual(sorted(os.listdir(self.set)), ["manifest.json", "mild.f32.safetensors", "mild.f64.safetensors"])
-        with open(os.path.join(self.set, "manifest.json")) as file:
-            manifest = json.load(file)
-        self.assertEqual(manifest["schema"], "assay-golden/1")
-        proof = {"rounding": "to nearest, ties to even", "method": "enclosure"}
-        self.assertEqual(manifest["files"][0]["proof"], {"s": proof, "s_n": proof})
-        done = run("golden", "check", self.set)
-        self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertIn("2 files", done.stdout)
-        done = run("golden", "show", self.set)
-        self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertIn("a test", done.stdout)
-
-    def test_the_same_recipe_gives_the_same_bytes(self):
-        again = self.path("again")
-        self.make()
-        self.make(out=again)
-        for name in os.listdir(self.set):
-            with open(os.path.join(self.set, name), "rb") as one, open(os.path.join(again, name), "rb") as other:
-                self.assertEqual(one.read(), other.read(), name)
-
-    def test_the_processor_makes_no_difference(self):
-        # Without fused multiply-add the C library's exp and log1p differ in last bits, and y:allow is computed
-        # with them.
-        golden = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "golden")
-        done = run("golden", "make", "--recipe", os.path.join(golden, "recipes", "heinsen.json"), "--out", self.set,
-                   GLIBC_TUNABLES="glibc.cpu.hwcaps=-AVX2,-FMA,-FMA4,-AVX")
-        self.assertEqual(done.returncode, 0, done.stderr)
-        committed = os.path.join(golden, "sets", "heinsen")
-        self.assertEqual(sorted(os.listdir(self.set)), sorted(os.listdir(committed)))
-        self.assertEqual(filecmp.cmpfiles(self.set, committed, os.listdir(committed), shallow=False)[1:], ([], []))
-
-    def test_the_check_that_the_readme_shows(self):
-        self.make()
-        for name in ("mild.f32.safetensors", "mild.f64.safetensors"):
-            tensors = {key: array for key, (_, array) in self.stored(name).items()}
-            state, states = tensors["s0"], []
-            for i in range(4):
-                state = numpy.logaddexp(tensors["log_p"][:, i] + state, tensors["h"][:, i])
-                states.append(state)
-            x, y, allow = numpy.stack(states, axis=1), tensors["s"], tensors["s:allow"]
-            with numpy.errstate(invalid="ignore"):
-                self.assertTrue(numpy.all((x == y) | (abs(x - y) <= allow)))
-                x = x * (1 + 1e-3)
-                self.assertFalse(numpy.all((x == y) | (abs(x - y) <= allow)))
-
-    def test_against(self):
-        self.make()
-        user = self.path("user")
-        os.mkdir(user)
-        for name in ("mild.f32.safetensors", "mild.f64.safetensors"):
-            whole = self.stored(name)
-            write_safetensors(os.path.join(user, name), {key: whole[key] for key in ("s", "s_n")})
-        done = run("golden", "check", self.set, "--against", user)
-        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
-        self.assertIn("4 of 4 outputs", done.stdout)
-
-        whole = self.stored("mild.f32.safetensors")
-        whole["s"][1][0, 2, 0] += 1e-3
-        write_safetensors(os.path.join(user, "mild.f32.safetensors"), whole)
-        done = run("golden", "check", self.set, "--against", user)
-        self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
-        self.assertIn("1 of 4 elements, the first at [0, 2, 0]", done.stdout)
-
-        os.remove(os.path.join(user, "mild.f32.safetensors"))
-        done = run("golden", "check", self.set, "--against", user)
-        self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
-        self.assertIn("missing", done.stdout)
-
-        with open(os.path.join(user, "mild.f32.safetensors"), "w") as file:
-            file.write("no tensors")
-        self.refused(run("golden", "check", self.set, "--against", user), "mild.f32.safetensors")
-        self.refused(run("golden", "check", self.set, "--against", self.path("none")), self.path("none"))
-
-    def test_a_set_that_says_something_wrong(self):
-        self.make()
-        path = os.path.join(self.set, "mild.f64.safetensors")
-        with open(path, "r+b") as file:
-            file.seek(-1, os.SEEK_END)
-            last = file.read(1)[0]
-            file.seek(-1, os.SEEK_END)
-            file.write(bytes([last ^ 1]))
-        done = run("golden", "check", self.set)
-        self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
-        self.assertIn("SHA-256", done.stderr)
-        self.assertIn("elements are wrong", done.stderr)
-        self.assertEqual(run("golden", "check", self.set, "--against", self.set).returncode, 1)
-
-    def test_what_is_no_set(self):
-        self.refused(run("golden", "check", self.path("none")), "none")
-        self.refused(run("golden", "show", self.folder.name), "manifest.json")
-        self.make()
-        os.rename(os.path.join(self.set, "mild.f64.safetensors"), os.path.join(self.set, "other.safetensors"))
-        self.refused(run("golden", "check", self.set), "mild.f64.safetensors", "other.safetensors: is not in the manifest")
-        os.symlink("other.safetensors", os.path.join(self.set, "mild.f64.safetensors"))
-        self.refused(run("golden", "check", self.set), "not a symbolic link")
-        os.remove(os.path.join(self.set, "manifest.json"))
-        os.mkfifo(os.path.join(self.set, "manifest.json"))
-        self.refused(run("golden", "check", self.set), "manifest.json", "regular file")
-
-    def test_make_refuses(self):
-        self.refused(run("golden"))
-        self.refused(run("golden", "make", "--recipe", self.path("none.json"), "--out", self.set), "none.json")
-        self.refused(self.make(out=self.path("no", "folder")), "cannot be created")
-        self.refused(self.make(out=self.folder.name), "exists already")
-        self.assertEqual(self.make().returncode, 0)
-        self.refused(self.make(), "exists already")
-        wrong = json.loads(json.dumps(self.RECIPE))
-        wrong["entries"][0]["inputs"]["log_p"] = {"constant": 1}
-        self.refused(self.make(wrong, self.path("wrong")), "mild", "'log_p' at index [0, 0, 0]")
-        wrong["entries"][0]["operation"] = "heinsen/none"
-        self.refused(self.make(wrong, self.path("wrong")), "recipe.json", "mild", "heinsen/none")
-        self.assertEqual(sorted(os.listdir(self.folder.name)), ["recipe.json", "set"])
 
 
 class Mutants(unittest.TestCase):

@@ -1,0 +1,74 @@
+#include "golden/flags.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "golden/proof.hpp"
+
+namespace assay::golden {
+namespace {
+
+constexpr std::size_t longest_short_axis = 256;
+
+bool any(const core::tensor& t, const auto& holds) {
+  return std::any_of(t.values.storage().begin(), t.values.storage().end(), holds);
+}
+
+// Whether y + low lies at the midpoint between y and its neighbour on that side, or nearly so.
+bool is_at_tie(core::dtype type, double y, double low) {
+  if (!std::isfinite(y) || low == 0.0) return false;
+  const double neighbour = low > 0.0 ? core::next_above(type, y) : core::next_below(type, y);
+  const double half = std::fabs(neighbour - y) / 2.0;
+  return std::fabs(std::fabs(low) - half) <= 0x1p-20 * half;
+}
+
+// Whether a state of the function is -inf.
+bool has_dead_state(const core::request& call) {
+  const core::operation& forward = reference::forward_of(*call.operation);
+  if (!forward.recurrent) return false;
+  core::request of_forward{&forward, call.type, {}, call.attributes};
+  for (const auto& d : forward.inputs) of_forward.inputs.emplace(d.name, call.inputs.at(d.name));
+  const auto outputs = reference::evaluate(of_forward, reference::accuracy_class::sequential);
+  return std::any_of(outputs.begin(), outputs.end(), [](const auto& output) {
+    return any(output.second, [](double x) { return std::isinf(x) && x < 0.0; });
+  });
+}
+
+}  // namespace
+
+std::vector<std::string> flags_of(const core::request& call, const core::axis_sizes& axes,
+                                  const core::tensors& proved) {
+  std::set<std::string> flags;
+  const auto look_at = [&](const core::tensor& t) {
+    if (any(t, [](double x) { return std::isnan(x); })) flags.insert("nan");
+    if (any(t, [](double x) { return std::isinf(x) && x < 0.0; })) flags.insert("has_minus_inf");
+    if (core::is_floating(t.type) &&
+        any(t, [&](double x) { return x != 0.0 && std::fabs(x) < core::smallest_normal(t.type); }))
+      flags.insert("subnormal");
+  };
+  for (const auto& [name, t] : call.inputs) {
+    look_at(t);
+    if (any(t, [](double x) { return std::isinf(x) && x > 0.0; })) flags.insert("has_plus_inf");
+  }
+  for (const auto& d : call.operation->outputs) {
+    const core::tensor& y = proved.at(d.name);
+    look_at(y);
+    const auto& low = proved.at(low_name(d.name)).values.storage();
+    for (std::size_t i = 0; i < y.size(); ++i) {
+      const double value = y.values.storage()[i];
+      if (std::isinf(value) && low[i] != 0.0) flags.insert("overflow");
+      if (core::is_floating(y.type) && is_at_tie(y.type, value, low[i])) flags.insert("tie");
+    }
+    if (any(proved.at(allowance_name(d.name, question::bug, y.type, y.type)), [](double x) { return std::isinf(x); }))
+      flags.insert("infinite_allowance");
+  }
+  for (const auto& [symbol, size] : axes) {
+    if (size == 0) flags.insert("empty");
+    if (size > longest_short_axis) flags.insert("long");
+  }
+  if (has_dead_state(call)) flags.insert("dead_state");
+  return {flags.begin(), flags.end()};
+}
+
+}  // namespace assay::golden

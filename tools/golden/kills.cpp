@@ -1,0 +1,78 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "tools/commands.hpp"
+#include "tools/golden/commands.hpp"
+#include "tools/golden/reveal.hpp"
+
+namespace assay::tools {
+namespace {
+
+namespace fs = std::filesystem;
+
+core::result<std::vector<golden::golden_file>> read_all(const fs::path& folder) {
+  const auto paths = golden_files_at(folder);
+  if (!paths) return tl::make_unexpected(paths.error());
+  std::vector<golden::golden_file> files;
+  for (const fs::path& path : *paths) {
+    auto file = golden::read_golden_file(path);
+    if (!file) return tl::make_unexpected(file.error());
+    files.push_back(std::move(*file));
+  }
+  return files;
+}
+
+std::vector<properties::variant> wanted_mutants(const std::vector<std::string>& names) {
+  std::vector<properties::variant> wanted;
+  for (const properties::encoding_tests& tests : properties::all_encoding_tests())
+    for (const properties::variant& m : tests.mutants)
+      if (names.empty() || std::find(names.begin(), names.end(), m.id) != names.end()) wanted.push_back(m);
+  return wanted;
+}
+
+}  // namespace
+
+int golden_kills(const golden_kills_options& options) {
+  const auto files = read_all(options.folder);
+  if (!files) {
+    complain(files.error().message);
+    return wrong_input;
+  }
+  const std::vector<properties::variant> mutants = wanted_mutants(options.mutants);
+  for (const std::string& name : options.mutants)
+    if (std::none_of(mutants.begin(), mutants.end(), [&](const auto& m) { return m.id == name; })) {
+      complain("unknown mutant '" + name + "'; see: assay list mutants");
+      return wrong_input;
+    }
+  std::size_t survivors = 0, asked = 0, vacuous = 0;
+  for (const properties::variant& m : mutants) {
+    const auto code = m.make();
+    std::vector<std::string> killers;
+    std::size_t tried = 0;
+    for (const golden::golden_file& file : *files) {
+      const auto revealed = is_revealed(*code, file);
+      tried += revealed.has_value();
+      if (revealed.value_or(false)) killers.push_back(file.about.set + "/" + file.about.name());
+    }
+    if (tried == 0) continue;
+    ++asked;
+    survivors += killers.empty();
+    fmt::print("{:36} {:>4} of {:>4}  {}\n", m.id, killers.size(), tried,
+               killers.empty() ? "no file" : fmt::format("{}", fmt::join(killers, " ")));
+  }
+  if (options.mutants.empty())
+    for (const golden::golden_file& file : *files) {
+      const core::dtype tightest = golden::arithmetics_of(file.about.type).back();
+      for (const passing_answer& p : passed_by(file, tightest))
+        fmt::print("{}/{} is passed by {}{}\n", file.about.set, file.about.name(), p.what,
+                   p.is_right ? ", which is the truth here" : "");
+      vacuous += is_vacuous(file, tightest);
+    }
+  fmt::print("{} of {} mutants revealed; {} files are passed by a wrong answer that knows nothing\n", asked - survivors,
+             asked, vacuous);
+  return survivors == 0 && vacuous == 0 ? all_passed : check_failed;
+}
+
+}  // namespace assay::tools

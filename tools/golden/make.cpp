@@ -1,0 +1,110 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include "golden/formats/json_file.hpp"
+#include "golden/formats/partial_folder.hpp"
+#include "golden/index.hpp"
+#include "tools/commands.hpp"
+#include "tools/golden/commands.hpp"
+#include "tools/golden/reveal.hpp"
+
+namespace assay::tools {
+namespace {
+
+namespace fs = std::filesystem;
+
+void print(const fs::path& out, const golden::making& made) {
+  fmt::print("{}: {} files, {} elements, {} bytes{}\n", out.string(), made.files, made.elements, made.bytes,
+             made.kept > 0 ? fmt::format(", {} files kept of an earlier run", made.kept) : "");
+  for (std::size_t rung = 0; rung < made.at_rung.size(); ++rung)
+    fmt::print("{} elements proved at {} digits\n", made.at_rung[rung], reference::precision_digits[rung]);
+}
+
+core::result<std::vector<golden::recipe>> recipes_in(const fs::path& folder) {
+  std::vector<fs::path> paths;
+  std::error_code failed;
+  for (const auto& entry : fs::directory_iterator(folder, failed))
+    if (entry.path().extension() == ".json") paths.push_back(entry.path());
+  if (paths.empty()) return core::failure(folder.string() + ": holds no recipe");
+  std::sort(paths.begin(), paths.end());
+  std::vector<golden::recipe> all;
+  for (const fs::path& path : paths) {
+    auto r = golden::read_recipe(path);
+    if (!r) return tl::make_unexpected(r.error());
+    if (path.stem() != r->encoding) return core::failure(path.string() + ": must be named " + r->encoding + ".json");
+    all.push_back(std::move(*r));
+  }
+  return all;
+}
+
+// Whether an interrupted run has finished this set.
+bool is_finished(const fs::path& set, const golden::recipe& r) {
+  const auto m = golden::read_manifest(set);
+  return m && m->recipe_sha256 == r.sha256;
+}
+
+core::result<void> make_all(const std::vector<golden::recipe>& recipes, fs::path out,
+                            const golden::set_options& options) {
+  out = out.lexically_normal();
+  if (!out.has_filename()) out = out.parent_path();
+  std::error_code ignored;
+  if (fs::exists(fs::symlink_status(out, ignored)))
+    return core::failure(out.string() + ": exists already; sets are made in a new folder");
+  auto partial = formats::partial_folder::of(out);
+  if (!partial) return tl::make_unexpected(partial.error());
+  std::set<std::string> names{golden::index_name};
+  for (const golden::recipe& r : recipes) {
+    names.insert(r.encoding);
+    const fs::path set = partial->path() / r.encoding;
+    if (is_finished(set, r)) {
+      fmt::print("{}: kept of an earlier run\n", (out / r.encoding).string());
+      continue;
+    }
+    const auto made = golden::make_set(r, set, options);
+    end_progress();
+    if (!made) return tl::make_unexpected(made.error());
+    print(out / r.encoding, *made);
+  }
+  if (auto ok = golden::write_index(partial->path()); !ok) return ok;
+  return partial->finish(names);
+}
+
+}  // namespace
+
+int golden_make(const golden_make_options& options) {
+  const auto began = std::chrono::steady_clock::now();
+  golden::set_options making;
+  making.report = golden_progress();
+  making.reveal = all_revealed();
+  std::error_code ignored;
+  core::result<void> done;
+  if (fs::is_directory(options.recipe, ignored)) {
+    const auto recipes = recipes_in(options.recipe);
+    done = recipes ? make_all(*recipes, options.out, making) : tl::make_unexpected(recipes.error());
+  } else if (const auto recipe = golden::read_recipe(options.recipe); !recipe) {
+    done = tl::make_unexpected(recipe.error());
+  } else {
+    const auto made = golden::make_set(*recipe, options.out, making);
+    end_progress();
+    if (made) print(options.out, *made);
+    if (!made) done = tl::make_unexpected(made.error());
+  }
+  if (!done) {
+    complain(done.error().message);
+    return wrong_input;
+  }
+  fmt::print("{:.1f} s\n", std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count());
+  return all_passed;
+}
+
+int golden_index(const fs::path& folder) {
+  if (const auto ok = golden::write_index(folder); !ok) {
+    complain(ok.error().message);
+    return wrong_input;
+  }
+  return all_passed;
+}
+
+}  // namespace assay::tools
