@@ -129,7 +129,8 @@ class check(unittest.TestCase):
                     for entry in json.load(file)["files"]:
                         path = os.path.join(SETS, encoding, f"{entry['id']}.{entry['dtype']}.safetensors")
                         tensors, _ = safetensors_file.read(path)
-                        outputs = [n for n in tensors if n + ":low" in tensors and 0 < tensors[n][1].size < 200]
+                        outputs = [n for n in tensors if n + ":low" in tensors and 0 < tensors[n][1].size < 200
+                                   and not numpy.isnan(tensors[n][1]).any()]  # a changed NaN is a NaN
                         if outputs and draws.random() < 0.3:
                             chosen[entry["operation"]] = entry, path, draws.choice(outputs), tensors
             self.assertGreaterEqual(len(chosen), 28)
