@@ -109,6 +109,8 @@ def check_file(task):
                 values = evaluation.run(part)
             except Undecided:
                 continue
+            if open_elements is None:
+                faults += [(path, *key, "is missing") for key in values if key[0] not in dtypes]
             wanted = [key for key in values if key[0] in dtypes] if open_elements is None else open_elements
             open_elements = [key for key in wanted if not judge(*key, values[key])]
             rungs[rung] += len(wanted) - len(open_elements)
@@ -121,7 +123,7 @@ def check_file(task):
     for name in claims:
         for index in range(claimed[name].size):
             if (name, index) not in proved:
-                if name.startswith("grad_") and evaluation.kind == "vjp":  # nothing depends on this input
+                if evaluation.kind == "vjp" and name.removeprefix("grad_") in inputs:  # nothing depends on this input
                     judge(name, index, ZERO)
                 else:
                     faults.append((path, name, index, "is no output of the formula"))
