@@ -68,6 +68,8 @@ inline mask<Real> not_at_most_nor_infinite(vec<Real> x, vec<Real> y) {
     return _mm512_mask_cmp_pd_mask(_mm512_cmp_pd_mask(x, y, _CMP_NLE_UQ), x, infinite, _CMP_NEQ_UQ);
 }
 
+inline mask<double> has_sign(vec<double> x) { return _mm512_movepi64_mask((__m512i)x); }
+
 template <class Real>
 inline vec<Real> where(mask<Real> k, vec<Real> x, vec<Real> y) {
   if constexpr (is_single<Real>)

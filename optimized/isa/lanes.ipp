@@ -49,6 +49,9 @@ inline mask<Real> not_at_most_nor_infinite(vec<Real> x, vec<Real> y) {
   return ~(x <= y) & (x != infinity<Real>);
 }
 
+// Negative, or -0.
+inline mask<double> has_sign(vec<double> x) { return __builtin_bit_cast(mask<double>, x) < 0; }
+
 template <class Real>
 inline vec<Real> where(mask<Real> k, vec<Real> x, vec<Real> y) {
   return k ? x : y;

@@ -35,34 +35,6 @@ long double worst_ratio(const scan_problem<Real>& p) {
   return worst;
 }
 
-// The largest error in units of 2^-p of the sum of the magnitudes of what a gradient is made of, given the states.
-template <class Real>
-long double worst_error(const scan_problem<Real>& p) {
-  long double worst = 0;
-  const auto compare = [&](Real computed, long double exact, long double contributions) {
-    if (contributions > std::numeric_limits<Real>::min())
-      worst = std::max(worst, std::fabs(computed - exact) / contributions / unit_roundoff<Real>);
-  };
-  for (std::size_t j = 0; j < p.shape.features; ++j) {
-    long double carry = p.grad_s_n[j], sizes = std::fabs(carry);
-    for (std::size_t i = p.shape.tokens; i-- > 0;) {
-      const std::size_t at = p.at(0, i, j);
-      const long double previous = i == 0 ? p.s0[j] : p.s[p.at(0, i - 1, j)];
-      const long double given = p.decay[at], log_p = p.gated ? oracle_log_sigmoid(given) : given;
-      const long double z = log_p + previous - p.h[at], slope = p.gated ? oracle_sigmoid(-given) : 1;
-      const long double w = oracle_sigmoid(z), v = oracle_sigmoid(-z);
-      const long double lambda = p.grad_s[at] + carry;
-      sizes += std::fabs(static_cast<long double>(p.grad_s[at]));
-      compare(p.grad_h[at], v * lambda, v * sizes);
-      carry = w > 0.5L ? lambda - v * lambda : w * lambda;
-      sizes = w > 0.5L ? sizes - v * sizes : w * sizes;
-      compare(p.grad_decay[at], carry * slope, sizes * slope);
-    }
-    compare(p.grad_s0[j], carry, sizes);
-  }
-  return worst;
-}
-
 }  // namespace
 
 // The error does not grow with the length where decays near 1 keep every contribution. States of about 0, since weights
@@ -79,7 +51,7 @@ TEMPLATE_TEST_CASE("heinsen/scan:vjp/optimized_error_of_long_memory", "[optimize
         for (TestType& x : p.grad_s) x = x > TestType(0.99) ? x : TestType(0);
         p.run();
         CAPTURE(features, decay);
-        CHECK(worst_error(p) < 16);
+        CHECK(worst_gradient_error(p) < 16);
       }
   });
 }
