@@ -196,9 +196,11 @@ class problem {
         operation, shape_, long_memory_, spread_of(own).median, spread_of(best).median, spread_of(ratios(best, own)),
         {}};
     for (std::size_t k = 3; k < members.size(); ++k) {
+      // A plain loop in f32 adds up a rounding each token; the cumsum form loses more.
       const bool loses_digits = members[k].name.ends_with("cumsum form");
+      const double tolerance = loses_digits ? 1e-2 : 1e-5 + 0x1p-24 * static_cast<double>(part_.tokens);
       m.peers.push_back({members[k].name, spread_of(members[k].ns).median, spread_of(ratios(members[k].ns, own)),
-                         sums[k - 3], ours, std::fabs(sums[k - 3] - ours) <= (loses_digits ? 1e-2 : 1e-5) * size});
+                         sums[k - 3], ours, std::fabs(sums[k - 3] - ours) <= tolerance * size});
     }
     return m;
   }

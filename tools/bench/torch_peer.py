@@ -30,16 +30,17 @@ def main():
     name, *sizes, threads = sys.argv[1:]
     shape = [int(size) for size in sizes]
     torch.set_num_threads(int(threads))
+    clock = time.process_time if threads == "1" else time.perf_counter  # as ours
     with open(name, "rb") as file:
         numbers = torch.frombuffer(bytearray(file.read()), dtype=torch.float32)
     log_p, h = numbers.view(2, *shape)
     print("ready", flush=True)
     for word in sys.stdin:
         function = {"cumsum": cumsum_form, "loop": step_loop}[word.strip()]
-        begin = time.perf_counter()
+        begin = clock()
         with torch.no_grad():
             s = function(log_p, h)
-        seconds = time.perf_counter() - begin
+        seconds = clock() - begin
         print(seconds, float(s.double().sum()), flush=True)
 
 
