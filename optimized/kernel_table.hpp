@@ -62,6 +62,18 @@ struct adjoint_block {
   bool past_caches;  ///< the gradients are stored around the caches
 };
 
+/// The adjoint of few features in f32, without gaps between rows.
+struct narrow_block {
+  static constexpr int most_features = 15;
+  std::size_t tokens, features;  ///< at least 1
+  const float *decay, *h, *s, *grad_s;
+  float *grad_decay, *grad_h;
+  const float* before;  ///< the row of states before that of s
+  double* carry;        ///< [features], what the tokens after these give to the last state, then what these give back
+  float* scratch;       ///< 4 * (tokens * features + 32) + 64 numbers, kept from one call to the next
+  bool past_caches;     ///< the gradients are stored around the caches
+};
+
 /// Some rows of out = a b + bias + addend. Element (m, k) of a lies at [m * a_row + k * a_depth], so that a
 /// may be transposed; b is [depth, columns], out and addend are [rows, columns], bias is [columns].
 template <class Real>
@@ -113,6 +125,15 @@ struct kernels {
   void (*log1p)(const Real* x, Real* y, std::size_t count) noexcept;  ///< 0 <= x <= 1
 };
 
+/// To be called one after the other for a block of tokens; go_back for the last block first.
+struct narrow_kernels {
+  void (*weigh)(const narrow_block&) noexcept;
+  void (*gated_weigh)(const narrow_block&) noexcept;
+  void (*go_back)(const narrow_block&) noexcept;
+  void (*finish)(const narrow_block&) noexcept;
+  void (*gated_finish)(const narrow_block&) noexcept;
+};
+
 /// Cosines and sines. What lies outside of their domain becomes NaN, and is for the caller to find.
 struct rotation_kernels {
   void (*rotations)(const rotation_block&) noexcept;
@@ -123,6 +144,7 @@ struct kernel_table {
   kernels<float> f32;
   kernels<double> f64;
   rotation_kernels rotation;
+  narrow_kernels narrow;
 };
 
 /// The kernels of a number type.

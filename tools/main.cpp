@@ -188,6 +188,9 @@ int run(int argc, char** argv) {
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
 
+  CLI::App* bench_command = app.add_subcommand("bench", "how fast are scans, beside memory and beside peers?");
+  bench_command->prefix_command()->set_help_flag();  // assay-bench has its own
+
   golden_commands golden(app);
   explore_commands exploring(app);
 
@@ -196,6 +199,7 @@ int run(int argc, char** argv) {
   } catch (const CLI::ParseError& e) {
     return app.exit(e) == 0 ? all_passed : wrong_input;
   }
+  if (*bench_command) return bench(bench_command->remaining(), threads, target);
   if (threads > 0) optimized::set_threads(threads);
   if (!target.empty() && !optimized::force_target(target)) {
     complain("unknown or unsupported instruction set '" + target + "'");

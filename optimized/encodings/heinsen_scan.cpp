@@ -8,10 +8,12 @@
 #include <cstdint>
 #include <memory>
 #include <thread>
+#include <type_traits>
 #include <vector>
 
 #include "optimized/encodings/heinsen.hpp"
 #include "optimized/encodings/heinsen_chunks.hpp"
+#include "optimized/encodings/heinsen_narrow.hpp"
 #include "optimized/workspace.hpp"
 #include "reference/core/result.hpp"
 
@@ -207,7 +209,29 @@ void run(const forward_kernels<Real>& kernels, const execution& on, const scan_i
 }
 
 template <class Real>
-void run_vjp(adjoint_kernel<Real> kernel, const execution& on, const scan_inputs<Real>& in,
+struct adjoint_kernels {
+  adjoint_kernel<Real> rows;
+  narrow_adjoint narrow;  // of f32
+};
+
+// `in_place`: rows of gradients begin where registers do.
+template <class Real>
+void go_back(const adjoint_kernels<Real>& kernels, int threads, const adjoint_block<Real>& b, bool in_place) {
+  if constexpr (std::is_same_v<Real, float>)
+    if (prefers_narrow(b.tokens, b.features)) return narrow_vjp(kernels.narrow, threads, b);
+  constexpr std::size_t width = bytes_of_walk / sizeof(Real);
+  for (std::size_t j = 0; j < b.features; j += width) {
+    adjoint_block<Real> part = b;
+    part.features = std::min(width, b.features - j);
+    part.decay += j, part.h += j, part.s += j, part.grad_s += j, part.grad_decay += j, part.grad_h += j;
+    part.before += j, part.high += j, part.low += j;
+    part.past_caches = b.past_caches && in_place;
+    kernels.rows(part);
+  }
+}
+
+template <class Real>
+void run_vjp(const adjoint_kernels<Real>& kernels, const execution& on, const scan_inputs<Real>& in,
              const scan_cotangents<Real>& cotangents, const scan_gradients<Real>& out) {
   const sizes size = sizes_of(out.grad_h);
   const auto& shape = out.grad_h.shape;
@@ -226,23 +250,22 @@ void run_vjp(adjoint_kernel<Real> kernel, const execution& on, const scan_inputs
     const auto multiple = [](std::ptrdiff_t step) { return static_cast<std::size_t>(step) * sizeof(Real) % line == 0; };
     return reinterpret_cast<std::uintptr_t>(v.data) % line == 0 && multiple(v.stride[0]) && multiple(v.stride[1]);
   };
-  const bool past_caches =
-      exceeds_caches(6 * sizeof(Real) * out.grad_h.size()) && in_place(out.grad_decay) && in_place(out.grad_h);
+  const bool exceeds = exceeds_caches(6 * sizeof(Real) * out.grad_h.size());
 
   scoped_array<Real> states(on.workspace, 3 * size.batch * size.features);
-  for_each_sequence(on, size, [&](std::size_t sequence, int) {
+  for_each_sequence(on, size, [&](std::size_t sequence, int threads) {
     Real* high = states.data() + 3 * sequence * size.features;
     Real *low = high + size.features, *before = low + size.features;
     copy_row(cotangents.grad_s_n, sequence, size.features, high);
     std::fill_n(low, size.features, Real(0));
     copy_row(in.s0, sequence, size.features, before);
-    constexpr std::size_t width = bytes_of_walk / sizeof(Real);
-    for (std::size_t j = 0; j < size.features; j += width)
-      kernel({size.tokens, std::min(width, size.features - j), in.decay.at(sequence, 0, j), in.h.at(sequence, 0, j),
-              cotangents.s.at(sequence, 0, j), cotangents.grad_s.at(sequence, 0, j), out.grad_decay.at(sequence, 0, j),
-              out.grad_h.at(sequence, 0, j), in.decay.stride[1], in.h.stride[1], cotangents.s.stride[1],
-              cotangents.grad_s.stride[1], out.grad_decay.stride[1], out.grad_h.stride[1], before + j, high + j,
-              low + j, past_caches});
+    const adjoint_block<Real> all = {size.tokens, size.features, in.decay.at(sequence, 0, 0), in.h.at(sequence, 0, 0),
+                                     cotangents.s.at(sequence, 0, 0), cotangents.grad_s.at(sequence, 0, 0),
+                                     out.grad_decay.at(sequence, 0, 0), out.grad_h.at(sequence, 0, 0),
+                                     in.decay.stride[1], in.h.stride[1], cotangents.s.stride[1],
+                                     cotangents.grad_s.stride[1], out.grad_decay.stride[1], out.grad_h.stride[1], before,
+                                     high, low, exceeds};
+    go_back(kernels, threads, all, in_place(out.grad_decay) && in_place(out.grad_h));
     copy_row(high, out.grad_s0, sequence, size.features);
   });
 }
@@ -264,13 +287,18 @@ void gated_scan(const execution& on, const scan_inputs<Real>& in, const scan_out
 template <class Real>
 void scan_vjp(const execution& on, const scan_inputs<Real>& in, const scan_cotangents<Real>& cotangents,
               const scan_gradients<Real>& out) {
-  run_vjp(kernels_for<Real>(*on.kernels).scan_rows_vjp, on, in, cotangents, out);
+  const narrow_kernels& narrow = on.kernels->narrow;
+  run_vjp<Real>({kernels_for<Real>(*on.kernels).scan_rows_vjp, {narrow.weigh, narrow.go_back, narrow.finish}}, on, in,
+                cotangents, out);
 }
 
 template <class Real>
 void gated_scan_vjp(const execution& on, const scan_inputs<Real>& in, const scan_cotangents<Real>& cotangents,
                     const scan_gradients<Real>& out) {
-  run_vjp(kernels_for<Real>(*on.kernels).gated_scan_rows_vjp, on, in, cotangents, out);
+  const narrow_kernels& narrow = on.kernels->narrow;
+  run_vjp<Real>(
+      {kernels_for<Real>(*on.kernels).gated_scan_rows_vjp, {narrow.gated_weigh, narrow.go_back, narrow.gated_finish}},
+      on, in, cotangents, out);
 }
 
 #define ASSAY_INSTANTIATE(Real)                                                                          \

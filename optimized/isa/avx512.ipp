@@ -36,19 +36,27 @@ inline mask<Real> equal(vec<Real> x, vec<Real> y) {
 }
 
 template <class Real>
+inline mask<Real> differ(vec<Real> x, vec<Real> y) {
+  if constexpr (is_single<Real>)
+    return _mm512_cmp_ps_mask(x, y, _CMP_NEQ_UQ);
+  else
+    return _mm512_cmp_pd_mask(x, y, _CMP_NEQ_UQ);
+}
+
+template <class Real>
+inline mask<Real> not_at_least(vec<Real> x, vec<Real> y) {
+  if constexpr (is_single<Real>)
+    return _mm512_cmp_ps_mask(x, y, _CMP_NGE_UQ);
+  else
+    return _mm512_cmp_pd_mask(x, y, _CMP_NGE_UQ);
+}
+
+template <class Real>
 inline mask<Real> unordered(vec<Real> x, vec<Real> y) {
   if constexpr (is_single<Real>)
     return _mm512_cmp_ps_mask(x, y, _CMP_UNORD_Q);
   else
     return _mm512_cmp_pd_mask(x, y, _CMP_UNORD_Q);
-}
-
-template <class Real>
-inline mask<Real> not_at_most(vec<Real> x, vec<Real> y) {
-  if constexpr (is_single<Real>)
-    return _mm512_cmp_ps_mask(x, y, _CMP_NLE_UQ);
-  else
-    return _mm512_cmp_pd_mask(x, y, _CMP_NLE_UQ);
 }
 
 template <class Real>
@@ -60,12 +68,30 @@ inline mask<Real> not_at_most_nor_infinite(vec<Real> x, vec<Real> y) {
     return _mm512_mask_cmp_pd_mask(_mm512_cmp_pd_mask(x, y, _CMP_NLE_UQ), x, infinite, _CMP_NEQ_UQ);
 }
 
+inline mask<double> has_sign(vec<double> x) { return _mm512_movepi64_mask((__m512i)x); }
+
 template <class Real>
 inline vec<Real> where(mask<Real> k, vec<Real> x, vec<Real> y) {
   if constexpr (is_single<Real>)
     return _mm512_mask_blend_ps(k, y, x);
   else
     return _mm512_mask_blend_pd(k, y, x);
+}
+
+template <class Real>
+inline vec<Real> magnitude(vec<Real> x) {
+  if constexpr (is_single<Real>)
+    return _mm512_abs_ps(x);
+  else
+    return _mm512_abs_pd(x);
+}
+
+template <class Real>
+inline vec<Real> finite_or_zero(mask<Real> k, vec<Real> x) {
+  if constexpr (is_single<Real>)
+    return _mm512_maskz_mov_ps(_mm512_mask_cmp_ps_mask(k, magnitude<Real>(x), broadcast(infinity<Real>), _CMP_LT_OQ), x);
+  else
+    return _mm512_maskz_mov_pd(_mm512_mask_cmp_pd_mask(k, magnitude<Real>(x), broadcast(infinity<Real>), _CMP_LT_OQ), x);
 }
 
 template <class Real>
@@ -116,29 +142,22 @@ inline vec<Real> fused_or_zero(mask<Real> k, vec<Real> x, vec<Real> y, vec<Real>
     return _mm512_maskz_fmadd_pd(k, x, y, z);
 }
 
+// The bits of 2^(-j/16), rounded, for the low bits j of n, plus j units of 1/16 in the exponent, plus `raised`: these
+// bits less n such units are 2^(-n/16).
 template <class Real>
-inline vec<Real> magnitude(vec<Real> x) {
-  if constexpr (is_single<Real>)
-    return _mm512_abs_ps(x);
-  else
-    return _mm512_abs_pd(x);
-}
-
-// 2^(-j/16), rounded, for the low bits j of n, plus j units of 1/16 in the exponent: these bits less n such units are
-// 2^(-n/16).
-template <class Real>
-inline bits_of<Real> power_bits(bits_of<Real> n) {
+inline bits_of<Real> power_bits(bits_of<Real> n, bits_of<Real> raised) {
   if constexpr (is_single<Real>) {
     constexpr bits_of<float> table = {0x3f800000, 0x3f7d257d, 0x3f7ac0c7, 0x3f78ccdf, 0x3f7744fd, 0x3f76248c,
                                       0x3f75672a, 0x3f7508a4, 0x3f7504f3, 0x3f75583f, 0x3f75fed7, 0x3f76f532,
                                       0x3f7837f0, 0x3f79c3d3, 0x3f7b95c2, 0x3f7daac3};
-    return (bits_of<float>)_mm512_permutexvar_epi32((__m512i)n, (__m512i)table);
+    return (bits_of<float>)_mm512_permutexvar_epi32((__m512i)n, (__m512i)(table + raised));
   } else {
     constexpr bits_of<double> first = {0x3ff0000000000000, 0x3fefa4afa2a490da, 0x3fef5818dcfba487, 0x3fef199bdd85529c,
                                        0x3feee89f995ad3ad, 0x3feec49182a3f090, 0x3feeace5422aa0db, 0x3feea11473eb0187};
     constexpr bits_of<double> second = {0x3feea09e667f3bcd, 0x3feeab07dd485429, 0x3feebfdad5362a27, 0x3feedea64c123422,
                                         0x3fef06fe0a31b715, 0x3fef387a6e756238, 0x3fef72b83c7d517b, 0x3fefb5586cf9890f};
-    return (bits_of<double>)_mm512_permutex2var_epi64((__m512i)first, (__m512i)n, (__m512i)second);
+    return (bits_of<double>)_mm512_permutex2var_epi64((__m512i)(first + raised), (__m512i)n,
+                                                     (__m512i)(second + raised));
   }
 }
 

@@ -18,6 +18,7 @@ constexpr int vector_bytes = 16;
 // clang-format on
 }  // namespace
 
-extern constinit const kernel_table table = {make_kernels<float>(), make_kernels<double>(), make_rotation_kernels()};
+extern constinit const kernel_table table = {make_kernels<float>(), make_kernels<double>(), make_rotation_kernels(),
+                                             make_narrow_kernels()};
 
 }  // namespace assay::optimized::baseline

@@ -11,15 +11,16 @@ inline vec<Real> fused(vec<Real> x, vec<Real> y, vec<Real> z) {
 template <class Real>
 inline constexpr int steps_per_octave = sizeof(Real) == sizeof(float) ? 8 : 1;
 
-// 2^(-j/8), rounded, for the low bits j of n, plus j units of 1/8 in the exponent; in f64 1.
+// The bits of 2^(-j/8), rounded, for the low bits j of n, plus j units of 1/8 in the exponent, in f64 those of 1; plus
+// `raised`.
 template <class Real>
-inline bits_of<Real> power_bits(bits_of<Real> n) {
+inline bits_of<Real> power_bits(bits_of<Real> n, bits_of<Real> raised) {
   if constexpr (sizeof(Real) == sizeof(float)) {
     constexpr bits_of<float> table = {0x3f800000, 0x3f7ac0c7, 0x3f7744fd, 0x3f75672a,
                                       0x3f7504f3, 0x3f75fed7, 0x3f7837f0, 0x3f7b95c2};
-    return (bits_of<float>)_mm256_permutevar8x32_epi32((__m256i)table, (__m256i)n);
+    return (bits_of<float>)_mm256_permutevar8x32_epi32((__m256i)(table + raised), (__m256i)n);
   } else {
-    return __builtin_bit_cast(bits_of<double>, broadcast(1.0));
+    return __builtin_bit_cast(bits_of<double>, broadcast(1.0)) + raised;
   }
 }
 

@@ -32,21 +32,35 @@ inline mask<Real> unordered(vec<Real> x, vec<Real> y) {
   return ~((x <= y) | (x > y));
 }
 
-// x > y, or one of them NaN.
 template <class Real>
-inline mask<Real> not_at_most(vec<Real> x, vec<Real> y) {
-  return ~(x <= y);
+inline mask<Real> differ(vec<Real> x, vec<Real> y) {
+  return x != y;
 }
 
-// The same, but false where x = +inf.
+// x < y, or one of them NaN.
+template <class Real>
+inline mask<Real> not_at_least(vec<Real> x, vec<Real> y) {
+  return ~(x >= y);
+}
+
+// x > y or one of them NaN, but false where x = +inf.
 template <class Real>
 inline mask<Real> not_at_most_nor_infinite(vec<Real> x, vec<Real> y) {
   return ~(x <= y) & (x != infinity<Real>);
 }
 
+// Negative, or -0.
+inline mask<double> has_sign(vec<double> x) { return __builtin_bit_cast(mask<double>, x) < 0; }
+
 template <class Real>
 inline vec<Real> where(mask<Real> k, vec<Real> x, vec<Real> y) {
   return k ? x : y;
+}
+
+// x in the lanes of k where it is finite, 0 in the others.
+template <class Real>
+inline vec<Real> finite_or_zero(mask<Real> k, vec<Real> x) {
+  return k & (x - x == Real(0)) ? x : vec<Real>{};
 }
 
 // x + y in the lanes of k, x in the others.

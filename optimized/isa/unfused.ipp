@@ -11,8 +11,8 @@ template <class Real>
 inline constexpr int steps_per_octave = 1;
 
 template <class Real>
-inline bits_of<Real> power_bits(bits_of<Real>) {
-  return __builtin_bit_cast(bits_of<Real>, broadcast(Real(1)));
+inline bits_of<Real> power_bits(bits_of<Real>, bits_of<Real> raised) {
+  return __builtin_bit_cast(bits_of<Real>, broadcast(Real(1))) + raised;
 }
 
 // A store that leaves the caches alone, where there is one. Precondition: the address is a multiple of vector_bytes.

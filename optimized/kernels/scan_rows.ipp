@@ -20,6 +20,7 @@ inline void fetch_ahead(const Real* row, At at) {
 template <class Real, class Decay, bool FetchAhead>
 inline void walk_rows(const row_block<Real>& b) {
   constexpr std::size_t lanes = lane_count<Real>;
+  constexpr int registers = FetchAhead && !Decay::two_part ? registers_of_row : registers_of_pack;
   const Real *decay = b.decay, *h = b.h;
   Real* s = b.s;
   for (std::size_t i = 0; i < b.tokens; ++i, decay += b.decay_step, h += b.h_step, s += b.s_step) {
@@ -34,14 +35,14 @@ inline void walk_rows(const row_block<Real>& b) {
     };
     const auto step_and_store = [=](auto at) { store(s, at, step(at)); };
     if (!b.past_caches) {
-      for_each_pack<Real>(b.features, step_and_store);
+      for_each_pack<Real, registers>(b.features, step_and_store);
       continue;
     }
     // Whole registers of s at multiples of their size; before and after them, parts of one.
     const std::size_t misplaced = reinterpret_cast<std::uintptr_t>(s) / sizeof(Real) % lanes;
     const std::size_t head = misplaced == 0 ? 0 : lanes - misplaced;
     if (head != 0) step_and_store(part_of_register{0, head < b.features ? head : b.features});
-    for_each_pack_from<Real>(head, b.features, [=](auto at) {
+    for_each_pack_from<Real, registers>(head, b.features, [=](auto at) {
       if constexpr (requires { at.count; })
         step_and_store(at);
       else {

@@ -12,27 +12,39 @@
 // product w lambda is lambda - v lambda, whose error is in proportion to v = 1 - w: the adjoint forgets as much of what
 // it carries, and so errors do not add up where w is near 1.
 
+// The smaller and the larger of w and v.
 template <class Real, int N>
 struct weights {
-  pack<Real, N> past, input;  // w and v
+  pack<Real, N> small, large;
+  mask<Real> past_leads[N];  // w > 1/2
 };
 
-// past = log p + s_{i-1}, and `low`, what that sum leaves.
+// log p + s_{i-1} as the sum high + low. `low` is NaN where `high` is infinite.
 template <class Real, int N>
-inline weights<Real, N> weights_of(const pack<Real, N>& past, const pack<Real, N>& low, const pack<Real, N>& h) {
-  pack<Real, N> top, bottom;
-  mask<Real> past_leads[N];
-  repeat<N>([&](int k) { past_leads[k] = not_at_most<Real>(past.part[k], h.part[k]); });
-  repeat<N>([&](int k) { top.part[k] = larger<Real>(past.part[k], h.part[k]); });
-  repeat<N>([&](int k) { bottom.part[k] = smaller<Real>(past.part[k], h.part[k]); });
-  pack<Real, N> u = exp_minus_difference<Real, N>(top, bottom, low, past_leads, for_weights{});
-  weights<Real, N> y;
+inline state_pack<Real, N> past_of(const decay_pack<Real, N>& log_p, const pack<Real, N>& previous) {
+  state_pack<Real, N> y;
+  repeat<N>([&](int k) { y.high.part[k] = log_p.high.part[k] + previous.part[k]; });
   repeat<N>([&](int k) {
-    u.part[k] = where<Real>(equal<Real>(past.part[k], h.part[k]), broadcast(Real(1)), u.part[k]);
-    u.part[k] = where<Real>(unordered<Real>(past.part[k], h.part[k]), past.part[k] + h.part[k], u.part[k]);
-    const vec<Real> large = reciprocal<Real>(u.part[k] + Real(1)), small = u.part[k] * large;
-    y.past.part[k] = where<Real>(past_leads[k], large, small);
-    y.input.part[k] = where<Real>(past_leads[k], small, large);
+    const vec<Real> added = y.high.part[k] - previous.part[k];
+    y.low.part[k] = log_p.high.part[k] - added;
+  });
+  return y;
+}
+
+// Where both terms are -inf the weights say nothing. NaN of a term is one of `bottom`, too.
+template <class Real, int N>
+inline weights<Real, N> weights_of(const state_pack<Real, N>& past, const pack<Real, N>& h) {
+  pack<Real, N> top, bottom;
+  weights<Real, N> y;
+  repeat<N>([&](int k) { y.past_leads[k] = less<Real>(h.part[k], past.high.part[k]); });
+  repeat<N>([&](int k) { top.part[k] = larger<Real>(past.high.part[k], h.part[k]); });
+  repeat<N>([&](int k) { bottom.part[k] = smaller<Real>(h.part[k], past.high.part[k]); });
+  pack<Real, N> u = exp_minus_difference<Real, N>(top, bottom, past.low, y.past_leads, for_weights{});
+  repeat<N>([&](int k) {
+    const mask<Real> infinite = equal<Real>(bottom.part[k], broadcast(infinity<Real>));
+    u.part[k] = where<Real>(infinite, broadcast(Real(1)), u.part[k]);
+    y.large.part[k] = reciprocal<Real>(u.part[k] + Real(1));
+    y.small.part[k] = u.part[k] * y.large.part[k];
   });
   return y;
 }
@@ -61,7 +73,8 @@ struct slope_of_logit {
   }
 };
 
-// One token: lambda = grad_s + carried, which becomes w lambda.
+// One token: lambda = grad_s + carried, which becomes w lambda. The low word enters through grad_s, where its rounding is
+// in proportion to what this token contributes.
 template <class Real, int N>
 struct token_gradients {
   pack<Real, N> log_p, h;
@@ -70,32 +83,26 @@ template <class Real, int N>
 inline token_gradients<Real, N> go_back(state_pack<Real, N>& carried, const pack<Real, N>& grad_s,
                                         const decay_pack<Real, N>& log_p, const pack<Real, N>& previous,
                                         const pack<Real, N>& h) {
-  pack<Real, N> past, low;
-  repeat<N>([&](int k) { past.part[k] = log_p.high.part[k] + previous.part[k]; });
-  repeat<N>([&](int k) {
-    const vec<Real> added = past.part[k] - previous.part[k];
-    low.part[k] = log_p.high.part[k] - added;
-  });
-  const weights<Real, N> of = weights_of<Real, N>(past, low, h);
+  const state_pack<Real, N> past = past_of<Real, N>(log_p, previous);
+  const weights<Real, N> of = weights_of<Real, N>(past, h);
   token_gradients<Real, N> y;
   repeat<N>([&](int k) {
-    vec<Real> lambda = carried.high.part[k], rest = carried.low.part[k];
-    add_exactly<Real>(lambda, rest, grad_s.part[k]);
     const vec<Real> none{}, lowest = broadcast(-infinity<Real>);
-    const mask<Real> no_input = equal<Real>(h.part[k], lowest), no_past = equal<Real>(past.part[k], lowest);
-    const vec<Real> to_input = where<Real>(no_input, none, of.input.part[k] * lambda);
-    const vec<Real> less_input = lambda - to_input, left = (lambda - less_input) - to_input;
-    const vec<Real> product = of.past.part[k] * lambda;
-    const mask<Real> past_leads = less<Real>(of.input.part[k], of.past.part[k]);
-    const vec<Real> high = where<Real>(past_leads, less_input, product);
-    const vec<Real> error = where<Real>(past_leads, left, fused<Real>(of.past.part[k], lambda, -product));
-    rest = fused<Real>(of.past.part[k], rest, error);
+    const mask<Real> has_input = differ<Real>(h.part[k], lowest), has_past = differ<Real>(past.high.part[k], lowest);
+    const mask<Real> past_leads = of.past_leads[k];
+    const vec<Real> small = of.small.part[k], large = of.large.part[k];
+    vec<Real> lambda = carried.high.part[k], rest{};
+    add_exactly<Real>(lambda, rest, grad_s.part[k] + carried.low.part[k]);
+    const vec<Real> lesser = small * lambda;
+    const vec<Real> to_input = where<Real>(has_input, where<Real>(past_leads, lesser, large * lambda), none);
+    const vec<Real> product = where<Real>(has_past, lesser, none), difference = lambda - to_input;
+    const vec<Real> high = where<Real>(past_leads, difference, product);
+    const vec<Real> error = where<Real>(past_leads, (lambda - difference) - to_input,
+                                        fused<Real>(small, lambda, -lesser));
     y.h.part[k] = to_input;
-    y.log_p.part[k] = where<Real>(no_past, none, high);
-    carried.high.part[k] = y.log_p.part[k];
-    // What is infinite leaves nothing.
-    const mask<Real> finite = less<Real>(magnitude<Real>(rest), broadcast(infinity<Real>));
-    carried.low.part[k] = where<Real>(no_past, none, where<Real>(finite, rest, none));
+    y.log_p.part[k] = carried.high.part[k] = high;
+    const vec<Real> left = fused<Real>(where<Real>(past_leads, large, small), rest, error);
+    carried.low.part[k] = finite_or_zero<Real>(has_past, left);  // what is infinite leaves nothing
   });
   return y;
 }
@@ -120,7 +127,7 @@ template <class Real, class Decay, class Slope>
     const Real* grad_s = row(b.grad_s, b.grad_s_step);
     const Real* previous = i == 0 ? b.before : row(b.s, b.s_step) - b.s_step;
     Real *grad_decay = row(b.grad_decay, b.grad_decay_step), *grad_h = row(b.grad_h, b.grad_h_step);
-    for_each_pack_backwards<Real>(b.features, [=](auto at) {
+    for_each_pack_backwards<Real, registers_of_row>(b.features, [=](auto at) {
       constexpr int n = width<decltype(at)>;
       fetch_before(decay, at), fetch_before(h, at), fetch_before(grad_s, at), fetch_before(previous, at);
       const auto given = load(decay, at);

@@ -109,8 +109,8 @@ struct for_weights {
   static constexpr bool subnormal = true;
 };
 
-// e^-x = 2^(-n/S) e^-r, and 0 where x is not below the end of the range: where it is large or infinite, and where it is
-// NaN. `r` still lacks n ln2_low.
+// e^-x = 2^(-n/S) e^-r, and 0 where x is large or infinite. NaN becomes 0 in sums and stays in weights. `r` still lacks
+// n ln2_low.
 template <class Real, int N, class Range>
 inline pack<Real, N> exp_minus(const pack<Real, N>& x, const octaves<Real, N>& o, pack<Real, N> r, Range) {
   using e = softplus_exp<Real, steps_per_octave<Real>>;
@@ -118,7 +118,12 @@ inline pack<Real, N> exp_minus(const pack<Real, N>& x, const octaves<Real, N>& o
   pack<Real, N> power, u;
   mask<Real> counts[N];
   constexpr Real end = Range::subnormal ? -exp_constants<Real>::underflow : softplus_log<Real>::negligible;
-  repeat<N>([&](int k) { counts[k] = less<Real>(x.part[k], broadcast(end)); });
+  repeat<N>([&](int k) {
+    if constexpr (Range::subnormal)
+      counts[k] = not_at_least<Real>(x.part[k], broadcast(end));
+    else
+      counts[k] = less<Real>(x.part[k], broadcast(end));
+  });
   if constexpr (e::ln2_low != 0)
     repeat<N>([&](int k) { r.part[k] = fused<Real>(o.n.part[k], broadcast(-e::ln2_low), r.part[k]); });
   repeat<N>([&](int k) {  // what lies above the bits of n leaves at the top
@@ -126,7 +131,7 @@ inline pack<Real, N> exp_minus(const pack<Real, N>& x, const octaves<Real, N>& o
     constexpr bits_of<Real> raised =
         bits_of<Real>{} + (static_cast<std::uint64_t>(Range::subnormal ? exp_constants<Real>::scale_offset : 0)
                            << (format<Real>::precision - 1));
-    power.part[k] = __builtin_bit_cast(vec<Real>, power_bits<Real>(count) - (count << shift) + raised);
+    power.part[k] = __builtin_bit_cast(vec<Real>, power_bits<Real>(count, raised) - (count << shift));
   });
   pack<Real, N> y = horner(r, e::c);
   repeat<N>([&](int k) { y.part[k] = fused<Real>(y.part[k], r.part[k], broadcast(Real(-1))); });

@@ -9,6 +9,7 @@
 #include "optimized/kernels/scan_rows.ipp"
 #include "optimized/kernels/scan_chunks.ipp"
 #include "optimized/kernels/scan_vjp.ipp"
+#include "optimized/kernels/scan_vjp_narrow.ipp"
 #include "optimized/kernels/product.ipp"
 #include "optimized/kernels/two_part.ipp"
 #include "optimized/kernels/reduction.ipp"
@@ -42,6 +43,11 @@ constexpr kernels<Real> make_kernels() {
           turn<Real>,
           exp_array<Real>,
           log1p_array<Real>};
+}
+
+constexpr narrow_kernels make_narrow_kernels() {
+  return {weigh_tokens<decay_as_log_p>, weigh_tokens<decay_as_logit>, go_back_tokens, finish_tokens<slope_of_log_p>,
+          finish_tokens<slope_of_logit>};
 }
 
 constexpr rotation_kernels make_rotation_kernels() { return {rotations, split_rotations}; }

@@ -37,6 +37,25 @@ long double worst_ratio(const scan_problem<Real>& p) {
 
 }  // namespace
 
+// The error does not grow with the length where decays near 1 keep every contribution. States of about 0, since weights
+// are as uncertain as states are.
+TEMPLATE_TEST_CASE("heinsen/scan:vjp/optimized_error_of_long_memory", "[optimized][heinsen]", float, double) {
+  on_every_target([] {
+    for (const std::size_t features : {1u, 3u, 8u, 13u, 40u})
+      for (const double decay : {-1e-7, -1e-4, -0.03}) {
+        scan_problem<TestType> p({1, 60000 / features, features}, false, 5);
+        generator random(6);
+        for (TestType& x : p.decay) x = static_cast<TestType>(decay * random.uniform(0.5, 1.5));
+        const double gathered = std::log(std::min(static_cast<double>(p.shape.tokens), -1 / decay));
+        for (TestType& x : p.h) x -= static_cast<TestType>(gathered);
+        for (TestType& x : p.grad_s) x = x > TestType(0.99) ? x : TestType(0);
+        p.run();
+        CAPTURE(features, decay);
+        CHECK(worst_gradient_error(p) < 16);
+      }
+  });
+}
+
 TEMPLATE_TEST_CASE("heinsen/scan:vjp/optimized_adjoint", "[optimized][heinsen]", float, double) {
   on_every_target([] {
     for (const bool gated : {false, true}) {

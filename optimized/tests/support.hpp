@@ -154,4 +154,34 @@ inline long double oracle_log_sum_exp(long double x, long double y) {
   return std::fmax(x, y) + log1pl(expl(-std::fabs(x - y)));
 }
 
+/// The largest error of gradients in units of 2^-p of the sum of the magnitudes of what each is made of, given
+/// the states.
+template <class Real>
+long double worst_gradient_error(const scan_problem<Real>& p) {
+  long double worst = 0;
+  const auto compare = [&](Real computed, long double exact, long double contributions) {
+    if (contributions > std::numeric_limits<Real>::min())
+      worst = std::max(worst, std::fabs(computed - exact) / contributions / unit_roundoff<Real>);
+  };
+  for (std::size_t j = 0; j < p.shape.features; ++j) {
+    long double carry = p.grad_s_n[j], sizes = std::fabs(carry);
+    for (std::size_t i = p.shape.tokens; i-- > 0;) {
+      const std::size_t at = p.at(0, i, j);
+      const long double previous = i == 0 ? p.s0[j] : p.s[p.at(0, i - 1, j)];
+      const long double given = p.decay[at], log_p = p.gated ? oracle_log_sigmoid(given) : given;
+      const long double past = log_p + previous, z = past - p.h[at], slope = p.gated ? oracle_sigmoid(-given) : 1;
+      const bool nothing = past == -inf<long double> && p.h[at] == -inf<Real>;
+      const long double w = nothing ? 0 : oracle_sigmoid(z), v = nothing ? 0 : oracle_sigmoid(-z);
+      const long double lambda = p.grad_s[at] + carry;
+      sizes += std::fabs(static_cast<long double>(p.grad_s[at]));
+      compare(p.grad_h[at], v * lambda, v * sizes);
+      carry = w > 0.5L ? lambda - v * lambda : w * lambda;
+      sizes = w > 0.5L ? sizes - v * sizes : w * sizes;
+      compare(p.grad_decay[at], carry * slope, sizes * slope);
+    }
+    compare(p.grad_s0[j], carry, sizes);
+  }
+  return worst;
+}
+
 }  // namespace assay::optimized::tests

@@ -1,0 +1,133 @@
+// The adjoint of few features goes from block to block of tokens, from the last. Threads take blocks in that order: the
+// weights and the gradients of several are found at once, and what is carried goes from one block to the next in turn.
+// So the bits do not depend on who does what.
+#include "optimized/encodings/heinsen_narrow.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <thread>
+#include <vector>
+
+#include "optimized/dispatch.hpp"
+#include "optimized/workspace.hpp"
+
+namespace assay::optimized::heinsen {
+namespace {
+
+// Elements of a block: its arrays and its scratch lie in the first and second cache.
+constexpr std::size_t elements_of_block = 2048;
+// Fewer tokens go from row to row.
+constexpr std::size_t least_tokens = 64;
+
+// Blocks begin at multiples of a line of the cache.
+std::size_t tokens_of_block(std::size_t features) { return elements_of_block / features / 16 * 16; }
+
+// A block and the memory that a thread needs for it. Rows with gaps between them are brought together, and gradients
+// are spread again.
+class block_of_tokens {
+ public:
+  block_of_tokens(const adjoint_block<float>& all, double* carry)
+      : all_(all),
+        most_(tokens_of_block(all.features) * all.features),
+        memory_({}, 4 * (most_ + 32) + 64 + (has_gaps() ? 6 * most_ : 0)) {
+    block_.features = all.features;
+    block_.carry = carry;
+    block_.scratch = memory_.data();
+  }
+
+  const narrow_block& begin(std::size_t first, std::size_t count) {
+    first_ = first;
+    block_.tokens = count;
+    place_ = memory_.data() + 4 * (most_ + 32) + 64;
+    const auto before = static_cast<std::ptrdiff_t>(first) - 1;
+    block_.before = first == 0 ? all_.before : all_.s + before * all_.s_step;
+    block_.decay = gathered(all_.decay, all_.decay_step);
+    block_.h = gathered(all_.h, all_.h_step);
+    block_.s = gathered(all_.s, all_.s_step);
+    block_.grad_s = gathered(all_.grad_s, all_.grad_s_step);
+    block_.grad_decay = rows(all_.grad_decay, all_.grad_decay_step);
+    block_.grad_h = rows(all_.grad_h, all_.grad_h_step);
+    block_.past_caches = all_.past_caches && !has_gaps() && at_line(block_.grad_decay) && at_line(block_.grad_h);
+    return block_;
+  }
+
+  void end() {
+    spread(block_.grad_decay, all_.grad_decay, all_.grad_decay_step);
+    spread(block_.grad_h, all_.grad_h, all_.grad_h_step);
+  }
+
+ private:
+  [[nodiscard]] bool dense(std::ptrdiff_t step) const { return step == static_cast<std::ptrdiff_t>(all_.features); }
+  [[nodiscard]] bool has_gaps() const {
+    return !dense(all_.decay_step) || !dense(all_.h_step) || !dense(all_.s_step) || !dense(all_.grad_s_step) ||
+           !dense(all_.grad_decay_step) || !dense(all_.grad_h_step);
+  }
+  static bool at_line(const float* place) { return reinterpret_cast<std::uintptr_t>(place) % 64 == 0; }
+  template <class T>
+  T* row(T* array, std::ptrdiff_t step, std::size_t token) const {
+    return array + static_cast<std::ptrdiff_t>(first_ + token) * step;
+  }
+
+  // The rows of the block in place, or room for them.
+  template <class T>
+  T* rows(T* array, std::ptrdiff_t step) {
+    if (dense(step)) return row(array, step, 0);
+    place_ += most_;
+    return place_ - most_;
+  }
+  const float* gathered(const float* array, std::ptrdiff_t step) {
+    if (dense(step)) return row(array, step, 0);
+    float* to = place_;
+    place_ += most_;
+    for (std::size_t i = 0; i < block_.tokens; ++i)
+      std::copy_n(row(array, step, i), all_.features, to + i * all_.features);
+    return to;
+  }
+  void spread(const float* from, float* array, std::ptrdiff_t step) const {
+    if (dense(step)) return;
+    for (std::size_t i = 0; i < block_.tokens; ++i)
+      std::copy_n(from + i * all_.features, all_.features, row(array, step, i));
+  }
+
+  adjoint_block<float> all_;
+  std::size_t most_, first_ = 0;
+  scoped_array<float> memory_;
+  float* place_ = nullptr;
+  narrow_block block_{};
+};
+
+}  // namespace
+
+bool prefers_narrow(std::size_t tokens, std::size_t features) {
+  return features >= 1 && features <= narrow_block::most_features && tokens >= least_tokens;
+}
+
+void narrow_vjp(const narrow_adjoint& kernels, int threads, const adjoint_block<float>& b) {
+  const std::size_t tokens = tokens_of_block(b.features), blocks = (b.tokens + tokens - 1) / tokens;
+  const std::size_t workers = std::min(static_cast<std::size_t>(threads), blocks);
+  std::vector<double> carry(b.high, b.high + b.features);
+  std::atomic<std::size_t> next = 0, turn = 0;
+  // Blocks are taken in order, and who has taken one is running: so the one whose turn it is never waits.
+  const auto work = [&](std::size_t) {
+    block_of_tokens own(b, carry.data());
+    for (std::size_t taken = next++; taken < blocks; taken = next++) {
+      const std::size_t first = (blocks - 1 - taken) * tokens;
+      const narrow_block& block = own.begin(first, std::min(tokens, b.tokens - first));
+      kernels.weigh(block);
+      for (int spins = 0; turn.load(std::memory_order_acquire) != taken; ++spins)
+        if (spins > 100) std::this_thread::yield();
+      kernels.go_back(block);
+      turn.store(taken + 1, std::memory_order_release);
+      kernels.finish(block);
+      own.end();
+    }
+  };
+  if (workers == 1)
+    work(0);
+  else
+    for_each_task(threads, workers, work);
+  std::transform(carry.begin(), carry.end(), b.high, [](double x) { return static_cast<float>(x); });
+}
+
+}  // namespace assay::optimized::heinsen

@@ -1,0 +1,235 @@
+#include "tools/bench/measure.hpp"
+
+#include <benchmark/benchmark.h>
+
+#include <algorithm>
+#include <chrono>
+#include <ctime>
+#include <functional>
+#include <map>
+#include <numeric>
+
+#include "optimized/benchmarks/scan_arrays.hpp"
+#include "optimized/encodings/heinsen.hpp"
+
+namespace assay::bench {
+namespace {
+
+using optimized::benchmarks::array;
+using optimized::benchmarks::floor;
+namespace heinsen = optimized::heinsen;
+
+// Peers compute so many elements at most: they are slow, and the cumsum form loses a digit with each power of ten.
+constexpr std::size_t most_of_peer = 100000;
+
+struct member {
+  std::string name;
+  double elements;              ///< that a run computes
+  std::function<double()> run;  ///< gives its seconds
+  std::vector<double> ns = {};  ///< of an element, in each round
+};
+
+double now(int threads) {
+  if (threads > 1) return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+  timespec t{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+  return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
+}
+
+std::function<double()> timed(int threads, std::function<void()> f) {
+  return [threads, f = std::move(f)] {
+    const double start = now(threads);
+    f();
+    return now(threads) - start;
+  };
+}
+
+// Gives each repetition of a member to that member.
+class collector : public benchmark::BenchmarkReporter {
+ public:
+  explicit collector(std::vector<member>& members) : members_(members) {}
+  bool ReportContext(const Context&) override { return true; }
+  void ReportRuns(const std::vector<Run>& runs) override {
+    for (const Run& run : runs)
+      if (run.run_type == Run::RT_Iteration)
+        for (member& m : members_)
+          if (run.run_name.function_name == m.name)
+            m.ns.push_back(1e9 * run.real_accumulated_time / static_cast<double>(run.iterations) / m.elements);
+  }
+
+ private:
+  std::vector<member>& members_;
+};
+
+// All repetitions of all members take turns in random order.
+void run_side_by_side(int rounds, std::vector<member>& members) {
+  for (member& m : members) {
+    m.run();  // brings pages and caches into the state of later runs
+    benchmark::RegisterBenchmark(m.name.c_str(),
+                                 [&m](benchmark::State& state) {
+                                   for ([[maybe_unused]] auto _ : state) state.SetIterationTime(m.run());
+                                 })
+        ->UseManualTime()
+        ->MinTime(0.002)
+        ->Repetitions(rounds);
+  }
+  collector results(members);
+  benchmark::RunSpecifiedBenchmarks(&results);
+  benchmark::ClearRegisteredBenchmarks();
+}
+
+spread spread_of(std::vector<double> x) {
+  std::sort(x.begin(), x.end());
+  return {x[x.size() / 2], x.front(), x.back()};
+}
+std::vector<double> ratios(const std::vector<double>& x, const std::vector<double>& y) {
+  std::vector<double> r(x.size());
+  for (std::size_t k = 0; k < r.size(); ++k) r[k] = x[k] / y[k];
+  return r;
+}
+
+double sum_of(const float* x, std::size_t count) { return std::accumulate(x, x + count, 0.0); }
+
+class problem {
+ public:
+  problem(const options& how, const scan_shape& shape, bool long_memory)
+      : how_(how),
+        shape_(shape),
+        long_memory_(long_memory),
+        part_{1, std::clamp<std::size_t>(most_of_peer / shape.features, 1, shape.tokens), shape.features},
+        log_p_(shape.size()),
+        g_(shape.size()),
+        h_(shape.size()),
+        s_(shape.size()),
+        grad_s_(shape.size()),
+        grad_decay_(shape.size()),
+        grad_h_(shape.size()),
+        peer_s_(part_.size()),
+        states_(2 * shape.batch * shape.features),
+        on_(optimized::process_execution()) {
+    on_.threads = how.threads;
+    fill_scan_inputs(long_memory, log_p_, g_, h_, grad_s_, shape.size());
+  }
+
+  measurement scan(bool gated) {
+    const std::vector<const float*> read{log_p_.data, h_.data};
+    std::vector<member> members = floors(read, {grad_decay_.data});
+    members.push_back({"ours", elements(shape_), timed(how_.threads, [&] { forward(gated, shape_); })});
+    std::vector<double> sums;
+    std::unique_ptr<torch_peer> torch;
+    if (!gated) {
+      members.push_back({"scalar C++", elements(part_), timed(1, [&] {
+                           optimized::benchmarks::scalar_scan(log_p_.data, h_.data, peer_s_.data, part_.tokens,
+                                                              part_.features);
+                         })});
+      members.back().run();
+      sums.push_back(sum_of(peer_s_.data, part_.size()));
+      if (!how_.python.empty())
+        torch =
+            torch_peer::start(how_.python, part_, {log_p_.data, part_.size()}, {h_.data, part_.size()}, how_.threads);
+      if (torch)
+        for (const auto& [name, word] : {std::pair{"PyTorch, cumsum form", "cumsum"}, {"PyTorch, step loop", "loop"}}) {
+          sums.push_back(torch->run(word).sum);
+          members.push_back({name, elements(part_), [&torch, word] { return torch->run(word).seconds; }});
+        }
+    }
+    forward(gated, part_);
+    const double ours = sum_of(s_.data, part_.size());
+    double size = 0;
+    for (std::size_t k = 0; k < part_.size(); ++k) size += std::fabs(s_.data[k]);
+    run_side_by_side(how_.rounds, members);
+    return measured(gated ? "heinsen/gated_scan" : "heinsen/scan", members, sums, ours, size);
+  }
+
+  measurement adjoint(bool gated) {
+    forward(gated, shape_);
+    const std::vector<const float*> read{log_p_.data, h_.data, grad_s_.data, s_.data};
+    std::vector<member> members = floors(read, {grad_decay_.data, grad_h_.data});
+    members.push_back({"ours", elements(shape_), timed(how_.threads, [&] { backward(gated); })});
+    run_side_by_side(how_.rounds, members);
+    return measured(gated ? "heinsen/gated_scan:vjp" : "heinsen/scan:vjp", members, {}, 0, 0);
+  }
+
+ private:
+  static double elements(const scan_shape& shape) { return static_cast<double>(shape.size()); }
+  template <class T>
+  static auto rows(T* data, const scan_shape& shape) {
+    return optimized::dense<T, 3>(data, {shape.batch, shape.tokens, shape.features});
+  }
+  auto states(std::size_t which) {
+    return optimized::dense<float, 2>(states_.data() + which * shape_.batch * shape_.features,
+                                      {shape_.batch, shape_.features});
+  }
+  heinsen::scan_inputs<float> inputs(bool gated, const scan_shape& shape) const {
+    return {rows<const float>(gated ? g_.data : log_p_.data, shape), rows<const float>(h_.data, shape)};
+  }
+
+  std::vector<member> floors(std::vector<const float*> read, std::vector<float*> written) {
+    return {{"floor", elements(shape_),
+             timed(how_.threads, [=, this] { floor<false>(how_.threads, read, written, shape_.size()); })},
+            {"floor past the caches", elements(shape_),
+             timed(how_.threads, [=, this] { floor<true>(how_.threads, read, written, shape_.size()); })}};
+  }
+  void forward(bool gated, const scan_shape& shape) {
+    auto last = states(0);
+    last.shape[0] = shape.batch;
+    const heinsen::scan_outputs<float> out{rows(s_.data, shape), last};
+    gated ? heinsen::gated_scan<float>(on_, inputs(gated, shape), out)
+          : heinsen::scan<float>(on_, inputs(gated, shape), out);
+  }
+  void backward(bool gated) {
+    const heinsen::scan_cotangents<float> given{rows<const float>(s_.data, shape_),
+                                                rows<const float>(grad_s_.data, shape_)};
+    const heinsen::scan_gradients<float> out{rows(grad_decay_.data, shape_), rows(grad_h_.data, shape_), states(1)};
+    gated ? heinsen::gated_scan_vjp<float>(on_, inputs(gated, shape_), given, out)
+          : heinsen::scan_vjp<float>(on_, inputs(gated, shape_), given, out);
+  }
+
+  // Members: two floors, ours, peers.
+  measurement measured(const char* operation, const std::vector<member>& members, const std::vector<double>& sums,
+                       double ours, double size) const {
+    std::vector<double> best(members[0].ns.size());
+    std::transform(members[0].ns.begin(), members[0].ns.end(), members[1].ns.begin(), best.begin(),
+                   [](double x, double y) { return std::min(x, y); });
+    const std::vector<double>& own = members[2].ns;
+    measurement m{
+        operation, shape_, long_memory_, spread_of(own).median, spread_of(best).median, spread_of(ratios(best, own)),
+        {}};
+    for (std::size_t k = 3; k < members.size(); ++k) {
+      // A plain loop in f32 adds up a rounding each token; the cumsum form loses more.
+      const bool loses_digits = members[k].name.ends_with("cumsum form");
+      const double tolerance = loses_digits ? 1e-2 : 1e-5 + 0x1p-24 * static_cast<double>(part_.tokens);
+      m.peers.push_back({members[k].name, spread_of(members[k].ns).median, spread_of(ratios(members[k].ns, own)),
+                         sums[k - 3], ours, std::fabs(sums[k - 3] - ours) <= tolerance * size});
+    }
+    return m;
+  }
+
+  const options& how_;
+  scan_shape shape_;
+  bool long_memory_;
+  scan_shape part_;  ///< what peers compute: the first tokens
+  array log_p_, g_, h_, s_, grad_s_, grad_decay_, grad_h_, peer_s_;
+  std::vector<float> states_;
+  optimized::execution on_;
+};
+
+}  // namespace
+
+std::vector<measurement> measure(const options& how) {
+  std::string name = "assay bench", interleaving = "--benchmark_enable_random_interleaving=true";
+  char* words[] = {name.data(), interleaving.data(), nullptr};
+  int count = 2;
+  benchmark::Initialize(&count, words);
+  std::vector<measurement> all;
+  for (const scan_shape& shape : how.shapes)
+    for (const bool long_memory : {false, true}) {
+      if (long_memory && shape.features > 64) continue;
+      problem p(how, shape, long_memory);
+      for (const bool gated : {false, true}) all.push_back(p.scan(gated));
+      for (const bool gated : {false, true}) all.push_back(p.adjoint(gated));
+    }
+  return all;
+}
+
+}  // namespace assay::bench

@@ -1,0 +1,43 @@
+// PyTorch as a peer: a Python process that stands by.
+#pragma once
+
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <string>
+
+namespace assay::bench {
+
+extern const char* const torch_peer_script;
+
+struct scan_shape {
+  std::size_t batch, tokens, features;
+  [[nodiscard]] std::size_t size() const { return batch * tokens * features; }
+};
+
+/// What one run of a peer gave.
+struct peer_run {
+  double seconds, sum;
+};
+
+/// Runs the functions of torch_peer.py on inputs of [B, n, d].
+class torch_peer {
+ public:
+  /// Null where this Python has no torch.
+  static std::unique_ptr<torch_peer> start(const std::string& python, const scan_shape& shape,
+                                           std::span<const float> log_p, std::span<const float> h, int threads);
+  torch_peer(const torch_peer&) = delete;
+  ~torch_peer();
+
+  /// "cumsum" or "loop". Throws where Python broke.
+  peer_run run(const char* function);
+
+ private:
+  torch_peer() = default;
+  std::filesystem::path inputs_;
+  int process_ = -1;
+  std::FILE *to_ = nullptr, *from_ = nullptr;
+};
+
+}  // namespace assay::bench

@@ -1,0 +1,76 @@
+"""assay bench with small sizes: valid JSON, and peers that compute the same."""
+
+import json
+import math
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+ASSAY = os.environ["ASSAY"]
+WIDE = ["--shape", "B=2,n=40,d=80", "--rounds", "2"]
+NARROW = ["--shape", "B=1,n=300,d=3", "--rounds", "2", "--no-torch"]
+
+
+def run(*words):
+    return subprocess.run([ASSAY, "bench", *words], capture_output=True, text=True, timeout=300, check=False)
+
+
+class Bench(unittest.TestCase):
+    def test_json(self):
+        done = run(*WIDE, "--json")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        report = json.loads(done.stdout)
+        self.assertEqual((report["rounds"], report["threads"], report["dtype"]), (2, 1, "f32"))
+        rows = report["measurements"]
+        operations = {"heinsen/scan", "heinsen/gated_scan", "heinsen/scan:vjp", "heinsen/gated_scan:vjp"}
+        self.assertEqual({row["operation"] for row in rows}, operations)
+        self.assertEqual(len(rows), len(operations))
+        for row in rows:
+            self.assertGreater(row["ns"], 0)
+            share = row["share"]
+            self.assertTrue(0 < share["least"] <= share["median"] <= share["most"], row)
+            for peer in row["peers"]:
+                self.assertTrue(peer["agrees"], row)
+                tolerance = 1e-2 if "cumsum" in peer["name"] else 1e-4
+                self.assertTrue(math.isclose(peer["sum"], peer["our_sum"], rel_tol=tolerance, abs_tol=0.1), row)
+        scans = [row for row in rows if row["operation"] == "heinsen/scan"]
+        self.assertTrue(all("scalar C++" in [peer["name"] for peer in row["peers"]] for row in scans))
+        if subprocess.run(["/usr/bin/python3", "-c", "import torch"], capture_output=True, check=False).returncode == 0:
+            self.assertTrue(all(len(row["peers"]) == 3 for row in scans), scans)
+
+    def test_tables(self):
+        done = run(*NARROW, "--markdown")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        lines = done.stdout.splitlines()
+        self.assertEqual(len(lines), 2 + 2 * 4)
+        self.assertTrue(all(line.count("|") == 6 for line in lines), lines)
+
+    def test_wrong_words(self):
+        for words in (["--shape", "n=3"], ["--shape", "B=1,n=0,d=1"], ["--rounds", "0"], ["--target", "none"], ["more"]):
+            with self.subTest(words=words):
+                done = run(*words)
+                self.assertEqual(done.returncode, 2)
+                self.assertNotEqual(done.stderr + done.stdout, "")
+
+
+class Missing(unittest.TestCase):
+    """Beside a program without assay-bench."""
+
+    def test_says_so(self):
+        with tempfile.TemporaryDirectory() as folder:
+            alone = shutil.copy(pathlib.Path(ASSAY).resolve(), folder)
+            done = subprocess.run([alone, "bench"], capture_output=True, text=True, check=False)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("libbenchmark-dev", done.stderr)
+
+
+if __name__ == "__main__":
+    if not (pathlib.Path(ASSAY).resolve().parent / "assay-bench").exists():
+        if not unittest.TextTestRunner().run(Missing("test_says_so")).wasSuccessful():
+            sys.exit(1)
+        sys.exit(77)
+    unittest.main()
