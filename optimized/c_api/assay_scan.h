@@ -122,8 +122,9 @@ int assay_scan_vjp(const assay_scan_execution* on, const assay_scan_inputs* in, 
 int assay_gated_scan_vjp(const assay_scan_execution* on, const assay_scan_inputs* in,
                          const assay_scan_cotangents* cotangents, const assay_scan_gradients* out);
 
-/* Bytes of a workspace with which no function allocates on one thread, where the last stride of all [B, n, d] arrays
- * is 1 (or d <= 1). 0 where the dtype is none or a size is negative or too large. */
+/* Bytes of a workspace with which no function allocates on one thread, where n < 16 or d > 32 and the last stride of
+ * all [B, n, d] arrays is 1 (or d <= 1). Few features over more tokens are walked along time, in memory of their own.
+ * 0 where the dtype is none or a size is negative or too large. */
 size_t assay_scan_workspace_size(int dtype, int64_t batch, int64_t features);
 
 /* The instruction sets of this processor, slowest first: "baseline", ..., then NULL. NULL for a negative index too. */

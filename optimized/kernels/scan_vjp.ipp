@@ -31,7 +31,8 @@ inline state_pack<Real, N> past_of(const decay_pack<Real, N>& log_p, const pack<
   return y;
 }
 
-// Where both terms are -inf the weights say nothing. NaN of a term is one of `bottom`, too.
+// Equal terms, infinities among them, have the weights 1/2: what the sum leaves is within the error. NaN of a term is one
+// of both weights.
 template <class Real, int N>
 inline weights<Real, N> weights_of(const state_pack<Real, N>& past, const pack<Real, N>& h) {
   pack<Real, N> top, bottom;
@@ -41,8 +42,8 @@ inline weights<Real, N> weights_of(const state_pack<Real, N>& past, const pack<R
   repeat<N>([&](int k) { bottom.part[k] = smaller<Real>(h.part[k], past.high.part[k]); });
   pack<Real, N> u = exp_minus_difference<Real, N>(top, bottom, past.low, y.past_leads, for_weights{});
   repeat<N>([&](int k) {
-    const mask<Real> infinite = equal<Real>(bottom.part[k], broadcast(infinity<Real>));
-    u.part[k] = where<Real>(infinite, broadcast(Real(1)), u.part[k]);
+    const mask<Real> alike = equal<Real>(past.high.part[k], h.part[k]);  // finite or not, but not NaN
+    u.part[k] = where<Real>(alike, broadcast(Real(1)), u.part[k]);
     y.large.part[k] = reciprocal<Real>(u.part[k] + Real(1));
     y.small.part[k] = u.part[k] * y.large.part[k];
   });

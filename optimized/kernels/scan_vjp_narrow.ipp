@@ -9,11 +9,12 @@
 // at most 4u |lambda_i| to the error of f32 weights and of the roundings of the results.
 //
 // Special values: as in scan_vjp.ipp, but that lambda overflows only where f32 cannot hold what is written. Where an
-// element is not finite, products with w = 0 are left out, not formed (Guarded); the other bits are the same.
+// element is not finite, products with w = 0 are left out, not formed, if there is no past (Guarded); a w that underflows
+// leaves out nothing. The other bits are the same.
 
 // Numbers of a scratch array, four of which a block needs, and one for `not_finite`.
 struct narrow_scratch {
-  float *weight, *input_weight;  // w, and v unless h = -inf. w > 1/2 is given as -v, -0 included.
+  float *weight, *input_weight;  // w, and v unless h = -inf. w > 1/2 is given as -v, -0 included, and no past as -1.
   float *carried, *lambda;       // z and lambda
   float* not_finite;             // [lane_count] NaN where something is not finite
   explicit narrow_scratch(const narrow_block& b) {
@@ -37,9 +38,9 @@ template <class Decay>
       const weights<float, n> of = weights_of<float, n>(past, inputs);
       pack<float, n> weight, input_weight;
       repeat<n>([&](int k) {
-        const vec<float> small = of.small.part[k], none{};
+        const vec<float> small = of.small.part[k], none{}, no_past = broadcast(-1.0f);
         const mask<float> has_past = differ<float>(past.high.part[k], broadcast(-infinity<float>));
-        weight.part[k] = where<float>(of.past_leads[k], -small, where<float>(has_past, small, none));
+        weight.part[k] = where<float>(of.past_leads[k], -small, where<float>(has_past, small, no_past));
         input_weight.part[k] = where<float>(of.past_leads[k], small, of.large.part[k]);
         bad = fused<float>(weight.part[k], none, fused<float>(cotangents.part[k], none, bad));
       });
@@ -67,16 +68,24 @@ inline void store_narrow(float* to, vec<double> x) {
   const half_register y = __builtin_convertvector(x, half_register);
   __builtin_memcpy(to, &y, sizeof y);
 }
+// w. Where there is no past it is 0, and -1 if Guarded.
+template <bool Guarded>
 inline vec<double> load_weight(const float* from) {
-  const vec<double> x = load_wide(from);
-  return add_where<double>(has_sign(x), x, broadcast(1.0));
+  const vec<double> x = load_wide(from), w = add_where<double>(has_sign(x), x, broadcast(1.0));
+  return Guarded ? where<double>(equal<double>(x, broadcast(-1.0)), x, w) : w;
 }
 
-// y + a x.
+// y + a x, and the product of weights. NaN is not negative.
 template <bool Guarded>
 inline vec<double> joined(vec<double> a, vec<double> x, vec<double> y) {
   const vec<double> sum = fused<double>(a, x, y);
-  return Guarded ? where<double>(differ<double>(a, vec<double>{}), sum, y) : sum;
+  return Guarded ? where<double>(less<double>(a, vec<double>{}), y, sum) : sum;
+}
+template <bool Guarded>
+inline vec<double> both(vec<double> a, vec<double> others) {
+  if (!Guarded) return a * others;
+  const vec<double> product = where<double>(less<double>(others, vec<double>{}), others, a * others);
+  return where<double>(less<double>(a, vec<double>{}), a, product);
 }
 
 // The lanes from `By` on of two registers side by side.
@@ -100,8 +109,7 @@ template <int Step, bool Guarded>
 inline void join_neighbours(vec<double>& a, vec<double>& b) {
   if constexpr (Step < lane_count<double>) {
     b = joined<Guarded>(a, shifted<Step>(b, vec<double>{}), b);
-    const vec<double> others = shifted<Step>(a, broadcast(1.0));
-    a = Guarded ? where<double>(differ<double>(a, vec<double>{}), a * others, a) : a * others;
+    a = both<Guarded>(a, shifted<Step>(a, broadcast(1.0)));
     join_neighbours<2 * Step, Guarded>(a, b);
   }
 }
@@ -124,7 +132,7 @@ inline void go_back_in_registers(const narrow_block& b) {
   const float* grad_s = tail;
   for (std::size_t k = filled; k > 0;) {
     k -= lanes;
-    const vec<double> w = load_weight(at.weight + k), given = load_wide(grad_s);
+    const vec<double> w = load_weight<Guarded>(at.weight + k), given = load_wide(grad_s);
     grad_s = b.grad_s + k - lanes;
     vec<double> factor = w, sum = joined<Guarded>(w, given, vec<double>{});
     join_neighbours<Features, Guarded>(factor, sum);
@@ -151,7 +159,7 @@ inline void go_back_in_rows(const narrow_block& b) {
   for (std::size_t i = b.tokens; i-- > 0;)
     repeat<Pieces>([&](int p) {
       const std::size_t k = i * b.features + offset(p);
-      const vec<double> w = load_weight(at.weight + k), given = load_wide(b.grad_s + k);
+      const vec<double> w = load_weight<Guarded>(at.weight + k), given = load_wide(b.grad_s + k);
       store_narrow(at.lambda + k, given + next.part[p]);
       next.part[p] = joined<Guarded>(w, next.part[p], joined<Guarded>(w, given, vec<double>{}));
       store_narrow(at.carried + k, next.part[p]);

@@ -94,6 +94,29 @@ TEST_CASE("heinsen/scan:vjp/optimized_derivative", "[optimized][heinsen]") {
   }
 }
 
+// NaN of an input is NaN of its gradients beside every other term, +inf included; two terms +inf share the gradient.
+TEMPLATE_TEST_CASE("heinsen/scan:vjp/optimized_nan_beside_infinity", "[optimized][heinsen]", float, double) {
+  constexpr TestType values[] = {-inf<TestType>, -1, inf<TestType>, nan<TestType>};
+  on_every_target([&] {
+    for (const std::size_t tokens : {3u, 70u})
+      for (const TestType past : values)
+        for (const TestType last : values) {
+          scan_problem<TestType> p({1, tokens, 3}, false, 2);
+          const std::size_t end = p.at(0, tokens - 1, 1);
+          for (TestType& x : p.decay) x = 0;
+          p.s[p.at(0, tokens - 2, 1)] = past;
+          p.h[end] = last;
+          p.grad_s[end] = p.grad_s_n[1] = TestType(0.5);
+          p.backward();
+          const bool unknown = std::isnan(past) || std::isnan(last);
+          CAPTURE(tokens, past, last);
+          CHECK(std::isnan(p.grad_h[end]) == (unknown && last != -inf<TestType>));
+          CHECK(std::isnan(p.grad_decay[end]) == (unknown && past != -inf<TestType>));
+          if (past == inf<TestType> && last == inf<TestType>) CHECK(p.grad_h[end] == TestType(0.5));
+        }
+  });
+}
+
 // sum grad_h + grad_s0 = sum grad_s + grad_s_n: shifting h and s0 shifts s.
 TEST_CASE("heinsen/scan:vjp/optimized_conservation", "[optimized][heinsen]") {
   on_every_target([] {

@@ -71,6 +71,34 @@ TEST_CASE("heinsen/scan:vjp/optimized_few_features_not_finite", "[optimized][hei
   });
 }
 
+// A weight that underflows, and products of weights that do, keep NaN as formulas do: only a reset ends it.
+TEST_CASE("heinsen/scan:vjp/optimized_few_features_underflow", "[optimized][heinsen]") {
+  on_every_target([] {
+    for (std::size_t features = 1; features <= 15; ++features)
+      for (const float decay : {-95.0f, -200.0f})
+        for (const bool gated : {false, true}) {
+          constexpr std::size_t tokens = 130, reset = 20, bad = 120;
+          scan_problem<float> p({1, tokens, features}, gated, features);
+          for (float& x : p.decay) x = decay;
+          for (std::size_t j = 0; j < features; ++j) p.decay[p.at(0, reset, j)] = -inf<float>;
+          for (std::size_t j = 0; j < features; ++j) p.grad_s[p.at(0, bad, j)] = nan<float>;
+          p.run();
+          bool ended = true, spread = true;
+          for (std::size_t i = 0; i < tokens; ++i)
+            for (std::size_t j = 0; j < features; ++j) {
+              const std::size_t at = p.at(0, i, j);
+              if (i < reset || i > bad)
+                ended = ended && std::isfinite(p.grad_h[at]) && std::isfinite(p.grad_decay[at]);
+              else
+                spread = spread && std::isnan(p.grad_h[at]) && (i == reset || std::isnan(p.grad_decay[at]));
+            }
+          CAPTURE(features, decay, gated);
+          CHECK(ended);
+          CHECK(spread);
+        }
+  });
+}
+
 TEST_CASE("heinsen/scan:vjp/optimized_few_features_on_threads", "[optimized][heinsen]") {
   on_every_target([] {
     for (const std::size_t features : {1u, 3u, 8u, 15u}) {

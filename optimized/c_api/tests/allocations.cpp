@@ -28,15 +28,17 @@ void operator delete[](void* memory, std::size_t) noexcept { std::free(memory); 
 namespace assay::optimized::tests {
 
 TEMPLATE_TEST_CASE("heinsen/scan/c_api_allocations", "[optimized][heinsen][c_api]", float, double) {
-  for (const scan_sizes shape : {scan_sizes{1, 1, 1}, {3, 17, 65}, {2, 3, 5000}}) {
+  for (const scan_sizes shape :
+       {scan_sizes{1, 1, 1}, {2, 15, 1}, {2, 15, 32}, {1, 300, 33}, {3, 17, 65}, {2, 3, 5000}}) {
     scan_problem<TestType> p(shape, false);
     c_call<TestType> call(p);
     const auto calls = [&] {
-      for (const bool gated : {false, true}) {
-        call.gated = gated;
-        const bool done = call.forward() == ASSAY_SCAN_OK && call.backward() == ASSAY_SCAN_OK;
-        if (!done) return -1;
-      }
+      for (int k = 0; (call.on.target = assay_scan_target(k)) != nullptr; ++k)
+        for (const bool gated : {false, true}) {
+          call.gated = gated;
+          const bool done = call.forward() == ASSAY_SCAN_OK && call.backward() == ASSAY_SCAN_OK;
+          if (!done) return -1;
+        }
       return allocations;
     };
     CHECK(calls() > 0);  // the library's own are counted
