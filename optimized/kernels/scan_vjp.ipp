@@ -19,7 +19,8 @@ struct weights {
   mask<Real> past_leads[N];  // w > 1/2
 };
 
-// log p + s_{i-1} as the sum high + low. `low` is NaN where `high` is infinite.
+// log p + s_{i-1} as the sum high + low, exactly where |log p| <= |s_{i-1}| (FastTwoSum); elsewhere up to half an ulp of
+// log p is lost, and weights are off by it. `low` is NaN where `high` is infinite.
 template <class Real, int N>
 inline state_pack<Real, N> past_of(const decay_pack<Real, N>& log_p, const pack<Real, N>& previous) {
   state_pack<Real, N> y;
