@@ -42,6 +42,19 @@ core::result<draw_function> uniform(const json& j) {
   };
 }
 
+core::result<draw_function> integers(const json& j) {
+  constexpr double most = 0x1p53;
+  const auto ends = numbers_from(j);
+  if (!ends) return tl::make_unexpected(ends.error());
+  const auto is_integer = [](double x) { return std::fabs(x) <= most && std::floor(x) == x; };
+  if (ends->size() != 2 || !std::all_of(ends->begin(), ends->end(), is_integer) || (*ends)[0] > (*ends)[1])
+    return core::failure("must be two integers [low, high] in this order, within 2^53");
+  return [low = (*ends)[0], count = static_cast<std::size_t>((*ends)[1] - (*ends)[0]) + 1](core::counter_random& random,
+                                                                                           core::dtype, std::size_t) {
+    return low + static_cast<double>(random.below(count));
+  };
+}
+
 core::result<draw_function> normal(const json& j) {
   if (auto ok = formats::require_members(j, {"scale", "shift"}); !ok) return tl::make_unexpected(ok.error());
   const auto scale = number_from(j.at("scale")), shift = number_from(j.at("shift"));
@@ -112,7 +125,8 @@ struct kind {
   const char* name;
   core::result<draw_function> (*parse)(const json&);
 };
-constexpr std::array<kind, 7> kinds{{{"uniform", uniform},
+constexpr std::array<kind, 8> kinds{{{"uniform", uniform},
+                                     {"integers", integers},
                                      {"normal", normal},
                                      {"constant", constant},
                                      {"values", values},

@@ -36,6 +36,7 @@ struct distribution {
 /// An object with one of
 ///
 ///   {"uniform": [low, high]}   {"normal": {"scale": x, "shift": x}} (bounded: within 6 scales of the shift)
+///   {"integers": [low, high]}  each from low to high alike, within 2^53
 ///   {"constant": x}            {"values": [x, ...]} in turn, from the first again where they run out
 ///   {"choice": [x, ...]}       each drawn at random
 ///   {"binades": {"from": e, "to": e, "sign": "positive", "negative" or "either", "of": unit}}

@@ -33,8 +33,9 @@ struct recipe {
 /// 1 to 60 lower-case letters, digits, '_' and '-'.
 bool is_entry_id(const std::string& text);
 
-/// What one file of a set may ask for: the product of its axes (empty ones counting 1). Proofs cost time.
-inline constexpr std::size_t largest_work = std::size_t{1} << 16;
+/// What one file of a set may ask for: the product of its axes (empty ones counting 1). Proofs cost time, and tensors
+/// memory.
+inline constexpr std::size_t largest_work = std::size_t{1} << 26;
 bool is_too_large(const core::axis_sizes& axes);
 
 /// A file of schema "assay-golden-recipe/1": {"schema", "encoding", "version", "default", "entries"}, an entry being

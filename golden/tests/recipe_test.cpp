@@ -2,6 +2,7 @@
 #include "golden/recipe.hpp"
 
 #include <catch2/catch.hpp>
+#include <set>
 #include <cmath>
 
 #include "golden/formats/number_text.hpp"
@@ -67,6 +68,9 @@ TEST_CASE("golden/distribution/numbers_are_fixed") {
 }
 
 TEST_CASE("golden/distribution/every_kind") {
+  std::set<double> whole;
+  for (const double x : drawn(R"({"integers": [-2, 1]})")) whole.insert(x);
+  CHECK(whole == std::set<double>{-2, -1, 0, 1});
   for (const double x : drawn(R"({"uniform": ["-0x1p1", -1]})")) CHECK((x >= -2 && x <= -1));
   CHECK(drawn(R"({"constant": "-inf"})")[5] == -inf);
   CHECK(std::isnan(drawn(R"({"constant": "nan"})")[5]));
@@ -105,11 +109,14 @@ TEST_CASE("golden/distribution/refusals") {
     return d.error().message;
   };
   CHECK_THAT(refused("3"), Contains("must be an object"));
-  CHECK_THAT(refused("{}"), Contains("uniform, normal, constant"));
+  CHECK_THAT(refused("{}"), Contains("uniform, integers, normal, constant"));
   CHECK_THAT(refused(R"({"gaussian": 1})"), Contains("one of the members"));
   CHECK_THAT(refused(R"({"constant": 1, "uniform": [0, 1]})"), Contains("unknown member"));
   CHECK_THAT(refused(R"({"constant": "0x1p"})"), Contains("no number"));
   CHECK_THAT(refused(R"({"constant": null})"), Contains("no number"));
+  CHECK_THAT(refused(R"({"integers": [0, 2.5]})"), Contains("integers: must be two integers"));
+  CHECK_THAT(refused(R"({"integers": [1, 0]})"), Contains("integers: must be two integers"));
+  CHECK_THAT(refused(R"({"integers": [0, "0x1p54"]})"), Contains("integers: must be two integers"));
   CHECK_THAT(refused(R"({"uniform": [0]})"), Contains("uniform: must be two"));
   CHECK_THAT(refused(R"({"uniform": ["-inf", 0]})"), Contains("finite"));
   CHECK_THAT(refused(R"({"values": []})"), Contains("not empty"));
@@ -186,7 +193,7 @@ TEST_CASE("golden/recipe/refusals_name_entry_and_member") {
   CHECK_THAT(entry_refusal("axes", {{"B", 1}, {"n", 2}}), Contains("axes: the size of axis 'd' is missing"));
   CHECK_THAT(entry_refusal("axes", {{"B", 1}, {"n", 2}, {"d", 1}, {"e", 1}}), Contains("no axis 'e'"));
   CHECK_THAT(entry_refusal("axes", {{"B", 1}, {"n", -2}, {"d", 1}}), Contains("'n' must be an integer"));
-  CHECK_THAT(entry_refusal("axes", {{"B", 0}, {"n", 1 << 20}, {"d", 2}}), Contains("too large"));
+  CHECK_THAT(entry_refusal("axes", {{"B", 0}, {"n", 1 << 26}, {"d", 2}}), Contains("too large"));
   CHECK_THAT(refusal([](json& j) {
                j["encoding"] = "t5_bias";
                j["entries"][0]["operation"] = "t5_bias/bucket";

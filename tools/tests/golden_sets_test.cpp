@@ -109,6 +109,22 @@ TEST_CASE("golden/sets/no_answer_that_knows_nothing_passes_a_file", "[golden]") 
   CHECK(found == degenerate);
 }
 
+// They are made on demand: here, that they can be.
+TEST_CASE("golden/sets/the_recipes_of_long_sets_can_be_made", "[golden]") {
+  for (const std::string& encoding : reference::encoding_names()) {
+    const auto recipe = golden::read_recipe(committed / "recipes" / "full" / (encoding + ".json"));
+    INFO((recipe ? "" : recipe.error().message));
+    REQUIRE(recipe.has_value());
+    REQUIRE_FALSE(recipe->entries.empty());
+    for (const golden::recipe_entry& entry : recipe->entries) {
+      CHECK(entry.dtypes.size() == 4);
+      const auto inputs = golden::draw_inputs(entry, core::dtype::f16);
+      INFO(encoding << " " << entry.id << ": " << (inputs ? "" : inputs.error().message));
+      CHECK(inputs.has_value());
+    }
+  }
+}
+
 TEST_CASE("golden/index/other_values_need_another_version") {
   const auto folder = formats::temporary_folder::make().value();
   const fs::path set = folder.path() / "alibi";

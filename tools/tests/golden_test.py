@@ -61,7 +61,7 @@ class Schemas(unittest.TestCase):
 
     def test_recipes(self):
         validator = validator_of("recipe")
-        for path in sorted(glob.glob(os.path.join(GOLDEN, "recipes", "*.json"))):
+        for path in sorted(glob.glob(os.path.join(GOLDEN, "recipes", "**", "*.json"), recursive=True)):
             self.assertEqual([e.message[:200] for e in validator.iter_errors(load(path))], [], path)
         self.refuses(validator, load(os.path.join(GOLDEN, "recipes", "t5_bias.json")), lambda r: r.update(more=1),
                      lambda r: r.pop("default"), lambda r: r["entries"][0].update(seed=-1),
