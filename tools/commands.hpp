@@ -79,8 +79,8 @@ struct detectability_options {
 /// The smallest error that the verdict always catches, by operation, output and dtype, on stdout.
 int detectability(const detectability_options& options);
 
-/// Becomes assay-bench, the program beside this one, where it was built (bench/). `threads` and `target` are those before
-/// the command; 0 and empty: none.
+/// Becomes assay-bench, the program beside this one, where it was built (bench/). `threads` and `target` are those
+/// before the command; 0 and empty: none.
 int bench(std::vector<std::string> arguments, int threads, const std::string& target);
 
 /// The operations can be listed for a program (json) and as a table of a document (markdown), too.

@@ -2,8 +2,8 @@
 #include "golden/recipe.hpp"
 
 #include <catch2/catch.hpp>
-#include <set>
 #include <cmath>
+#include <set>
 
 #include "golden/formats/number_text.hpp"
 #include "golden/formats/temporary_folder.hpp"

@@ -259,12 +259,24 @@ void run_vjp(const adjoint_kernels<Real>& kernels, const execution& on, const sc
     copy_row(cotangents.grad_s_n, sequence, size.features, high);
     std::fill_n(low, size.features, Real(0));
     copy_row(in.s0, sequence, size.features, before);
-    const adjoint_block<Real> all = {size.tokens, size.features, in.decay.at(sequence, 0, 0), in.h.at(sequence, 0, 0),
-                                     cotangents.s.at(sequence, 0, 0), cotangents.grad_s.at(sequence, 0, 0),
-                                     out.grad_decay.at(sequence, 0, 0), out.grad_h.at(sequence, 0, 0),
-                                     in.decay.stride[1], in.h.stride[1], cotangents.s.stride[1],
-                                     cotangents.grad_s.stride[1], out.grad_decay.stride[1], out.grad_h.stride[1], before,
-                                     high, low, exceeds};
+    const adjoint_block<Real> all = {size.tokens,
+                                     size.features,
+                                     in.decay.at(sequence, 0, 0),
+                                     in.h.at(sequence, 0, 0),
+                                     cotangents.s.at(sequence, 0, 0),
+                                     cotangents.grad_s.at(sequence, 0, 0),
+                                     out.grad_decay.at(sequence, 0, 0),
+                                     out.grad_h.at(sequence, 0, 0),
+                                     in.decay.stride[1],
+                                     in.h.stride[1],
+                                     cotangents.s.stride[1],
+                                     cotangents.grad_s.stride[1],
+                                     out.grad_decay.stride[1],
+                                     out.grad_h.stride[1],
+                                     before,
+                                     high,
+                                     low,
+                                     exceeds};
     go_back(kernels, threads, all, in_place(out.grad_decay) && in_place(out.grad_h));
     copy_row(high, out.grad_s0, sequence, size.features);
   });

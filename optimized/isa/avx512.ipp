@@ -89,9 +89,11 @@ inline vec<Real> magnitude(vec<Real> x) {
 template <class Real>
 inline vec<Real> finite_or_zero(mask<Real> k, vec<Real> x) {
   if constexpr (is_single<Real>)
-    return _mm512_maskz_mov_ps(_mm512_mask_cmp_ps_mask(k, magnitude<Real>(x), broadcast(infinity<Real>), _CMP_LT_OQ), x);
+    return _mm512_maskz_mov_ps(_mm512_mask_cmp_ps_mask(k, magnitude<Real>(x), broadcast(infinity<Real>), _CMP_LT_OQ),
+                               x);
   else
-    return _mm512_maskz_mov_pd(_mm512_mask_cmp_pd_mask(k, magnitude<Real>(x), broadcast(infinity<Real>), _CMP_LT_OQ), x);
+    return _mm512_maskz_mov_pd(_mm512_mask_cmp_pd_mask(k, magnitude<Real>(x), broadcast(infinity<Real>), _CMP_LT_OQ),
+                               x);
 }
 
 template <class Real>
@@ -157,7 +159,7 @@ inline bits_of<Real> power_bits(bits_of<Real> n, bits_of<Real> raised) {
     constexpr bits_of<double> second = {0x3feea09e667f3bcd, 0x3feeab07dd485429, 0x3feebfdad5362a27, 0x3feedea64c123422,
                                         0x3fef06fe0a31b715, 0x3fef387a6e756238, 0x3fef72b83c7d517b, 0x3fefb5586cf9890f};
     return (bits_of<double>)_mm512_permutex2var_epi64((__m512i)(first + raised), (__m512i)n,
-                                                     (__m512i)(second + raised));
+                                                      (__m512i)(second + raised));
   }
 }
 

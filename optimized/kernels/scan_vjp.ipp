@@ -19,8 +19,8 @@ struct weights {
   mask<Real> past_leads[N];  // w > 1/2
 };
 
-// log p + s_{i-1} as the sum high + low, exactly where |log p| <= |s_{i-1}| (FastTwoSum); elsewhere up to half an ulp of
-// log p is lost, and weights are off by it. `low` is NaN where `high` is infinite.
+// log p + s_{i-1} as the sum high + low, exactly where |log p| <= |s_{i-1}| (FastTwoSum); elsewhere up to half an ulp
+// of log p is lost, and weights are off by it. `low` is NaN where `high` is infinite.
 template <class Real, int N>
 inline state_pack<Real, N> past_of(const decay_pack<Real, N>& log_p, const pack<Real, N>& previous) {
   state_pack<Real, N> y;
@@ -32,8 +32,8 @@ inline state_pack<Real, N> past_of(const decay_pack<Real, N>& log_p, const pack<
   return y;
 }
 
-// Equal terms, infinities among them, have the weights 1/2: what the sum leaves is within the error. NaN of a term is one
-// of both weights.
+// Equal terms, infinities among them, have the weights 1/2: what the sum leaves is within the error. NaN of a term is
+// one of both weights.
 template <class Real, int N>
 inline weights<Real, N> weights_of(const state_pack<Real, N>& past, const pack<Real, N>& h) {
   pack<Real, N> top, bottom;
@@ -75,8 +75,8 @@ struct slope_of_logit {
   }
 };
 
-// One token: lambda = grad_s + carried, which becomes w lambda. The low word enters through grad_s, where its rounding is
-// in proportion to what this token contributes.
+// One token: lambda = grad_s + carried, which becomes w lambda. The low word enters through grad_s, where its rounding
+// is in proportion to what this token contributes.
 template <class Real, int N>
 struct token_gradients {
   pack<Real, N> log_p, h;
@@ -99,8 +99,8 @@ inline token_gradients<Real, N> go_back(state_pack<Real, N>& carried, const pack
     const vec<Real> to_input = where<Real>(has_input, where<Real>(past_leads, lesser, large * lambda), none);
     const vec<Real> product = where<Real>(has_past, lesser, none), difference = lambda - to_input;
     const vec<Real> high = where<Real>(past_leads, difference, product);
-    const vec<Real> error = where<Real>(past_leads, (lambda - difference) - to_input,
-                                        fused<Real>(small, lambda, -lesser));
+    const vec<Real> error =
+        where<Real>(past_leads, (lambda - difference) - to_input, fused<Real>(small, lambda, -lesser));
     y.h.part[k] = to_input;
     y.log_p.part[k] = carried.high.part[k] = high;
     const vec<Real> left = fused<Real>(where<Real>(past_leads, large, small), rest, error);

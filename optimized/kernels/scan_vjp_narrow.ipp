@@ -9,8 +9,8 @@
 // at most 4u |lambda_i| to the error of f32 weights and of the roundings of the results.
 //
 // Special values: as in scan_vjp.ipp, but that lambda overflows only where f32 cannot hold what is written. Where an
-// element is not finite, products with w = 0 are left out, not formed, if there is no past (Guarded); a w that underflows
-// leaves out nothing. The other bits are the same.
+// element is not finite, products with w = 0 are left out, not formed, if there is no past (Guarded); a w that
+// underflows leaves out nothing. The other bits are the same.
 
 // Numbers of a scratch array, four of which a block needs, and one for `not_finite`.
 struct narrow_scratch {
@@ -34,7 +34,8 @@ template <class Decay>
       constexpr int n = width<decltype(at)>;
       fetch_before(decay, at), fetch_before(h, at), fetch_before(grad_s, at), fetch_before(previous, at);
       const pack<float, n> inputs = load(h, at), cotangents = load(grad_s, at);
-      const state_pack<float, n> past = past_of<float, n>(Decay::template log_p<float>(load(decay, at)), load(previous, at));
+      const state_pack<float, n> past =
+          past_of<float, n>(Decay::template log_p<float>(load(decay, at)), load(previous, at));
       const weights<float, n> of = weights_of<float, n>(past, inputs);
       pack<float, n> weight, input_weight;
       repeat<n>([&](int k) {

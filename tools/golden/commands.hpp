@@ -48,8 +48,8 @@ struct golden_kills_options {
   std::filesystem::path folder;
   std::vector<std::string> mutants{};  ///< empty: all
 };
-/// Which files reveal each mutant; check_failed where none reveals one that is named, or where a wrong answer that knows
-/// nothing passes a file.
+/// Which files reveal each mutant; check_failed where none reveals one that is named, or where a wrong answer that
+/// knows nothing passes a file.
 int golden_kills(const golden_kills_options& options);
 
 /// The files of a set or of a folder of sets, or the file itself.
