@@ -3,7 +3,6 @@
 #include <tbb/parallel_for.h>
 
 #include "properties/harness/call_memory.hpp"
-#include "reference/error_bound.hpp"
 
 namespace assay::properties {
 namespace {
@@ -34,10 +33,6 @@ std::vector<double> scales_of(const expectation& e, const std::string& output) {
   std::vector<double> truth(c.rounded.size());
   for (std::size_t i = 0; i < truth.size(); ++i) truth[i] = c.truth(i);
   return core::error_scales(*e.call.operation->output(output), c.rounded.type, c.rounded.shape(), truth);
-}
-
-double allowed_error(core::dtype storage, const core::precisions& compute, double k, double x) {
-  return reference::bug_bound(storage, compute.unit(), k, x);
 }
 
 std::shared_ptr<const reference::allowances> allowances_of(const request& call, const core::precisions& compute) {

@@ -1,6 +1,7 @@
 #include "properties/harness/kill_table.hpp"
 
 #include <algorithm>
+#include <memory>
 #include <tuple>
 
 #include "reference/oracle.hpp"
@@ -34,10 +35,6 @@ run_options running_by(const trial_options& options, bool long_lengths) {
   running.long_lengths = long_lengths;
   return running;
 }
-
-}  // namespace
-
-namespace {
 
 // One mutant under one property of one operation.
 void try_property(trial& t, implementation& under_test, const core::operation& op, const property& p,

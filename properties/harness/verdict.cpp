@@ -69,6 +69,10 @@ std::optional<accuracy_class> value_report::accuracy_class() const {
   return std::nullopt;
 }
 
+double allowed_error(core::dtype storage, const core::precisions& compute, double k, double x) {
+  return reference::bug_bound(storage, compute.unit(), k, x);
+}
+
 namespace {
 
 bool has_steps(const core::operation& op) {
