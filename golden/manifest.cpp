@@ -10,7 +10,7 @@ namespace {
 
 using nlohmann::json;
 using nlohmann::ordered_json;
-constexpr const char* schema = "assay-golden/2";
+constexpr const char* manifest_schema = "assay-golden/2";
 
 // The members of a file that the manifest says once for all, and one that stands in the file alone: mutants come and go
 // without a change of the numbers.
@@ -36,7 +36,7 @@ ordered_json row_of(const listed_file& listed) {
 ordered_json to_json(const manifest& m) {
   ordered_json files = ordered_json::array();
   for (const listed_file& f : m.files) files.push_back(row_of(f));
-  return {{"schema", schema},
+  return {{"schema", manifest_schema},
           {"licence", licence},
           {"set_version", m.version},
           {"recipe", {{"name", m.recipe}, {"sha256", m.recipe_sha256}}},
@@ -79,8 +79,8 @@ core::result<listed_file> listed_from(json j, const manifest& m) {
 core::result<manifest> manifest_from(const json& j) {
   if (auto ok = formats::require_members(j, {"schema", "licence", "set_version", "recipe", "generator", "files"}); !ok)
     return tl::make_unexpected(ok.error());
-  if (j.at("schema") != schema)
-    return core::failure("schema " + formats::shown(j.at("schema").dump()) + " instead of \"" + schema + "\"");
+  if (j.at("schema") != manifest_schema)
+    return core::failure("schema " + formats::shown(j.at("schema").dump()) + " instead of \"" + manifest_schema + "\"");
   manifest m;
   const json& recipe = j.at("recipe");
   if (auto ok = formats::require_members(recipe, {"name", "sha256"}); !ok) return formats::within("recipe", ok.error());

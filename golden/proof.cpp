@@ -4,12 +4,13 @@
 #include <cmath>
 #include <limits>
 
+#include "reference/core/special_values.hpp"
 #include "reference/error_bound.hpp"
 
 namespace assay::golden {
 namespace {
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
+using core::infinity;
 
 // x + y of non-negative numbers, rounded upwards. The rounding error of a sum is a double (Knuth 1969).
 double add_upwards(double x, double y) {

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
 #include <map>
@@ -21,9 +22,10 @@ constexpr const char* file_name = "sweep.sqlite";
 
 // Programs of one thread, by specification.
 explore::caller calling(const candidate_limits& limits) {
-  auto opened = std::make_shared<std::map<std::string, std::unique_ptr<properties::implementation>>>();
-  return [opened, limits](const std::string& specification, const core::request& call) -> core::result<core::tensors> {
-    auto& program = (*opened)[specification];
+  auto programs = std::make_shared<std::map<std::string, std::unique_ptr<properties::implementation>>>();
+  return [programs, limits](const std::string& specification,
+                            const core::request& call) -> core::result<core::tensors> {
+    auto& program = (*programs)[specification];
     if (!program) {
       auto started = open_candidate(specification, limits);
       if (!started) return core::failure(started.error().message);
@@ -170,6 +172,8 @@ explore_commands::explore_commands(CLI::App& app)
   merge_->add_option("--out", merged_, "folder of the merged sweep")->required();
   measure_->add_option("cell", cell_, "as the page and the table cell have it")->required();
 }
+
+explore_commands::operator bool() const { return group_->parsed(); }
 
 int explore_commands::run(int threads) const {
   if (list_->parsed()) return list_sweeps();

@@ -1,19 +1,22 @@
 // assay explore: where, how and why an implementation loses its digits.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <filesystem>
 #include <string>
 #include <vector>
 
 #include "tools/candidate.hpp"
 
+namespace CLI {
+class App;
+}
+
 namespace assay::tools {
 
 class explore_commands {
  public:
   explicit explore_commands(CLI::App& app);
-  explicit operator bool() const { return group_->parsed(); }
+  explicit operator bool() const;
   /// 0 threads: all cores.
   [[nodiscard]] int run(int threads) const;
 

@@ -11,7 +11,6 @@
 namespace assay::properties {
 namespace {
 
-constexpr std::size_t least_explained = 2;  // the counterexample and a fresh case
 constexpr std::size_t most_named = 3;
 
 struct candidate_entry {

@@ -14,8 +14,7 @@ namespace {
 
 // What an allowance of some share of the possible errors explains by accident has that probability: all probes together
 // must leave less than 2^-10.
-constexpr double least_evidence = 10.0;     // bits
-constexpr std::size_t least_explained = 2;  // the counterexample and a fresh case
+constexpr double least_evidence = 10.0;  // bits
 constexpr double comparable_evidence = 0.75;
 
 struct assignment {

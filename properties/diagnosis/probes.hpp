@@ -38,6 +38,9 @@ bool agrees(const probe& p, const core::tensors& predicted);
 /// A call and its outputs as a probe.
 probe probe_of(const test_case& c, probe_kind kind, core::tensors actual, const core::precisions& compute);
 
+/// Fewer wrong probes than these explain nothing: the counterexample and a fresh case.
+inline constexpr std::size_t least_explained = 2;
+
 struct probe_plan {
   std::vector<test_case> counterexamples{}, others{};
   std::uint64_t seed = 1;

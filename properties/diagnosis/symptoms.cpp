@@ -4,13 +4,14 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <optional>
+
+#include "reference/core/special_values.hpp"
 
 namespace assay::properties {
 namespace {
 
-constexpr double minus_infinity = -std::numeric_limits<double>::infinity();
+using core::infinity;
 constexpr double nearly = 1.0 / 16;  // of the scale: an error that arithmetic of few digits makes
 constexpr std::size_t elements_that_tell = 8;
 
@@ -33,7 +34,7 @@ void each_wrong(const std::vector<const probe*>& probes, Visit visit) {
 symptom symptom_of(const wrong_element& e) {
   if (std::isnan(e.truth)) return symptom::lost_nan;
   if (std::isnan(e.x)) return symptom::not_a_number;
-  if (e.truth == minus_infinity && std::isfinite(e.x)) return symptom::finite_mask;
+  if (e.truth == -infinity && std::isfinite(e.x)) return symptom::finite_mask;
   if (!std::isfinite(e.truth)) return symptom::wrong;
   if (std::isinf(e.x)) return symptom::infinite;
   return core::is_floating(e.storage) && std::fabs(e.x - e.truth) <= nearly * e.scale ? symptom::few_digits

@@ -4,12 +4,14 @@
 #include <cmath>
 #include <limits>
 
+#include "reference/core/special_values.hpp"
+
 namespace assay::properties {
 namespace {
 
 using core::counter_random;
 using core::dtype;
-constexpr double minus_infinity = -std::numeric_limits<double>::infinity();
+using core::infinity;
 
 // A decay of about this size: log p = -x, or the logit whose log-sigmoid is near it.
 double decay(bool gated, double x) {
@@ -72,17 +74,17 @@ void late_spike(lane_inputs& lane, bool gated, dtype, counter_random& random) {
 }
 void infinite_prefix(lane_inputs& lane, bool gated, dtype, counter_random& random) {
   mild(lane, gated, {}, random);
-  lane.s0 = minus_infinity;
+  lane.s0 = -infinity;
   const std::size_t prefix = random.below(lane.h.size() + 1);
-  std::fill_n(lane.h.begin(), prefix, minus_infinity);
-  if (!gated && prefix > 0 && random.one_in(3)) lane.gate[random.below(prefix)] = minus_infinity;
+  std::fill_n(lane.h.begin(), prefix, -infinity);
+  if (!gated && prefix > 0 && random.one_in(3)) lane.gate[random.below(prefix)] = -infinity;
 }
 void infinite_inside(lane_inputs& lane, bool gated, dtype, counter_random& random) {
   mild(lane, gated, {}, random);
   for (double& h : lane.h)
-    if (random.one_in(3)) h = minus_infinity;
+    if (random.one_in(3)) h = -infinity;
   for (double& g : lane.gate)
-    if (!gated && random.one_in(6)) g = minus_infinity;
+    if (!gated && random.one_in(6)) g = -infinity;
 }
 // The smaller term is 12 nats to a few ulps below what the sum can hold: log(1+x) for log1p(x) shows here.
 void gap(lane_inputs& lane, bool gated, dtype type, counter_random& random) {
@@ -131,14 +133,14 @@ void extreme_gates(lane_inputs& lane, bool gated, dtype type, counter_random& ra
     g = gated && random.one_in(3) ? x : -x;
   }
   for (double& h : lane.h)
-    if (random.one_in(2)) h = minus_infinity;
+    if (random.one_in(2)) h = -infinity;
 }
 // (log p, h) = (0, -inf) changes nothing, wherever it stands.
 void neutral_padding(lane_inputs& lane, bool gated, dtype, counter_random& random) {
   mild(lane, gated, {}, random);
   for (std::size_t i = 0; i < lane.h.size(); ++i)
     if (random.one_in(2)) {
-      lane.h[i] = minus_infinity;
+      lane.h[i] = -infinity;
       lane.gate[i] = gated ? 3000.0 : 0.0;
     }
 }
@@ -153,10 +155,9 @@ void special_values(lane_inputs& lane, bool gated, dtype type, counter_random& r
   const double tiny = core::smallest_subnormal(type), normal = core::smallest_normal(type);
   const double u = core::unit_roundoff(type);
   const double decays[] = {0.0,  -0.0,  -tiny, -normal, -u,     -0.6931471805599453,
-                           -1.0, -20.0, -87.5, -104.0,  -745.5, minus_infinity};
+                           -1.0, -20.0, -87.5, -104.0,  -745.5, -infinity};
   const double logits[] = {0.0, -0.0, tiny, -tiny, 1.0, -1.0, 16.75, -16.75, 88.5, -88.5, 104.5, -104.5, 750.0, 3072.0};
-  const double inputs[] = {minus_infinity, 0.0, -0.0,  tiny,   -tiny, normal, 1.0,
-                           -1.0,           -u,  88.75, -103.5, 710.0, 1e4,    -1e4};
+  const double inputs[] = {-infinity, 0.0, -0.0, tiny, -tiny, normal, 1.0, -1.0, -u, 88.75, -103.5, 710.0, 1e4, -1e4};
   const auto one_of = [&](const auto& all) { return all[random.below(std::size(all))]; };
   for (double& g : lane.gate) g = gated ? one_of(logits) : one_of(decays);
   for (double& h : lane.h) h = one_of(inputs);

@@ -6,6 +6,7 @@
 #include <functional>
 
 #include "properties/tests/gating.hpp"
+#include "reference/core/special_values.hpp"
 
 using namespace assay;
 using namespace assay::properties;
@@ -15,17 +16,11 @@ namespace {
 
 using comparator = std::function<bool(const expectation& e, const core::tensors& outputs)>;
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
+using assay::core::infinity;
 const double nan = std::numeric_limits<double>::quiet_NaN();
 constexpr core::dtype types[] = {core::dtype::f64, core::dtype::f32, core::dtype::bf16};
 
 bool by_judge(const expectation& e, const core::tensors& outputs) { return judge(e, outputs).passed; }
-
-core::tensors truth_of(const expectation& e) {
-  core::tensors truth;
-  for (const auto& [name, c] : e.truth) truth.emplace(name, c.rounded);
-  return truth;
-}
 
 // What the comparator said wrongly of one element's values; empty where it was right.
 std::string faults_at(const comparator& compare, const expectation& e, core::tensors& outputs, const std::string& name,
@@ -63,7 +58,7 @@ std::string faults_at(const comparator& compare, const expectation& e, core::ten
   return faults;
 }
 
-using cases = std::vector<std::shared_ptr<const expectation>>;
+using expectations = std::vector<std::shared_ptr<const expectation>>;
 
 std::shared_ptr<const expectation> expected_of(const core::operation& op, core::dtype type, const family& f,
                                                std::uint64_t with_seed, std::size_t tokens) {
@@ -72,15 +67,15 @@ std::shared_ptr<const expectation> expected_of(const core::operation& op, core::
 }
 
 // One small case of every family.
-cases small_cases(const core::operation& op, core::dtype type) {
-  cases all;
+expectations small_cases(const core::operation& op, core::dtype type) {
+  expectations all;
   for (const family& f : families_of(op)) all.push_back(expected_of(op, type, f, seed, 3));
   return all;
 }
 
 // Special values, plain inputs, and a long case.
-cases telling_cases(core::dtype type) {
-  cases all;
+expectations telling_cases(core::dtype type) {
+  expectations all;
   for (const char* name : {"heinsen/scan", "heinsen/scan:vjp"}) {
     const core::operation& op = *reference::find_operation(name);
     for (const char* from : {"mild", "infinite_prefix", "infinite_inside", "large_h", "nan_inside"})
@@ -92,9 +87,9 @@ cases telling_cases(core::dtype type) {
 }
 
 // Of the first, the last and a middle element of each output; of the first case where there are any.
-std::string faults_of(const comparator& compare, const cases& all) {
+std::string faults_of(const comparator& compare, const expectations& all) {
   for (const auto& e : all) {
-    core::tensors outputs = truth_of(*e);
+    core::tensors outputs = rounded_truth_of(*e);
     std::string faults;
     for (const auto& d : e->call.operation->outputs) {
       const std::size_t n = outputs.at(d.name).size();
@@ -154,7 +149,7 @@ std::vector<broken> broken_comparators() {
        }},
       {"one output only",
        [](const expectation& e, const core::tensors& outputs) {
-         core::tensors seen = truth_of(e);
+         core::tensors seen = rounded_truth_of(e);
          seen.begin()->second = outputs.begin()->second;
          return by_judge(e, seen);
        }},
@@ -190,7 +185,7 @@ TEST_CASE("properties/comparator/is_sound_for_every_operation", "[property][gate
   for (const core::operation& op : reference::operations())
     for (const core::dtype type : types) {
       INFO(op.name);
-      const cases all = small_cases(op, type);
+      const expectations all = small_cases(op, type);
       CHECK(faults_of(by_judge, all) == "");
       for (const broken& b : broken_comparators()) {
         INFO(b.name);
@@ -201,7 +196,7 @@ TEST_CASE("properties/comparator/is_sound_for_every_operation", "[property][gate
 
 TEST_CASE("properties/comparator/broken_ones_are_exposed", "[property][gate]") {
   for (const core::dtype type : types) {
-    const cases all = telling_cases(type);
+    const expectations all = telling_cases(type);
     for (const broken& b : broken_comparators()) {
       INFO(b.name << " in " << core::name_of(type));
       CHECK(faults_of(b.compare, all) != "");

@@ -17,12 +17,12 @@ using testing::truth_property;
 
 namespace {
 
-constexpr std::uint64_t seed = 20240417;
+constexpr std::uint64_t probe_seed = 20240417;
 
 diagnosis diagnosed(const std::string& name, const std::string& operation, core::dtype type) {
   auto under_test = make_builtin(name);
   REQUIRE(under_test);
-  return diagnose(**under_test, *reference::find_operation(operation), type, {{}, seed});
+  return diagnose(**under_test, *reference::find_operation(operation), type, {{}, probe_seed});
 }
 
 struct expected_sentence {
@@ -59,7 +59,7 @@ const expected_sentence conventions[] = {
 
 void check_sentence(const expected_sentence& expected) {
   const auto& [mutant, operation, sentence] = expected;
-  INFO(mutant << " " << operation << ", seed " << seed);
+  INFO(mutant << " " << operation << ", seed " << probe_seed);
   const diagnosis d = diagnosed(std::string("mutant/") + mutant, operation, core::dtype::f32);
   REQUIRE(d.explained);
   INFO(*d.explained);
@@ -92,7 +92,7 @@ std::string said_of(const changed::change& how, const char* operation) {
   const core::operation& op = *reference::find_operation(operation);
   changed under_test(how);
   const check_result r = run_property(truth_property(op), under_test, op, core::dtype::f32, testing::options(4));
-  diagnosis_options o{{}, seed, [how] { return std::make_unique<changed>(how); }};
+  diagnosis_options o{{}, probe_seed, [how] { return std::make_unique<changed>(how); }};
   if (r.found) o.failed.push_back({r.checked, r.found->minimal});
   const diagnosis d = diagnose(under_test, op, core::dtype::f32, o);
   const std::string text = d.explained.value_or(d.facts.value_or(""));
@@ -139,7 +139,7 @@ TEST_CASE("heinsen/diagnosis/nothing_is_said_of_what_is_right", "[property][gate
                            "control/doubling_tree", "control/double_inside"})
     for (const core::operation& op : reference::operations())
       for (const core::dtype type : {core::dtype::f64, core::dtype::f32}) {
-        INFO(name << " " << op.name << " " << core::name_of(type) << ", seed " << seed);
+        INFO(name << " " << op.name << " " << core::name_of(type) << ", seed " << probe_seed);
         if (!make_builtin(name).value()->describe().offers(op.name, type) || !testing::is_own_algorithm(name, op))
           continue;
         // The truth itself, at up to 1000 digits: once for each function.
@@ -163,7 +163,7 @@ TEST_CASE("properties/diagnosis/nothing_is_said_of_controls", "[property][gate]"
     for (const variant& control : controls) {
       const auto under_test = control.make();
       if (!under_test->describe().offers(op.name, core::dtype::f32)) continue;
-      const diagnosis d = diagnose(*under_test, op, core::dtype::f32, {{}, seed, control.make});
+      const diagnosis d = diagnose(*under_test, op, core::dtype::f32, {{}, probe_seed, control.make});
       INFO(control.id << " " << op.name << ": " << d.explained.value_or("") << d.facts.value_or(""));
       CHECK_FALSE(d.explained);
       CHECK_FALSE(d.facts);

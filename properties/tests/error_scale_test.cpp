@@ -13,12 +13,6 @@ using core::error_scale;
 
 namespace {
 
-core::tensors truth_of(const expectation& e) {
-  core::tensors out;
-  for (const auto& [name, c] : e.truth) out.emplace(name, c.rounded);
-  return out;
-}
-
 std::vector<double> scales(error_scale s, dtype t, const core::shape& shape, const std::vector<double>& truth) {
   return core::error_scales({.name = "y", .axes = {}, .scale = s}, t, shape, truth);
 }
@@ -29,7 +23,7 @@ value_report with_wrong_frequency(const char* operation, double error) {
   const request call{
       op, dtype::f32, {{"base", core::make_tensor(dtype::f32, {1}, {500000.0})}}, {{"pairs", std::int64_t{8}}}};
   const auto expected = expect(call, dtype::f32);
-  core::tensors outputs = truth_of(*expected);
+  core::tensors outputs = rounded_truth_of(*expected);
   auto& theta = outputs.at("theta").values.storage();
   const auto small = std::find_if(theta.begin(), theta.end(), [](double x) { return x < 3e-4; });
   REQUIRE(small != theta.end());
@@ -81,7 +75,7 @@ TEST_CASE("properties/error_scale/relative_mutants_are_caught_from_the_map_on", 
       for (std::uint64_t k = 0; k < 2; ++k) {
         const extent size{k == 0 ? lengths::short_ones : lengths::around_blocks};
         const auto expected = expect(make_case({&op, type, f.name, seed + k, size}, f).call, type);
-        const core::tensors truth = truth_of(*expected);
+        const core::tensors truth = rounded_truth_of(*expected);
         for (const auto& [name, t] : truth) {
           const auto cell = from.find({name, f.name});
           if (cell == from.end() || !cell->second || t.size() == 0) continue;

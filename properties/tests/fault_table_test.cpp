@@ -178,7 +178,7 @@ void check_unknown(const char* encoding) {
 }
 
 // Every thirtieth of those made by rule.
-void check_generated(const char* encoding) {
+void check_names_of_generated(const char* encoding) {
   const row r = table_row(tests_of(encoding).generated(), core::dtype::f32, 31);
   print(encoding, "generated", r);
   CHECK(10 * r.named() >= 7 * r.mutants);
@@ -189,6 +189,6 @@ void check_generated(const char* encoding) {
 #define ASSAY_ENCODING(name)                                                                                          \
   TEST_CASE("properties/diagnosis/mutants_are_named/" #name, "[property][gate]") { check_catalogue(#name); }          \
   TEST_CASE("properties/diagnosis/nothing_false_of_the_unknown/" #name, "[property][gate]") { check_unknown(#name); } \
-  TEST_CASE("properties/diagnosis/generated_are_named/" #name, "[property][gate]") { check_generated(#name); }
+  TEST_CASE("properties/diagnosis/generated_are_named/" #name, "[property][gate]") { check_names_of_generated(#name); }
 #include "assay_encodings.inc"
 #undef ASSAY_ENCODING

@@ -22,6 +22,13 @@ inline std::uint64_t chosen_seed() {
 }
 inline const std::uint64_t seed = chosen_seed();
 
+/// What a right implementation that rounds once gives.
+inline core::tensors rounded_truth_of(const expectation& e) {
+  core::tensors truth;
+  for (const auto& [name, c] : e.truth) truth.emplace(name, c.rounded);
+  return truth;
+}
+
 /// Short cases, `cases` of each family; scaled by ASSAY_TEST_SCALE. With ASSAY_TEST_SIZES=all those of a full run of
 /// the gate: long ones, and all usual sizes.
 inline run_options options(std::size_t cases) {

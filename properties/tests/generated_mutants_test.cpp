@@ -11,7 +11,7 @@ using namespace assay::properties::testing;
 
 namespace {
 
-void check_generated(const std::string& encoding) {
+void check_kills_of_generated(const std::string& encoding) {
   trial_options o;
   o.seed = seed;
   o.cases = scaled(4);
@@ -32,6 +32,6 @@ void check_generated(const std::string& encoding) {
 
 // A test for each encoding, so that test processes share the work.
 #define ASSAY_ENCODING(name) \
-  TEST_CASE("properties/mutants/generated_are_caught/" #name, "[property][gate]") { check_generated(#name); }
+  TEST_CASE("properties/mutants/generated_are_caught/" #name, "[property][gate]") { check_kills_of_generated(#name); }
 #include "assay_encodings.inc"
 #undef ASSAY_ENCODING

@@ -86,7 +86,7 @@ verdict_and_words gated(by_stage under_test) {
 }
 
 constexpr const char* by_precision = "explained if ";
-const std::map<std::string, dtype> usual{};
+const std::map<std::string, dtype> undeclared{};
 
 }  // namespace
 
@@ -136,14 +136,14 @@ TEST_CASE("properties/precision/plain_arithmetic_passes_in_its_formats", "[prope
 }
 
 TEST_CASE("rope/precision/angles_in_f32_pass_and_angles_in_bf16_are_named", "[property][gate]") {
-  CHECK(gated({"rope/rotate", usual, {}}).verdict == status::passed);
+  CHECK(gated({"rope/rotate", undeclared, {}}).verdict == status::passed);
   const verdict_and_words bug = gated({"rope/rotate", {{"angle", dtype::bf16}}, {}});
   INFO(bug.explained);
   CHECK(bug.verdict == status::failed);
   CHECK_THAT(bug.explained, Contains("explained if angle (frequencies, positions and m theta) is computed in bf16: "
                                      "declare it (compute = {\"bf16\": \"bf16\"}), or mend it"));
   // Of positions alone.
-  const verdict_and_words positions = gated({"rope/rotate", usual, {}, [](request& call) {
+  const verdict_and_words positions = gated({"rope/rotate", undeclared, {}, [](request& call) {
                                                for (double& m : call.inputs.at("position").values.storage())
                                                  m = core::round_to(dtype::bf16, m);
                                              }});
@@ -151,15 +151,15 @@ TEST_CASE("rope/precision/angles_in_f32_pass_and_angles_in_bf16_are_named", "[pr
   CHECK(positions.verdict == status::failed);
   CHECK_THAT(positions.explained, Contains("explained if angle "));
   // Products in bf16 where f32 is declared for all.
-  const verdict_and_words products = gated({"rope/rotate", usual, dtype::f32});
+  const verdict_and_words products = gated({"rope/rotate", undeclared, dtype::f32});
   INFO(products.explained);
   CHECK(products.verdict == status::failed);
   CHECK_THAT(products.explained, Contains("explained if table ") || Contains("explained if product "));
 }
 
 TEST_CASE("attention/precision/the_softmax_in_f32_passes_and_one_in_bf16_is_named", "[property][gate]") {
-  CHECK(gated({"attention/output", usual, {}}).verdict == status::passed);
-  CHECK(gated({"attention/output:vjp", usual, {}}).verdict == status::passed);
+  CHECK(gated({"attention/output", undeclared, {}}).verdict == status::passed);
+  CHECK(gated({"attention/output:vjp", undeclared, {}}).verdict == status::passed);
   // Beside scores and weights that are rounded to bf16, a softmax in bf16 adds little. Beside those of f32 it shows.
   const std::map<std::string, dtype> narrow_softmax{
       {"scores", dtype::f32}, {"softmax", dtype::bf16}, {"output", dtype::f32}};
@@ -186,7 +186,7 @@ TEST_CASE("properties/precision/other_faults_are_not_explained_by_a_stage", "[pr
          layout = layout == "interleaved" ? "half_split" : "interleaved";
        }}};
   for (const auto& [name, fault] : faults) {
-    const verdict_and_words r = gated({"rope/rotate", usual, {}, fault});
+    const verdict_and_words r = gated({"rope/rotate", undeclared, {}, fault});
     INFO(name << ": " << r.explained);
     CHECK(r.verdict == status::failed);
     CHECK_THAT(r.explained, !Contains(by_precision));

@@ -3,16 +3,16 @@
 #include "properties/laws/row_constants.hpp"
 
 #include <catch2/catch.hpp>
-#include <limits>
 
 #include "properties/tests/gating.hpp"
+#include "reference/core/special_values.hpp"
 
 using namespace assay;
 using namespace assay::properties;
 
 namespace {
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
+using assay::core::infinity;
 
 /// One head, two queries, three keys.
 measured_call scores(const std::vector<double>& x, double allowed = 0.0) {

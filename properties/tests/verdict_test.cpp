@@ -8,16 +8,19 @@
 #include <limits>
 
 #include "properties/harness/property.hpp"
+#include "properties/tests/gating.hpp"
+#include "reference/core/special_values.hpp"
 #include "reference/oracle.hpp"
 
 using namespace assay;
 using namespace assay::properties;
+using assay::properties::testing::rounded_truth_of;
 using core::dtype;
 using reference::accuracy_class;
 
 namespace {
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
+using assay::core::infinity;
 const double not_a_number = std::numeric_limits<double>::quiet_NaN();
 
 request scan(dtype type, const std::vector<double>& log_p, const std::vector<double>& h, double s0) {
@@ -29,15 +32,9 @@ request scan(dtype type, const std::vector<double>& log_p, const std::vector<dou
            {"s0", core::make_tensor(type, {1, 1}, {s0})}}};
 }
 
-core::tensors truth_of(const expectation& e) {
-  core::tensors out;
-  for (const auto& [name, c] : e.truth) out.emplace(name, c.rounded);
-  return out;
-}
-
 // The verdict where output `name` holds x at `index` and everything else is the truth.
 value_report with(const expectation& e, const std::string& name, std::size_t index, double x) {
-  core::tensors out = truth_of(e);
+  core::tensors out = rounded_truth_of(e);
   out.at(name).values.storage()[index] = x;
   return judge(e, out);
 }
@@ -47,7 +44,7 @@ value_report with(const expectation& e, const std::string& name, std::size_t ind
 TEST_CASE("properties/verdict/the_truth_is_uniform", "[unit]") {
   const auto e_held = expect(scan(dtype::f32, {-1, -2, -0.5}, {0.3, -1, 2}, 0.7), dtype::f32);
   const expectation& e = *e_held;
-  const value_report r = judge(e, truth_of(e));
+  const value_report r = judge(e, rounded_truth_of(e));
   CHECK(r.passed);
   CHECK(r.informative);
   CHECK(r.accuracy_class() == accuracy_class::uniform);
@@ -78,11 +75,11 @@ TEST_CASE("properties/verdict/errors_beyond_every_law_are_bugs", "[unit]") {
 TEST_CASE("properties/verdict/special_values_by_position_and_sign", "[unit]") {
   const auto e_held = expect(scan(dtype::f64, {-1, -1}, {-infinity, 2}, -infinity), dtype::f64);
   const expectation& e = *e_held;
-  CHECK(judge(e, truth_of(e)).passed);
+  CHECK(judge(e, rounded_truth_of(e)).passed);
   for (const double x : {0.0, -1e308, infinity, not_a_number}) CHECK_FALSE(with(e, "s", 0, x).passed);
   const auto n_held = expect(scan(dtype::f64, {-1, -1}, {not_a_number, 2}, 0), dtype::f64);
   const expectation& n = *n_held;
-  CHECK(judge(n, truth_of(n)).passed);
+  CHECK(judge(n, rounded_truth_of(n)).passed);
   for (const double x : {0.0, 2.0, -infinity}) CHECK_FALSE(with(n, "s", 0, x).passed);
 }
 
@@ -129,7 +126,7 @@ TEST_CASE("properties/verdict/trivial_answers_make_a_case_uninformative", "[unit
   // Zeros are right here, so passing proves nothing.
   const auto e_held = expect(scan(dtype::f64, {0}, {-infinity}, 0), dtype::f64);
   const expectation& e = *e_held;
-  const value_report r = judge(e, truth_of(e));
+  const value_report r = judge(e, rounded_truth_of(e));
   CHECK(r.passed);
   CHECK_FALSE(r.informative);
 }
@@ -141,20 +138,20 @@ TEST_CASE("heinsen/scan/a_case_that_the_maximum_passes_by_width_is_uninformative
   CHECK(r.passed);
   CHECK_FALSE(r.informative);
   // Outputs that need no such law are told from the maximum.
-  CHECK(judge(*wide, truth_of(*wide)).informative);
+  CHECK(judge(*wide, rounded_truth_of(*wide)).informative);
   // One token of which the maximum misses log 2 is enough.
   const auto near = expect(scan(dtype::f32, {-100, -12, -0.5}, {1, 1, 0.5}, 0.7), dtype::f32);
-  CHECK(judge(*near, truth_of(*near)).informative);
+  CHECK(judge(*near, rounded_truth_of(*near)).informative);
   // s_2 = 5 + 4e-28: the maximum is no guess here, and other answers are wrong.
   const auto far = expect(scan(dtype::f64, {-40, -60}, {3, 5}, 0.7), dtype::f64);
-  CHECK(judge(*far, truth_of(*far)).informative);
+  CHECK(judge(*far, rounded_truth_of(*far)).informative);
   // The derivatives know both terms by their weights.
   request call = scan(dtype::f64, {-1, -1}, {0.5, 2}, 0.25);
   call.operation = reference::find_operation("heinsen/scan:vjp");
   call.inputs.emplace("grad_s", core::make_tensor(dtype::f64, {1, 2, 1}, {1, 1}));
   call.inputs.emplace("grad_s_n", core::make_tensor(dtype::f64, {1, 1}, {0}));
   const auto back = expect(call, dtype::f64);
-  CHECK(judge(*back, truth_of(*back)).informative);
+  CHECK(judge(*back, rounded_truth_of(*back)).informative);
 }
 
 TEST_CASE("properties/domain/cases_outside_a_declared_domain_are_not_sent", "[unit]") {

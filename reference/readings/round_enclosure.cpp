@@ -10,10 +10,10 @@ namespace assay::reference {
 namespace {
 
 // Which side of the number the truth lies on.
-enum class side { below = -1, exact = 0, above = 1 };
+enum class truth_side { below = -1, exact = 0, above = 1 };
 
 // `x` rounded to nearest in the format; a tie goes to the side on which the truth lies, to even if exact.
-double round_end(core::dtype type, mpfr_srcptr x, side truth) {
+double round_end(core::dtype type, mpfr_srcptr x, truth_side truth) {
   if (mpfr_number_p(x) == 0 || mpfr_zero_p(x) != 0) return mpfr_get_d(x, MPFR_RNDN);
   const core::float_format f = core::format_of(type);
   const long exponent = mpfr_get_exp(x) - 1;
@@ -27,7 +27,9 @@ double round_end(core::dtype type, mpfr_srcptr x, side truth) {
   mpfr_sub(scaled, scaled, whole, MPFR_RNDN);  // the fraction: exact
   const double below = mpfr_get_d(whole, MPFR_RNDN);
   const int order = mpfr_cmp_d(scaled, 0.5);
-  const bool up = order != 0 ? order > 0 : truth != side::exact ? truth == side::above : std::fmod(below, 2.0) != 0.0;
+  const bool up = order != 0                   ? order > 0
+                  : truth != truth_side::exact ? truth == truth_side::above
+                                               : std::fmod(below, 2.0) != 0.0;
   const double result = std::ldexp(up ? below + 1.0 : below, static_cast<int>(quantum));
   return std::fabs(result) > core::largest_finite(type) ? std::copysign(std::numeric_limits<double>::infinity(), result)
                                                         : result;
@@ -50,8 +52,8 @@ void round_rest(const enclosure& x, double value, rounding& r) {
   mpfr_scratch from_low(x.precision() + 64), from_high(x.precision() + 64);
   const bool exact =
       mpfr_sub_d(from_low, x.low(), value, MPFR_RNDN) == 0 && mpfr_sub_d(from_high, x.high(), value, MPFR_RNDN) == 0;
-  const double low = round_end(core::dtype::f64, from_low, x.low_open() ? side::above : side::exact);
-  const double high = round_end(core::dtype::f64, from_high, x.high_open() ? side::below : side::exact);
+  const double low = round_end(core::dtype::f64, from_low, x.low_open() ? truth_side::above : truth_side::exact);
+  const double high = round_end(core::dtype::f64, from_high, x.high_open() ? truth_side::below : truth_side::exact);
   r.low_decided = r.decided && exact && low == high;
   if (r.low_decided) r.low = low + 0.0;  // one zero, whatever its sign
 }
@@ -71,8 +73,8 @@ bool is_just_beyond(const enclosure& x) {
 
 rounding round_enclosure(core::dtype type, const enclosure& x) {
   if (x.is_nan()) return {std::numeric_limits<double>::quiet_NaN(), 0.0, 0.0, true, true};
-  const double from_low = round_end(type, x.low(), x.low_open() ? side::above : side::exact);
-  const double from_high = round_end(type, x.high(), x.high_open() ? side::below : side::exact);
+  const double from_low = round_end(type, x.low(), x.low_open() ? truth_side::above : truth_side::exact);
+  const double from_high = round_end(type, x.high(), x.high_open() ? truth_side::below : truth_side::exact);
   rounding r{from_low, 0.0, 0.0, from_low == from_high, false};
   if (!x.is_finite()) {
     // An interval from a finite number to infinity may still hide a number: its remainder is not known.

@@ -1,3 +1,5 @@
+#include <CLI/CLI.hpp>
+
 #include "tools/commands.hpp"
 #include "tools/golden/commands.hpp"
 
@@ -38,6 +40,8 @@ golden_commands::golden_commands(CLI::App& app)
   kills_->add_option("--mutant", killing_.mutants, "only this one; may be repeated");
   index_->add_option("folder", indexing_, "a folder of sets")->required();
 }
+
+golden_commands::operator bool() const { return group_->parsed(); }
 
 int golden_commands::run() const {
   if (make_->parsed()) return golden_make(making_);

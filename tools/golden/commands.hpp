@@ -1,12 +1,15 @@
 // The commands of `assay golden`, one file each, and their command line.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <filesystem>
 #include <string>
 #include <vector>
 
 #include "golden/golden_set.hpp"
+
+namespace CLI {
+class App;
+}
 
 namespace assay::tools {
 
@@ -64,7 +67,7 @@ void end_progress();
 class golden_commands {
  public:
   explicit golden_commands(CLI::App& app);
-  explicit operator bool() const { return group_->parsed(); }
+  explicit operator bool() const;
   [[nodiscard]] int run() const;
 
  private:

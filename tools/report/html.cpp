@@ -60,7 +60,7 @@ std::string failure(const gate_report& r, const check_result& c, bool open) {
       escape_markup(replay_command(r, c)));
 }
 
-std::string failures(const gate_report& r) {
+std::string failure_details(const gate_report& r) {
   std::string first, more;
   std::size_t shown = 0;
   for (const check_result& c : r.checks) {
@@ -73,7 +73,7 @@ std::string failures(const gate_report& r) {
                              shown - failures_open, more);
 }
 
-std::string stderr_blocks(const gate_report& r) {
+std::string stderr_details(const gate_report& r) {
   std::string s;
   const auto excerpts = stderr_excerpts(r);
   for (std::size_t k = 0; k < std::min(excerpts.size(), stderr_shown); ++k) {
@@ -116,9 +116,9 @@ std::string to_html(const gate_report& r) {
       "<title>Assay: {}, {}</title>\n<style>\n{}</style>\n</head>\n<body>\n",
       escape_markup(candidate_title(r)), name_of(r.verdict), page_style());
   s += header(r) + "<main>\n";
-  s += section("failures", "What is wrong", "", failures(r));
+  s += section("failures", "What is wrong", "", failure_details(r));
   s += section("stderr", "Stderr of the candidate", "The end of what it wrote before it ended or was stopped.",
-               stderr_blocks(r));
+               stderr_details(r));
   s += section(
       "accuracy", "Accuracy",
       std::string("The class is the first whose law, with those before it, explains every case; an operation with one "

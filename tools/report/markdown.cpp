@@ -13,7 +13,7 @@ using properties::check_result;
 using properties::status;
 
 // More rows than this go into a block that the reader opens.
-constexpr std::size_t rows_shown = 12;
+constexpr std::size_t rows_unfolded = 12;
 
 std::string folded(const std::string& title, const std::string& table) {
   return fmt::format("<details><summary>{}</summary>\n\n{}\n</details>\n", escape_markup(title), table);
@@ -127,13 +127,13 @@ std::string accuracy(const gate_report& r) {
       std::count_if(r.checks.begin(), r.checks.end(), [](const check_result& c) { return c.checked->decides_class; }));
   if (rows > 0) {
     text += "## Accuracy\n\n";
-    if (rows > rows_shown) text += class_counts(r) + "\n";
-    text += rows > rows_shown ? folded("accuracy by operation and dtype", class_table(r)) : class_table(r);
+    if (rows > rows_unfolded) text += class_counts(r) + "\n";
+    text += rows > rows_unfolded ? folded("accuracy by operation and dtype", class_table(r)) : class_table(r);
   }
   if (r.horizons.empty()) return text;
   const char* title = "Horizon, mild inputs (largest error against max(1, |s|))";
   return text + "\n" +
-         (r.horizons.size() > rows_shown ? folded(title, horizon_lines(r)) : title + (":\n\n" + horizon_lines(r)));
+         (r.horizons.size() > rows_unfolded ? folded(title, horizon_lines(r)) : title + (":\n\n" + horizon_lines(r)));
 }
 
 }  // namespace

@@ -73,8 +73,8 @@ class NewEncoding(unittest.TestCase):
         cls.after_listing = state_of(cls.root)
         cls.done = run_tool(cls.root, NAME)
         cls.after = state_of(cls.root)
-        cls.commands = {os.path.relpath(entry["file"], SOURCE): entry["command"]
-                        for entry in json.loads(read(os.environ["BUILD"], "compile_commands.json"))}
+        commands = [entry["command"] for entry in json.loads(read(os.environ["BUILD"], "compile_commands.json"))]
+        cls.commands = {re.search(r" -o \S*CMakeFiles/(\w+)[.]dir/", command).group(1): command for command in commands}
 
     def path(self, name):
         return os.path.join(self.root, name)
@@ -122,7 +122,7 @@ class NewEncoding(unittest.TestCase):
     # Whether it is fit to be built.
 
     def compile(self, path, like):
-        """`path` with the compiler and the flags of another file of its library; warnings are errors."""
+        """`path` with the compiler and the flags of a library or a program; warnings are errors."""
         words = shlex.split(without_precompiled_header(self.commands[like]))
         del words[words.index("-o"):]
         words = [word.replace(SOURCE, self.root) if word == "-I" + SOURCE else word for word in words]
@@ -137,15 +137,15 @@ class NewEncoding(unittest.TestCase):
                 unit = os.path.join(self.folder, f"{NAME}_{reading}.cpp")
                 with open(unit, "w", encoding="utf-8") as file:
                     file.write(text)
-                self.compile(unit, "reference/registry.cpp")
+                self.compile(unit, "assay_reference")
 
     def test_all_other_code_compiles(self):
         own = f"properties/encodings/{NAME}"
-        for path, like in ((f"optimized/encodings/{NAME}.cpp", "optimized/operations.cpp"),
-                           (f"{own}/families.cpp", "properties/harness/property.cpp"),
-                           (f"{own}/laws/laws.cpp", "properties/harness/property.cpp"),
-                           (f"{own}/mutants/mutants.cpp", "properties/harness/property.cpp"),
-                           (f"{own}/tests/formula_test.cpp", "properties/tests/verdict_test.cpp")):
+        for path, like in ((f"optimized/encodings/{NAME}.cpp", "assay_optimized"),
+                           (f"{own}/families.cpp", "assay_properties"),
+                           (f"{own}/laws/laws.cpp", "assay_properties"),
+                           (f"{own}/mutants/mutants.cpp", "assay_properties"),
+                           (f"{own}/tests/formula_test.cpp", "properties_test")):
             with self.subTest(file=path):
                 self.compile(self.path(path), like)
 
@@ -160,7 +160,7 @@ class NewEncoding(unittest.TestCase):
         with open(unit, "w", encoding="utf-8") as file:
             file.write("int f(int x) { { int x = 1; return x; } }\n")
         with self.assertRaisesRegex(AssertionError, "shadow"):
-            self.compile(unit, "properties/harness/property.cpp")
+            self.compile(unit, "assay_properties")
 
     def test_the_recipe_has_the_members_of_a_recipe(self):
         recipe = json.loads(read(self.path(f"golden/recipes/{NAME}.json")))

@@ -5,6 +5,7 @@
 #include "properties/encodings/attention/laws/rows_without_keys.hpp"
 #include "properties/encodings/attention/mutants/mutants.hpp"
 #include "properties/harness/catalogue.hpp"
+#include "reference/core/special_values.hpp"
 
 namespace assay::properties::encodings::attention {
 namespace {
@@ -12,7 +13,7 @@ namespace {
 using core::counter_random;
 using core::dtype;
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
+using core::infinity;
 
 struct extents {
   std::size_t batch, heads, queries, keys, width, value_width;

@@ -3,9 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "properties/faults/recipe_variant.hpp"
+#include "properties/encodings/alibi/mutants/recipes.hpp"
 #include "properties/faults/several_encodings.hpp"
-#include "reference/encodings/alibi.hpp"
 #include "reference/encodings/attention.hpp"
 
 namespace assay::properties::encodings::alibi {
@@ -13,7 +12,6 @@ namespace {
 
 using namespace reference;  // the recipes below are written in its vocabulary
 using namespace reference::encodings;
-using unchanged_alibi = unchanged<reference::encodings::alibi>;
 
 template <class R>
 R negated_product(const R& slope, const R& c) {
@@ -163,11 +161,6 @@ class rescaled_at_every_call final : public implementation {
   recipe_variant<reference::encodings::alibi, unchanged_alibi> right_{"right"};
   double factor_ = 1;
 };
-
-template <class Variant>
-variant make(const char* id, const char* models, const char* what) {
-  return make_variant_of<reference::encodings::alibi, Variant>(id, models, what);
-}
 
 }  // namespace
 

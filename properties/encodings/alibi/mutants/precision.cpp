@@ -2,16 +2,14 @@
 #include <algorithm>
 
 #include "properties/encodings/alibi/mutants/mutants.hpp"
+#include "properties/encodings/alibi/mutants/recipes.hpp"
 #include "properties/faults/position_faults.hpp"
-#include "properties/faults/recipe_variant.hpp"
-#include "reference/encodings/alibi.hpp"
 
 namespace assay::properties::encodings::alibi {
 namespace {
 
 using namespace reference;  // the recipes below are written in its vocabulary
 using namespace reference::encodings;
-using unchanged_alibi = unchanged<reference::encodings::alibi>;
 
 // The slopes of a call as an implementation holds them.
 template <core::dtype Held>
@@ -57,11 +55,6 @@ struct bias_saturates : unchanged_alibi {
     return how;
   }
 };
-
-template <class Variant>
-variant make(const char* id, const char* models, const char* what) {
-  return make_variant_of<reference::encodings::alibi, Variant>(id, models, what);
-}
 
 }  // namespace
 

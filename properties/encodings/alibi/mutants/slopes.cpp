@@ -2,15 +2,13 @@
 #include <algorithm>
 
 #include "properties/encodings/alibi/mutants/mutants.hpp"
-#include "properties/faults/recipe_variant.hpp"
-#include "reference/encodings/alibi.hpp"
+#include "properties/encodings/alibi/mutants/recipes.hpp"
 
 namespace assay::properties::encodings::alibi {
 namespace {
 
 using namespace reference;  // the recipes below are written in its vocabulary
 using namespace reference::encodings;
-using unchanged_alibi = unchanged<reference::encodings::alibi>;
 
 // The right rule for other heads, in another order or under another name.
 template <class R>
@@ -105,11 +103,6 @@ struct by_exponential : unchanged_alibi {
     });
   }
 };
-
-template <class Variant>
-variant make(const char* id, const char* models, const char* what) {
-  return make_variant_of<reference::encodings::alibi, Variant>(id, models, what);
-}
 
 }  // namespace
 

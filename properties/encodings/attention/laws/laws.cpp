@@ -3,16 +3,16 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
-#include <limits>
 
 #include "properties/encodings/attention/laws/rows_without_keys.hpp"
 #include "properties/encodings/attention/laws/terms.hpp"
 #include "properties/encodings/attention/laws/weighted_means.hpp"
+#include "reference/core/special_values.hpp"
 
 namespace assay::properties::encodings::attention {
 namespace {
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
+using core::infinity;
 
 // A bias on a grid, so that adding whole numbers is exact; nothing where the dtype has no room for the sum.
 std::optional<core::tensor> on_grid(const core::tensor& bias, const std::function<double(std::size_t)>& shift_of_row) {

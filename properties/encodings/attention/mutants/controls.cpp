@@ -1,9 +1,9 @@
 // Right, and computed otherwise.
 #include <algorithm>
-#include <limits>
 
 #include "properties/encodings/attention/mutants/mutants.hpp"
 #include "properties/encodings/attention/mutants/recipes.hpp"
+#include "reference/core/special_values.hpp"
 
 namespace assay::properties::encodings::attention {
 namespace {
@@ -11,7 +11,7 @@ namespace {
 using namespace reference;  // the recipes below are written in its vocabulary
 using namespace reference::encodings;
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
+using core::infinity;
 
 // Right: two passes, weights divided before they multiply the values, the shift of a block of keys rescaled as in fused
 // kernels (Milakov and Gimelshein 2018, arXiv 1805.02867).

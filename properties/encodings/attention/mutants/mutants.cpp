@@ -3,9 +3,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "properties/encodings/attention/mutants/recipes.hpp"
+#include "reference/core/special_values.hpp"
 
 namespace assay::properties::encodings::attention {
 namespace {
@@ -13,7 +13,7 @@ namespace {
 using namespace reference;  // the recipes below are written in its vocabulary
 using namespace reference::encodings;
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
+using core::infinity;
 
 struct no_scale : unchanged_attention {
   template <class R>

@@ -1,8 +1,8 @@
 // What is wrong between the logits and the weights.
-#include <limits>
 
 #include "properties/encodings/attention/mutants/mutants.hpp"
 #include "properties/encodings/attention/mutants/recipes.hpp"
+#include "reference/core/special_values.hpp"
 
 namespace assay::properties::encodings::attention {
 namespace {
@@ -10,7 +10,7 @@ namespace {
 using namespace reference;  // the recipes below are written in its vocabulary
 using namespace reference::encodings;
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
+using core::infinity;
 
 struct no_shift : unchanged_attention {
   template <class R>

@@ -2,15 +2,15 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "properties/encodings/fox/laws/heads.hpp"
+#include "reference/core/special_values.hpp"
 #include "reference/oracle.hpp"
 
 namespace assay::properties::encodings::fox {
 namespace {
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
+using core::infinity;
 
 // Gates [B, n, h] on a grid so coarse that all their sums are numbers of the dtype, -inf as it is; nothing where there
 // are more tokens than the dtype has such numbers.

@@ -2,16 +2,16 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "properties/encodings/fox/laws/attention.hpp"
 #include "properties/encodings/fox/laws/beside_others.hpp"
 #include "properties/encodings/fox/laws/heads.hpp"
+#include "reference/core/special_values.hpp"
 
 namespace assay::properties::encodings::fox {
 namespace {
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
+using core::infinity;
 
 // Says something of the decays of every head of a case.
 template <class Says>

@@ -15,7 +15,7 @@ using core::dtype;
 
 namespace {
 
-constexpr std::size_t longest = std::size_t{1} << 20, window = 512;
+constexpr std::size_t longest = std::size_t{1} << 20, last_pairs = 512;
 
 std::vector<double> log_gates(double mean) {
   core::counter_random random(4);
@@ -36,7 +36,7 @@ double error_near_end(const std::vector<double>& log_f, dtype type, std::size_t 
     sum = type == dtype::f32 ? core::round_to(type, sum + gate) : sum + gate;
     const double prefix = core::round_to(type, sum), d = core::round_to(type, prefix - before);
     before = prefix;
-    if (i + window < n || std::isnan(worst)) continue;
+    if (i + last_pairs < n || std::isnan(worst)) continue;
     const double error = std::fabs(d - gate);
     worst = std::isnan(error) ? error : std::max(worst, error);
   }
@@ -80,13 +80,13 @@ TEST_CASE("fox/hazards/prefix_sums_lose_the_nearest_pair", "[.hazards]") {
 TEST_CASE("fox/hazards/sums_from_the_key_keep_the_nearest_pair", "[property]") {
   for (const double mean : {4.0, 0.0, -3.0}) {
     const std::vector<double> log_f = log_gates(mean);
-    const std::vector<double> last(log_f.end() - window, log_f.end());
-    const core::tensor gates = core::make_tensor(dtype::f32, {1, window, 1}, last);
+    const std::vector<double> last(log_f.end() - last_pairs, log_f.end());
+    const core::tensor gates = core::make_tensor(dtype::f32, {1, last_pairs, 1}, last);
     const auto outputs = optimized::evaluate("fox/decay", dtype::f32, {{"log_f", gates}});
     REQUIRE(outputs);
     const auto& d = outputs->at("D").values.storage();
     std::size_t wrong = 0;
-    for (std::size_t i = 1; i < window; ++i) wrong += d[i * window + i - 1] != gates.values.storage()[i];
+    for (std::size_t i = 1; i < last_pairs; ++i) wrong += d[i * last_pairs + i - 1] != gates.values.storage()[i];
     CHECK(wrong == 0);
   }
 }

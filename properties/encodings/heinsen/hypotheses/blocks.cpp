@@ -2,15 +2,15 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <limits>
 
 #include "properties/encodings/heinsen/hypotheses/hypotheses.hpp"
 #include "properties/encodings/heinsen/hypotheses/scan_problem.hpp"
+#include "reference/core/special_values.hpp"
 
 namespace assay::properties::encodings::heinsen {
 namespace {
 
-constexpr double minus_infinity = -std::numeric_limits<double>::infinity();
+using core::infinity;
 constexpr std::size_t blocks[] = {4, 8, 16, 32, 64, 128, 256};
 
 // The state after token i of a lane, given blocks of so many tokens.
@@ -30,7 +30,7 @@ const block_model models[] = {
      }},
     {"the state is lost at each block of {} tokens",
      [](const scan_lane& l, std::size_t block, std::size_t i, double state) {
-       return right_step(l, i, begins(block, i) ? minus_infinity : state);
+       return right_step(l, i, begins(block, i) ? -infinity : state);
      }},
     {"the state becomes 0 at each block of {} tokens",
      [](const scan_lane& l, std::size_t block, std::size_t i, double state) {
@@ -42,7 +42,7 @@ const block_model models[] = {
      }},
     {"the second half of each block of {} tokens starts without the first",
      [](const scan_lane& l, std::size_t block, std::size_t i, double state) {
-       return right_step(l, i, i % block == block / 2 ? minus_infinity : state);
+       return right_step(l, i, i % block == block / 2 ? -infinity : state);
      }},
     {"the first token of each block of {} tokens but the first decays its input instead of the state",
      [](const scan_lane& l, std::size_t block, std::size_t i, double state) {

@@ -5,15 +5,15 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <numeric>
 
 #include "properties/encodings/heinsen/hypotheses/scan_problem.hpp"
+#include "reference/core/special_values.hpp"
 
 namespace assay::properties::encodings::heinsen {
 namespace {
 
-constexpr double minus_infinity = -std::numeric_limits<double>::infinity();
+using core::infinity;
 using problem_model = std::function<void(scan_problem&)>;
 using lane_model = std::function<void(scan_lane&)>;
 
@@ -55,7 +55,7 @@ hypothesis of_last_state(std::string sentence, double (*last)(const scan_lane&))
 
 void of_initial_state(std::vector<hypothesis>& all) {
   all.push_back(of_inputs("the initial state is ignored", [](scan_lane& l) { l.s0 = 0.0; }));
-  all.push_back(of_inputs("the initial state is taken for empty (-inf)", [](scan_lane& l) { l.s0 = minus_infinity; }));
+  all.push_back(of_inputs("the initial state is taken for empty (-inf)", [](scan_lane& l) { l.s0 = -infinity; }));
   all.push_back(
       of_inputs("an initial state of -inf counts as 0", [](scan_lane& l) { l.s0 = std::isinf(l.s0) ? 0.0 : l.s0; }));
   all.push_back(of_inputs("the initial state is exponentiated: it is read as the logarithm of a state",
@@ -85,7 +85,7 @@ void of_decay(std::vector<hypothesis>& all) {
   all.push_back(
       of_inputs("1 - p is used where p is expected", change_decay([](double a) { return std::log1p(-std::exp(a)); })));
   all.push_back(of_inputs("log p = 0 (no decay) forgets the state",
-                          change_decay([](double a) { return a >= 0.0 ? minus_infinity : a; })));
+                          change_decay([](double a) { return a >= 0.0 ? -infinity : a; })));
   all.push_back(of_problem(
       "the gate logits are used as log p, without log-sigmoid",
       [](scan_problem& p) {

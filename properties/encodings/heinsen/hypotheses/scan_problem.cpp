@@ -2,12 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
+
+#include "reference/core/special_values.hpp"
 
 namespace assay::properties::encodings::heinsen {
 namespace {
 
-constexpr double minus_infinity = -std::numeric_limits<double>::infinity();
+using core::infinity;
 
 double log_sigmoid(double g) { return std::isnan(g) ? g : -log_add_exp(0.0, -g); }
 double sigmoid(double x) { return x >= 0 ? 1.0 / (1.0 + std::exp(-x)) : std::exp(x) / (1.0 + std::exp(x)); }
@@ -77,7 +78,7 @@ core::tensor states_of(const scan_problem& p) {
 double log_add_exp(double x, double y) {
   if (std::isnan(x) || std::isnan(y)) return x + y;
   const double larger = std::max(x, y), smaller = std::min(x, y);
-  return smaller == minus_infinity ? larger : larger + std::log1p(std::exp(smaller - larger));
+  return smaller == -infinity ? larger : larger + std::log1p(std::exp(smaller - larger));
 }
 
 void scan_by(scan_lane& lane, scan_step next) {
@@ -141,9 +142,9 @@ core::tensors vjp_outputs(const request& call,
     back.grad_s_n = grad_s_n[k];
     for (std::size_t i = 0; i < p.tokens; ++i) {
       const double t = lane.a[i] + (i == 0 ? lane.s0 : lane.s[i - 1]);
-      const bool alive = lane.s[i] != minus_infinity;
-      back.w.push_back(alive ? (lane.h[i] == minus_infinity ? 1.0 : sigmoid(t - lane.h[i])) : 0.0);
-      back.v.push_back(alive ? (t == minus_infinity ? 1.0 : sigmoid(lane.h[i] - t)) : 0.0);
+      const bool alive = lane.s[i] != -infinity;
+      back.w.push_back(alive ? (lane.h[i] == -infinity ? 1.0 : sigmoid(t - lane.h[i])) : 0.0);
+      back.v.push_back(alive ? (t == -infinity ? 1.0 : sigmoid(lane.h[i] - t)) : 0.0);
       back.grad_s.push_back(grad_s[(k / p.features * p.tokens + i) * p.features + k % p.features]);
     }
     back.grad_a.resize(p.tokens);

@@ -1,14 +1,14 @@
 // Edits of a sequence that its later states or gradients must not notice.
 #include <cmath>
-#include <limits>
 
 #include "properties/encodings/heinsen/laws/lanes.hpp"
 #include "properties/encodings/heinsen/laws/laws.hpp"
+#include "reference/core/special_values.hpp"
 
 namespace assay::properties::encodings::heinsen {
 namespace {
 
-constexpr double minus_infinity = -std::numeric_limits<double>::infinity();
+using core::infinity;
 
 // p = 0 at token r: the states from r on of two different pasts.
 void compare_pasts(experiment& e, const test_case& cut, std::size_t r) {
@@ -47,7 +47,7 @@ void check_reset(experiment& e) {
   // A NaN is not forgotten: -inf + NaN = NaN.
   for (auto& [name, t] : cut.call.inputs)
     for (double& x : t.values.storage()) x = std::isnan(x) ? 0.0 : x;
-  fill_along(op, cut.call.inputs, "log_p", "n", {r}, minus_infinity);
+  fill_along(op, cut.call.inputs, "log_p", "n", {r}, -infinity);
   op.is_vjp() ? check_nothing_flows_back(e, cut, r) : compare_pasts(e, cut, r);
 }
 
@@ -76,7 +76,7 @@ void check_padding(experiment& e) {
   const padding p(n, e.c.seed);
   core::tensors inputs = core::restrict_axis(op, e.c.call.inputs, "n", p.from);
   fill_along(op, inputs, decay_name(op), "n", p.neutral, neutral_decay(op));
-  fill_along(op, inputs, "h", "n", p.neutral, minus_infinity);
+  fill_along(op, inputs, "h", "n", p.neutral, -infinity);
   if (op.is_vjp()) fill_along(op, inputs, "grad_s", "n", p.neutral, 0.0);
   const measured_call &plain = e.call(), &padded = e.call(with_inputs(e.c, std::move(inputs)));
   e.equal_along("n", plain, every(n), padded, p.where, experiment::without_axis::equal, "neutral tokens strewn in");

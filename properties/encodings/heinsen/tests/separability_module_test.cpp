@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
-#include <limits>
 #include <numbers>
 #include <set>
 #include <vector>
@@ -13,6 +12,7 @@
 #include "properties/tests/effort.hpp"
 #include "reference/algorithms/scans.hpp"
 #include "reference/core/counter_random.hpp"
+#include "reference/core/special_values.hpp"
 #include "reference/oracle.hpp"
 #include "reference/readings/rounded.hpp"
 
@@ -24,8 +24,8 @@ using reference::rounded;
 
 namespace {
 
-constexpr std::uint64_t seed = 1103;
-constexpr double infinity = std::numeric_limits<double>::infinity();
+constexpr std::uint64_t module_seed = 1103;
+using assay::core::infinity;
 
 // A sign pattern: one bit for each feature.
 using pattern = std::vector<bool>;
@@ -112,7 +112,7 @@ template <dtype Type>
 std::size_t patterns_of_periodic_stream(std::size_t period, std::size_t features) {
   using R = rounded;
   const reference::computing_in format(Type);
-  core::counter_random random(seed + period);
+  core::counter_random random(module_seed + period);
   std::vector<std::vector<R>> log_p(period), h(period);
   for (std::size_t t = 0; t < period; ++t)
     for (std::size_t j = 0; j < features; ++j) {

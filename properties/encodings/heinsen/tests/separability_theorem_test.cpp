@@ -21,7 +21,7 @@ using plain = reference::rounded;
 
 namespace {
 
-constexpr std::uint64_t seed = 1102;
+constexpr std::uint64_t theorem_seed = 1102;
 
 double number_of(const value& x) { return x.to_double(); }
 double number_of(plain x) { return x.number; }
@@ -52,7 +52,7 @@ struct closed_loop_run {
 };
 template <class R>
 closed_loop_run run_closed_loop(const bounds& b, const R& margin, std::size_t tokens) {
-  core::counter_random random(seed);
+  core::counter_random random(theorem_seed);
   const R log_p = log_sigmoid(R(-b.gate));
   closed_loop_run run{0, b.input, -b.input};
   R s(0.0);
@@ -109,7 +109,7 @@ TEST_CASE("heinsen/separability/largest_margin_published_values", "[property][se
 }
 
 TEST_CASE("heinsen/separability/no_controls_exceed_the_largest_margin", "[property][separability]") {
-  core::counter_random random(seed);
+  core::counter_random random(theorem_seed);
   std::size_t tried = 0;
   double closest = 1;
   for (const bounds& b : grid()) {
@@ -159,7 +159,7 @@ TEST_CASE("heinsen/separability/open_loop_keeps_its_margin", "[property][separab
     CHECK(fmt::format("{}", c.h_plus) == r.h_plus);
     CHECK(fmt::format("{:.4f}", c.h_minus) == r.h_minus);
   }
-  core::counter_random random(seed);
+  core::counter_random random(theorem_seed);
   for (const double margin : {0.01, 0.25, 1.0, 4.0, 40.0}) {
     INFO("margin " << margin);
     const two_level_controls c = open_loop(margin);

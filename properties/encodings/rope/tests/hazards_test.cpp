@@ -18,7 +18,7 @@ using core::dtype;
 
 namespace {
 
-constexpr std::size_t width = 128, pairs = width / 2, positions = 64, draws = 32, offset = 10;
+constexpr std::size_t width = 128, pairs = width / 2, queries = 64, draws = 32, offset = 10;
 
 /// In which dtype each step of a recipe is rounded.
 struct rotary_recipe {
@@ -70,7 +70,7 @@ double largest_error(const rotary_recipe& r, double start) {
     for (double& x : q) x = core::round_to(r.output, random.normal());
     for (double& x : k) x = core::round_to(r.output, random.normal());
     const double exact = exact_score(q, k);
-    for (std::size_t i = 0; i < positions; ++i) {
+    for (std::size_t i = 0; i < queries; ++i) {
       const double m = start + static_cast<double>(i);
       const double error = std::fabs(score(rotated(r, q, m), rotated(r, k, m + offset)) - exact);
       largest = std::isnan(error) ? error : std::max(largest, error);

@@ -13,8 +13,6 @@ namespace {
 using reference::column;
 using reference::waveform;
 
-core::attributes settings_of(const test_case& c) { return core::completed(*c.call.operation, c.call.attributes); }
-
 void exchange(test_case& c, const char* setting, const char* one, const char* other) {
   const bool is_one = core::setting<std::string>(settings_of(c), setting) == one;
   c.call.attributes[setting] = std::string(is_one ? other : one);

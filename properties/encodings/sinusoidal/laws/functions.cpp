@@ -8,8 +8,6 @@
 namespace assay::properties::encodings::sinusoidal {
 namespace {
 
-core::attributes settings_of(const test_case& c) { return core::completed(*c.call.operation, c.call.attributes); }
-
 // theta_0 = 1, theta_i theta_j = theta_{i+j}, and the end of the sequence: theta_{r-1} base = 1 by tensor2tensor,
 // theta_{r-1} theta_1 base = 1 by the paper.
 void check_sequence(experiment& e) {

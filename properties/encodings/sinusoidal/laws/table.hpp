@@ -13,9 +13,13 @@ namespace assay::properties::encodings::sinusoidal {
 
 constexpr const char* table_name = "sinusoidal/table";
 
+inline core::attributes settings_of(const test_case& c) {
+  return core::completed(*c.call.operation, c.call.attributes);
+}
+
 /// The columns of the table of a call, forward or adjoint.
 inline std::vector<reference::column> columns_of(const test_case& c) {
-  const core::attributes settings = core::completed(*c.call.operation, c.call.attributes);
+  const core::attributes settings = settings_of(c);
   if (c.call.operation->name == table_name) return reference::plan_of_table(settings).columns;
   const std::size_t pairs = sizes_of(c).at("r");
   return reference::arrange_pairs(settings, pairs, pairs);

@@ -2,15 +2,13 @@
 #include <cmath>
 
 #include "properties/encodings/sinusoidal/mutants/mutants.hpp"
-#include "properties/faults/recipe_variant.hpp"
-#include "reference/encodings/sinusoidal.hpp"
+#include "properties/encodings/sinusoidal/mutants/recipes.hpp"
 
 namespace assay::properties::encodings::sinusoidal {
 namespace {
 
 using namespace reference;  // the recipes below are written in its vocabulary
 using namespace reference::encodings;
-using unchanged_table = unchanged<reference::encodings::sinusoidal>;
 
 // Right: exp(-(t / steps) log b), as most code has it.
 struct exponential_form : unchanged_table {
@@ -88,11 +86,6 @@ struct permuted_afterwards : unchanged_table {
     outputs.at("p") = core::take(outputs.at("p"), 1, order);
   }
 };
-
-template <class Variant>
-variant make(const char* id, const char* models, const char* what) {
-  return make_variant_of<reference::encodings::sinusoidal, Variant>(id, models, what);
-}
 
 }  // namespace
 

@@ -2,15 +2,13 @@
 #include <cmath>
 
 #include "properties/encodings/sinusoidal/mutants/mutants.hpp"
-#include "properties/faults/recipe_variant.hpp"
-#include "reference/encodings/sinusoidal.hpp"
+#include "properties/encodings/sinusoidal/mutants/recipes.hpp"
 
 namespace assay::properties::encodings::sinusoidal {
 namespace {
 
 using namespace reference;  // the recipes below are written in its vocabulary
 using namespace reference::encodings;
-using unchanged_table = unchanged<reference::encodings::sinusoidal>;
 
 struct theta_gradient_without_position : unchanged_table {
   template <class R>
@@ -110,11 +108,6 @@ struct decay_slope_without_far_end : unchanged_table {
     return how;
   }
 };
-
-template <class Variant>
-variant make(const char* id, const char* models, const char* what) {
-  return make_variant_of<reference::encodings::sinusoidal, Variant>(id, models, what);
-}
 
 }  // namespace
 

@@ -3,16 +3,14 @@
 #include <cmath>
 #include <limits>
 
+#include "properties/encodings/sinusoidal/mutants/recipes.hpp"
 #include "properties/faults/angle_faults.hpp"
-#include "properties/faults/recipe_variant.hpp"
-#include "reference/encodings/sinusoidal.hpp"
 
 namespace assay::properties::encodings::sinusoidal {
 namespace {
 
 using namespace reference;  // the recipes below are written in its vocabulary
 using namespace reference::encodings;
-using unchanged_table = unchanged<reference::encodings::sinusoidal>;
 using core::attribute;
 
 // The same call with another setting, where the operation has it.
@@ -171,11 +169,6 @@ struct padding_row_cleared : unchanged_table {
       if (positions[k / p.shape()[1]] == 0.0) p.values.storage()[k] = 0.0;
   }
 };
-
-template <class Variant>
-variant make(const char* id, const char* models, const char* what) {
-  return make_variant_of<reference::encodings::sinusoidal, Variant>(id, models, what);
-}
 
 }  // namespace
 

@@ -7,19 +7,18 @@
 #include <set>
 #include <vector>
 
-#include "properties/tests/gating.hpp"
+#include "properties/encodings/sinusoidal/tests/tables.hpp"
 
 using namespace assay;
 using namespace assay::properties;
 using namespace assay::properties::testing;
+using namespace assay::properties::encodings::sinusoidal::testing;
 using core::dtype;
 
 namespace {
 
-constexpr double base = 10000.0;
-
 double frequency(std::size_t pair, std::size_t width) {
-  return std::pow(base, -static_cast<double>(2 * pair) / static_cast<double>(width));
+  return std::pow(usual_base, -static_cast<double>(2 * pair) / static_cast<double>(width));
 }
 
 std::size_t distinct_positions(dtype type, std::size_t count) {
@@ -33,17 +32,6 @@ void check_figure(const std::string& what, double found, double expected) {
   INFO(fmt::format("{}: {:.2e}, expected {:.2e}", what, found, expected));
   CHECK(found >= expected / 2);
   CHECK(found <= expected * 2);
-}
-
-core::tensor optimized_table(const std::vector<double>& positions, std::size_t width) {
-  return make_builtin("optimized")
-      .value()
-      ->evaluate({reference::find_operation("sinusoidal/table"),
-                  dtype::f64,
-                  {{"position", core::make_tensor(dtype::i64, {positions.size()}, positions)}},
-                  {{"width", static_cast<std::int64_t>(width)}}})
-      .value()
-      .at("p");
 }
 
 }  // namespace

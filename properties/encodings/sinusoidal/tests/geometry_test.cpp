@@ -7,32 +7,19 @@
 #include <utility>
 #include <vector>
 
-#include "properties/tests/gating.hpp"
+#include "properties/encodings/sinusoidal/tests/tables.hpp"
 
 using namespace assay;
 using namespace assay::properties;
 using namespace assay::properties::testing;
+using namespace assay::properties::encodings::sinusoidal::testing;
 
 namespace {
-
-constexpr double base = 10000.0;
-
-core::request table_call(const std::vector<double>& positions, std::size_t width, const char* first = "sine") {
-  return {reference::find_operation("sinusoidal/table"),
-          core::dtype::f64,
-          {{"position", core::make_tensor(core::dtype::i64, {positions.size()}, positions)}},
-          {{"width", static_cast<std::int64_t>(width)}, {"first", std::string(first)}}};
-}
 
 /// Proved, each rounded once.
 core::tensor certified_table(const std::vector<double>& positions, std::size_t width) {
   return reference::certify(table_call(positions, width)).at("p").rounded;
 }
-/// Within a unit of the last place of 1.
-core::tensor optimized_table(const std::vector<double>& positions, std::size_t width, const char* first = "sine") {
-  return make_builtin("optimized").value()->evaluate(table_call(positions, width, first)).value().at("p");
-}
-
 double product_of_rows(const core::tensor& p, std::size_t i, std::size_t j) {
   double sum = 0;
   for (std::size_t c = 0; c < p.shape()[1]; ++c) sum += p.values(i, c) * p.values(j, c);
@@ -48,7 +35,7 @@ std::vector<double> certified_decay(const std::vector<double>& s) {
   const auto outputs = reference::certify({reference::find_operation("sinusoidal/decay"),
                                            core::dtype::f64,
                                            {{"s", core::make_tensor(core::dtype::f64, {s.size()}, s)}},
-                                           {{"base", base}}});
+                                           {{"base", usual_base}}});
   const auto& g = outputs.at("g").rounded.values.storage();
   return {g.begin(), g.end()};
 }
@@ -145,7 +132,7 @@ TEST_CASE("sinusoidal/decay/closed_form_is_the_integral", "[property][sinusoidal
   constexpr std::size_t steps = std::size_t{1} << 20;  // Simpson's error: (s ln b / steps)^4 / 180 < 10^-10
   for (std::size_t k = 0; k < s.size(); ++k) {
     const auto f = [&](std::size_t i) {
-      return std::cos(s[k] * std::pow(base, -static_cast<double>(i) / static_cast<double>(steps)));
+      return std::cos(s[k] * std::pow(usual_base, -static_cast<double>(i) / static_cast<double>(steps)));
     };
     double sum = f(0) + f(steps);
     for (std::size_t i = 1; i < steps; ++i) sum += (i % 2 == 1 ? 4 : 2) * f(i);
@@ -160,12 +147,12 @@ TEST_CASE("sinusoidal/decay/window_and_tail", "[property][sinusoidal]") {
   CHECK(decay[0] == Approx(0.51198).epsilon(1e-5));
   CHECK(decay[1] == Approx(0.18769).epsilon(3e-5));
   // Inside 1 << s << b it is 1 - (log s + gamma) / log b.
-  const auto window = [](double x) { return 1.0 - (std::log(x) + std::numbers::egamma) / std::log(base); };
+  const auto window = [](double x) { return 1.0 - (std::log(x) + std::numbers::egamma) / std::log(usual_base); };
   CHECK(window(s[0]) == Approx(0.51259).epsilon(1e-5));
   CHECK(window(s[1]) == Approx(0.18733).epsilon(3e-5));
   // Beyond it stays below b / (s log b).
   CHECK(std::fabs(decay[2]) == Approx(4.9e-3).epsilon(0.02));
-  CHECK(base / (s[2] * std::log(base)) == Approx(1.09e-2).epsilon(0.01));
+  CHECK(usual_base / (s[2] * std::log(usual_base)) == Approx(1.09e-2).epsilon(0.01));
 }
 
 TEST_CASE("sinusoidal/decay/tables_are_its_left_sums", "[property][sinusoidal]") {
@@ -173,13 +160,13 @@ TEST_CASE("sinusoidal/decay/tables_are_its_left_sums", "[property][sinusoidal]")
   // difference of the ends. The rule errs by at most h^2/8 times the integral of |f''|, that by log b (s + s^2/2).
   for (const std::size_t width : {std::size_t{128}, std::size_t{1024}}) {
     const auto d = static_cast<double>(width);
-    const auto resolved = static_cast<std::size_t>(std::numbers::pi * d / (2 * std::log(base)));
+    const auto resolved = static_cast<std::size_t>(std::numbers::pi * d / (2 * std::log(usual_base)));
     const std::vector<double> s = consecutive(resolved + 1), decay = certified_decay(s);
     const core::tensor p = certified_table(s, width);
     double largest_share = 0;
     for (std::size_t i = 0; i < s.size(); ++i) {
-      const double sum = 2 / d * product_of_rows(p, i, 0), ends = (std::cos(s[i]) - std::cos(s[i] / base)) / d;
-      const double allowed = (4 / (d * d)) / 8 * std::log(base) * (s[i] + s[i] * s[i] / 2) + 0x1p-45;
+      const double sum = 2 / d * product_of_rows(p, i, 0), ends = (std::cos(s[i]) - std::cos(s[i] / usual_base)) / d;
+      const double allowed = (4 / (d * d)) / 8 * std::log(usual_base) * (s[i] + s[i] * s[i] / 2) + 0x1p-45;
       INFO("d = " << width << ", s = " << s[i]);
       CHECK(std::fabs(sum - decay[i] - ends) <= allowed);
       largest_share = std::max(largest_share, std::fabs(sum - decay[i] - ends) / allowed);

@@ -9,11 +9,11 @@ namespace {
 double later(const test_case& c, double p) { return p + static_cast<double>(1 + c.seed % 1000); }
 
 // Tables that every format holds exactly.
-double uneven(std::size_t head, std::size_t bucket) { return static_cast<double>((37 * head + 11 * bucket) % 64); }
-double raised(std::size_t head, std::size_t bucket) { return 64.0 + uneven(head, bucket); }
+double whole(std::size_t head, std::size_t bucket) { return static_cast<double>((37 * head + 11 * bucket) % 64); }
+double raised(std::size_t head, std::size_t bucket) { return 64.0 + whole(head, bucket); }
 
 void check_constant(experiment& e) {
-  const numbers before(e.call(with_table(e.c, uneven)), "bias"), after(e.call(with_table(e.c, raised)), "bias");
+  const numbers before(e.call(with_table(e.c, whole)), "bias"), after(e.call(with_table(e.c, raised)), "bias");
   for (std::size_t i = 0; i < before.size(); ++i)
     e.equal(exactly(before.x[i] + 64.0), exactly(after.x[i]), "64 added to the table, bias {}", i);
 }

@@ -93,11 +93,6 @@ std::int64_t exact_ones_only(const bucket_map& map, double distance) {
          static_cast<std::int64_t>(std::min(map.magnitude(distance), static_cast<double>(map.of_direction() - 1)));
 }
 
-template <class Variant>
-variant make(const char* id, const char* models, const char* what) {
-  return make_variant_of<reference::encodings::t5_bias, Variant>(id, models, what);
-}
-
 }  // namespace
 
 std::vector<variant> t5_bucket_mutants() {

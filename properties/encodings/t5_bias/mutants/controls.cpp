@@ -48,11 +48,6 @@ struct declared_defaults : with_bucket<by_formula<Offset>> {
   }
 };
 
-template <class Variant>
-variant make(const char* id, const char* models, const char* what) {
-  return make_variant_of<reference::encodings::t5_bias, Variant>(id, models, what);
-}
-
 }  // namespace
 
 std::vector<variant> controls() {

@@ -2,18 +2,16 @@
 
 #include <algorithm>
 
+#include "properties/encodings/t5_bias/mutants/formula.hpp"
 #include "properties/faults/position_faults.hpp"
-#include "properties/faults/recipe_variant.hpp"
 #include "properties/faults/several_encodings.hpp"
 #include "reference/encodings/attention.hpp"
-#include "reference/encodings/t5_bias.hpp"
 
 namespace assay::properties::encodings::t5_bias {
 namespace {
 
 using namespace reference;  // the recipes below are written in its vocabulary
 using namespace reference::encodings;
-using unchanged_t5 = unchanged<reference::encodings::t5_bias>;
 
 // The table is read as [b, h].
 struct table_transposed : unchanged_t5 {
@@ -94,11 +92,6 @@ struct unused_gets_all : unchanged_t5 {
     });
   }
 };
-
-template <class Variant>
-variant make(const char* id, const char* models, const char* what) {
-  return make_variant_of<reference::encodings::t5_bias, Variant>(id, models, what);
-}
 
 }  // namespace
 

@@ -1,0 +1,10 @@
+// Values that many files name.
+#pragma once
+
+#include <limits>
+
+namespace assay::core {
+
+inline constexpr double infinity = std::numeric_limits<double>::infinity();
+
+}  // namespace assay::core
