@@ -1,8 +1,10 @@
 #include "tools/gate/verdict.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <set>
 
 #include "tools/gate/smoke.hpp"
 
@@ -20,6 +22,20 @@ bool is_excused(const gate_report& report, const check_result& c) {
   return std::any_of(report.excused.begin(), report.excused.end(), [&](const excused_check& e) {
     return e.property == c.checked->name && e.operation == c.operation->name && e.dtype == core::name_of(c.type);
   });
+}
+
+std::string why_no_check(const selection& s, const properties::description& candidate) {
+  std::set<std::string> offered, theirs;
+  for (const core::operation* op : s.operations)
+    for (const core::dtype type : s.dtypes)
+      if (candidate.offers(op->name, type)) {
+        offered.insert(op->name);
+        for (const properties::property& p : properties::properties())
+          if (p.applies(*op)) theirs.insert(p.name);
+      }
+  if (offered.empty()) return "the candidate offers none of the selected operations";
+  return fmt::format("{} {} none of the selected properties; there are {}", fmt::join(offered, ", "),
+                     offered.size() == 1 ? "has" : "have", fmt::join(theirs, ", "));
 }
 
 bool is_broken(const adapter_fault& f) { return f.kind != nan_flood; }
@@ -67,7 +83,7 @@ void complain_about_missing(const gate_options& options, const selection& s, gat
 
 void complain_about_gaps(const selection& s, const std::vector<part_record>& parts, gate_report& report) {
   if (report.checks.empty() && report.adapter_faults.empty() && report.part_of.is_whole())
-    report.complaints.emplace_back("no check was executed: the candidate offers none of the selected operations");
+    report.complaints.emplace_back("no check was executed: " + why_no_check(s, report.candidate));
   const auto decided = [](const check_result& c) { return c.count(status::passed) + c.count(status::failed) > 0; };
   if (!report.checks.empty() && std::none_of(report.checks.begin(), report.checks.end(), decided))
     report.complaints.emplace_back("no check decided anything: all its cases were skipped or uninformative");

@@ -103,6 +103,14 @@ class Gate(Folder):
         self.assertEqual(done.returncode, 1)
         self.assertIn("not offered", " ".join(self.read_report()["complaints"]))
 
+    def test_a_property_that_the_operation_lacks_is_named(self):
+        done = run("gate", "--candidate", "builtin:optimized", "--report", self.report, "--operation", "heinsen/scan:vjp",
+                   "--dtype", "f32", *self.VALUE)
+        self.assertEqual(done.returncode, 1)
+        complaint = " ".join(self.read_report()["complaints"])
+        self.assertIn("heinsen/scan:vjp has none of the selected properties; there are", complaint)
+        self.assertIn(" vjp", complaint)
+
 
 class Findings(Folder):
     def findings(self, candidate, *arguments):
