@@ -125,6 +125,8 @@ sound.numpy("heinsen/scan", dtypes=["f32"])(in_blocks)
 
 
 class Functions(Folder):
+    MILD = ("--family", "mild")  # where a test is about the host, and needs no more cases
+
     def setUp(self):
         super().setUp()
         self.path = os.path.join(self.folder.name, "users_module.py")
@@ -142,7 +144,7 @@ class Functions(Folder):
             self.assertEqual(self.read_report()["footer"], "complete")
 
     def test_a_function_of_a_module_of_the_current_folder(self):
-        self.ends("scan", 0, "# Assay: scan", module="users_module", cwd=self.folder.name)
+        self.ends("scan", 0, "# Assay: scan", module="users_module", cwd=self.folder.name, arguments=self.MILD)
 
     def test_a_candidate_of_a_file(self):
         self.ends("candidate", 0, "# Assay: mine 7")
@@ -157,9 +159,9 @@ class Functions(Folder):
         self.ends("hangs", 3, "no answer within", arguments=("--case-timeout", "0.1"))
 
     def test_every_declared_setting_is_checked(self):
-        self.ends("sound", 0)
+        self.ends("sound", 0, arguments=self.MILD)
         self.assertIn("variants", [check["property"] for check in self.read_report()["checks"]])
-        self.ends("configured", 1, "with block = 2: ")
+        self.ends("configured", 1, "with block = 2: ", arguments=self.MILD)
         failed = {check["property"] for check in self.read_report()["checks"] if check["verdict"] == "failed"}
         self.assertEqual(failed, {"variants"})
 
@@ -197,7 +199,7 @@ class Functions(Folder):
 
     def test_empty_axes(self):
         self.ends("needs_tokens", 1, "it does not survive a call of the check 'empty_axes': B = 0: error reply: IndexError", "empty=False declares")
-        self.ends("takes_tokens", 0)
+        self.ends("takes_tokens", 0, arguments=self.MILD)
         self.assertGreater(self.read_report()["cases"]["unsupported"], 0)
 
     def test_functions_that_are_none(self):
@@ -221,8 +223,8 @@ class Functions(Folder):
         self.ends("scan@", 2, "must be python:MODULE:FUNCTION or python:MODULE:FUNCTION@OPERATION")
 
     def test_the_operation_is_named(self):
-        self.ends("renamed@heinsen/scan", 0, "# Assay: renamed")
-        self.ends("scan@heinsen/scan", 0)
+        self.ends("renamed@heinsen/scan", 0, "# Assay: renamed", arguments=self.MILD)
+        self.ends("scan@heinsen/scan", 0, arguments=self.MILD)
         self.ends("scan@heinsen/scam", 2, "unknown operation 'heinsen/scam' (near: heinsen/scan")
         self.ends("scan@rotate", 2, "unknown operation 'rotate' (near: rope/rotate, ")
         self.ends("scan@xyz", 2, "unknown operation 'xyz' (see: assay list operations)")
