@@ -1,0 +1,16 @@
+// The parts of a candidate's greeting that say what it computes in, and what it takes. Each throws `malformed`. The
+// operations that it offers are read already: names of others would narrow nothing, and are refused.
+#pragma once
+
+#include <nlohmann/json.hpp>
+
+#include "properties/harness/implementation.hpp"
+
+namespace assay::transports {
+
+/// hello.compute: by storage dtype a precision, or one for each stage.
+void parse_compute(const nlohmann::json& value, properties::description& to);
+/// hello.domain: by operation the values of inputs, settings and axes.
+void parse_domains(const nlohmann::json& value, properties::description& to);
+
+}  // namespace assay::transports
