@@ -54,10 +54,11 @@ double quantile(std::vector<double> values, double q) {
 }
 
 // The first two variants are floors.
-void compare(const std::string& title, int rounds, int threads, std::vector<variant> all) {
-  for (int k = -1; k < rounds; ++k)
+void compare(const std::string& title, const options& how, int threads, std::vector<variant> all) {
+  const double least_elements = how.small ? 2e3 : 2e5;  // of a measured time
+  for (int k = -1; k < how.rounds; ++k)
     for (variant& v : all) {
-      const int repeats = std::max(1, static_cast<int>(2e5 / v.elements));
+      const int repeats = std::max(1, static_cast<int>(least_elements / v.elements));
       const double start = now(threads);
       for (int i = 0; i < repeats; ++i) v.run();
       if (k >= 0) v.seconds.push_back((now(threads) - start) / repeats / v.elements);
@@ -110,10 +111,10 @@ void measure(const options& how, const shape& size, bool long_memory, int thread
   if (threads == 1)
     forward.push_back({"scalar", static_cast<double>(part * size.features),
                        [&] { scalar_scan(log_p.data, h.data, grad_h.data, part, size.features); }});
-  compare(title + " forward", how.rounds, threads, std::move(forward));
+  compare(title + " forward", how, threads, std::move(forward));
   const heinsen::scan_cotangents<float> cotangents{rows(std::as_const(s.data)), rows(std::as_const(grad_s.data))};
   const heinsen::scan_gradients<float> out{rows(grad_decay.data), rows(grad_h.data), states(grad_s0)};
-  compare(title + " backward", how.rounds, threads,
+  compare(title + " backward", how, threads,
           {{"floor, read 4 write 2", elements,
             [&] {
               floor<false>(threads, four, {grad_decay.data, grad_h.data}, count);
