@@ -133,12 +133,13 @@ TEST_CASE("fox/diagnosis/facts_speak_of_its_own_inputs", "[property][gate]") {
   CHECK(d.facts.value_or("").starts_with("log f = -inf gives NaN"));
 }
 
-TEST_CASE("heinsen/diagnosis/nothing_is_said_of_what_is_right", "[property][gate]") {
+// Operation by operation: the truths of one serve all implementations.
+TEST_CASE("properties/diagnosis/nothing_is_said_of_what_is_right", "[property][gate]") {
   std::size_t examined = 0;
-  for (const char* name : {"optimized", "reference", "sequential", "tree", "linear", "cumsum", "control/odd_chunks",
-                           "control/doubling_tree", "control/double_inside"})
-    for (const core::operation& op : reference::operations())
-      for (const core::dtype type : {core::dtype::f64, core::dtype::f32}) {
+  for (const core::operation& op : reference::operations())
+    for (const core::dtype type : {core::dtype::f64, core::dtype::f32})
+      for (const char* name : {"optimized", "reference", "sequential", "tree", "linear", "cumsum", "control/odd_chunks",
+                               "control/doubling_tree", "control/double_inside"}) {
         INFO(name << " " << op.name << " " << core::name_of(type) << ", seed " << probe_seed);
         if (!make_builtin(name).value()->describe().offers(op.name, type) || !testing::is_own_algorithm(name, op))
           continue;
@@ -153,7 +154,6 @@ TEST_CASE("heinsen/diagnosis/nothing_is_said_of_what_is_right", "[property][gate
   REQUIRE(examined > 0);
 }
 
-// Operation by operation: the truths of one serve all controls.
 TEST_CASE("properties/diagnosis/nothing_is_said_of_controls", "[property][gate]") {
   std::vector<variant> controls;
   for (const encoding_tests& tests : all_encoding_tests())
