@@ -409,6 +409,19 @@ class Killed(unittest.TestCase):
             self.assertEqual(os.listdir(folder), ["fox"])
 
 
+class OneCore(unittest.TestCase):
+    def test_the_same_bytes(self):
+        core = min(os.sched_getaffinity(0))
+        with tempfile.TemporaryDirectory() as folder:
+            made, committed = os.path.join(folder, "t5_bias"), os.path.join(SETS, "t5_bias")
+            recipe = os.path.join(GOLDEN, "recipes", "t5_bias.json")
+            subprocess.run([ASSAY, "golden", "make", "--recipe", recipe, "--out", made], check=True, capture_output=True,
+                           timeout=120, preexec_fn=lambda: os.sched_setaffinity(0, [core]))
+            names = sorted(os.listdir(committed))
+            self.assertEqual(sorted(os.listdir(made)), names)
+            self.assertEqual(filecmp.cmpfiles(made, committed, names, shallow=False)[1:], ([], []))
+
+
 class Collection(unittest.TestCase):
     """A folder of sets and its index."""
 
