@@ -77,7 +77,7 @@ class file_checker {
     const std::size_t before = found_.problems.size();
     if (const std::string hash = formats::sha256(*bytes); listed != nullptr && hash != listed->sha256)
       complain(false, "SHA-256 is " + hash + " but the manifest says " + listed->sha256);
-    auto file = read_golden_file(path_);
+    auto file = golden_file_from(*bytes, path_);
     if (!file) return add(true, file.error().message);
     if (listed != nullptr) {
       set_file said = listed->file;
@@ -145,7 +145,13 @@ class file_checker {
 }  // namespace
 
 core::result<golden_file> read_golden_file(const fs::path& path) {
-  auto read = formats::read_described_safetensors(path, set_limits);
+  const auto bytes = formats::read_file(path, set_limits.file_bytes);
+  if (!bytes) return tl::make_unexpected(bytes.error());
+  return golden_file_from(*bytes, path);
+}
+
+core::result<golden_file> golden_file_from(std::string_view bytes, const fs::path& path) {
+  auto read = formats::described_safetensors_from(bytes, path.string(), set_limits);
   if (!read) return core::failure(read.error().message);
   auto about = set_file_from(read->about);
   if (!about) return formats::within(path.string(), about.error());

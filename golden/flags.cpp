@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <set>
 
 #include "golden/proof.hpp"
@@ -15,13 +16,15 @@ bool any(const core::tensor& t, const auto& holds) {
   return std::any_of(t.values.storage().begin(), t.values.storage().end(), holds);
 }
 
-// Whether y + low lies at the midpoint between y and its neighbour on that side, or nearly so.
-bool is_at_tie(core::dtype type, double y, double low) {
-  if (!std::isfinite(y) || low == 0.0) return false;
-  const double neighbour = low > 0.0 ? core::next_above(type, y) : core::next_below(type, y);
-  const double half = std::fabs(neighbour - y) / 2.0;
-  return std::fabs(std::fabs(low) - half) <= 0x1p-20 * half;
+// How far y + low lies from the midpoint between y and its neighbour on that side, in ulp: the gap between the two.
+double distance_to_tie(core::dtype type, double y, double low) {
+  if (!std::isfinite(y) || low == 0.0) return std::numeric_limits<double>::infinity();
+  const double above = core::next_above(type, y), below = core::next_below(type, y);
+  const bool up = std::isinf(below) || (low > 0.0 && !std::isinf(above));  // beyond the largest number the gap goes on
+  const double gap = up ? above - y : y - below;
+  return std::fabs(std::fabs(low) - gap / 2.0) / gap;
 }
+constexpr double near_a_tie = 0x1p-21, hard_to_round = 0x1p-24;
 
 // Whether a state of the function is -inf.
 bool has_dead_state(const core::request& call) {
@@ -58,7 +61,10 @@ std::vector<std::string> flags_of(const core::request& call, const core::axis_si
     for (std::size_t i = 0; i < y.size(); ++i) {
       const double value = y.values.storage()[i];
       if (std::isinf(value) && low[i] != 0.0) flags.insert("overflow");
-      if (core::is_floating(y.type) && is_at_tie(y.type, value, low[i])) flags.insert("tie");
+      if (!core::is_floating(y.type)) continue;
+      const double distance = distance_to_tie(y.type, value, low[i]);
+      if (distance <= near_a_tie) flags.insert("tie");
+      if (distance > 0.0 && distance <= hard_to_round) flags.insert("hard_to_round");
     }
     if (any(proved.at(allowance_name(d.name, question::bug, y.type, y.type)), [](double x) { return std::isinf(x); }))
       flags.insert("infinite_allowance");

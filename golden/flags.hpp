@@ -18,6 +18,7 @@ inline constexpr std::string_view wide_flag = "wide";
 inline constexpr std::array flag_meanings{
     flag{"dead_state", "a state of the recurrence is -inf, or that of the function whose derivative it is"},
     flag{"empty", "an axis has no position"},
+    flag{"hard_to_round", "a truth that is no tie lies within 2^-24 ulp of a midpoint of two numbers of the dtype"},
     flag{"has_minus_inf", "an input or an output is -inf"},
     flag{"has_plus_inf", "an input is +inf"},
     flag{"infinite_allowance", "somewhere any number is right: y:bug is infinite"},

@@ -24,6 +24,8 @@ struct golden_file {
   core::tensors tensors;  ///< all of them
 };
 core::result<golden_file> read_golden_file(const std::filesystem::path& path);
+/// The same of the bytes of the file, where they were read already.
+core::result<golden_file> golden_file_from(std::string_view bytes, const std::filesystem::path& path);
 
 /// Called with what is done of how much work; of any thread, one call at a time.
 using progress = std::function<void(std::size_t files, std::size_t all_files, double share_of_work)>;

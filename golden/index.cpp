@@ -40,7 +40,7 @@ core::result<void> add_set(const fs::path& folder, ordered_json& sets, ordered_j
     const fs::path path = folder / listed.file.name();
     const auto bytes = formats::read_file(path, set_limits.file_bytes);
     if (!bytes) return tl::make_unexpected(bytes.error());
-    const auto file = read_golden_file(path);
+    const auto file = golden_file_from(*bytes, path);
     if (!file) return tl::make_unexpected(file.error());
     const auto of_file = values_of(*file);
     if (!of_file) return tl::make_unexpected(of_file.error());
@@ -114,8 +114,30 @@ core::result<std::vector<indexed_set>> read_index(const fs::path& folder) {
     if (!name || !version || !values) return wrong("a set must have name, version and values_sha256");
     all.push_back({*name, *version, *values});
   }
+  const json files = file->value.value("files", json());
+  if (!files.is_array()) return wrong("files must be a list");
+  for (const json& j : files) {
+    if (!j.is_object()) return wrong("a file must be an object");
+    const auto name = formats::text_member(j, "file");
+    const auto hash = hash_member(j, "sha256");
+    if (!name || !hash) return wrong("a file must have file and sha256");
+    for (indexed_set& set : all)
+      if (name->starts_with(set.name + "/")) set.files[*name] = *hash;
+  }
   return all;
 }
+
+namespace {
+
+bool has_all_of(const indexed_set& old, const json& files) {
+  std::size_t found = 0;
+  for (const json& f : files)
+    if (const auto before = old.files.find(f.at("file")); before != old.files.end())
+      found += before->second == f.at("sha256");
+  return found == old.files.size();
+}
+
+}  // namespace
 
 core::result<void> write_index(const fs::path& folder) {
   const auto before = read_index(folder);
@@ -126,7 +148,7 @@ core::result<void> write_index(const fs::path& folder) {
   for (const json& set : now.at("sets"))
     for (const indexed_set& old : *before)
       if (old.name == set.at("name") && old.version == set.at("version") &&
-          old.values_sha256 != set.at("values_sha256"))
+          old.values_sha256 != set.at("values_sha256") && !has_all_of(old, now.at("files")))
         return core::failure((folder / old.name).string() + ": has other values than version " +
                              std::to_string(old.version) + " that the index lists: raise \"version\" in its recipe");
   return formats::replace_file(folder / index_name, *text);

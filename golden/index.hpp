@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <map>
 #include <string>
 
 #include "golden/golden_set.hpp"
@@ -16,6 +17,7 @@ struct indexed_set {
   std::uint64_t version = 1;
   /// SHA-256 of all inputs, outputs and remainders: it changes with a value, and with nothing else.
   std::string values_sha256;
+  std::map<std::string, std::string> files{};  ///< SHA-256 by name: "<set>/<file>"
 };
 
 /// The text of the index of the sets in the subfolders of `folder`, schema "assay-golden-index/1". The same sets give
@@ -26,7 +28,8 @@ core::result<std::string> index_text(const std::filesystem::path& folder);
 core::result<std::vector<indexed_set>> read_index(const std::filesystem::path& folder);
 
 /// Writes the index of a folder. An error where a set has other values than the index that is there says, and not
-/// another version: who has pinned a version must be able to trust it.
+/// another version: who has pinned a version must be able to trust it. Files that are new beside all of the old ones,
+/// each with its bytes, leave the version.
 core::result<void> write_index(const std::filesystem::path& folder);
 
 /// What is wrong with the index, and what lies in the folder besides sets, LICENSE and README.md.

@@ -60,14 +60,14 @@ std::size_t outputs_in(const set_file& f) {
 std::optional<made_file> finished(const job& j, const fs::path& path) {
   std::error_code ignored;
   if (!fs::exists(fs::symlink_status(path, ignored))) return std::nullopt;
-  const auto there = read_golden_file(path);
+  const auto bytes = formats::read_file(path, set_limits.file_bytes);
+  if (!bytes) return std::nullopt;
+  const auto there = golden_file_from(*bytes, path);
   if (!there) return std::nullopt;
   set_file same = j.file;
   same.flags = there->about.flags;
   same.reveals = there->about.reveals;
   if (metadata_of(same) != metadata_of(there->about)) return std::nullopt;
-  const auto bytes = formats::read_file(path, set_limits.file_bytes);
-  if (!bytes) return std::nullopt;
   return made_file{formats::sha256(*bytes), bytes->size(), outputs_in(same), true, same, {}};
 }
 

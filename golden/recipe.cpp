@@ -31,22 +31,13 @@ core::result<std::vector<core::dtype>> dtypes_from(const json& j) {
   return all;
 }
 
-core::result<core::axis_sizes> axes_from(const json& j, const core::operation& op, const core::attributes& settings) {
-  std::set<std::string> symbols = core::axis_symbols(op);
+// The axes whose sizes are settings do not stand in "axes".
+core::axis_sizes axes_of_settings(const core::operation& op, const core::attributes& settings) {
+  const auto symbols = core::axis_symbols(op);
   core::axis_sizes sizes;
   for (const core::attribute_declaration& a : op.attributes)
-    if (symbols.erase(a.axis) > 0)
+    if (symbols.contains(a.axis))
       sizes[a.axis] = static_cast<std::size_t>(core::setting<std::int64_t>(settings, a.name));
-  if (!j.is_object()) return core::failure("must be an object of sizes");
-  for (const auto& [symbol, ignored] : j.items()) {
-    if (!symbols.contains(symbol)) return core::failure(op.name + " has no axis '" + formats::shown(symbol) + "'");
-    const auto size = formats::count_member(j, symbol.c_str());
-    if (!size) return tl::make_unexpected(size.error());
-    sizes[symbol] = *size;
-  }
-  for (const std::string& symbol : symbols)
-    if (!sizes.contains(symbol)) return core::failure("the size of axis '" + symbol + "' is missing");
-  if (is_too_large(sizes)) return core::failure("the product of the sizes is too large");
   return sizes;
 }
 
@@ -91,7 +82,7 @@ core::result<recipe_entry> entry_from(const json& j, const std::string& encoding
   auto types = dtypes_from(j.at("dtypes"));
   if (!types) return formats::within("dtypes", types.error());
   entry.dtypes = std::move(*types);
-  auto axes = axes_from(j.at("axes"), *entry.operation, entry.attributes);
+  auto axes = axes_from(j.at("axes"), *entry.operation, axes_of_settings(*entry.operation, entry.attributes));
   if (!axes) return formats::within("axes", axes.error());
   entry.axes = std::move(*axes);
   if (entry.operation->conflict != nullptr)
@@ -145,14 +136,6 @@ bool is_entry_id(const std::string& text) {
   return !text.empty() && text.size() <= 60 && std::all_of(text.begin(), text.end(), [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
   });
-}
-
-bool is_too_large(const core::axis_sizes& axes) {
-  std::size_t product = 1;
-  for (const auto& [symbol, size] : axes)
-    if (__builtin_mul_overflow(product, std::max<std::size_t>(size, 1), &product) || product > largest_work)
-      return true;
-  return false;
 }
 
 core::result<recipe> read_recipe(const std::filesystem::path& path) {

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "golden/axes.hpp"
 #include "golden/distribution.hpp"
 
 namespace assay::golden {
@@ -32,11 +33,6 @@ struct recipe {
 
 /// 1 to 60 lower-case letters, digits, '_' and '-'.
 bool is_entry_id(const std::string& text);
-
-/// What one file of a set may ask for: the product of its axes (empty ones counting 1). Proofs cost time, and tensors
-/// memory.
-inline constexpr std::size_t largest_work = std::size_t{1} << 26;
-bool is_too_large(const core::axis_sizes& axes);
 
 /// A file of schema "assay-golden-recipe/1": {"schema", "encoding", "version", "default", "entries"}, an entry being
 /// {"id", "reason", "operation", "dtypes", "axes": {symbol: size}, "seed", "inputs": {name: distribution}} and, where

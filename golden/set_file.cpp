@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "golden/axes.hpp"
 #include "golden/flags.hpp"
 #include "golden/formats/attributes_json.hpp"
 #include "golden/formats/json_file.hpp"
@@ -31,22 +32,6 @@ json split(const std::string& text) {
     begin = end + 1;
   }
   return words;
-}
-
-core::result<core::axis_sizes> axes_from(const json& j, const core::operation& op) {
-  core::axis_sizes sizes;
-  if (!j.is_object()) return core::failure("axes must be an object");
-  for (const auto& [symbol, ignored] : j.items()) {
-    const auto size = formats::count_member(j, symbol.c_str());
-    if (!size) return formats::within("axes", size.error());
-    sizes[symbol] = *size;
-  }
-  const auto symbols = core::axis_symbols(op);
-  if (!std::equal(sizes.begin(), sizes.end(), symbols.begin(), symbols.end(),
-                  [](const auto& size, const std::string& symbol) { return size.first == symbol; }))
-    return core::failure("axes must be those of " + op.name);
-  if (is_too_large(sizes)) return core::failure("axes: the product of the sizes is too large");
-  return sizes;
 }
 
 core::result<std::vector<std::string>> words_from(const json& j, const char* key) {
@@ -194,7 +179,7 @@ core::result<set_file> set_file_from(const json& j) {
   if (!known || !core::is_floating(*known)) return core::failure("unknown dtype '" + formats::shown(*type) + "'");
   f.type = *known;
   auto axes = axes_from(j.at("axes"), *f.operation);
-  if (!axes) return tl::make_unexpected(axes.error());
+  if (!axes) return formats::within("axes", axes.error());
   f.axes = std::move(*axes);
   auto hash = hash_member(j, "entry_sha256");
   if (!hash) return tl::make_unexpected(hash.error());

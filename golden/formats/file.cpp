@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cerrno>
 #include <cstring>
+#include <fstream>
 #include <string>
 #include <utility>
 
@@ -77,6 +78,20 @@ core::result<std::string> read_file(const std::filesystem::path& path, std::uint
   std::string bytes(file->size(), '\0');
   if (auto ok = file->read(0, bytes.data(), bytes.size()); !ok) return tl::make_unexpected(ok.error());
   return bytes;
+}
+
+core::result<std::string> read_any_file(const std::filesystem::path& path, std::uint64_t most) {
+  std::error_code unknown;
+  std::ifstream in(path, std::ios::binary);
+  if (!in || std::filesystem::is_directory(path, unknown)) return core::failure(path.string() + ": cannot be read");
+  std::string bytes(std::size_t{1} << 16, '\0'), all;
+  while (in.read(bytes.data(), static_cast<std::streamsize>(bytes.size())) || in.gcount() > 0) {
+    all.append(bytes, 0, static_cast<std::size_t>(in.gcount()));
+    if (all.size() > most)
+      return core::failure(path.string() + ": a file must have at most " + std::to_string(most) +
+                           " bytes, but this one has more");
+  }
+  return all;
 }
 
 std::filesystem::path temporary_beside(const std::filesystem::path& path) {

@@ -41,6 +41,10 @@ class regular_file {
 /// All bytes of a regular file of at most `most` bytes.
 core::result<std::string> read_file(const std::filesystem::path& path, std::uint64_t most);
 
+/// All bytes of what the user names on the command line, where it has at most `most`: links are followed, and it may be
+/// a pipe, which may have no end.
+core::result<std::string> read_any_file(const std::filesystem::path& path, std::uint64_t most);
+
 /// A name beside `path` that no other thread or process uses.
 std::filesystem::path temporary_beside(const std::filesystem::path& path);
 

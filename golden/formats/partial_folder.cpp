@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -13,6 +14,18 @@ namespace assay::formats {
 
 namespace fs = std::filesystem;
 
+namespace {
+
+// Not renamed or removed by a process that ended between our opening and our lock.
+bool is_still_there(const fs::path& path, int descriptor) {
+  struct stat locked {
+  }, named{};
+  return ::fstat(descriptor, &locked) == 0 && ::lstat(path.c_str(), &named) == 0 && locked.st_ino == named.st_ino &&
+         locked.st_dev == named.st_dev;
+}
+
+}  // namespace
+
 core::result<partial_folder> partial_folder::of(const fs::path& folder) {
   fs::path path = folder;
   path += ".partial";
@@ -22,9 +35,10 @@ core::result<partial_folder> partial_folder::of(const fs::path& folder) {
   // The lock ends with the process, however it ends.
   const int lock = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
   if (lock < 0) return core::failure(path.string() + ": cannot be opened: " + std::strerror(errno));
-  if (::flock(lock, LOCK_EX | LOCK_NB) != 0) {
+  if (::flock(lock, LOCK_EX | LOCK_NB) != 0 || !is_still_there(path, lock)) {
     ::close(lock);
-    return core::failure(path.string() + ": another process is at it");
+    return core::failure(path.string() +
+                         ": another run is filling it: wait until it has ended, or name another folder");
   }
   return partial_folder(folder, std::move(path), lock);
 }

@@ -80,7 +80,23 @@ std::vector<tensor_entry> layout(const core::tensors& tensors) {
 
 tl::unexpected<file_error> unread(const core::error& e) { return tl::make_unexpected(file_error{e}); }
 
-tl::expected<header, file_error> read_header(const regular_file& file, const std::string& name) {
+// The bytes of a file that was read already, as a regular_file has them.
+class bytes_in_memory {
+ public:
+  explicit bytes_in_memory(std::string_view bytes) : bytes_(bytes) {}
+  [[nodiscard]] std::uint64_t size() const { return bytes_.size(); }
+  core::result<void> read(std::uint64_t offset, char* to, std::size_t count) const {
+    ASSAY_EXPECTS(offset <= size() && count <= size() - offset);
+    bytes_.copy(to, count, static_cast<std::size_t>(offset));
+    return {};
+  }
+
+ private:
+  std::string_view bytes_;
+};
+
+template <class File>
+tl::expected<header, file_error> read_header(const File& file, const std::string& name) {
   const auto refuse = [&](std::uint64_t offset, const std::string& rule, file_fault kind) {
     return tl::make_unexpected(file_error{{name + ": byte " + std::to_string(offset) + ": " + rule}, kind});
   };
@@ -124,12 +140,37 @@ core::result<core::tensor> decode_tensor(core::dtype type, const core::shape& sh
   return t;
 }
 
-core::result<core::tensor> read_tensor(const regular_file& file, const std::string& name, const tensor_entry& entry) {
+template <class File>
+core::result<core::tensor> read_tensor(const File& file, const std::string& name, const tensor_entry& entry) {
   std::string bytes(static_cast<std::size_t>(entry.end - entry.begin), '\0');
   if (auto ok = file.read(entry.begin, bytes.data(), bytes.size()); !ok) return tl::make_unexpected(ok.error());
   auto t = decode_tensor(entry.type, entry.shape, bytes, entry.begin);
   if (!t) return core::failure(name + ": " + t.error().message);
   return t;
+}
+
+template <class File>
+tl::expected<described_tensors, file_error> read_all(const File& file, const std::string& name,
+                                                     const read_limits& limits) {
+  const auto too_large = [&](std::uint64_t most, const char* units, std::uint64_t has) {
+    return tl::make_unexpected(file_error{{name + ": a file must have at most " + std::to_string(most) + " " + units +
+                                           ", but this one has " + std::to_string(has)},
+                                          file_fault::oversized});
+  };
+  if (file.size() > limits.file_bytes) return too_large(limits.file_bytes, "bytes", file.size());
+  auto header = read_header(file, name);
+  if (!header) return tl::make_unexpected(header.error());
+  std::uint64_t elements = 0;
+  for (const tensor_entry& entry : header->entries)
+    elements += (entry.end - entry.begin) / static_cast<std::uint64_t>(core::bytes_of(entry.type));
+  if (elements > limits.elements) return too_large(limits.elements, "elements", elements);
+  described_tensors all{{}, std::move(header->about)};
+  for (const tensor_entry& entry : header->entries) {
+    auto t = read_tensor(file, name, entry);
+    if (!t) return unread(t.error());
+    all.tensors.emplace(entry.name, std::move(*t));
+  }
+  return all;
 }
 
 core::result<void> append_bytes(const core::tensor& t, std::string& to) {
@@ -190,31 +231,17 @@ tl::expected<core::tensors, file_error> read_safetensors(const std::filesystem::
 
 tl::expected<described_tensors, file_error> read_described_safetensors(const std::filesystem::path& path,
                                                                        const read_limits& limits) {
-  const std::string name = path.string();
-  const auto too_large = [&](std::uint64_t most, const char* units, std::uint64_t has) {
-    return tl::make_unexpected(file_error{{name + ": a file must have at most " + std::to_string(most) + " " + units +
-                                           ", but this one has " + std::to_string(has)},
-                                          file_fault::oversized});
-  };
   auto file = regular_file::open(path);
   std::error_code unknown;
   if (!file && !std::filesystem::exists(std::filesystem::symlink_status(path, unknown)))
     return tl::make_unexpected(file_error{file.error(), file_fault::missing});
   if (!file) return unread(file.error());
-  if (file->size() > limits.file_bytes) return too_large(limits.file_bytes, "bytes", file->size());
-  auto header = read_header(*file, name);
-  if (!header) return tl::make_unexpected(header.error());
-  std::uint64_t elements = 0;
-  for (const tensor_entry& entry : header->entries)
-    elements += (entry.end - entry.begin) / static_cast<std::uint64_t>(core::bytes_of(entry.type));
-  if (elements > limits.elements) return too_large(limits.elements, "elements", elements);
-  described_tensors all{{}, std::move(header->about)};
-  for (const tensor_entry& entry : header->entries) {
-    auto t = read_tensor(*file, name, entry);
-    if (!t) return unread(t.error());
-    all.tensors.emplace(entry.name, std::move(*t));
-  }
-  return all;
+  return read_all(*file, path.string(), limits);
+}
+
+tl::expected<described_tensors, file_error> described_safetensors_from(std::string_view bytes, const std::string& name,
+                                                                       const read_limits& limits) {
+  return read_all(bytes_in_memory(bytes), name, limits);
 }
 
 }  // namespace assay::formats

@@ -49,5 +49,8 @@ struct described_tensors {
 };
 tl::expected<described_tensors, file_error> read_described_safetensors(const std::filesystem::path& path,
                                                                        const read_limits& limits = {});
+/// The same of the bytes of a file; errors call it `name`.
+tl::expected<described_tensors, file_error> described_safetensors_from(std::string_view bytes, const std::string& name,
+                                                                       const read_limits& limits = {});
 
 }  // namespace assay::formats

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "golden/formats/file.hpp"
+#include "golden/formats/partial_folder.hpp"
 #include "golden/formats/temporary_folder.hpp"
 #include "golden/formats/tests/small_files.hpp"
 #include "reference/encodings/heinsen.hpp"
@@ -140,6 +141,23 @@ TEST_CASE("golden/set/an_interrupted_run_is_taken_up") {
   CHECK(std::distance(fs::directory_iterator(once), {}) == std::distance(fs::directory_iterator(twice), {}));
   for (const auto& entry : fs::directory_iterator(once))
     CHECK(slurp(entry.path()) == slurp(twice / entry.path().filename()));
+}
+
+TEST_CASE("golden/set/of_two_runs_at_once_one_is_refused") {
+  const auto outer = formats::temporary_folder::make().value();
+  golden::recipe r = recipe_of("alibi");
+  r.entries.resize(1);
+  const fs::path folder = outer.path() / "set";
+  {
+    const auto other = formats::partial_folder::of(folder).value();
+    spill(other.path() / "its-file", "bytes");
+    CHECK_THAT(golden::make_set(r, folder).error().message, Contains("set.partial: another run is filling it"));
+    CHECK(slurp(other.path() / "its-file") == "bytes");
+    // One that has ended leaves a lock on a folder that nobody sees.
+    fs::rename(other.path(), outer.path() / "elsewhere");
+    CHECK(golden::make_set(r, folder).has_value());
+  }
+  CHECK(fs::exists(folder / golden::manifest_name));
 }
 
 TEST_CASE("golden/proof/low_is_the_rounded_remainder", "[property]") {

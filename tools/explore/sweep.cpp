@@ -13,16 +13,16 @@ struct toml_assertion {};
 #include <toml++/toml.h>
 
 #include <algorithm>
-#include <fstream>
 #include <set>
-#include <sstream>
 
+#include "golden/formats/file.hpp"
 #include "tools/explore/measure.hpp"
 
 namespace assay::explore {
 namespace {
 
 constexpr std::size_t most_cells = 10'000'000;
+constexpr std::uint64_t largest_file = std::uint64_t{1} << 20;
 
 /// Reads one table; the first thing that is wrong is kept.
 class table_reader {
@@ -186,13 +186,13 @@ core::result<sweep> read_sweep(std::string_view text, const std::string& origin)
 
 core::result<sweep> load_sweep(const std::string& name_or_file) {
   if (const preset* p = find_preset(name_or_file)) return read_sweep(p->text, "preset " + name_or_file);
-  std::ifstream file(name_or_file, std::ios::binary);
-  if (!file || std::filesystem::is_directory(name_or_file))
+  std::error_code unknown;
+  if (!std::filesystem::exists(name_or_file, unknown))
     return core::failure(
         fmt::format("'{}' is neither a file nor a preset; there are {}", name_or_file, preset_names()));
-  std::ostringstream text;
-  text << file.rdbuf();
-  return read_sweep(text.str(), name_or_file);
+  const auto text = formats::read_any_file(name_or_file, largest_file);
+  if (!text) return tl::make_unexpected(text.error());
+  return read_sweep(*text, name_or_file);
 }
 
 core::result<std::vector<cell>> cells_of(const sweep& s) {

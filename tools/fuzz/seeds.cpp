@@ -6,12 +6,14 @@
 #include "golden/formats/file.hpp"
 #include "golden/formats/json_file.hpp"
 #include "golden/formats/safetensors.hpp"
+#include "golden/formats/temporary_folder.hpp"
 #include "golden/manifest.hpp"
 #include "golden/recipe.hpp"
 #include "reference/oracle.hpp"
 #include "tools/case_file.hpp"
 #include "tools/explore/sweep.hpp"
 #include "tools/fuzz/targets.hpp"
+#include "tools/gate/shard_file.hpp"
 #include "tools/transports/protocol.hpp"
 
 namespace assay::fuzz {
@@ -138,6 +140,63 @@ std::vector<std::string> sweeps() {
   return out;
 }
 
+// What a gate found that asked one small call of each property and operation: every second check failed.
+std::vector<tools::shard_record> shards(const std::string& source) {
+  std::vector<tools::shard_record> out;
+  for (auto& c : calls(source)) {
+    const auto* p = properties::find_property(c.call.operation->is_forward() ? "value" : "vjp");
+    if (p == nullptr || !p->applies(*c.call.operation)) continue;
+    tools::part_record part{c.call.operation, c.call.type};
+    properties::check_result& check = part.checks.emplace_back();
+    check.checked = p;
+    check.operation = part.operation;
+    check.type = part.type;
+    check.planned = 2;
+    check.families["mild"] = 1;
+    const bool fails = out.size() % 2 == 1;
+    check.cases[fails ? properties::status::failed : properties::status::passed] = 2;
+    properties::outcome wrong{properties::status::failed, "is wrong"};
+    if (out.size() % 4 == 1)
+      wrong.failure = properties::call_failure{properties::fault::crashed, "signal 11", "Traceback"};
+    if (fails) check.found = properties::counterexample{c, c, wrong};
+    tools::shard_record& record = out.emplace_back();
+    record.options.candidate = "builtin:optimized";
+    record.options.shard = {1, 2, true};
+    record.candidate.name = "my-scan";
+    record.candidate.operations[part.operation->name] = {part.type};
+    record.parts.push_back(std::move(part));
+  }
+  return out;
+}
+
+std::vector<std::string> shard_files(const std::string& source) {
+  std::vector<std::string> out;
+  const auto folder = formats::temporary_folder::make();
+  if (!folder) return out;
+  for (const auto& record : shards(source))
+    if (tools::write_shard(record, folder->path()))
+      if (auto text = formats::read_file(folder->path() / "shard.json", most_bytes)) out.push_back(std::move(*text));
+  return out;
+}
+
+std::vector<std::string> baselines(const std::string& source) {
+  std::vector<std::string> out;
+  for (const auto& record : shards(source)) {
+    tools::gate_report report;
+    report.candidate = record.candidate;
+    report.checks = record.parts.front().checks;
+    out.push_back(to_json(report).dump());
+  }
+  return out;
+}
+
+std::vector<std::string> known_failures() {
+  return {"value heinsen/scan f32 # issue 12\nvjp heinsen/scan:vjp f32 crash # needs d = 64\n",
+          "# none\n\nvalue rope/rotate f16 wrong_shape   # odd widths\r\n",
+          R"({"known_failures":[{"property":"value","operation":"rope/rotate","dtype":"f16",)"
+          R"("reason":"odd widths","verdict":"bad output"}]})"};
+}
+
 }  // namespace
 
 std::vector<std::string> seeds_of(std::string_view target, const std::string& source) {
@@ -148,6 +207,9 @@ std::vector<std::string> seeds_of(std::string_view target, const std::string& so
   if (target == "message") return messages(source);
   if (target == "recording") return recordings(source);
   if (target == "sweep") return sweeps();
+  if (target == "shard") return shard_files(source);
+  if (target == "baseline") return baselines(source);
+  if (target == "known_failures") return known_failures();
   if (target == "number") return {"0x1.8p+1", "-inf", "nan", "1e-320", "-0", "0x1p-1074", "1.7976931348623157e308"};
   std::vector<std::string> all = recipes(source);
   for (auto& more : {messages(source), cases(source)}) all.insert(all.end(), more.begin(), more.end());

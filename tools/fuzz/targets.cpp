@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "golden/formats/file.hpp"
 #include "golden/formats/number_text.hpp"
 #include "golden/formats/safetensors.hpp"
 #include "golden/formats/strict_json.hpp"
@@ -14,6 +15,8 @@
 #include "golden/recipe.hpp"
 #include "tools/case_file.hpp"
 #include "tools/explore/sweep.hpp"
+#include "tools/gate/pinning.hpp"
+#include "tools/gate/shard_file.hpp"
 #include "tools/transports/call_message.hpp"
 #include "tools/transports/protocol.hpp"
 #include "tools/transports/recorded.hpp"
@@ -129,13 +132,56 @@ void read_sweep(std::string_view bytes) {
   if (cells < 2000) (void)explore::cells_of(*sweep);
 }
 
+// A baseline is held against a run that checked nothing, and against one that checked one thing.
+void read_baseline(std::string_view bytes) {
+  const auto baseline = tools::read_baseline(in_scratch("report.json", bytes));
+  if (!baseline) return;
+  tools::gate_report report;
+  tools::compare_with_baseline(*baseline, {}, report);
+  properties::check_result& check = report.checks.emplace_back();
+  check.checked = properties::find_property("value");
+  check.operation = reference::operations().data();
+  check.cases[properties::status::passed] = 1;
+  tools::compare_with_baseline(*baseline, {}, report);
+}
+
+void read_known_failures(std::string_view bytes) {
+  const auto known = tools::read_known_failures(in_scratch("known", bytes));
+  if (!known) return;
+  tools::gate_report report;
+  tools::compare_with_known_failures(*known, report);
+  require(report.complaints.size() == known->size(), "what was not run is said of each known failure");
+}
+
+void read_shard(std::string_view bytes) {
+  in_scratch("shard.json", bytes);
+  const auto first = tools::read_shard(scratch());
+  if (!first) return;
+  const auto text = [&](const tools::shard_record& record) {
+    require(tools::write_shard(record, scratch()).has_value(), "a shard that was read can be written");
+    return formats::read_file(scratch() / "shard.json", std::uint64_t{1} << 24).value();
+  };
+  const std::string written = text(*first);
+  const auto again = tools::read_shard(scratch());
+  require(again.has_value() && text(*again) == written, "a shard that was written reads as the same");
+  tools::gate_report report;  // as `assay merge` makes it of parts that were planned
+  report.candidate = first->candidate;
+  for (const tools::part_record& part : first->parts)
+    for (const auto& check : part.checks)
+      if (check.operation != nullptr && check.operation == part.operation && check.type == part.type)
+        report.checks.push_back(check);
+  (void)to_json(report);
+}
+
 }  // namespace
 
 const std::vector<target>& targets() {
-  static const std::vector<target> all{
-      {"case", read_case},           {"json", read_json},           {"manifest", read_manifest},
-      {"message", read_message},     {"number", read_number},       {"recipe", read_recipe},
-      {"recording", read_recording}, {"safetensors", read_tensors}, {"sweep", read_sweep}};
+  static const std::vector<target> all{{"baseline", read_baseline},   {"case", read_case},
+                                       {"json", read_json},           {"known_failures", read_known_failures},
+                                       {"manifest", read_manifest},   {"message", read_message},
+                                       {"number", read_number},       {"recipe", read_recipe},
+                                       {"recording", read_recording}, {"safetensors", read_tensors},
+                                       {"shard", read_shard},         {"sweep", read_sweep}};
   return all;
 }
 

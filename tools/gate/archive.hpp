@@ -12,6 +12,7 @@
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "golden/formats/number_text.hpp"
@@ -74,6 +75,24 @@ void each(Archive& a, std::string_view names, Members&... all) {
     ASSAY_ARCHIVE(a, __VA_ARGS__);    \
   }
 
+/// An integer that the type holds: JSON's own conversion cuts off fractions and wraps.
+template <class T>
+T integer_from(const json& j) {
+  const bool fits = j.is_number_unsigned()  ? std::in_range<T>(j.get<std::uint64_t>())
+                    : j.is_number_integer() ? std::in_range<T>(j.get<std::int64_t>())
+                                            : false;
+  if (!fits) throw malformed(j.dump() + " is no integer of this member");
+  return j.get<T>();
+}
+
+/// An enumerator by its number, from 0 to that of the last.
+template <class E>
+E enumerator_from(const json& j, E last) {
+  const int number = integer_from<int>(j);
+  if (number < 0 || number > static_cast<int>(last)) throw malformed(j.dump() + " is no value of this member");
+  return static_cast<E>(number);
+}
+
 template <class T>
 inline constexpr bool is_optional = false;
 template <class T>
@@ -107,8 +126,6 @@ json save(const T& x) {
     return to_scalar(x);
   } else if constexpr (std::is_same_v<T, double>) {
     return formats::number_text(x);
-  } else if constexpr (std::is_enum_v<T>) {
-    return static_cast<int>(x);
   } else if constexpr (std::is_arithmetic_v<T> || std::is_same_v<T, std::string>) {
     return x;
   } else if constexpr (is_optional<T>) {
@@ -137,8 +154,8 @@ void load(const json& j, T& x) {
     const auto number = formats::parse_number(j.get<std::string>());
     if (!number) throw malformed(j.dump() + " is no number");
     x = *number;
-  } else if constexpr (std::is_enum_v<T>) {
-    x = static_cast<T>(j.get<int>());
+  } else if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
+    x = integer_from<T>(j);
   } else if constexpr (std::is_arithmetic_v<T> || std::is_same_v<T, std::string>) {
     x = j.get<T>();
   } else if constexpr (is_optional<T>) {

@@ -17,7 +17,8 @@ bool is_whole(const json& j) {
   const auto is_list_of = [&](const char* key, std::initializer_list<const char*> members) {
     return j.contains(key) && j[key].is_array() && std::all_of(j[key].begin(), j[key].end(), [&](const json& entry) {
              return entry.is_object() && std::all_of(members.begin(), members.end(), [&](const char* m) {
-                      return entry.contains(m) && (entry[m].is_string() || entry[m].is_null());
+                      return entry.contains(m) &&
+                             (entry[m].is_string() || (entry[m].is_null() && std::string_view(m) == "class"));
                     });
            });
   };

@@ -1,11 +1,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <fstream>
 #include <set>
 #include <sstream>
 
+#include "golden/formats/file.hpp"
 #include "golden/formats/json_file.hpp"
+#include "golden/formats/strict_json.hpp"
 #include "tools/gate/pinning.hpp"
 
 namespace assay::tools {
@@ -124,16 +125,18 @@ failure_words words_of(const check_result& c) {
 }  // namespace
 
 core::result<std::vector<known_failure>> read_known_failures(const std::filesystem::path& path) {
-  std::ifstream file(path);
-  if (!file || std::filesystem::is_directory(path)) return core::failure(path.string() + ": cannot be read");
-  const bool is_json = file.peek() == '{';
+  const auto text = formats::read_any_file(path, largest_list);
+  if (!text) return tl::make_unexpected(text.error());
   core::result<std::vector<known_failure>> all;
-  if (is_json) {
-    const auto document = formats::read_json_file(path, largest_list);
-    if (!document) return tl::make_unexpected(document.error());
+  if (text->starts_with('{')) {
+    const auto document = formats::parse_strict_json(*text);
+    if (!document)
+      return core::failure(
+          fmt::format("{}: byte {}: {}", path.string(), document.error().offset, document.error().rule));
     all = parse_json(document->value.value("known_failures", json()));
   } else {
-    all = parse_lines(file);
+    std::istringstream lines(*text);
+    all = parse_lines(lines);
   }
   if (!all) return core::failure(path.string() + ": " + all.error().message);
   return all;

@@ -78,6 +78,10 @@ void from_scalar(const json& j, fault& f) {
     }
   throw tools::archive::malformed("unknown fault " + j.dump());
 }
+json to_scalar(status s) { return static_cast<int>(s); }
+void from_scalar(const json& j, status& s) { s = tools::archive::enumerator_from(j, status::outside_domain); }
+json to_scalar(lengths l) { return static_cast<int>(l); }
+void from_scalar(const json& j, lengths& l) { l = tools::archive::enumerator_from(j, lengths::given); }
 json to_scalar(const property* p) { return p->name; }
 void from_scalar(const json& j, const property*& p) {
   p = find_property(j.get<std::string>());

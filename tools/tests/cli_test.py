@@ -263,7 +263,10 @@ class Pinning(Folder):
             self.assertIn("known.txt", done.stderr)
         self.assertIn("(there are: failed, error reply, bad output, crash, early exit, protocol, hang, memory limit; "
                       "or more precisely: wrong_result, error_reply, missing_file,", done.stderr)
-        self.assertEqual(self.few("builtin:sequential", "--known-failures", self.folder.name).returncode, 2)
+        for path, words in ((self.folder.name, "cannot be read"), ("/dev/zero", "at most 4194304 bytes")):
+            done = self.few("builtin:sequential", "--known-failures", path)
+            self.assertEqual(done.returncode, 2)
+            self.assertIn(words, done.stderr)
 
 
 CANDIDATE = """

@@ -128,7 +128,8 @@ TEST_CASE("golden/sets/the_recipes_of_long_sets_can_be_made", "[golden]") {
 TEST_CASE("golden/index/other_values_need_another_version") {
   const auto folder = formats::temporary_folder::make().value();
   const fs::path set = folder.path() / "alibi";
-  golden::recipe r = golden::read_recipe(committed / "recipes" / "alibi.json").value();
+  const golden::recipe all = golden::read_recipe(committed / "recipes" / "alibi.json").value();
+  golden::recipe r = all;
   r.entries.resize(3);
   const auto make = [&] {
     fs::remove_all(set);
@@ -140,6 +141,10 @@ TEST_CASE("golden/index/other_values_need_another_version") {
   CHECK(golden::check_index(folder.path()).empty());
   r.entries[0].reason = "another, for the same values";
   CHECK(make().empty());
+  r.entries.push_back(all.entries[3]);
+  CHECK(make().empty());  // who has pinned the version finds all that was there
+  r.entries.pop_back();
+  CHECK_THAT(make(), Catch::Matchers::Contains("raise \"version\""));
   r.entries[2].attributes["rule"] = std::string("official");
   CHECK_THAT(make(), Catch::Matchers::Contains("raise \"version\""));
   CHECK_THAT(golden::check_index(folder.path()).at(0).text, Catch::Matchers::Contains("edited by hand"));

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""The packages that tools/debian/pack makes: the same bytes twice, what a Debian package must hold, and a manual page
-that keeps up with the program.
+"""The packages that tools/debian/pack and tools/pack_golden make: the same bytes twice, what a Debian package must hold,
+and a manual page that keeps up with the program.
 
 Run by CTest with BUILD set to the build folder. Ends with status 77 (skipped, in CTest's words) without dpkg's tools.
 """
+import filecmp
 import glob
 import gzip
 import io
@@ -17,6 +18,7 @@ import tempfile
 import unittest
 
 TOOLS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
+GOLDEN = os.path.join(TOOLS, "..", "golden")
 ASSAY = os.path.join(os.environ["BUILD"], "assay")
 WHO = {"DEBFULLNAME": "A Packager", "DEBEMAIL": "packager@example.org", "SOURCE_DATE_EPOCH": "1700000000"}
 
@@ -31,8 +33,9 @@ def read(path):
 
 
 def pack(folder, **how):
-    subprocess.run([os.path.join(TOOLS, "debian", "pack"), os.environ["BUILD"], folder], check=True, timeout=120,
-                   stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, **how)
+    for command in ([os.path.join(TOOLS, "debian", "pack"), os.environ["BUILD"]], [os.path.join(TOOLS, "pack_golden")]):
+        subprocess.run([*command, folder], check=True, timeout=120, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                       **how)
 
 
 class Packages(unittest.TestCase):
@@ -42,7 +45,9 @@ class Packages(unittest.TestCase):
         cls.addClassCleanup(cls.folder.cleanup)
         first = os.path.join(cls.folder.name, "first")
         pack(first, env={**os.environ, **WHO})
-        (cls.deb,), (cls.archive,) = (glob.glob(os.path.join(first, name)) for name in ("assay_*.deb", "assay-*.tar.gz"))
+        (cls.deb,), (cls.archive,), (cls.golden_deb,), (cls.golden_archive,) = (
+            glob.glob(os.path.join(first, name))
+            for name in ("assay_*.deb", "assay-*.tar.gz", "assay-golden_*_all.deb", "assay-golden-*.tar.zst"))
         cls.members = tarfile.open(fileobj=io.BytesIO(output("dpkg-deb", "--fsys-tarfile", cls.deb)))
 
     def document(self, name):
@@ -54,18 +59,20 @@ class Packages(unittest.TestCase):
     def test_the_same_bytes_in_another_folder_zone_and_mask_and_older_packages_go(self):
         second = os.path.join(self.folder.name, "second")
         os.mkdir(second)
-        old = [os.path.join(second, name) for name in ("assay_0.0.1_amd64.deb", "assay-0.0.1-linux-amd64.tar.gz")]
+        old = [os.path.join(second, name) for name in ("assay_0.0.1_amd64.deb", "assay-0.0.1-linux-amd64.tar.gz",
+                                                       "assay-golden_0.0.1_all.deb", "assay-golden-0.0.1.tar.zst")]
         others = os.path.join(second, "notes.deb")
         for path in [*old, others]:
             open(path, "w").close()
         pack(second, cwd=second, umask=0o077, env={**os.environ, **WHO, "TZ": "Asia/Tokyo", "LC_ALL": "C.UTF-8"})
-        for path in (self.deb, self.archive):
+        packages = (self.deb, self.archive, self.golden_deb, self.golden_archive)
+        for path in packages:
             self.assertEqual(read(path), read(os.path.join(second, os.path.basename(path))), path)
-        self.assertEqual(len(os.listdir(second)), 3)
+        self.assertEqual(len(os.listdir(second)), len(packages) + 1)
         self.assertTrue(os.path.exists(others))
 
     def test_permissions_owners_and_times(self):
-        for member in [*self.members, *tarfile.open(self.archive)]:
+        for member in [*self.members, *tarfile.open(self.archive), *self.golden_members()]:
             mode = 0o755 if member.isdir() or member.name.endswith("bin/assay") else 0o777 if member.issym() else 0o644
             self.assertEqual((member.uid, member.gid, member.uname, member.gname, member.mode, member.mtime),
                              (0, 0, "root", "root", mode, 1700000000), member.name)
@@ -87,8 +94,8 @@ class Packages(unittest.TestCase):
         if not shutil.which("lintian"):
             self.skipTest("no lintian")
         as_root = ["--allow-root"] if os.geteuid() == 0 else []
-        done = subprocess.run(["lintian", *as_root, "--fail-on", "error,warning", self.deb], capture_output=True, text=True,
-                              timeout=120)
+        done = subprocess.run(["lintian", *as_root, "--fail-on", "error,warning", self.deb, self.golden_deb],
+                              capture_output=True, text=True, timeout=120)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 
     def test_the_archive_holds_the_same_program(self):
@@ -96,6 +103,22 @@ class Packages(unittest.TestCase):
             (program,) = (name for name in archive.getnames() if name.endswith("/bin/assay"))
             self.assertEqual(program.split("/")[0] + ".tar.gz", os.path.basename(self.archive))
             self.assertEqual(archive.extractfile(program).read(), self.members.extractfile("./usr/bin/assay").read())
+
+    def golden_members(self):
+        return tarfile.open(fileobj=io.BytesIO(output("dpkg-deb", "--fsys-tarfile", self.golden_deb)))
+
+    def test_the_golden_packages_hold_every_set_and_reader(self):
+        root = os.path.join(self.folder.name, "root")
+        output("dpkg-deb", "--extract", self.golden_deb, root)
+        output("tar", "--zstd", "-xf", self.golden_archive, "-C", root)
+        installed = os.path.join(root, "usr", "share", "assay-golden")
+        unpacked = os.path.join(root, os.path.basename(self.golden_archive)[:-len(".tar.zst")])
+        parts = ("sets/*", "sets/*/*", "recipes/*", "recipes/full/*", "schema/*", "readers/*.[hjpr]*")
+        names = ["README.md", *(path for part in parts for path in glob.glob(part, root_dir=GOLDEN) if "." in path)]
+        self.assertGreater(len(names), 1000)
+        self.assertIn(os.path.join("readers", "golden_reader.hpp"), names)
+        for folder in (installed, unpacked):
+            self.assertEqual(filecmp.cmpfiles(folder, GOLDEN, names, shallow=False)[1:], ([], []), folder)
 
     def test_the_manual_page_has_every_command_and_exit_code(self):
         page = self.document("man/man1/assay.1.gz")
@@ -143,7 +166,7 @@ def commands_of(*above):
 
 
 if __name__ == "__main__":
-    if not all(map(shutil.which, ("dpkg-gencontrol", "dpkg-shlibdeps", "dpkg-deb"))):
-        print("skipped: no dpkg-gencontrol (Debian: dpkg-dev)")
+    if not all(map(shutil.which, ("dpkg-gencontrol", "dpkg-shlibdeps", "dpkg-deb", "zstd"))):
+        print("skipped: no dpkg-gencontrol or no zstd (tools/install_dependencies package)")
         sys.exit(77)
     unittest.main()

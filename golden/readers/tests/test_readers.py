@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""All readers return the same of every committed file and refuse bad files; the loop for pytest tells right from wrong.
+"""All readers return the same of every committed file and refuse bad files; the loops to copy tell right from wrong.
 
 Each language has a listing beside this file: a line for each tensor (name, dtype, shape, number of values, sum of the
 bits of value i as a double times 2 i + 1) and each text of the metadata. Run by CTest with LISTING_CPP set to that in
@@ -8,6 +8,7 @@ C++. A language that is not installed is left out and named; in CI that is an er
 import glob
 import json
 import os
+import re
 import shutil
 import struct
 import subprocess
@@ -17,9 +18,10 @@ import unittest
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 READERS = os.path.dirname(HERE)
-SETS = os.path.join(os.path.dirname(READERS), "sets")
-# Of code. C++ and Rust read JSON by hand.
-MOST_LINES = {"golden_reader.py": 40, "golden_reader.js": 40, "golden_reader.hpp": 56, "golden_reader.rs": 68}
+GOLDEN = os.path.dirname(READERS)
+SETS = os.path.join(GOLDEN, "sets")
+# Of code. Rust reads JSON by hand: serde_json would need cargo, a registry and its compilation in every project.
+MOST_LINES = {"golden_reader.py": 40, "golden_reader.js": 40, "golden_reader.hpp": 40, "golden_reader.rs": 68}
 PYTHON = [sys.executable, "-B", "-W", "error"]
 
 
@@ -55,7 +57,8 @@ def entry(dtype="F32", shape=(2,), offsets=(0, 8)):
     return {"dtype": dtype, "shape": list(shape), "data_offsets": list(offsets)}
 
 
-GOOD = file_of({"a": entry(), "b": entry("F16", (1, 2), (8, 12))}, bytes(12))
+GOOD = file_of({"a": entry(), "b": entry("F16", (1, 2), (8, 12)), "none": entry(shape=(0, 4096), offsets=(12, 12))},
+               bytes(12))
 BAD = {
     "empty": b"", "seven bytes": bytes(7), "header beyond the file": struct.pack("<Q", 100) + b"{}",
     "huge header": struct.pack("<Q", 2**64 - 1) + b"{}", "no JSON": file_of(b'{"a": '), "a list": file_of(b"[1]"),
@@ -65,7 +68,9 @@ BAD = {
     "no offsets": file_of({"a": {"dtype": "F32", "shape": [2]}}, bytes(8)),
     "unknown dtype": file_of({"a": entry("F8")}, bytes(8)),
     "negative size": file_of({"a": entry(shape=(-2,))}, bytes(8)),
+    "sizes that overflow to the right one": file_of({"a": entry("F16", (-2, -2))}, bytes(8)),
     "broken size": file_of({"a": entry(shape=(1.5,))}, bytes(8)),
+    "broken size of a right number": file_of({"a": entry(shape=(2.5,))}, bytes(8)),
     "shape too large": file_of({"a": entry(shape=(3,))}, bytes(8)),
     "shape that overflows": file_of({"a": entry(shape=(2**33, 2**33, 2))}, bytes(8)),
     "one offset": file_of({"a": entry(offsets=(0,))}, bytes(8)),
@@ -112,55 +117,78 @@ class readers(unittest.TestCase):
             self.assertLessEqual(len(code), most, name)
 
 
-def described(path, about):
-    """The file with this metadata, and with the allowance of bugs where its set is older than that name."""
-    with open(path, "rb") as file:
-        data = file.read()
-    length, = struct.unpack_from("<Q", data)
-    header = json.loads(data[8:8 + length])
-    if "__metadata__" in header:
-        return data
-    header = {name.replace(":allow", ":bug"): tensor for name, tensor in header.items()}
-    for name in [name for name, tensor in header.items() if name + ":bug" in header and tensor["dtype"] == "BF16"]:
-        header[name + ":bug.f32"] = header.pop(name + ":bug")
-    return file_of({"__metadata__": about, **header}, data[8 + length:])
+class a_newcomer(unittest.TestCase):
+    """From an empty folder to a passing and a failing assertion, by the lines that golden/README.md prints."""
 
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+        with open(os.path.join(GOLDEN, "README.md"), encoding="utf-8") as file:
+            self.printed = file.read()
 
-class the_loop_for_pytest(unittest.TestCase):
-    def outcome(self, change):
-        with tempfile.TemporaryDirectory() as folder:
-            with open(os.path.join(SETS, "heinsen", "manifest.json"), encoding="utf-8") as file:
-                entries = json.load(file)["files"]
-            for item in entries:
-                if item["operation"] in ("heinsen/scan", "heinsen/gated_scan"):
-                    name = f"{item['id']}.{item['dtype']}.safetensors"
-                    about = {"operation": item["operation"], "reason": item["reason"]}
-                    with open(os.path.join(folder, name), "wb") as file:
-                        file.write(described(os.path.join(SETS, "heinsen", name), about))
-            shutil.copy(os.path.join(READERS, "golden_reader.py"), folder)
-            with open(os.path.join(READERS, "test_my_scan.py"), encoding="utf-8") as file:
-                text = file.read()
-            self.assertIn("numpy.logaddexp(log_p[:, i] + states[-1], h[:, i])", text)
-            with open(os.path.join(folder, "test_my_scan.py"), "w", encoding="utf-8") as file:
-                file.write(change(text))
-            done = subprocess.run([*PYTHON, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_my_scan.py"],
-                                  cwd=folder, capture_output=True, text=True, timeout=120, check=False)
-            return done.returncode, done.stdout + done.stderr
+    def types(self, language, sets=os.path.join(SETS, "heinsen"), only_last=False):
+        """Types the lines of this language; the exit code and what was printed."""
+        block, = (part for part in self.printed.split("\n\n") if f"test_my_scan.{language} ." in part)
+        lines = [line.strip() for line in block.splitlines() if not line.strip().startswith("A=")]
+        script = "\n".join(lines[-1:] if only_last else lines).replace("$A/sets/heinsen", sets)
+        if language == "cpp" and only_last:
+            script = script.split(" && ")[1]  # it is compiled
+        done = subprocess.run(["bash", "-ec", script], cwd=self.folder, capture_output=True, text=True, timeout=120,
+                              check=False, env={**os.environ, "A": GOLDEN, "PYTHONWARNINGS": "error",
+                                                "PYTHONDONTWRITEBYTECODE": "1", "LC_ALL": "C.UTF-8",
+                                                "PATH": os.path.dirname(sys.executable) + ":" + os.environ["PATH"]})
+        return done.returncode, done.stdout + done.stderr
 
-    def test_passes_the_step_loop(self):
-        code, words = self.outcome(lambda text: text)
+    def change(self, name, old, new):
+        path = os.path.join(self.folder, name)
+        with open(path, encoding="utf-8") as file:
+            text = file.read()
+        self.assertIn(old, text)
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text.replace(old, new))
+
+    def test_in_python(self):
+        code, words = self.types("py")
         self.assertEqual(code, 0, words)
-        self.assertGreaterEqual(int(words.split(" passed")[0].split()[-1]), 81)  # 80 files, and that there are some
-
-    def test_says_of_a_wrong_function_where_it_is_wrong(self):
-        code, words = self.outcome(lambda text: text.replace("log_p[:, i] + states[-1]", "states[-1]"))
+        self.assertGreater(int(words.split(" passed")[0].split()[-1]), 81)  # and that there are files
+        self.change("test_my_scan.py", "log_p[:, i] + states[-1]", "states[-1]")
+        code, words = self.types("py", only_last=True)
         self.assertEqual(code, 1, words)
         self.assertRegex(words, r"scan-mild\.f32\.safetensors \(.+\): 24 of 24 elements of s are wrong, first s\[0, 0,")
-
-    def test_says_that_there_are_no_files(self):
-        code, words = self.outcome(lambda text: text.replace('= "heinsen/scan"', '= "heinsen/scam"'))
+        self.assertIn("test_my_scan[scan-mild.f32.safetensors]", words)
+        self.change("test_my_scan.py", '= "heinsen/scan"', '= "heinsen/scam"')
+        code, words = self.types("py", only_last=True)
         self.assertEqual(code, 1, words)
         self.assertIn("name the folder in GOLDEN", words)
+
+    def test_in_javascript(self):
+        if not shutil.which("node"):
+            self.skipTest("no Node")
+        code, words = self.types("js")
+        self.assertEqual(code, 0, words)
+        self.assertGreater(int(words.split(" files, 0 wrong")[0]), 81)
+        self.change("test_my_scan.js", "(token > 0 ?", "(token > 1 ?")
+        code, words = self.types("js", only_last=True)
+        self.assertEqual(code, 1, words)
+        self.assertRegex(words, r"scan-mild\.f32\.safetensors \(.+\): element 2 is .+, truth .+, allowed ")
+        self.assertEqual(self.types("js", self.folder, only_last=True), (1, "0 files, 0 wrong\n"))
+
+    def test_in_cpp(self):
+        code, words = self.types("cpp")
+        self.assertEqual(code, 0, words)
+        self.assertGreater(int(words.split(" files, 0 wrong")[0]), 50)
+        # A file with other truths stands for another function: compiling one takes seconds.
+        with open(os.path.join(SETS, "heinsen", "scan-mild.f32.safetensors"), "rb") as file:
+            data = bytearray(file.read())
+        length, = struct.unpack_from("<Q", data)
+        begin, _ = json.loads(data[8:8 + length])["s"]["data_offsets"]
+        data[8 + length + begin + 9] ^= 1  # of the third number
+        with open(os.path.join(self.folder, "other.safetensors"), "wb") as file:
+            file.write(data)
+        code, words = self.types("cpp", ".", only_last=True)
+        self.assertEqual(code, 1, words)
+        self.assertRegex(words, r"^other\.safetensors \(.+\): element 2 is .+, truth .+, allowed .+\n1 files, 1 wrong")
 
 
 if __name__ == "__main__":

@@ -67,6 +67,7 @@ TEST_CASE("explore/sweep/mistakes_are_named", "[unit]") {
   }
   CHECK(load_sweep("/nonexistent").error().message.find("neither a file nor a preset") != std::string::npos);
   CHECK_FALSE(load_sweep("/"));
+  has(load_sweep("/dev/zero").error().message, "at most 1048576 bytes");
 }
 
 TEST_CASE("explore/sweep/presets_are_sound", "[unit]") {
