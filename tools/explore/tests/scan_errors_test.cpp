@@ -159,7 +159,7 @@ TEST_CASE("explore/scan/the_preset_scales_finds_every_wrong_algorithm", "[proper
     INFO(a.name);
     CHECK(lost.at(std::string(a.name)) > 1.0);
   }
-  CHECK(wrong >= 9);
+  CHECK(wrong == 11);
   CHECK(lost.at("balanced_tree") < 0.7);
 }
 
