@@ -87,8 +87,8 @@ results merge(const cell& c) {
           {"freezes", freezes ? 1.0 : 0.0}};
 }
 
-// When the running sum of log p has stood still so long that half of it is missing, and when it leaves the range of
-// what it is stored in.
+// When the running sum of log p has stood still, or is stored as the largest number, for so long that half of it is
+// missing, and when it leaves the range of what it is stored in. The law is of the end of that range.
 results sum_up(const cell& c) {
   const storage_format& stored = *find_format(c.storage);
   const reference::computing_in format(*core::dtype_named(c.arithmetic));
@@ -104,13 +104,13 @@ results sum_up(const cell& c) {
       sum = sum + R(a[i]);
       const double kept = stored.round(sum.number);
       if (!std::isfinite(kept) && std::isnan(overflowed_at)) overflowed_at = static_cast<double>(first + i + 1);
-      if (std::fabs(sum.number) < std::fabs(exact) / 2 && std::isnan(stalled_at))
+      if (std::fabs(kept) < std::fabs(exact) / 2 && std::isnan(stalled_at))
         stalled_at = static_cast<double>(first + i + 1);
     }
   }
   const double mean = std::fabs(exact) / static_cast<double>(c.size);
-  return {
-      {"stalls_at", stalled_at}, {"overflows_at", overflowed_at}, {"mean_decay", mean}, {"law", stored.largest / mean}};
+  const double end = (stored.beyond == overflow::saturates ? 2 : 1) * stored.largest;
+  return {{"stalls_at", stalled_at}, {"overflows_at", overflowed_at}, {"mean_decay", mean}, {"law", end / mean}};
 }
 
 struct every_token {

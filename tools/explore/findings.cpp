@@ -138,10 +138,14 @@ std::vector<finding> of_positions() {
     return fmt::format("{}{}{}", beside_law("merged_at")(m), value_of(m, "law_is_counting") == 1.0 ? " counting" : "",
                        value_of(m, "freezes") == 1.0 ? ", freezes" : "");
   };
-  const auto sums = [](const measured_cell& m) {
+  const auto saturation_words = [](const measured_cell& m) {
+    const bool saturates = find_format(m.what.storage)->beyond == overflow::saturates;
+    return saturates ? fmt::format(" ({}), saturated", shown(value_of(m, "law"))) : std::string();
+  };
+  const auto sums = [saturation_words](const measured_cell& m) {
     const double overflows = value_of(m, "overflows_at"), stalls = value_of(m, "stalls_at");
     return !std::isnan(overflows) ? fmt::format("overflows at {} ({})", shown(overflows), shown(value_of(m, "law")))
-           : !std::isnan(stalls)  ? fmt::format("half is missing at {}", shown(stalls))
+           : !std::isnan(stalls)  ? fmt::format("half is missing at {}{}", shown(stalls), saturation_words(m))
                                   : fmt::format("neither up to {}", m.what.size);
   };
   return {
@@ -158,7 +162,8 @@ std::vector<finding> of_positions() {
        {"format", format_words, decay_words, merged}},
       {"Where a running sum stalls or overflows, by the mean of the gate logits",
        "overflow",
-       "",
+       "In brackets the tokens until the sum is the largest number of the format, twice that where it saturates (OFP8: "
+       "e4m3 has no infinity, and what is too large is NaN unless the conversion saturates).",
        of("running_sum"),
        {"format", format_words, decay_words, sums}}};
 }

@@ -17,6 +17,12 @@ std::string listed(const std::vector<std::string>& names) {
   return text;
 }
 
+std::vector<std::string> format_names() {
+  std::vector<std::string> names;
+  for (const storage_format& f : storage_formats()) names.emplace_back(f.name);
+  return names;
+}
+
 bool holds(const std::vector<std::string>& names, const std::string& name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
@@ -54,8 +60,7 @@ core::result<void> check_cell(const cell& c) {
   if (!arithmetic || !core::is_floating(*arithmetic))
     return wrong(fmt::format("'{}' is no arithmetic: f64, f32, f16, bf16", c.arithmetic));
   const storage_format* stored = find_format(c.storage);
-  if (stored == nullptr)
-    return wrong(fmt::format("'{}' is no storage format: f64, f32, f16, bf16, e5m2, e4m3", c.storage));
+  if (stored == nullptr) return wrong(fmt::format("'{}' is no storage format: {}", c.storage, listed(format_names())));
   if (!m->takes_storage && c.storage != c.arithmetic)
     return wrong(fmt::format("{} has no storage format apart from the arithmetic", m->name));
   if (stored->precision > core::format_of(*arithmetic).precision)

@@ -225,6 +225,8 @@ core::result<void> check(const cell& c) {
     if (!inputs) return wrong(inputs.error().message);
     if (c.size > (*inputs)->tokens) return wrong(fmt::format("the file holds {} tokens", (*inputs)->tokens));
   }
+  if ((c.family == "resets" || c.family == "silence") && !std::isinf(find_format(c.storage)->round(-HUGE_VAL)))
+    return wrong(c.storage + " has no -inf, of which this family is made");
   if (is_p && !(c.decay > 0.0 && c.decay <= 1.0)) return wrong("decay is p here: above 0, at most 1");
   if (is_candidate(c.implementation) && c.arithmetic != c.storage)
     return wrong("a candidate has the arithmetic that it has: arithmetic and storage must be the same");

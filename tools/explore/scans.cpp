@@ -5,27 +5,10 @@
 #include <limits>
 #include <optional>
 
-#include "reference/algorithms/scans.hpp"
-#include "reference/readings/rounded.hpp"
+#include "tools/explore/scan_skeletons.hpp"
 
 namespace assay::explore {
 namespace {
-
-using R = reference::rounded;
-using element = reference::affine_step<R>;
-
-// An algorithm that needs nothing but the last state: State::step(a, h) gives the next one.
-template <class State>
-class stepping : public streaming_scan {
- public:
-  explicit stepping(const storage_format& stored) : state_(stored) {}
-  void run(std::span<const double> a, std::span<const double> h, std::span<double> s) override {
-    for (std::size_t i = 0; i < s.size(); ++i) s[i] = state_.step(R(a[i]), R(h[i])).number;
-  }
-
- private:
-  State state_;
-};
 
 struct sequential {
   R s{0.0};
@@ -58,25 +41,6 @@ class balanced_tree {
   std::vector<block> blocks_;
 };
 
-// Prefixes within a chunk, the last state of which is carried on.
-template <std::size_t Chunk, std::vector<element> (*Prefixes)(std::vector<element>)>
-class chunked : public streaming_scan {
- public:
-  explicit chunked(const storage_format&) {}
-  void run(std::span<const double> a, std::span<const double> h, std::span<double> s) override {
-    for (std::size_t first = 0; first < s.size(); first += Chunk) {
-      const std::size_t last = std::min(first + Chunk, s.size());
-      std::vector<element> elements{{R(0.0), state_}};
-      for (std::size_t i = first; i < last; ++i) elements.push_back({R(a[i]), R(h[i])});
-      const std::vector<element> prefixes = Prefixes(std::move(elements));
-      for (std::size_t i = first; i < last; ++i) s[i] = prefixes[i - first + 1].input.number;
-      state_ = prefixes.back().input;
-    }
-  }
-
- private:
-  R state_{0.0};
-};
 std::vector<element> by_balanced_tree(std::vector<element> x) { return reference::balanced_prefixes(x); }
 std::vector<element> by_doubling(std::vector<element> x) { return reference::doubling_prefixes(std::move(x)); }
 
@@ -143,131 +107,24 @@ struct chunked_cumsum {
   }
 };
 
-struct naive_exp {
-  R s{0.0};
-  explicit naive_exp(const storage_format&) {}
-  R step(R a, R h) { return s = log(exp(a + s) + exp(h)); }
-};
-
-// One maximum for a whole block: X relative to it is a prefix sum of exponentials.
-class block_maximum : public streaming_scan {
- public:
-  explicit block_maximum(const storage_format&) {}
-  void run(std::span<const double> a, std::span<const double> h, std::span<double> s) override {
-    constexpr std::size_t chunk = 64;
-    for (std::size_t first = 0; first < s.size(); first += chunk) {
-      const std::size_t last = std::min(first + chunk, s.size());
-      R sum(0.0), largest = state_;
-      std::vector<R> sums, inputs;
-      for (std::size_t i = first; i < last; ++i) {
-        sums.push_back(sum = sum + R(a[i]));
-        inputs.push_back(R(h[i]) - sum);
-        largest = larger(largest, inputs.back());
-      }
-      R x = exp(state_ - largest);
-      for (std::size_t i = first; i < last; ++i) {
-        x = x + exp(inputs[i - first] - largest);
-        s[i] = (state_ = log(x) + largest + sums[i - first]).number;
-      }
-    }
-  }
-
- private:
-  R state_{0.0};
-};
-
-// max + f(e^-|x - y|) with another f than log1p.
-template <class F>
-R with_softplus(R x, R y, F f) {
-  const R m = larger(x, y);
-  if (is_minus_infinity(x) || is_minus_infinity(y) || std::isinf(m.number)) return m;
-  return m + f(R(std::fabs((x - y).number)));
-}
-
-struct plain_log {
-  R s{0.0};
-  explicit plain_log(const storage_format&) {}
-  R step(R a, R h) {
-    return s = with_softplus(a + s, h, [](R d) { return log(R(1.0) + exp(-d)); });
-  }
-};
-
-struct threshold {
-  R s{0.0};
-  explicit threshold(const storage_format&) {}
-  R step(R a, R h) {
-    return s = with_softplus(a + s, h, [](R d) { return d.number > 4.0 ? R(0.0) : log1p(exp(-d)); });
-  }
-};
-
-struct floored_log {
-  R x{1.0};
-  explicit floored_log(const storage_format&) {}
-  R step(R a, R h) { return log((x = exp(a) * x + exp(h)) + R(1e-6)); }
-};
-
-struct one_sided {
-  R s{0.0};
-  explicit one_sided(const storage_format&) {}
-  R step(R a, R h) {
-    const R t = a + s;
-    return s = t + log1p(exp(h - t));
-  }
-};
-
-struct stale_shift {
-  R shift{0.0}, x{1.0};
-  std::size_t done = 0;
-  explicit stale_shift(const storage_format&) {}
-  R step(R a, R h) {
-    if (done++ % 64 == 0) {
-      const R s = log(x) + shift;
-      if (std::isfinite(s.number)) shift = s, x = R(1.0);
-    }
-    x = exp(a) * x + exp(h - shift);
-    return log(x) + shift;
-  }
-};
-
-struct narrow_state {
-  R s{0.0};
-  explicit narrow_state(const storage_format&) {}
-  R step(R a, R h) { return s = R(core::round_to(core::dtype::bf16, log_sum_exp(a + s, h).number)); }
-};
-
-struct clamped_decay {
-  R s{0.0};
-  explicit clamped_decay(const storage_format&) {}
-  R step(R a, R h) { return s = log_sum_exp(larger(a, R(-4.0)) + s, h); }
-};
-
-template <class Scan>
-std::unique_ptr<streaming_scan> start(const storage_format& stored) {
-  return std::make_unique<Scan>(stored);
-}
-
 }  // namespace
 
 const std::vector<scan_algorithm>& scan_algorithms() {
-  static const std::vector<scan_algorithm> all{
-      {"sequential", "step by step", start<stepping<sequential>>},
-      {"balanced_tree", "a balanced tree over all tokens", start<stepping<balanced_tree>>},
-      {"chunked_tree", "a balanced tree in every 64 tokens", start<chunked<64, by_balanced_tree>>},
-      {"chunked_doubling", "doubling strides in every 256 tokens", start<chunked<256, by_doubling>>},
-      {"linear", "X = e^s with a running shift", start<stepping<linear>>},
-      {"scaled_linear", "X = e^s as mantissa and exponent", start<stepping<scaled_linear>>},
-      {"bare_linear", "X = e^s without a shift", start<stepping<bare_linear>>},
-      {"cumsum", "two prefix sums", start<stepping<cumsum>>},
-      {"chunked_cumsum", "two prefix sums in every 64 tokens", start<stepping<chunked_cumsum>>},
-      {"naive_exp", "log(exp(a + s) + exp(h))", start<stepping<naive_exp>>, true},
-      {"block_maximum", "exponentials relative to the largest of 64 tokens", start<block_maximum>, true},
-      {"plain_log", "log(1 + e) in place of log1p(e)", start<stepping<plain_log>>, true},
-      {"threshold", "no log1p where the terms are more than 4 apart", start<stepping<threshold>>, true},
-      {"floored_log", "log(X + 1e-6)", start<stepping<floored_log>>, true},
-      {"one_sided", "t + log1p(exp(h - t)), t = a + s", start<stepping<one_sided>>, true},
-      {"stale_shift", "X = e^s with a shift that follows every 64 tokens", start<stepping<stale_shift>>, true},
-      {"narrow_state", "step by step, the state stored in bf16", start<stepping<narrow_state>>, true},
-      {"clamped_decay", "step by step, log p no smaller than -4", start<stepping<clamped_decay>>, true}};
+  static const std::vector<scan_algorithm> all = [] {
+    std::vector<scan_algorithm> known{
+        {"sequential", "step by step", start<stepping<sequential>>},
+        {"balanced_tree", "a balanced tree over all tokens", start<stepping<balanced_tree>>},
+        {"chunked_tree", "a balanced tree in every 64 tokens", start<chunked<64, by_balanced_tree>>},
+        {"chunked_doubling", "doubling strides in every 256 tokens", start<chunked<256, by_doubling>>},
+        {"linear", "X = e^s with a running shift", start<stepping<linear>>},
+        {"scaled_linear", "X = e^s as mantissa and exponent", start<stepping<scaled_linear>>},
+        {"bare_linear", "X = e^s without a shift", start<stepping<bare_linear>>},
+        {"cumsum", "two prefix sums", start<stepping<cumsum>>},
+        {"chunked_cumsum", "two prefix sums in every 64 tokens", start<stepping<chunked_cumsum>>}};
+    const std::vector<scan_algorithm> wrong = wrong_scans();
+    known.insert(known.end(), wrong.begin(), wrong.end());
+    return known;
+  }();
   return all;
 }
 

@@ -23,6 +23,8 @@
 // | stale_shift     | X = p X + e^h with a shift that follows every 64 tokens: overflows in between     |
 // | narrow_state    | step by step, with the state stored in bf16                                       |
 // | clamped_decay   | step by step, with log p no smaller than -4                                       |
+// | early_cut_off   | Hillis and Steele with too few strides: inputs 32 tokens back are forgotten      |
+// | narrow_sum      | two prefix sums, with that of log p stored in f16: its error is u |A_n| of f16    |
 #pragma once
 
 #include <memory>

@@ -98,6 +98,9 @@ sentences of_running_sums(const all_cells& cells) {
     if (!std::isnan(overflows))
       all.push_back(fmt::format("{}: the sum overflows at token {} (law: {}).", where, shown(overflows),
                                 shown(std::round(value_of(*m, "law")))));
+    else if (!std::isnan(stalls) && find_format(m->what.storage)->beyond == overflow::saturates)
+      all.push_back(fmt::format("{}: the sum saturates, and half of it is missing from token {} on (law: {}).", where,
+                                shown(stalls), shown(std::round(value_of(*m, "law")))));
     else if (!std::isnan(stalls))
       all.push_back(fmt::format("{}: half of the sum is missing from token {} on.", where, shown(stalls)));
     else

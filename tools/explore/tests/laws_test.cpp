@@ -77,6 +77,14 @@ TEST_CASE("explore/running_sum/stalls_and_overflows", "[property]") {
   within(wide.at("overflows_at"), 8e4, 1.1);
   within(wide.at("overflows_at"), wide.at("law"), 1.02);
   CHECK(std::isnan(found({"running_sum", "cumsum", "f32", "f32", "gates", 0, 1, 40000}).at("stalls_at")));
+  // 448 / E|log p| = 448 / 0.806; twice that where the largest number is kept in place of NaN.
+  const results plain = found({"running_sum", "cumsum", "f64", "e4m3", "gates", 0, 1, 4000});
+  within(plain.at("overflows_at"), 556, 1.1);
+  within(plain.at("overflows_at"), plain.at("law"), 1.1);
+  const results saturating = found({"running_sum", "cumsum", "f64", "e4m3_sat", "gates", 0, 1, 4000});
+  CHECK(std::isnan(saturating.at("overflows_at")));
+  within(saturating.at("stalls_at"), 1112, 1.1);
+  within(saturating.at("stalls_at"), saturating.at("law"), 1.1);
 }
 
 TEST_CASE("explore/gradient/autograd_of_prefix_sums_is_noise_for_small_p", "[property]") {

@@ -3,7 +3,6 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <filesystem>
-#include <set>
 
 #include "golden/formats/safetensors.hpp"
 #include "reference/algorithms/scans.hpp"
@@ -159,7 +158,7 @@ TEST_CASE("explore/scan/the_preset_scales_finds_every_wrong_algorithm", "[proper
     INFO(a.name);
     CHECK(lost.at(std::string(a.name)) > 1.0);
   }
-  CHECK(wrong >= 9);
+  CHECK(wrong == 11);
   CHECK(lost.at("balanced_tree") < 0.7);
 }
 
@@ -199,25 +198,4 @@ TEST_CASE("explore/scan/recorded_inputs_are_a_family", "[unit]") {
   c.family = "file:" + folder + "/above.safetensors";
   CHECK(check_cell(c).error().message.find("at most 0") != std::string::npos);
   std::filesystem::remove_all(folder);
-}
-
-TEST_CASE("explore/formats/eight_bits", "[unit]") {
-  const storage_format &wide = *find_format("e5m2"), &fine = *find_format("e4m3");
-  CHECK(fine.round(448.0) == 448.0);
-  CHECK(std::isnan(fine.round(480.0)));
-  CHECK(fine.round(463.0) == 448.0);
-  CHECK(std::isinf(wide.round(61440.0)));
-  CHECK(wide.round(61439.0) == 57344.0);
-  CHECK(fine.round(0x1p-9) == 0x1p-9);  // smallest subnormal
-  CHECK(fine.round(0x1p-10) == 0.0);    // tie, to even
-  CHECK(fine.round(1.0625) == 1.0);
-  CHECK(fine.round(1.1875) == 1.25);
-  // Of the 256 patterns of e4m3 253 are numbers, 0 twice: 126 positive numbers.
-  std::set<double> positive;
-  for (int e = -10; e < 10; ++e)
-    for (int k = 0; k < 64; ++k) {
-      const double x = fine.round(std::ldexp(1.0 + k / 64.0, e));
-      if (x > 0) positive.insert(x);
-    }
-  CHECK(positive.size() == 126);
 }
