@@ -8,17 +8,22 @@
 
 #include "tools/candidate.hpp"
 
+namespace assay::explore {
+class asking_ranks;
+}
+
 namespace assay::tools {
 
 class explore_commands {
  public:
   explicit explore_commands(CLI::App& app);
   explicit operator bool() const { return group_->parsed(); }
-  /// 0 threads: all cores.
+  /// 0 threads: all cores, or this rank's share of them.
   [[nodiscard]] int run(int threads) const;
 
  private:
-  [[nodiscard]] int sweep(std::size_t threads) const;
+  [[nodiscard]] int launch(int threads) const;
+  [[nodiscard]] int sweep(std::size_t threads, explore::asking_ranks* ranks) const;
   [[nodiscard]] int merge() const;
   [[nodiscard]] int cell() const;
   [[nodiscard]] int page() const;
