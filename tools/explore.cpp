@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <sched.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -72,6 +73,15 @@ std::string duration(double seconds) {
   return fmt::format("{:.0f} min", seconds / 60);
 }
 
+// That this process may use, where so many share the machine.
+std::size_t cores_of_process(int processes) {
+  cpu_set_t allowed;
+  CPU_ZERO(&allowed);
+  int cores = static_cast<int>(std::thread::hardware_concurrency()) / processes;
+  if (sched_getaffinity(0, sizeof allowed, &allowed) == 0) cores = std::min(cores, CPU_COUNT(&allowed));
+  return static_cast<std::size_t>(std::max(1, cores));
+}
+
 // A bar on a terminal, else a line every ten seconds.
 class progress_line {
  public:
@@ -92,6 +102,7 @@ class progress_line {
       fmt::print(stderr, "{}/{} cells after {}, about {} left\n", r.done, r.cells, duration(r.elapsed),
                  duration(r.left));
     }
+    if (is_end && r.elsewhere > 0) fmt::print(stderr, "{} of them on other ranks\n", r.elsewhere);
   }
 
  private:
@@ -180,10 +191,30 @@ int explore_commands::run(int threads) const {
   if (merge_->parsed()) return merge();
   if (measure_->parsed()) return cell();
   if (page_->parsed() || findings_->parsed()) return page();
-  return sweep(threads > 0 ? static_cast<std::size_t>(threads) : std::max(1U, std::thread::hardware_concurrency()));
+  return launch(threads);
 }
 
-int explore_commands::sweep(std::size_t threads) const {
+// As one process, or as one of the ranks that mpirun has started. Shards are runs of their own there, too.
+int explore_commands::launch(int threads) const {
+  std::unique_ptr<explore::rank_channel> channel;
+  if (shard_.empty()) {
+    auto launched = explore::ranks_of_launch();
+    if (!launched) return refuse(launched.error());
+    channel = std::move(*launched);
+  }
+  const std::size_t on_threads =
+      threads > 0 ? static_cast<std::size_t>(threads) : cores_of_process(channel ? channel->neighbours() : 1);
+  if (!channel) return sweep(on_threads, nullptr);
+  if (channel->rank() > 0) {
+    explore::measure_for_first_rank(*channel, ASSAY_VERSION, on_threads, [this] { return calling(limits_); });
+    return all_passed;
+  }
+  explore::asking_ranks others(*channel, ASSAY_VERSION);
+  if (!others.difference().empty()) return refuse({others.difference()});
+  return sweep(on_threads, &others);
+}
+
+int explore_commands::sweep(std::size_t threads, explore::asking_ranks* ranks) const {
   if (out_.empty()) return refuse({"--out is missing: the folder of the sweep"});
   auto wanted = explore::load_sweep(sweep_);
   if (!wanted) return refuse(wanted.error());
@@ -214,7 +245,8 @@ int explore_commands::sweep(std::size_t threads) const {
   std::vector<explore::failed_cell> failed;
   try {
     failed = explore::run_sweep(
-        *cells, *store, {threads, [&](const auto& report) { line.tell(report); }, [this] { return calling(limits_); }});
+        *cells, *store,
+        {threads, [&](const auto& report) { line.tell(report); }, [this] { return calling(limits_); }, ranks});
     store->close();
     const auto measured = store->cells();
     explore::write_documents(out_, identity, measured, figures_);

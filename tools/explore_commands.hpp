@@ -10,6 +10,9 @@
 namespace CLI {
 class App;
 }
+namespace assay::explore {
+class asking_ranks;
+}
 
 namespace assay::tools {
 
@@ -17,11 +20,12 @@ class explore_commands {
  public:
   explicit explore_commands(CLI::App& app);
   explicit operator bool() const;
-  /// 0 threads: all cores.
+  /// 0 threads: all cores, or this rank's share of them.
   [[nodiscard]] int run(int threads) const;
 
  private:
-  [[nodiscard]] int sweep(std::size_t threads) const;
+  [[nodiscard]] int launch(int threads) const;
+  [[nodiscard]] int sweep(std::size_t threads, explore::asking_ranks* ranks) const;
   [[nodiscard]] int merge() const;
   [[nodiscard]] int cell() const;
   [[nodiscard]] int page() const;

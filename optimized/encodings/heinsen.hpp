@@ -35,16 +35,18 @@ struct scan_outputs {
 
 template <class Real>
 struct scan_cotangents {
-  view<const Real, 3> s;           ///< the states that the forward pass gave
-  view<const Real, 3> grad_s;      ///< [B, n, d]
-  view<const Real, 2> grad_s_n{};  ///< [B, d]; absent: zeros
+  view<const Real, 3> s;               ///< the states that the forward pass gave
+  view<const Real, 3> grad_s;          ///< [B, n, d]
+  view<const Real, 2> grad_s_n{};      ///< [B, d]; absent: zeros
+  view<const Real, 2> grad_s_n_low{};  ///< what grad_s_n lacks (grad_s0_low of the tokens after these); absent: zeros
 };
 
 template <class Real>
 struct scan_gradients {
   view<Real, 3> grad_decay;  ///< in log p for scan_vjp, in g for gated_scan_vjp
   view<Real, 3> grad_h;
-  view<Real, 2> grad_s0;  ///< [B, d], written even where s0 is absent
+  view<Real, 2> grad_s0;        ///< [B, d], written even where s0 is absent
+  view<Real, 2> grad_s0_low{};  ///< [B, d], what grad_s0 lacks; absent: not wanted
 };
 
 /// The recurrence for log p.

@@ -19,11 +19,11 @@
 #include <cstdint>
 #include <limits>
 #include <thread>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
 #include "optimized/dispatch.hpp"
+#include "optimized/encodings/heinsen_carry.hpp"
 #include "optimized/workspace.hpp"
 
 namespace assay::optimized::heinsen {
@@ -62,17 +62,6 @@ plan plan_of(std::size_t tokens, std::size_t features, std::size_t lanes) {
       best = p;
   }
   return best;
-}
-
-template <class Real>
-using carry_of = std::conditional_t<std::is_same_v<Real, float>, double, long double>;
-
-// log(e^t + e^h)
-template <class Carry>
-Carry joined(Carry t, Carry h) {
-  if (std::isnan(t) || std::isnan(h)) return std::numeric_limits<Carry>::quiet_NaN();
-  const Carry gap = std::fabs(t - h);
-  return std::max(t, h) + (std::isfinite(gap) ? std::log1p(std::exp(-gap)) : Carry(0));
 }
 
 template <class Real>
@@ -123,8 +112,7 @@ class block_of_chunks {
     for (std::size_t f = 0; f < features_; ++f)
       for (std::size_t chunk = 0; chunk < chunks(); ++chunk) {
         const std::size_t k = f * chunks() + chunk;
-        high_[k] = static_cast<Real>(before[f]);
-        low_[k] = std::isfinite(high_[k]) ? static_cast<Real>(before[f] - high_[k]) : Real(0);
+        split_words(before[f], high_[k], low_[k]);
         if (!holds_tokens(chunk)) continue;
         if (tail_.first == 0 || !forgets(k, before[f])) {
           if (tail_.first != 0 && !has_whole_) summarize_whole();
@@ -157,10 +145,6 @@ class block_of_chunks {
   // A state below 2^-8 units in the last place of 1 of what it is added to.
   static constexpr int negligible_bits = std::numeric_limits<Real>::digits + 8;
 
-  // The low word of what is not finite says nothing.
-  static carry joined_words(Real high, Real low) {
-    return std::isfinite(high) ? static_cast<carry>(high) + static_cast<carry>(low) : static_cast<carry>(high);
-  }
   static carry after(const chunk_summary<Real>& y, std::size_t k) { return joined_words(y.high[k], y.low[k]); }
   static carry decay(const chunk_summary<Real>& y, std::size_t k) { return joined_words(y.sum[k], y.sum_low[k]); }
 
@@ -206,8 +190,7 @@ void scan_in_chunks(const chunk_kernels<Real>& kernels, int threads, const row_b
   const std::size_t blocks = (b.tokens + block_tokens - 1) / block_tokens;
   const std::size_t workers = std::min(static_cast<std::size_t>(threads), blocks);
   std::vector<carry> state(b.features);
-  for (std::size_t f = 0; f < b.features; ++f)
-    state[f] = std::isfinite(b.high[f]) ? carry(b.high[f]) + b.low[f] : carry(b.high[f]);
+  for (std::size_t f = 0; f < b.features; ++f) state[f] = joined_words(b.high[f], b.low[f]);
   std::atomic<std::size_t> next = 0, turn = 0;
   // Blocks are taken in order, and who has taken one is running: so the one whose turn it is never waits.
   const auto work = [&](std::size_t) {

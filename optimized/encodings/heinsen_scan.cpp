@@ -241,7 +241,9 @@ void run_vjp(const adjoint_kernels<Real>& kernels, const execution& on, const sc
                 has_shape(out.grad_h, shape));
   ASSAY_EXPECTS(in.s0.absent() || has_shape(in.s0, state_shape));
   ASSAY_EXPECTS(cotangents.grad_s_n.absent() || has_shape(cotangents.grad_s_n, state_shape));
+  ASSAY_EXPECTS(cotangents.grad_s_n_low.absent() || has_shape(cotangents.grad_s_n_low, state_shape));
   ASSAY_EXPECTS(has_shape(out.grad_s0, state_shape) && on.threads >= 1);
+  ASSAY_EXPECTS(out.grad_s0_low.absent() || has_shape(out.grad_s0_low, state_shape));
   ASSAY_EXPECTS(in.decay.has_unit_rows() && in.h.has_unit_rows() && cotangents.s.has_unit_rows() &&
                 cotangents.grad_s.has_unit_rows() && out.grad_decay.has_unit_rows() && out.grad_h.has_unit_rows());
   // Whole registers are stored around the caches, and so rows must begin where registers do.
@@ -257,7 +259,7 @@ void run_vjp(const adjoint_kernels<Real>& kernels, const execution& on, const sc
     Real* high = states.data() + 3 * sequence * size.features;
     Real *low = high + size.features, *before = low + size.features;
     copy_row(cotangents.grad_s_n, sequence, size.features, high);
-    std::fill_n(low, size.features, Real(0));
+    copy_row(cotangents.grad_s_n_low, sequence, size.features, low);
     copy_row(in.s0, sequence, size.features, before);
     const adjoint_block<Real> all = {size.tokens,
                                      size.features,
@@ -279,6 +281,7 @@ void run_vjp(const adjoint_kernels<Real>& kernels, const execution& on, const sc
                                      exceeds};
     go_back(kernels, threads, all, in_place(out.grad_decay) && in_place(out.grad_h));
     copy_row(high, out.grad_s0, sequence, size.features);
+    if (!out.grad_s0_low.absent()) copy_row(low, out.grad_s0_low, sequence, size.features);
   });
 }
 

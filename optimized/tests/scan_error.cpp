@@ -1,39 +1,11 @@
 // The forward scans against a long double loop: the error does not grow with the length, and chunks of time in lanes
 // change nothing but last bits.
-#include <algorithm>
 #include <functional>
 
 #include "optimized/tests/support.hpp"
 
 namespace assay::optimized::tests {
 namespace {
-
-long double step(long double log_p, long double s, long double h) {
-  const long double t = log_p + s;
-  if (std::isnan(t) || std::isnan(h)) return nan<double>;
-  return t == h && std::isinf(t) ? t : oracle_log_sum_exp(t, h);
-}
-
-// The largest error of finite states in ulp of max(1, |s|); infinite where a special value is wrong.
-template <class Real>
-long double largest_error(const scan_problem<Real>& p) {
-  long double worst = 0;
-  for (std::size_t b = 0; b < p.shape.batch; ++b)
-    for (std::size_t j = 0; j < p.shape.features; ++j) {
-      long double s = p.s0[p.row(b, j)];
-      for (std::size_t i = 0; i < p.shape.tokens; ++i) {
-        const std::size_t at = p.at(b, i, j);
-        s = step(p.gated ? oracle_log_sigmoid(p.decay[at]) : p.decay[at], s, p.h[at]);
-        const int exponent = std::isfinite(s) ? std::ilogb(std::max(1.0L, std::fabs(s))) : 0;
-        const long double ulp = ldexpl(1, exponent + 1 - std::numeric_limits<Real>::digits);
-        const long double error = std::isfinite(s)                      ? std::fabs(p.s[at] - s) / ulp
-                                  : same(p.s[at], static_cast<Real>(s)) ? 0.0L
-                                                                        : inf<double>;
-        worst = std::max(worst, std::isnan(error) ? inf<double> : error);
-      }
-    }
-  return worst;
-}
 
 struct family {
   const char* name;

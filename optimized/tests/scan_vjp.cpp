@@ -70,6 +70,34 @@ TEMPLATE_TEST_CASE("heinsen/scan:vjp/optimized_adjoint", "[optimized][heinsen]",
   });
 }
 
+// What goes from the last tokens to those before them has two words: the bits are those of one call.
+TEMPLATE_TEST_CASE("heinsen/scan:vjp/optimized_in_two_calls", "[optimized][heinsen]", float, double) {
+  on_every_target([] {
+    scan_problem<TestType> p({1, 50, 37}, false, 6), whole = p;
+    whole.run();
+    p.forward();
+    std::vector<TestType> high(37), low(37), none(37);
+    const auto go_back = [&](std::size_t first, std::size_t count, const auto& grad_s_n, const auto& grad_s_n_low,
+                             auto& grad_s0, auto& grad_s0_low) {
+      const auto part = [&](auto& array) {
+        auto v = p.elements(array);
+        v.data = v.at(0, first, 0), v.shape[1] = count;
+        return v;
+      };
+      const TestType* before = first == 0 ? p.s0.data() : &p.s[p.at(0, first - 1, 0)];
+      heinsen::scan_vjp<TestType>(
+          process_execution(),
+          {part(std::as_const(p.decay)), part(std::as_const(p.h)), dense<const TestType, 2>(before, {1, 37})},
+          {part(std::as_const(p.s)), part(std::as_const(p.grad_s)), p.states(grad_s_n), p.states(grad_s_n_low)},
+          {part(p.grad_decay), part(p.grad_h), p.states(grad_s0), p.states(grad_s0_low)});
+    };
+    go_back(30, 20, p.grad_s_n, none, high, low);
+    CHECK(low != none);
+    go_back(0, 30, high, low, p.grad_s0, none);
+    CHECK(same_results(p, whole));
+  });
+}
+
 // The adjoint is the derivative: central differences of the long double recurrence.
 TEST_CASE("heinsen/scan:vjp/optimized_derivative", "[optimized][heinsen]") {
   for (const bool gated : {false, true}) {

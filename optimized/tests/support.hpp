@@ -1,6 +1,7 @@
 // What the tests share: running on every instruction set, inputs, and long double oracles.
 #pragma once
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <cstdint>
@@ -154,33 +155,62 @@ inline long double oracle_log_sum_exp(long double x, long double y) {
   return std::fmax(x, y) + log1pl(expl(-std::fabs(x - y)));
 }
 
+inline long double oracle_step(long double log_p, long double s, long double h) {
+  const long double t = log_p + s;
+  if (std::isnan(t) || std::isnan(h)) return nan<double>;
+  return t == h && std::isinf(t) ? t : oracle_log_sum_exp(t, h);
+}
+
+/// The largest error of finite states in ulp of max(1, |s|); infinite where a special value is wrong.
+template <class Real>
+long double largest_error(const scan_problem<Real>& p) {
+  long double worst = 0;
+  for (std::size_t b = 0; b < p.shape.batch; ++b)
+    for (std::size_t j = 0; j < p.shape.features; ++j) {
+      long double s = p.s0[p.row(b, j)];
+      for (std::size_t i = 0; i < p.shape.tokens; ++i) {
+        const std::size_t at = p.at(b, i, j);
+        s = oracle_step(p.gated ? oracle_log_sigmoid(p.decay[at]) : p.decay[at], s, p.h[at]);
+        const int exponent = std::isfinite(s) ? std::ilogb(std::max(1.0L, std::fabs(s))) : 0;
+        const long double ulp = ldexpl(1, exponent + 1 - std::numeric_limits<Real>::digits);
+        const long double error = std::isfinite(s)                      ? std::fabs(p.s[at] - s) / ulp
+                                  : same(p.s[at], static_cast<Real>(s)) ? 0.0L
+                                                                        : inf<double>;
+        worst = std::max(worst, std::isnan(error) ? inf<double> : error);
+      }
+    }
+  return worst;
+}
+
 /// The largest error of gradients in units of 2^-p of the sum of the magnitudes of what each is made of, given
-/// the states.
+/// the states; infinite where one is NaN that should not be.
 template <class Real>
 long double worst_gradient_error(const scan_problem<Real>& p) {
   long double worst = 0;
   const auto compare = [&](Real computed, long double exact, long double contributions) {
+    if (std::isnan(computed) && !std::isnan(exact)) worst = inf<double>;
     if (contributions > std::numeric_limits<Real>::min())
       worst = std::max(worst, std::fabs(computed - exact) / contributions / unit_roundoff<Real>);
   };
-  for (std::size_t j = 0; j < p.shape.features; ++j) {
-    long double carry = p.grad_s_n[j], sizes = std::fabs(carry);
-    for (std::size_t i = p.shape.tokens; i-- > 0;) {
-      const std::size_t at = p.at(0, i, j);
-      const long double previous = i == 0 ? p.s0[j] : p.s[p.at(0, i - 1, j)];
-      const long double given = p.decay[at], log_p = p.gated ? oracle_log_sigmoid(given) : given;
-      const long double past = log_p + previous, z = past - p.h[at], slope = p.gated ? oracle_sigmoid(-given) : 1;
-      const bool nothing = past == -inf<long double> && p.h[at] == -inf<Real>;
-      const long double w = nothing ? 0 : oracle_sigmoid(z), v = nothing ? 0 : oracle_sigmoid(-z);
-      const long double lambda = p.grad_s[at] + carry;
-      sizes += std::fabs(static_cast<long double>(p.grad_s[at]));
-      compare(p.grad_h[at], v * lambda, v * sizes);
-      carry = w > 0.5L ? lambda - v * lambda : w * lambda;
-      sizes = w > 0.5L ? sizes - v * sizes : w * sizes;
-      compare(p.grad_decay[at], carry * slope, sizes * slope);
+  for (std::size_t b = 0; b < p.shape.batch; ++b)
+    for (std::size_t j = 0; j < p.shape.features; ++j) {
+      long double carry = p.grad_s_n[p.row(b, j)], sizes = std::fabs(carry);
+      for (std::size_t i = p.shape.tokens; i-- > 0;) {
+        const std::size_t at = p.at(b, i, j);
+        const long double previous = i == 0 ? p.s0[p.row(b, j)] : p.s[p.at(b, i - 1, j)];
+        const long double given = p.decay[at], log_p = p.gated ? oracle_log_sigmoid(given) : given;
+        const long double past = log_p + previous, z = past - p.h[at], slope = p.gated ? oracle_sigmoid(-given) : 1;
+        const bool nothing = past == -inf<long double> && p.h[at] == -inf<Real>;
+        const long double w = nothing ? 0 : oracle_sigmoid(z), v = nothing ? 0 : oracle_sigmoid(-z);
+        const long double lambda = p.grad_s[at] + carry;
+        sizes += std::fabs(static_cast<long double>(p.grad_s[at]));
+        compare(p.grad_h[at], v * lambda, v * sizes);
+        carry = w > 0.5L ? lambda - v * lambda : w * lambda;
+        sizes = w > 0.5L ? sizes - v * sizes : w * sizes;
+        compare(p.grad_decay[at], carry * slope, sizes * slope);
+      }
+      compare(p.grad_s0[p.row(b, j)], carry, sizes);
     }
-    compare(p.grad_s0[j], carry, sizes);
-  }
   return worst;
 }
 

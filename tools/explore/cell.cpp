@@ -59,8 +59,9 @@ core::result<cell> read_cell(const std::string& text) {
   const auto wrong = [&](const std::string& what) {
     return core::failure(fmt::format("'{}' is no cell: {}", text, what));
   };
+  if (words.size() == 8) words.insert(words.begin() + 4, "");  // a measure without families
   if (words.size() != 9)
-    return wrong("expected MEASURE IMPLEMENTATION ARITHMETIC STORAGE FAMILY decay=X scale=X size=N seed=N, nine words");
+    return wrong("expected MEASURE IMPLEMENTATION ARITHMETIC STORAGE [FAMILY] decay=X scale=X size=N seed=N");
   cell c{words[0], unescaped(words[1]), words[2], words[3], unescaped(words[4])};
   if (!read_number(words[5], "decay", c.decay)) return wrong("'" + words[5] + "' is no decay=X");
   if (!read_number(words[6], "scale", c.scale)) return wrong("'" + words[6] + "' is no scale=X");

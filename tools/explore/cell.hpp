@@ -22,9 +22,9 @@ struct cell {
 };
 
 /// One line that read_cell reads, the same for equal cells and for no others:
-/// "scan cumsum f32 f32 gates decay=0 scale=1 size=4096 seed=1".
+/// "scan cumsum f32 f32 gates decay=0 scale=1 size=4096 seed=1". Where there is no family, two spaces stand.
 std::string text_of(const cell& c);
-/// An error that says what is wrong with the line. The names are not looked up here.
+/// An error that says what is wrong with the line. One space is enough. The names are not looked up here.
 core::result<cell> read_cell(const std::string& text);
 
 /// What was measured, by name. NaN: there is none.

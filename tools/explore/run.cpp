@@ -66,37 +66,57 @@ class work {
       report_.cells += b.cells.size();
       seconds_ += b.seconds;
     }
-    report_.left = seconds_ / static_cast<double>(settings_.threads);
+    const std::size_t others = settings_.ranks == nullptr ? 0 : settings_.ranks->threads();
+    report_.left = seconds_ / static_cast<double>(settings_.threads + others);
     settings_.tell(report_);
   }
 
   void run() {
     std::vector<std::thread> threads;
-    for (std::size_t k = 0; k < settings_.threads; ++k) threads.emplace_back([this] { work_on(); });
+    for (std::size_t k = 0; k < settings_.threads; ++k)
+      threads.emplace_back([this] { guarded([this] { work_on(); }); });
+    if (settings_.ranks != nullptr) threads.emplace_back([this] { guarded([this] { serve(*settings_.ranks); }); });
     for (std::thread& t : threads) t.join();
     if (broken_) std::rethrow_exception(broken_);
   }
   [[nodiscard]] std::vector<failed_cell> failed() { return std::move(failed_); }
 
  private:
-  void work_on() {
+  template <class Function>
+  void guarded(Function f) {
     try {
-      const caller call = settings_.make_caller();
-      while (const batch* b = take()) {
-        const auto start = clock::now();
-        auto found = find_measure(b->cells.front().measure)->run(b->cells, call);
-        take_in(*b, std::move(found), seconds_since(start));
-      }
+      f();
     } catch (...) {
       const std::lock_guard lock(mutex_);
       if (!broken_) broken_ = std::current_exception();
+    }
+  }
+  void work_on() {
+    const caller call = settings_.make_caller();
+    while (const batch* b = take()) {
+      const auto start = clock::now();
+      auto found = find_measure(b->cells.front().measure)->run(b->cells, call);
+      take_in(*b, std::move(found), seconds_since(start));
+    }
+  }
+  // Other ranks, until each of their threads was told that there is no more.
+  void serve(asking_ranks& ranks) {
+    while (ranks.threads() > 0) {
+      if (auto done = ranks.next()) {
+        const batch& b = batches_.at(done->index);
+        take_in(b, std::move(done->found), done->seconds, b.cells.size());
+      }
+      if (const batch* b = take())
+        ranks.give({static_cast<std::uint64_t>(b - batches_.data()), b->cells});
+      else
+        ranks.end();
     }
   }
   const batch* take() {
     const std::lock_guard lock(mutex_);
     return broken_ || next_ == batches_.size() ? nullptr : &batches_[next_++];
   }
-  void take_in(const batch& b, core::result<std::vector<results>> found, double seconds) {
+  void take_in(const batch& b, core::result<std::vector<results>> found, double seconds, std::size_t elsewhere = 0) {
     const std::lock_guard lock(mutex_);
     if (broken_) return;
     if (found) {
@@ -108,6 +128,7 @@ class work {
       for (const cell& c : b.cells) failed_.push_back({c, found.error().message});
     }
     report_.done += b.cells.size();
+    report_.elsewhere += elsewhere;
     seconds_done_ += b.seconds;
     report_.elapsed = seconds_since(start_);
     // The estimate, corrected by how it fared so far.

@@ -1,10 +1,11 @@
-// Measures the cells of a sweep that are not yet in its file, on all cores.
+// Measures the cells of a sweep that are not yet in its file, on all cores, and on other ranks where there are some.
 #pragma once
 
 #include <functional>
 #include <vector>
 
 #include "tools/explore/measure.hpp"
+#include "tools/explore/ranks.hpp"
 #include "tools/explore/store.hpp"
 
 namespace assay::explore {
@@ -12,6 +13,7 @@ namespace assay::explore {
 struct progress_report {
   std::uint64_t done = 0, cells = 0;
   double elapsed = 0, left = 0;  ///< seconds; `left` is estimated
+  std::uint64_t elsewhere = 0;   ///< cells of `done` that other ranks measured
 };
 
 struct run_settings {
@@ -20,6 +22,7 @@ struct run_settings {
   std::function<void(const progress_report&)> tell = [](const progress_report&) {};
   /// A caller for one thread, with programs of its own.
   std::function<caller()> make_caller;
+  asking_ranks* ranks = nullptr;  ///< of an MPI launch, which measure too; null: there are none
 };
 
 /// A cell of a candidate that gave no outputs, and why. It is not in the file: it is tried again where the run is gone

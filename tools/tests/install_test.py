@@ -23,6 +23,34 @@ def scan(log_p, h, s0):
     return s, last
 """
 
+MPI_PROJECT = """cmake_minimum_required(VERSION 3.25)
+project(ranks LANGUAGES CXX)
+find_package(assay 0.1 REQUIRED COMPONENTS mpi)
+add_executable(ranks main.cpp)
+target_link_libraries(ranks PRIVATE assay::mpi)
+"""
+MPI_PROGRAM = """#include <cstdio>
+#include <vector>
+
+#include "optimized/mpi/heinsen_ranks.hpp"
+
+using namespace assay::optimized;
+
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  {
+    const std::size_t n = 500;
+    std::vector<float> zeros(n), s(n), s_n(1);
+    const heinsen::time_ranks ranks(MPI_COMM_WORLD);
+    const auto tokens = dense<const float, 3>(zeros.data(), {1, n, 1});
+    heinsen::scan<float>(ranks, {find_kernels("best")}, {tokens, tokens},
+                         {dense<float, 3>(s.data(), {1, n, 1}), dense<float, 2>(s_n.data(), {1, 1})});
+    if (ranks.is_last()) std::printf("%.6f\\n", s_n[0]);
+  }
+  MPI_Finalize();
+}
+"""
+
 folder = tempfile.TemporaryDirectory()
 unittest.addModuleCleanup(folder.cleanup)
 
@@ -124,6 +152,24 @@ class Library(unittest.TestCase):
                            f"find_package(assay 0.1 REQUIRED {components})\nget_target_property(x assay::scan LOCATION)\n")
             self.assertIn(said, self.run_here("cmake", "-S", ".", "-B", "build", f"-DCMAKE_PREFIX_PATH={self.prefix}",
                                               "-DCMAKE_DISABLE_FIND_PACKAGE_TBB=ON", code=code))
+
+    def test_mpi_is_a_component_of_its_own(self):
+        """Two ranks with 500 tokens each: the state after 1000."""
+        build = os.environ["BUILD"]
+        if not os.path.exists(os.path.join(build, "optimized", "mpi", "libassay_mpi.a")):
+            self.skipTest("built without MPI")
+        self.assertFalse(os.path.exists(os.path.join(self.prefix, "lib", "libassay_mpi.a")))
+        prefix = os.path.join(self.folder, "with_mpi")
+        shutil.copytree(self.prefix, prefix, symlinks=True)
+        self.run_here("cmake", "--install", build, "--prefix", prefix, "--component", "mpi")
+        for name, text in (("CMakeLists.txt", MPI_PROJECT), ("main.cpp", MPI_PROGRAM)):
+            with open(os.path.join(self.folder, name), "w", encoding="utf-8") as file:
+                file.write(text)
+        self.run_here("cmake", "-S", ".", "-B", "build", f"-DCMAKE_PREFIX_PATH={prefix}", "-DCMAKE_CXX_FLAGS=-Wall -Werror")
+        self.run_here("cmake", "--build", "build")
+        printed = self.run_here("mpirun", "-n", "2", "build/ranks", OMPI_ALLOW_RUN_AS_ROOT="1",
+                                OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", OMPI_MCA_rmaps_base_oversubscribe="1")
+        self.assertIn("6.908755", printed)
 
     def test_python(self):
         if subprocess.run(["/usr/bin/python3", "-c", "import torch"], capture_output=True).returncode != 0:

@@ -82,12 +82,17 @@ TEST_CASE("explore/sweep/presets_are_sound", "[unit]") {
     INFO((cells ? "" : cells.error().message));
     REQUIRE(cells);
     CHECK(cells->size() > 3);
+    for (const cell& c : *cells)
+      if (const auto again = read_cell(text_of(c)); !again || *again != c) FAIL(text_of(c));
   }
 }
 
 TEST_CASE("explore/cell/text_is_read_back", "[unit]") {
   const cell c{"scan", "process:a%20b c", "f32", "f16", "gates", -0.1, 1e300, 123, 18446744073709551615u};
   CHECK(read_cell(text_of(c)).value() == c);
+  const cell none{"angle", "in_format", "f32", "f32", "", 0, 1, 8, 1};  // no family
+  CHECK(read_cell(text_of(none)).value() == none);
+  CHECK(read_cell("angle in_format f32 f32 decay=0 scale=1 size=8 seed=1").value() == none);
   CHECK_FALSE(read_cell("scan cumsum"));
   CHECK_FALSE(read_cell("scan cumsum f32 f32 gates decay=x scale=1 size=1 seed=1"));
   CHECK_FALSE(read_cell("scan cumsum f32 f32 gates decay=0 scale=1 size=-1 seed=1"));
