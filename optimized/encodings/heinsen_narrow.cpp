@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cmath>
 #include <cstdint>
 #include <thread>
 #include <vector>
@@ -106,7 +107,9 @@ bool prefers_narrow(std::size_t tokens, std::size_t features) {
 void narrow_vjp(const narrow_adjoint& kernels, int threads, const adjoint_block<float>& b) {
   const std::size_t tokens = tokens_of_block(b.features), blocks = (b.tokens + tokens - 1) / tokens;
   const std::size_t workers = std::min(static_cast<std::size_t>(threads), blocks);
-  std::vector<double> carry(b.high, b.high + b.features);
+  std::vector<double> carry(b.features);
+  std::transform(b.high, b.high + b.features, b.low, carry.begin(),
+                 [](double high, double low) { return std::isfinite(high) ? high + low : high; });
   std::atomic<std::size_t> next = 0, turn = 0;
   // Blocks are taken in order, and who has taken one is running: so the one whose turn it is never waits.
   const auto work = [&](std::size_t) {
@@ -127,7 +130,10 @@ void narrow_vjp(const narrow_adjoint& kernels, int threads, const adjoint_block<
     work(0);
   else
     for_each_task(threads, workers, work);
-  std::transform(carry.begin(), carry.end(), b.high, [](double x) { return static_cast<float>(x); });
+  for (std::size_t j = 0; j < b.features; ++j) {
+    b.high[j] = static_cast<float>(carry[j]);
+    b.low[j] = static_cast<float>(carry[j] - b.high[j]);
+  }
 }
 
 }  // namespace assay::optimized::heinsen
