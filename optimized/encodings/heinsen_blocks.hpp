@@ -23,13 +23,13 @@ struct block {
   [[nodiscard]] std::size_t rows() const { return sequences * tokens; }
 };
 
-/// The blocks of a call. They depend on the sizes alone: at least 256 tokens where there are so many, since OpenBLAS
+/// The blocks of a call. They depend on the sizes alone: at least 512 tokens where there are so many, since OpenBLAS
 /// copies the weights for every block, and more where features are few. Parts of what is divided differ by as little as
 /// they can in size.
 class blocks {
  public:
   explicit blocks(const embed_sizes& size) : size_(size) {
-    constexpr std::size_t least = 256, largest = 8192, elements = 1 << 18;
+    constexpr std::size_t least = 512, largest = 8192, elements = 1 << 18;
     const std::size_t most = std::clamp(elements / (size.embedding + 3 * size.features + 1), least, largest);
     of_group_ = std::max<std::size_t>(1, parts(size.tokens, most));
     tokens_ = parts(size.tokens, of_group_);

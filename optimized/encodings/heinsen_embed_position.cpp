@@ -17,7 +17,7 @@ namespace assay::optimized::heinsen {
 namespace {
 
 // Rows of a gradient of weights that one task computes, and the tokens that it sums over at once.
-constexpr std::size_t rows_of_slice = 256;
+constexpr std::size_t rows_of_slice = 512;
 constexpr std::size_t tokens_of_sum = 1 << 14;
 // With fewer products than these in a linear map, waking another thread takes longer.
 constexpr std::size_t least_shared_products = 1 << 20;
