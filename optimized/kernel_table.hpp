@@ -74,19 +74,6 @@ struct narrow_block {
   bool past_caches;     ///< the gradients are stored around the caches
 };
 
-/// Some rows of out = a b + bias + addend. Element (m, k) of a lies at [m * a_row + k * a_depth], so that a
-/// may be transposed; b is [depth, columns], out and addend are [rows, columns], bias is [columns].
-template <class Real>
-struct product_block {
-  std::size_t rows, columns, depth;
-  const Real* a;
-  std::size_t a_row, a_depth;
-  const Real* b;
-  const Real* bias;    ///< null: none
-  const Real* addend;  ///< null: none
-  Real* out;
-};
-
 /// One position times many frequencies in quarter turns, each a sum of three arrays (quarter_turns in angles.hpp).
 struct rotation_block {
   std::size_t count;
@@ -118,7 +105,6 @@ struct kernels {
   void (*gated_scan_chunks)(const chunk_block<Real>&) noexcept;
   void (*scan_rows_vjp)(const adjoint_block<Real>&) noexcept;
   void (*gated_scan_rows_vjp)(const adjoint_block<Real>&) noexcept;
-  void (*product)(const product_block<Real>&) noexcept;
   void (*turn)(const turn_block<Real>&) noexcept;
   /// The elementary functions alone, y[i] = f(x[i]), so that their accuracy can be measured.
   void (*exp)(const Real* x, Real* y, std::size_t count) noexcept;    ///< x <= 0

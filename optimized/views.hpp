@@ -40,6 +40,12 @@ struct view {
   }
 };
 
+/// Whether v has this shape and, where it has elements, data.
+template <class T, std::size_t Rank>
+bool has_shape(const view<T, Rank>& v, const std::array<std::size_t, Rank>& shape) {
+  return v.shape == shape && (v.data != nullptr || v.size() == 0);
+}
+
 /// A view of a row-major array without gaps.
 template <class T, std::size_t Rank>
 view<T, Rank> dense(T* data, const std::array<std::size_t, Rank>& shape) {

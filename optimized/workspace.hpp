@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <memory>
 #include <span>
+#include <vector>
 
 namespace assay::optimized {
 
@@ -30,6 +31,28 @@ class scoped_array {
   static constexpr std::size_t alignment = 64;
   std::unique_ptr<std::byte[]> allocated_;
   T* data_;
+};
+
+/// Several of these arrays, which live as long as this does. Those for which the workspace has no room left are
+/// allocated.
+class scoped_arrays {
+ public:
+  explicit scoped_arrays(std::span<std::byte> workspace) : left_(workspace) {}
+
+  template <class T>
+  T* take(std::size_t count) {
+    void* place = left_.data();
+    std::size_t room = left_.size();
+    if (place == nullptr || std::align(64, count * sizeof(T), place, room) == nullptr)
+      return static_cast<T*>(
+          static_cast<void*>(allocated_.emplace_back(std::span<std::byte>{}, count * sizeof(T)).data()));
+    left_ = left_.last(room - count * sizeof(T));
+    return static_cast<T*>(place);
+  }
+
+ private:
+  std::span<std::byte> left_;
+  std::vector<scoped_array<std::byte>> allocated_;
 };
 
 }  // namespace assay::optimized

@@ -75,14 +75,22 @@ core::tensors evaluate_scan_vjp(const arguments& call) {
   });
 }
 
+// An array of the shape of an input, as a view.
+template <std::size_t Rank, class Array>
+auto view_of(Array& array, const core::tensor& like) {
+  std::array<std::size_t, Rank> shape;
+  std::copy_n(like.shape().begin(), Rank, shape.begin());
+  return dense<std::remove_reference_t<decltype(*array.data())>, Rank>(array.data(), shape);
+}
+
 // The inputs of embed_position as arrays.
 template <class Real>
 struct embed_arrays {
-  heinsen::embed_shape sizes;
+  const core::tensors& in;
   std::vector<Real> x, W_H, b_H, W_R, b_R, s0;
 
-  explicit embed_arrays(const core::tensors& in)
-      : sizes{in.at("x").shape()[0], in.at("x").shape()[1], in.at("W_R").shape()[0], in.at("W_R").shape()[1]},
+  explicit embed_arrays(const core::tensors& given)
+      : in(given),
         x(values_of<Real>(in, "x")),
         W_H(values_of<Real>(in, "W_H")),
         b_H(values_of<Real>(in, "b_H")),
@@ -90,7 +98,10 @@ struct embed_arrays {
         b_R(values_of<Real>(in, "b_R")),
         s0(values_of<Real>(in, "s0")) {}
 
-  [[nodiscard]] heinsen::embed_inputs<Real> inputs() const { return {x, W_H, b_H, W_R, b_R, s0}; }
+  [[nodiscard]] heinsen::embed_inputs<Real> inputs() const {
+    return {view_of<3>(x, in.at("x")),     view_of<2>(W_H, in.at("W_H")), view_of<1>(b_H, in.at("b_H")),
+            view_of<2>(W_R, in.at("W_R")), view_of<1>(b_R, in.at("b_R")), view_of<2>(s0, in.at("s0"))};
+  }
 };
 
 core::tensors evaluate_embed(const arguments& call) {
@@ -98,7 +109,8 @@ core::tensors evaluate_embed(const arguments& call) {
   return with_number_type(call.type, [&]<class Real>(Real) -> core::tensors {
     const embed_arrays<Real> arrays(in);
     std::vector<Real> y(arrays.x.size()), s_n(arrays.s0.size());
-    heinsen::embed_position<Real>(arrays.sizes, arrays.inputs(), {y, s_n});
+    heinsen::embed_position<Real>(process_execution(), arrays.inputs(),
+                                  {view_of<3>(y, in.at("x")), view_of<2>(s_n, in.at("s0"))});
     return {{"y", tensor_of(in.at("x").shape(), y)}, {"s_n", tensor_of(in.at("s0").shape(), s_n)}};
   });
 }
@@ -110,7 +122,10 @@ core::tensors evaluate_embed_vjp(const arguments& call) {
     const auto grad_y = values_of<Real>(in, "grad_y"), grad_s_n = values_of<Real>(in, "grad_s_n");
     std::vector<Real> x(a.x.size()), W_H(a.W_H.size()), b_H(a.b_H.size()), W_R(a.W_R.size()), b_R(a.b_R.size()),
         s0(a.s0.size());
-    heinsen::embed_position_vjp<Real>(a.sizes, a.inputs(), {grad_y, grad_s_n}, {x, W_H, b_H, W_R, b_R, s0});
+    heinsen::embed_position_vjp<Real>(
+        process_execution(), a.inputs(), {view_of<3>(grad_y, in.at("x")), view_of<2>(grad_s_n, in.at("s0"))},
+        {view_of<3>(x, in.at("x")), view_of<2>(W_H, in.at("W_H")), view_of<1>(b_H, in.at("b_H")),
+         view_of<2>(W_R, in.at("W_R")), view_of<1>(b_R, in.at("b_R")), view_of<2>(s0, in.at("s0"))});
     core::tensors out;
     const auto add = [&](const char* name, const std::vector<Real>& gradient) {
       out["grad_" + std::string(name)] = tensor_of(in.at(name).shape(), gradient);

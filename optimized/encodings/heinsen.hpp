@@ -11,7 +11,6 @@
 #pragma once
 
 #include <cstddef>
-#include <span>
 
 #include "optimized/dispatch.hpp"
 #include "optimized/views.hpp"
@@ -65,43 +64,51 @@ template <class Real>
 void gated_scan_vjp(const execution& on, const scan_inputs<Real>& in, const scan_cotangents<Real>& cotangents,
                     const scan_gradients<Real>& out);
 
-/// The sizes of x [B, n, e] and of the state [B, d].
-struct embed_shape {
-  std::size_t batch, tokens, embedding, features;
-};
-
 template <class Real>
 struct embed_inputs {
-  std::span<const Real> x;         ///< [B, n, e]
-  std::span<const Real> W_H, b_H;  ///< [2d, e], [2d]: first the gate half, then that of h
-  std::span<const Real> W_R, b_R;  ///< [e, d], [e]
-  std::span<const Real> s0{};      ///< [B, d]; empty: zeros
+  view<const Real, 3> x;         ///< [B, n, e]
+  view<const Real, 2> W_H;       ///< [2d, e]: first the gate half, then that of h
+  view<const Real, 1> b_H;       ///< [2d]
+  view<const Real, 2> W_R;       ///< [e, d]
+  view<const Real, 1> b_R;       ///< [e]
+  view<const Real, 2> s0{};      ///< [B, d]; absent: zeros
+  view<const Real, 2> s0_low{};  ///< what s0 lacks of the state; absent: zeros
 };
 
 template <class Real>
 struct embed_outputs {
-  std::span<Real> y;    ///< [B, n, e]
-  std::span<Real> s_n;  ///< [B, d]
+  view<Real, 3> y;          ///< [B, n, e]
+  view<Real, 2> s_n;        ///< [B, d], the last state: s0 where n = 0
+  view<Real, 2> s_n_low{};  ///< [B, d], what s_n lacks of it; absent: not wanted
 };
 
 template <class Real>
 struct embed_cotangents {
-  std::span<const Real> grad_y;
-  std::span<const Real> grad_s_n{};  ///< empty: zeros
+  view<const Real, 3> grad_y;      ///< [B, n, e]
+  view<const Real, 2> grad_s_n{};  ///< [B, d]; absent: zeros
 };
 
+/// Of the shapes of the inputs. grad_s0 is written even where s0 is absent.
 template <class Real>
 struct embed_gradients {
-  std::span<Real> grad_x, grad_W_H, grad_b_H, grad_W_R, grad_b_R, grad_s0;
+  view<Real, 3> grad_x;
+  view<Real, 2> grad_W_H;
+  view<Real, 1> grad_b_H;
+  view<Real, 2> grad_W_R;
+  view<Real, 1> grad_b_R;
+  view<Real, 2> grad_s0;
 };
 
-/// y_i = (W_R s_i + b_R) + x_i, s the gated scan of (g_i, h_i) = W_H x_i + b_H.
+/// y_i = x_i + W_R s_i + b_R, s the gated scan of (g_i, h_i) = W_H x_i + b_H [Heinsen 2024, eqs. (1) to (3)]. The
+/// linear maps are OpenBLAS's (matrix_product.hpp): their sums have an order that depends on the sizes and on the
+/// processor, and |error| <= gamma_(k + 2) times the sum of the magnitudes of the k products, the bias and x, with
+/// gamma_k = k u / (1 - k u) [Higham 2002, section 3.1]. Precondition: 2d and e are below 2^31.
 template <class Real>
-void embed_position(const embed_shape& shape, const embed_inputs<Real>& in, const embed_outputs<Real>& out);
+void embed_position(const execution& on, const embed_inputs<Real>& in, const embed_outputs<Real>& out);
 
-/// Its vector-Jacobian product. The states are computed once more.
+/// Its vector-Jacobian product. The states are computed once more. Gradients of weights are sums over all tokens.
 template <class Real>
-void embed_position_vjp(const embed_shape& shape, const embed_inputs<Real>& in,
-                        const embed_cotangents<Real>& cotangents, const embed_gradients<Real>& out);
+void embed_position_vjp(const execution& on, const embed_inputs<Real>& in, const embed_cotangents<Real>& cotangents,
+                        const embed_gradients<Real>& out);
 
 }  // namespace assay::optimized::heinsen

@@ -40,11 +40,6 @@ bool exceeds_caches(std::size_t bytes) {
   return bytes > static_cast<std::size_t>(second_level > 0 ? second_level : 1 << 20);
 }
 
-template <class T, std::size_t Rank>
-bool has_shape(const view<T, Rank>& v, const std::array<std::size_t, Rank>& shape) {
-  return v.shape == shape && (v.data != nullptr || v.size() == 0);
-}
-
 struct sizes {
   std::size_t batch, tokens, features;
 };
@@ -62,6 +57,12 @@ void copy_row(const view<const Real, 2>& from, std::size_t sequence, std::size_t
 template <class Real>
 void copy_row(const Real* from, const view<Real, 2>& to, std::size_t sequence, std::size_t features) {
   for (std::size_t j = 0; j < features; ++j) *to.at(sequence, j) = from[j];
+}
+// The low word of what is not finite says nothing.
+template <class Real>
+void copy_low_row(const Real* high, const Real* low, const view<Real, 2>& to, std::size_t sequence,
+                  std::size_t features) {
+  for (std::size_t j = 0; j < features; ++j) *to.at(sequence, j) = std::isfinite(high[j]) ? low[j] : Real(0);
 }
 
 template <class Real>
@@ -202,9 +203,7 @@ void run(const forward_kernels<Real>& kernels, const execution& on, const scan_i
     else
       walk(kernels.rows, b);
     copy_row(b.high, out.s_n, sequence, size.features);
-    if (out.s_n_low.absent()) return;
-    for (std::size_t j = 0; j < size.features; ++j)
-      *out.s_n_low.at(sequence, j) = std::isfinite(b.high[j]) ? b.low[j] : 0;
+    if (!out.s_n_low.absent()) copy_low_row(b.high, b.low, out.s_n_low, sequence, size.features);
   });
 }
 
@@ -281,7 +280,7 @@ void run_vjp(const adjoint_kernels<Real>& kernels, const execution& on, const sc
                                      exceeds};
     go_back(kernels, threads, all, in_place(out.grad_decay) && in_place(out.grad_h));
     copy_row(high, out.grad_s0, sequence, size.features);
-    if (!out.grad_s0_low.absent()) copy_row(low, out.grad_s0_low, sequence, size.features);
+    if (!out.grad_s0_low.absent()) copy_low_row(high, low, out.grad_s0_low, sequence, size.features);
   });
 }
 

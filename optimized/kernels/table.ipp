@@ -10,7 +10,6 @@
 #include "optimized/kernels/scan_chunks.ipp"
 #include "optimized/kernels/scan_vjp.ipp"
 #include "optimized/kernels/scan_vjp_narrow.ipp"
-#include "optimized/kernels/product.ipp"
 #include "optimized/kernels/two_part.ipp"
 #include "optimized/kernels/reduction.ipp"
 #include "optimized/kernels/rotation.ipp"
@@ -39,7 +38,6 @@ constexpr kernels<Real> make_kernels() {
           scan_chunks<Real, decay_as_logit>,
           scan_rows_vjp<Real, decay_as_log_p, slope_of_log_p>,
           scan_rows_vjp<Real, decay_as_logit, slope_of_logit>,
-          product<Real>,
           turn<Real>,
           exp_array<Real>,
           log1p_array<Real>};

@@ -145,6 +145,50 @@ TEMPLATE_TEST_CASE("heinsen/scan:vjp/optimized_nan_beside_infinity", "[optimized
   });
 }
 
+// Chunks that hand both words of what they carry to the chunk before them give the bits of the whole; few features in
+// f32, which are weighed in blocks of time, all but a rounding or two.
+TEMPLATE_TEST_CASE("heinsen/scan:vjp/optimized_chunks", "[optimized][heinsen]", float, double) {
+  using T = TestType;
+  on_every_target([] {
+    for (const std::size_t features : {3u, 40u}) {
+      scan_problem<T> p({2, 200, features}, true, 5);
+      for (T& g : p.decay) g += 6;  // a long memory
+      p.run();
+      scan_problem<T> chunked = p;
+      std::vector<T> low(p.s0.size(), T(0)), high = p.grad_s_n, first(p.s0.size());
+      for (const auto& [begin, end] : {std::pair<std::size_t, std::size_t>{137, 200}, {130, 137}, {0, 130}}) {
+        const auto part = [begin = begin, end = end](auto v) {
+          v.data = v.at(0u, begin, 0u), v.shape[1] = end - begin;
+          return v;
+        };
+        if (begin > 0)
+          for (std::size_t b = 0; b < 2; ++b)
+            for (std::size_t j = 0; j < features; ++j) first[p.row(b, j)] = p.s[p.at(b, begin - 1, j)];
+        const auto& q = std::as_const(chunked);
+        heinsen::gated_scan_vjp<T>(
+            process_execution(),
+            {part(p.elements(q.decay)), part(p.elements(q.h)), p.states(std::as_const(begin > 0 ? first : p.s0))},
+            {part(p.elements(q.s)), part(p.elements(q.grad_s)), p.states(std::as_const(high)),
+             p.states(std::as_const(low))},
+            {part(p.elements(chunked.grad_decay)), part(p.elements(chunked.grad_h)), p.states(chunked.grad_s0),
+             p.states(chunked.s_n_low)});
+        high = chunked.grad_s0, low = chunked.s_n_low;
+      }
+      CAPTURE(features);
+      const auto agree = [&](const std::vector<T>& x, const std::vector<T>& y) {
+        T largest = 0;
+        for (const T of_y : y) largest = std::max(largest, std::fabs(of_y));
+        const bool in_blocks = features == 3 && sizeof(T) == sizeof(float);
+        const T apart = in_blocks ? 2 * std::numeric_limits<T>::epsilon() * largest : T(0);
+        return std::equal(x.begin(), x.end(), y.begin(), y.end(), [=](T l, T r) { return std::fabs(l - r) <= apart; });
+      };
+      CHECK(agree(chunked.grad_decay, p.grad_decay));
+      CHECK(agree(chunked.grad_h, p.grad_h));
+      CHECK(agree(chunked.grad_s0, p.grad_s0));
+    }
+  });
+}
+
 // sum grad_h + grad_s0 = sum grad_s + grad_s_n: shifting h and s0 shifts s.
 TEST_CASE("heinsen/scan:vjp/optimized_conservation", "[optimized][heinsen]") {
   on_every_target([] {

@@ -1,7 +1,9 @@
-// assay bench: how fast scans are, beside the memory floor of the same run and beside peers.
+// assay bench: how fast scans are, beside the memory floor of the same run and beside peers, and embed_position beside
+// its products of matrices.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <array>
 #include <charconv>
 #include <nlohmann/json.hpp>
 
@@ -13,27 +15,26 @@ namespace {
 
 constexpr int disagreement = 1, wrong_input = 2, own_fault = 4;
 
-// "B=8,n=1000,d=1024"
-std::optional<scan_shape> parse_shape(const std::string& text) {
-  scan_shape shape{1, 0, 0};
-  const std::pair<const char*, std::size_t*> axes[] = {
-      {"B=", &shape.batch}, {"n=", &shape.tokens}, {"d=", &shape.features}};
-  std::size_t begin = 0;
-  for (const auto& [name, size] : axes) {
+// "B=8,n=1000,d=1024", with ",e=512" for embed_position, into sizes[0 .. 3]; the last is 0 where it is not there.
+std::optional<std::array<std::size_t, 4>> parse_shape(const std::string& text) {
+  std::array<std::size_t, 4> sizes{};
+  std::size_t begin = 0, limit = 1u << 30;
+  for (std::size_t axis = 0; axis < 4 && begin <= text.size(); ++axis) {
     const std::size_t end = std::min(text.find(',', begin), text.size());
-    const std::string part = text.substr(std::min(begin, text.size()), end - begin);
-    if (!part.starts_with(name)) return std::nullopt;
-    const auto [stop, error] = std::from_chars(part.data() + 2, part.data() + part.size(), *size);
-    if (error != std::errc() || stop != part.data() + part.size() || *size == 0) return std::nullopt;
+    const std::string part = text.substr(begin, end - begin);
+    if (!part.starts_with(std::string("Bnde").substr(axis, 1) + "=")) return std::nullopt;
+    const auto [stop, error] = std::from_chars(part.data() + 2, part.data() + part.size(), sizes[axis]);
+    if (error != std::errc() || stop != part.data() + part.size() || sizes[axis] == 0) return std::nullopt;
+    if (sizes[axis] >= limit) return std::nullopt;
+    if (axis < 2) limit /= sizes[axis];
     begin = end + 1;
   }
-  const bool fits = shape.tokens < (1u << 30) / shape.batch && shape.features < (1u << 30) / shape.batch / shape.tokens;
-  return begin > text.size() && fits ? std::optional(shape) : std::nullopt;
+  return begin > text.size() && sizes[2] != 0 ? std::optional(sizes) : std::nullopt;
 }
 
 std::string name_of(const measurement& m) {
-  return fmt::format("({}, {}, {}){}", m.shape.batch, m.shape.tokens, m.shape.features,
-                     m.long_memory ? " long memory" : "");
+  return fmt::format("({}, {}, {}){}{}", m.shape.batch, m.shape.tokens, m.shape.features,
+                     m.embedding == 0 ? "" : fmt::format(", e = {}", m.embedding), m.long_memory ? " long memory" : "");
 }
 std::string text_of(const spread& s, int digits) {
   return fmt::format("{:.{}f} [{:.{}f}, {:.{}f}]", s.median, digits, s.least, digits, s.most, digits);
@@ -41,10 +42,10 @@ std::string text_of(const spread& s, int digits) {
 
 void print_text(const std::vector<measurement>& all) {
   for (const measurement& m : all) {
-    fmt::print("{:<22} {:<32} {:>8.3f} ns   floor {:>6.3f} ns   share {}\n", m.operation, name_of(m), m.ns, m.floor_ns,
+    fmt::print("{:<27} {:<32} {:>8.3f} ns   floor {:>6.3f} ns   share {}\n", m.operation, name_of(m), m.ns, m.floor_ns,
                text_of(m.share, 3));
     for (const peer_result& p : m.peers)
-      fmt::print("  {:<20} {:<32} {:>8.3f} ns   {} times as long{}\n", p.name, "", p.ns, text_of(p.times, 1),
+      fmt::print("  {:<25} {:<32} {:>8.3f} ns   {} times as long{}\n", p.name, "", p.ns, text_of(p.times, 1),
                  p.agrees ? "" : "   AND DISAGREES");
   }
 }
@@ -76,6 +77,7 @@ void print_json(const options& how, const std::vector<measurement>& all) {
                        {"agrees", p.agrees}});
     rows.push_back({{"operation", m.operation},
                     {"shape", {m.shape.batch, m.shape.tokens, m.shape.features}},
+                    {"embedding", m.embedding},
                     {"long_memory", m.long_memory},
                     {"ns", m.ns},
                     {"floor_ns", m.floor_ns},
@@ -102,13 +104,16 @@ std::string find_python() {
 int run(int argc, char** argv) {
   CLI::App app{
       "Scans and their derivatives in f32, beside the time in which memory gives and takes the same arrays, and beside "
-      "peers"};
+      "peers; embed_position beside the time of its products of matrices alone"};
   app.name("assay bench");
   options how;
   std::vector<std::string> shapes;
   std::string target;
   bool as_json = false, as_markdown = false, without_torch = false;
-  app.add_option("--shape", shapes, "such as B=8,n=1000,d=1024; may be repeated");
+  app.add_option("--shape", shapes,
+                 "such as B=8,n=1000,d=1024 for scans, or B=1,n=4096,d=512,e=512 for embed_position on tokens of e "
+                 "numbers; may be "
+                 "repeated");
   app.add_option("--rounds", how.rounds, "of which medians and extremes are given")
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();
@@ -125,14 +130,23 @@ int run(int argc, char** argv) {
   } catch (const CLI::ParseError& e) {
     return app.exit(e) == 0 ? 0 : wrong_input;
   }
-  if (shapes.empty()) shapes = {"B=8,n=1000,d=1024", "B=1,n=10000000,d=1", "B=1,n=1000000,d=8", "B=1,n=1000,d=1"};
+  if (shapes.empty())
+    shapes = {"B=8,n=1000,d=1024", "B=1,n=10000000,d=1", "B=1,n=1000000,d=8", "B=1,n=1000,d=1",
+              "B=1,n=4096,d=512,e=512"};
   for (const std::string& text : shapes) {
-    const auto shape = parse_shape(text);
-    if (!shape) {
-      fmt::print(stderr, "assay bench: --shape {}: expected B=8,n=1000,d=1024 with fewer than 2^30 elements\n", text);
+    const auto sizes = parse_shape(text);
+    if (!sizes) {
+      fmt::print(stderr,
+                 "assay bench: --shape {}: expected B=8,n=1000,d=1024 or B=1,n=4096,d=512,e=512 with fewer than 2^30 "
+                 "elements\n",
+                 text);
       return wrong_input;
     }
-    how.shapes.push_back(*shape);
+    const auto [batch, tokens, features, embedding] = *sizes;
+    if (embedding == 0)
+      how.shapes.push_back({batch, tokens, features});
+    else
+      how.embeddings.push_back({{batch, tokens, features}, embedding});
   }
   if (!target.empty() && !optimized::force_target(target)) {
     fmt::print(stderr, "assay bench: unknown or unsupported instruction set '{}'\n", target);

@@ -1,16 +1,12 @@
 #include "tools/bench/measure.hpp"
 
-#include <benchmark/benchmark.h>
-
 #include <algorithm>
-#include <chrono>
-#include <ctime>
-#include <functional>
-#include <map>
 #include <numeric>
 
 #include "optimized/benchmarks/scan_arrays.hpp"
 #include "optimized/encodings/heinsen.hpp"
+#include "tools/bench/embedding.hpp"
+#include "tools/bench/side_by_side.hpp"
 
 namespace assay::bench {
 namespace {
@@ -21,72 +17,6 @@ namespace heinsen = optimized::heinsen;
 
 // Peers compute so many elements at most: they are slow, and the cumsum form loses a digit with each power of ten.
 constexpr std::size_t most_of_peer = 100000;
-
-struct member {
-  std::string name;
-  double elements;              ///< that a run computes
-  std::function<double()> run;  ///< gives its seconds
-  std::vector<double> ns = {};  ///< of an element, in each round
-};
-
-double now(int threads) {
-  if (threads > 1) return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-  timespec t{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-  return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
-}
-
-std::function<double()> timed(int threads, std::function<void()> f) {
-  return [threads, f = std::move(f)] {
-    const double start = now(threads);
-    f();
-    return now(threads) - start;
-  };
-}
-
-// Gives each repetition of a member to that member.
-class collector : public benchmark::BenchmarkReporter {
- public:
-  explicit collector(std::vector<member>& members) : members_(members) {}
-  bool ReportContext(const Context&) override { return true; }
-  void ReportRuns(const std::vector<Run>& runs) override {
-    for (const Run& run : runs)
-      if (run.run_type == Run::RT_Iteration)
-        for (member& m : members_)
-          if (run.run_name.function_name == m.name)
-            m.ns.push_back(1e9 * run.real_accumulated_time / static_cast<double>(run.iterations) / m.elements);
-  }
-
- private:
-  std::vector<member>& members_;
-};
-
-// All repetitions of all members take turns in random order.
-void run_side_by_side(int rounds, std::vector<member>& members) {
-  for (member& m : members) {
-    m.run();  // brings pages and caches into the state of later runs
-    benchmark::RegisterBenchmark(m.name.c_str(),
-                                 [&m](benchmark::State& state) {
-                                   for ([[maybe_unused]] auto _ : state) state.SetIterationTime(m.run());
-                                 })
-        ->UseManualTime()
-        ->MinTime(0.002)
-        ->Repetitions(rounds);
-  }
-  collector results(members);
-  benchmark::RunSpecifiedBenchmarks(&results);
-  benchmark::ClearRegisteredBenchmarks();
-}
-
-spread spread_of(std::vector<double> x) {
-  std::sort(x.begin(), x.end());
-  return {x[x.size() / 2], x.front(), x.back()};
-}
-std::vector<double> ratios(const std::vector<double>& x, const std::vector<double>& y) {
-  std::vector<double> r(x.size());
-  for (std::size_t k = 0; k < r.size(); ++k) r[k] = x[k] / y[k];
-  return r;
-}
 
 double sum_of(const float* x, std::size_t count) { return std::accumulate(x, x + count, 0.0); }
 
@@ -193,7 +123,7 @@ class problem {
                    [](double x, double y) { return std::min(x, y); });
     const std::vector<double>& own = members[2].ns;
     measurement m{
-        operation, shape_, long_memory_, spread_of(own).median, spread_of(best).median, spread_of(ratios(best, own)),
+        operation, shape_, 0, long_memory_, spread_of(own).median, spread_of(best).median, spread_of(ratios(best, own)),
         {}};
     for (std::size_t k = 3; k < members.size(); ++k) {
       // A plain loop in f32 adds up a rounding each token; the cumsum form loses more.
@@ -217,10 +147,7 @@ class problem {
 }  // namespace
 
 std::vector<measurement> measure(const options& how) {
-  std::string name = "assay bench", interleaving = "--benchmark_enable_random_interleaving=true";
-  char* words[] = {name.data(), interleaving.data(), nullptr};
-  int count = 2;
-  benchmark::Initialize(&count, words);
+  take_turns();
   std::vector<measurement> all;
   for (const scan_shape& shape : how.shapes)
     for (const bool long_memory : {false, true}) {
@@ -229,6 +156,8 @@ std::vector<measurement> measure(const options& how) {
       for (const bool gated : {false, true}) all.push_back(p.scan(gated));
       for (const bool gated : {false, true}) all.push_back(p.adjoint(gated));
     }
+  for (const embedding_shape& shape : how.embeddings)
+    for (const measurement& m : measure_embedding(how, shape)) all.push_back(m);
   return all;
 }
 

@@ -1,4 +1,5 @@
-// Scans and their adjoints beside the memory floor and beside peers, under Google Benchmark.
+// Scans and their adjoints beside the memory floor and beside peers, and embed_position beside its products of
+// matrices, under Google Benchmark.
 #pragma once
 
 #include <string>
@@ -8,8 +9,15 @@
 
 namespace assay::bench {
 
+/// Of embed_position: its states, and e of its tokens [B, n, e].
+struct embedding_shape {
+  scan_shape states;
+  std::size_t embedding;
+};
+
 struct options {
   std::vector<scan_shape> shapes;
+  std::vector<embedding_shape> embeddings;
   int rounds = 9, threads = 1;
   std::string python;  ///< of PyTorch; empty: none
 };
@@ -29,6 +37,7 @@ struct peer_result {
 struct measurement {
   std::string operation;
   scan_shape shape;
+  std::size_t embedding;  ///< 0 for scans
   bool long_memory;
   double ns, floor_ns;
   spread share;  ///< of the floor, round by round

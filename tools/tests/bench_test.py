@@ -49,8 +49,17 @@ class Bench(unittest.TestCase):
         self.assertEqual(len(lines), 2 + 2 * 4)
         self.assertTrue(all(line.count("|") == 6 for line in lines), lines)
 
+    def test_embeddings(self):
+        done = run("--shape", "B=2,n=300,d=5,e=700", "--rounds", "2", "--threads", "2", "--json")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        rows = json.loads(done.stdout)["measurements"]
+        self.assertEqual([row["operation"] for row in rows], ["heinsen/embed_position", "heinsen/embed_position:vjp"])
+        for row in rows:
+            self.assertEqual((row["shape"], row["embedding"], row["peers"]), ([2, 300, 5], 700, []))
+            self.assertGreater(min(row["ns"], row["floor_ns"], row["share"]["least"]), 0)
+
     def test_wrong_words(self):
-        for words in (["--shape", "n=3"], ["--shape", "B=1,n=0,d=1"], ["--rounds", "0"], ["--target", "none"], ["more"]):
+        for words in (["--shape", "n=3"], ["--shape", "B=1,n=2,d=3,e=0"], ["--shape", "B=1,n=2,d=3,e=4,f=5"], ["--shape", "B=1,n=0,d=1"], ["--rounds", "0"], ["--target", "none"], ["more"]):
             with self.subTest(words=words):
                 done = run(*words)
                 self.assertEqual(done.returncode, 2)

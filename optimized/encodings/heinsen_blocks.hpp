@@ -1,0 +1,106 @@
+// How embed_position divides its tokens into blocks, and the rows of arrays as matrices.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+
+#include "optimized/matrix_product.hpp"
+#include "optimized/views.hpp"
+
+namespace assay::optimized::heinsen {
+
+/// x is [batch, tokens, embedding], states are [batch, tokens, features].
+struct embed_sizes {
+  std::size_t batch, tokens, embedding, features;
+  [[nodiscard]] std::size_t rows() const { return batch * tokens; }
+};
+
+/// Some tokens of one sequence, or all tokens of some sequences.
+struct block {
+  std::size_t group, place;  ///< the group of sequences, and the place among the blocks of these
+  std::size_t first_sequence, sequences, first_token, tokens;
+  std::size_t first_row;  ///< among all tokens of all sequences
+  [[nodiscard]] std::size_t rows() const { return sequences * tokens; }
+};
+
+/// The blocks of a call. They depend on the sizes alone: at least 512 tokens where there are so many, since OpenBLAS
+/// copies the weights for every block, and more where features are few. Parts of what is divided differ by as little as
+/// they can in size.
+class blocks {
+ public:
+  explicit blocks(const embed_sizes& size) : size_(size) {
+    constexpr std::size_t least = 512, largest = 8192, elements = 1 << 18;
+    const std::size_t most = std::clamp(elements / (size.embedding + 3 * size.features + 1), least, largest);
+    of_group_ = std::max<std::size_t>(1, parts(size.tokens, most));
+    tokens_ = parts(size.tokens, of_group_);
+    const std::size_t together = of_group_ > 1 ? 1 : std::max<std::size_t>(1, most / std::max<std::size_t>(1, tokens_));
+    groups_ = parts(size.batch, together);
+    sequences_ = groups_ == 0 ? 0 : parts(size.batch, groups_);
+  }
+
+  [[nodiscard]] std::size_t count() const { return groups_ * of_group_; }
+  [[nodiscard]] std::size_t groups() const { return groups_; }
+  [[nodiscard]] std::size_t of_group() const { return of_group_; }
+  [[nodiscard]] std::size_t most_sequences() const { return sequences_; }
+  [[nodiscard]] std::size_t most_rows() const { return sequences_ * tokens_; }
+
+  [[nodiscard]] block at(std::size_t group, std::size_t place) const {
+    const std::size_t sequence = group * sequences_, token = place * tokens_;
+    return {group,
+            place,
+            sequence,
+            std::min(sequences_, size_.batch - sequence),
+            token,
+            std::min(tokens_, size_.tokens - token),
+            sequence * size_.tokens + token};
+  }
+
+  static std::size_t parts(std::size_t count, std::size_t most) { return (count + most - 1) / most; }
+
+ private:
+  embed_sizes size_;
+  std::size_t of_group_, tokens_, groups_, sequences_;
+};
+
+/// The elements from one row to the next of `sequences` sequences at a time, or 0 where BLAS cannot read the rows as
+/// they lie.
+template <class T>
+std::size_t step_of_rows(const view<T, 3>& v, std::size_t sequences) {
+  const auto [batch, tokens, width] = v.shape;
+  const bool one_token = tokens <= 1, one_sequence = sequences <= 1;
+  const std::ptrdiff_t step = !one_token      ? v.stride[1]
+                              : !one_sequence ? v.stride[0]
+                                              : static_cast<std::ptrdiff_t>(width);
+  const bool evenly = one_token || one_sequence || v.stride[0] == static_cast<std::ptrdiff_t>(tokens) * step;
+  const bool apart = step >= static_cast<std::ptrdiff_t>(width) && step <= static_cast<std::ptrdiff_t>(matrix_limit);
+  return v.has_unit_rows() && evenly && apart && width > 0 ? static_cast<std::size_t>(step) : 0;
+}
+
+template <class T>
+view<T, 3> sequences_of(const view<T, 3>& v, const block& b) {
+  return {b.rows() == 0 ? v.data : v.at(b.first_sequence, b.first_token, std::size_t{0}),
+          {b.sequences, b.tokens, v.shape[2]},
+          v.stride};
+}
+
+/// v as an array without gaps, and back.
+template <class Real>
+void gather(const view<const Real, 3>& v, Real* to) {
+  for (std::size_t b = 0; b < v.shape[0]; ++b)
+    for (std::size_t i = 0; i < v.shape[1]; ++i)
+      for (std::size_t k = 0; k < v.shape[2]; ++k) *to++ = *v.at(b, i, k);
+}
+template <class Real>
+void scatter(const Real* from, const view<Real, 3>& v) {
+  for (std::size_t b = 0; b < v.shape[0]; ++b)
+    for (std::size_t i = 0; i < v.shape[1]; ++i)
+      for (std::size_t k = 0; k < v.shape[2]; ++k) *v.at(b, i, k) = *from++;
+}
+
+/// A matrix as one sequence of rows.
+template <class T>
+view<T, 3> one_sequence(const view<T, 2>& v) {
+  return {v.data, {1, v.shape[0], v.shape[1]}, {0, v.stride[0], v.stride[1]}};
+}
+
+}  // namespace assay::optimized::heinsen
