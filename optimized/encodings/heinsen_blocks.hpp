@@ -23,9 +23,9 @@ struct block {
   [[nodiscard]] std::size_t rows() const { return sequences * tokens; }
 };
 
-/// The blocks of a call. They depend on the sizes alone: at least 512 tokens where there are so many, since OpenBLAS
-/// copies the weights for every block, and more where features are few. Parts of what is divided differ by as little as
-/// they can in size.
+/// The blocks of a call. They depend on the sizes alone: up to 512 tokens, or more where features are few. (OpenBLAS
+/// copies the weights for every block, and larger ones would be too few for many threads.) Blocks of a sequence are as
+/// many as that takes, and of the same size but for the last; so are groups of short sequences.
 class blocks {
  public:
   explicit blocks(const embed_sizes& size) : size_(size) {
