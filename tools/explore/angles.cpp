@@ -14,7 +14,7 @@ namespace {
 
 using R = reference::rounded;
 
-constexpr double base = 10000.0, nothing = std::numeric_limits<double>::quiet_NaN();
+constexpr double base = 10000.0;
 
 std::size_t width_of(const cell& c) { return static_cast<std::size_t>(c.scale); }
 

@@ -14,8 +14,6 @@ namespace {
 
 using R = reference::rounded;
 
-constexpr double nothing = std::numeric_limits<double>::quiet_NaN();
-
 std::vector<double> softmax(std::vector<double> x) {
   const double largest = *std::max_element(x.begin(), x.end());
   double sum = 0;
@@ -99,10 +97,6 @@ results forget_gates(const cell& c) {
                          : 2.0 * stored.unit_roundoff() * std::exp2(std::floor(std::log2(std::fabs(sum.number))));
   return {{"largest", worst}, {"prefix_sum", std::fabs(sum.number)}, {"law", law}};
 }
-
-struct every_token {
-  double operator()(const cell& c) const { return static_cast<double>(c.size); }
-};
 
 core::result<void> check_slope(const cell& c) {
   return c.decay > 0.0 && c.decay <= 1.0 ? core::result<void>() : refuse_cell(c, "the slope is above 0, at most 1");

@@ -16,8 +16,6 @@ namespace laws = properties::encodings::heinsen;
 using R = reference::rounded;
 
 constexpr std::size_t features = 4;  // the fastest digits: the others keep their sign longer
-constexpr double nothing = std::numeric_limits<double>::quiet_NaN();
-
 // mu / (u |log p|): where the error of prefix sums, u |A_n|, reaches the margin.
 double counter_law(const cell& c) {
   const storage_format& stored = *find_format(c.storage);
@@ -113,9 +111,6 @@ results sum_up(const cell& c) {
   return {{"stalls_at", stalled_at}, {"overflows_at", overflowed_at}, {"mean_decay", mean}, {"law", end / mean}};
 }
 
-struct every_token {
-  double operator()(const cell& c) const { return static_cast<double>(c.size); }
-};
 // A counter by prefix sums ends at its first wrong sign.
 struct until_a_sign_fails {
   double operator()(const cell& c) const {

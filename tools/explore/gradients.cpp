@@ -15,7 +15,6 @@ namespace {
 using R = reference::rounded;
 using ball = reference::two_double_ball;
 
-constexpr double nothing = std::numeric_limits<double>::quiet_NaN();
 constexpr std::size_t lanes = 4;
 
 template <class T>
@@ -140,10 +139,6 @@ results condition(const cell& c) {
                                                    : 1.0 - oldest / x;
   return {{"response", std::fabs(leading(moved.centre)) / change}, {"radius", moved.radius / change}, {"law", law}};
 }
-
-struct every_token {
-  double operator()(const cell& c) const { return static_cast<double>(c.size); }
-};
 
 // A gradient that decays ends after some hundreds of mean ages; 750 log 2 is the range of f64.
 struct until_it_ends {

@@ -1,6 +1,7 @@
 // Measures whose cells share nothing.
 #pragma once
 
+#include <limits>
 #include <utility>
 
 #include "tools/explore/measure.hpp"
@@ -19,6 +20,14 @@ measure of_single_cells(measure m, Found found, Steps) {
   };
   return m;
 }
+
+/// The steps of a measure that looks at each token once.
+struct every_token {
+  double operator()(const cell& c) const { return static_cast<double>(c.size); }
+};
+
+/// In place of a result that a cell has not.
+inline constexpr double nothing = std::numeric_limits<double>::quiet_NaN();
 
 inline core::result<void> refuse_cell(const cell& c, const std::string& what) {
   return core::failure("'" + text_of(c) + "': " + what);
