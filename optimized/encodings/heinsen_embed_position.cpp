@@ -242,7 +242,7 @@ std::vector<scratch<Real>> scratches(int threads, const embed_sizes& size, const
 template <class Real>
 void embed_position(const execution& on, const embed_inputs<Real>& in, const embed_outputs<Real>& out) {
   const embed_sizes size = sizes_of(in);
-  const auto [batch, tokens, e, d] = size;
+  const std::size_t batch = size.batch, d = size.features;
   check(on, size, in);
   ASSAY_EXPECTS(has_shape(out.y, in.x.shape) && has_shape(out.s_n, {batch, d}));
   ASSAY_EXPECTS(out.s_n_low.absent() || has_shape(out.s_n_low, {batch, d}));
@@ -341,7 +341,7 @@ template <class Real>
 void embed_position_vjp(const execution& on, const embed_inputs<Real>& in, const embed_cotangents<Real>& cotangents,
                         const embed_gradients<Real>& out) {
   const embed_sizes size = sizes_of(in);
-  const auto [batch, tokens, e, d] = size;
+  const std::size_t batch = size.batch, e = size.embedding, d = size.features;
   check(on, size, in);
   ASSAY_EXPECTS(has_shape(cotangents.grad_y, in.x.shape));
   ASSAY_EXPECTS(cotangents.grad_s_n.absent() || has_shape(cotangents.grad_s_n, {batch, d}));

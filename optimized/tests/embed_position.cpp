@@ -73,7 +73,7 @@ struct plain_loops {
   scan_problem<Real> scan;
 
   explicit plain_loops(const embed_problem<Real>& of) : p(of), scan({of.size.B, of.size.n, of.size.d}, true) {
-    const auto [B, n, e, d] = p.size;
+    const std::size_t B = p.size.B, n = p.size.n, e = p.size.e, d = p.size.d;
     scan.s0 = p.s0, scan.s0_low = p.s0_low, scan.grad_s_n = p.grad_s_n;
     for (std::size_t row = 0; row < B * n; ++row)
       for (std::size_t j = 0; j < d; ++j) {
@@ -252,13 +252,11 @@ TEMPLATE_TEST_CASE("heinsen/embed_position/optimized_strides_and_guard_bands", "
       {{{0, 2, 1}, 2, 0, true}, {{0, 1}, 0, 0, true}},   {{{0, 1, 2}, 0, 1, true}, {{1, 0}, 2, 3, true}}};
   for (const embed_sizes& size :
        {embed_sizes{2, 5, 7, 3}, {1, 600, 1300, 2}, {3, 1, 4, 5}, {1, 4, 1, 1}, {2, 3, 9, 20}}) {
-    const auto [B, n, e, d] = size;
+    const std::size_t B = size.B, n = size.n, e = size.e, d = size.d;
     embed_problem<TestType> p(size);
     p.run(process_execution());
     for (const layouts& l : all) {
-      const auto tokens = [&, B = B, n = n, e = e](const std::vector<TestType>& a) {
-        return spread<TestType, 3>(a, {B, n, e}, l.tokens);
-      };
+      const auto tokens = [&](const std::vector<TestType>& a) { return spread<TestType, 3>(a, {B, n, e}, l.tokens); };
       const auto plane = [&](const std::vector<TestType>& a, std::size_t rows, std::size_t columns) {
         return spread<TestType, 2>(a, {rows, columns}, l.matrix);
       };
