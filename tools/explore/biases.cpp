@@ -100,10 +100,6 @@ results forget_gates(const cell& c) {
   return {{"largest", worst}, {"prefix_sum", std::fabs(sum.number)}, {"law", law}};
 }
 
-struct every_token {
-  double operator()(const cell& c) const { return static_cast<double>(c.size); }
-};
-
 core::result<void> check_slope(const cell& c) {
   return c.decay > 0.0 && c.decay <= 1.0 ? core::result<void>() : refuse_cell(c, "the slope is above 0, at most 1");
 }
@@ -127,7 +123,7 @@ measure linear_bias() {
                                  .implementations = {"key_form", "distance_form"},
                                  .takes_storage = true,
                                  .check = check_slope},
-                         linear_biases, every_token());
+                         linear_biases, every_token);
 }
 
 measure bucket_flips() {
@@ -139,7 +135,7 @@ measure bucket_flips() {
                                  .implementations = {"quotient", "reciprocal", "low_logarithm"},
                                  .families = {"bidirectional", "causal"},
                                  .check = check_buckets},
-                         wrong_buckets, every_token());
+                         wrong_buckets, every_token);
 }
 
 measure forget_gate_sums() {
@@ -151,7 +147,7 @@ measure forget_gate_sums() {
                                  .implementations = {"prefix_sums", "segments"},
                                  .families = {"gates"},
                                  .takes_storage = true},
-                         forget_gates, every_token());
+                         forget_gates, every_token);
 }
 
 }  // namespace assay::explore

@@ -17,11 +17,6 @@ namespace assay::explore {
 using all_cells = std::vector<const measured_cell*>;
 using sentences = std::vector<std::string>;
 
-inline double value_of(const measured_cell& m, const std::string& name) {
-  const auto it = m.found.find(name);
-  return it == m.found.end() ? std::nan("") : it->second;
-}
-
 // Cells by a name that they share, in the order of their sizes.
 inline std::map<std::string, all_cells> grouped(const all_cells& cells,
                                                 const std::function<std::string(const cell&)>& name) {

@@ -1,17 +1,14 @@
 // Measures whose cells share nothing.
 #pragma once
 
-#include <utility>
-
 #include "tools/explore/measure.hpp"
 
 namespace assay::explore {
 
 /// `found` and `steps` of one cell. Precondition: m has all else.
-template <class Found, class Steps>
-measure of_single_cells(measure m, Found found, Steps) {
+inline measure of_single_cells(measure m, results (*found)(const cell&), double (*steps)(const cell&)) {
   m.batch = text_of;
-  m.steps = [](std::span<const cell> batch) { return Steps()(batch.front()); };
+  m.steps = [steps](std::span<const cell> batch) { return steps(batch.front()); };
   m.run = [found](std::span<const cell> batch, const caller&) -> core::result<std::vector<results>> {
     std::vector<results> all;
     for (const cell& c : batch) all.push_back(found(c));
@@ -19,6 +16,9 @@ measure of_single_cells(measure m, Found found, Steps) {
   };
   return m;
 }
+
+/// Steps of what reads every token once.
+inline double every_token(const cell& c) { return static_cast<double>(c.size); }
 
 inline core::result<void> refuse_cell(const cell& c, const std::string& what) {
   return core::failure("'" + text_of(c) + "': " + what);
