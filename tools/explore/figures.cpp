@@ -50,7 +50,8 @@ constexpr question_words titles[] = {
     {"rotary_score", "What does a rotation in narrow formats do to a score?", "angles"},
     {"linear_bias", "What do narrow formats do to linear biases?", "biases"},
     {"buckets", "Which distances fall into a wrong bucket?", "biases"},
-    {"forget_gates", "What do prefix sums do to forget gates?", "biases"}};
+    {"forget_gates", "What do prefix sums do to forget gates?", "biases"},
+    {"stage", "Which stage of an operation must not be narrow?", "stages"}};
 
 double place_on(x_axis axis, const cell& c) {
   if (axis == x_axis::size) return static_cast<double>(c.size);

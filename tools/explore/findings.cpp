@@ -164,6 +164,7 @@ std::vector<finding> of_hazards() {
   };
   const auto slope = [](const cell& c) { return fmt::format("{}, slope {}", who(c), c.decay); };
   const auto gate = [](const cell& c) { return fmt::format("{}, mean {}", who(c), c.decay); };
+  const auto stage_inputs = [](const cell& c) { return fmt::format("{}, {}, n = {}", c.arithmetic, c.family, c.size); };
   return {{"Angles: largest error of a row of the sinusoidal table, by position",
            "angles",
            "In brackets the bound 2 m u plus the rounding of what is stored.",
@@ -189,7 +190,14 @@ std::vector<finding> of_hazards() {
            "biases",
            "In brackets the spacing of the format at the prefix sum. –: no number.",
            of("forget_gates"),
-           {"form", gate, size_words, beside_law("largest")}}};
+           {"form", gate, size_words, beside_law("largest")}},
+          {"Stages: largest error with one stage in a narrow format",
+           "stages",
+           "Relative to the scale of the output. The tensors are of the narrow format, and all other stages are "
+           "computed in "
+           "f32. \"usual\" is what common code does.",
+           of("stage"),
+           {"stage", [](const cell& c) { return c.implementation; }, stage_inputs, alone("largest")}}};
 }
 
 // Cells whose measured value is not within a factor of 2 of a law that predicts it (and does not bound it).

@@ -60,5 +60,6 @@ measure rotary_scores();
 measure linear_bias();
 measure bucket_flips();
 measure forget_gate_sums();
+measure stage_costs();
 
 }  // namespace assay::explore

@@ -58,5 +58,6 @@ sentences of_scores(const all_cells& cells);
 sentences of_linear_biases(const all_cells& cells);
 sentences of_buckets(const all_cells& cells);
 sentences of_forget_gates(const all_cells& cells);
+sentences of_stages(const all_cells& cells);
 
 }  // namespace assay::explore
