@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "reference/evaluate_in.hpp"
+
 namespace assay::reference {
 
 namespace encodings {
@@ -84,6 +86,15 @@ const core::operation& forward_of(const core::operation& op) {
 core::tensors evaluate(const core::request& call, accuracy_class c) {
   ASSAY_EXPECTS(c != accuracy_class::uniform);
   return routines_for(*call.operation).algorithm(call, c);
+}
+
+core::tensors evaluate_in(const core::request& call, const core::precisions& formats) {
+  const std::string_view encoding = routines_for(*call.operation).name;
+#define ASSAY_ENCODING(name) \
+  if (encoding == #name) return run_formula<encodings::name>(call, formats);
+#include "assay_encodings.inc"
+#undef ASSAY_ENCODING
+  throw core::contract_violation("no encoding computes '" + call.operation->name + "'");
 }
 
 std::map<std::string, xt::xarray<double>> derivative_along(const core::request& call, const core::tensors& direction) {

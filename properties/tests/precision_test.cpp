@@ -7,12 +7,7 @@
 #include "properties/diagnosis/diagnose.hpp"
 #include "properties/harness/verdict.hpp"
 #include "properties/tests/gating.hpp"
-#include "reference/encodings/attention.hpp"
-#include "reference/encodings/fox.hpp"
-#include "reference/encodings/heinsen.hpp"
-#include "reference/encodings/rope.hpp"
-#include "reference/encodings/sinusoidal.hpp"
-#include "reference/run_recipe.hpp"
+#include "reference/evaluate_in.hpp"
 
 using namespace assay;
 using namespace assay::properties;
@@ -21,24 +16,6 @@ using core::dtype;
 using testing::seed;
 
 namespace {
-
-template <class Encoding>
-core::tensors by_recipe(const request& call) {
-  return reference::run_recipe<Encoding>(call, {});
-}
-
-// The formula in plain arithmetic of these formats.
-core::tensors computed(const request& call, const core::precisions& formats) {
-  using namespace reference::encodings;
-  using evaluator = core::tensors (*)(const request&);
-  static const std::map<std::string, evaluator> all{{"rope", by_recipe<rope>},
-                                                    {"sinusoidal", by_recipe<sinusoidal>},
-                                                    {"attention", by_recipe<attention>},
-                                                    {"fox", by_recipe<fox>},
-                                                    {"heinsen", by_recipe<heinsen>}};
-  const reference::computing_in scope(formats);
-  return all.at(call.operation->name.substr(0, call.operation->name.find('/')))(call);
-}
 
 core::precisions formats_of(const core::operation& op, dtype storage, const std::map<std::string, dtype>& stages) {
   description about;
@@ -62,7 +39,7 @@ class by_stage final : public implementation {
   call_result evaluate(const request& call) override {
     request edited = call;
     if (change_) change_(edited);
-    return computed(edited, formats_);
+    return reference::evaluate_in(edited, formats_);
   }
 
  private:
@@ -124,7 +101,7 @@ TEST_CASE("properties/precision/plain_arithmetic_passes_in_its_formats", "[prope
       for (const family& f : families_of(op)) {
         if (f.holds_nan) continue;
         const test_case c = make_case({&op, storage, f.name, seed + k, {lengths::short_ones}}, f);
-        const value_report r = judge(*expect(c.call, declared), computed(c.call, declared));
+        const value_report r = judge(*expect(c.call, declared), reference::evaluate_in(c.call, declared));
         INFO(op.name << " " << core::name_of(storage) << ", " << to_string(declared, op.stages) << ": " << summary(c));
         INFO(r.message);
         CHECK(r.passed);

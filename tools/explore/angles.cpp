@@ -140,19 +140,13 @@ results score_errors(const cell& c) {
   return {{"largest", largest}, {"nonfinite", std::isnan(largest) ? 1.0 : 0.0}};
 }
 
-struct one_row {
-  double operator()(const cell& c) const { return c.scale; }
-};
+double one_row(const cell& c) { return c.scale; }
 // Neighbours merge where positions do, if not before.
-struct all_rows {
-  double operator()(const cell& c) const {
-    const int precision = core::format_of(*core::dtype_named(c.arithmetic)).precision;
-    return std::min(static_cast<double>(c.size), std::ldexp(1.0, precision)) * c.scale;
-  }
-};
-struct one_start {
-  double operator()(const cell&) const { return 1; }
-};
+double all_rows(const cell& c) {
+  const int precision = core::format_of(*core::dtype_named(c.arithmetic)).precision;
+  return std::min(static_cast<double>(c.size), std::ldexp(1.0, precision)) * c.scale;
+}
+double one_start(const cell&) { return 1; }
 
 core::result<void> check_width(const cell& c) {
   const bool is_even = c.scale >= 2 && c.scale <= 4096 && c.scale == 2 * std::floor(c.scale / 2);
@@ -176,7 +170,7 @@ measure angle_errors() {
                                  .implementations = {"power", "exponential", "rounded_once"},
                                  .takes_storage = true,
                                  .check = check_table},
-                         table_errors, one_row());
+                         table_errors, one_row);
 }
 
 measure merging_neighbours() {
@@ -188,7 +182,7 @@ measure merging_neighbours() {
                                  .implementations = {"power", "exponential", "rounded_once"},
                                  .takes_storage = true,
                                  .check = check_width},
-                         neighbours, all_rows());
+                         neighbours, all_rows);
 }
 
 measure rotary_scores() {
@@ -199,7 +193,7 @@ measure rotary_scores() {
                                  .scale_means = "",
                                  .implementations = {"all_narrow", "narrow_output", "narrow_table", "narrow_positions"},
                                  .takes_storage = true},
-                         score_errors, one_start());
+                         score_errors, one_start);
 }
 
 }  // namespace assay::explore

@@ -121,7 +121,7 @@ measure linear_bias() {
                                  .implementations = {"key_form", "distance_form"},
                                  .takes_storage = true,
                                  .check = check_slope},
-                         linear_biases, every_token());
+                         linear_biases, every_token);
 }
 
 measure bucket_flips() {
@@ -133,7 +133,7 @@ measure bucket_flips() {
                                  .implementations = {"quotient", "reciprocal", "low_logarithm"},
                                  .families = {"bidirectional", "causal"},
                                  .check = check_buckets},
-                         wrong_buckets, every_token());
+                         wrong_buckets, every_token);
 }
 
 measure forget_gate_sums() {
@@ -145,7 +145,7 @@ measure forget_gate_sums() {
                                  .implementations = {"prefix_sums", "segments"},
                                  .families = {"gates"},
                                  .takes_storage = true},
-                         forget_gates, every_token());
+                         forget_gates, every_token);
 }
 
 }  // namespace assay::explore

@@ -112,17 +112,11 @@ results sum_up(const cell& c) {
 }
 
 // A counter by prefix sums ends at its first wrong sign.
-struct until_a_sign_fails {
-  double operator()(const cell& c) const {
-    const double law = counter_law(c);
-    return std::min(static_cast<double>(c.size), std::isnan(law) ? 1e12 : 1.2 * law) + block_tokens;
-  }
-};
-struct until_it_merges {
-  double operator()(const cell& c) const {
-    return c.arithmetic == "f32" ? std::min(1e6, 30 / (1.0001 - c.decay)) : 500;
-  }
-};
+double until_a_sign_fails(const cell& c) {
+  const double law = counter_law(c);
+  return std::min(static_cast<double>(c.size), std::isnan(law) ? 1e12 : 1.2 * law) + block_tokens;
+}
+double until_it_merges(const cell& c) { return c.arithmetic == "f32" ? std::min(1e6, 30 / (1.0001 - c.decay)) : 500; }
 
 core::result<void> check_margin(const cell& c) {
   return c.decay > 0.0 && c.decay <= 100.0 ? core::result<void>()
@@ -144,7 +138,7 @@ measure counters() {
             .takes_storage = true,
             .check = check_margin};
   for (const scan_algorithm& a : scan_algorithms()) m.implementations.emplace_back(a.name);
-  return of_single_cells(std::move(m), count, until_a_sign_fails());
+  return of_single_cells(std::move(m), count, until_a_sign_fails);
 }
 
 measure merging_positions() {
@@ -155,7 +149,7 @@ measure merging_positions() {
                                  .scale_means = "",
                                  .implementations = {"sequential"},
                                  .check = check_merging},
-                         merge, until_it_merges());
+                         merge, until_it_merges);
 }
 
 measure running_sums() {
@@ -167,7 +161,7 @@ measure running_sums() {
                                  .implementations = {"cumsum"},
                                  .families = {"gates"},
                                  .takes_storage = true},
-                         sum_up, every_token());
+                         sum_up, every_token);
 }
 
 }  // namespace assay::explore

@@ -6,39 +6,34 @@
 #include <cmath>
 
 #include "tools/report/escape.hpp"
-#include "tools/report/power_of_ten.hpp"
+#include "tools/report/log_axes.hpp"
 
 namespace assay::explore {
 namespace {
 
+using tools::drawn_axes;
 using tools::escape_markup;
-using tools::power_of_ten;
+using tools::log_axis;
 
 // In units of the view box. The margins hold the labels: nothing is drawn there.
-constexpr double width = 420, left = 50, right = 408, top = 26, bottom = 236, row = 16;
+constexpr double width = 420, left = 50, right = 408, top = 26, bottom = 236, legend_row = 16;
 constexpr std::size_t colours = 8;
 
 bool is_drawn(double x) { return std::isfinite(x) && x > 0.0; }
 
-struct axis {
-  double low = INFINITY, high = -INFINITY;  ///< exponents of 10
-  double start = 0, end = 0;
+// Exponents of 10 of what is drawn.
+struct exponents {
+  double low = INFINITY, high = -INFINITY;
   void take(double x) {
     if (!is_drawn(x)) return;
     low = std::min(low, std::log10(x));
     high = std::max(high, std::log10(x));
   }
   /// To whole powers of ten, at least one of them.
-  void settle(double from, double to) {
-    if (low > high) low = 0, high = 1;
-    low = std::floor(low + 1e-9);
-    high = std::max(std::ceil(high - 1e-9), low + 1);
-    start = from;
-    end = to;
-  }
-  [[nodiscard]] double at(double x) const { return start + (std::log10(x) - low) / (high - low) * (end - start); }
-  [[nodiscard]] int step(double apart) const {
-    return std::max(1, static_cast<int>(std::ceil(apart * (high - low) / std::fabs(end - start))));
+  [[nodiscard]] log_axis settled(double start, double end) const {
+    if (low > high) return {10, 0, 1, start, end};
+    const double from = std::floor(low + 1e-9);
+    return {10, from, std::max(std::ceil(high - 1e-9), from + 1), start, end};
   }
 };
 
@@ -56,25 +51,7 @@ std::string mark(std::size_t colour, double x, double y) {
   }
 }
 
-std::string grid(const chart& c, const axis& x, const axis& y) {
-  std::string s = fmt::format("<rect class=\"frame\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"/>\n", left, top,
-                              right - left, bottom - top);
-  for (int e = static_cast<int>(x.low); e <= static_cast<int>(x.high); e += x.step(34))
-    s += fmt::format(
-        "<path class=\"rule\" d=\"M{0:.1f} {1}V{2}\"/><text x=\"{0:.1f}\" y=\"{3}\" class=\"middle\">{4}</text>\n",
-        x.at(std::pow(10.0, e)), top, bottom, bottom + 13, power_of_ten(e));
-  for (int e = static_cast<int>(y.low); e <= static_cast<int>(y.high); e += y.step(17)) {
-    const double at = y.at(std::pow(10.0, e));
-    s += fmt::format(
-        "<path class=\"rule\" d=\"M{0} {1:.1f}H{2}\"/><text x=\"{3}\" y=\"{4:.1f}\" class=\"end\">{5}</text>\n", left,
-        at, right, left - 4, at + 3.5, power_of_ten(e));
-  }
-  s += fmt::format("<text x=\"{}\" y=\"{}\" class=\"middle\">{}</text>\n", (left + right) / 2, bottom + 28,
-                   escape_markup(c.x_label));
-  return s + fmt::format("<text x=\"2\" y=\"{}\">{}</text>\n", top - 10, escape_markup(c.y_label));
-}
-
-std::string line_through(const std::vector<chart_point>& points, const axis& x, const axis& y) {
+std::string line_through(const std::vector<chart_point>& points, const log_axis& x, const log_axis& y) {
   std::string path;
   bool pen_down = false;
   for (const chart_point& p : points) {
@@ -85,7 +62,8 @@ std::string line_through(const std::vector<chart_point>& points, const axis& x, 
   return path;
 }
 
-std::string drawn_series(const chart& c, const chart_series& s, std::size_t colour, const axis& x, const axis& y) {
+std::string drawn_series(const chart& c, const chart_series& s, std::size_t colour, const log_axis& x,
+                         const log_axis& y) {
   std::string text =
       fmt::format("<g class=\"series c{}{}\" data-implementation=\"{}\" data-storage=\"{}\">\n", colour % colours,
                   s.beside ? " beside" : "", escape_markup(s.keys.implementation), escape_markup(s.keys.storage));
@@ -116,31 +94,30 @@ std::string drawn_series(const chart& c, const chart_series& s, std::size_t colo
 }  // namespace
 
 std::string drawn(const chart& c) {
-  axis x, y;
+  exponents across, up;
   bool any_law = false;
   for (const chart_series& s : c.series) {
-    for (const chart_point& p : s.points) x.take(p.x), y.take(p.y);
+    for (const chart_point& p : s.points) across.take(p.x), up.take(p.y);
     any_law = any_law || s.law.size() > 1;
   }
   // Laws are drawn as far as they are within four powers of ten of what was measured.
-  const double low = y.low, high = y.high;
+  const double low = up.low, high = up.high;
   for (const chart_series& s : c.series)
     for (const chart_point& p : s.law)
-      if (is_drawn(p.y)) y.take(std::pow(10.0, std::clamp(std::log10(p.y), low - 4, high + 4)));
-  x.settle(left + 10, right - 10);
-  y.settle(bottom - 10, top + 12);
+      if (is_drawn(p.y)) up.take(std::pow(10.0, std::clamp(std::log10(p.y), low - 4, high + 4)));
+  const log_axis x = across.settled(left + 10, right - 10), y = up.settled(bottom - 10, top + 12);
 
   std::vector<std::string> names;  // one colour for a name, in both sweeps
   for (const chart_series& s : c.series)
     if (std::find(names.begin(), names.end(), s.name) == names.end()) names.push_back(s.name);
   const std::size_t entries = names.size() + (any_law ? 1 : 0), legend_rows = (entries + 1) / 2;
-  const double height = bottom + 40 + row * static_cast<double>(legend_rows);
+  const double height = bottom + 40 + legend_row * static_cast<double>(legend_rows);
   std::string s = fmt::format(
       "<svg class=\"chart\" viewBox=\"0 0 {0} {1}\" role=\"img\" aria-labelledby=\"{2}-title\" id=\"{2}\">\n"
       "<title id=\"{2}-title\">{3} against {4}: {5}</title>\n<desc>{6} series; the values are in the table of all "
       "cells.</desc>\n",
       width, height, c.id, escape_markup(c.y_label), escape_markup(c.x_label), escape_markup(c.title), c.series.size());
-  s += grid(c, x, y);
+  s += drawn_axes({left, right, top, bottom, 34}, x, y, c.x_label, c.y_label);
   s += fmt::format(
       "<clipPath id=\"{0}-clip\"><rect x=\"{1}\" y=\"{2}\" width=\"{3}\" height=\"{4}\"/></clipPath>\n<g "
       "clip-path=\"url(#{0}-clip)\">\n",
@@ -153,8 +130,8 @@ std::string drawn(const chart& c) {
   std::size_t entry = 0;
   const auto place = [&](std::size_t ink, const std::string& shape, const std::string& words) {
     s += fmt::format("<g class=\"c{}\" transform=\"translate({} {})\">{}<text x=\"26\" y=\"3.5\">{}</text></g>\n", ink,
-                     8 + 206 * static_cast<double>(entry % 2), bottom + 46 + row * static_cast<double>(entry / 2),
-                     shape, escape_markup(words));
+                     8 + 206 * static_cast<double>(entry % 2),
+                     bottom + 46 + legend_row * static_cast<double>(entry / 2), shape, escape_markup(words));
     ++entry;
   };
   for (const std::string& name : names)

@@ -62,6 +62,8 @@ struct question {
 std::vector<question> questions_of(const std::vector<measured_cell>& cells,
                                    const std::vector<measured_cell>& beside = {});
 
+/// A result by its name; NaN where there is none.
+double value_of(const measured_cell& m, const std::string& name);
 /// Three significant digits, with a proper sign for what is none.
 std::string shown(double x);
 /// The exponent of a power law, by least squares of log y against log x over finite positive points; NaN of fewer than

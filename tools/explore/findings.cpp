@@ -9,6 +9,7 @@
 #include "tools/explore/formats.hpp"
 #include "tools/explore/measure.hpp"
 #include "tools/explore/page.hpp"
+#include "tools/explore/pivot.hpp"
 #include "tools/explore/scans.hpp"
 #include "tools/report/escape.hpp"
 
@@ -16,14 +17,6 @@ namespace assay::explore {
 namespace {
 
 using tools::escape_markdown;
-
-using words_of = std::function<std::string(const cell&)>;
-using shown_of = std::function<std::string(const measured_cell&)>;
-
-double value_of(const measured_cell& m, const std::string& name) {
-  const auto it = m.found.find(name);
-  return it == m.found.end() ? std::nan("") : it->second;
-}
 
 /// The measured, and behind it what the law says.
 shown_of beside_law(std::string result, std::string law = "law", double unit = 1) {
@@ -35,44 +28,6 @@ shown_of beside_law(std::string result, std::string law = "law", double unit = 1
 shown_of alone(std::string result) {
   return [result = std::move(result)](const measured_cell& m) { return shown(value_of(m, result)); };
 }
-
-// Rows by columns, in the order in which the cells come.
-class pivot {
- public:
-  pivot(std::string corner, words_of row, words_of column, shown_of value)
-      : corner_(std::move(corner)), row_(std::move(row)), column_(std::move(column)), value_(std::move(value)) {}
-  void take(const measured_cell& m) {
-    const std::string row = row_(m.what), column = column_(m.what);
-    remember(rows_, row);
-    remember(columns_, column);
-    values_[{row, column}] = value_(m);
-  }
-  [[nodiscard]] bool is_empty() const { return rows_.empty(); }
-  [[nodiscard]] std::string markdown() const {
-    std::string s = fmt::format("| {} |", corner_), rule = "|---|";
-    for (const std::string& c : columns_) s += fmt::format(" {} |", escape_markdown(c)), rule += "---|";
-    s += "\n" + rule + "\n";
-    for (const std::string& r : rows_) {
-      s += fmt::format("| {} |", escape_markdown(r));
-      for (const std::string& c : columns_) {
-        const auto it = values_.find({r, c});
-        s += fmt::format(" {} |", it == values_.end() ? "" : it->second);
-      }
-      s += "\n";
-    }
-    return s;
-  }
-
- private:
-  static void remember(std::vector<std::string>& names, const std::string& name) {
-    if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
-  }
-  std::string corner_;
-  words_of row_, column_;
-  shown_of value_;
-  std::vector<std::string> rows_, columns_;
-  std::map<std::pair<std::string, std::string>, std::string> values_;
-};
 
 struct finding {
   std::string title, preset, note;
@@ -209,6 +164,7 @@ std::vector<finding> of_hazards() {
   };
   const auto slope = [](const cell& c) { return fmt::format("{}, slope {}", who(c), c.decay); };
   const auto gate = [](const cell& c) { return fmt::format("{}, mean {}", who(c), c.decay); };
+  const auto stage_inputs = [](const cell& c) { return fmt::format("{}, {}, n = {}", c.arithmetic, c.family, c.size); };
   return {{"Angles: largest error of a row of the sinusoidal table, by position",
            "angles",
            "In brackets the bound 2 m u plus the rounding of what is stored.",
@@ -234,7 +190,14 @@ std::vector<finding> of_hazards() {
            "biases",
            "In brackets the spacing of the format at the prefix sum. –: no number.",
            of("forget_gates"),
-           {"form", gate, size_words, beside_law("largest")}}};
+           {"form", gate, size_words, beside_law("largest")}},
+          {"Stages: largest error with one stage in a narrow format",
+           "stages",
+           "Relative to the scale of the output. The tensors are of the narrow format, and all other stages are "
+           "computed in "
+           "f32. \"usual\" is what common code does.",
+           of("stage"),
+           {"stage", [](const cell& c) { return c.implementation; }, stage_inputs, alone("largest")}}};
 }
 
 // Cells whose measured value is not within a factor of 2 of a law that predicts it (and does not bound it).

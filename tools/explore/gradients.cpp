@@ -141,9 +141,7 @@ results condition(const cell& c) {
 }
 
 // A gradient that decays ends after some hundreds of mean ages; 750 log 2 is the range of f64.
-struct until_it_ends {
-  double operator()(const cell& c) const { return std::min(static_cast<double>(c.size), 750 / (1.0 - c.decay)); }
-};
+double until_it_ends(const cell& c) { return std::min(static_cast<double>(c.size), 750 / (1.0 - c.decay)); }
 
 core::result<void> check_p(const cell& c) {
   return c.decay > 0.0 && c.decay < 1.0 ? core::result<void>() : refuse_cell(c, "p is above 0, below 1");
@@ -164,7 +162,7 @@ measure gradient_error() {
             .implementations = {"adjoint", "cumsum"},
             .families = {"gates"},
             .check = check_length};
-  return of_single_cells(std::move(m), gradient_errors, every_token());
+  return of_single_cells(std::move(m), gradient_errors, every_token);
 }
 
 measure gradient_reach() {
@@ -176,7 +174,7 @@ measure gradient_reach() {
               .scale_means = "",
               .implementations = {"adjoint"},
               .check = check_p},
-      reach, until_it_ends());
+      reach, until_it_ends);
 }
 
 measure conditioning() {
@@ -187,7 +185,7 @@ measure conditioning() {
                                  .scale_means = "",
                                  .implementations = {"p", "log_p", "h"},
                                  .check = check_p},
-                         condition, every_token());
+                         condition, every_token);
 }
 
 }  // namespace assay::explore

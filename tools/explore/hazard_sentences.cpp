@@ -1,4 +1,4 @@
-// The answers of angles and biases in words.
+// The answers of angles, biases and stages in words.
 #include "tools/explore/sentence_parts.hpp"
 
 namespace assay::explore {
@@ -91,6 +91,22 @@ sentences of_forget_gates(const all_cells& cells) {
     const double error = value_of(last, "largest");
     all.push_back(fmt::format("{}: at {} tokens the decay of the nearest pair is {}.", words, last.what.size,
                               std::isnan(error) ? std::string("no number") : "off by " + shown(error)));
+  }
+  return all;
+}
+
+sentences of_stages(const all_cells& cells) {
+  sentences all;
+  const auto name = [](const cell& c) {
+    return fmt::format("{} in {}, {}, {} tokens", c.implementation.substr(0, c.implementation.rfind('/')), c.arithmetic,
+                       c.family, c.size);
+  };
+  for (const auto& [words, group] : grouped(cells, name)) {
+    std::vector<std::string> kept;
+    for (const measured_cell* m : group)
+      kept.push_back(fmt::format("{} {:.1f}", m->what.implementation.substr(m->what.implementation.rfind('/') + 1),
+                                 value_of(*m, "digits")));
+    all.push_back(fmt::format("{}: digits with this stage narrow: {}.", words, fmt::join(kept, ", ")));
   }
   return all;
 }

@@ -35,7 +35,7 @@ const std::vector<measure>& measures() {
   static const std::vector<measure> all{scan_errors(),        running_sums(),   counters(),     merging_positions(),
                                         gradient_error(),     gradient_reach(), conditioning(), angle_errors(),
                                         merging_neighbours(), rotary_scores(),  linear_bias(),  bucket_flips(),
-                                        forget_gate_sums()};
+                                        forget_gate_sums(),   stage_costs()};
   return all;
 }
 

@@ -30,7 +30,7 @@ struct measure {
   /// What else must hold of a cell whose names are known.
   core::result<void> (*check)(const cell& c) = nullptr;
   /// Work of a batch in steps of about equal time: proportional to the sizes, or less.
-  double (*steps)(std::span<const cell> batch) = nullptr;
+  std::function<double(std::span<const cell> batch)> steps{};
   /// Cells with the same text share their work. Their results are those that each would have alone.
   std::string (*batch)(const cell& c) = nullptr;
   /// Precondition: check_cell accepts all cells, and they have the same batch.
@@ -60,5 +60,6 @@ measure rotary_scores();
 measure linear_bias();
 measure bucket_flips();
 measure forget_gate_sums();
+measure stage_costs();
 
 }  // namespace assay::explore

@@ -17,11 +17,6 @@ namespace assay::explore {
 using all_cells = std::vector<const measured_cell*>;
 using sentences = std::vector<std::string>;
 
-inline double value_of(const measured_cell& m, const std::string& name) {
-  const auto it = m.found.find(name);
-  return it == m.found.end() ? std::nan("") : it->second;
-}
-
 // Cells by a name that they share, in the order of their sizes.
 inline std::map<std::string, all_cells> grouped(const all_cells& cells,
                                                 const std::function<std::string(const cell&)>& name) {
@@ -63,5 +58,6 @@ sentences of_scores(const all_cells& cells);
 sentences of_linear_biases(const all_cells& cells);
 sentences of_buckets(const all_cells& cells);
 sentences of_forget_gates(const all_cells& cells);
+sentences of_stages(const all_cells& cells);
 
 }  // namespace assay::explore

@@ -227,7 +227,8 @@ std::vector<std::string> sentences_of(const std::string& measure, const std::vec
                                                                              {"rotary_score", of_scores},
                                                                              {"linear_bias", of_linear_biases},
                                                                              {"buckets", of_buckets},
-                                                                             {"forget_gates", of_forget_gates}};
+                                                                             {"forget_gates", of_forget_gates},
+                                                                             {"stage", of_stages}};
   all_cells own;
   for (const measured_cell& m : cells)
     if (m.what.measure == measure) own.push_back(&m);

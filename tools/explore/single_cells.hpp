@@ -2,17 +2,15 @@
 #pragma once
 
 #include <limits>
-#include <utility>
 
 #include "tools/explore/measure.hpp"
 
 namespace assay::explore {
 
 /// `found` and `steps` of one cell. Precondition: m has all else.
-template <class Found, class Steps>
-measure of_single_cells(measure m, Found found, Steps) {
+inline measure of_single_cells(measure m, results (*found)(const cell&), double (*steps)(const cell&)) {
   m.batch = text_of;
-  m.steps = [](std::span<const cell> batch) { return Steps()(batch.front()); };
+  m.steps = [steps](std::span<const cell> batch) { return steps(batch.front()); };
   m.run = [found](std::span<const cell> batch, const caller&) -> core::result<std::vector<results>> {
     std::vector<results> all;
     for (const cell& c : batch) all.push_back(found(c));
@@ -21,10 +19,8 @@ measure of_single_cells(measure m, Found found, Steps) {
   return m;
 }
 
-/// The steps of a measure that looks at each token once.
-struct every_token {
-  double operator()(const cell& c) const { return static_cast<double>(c.size); }
-};
+/// Steps of what reads every token once.
+inline double every_token(const cell& c) { return static_cast<double>(c.size); }
 
 /// In place of a result that a cell has not.
 inline constexpr double nothing = std::numeric_limits<double>::quiet_NaN();

@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "tools/report/escape.hpp"
-#include "tools/report/power_of_ten.hpp"
+#include "tools/report/log_axes.hpp"
 #include "tools/report/report.hpp"
 
 namespace assay::tools {
@@ -17,22 +17,9 @@ using properties::error_there;
 
 // In units of the view box. The margins hold the labels: nothing is drawn there.
 constexpr double width = 360, left = 44, right = 350, top = 24, bottom = 184;
+constexpr plot_frame frame{left, right, top, bottom, 38};
 
-// A logarithmic axis between two whole exponents.
-struct axis {
-  double base, from, to;  ///< the exponents of the ends
-  double start, end;      ///< where they lie
-  [[nodiscard]] double at(double x) const {
-    const double e = std::log(x) / std::log(base);
-    return start + (e - from) / (to - from) * (end - start);
-  }
-  /// The step between labels that keeps them `apart`.
-  [[nodiscard]] int step(double apart) const {
-    return std::max(1, static_cast<int>(std::ceil(apart * (to - from) / std::fabs(end - start))));
-  }
-};
-
-axis growth_axis(const check_result& c) {
+log_axis growth_axis(const check_result& c) {
   const double first = std::log2(static_cast<double>(c.by_growth.begin()->first));
   const double last = std::log2(static_cast<double>(c.by_growth.rbegin()->first));
   return {2.0, first, std::max(last, first + 1), left + 8, right - 8};
@@ -49,7 +36,7 @@ std::vector<std::pair<std::size_t, std::string_view>> drawn_laws(const check_res
 }
 
 // Room for every error, and for the laws as far as they are within four powers of ten of an error.
-axis error_axis(const check_result& c) {
+log_axis error_axis(const check_result& c) {
   double low = 1.0, high = 1.0;
   for (const auto& [n, e] : c.by_growth)
     if (is_drawn(e.largest_ulp)) low = std::min(low, e.largest_ulp), high = std::max(high, e.largest_ulp);
@@ -61,30 +48,9 @@ axis error_axis(const check_result& c) {
   return {10.0, lowest, std::max(std::ceil(std::log10(high) + 0.1), lowest + 1), bottom - 8, top + 8};
 }
 
-std::string grid(const axis& x, const axis& y, const check_result& c) {
-  std::string s = fmt::format("<rect class=\"frame\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"/>\n", left, top,
-                              right - left, bottom - top);
-  for (int e = static_cast<int>(x.from); e <= static_cast<int>(x.to); e += x.step(38)) {
-    const double at = x.at(std::exp2(e));
-    s += fmt::format(
-        "<path class=\"rule\" d=\"M{0:.1f} {1}V{2}\"/><text x=\"{0:.1f}\" y=\"{3}\" class=\"middle\">{4}</text>\n", at,
-        top, bottom, bottom + 13, std::exp2(e));
-  }
-  for (int e = static_cast<int>(y.from); e <= static_cast<int>(y.to); e += y.step(17)) {
-    const double at = y.at(std::pow(10.0, e));
-    s += fmt::format(
-        "<path class=\"rule\" d=\"M{0} {1:.1f}H{2}\"/><text x=\"{3}\" y=\"{4:.1f}\" class=\"end\">{5}</text>\n", left,
-        at, right, left - 4, at + 3.5, power_of_ten(e));
-  }
-  s += fmt::format("<text x=\"{}\" y=\"{}\" class=\"middle\">{}</text>\n", (left + right) / 2, bottom + 29,
-                   escape_markup(c.operation->grows_with->quantity));
-  return s +
-         fmt::format("<text x=\"2\" y=\"{}\">largest error, ulp of {}</text>\n", top - 10, scale_words(*c.operation));
-}
-
 // The most that a class has allowed the drawn elements up to each point. What it allows depends on the values of an
 // element, not on that alone, so that the allowances themselves would jump up and down from point to point.
-std::string law_line(const check_result& c, std::size_t k, const axis& x, const axis& y) {
+std::string law_line(const check_result& c, std::size_t k, const log_axis& x, const log_axis& y) {
   std::string path;
   double most = 0;
   for (const auto& [n, e] : c.by_growth) {
@@ -102,7 +68,7 @@ std::string cross(double x, double y) { return fmt::format("d=\"M{0:.1f} {1:.1f}
 
 // A dot; on the lower edge and hollow where the error is 0; a cross where such a case is a bug, on the
 // upper edge where its error is no number.
-std::string point(std::uint64_t from, const error_there& e, const axis& x, const axis& y) {
+std::string point(std::uint64_t from, const error_there& e, const log_axis& x, const log_axis& y) {
   const double at_x = x.at(static_cast<double>(from));
   const double none = e.failed ? top + 8 : bottom - 4;
   const double at_y = is_drawn(e.largest_ulp) ? std::clamp(y.at(e.largest_ulp), top + 4, bottom - 4) : none;
@@ -135,7 +101,7 @@ std::string legend(const check_result& c, bool any_bug) {
 bool has_chart(const check_result& c) { return c.checked->decides_class && !c.by_growth.empty(); }
 
 std::string error_chart(const check_result& c, const std::string& id) {
-  const axis x = growth_axis(c), y = error_axis(c);
+  const log_axis x = growth_axis(c), y = error_axis(c);
   const bool any_bug =
       std::any_of(c.by_growth.begin(), c.by_growth.end(), [](const auto& entry) { return entry.second.failed; });
   double largest_ulp = 0;
@@ -149,7 +115,8 @@ std::string error_chart(const check_result& c, const std::string& id) {
       any_bug ? "a case no law explains is a bug"
               : "the lines are the most that the law of each class has allowed up to there",
       escape_markup(c.operation->grows_with->quantity));
-  s += grid(x, y, c);
+  s += drawn_axes(frame, x, y, c.operation->grows_with->quantity,
+                  fmt::format("largest error, ulp of {}", scale_words(*c.operation)));
   s += fmt::format("<clipPath id=\"{}-clip\"><rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"/></clipPath>\n", id,
                    left, top, right - left, bottom - top);
   s += fmt::format("<g clip-path=\"url(#{}-clip)\">\n", id);

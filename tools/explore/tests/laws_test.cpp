@@ -207,3 +207,26 @@ TEST_CASE("explore/forget_gates/prefix_sums_lose_the_nearest_pair", "[property]"
   CHECK(std::isnan(largest("f64", "f16", 0, 131072)));
   CHECK(found({"forget_gates", "segments", "f32", "f32", "gates", 0, 1, 16384}).at("largest") == 0);
 }
+
+// Positions beyond 2^8 are no numbers of bf16, so that angles must be wide, and cosines need not be. Of attention it is
+// the sums of products that must be.
+TEST_CASE("explore/stage/angles_and_sums_must_be_wide", "[property]") {
+  const auto largest = [](const std::string& stage, std::uint64_t n) {
+    return found({"stage", stage.c_str(), "bf16", "bf16", "mild", 0, 64, n}).at("largest");
+  };
+  const double rotated = largest("rope/rotate/none", 512);
+  CHECK(rotated < 0x1p-8);
+  CHECK(largest("rope/rotate/table", 512) < 8 * rotated);
+  CHECK(largest("rope/rotate/usual", 512) < 8 * rotated);
+  CHECK(largest("rope/rotate/angle", 512) > 64 * rotated);
+  const double attended = largest("attention/output/none", 64);
+  CHECK(largest("attention/output/usual", 64) < 8 * attended);
+  CHECK(largest("attention/output/accumulation", 64) > largest("attention/output/usual", 64));
+  const auto checked = [](const char* stage, const char* format, std::uint64_t n) {
+    return check_cell({"stage", stage, format, format, "mild", 0, 64, n, 1}).has_value();
+  };
+  CHECK(checked("rope/rotate/angle", "f16", 64));
+  CHECK_FALSE(checked("rope/rotate/angle", "f32", 64));
+  CHECK_FALSE(checked("rope/rotate/softmax", "f16", 64));
+  CHECK_FALSE(checked("rope/rotate/angle", "f16", 5000));
+}

@@ -1,0 +1,107 @@
+#include "tools/explore/heat_maps.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+
+#include "tools/explore/formats.hpp"
+#include "tools/explore/measure.hpp"
+
+namespace assay::explore {
+
+std::vector<heat_map> digit_maps(const std::vector<measured_cell>& cells) {
+  std::map<std::string, std::map<std::string, std::map<std::string, const measured_cell*>>> by_format;
+  std::map<std::string, std::vector<std::string>> regimes;
+  for (const measured_cell& m : cells) {
+    if (m.what.measure != "scan") continue;
+    const std::string format = format_words(m.what), regime = regime_words(m.what);
+    auto& at = by_format[format][m.what.implementation][regime];
+    if (at == nullptr || at->what.size < m.what.size) at = &m;
+    auto& known = regimes[format];
+    if (std::find(known.begin(), known.end(), regime) == known.end()) known.push_back(regime);
+  }
+  std::vector<heat_map> maps;
+  for (const auto& [format, rows] : by_format) {
+    heat_map map{"Decimal digits kept in " + format + ", at the longest sequence of each regime", "algorithm",
+                 regimes[format]};
+    for (const auto& [implementation, found] : rows) {
+      heat_row row{implementation, {implementation, "", ""}};
+      for (const std::string& regime : map.columns) {
+        const auto it = found.find(regime);
+        if (it == found.end()) {
+          row.cells.push_back({"", 0, 0, false, ""});
+          continue;
+        }
+        const measured_cell& m = *it->second;
+        row.keys.storage = m.what.storage;
+        const double digits = value_of(m, "digits");
+        const bool broken = !std::isnan(value_of(m, "nonfinite_at"));
+        const double most = find_format(m.what.storage)->precision * std::log10(2.0);
+        row.cells.push_back({broken ? "none" : fmt::format("{:.1f}", digits), digits, digits / most,
+                             broken || digits < 0.05, text_of(m.what)});
+      }
+      map.rows.push_back(std::move(row));
+    }
+    maps.push_back(std::move(map));
+  }
+  return maps;
+}
+
+heat_map horizon_map(const std::vector<measured_cell>& cells) {
+  std::map<std::string, const measured_cell*> longest;
+  for (const measured_cell& m : cells) {
+    const cell& c = m.what;
+    if (c.measure != "scan" || c.family != "gates" || c.decay != 0.0 || c.scale != 1.0) continue;
+    auto& at = longest[c.implementation + ", " + format_words(c)];
+    if (at == nullptr || at->what.size < c.size) at = &m;
+  }
+  heat_map map{"Tokens up to which so many digits are there: random gates, decay 0, scale 1", "algorithm"};
+  for (int k = 1; k <= 7; ++k) map.columns.push_back(fmt::format("{} digit{}", k, k == 1 ? "" : "s"));
+  for (const auto& [name, m] : longest) {
+    heat_row row{name, {m->what.implementation, m->what.storage, m->what.family}};
+    for (int k = 1; k <= 7; ++k) {
+      const auto it = m->found.find(fmt::format("tokens_{}", k));
+      if (it == m->found.end()) {
+        row.cells.push_back({"", 0, 0, false, ""});
+        continue;
+      }
+      const auto n = static_cast<double>(m->what.size);
+      const bool all = std::isnan(it->second);
+      const double tokens = all ? n : it->second;
+      row.cells.push_back({all ? fmt::format("{} or more", m->what.size) : fmt::format("{:.0f}", tokens), tokens,
+                           std::log1p(tokens) / std::log1p(n), tokens == 0.0, text_of(m->what)});
+    }
+    map.rows.push_back(std::move(row));
+  }
+  return map;
+}
+
+heat_map table_of(const std::string& measure, const std::vector<measured_cell>& cells) {
+  heat_map map{"All cells", "cell"};
+  std::set<std::string> names;
+  for (const measured_cell& m : cells)
+    if (m.what.measure == measure)
+      for (const auto& [name, value] : m.found) names.insert(name);
+  map.columns.assign(names.begin(), names.end());
+  const explore::measure& about = *find_measure(measure);
+  for (const measured_cell& m : cells) {
+    if (m.what.measure != measure) continue;
+    std::string name = fmt::format("{}, {}", m.what.implementation, format_words(m.what));
+    if (!about.families.empty()) name += ", " + m.what.family;
+    if (!about.decay_means.empty()) name += fmt::format(", {}", m.what.decay);
+    if (!about.scale_means.empty()) name += fmt::format(", scale {}", m.what.scale);
+    if (!about.size_means.empty()) name += fmt::format(", {}", m.what.size);
+    heat_row row{name, {m.what.implementation, m.what.storage, m.what.family}};
+    for (const std::string& column : map.columns) {
+      const double x = value_of(m, column.c_str());
+      row.cells.push_back({shown(x), x, 0, false, text_of(m.what)});
+    }
+    map.rows.push_back(std::move(row));
+  }
+  return map;
+}
+
+}  // namespace assay::explore
