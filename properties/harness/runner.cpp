@@ -107,9 +107,7 @@ void record_judged(check_result& r, const value_report& value, const test_case& 
 // Checks one case; true where it failed.
 bool run_case(check_result& r, implementation& under_test, const test_case& c, const run_options& options) {
   outcome o = r.checked->check(under_test, c);
-  ++r.cases[o.verdict];
-  if (o.verdict == status::passed) ++r.families[c.family];
-  if (o.value) record_judged(r, *o.value, c);
+  record_case(r, c, o);
   if (o.verdict != status::failed || options.goes_on) return false;
   r.found = shrink(*r.checked, under_test, c, std::move(o), options);
   if (!r.found->reference_passes)
@@ -128,6 +126,12 @@ void prepare(const std::vector<test_case>& cases, const description& about) {
 }
 
 }  // namespace
+
+void record_case(check_result& r, const test_case& c, const outcome& o) {
+  ++r.cases[o.verdict];
+  if (o.verdict == status::passed) ++r.families[c.family];
+  if (o.value) record_judged(r, *o.value, c);
+}
 
 check_result run_property(const property& p, implementation& under_test, const core::operation& op, core::dtype type,
                           const run_options& options) {

@@ -116,6 +116,9 @@ case_key key_for(const description& about, const core::operation& op, core::dtyp
 /// The class must explain this case too, which was judged elsewhere and passed; it is none of the property's cases.
 void widen_class(check_result& r, const test_case& c, const value_report& value);
 
+/// Adds a case and what came of it. Of one that failed the counterexample is left to the caller.
+void record_case(check_result& r, const test_case& c, const outcome& o);
+
 /// The keys of the cases that a property is run over, in their order. The same options give the same keys.
 std::vector<case_key> plan_of(const property& p, const description& about, const core::operation& op, core::dtype type,
                               const run_options& options);

@@ -52,6 +52,10 @@ golden::set_check check_all(const fs::path& folder, const fs::path& given, const
 }  // namespace
 
 int golden_check(const golden_check_options& options) {
+  if (!options.page.empty() && options.against.empty()) {
+    complain("--page shows what --against DIR finds: name DIR, too");
+    return wrong_input;
+  }
   golden::set_options checking;
   checking.report = golden_progress();
   checking.reveal = all_revealed();

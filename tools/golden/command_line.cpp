@@ -20,6 +20,7 @@ golden_commands::golden_commands(CLI::App& app)
   check_->add_option("path", checking_.path, "a file, the folder of a set, or a folder of sets")->required();
   check_->add_option("--recipe", checking_.recipe, "the inputs must be those of this recipe, or folder of recipes");
   check_->add_option("--against", checking_.against, "folder of your outputs, to be judged by the set");
+  check_->add_option("--page", checking_.page, "writes what --against found as a page, such as golden.html");
   check_
       ->add_option("--arithmetic", checking_.arithmetic,
                    "of your code for f16 and bf16: f32, or storage; without it as the gate takes it")

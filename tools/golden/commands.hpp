@@ -21,7 +21,8 @@ int golden_make(const golden_make_options& options);
 struct golden_check_options {
   std::filesystem::path path;  ///< a file, a set or a folder of sets
   std::filesystem::path recipe, against;
-  std::string arithmetic{};  ///< of the user's code, for f16 and bf16; empty: as the gate takes it
+  std::string arithmetic{};      ///< of the user's code, for f16 and bf16; empty: as the gate takes it
+  std::filesystem::path page{};  ///< a page of what --against found; empty: none
 };
 int golden_check(const golden_check_options& options);
 /// The user's tensors against a set or a file that has been checked: a bug, or what class?

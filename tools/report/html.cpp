@@ -33,8 +33,11 @@ std::string capital(std::string word) {
 
 std::string header(const gate_report& r) {
   std::string facts =
-      fmt::format("<dt>candidate</dt><dd><code>{}</code></dd><dt>effort</dt><dd>{}</dd><dt>seed</dt><dd>{}</dd>",
-                  escape_markup(r.candidate_spec), escape_markup(r.effort), r.seed);
+      r.golden.empty()
+          ? fmt::format("<dt>candidate</dt><dd><code>{}</code></dd><dt>effort</dt><dd>{}</dd><dt>seed</dt><dd>{}</dd>",
+                        escape_markup(r.candidate_spec), escape_markup(r.effort), r.seed)
+          : fmt::format("<dt>outputs</dt><dd><code>{}</code></dd><dt>golden sets</dt><dd><code>{}</code></dd>",
+                        escape_markup(r.candidate_spec), escape_markup(r.golden.string()));
   for (const auto& [op, narrowed] : narrower_domains(r)) {
     std::string words;
     for (const auto& [name, range] : narrowed) words += fmt::format("{}{} {}", words.empty() ? "" : "; ", name, range);
@@ -52,12 +55,12 @@ std::string header(const gate_report& r) {
 
 std::string failure(const gate_report& r, const check_result& c, bool open) {
   return fmt::format(
-      "<details class=\"failure\"{}><summary><b>{}</b> of {} in {}</summary>\n<p>{}</p>\n<p class=\"note\">Smallest "
-      "case found: "
+      "<details class=\"failure\"{}><summary><b>{}</b> of {} in {}</summary>\n<p>{}</p>\n<p class=\"note\">{}: "
       "{}</p>\n{}<pre class=\"replay\"><code>{}</code></pre></details>\n",
       open ? " open" : "", escape_markup(c.checked->name), escape_markup(c.operation->name), core::name_of(c.type),
-      escape_markup(c.found->shown.message), escape_markup(summary(c.found->minimal)), counterexample_tables(r, c),
-      escape_markup(replay_command(r, c)));
+      escape_markup(c.found->shown.message), r.golden.empty() ? "Smallest case found" : "File",
+      escape_markup(r.golden.empty() ? summary(c.found->minimal) : c.found->minimal.family),
+      counterexample_tables(r, c), escape_markup(replay_command(r, c)));
 }
 
 std::string failure_details(const gate_report& r) {

@@ -258,8 +258,14 @@ class Golden(unittest.TestCase):
         whole = self.stored("mild.f32.safetensors")
         whole["s"][1][0, 2, 0] += 1e-3
         write_safetensors(os.path.join(user, "mild.f32.safetensors"), whole)
-        done = run("golden", "check", self.set, "--against", user)
+        done = run("golden", "check", self.set, "--against", user, "--page", self.path("page.html"))
         self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
+        with open(self.path("page.html")) as file:
+            page = file.read()
+        for words in ("<title>Assay: user, failed</title>", "<li>a bug in 1 (heinsen/scan in f32: 1 files)</li>",
+                      "s[0, 2, 0]: expected", "File: mild</p>", f"assay golden check {self.set} --against {user}"):
+            self.assertIn(words, page)
+        self.refused(run("golden", "check", self.set, "--page", self.path("page.html")), "--against")
         self.assertRegex(done.stdout, r"mild.f32.safetensors: a bug: s\[0, 2, 0\]: expected .*, allowed ")
         self.assertIn("1 of 2 files right, 1 with a bug, 0 missing", done.stdout)
 
