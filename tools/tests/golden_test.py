@@ -98,6 +98,8 @@ class Flags(unittest.TestCase):
         for name in ("manifest", "index"):
             schema = load(os.path.join(GOLDEN, "schema", name + ".schema.json"))
             self.assertEqual(schema["properties"]["files"]["items"]["properties"]["flags"]["items"]["enum"], known)
+        with open(os.path.join(GOLDEN, "schema", "file.schema.json")) as file:
+            self.assertIn("((" + "|".join(known) + ")", file.read())
         with open(os.path.join(GOLDEN, "README.md")) as file:
             table = re.findall(r"^\| (`\w+`(?:, `\w+`)*) \|", file.read().split("| flag |")[1].split("\n\n")[0], re.MULTILINE)
         self.assertEqual(sorted(re.findall(r"\w+", " ".join(table))), known)
