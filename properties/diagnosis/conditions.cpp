@@ -64,7 +64,8 @@ std::optional<std::string> by_tokens(const sizes_seen& wrong, const sizes_seen& 
   }
   if (last < fewest) {
     if (last == 1) return " for a single token";
-    return last + 1 < fewest ? apart(wrong, last, fewest, form) : fmt::format(" for fewer than {} tokens", fewest);
+    if (last + 1 < fewest) return apart(wrong, last, fewest, form);
+    return fewest == 1 ? " where there are no tokens" : fmt::format(" for fewer than {} tokens", fewest);
   }
   // A rule of two lengths is a guess.
   return wrong.size() + right.size() < 4 ? std::nullopt : by_multiples("lengths", wrong, right);

@@ -7,6 +7,8 @@
 #include <functional>
 #include <utility>
 
+#include "properties/harness/verdict.hpp"
+
 namespace assay::properties {
 namespace {
 
@@ -63,8 +65,12 @@ bool add_elements(const probe& p, std::vector<placed>& all) {
     std::vector<bool> is_wrong(reach.size());
     if (const auto elements = p.wrong.find(d.name); elements != p.wrong.end())
       for (const std::size_t i : elements->second) is_wrong[i] = true;
+    // Where rounding may take all digits but one nothing is right.
+    const std::vector<double> scales = scales_of(*p.truth, d.name);
+    const auto& allowed = p.allowed.at(d.name);
     for (std::size_t i = 0; i < reach.size(); ++i)
-      if (std::isfinite(p.truth_of(d.name, i))) all.push_back({reach[i], is_wrong[i]});
+      if (std::isfinite(p.truth_of(d.name, i)) && (is_wrong[i] || allowed[i] < scales[i] / 8))
+        all.push_back({reach[i], is_wrong[i]});
   }
   return true;
 }

@@ -65,7 +65,16 @@ std::string narrower_words(const std::vector<const probe*>& probes, double most_
   return "";
 }
 
-// Whether the wrong elements are numbers of a narrower format.
+// Whether all inputs are numbers of the format: then so is what is copied from them, or added in exact steps.
+bool holds_inputs(core::dtype held, const std::vector<const probe*>& probes) {
+  for (const probe* p : probes)
+    for (const auto& [name, input] : p->c.call.inputs)
+      for (const double x : input.values.storage())
+        if (core::is_floating(input.type) && !core::same_value(core::round_to(held, x), x)) return false;
+  return true;
+}
+
+// Whether the wrong elements are numbers of a narrower format, and the inputs are not.
 std::string held_words(const std::vector<const probe*>& probes) {
   for (const core::dtype held : {core::dtype::bf16, core::dtype::f16, core::dtype::f32}) {
     std::size_t count = 0;
@@ -74,7 +83,8 @@ std::string held_words(const std::vector<const probe*>& probes) {
       ++count;
       all = all && core::unit_roundoff(held) > core::unit_roundoff(e.storage) && core::round_to(held, e.x) == e.x;
     });
-    if (all && count >= elements_that_tell) return fmt::format(" (all numbers of {})", core::name_of(held));
+    if (all && count >= elements_that_tell && !holds_inputs(held, probes))
+      return fmt::format(" (all numbers of {})", core::name_of(held));
   }
   return "";
 }

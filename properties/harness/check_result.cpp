@@ -30,10 +30,15 @@ status check_result::verdict() const {
   return status::uninformative;
 }
 
-std::vector<digits_up_to> check_result::digits() const {
+bool check_result::tells_digits() const {
   const auto& outputs = operation->outputs;
-  if (std::none_of(outputs.begin(), outputs.end(), [&](const auto& d) { return core::is_floating(d.type_in(type)); }))
-    return {};
+  return std::any_of(outputs.begin(), outputs.end(),
+                     [&](const auto& d) { return core::is_floating(d.type_in(type)); }) &&
+         std::any_of(by_growth.begin(), by_growth.end(), [](const auto& from) { return from.second.told >= 0; });
+}
+
+std::vector<digits_up_to> check_result::digits() const {
+  if (!tells_digits()) return {};
   // An ulp of the scale is at most that part of it.
   const double ulp = std::ldexp(1.0, 1 - core::format_of(type).precision);
   std::vector<error_there> told;

@@ -94,6 +94,8 @@ struct check_result {
   /// Up to where there are so many digits: of the error's scale, in every case that was drawn, or every mild one
   /// (error_growth::of_mild_inputs). The most digits first; none where errors grow with nothing.
   [[nodiscard]] std::vector<digits_up_to> digits() const;
+  /// Whether there are outputs with digits, and cases that tell how many.
+  [[nodiscard]] bool tells_digits() const;
   /// failed; passed where some case was informative; else unsupported, outside_domain or uninformative.
   [[nodiscard]] status verdict() const;
   /// The first class whose law explains all cases; nothing where the check passed none, or none does.

@@ -109,12 +109,17 @@ struct examined_part {
 };
 
 // Whether another finding accounts for this one: the operation whose derivative it is, or the scan inside it.
-bool is_consequence(const examined_part& of, const std::vector<examined_part>& all) {
+bool is_consequence(const gate_report& report, const examined_part& of, const std::vector<examined_part>& all) {
   if (of.found.explained) return false;
   const core::operation& forward = reference::forward_of(*of.part.operation);
   return std::any_of(all.begin(), all.end(), [&](const examined_part& other) {
     if (other.part == of.part || other.part.type != of.part.type) return false;
-    if (!of.part.operation->is_forward() && other.part.operation == &forward) return true;
+    // A function that is right but for a law of its own (empty axes, say) explains no wrong gradient.
+    if (!of.part.operation->is_forward() && other.part.operation == &forward) {
+      const auto failed = failed_checks(report, other.part);
+      return other.found.explained ||
+             std::any_of(failed.begin(), failed.end(), [](const check_result* c) { return c->checked->decides_class; });
+    }
     // The module holds the scan: its own failure adds nothing to an explained one of the same kind.
     return other.found.explained && other.part.operation->recurrent && of.part.operation->recurrent &&
            other.part.operation->kind() == of.part.operation->kind();
@@ -128,7 +133,7 @@ void add_faults(const std::vector<part_record>& records, const gate_report& repo
       parts.push_back({part, r.found});
   for (const examined_part& e : parts) {
     const auto failed = failed_checks(report, e.part);
-    const bool consequence = is_consequence(e, parts);
+    const bool consequence = is_consequence(report, e, parts);
     if (e.found.other_bits) sentences.add(*e.found.other_bits, e.part);
     if (e.found.explained)
       sentences.add(*e.found.explained, e.part);
@@ -185,10 +190,15 @@ void add_shares(const gate_report& report, sentence_list& sentences) {
       if (most == nullptr || *share > *most->share_of_law()) most = &c;
     }
   if (most != nullptr && *most->share_of_law() <= properties::class_slack && report.verdict == gate_verdict::passed)
-    sentences.add(fmt::format("right: operations with one algorithm err by at most {:.2g} of what rounding explains, "
-                              "most here: {:.3g} ulp{}",
-                              *most->share_of_law(), largest_error_ulp(*most), digits_text(report, *most)),
-                  {most->operation, most->type});
+    sentences.add(
+        *most->share_of_law() == 0.0
+            ? fmt::format("right: operations with one algorithm are off by no more than the rounding of their "
+                          "results, most here: {:.3g} ulp{}",
+                          largest_error_ulp(*most), digits_text(report, *most))
+            : fmt::format("right: operations with one algorithm err by at most {:.2g} of what rounding "
+                          "explains, most here: {:.3g} ulp{}",
+                          *most->share_of_law(), largest_error_ulp(*most), digits_text(report, *most)),
+        {most->operation, most->type});
 }
 
 }  // namespace

@@ -56,7 +56,7 @@ std::string digits_in_words(const check_result& c) {
                                       : " digits",
                         c.operation->grows_with->words(farthest));
   if (!text.empty() && c.operation->grows_with->of_mild_inputs) text += " (mild inputs)";
-  return text.empty() && c.operation->grows_with != nullptr ? "not one in every case" : text;
+  return text.empty() && c.operation->grows_with != nullptr && c.tells_digits() ? "not one in every case" : text;
 }
 
 std::optional<double> ratio_to_own_law(const check_result& c) {

@@ -103,6 +103,13 @@ class Gate(Folder):
         self.assertEqual(done.returncode, 1)
         self.assertIn("not offered", " ".join(self.read_report()["complaints"]))
 
+    def test_integers_have_no_digits(self):
+        done = run("gate", "--candidate", "builtin:optimized", "--report", self.report, "--operation", "t5_bias/bucket",
+                   "--dtype", "f32", *self.VALUE)
+        self.assertEqual(done.returncode, 0)
+        self.assertIn("off by no more than the rounding of their results, most here: 0 ulp", done.stdout)
+        self.assertNotIn("not one in every case", done.stdout)
+
     def test_a_property_that_the_operation_lacks_is_named(self):
         done = run("gate", "--candidate", "builtin:optimized", "--report", self.report, "--operation", "heinsen/scan:vjp",
                    "--dtype", "f32", *self.VALUE)

@@ -22,9 +22,9 @@ core::dtype parse_format(const json& value, core::dtype storage, const std::stri
   const auto in = core::dtype_named(value.get_ref<const std::string&>());
   require(in.has_value(),
           fmt::format("{}: unknown dtype '{}'; known: {}", where, clean(value.get<std::string>(), 40), words));
-  require(core::is_floating(*in), fmt::format("{} must be a floating-point dtype: {}", where, words));
+  require(core::is_floating(*in), fmt::format("{} must be a floating-point dtype; known: {}", where, words));
   require(core::format_of(*in).precision >= core::format_of(storage).precision,
-          fmt::format("{} must not be less precise than {}: {}", where, core::name_of(storage), words));
+          fmt::format("{} must not be less precise than {}; known: {}", where, core::name_of(storage), words));
   return *in;
 }
 

@@ -147,7 +147,11 @@ def alibi_in_one(function, form="distance", causal=True, dtypes=("f32",)):
         return found.reshape(found.shape[-3:]).expand(heads, tokens, tokens)
 
     def own_slopes(heads):
-        return biases(heads, 2)[:, 1, 1].clone() if form == "key" else -biases(heads, 2)[:, 1, 0]
+        own = biases(heads, 2)[:, 1, 1].clone() if form == "key" else -biases(heads, 2)[:, 1, 0]
+        if heads and bool((own == 0).all()):
+            other = "distance" if form == "key" else "key"
+            raise ValueError(f"all biases of the {'last key' if form == 'key' else 'token before'} are 0: is its form {other!r}?")
+        return own
 
     @made.torch("alibi/slopes", list(dtypes), domain={"rule": ["official"], "alpha_max": [8.0]}, vjp=False)
     def slopes(heads, dtype, **_):

@@ -158,6 +158,11 @@ def test_wrong_slopes_and_wrong_biases_are_told_apart():
         assert f"`alibi/{wrong}`" in str(failure.value) and f"of `alibi/{right}` in" not in str(failure.value)
 
 
+def test_biases_of_the_other_form_are_told():
+    with pytest.raises(AssertionError, match="is its form 'key'?"):
+        assay.check(alibi_in_one(key_bias_of), dtypes=["f32"], options=FEW)
+
+
 def test_a_table_of_consecutive_positions():
     table = assay.candidate(domain={"odd": ["extra"]})(from_table(encodings))
     assert claims_of(table)["operation"] == "sinusoidal/table"

@@ -159,7 +159,7 @@ TEST_CASE("transports/protocol/a_precision_for_each_stage") {
                       "output, accumulation, angle, table, product"));
   CHECK_THAT(hello_refusal(hello(R"({"angle":"f64x"})")), Contains("unknown dtype 'f64x'; known: f64, f32, f16, bf16"));
   CHECK_THAT(hello_refusal(hello(R"({"angle":"i32"})")),
-             Contains("must be a floating-point dtype: f64, f32, f16, bf16"));
+             Contains("must be a floating-point dtype; known: f64, f32, f16, bf16"));
   CHECK_THAT(hello_refusal(hello(R"({"angle":{}})")), Contains("must name a precision"));
   CHECK_THAT(hello_refusal(hello("{}")), Contains("must name stages; known: "));
 }
