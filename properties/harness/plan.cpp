@@ -68,7 +68,7 @@ many_sizes planned_sizes(const property& p, const core::operation& op, const siz
   many_sizes all = declared_ends(declared);
   for (core::axis_sizes& usual : usual_sizes(op, options)) all.push_back(std::move(usual));
   for (core::axis_sizes& axes : all) {
-    for (const auto& [symbol, sizes] : declared) axes.try_emplace(symbol, sizes.nearest(1));
+    for (const auto& [symbol, sizes] : declared) axes.try_emplace(symbol, sizes.nearest(3));  // one may tell nothing
     for (auto& [symbol, size] : axes)
       if (const auto sizes = declared.find(symbol); sizes != declared.end()) size = sizes->second.nearest(size);
   }

@@ -49,6 +49,28 @@ class one_answer final : public implementation {
   double x_;
 };
 
+// Attention whose logits leave out the features from 64 on; it takes any d up to 4096, and some keys.
+class of_64_features final : public implementation {
+ public:
+  of_64_features() : right_(make_builtin("optimized").value()), about_(right_->describe()) {
+    about_.sizes["attention/output"]["d"] = {1, 4096, 1};
+    about_.sizes["attention/output"]["m"] = {1, 4096, 1};
+  }
+  [[nodiscard]] const description& describe() const override { return about_; }
+  call_result evaluate(const request& call) override {
+    request cut = call;
+    core::tensor& q = cut.inputs.at("q");
+    const std::size_t d = q.shape().back();
+    for (std::size_t i = 0; i < q.size(); ++i)
+      if (i % d >= 64) q.values.storage()[i] = 0.0;
+    return right_->evaluate(cut);
+  }
+
+ private:
+  std::unique_ptr<implementation> right_;
+  description about_;
+};
+
 constexpr std::size_t any = std::numeric_limits<std::size_t>::max();
 constexpr declared_sizes blocks{0, any, 4}, few{2, 3, 1}, one{1, 1, 1}, even{4, 64, 2};
 
@@ -154,4 +176,12 @@ TEST_CASE("properties/digits/are_told_along_what_errors_grow_with", "[unit][gate
   CHECK(r.digits() == std::vector<digits_up_to>{{7, 1}, {6, 15}, {4, 2047}, {2, 131071}});
   with(1 << 20, 2e6, std::numeric_limits<double>::infinity());
   CHECK(r.digits().back() == digits_up_to{2, 131071});
+}
+
+TEST_CASE("properties/declared_sizes/the_end_of_one_axis_tells", "[property][gate]") {
+  const core::operation& op = *reference::find_operation("attention/output");
+  run_options o = options(1);
+  o.sizes = run_options::usual::none;
+  of_64_features wrong;
+  CHECK(run_property(truth_property(op), wrong, op, core::dtype::f32, o).verdict() == status::failed);
 }

@@ -21,8 +21,9 @@ struct extents {
 
 extents draw_extents(counter_random& random, extent size) {
   if (size.is_given())
-    return {size.axis("B", 1), size.axis("h", 1), size.axis("n", 1),
-            size.axis("m", 1), size.axis("d", 2), size.axis("e", 2)};
+    // Of one key alone attention gives the value, whatever the logits are.
+    return {size.axis("B", 1), size.axis("h", 1), size.axis("n", 2),
+            size.axis("m", 5), size.axis("d", 2), size.axis("e", 2)};
   if (size.range == lengths::exactly) return {1, 1, size.tokens, size.tokens, 2, 2};
   if (size.range == lengths::around_blocks) {
     const std::size_t keys = (std::size_t{1} << (3 + random.below(4))) - 1 + random.below(3);
