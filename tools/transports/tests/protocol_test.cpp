@@ -55,7 +55,8 @@ TEST_CASE("transports/protocol/hello_is_strict") {
   CHECK_THAT(hello_refusal(hello_with(R"(,"compute":{"f8":"f32"})")), Contains("unknown dtype 'f8'"));
   CHECK_THAT(hello_refusal(hello_with(R"(,"compute":{"bf16":1})")),
              Contains("must name a precision (f64, f32, f16, bf16)"));
-  CHECK_THAT(hello_refusal(hello_with(R"(,"compute":{"f32":"bf16"})")), Contains("less precise than f32; known: f64, f32"));
+  CHECK_THAT(hello_refusal(hello_with(R"(,"compute":{"f32":"bf16"})")),
+             Contains("less precise than f32; known: f64, f32"));
   CHECK_THAT(hello_refusal(hello_with(R"(,"compute":{"bf16":{"angle":"f32"}})")), Contains("no offered operation"));
   for (const std::string domain : {"\"infinite\"", "[1]", "[1,2,3]", "[1,\"2\"]", "[2,1]", "[1,1e999]", "1"})
     CHECK_FALSE(transports::parse_hello(R"({"hello":{"protocol":1,"name":"c","operations":{"heinsen/scan":["f32"]},)"
