@@ -8,6 +8,7 @@
 
 using namespace assay;
 using namespace assay::properties;
+using assay::properties::testing::rounded_truth_of;
 using core::dtype;
 using core::error_scale;
 

@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "properties/encodings/sinusoidal/laws/laws.hpp"
+#include "properties/encodings/sinusoidal/laws/table.hpp"
 #include "properties/laws/relations/relations.hpp"
 #include "reference/algorithms/sinusoidal_columns.hpp"
 
