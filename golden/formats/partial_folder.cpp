@@ -18,8 +18,7 @@ namespace {
 
 // Not renamed or removed by a process that ended between our opening and our lock.
 bool is_still_there(const fs::path& path, int descriptor) {
-  struct stat locked {
-  }, named{};
+  struct stat locked = {}, named = {};
   return ::fstat(descriptor, &locked) == 0 && ::lstat(path.c_str(), &named) == 0 && locked.st_ino == named.st_ino &&
          locked.st_dev == named.st_dev;
 }

@@ -68,9 +68,11 @@ std::string narrower_words(const std::vector<const probe*>& probes, double most_
 // Whether all inputs are numbers of the format: then so is what is copied from them, or added in exact steps.
 bool holds_inputs(core::dtype held, const std::vector<const probe*>& probes) {
   for (const probe* p : probes)
-    for (const auto& [name, input] : p->c.call.inputs)
+    for (const auto& [name, input] : p->c.call.inputs) {
+      if (!core::is_floating(input.type)) continue;
       for (const double x : input.values.storage())
-        if (core::is_floating(input.type) && !core::same_value(core::round_to(held, x), x)) return false;
+        if (!core::same_value(core::round_to(held, x), x)) return false;
+    }
   return true;
 }
 

@@ -189,16 +189,14 @@ void add_shares(const gate_report& report, sentence_list& sentences) {
                       {c.operation, c.type});
       if (most == nullptr || *share > *most->share_of_law()) most = &c;
     }
-  if (most != nullptr && *most->share_of_law() <= properties::class_slack && report.verdict == gate_verdict::passed)
-    sentences.add(
-        *most->share_of_law() == 0.0
-            ? fmt::format("right: operations with one algorithm are off by no more than the rounding of their "
-                          "results, most here: {:.3g} ulp{}",
-                          largest_error_ulp(*most), digits_text(report, *most))
-            : fmt::format("right: operations with one algorithm err by at most {:.2g} of what rounding "
-                          "explains, most here: {:.3g} ulp{}",
-                          *most->share_of_law(), largest_error_ulp(*most), digits_text(report, *most)),
-        {most->operation, most->type});
+  if (most != nullptr && *most->share_of_law() <= properties::class_slack && report.verdict == gate_verdict::passed) {
+    const double share = *most->share_of_law();
+    const std::string how = share == 0.0 ? "are off by no more than the rounding of their results"
+                                         : fmt::format("err by at most {:.2g} of what rounding explains", share);
+    sentences.add(fmt::format("right: operations with one algorithm {}, most here: {:.3g} ulp{}", how,
+                              largest_error_ulp(*most), digits_text(report, *most)),
+                  {most->operation, most->type});
+  }
 }
 
 }  // namespace
