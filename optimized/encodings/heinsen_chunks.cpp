@@ -18,12 +18,12 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
-#include <thread>
 #include <utility>
 #include <vector>
 
 #include "optimized/dispatch.hpp"
 #include "optimized/encodings/heinsen_carry.hpp"
+#include "optimized/turns.hpp"
 #include "optimized/workspace.hpp"
 
 namespace assay::optimized::heinsen {
@@ -191,7 +191,8 @@ void scan_in_chunks(const chunk_kernels<Real>& kernels, int threads, const row_b
   const std::size_t workers = std::min(static_cast<std::size_t>(threads), blocks);
   std::vector<carry> state(b.features);
   for (std::size_t f = 0; f < b.features; ++f) state[f] = joined_words(b.high[f], b.low[f]);
-  std::atomic<std::size_t> next = 0, turn = 0;
+  std::atomic<std::size_t> next = 0;
+  turns order;
   // Blocks are taken in order, and who has taken one is running: so the one whose turn it is never waits.
   const auto work = [&](std::size_t) {
     block_of_chunks<Real> chunks(kernels, first_plan, b.features);
@@ -201,10 +202,7 @@ void scan_in_chunks(const chunk_kernels<Real>& kernels, int threads, const row_b
         chunks = block_of_chunks<Real>(kernels, plan_of(count, b.features, kernels.lanes), b.features);
       const std::size_t later = first + workers * block_tokens;
       chunks.begin(b, first, count, later + block_tokens <= b.tokens ? later : 0);
-      for (int spins = 0; turn.load(std::memory_order_acquire) != block; ++spins)
-        if (spins > 100) std::this_thread::yield();
-      chunks.join(state.data());
-      turn.store(block + 1, std::memory_order_release);
+      order.take(block, [&] { chunks.join(state.data()); });
       chunks.scan();
       if (block + 1 == blocks) chunks.last(b.high, b.low);
     }

@@ -4,12 +4,12 @@
 #include <algorithm>
 #include <atomic>
 #include <memory>
-#include <thread>
 #include <vector>
 
 #include "optimized/encodings/heinsen.hpp"
 #include "optimized/encodings/heinsen_blocks.hpp"
 #include "optimized/matrix_product.hpp"
+#include "optimized/turns.hpp"
 #include "optimized/workspace.hpp"
 #include "reference/core/result.hpp"
 
@@ -52,22 +52,6 @@ void in_order(int workers, std::size_t count, Task task) {
     for (std::size_t i = next++; i < count; i = next++) task(worker, i);
   });
 }
-
-// Who of a group may scan next.
-class turns {
- public:
-  explicit turns(std::size_t groups) : done_(std::make_unique<std::atomic<std::size_t>[]>(groups)) {}
-  template <class Scan>
-  void take(std::size_t group, std::size_t step, Scan scan) const {
-    for (int spins = 0; done_[group].load(std::memory_order_acquire) != step; ++spins)
-      if (spins > 100) std::this_thread::yield();
-    scan();
-    done_[group].store(step + 1, std::memory_order_release);
-  }
-
- private:
-  std::unique_ptr<std::atomic<std::size_t>[]> done_;
-};
 
 // What goes from block to block of each sequence, in two words: step 0 finds what was given, each later one what the
 // step before it left.
@@ -193,7 +177,7 @@ struct states_pass {
   matrix<const Real> W_H;
   const Real* b_H;
   carried<Real> state;
-  turns order;
+  std::unique_ptr<turns[]> order;  ///< of each group: who may scan next
 
   states_pass(const execution& on, const embed_sizes& size, const blocks& all, const embed_inputs<Real>& in,
               scoped_arrays& memory)
@@ -201,14 +185,14 @@ struct states_pass {
         W_H(weights(in.W_H, memory)),
         b_H(bias(in.b_H, memory)),
         state(size, in.s0, in.s0_low, memory),
-        order(all.groups()) {}
+        order(std::make_unique<turns[]>(all.groups())) {}
 
   /// Writes the logits and the states of a block.
   void run(const block& b, const matrix<const Real>& x, const matrix<Real>& logits, const matrix<Real>& s,
            std::span<std::byte> workspace) const {
     fill_rows(logits, b_H);
     add_product(x, transpose_of(W_H), logits);
-    order.take(b.group, b.place, [&] {
+    order[b.group].take(b.place, [&] {
       const matrix<const Real> given = logits;
       gated_scan<Real>({kernels, 1, workspace},
                        {half(given, b, 0), half(given, b, 1), state.before(b, b.place, 0), state.before(b, b.place, 1)},
@@ -373,7 +357,7 @@ void embed_position_vjp(const execution& on, const embed_inputs<Real>& in, const
 
   // y = W_R s + b_R + x, the scan, and (g, h) = W_H x + b_H, from the last block of each sequence
   const carried<Real> adjoint(size, cotangents.grad_s_n, {}, memory);
-  const turns order(all.groups());
+  const auto order = std::make_unique<turns[]>(all.groups());
   in_order(threads, all.count(), [&](std::size_t worker, std::size_t i) {
     const std::size_t step = i % all.of_group();
     const block b = all.at(i / all.of_group(), all.of_group() - 1 - step);
@@ -388,7 +372,7 @@ void embed_position_vjp(const execution& on, const embed_inputs<Real>& in, const
     const matrix<const Real> past = s.rows_from(b.first_row - (b.place > 0 ? 1 : 0), 1);
     const view<const Real, 2> first =
         b.place > 0 ? dense<const Real, 2>(past.data, {1, d}) : pass.state.before(b, 0, 0);
-    order.take(b.group, step, [&] {
+    order[b.group].take(step, [&] {
       gated_scan_vjp<Real>(
           {on.kernels, 1, mine.of_scan}, {half<const Real>(given, b, 0), half<const Real>(given, b, 1), first},
           {states<const Real>(s.rows_from(b.first_row, b.rows()), b), states<const Real>(grad_s, b),

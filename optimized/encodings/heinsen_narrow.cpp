@@ -7,11 +7,11 @@
 #include <atomic>
 #include <cmath>
 #include <cstdint>
-#include <thread>
 #include <vector>
 
 #include "optimized/dispatch.hpp"
 #include "optimized/encodings/heinsen_carry.hpp"
+#include "optimized/turns.hpp"
 #include "optimized/workspace.hpp"
 
 namespace assay::optimized::heinsen {
@@ -110,7 +110,8 @@ void narrow_vjp(const narrow_adjoint& kernels, int threads, const adjoint_block<
   const std::size_t workers = std::min(static_cast<std::size_t>(threads), blocks);
   std::vector<double> carry(b.features);
   for (std::size_t j = 0; j < b.features; ++j) carry[j] = joined_words(b.high[j], b.low[j]);
-  std::atomic<std::size_t> next = 0, turn = 0;
+  std::atomic<std::size_t> next = 0;
+  turns order;
   // Blocks are taken in order, and who has taken one is running: so the one whose turn it is never waits.
   const auto work = [&](std::size_t) {
     block_of_tokens own(b, carry.data());
@@ -118,10 +119,7 @@ void narrow_vjp(const narrow_adjoint& kernels, int threads, const adjoint_block<
       const std::size_t first = (blocks - 1 - taken) * tokens;
       const narrow_block& block = own.begin(first, std::min(tokens, b.tokens - first));
       kernels.weigh(block);
-      for (int spins = 0; turn.load(std::memory_order_acquire) != taken; ++spins)
-        if (spins > 100) std::this_thread::yield();
-      kernels.go_back(block);
-      turn.store(taken + 1, std::memory_order_release);
+      order.take(taken, [&] { kernels.go_back(block); });
       kernels.finish(block);
       own.end();
     }

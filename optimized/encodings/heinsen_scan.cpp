@@ -7,13 +7,13 @@
 #include <cmath>
 #include <cstdint>
 #include <memory>
-#include <thread>
 #include <type_traits>
 #include <vector>
 
 #include "optimized/encodings/heinsen.hpp"
 #include "optimized/encodings/heinsen_chunks.hpp"
 #include "optimized/encodings/heinsen_narrow.hpp"
+#include "optimized/turns.hpp"
 #include "optimized/workspace.hpp"
 #include "reference/core/result.hpp"
 
@@ -110,20 +110,16 @@ void wavefront(row_kernel<Real> kernel, int threads, const row_block<Real>& b) {
   constexpr std::size_t width = bytes_of_wave / sizeof(Real);
   const std::size_t blocks = (b.tokens + rows_of_wave - 1) / rows_of_wave;
   const std::size_t groups = (b.features + width - 1) / width;
-  struct alignas(64) progress {
-    std::atomic<std::size_t> blocks_done = 0;
-  };
-  const auto done = std::make_unique<progress[]>(groups);
+  const auto order = std::make_unique<turns[]>(groups);
   std::atomic<std::size_t> next = 0;
   for_each_task(threads, static_cast<std::size_t>(threads), [&](std::size_t) {
     for (std::size_t block = next++; block < blocks; block = next++)
       for (std::size_t group = 0; group < groups; ++group) {
-        for (int spins = 0; done[group].blocks_done.load(std::memory_order_acquire) < block; ++spins)
-          if (spins > 100) std::this_thread::yield();
         const std::size_t first = block * rows_of_wave, feature = group * width;
-        kernel(part_of(b, first, std::min(rows_of_wave, b.tokens - first), feature,
-                       std::min(width, b.features - feature)));
-        done[group].blocks_done.store(block + 1, std::memory_order_release);
+        order[group].take(block, [&] {
+          kernel(part_of(b, first, std::min(rows_of_wave, b.tokens - first), feature,
+                         std::min(width, b.features - feature)));
+        });
       }
   });
 }
