@@ -17,6 +17,7 @@ namespace assay::properties {
 /// the storage dtype.
 template <class Encoding>
 struct unchanged {
+  using encoding = Encoding;
   /// The precision of the arithmetic by storage dtype: a dtype, or a declared_precision.
   static core::dtype arithmetic(core::dtype storage) {
     return storage == core::dtype::f64 ? core::dtype::f64 : core::dtype::f32;
@@ -36,11 +37,14 @@ struct unchanged {
 /// What every variant of an encoding's operations says of itself: all dtypes, deterministic.
 description description_of(std::string_view encoding, std::string name);
 
-template <class Encoding, class Variant>
+/// All operations of the encoding whose recipe Variant changes.
+template <class Variant>
 class recipe_variant final : public implementation {
+  using encoding = typename Variant::encoding;
+
  public:
   explicit recipe_variant(std::string name, Variant how = {})
-      : about_(description_of(Encoding::name, std::move(name))), how_(std::move(how)) {
+      : about_(description_of(encoding::name, std::move(name))), how_(std::move(how)) {
     for (const core::dtype t : core::floating_dtypes) about_.compute[t] = Variant::arithmetic(t);
     computed_ = about_;
     Variant::declare(about_);
@@ -60,9 +64,9 @@ class recipe_variant final : public implementation {
     using R = reference::rounded;
     const reference::computing_in formats(computed_.precisions_of(call));
     if constexpr (requires { how_.template recipe<R>(call.type); })
-      return reference::run_recipe<Encoding>(call, how_.template recipe<R>(call.type));
+      return reference::run_recipe<encoding>(call, how_.template recipe<R>(call.type));
     else
-      return reference::run_recipe<Encoding>(call, how_.template recipe<R>());
+      return reference::run_recipe<encoding>(call, how_.template recipe<R>());
   }
   description about_, computed_;  // what it says, and what is so
   Variant how_;
@@ -75,9 +79,9 @@ struct usual_stages : unchanged<Encoding> {
   static void declare(description& about) { about.compute.clear(); }
 };
 
-template <class Encoding, class Variant>
-variant make_variant_of(const char* id, const char* models, const char* what) {
-  return {id, models, what, [id] { return std::make_unique<recipe_variant<Encoding, Variant>>(id); }};
+template <class Variant>
+variant make_variant(const char* id, const char* models, const char* what) {
+  return {id, models, what, [id] { return std::make_unique<recipe_variant<Variant>>(id); }};
 }
 
 }  // namespace assay::properties

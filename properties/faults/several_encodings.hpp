@@ -23,12 +23,12 @@ class several_encodings final : public implementation {
 };
 
 /// A variant of one encoding that has the operations of others too, unchanged.
-template <class Encoding, class Variant, class... Others>
+template <class Variant, class... Others>
 variant make_variant_beside(const char* id, const char* models, const char* what) {
   return {id, models, what, [id] {
             std::vector<std::unique_ptr<implementation>> parts;
-            parts.push_back(std::make_unique<recipe_variant<Encoding, Variant>>(id));
-            (parts.push_back(std::make_unique<recipe_variant<Others, unchanged<Others>>>(id)), ...);
+            parts.push_back(std::make_unique<recipe_variant<Variant>>(id));
+            (parts.push_back(std::make_unique<recipe_variant<unchanged<Others>>>(id)), ...);
             return std::make_unique<several_encodings>(std::move(parts));
           }};
 }

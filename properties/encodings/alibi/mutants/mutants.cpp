@@ -158,7 +158,7 @@ class rescaled_at_every_call final : public implementation {
 
  private:
   description about_;
-  recipe_variant<reference::encodings::alibi, unchanged_alibi> right_{"right"};
+  recipe_variant<unchanged_alibi> right_{"right"};
   double factor_ = 1;
 };
 
@@ -167,38 +167,40 @@ class rescaled_at_every_call final : public implementation {
 std::vector<variant> mutants() {
   static constexpr const char* rescaled = "mutant/alibi_rescaled_at_every_call";
   std::vector<variant> all{
-      make<bias_of_wrong_sign>("mutant/alibi_wrong_sign", "meta-pytorch/attention-gym#86",
-                               "the bias grows with distance"),
-      make<key_form_in_both_directions>("mutant/alibi_key_form_in_both_directions",
-                                        "AL09 bigscience-workshop/Megatron-DeepSpeed#101",
-                                        "a bias linear in the key's position where the distance is meant"),
-      make_variant_beside<reference::encodings::alibi, key_forms_of_wrong_sign, reference::encodings::attention>(
+      make_variant<bias_of_wrong_sign>("mutant/alibi_wrong_sign", "meta-pytorch/attention-gym#86",
+                                       "the bias grows with distance"),
+      make_variant<key_form_in_both_directions>("mutant/alibi_key_form_in_both_directions",
+                                                "AL09 bigscience-workshop/Megatron-DeepSpeed#101",
+                                                "a bias linear in the key's position where the distance is meant"),
+      make_variant_beside<key_forms_of_wrong_sign, reference::encodings::attention>(
           "mutant/alibi_key_forms_of_wrong_sign", "meta-pytorch/attention-gym#86: in the key forms alone",
           "near keys weigh less where the form is that of the key"),
-      make<distance_from_one>("mutant/alibi_distance_from_one",
-                              "Press, Smith and Lewis 2022, section 3, whose indices begin at 1",
-                              "the nearest key has the distance 1"),
-      make<distance_in_storage_dtype>("mutant/alibi_distance_in_storage_dtype",
-                                      "EleutherAI/gpt-neox, positional_embeddings.py",
-                                      "distances are rounded to the dtype of the scores before they are multiplied"),
-      make<window_of_keys>("mutant/alibi_window", "a table of 256 distances, the last one repeated",
-                           "distances beyond 256 count as 256"),
-      make<indices_for_positions>("mutant/alibi_indices_for_positions", "AL05 lucidrains/x-transformers#242",
-                                  "keys and queries are counted, those of a masked memory too"),
-      make<causal_ignored>("mutant/alibi_causal_ignored", "AL09 Dao-AILab/flash-attention#540", "the mask is left out"),
-      make<own_key_masked>("mutant/alibi_own_key_masked", "SC04 triton-lang/triton#8412: off by one",
-                           "the query's own key is masked"),
-      make<mask_is_finite>("mutant/alibi_mask_is_finite", "a mask of -10000, as early code has it",
-                           "-10000 instead of -inf"),
-      make<keys_by_queries>("mutant/alibi_keys_by_queries", "SC04 triton-lang/triton#8412: axes",
-                            "the bias is written keys by queries"),
-      make<masked_pairs_in_gradient>("mutant/alibi_masked_pairs_in_gradient", "GR04 jax-ml/jax#23842",
-                                     "cotangents of masked pairs count"),
-      make<gradient_of_wrong_sign>("mutant/alibi_gradient_of_wrong_sign", "meta-pytorch/attention-gym#86: the gradient",
-                                   "the gradient of the slopes is negated"),
-      make<distance_gradient_of_wrong_sign>("mutant/alibi_distance_gradient_of_wrong_sign",
-                                            "meta-pytorch/attention-gym#86: the gradient alone",
-                                            "the gradient of the slopes is negated where the form is the distance"),
+      make_variant<distance_from_one>("mutant/alibi_distance_from_one",
+                                      "Press, Smith and Lewis 2022, section 3, whose indices begin at 1",
+                                      "the nearest key has the distance 1"),
+      make_variant<distance_in_storage_dtype>(
+          "mutant/alibi_distance_in_storage_dtype", "EleutherAI/gpt-neox, positional_embeddings.py",
+          "distances are rounded to the dtype of the scores before they are multiplied"),
+      make_variant<window_of_keys>("mutant/alibi_window", "a table of 256 distances, the last one repeated",
+                                   "distances beyond 256 count as 256"),
+      make_variant<indices_for_positions>("mutant/alibi_indices_for_positions", "AL05 lucidrains/x-transformers#242",
+                                          "keys and queries are counted, those of a masked memory too"),
+      make_variant<causal_ignored>("mutant/alibi_causal_ignored", "AL09 Dao-AILab/flash-attention#540",
+                                   "the mask is left out"),
+      make_variant<own_key_masked>("mutant/alibi_own_key_masked", "SC04 triton-lang/triton#8412: off by one",
+                                   "the query's own key is masked"),
+      make_variant<mask_is_finite>("mutant/alibi_mask_is_finite", "a mask of -10000, as early code has it",
+                                   "-10000 instead of -inf"),
+      make_variant<keys_by_queries>("mutant/alibi_keys_by_queries", "SC04 triton-lang/triton#8412: axes",
+                                    "the bias is written keys by queries"),
+      make_variant<masked_pairs_in_gradient>("mutant/alibi_masked_pairs_in_gradient", "GR04 jax-ml/jax#23842",
+                                             "cotangents of masked pairs count"),
+      make_variant<gradient_of_wrong_sign>("mutant/alibi_gradient_of_wrong_sign",
+                                           "meta-pytorch/attention-gym#86: the gradient",
+                                           "the gradient of the slopes is negated"),
+      make_variant<distance_gradient_of_wrong_sign>(
+          "mutant/alibi_distance_gradient_of_wrong_sign", "meta-pytorch/attention-gym#86: the gradient alone",
+          "the gradient of the slopes is negated where the form is the distance"),
       {rescaled, "NVIDIA/NeMo: an interpolation factor", "slopes that are kept are halved at every call",
        [] { return std::make_unique<rescaled_at_every_call>(rescaled); }},
   };

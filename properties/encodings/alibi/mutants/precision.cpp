@@ -60,15 +60,18 @@ struct bias_saturates : unchanged_alibi {
 
 std::vector<variant> precision_mutants() {
   std::vector<variant> all{
-      make<slope_in_bf16>("mutant/alibi_slope_in_bf16", "Dao-AILab/flash-attention#845", "slopes are kept in bf16"),
-      make<product_in_bf16>("mutant/alibi_product_in_bf16", "DT16 NVIDIA/TensorRT-Model-Connect#667",
-                            "slope, position and their product are rounded to bf16"),
-      make<positions_in_f32>("mutant/alibi_positions_in_f32", "Dao-AILab/flash-attention#845: precision of positions",
-                             "positions are rounded to f32 before they are subtracted"),
-      make<bias_in_bf16>("mutant/alibi_bias_in_bf16", "DT17 HabanaAI/vllm-fork#503", "the bias is stored in bf16"),
-      make<bias_saturates>("mutant/alibi_saturates",
-                           "huggingface/transformers, modeling_opt.py: scores no lower than the least number",
-                           "a bias beyond the largest number becomes that number"),
+      make_variant<slope_in_bf16>("mutant/alibi_slope_in_bf16", "Dao-AILab/flash-attention#845",
+                                  "slopes are kept in bf16"),
+      make_variant<product_in_bf16>("mutant/alibi_product_in_bf16", "DT16 NVIDIA/TensorRT-Model-Connect#667",
+                                    "slope, position and their product are rounded to bf16"),
+      make_variant<positions_in_f32>("mutant/alibi_positions_in_f32",
+                                     "Dao-AILab/flash-attention#845: precision of positions",
+                                     "positions are rounded to f32 before they are subtracted"),
+      make_variant<bias_in_bf16>("mutant/alibi_bias_in_bf16", "DT17 HabanaAI/vllm-fork#503",
+                                 "the bias is stored in bf16"),
+      make_variant<bias_saturates>("mutant/alibi_saturates",
+                                   "huggingface/transformers, modeling_opt.py: scores no lower than the least number",
+                                   "a bias beyond the largest number becomes that number"),
   };
   for (variant& v : all)
     if (v.id == "mutant/alibi_positions_in_f32") v.shown_in = core::dtype::f64;

@@ -107,25 +107,26 @@ struct by_exponential : unchanged_alibi {
 }  // namespace
 
 std::vector<variant> slope_mutants() {
-  return {make<exponent_from_head_0>("mutant/alibi_exponent_from_head_0", "AL02 paiml/aprender#2143",
-                                     "the first slope is 1, each other one that of the head before"),
-          make<naive_slopes>("mutant/alibi_naive_slopes", "ml-explore/mlx, positional_encoding.py",
-                             "2^(-8k/n) where the heads are no power of two, too"),
-          make<slopes_sorted>("mutant/alibi_slopes_sorted", "ofirpress/attention_with_linear_biases#17",
-                              "the slopes in descending order"),
-          make<remainder_not_interleaved>("mutant/alibi_remainder_not_interleaved",
-                                          "ofirpress/attention_with_linear_biases#17",
-                                          "heads beyond a power of two take the next slopes, not every second one"),
-          make<alpha_max_is_8>("mutant/alibi_alpha_max_is_8", "mosaicml/llm-foundry#186", "alpha_max is not read")};
+  return {
+      make_variant<exponent_from_head_0>("mutant/alibi_exponent_from_head_0", "AL02 paiml/aprender#2143",
+                                         "the first slope is 1, each other one that of the head before"),
+      make_variant<naive_slopes>("mutant/alibi_naive_slopes", "ml-explore/mlx, positional_encoding.py",
+                                 "2^(-8k/n) where the heads are no power of two, too"),
+      make_variant<slopes_sorted>("mutant/alibi_slopes_sorted", "ofirpress/attention_with_linear_biases#17",
+                                  "the slopes in descending order"),
+      make_variant<remainder_not_interleaved>("mutant/alibi_remainder_not_interleaved",
+                                              "ofirpress/attention_with_linear_biases#17",
+                                              "heads beyond a power of two take the next slopes, not every second one"),
+      make_variant<alpha_max_is_8>("mutant/alibi_alpha_max_is_8", "mosaicml/llm-foundry#186", "alpha_max is not read")};
 }
 
 std::vector<variant> controls() {
-  return {make<recursive_form>("control/alibi_recursive_form", "the official program: powers by multiplication",
-                               "the same slopes, one from the other"),
-          make<concatenated>("control/alibi_concatenated",
-                             "CT07 baichuan-inc/Baichuan2#225: every second slope, then the others",
-                             "the same slopes in the same order"),
-          make<by_exponential>("control/alibi_by_exponential", "slopes as exp(e log 2)", "the same slopes")};
+  return {make_variant<recursive_form>("control/alibi_recursive_form", "the official program: powers by multiplication",
+                                       "the same slopes, one from the other"),
+          make_variant<concatenated>("control/alibi_concatenated",
+                                     "CT07 baichuan-inc/Baichuan2#225: every second slope, then the others",
+                                     "the same slopes in the same order"),
+          make_variant<by_exponential>("control/alibi_by_exponential", "slopes as exp(e log 2)", "the same slopes")};
 }
 
 }  // namespace assay::properties::encodings::alibi

@@ -109,21 +109,19 @@ struct guarded_exp : unchanged_attention {
 }  // namespace
 
 std::vector<variant> controls() {
-  return {make_attention_variant<online_softmax>("control/attention_online_softmax", "a running maximum with rescaling",
-                                                 "the sum is rescaled whenever the maximum grows"),
-          make_attention_variant<by_log_sum_exp>("control/attention_log_sum_exp", "weights as exp(S - LSE)",
-                                                 "the sum is divided by in the exponent"),
-          make_attention_variant<bias_first>("control/attention_bias_first", "the sum in the other order",
-                                             "bias + scale q . k"),
-          make_attention_variant<masked_before_sum>("control/attention_masked_before_sum",
-                                                    "CT04 state-spaces/mamba#520: masked later",
-                                                    "exponentials of masked keys are formed, and then set to 0"),
-          make_attention_variant<bias_shifted>("control/attention_bias_shifted", "CT09 vllm-project/vllm#945",
-                                               "the largest bias of each row is subtracted where that is exact"),
-          make_attention_variant<guarded_exp>("control/attention_guarded_exp",
-                                              "CT10 fla-org/flash-linear-attention#463: a guard",
-                                              "no exponent above 0 reaches exp, and that of 0 is 1"),
-          make_attention_variant<usual_stages<reference::encodings::attention>>(
+  return {make_variant<online_softmax>("control/attention_online_softmax", "a running maximum with rescaling",
+                                       "the sum is rescaled whenever the maximum grows"),
+          make_variant<by_log_sum_exp>("control/attention_log_sum_exp", "weights as exp(S - LSE)",
+                                       "the sum is divided by in the exponent"),
+          make_variant<bias_first>("control/attention_bias_first", "the sum in the other order", "bias + scale q . k"),
+          make_variant<masked_before_sum>("control/attention_masked_before_sum",
+                                          "CT04 state-spaces/mamba#520: masked later",
+                                          "exponentials of masked keys are formed, and then set to 0"),
+          make_variant<bias_shifted>("control/attention_bias_shifted", "CT09 vllm-project/vllm#945",
+                                     "the largest bias of each row is subtracted where that is exact"),
+          make_variant<guarded_exp>("control/attention_guarded_exp", "CT10 fla-org/flash-linear-attention#463: a guard",
+                                    "no exponent above 0 reaches exp, and that of 0 is 1"),
+          make_variant<usual_stages<reference::encodings::attention>>(
               "control/attention_usual_stages", "LlamaAttention of huggingface/transformers",
               "f16 and bf16: sums and softmax in f32, scores, weights and output in the dtype")};
 }

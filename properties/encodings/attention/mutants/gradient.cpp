@@ -59,18 +59,17 @@ struct bias_gradient_averaged : unchanged_attention {
 
 std::vector<variant> gradient_mutants() {
   return {
-      make_attention_variant<no_mean_in_gradient>("mutant/attention_no_mean_in_gradient",
-                                                  "GR07 pytorch/pytorch#196705: a term dropped",
-                                                  "the gradient of the logits lacks the mean"),
-      make_attention_variant<mean_unweighted_in_gradient>("mutant/attention_mean_unweighted",
-                                                          "GR07 pytorch/pytorch#196705",
-                                                          "the mean in the gradient of the logits is not weighted"),
-      make_attention_variant<no_scale_in_query_gradient>("mutant/attention_no_scale_in_gradient",
-                                                         "a factor forgotten in a backward pass",
-                                                         "the gradient of q is not scaled"),
-      make_attention_variant<bias_gradient_averaged>(
-          "mutant/attention_bias_gradient_averaged", "GR04 jax-ml/jax#23842: a reduction over the batch",
-          "the gradient of the bias is averaged over the batch, not added up"),
+      make_variant<no_mean_in_gradient>("mutant/attention_no_mean_in_gradient",
+                                        "GR07 pytorch/pytorch#196705: a term dropped",
+                                        "the gradient of the logits lacks the mean"),
+      make_variant<mean_unweighted_in_gradient>("mutant/attention_mean_unweighted", "GR07 pytorch/pytorch#196705",
+                                                "the mean in the gradient of the logits is not weighted"),
+      make_variant<no_scale_in_query_gradient>("mutant/attention_no_scale_in_gradient",
+                                               "a factor forgotten in a backward pass",
+                                               "the gradient of q is not scaled"),
+      make_variant<bias_gradient_averaged>("mutant/attention_bias_gradient_averaged",
+                                           "GR04 jax-ml/jax#23842: a reduction over the batch",
+                                           "the gradient of the bias is averaged over the batch, not added up"),
   };
 }
 

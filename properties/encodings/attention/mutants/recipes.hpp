@@ -52,9 +52,4 @@ std::vector<R> guarded_softmax(const std::vector<R>& logits) {
   return weights_by_shift<R>(logits, largest_of(logits), [](const R& x) { return x.number > 0.0 ? R(1.0) : exp(x); });
 }
 
-template <class Variant>
-variant make_attention_variant(const char* id, const char* models, const char* what) {
-  return make_variant_of<reference::encodings::attention, Variant>(id, models, what);
-}
-
 }  // namespace assay::properties::encodings::attention

@@ -70,18 +70,17 @@ struct masked_after_exp_in_gradient : unchanged_fox {
 
 std::vector<variant> attention_mutants() {
   return {
-      make_variant_beside<reference::encodings::fox, decay_scaled, reference::encodings::attention>(
+      make_variant_beside<decay_scaled, reference::encodings::attention>(
           "mutant/fox_decay_scaled", "NVIDIA/TensorRT-Model-Connect#32: a bias scaled with the logits",
           "attention divides D by sqrt(d) with q . k"),
-      make_variant_beside<reference::encodings::fox, gate_detached, reference::encodings::attention>(
-          "mutant/fox_gate_detached", "GR07 pytorch/pytorch#196705: a path dropped",
-          "attention gives its gates no gradient"),
-      make_variant_beside<reference::encodings::fox, pruned_by_decay_alone, reference::encodings::attention>(
+      make_variant_beside<gate_detached, reference::encodings::attention>("mutant/fox_gate_detached",
+                                                                          "GR07 pytorch/pytorch#196705: a path dropped",
+                                                                          "attention gives its gates no gradient"),
+      make_variant_beside<pruned_by_decay_alone, reference::encodings::attention>(
           "mutant/fox_pruned_by_decay_alone", "the threshold of arXiv 2504.06949 without the bound of q . k",
           "keys with D below -6 are left out"),
-      make_fox_variant<masked_after_exp_in_gradient>("mutant/fox_masked_after_exp",
-                                                     "GR20 huggingface/transformers#48455",
-                                                     "the gradient of a gate is NaN where exp(-D) overflows"),
+      make_variant<masked_after_exp_in_gradient>("mutant/fox_masked_after_exp", "GR20 huggingface/transformers#48455",
+                                                 "the gradient of a gate is NaN where exp(-D) overflows"),
   };
 }
 

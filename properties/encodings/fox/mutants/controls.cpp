@@ -104,22 +104,20 @@ struct total_less_prefix : unchanged_fox {
 }  // namespace
 
 std::vector<variant> controls() {
-  return {
-      make_variant_beside<reference::encodings::fox, summed_backwards, reference::encodings::attention,
-                          reference::encodings::alibi>("control/fox_summed_backwards", "sums from the query back",
-                                                       "the same sums in another order"),
-      make_fox_variant<summed_in_pairs>("control/fox_summed_in_pairs", "pairwise summation", "the same sums as a tree"),
-      make_fox_variant<declared_prefix_sums>("control/fox_declared_prefix_sums",
+  return {make_variant_beside<summed_backwards, reference::encodings::attention, reference::encodings::alibi>(
+              "control/fox_summed_backwards", "sums from the query back", "the same sums in another order"),
+          make_variant<summed_in_pairs>("control/fox_summed_in_pairs", "pairwise summation", "the same sums as a tree"),
+          make_variant<declared_prefix_sums>("control/fox_declared_prefix_sums",
                                              "prefix sums, where all gates are finite", "differences of prefix sums"),
-      make_fox_variant<masked_later>("control/fox_masked_later", "CT04 state-spaces/mamba#520: masked later",
+          make_variant<masked_later>("control/fox_masked_later", "CT04 state-spaces/mamba#520: masked later",
                                      "D of later keys is formed, and then masked"),
-      make_fox_variant<guarded_exp>("control/fox_guarded_exp", "CT10 fla-org/flash-linear-attention#463: a guard",
+          make_variant<guarded_exp>("control/fox_guarded_exp", "CT10 fla-org/flash-linear-attention#463: a guard",
                                     "no exponent above 0 reaches exp, and that of 0 is 1"),
-      make_fox_variant<total_less_prefix>("control/fox_total_less_prefix", "suffix sums as the total less prefix sums",
+          make_variant<total_less_prefix>("control/fox_total_less_prefix", "suffix sums as the total less prefix sums",
                                           "of class cumsum: gradients cancel, also that of the first gate"),
-      make_fox_variant<usual_stages<reference::encodings::fox>>(
-          "control/fox_usual_stages", "eager attention with log f in f32",
-          "f16 and bf16: decay, sums and softmax in f32, scores, weights and output in the dtype")};
+          make_variant<usual_stages<reference::encodings::fox>>(
+              "control/fox_usual_stages", "eager attention with log f in f32",
+              "f16 and bf16: decay, sums and softmax in f32, scores, weights and output in the dtype")};
 }
 
 }  // namespace assay::properties::encodings::fox

@@ -96,20 +96,19 @@ struct decay_in_bf16 : unchanged_fox {
 
 std::vector<variant> gate_mutants() {
   std::vector<variant> all{
-      make_fox_variant<log_of_sigmoid>("mutant/fox_log_of_sigmoid", "FW14 pytorch/pytorch#1835", "the gate overflows"),
-      make_fox_variant<slope_of_other_side>("mutant/fox_slope_of_other_side",
-                                            "FW14 pytorch/pytorch#1835: the derivative",
-                                            "the slope of the gate is sigmoid(g)"),
-      make_fox_variant<gate_without_log1p>("mutant/fox_gate_without_log1p", "FW18 meta-pytorch/attention-gym#351",
-                                           "log f is -log(1 + exp(-g)), 0 for large g"),
-      make_fox_variant<gate_saturates>("mutant/fox_gate_saturates", "FW13 sbryngelson/ANEForge#113",
-                                       "a gate that forgets by more than f16 can say forgets nothing"),
-      make_variant_beside<reference::encodings::fox, open_gate_forgets, reference::encodings::attention>(
+      make_variant<log_of_sigmoid>("mutant/fox_log_of_sigmoid", "FW14 pytorch/pytorch#1835", "the gate overflows"),
+      make_variant<slope_of_other_side>("mutant/fox_slope_of_other_side", "FW14 pytorch/pytorch#1835: the derivative",
+                                        "the slope of the gate is sigmoid(g)"),
+      make_variant<gate_without_log1p>("mutant/fox_gate_without_log1p", "FW18 meta-pytorch/attention-gym#351",
+                                       "log f is -log(1 + exp(-g)), 0 for large g"),
+      make_variant<gate_saturates>("mutant/fox_gate_saturates", "FW13 sbryngelson/ANEForge#113",
+                                   "a gate that forgets by more than f16 can say forgets nothing"),
+      make_variant_beside<open_gate_forgets, reference::encodings::attention>(
           "mutant/fox_open_gate_forgets", "FW24 fla-org/flash-linear-attention#461", "log f = 0 forgets everything"),
-      make_fox_variant<prefix_in_storage>("mutant/fox_prefix_in_storage", "half-precision prefix sums",
-                                          "prefix sums are kept in the storage dtype"),
-      make_fox_variant<decay_in_bf16>("mutant/fox_decay_in_bf16", "DT17 HabanaAI/vllm-fork#503: biases in bf16",
-                                      "D has the digits of bf16"),
+      make_variant<prefix_in_storage>("mutant/fox_prefix_in_storage", "half-precision prefix sums",
+                                      "prefix sums are kept in the storage dtype"),
+      make_variant<decay_in_bf16>("mutant/fox_decay_in_bf16", "DT17 HabanaAI/vllm-fork#503: biases in bf16",
+                                  "D has the digits of bf16"),
   };
   for (variant& v : all)
     if (v.id == "mutant/fox_prefix_in_storage") v.shown_in = core::dtype::bf16;

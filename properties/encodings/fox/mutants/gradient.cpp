@@ -55,17 +55,16 @@ struct nearest_key_only : unchanged_fox {
 
 std::vector<variant> gradient_mutants() {
   return {
-      make_fox_variant<own_key_in_gradient>("mutant/fox_own_key_in_gradient",
-                                            "SC04 triton-lang/triton#8412: off by one",
-                                            "the gradient of a gate counts pairs whose key is its token"),
-      make_fox_variant<own_query_not_in_gradient>("mutant/fox_own_query_not_in_gradient",
-                                                  "SC04 triton-lang/triton#8412: off by one",
-                                                  "the gradient of a gate misses pairs whose query is its token"),
-      make_fox_variant<masked_pairs_in_gradient>("mutant/fox_masked_pairs_in_gradient", "GR04 jax-ml/jax#23842",
-                                                 "cotangents of masked pairs count"),
-      make_fox_variant<nearest_key_only>("mutant/fox_nearest_key_only",
-                                         "GR07 pytorch/pytorch#196705: a prefix term dropped",
-                                         "the gradient of a gate counts only the nearest key"),
+      make_variant<own_key_in_gradient>("mutant/fox_own_key_in_gradient", "SC04 triton-lang/triton#8412: off by one",
+                                        "the gradient of a gate counts pairs whose key is its token"),
+      make_variant<own_query_not_in_gradient>("mutant/fox_own_query_not_in_gradient",
+                                              "SC04 triton-lang/triton#8412: off by one",
+                                              "the gradient of a gate misses pairs whose query is its token"),
+      make_variant<masked_pairs_in_gradient>("mutant/fox_masked_pairs_in_gradient", "GR04 jax-ml/jax#23842",
+                                             "cotangents of masked pairs count"),
+      make_variant<nearest_key_only>("mutant/fox_nearest_key_only",
+                                     "GR07 pytorch/pytorch#196705: a prefix term dropped",
+                                     "the gradient of a gate counts only the nearest key"),
   };
 }
 

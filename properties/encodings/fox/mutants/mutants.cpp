@@ -146,31 +146,31 @@ struct factored_about_middle : unchanged_fox {
 
 std::vector<variant> mutants() {
   std::vector<variant> all{
-      make_variant_beside<reference::encodings::fox, decays_from_own_token, reference::encodings::alibi>(
+      make_variant_beside<decays_from_own_token, reference::encodings::alibi>(
           "mutant/fox_own_token", "SC04 triton-lang/triton#8412: off by one", "D_ij decays by the key's own gate too"),
-      make_fox_variant<decay_one_step_late>("mutant/fox_one_step_late", "SC04 triton-lang/triton#8412: off by one",
-                                            "D_ij lacks the gate of the query"),
-      make_fox_variant<decay_of_wrong_sign>("mutant/fox_wrong_sign", "meta-pytorch/attention-gym#86",
-                                            "the bias grows with distance"),
-      make_fox_variant<reset_gives_nan>("mutant/fox_reset_gives_nan",
-                                        "a difference of prefix sums, as published code has it",
-                                        "log f = -inf makes every later pair NaN"),
-      make_fox_variant<gate_floored>("mutant/fox_gate_floored", "a floor on log f, as published code has it",
-                                     "log f below -100 is -100"),
-      make_fox_variant<carry_dropped>("mutant/fox_carry_dropped", "SC03 triton-lang/triton#2361",
-                                      "decays within blocks of 16 tokens are lost behind the block's end"),
-      make_fox_variant<neighbour_gate>("mutant/fox_other_head", "SC04 triton-lang/triton#8412: axes",
-                                       "heads get one another's gates"),
-      make_variant_beside<reference::encodings::fox, mask_is_zero, reference::encodings::attention>(
+      make_variant<decay_one_step_late>("mutant/fox_one_step_late", "SC04 triton-lang/triton#8412: off by one",
+                                        "D_ij lacks the gate of the query"),
+      make_variant<decay_of_wrong_sign>("mutant/fox_wrong_sign", "meta-pytorch/attention-gym#86",
+                                        "the bias grows with distance"),
+      make_variant<reset_gives_nan>("mutant/fox_reset_gives_nan",
+                                    "a difference of prefix sums, as published code has it",
+                                    "log f = -inf makes every later pair NaN"),
+      make_variant<gate_floored>("mutant/fox_gate_floored", "a floor on log f, as published code has it",
+                                 "log f below -100 is -100"),
+      make_variant<carry_dropped>("mutant/fox_carry_dropped", "SC03 triton-lang/triton#2361",
+                                  "decays within blocks of 16 tokens are lost behind the block's end"),
+      make_variant<neighbour_gate>("mutant/fox_other_head", "SC04 triton-lang/triton#8412: axes",
+                                   "heads get one another's gates"),
+      make_variant_beside<mask_is_zero, reference::encodings::attention>(
           "mutant/fox_mask_is_zero", "SC13 pytorch/pytorch#139641: masked places enter with 0 instead of -inf",
           "0 above the diagonal"),
-      make_fox_variant<mask_is_finite>("mutant/fox_mask_is_finite", "a mask of -10000 instead of -inf",
-                                       "-10000 above the diagonal"),
-      make_fox_variant<transposed>("mutant/fox_transposed", "SC04 triton-lang/triton#8412: axes", "keys by queries"),
-      make_fox_variant<factored_by_blocks>("mutant/fox_factored_by_blocks", "FW27 pytorch/executorch#21417",
-                                           "exp(C_i) exp(-C_j) from the start of a block of 32 keys overflows"),
-      make_fox_variant<factored_about_middle>("mutant/fox_factored_about_middle", "FW28 NVIDIA/cudnn-frontend#1017",
-                                              "exp(C_i - C_k) exp(C_k - C_j) about the middle of 32 keys overflows"),
+      make_variant<mask_is_finite>("mutant/fox_mask_is_finite", "a mask of -10000 instead of -inf",
+                                   "-10000 above the diagonal"),
+      make_variant<transposed>("mutant/fox_transposed", "SC04 triton-lang/triton#8412: axes", "keys by queries"),
+      make_variant<factored_by_blocks>("mutant/fox_factored_by_blocks", "FW27 pytorch/executorch#21417",
+                                       "exp(C_i) exp(-C_j) from the start of a block of 32 keys overflows"),
+      make_variant<factored_about_middle>("mutant/fox_factored_about_middle", "FW28 NVIDIA/cudnn-frontend#1017",
+                                          "exp(C_i - C_k) exp(C_k - C_j) about the middle of 32 keys overflows"),
   };
   for (auto more : {gate_mutants, gradient_mutants, attention_mutants})
     for (variant& m : more()) all.push_back(std::move(m));

@@ -30,9 +30,4 @@ R sum_of(reference::const_lane<R> a, std::size_t first, std::size_t last) {
   return sum;
 }
 
-template <class Variant>
-variant make_fox_variant(const char* id, const char* models, const char* what) {
-  return make_variant_of<reference::encodings::fox, Variant>(id, models, what);
-}
-
 }  // namespace assay::properties::encodings::fox

@@ -167,7 +167,7 @@ template <class Faulty>
 variant generated(const std::string& group, const char* fault_name, const Faulty& faulty) {
   const std::string id = fmt::format("generated/heinsen/{}/{}/{}", group, fault_name, faulty.where.name);
   return {id, "generated", fmt::format("{}: {} {}", group, fault_name, faulty.where.name),
-          [id, faulty] { return std::make_unique<lane_variant<Faulty>>(id, faulty); }};
+          [id, faulty] { return std::make_unique<recipe_variant<Faulty>>(id, faulty); }};
 }
 
 }  // namespace

@@ -38,8 +38,8 @@ class remembering_heinsen final : public implementation {
 
  private:
   description about_;
-  lane_variant<unchanged_heinsen> right_;
-  lane_variant<doubling> reordered_;
+  recipe_variant<unchanged_heinsen> right_;
+  recipe_variant<doubling> reordered_;
   answer respond_;
   memory kept_;
 };

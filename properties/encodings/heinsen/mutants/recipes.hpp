@@ -7,8 +7,6 @@
 namespace assay::properties::encodings::heinsen {
 
 using unchanged_heinsen = unchanged<reference::encodings::heinsen>;
-template <class Variant>
-using lane_variant = recipe_variant<reference::encodings::heinsen, Variant>;
 
 /// One step of a scan: the state after token i.
 template <class R>
@@ -46,11 +44,6 @@ reference::encodings::heinsen::recipe<R> with_adjoint(adjoint_routine<R> adjoint
   reference::encodings::heinsen::recipe<R> how;
   how.adjoint = adjoint;
   return how;
-}
-
-template <class Variant>
-variant make_variant(const char* id, const char* models, const char* what) {
-  return make_variant_of<reference::encodings::heinsen, Variant>(id, models, what);
 }
 
 }  // namespace assay::properties::encodings::heinsen

@@ -24,8 +24,8 @@ class configured_heinsen final : public implementation {
   static constexpr const char* attribute = "block";
   static constexpr std::int64_t right_value = 64, wrong_value = 2;
   description about_;
-  lane_variant<unchanged_heinsen> right_;
-  lane_variant<Wrong> wrong_;
+  recipe_variant<unchanged_heinsen> right_;
+  recipe_variant<Wrong> wrong_;
 };
 
 // The remainder of a tile of two tokens is zeroed where a larger tile would end.

@@ -19,7 +19,7 @@ struct maximum : unchanged_heinsen {
 uninformed_answer maximum_for_sum() {
   const std::string name = "the maximum for the sum";
   return {name, [](const core::operation& op) { return op.is_forward(); },
-          [name](const request& call) { return lane_variant<maximum>(name).evaluate(call).value(); }};
+          [name](const request& call) { return recipe_variant<maximum>(name).evaluate(call).value(); }};
 }
 
 }  // namespace assay::properties::encodings::heinsen

@@ -93,17 +93,18 @@ struct complex_products : unchanged_rope {
 }  // namespace
 
 std::vector<variant> controls() {
-  return {
-      make<frequencies_by_exp>("control/rope_frequencies_by_exp", "exp and log for a power", "exp(-(t/r) log base)"),
-      make<angles_in_double>("control/rope_angles_in_double", "a wider precision for angles",
-                             "frequencies and angles in double"),
-      make<tables_gathered>("control/rope_tables_gathered", "tables of cosines and sines, gathered",
-                            "each rotation is found once"),
-      make<complex_products>("control/rope_complex_products", "complex multiplication, as meta-llama/llama has it",
-                             "pairs as complex numbers, the torque from y"),
-      make<usual_stages<reference::encodings::rope>>("control/rope_usual_stages",
-                                                     "LlamaRotaryEmbedding of huggingface/transformers",
-                                                     "f16 and bf16: angles in f32, tables and products in the dtype")};
+  return {make_variant<frequencies_by_exp>("control/rope_frequencies_by_exp", "exp and log for a power",
+                                           "exp(-(t/r) log base)"),
+          make_variant<angles_in_double>("control/rope_angles_in_double", "a wider precision for angles",
+                                         "frequencies and angles in double"),
+          make_variant<tables_gathered>("control/rope_tables_gathered", "tables of cosines and sines, gathered",
+                                        "each rotation is found once"),
+          make_variant<complex_products>("control/rope_complex_products",
+                                         "complex multiplication, as meta-llama/llama has it",
+                                         "pairs as complex numbers, the torque from y"),
+          make_variant<usual_stages<reference::encodings::rope>>(
+              "control/rope_usual_stages", "LlamaRotaryEmbedding of huggingface/transformers",
+              "f16 and bf16: angles in f32, tables and products in the dtype")};
 }
 
 }  // namespace assay::properties::encodings::rope

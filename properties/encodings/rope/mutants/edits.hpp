@@ -11,12 +11,6 @@ namespace assay::properties::encodings::rope {
 
 using unchanged_rope = unchanged<reference::encodings::rope>;
 
-/// A wrong or right variant of the operations of rotary embedding.
-template <class Variant>
-variant make(const char* id, const char* models, const char* what) {
-  return make_variant_of<reference::encodings::rope, Variant>(id, models, what);
-}
-
 /// Replaces every position by edit(row, token), which reads the positions that were given.
 template <class Edit>
 void edit_positions(request& call, Edit edit) {

@@ -70,25 +70,26 @@ struct base_gradient_without_scaling : unchanged_rope {
 }  // namespace
 
 std::vector<variant> gradient_mutants() {
-  return {make<gradient_turned_forwards>("mutant/rope_gradient_turned_forwards",
-                                         "GR27 state-spaces/mamba#537: a gradient alone is wrong",
-                                         "the gradient is rotated by R_m instead of R_-m"),
-          make<gradient_without_position>("mutant/rope_gradient_without_position",
-                                          "GR07 pytorch/pytorch#196705: a factor lost in the derivative",
-                                          "the gradient of a frequency lacks the position"),
-          make<torque_of_input>("mutant/rope_torque_of_input", "GR08 pytorch/pytorch#36308: the wrong tensor saved",
-                                "the gradients of angles have x for y"),
-          make<torque_of_wrong_sign>("mutant/rope_torque_of_wrong_sign", "a convention of sign",
-                                     "the gradients of angles have the other sign"),
-          make<frequencies_of_first_row>("mutant/rope_gradient_of_first_row",
-                                         "GR19 fla-org/flash-linear-attention#955: B > 1",
-                                         "gradients count the first row alone"),
-          make<base_gradient_of_wrong_sign>("mutant/rope_base_gradient_of_wrong_sign",
-                                            "GR27 state-spaces/mamba#537: a gradient alone is wrong",
-                                            "the gradient of the base has the other sign"),
-          make<base_gradient_without_scaling>("mutant/rope_base_gradient_without_scaling",
+  return {
+      make_variant<gradient_turned_forwards>("mutant/rope_gradient_turned_forwards",
+                                             "GR27 state-spaces/mamba#537: a gradient alone is wrong",
+                                             "the gradient is rotated by R_m instead of R_-m"),
+      make_variant<gradient_without_position>("mutant/rope_gradient_without_position",
                                               "GR07 pytorch/pytorch#196705: a factor lost in the derivative",
-                                              "the gradient of the base is that of frequencies without scaling")};
+                                              "the gradient of a frequency lacks the position"),
+      make_variant<torque_of_input>("mutant/rope_torque_of_input", "GR08 pytorch/pytorch#36308: the wrong tensor saved",
+                                    "the gradients of angles have x for y"),
+      make_variant<torque_of_wrong_sign>("mutant/rope_torque_of_wrong_sign", "a convention of sign",
+                                         "the gradients of angles have the other sign"),
+      make_variant<frequencies_of_first_row>("mutant/rope_gradient_of_first_row",
+                                             "GR19 fla-org/flash-linear-attention#955: B > 1",
+                                             "gradients count the first row alone"),
+      make_variant<base_gradient_of_wrong_sign>("mutant/rope_base_gradient_of_wrong_sign",
+                                                "GR27 state-spaces/mamba#537: a gradient alone is wrong",
+                                                "the gradient of the base has the other sign"),
+      make_variant<base_gradient_without_scaling>("mutant/rope_base_gradient_without_scaling",
+                                                  "GR07 pytorch/pytorch#196705: a factor lost in the derivative",
+                                                  "the gradient of the base is that of frequencies without scaling")};
 }
 
 }  // namespace assay::properties::encodings::rope

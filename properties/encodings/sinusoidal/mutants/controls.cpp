@@ -91,16 +91,16 @@ struct permuted_afterwards : unchanged_table {
 
 std::vector<variant> controls() {
   return {
-      make<exponential_form>("control/sinusoidal_exponential_form", "exp(-(2i/d) log b) instead of a power",
-                             "frequencies by an exponential"),
-      make<frequencies_in_f64>("control/sinusoidal_frequencies_in_f64", "frequencies in f64, rounded once",
-                               "frequencies within half a unit"),
-      make<coarse_and_fine>("control/sinusoidal_coarse_and_fine", "rotations by multiples of 256 and by the rest",
-                            "the addition theorem in f64"),
-      make<rows_backwards>("control/sinusoidal_rows_backwards", "rows from the last to the first",
-                           "another order of evaluation"),
-      make<permuted_afterwards>("control/sinusoidal_permuted_afterwards", "CT02 allenai/allennlp#2993",
-                                "halves as a permutation of the paper's columns"),
+      make_variant<exponential_form>("control/sinusoidal_exponential_form", "exp(-(2i/d) log b) instead of a power",
+                                     "frequencies by an exponential"),
+      make_variant<frequencies_in_f64>("control/sinusoidal_frequencies_in_f64", "frequencies in f64, rounded once",
+                                       "frequencies within half a unit"),
+      make_variant<coarse_and_fine>("control/sinusoidal_coarse_and_fine",
+                                    "rotations by multiples of 256 and by the rest", "the addition theorem in f64"),
+      make_variant<rows_backwards>("control/sinusoidal_rows_backwards", "rows from the last to the first",
+                                   "another order of evaluation"),
+      make_variant<permuted_afterwards>("control/sinusoidal_permuted_afterwards", "CT02 allenai/allennlp#2993",
+                                        "halves as a permutation of the paper's columns"),
   };
 }
 

@@ -96,42 +96,44 @@ std::int64_t exact_ones_only(const bucket_map& map, double distance) {
 }  // namespace
 
 std::vector<variant> t5_bucket_mutants() {
-  return {make<with_bucket<by_formula<linear>>>("mutant/t5_linear", "T502 huggingface/candle#727",
-                                                "buckets of equal widths instead of logarithmic ones"),
-          make<with_bucket<exact_ones_only>>("mutant/t5_no_logarithm", "T502 huggingface/candle#727",
-                                             "every bucket but the last holds one distance"),
-          make<with_bucket_outside<without_clamp>>("mutant/t5_no_clamp", "huggingface/candle#1312",
-                                                   "distances beyond the largest go beyond the last bucket"),
-          make_variant_beside<reference::encodings::t5_bias, with_bucket<opposite_sign>, reference::encodings::alibi>(
-              "mutant/t5_opposite_sign", "T505 dmlc/gluon-nlp#1470", "the distance is query less key"),
-          make<with_bucket<unsigned_distance>>("mutant/t5_unsigned_distance",
-                                               "ggml-org/llama.cpp, llama-graph.cpp: an unsigned number of buckets",
-                                               "in one direction the distance of keys after the query wraps around"),
-          make<with_bucket<by_formula<log_one_ulp_low>>>("mutant/t5_log_one_ulp_low",
-                                                         "a logarithm in f32 that is 1 ulp low, as on accelerators",
-                                                         "distances on a boundary fall below it"),
-          make<with_bucket<by_formula<by_reciprocal>>>("mutant/t5_by_reciprocal", "a constant folded to its reciprocal",
-                                                       "the logarithm is multiplied by a reciprocal rounded to f32"),
-          make<with_bucket<by_formula<by_exact_reciprocal>>>(
-              "mutant/t5_by_exact_reciprocal", "a constant folded to its reciprocal, in f64",
-              "the logarithm is multiplied by a reciprocal that is rounded once"),
-          make<with_bucket<by_formula<f32_log_in_f64>>>("mutant/t5_f32_log_in_f64",
-                                                        "numpy/numpy, NEP 50: a scalar of f64 widens an f32 expression",
-                                                        "a logarithm in f32 is divided and multiplied in f64"),
-          make<with_bucket<by_formula<by_bf16>>>("mutant/t5_buckets_in_bf16", "mindspore-lab/mindone#670",
-                                                 "the formula is evaluated in bf16"),
-          make<with_bucket<by_formula<to_nearest>>>("mutant/t5_to_nearest", "lucidrains/x-transformers#10",
-                                                    "the logarithm is rounded instead of cut off"),
-          make<with_bucket_outside<log_of_zero>>("mutant/t5_log_of_zero", "google-research/t5x, layers.py: log(0)",
-                                                 "distance 0 becomes the smallest integer"),
-          make<with_bucket<both_sides_alike>>("mutant/t5_both_sides_alike", "T505 dmlc/gluon-nlp#1470: one side",
-                                              "keys before and after the query share their buckets"),
-          make<with_bucket<zero_comes_after>>("mutant/t5_zero_comes_after", "T505 dmlc/gluon-nlp#1470: at 0",
-                                              "distance 0 has the first bucket of the keys after the query"),
-          make<with_bucket<other_directions>>("mutant/t5_other_directions", "a fork that inverts its causal flag",
-                                              "one direction where both are meant, and the other way round"),
-          make<with_bucket<maximum_is_128>>("mutant/t5_maximum_is_128", "ggml-org/llama.cpp, llama-graph.cpp",
-                                            "the largest distance is 128 whatever is set")};
+  return {
+      make_variant<with_bucket<by_formula<linear>>>("mutant/t5_linear", "T502 huggingface/candle#727",
+                                                    "buckets of equal widths instead of logarithmic ones"),
+      make_variant<with_bucket<exact_ones_only>>("mutant/t5_no_logarithm", "T502 huggingface/candle#727",
+                                                 "every bucket but the last holds one distance"),
+      make_variant<with_bucket_outside<without_clamp>>("mutant/t5_no_clamp", "huggingface/candle#1312",
+                                                       "distances beyond the largest go beyond the last bucket"),
+      make_variant_beside<with_bucket<opposite_sign>, reference::encodings::alibi>(
+          "mutant/t5_opposite_sign", "T505 dmlc/gluon-nlp#1470", "the distance is query less key"),
+      make_variant<with_bucket<unsigned_distance>>(
+          "mutant/t5_unsigned_distance", "ggml-org/llama.cpp, llama-graph.cpp: an unsigned number of buckets",
+          "in one direction the distance of keys after the query wraps around"),
+      make_variant<with_bucket<by_formula<log_one_ulp_low>>>("mutant/t5_log_one_ulp_low",
+                                                             "a logarithm in f32 that is 1 ulp low, as on accelerators",
+                                                             "distances on a boundary fall below it"),
+      make_variant<with_bucket<by_formula<by_reciprocal>>>(
+          "mutant/t5_by_reciprocal", "a constant folded to its reciprocal",
+          "the logarithm is multiplied by a reciprocal rounded to f32"),
+      make_variant<with_bucket<by_formula<by_exact_reciprocal>>>(
+          "mutant/t5_by_exact_reciprocal", "a constant folded to its reciprocal, in f64",
+          "the logarithm is multiplied by a reciprocal that is rounded once"),
+      make_variant<with_bucket<by_formula<f32_log_in_f64>>>(
+          "mutant/t5_f32_log_in_f64", "numpy/numpy, NEP 50: a scalar of f64 widens an f32 expression",
+          "a logarithm in f32 is divided and multiplied in f64"),
+      make_variant<with_bucket<by_formula<by_bf16>>>("mutant/t5_buckets_in_bf16", "mindspore-lab/mindone#670",
+                                                     "the formula is evaluated in bf16"),
+      make_variant<with_bucket<by_formula<to_nearest>>>("mutant/t5_to_nearest", "lucidrains/x-transformers#10",
+                                                        "the logarithm is rounded instead of cut off"),
+      make_variant<with_bucket_outside<log_of_zero>>("mutant/t5_log_of_zero", "google-research/t5x, layers.py: log(0)",
+                                                     "distance 0 becomes the smallest integer"),
+      make_variant<with_bucket<both_sides_alike>>("mutant/t5_both_sides_alike", "T505 dmlc/gluon-nlp#1470: one side",
+                                                  "keys before and after the query share their buckets"),
+      make_variant<with_bucket<zero_comes_after>>("mutant/t5_zero_comes_after", "T505 dmlc/gluon-nlp#1470: at 0",
+                                                  "distance 0 has the first bucket of the keys after the query"),
+      make_variant<with_bucket<other_directions>>("mutant/t5_other_directions", "a fork that inverts its causal flag",
+                                                  "one direction where both are meant, and the other way round"),
+      make_variant<with_bucket<maximum_is_128>>("mutant/t5_maximum_is_128", "ggml-org/llama.cpp, llama-graph.cpp",
+                                                "the largest distance is 128 whatever is set")};
 }
 
 }  // namespace assay::properties::encodings::t5_bias

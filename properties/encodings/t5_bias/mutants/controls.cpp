@@ -52,18 +52,22 @@ struct declared_defaults : with_bucket<by_formula<Offset>> {
 
 std::vector<variant> controls() {
   return {
-      make<with_bucket<by_formula<with_epsilon>>>("control/t5_with_epsilon", "google-research/t5x: log(n / E + eps)",
-                                                  "a logarithm that never falls below a boundary"),
-      make<with_bucket<by_formula<in_f64>>>("control/t5_in_f64", "the formula in f64", "no boundary comes out low"),
-      make<declared_defaults<mixed_order>>("control/t5_mixed_order", "ggml-org/llama.cpp: f32 logarithm, f64 quotient",
-                                           "right for the settings that it declares"),
-      make<declared_defaults<in_f32_only>>("control/t5_in_f32", "the formula in f32, as tensorflow/mesh has it",
-                                           "right for the settings that it declares"),
-      make<declared_defaults<product_first>>("control/t5_product_first",
-                                             "the formula in f32, multiplied before divided",
-                                             "right for the settings that it declares"),
-      make<declared_defaults<folded_constant>>("control/t5_folded_constant", "the formula in f32, its constants folded",
-                                               "right for the settings that it declares")};
+      make_variant<with_bucket<by_formula<with_epsilon>>>("control/t5_with_epsilon",
+                                                          "google-research/t5x: log(n / E + eps)",
+                                                          "a logarithm that never falls below a boundary"),
+      make_variant<with_bucket<by_formula<in_f64>>>("control/t5_in_f64", "the formula in f64",
+                                                    "no boundary comes out low"),
+      make_variant<declared_defaults<mixed_order>>("control/t5_mixed_order",
+                                                   "ggml-org/llama.cpp: f32 logarithm, f64 quotient",
+                                                   "right for the settings that it declares"),
+      make_variant<declared_defaults<in_f32_only>>("control/t5_in_f32", "the formula in f32, as tensorflow/mesh has it",
+                                                   "right for the settings that it declares"),
+      make_variant<declared_defaults<product_first>>("control/t5_product_first",
+                                                     "the formula in f32, multiplied before divided",
+                                                     "right for the settings that it declares"),
+      make_variant<declared_defaults<folded_constant>>("control/t5_folded_constant",
+                                                       "the formula in f32, its constants folded",
+                                                       "right for the settings that it declares")};
 }
 
 }  // namespace assay::properties::encodings::t5_bias

@@ -10,10 +10,6 @@
 namespace assay::properties::encodings::t5_bias {
 
 using unchanged_t5 = unchanged<reference::encodings::t5_bias>;
-template <class Variant>
-variant make(const char* id, const char* models, const char* what) {
-  return make_variant_of<reference::encodings::t5_bias, Variant>(id, models, what);
-}
 
 using bucket_function = std::int64_t (*)(const reference::bucket_map& map, double distance);
 

@@ -97,23 +97,24 @@ struct unused_gets_all : unchanged_t5 {
 
 std::vector<variant> mutants() {
   std::vector<variant> all{
-      make<table_transposed>("mutant/t5_table_transposed", "SC04 triton-lang/triton#8412: axes",
-                             "the table is read as buckets by heads"),
-      make<positions_in_bf16>("mutant/t5_positions_in_bf16",
-                              "mindspore-lab/mindone#670: positions in the model's dtype",
-                              "positions are rounded to bf16 before they are subtracted"),
-      make<bias_scaled>("mutant/t5_bias_scaled", "lucidrains/x-transformers: the bias times sqrt(d)",
-                        "the bias is multiplied by 8"),
-      make<table_in_bf16>("mutant/t5_table_in_bf16", "a table kept in bf16", "the table is rounded to bf16"),
-      make<after_the_query_is_0>("mutant/t5_after_the_query_is_0", "a bias masked with the scores",
-                                 "in one direction keys after the query have no bias"),
-      make_variant_beside<reference::encodings::t5_bias, scatter_assigns, reference::encodings::attention>(
+      make_variant<table_transposed>("mutant/t5_table_transposed", "SC04 triton-lang/triton#8412: axes",
+                                     "the table is read as buckets by heads"),
+      make_variant<positions_in_bf16>("mutant/t5_positions_in_bf16",
+                                      "mindspore-lab/mindone#670: positions in the model's dtype",
+                                      "positions are rounded to bf16 before they are subtracted"),
+      make_variant<bias_scaled>("mutant/t5_bias_scaled", "lucidrains/x-transformers: the bias times sqrt(d)",
+                                "the bias is multiplied by 8"),
+      make_variant<table_in_bf16>("mutant/t5_table_in_bf16", "a table kept in bf16", "the table is rounded to bf16"),
+      make_variant<after_the_query_is_0>("mutant/t5_after_the_query_is_0", "a bias masked with the scores",
+                                         "in one direction keys after the query have no bias"),
+      make_variant_beside<scatter_assigns, reference::encodings::attention>(
           "mutant/t5_scatter_assigns", "GR26 nntile/nntile#229: overwritten, not added",
           "of the pairs of one bucket the last one alone counts"),
-      make<scatter_to_next_bucket>("mutant/t5_scatter_to_next_bucket", "GR26 nntile/nntile#229: another index",
-                                   "cotangents are added to the bucket after theirs"),
-      make<unused_gets_all>("mutant/t5_gradient_of_unused", "GR04 jax-ml/jax#23842: a masked branch in the gradient",
-                            "the unused bucket gets the gradients of all others"),
+      make_variant<scatter_to_next_bucket>("mutant/t5_scatter_to_next_bucket", "GR26 nntile/nntile#229: another index",
+                                           "cotangents are added to the bucket after theirs"),
+      make_variant<unused_gets_all>("mutant/t5_gradient_of_unused",
+                                    "GR04 jax-ml/jax#23842: a masked branch in the gradient",
+                                    "the unused bucket gets the gradients of all others"),
   };
   for (variant& v : t5_bucket_mutants()) all.push_back(std::move(v));
   return all;

@@ -44,25 +44,20 @@ struct summed_backwards : unchanged<formula> {
   }
 };
 
-template <class Variant>
-variant make(const char* id, const char* models, const char* what) {
-  return make_variant_of<formula, Variant>(id, models, what);
-}
-
 }  // namespace
 
 /// Wrong implementations. Each names the public report (owner/name#issue) that it models.
 std::vector<variant> mutants() {
-  return {make<positions_from_one>("mutant/skeleton_positions_from_one", "SC04 triton-lang/triton#8412: off by one",
-                                   "positions count from 1"),
-          make<negative_dropped>("mutant/skeleton_negative_dropped", "a rectifier left in its place",
-                                 "negative x count as 0")};
+  return {make_variant<positions_from_one>("mutant/skeleton_positions_from_one",
+                                           "SC04 triton-lang/triton#8412: off by one", "positions count from 1"),
+          make_variant<negative_dropped>("mutant/skeleton_negative_dropped", "a rectifier left in its place",
+                                         "negative x count as 0")};
 }
 
 /// Right implementations that compute otherwise. No property may refuse them.
 std::vector<variant> controls() {
-  return {make<summed_backwards>("control/skeleton_summed_backwards", "sums from the last token on",
-                                 "the same sums in another order")};
+  return {make_variant<summed_backwards>("control/skeleton_summed_backwards", "sums from the last token on",
+                                         "the same sums in another order")};
 }
 
 }  // namespace assay::properties::encodings::skeleton

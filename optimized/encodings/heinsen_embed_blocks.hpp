@@ -1,13 +1,10 @@
-// How embed_position divides its tokens into blocks, and the rows of arrays as matrices.
+// How embed_position divides its tokens into blocks.
 #pragma once
 
 #include <algorithm>
 #include <cstddef>
 
-#include "optimized/matrix_product.hpp"
-#include "optimized/views.hpp"
-
-namespace assay::optimized::heinsen {
+namespace assay::optimized::heinsen::embedding {
 
 /// x is [batch, tokens, embedding], states are [batch, tokens, features].
 struct embed_sizes {
@@ -62,45 +59,4 @@ class blocks {
   std::size_t of_group_, tokens_, groups_, sequences_;
 };
 
-/// The elements from one row to the next of `sequences` sequences at a time, or 0 where BLAS cannot read the rows as
-/// they lie.
-template <class T>
-std::size_t step_of_rows(const view<T, 3>& v, std::size_t sequences) {
-  const auto [batch, tokens, width] = v.shape;
-  const bool one_token = tokens <= 1, one_sequence = sequences <= 1;
-  const std::ptrdiff_t step = !one_token      ? v.stride[1]
-                              : !one_sequence ? v.stride[0]
-                                              : static_cast<std::ptrdiff_t>(width);
-  const bool evenly = one_token || one_sequence || v.stride[0] == static_cast<std::ptrdiff_t>(tokens) * step;
-  const bool apart = step >= static_cast<std::ptrdiff_t>(width) && step <= static_cast<std::ptrdiff_t>(matrix_limit);
-  return v.has_unit_rows() && evenly && apart && width > 0 ? static_cast<std::size_t>(step) : 0;
-}
-
-template <class T>
-view<T, 3> sequences_of(const view<T, 3>& v, const block& b) {
-  return {b.rows() == 0 ? v.data : v.at(b.first_sequence, b.first_token, std::size_t{0}),
-          {b.sequences, b.tokens, v.shape[2]},
-          v.stride};
-}
-
-/// v as an array without gaps, and back.
-template <class Real>
-void gather(const view<const Real, 3>& v, Real* to) {
-  for (std::size_t b = 0; b < v.shape[0]; ++b)
-    for (std::size_t i = 0; i < v.shape[1]; ++i)
-      for (std::size_t k = 0; k < v.shape[2]; ++k) *to++ = *v.at(b, i, k);
-}
-template <class Real>
-void scatter(const Real* from, const view<Real, 3>& v) {
-  for (std::size_t b = 0; b < v.shape[0]; ++b)
-    for (std::size_t i = 0; i < v.shape[1]; ++i)
-      for (std::size_t k = 0; k < v.shape[2]; ++k) *v.at(b, i, k) = *from++;
-}
-
-/// A matrix as one sequence of rows.
-template <class T>
-view<T, 3> one_sequence(const view<T, 2>& v) {
-  return {v.data, {1, v.shape[0], v.shape[1]}, {0, v.stride[0], v.stride[1]}};
-}
-
-}  // namespace assay::optimized::heinsen
+}  // namespace assay::optimized::heinsen::embedding

@@ -1,0 +1,140 @@
+// The first half of embed_position, which its adjoint goes through again: the logits and the states, block of tokens
+// after block. Threads take the blocks in their order, and the scans of a sequence go in turn, each from both words of
+// the state that the one before it left; so no bit depends on the number of threads.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "optimized/encodings/heinsen.hpp"
+#include "optimized/encodings/heinsen_embed_blocks.hpp"
+#include "optimized/encodings/heinsen_embed_rows.hpp"
+#include "optimized/turns.hpp"
+#include "optimized/workspace.hpp"
+#include "reference/core/result.hpp"
+
+namespace assay::optimized::heinsen::embedding {
+
+template <class Real>
+embed_sizes sizes_of(const embed_inputs<Real>& in) {
+  return {in.x.shape[0], in.x.shape[1], in.x.shape[2], in.W_R.shape[1]};
+}
+
+template <class Real>
+void check(const execution& on, const embed_sizes& size, const embed_inputs<Real>& in) {
+  const auto [batch, tokens, e, d] = size;
+  ASSAY_EXPECTS(e <= matrix_limit && d <= matrix_limit / 2 && on.threads >= 1);
+  ASSAY_EXPECTS(has_shape(in.x, {batch, tokens, e}));
+  ASSAY_EXPECTS(has_shape(in.W_H, {2 * d, e}) && has_shape(in.b_H, {2 * d}));
+  ASSAY_EXPECTS(has_shape(in.W_R, {e, d}) && has_shape(in.b_R, {e}));
+  ASSAY_EXPECTS(in.s0.absent() || has_shape(in.s0, {batch, d}));
+  ASSAY_EXPECTS(in.s0_low.absent() || has_shape(in.s0_low, {batch, d}));
+}
+
+inline int useful_threads(const execution& on, const embed_sizes& size) {
+  // With fewer products than these in a linear map, waking another thread takes longer.
+  constexpr std::size_t least_shared_products = 1 << 20;
+  const std::size_t products = size.rows() * size.features;
+  return products < least_shared_products / std::max<std::size_t>(1, size.embedding) ? 1 : on.threads;
+}
+
+/// Calls task(worker, i) for each i < count in their order, for blocks that wait for their turn: whoever has taken one
+/// is running, so that the one whose turn it is never waits.
+template <class Task>
+void in_order(int workers, std::size_t count, Task task) {
+  std::atomic<std::size_t> next = 0;
+  for_each_task(workers, std::min(static_cast<std::size_t>(workers), count), [&](std::size_t worker) {
+    for (std::size_t i = next++; i < count; i = next++) task(worker, i);
+  });
+}
+
+/// What goes from block to block of each sequence, in two words: step 0 finds what was given, each later one what the
+/// step before it left.
+template <class Real>
+class carried {
+ public:
+  carried(const embed_sizes& size, const view<const Real, 2>& given, const view<const Real, 2>& given_low,
+          scoped_arrays& memory)
+      : size_(size), given_{given, given_low}, words_(memory.take<Real>(4 * size.batch * size.features)) {}
+
+  [[nodiscard]] view<const Real, 2> before(const block& b, std::size_t step, std::size_t word) const {
+    if (step > 0) return left(b.first_sequence, b.sequences, step - 1, word);
+    view<const Real, 2> v = given_[word];
+    if (!v.absent()) v.data = v.at(b.first_sequence, std::size_t{0}), v.shape[0] = b.sequences;
+    return v;
+  }
+  [[nodiscard]] view<Real, 2> after(const block& b, std::size_t step, std::size_t word) const {
+    return left(b.first_sequence, b.sequences, step, word);
+  }
+  void copy_last(std::size_t steps, std::size_t word, const view<Real, 2>& to) const {
+    const view<Real, 2> last = left(0, size_.batch, steps - 1, word);
+    for (std::size_t i = 0; i < size_.batch; ++i)
+      for (std::size_t j = 0; j < size_.features; ++j) *to.at(i, j) = *last.at(i, j);
+  }
+
+ private:
+  [[nodiscard]] view<Real, 2> left(std::size_t first, std::size_t count, std::size_t step, std::size_t word) const {
+    const std::size_t rows = (2 * (step % 2) + word) * size_.batch + first;
+    return dense<Real, 2>(words_ + rows * size_.features, {count, size_.features});
+  }
+  embed_sizes size_;
+  view<const Real, 2> given_[2];
+  Real* words_;
+};
+
+/// The first half of the operation.
+template <class Real>
+struct states_pass {
+  const kernel_table* kernels;
+  matrix<const Real> W_H;
+  const Real* b_H;
+  carried<Real> state;
+  std::unique_ptr<turns[]> order;  ///< of each group: who may scan next
+
+  states_pass(const execution& on, const embed_sizes& size, const blocks& all, const embed_inputs<Real>& in,
+              scoped_arrays& memory)
+      : kernels(on.kernels),
+        W_H(weights(in.W_H, memory)),
+        b_H(bias(in.b_H, memory)),
+        state(size, in.s0, in.s0_low, memory),
+        order(std::make_unique<turns[]>(all.groups())) {}
+
+  /// Writes the logits and the states of a block.
+  void run(const block& b, const matrix<const Real>& x, const matrix<Real>& logits, const matrix<Real>& s,
+           std::span<std::byte> workspace) const {
+    fill_rows(logits, b_H);
+    add_product(x, transpose_of(W_H), logits);
+    order[b.group].take(b.place, [&] {
+      const matrix<const Real> given = logits;
+      gated_scan<Real>({kernels, 1, workspace},
+                       {half(given, b, 0), half(given, b, 1), state.before(b, b.place, 0), state.before(b, b.place, 1)},
+                       {states(s, b), state.after(b, b.place, 0), state.after(b, b.place, 1)});
+    });
+  }
+};
+
+/// Memory of a thread: arrays of [most_rows] rows each, and what a scan needs.
+template <class Real>
+struct scratch {
+  Real *x, *y, *logits, *s;
+  std::span<std::byte> of_scan;
+};
+template <class Real>
+std::vector<scratch<Real>> scratches(int threads, const embed_sizes& size, const blocks& all, std::size_t of_x,
+                                     std::size_t of_y, scoped_arrays& memory) {
+  std::vector<scratch<Real>> each(std::min(static_cast<std::size_t>(threads), all.count()));
+  for (scratch<Real>& one : each) {
+    one.x = memory.take<Real>(of_x), one.y = memory.take<Real>(of_y);
+    one.logits = memory.take<Real>(all.most_rows() * 2 * size.features);
+    one.s = memory.take<Real>(all.most_rows() * size.features);
+    const std::size_t bytes = 3 * all.most_sequences() * size.features * sizeof(Real) + 64;
+    one.of_scan = {memory.take<std::byte>(bytes), bytes};
+  }
+  return each;
+}
+
+}  // namespace assay::optimized::heinsen::embedding
