@@ -39,6 +39,12 @@ std::string size_words(const cell& c) { return fmt::format("{}", c.size); }
 std::string decay_words(const cell& c) { return fmt::format("{}", c.decay); }
 std::string who(const cell& c) { return fmt::format("{}, {}", c.implementation, format_words(c)); }
 
+std::string who_or_wrong(const cell& c) {
+  const scan_algorithm* known = find_scan(c.implementation);
+  return known != nullptr && known->is_wrong ? fmt::format("{} (wrong), {}", c.implementation, format_words(c))
+                                             : who(c);
+}
+
 std::function<bool(const cell&)> of(const char* measure) {
   return [measure](const cell& c) { return c.measure == measure; };
 }
@@ -70,16 +76,21 @@ std::vector<finding> of_the_recurrence() {
                  {"format", format_words, size_words, alone("constant")}});
   all.push_back(
       {"Dependence on p: constant p, n = 16384", "growth", units, constant, {"algorithm", who, decay_words, in_u}});
+  const auto is_finite = [](const measured_cell& m) { return std::isnan(value_of(m, "nonfinite_at")); };
   all.push_back(
-      {"Digits kept at 4096 tokens, by inputs",
+      {"Digits kept at 4096 tokens, by family of inputs",
        "scales",
-       "Decimal digits of the worst error so far, relative to max(1, |s|). None: infinities or NaN where the truth "
-       "is finite.",
-       [](const cell& c) { return c.measure == "scan" && c.size == 4096 && !is_candidate(c.implementation); },
-       {"algorithm", who, regime_words, [](const measured_cell& m) {
-          return std::isnan(value_of(m, "nonfinite_at")) ? fmt::format("{:.1f}", value_of(m, "digits"))
-                                                         : std::string("none");
-        }}});
+       "Decimal digits of the worst error so far, relative to max(1, |s|), of the worst decay and scale of the "
+       "family that were measured. None: infinities or NaN where the truth is finite.",
+       [](const cell& c) {
+         return c.measure == "scan" && c.size == 4096 && c.family != "constant" && c.storage == c.arithmetic &&
+                !is_candidate(c.implementation);
+       },
+       {"algorithm", who_or_wrong, [](const cell& c) { return c.family; },
+        [=](const measured_cell& m) {
+          return is_finite(m) ? fmt::format("{:.1f}", value_of(m, "digits")) : std::string("none");
+        },
+        [=](const measured_cell& m) { return is_finite(m) ? value_of(m, "digits") : -1.0; }}});
   return all;
 }
 
@@ -174,7 +185,11 @@ std::vector<finding> of_hazards() {
            "angles",
            "In brackets 2^p.",
            of("neighbours"),
-           {"recipe", who, [](const cell&) { return "position"; }, beside_law("merged_at")}},
+           {"recipe", who, [](const cell&) { return "position"; },
+            [](const measured_cell& m) {
+              return std::isnan(value_of(m, "merged_at")) ? fmt::format("none up to {}", m.what.size)
+                                                          : beside_law("merged_at")(m);
+            }}},
           {"Rotations: largest error of a score, by position",
            "angles",
            "–: no number.",
