@@ -3,10 +3,10 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <vector>
 
 #include "optimized/dispatch.hpp"
 #include "optimized/rotations.hpp"
+#include "optimized/views.hpp"
 
 namespace assay::optimized {
 
@@ -20,42 +20,49 @@ struct column_places {
 
 inline constexpr std::size_t rows_of_a_task = 256;
 
+inline std::size_t blocks_of_rows(std::size_t rows) { return (rows + rows_of_a_task - 1) / rows_of_a_task; }
+
 /// visit(block, first, last) for all blocks of `rows` rows, on all threads.
 template <class Visit>
-void for_each_block(std::size_t rows, Visit visit) {
-  for_each_task((rows + rows_of_a_task - 1) / rows_of_a_task, [&](std::size_t block) {
+void for_each_block(const execution& on, std::size_t rows, Visit visit) {
+  for_each_task(on.threads, blocks_of_rows(rows), [&](std::size_t block) {
     visit(block, block * rows_of_a_task, std::min(rows, (block + 1) * rows_of_a_task));
   });
 }
 
 /// Fills one row. Columns of no pair are left alone.
 template <class Real>
-void write_row(const column_places& places, const rotations& found, Real* row) {
+void write_row(const column_places& places, const rotations& found, const view<Real, 1>& row) {
   const double* first = places.sine_first ? found.sine.data() : found.cosine.data();
   const double* second = places.sine_first ? found.cosine.data() : found.sine.data();
-  if (places.interleaved) {
+  if (!row.has_unit_rows()) {
+    for (std::size_t pair = 0; pair < places.leading; ++pair)
+      *row.at(places.first(pair)) = static_cast<Real>(first[pair]);
+    for (std::size_t pair = 0; pair < places.trailing; ++pair)
+      *row.at(places.second(pair)) = static_cast<Real>(second[pair]);
+  } else if (places.interleaved) {
     for (std::size_t pair = 0; pair < places.trailing; ++pair) {
-      row[2 * pair] = static_cast<Real>(first[pair]);
-      row[2 * pair + 1] = static_cast<Real>(second[pair]);
+      row.data[2 * pair] = static_cast<Real>(first[pair]);
+      row.data[2 * pair + 1] = static_cast<Real>(second[pair]);
     }
-    if (places.leading > places.trailing) row[2 * places.trailing] = static_cast<Real>(first[places.trailing]);
+    if (places.leading > places.trailing) row.data[2 * places.trailing] = static_cast<Real>(first[places.trailing]);
   } else {
-    std::transform(first, first + places.leading, row, [](double x) { return static_cast<Real>(x); });
-    std::transform(second, second + places.trailing, row + places.leading,
-                   [](double x) { return static_cast<Real>(x); });
+    const auto round = [](double x) { return static_cast<Real>(x); };
+    std::transform(first, first + places.leading, row.data, round);
+    std::transform(second, second + places.trailing, row.data + places.leading, round);
   }
 }
 
-/// table[i], of `width` columns, holds the functions of positions[i] times the frequencies. Blocks of rows share the
-/// work; all results are independent.
+/// Row i of the table, [rows, width], holds the functions of position i plus the offset times the frequencies. Blocks
+/// of rows share the work; all results are independent.
 template <class Real>
-void write_table(const column_places& places, const prepared_frequencies& theta, const std::vector<double>& positions,
-                 Real* table) {
-  for_each_block(positions.size(), [&](std::size_t, std::size_t begin, std::size_t end) {
+void write_table(const execution& on, const column_places& places, const prepared_frequencies& theta,
+                 const view<const double, 1>& position, double offset, const view<Real, 2>& table) {
+  for_each_block(on, position.shape[0], [&](std::size_t, std::size_t begin, std::size_t end) {
     rotations found(theta.size(), false);
     for (std::size_t i = begin; i < end; ++i) {
-      theta.find(positions[i], found);
-      write_row(places, found, table + i * places.width);
+      theta.find(*on.kernels, *position.at(i) + offset, found);
+      write_row(places, found, part(table, i));
     }
   });
 }

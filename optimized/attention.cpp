@@ -4,17 +4,15 @@
 #include <cmath>
 #include <limits>
 
-#include "optimized/dispatch.hpp"
+#include "optimized/numbers.hpp"
 
 namespace assay::optimized {
 namespace {
 
 // [rows, columns] as [columns, rows]: sums over columns then run along rows, in vectors and in one order.
-std::vector<double> transposed(const double* x, std::size_t rows, std::size_t columns) {
-  std::vector<double> out(rows * columns);
-  for (std::size_t i = 0; i < rows; ++i)
-    for (std::size_t j = 0; j < columns; ++j) out[j * rows + i] = x[i * columns + j];
-  return out;
+template <class Real>
+std::vector<double> columns_of(const view<const Real, 2>& x) {
+  return numbers_of(view<const Real, 2>{x.data, {x.shape[1], x.shape[0]}, {x.stride[1], x.stride[0]}});
 }
 
 // out_j = sum over c of x_c y_cj, y [width, count].
@@ -35,21 +33,30 @@ bool is_kept_apart(double bias) { return bias == -std::numeric_limits<double>::i
 // Weights of one row after another.
 class attention_rows {
  public:
-  explicit attention_rows(const attention_head& head)
-      : head_(head), keys_(transposed(head.k, head.keys, head.width)), weights_(head.keys) {}
+  template <class Real>
+  attention_rows(const kernel_table& kernels, const attention_head<Real>& head)
+      : queries_(numbers_of(head.q)),
+        keys_(columns_of(head.k)),
+        bias_(head.bias),
+        scale_(head.scale),
+        width_(head.q.shape[1]),
+        exp_(kernels.f64.exp),
+        weights_(head.k.shape[0]) {}
+
+  [[nodiscard]] const double* query(std::size_t i) const { return queries_.data() + i * width_; }
+  [[nodiscard]] const double* bias(std::size_t i) const { return bias_ + i * weights_.size(); }
 
   const std::vector<double>& weights(std::size_t i) {
-    products(head_.q + i * head_.width, keys_, head_.width, weights_);
-    const double* bias = head_.bias + i * head_.keys;
+    products(query(i), keys_, width_, weights_);
     double largest = -std::numeric_limits<double>::infinity(), sum = 0;
-    for (std::size_t j = 0; j < head_.keys; ++j) {
+    for (std::size_t j = 0; j < weights_.size(); ++j) {
       // Not added: a NaN or infinity of a masked key would stay.
-      weights_[j] = is_kept_apart(bias[j]) ? bias[j] : head_.scale * weights_[j] + bias[j];
+      weights_[j] = is_kept_apart(bias(i)[j]) ? bias(i)[j] : scale_ * weights_[j] + bias(i)[j];
       if (!(weights_[j] <= largest)) largest = weights_[j];
     }
     for (double& w : weights_)
       if (!is_kept_apart(w)) w -= largest;
-    kernels_.exp(weights_.data(), weights_.data(), weights_.size());
+    exp_(weights_.data(), weights_.data(), weights_.size());
     for (const double w : weights_) sum += w;
     for (double& w : weights_)
       if (w != 0.0) w /= sum;
@@ -57,46 +64,43 @@ class attention_rows {
   }
 
  private:
-  const attention_head& head_;
-  const kernels<double>& kernels_ = active_kernels().f64;
-  std::vector<double> keys_, weights_;
+  std::vector<double> queries_, keys_;
+  const double* bias_;
+  double scale_;
+  std::size_t width_;
+  decltype(kernel_table::f64.exp) exp_;
+  std::vector<double> weights_;
 };
 
 }  // namespace
-
-void attention_gradients::store_head(std::size_t index, std::vector<double>& all_q, std::vector<double>& all_k,
-                                     std::vector<double>& all_v, std::vector<double>& all_logits) const {
-  const auto store = [index](const std::vector<double>& from, std::vector<double>& to) {
-    std::copy(from.begin(), from.end(), to.begin() + static_cast<std::ptrdiff_t>(index * from.size()));
-  };
-  store(q, all_q), store(k, all_k), store(v, all_v), store(logits, all_logits);
-}
 
 double logit_scale(bool inverse_sqrt, std::size_t width) {
   return inverse_sqrt && width > 0 ? 1.0 / std::sqrt(static_cast<double>(width)) : 1.0;
 }
 
-void attend(const attention_head& head, double* out) {
-  attention_rows rows(head);
-  for (std::size_t i = 0; i < head.queries; ++i) {
-    double* o = out + i * head.value_width;
-    std::fill(o, o + head.value_width, 0.0);
+template <class Real>
+void attend(const kernel_table& kernels, const attention_head<Real>& head, const view<Real, 2>& o) {
+  const std::size_t e = head.v.shape[1];
+  attention_rows rows(kernels, head);
+  const std::vector<double> values = numbers_of(head.v);
+  std::vector<double> all(o.size());
+  for (std::size_t i = 0; i < o.shape[0]; ++i) {
     const std::vector<double>& weights = rows.weights(i);
-    for (std::size_t j = 0; j < head.keys; ++j)
-      if (!is_kept_apart(head.bias[i * head.keys + j]))
-        add(weights[j], head.v + j * head.value_width, head.value_width, o);
+    for (std::size_t j = 0; j < weights.size(); ++j)
+      if (!is_kept_apart(rows.bias(i)[j])) add(weights[j], values.data() + j * e, e, all.data() + i * e);
   }
+  store(all, o);
 }
 
-attention_gradients attend_vjp(const attention_head& head, const double* grad_out) {
-  const std::size_t n = head.queries, m = head.keys, d = head.width, e = head.value_width;
-  attention_gradients grad{std::vector<double>(n * d), std::vector<double>(m * d), std::vector<double>(m * e),
-                           std::vector<double>(n * m)};
-  attention_rows rows(head);
-  const std::vector<double> values = transposed(head.v, m, e);
-  std::vector<double> along(m);
+template <class Real>
+void attend_vjp(const kernel_table& kernels, const attention_head<Real>& head, const view<const Real, 2>& grad_o,
+                const attention_gradients<Real>& grad, double* grad_logits) {
+  const std::size_t n = head.q.shape[0], m = head.k.shape[0], d = head.q.shape[1], e = head.v.shape[1];
+  std::vector<double> grad_q(n * d), grad_k(m * d), grad_v(m * e), along(m);
+  attention_rows rows(kernels, head);
+  const std::vector<double> keys = numbers_of(head.k), values = columns_of(head.v), cotangents = numbers_of(grad_o);
   for (std::size_t i = 0; i < n; ++i) {
-    const double *cotangent = grad_out + i * e, *bias = head.bias + i * m;
+    const double *cotangent = cotangents.data() + i * e, *bias = rows.bias(i);
     const std::vector<double>& weights = rows.weights(i);
     products(cotangent, values, e, along);
     double mean = 0;
@@ -105,13 +109,21 @@ attention_gradients attend_vjp(const attention_head& head, const double* grad_ou
     for (std::size_t j = 0; j < m; ++j) {
       if (is_kept_apart(bias[j])) continue;
       const double grad_logit = weights[j] * (along[j] - mean), scaled = head.scale * grad_logit;
-      grad.logits[i * m + j] = grad_logit;
-      add(scaled, head.k + j * d, d, grad.q.data() + i * d);
-      add(scaled, head.q + i * d, d, grad.k.data() + j * d);
-      add(weights[j], cotangent, e, grad.v.data() + j * e);
+      grad_logits[i * m + j] = grad_logit;
+      add(scaled, keys.data() + j * d, d, grad_q.data() + i * d);
+      add(scaled, rows.query(i), d, grad_k.data() + j * d);
+      add(weights[j], cotangent, e, grad_v.data() + j * e);
     }
   }
-  return grad;
+  store(grad_q, grad.q), store(grad_k, grad.k), store(grad_v, grad.v);
 }
+
+#define ASSAY_INSTANTIATE(Real)                                                                          \
+  template void attend(const kernel_table&, const attention_head<Real>&, const view<Real, 2>&);          \
+  template void attend_vjp(const kernel_table&, const attention_head<Real>&, const view<const Real, 2>&, \
+                           const attention_gradients<Real>&, double*);
+ASSAY_INSTANTIATE(float)
+ASSAY_INSTANTIATE(double)
+#undef ASSAY_INSTANTIATE
 
 }  // namespace assay::optimized

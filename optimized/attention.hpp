@@ -5,31 +5,37 @@
 #include <cstddef>
 #include <vector>
 
+#include "optimized/dispatch.hpp"
+#include "optimized/views.hpp"
+
 namespace assay::optimized {
 
-/// q [n, d], k [m, d], v [m, e], bias [n, m]; -inf in the bias keeps a key from a query.
+/// The logits of a head are scale q k^T + bias. -inf in the bias, [n, m] in row-major order, keeps a key from a query.
+template <class Real>
 struct attention_head {
-  std::size_t queries, keys, width, value_width;
+  view<const Real, 2> q;  ///< [n, d]
+  view<const Real, 2> k;  ///< [m, d]
+  view<const Real, 2> v;  ///< [m, e]
+  const double* bias;
   double scale;
-  const double *q, *k, *v, *bias;
 };
 
-/// grad_q, grad_k, grad_v of the shapes of q, k, v; grad_logits [n, m]. All are overwritten.
+/// Of the shapes of q, k and v.
+template <class Real>
 struct attention_gradients {
-  std::vector<double> q, k, v, logits;
-  /// Into arrays of all heads, as head `index`.
-  void store_head(std::size_t index, std::vector<double>& all_q, std::vector<double>& all_k, std::vector<double>& all_v,
-                  std::vector<double>& all_logits) const;
+  view<Real, 2> q, k, v;
 };
 
-/// o [n, e]: means of the values with the weights of softmax(scale q k^T + bias); 0 for a query without a key. As of
-/// the adjoint: active_target() must be no error.
-void attend(const attention_head& head, double* out);
+/// o, [n, e]: means of the values with the weights of softmax(logits); 0 for a query without a key.
+template <class Real>
+void attend(const kernel_table& kernels, const attention_head<Real>& head, const view<Real, 2>& o);
 
-/// With the cotangents of o, [n, e].
-attention_gradients attend_vjp(const attention_head& head, const double* grad_out);
+/// Its adjoint, with the cotangents of o. grad_logits, [n, m] in row-major order, are zeros before.
+template <class Real>
+void attend_vjp(const kernel_table& kernels, const attention_head<Real>& head, const view<const Real, 2>& grad_o,
+                const attention_gradients<Real>& grad, double* grad_logits);
 
-/// 1 / sqrt(width) for the setting "inverse_sqrt", else 1.
+/// 1 / sqrt(width), or 1.
 double logit_scale(bool inverse_sqrt, std::size_t width);
 
 }  // namespace assay::optimized

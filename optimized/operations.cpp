@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "optimized/dispatch.hpp"
-
 namespace assay::optimized {
 
 #define ASSAY_ENCODING(name) std::vector<routine> name##_routines();
@@ -38,7 +36,7 @@ core::result<core::tensors> evaluate(std::string_view operation, core::dtype typ
   if (type != core::dtype::f32 && type != core::dtype::f64)
     return core::failure(it->name + ": optimized computes in f32 and f64, not in " + std::string(core::name_of(type)));
   if (const auto target = active_target(); !target) return tl::make_unexpected(target.error());
-  return it->evaluate({type, inputs, settings});
+  return it->evaluate({type, inputs, settings, process_execution()});
 }
 
 }  // namespace assay::optimized

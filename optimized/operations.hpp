@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "optimized/dispatch.hpp"
 #include "reference/core/attributes.hpp"
 #include "reference/core/result.hpp"
 #include "reference/core/tensor.hpp"
@@ -12,15 +13,17 @@
 namespace assay::optimized {
 
 /// What an operation is evaluated for: in the arithmetic of f32 or f64, all settings that it declares among those
-/// given.
+/// given. Its arrays lie without gaps; tests ask for others, to see that no operation minds.
 struct arguments {
   core::dtype type;
   const core::tensors& inputs;
   const core::attributes& settings;
+  execution on;
+  std::size_t step = 1;  ///< elements from one to the next of a row
+  std::size_t gap = 0;   ///< elements that nobody may write, behind every row and every block of rows
 };
 
-/// An implementation of the operation `name`. Precondition of `evaluate`: core::check_request accepts the call, and
-/// active_target() is no error.
+/// An implementation of the operation `name`. Precondition of `evaluate`: core::check_request accepts the call.
 struct routine {
   std::string name;
   core::tensors (*evaluate)(const arguments& call);

@@ -8,7 +8,6 @@
 #include <cstdint>
 #include <limits>
 
-#include "optimized/dispatch.hpp"
 #include "reference/core/result.hpp"
 
 namespace assay::optimized {
@@ -113,11 +112,10 @@ prepared_frequencies::prepared_frequencies(std::vector<frequency> theta)
   mpfr_clears(per_radian, x, static_cast<mpfr_ptr>(nullptr));
 }
 
-void prepared_frequencies::find(double position, rotations& found) const {
+void prepared_frequencies::find(const kernel_table& kernels, double position, rotations& found) const {
   ASSAY_EXPECTS(found.cosine.size() == size());
   const bool split = !found.cosine_low.empty();
-  const rotation_kernels& kernels = active_kernels().rotation;
-  (split ? kernels.split_rotations : kernels.rotations)(
+  (split ? kernels.rotation.split_rotations : kernels.rotation.rotations)(
       {size(), position, high_.data(), middle_.data(), low_.data(), split ? steps().rows : nullptr, found.cosine.data(),
        found.sine.data(), found.cosine_low.data(), found.sine_low.data()});
   for (std::size_t t = 0; t < size(); ++t) {

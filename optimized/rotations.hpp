@@ -7,9 +7,12 @@
 #pragma once
 
 #include <cstddef>
+#include <utility>
 #include <vector>
 
 #include "optimized/angles.hpp"
+#include "optimized/kernel_table.hpp"
+#include "optimized/views.hpp"
 
 namespace assay::optimized {
 
@@ -34,11 +37,19 @@ class prepared_frequencies {
   /// position or theta is 0; NaN otherwise. Where `found` is split, each is within 2^-78 + 2^-105 |position * theta|,
   /// else within 2^-53 (measured: kernels/rotation.ipp), and within 2^-52 of what is left to the C library.
   /// Precondition: `found` has size() elements.
-  void find(double position, rotations& found) const;
+  void find(const kernel_table& kernels, double position, rotations& found) const;
 
  private:
   std::vector<frequency> theta_;
   std::vector<double> high_, middle_, low_;  ///< quarter turns
 };
+
+/// Frequencies that someone gives, as they are.
+template <class Real>
+prepared_frequencies given_frequencies(const view<const Real, 1>& theta) {
+  std::vector<frequency> all(theta.shape[0]);
+  for (std::size_t t = 0; t < all.size(); ++t) all[t].high = static_cast<double>(*theta.at(t));
+  return prepared_frequencies(std::move(all));
+}
 
 }  // namespace assay::optimized

@@ -7,39 +7,85 @@
 
 #include "optimized/dispatch.hpp"
 #include "optimized/rotations.hpp"
+#include "optimized/views.hpp"
 
 namespace assay::optimized {
 
-/// [tokens, heads, features], and where the coordinates of a pair stand.
-struct rotary_shape {
-  std::size_t tokens, heads, features, pairs;  ///< tokens of all rows
+/// Which features are the coordinates of a pair.
+struct rotary_pairs {
+  std::size_t count;
   bool half_split;
   [[nodiscard]] std::size_t first(std::size_t t) const { return half_split ? t : 2 * t; }
-  [[nodiscard]] std::size_t second(std::size_t t) const { return half_split ? t + pairs : 2 * t + 1; }
-  [[nodiscard]] std::size_t blocks() const { return (tokens + block_tokens - 1) / block_tokens; }
-  static constexpr std::size_t block_tokens = 16;
+  [[nodiscard]] std::size_t second(std::size_t t) const { return half_split ? t + count : 2 * t + 1; }
 };
 
-/// y = x, [tokens, heads, features], each pair t of token i turned by positions[i] times frequency t, or by minus that
-/// where `back`. What is no pair is copied. Tokens are shared out to threads in blocks; all results are independent.
-/// Bound: kernels/turn.ipp.
+/// One token's heads turned by its rotations, or back.
 template <class Real>
-void turn_tokens(const rotary_shape& shape, const std::vector<double>& positions, const prepared_frequencies& theta,
-                 bool back, const Real* x, Real* y) {
-  const auto& kernels = kernels_for<Real>(active_kernels());
-  for_each_task(shape.blocks(), [&](std::size_t block) {
-    rotations found(shape.pairs, sizeof(Real) == sizeof(double));
-    const std::size_t end = std::min((block + 1) * rotary_shape::block_tokens, shape.tokens);
-    for (std::size_t i = block * rotary_shape::block_tokens; i < end; ++i) {
-      theta.find(positions[i], found);
-      if (back) {
-        for (double& s : found.sine) s = -s;
-        for (double& s : found.sine_low) s = -s;
-      }
-      const std::size_t at = i * shape.heads * shape.features;
-      kernels.turn({shape.heads, shape.features, shape.pairs, shape.half_split, found.cosine.data(), found.sine.data(),
-                    found.cosine_low.data(), found.sine_low.data(), x + at, y + at});
+class token_turn {
+ public:
+  token_turn(const execution& on, const rotary_pairs& pairs, const prepared_frequencies& theta)
+      : kernels_(*on.kernels), pairs_(pairs), theta_(theta), found_(pairs.count, sizeof(Real) == sizeof(double)) {}
+
+  /// The angles of the token at a position.
+  void find(double position) { theta_.find(kernels_, position, found_); }
+  void turn_back() {
+    for (double& s : found_.sine) s = -s;
+    for (double& s : found_.sine_low) s = -s;
+  }
+  /// y = x, [heads, features], turned. What is no pair is copied. Bound: kernels/turn.ipp.
+  void operator()(const view<const Real, 2>& x, const view<Real, 2>& y) {
+    const std::size_t heads = x.shape[0], features = x.shape[1];
+    const auto dense_heads = static_cast<std::ptrdiff_t>(features);
+    if (x.has_unit_rows() && y.has_unit_rows() &&
+        (heads == 1 || (x.stride[0] == dense_heads && y.stride[0] == dense_heads)))
+      return turn(heads, features, x.data, y.data);
+    row_.resize(2 * features);
+    for (std::size_t head = 0; head < heads; ++head) {
+      for (std::size_t k = 0; k < features; ++k) row_[k] = *x.at(head, k);
+      turn(1, features, row_.data(), row_.data() + features);
+      for (std::size_t k = 0; k < features; ++k) *y.at(head, k) = row_[features + k];
     }
+  }
+
+ private:
+  void turn(std::size_t heads, std::size_t features, const Real* x, Real* y) const {
+    kernels_for<Real>(kernels_).turn({heads, features, pairs_.count, pairs_.half_split, found_.cosine.data(),
+                                      found_.sine.data(), found_.cosine_low.data(), found_.sine_low.data(), x, y});
+  }
+  const kernel_table& kernels_;
+  rotary_pairs pairs_;
+  const prepared_frequencies& theta_;
+  rotations found_;
+  std::vector<Real> row_;
+};
+
+/// Tokens of all rows, in blocks that threads share.
+inline constexpr std::size_t tokens_of_block = 16;
+
+/// For each block of tokens of [rows, tokens], on one thread: visit = begin(block), and then visit(row, token) for its
+/// tokens in order.
+template <class Begin>
+void for_each_token_block(const execution& on, std::size_t rows, std::size_t tokens, Begin begin) {
+  const std::size_t count = rows * tokens;
+  for_each_task(on.threads, (count + tokens_of_block - 1) / tokens_of_block, [&](std::size_t block) {
+    auto visit = begin(block);
+    for (std::size_t i = block * tokens_of_block; i < std::min((block + 1) * tokens_of_block, count); ++i)
+      visit(i / tokens, i % tokens);
+  });
+}
+
+/// y = x, [B, n, heads, features], each pair t of a token turned by its position, [B, n], times frequency t, or by
+/// minus that where `back`. All results are independent.
+template <class Real>
+void turn_tokens(const execution& on, const rotary_pairs& pairs, const prepared_frequencies& theta,
+                 const view<const double, 2>& position, bool back, const view<const Real, 4>& x,
+                 const view<Real, 4>& y) {
+  for_each_token_block(on, x.shape[0], x.shape[1], [&](std::size_t) {
+    return [&, turn = token_turn<Real>(on, pairs, theta)](std::size_t row, std::size_t token) mutable {
+      turn.find(*position.at(row, token));
+      if (back) turn.turn_back();
+      turn(part(x, row, token), part(y, row, token));
+    };
   });
 }
 

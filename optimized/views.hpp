@@ -55,4 +55,36 @@ view<T, Rank> dense(T* data, const std::array<std::size_t, Rank>& shape) {
   return v;
 }
 
+/// f(step) with the step of a row, as a constant where its elements lie without gaps: loops over it are vectors then.
+template <class T, class Function>
+void with_step(const view<T, 1>& row, Function f) {
+  if (row.has_unit_rows())
+    f(std::integral_constant<std::ptrdiff_t, 1>{});
+  else
+    f(row.stride[0]);
+}
+
+/// What stands at index i of the first axis.
+template <class T, std::size_t Rank>
+view<T, Rank - 1> part(const view<T, Rank>& v, std::size_t i) {
+  view<T, Rank - 1> inner{v.data + static_cast<std::ptrdiff_t>(i) * v.stride[0], {}, {}};
+  for (std::size_t k = 1; k < Rank; ++k) inner.shape[k - 1] = v.shape[k], inner.stride[k - 1] = v.stride[k];
+  return inner;
+}
+
+/// What stands at index i of the first axis, j of the second.
+template <class T, std::size_t Rank>
+view<T, Rank - 2> part(const view<T, Rank>& v, std::size_t i, std::size_t j) {
+  return part(part(v, i), j);
+}
+
+/// visit(element) for the elements of a view, in row-major order.
+template <class T, std::size_t Rank, class Visit>
+void for_each_element(const view<T, Rank>& v, Visit visit) {
+  if constexpr (Rank == 1)
+    for (std::size_t i = 0; i < v.shape[0]; ++i) visit(*v.at(i));
+  else
+    for (std::size_t i = 0; i < v.shape[0]; ++i) for_each_element(part(v, i), visit);
+}
+
 }  // namespace assay::optimized

@@ -26,7 +26,7 @@
 namespace assay::optimized::benchmarks {
 namespace {
 
-using tests::exact_number, tests::exact_rotation;
+using tests::exact_number, tests::exact_rotation, tests::rotary_shape;
 
 struct sizes {
   std::size_t table_rows, table_width, tokens, heads, features;
@@ -116,7 +116,11 @@ void measure_table(const sizes& s) {
   if (sizeof(Real) == sizeof(float))
     all.push_back({"libm in f32", [&] { plain_table<float>(theta, s.table_rows, table.data()); }});
   const column_places places{true, true, theta.size(), theta.size(), s.table_width};
-  add_targets(all, [&] { write_table(places, prepared_frequencies(theta), positions, table.data()); });
+  add_targets(all, [&] {
+    write_table(process_execution(), places, prepared_frequencies(theta),
+                dense<const double, 1>(positions.data(), {positions.size()}), 0.0,
+                dense<Real, 2>(table.data(), {s.table_rows, s.table_width}));
+  });
   compare(fmt::format("sinusoidal table [{}, {}] {}, interleaved", s.table_rows, s.table_width, type_name<Real>),
           static_cast<double>(s.table_rows * theta.size()), s.runs, std::move(all), error);
 }
@@ -173,7 +177,12 @@ void measure_rotation(const sizes& s, bool half_split) {
   std::vector<variant> all{{"libm in f64", [&] { plain_rotation<double>(shape, theta, from, to); }}};
   if (sizeof(Real) == sizeof(float))
     all.push_back({"libm in f32", [&] { plain_rotation<float>(shape, theta, from, to); }});
-  add_targets(all, [&] { turn_tokens(shape, positions, prepared_frequencies(theta), false, from, to); });
+  add_targets(all, [&] {
+    const std::array<std::size_t, 4> all_heads{1, shape.tokens, shape.heads, shape.features};
+    turn_tokens<Real>(process_execution(), {shape.pairs, shape.half_split}, prepared_frequencies(theta),
+                      dense<const double, 2>(positions.data(), {1, shape.tokens}), false,
+                      dense<const Real, 4>(from, all_heads), dense<Real, 4>(to, all_heads));
+  });
   compare(fmt::format("rope/rotate [1, {}, {}, {}] {}, {}", s.tokens, s.heads, s.features, type_name<Real>,
                       half_split ? "half_split" : "interleaved"),
           static_cast<double>(s.tokens * s.heads * shape.pairs), s.runs, std::move(all),

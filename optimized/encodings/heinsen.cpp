@@ -1,8 +1,10 @@
 // The operations of the log-linear position encoding on tensors.
 #include "optimized/encodings/heinsen.hpp"
 
-#include "optimized/buffers.hpp"
-#include "optimized/operations.hpp"
+#include <string>
+#include <vector>
+
+#include "optimized/tensor_arrays.hpp"
 
 namespace assay::optimized {
 namespace {
@@ -20,118 +22,58 @@ struct gate_logit {
   static constexpr auto vjp = [](auto&&... arguments) { heinsen::gated_scan_vjp(arguments...); };
 };
 
-// The inputs of a scan as arrays, and the states that they give.
 template <class Decay, class Real>
-struct evaluated_scan {
-  core::shape inputs_shape, state_shape;
-  std::vector<Real> decay, h, s0, s, s_n;
-
-  explicit evaluated_scan(const core::tensors& in)
-      : inputs_shape(in.at("h").shape()),
-        state_shape(in.at("s0").shape()),
-        decay(values_of<Real>(in, Decay::input)),
-        h(values_of<Real>(in, "h")),
-        s0(values_of<Real>(in, "s0")),
-        s(h.size()),
-        s_n(s0.size()) {
-    Decay::forward(process_execution(), inputs(), heinsen::scan_outputs<Real>{elements(s), states(s_n)});
-  }
-
-  [[nodiscard]] heinsen::scan_inputs<Real> inputs() const { return {elements(decay), elements(h), states(s0)}; }
-
-  template <class Array>
-  [[nodiscard]] auto elements(Array& array) const {
-    return dense<std::remove_reference_t<decltype(*array.data())>, 3>(
-        array.data(), {inputs_shape[0], inputs_shape[1], inputs_shape[2]});
-  }
-  template <class Array>
-  [[nodiscard]] auto states(Array& array) const {
-    return dense<std::remove_reference_t<decltype(*array.data())>, 2>(array.data(), {state_shape[0], state_shape[1]});
-  }
-};
+heinsen::scan_inputs<Real> inputs_of(tensor_arrays<Real>& arrays) {
+  return {arrays.template input<3>(Decay::input), arrays.template input<3>("h"), arrays.template input<2>("s0")};
+}
 
 template <class Decay>
 core::tensors evaluate_scan(const arguments& call) {
-  const core::tensors& in = call.inputs;
-  return with_number_type(call.type, [&]<class Real>(Real) -> core::tensors {
-    const evaluated_scan<Decay, Real> scan(in);
-    return {{"s", tensor_of(scan.inputs_shape, scan.s)}, {"s_n", tensor_of(scan.state_shape, scan.s_n)}};
+  return with_arrays(call, [&]<class Real>(tensor_arrays<Real>& arrays) {
+    const heinsen::scan_inputs<Real> in = inputs_of<Decay>(arrays);
+    Decay::forward(call.on, in,
+                   heinsen::scan_outputs<Real>{arrays.template output<3>("s", in.h.shape),
+                                               arrays.template output<2>("s_n", in.s0.shape)});
   });
 }
 
 template <class Decay>
 core::tensors evaluate_scan_vjp(const arguments& call) {
-  const core::tensors& in = call.inputs;
-  return with_number_type(call.type, [&]<class Real>(Real) -> core::tensors {
-    const evaluated_scan<Decay, Real> scan(in);
-    const auto grad_s = values_of<Real>(in, "grad_s"), grad_s_n = values_of<Real>(in, "grad_s_n");
-    std::vector<Real> grad_decay(scan.h.size()), grad_h(scan.h.size()), grad_s0(scan.s0.size());
-    Decay::vjp(process_execution(), scan.inputs(),
-               heinsen::scan_cotangents<Real>{scan.elements(scan.s), scan.elements(grad_s), scan.states(grad_s_n)},
-               heinsen::scan_gradients<Real>{scan.elements(grad_decay), scan.elements(grad_h), scan.states(grad_s0)});
-    return {{std::string("grad_") + Decay::input, tensor_of(scan.inputs_shape, grad_decay)},
-            {"grad_h", tensor_of(scan.inputs_shape, grad_h)},
-            {"grad_s0", tensor_of(scan.state_shape, grad_s0)}};
+  return with_arrays(call, [&]<class Real>(tensor_arrays<Real>& arrays) {
+    const heinsen::scan_inputs<Real> in = inputs_of<Decay>(arrays);
+    const auto s = arrays.template scratch<3>(in.h.shape);
+    Decay::forward(call.on, in, heinsen::scan_outputs<Real>{s, arrays.template scratch<2>(in.s0.shape)});
+    Decay::vjp(
+        call.on, in,
+        heinsen::scan_cotangents<Real>{s, arrays.template input<3>("grad_s"), arrays.template input<2>("grad_s_n")},
+        heinsen::scan_gradients<Real>{arrays.template output<3>(std::string("grad_") + Decay::input, in.h.shape),
+                                      arrays.template output<3>("grad_h", in.h.shape),
+                                      arrays.template output<2>("grad_s0", in.s0.shape)});
   });
 }
 
-// An array of the shape of an input, as a view.
-template <std::size_t Rank, class Array>
-auto view_of(Array& array, const core::tensor& like) {
-  std::array<std::size_t, Rank> shape;
-  std::copy_n(like.shape().begin(), Rank, shape.begin());
-  return dense<std::remove_reference_t<decltype(*array.data())>, Rank>(array.data(), shape);
+template <class Real>
+heinsen::embed_inputs<Real> embed_inputs_of(tensor_arrays<Real>& arrays) {
+  return {arrays.template input<3>("x"),   arrays.template input<2>("W_H"), arrays.template input<1>("b_H"),
+          arrays.template input<2>("W_R"), arrays.template input<1>("b_R"), arrays.template input<2>("s0")};
 }
 
-// The inputs of embed_position as arrays.
-template <class Real>
-struct embed_arrays {
-  const core::tensors& in;
-  std::vector<Real> x, W_H, b_H, W_R, b_R, s0;
-
-  explicit embed_arrays(const core::tensors& given)
-      : in(given),
-        x(values_of<Real>(in, "x")),
-        W_H(values_of<Real>(in, "W_H")),
-        b_H(values_of<Real>(in, "b_H")),
-        W_R(values_of<Real>(in, "W_R")),
-        b_R(values_of<Real>(in, "b_R")),
-        s0(values_of<Real>(in, "s0")) {}
-
-  [[nodiscard]] heinsen::embed_inputs<Real> inputs() const {
-    return {view_of<3>(x, in.at("x")),     view_of<2>(W_H, in.at("W_H")), view_of<1>(b_H, in.at("b_H")),
-            view_of<2>(W_R, in.at("W_R")), view_of<1>(b_R, in.at("b_R")), view_of<2>(s0, in.at("s0"))};
-  }
-};
-
 core::tensors evaluate_embed(const arguments& call) {
-  const core::tensors& in = call.inputs;
-  return with_number_type(call.type, [&]<class Real>(Real) -> core::tensors {
-    const embed_arrays<Real> arrays(in);
-    std::vector<Real> y(arrays.x.size()), s_n(arrays.s0.size());
-    heinsen::embed_position<Real>(process_execution(), arrays.inputs(),
-                                  {view_of<3>(y, in.at("x")), view_of<2>(s_n, in.at("s0"))});
-    return {{"y", tensor_of(in.at("x").shape(), y)}, {"s_n", tensor_of(in.at("s0").shape(), s_n)}};
+  return with_arrays(call, [&]<class Real>(tensor_arrays<Real>& arrays) {
+    const heinsen::embed_inputs<Real> in = embed_inputs_of(arrays);
+    heinsen::embed_position<Real>(
+        call.on, in, {arrays.template output<3>("y", in.x.shape), arrays.template output<2>("s_n", in.s0.shape)});
   });
 }
 
 core::tensors evaluate_embed_vjp(const arguments& call) {
-  const core::tensors& in = call.inputs;
-  return with_number_type(call.type, [&]<class Real>(Real) -> core::tensors {
-    const embed_arrays<Real> a(in);
-    const auto grad_y = values_of<Real>(in, "grad_y"), grad_s_n = values_of<Real>(in, "grad_s_n");
-    std::vector<Real> x(a.x.size()), W_H(a.W_H.size()), b_H(a.b_H.size()), W_R(a.W_R.size()), b_R(a.b_R.size()),
-        s0(a.s0.size());
+  return with_arrays(call, [&]<class Real>(tensor_arrays<Real>& arrays) {
+    const heinsen::embed_inputs<Real> in = embed_inputs_of(arrays);
     heinsen::embed_position_vjp<Real>(
-        process_execution(), a.inputs(), {view_of<3>(grad_y, in.at("x")), view_of<2>(grad_s_n, in.at("s0"))},
-        {view_of<3>(x, in.at("x")), view_of<2>(W_H, in.at("W_H")), view_of<1>(b_H, in.at("b_H")),
-         view_of<2>(W_R, in.at("W_R")), view_of<1>(b_R, in.at("b_R")), view_of<2>(s0, in.at("s0"))});
-    core::tensors out;
-    const auto add = [&](const char* name, const std::vector<Real>& gradient) {
-      out["grad_" + std::string(name)] = tensor_of(in.at(name).shape(), gradient);
-    };
-    add("x", x), add("W_H", W_H), add("b_H", b_H), add("W_R", W_R), add("b_R", b_R), add("s0", s0);
-    return out;
+        call.on, in, {arrays.template input<3>("grad_y"), arrays.template input<2>("grad_s_n")},
+        {arrays.template output<3>("grad_x", in.x.shape), arrays.template output<2>("grad_W_H", in.W_H.shape),
+         arrays.template output<1>("grad_b_H", in.b_H.shape), arrays.template output<2>("grad_W_R", in.W_R.shape),
+         arrays.template output<1>("grad_b_R", in.b_R.shape), arrays.template output<2>("grad_s0", in.s0.shape)});
   });
 }
 

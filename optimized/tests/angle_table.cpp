@@ -20,6 +20,13 @@ std::vector<double> some_positions(std::size_t count) {
   return positions;
 }
 
+template <class Real>
+void fill(const column_places& places, const prepared_frequencies& theta, const std::vector<double>& positions,
+          std::vector<Real>& table) {
+  write_table(process_execution(), places, theta, dense<const double, 1>(positions.data(), {positions.size()}), 0.0,
+              dense<Real, 2>(table.data(), {positions.size(), places.width}));
+}
+
 }  // namespace
 
 // Every width, with and without a column that has no pair, in both layouts and orders; a mark stands in columns of
@@ -34,10 +41,10 @@ TEMPLATE_TEST_CASE("optimized/angle_table/columns", "[optimized][sinusoidal]", f
         const std::size_t trailing = width / 2, leading = extra ? width - trailing : trailing;
         const prepared_frequencies theta = frequencies(leading);
         std::vector<TestType> table(positions.size() * width, mark), expected = table;
-        write_table<TestType>({interleaved, sine_first, leading, trailing, width}, theta, positions, table.data());
+        fill({interleaved, sine_first, leading, trailing, width}, theta, positions, table);
         rotations found(leading, false);
         for (std::size_t i = 0; i < positions.size(); ++i) {
-          theta.find(positions[i], found);
+          theta.find(active_kernels(), positions[i], found);
           for (std::size_t t = 0; t < leading; ++t) {
             const double first = sine_first ? found.sine[t] : found.cosine[t];
             const double second = sine_first ? found.cosine[t] : found.sine[t];
@@ -59,12 +66,12 @@ TEMPLATE_TEST_CASE("optimized/angle_table/threads_and_targets_agree", "[optimize
   std::vector<TestType> expected(positions.size() * places.width);
   REQUIRE(force_target("baseline"));
   set_threads(1);
-  write_table(places, theta, positions, expected.data());
+  fill(places, theta, positions, expected);
   on_every_target([&] {
     for (const int count : {1, 2, 3, 7}) {
       set_threads(count);
       std::vector<TestType> table(expected.size());
-      write_table(places, theta, positions, table.data());
+      fill(places, theta, positions, table);
       CHECK(std::equal(table.begin(), table.end(), expected.begin(), expected.end(), same<TestType>));
     }
   });

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "optimized/angles.hpp"
+#include "optimized/token_rotations.hpp"
 
 namespace assay::optimized::tests {
 
@@ -34,6 +35,14 @@ struct exact_rotation {
     mpfr_mul_d(angle.value, angle.value, position, MPFR_RNDN);
     mpfr_sin_cos(sine.value, cosine.value, angle.value, MPFR_RNDN);
   }
+};
+
+/// One row of tokens, [tokens, heads, features].
+struct rotary_shape {
+  std::size_t tokens, heads, features, pairs;
+  bool half_split;
+  [[nodiscard]] std::size_t first(std::size_t t) const { return rotary_pairs{pairs, half_split}.first(t); }
+  [[nodiscard]] std::size_t second(std::size_t t) const { return rotary_pairs{pairs, half_split}.second(t); }
 };
 
 }  // namespace assay::optimized::tests

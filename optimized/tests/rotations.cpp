@@ -32,8 +32,8 @@ struct all_errors {
     rotations found(theta.size(), false), parts(theta.size(), true);
     exact_rotation exact;
     for (const double m : positions) {
-      prepared.find(m, found);
-      prepared.find(m, parts);
+      prepared.find(active_kernels(), m, found);
+      prepared.find(active_kernels(), m, parts);
       for (std::size_t t = 0; t < theta.size(); ++t) {
         exact.find(m, theta[t]);
         const double of_sine = exact.sine.distance(found.sine[t]), size = std::fabs(exact.sine.rounded());
@@ -151,8 +151,8 @@ TEST_CASE("optimized/rotations/sines_of_tiny_angles", "[optimized]") {
   on_every_target([&] {
     for (const double m : {1.0, -1.0, 3.0, 1000.0, 0.5, 0x1.7p-30, 0x1p-399, 0x1p-401, -0x1p-1074, 0x1p-1022}) {
       rotations found(theta.size(), false), parts(theta.size(), true);
-      prepared.find(m, found);
-      prepared.find(m, parts);
+      prepared.find(active_kernels(), m, found);
+      prepared.find(active_kernels(), m, parts);
       exact_rotation exact;
       for (std::size_t t = 0; t < theta.size(); ++t) {
         exact.find(m, theta[t]);
@@ -178,7 +178,7 @@ TEST_CASE("optimized/rotations/special_values", "[optimized]") {
     for (const double m : {0.0, -0.0, 1.0, -5.0, 0x1p-1074, largest, inf<double>, -inf<double>, nan<double>}) {
       for (const bool split : {false, true}) {
         rotations found(theta.size(), split);
-        prepared.find(m, found);
+        prepared.find(active_kernels(), m, found);
         for (std::size_t t = 0; t < theta.size(); ++t) {
           CAPTURE(m, thetas[t], split, found.cosine[t], found.sine[t]);
           const double angle = m * thetas[t];
@@ -205,15 +205,15 @@ TEST_CASE("optimized/rotations/targets_and_places_agree", "[optimized]") {
   for (const double m : {0.0, 1.0, 77.0, -1234567.0, 0x1.23456789abcdp+38, 1e-9}) {
     rotations expected(theta.size(), false), expected_parts(theta.size(), true);
     REQUIRE(force_target("baseline"));
-    prepared_frequencies(theta).find(m, expected);
-    prepared_frequencies(theta).find(m, expected_parts);
+    prepared_frequencies(theta).find(active_kernels(), m, expected);
+    prepared_frequencies(theta).find(active_kernels(), m, expected_parts);
     on_every_target([&] {
       for (std::size_t count = 0; count <= theta.size(); ++count) {
         const auto begin = theta.end() - static_cast<std::ptrdiff_t>(count);
         const prepared_frequencies prepared({begin, theta.end()});
         rotations found(count, false), parts(count, true);
-        prepared.find(m, found);
-        prepared.find(m, parts);
+        prepared.find(active_kernels(), m, found);
+        prepared.find(active_kernels(), m, parts);
         const auto last = [&](const std::vector<double>& all) {
           return std::vector<double>(all.end() - static_cast<std::ptrdiff_t>(count), all.end());
         };

@@ -1,5 +1,6 @@
 // Pairs turned by the rotations of their tokens, against MPFR; layouts, lanes and what surrounds the pairs.
 #include <algorithm>
+#include <array>
 
 #include "optimized/tests/exact_rotation.hpp"
 #include "optimized/tests/support.hpp"
@@ -24,7 +25,13 @@ struct turn_problem {
     x = uniform<Real>(random, s.tokens * s.heads * s.features, -1, 1);
     y.resize(x.size());
   }
-  void run(bool back = false) { turn_tokens(shape, positions, prepared_frequencies(theta), back, x.data(), y.data()); }
+  void run(bool back = false) { turn_to(y.data(), back); }
+  void turn_to(Real* to, bool back = false) const {
+    const std::array<std::size_t, 4> all{1, shape.tokens, shape.heads, shape.features};
+    turn_tokens<Real>(process_execution(), {shape.pairs, shape.half_split}, prepared_frequencies(theta),
+                      dense<const double, 2>(positions.data(), {1, shape.tokens}), back,
+                      dense<const Real, 4>(x.data(), all), dense<Real, 4>(to, all));
+  }
   [[nodiscard]] std::size_t at(std::size_t token, std::size_t head) const {
     return (token * shape.heads + head) * shape.features;
   }
@@ -117,7 +124,7 @@ TEMPLATE_TEST_CASE("optimized/turned_pairs/widths_layouts_and_guard_bands", "[op
         visit([&](std::size_t to, std::size_t from) { p.x[to] = wide.x[from]; });
         std::vector<TestType> expected = p.x, framed(guard + p.x.size() + guard, mark);
         visit([&](std::size_t to, std::size_t from) { expected[to] = wide.y[from]; });
-        turn_tokens(shape, p.positions, prepared_frequencies(p.theta), false, p.x.data(), framed.data() + guard);
+        p.turn_to(framed.data() + guard);
         CAPTURE(pairs, half_split);
         const auto first = framed.begin() + guard, last = framed.end() - guard;
         CHECK(same_bits(std::vector<TestType>(first, last), expected));

@@ -136,14 +136,13 @@ class Library(unittest.TestCase):
 
     def test_cmake_and_cpp(self):
         self.example("cmake", "CMakeLists.txt")
-        self.example("c", "main.c")
-        shown = self.example("cpp", "main.cpp")
+        shown = {"arrays": self.example("c", "main.c"), "views": self.example("cpp", "main.cpp")}
         warnings = "-Wall -Wextra -Wpedantic -Werror"
         self.run_here("cmake", "-S", ".", "-B", "build", f"-DCMAKE_PREFIX_PATH={self.prefix}",
                       f"-DCMAKE_CXX_FLAGS={warnings}", f"-DCMAKE_C_FLAGS={warnings}")
         self.run_here("cmake", "--build", "build")
-        for program in ("views", "arrays"):
-            self.assert_prints(shown, self.run_here(f"build/{program}"))
+        for program, text in shown.items():
+            self.assert_prints(text, self.run_here(f"build/{program}"))
 
     def test_c_alone_needs_no_package_of_the_cpp_interface(self):
         for components, code, said in (("COMPONENTS scan", 0, ""), ("", 1, "libtbb-dev")):

@@ -198,6 +198,7 @@ class NewEncoding(unittest.TestCase):
         for name, why in (("heinsen", "there is an encoding"), (NAME, "there is an encoding"), ("int", "in C.."),
                           ("assert", "in C.."), ("all", "is taken"), ("tests", "is taken"),
                           ("alibi_rule", "is declared in reference/encodings/alibi.hpp"),
+                          ("rotary_pairs", "is declared in optimized/token_rotations.hpp"),
                           ("family", "in the code of an encoding"), ("core", "in the code of an encoding"),
                           ("name", "in the code of an encoding"), ("recipe", "in the code of an encoding")):
             with self.subTest(name=name):
@@ -211,7 +212,8 @@ class NewEncoding(unittest.TestCase):
 
     def test_the_list_of_files(self):
         files = [line.split()[0] for line in run_tool(self.root, "--list", "relative").stdout.splitlines()]
-        self.assertEqual(files, ["reference/encodings/relative.hpp", "optimized/encodings/relative.cpp",
+        self.assertEqual(files, ["reference/encodings/relative.hpp", "optimized/encodings/relative.hpp",
+                                 "optimized/encodings/relative_scale.cpp", "optimized/encodings/relative.cpp",
                                  "properties/encodings/relative/families.cpp",
                                  "properties/encodings/relative/laws/laws.hpp",
                                  "properties/encodings/relative/laws/laws.cpp",

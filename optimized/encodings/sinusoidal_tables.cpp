@@ -1,0 +1,68 @@
+// A sine and a cosine come from one rotation, whatever their columns. Blocks of rows share the work; the sums over
+// positions are made by blocks and joined in their order.
+#include <vector>
+
+#include "optimized/compensated.hpp"
+#include "optimized/encodings/sinusoidal.hpp"
+#include "reference/core/result.hpp"
+
+namespace assay::optimized::sinusoidal {
+
+template <class Real>
+void table(const execution& on, const column_places& places, const prepared_frequencies& theta,
+           const view<const double, 1>& position, double offset, const view<Real, 2>& p) {
+  ASSAY_EXPECTS(theta.size() == places.leading && places.trailing <= places.leading);
+  ASSAY_EXPECTS(places.leading + places.trailing <= places.width);
+  ASSAY_EXPECTS(has_shape(position, {position.shape[0]}) && has_shape(p, {position.shape[0], places.width}));
+  write_table(on, places, theta, position, offset, p);
+}
+
+template <class Real>
+void table_vjp(const execution& on, const column_places& places, const prepared_frequencies& theta,
+               const view<const double, 1>& position, const view<const Real, 2>& grad_p,
+               const view<Real, 1>& grad_position, const view<Real, 1>& grad_theta) {
+  const std::size_t n = position.shape[0], pairs = theta.size(), blocks = blocks_of_rows(n);
+  ASSAY_EXPECTS(pairs == places.leading && pairs == places.trailing && places.width == 2 * pairs);
+  ASSAY_EXPECTS(has_shape(position, {n}) && has_shape(grad_p, {n, places.width}));
+  ASSAY_EXPECTS(has_shape(grad_position, {n}) && has_shape(grad_theta, {pairs}));
+  std::vector<compensated> parts(blocks * pairs);
+  for_each_block(on, n, [&](std::size_t block, std::size_t begin, std::size_t end) {
+    rotations found(pairs, false);
+    for (std::size_t i = begin; i < end; ++i) {
+      const double m = *position.at(i);
+      theta.find(*on.kernels, m, found);
+      compensated sum;
+      for (std::size_t k = 0; k < pairs; ++k) {
+        const auto of_first = static_cast<double>(*grad_p.at(i, places.first(k))),
+                   of_second = static_cast<double>(*grad_p.at(i, places.second(k)));
+        const double of_sine = (places.sine_first ? of_first : of_second) * found.cosine[k];
+        const double of_cosine = -(places.sine_first ? of_second : of_first) * found.sine[k];
+        sum.add(theta[k] * of_sine);
+        sum.add(theta[k] * of_cosine);
+        parts[block * pairs + k].add(m * of_sine);
+        parts[block * pairs + k].add(m * of_cosine);
+      }
+      *grad_position.at(i) = static_cast<Real>(sum.total());
+    }
+  });
+  for (std::size_t k = 0; k < pairs; ++k) {
+    compensated all;
+    for (std::size_t block = 0; block < blocks; ++block) {
+      all.add(parts[block * pairs + k].high);
+      all.low += parts[block * pairs + k].low;
+    }
+    *grad_theta.at(k) = static_cast<Real>(all.total());
+  }
+}
+
+#define ASSAY_INSTANTIATE(Real)                                                                           \
+  template void table(const execution&, const column_places&, const prepared_frequencies&,                \
+                      const view<const double, 1>&, double, const view<Real, 2>&);                        \
+  template void table_vjp(const execution&, const column_places&, const prepared_frequencies&,            \
+                          const view<const double, 1>&, const view<const Real, 2>&, const view<Real, 1>&, \
+                          const view<Real, 1>&);
+ASSAY_INSTANTIATE(float)
+ASSAY_INSTANTIATE(double)
+#undef ASSAY_INSTANTIATE
+
+}  // namespace assay::optimized::sinusoidal
