@@ -34,7 +34,7 @@ struct scan_outputs {
 
 template <class Real>
 struct scan_cotangents {
-  view<const Real, 3> s;               ///< the states that the forward pass gave
+  view<const Real, 3> s{};             ///< the states that the forward pass gave; absent: they are computed again
   view<const Real, 3> grad_s;          ///< [B, n, d]
   view<const Real, 2> grad_s_n{};      ///< [B, d]; absent: zeros
   view<const Real, 2> grad_s_n_low{};  ///< what grad_s_n lacks (grad_s0_low of the tokens after these); absent: zeros
@@ -56,7 +56,8 @@ void scan(const execution& on, const scan_inputs<Real>& in, const scan_outputs<R
 template <class Real>
 void gated_scan(const execution& on, const scan_inputs<Real>& in, const scan_outputs<Real>& out);
 
-/// The vector-Jacobian products. The features of all arrays lie without gaps.
+/// The vector-Jacobian products. The features of all arrays lie without gaps. Where the states are absent, those before
+/// every 4096 tokens, or every sqrt(2n), are kept and the others computed twice: memory in proportion to B d sqrt(n).
 template <class Real>
 void scan_vjp(const execution& on, const scan_inputs<Real>& in, const scan_cotangents<Real>& cotangents,
               const scan_gradients<Real>& out);

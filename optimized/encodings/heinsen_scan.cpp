@@ -13,6 +13,7 @@
 #include "optimized/encodings/heinsen.hpp"
 #include "optimized/encodings/heinsen_chunks.hpp"
 #include "optimized/encodings/heinsen_narrow.hpp"
+#include "optimized/encodings/heinsen_recompute.hpp"
 #include "optimized/turns.hpp"
 #include "optimized/workspace.hpp"
 #include "reference/core/result.hpp"
@@ -297,6 +298,7 @@ void gated_scan(const execution& on, const scan_inputs<Real>& in, const scan_out
 template <class Real>
 void scan_vjp(const execution& on, const scan_inputs<Real>& in, const scan_cotangents<Real>& cotangents,
               const scan_gradients<Real>& out) {
+  if (cotangents.s.absent()) return recompute(on, in, cotangents, out, scan<Real>, scan_vjp<Real>);
   const narrow_kernels& narrow = on.kernels->narrow;
   run_vjp<Real>({kernels_for<Real>(*on.kernels).scan_rows_vjp, {narrow.weigh, narrow.go_back, narrow.finish}}, on, in,
                 cotangents, out);
@@ -305,6 +307,7 @@ void scan_vjp(const execution& on, const scan_inputs<Real>& in, const scan_cotan
 template <class Real>
 void gated_scan_vjp(const execution& on, const scan_inputs<Real>& in, const scan_cotangents<Real>& cotangents,
                     const scan_gradients<Real>& out) {
+  if (cotangents.s.absent()) return recompute(on, in, cotangents, out, gated_scan<Real>, gated_scan_vjp<Real>);
   const narrow_kernels& narrow = on.kernels->narrow;
   run_vjp<Real>(
       {kernels_for<Real>(*on.kernels).gated_scan_rows_vjp, {narrow.gated_weigh, narrow.go_back, narrow.gated_finish}},
