@@ -34,7 +34,7 @@ class problem {
                                 {"ours", elements, timed(how_.threads, ours)}};
     run_side_by_side(how_.rounds, members);
     return {operation,
-            shape_.states,
+            {batch_, tokens_, d_},
             e_,
             false,
             spread_of(members[1].ns).median,

@@ -1,11 +1,13 @@
-// assay bench: how fast scans are, beside the memory floor of the same run and beside peers, and embed_position beside
-// its products of matrices.
+// assay bench: how fast operations are, beside the memory floor of the same run, beside peers, and beside the products
+// of matrices that they consist of.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
-#include <array>
 #include <charconv>
 #include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
 
 #include "optimized/dispatch.hpp"
 #include "tools/bench/measure.hpp"
@@ -15,26 +17,41 @@ namespace {
 
 constexpr int disagreement = 1, wrong_input = 2, own_fault = 4;
 
-// "B=8,n=1000,d=1024", with ",e=512" for embed_position, into sizes[0 .. 3]; the last is 0 where it is not there.
-std::optional<std::array<std::size_t, 4>> parse_shape(const std::string& text) {
-  std::array<std::size_t, 4> sizes{};
-  std::size_t begin = 0, limit = 1u << 30;
-  for (std::size_t axis = 0; axis < 4 && begin <= text.size(); ++axis) {
+// "B=8,n=1000,d=1024" by the names of the axes, in this order; empty where it is something else.
+std::vector<std::size_t> parse_shape(const std::string& text, const std::string& names) {
+  std::vector<std::size_t> sizes;
+  std::size_t begin = 0, elements = 1;
+  for (const char name : names) {
     const std::size_t end = std::min(text.find(',', begin), text.size());
-    const std::string part = text.substr(begin, end - begin);
-    if (!part.starts_with(std::string("Bnde").substr(axis, 1) + "=")) return std::nullopt;
-    const auto [stop, error] = std::from_chars(part.data() + 2, part.data() + part.size(), sizes[axis]);
-    if (error != std::errc() || stop != part.data() + part.size() || sizes[axis] == 0) return std::nullopt;
-    if (sizes[axis] >= limit) return std::nullopt;
-    if (axis < 2) limit /= sizes[axis];
+    const std::string part = text.substr(std::min(begin, text.size()), end - std::min(begin, end));
+    if (!part.starts_with(std::string(1, name) + "=")) return {};
+    std::size_t size = 0;
+    const auto [stop, error] = std::from_chars(part.data() + 2, part.data() + part.size(), size);
+    if (error != std::errc() || stop != part.data() + part.size() || size == 0) return {};
+    if (size >= (std::size_t{1} << 30) / elements) return {};
+    elements *= size;
+    sizes.push_back(size);
     begin = end + 1;
   }
-  return begin > text.size() && sizes[2] != 0 ? std::optional(sizes) : std::nullopt;
+  return begin > text.size() ? sizes : std::vector<std::size_t>{};
+}
+
+// Whether it is a shape of scans, of embed_position or of the other encodings.
+bool add_shape(const std::string& text, options& how) {
+  if (const auto s = parse_shape(text, "Bnd"); !s.empty())
+    how.shapes.push_back({s[0], s[1], s[2]});
+  else if (const auto e = parse_shape(text, "Bnde"); !e.empty())
+    how.embeddings.push_back({{e[0], e[1], e[2]}, e[3]});
+  else if (const auto h = parse_shape(text, "Bnhd"); !h.empty() && h[0] * h[1] * h[1] * h[2] < (std::size_t{1} << 30))
+    how.heads.push_back({h[0], h[1], h[2], h[3]});
+  else
+    return false;
+  return true;
 }
 
 std::string name_of(const measurement& m) {
-  return fmt::format("({}, {}, {}){}{}", m.shape.batch, m.shape.tokens, m.shape.features,
-                     m.embedding == 0 ? "" : fmt::format(", e = {}", m.embedding), m.long_memory ? " long memory" : "");
+  return fmt::format("({}){}{}", fmt::join(m.shape, ", "), m.embedding == 0 ? "" : fmt::format(", e = {}", m.embedding),
+                     m.long_memory ? " long memory" : "");
 }
 std::string text_of(const spread& s, int digits) {
   return fmt::format("{:.{}f} [{:.{}f}, {:.{}f}]", s.median, digits, s.least, digits, s.most, digits);
@@ -52,7 +69,7 @@ void print_text(const std::vector<measurement>& all) {
 
 void print_markdown(const std::vector<measurement>& all) {
   fmt::print(
-      "| operation | (B, n, d) | ns an element | share of the floor | peers: time over ours "
+      "| operation | shape | ns an element | share of the floor | peers: time over ours "
       "|\n|---|---|---|---|---|\n");
   for (const measurement& m : all) {
     std::string peers;
@@ -76,7 +93,7 @@ void print_json(const options& how, const std::vector<measurement>& all) {
                        {"our_sum", p.ours},
                        {"agrees", p.agrees}});
     rows.push_back({{"operation", m.operation},
-                    {"shape", {m.shape.batch, m.shape.tokens, m.shape.features}},
+                    {"shape", m.shape},
                     {"embedding", m.embedding},
                     {"long_memory", m.long_memory},
                     {"ns", m.ns},
@@ -103,17 +120,16 @@ std::string find_python() {
 
 int run(int argc, char** argv) {
   CLI::App app{
-      "Scans and their derivatives in f32, beside the time in which memory gives and takes the same arrays, and beside "
-      "peers; embed_position beside the time of its products of matrices alone"};
+      "All operations in f32, beside the time in which memory gives and takes the same arrays, scans beside peers, "
+      "embed_position and attention beside the time of their products of matrices alone"};
   app.name("assay bench");
   options how;
   std::vector<std::string> shapes;
   std::string target;
   bool as_json = false, as_markdown = false, without_torch = false;
   app.add_option("--shape", shapes,
-                 "such as B=8,n=1000,d=1024 for scans, or B=1,n=4096,d=512,e=512 for embed_position on tokens of e "
-                 "numbers; may be "
-                 "repeated");
+                 "B=8,n=1000,d=1024 for scans, B=1,n=4096,d=512,e=512 for embed_position on tokens of e numbers, "
+                 "B=1,n=1024,h=8,d=64 for the other encodings; may be repeated");
   app.add_option("--rounds", how.rounds, "of which medians and extremes are given")
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();
@@ -131,23 +147,17 @@ int run(int argc, char** argv) {
     return app.exit(e) == 0 ? 0 : wrong_input;
   }
   if (shapes.empty())
-    shapes = {"B=8,n=1000,d=1024", "B=1,n=10000000,d=1", "B=1,n=1000000,d=8", "B=1,n=1000,d=1",
-              "B=1,n=4096,d=512,e=512"};
-  for (const std::string& text : shapes) {
-    const auto sizes = parse_shape(text);
-    if (!sizes) {
-      fmt::print(stderr,
-                 "assay bench: --shape {}: expected B=8,n=1000,d=1024 or B=1,n=4096,d=512,e=512 with fewer than 2^30 "
-                 "elements\n",
-                 text);
+    shapes = {"B=8,n=1000,d=1024", "B=1,n=10000000,d=1",     "B=1,n=1000000,d=8",
+              "B=1,n=1000,d=1",    "B=1,n=4096,d=512,e=512", "B=1,n=1024,h=8,d=64"};
+  for (const std::string& text : shapes)
+    if (!add_shape(text, how)) {
+      fmt::print(
+          stderr,
+          "assay bench: --shape {}: expected B=8,n=1000,d=1024 or B=1,n=4096,d=512,e=512 or B=1,n=1024,h=8,d=64, "
+          "with arrays of fewer than 2^30 elements\n",
+          text);
       return wrong_input;
     }
-    const auto [batch, tokens, features, embedding] = *sizes;
-    if (embedding == 0)
-      how.shapes.push_back({batch, tokens, features});
-    else
-      how.embeddings.push_back({{batch, tokens, features}, embedding});
-  }
   if (!target.empty() && !optimized::force_target(target)) {
     fmt::print(stderr, "assay bench: unknown or unsupported instruction set '{}'\n", target);
     return wrong_input;

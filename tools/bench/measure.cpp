@@ -6,6 +6,7 @@
 #include "optimized/benchmarks/scan_arrays.hpp"
 #include "optimized/encodings/heinsen.hpp"
 #include "tools/bench/embedding.hpp"
+#include "tools/bench/encodings.hpp"
 #include "tools/bench/side_by_side.hpp"
 
 namespace assay::bench {
@@ -122,9 +123,14 @@ class problem {
     std::transform(members[0].ns.begin(), members[0].ns.end(), members[1].ns.begin(), best.begin(),
                    [](double x, double y) { return std::min(x, y); });
     const std::vector<double>& own = members[2].ns;
-    measurement m{
-        operation, shape_, 0, long_memory_, spread_of(own).median, spread_of(best).median, spread_of(ratios(best, own)),
-        {}};
+    measurement m{operation,
+                  {shape_.batch, shape_.tokens, shape_.features},
+                  0,
+                  long_memory_,
+                  spread_of(own).median,
+                  spread_of(best).median,
+                  spread_of(ratios(best, own)),
+                  {}};
     for (std::size_t k = 3; k < members.size(); ++k) {
       // A plain loop in f32 adds up a rounding each token; the cumsum form loses more.
       const bool loses_digits = members[k].name.ends_with("cumsum form");
@@ -158,6 +164,8 @@ std::vector<measurement> measure(const options& how) {
     }
   for (const embedding_shape& shape : how.embeddings)
     for (const measurement& m : measure_embedding(how, shape)) all.push_back(m);
+  for (const heads_shape& shape : how.heads)
+    for (const measurement& m : measure_encodings(how, shape)) all.push_back(m);
   return all;
 }
 

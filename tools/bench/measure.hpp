@@ -1,4 +1,4 @@
-// Scans and their adjoints beside the memory floor and beside peers, and embed_position beside its products of
+// Operations beside the memory floor, scans beside peers, and embed_position and attention beside their products of
 // matrices, under Google Benchmark.
 #pragma once
 
@@ -15,9 +15,15 @@ struct embedding_shape {
   std::size_t embedding;
 };
 
+/// Of the other encodings: x [B, n, heads, d], biases [heads, n, n].
+struct heads_shape {
+  std::size_t batch, tokens, heads, features;
+};
+
 struct options {
   std::vector<scan_shape> shapes;
   std::vector<embedding_shape> embeddings;
+  std::vector<heads_shape> heads;
   int rounds = 9, threads = 1;
   std::string python;  ///< of PyTorch; empty: none
 };
@@ -36,8 +42,8 @@ struct peer_result {
 
 struct measurement {
   std::string operation;
-  scan_shape shape;
-  std::size_t embedding;  ///< 0 for scans
+  std::vector<std::size_t> shape;  ///< (B, n, d) of scans, else that of what the operation is counted by
+  std::size_t embedding;           ///< of embed_position, else 0
   bool long_memory;
   double ns, floor_ns;
   spread share;  ///< of the floor, round by round

@@ -58,8 +58,19 @@ class Bench(unittest.TestCase):
             self.assertEqual((row["shape"], row["embedding"], row["peers"]), ([2, 300, 5], 700, []))
             self.assertGreater(min(row["ns"], row["floor_ns"], row["share"]["least"]), 0)
 
+    def test_other_encodings(self):
+        done = run("--shape", "B=2,n=40,h=3,d=8", "--rounds", "2", "--threads", "2", "--json")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        rows = json.loads(done.stdout)["measurements"]
+        self.assertEqual({row["operation"].split("/")[0] for row in rows},
+                         {"rope", "sinusoidal", "alibi", "t5_bias", "fox", "attention"})
+        shapes = {row["operation"]: row["shape"] for row in rows}
+        self.assertEqual((shapes["rope/rotate"], shapes["fox/decay"]), ([2, 40, 3, 8], [2, 3, 40, 40]))
+        for row in rows:
+            self.assertGreater(min(row["ns"], row["floor_ns"], row["share"]["least"]), 0)
+
     def test_wrong_words(self):
-        for words in (["--shape", "n=3"], ["--shape", "B=1,n=2,d=3,e=0"], ["--shape", "B=1,n=2,d=3,e=4,f=5"], ["--shape", "B=1,n=0,d=1"], ["--rounds", "0"], ["--target", "none"], ["more"]):
+        for words in (["--shape", "n=3"], ["--shape", "B=1,n=2,d=3,e=0"], ["--shape", "B=1,n=2,d=3,e=4,f=5"], ["--shape", "B=1,n=40000,h=8,d=64"], ["--shape", "B=1,n=0,d=1"], ["--rounds", "0"], ["--target", "none"], ["more"]):
             with self.subTest(words=words):
                 done = run(*words)
                 self.assertEqual(done.returncode, 2)
