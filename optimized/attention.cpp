@@ -1,76 +1,92 @@
+// Blocks of queries: their logits and their outputs are products of matrices. A head that holds an infinity or a NaN is
+// computed query by query instead, and key by key: in a product it would spread from keys that are kept apart.
 #include "optimized/attention.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 
+#include "optimized/matrix_product.hpp"
 #include "optimized/numbers.hpp"
 
 namespace assay::optimized {
 namespace {
 
-// [rows, columns] as [columns, rows]: sums over columns then run along rows, in vectors and in one order.
-template <class Real>
-std::vector<double> columns_of(const view<const Real, 2>& x) {
-  return numbers_of(view<const Real, 2>{x.data, {x.shape[1], x.shape[0]}, {x.stride[1], x.stride[0]}});
+constexpr std::size_t queries_of_block = 64;
+
+bool is_kept_apart(double bias) { return bias == -std::numeric_limits<double>::infinity(); }
+
+bool all_finite(const std::vector<double>& x) {
+  return std::all_of(x.begin(), x.end(), [](double y) { return std::isfinite(y); });
 }
 
-// out_j = sum over c of x_c y_cj, y [width, count].
-void products(const double* x, const std::vector<double>& y, std::size_t width, std::vector<double>& out) {
-  const std::size_t count = out.size();
-  std::fill(out.begin(), out.end(), 0.0);
-  for (std::size_t c = 0; c < width; ++c)
-    for (std::size_t j = 0; j < count; ++j) out[j] += x[c] * y[c * count + j];
+// A head in double, and the weights of its queries.
+class attention_numbers {
+ public:
+  template <class Real>
+  attention_numbers(const kernel_table& kernels, const attention_head<Real>& head)
+      : n(head.q.shape[0]),
+        m(head.k.shape[0]),
+        d(head.q.shape[1]),
+        e(head.v.shape[1]),
+        q(numbers_of(head.q)),
+        k(numbers_of(head.k)),
+        v(numbers_of(head.v)),
+        finite(all_finite(q) && all_finite(k) && all_finite(v)),
+        bias_(head.bias),
+        scale_(head.scale),
+        exp_(kernels.f64.exp) {}
+
+  const std::size_t n, m, d, e;
+  const std::vector<double> q, k, v;
+  const bool finite;
+
+  [[nodiscard]] bool is_apart(std::size_t i, std::size_t j) const { return is_kept_apart(bias_[i * m + j]); }
+
+  /// Weights of the queries [first, first + count) in w, [count, m].
+  void find_weights(std::size_t first, std::size_t count, double* w) const {
+    std::fill_n(w, count * m, 0.0);
+    if (finite)
+      add_product({q.data() + first * d, count, d, d}, {k.data(), d, m, d, true}, {w, count, m, m});
+    else
+      for (std::size_t i = 0; i < count; ++i)
+        for (std::size_t j = 0; j < m; ++j)
+          for (std::size_t c = 0; c < d; ++c) w[i * m + j] += q[(first + i) * d + c] * k[j * d + c];
+    for (std::size_t i = 0; i < count; ++i) to_weights(bias_ + (first + i) * m, w + i * m);
+  }
+
+ private:
+  // The logits of a query without scale and bias, in its weights: those of keys that are kept apart are 0.
+  void to_weights(const double* bias, double* w) const {
+    double largest = -std::numeric_limits<double>::infinity(), sum = 0;
+    for (std::size_t j = 0; j < m; ++j) {
+      // Not added: a NaN or infinity of a masked key would stay.
+      w[j] = is_kept_apart(bias[j]) ? bias[j] : scale_ * w[j] + bias[j];
+      if (!(w[j] <= largest)) largest = w[j];
+    }
+    for (std::size_t j = 0; j < m; ++j)
+      if (!is_kept_apart(w[j])) w[j] -= largest;
+    exp_(w, w, m);
+    for (std::size_t j = 0; j < m; ++j) sum += w[j];
+    for (std::size_t j = 0; j < m; ++j)
+      if (w[j] != 0.0) w[j] /= sum;
+  }
+  const double* bias_;
+  double scale_;
+  decltype(kernel_table::f64.exp) exp_;
+};
+
+// visit(first, count) for blocks of queries.
+template <class Visit>
+void for_each_block_of_queries(std::size_t n, Visit visit) {
+  for (std::size_t first = 0; first < n; first += queries_of_block) visit(first, std::min(queries_of_block, n - first));
 }
 
 // y += factor x
 void add(double factor, const double* x, std::size_t count, double* y) {
   for (std::size_t c = 0; c < count; ++c) y[c] += factor * x[c];
 }
-
-bool is_kept_apart(double bias) { return bias == -std::numeric_limits<double>::infinity(); }
-
-// Weights of one row after another.
-class attention_rows {
- public:
-  template <class Real>
-  attention_rows(const kernel_table& kernels, const attention_head<Real>& head)
-      : queries_(numbers_of(head.q)),
-        keys_(columns_of(head.k)),
-        bias_(head.bias),
-        scale_(head.scale),
-        width_(head.q.shape[1]),
-        exp_(kernels.f64.exp),
-        weights_(head.k.shape[0]) {}
-
-  [[nodiscard]] const double* query(std::size_t i) const { return queries_.data() + i * width_; }
-  [[nodiscard]] const double* bias(std::size_t i) const { return bias_ + i * weights_.size(); }
-
-  const std::vector<double>& weights(std::size_t i) {
-    products(query(i), keys_, width_, weights_);
-    double largest = -std::numeric_limits<double>::infinity(), sum = 0;
-    for (std::size_t j = 0; j < weights_.size(); ++j) {
-      // Not added: a NaN or infinity of a masked key would stay.
-      weights_[j] = is_kept_apart(bias(i)[j]) ? bias(i)[j] : scale_ * weights_[j] + bias(i)[j];
-      if (!(weights_[j] <= largest)) largest = weights_[j];
-    }
-    for (double& w : weights_)
-      if (!is_kept_apart(w)) w -= largest;
-    exp_(weights_.data(), weights_.data(), weights_.size());
-    for (const double w : weights_) sum += w;
-    for (double& w : weights_)
-      if (w != 0.0) w /= sum;
-    return weights_;
-  }
-
- private:
-  std::vector<double> queries_, keys_;
-  const double* bias_;
-  double scale_;
-  std::size_t width_;
-  decltype(kernel_table::f64.exp) exp_;
-  std::vector<double> weights_;
-};
 
 }  // namespace
 
@@ -80,41 +96,69 @@ double logit_scale(bool inverse_sqrt, std::size_t width) {
 
 template <class Real>
 void attend(const kernel_table& kernels, const attention_head<Real>& head, const view<Real, 2>& o) {
-  const std::size_t e = head.v.shape[1];
-  attention_rows rows(kernels, head);
-  const std::vector<double> values = numbers_of(head.v);
-  std::vector<double> all(o.size());
-  for (std::size_t i = 0; i < o.shape[0]; ++i) {
-    const std::vector<double>& weights = rows.weights(i);
-    for (std::size_t j = 0; j < weights.size(); ++j)
-      if (!is_kept_apart(rows.bias(i)[j])) add(weights[j], values.data() + j * e, e, all.data() + i * e);
-  }
-  store(all, o);
+  const attention_numbers x(kernels, head);
+  std::vector<double> out(x.n * x.e), w(std::min(queries_of_block, x.n) * x.m);
+  for_each_block_of_queries(x.n, [&](std::size_t first, std::size_t count) {
+    x.find_weights(first, count, w.data());
+    if (x.finite) {
+      add_product({w.data(), count, x.m, x.m}, {x.v.data(), x.m, x.e, x.e},
+                  {out.data() + first * x.e, count, x.e, x.e});
+      return;
+    }
+    for (std::size_t i = 0; i < count; ++i)
+      for (std::size_t j = 0; j < x.m; ++j)
+        if (!x.is_apart(first + i, j)) add(w[i * x.m + j], x.v.data() + j * x.e, x.e, out.data() + (first + i) * x.e);
+  });
+  store(out, o);
 }
 
 template <class Real>
 void attend_vjp(const kernel_table& kernels, const attention_head<Real>& head, const view<const Real, 2>& grad_o,
                 const attention_gradients<Real>& grad, double* grad_logits) {
-  const std::size_t n = head.q.shape[0], m = head.k.shape[0], d = head.q.shape[1], e = head.v.shape[1];
-  std::vector<double> grad_q(n * d), grad_k(m * d), grad_v(m * e), along(m);
-  attention_rows rows(kernels, head);
-  const std::vector<double> keys = numbers_of(head.k), values = columns_of(head.v), cotangents = numbers_of(grad_o);
-  for (std::size_t i = 0; i < n; ++i) {
-    const double *cotangent = cotangents.data() + i * e, *bias = rows.bias(i);
-    const std::vector<double>& weights = rows.weights(i);
-    products(cotangent, values, e, along);
-    double mean = 0;
-    for (std::size_t j = 0; j < m; ++j)
-      if (!is_kept_apart(bias[j])) mean += weights[j] * along[j];
-    for (std::size_t j = 0; j < m; ++j) {
-      if (is_kept_apart(bias[j])) continue;
-      const double grad_logit = weights[j] * (along[j] - mean), scaled = head.scale * grad_logit;
-      grad_logits[i * m + j] = grad_logit;
-      add(scaled, keys.data() + j * d, d, grad_q.data() + i * d);
-      add(scaled, rows.query(i), d, grad_k.data() + j * d);
-      add(weights[j], cotangent, e, grad_v.data() + j * e);
+  const attention_numbers x(kernels, head);
+  const auto [n, m, d, e] = std::array{x.n, x.m, x.d, x.e};
+  const std::vector<double> g = numbers_of(grad_o);
+  const bool finite = x.finite && all_finite(g);
+  const std::size_t most = std::min(queries_of_block, n);
+  std::vector<double> grad_q(n * d), grad_k(m * d), grad_v(m * e), w(most * m), along(most * m), scaled(most * m);
+  for_each_block_of_queries(n, [&, m = m, d = d, e = e](std::size_t first, std::size_t count) {
+    const double *const q = x.q.data() + first * d, *const cotangents = g.data() + first * e;
+    const auto rows = [&](std::vector<double>& numbers) { return matrix<double>{numbers.data(), count, m, m}; };
+    x.find_weights(first, count, w.data());
+    std::fill_n(along.begin(), count * m, 0.0);
+    if (finite)
+      add_product({cotangents, count, e, e}, {x.v.data(), e, m, e, true}, rows(along));
+    else
+      for (std::size_t i = 0; i < count; ++i)
+        for (std::size_t j = 0; j < m; ++j)
+          for (std::size_t c = 0; c < e; ++c) along[i * m + j] += cotangents[i * e + c] * x.v[j * e + c];
+
+    for (std::size_t i = 0; i < count; ++i) {
+      double mean = 0;
+      for (std::size_t j = 0; j < m; ++j)
+        if (!x.is_apart(first + i, j)) mean += w[i * m + j] * along[i * m + j];
+      for (std::size_t j = 0; j < m; ++j) {
+        const std::size_t at = i * m + j;
+        const double of_logit = x.is_apart(first + i, j) ? 0.0 : w[at] * (along[at] - mean);
+        grad_logits[first * m + at] = of_logit;
+        scaled[at] = head.scale * of_logit;
+      }
     }
-  }
+
+    if (finite) {
+      add_product(rows(scaled), {x.k.data(), m, d, d}, {grad_q.data() + first * d, count, d, d});
+      add_product(transpose_of(matrix<const double>(rows(scaled))), {q, count, d, d}, {grad_k.data(), m, d, d});
+      add_product(transpose_of(matrix<const double>(rows(w))), {cotangents, count, e, e}, {grad_v.data(), m, e, e});
+      return;
+    }
+    for (std::size_t i = 0; i < count; ++i)
+      for (std::size_t j = 0; j < m; ++j) {
+        if (x.is_apart(first + i, j)) continue;
+        add(scaled[i * m + j], x.k.data() + j * d, d, grad_q.data() + (first + i) * d);
+        add(scaled[i * m + j], q + i * d, d, grad_k.data() + j * d);
+        add(w[i * m + j], cotangents + i * e, e, grad_v.data() + j * e);
+      }
+  });
   store(grad_q, grad.q), store(grad_k, grad.k), store(grad_v, grad.v);
 }
 

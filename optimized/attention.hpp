@@ -30,7 +30,7 @@ struct attention_gradients {
 template <class Real>
 void attend(const kernel_table& kernels, const attention_head<Real>& head, const view<Real, 2>& o);
 
-/// Its adjoint, with the cotangents of o. grad_logits, [n, m] in row-major order, are zeros before.
+/// Its adjoint, with the cotangents of o. grad_logits, [n, m] in row-major order, are overwritten.
 template <class Real>
 void attend_vjp(const kernel_table& kernels, const attention_head<Real>& head, const view<const Real, 2>& grad_o,
                 const attention_gradients<Real>& grad, double* grad_logits);

@@ -42,7 +42,7 @@ template <class Real>
 void bias(const execution& on, const bucket_rule& rule, const view<const Real, 2>& table,
           const view<const double, 1>& query, const view<const double, 1>& key, const view<Real, 3>& bias);
 
-/// Its adjoint in the table: sums in double in the order of the pairs.
+/// Its adjoint in the table: sums in double, by blocks of queries.
 template <class Real>
 void bias_vjp(const execution& on, const bucket_rule& rule, const view<const double, 1>& query,
               const view<const double, 1>& key, const view<const Real, 3>& grad_bias, const view<Real, 2>& grad_table);

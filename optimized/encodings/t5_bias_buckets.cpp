@@ -1,14 +1,18 @@
-// Up to the first distance of the last bucket the bucket of each distance stands in a table. Biases are copies, and
-// gradients sums of one head on one thread: the same bits for any number of threads.
+// Up to the first distance of the last bucket the bucket of each distance stands in a table. The buckets of a query serve
+// all its heads. Biases are copies, and gradients sums by blocks of queries, joined in their order: the same bits for any
+// number of threads.
 #include <gmp.h>
 
 #include <algorithm>
 
 #include "optimized/encodings/t5_bias.hpp"
+#include "optimized/numbers.hpp"
 #include "reference/core/result.hpp"
 
 namespace assay::optimized::t5_bias {
 namespace {
+
+constexpr std::size_t queries_of_block = 64;
 
 /// The smallest n with n^q >= d^t e^(q-t).
 std::int64_t first_distance(std::int64_t d, std::int64_t e, unsigned long t, unsigned long q) {
@@ -23,17 +27,21 @@ std::int64_t first_distance(std::int64_t d, std::int64_t e, unsigned long t, uns
   return n;
 }
 
-/// The buckets of all pairs of one query after another.
-std::vector<std::size_t> buckets_of_pairs(const execution& on, const bucket_rule& rule,
-                                          const view<const double, 1>& query, const view<const double, 1>& key) {
-  const bucket_lookup bucket_of(rule);
-  const std::size_t n = query.shape[0], m = key.shape[0];
-  std::vector<std::size_t> of_pair(n * m);
-  for_each_task(on.threads, n, [&](std::size_t i) {
-    for (std::size_t j = 0; j < m; ++j) of_pair[i * m + j] = bucket_of(*key.at(j) - *query.at(i));
-  });
-  return of_pair;
-}
+/// The buckets of one query and every key.
+class row_of_buckets {
+ public:
+  row_of_buckets(const bucket_lookup& bucket_of, const view<const double, 1>& key)
+      : bucket_of_(bucket_of), key_(key), row_(key.shape[0]) {}
+  const std::vector<std::size_t>& of(double query) {
+    for (std::size_t j = 0; j < row_.size(); ++j) row_[j] = bucket_of_(*key_.at(j) - query);
+    return row_;
+  }
+
+ private:
+  const bucket_lookup& bucket_of_;
+  const view<const double, 1>& key_;
+  std::vector<std::size_t> row_;
+};
 
 }  // namespace
 
@@ -76,13 +84,15 @@ void bias(const execution& on, const bucket_rule& rule, const view<const Real, 2
   const std::size_t heads = table.shape[0], n = query.shape[0], m = key.shape[0];
   ASSAY_EXPECTS(has_shape(table, {heads, static_cast<std::size_t>(rule.buckets)}));
   ASSAY_EXPECTS(has_shape(query, {n}) && has_shape(key, {m}) && has_shape(bias, {heads, n, m}));
-  const std::vector<std::size_t> of_pair = buckets_of_pairs(on, rule, query, key);
-  for_each_task(on.threads, heads, [&](std::size_t k) {
-    for (std::size_t i = 0; i < n; ++i) {
+  const bucket_lookup bucket_of(rule);
+  for_each_task(on.threads, n, [&](std::size_t i) {
+    row_of_buckets buckets(bucket_of, key);
+    const std::vector<std::size_t>& of_key = buckets.of(*query.at(i));
+    for (std::size_t k = 0; k < heads; ++k) {
+      const view<const Real, 1> of_bucket = part(table, k);
       const view<Real, 1> row = part(bias, k, i);
       with_step(row, [&](auto step) {
-        for (std::size_t j = 0; j < m; ++j)
-          row.data[static_cast<std::ptrdiff_t>(j) * step] = *table.at(k, of_pair[i * m + j]);
+        for (std::size_t j = 0; j < m; ++j) row.data[static_cast<std::ptrdiff_t>(j) * step] = *of_bucket.at(of_key[j]);
       });
     }
   });
@@ -94,13 +104,24 @@ void bias_vjp(const execution& on, const bucket_rule& rule, const view<const dou
   const std::size_t heads = grad_table.shape[0], n = query.shape[0], m = key.shape[0];
   ASSAY_EXPECTS(has_shape(grad_table, {heads, static_cast<std::size_t>(rule.buckets)}));
   ASSAY_EXPECTS(has_shape(query, {n}) && has_shape(key, {m}) && has_shape(grad_bias, {heads, n, m}));
-  const std::vector<std::size_t> of_pair = buckets_of_pairs(on, rule, query, key);
-  for_each_task(on.threads, heads, [&](std::size_t k) {
-    std::vector<double> sums(grad_table.shape[1]);
-    for (std::size_t i = 0; i < n; ++i)
-      for (std::size_t j = 0; j < m; ++j) sums[of_pair[i * m + j]] += static_cast<double>(*grad_bias.at(k, i, j));
-    for (std::size_t b = 0; b < sums.size(); ++b) *grad_table.at(k, b) = static_cast<Real>(sums[b]);
+  const bucket_lookup bucket_of(rule);
+  const std::size_t blocks = (n + queries_of_block - 1) / queries_of_block, count = grad_table.size();
+  std::vector<double> parts(blocks * count);
+  for_each_task(on.threads, blocks, [&](std::size_t block) {
+    row_of_buckets buckets(bucket_of, key);
+    for (std::size_t i = block * queries_of_block; i < std::min((block + 1) * queries_of_block, n); ++i) {
+      const std::vector<std::size_t>& of_key = buckets.of(*query.at(i));
+      for (std::size_t k = 0; k < heads; ++k) {
+        double* const sums = parts.data() + block * count + k * grad_table.shape[1];
+        const view<const Real, 1> row = part(grad_bias, k, i);
+        for (std::size_t j = 0; j < m; ++j) sums[of_key[j]] += static_cast<double>(*row.at(j));
+      }
+    }
   });
+  std::vector<double> sums(count);
+  for (std::size_t block = 0; block < blocks; ++block)
+    for (std::size_t b = 0; b < count; ++b) sums[b] += parts[block * count + b];
+  store(sums, grad_table);
 }
 
 #define ASSAY_INSTANTIATE(Real)                                                                                      \
