@@ -1,8 +1,6 @@
 #include "tools/bench/encodings.hpp"
 
-#include <array>
 #include <cstdint>
-#include <cstring>
 #include <functional>
 
 #include "optimized/benchmarks/scan_arrays.hpp"
@@ -13,6 +11,7 @@
 #include "optimized/encodings/sinusoidal.hpp"
 #include "optimized/encodings/t5_bias.hpp"
 #include "optimized/matrix_product.hpp"
+#include "tools/bench/floors.hpp"
 #include "tools/bench/side_by_side.hpp"
 
 namespace assay::bench {
@@ -31,24 +30,6 @@ namespace sinusoidal = optimized::sinusoidal;
 namespace t5_bias = optimized::t5_bias;
 
 constexpr std::size_t buckets = 32;
-
-// Calls part(first, count) for equal parts of an array, one for each thread.
-template <class Part>
-void in_parts(int threads, std::size_t count, Part part) {
-  const auto parts = static_cast<std::size_t>(threads);
-  optimized::for_each_task(threads, parts, [&](std::size_t i) {
-    const std::size_t first = count * i / parts;
-    part(first, count * (i + 1) / parts - first);
-  });
-}
-
-// Sums in so many places at once, which are vectors.
-float sum_of(const float* x, std::size_t count) {
-  std::array<float, 64> sums{};
-  for (std::size_t i = 0; i + sums.size() <= count; i += sums.size())
-    for (std::size_t k = 0; k < sums.size(); ++k) sums[k] += x[i + k];
-  return sums[0] + sums[1];
-}
 
 class problem {
  public:
@@ -112,24 +93,6 @@ class problem {
                       {}});
   }
 
-  // The floors. The C library writes large arrays around the caches.
-  std::function<void()> writes(float* to, std::size_t count) const {
-    return [=, this] {
-      in_parts(how_.threads, count,
-               [&](std::size_t first, std::size_t n) { std::memset(to + first, 0, n * sizeof *to); });
-    };
-  }
-  std::function<void()> reads(const float* from, std::size_t count) {
-    return [=, this] {
-      in_parts(how_.threads, count, [&](std::size_t first, std::size_t n) {
-        volatile float sum = sum_of(from + first, n);
-        static_cast<void>(sum);
-      });
-    };
-  }
-  std::function<void()> copies(const std::vector<const float*>& from, float* to, std::size_t count) const {
-    return [=, this] { optimized::benchmarks::floor<false>(how_.threads, from, {to}, count); };
-  }
   // c = a b for each head, both [n, .] but for transposed factors.
   struct product {
     matrix<const float> a, b;
@@ -172,52 +135,55 @@ class problem {
   void rotations() {
     const optimized::rotary_pairs halves{d_ / 2, true};
     const auto position = dense<const double, 2>(positions_.data(), {B_, n_});
-    add("rope/rotate", {B_, n_, h_, d_}, tokens_, copies({x_.data, x_.data}, y_.data, tokens_), [&] {
-      rope::rotate<float>(on_, halves, rope::geometric_frequencies(10000, d_ / 2, 1), position, false,
-                          heads<const float>(x_.data), heads(y_.data));
-    });
-    add("rope/rotate_by:vjp", {B_, n_, h_, d_}, tokens_, copies({x_.data, k_.data}, y_.data, tokens_), [&] {
-      const auto theta = rope::geometric_frequencies(10000, d_ / 2, 1);
-      rope::rotate<float>(on_, halves, theta, position, true, heads<const float>(k_.data), heads(y_.data));
-      rope::rotate_angles_vjp<float>(on_, halves, theta, position, heads<const float>(x_.data),
-                                     heads<const float>(k_.data), dense<float, 1>(of_angles_.data, {d_ / 2}),
-                                     dense<float, 2>(of_angles_.data + d_ / 2, {B_, n_}));
-    });
+    add("rope/rotate", {B_, n_, h_, d_}, tokens_, time_to_copy(how_.threads, {x_.data, x_.data}, y_.data, tokens_),
+        [&] {
+          rope::rotate<float>(on_, halves, rope::geometric_frequencies(10000, d_ / 2, 1), position, false,
+                              heads<const float>(x_.data), heads(y_.data));
+        });
+    add("rope/rotate_by:vjp", {B_, n_, h_, d_}, tokens_,
+        time_to_copy(how_.threads, {x_.data, k_.data}, y_.data, tokens_), [&] {
+          const auto theta = rope::geometric_frequencies(10000, d_ / 2, 1);
+          rope::rotate<float>(on_, halves, theta, position, true, heads<const float>(k_.data), heads(y_.data));
+          rope::rotate_angles_vjp<float>(on_, halves, theta, position, heads<const float>(x_.data),
+                                         heads<const float>(k_.data), dense<float, 1>(of_angles_.data, {d_ / 2}),
+                                         dense<float, 2>(of_angles_.data + d_ / 2, {B_, n_}));
+        });
     const std::size_t width = h_ * d_ / 2 * 2, pairs = width / 2;
     const optimized::column_places places{true, true, pairs, pairs, width};
     const auto table_theta = [pairs, width] {
       return sinusoidal::geometric_frequencies({2, static_cast<long>(width)}, 10000, pairs);
     };
-    add("sinusoidal/table", {n_, width}, n_ * width, writes(y_.data, n_ * width), [&, table_theta] {
-      sinusoidal::table<float>(on_, places, table_theta(), positions(), 0, dense<float, 2>(y_.data, {n_, width}));
-    });
+    add("sinusoidal/table", {n_, width}, n_ * width, time_to_write(how_.threads, y_.data, n_ * width),
+        [&, table_theta] {
+          sinusoidal::table<float>(on_, places, table_theta(), positions(), 0, dense<float, 2>(y_.data, {n_, width}));
+        });
   }
 
   void biases() {
     const std::size_t count = h_ * n_ * n_;
     const alibi::bias_rule alibi_rule;
     const auto slopes = dense<const float, 1>(biases_.data, {h_});
-    add("alibi/bias", {h_, n_, n_}, count, writes(to_pairs_.data, count),
+    add("alibi/bias", {h_, n_, n_}, count, time_to_write(how_.threads, to_pairs_.data, count),
         [&] { alibi::bias<float>(on_, alibi_rule, slopes, positions(), positions(), pairs(to_pairs_.data)); });
-    add("alibi/bias:vjp", {h_, n_, n_}, count, reads(of_pairs_.data, count), [&] {
+    add("alibi/bias:vjp", {h_, n_, n_}, count, time_to_read(how_.threads, of_pairs_.data, count), [&] {
       alibi::bias_vjp<float>(on_, alibi_rule, positions(), positions(), pairs<const float>(of_pairs_.data),
                              dense<float, 1>(y_.data, {h_}));
     });
     const t5_bias::bucket_rule t5_rule;
-    add("t5_bias/bias", {h_, n_, n_}, count, writes(to_pairs_.data, count), [&] {
+    add("t5_bias/bias", {h_, n_, n_}, count, time_to_write(how_.threads, to_pairs_.data, count), [&] {
       t5_bias::bias<float>(on_, t5_rule, dense<const float, 2>(biases_.data, {h_, buckets}), positions(), positions(),
                            pairs(to_pairs_.data));
     });
-    add("t5_bias/bias:vjp", {h_, n_, n_}, count, reads(of_pairs_.data, count), [&] {
+    add("t5_bias/bias:vjp", {h_, n_, n_}, count, time_to_read(how_.threads, of_pairs_.data, count), [&] {
       t5_bias::bias_vjp<float>(on_, t5_rule, positions(), positions(), pairs<const float>(of_pairs_.data),
                                dense<float, 2>(y_.data, {h_, buckets}));
     });
   }
 
   void decays() {
-    add("fox/decay", {B_, h_, n_, n_}, pairs_, writes(to_pairs_.data, pairs_),
+    add("fox/decay", {B_, h_, n_, n_}, pairs_, time_to_write(how_.threads, to_pairs_.data, pairs_),
         [&] { fox::decay<float>(on_, gates<const float>(gates_.data), pairs_of_rows(to_pairs_.data)); });
-    add("fox/decay:vjp", {B_, h_, n_, n_}, pairs_, reads(of_pairs_.data, pairs_),
+    add("fox/decay:vjp", {B_, h_, n_, n_}, pairs_, time_to_read(how_.threads, of_pairs_.data, pairs_),
         [&] { fox::decay_vjp<float>(on_, pairs_of_rows<const float>(of_pairs_.data), gates(of_gates_.data)); });
   }
 
