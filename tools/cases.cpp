@@ -116,7 +116,12 @@ int cases(const cases_options& options) {
     return wrong_input;
   };
   const auto refuse = [&](const std::string& message) { return report(options.folder.string() + ": " + message); };
-  if (const auto valid = select(options.selected); !valid) return report(valid.error().message);
+  const auto valid = select(options.selected);
+  if (!valid) return report(valid.error().message);
+  if (const auto fit =
+          check_shapes(options.selected, *valid, properties::make_builtin("sequential").value()->describe());
+      !fit)
+    return report(fit.error().message);
   std::error_code failed;
   // A trailing slash would make the folder beside it one within it.
   const std::filesystem::path wanted = (options.folder / "").parent_path();

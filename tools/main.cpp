@@ -91,8 +91,8 @@ void add_selection(CLI::App& command, gate_options& selected) {
   command.add_option("--effort", selected.effort, "quick or full")->capture_default_str();
   command.add_option(
       "--shape", selected.shapes,
-      "sizes of axes, such as B=8,n=4096,d=1024: every operation that has them is tried there, too; may be "
-      "repeated");
+      "sizes of axes, such as B=8,n=4096,d=1024: every operation that has them all is tried there, too, and one must; "
+      "may be repeated");
   command.add_option("--max-elements", selected.most_elements, "of the largest tensor of such a shape")
       ->capture_default_str();
   command.add_option("--seed", selected.seed, "seed of all cases")->check(fits_64_bits)->capture_default_str();

@@ -33,17 +33,26 @@ sizes_seen sizes_along(const std::string& axis, const probes_seen& probes) {
   return all;
 }
 
-std::optional<std::string> by_multiples(const std::string& what, const sizes_seen& wrong, const sizes_seen& right) {
+// A rule, and sizes at which it says that all is wrong or right.
+struct size_rule {
+  std::string words;
+  sizes_seen wrong_at, right_at;
+};
+
+std::optional<size_rule> by_multiples(const std::string& what, const sizes_seen& wrong, const sizes_seen& right) {
   for (std::size_t block = 2; block <= 256; block *= 2) {
     const auto multiple = [block](std::size_t n) { return n % block == 0; };
     const auto all = [&](const sizes_seen& sizes) { return std::all_of(sizes.begin(), sizes.end(), multiple); };
     const auto none = [&](const sizes_seen& sizes) { return std::none_of(sizes.begin(), sizes.end(), multiple); };
+    const sizes_seen multiples{2 * block, 3 * block}, others{2 * block + 1, 4 * block - 1};
     if (all(right) && none(wrong))
-      return block == 2 ? fmt::format(" for odd {}", what)
-                        : fmt::format(" where the {} is no multiple of {}", what, block);
+      return size_rule{block == 2 ? fmt::format(" for odd {}", what)
+                                  : fmt::format(" where the {} is no multiple of {}", what, block),
+                       others, multiples};
     if (all(wrong) && none(right))
-      return block == 2 ? fmt::format(" for even {}", what)
-                        : fmt::format(" where the {} is a multiple of {}", what, block);
+      return size_rule{block == 2 ? fmt::format(" for even {}", what)
+                                  : fmt::format(" where the {} is a multiple of {}", what, block),
+                       multiples, others};
   }
   return std::nullopt;
 }
@@ -54,34 +63,42 @@ std::string apart(const sizes_seen& wrong, std::size_t first, std::size_t right,
   return fmt::format(fmt::runtime(form), first, others, right);
 }
 
-std::optional<std::string> by_tokens(const sizes_seen& wrong, const sizes_seen& right) {
-  constexpr const char* form = " at {} tokens{}, not at {}";
-  if (wrong.empty() || right.empty()) return std::nullopt;
-  const std::size_t first = *wrong.begin(), last = *wrong.rbegin(), fewest = *right.begin(), most = *right.rbegin();
-  if (first > most) {
-    if (first > most + 1) return apart(wrong, first, most, form);
-    return first == 2 ? " when there is more than one token" : fmt::format(" from {} tokens on", first);
-  }
-  if (last < fewest) {
-    if (last == 1) return " for a single token";
-    if (last + 1 < fewest) return apart(wrong, last, fewest, form);
-    return fewest == 1 ? " where there are no tokens" : fmt::format(" for fewer than {} tokens", fewest);
-  }
-  // A rule of two lengths is a guess.
-  return wrong.size() + right.size() < 4 ? std::nullopt : by_multiples("lengths", wrong, right);
+std::string words_of_tokens(const sizes_seen& wrong, std::size_t at, std::size_t right) {
+  if (at > right + 1 || at + 1 < right) return apart(wrong, at, right, " at {} tokens{}, not at {}");
+  if (at > right) return at == 2 ? " when there is more than one token" : fmt::format(" from {} tokens on", at);
+  if (at == 1) return " for a single token";
+  return right == 1 ? " where there are no tokens" : fmt::format(" for fewer than {} tokens", right);
 }
 
-std::optional<std::string> by_axis(const std::string& axis, const sizes_seen& wrong, const sizes_seen& right) {
-  if (wrong.empty() || right.empty()) return std::nullopt;
+std::string words_of_axis(const std::string& axis, const sizes_seen& wrong, std::size_t at, std::size_t right) {
   const std::string form = " where " + axis + " is {}{}, not where it is {}";
-  const std::size_t first = *wrong.begin(), last = *wrong.rbegin(), fewest = *right.begin(), most = *right.rbegin();
-  if (first > most)
-    return first > most + 1 ? apart(wrong, first, most, form.c_str())
-                            : fmt::format(" where {} is more than {}", axis, most);
-  if (last < fewest)
-    return last + 1 < fewest ? apart(wrong, last, fewest, form.c_str())
-                             : fmt::format(" where {} is less than {}", axis, fewest);
-  return std::nullopt;
+  if (at > right + 1 || at + 1 < right) return apart(wrong, at, right, form.c_str());
+  return at > right ? fmt::format(" where {} is more than {}", axis, right)
+                    : fmt::format(" where {} is less than {}", axis, right);
+}
+
+// Where all wrong sizes of an axis lie on one side of all right ones, and changing it alone turns the one into the
+// other.
+std::optional<std::string> by_axis(const std::string& axis, const probes_seen& wrong, const probes_seen& right,
+                                   size_experiments& again) {
+  const bool tokens = axis == "n";
+  sizes_seen of_wrong = sizes_along(axis, wrong), of_right = sizes_along(axis, right);
+  if (of_wrong.empty() || of_right.empty()) return std::nullopt;
+  const bool above = *of_wrong.begin() > *of_right.rbegin();
+  if (above || *of_wrong.rbegin() < *of_right.begin()) {
+    const std::size_t wrong_at = above ? *of_wrong.begin() : *of_wrong.rbegin(),
+                      right_at = above ? *of_right.rbegin() : *of_right.begin();
+    if (!again.confirm(axis, wrong, {wrong_at}, right, {right_at})) return std::nullopt;
+    const auto [last_right, first_wrong] = again.boundary(*wrong.front(), axis, right_at, wrong_at);
+    of_wrong.insert(first_wrong);
+    return tokens ? words_of_tokens(of_wrong, first_wrong, last_right)
+                  : words_of_axis(axis, of_wrong, first_wrong, last_right);
+  }
+  // A rule of two lengths is a guess.
+  if (!tokens || of_wrong.size() + of_right.size() < 4) return std::nullopt;
+  const auto rule = by_multiples("lengths", of_wrong, of_right);
+  if (!rule || !again.confirm(axis, wrong, rule->wrong_at, right, rule->right_at)) return std::nullopt;
+  return rule->words;
 }
 
 std::optional<std::string> by_setting(const std::string& name, const probes_seen& wrong, const probes_seen& right) {
@@ -103,18 +120,19 @@ std::optional<std::string> by_setting(const std::string& name, const probes_seen
 
 }  // namespace
 
-std::optional<std::string> where(const std::vector<const probe*>& wrong, const std::vector<const probe*>& all_right) {
+std::optional<std::string> where(const std::vector<const probe*>& wrong, const std::vector<const probe*>& all_right,
+                                 size_experiments& again) {
   probes_seen right;
   std::copy_if(all_right.begin(), all_right.end(), std::back_inserter(right), says_something);
   if (right.empty()) return "";
   const core::operation& op = *wrong.front()->c.call.operation;
   if (auto rule = by_reach(wrong, right)) return rule;
-  if (auto rule = by_tokens(sizes_along("n", wrong), sizes_along("n", right))) return rule;
+  if (auto rule = by_axis("n", wrong, right, again)) return rule;
   for (const core::attribute_declaration& a : op.attributes)
     if (auto rule = by_setting(a.name, wrong, right)) return rule;
   for (const std::string& axis : core::axis_symbols(op))
     if (axis != "n")
-      if (auto rule = by_axis(axis, sizes_along(axis, wrong), sizes_along(axis, right))) return rule;
+      if (auto rule = by_axis(axis, wrong, right, again)) return rule;
   return std::nullopt;
 }
 

@@ -24,7 +24,10 @@ class examination {
     const bool wrong = !probes.empty() && !probes.front().right;
     if (wrong) name(confirmed(probes));
     if (!found_.explained && seems_to_remember()) name(memory_fault());
-    if (wrong) found_.facts = facts_of(probes);
+    if (wrong) {
+      size_experiments again(under_test_, options_.seed);
+      found_.facts = facts_of(probes, again);
+    }
     return std::move(found_);
   }
 
@@ -74,7 +77,8 @@ class examination {
   // By other precisions than declared, and by the dictionary: both are said.
   [[nodiscard]] std::optional<explanation> explained_by_any(const std::vector<probe>& probes) const {
     const std::optional<std::string> by_precision = precision_explanation_of(probes);
-    std::optional<explanation> by_fault = explanation_of(probes, entries(probes));
+    size_experiments again(under_test_, options_.seed);
+    std::optional<explanation> by_fault = explanation_of(probes, entries(probes), again);
     if (!by_precision) return by_fault;
     if (!by_fault) return explanation{*by_precision, {}};
     by_fault->sentence = *by_precision + "; " + by_fault->sentence;

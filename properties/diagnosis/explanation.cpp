@@ -52,21 +52,22 @@ std::optional<comparison> compared(const wrong_model& model, const std::vector<p
 }
 
 // Whether and how far an entry explains what the probes show; nothing where it does not.
-std::optional<candidate_entry> tried(const dictionary_entry& entry, const std::vector<probe>& probes) {
+std::optional<candidate_entry> tried(const dictionary_entry& entry, const std::vector<probe>& probes,
+                                     size_experiments& again) {
   // Mutants are code: they do at special values what such code does. Hypotheses are formulas.
   const auto wrong =
       static_cast<std::size_t>(std::count_if(probes.begin(), probes.end(), [](const probe& p) { return !p.right; }));
   const std::size_t most = entry.from == entry_source::hypothesis ? wrong / 4 : 0;
   auto c = compared(entry.make(), probes, most);
   if (!c) return std::nullopt;
-  auto rule = where(c->explained, c->spared);
+  auto rule = where(c->explained, c->spared, again);
   if (!rule) {
     // What it would get wrong at special values may be guarded.
     const auto mild = [](const probe* p) { return p->is_mild() || p->kind == probe_kind::counterexample; };
     const auto others = std::stable_partition(c->spared.begin(), c->spared.end(), mild);
     c->contradicting.insert(c->contradicting.end(), others, c->spared.end());
     c->spared.erase(others, c->spared.end());
-    rule = where(c->explained, c->spared);
+    rule = where(c->explained, c->spared, again);
   }
   if (!rule || c->contradicting.size() > most) return std::nullopt;
   candidate_entry found{&entry, *rule == entry.implied ? "" : *rule};
@@ -123,14 +124,14 @@ bool explains_session(const dictionary_entry& entry, const std::vector<probe>& s
 }  // namespace
 
 std::optional<explanation> explanation_of(const std::vector<probe>& probes,
-                                          const std::vector<dictionary_entry>& dictionary) {
+                                          const std::vector<dictionary_entry>& dictionary, size_experiments& again) {
   std::vector<candidate_entry> all;
   std::optional<entry_source> explains_all;
   for (const dictionary_entry& entry : dictionary) {
     // A source that explains everything leaves nothing to those after it.
     if (explains_all && *explains_all != entry.from) break;
     if (entry.remembers) continue;
-    auto c = tried(entry, probes);
+    auto c = tried(entry, probes, again);
     if (!c) continue;
     if (c->otherwise.empty()) explains_all = entry.from;
     all.push_back(std::move(*c));

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "properties/diagnosis/dictionary.hpp"
+#include "properties/diagnosis/size_experiments.hpp"
 
 namespace assay::properties {
 
@@ -20,7 +21,7 @@ struct explanation {
 /// and three in four of the others, and the sentence names the families that contradict it. Precondition: the wrong
 /// probes come first.
 std::optional<explanation> explanation_of(const std::vector<probe>& probes,
-                                          const std::vector<dictionary_entry>& dictionary);
+                                          const std::vector<dictionary_entry>& dictionary, size_experiments& again);
 
 /// The same of an implementation that remembers: entries that remember, too, and give alike outputs for the same calls
 /// in the same order.

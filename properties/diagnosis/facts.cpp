@@ -51,11 +51,12 @@ std::set<std::size_t> lengths_of(const probes_seen& probes) {
 }
 
 // In which of the cases, where no rule says it: the lengths, or how many.
-std::string in_some(const probes_seen& wrong, const probes_seen& right) {
+std::string in_some(const probes_seen& wrong, const probes_seen& right, size_experiments& again) {
   const auto at = lengths_of(wrong), not_at = lengths_of(right);
   std::set<std::size_t> both;
   std::set_intersection(at.begin(), at.end(), not_at.begin(), not_at.end(), std::inserter(both, both.end()));
-  if (both.empty() && !at.empty() && !not_at.empty())
+  if (both.empty() && !at.empty() && !not_at.empty() &&
+      again.confirm("n", wrong, {*at.begin()}, right, {*not_at.begin()}))
     return fmt::format(" at the length{} {} among those tried, not at {}", at.size() > 1 ? "s" : "", first_few(at),
                        first_few(not_at));
   return fmt::format(" in {} of {} cases tried", wrong.size(), wrong.size() + right.size());
@@ -141,7 +142,7 @@ std::string facts_of_families(const probes_seen& wrong, const probes_seen& mild)
 
 }  // namespace
 
-std::string facts_of(const std::vector<probe>& probes) {
+std::string facts_of(const std::vector<probe>& probes, size_experiments& again) {
   const auto wrong = those(probes, [](const probe& p) { return !p.right; });
   const auto fresh = those(probes, [](const probe& p) { return !p.right && p.kind != probe_kind::counterexample; });
   if (fresh.empty())
@@ -152,9 +153,9 @@ std::string facts_of(const std::vector<probe>& probes) {
   const auto wrong_mild = those(probes, [](const probe& p) { return !p.right && p.is_mild(); });
   const auto right_mild = those(probes, [](const probe& p) { return p.right && p.is_mild() && p.actual.size() > 0; });
   if (wrong_mild.empty()) return facts_of_families(wrong, right_mild);
-  const auto rule = where(wrong_mild, right_mild);
+  const auto rule = where(wrong_mild, right_mild, again);
   return fmt::format("{} on mild inputs{}", what_is_wrong(wrong_mild),
-                     !rule            ? in_some(wrong_mild, right_mild)
+                     !rule            ? in_some(wrong_mild, right_mild, again)
                      : !rule->empty() ? *rule
                                       : " of every size tried");
 }

@@ -7,6 +7,6 @@ namespace assay::properties {
 
 /// "a -inf prefix gives NaN", "s_n alone is wrong on mild inputs from 17 tokens on". Each part is true of all probes
 /// that it speaks of. Precondition: some probe is wrong.
-std::string facts_of(const std::vector<probe>& probes);
+std::string facts_of(const std::vector<probe>& probes, size_experiments& again);
 
 }  // namespace assay::properties

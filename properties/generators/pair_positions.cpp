@@ -18,6 +18,10 @@ pair_positions draw_pairs(core::counter_random& random, extent size) {
     queries = 1 + random.below(3);
     keys = (std::size_t{1} << (3 + random.below(3))) - 1 + random.below(3);
   }
+  if (size.is_given()) {
+    queries = 3;
+    keys = 5;
+  }
   return {std::vector<double>(size.axis("n", queries)), std::vector<double>(size.axis("m", keys))};
 }
 

@@ -13,10 +13,12 @@
 namespace assay::properties {
 namespace {
 
-// Random values for every declared tensor; one in eight times for one of them alone.
+// Random values for every declared tensor; one in eight times for one of them alone, but where the key gives sizes:
+// there one case must tell of all.
 void add_random(test_case& c, const std::string& prefix, const std::vector<core::tensor_declaration>& declared,
                 const core::axis_sizes& sizes, core::counter_random& random) {
-  const std::size_t alone = random.one_in(8) ? random.below(declared.size()) : declared.size();
+  const bool one_alone = random.one_in(8) && !c.key.size.is_given();
+  const std::size_t alone = one_alone ? random.below(declared.size()) : declared.size();
   for (std::size_t k = 0; k < declared.size(); ++k) {
     core::tensor t = core::zeros(declared[k].type_in(c.call.type), core::shape_of(declared[k], sizes));
     if (alone == declared.size() || alone == k)
@@ -115,11 +117,12 @@ std::uint64_t hash_of(const case_key& key) { return core::fnv1a(canonical_text(k
 
 namespace {
 
-test_case drawn(const case_key& key, const family& from, core::counter_random random) {
+// Its sizes may be others than those of the key.
+test_case drawn(const case_key& key, const extent& size, const family& from, core::counter_random random) {
   const core::operation& forward = reference::forward_of(*key.operation);
   test_case c{
       {key.operation, key.type, {}, draw_settings(*key.operation, key.settings, random)}, from.name, key.seed, key};
-  c.call.inputs = from.generate(forward, key.type, c.call.attributes, random, key.size);
+  c.call.inputs = from.generate(forward, key.type, c.call.attributes, random, size);
   if (!key.operation->is_forward()) add_derivative_inputs(c, forward, random);
   if (!from.holds_nan) steer_into(c, key.domain, random);
   return c;
@@ -132,10 +135,10 @@ bool has_empty_input(const test_case& c) {
 // Families may draw empty axes. They are a property of their own (laws/empty_axes.cpp): here another draw is made.
 test_case with_elements(const case_key& key, const family& from) {
   constexpr std::uint64_t draws = 64, stride = 0x9e3779b97f4a7c15u;
-  test_case c = drawn(key, from, core::counter_random(key.seed));
+  test_case c = drawn(key, key.size, from, core::counter_random(key.seed));
   const bool fixed = key.size.is_given() || key.size.range == lengths::exactly;
   for (std::uint64_t k = 1; !fixed && k < draws && has_empty_input(c); ++k)
-    c = drawn(key, from, core::counter_random(key.seed + k * stride));
+    c = drawn(key, key.size, from, core::counter_random(key.seed + k * stride));
   return c;
 }
 
@@ -143,14 +146,11 @@ test_case with_elements(const case_key& key, const family& from) {
 
 test_case make_case(const case_key& key, const family& from) {
   test_case c = with_elements(key, from);
-  if (key.sizes.empty() || key.size.is_given()) return c;
-  const core::axis_sizes as_drawn = sizes_of(c), inside = sizes_inside(as_drawn, key.sizes, key.seed);
-  if (inside == as_drawn) return c;
-  case_key moved = key;
-  moved.size = extent(inside);
-  c = drawn(moved, from, core::counter_random(key.seed));
-  c.key = key;
-  return c;
+  if (key.sizes.empty()) return c;
+  const core::axis_sizes as_drawn = sizes_of(c);
+  core::axis_sizes inside = sizes_inside(as_drawn, key.sizes, key.seed);
+  for (const auto& [symbol, size] : key.size.axes) inside[symbol] = size;
+  return inside == as_drawn ? c : drawn(key, extent(inside), from, core::counter_random(key.seed));
 }
 
 test_case make_case(const case_key& key) {

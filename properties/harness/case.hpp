@@ -16,8 +16,10 @@ namespace assay::properties {
 enum class lengths { short_ones, around_blocks, long_ones, exactly, given };
 struct extent {
   lengths range = lengths::short_ones;
-  std::size_t tokens = 0;   ///< for `exactly`: n, with one batch row and four lanes
-  core::axis_sizes axes{};  ///< for `given`: the sizes of the axes that are named
+  std::size_t tokens = 0;  ///< for `exactly`: n, with one batch row and four lanes
+  /// For `given`: the sizes of the axes that are named. Families give the others a few positions, not one: a sum of
+  /// one weight, or a rotation at position 0 alone, tells nothing of the axis that is named.
+  core::axis_sizes axes{};
 
   extent() = default;
   extent(lengths r, std::size_t n = 0) : range(r), tokens(n) {}
@@ -50,7 +52,7 @@ struct case_key {
   setting_values settings{};
   /// What its inputs are moved into (steering.hpp), where that is less than what an operation is defined for.
   input_domains domain{};
-  /// What the sizes that its family draws are moved into; sizes that are given stay as they are.
+  /// What the sizes that its family draws are moved into; sizes that are given by number stay as they are.
   size_domains sizes{};
   friend bool operator==(const case_key&, const case_key&) = default;
 };

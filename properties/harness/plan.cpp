@@ -50,28 +50,41 @@ many_sizes usual_sizes(const core::operation& op, const run_options& options) {
   return all;
 }
 
-// Both ends of each axis whose sizes are declared to end.
-many_sizes declared_ends(const size_domains& declared) {
-  constexpr std::size_t affordable = std::size_t{1} << 20;
+std::size_t largest_tensor(const core::operation& op, const core::axis_sizes& sizes) {
+  std::size_t most = 0;
+  for (const auto* declared : {&op.inputs, &op.outputs})
+    for (const core::tensor_declaration& d : *declared)
+      most = std::max(most, core::element_count(core::shape_of(d, sizes)));
+  return most;
+}
+
+// Both ends of each axis whose sizes are declared to end, the upper one as far as it is affordable: pairs of tokens are
+// a square.
+many_sizes declared_ends(const core::operation& op, const size_domains& declared) {
+  constexpr std::size_t longest = std::size_t{1} << 20, largest = std::size_t{1} << 22;
+  core::axis_sizes least;
+  for (const std::string& symbol : core::axis_symbols(op)) least[symbol] = 1;
+  for (const auto& [symbol, sizes] : declared) least[symbol] = std::max<std::size_t>(sizes.nearest(1), 1);
   many_sizes all;
-  for (const auto& [symbol, sizes] : declared)
-    for (const std::size_t end : {sizes.nearest(1), sizes.nearest(sizes.high)})
-      if (end > 0 && end <= affordable) all.push_back({{symbol, end}});
+  for (const auto& [symbol, sizes] : declared) {
+    if (sizes.nearest(1) > 0 && sizes.nearest(1) <= longest) all.push_back({{symbol, sizes.nearest(1)}});
+    if (sizes.high == std::numeric_limits<std::size_t>::max()) continue;
+    core::axis_sizes at = least;
+    std::size_t& end = at[symbol] = std::min(sizes.high, longest);
+    while (end > least.at(symbol) && largest_tensor(op, at) > largest) end /= 2;
+    end -= end % sizes.multiple_of;
+    if (sizes.holds(end) && end > 0) all.push_back({{symbol, end}});
+  }
   return all;
 }
 
-// The sizes beyond those of families at which a property is run: inside the declared ones, but for those that somebody
-// asked for by number.
-many_sizes planned_sizes(const property& p, const core::operation& op, const size_domains& declared,
-                         const run_options& options) {
-  if (!p.decides_class) return {};
-  many_sizes all = declared_ends(declared);
-  for (core::axis_sizes& usual : usual_sizes(op, options)) all.push_back(std::move(usual));
-  for (core::axis_sizes& axes : all) {
-    for (const auto& [symbol, sizes] : declared) axes.try_emplace(symbol, sizes.nearest(3));  // one may tell nothing
+// The other sizes beyond those of families at which a property is run: inside the declared ones, but for those that
+// somebody asked for by number.
+many_sizes planned_sizes(const core::operation& op, const size_domains& declared, const run_options& options) {
+  many_sizes all = usual_sizes(op, options);
+  for (core::axis_sizes& axes : all)
     for (auto& [symbol, size] : axes)
       if (const auto sizes = declared.find(symbol); sizes != declared.end()) size = sizes->second.nearest(size);
-  }
   std::set<core::axis_sizes> seen;
   std::erase_if(all, [&](const core::axis_sizes& axes) { return !seen.insert(axes).second; });
   const std::set<std::string> symbols = core::axis_symbols(op);
@@ -81,14 +94,57 @@ many_sizes planned_sizes(const property& p, const core::operation& op, const siz
   return all;
 }
 
-// The key of a case of these sizes; where a setting is the size of an axis, that setting is given.
-case_key key_of_sizes(const case_key& like, const core::axis_sizes& axes) {
+bool may_have(const case_key& key, const std::string& setting, const core::attribute& value) {
+  const auto within = key.settings.find(setting);
+  return within == key.settings.end() ||
+         std::find(within->second.begin(), within->second.end(), value) != within->second.end();
+}
+
+enum class settings_of_sizes { as_drawn, standard };
+
+// The key of a case of these sizes; where a setting is the size of an axis, that setting is given. Other integers have
+// their standard value: where two pairs rotate, a wide row tells nothing of the rest.
+case_key key_of_sizes(const case_key& like, const core::axis_sizes& axes, settings_of_sizes settings) {
   case_key key = like;
   key.size = extent(axes);
   for (const core::attribute_declaration& a : like.operation->attributes)
     if (const auto size = axes.find(a.axis); size != axes.end())
       key.settings[a.name] = {static_cast<std::int64_t>(size->second)};
+    else if (settings == settings_of_sizes::standard || std::holds_alternative<std::int64_t>(a.standard))
+      if (a.axis.empty() && may_have(key, a.name, a.standard)) key.settings[a.name] = {a.standard};
   return key;
+}
+
+constexpr std::size_t head_size = 256;  // the largest one in common use
+
+// A row as wide as heads are at the farthest position of every power of two, as far as the domain goes: digits told of
+// narrow rows are too many. There one frequency is 1, so that its angles are exact, and the others are small.
+std::vector<case_key> far_rows(const description& about, const core::operation& op, core::dtype type) {
+  const core::tensor_declaration* position = op.input("position");
+  if (position == nullptr || core::is_floating(position->type_in(type)) || op.grows_with != &core::with_position)
+    return {};
+  const case_key any = key_for(about, op, type, "mild", 0, {});
+  const auto size_of = [&](const char* axis, std::size_t wanted) {
+    const auto declared = any.sizes.find(axis);
+    return declared == any.sizes.end() ? wanted : declared->second.nearest(wanted);
+  };
+  const core::axis_sizes wide{{"d", size_of("d", head_size)}, {"n", size_of("n", 2)}};
+  const auto domain = any.domain.find("position");
+  const declared_domain inside = domain == any.domain.end() ? declared_domain{0.0} : domain->second;
+  const double farthest = std::min({inside.high, 0x1p31 - 3, core::largest_finite(type) - 1}),
+               before = static_cast<double>(wide.at("n") - 1);
+  std::vector<case_key> all;
+  for (double from = 1; from <= farthest; from *= 2) {
+    const double last = std::min(2 * from - 1, std::floor(farthest));
+    if (last - before < inside.low || last < from) continue;
+    case_key key = key_of_sizes(any, wide, settings_of_sizes::standard);
+    for (const core::attribute_declaration& a : op.attributes)
+      if (const auto within = any.settings.find(a.name); a.axis == "d" && within != any.settings.end())
+        key.settings[a.name] = {*std::max_element(within->second.begin(), within->second.end())};
+    key.domain["position"] = {last - before, last};
+    all.push_back(std::move(key));
+  }
+  return all;
 }
 
 // The families of large cases: those that part classes, or the first.
@@ -130,14 +186,24 @@ std::vector<case_key> plan_of(const property& p, const description& about, const
     }
   }
   const std::vector<family> families = families_of_sizes(p, op, options);
-  std::size_t next = 0;
-  const case_key any = key_for(about, op, type, "", 0, {});
-  for (const core::axis_sizes& axes : families.empty() ? many_sizes{} : planned_sizes(p, op, any.sizes, options)) {
-    const std::string& name = families[next++ % families.size()].name;
-    case_key key = key_of_sizes(key_for(about, op, type, name, 0, {}), axes);
+  if (!p.decides_class || families.empty()) return plan;
+  const auto add = [&](const std::string& name, const core::axis_sizes& axes, settings_of_sizes settings) {
+    case_key key = key_of_sizes(key_for(about, op, type, name, 0, {}), axes, settings);
     key.seed = stream_of(options.seed, key).next();
     plan.push_back(std::move(key));
-  }
+  };
+  const size_domains declared = key_for(about, op, type, "", 0, {}).sizes;
+  // One case must tell all: of the first family, which is mild.
+  for (const core::axis_sizes& end : declared_ends(op, declared))
+    add(families.front().name, end, settings_of_sizes::standard);
+  std::size_t next = 0;
+  for (const core::axis_sizes& axes : planned_sizes(op, declared, options))
+    add(families[next++ % families.size()].name, axes, settings_of_sizes::as_drawn);
+  if (options.sizes != run_options::usual::none && families.front().name == "mild")
+    for (case_key& key : far_rows(about, op, type)) {
+      key.seed = options.seed;
+      plan.push_back(std::move(key));
+    }
   return plan;
 }
 

@@ -100,7 +100,8 @@ void record_value(check_result& r, const value_report& value, const test_case& c
 
 void record_judged(check_result& r, const value_report& value, const test_case& c) {
   record_for_drawing(r, value, c);
-  for (const auto& [symbol, size] : sizes_of(c)) r.largest_sizes[symbol] = std::max(r.largest_sizes[symbol], size);
+  if (value.informative)
+    for (const auto& [symbol, size] : sizes_of(c)) r.largest_sizes[symbol] = std::max(r.largest_sizes[symbol], size);
   if (value.passed) record_value(r, value, c);
 }
 

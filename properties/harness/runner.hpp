@@ -79,7 +79,7 @@ struct check_result {
   std::array<std::optional<std::string>, reference::accuracy_classes.size()> forced_by;
   std::array<std::size_t, reference::accuracy_classes.size()> needed_by{};
   double largest_ulp = 0;
-  core::axis_sizes largest_sizes;  ///< of each axis, among the cases that were judged
+  core::axis_sizes largest_sizes;  ///< of each axis, among the cases that were judged and that tell something
   /// The largest ratio of error to allowance, where a bug begins above 1, by family; the largest errors by the
   /// largest power of two that is at most what they grow with (core::error_growth), or 1. Both of the cases as drawn, a
   /// failing one included.

@@ -1,5 +1,7 @@
 // Sizes that a candidate declares: cases are drawn inside them, and laws ask for no others.
 #include <catch2/catch.hpp>
+#include <numeric>
+#include <set>
 
 #include "properties/tests/gating.hpp"
 
@@ -70,6 +72,60 @@ class of_64_features final : public implementation {
   std::unique_ptr<implementation> right_;
   description about_;
 };
+
+// The optimized kernels with one axis declared from 1 to `end`; where it has that size, the last three slices of one
+// input are read as the one before them, or, if none is named, the last slice of every output that has the axis is
+// wrong.
+class forgets_the_end final : public implementation {
+ public:
+  forgets_the_end(const core::operation& op, std::string axis, std::size_t end, std::string input)
+      : right_(make_builtin("optimized").value()),
+        about_(right_->describe()),
+        axis_(std::move(axis)),
+        input_(std::move(input)),
+        end_(end) {
+    about_.sizes[op.name][axis_] = {1, end, 1};
+  }
+  [[nodiscard]] const description& describe() const override { return about_; }
+  call_result evaluate(const request& call) override {
+    if (core::check_request(call).value().at(axis_) != end_) return right_->evaluate(call);
+    request changed = call;
+    std::vector<std::size_t> kept(end_, end_ - 4);
+    std::iota(kept.begin(), kept.end() - 3, std::size_t{0});
+    if (!input_.empty())
+      changed.inputs.at(input_) = core::restrict_axis(*call.operation, call.inputs, axis_, kept).at(input_);
+    call_result outputs = right_->evaluate(changed);
+    if (outputs && input_.empty()) spoil(*call.operation, *outputs);
+    return outputs;
+  }
+
+ private:
+  void spoil(const core::operation& op, core::tensors& outputs) const {
+    for (const core::tensor_declaration& d : op.outputs) {
+      const auto at = core::axis_of(d, axis_);
+      if (!at) continue;
+      core::tensor& t = outputs.at(d.name);
+      const core::shape s = t.shape();
+      for (std::size_t i = 0; i < t.size(); ++i)
+        if (i / core::stride_of(s, *at) % s[*at] + 1 == s[*at]) t.values.storage()[i] += 1.0;
+    }
+  }
+
+  std::unique_ptr<implementation> right_;
+  description about_;
+  std::string axis_, input_;
+  std::size_t end_;
+};
+
+// Gradients of what is linear in an input, or does not turn with it, do not depend on its values.
+bool matters(const core::operation& op, const std::string& input) {
+  const std::set<std::pair<std::string, std::string>> without_effect{{"heinsen/embed_position:vjp", "b_R"},
+                                                                     {"fox/decay:vjp", "log_f"},
+                                                                     {"rope/rotate:vjp", "x"},
+                                                                     {"alibi/bias:vjp", "slopes"},
+                                                                     {"t5_bias/bias:vjp", "table"}};
+  return !without_effect.contains({op.name, input});
+}
 
 constexpr std::size_t any = std::numeric_limits<std::size_t>::max();
 constexpr declared_sizes blocks{0, any, 4}, few{2, 3, 1}, one{1, 1, 1}, even{4, 64, 2};
@@ -178,10 +234,73 @@ TEST_CASE("properties/digits/are_told_along_what_errors_grow_with", "[unit][gate
   CHECK(r.digits().back() == digits_up_to{2, 131071});
 }
 
+TEST_CASE("properties/digits/hold_in_rows_as_wide_as_heads", "[property][gate]") {
+  const core::operation& op = *reference::find_operation("rope/rotate");
+  auto code = make_builtin("sequential").value();
+  run_options o = options(2);
+  o.sizes = run_options::usual::some;
+  o.long_lengths = false;
+  const check_result r = run_property(*find_property("value"), *code, op, core::dtype::f32, o);
+  const double ulp = std::ldexp(1.0, 1 - core::format_of(core::dtype::f32).precision);
+  REQUIRE(r.digits().size() > 3);
+  for (const auto& [digits, farthest] : r.digits())
+    for (const double share : {1.0, 0.9, 0.6})
+      for (const std::size_t d : {64, 128}) {
+        case_key key{&op, core::dtype::f32, "mild", seed, extent({{"n", 2}, {"d", d}}), {}};
+        for (const core::attribute_declaration& a : op.attributes) key.settings[a.name] = {a.standard};
+        const double last = std::max(std::floor(share * farthest), 1.0);
+        key.domain["position"] = {last - 1, last};
+        const request call = make_case(key).call;
+        const value_report wide = judge(call, core::dtype::f32, code->evaluate(call).value());
+        INFO(digits << " digits up to " << farthest << ", d = " << d << ", position " << last);
+        // Other rows than those that were tried may be a little worse.
+        CHECK(wide.largest_ulp * ulp <= 2 * std::pow(10.0, -digits));
+      }
+}
+
+TEST_CASE("properties/sizes/a_case_that_tells_nothing_is_no_size_tried", "[unit][gate]") {
+  const core::operation& op = *reference::find_operation("heinsen/scan");
+  const test_case c = make_case({&op, core::dtype::f32, "mild", seed, extent({{"B", 2}, {"n", 3}, {"d", 5}}), {}});
+  check_result r;
+  r.operation = &op;
+  outcome o;
+  o.verdict = status::uninformative;
+  o.value = value_report{};
+  o.value->informative = false;
+  record_case(r, c, o);
+  CHECK(r.largest_sizes.empty());
+  o.verdict = status::passed;
+  o.value->informative = true;
+  record_case(r, c, o);
+  CHECK(r.largest_sizes == sizes_of(c));
+}
+
 TEST_CASE("properties/declared_sizes/the_end_of_one_axis_tells", "[property][gate]") {
   const core::operation& op = *reference::find_operation("attention/output");
   run_options o = options(1);
   o.sizes = run_options::usual::none;
   of_64_features wrong;
   CHECK(run_property(truth_property(op), wrong, op, core::dtype::f32, o).verdict() == status::failed);
+}
+
+TEST_CASE("properties/declared_sizes/the_end_of_every_axis_tells", "[property][gate]") {
+  run_options o = options(1);
+  o.shrink_calls = 0;
+  o.sizes = run_options::usual::none;
+  constexpr std::size_t end = 70;
+  std::string missed;
+  for (const core::operation& op : reference::operations())
+    for (const std::string& axis : core::free_axes(op)) {
+      const auto has_axis = [&](const auto& d) { return core::axis_of(d, axis).has_value(); };
+      std::vector<std::string> inputs;
+      if (std::any_of(op.outputs.begin(), op.outputs.end(), has_axis)) inputs.push_back("");
+      for (const core::tensor_declaration& d : op.inputs)
+        if (has_axis(d) && matters(op, d.name)) inputs.push_back(d.name);
+      for (const std::string& input : inputs) {
+        forgets_the_end wrong(op, axis, end, input);
+        if (run_property(truth_property(op), wrong, op, core::dtype::f32, o).verdict() != status::failed)
+          missed += fmt::format("{} {} {}\n", op.name, axis, input.empty() ? "outputs" : input);
+      }
+    }
+  CHECK(missed == "");
 }

@@ -102,6 +102,23 @@ std::string said_of(const changed::change& how, const char* operation) {
 }
 bool holds(const std::string& text, const char* part) { return text.find(part) != std::string::npos; }
 
+// What is said where a case of these sizes failed.
+std::string said_at(const changed::change& how, const char* operation, const core::axis_sizes& sizes) {
+  const core::operation& op = *reference::find_operation(operation);
+  changed under_test(how);
+  const test_case shown = make_case({&op, core::dtype::f32, "mild", probe_seed, extent(sizes), {}});
+  const diagnosis d = diagnose(under_test, op, core::dtype::f32, {{{&truth_property(op), shown}}, probe_seed});
+  return d.explained.value_or("") + d.facts.value_or("");
+}
+// Adds to all outputs where an axis has that size or more.
+changed::change wrong_where(const char* axis, std::size_t from) {
+  return [axis, from](const request& call, core::tensors& outputs) {
+    if (core::check_request(call).value().at(axis) < from) return;
+    for (auto& [name, t] : outputs)
+      for (double& x : t.values.storage()) x += 0.25;
+  };
+}
+
 void set_first(core::tensor& t, double x) {
   if (t.size() > 0) t.values.storage()[0] = x;
 }
@@ -253,4 +270,18 @@ TEST_CASE("properties/diagnosis/facts_are_checked_before_they_are_said", "[prope
     if (std::any_of(x.begin(), x.end(), [](double v) { return std::isnan(v); })) set_first(outputs.at("y"), 7);
   };
   CHECK(holds(said_of(of_nan, "rope/rotate"), "a NaN among the inputs"));
+}
+
+// A counterexample is small along every axis but one: its sizes have more in common than what is wrong.
+TEST_CASE("properties/diagnosis/conditions_on_sizes_are_tried_one_axis_at_a_time", "[property][gate]") {
+  const core::axis_sizes keys{{"B", 1}, {"h", 1}, {"n", 1}, {"m", 256}, {"d", 1}, {"e", 1}};
+  CHECK(said_at(wrong_where("m", 256), "attention/output", keys) ==
+        "o is wrong on mild inputs where m is more than 255");
+  const core::axis_sizes heads{{"B", 1}, {"h", 9}, {"n", 1}, {"d", 4}};
+  CHECK(said_at(wrong_where("h", 7), "rope/rotate", heads) == "y is wrong on mild inputs where h is more than 6");
+  const core::axis_sizes features{{"B", 1}, {"n", 1}, {"d", 64}};
+  CHECK(said_at(wrong_where("d", 40), "heinsen/scan", features) ==
+        "s, s_n are wrong on mild inputs where d is more than 39");
+  const core::axis_sizes tokens{{"B", 1}, {"n", 400}, {"d", 1}};
+  CHECK(said_at(wrong_where("n", 333), "heinsen/scan", tokens) == "s, s_n are wrong on mild inputs from 333 tokens on");
 }

@@ -66,6 +66,9 @@ int run_gate(const gate_options& options, const interruption& signals) {
   auto candidate = open_candidate(options.candidate, options.limits);
   signals.throw_if_interrupted();
   if (!candidate && !candidate.error().candidate_is_at_fault) return complain(candidate.error().message), wrong_input;
+  if (candidate)
+    if (const auto fit = check_shapes(options, *selected, (*candidate)->describe()); !fit)
+      return complain(fit.error().message), wrong_input;
   if (const auto writable = prepare_report(options.report); !writable)
     return complain(writable.error().message), wrong_input;
   if (candidate) {

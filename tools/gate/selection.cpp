@@ -88,34 +88,51 @@ core::result<core::axis_sizes> parse_shape(const std::string& text) {
   return sizes;
 }
 
-// A shape must be one of some selected operation, and no tensor of it larger than wanted.
+bool has_axes(const core::operation& op, const core::axis_sizes& sizes) {
+  const std::set<std::string> symbols = core::axis_symbols(op);
+  return std::all_of(sizes.begin(), sizes.end(), [&](const auto& axis) { return symbols.contains(axis.first); });
+}
+
+// "heinsen/scan has B, d, n; rope/rotate has B, d, h, n": functions alone, as derivatives have the same axes.
+std::string axes_in_words(const std::vector<const core::operation*>& operations) {
+  std::vector<std::string> all;
+  for (const core::operation* op : operations)
+    if (std::string text = fmt::format("{} has {}", op->forward_name(), fmt::join(core::axis_symbols(*op), ", "));
+        std::find(all.begin(), all.end(), text) == all.end())
+      all.push_back(std::move(text));
+  return fmt::format("{}", fmt::join(all, "; "));
+}
+
+// Some of the operations must have its axes.
+core::result<void> check_axes(const std::string& shape, const core::axis_sizes& sizes, const char* which,
+                              const std::vector<const core::operation*>& operations) {
+  if (std::any_of(operations.begin(), operations.end(), [&](const auto* op) { return has_axes(*op, sizes); }))
+    return {};
+  return core::failure(
+      fmt::format("--shape {}: no {} operation has all of these axes ({})", shape, which, axes_in_words(operations)));
+}
+
+core::result<void> check_elements(const std::string& shape, const core::axis_sizes& sizes, const core::operation& op,
+                                  std::size_t most) {
+  for (const auto* declared : {&op.inputs, &op.outputs})
+    for (const core::tensor_declaration& d : *declared) {
+      double elements = 1;
+      for (const std::string& axis : d.axes)
+        for (const auto& [symbol, size] : sizes)
+          if (core::axis_of(core::tensor_declaration{"", {axis}}, symbol)) elements *= static_cast<double>(size);
+      if (elements > static_cast<double>(most))
+        return core::failure(
+            fmt::format("--shape {}: '{}' of {} would have {:.4g} elements, more than --max-elements {}", shape, d.name,
+                        op.name, elements, most));
+    }
+  return {};
+}
+
 core::result<void> select_shapes(const gate_options& o, selection& s) {
   for (const std::string& text : o.shapes) {
     auto sizes = parse_shape(text);
     if (!sizes) return tl::make_unexpected(sizes.error());
-    std::set<std::string> known;
-    bool fits = false;
-    for (const core::operation* op : s.operations) {
-      const std::set<std::string> symbols = core::axis_symbols(*op);
-      known.insert(symbols.begin(), symbols.end());
-      if (!std::all_of(sizes->begin(), sizes->end(), [&](const auto& axis) { return symbols.contains(axis.first); }))
-        continue;
-      fits = true;
-      for (const auto* declared : {&op->inputs, &op->outputs})
-        for (const core::tensor_declaration& d : *declared) {
-          double elements = 1;
-          for (const std::string& axis : d.axes)
-            for (const auto& [symbol, size] : *sizes)
-              if (core::axis_of(core::tensor_declaration{"", {axis}}, symbol)) elements *= static_cast<double>(size);
-          if (elements > static_cast<double>(o.most_elements))
-            return core::failure(
-                fmt::format("--shape {}: '{}' of {} would have {:.4g} elements, more than --max-elements {}", text,
-                            d.name, op->name, elements, o.most_elements));
-        }
-    }
-    if (!fits)
-      return core::failure(fmt::format("--shape {}: no selected operation has all of these axes; there are {}", text,
-                                       fmt::join(known, ", ")));
+    if (auto ok = check_axes(text, *sizes, "selected", s.operations); !ok) return ok;
     s.shapes.push_back(std::move(*sizes));
   }
   return {};
@@ -135,6 +152,45 @@ core::result<selection> select(const gate_options& o) {
   s.level = std::find_if(std::begin(efforts), std::end(efforts), [&](const effort& e) { return e.name == o.effort; });
   if (s.level == std::end(efforts)) return unknown("effort", o.effort, "quick, full");
   return s;
+}
+
+std::vector<const core::operation*> offered_operations(const selection& s, const properties::description& about) {
+  std::vector<const core::operation*> offered;
+  for (const core::operation* op : s.operations)
+    if (std::any_of(s.dtypes.begin(), s.dtypes.end(), [&](core::dtype type) { return about.offers(op->name, type); }))
+      offered.push_back(op);
+  return offered;
+}
+
+core::result<void> check_shapes(const gate_options& o, const selection& s, const properties::description& about) {
+  const auto offered = offered_operations(s, about);
+  if (offered.empty()) return {};  // nothing is run, which is said elsewhere
+  for (std::size_t k = 0; k < s.shapes.size(); ++k) {
+    if (auto ok = check_axes(o.shapes[k], s.shapes[k], "offered", offered); !ok) return ok;
+    for (const core::operation* op : offered)
+      if (has_axes(*op, s.shapes[k]))
+        if (auto ok = check_elements(o.shapes[k], s.shapes[k], *op, o.most_elements); !ok) return ok;
+  }
+  return {};
+}
+
+std::vector<std::string> shapes_left_out(const gate_options& o, const selection& s,
+                                         const properties::description& about) {
+  std::vector<std::string> all;
+  const auto offered = offered_operations(s, about);
+  for (std::size_t k = 0; k < s.shapes.size(); ++k)
+    for (const core::operation* op : offered) {
+      const bool fits = has_axes(*op, s.shapes[k]);
+      if (!fits && !op->is_forward() &&
+          std::any_of(offered.begin(), offered.end(), [&](const auto* of) { return of->name == op->forward_name(); }))
+        continue;  // as its function, of which it is said
+      if (!fits) all.push_back(fmt::format("--shape {} was not tried: {}", o.shapes[k], axes_in_words({op})));
+      for (const auto& [symbol, size] : s.shapes[k])
+        if (fits && !about.sizes_of_axis(*op, symbol).holds(size))
+          all.push_back(fmt::format("--shape {} was not tried of {}: {} = {} is no size that is declared of it",
+                                    o.shapes[k], op->name, symbol, size));
+    }
+  return all;
 }
 
 }  // namespace assay::tools

@@ -38,4 +38,12 @@ struct selection {
 /// An error that names what is unknown and says what there is.
 core::result<selection> select(const gate_options& o);
 
+/// An error where a shape has axes that none of the selected operations has which the candidate offers, or where a
+/// tensor of it would be larger than wanted.
+core::result<void> check_shapes(const gate_options& o, const selection& s, const properties::description& about);
+
+/// Which shapes were not tried of which offered operation, and why, a sentence each.
+std::vector<std::string> shapes_left_out(const gate_options& o, const selection& s,
+                                         const properties::description& about);
+
 }  // namespace assay::tools

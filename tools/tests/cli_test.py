@@ -357,6 +357,23 @@ class OutsideCandidates(Folder):
             self.assertEqual(done.returncode, 2, done.stdout)
             self.assertIn(word, done.stderr)
 
+    def test_a_shape_concerns_what_is_offered(self):
+        def gate(shape):
+            return run("gate", "--candidate", self.candidate(), *self.VALUE, "--family", "mild", "--shape", shape,
+                       "--report", self.report)
+
+        # Other operations of Assay have these axes; the candidate offers the scan alone.
+        done = gate("h=8")
+        self.assertEqual(done.returncode, 2, done.stdout)
+        self.assertIn("no offered operation has all of these axes (heinsen/scan has B, d, n)", done.stderr)
+        # Nor does the size that another operation would have concern it.
+        self.assertEqual(gate("n=20000").returncode, 0)
+        done = self.gate("builtin:optimized", "--operation", "heinsen/scan", "--operation", "fox/decay", "--property",
+                         "value", "--dtype", "f32", "--family", "mild", "--shape", "h=3")
+        self.assertEqual(done.returncode, 0, done.stdout)
+        warned = [w for w in self.read_report()["warnings"] if "--shape" in w]
+        self.assertEqual(warned, ["--shape h=3 was not tried: heinsen/scan has B, d, n"])
+
     def test_nothing_is_sent_outside_a_declared_domain(self):
         done = self.gate(self.candidate("assert np.all(abs(h) <= 3) and np.all(abs(s0) <= 3) and np.all(log_p >= -3)",
                                         ", domain={'h': [-3, 3], 's0': [-3, 3], 'log_p': [-3, 0]}"))

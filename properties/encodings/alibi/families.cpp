@@ -58,7 +58,8 @@ family filled_by(std::string name, std::string summary, slope_source slope, posi
     pair_positions positions = draw_pairs(random, size);
     fill(positions, type, random);
     if (random.one_in(2)) end_at_last_position(positions, settings);
-    std::vector<double> slopes(size.axis("h", random.one_in(40) ? 0 : 1 + random.below(3)));
+    const std::size_t drawn = random.one_in(40) ? 0 : 1 + random.below(3);
+    std::vector<double> slopes(size.axis("h", size.is_given() ? 2 : drawn));
     for (double& m : slopes) m = slope(type, random);
     core::tensors inputs{{"slopes", core::make_tensor(type, {slopes.size()}, slopes)}};
     add_positions(inputs, positions);

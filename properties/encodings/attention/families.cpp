@@ -21,7 +21,7 @@ struct extents {
 
 extents draw_extents(counter_random& random, extent size) {
   if (size.is_given())
-    // Of one key alone attention gives the value, whatever the logits are.
+    // Of one key alone attention gives the value, whatever the logits are; of a query without features likewise.
     return {size.axis("B", 1), size.axis("h", 1), size.axis("n", 2),
             size.axis("m", 5), size.axis("d", 2), size.axis("e", 2)};
   if (size.range == lengths::exactly) return {1, 1, size.tokens, size.tokens, 2, 2};

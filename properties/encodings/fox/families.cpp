@@ -19,7 +19,7 @@ struct extents {
 
 // The outputs grow with the square of the tokens.
 extents draw_extents(counter_random& random, extent size) {
-  if (size.is_given()) return {size.axis("B", 1), size.axis("n", 1), size.axis("h", 1)};
+  if (size.is_given()) return {size.axis("B", 1), size.axis("n", 4), size.axis("h", 1)};
   extents s{1, size.tokens, 1};
   if (size.range == lengths::exactly) return s;
   if (size.range == lengths::long_ones) return {1, 200 + random.below(100), 1};

@@ -35,7 +35,7 @@ struct extents {
   std::size_t batch, n, d;
 };
 extents draw_extents(counter_random& random, extent size) {
-  if (size.is_given()) return {size.axis("B", 1), size.axis("n", 1), size.axis("d", 1)};
+  if (size.is_given()) return {size.axis("B", 1), size.axis("n", 3), size.axis("d", 2)};
   extents s{1, draw_length(random, size), 1};
   if (size.range == lengths::exactly) s.d = 4;
   if (size.range >= lengths::long_ones) return s;

@@ -24,7 +24,7 @@ extents draw_extents(const core::attributes& settings, counter_random& random, e
   const std::size_t least =
       rotary == settings.end() ? 0 : 2 * static_cast<std::size_t>(std::get<std::int64_t>(rotary->second));
   if (size.is_given())
-    return {size.axis("B", 1), size.axis("n", 1), size.axis("h", 1), std::max(least, size.axis("d", 4))};
+    return {size.axis("B", 1), size.axis("n", 3), size.axis("h", 1), std::max(least, size.axis("d", 4))};
   if (size.range == lengths::exactly) return {1, size.tokens, 1, std::max<std::size_t>(least, 4)};
   extents s{1, 0, 1, std::max<std::size_t>(least, 2 + random.below(4))};
   if (size.range == lengths::long_ones) {
@@ -138,6 +138,9 @@ core::tensors draw_rotation(const core::operation& op, dtype type, const core::a
   fill(x, s.features, type, random);
   for (std::size_t b = 0; b < s.batch; ++b) {
     positions(row, type, random);
+    // Where one case must tell of many rows, no row is the one before it.
+    if (size.is_given() && positions == counted)
+      for (double& m : row) m += static_cast<double>(b % 5);
     // The gradient of a frequency adds up positions times torques, which f16 itself cannot hold at large positions.
     if (type == dtype::f16 && op.input("theta"))
       for (double& m : row) m = std::fmod(m, 41.0);
@@ -178,7 +181,9 @@ double wide_base(dtype type, counter_random& random) {
 }
 
 core::tensors draw_bases(dtype type, counter_random& random, extent size, base_filler fill) {
-  std::vector<double> bases(size.axis("k", size.range == lengths::short_ones ? random.below(5) : 12));
+  std::vector<double> bases(size.is_given()                     ? size.axis("k", 3)
+                            : size.range == lengths::short_ones ? random.below(5)
+                                                                : 12);
   // A base that a format rounds to 1 would have one frequency alone.
   for (double& base : bases) base = std::max(fill(type, random), 1.0 + 2.0 * core::unit_roundoff(type));
   return {{"base", core::make_tensor(type, {bases.size()}, bases)}};

@@ -100,7 +100,7 @@ double extreme_base(dtype type, counter_random& random) {
 std::size_t draw_length(counter_random& random, extent size, std::size_t columns) {
   // Some hundred elements at most.
   const std::size_t most = std::max<std::size_t>(320 / std::max<std::size_t>(columns, 1), 2);
-  if (size.is_given()) return size.axis("n", 1);
+  if (size.is_given()) return size.axis("n", 3);
   if (size.range == lengths::exactly) return size.tokens;
   if (size.range == lengths::long_ones) return 100 + random.below(60);
   if (size.range == lengths::around_blocks) {
@@ -124,7 +124,7 @@ family of_positions(std::string name, std::string summary, position_filler fill,
   f.generate = [=](const core::operation& op, dtype type, const core::attributes& settings, counter_random& random,
                    extent size) -> core::tensors {
     const bool table = op.name == "sinusoidal/table";
-    const std::size_t pairs = size.axis("r", random.below(5));
+    const std::size_t drawn = random.below(5), pairs = size.axis("r", size.is_given() ? 3 : drawn);
     const std::size_t columns =
         table ? static_cast<std::size_t>(core::setting<std::int64_t>(settings, "width")) : 2 * pairs;
     std::vector<double> positions(draw_length(random, size, columns));

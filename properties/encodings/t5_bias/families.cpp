@@ -56,6 +56,7 @@ double number_or_nan(dtype, counter_random& random) {
 }
 
 std::size_t draw_count(counter_random& random, extent size) {
+  if (size.is_given()) return 5;
   if (size.range == lengths::exactly) return size.tokens;
   if (size.range == lengths::long_ones) return 200 + random.below(100);
   if (size.range == lengths::around_blocks) return (std::size_t{1} << (3 + random.below(4))) - 1 + random.below(3);
@@ -65,7 +66,8 @@ std::size_t draw_count(counter_random& random, extent size) {
 // One query whose keys lie at the drawn distances, and others near it.
 pair_positions positions_at(const std::vector<double>& distances, counter_random& random, extent size) {
   const double first = static_cast<double>(random.below(2000));
-  pair_positions positions{std::vector<double>(size.axis("n", random.one_in(20) ? 0 : 1 + random.below(3))), distances};
+  const std::size_t drawn = random.one_in(20) ? 0 : 1 + random.below(3);
+  pair_positions positions{std::vector<double>(size.axis("n", size.is_given() ? 3 : drawn)), distances};
   for (std::size_t i = 0; i < positions.query.size(); ++i) positions.query[i] = first + static_cast<double>(i);
   for (double& key : positions.key) key = std::clamp(key + first, -furthest, furthest);
   return positions;
@@ -80,7 +82,8 @@ family filled_by(std::string name, std::string summary, distance_source distance
     std::vector<double> distances(size.axis(buckets_alone ? "n" : "m", draw_count(random, size)));
     for (double& d : distances) d = distance(map, random);
     if (buckets_alone) return {{"distance", core::make_tensor(dtype::i64, {distances.size()}, distances)}};
-    const std::size_t heads = size.axis("h", random.one_in(40) ? 0 : 1 + random.below(2)),
+    const std::size_t drawn = random.one_in(40) ? 0 : 1 + random.below(2);
+    const std::size_t heads = size.axis("h", size.is_given() ? 2 : drawn),
                       buckets = static_cast<std::size_t>(map.buckets);
     std::vector<double> table(heads * buckets);
     for (double& x : table) x = entry(type, random);
