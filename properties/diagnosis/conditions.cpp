@@ -1,6 +1,7 @@
 #include "properties/diagnosis/conditions.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <set>
@@ -103,18 +104,23 @@ std::optional<std::string> by_setting(const std::string& name, const probes_seen
 
 }  // namespace
 
-std::optional<std::string> where(const std::vector<const probe*>& wrong, const std::vector<const probe*>& all_right) {
+std::optional<std::string> where(const std::vector<const probe*>& wrong, const std::vector<const probe*>& all_right,
+                                 evidence counted) {
   probes_seen right;
   std::copy_if(all_right.begin(), all_right.end(), std::back_inserter(right), says_something);
   if (right.empty()) return "";
   const core::operation& op = *wrong.front()->c.call.operation;
-  if (auto rule = by_reach(wrong, right)) return rule;
+  if (auto rule = by_reach(wrong, right, counted)) return rule;
   if (auto rule = by_tokens(sizes_along("n", wrong), sizes_along("n", right))) return rule;
   for (const core::attribute_declaration& a : op.attributes)
     if (auto rule = by_setting(a.name, wrong, right)) return rule;
+  std::vector<std::string> by_size;
   for (const std::string& axis : core::axis_symbols(op))
     if (axis != "n")
-      if (auto rule = by_axis(axis, sizes_along(axis, wrong), sizes_along(axis, right))) return rule;
+      if (auto rule = by_axis(axis, sizes_along(axis, wrong), sizes_along(axis, right))) by_size.push_back(*rule);
+  if (by_size.size() == 1) return by_size.front();
+  if (!by_size.empty())
+    return fmt::format("{} (which of these, the cases tried do not tell)", fmt::join(by_size, ", or"));
   return std::nullopt;
 }
 

@@ -12,6 +12,7 @@ namespace assay::properties {
 /// " when there is more than one token", " where layout = \"half_split\"": a rule that holds for all of the wrong ones
 /// and for none of the right ones. Empty where none are right, nothing where no rule fits. Right cases without a
 /// token or an element are left out. Precondition: some are wrong.
-std::optional<std::string> where(const std::vector<const probe*>& wrong, const std::vector<const probe*>& right);
+std::optional<std::string> where(const std::vector<const probe*>& wrong, const std::vector<const probe*>& right,
+                                 evidence counted = evidence::any);
 
 }  // namespace assay::properties
