@@ -107,7 +107,7 @@ int run(int argc, char** argv) {
       "  0  passed\n"
       "  1  a check failed\n"
       "  2  the command line or an input file is wrong\n"
-      "  3  the candidate broke\n"
+      "  3  the candidate broke, or its declarations are wrong\n"
       "  4  a fault of Assay's own\n");
   app.set_version_flag("--version", ASSAY_VERSION);
   app.require_subcommand(1);

@@ -121,12 +121,12 @@ std::optional<std::string> by_setting(const std::string& name, const probes_seen
 }  // namespace
 
 std::optional<std::string> where(const std::vector<const probe*>& wrong, const std::vector<const probe*>& all_right,
-                                 size_experiments& again) {
+                                 size_experiments& again, evidence counted) {
   probes_seen right;
   std::copy_if(all_right.begin(), all_right.end(), std::back_inserter(right), says_something);
   if (right.empty()) return "";
   const core::operation& op = *wrong.front()->c.call.operation;
-  if (auto rule = by_reach(wrong, right)) return rule;
+  if (auto rule = by_reach(wrong, right, counted)) return rule;
   if (auto rule = by_axis("n", wrong, right, again)) return rule;
   for (const core::attribute_declaration& a : op.attributes)
     if (auto rule = by_setting(a.name, wrong, right)) return rule;

@@ -14,6 +14,6 @@ namespace assay::properties {
 /// token or an element are left out. A rule of sizes is said where fresh cases confirm it: in cases that differ in one
 /// axis there is often another cause. Precondition: some are wrong.
 std::optional<std::string> where(const std::vector<const probe*>& wrong, const std::vector<const probe*>& right,
-                                 size_experiments& again);
+                                 size_experiments& again, evidence counted = evidence::any);
 
 }  // namespace assay::properties

@@ -23,6 +23,8 @@ struct dictionary_entry {
   std::function<wrong_model()> make{};
   bool remembers = false;  ///< wrong only from its second call on
   std::string implied{};   ///< a condition that the words say already: " where causal = true"
+  /// In place of a model: the call that is answered where another one is made.
+  std::function<request(const request& call)> answered{};
 };
 
 /// The entries of an operation: other values of its settings, wrong models of its encoding, the mutants of the

@@ -33,12 +33,22 @@ struct comparison {
   std::vector<const probe*> contradicting;      // wrong ones, of families other than mild, that it does not explain
 };
 
+using likeness = std::function<bool(const probe&)>;
+
+// Whether an implementation with this fault gives what the probe shows.
+likeness likeness_to(const dictionary_entry& entry) {
+  if (entry.answered) return [&entry](const probe& p) { return agrees(p, entry.answered(p.c.call)); };
+  return [model = entry.make()](const probe& p) {
+    const call_result predicted = model(p.c.call);
+    return predicted && agrees(p, *predicted);
+  };
+}
+
 // Nothing where it explains too little, or more than `most` contradict it.
-std::optional<comparison> compared(const wrong_model& model, const std::vector<probe>& probes, std::size_t most) {
+std::optional<comparison> compared(const likeness& is_alike, const std::vector<probe>& probes, std::size_t most) {
   comparison found;
   for (const probe& p : probes) {
-    const call_result predicted = model(p.c.call);
-    const bool alike = predicted && agrees(p, *predicted);
+    const bool alike = is_alike(p);
     if (p.right && !alike) found.spared.push_back(&p);
     if (p.right) continue;
     if (alike)
@@ -58,7 +68,7 @@ std::optional<candidate_entry> tried(const dictionary_entry& entry, const std::v
   const auto wrong =
       static_cast<std::size_t>(std::count_if(probes.begin(), probes.end(), [](const probe& p) { return !p.right; }));
   const std::size_t most = entry.from == entry_source::hypothesis ? wrong / 4 : 0;
-  auto c = compared(entry.make(), probes, most);
+  auto c = compared(likeness_to(entry), probes, most);
   if (!c) return std::nullopt;
   auto rule = where(c->explained, c->spared, again);
   if (!rule) {

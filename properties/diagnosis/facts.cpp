@@ -145,15 +145,15 @@ std::string facts_of_families(const probes_seen& wrong, const probes_seen& mild)
 std::string facts_of(const std::vector<probe>& probes, size_experiments& again) {
   const auto wrong = those(probes, [](const probe& p) { return !p.right; });
   const auto fresh = those(probes, [](const probe& p) { return !p.right && p.kind != probe_kind::counterexample; });
+  const auto right = those(probes, [](const probe& p) { return p.right && p.tells; });
   if (fresh.empty())
-    return fmt::format("{} in the counterexample; {} fresh cases are right", what_is_wrong(wrong),
-                       probes.size() - wrong.size());
-  const auto right = those(probes, [](const probe& p) { return p.right; });
-  if (const auto reach = by_reach(wrong, right)) return what_is_wrong(wrong) + *reach;
+    return fmt::format("{} in the counterexample{}", what_is_wrong(wrong),
+                       right.empty() ? "" : fmt::format("; {} fresh cases are right", right.size()));
+  if (const auto reach = by_reach(wrong, right, evidence::telling)) return what_is_wrong(wrong) + *reach;
   const auto wrong_mild = those(probes, [](const probe& p) { return !p.right && p.is_mild(); });
-  const auto right_mild = those(probes, [](const probe& p) { return p.right && p.is_mild() && p.actual.size() > 0; });
+  const auto right_mild = those(probes, [](const probe& p) { return p.right && p.tells && p.is_mild(); });
   if (wrong_mild.empty()) return facts_of_families(wrong, right_mild);
-  const auto rule = where(wrong_mild, right_mild, again);
+  const auto rule = where(wrong_mild, right_mild, again, evidence::telling);
   return fmt::format("{} on mild inputs{}", what_is_wrong(wrong_mild),
                      !rule            ? in_some(wrong_mild, right_mild, again)
                      : !rule->empty() ? *rule

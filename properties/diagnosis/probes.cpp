@@ -107,15 +107,48 @@ void find_cause(probe& p, implementation& under_test, const core::precisions& co
   p.needs_special = outputs && judge(finite->call, compute, *outputs).passed;
 }
 
-// What a model of an output is compared by.
-class output_of_model {
- public:
-  output_of_model(const probe& p, const std::string& name, const core::tensor& model)
-      : p_(p), name_(name), actual_(p.actual.at(name)), model_(model), scales_(scales_of(*p.truth, name)) {
-    // Where the truth is no number no law says what rounding does: no more than elsewhere.
-    for (std::size_t i = 0; i < actual_.size(); ++i)
-      if (std::isfinite(p.truth_of(name, i)) && std::isfinite(allowed(i))) widest_ = std::max(widest_, allowed(i));
+// What an output would be: its numbers, what rounding explains of an error, and the largest error that still agrees.
+struct prediction {
+  std::vector<double> x, explained, largest;
+};
+
+prediction by_model(const probe& p, const std::string& name, const core::tensor& model) {
+  const auto& m = model.values.storage();
+  const std::vector<double>&allowed = p.allowed.at(name), scales = scales_of(*p.truth, name);
+  const auto is_bounded = [&](std::size_t i) {
+    return std::isfinite(p.truth_of(name, i)) && std::isfinite(allowed[i]);
+  };
+  // Where the truth is no number no law says what rounding does: no more than elsewhere.
+  double widest_there_is = 0;
+  for (std::size_t i = 0; i < allowed.size(); ++i)
+    if (is_bounded(i)) widest_there_is = std::max(widest_there_is, allowed[i]);
+  prediction all{{m.begin(), m.end()}, allowed, {}};
+  const double u = core::unit_roundoff(p.truth->compute.unit());
+  for (std::size_t i = 0; i < m.size(); ++i) {
+    const double own = core::half_ulp(model.type, m[i]) + 8.0 * u * std::max(std::fabs(m[i]), scales[i]);
+    all.largest.push_back(own + 2.0 * (is_bounded(i) ? allowed[i] : widest_there_is));
   }
+  return all;
+}
+
+prediction by_truth(const expectation& e, const std::string& name) {
+  const reference::certified& truth = e.truth.at(name);
+  const auto laws = all_laws(e);
+  const auto& k = laws->at(name).k.back().storage();
+  prediction all;
+  for (std::size_t i = 0; i < truth.rounded.size(); ++i) {
+    all.x.push_back(truth.truth(i));
+    all.explained.push_back(allowed_error(truth.rounded.type, e.compute, k[i], all.x[i]));
+    all.largest.push_back(2.0 * all.explained[i]);
+  }
+  return all;
+}
+
+// What an output of a probe is compared with.
+class compared_output {
+ public:
+  compared_output(const probe& p, const std::string& name, prediction with)
+      : p_(p), name_(name), actual_(p.actual.at(name)), with_(std::move(with)) {}
 
   [[nodiscard]] bool agrees() const {
     for (std::size_t i = 0; i < actual_.size(); ++i)
@@ -126,26 +159,22 @@ class output_of_model {
 
  private:
   [[nodiscard]] double x(std::size_t i) const { return actual_.values.storage()[i]; }
-  [[nodiscard]] double m(std::size_t i) const { return model_.values.storage()[i]; }
-  [[nodiscard]] double allowed(std::size_t i) const { return p_.allowed.at(name_)[i]; }
+  [[nodiscard]] double m(std::size_t i) const { return with_.x[i]; }
 
   [[nodiscard]] bool agrees_at(std::size_t i) const {
     if (core::same_value(core::round_to(actual_.type, m(i)), x(i))) return true;
     if (!std::isfinite(m(i)) || !std::isfinite(x(i)) || !core::is_floating(actual_.type)) return false;
-    const double u = core::unit_roundoff(p_.truth->compute.unit());
-    const double own = core::half_ulp(actual_.type, m(i)) + 8.0 * u * std::max(std::fabs(m(i)), scales_[i]);
-    const bool bounded = std::isfinite(p_.truth_of(name_, i)) && std::isfinite(allowed(i));
-    return std::fabs(x(i) - m(i)) <= own + 2.0 * (bounded ? allowed(i) : widest_);
+    return std::fabs(x(i) - m(i)) <= with_.largest[i];
   }
 
-  // Of the wrong elements all must be nearer to the model than to the truth, but for rounding, and most of them
+  // Of the wrong elements all must be nearer to the prediction than to the truth, but for rounding, and most of them
   // clearly: what errs by rounding alone explains nothing.
   [[nodiscard]] bool explains(const std::vector<std::size_t>& wrong) const {
     std::size_t clearly = 0;
     for (const std::size_t i : wrong) {
       const double off = core::same_value(m(i), x(i)) ? 0.0 : std::fabs(x(i) - m(i)), truth = p_.truth_of(name_, i);
       const bool clear = off == 0 || !std::isfinite(truth) || 4.0 * off <= std::fabs(x(i) - truth);
-      if (!clear && !(off <= allowed(i))) return false;
+      if (!clear && !(off <= with_.explained[i])) return false;
       clearly += clear;
     }
     return 2 * clearly >= wrong.size();
@@ -154,25 +183,48 @@ class output_of_model {
   const probe& p_;
   const std::string& name_;
   const core::tensor& actual_;
-  const core::tensor& model_;
-  std::vector<double> scales_;
-  double widest_ = 0;
+  prediction with_;
 };
 
-// Other numbers in the sizes and settings of the counterexample, of its family and mild ones.
+// Other numbers in the sizes and settings of the counterexample, of its family and mild ones. Every other one has more
+// than one token: the first, at position 0, may tell nothing. And mild ones with another size of one axis: which of
+// them matters is not told by cases that differ in all.
 std::vector<test_case> like(const test_case& counterexample, std::uint64_t seed) {
   std::vector<test_case> all;
   const core::operation& op = *counterexample.call.operation;
-  case_key key{&op, counterexample.call.type, counterexample.family, seed, extent(sizes_of(counterexample)), {}};
+  constexpr std::size_t tokens_that_tell = 3;
+  const core::axis_sizes sizes = sizes_of(counterexample);
+  case_key key{&op, counterexample.call.type, counterexample.family, seed, extent(sizes), {}};
   for (const auto& [name, value] : counterexample.call.attributes)
     if (op.attribute(name) != nullptr) key.settings[name] = {value};
   for (const std::string& name : {counterexample.family, std::string("mild")})
     for (std::size_t k = 0; k < cases_like_counterexample && find_family(op, name) != nullptr; ++k) {
       key.family = name;
       key.seed = seed + 5000 + k;
+      if (const auto n = sizes.find("n"); n != sizes.end())
+        key.size.axes["n"] = k % 2 == 0 ? n->second : std::max(n->second, tokens_that_tell);
       all.push_back(make_case(key));
     }
+  key.family = "mild";
+  for (const std::string& axis : core::free_axes(op)) {
+    if (find_family(op, key.family) == nullptr) break;
+    core::axis_sizes changed = sizes;
+    if (const auto n = changed.find("n"); n != changed.end()) n->second = std::max(n->second, tokens_that_tell);
+    changed[axis] = sizes.at(axis) > 2 ? 2 : 3;
+    if (op.conflict != nullptr && !op.conflict(core::completed(op, counterexample.call.attributes), changed).empty())
+      continue;
+    key.size = extent(changed);
+    all.push_back(make_case(key));
+  }
   return all;
+}
+
+bool some_element_tells(const probe& p) {
+  return std::any_of(p.actual.begin(), p.actual.end(), [&](const auto& output) {
+    for (std::size_t i = 0; i < output.second.size(); ++i)
+      if (p.tells_at(output.first, i)) return true;
+    return false;
+  });
 }
 
 struct planned_probe {
@@ -217,15 +269,34 @@ probe probe_of(const test_case& c, probe_kind kind, core::tensors actual, const 
   const core::axis_sizes sizes = sizes_of(c);
   if (const auto n = sizes.find("n"); n != sizes.end()) p.tokens = n->second;
   p.truth = expect(c.call, compute);
-  find_wrong(p, *all_laws(*p.truth), compute, judge(*p.truth, p.actual));
+  const value_report judged = judge(*p.truth, p.actual);
+  find_wrong(p, *all_laws(*p.truth), compute, judged);
+  p.tells = !p.right || (judged.informative && some_element_tells(p));
   return p;
+}
+
+bool probe::tells_at(const std::string& output, std::size_t i) const {
+  const core::tensor& y = truth->truth.at(output).rounded;
+  const double x = y.values.storage()[i];
+  if (!core::is_floating(y.type)) return true;
+  return x != 0.0 && std::fabs(x) != 1.0 &&
+         std::none_of(c.call.inputs.begin(), c.call.inputs.end(), [&](const auto& input) {
+           return input.second.shape() == y.shape() && core::same_value(input.second.values.storage()[i], x);
+         });
 }
 
 bool agrees(const probe& p, const core::tensors& predicted) {
   return std::all_of(p.actual.begin(), p.actual.end(), [&](const auto& output) {
     const auto model = predicted.find(output.first);
     return model != predicted.end() && model->second.shape() == output.second.shape() &&
-           output_of_model(p, output.first, model->second).agrees();
+           compared_output(p, output.first, by_model(p, output.first, model->second)).agrees();
+  });
+}
+
+bool agrees(const probe& p, const request& answered) {
+  const auto expected = expect(answered, p.truth->compute);
+  return std::all_of(p.actual.begin(), p.actual.end(), [&](const auto& output) {
+    return compared_output(p, output.first, by_truth(*expected, output.first)).agrees();
   });
 }
 

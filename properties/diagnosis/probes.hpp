@@ -22,6 +22,9 @@ struct probe {
   std::map<std::string, std::vector<double>> allowed{};     ///< error of each element, by output
   std::map<std::string, std::vector<std::size_t>> wrong{};  ///< elements, by output; none where all is right
   bool right = true;
+  /// An answer that knows nothing would not be right as well: zeros, the sines and cosines of position 0, an input handed
+  /// through, as a rotation there does.
+  bool tells = true;
   /// The inputs hold a NaN or an infinity, and with a number in its place all is right.
   bool needs_special = false;
 
@@ -29,11 +32,23 @@ struct probe {
     return truth->truth.at(output).truth(i);
   }
   [[nodiscard]] bool is_mild() const { return c.family == "mild"; }
+  /// Whether little else than the right function gives the element: it is neither 0, 1 or -1 nor what an input holds in
+  /// its place.
+  [[nodiscard]] bool tells_at(const std::string& output, std::size_t i) const;
 };
+
+/// Which right elements count: a fault that is wrong where nothing can be wrong is refuted there, but what is right
+/// there says of no implementation that it is.
+enum class evidence { any, telling };
 
 /// Whether an implementation that rounds gives the actual outputs where a model gives these: each element within twice
 /// what the verdict allows there, and where it is wrong clearly nearer to the model than to the truth.
 bool agrees(const probe& p, const core::tensors& predicted);
+
+/// The same of an implementation that answers another call of equal shapes: by that call's truth, and within twice what
+/// the verdict allows there. What the call that was made allows says nothing of it: of sin x and cos x, where one has
+/// the larger error, the other has the smaller one.
+bool agrees(const probe& p, const request& answered);
 
 /// A call and its outputs as a probe.
 probe probe_of(const test_case& c, probe_kind kind, core::tensors actual, const core::precisions& compute);

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
 #include <utility>
 
 #include "properties/harness/verdict.hpp"
@@ -53,10 +52,12 @@ std::vector<double> reaches(const request& call, const core::tensor_declaration&
 struct placed {
   double reach;
   bool wrong;
+  bool tells;         // that it is right says something
+  bool beside_wrong;  // an element of its call is wrong, or it is itself
 };
 
 // Adds the elements of a probe that are numbers; false where an output has no such place.
-bool add_elements(const probe& p, std::vector<placed>& all) {
+bool add_elements(const probe& p, evidence counted, std::vector<placed>& all) {
   for (const core::tensor_declaration& d : p.c.call.operation->outputs) {
     const core::shape shape = p.actual.at(d.name).shape();
     if (core::element_count(shape) == 0) continue;
@@ -70,40 +71,66 @@ bool add_elements(const probe& p, std::vector<placed>& all) {
     const auto& allowed = p.allowed.at(d.name);
     for (std::size_t i = 0; i < reach.size(); ++i)
       if (std::isfinite(p.truth_of(d.name, i)) && (is_wrong[i] || allowed[i] < scales[i] / 8))
-        all.push_back({reach[i], is_wrong[i]});
+        all.push_back({reach[i], is_wrong[i], counted == evidence::any || p.tells_at(d.name, i), !p.right});
   }
   return true;
 }
 
-// Where in an order the wrong elements begin: that element and the last right one before it. Nothing where none is
-// before, or where fewer than half of those from there on are wrong.
-template <class Order>
-std::optional<std::pair<double, double>> boundary(std::vector<placed> all, Order comes_before) {
-  std::sort(all.begin(), all.end(), [&](const placed& x, const placed& y) {
-    // Of equal reach, the wrong ones first: what is right there does not lie before.
-    return x.reach != y.reach ? comes_before(x.reach, y.reach) : x.wrong && !y.wrong;
-  });
-  const auto first = std::find_if(all.begin(), all.end(), [](const placed& x) { return x.wrong; });
-  if (first == all.begin() || first == all.end()) return std::nullopt;
-  const auto wrong = std::count_if(first, all.end(), [](const placed& x) { return x.wrong; });
-  if (2 * wrong < all.end() - first) return std::nullopt;
-  return std::pair(first->reach, std::prev(first)->reach);
+// Where the wrong elements lie, and the last right one before and the first one behind.
+struct interval {
+  double first, last;
+  std::optional<double> right_before{}, right_behind{};
+};
+
+// Nothing where no right one that tells lies outside, where fewer than half of those inside are wrong, or where more
+// than `spared` of them are of calls without a wrong element: then it is not the reach that tells.
+std::optional<interval> interval_of(std::vector<placed> all, double spared) {
+  std::sort(all.begin(), all.end(), [](const placed& x, const placed& y) { return x.reach < y.reach; });
+  const auto is_wrong = [](const placed& x) { return x.wrong; };
+  const auto lowest = std::find_if(all.begin(), all.end(), is_wrong);
+  if (lowest == all.end()) return std::nullopt;
+  interval found{lowest->reach, std::find_if(all.rbegin(), all.rend(), is_wrong)->reach};
+  double inside = 0, wrong = 0, of_right_calls = 0;
+  for (const placed& x : all) {
+    if (x.reach < found.first) {
+      if (x.tells) found.right_before = x.reach;
+    } else if (x.reach > found.last) {
+      if (x.tells && !found.right_behind) found.right_behind = x.reach;
+    } else {
+      inside += 1;
+      wrong += x.wrong;
+      of_right_calls += !x.beside_wrong;
+    }
+  }
+  if (2 * wrong < inside || of_right_calls > spared * inside) return std::nullopt;
+  return found.right_before || found.right_behind ? std::optional(found) : std::nullopt;
 }
 
 }  // namespace
 
-std::optional<std::string> by_reach(const std::vector<const probe*>& wrong, const std::vector<const probe*>& right) {
+std::optional<std::string> by_reach(const std::vector<const probe*>& wrong, const std::vector<const probe*>& right,
+                                    evidence counted) {
   const core::error_growth* grows = wrong.front()->c.call.operation->grows_with;
   if (grows != &core::with_position && grows != &core::with_distance) return std::nullopt;
   std::vector<placed> all;
   for (const auto* probes : {&wrong, &right})
     for (const probe* p : *probes)
-      if (!add_elements(*p, all)) return std::nullopt;
-  if (const auto far = boundary(all, std::less<>()))
-    return fmt::format(" from {} on, and right up to {}", grows->words(far->first), grows->words(far->second));
-  if (const auto near = boundary(all, std::greater<>()))
-    return fmt::format(" up to {}, and right from {} on", grows->words(near->first), grows->words(near->second));
-  return std::nullopt;
+      if (!add_elements(*p, counted, all)) return std::nullopt;
+  // A right call may be right by chance: beside a large number the error of a small one is rounding. What a setting of
+  // two values decides makes half of the calls right.
+  constexpr double by_chance = 0.3;
+  const auto found = interval_of(std::move(all), counted == evidence::any ? 0.0 : by_chance);
+  if (!found) return std::nullopt;
+  const auto at = [&](double reach) { return grows->words(reach); };
+  if (!found->right_behind)
+    return fmt::format(" from {} on, and right up to {}", at(found->first), at(*found->right_before));
+  if (!found->right_before)
+    return fmt::format(" up to {}, and right from {} on", at(found->last), at(*found->right_behind));
+  const std::string where = found->first == found->last
+                                ? " at " + at(found->first)
+                                : fmt::format(" from {} to {}", at(found->first), at(found->last));
+  return fmt::format("{}, and right up to {} and from {} on", where, at(*found->right_before),
+                     at(*found->right_behind));
 }
 
 }  // namespace assay::properties

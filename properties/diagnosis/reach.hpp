@@ -10,8 +10,10 @@
 namespace assay::properties {
 
 /// " from position 1024 on, and right up to position 1000", of all elements that are numbers: no wrong one lies before,
-/// and at least half of those behind are wrong; or the other way around. Nothing where there is no such place, or where
-/// the operation has neither positions nor distances that belong to its elements.
-std::optional<std::string> by_reach(const std::vector<const probe*>& wrong, const std::vector<const probe*>& right);
+/// at least half of those behind are wrong, and hardly any, or of `any` evidence none, is of a right call; or the other
+/// way around, or between two places. Nothing where there is no such place, or where the operation has neither
+/// positions nor distances that belong to its elements.
+std::optional<std::string> by_reach(const std::vector<const probe*>& wrong, const std::vector<const probe*>& right,
+                                    evidence counted);
 
 }  // namespace assay::properties

@@ -40,13 +40,21 @@ void add_derivative_inputs(test_case& c, const core::operation& forward, core::c
   }
 }
 
-core::attributes draw_settings(const core::operation& op, const setting_values& within, core::counter_random& random) {
+core::attributes draw_any_settings(const case_key& key, core::counter_random& random) {
   core::attributes all;
-  for (const core::attribute_declaration& a : op.attributes) {
-    const auto narrowed = within.find(a.name);
-    const auto& values = narrowed == within.end() ? a.values : narrowed->second;
+  for (const core::attribute_declaration& a : key.operation->attributes) {
+    const auto values = values_to_draw(a, key.settings, key.size.is_given() ? size_domains{} : key.sizes);
     all.emplace(a.name, values[random.below(values.size())]);
   }
+  return all;
+}
+
+// Settings that go together: those that are declared one by one may not.
+core::attributes draw_settings(const case_key& key, core::counter_random& random) {
+  constexpr int draws = 64;
+  core::attributes all = draw_any_settings(key, random);
+  for (int k = 1; k < draws && !core::conflict_within(*key.operation, all).empty(); ++k)
+    all = draw_any_settings(key, random);
   return all;
 }
 
@@ -120,8 +128,7 @@ namespace {
 // Its sizes may be others than those of the key.
 test_case drawn(const case_key& key, const extent& size, const family& from, core::counter_random random) {
   const core::operation& forward = reference::forward_of(*key.operation);
-  test_case c{
-      {key.operation, key.type, {}, draw_settings(*key.operation, key.settings, random)}, from.name, key.seed, key};
+  test_case c{{key.operation, key.type, {}, draw_settings(key, random)}, from.name, key.seed, key};
   c.call.inputs = from.generate(forward, key.type, c.call.attributes, random, size);
   if (!key.operation->is_forward()) add_derivative_inputs(c, forward, random);
   if (!from.holds_nan) steer_into(c, key.domain, random);

@@ -107,6 +107,8 @@ struct description {
   bool deterministic = false;
   /// Its answers were stored beforehand: what a second call would give it cannot say.
   bool recorded = false;
+  /// Another process, which goes on running, gives its answers: a program that is started anew forgets nothing.
+  bool relayed = false;
 
   /// The values of `settings` for an operation; those of its function where a derivative has none of its own.
   [[nodiscard]] const std::map<std::string, std::vector<core::attribute>>& settings_of(const core::operation& op) const;

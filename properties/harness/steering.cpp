@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 
 namespace assay::properties {
 namespace {
@@ -99,6 +100,24 @@ void steer_into(test_case& c, const input_domains& domains, core::counter_random
     else
       s.move(x, random);
   }
+}
+
+std::vector<core::attribute> values_to_draw(const core::attribute_declaration& of, const setting_values& within,
+                                            const size_domains& declared) {
+  const auto narrowed = within.find(of.name);
+  std::vector<core::attribute> all = narrowed == within.end() ? of.values : narrowed->second;
+  const auto sizes = declared.find(of.axis);
+  if (of.axis.empty() || sizes == declared.end()) return all;
+  const auto size_of = [](const core::attribute& value) {
+    return static_cast<std::size_t>(std::get<std::int64_t>(value));
+  };
+  std::vector<core::attribute> inside;
+  std::copy_if(all.begin(), all.end(), std::back_inserter(inside),
+               [&](const core::attribute& value) { return sizes->second.holds(size_of(value)); });
+  if (!inside.empty()) return inside;
+  for (core::attribute& value : all)
+    value = static_cast<std::int64_t>(sizes->second.nearest(sizes->second.nearest(1) + size_of(value) - 1));
+  return all;
 }
 
 core::axis_sizes sizes_inside(core::axis_sizes drawn, const size_domains& declared, std::uint64_t seed) {

@@ -12,6 +12,11 @@ namespace assay::properties {
 /// inside, the case is left alone.
 void steer_into(test_case& c, const input_domains& domains, core::counter_random& random);
 
+/// What a setting is drawn from: its own values or the narrower ones that are given; of one that is the size of an axis
+/// those that are declared of the axis, or else some sizes from the smallest declared one on.
+std::vector<core::attribute> values_to_draw(const core::attribute_declaration& of, const setting_values& within,
+                                            const size_domains& declared);
+
 /// Sizes inside the declared ones: those drawn that lie there already, else the nearest one or, where there are any,
 /// the two above it, so that not all cases have one size.
 core::axis_sizes sizes_inside(core::axis_sizes drawn, const size_domains& declared, std::uint64_t seed);

@@ -168,6 +168,32 @@ TEST_CASE("properties/declared_sizes/every_family_draws_inside_them", "[unit][ga
       }
 }
 
+TEST_CASE("properties/declared_sizes/so_are_settings_that_are_sizes", "[unit][gate]") {
+  const auto drawn = [](const char* name, const char* axis, const declared_sizes& sizes) {
+    const core::operation& op = *reference::find_operation(name);
+    const of_sizes about(op, axis, sizes);
+    std::set<std::size_t> all;
+    for (std::uint64_t k = 0; k < 40; ++k)
+      all.insert(
+          sizes_of(make_case(key_for(about.describe(), op, core::dtype::f32, families_of(op).front().name, k, {})))
+              .at(axis));
+    return all;
+  };
+  CHECK(drawn("sinusoidal/table", "d", {0, any, 2}) == std::set<std::size_t>{2, 4, 8, 16});
+  CHECK(drawn("rope/frequencies", "r", few) == std::set<std::size_t>{2, 3});
+  // None that is usual: those from the smallest on.
+  CHECK(drawn("sinusoidal/table", "d", {100, 104, 4}) == std::set<std::size_t>{100, 104});
+}
+
+TEST_CASE("properties/declared_sizes/settings_that_go_together_are_drawn", "[unit][gate]") {
+  const core::operation& op = *reference::find_operation("t5_bias/bucket");
+  for (std::uint64_t k = 0; k < 40; ++k) {
+    case_key key{&op, core::dtype::f32, "mild", k};
+    key.settings = {{"buckets", {std::int64_t{32}, std::int64_t{8}}}, {"max_distance", {std::int64_t{5}}}};
+    CHECK(make_case(key).call.attributes.at("buckets") == core::attribute{std::int64_t{8}});
+  }
+}
+
 TEST_CASE("properties/declared_sizes/no_law_leaves_them", "[gate]") {
   const auto runs_inside = [](const char* name, const char* axis, const declared_sizes& sizes) {
     const core::operation& op = *reference::find_operation(name);
@@ -189,6 +215,7 @@ TEST_CASE("properties/declared_sizes/no_law_leaves_them", "[gate]") {
   runs_inside("attention/output", "m", few);
   runs_inside("rope/rotate", "n", blocks);
   runs_inside("alibi/bias", "m", blocks);
+  runs_inside("sinusoidal/table", "d", even);
 }
 
 TEST_CASE("properties/declared_sizes/both_ends_are_planned", "[unit][gate]") {

@@ -119,6 +119,26 @@ changed::change wrong_where(const char* axis, std::size_t from) {
   };
 }
 
+/// Right code that takes other values of settings than it is asked for, and what it declares.
+class with_settings final : public implementation {
+ public:
+  with_settings(core::attributes taken, const std::function<void(description&)>& declare)
+      : right_(make_builtin("sequential").value()), taken_(std::move(taken)), about_(right_->describe()) {
+    declare(about_);
+  }
+  [[nodiscard]] const description& describe() const override { return about_; }
+  call_result evaluate(const request& call) override {
+    request other = call;
+    for (const auto& [name, value] : taken_) other.attributes[name] = value;
+    return right_->evaluate(other);
+  }
+
+ private:
+  std::unique_ptr<implementation> right_;
+  core::attributes taken_;
+  description about_;
+};
+
 void set_first(core::tensor& t, double x) {
   if (t.size() > 0) t.values.storage()[0] = x;
 }
@@ -284,4 +304,60 @@ TEST_CASE("properties/diagnosis/conditions_on_sizes_are_tried_one_axis_at_a_time
         "s, s_n are wrong on mild inputs where d is more than 39");
   const core::axis_sizes tokens{{"B", 1}, {"n", 400}, {"d", 1}};
   CHECK(said_at(wrong_where("n", 333), "heinsen/scan", tokens) == "s, s_n are wrong on mild inputs from 333 tokens on");
+}
+
+// At position 0 the rotation is the identity: what is right there says nothing of wide heads.
+TEST_CASE("rope/diagnosis/probes_that_cannot_tell_are_no_evidence", "[property][gate]") {
+  const core::operation& op = *reference::find_operation("rope/rotate");
+  changed under_test([](const request& call, core::tensors& outputs) {
+    core::tensor& y = outputs.at("y");
+    const auto& position = call.inputs.at("position").values.storage();
+    const std::size_t d = y.shape()[3], of_token = y.shape()[2] * d;
+    for (std::size_t i = 0; i < y.size(); ++i)
+      if (d >= 64 && position[i / of_token] != 0.0) y.values.storage()[i] += 1.0;
+  });
+  case_key key{&op, core::dtype::f32, "decode", probe_seed,
+               extent(core::axis_sizes{{"B", 1}, {"n", 1}, {"h", 1}, {"d", 64}})};
+  key.settings = {{"rotary", {std::int64_t{0}}}};
+  const test_case wide = make_case(key);
+  const diagnosis d = diagnose(under_test, op, core::dtype::f32, {{{find_property("value"), wide}}, probe_seed});
+  INFO(d.explained.value_or("") << " / " << d.facts.value_or(""));
+  CHECK_FALSE(d.explained);
+  REQUIRE(d.facts);
+  CHECK(holds(*d.facts, "where d is 64, not where it is "));
+  CHECK_FALSE(holds(*d.facts, "are right"));
+
+  key.family = "mild";
+  const test_case first = make_case(key);
+  const auto right = make_builtin("sequential").value();
+  const auto probed = [&](const test_case& c) {
+    return probe_of(c, probe_kind::family, right->evaluate(c.call).value(), core::dtype::f32);
+  };
+  CHECK_FALSE(probed(first).tells);
+  CHECK(probed(wide).tells);
+}
+
+// The errors of sin x and cos x have the sizes of cos x and sin x: what one allows says nothing of the other.
+TEST_CASE("sinusoidal/diagnosis/a_setting_is_recovered_where_rounding_is_large", "[property][gate]") {
+  const core::operation& op = *reference::find_operation("sinusoidal/table");
+  with_settings under_test({{"first", std::string("cosine")}}, [](description& about) {
+    about.settings["sinusoidal/table"]["first"] = {std::string("sine")};
+    about.domain["sinusoidal/table"]["position"] = {200, 900};
+  });
+  const diagnosis d = diagnose(under_test, op, core::dtype::f32, {{}, probe_seed});
+  INFO(d.facts.value_or(""));
+  REQUIRE(d.explained);
+  CHECK(holds(*d.explained, "declared first = \"sine\", behaves as first = \"cosine\""));
+}
+
+TEST_CASE("rope/diagnosis/any_number_of_pairs_is_recovered", "[property][gate]") {
+  const core::operation& op = *reference::find_operation("rope/rotate");
+  with_settings under_test({{"rotary", std::int64_t{5}}}, [](description& about) {
+    about.settings["rope/rotate"]["rotary"] = {std::int64_t{8}};
+    about.sizes["rope/rotate"]["d"] = {20, 24, 2};
+  });
+  const diagnosis d = diagnose(under_test, op, core::dtype::f32, {{}, probe_seed});
+  INFO(d.facts.value_or(""));
+  REQUIRE(d.explained);
+  CHECK(*d.explained == "declared rotary = 8, behaves as rotary = 5");
 }

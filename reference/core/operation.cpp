@@ -132,6 +132,35 @@ std::set<std::string> free_axes(const operation& op) {
   return symbols;
 }
 
+const attribute_declaration* attribute_of_axis(const operation& op, std::string_view symbol) {
+  for (const auto& a : op.attributes)
+    if (!a.axis.empty() && a.axis == symbol) return &a;
+  return nullptr;
+}
+
+std::string conflict_within(const operation& op, const core::attributes& settings,
+                            const std::map<std::string, size_bounds>& bounds) {
+  if (op.conflict == nullptr) return "";
+  axis_sizes sizes;
+  for (const auto& a : op.attributes)
+    if (!a.axis.empty()) sizes[a.axis] = static_cast<std::size_t>(setting<std::int64_t>(settings, a.name));
+  const std::set<std::string> free = free_axes(op);
+  std::string of_largest;
+  for (std::size_t low = 0; low < std::size_t{1} << free.size(); ++low) {  // a bit for each axis at its lower bound
+    std::size_t bit = 1;
+    for (const std::string& symbol : free) {
+      const auto given = bounds.find(symbol);
+      const size_bounds bound = given == bounds.end() ? size_bounds{} : given->second;
+      sizes[symbol] = (low & bit) != 0 ? bound.low : bound.high;
+      bit *= 2;
+    }
+    const std::string why = op.conflict(settings, sizes);
+    if (why.empty()) return "";
+    if (low == 0) of_largest = why;
+  }
+  return of_largest;
+}
+
 shape shape_of(const tensor_declaration& declaration, const axis_sizes& sizes) {
   shape s;
   for (const std::string& text : declaration.axes) {

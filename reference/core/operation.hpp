@@ -134,6 +134,19 @@ std::set<std::string> axis_symbols(const operation& op);
 /// Those whose size the inputs fix, and no attribute.
 std::set<std::string> free_axes(const operation& op);
 
+/// An attribute is the size of the axis.
+const attribute_declaration* attribute_of_axis(const operation& op, std::string_view symbol);
+
+/// The smallest and the largest size of an axis.
+struct size_bounds {
+  std::size_t low = 1, high = std::size_t{1} << 24;
+};
+
+/// Why no sizes within these bounds go with the settings, of which all are there; empty where some do. Looked for at
+/// the bounds: operations refuse what is too large or too small for another size.
+std::string conflict_within(const operation& op, const core::attributes& settings,
+                            const std::map<std::string, size_bounds>& bounds = {});
+
 /// The shape that a declaration has for these sizes. Precondition: all its symbols are there.
 shape shape_of(const tensor_declaration& declaration, const axis_sizes& sizes);
 

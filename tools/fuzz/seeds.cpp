@@ -115,7 +115,7 @@ std::vector<std::string> messages(const std::string& source) {
       R"({"id":1,"ok":true})", R"({"id":1,"ok":false,"unsupported":true,"reason":"needs d = 64"})",
       R"({"id":18446744073709551615,"ok":false,"error":"out of memory"})",
       R"({"error":"it needs the package 'kernel'"})",
-      R"({"hello":{"protocol":1,"name":"my-scan","operations":{"heinsen/scan":["f32"]},)"
+      R"({"hello":{"protocol":1,"name":"my-scan","operations":{"heinsen/scan":["f32","bf16"]},)"
       R"("domain":{"heinsen/scan":{"log_p":"finite","state":[-1e3,1e3]}},"compute":{"bf16":{"logits":"f32"}}}})"};
   for (const auto& c : calls(source)) {
     out.push_back(call_line(c));

@@ -24,10 +24,10 @@ class fresh_candidate final : public properties::implementation {
   guarded_candidate guarded_;
 };
 
-properties::fresh_start started_anew(const gate_options& options, const interruption& signals) {
+properties::fresh_start started_anew(const properties::description& about, const gate_options& options,
+                                     const interruption& signals) {
   return [&]() -> std::unique_ptr<properties::implementation> {
-    // assay.check relays to a function of the calling process: there is no other process to start.
-    if (options.candidate.find("assay_relay.py") != std::string::npos) return nullptr;
+    if (about.relayed) return nullptr;  // there is no other process to start
     auto opened = open_candidate(options.candidate, options.limits);
     if (!opened) return nullptr;
     return std::make_unique<fresh_candidate>(std::move(*opened), [&] { signals.throw_if_interrupted(); });
@@ -40,7 +40,8 @@ core::result<void> examine(properties::implementation& opened, const gate_option
   guarded_candidate candidate(opened, [&] { signals.throw_if_interrupted(); });
   report.candidate = candidate.describe();
   const auto planned = plan_parts(candidate.describe(), selected, options.shard);
-  const auto parts = run_parts(candidate, planned, selected, options.seed, started_anew(options, signals));
+  const auto parts =
+      run_parts(candidate, planned, selected, options.seed, started_anew(candidate.describe(), options, signals));
   assemble(options, selected, parts, held_against, report);
   if (!options.shard.is_kept) return {};
   return write_shard({options, report.candidate, parts}, options.report);

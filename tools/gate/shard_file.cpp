@@ -91,7 +91,7 @@ ASSAY_MEMBERS(declared_domain, low, high)
 ASSAY_MEMBERS(declared_precision, all, stages)
 ASSAY_MEMBERS(declared_sizes, low, high, multiple_of)
 ASSAY_MEMBERS(description, name, version, operations, compute, domain, sizes, settings, variants, flush_subnormals,
-              deterministic, recorded)
+              deterministic, recorded, relayed)
 ASSAY_MEMBERS(extent, range, tokens, axes)
 ASSAY_MEMBERS(case_key, operation, type, family, seed, size, settings, domain, sizes)
 ASSAY_MEMBERS(test_case, call, family, seed, key)

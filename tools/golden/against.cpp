@@ -99,6 +99,7 @@ gate_report page_of(const comparison_of_sets& found, const properties::descripti
   gate_report page;
   page.candidate_spec = options.against.string();
   page.golden = options.path;
+  page.golden_arithmetic = options.arithmetic;
   page.candidate = user;
   page.run = run_started_now();
   for (std::string& sentence : found.sentences())  // of what is simply right the table of accuracy says it

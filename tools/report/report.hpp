@@ -103,6 +103,7 @@ struct gate_report {
   shard part_of{};
   /// The golden sets that outputs were held against; empty where cases were drawn, of an effort and a seed.
   std::filesystem::path golden{};
+  std::string golden_arithmetic{};  ///< that `golden check` was told of; empty: none
 };
 
 /// How many checks ended how.
@@ -157,8 +158,9 @@ std::string places_in_words(const stderr_excerpt& e);
 std::vector<std::string> texts_of(const std::vector<complaint>& complaints);
 /// "24 checks: 20 passed, 1 failed, 3 uninformative"
 std::string counts_in_words(const gate_report& r);
-/// The command that runs a counterexample again, or holds the outputs against the golden sets again, from the folder in which the gate ran, quoted for a POSIX shell;
-/// with the limits on the candidate that were not the usual ones, as its verdict may depend on them.
+/// The command that runs a counterexample again, or holds the outputs against the golden sets again, from the folder in
+/// which the gate ran, quoted for a POSIX shell; with the limits on the candidate that were not the usual ones, as its
+/// verdict may depend on them.
 std::string replay_command(const gate_report& r, const properties::check_result& c);
 /// By operation that was checked, then by input or setting, what the candidate takes: "finite", "in [-3, 3]",
 /// "= "half_split"".

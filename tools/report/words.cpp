@@ -171,8 +171,9 @@ std::string limit_options(const candidate_limits& limits) {
 
 std::string replay_command(const gate_report& r, const check_result& c) {
   if (!r.golden.empty())
-    return fmt::format("assay golden check {} --against {}", shell_word(r.golden.string()),
-                       shell_word(r.candidate_spec));
+    return fmt::format("assay golden check {} --against {}{}", shell_word(r.golden.string()),
+                       shell_word(r.candidate_spec),
+                       r.golden_arithmetic.empty() ? "" : " --arithmetic " + r.golden_arithmetic);
   std::string path = (r.folder / "counterexamples" / counterexample_name(c)).string();
   if (path.starts_with('-')) path.insert(0, "./");  // else it would be taken for an option
   return fmt::format("assay replay {} --candidate {}{}", shell_word(path), shell_word(r.candidate_spec),

@@ -267,6 +267,10 @@ class Golden(unittest.TestCase):
         for words in ("<title>Assay: user, failed</title>", "<li>a bug in 1 (heinsen/scan in f32: 1 files)</li>",
                       "s[0, 2, 0]: expected", "File: mild</p>", f"assay golden check {self.set} --against {user}"):
             self.assertIn(words, page)
+        self.assertNotIn("--arithmetic", page)
+        run("golden", "check", self.set, "--against", user, "--arithmetic", "storage", "--page", self.path("page.html"))
+        with open(self.path("page.html")) as file:
+            self.assertIn(f"assay golden check {self.set} --against {user} --arithmetic storage", file.read())
         self.refused(run("golden", "check", self.set, "--page", self.path("page.html")), "--against")
         self.assertRegex(done.stdout, r"mild.f32.safetensors: a bug: s\[0, 2, 0\]: expected .*, allowed ")
         self.assertIn("1 of 2 files right, 1 with a bug, 0 missing", done.stdout)

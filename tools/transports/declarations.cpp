@@ -24,6 +24,7 @@ std::string declarations_json() {
       ordered_json values = ordered_json::array();
       for (const core::attribute& value : a.values) values.push_back(formats::to_json(value));
       list.push_back({{"name", a.name}, {"standard", formats::to_json(a.standard)}, {"values", std::move(values)}});
+      if (!a.axis.empty()) list.back()["axis"] = a.axis;
     }
     return list;
   };

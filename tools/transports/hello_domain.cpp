@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "golden/formats/attributes_json.hpp"
+#include "properties/harness/steering.hpp"
 #include "reference/oracle.hpp"
 #include "tools/transports/hello.hpp"
 #include "tools/transports/message.hpp"
@@ -85,7 +86,7 @@ std::vector<core::attribute> parse_values(const json& value, const core::operati
 [[noreturn]] void refuse_domain_name(const core::operation& op, std::vector<std::string> known,
                                      const std::string& where) {
   for (const auto& a : op.attributes) known.push_back(a.name);
-  for (const std::string& symbol : core::free_axes(op)) known.push_back(symbol);
+  for (const std::string& symbol : core::axis_symbols(op)) known.push_back(symbol);
   throw malformed{
       fmt::format("{} is no input, setting or axis of {}; known: {}", where, op.name, fmt::join(known, ", "))};
 }
@@ -95,17 +96,97 @@ void parse_domain_of(const core::operation& op, const json& members, const std::
   const std::vector<std::string> known = names_of_values(op);
   for (const auto& [name, declared] : members.items()) {
     const std::string member = where + "['" + clean(name, 40) + "']";
-    if (op.attribute(name) != nullptr) {
+    const core::attribute_declaration* setting = op.attribute(name);
+    // The sizes of an axis that a setting is the size of may be declared under both names.
+    if (setting != nullptr && !setting->axis.empty() && declared.is_object()) {
+      to.sizes[op.name][setting->axis] = parse_sizes(declared, member);
+      continue;
+    }
+    if (setting != nullptr) {
       to.settings[op.name][name] = parse_values(declared, op, name, member);
       continue;
     }
     if (std::find(known.begin(), known.end(), name) == known.end()) {
-      if (!core::free_axes(op).contains(name)) refuse_domain_name(op, known, member);
+      if (!core::axis_symbols(op).contains(name)) refuse_domain_name(op, known, member);
       to.sizes[op.name][name] = parse_sizes(declared, member);
       continue;
     }
     const auto& domain = to.domain[op.name][name] = parse_domain(declared, member);
     if (const core::tensor_declaration* input = op.input(name)) require_values(*input, domain, member);
+  }
+}
+
+using values_by_setting = std::map<std::string, std::vector<core::attribute>>;
+
+// Of each setting the values that cases are drawn from: those of the sizes that are declared, and of these values.
+values_by_setting values_of(const core::operation& op, const properties::description& about,
+                            const properties::setting_values& declared) {
+  const auto sizes = about.sizes.find(op.name);
+  values_by_setting all;
+  for (const core::attribute_declaration& a : op.attributes)
+    all[a.name] = properties::values_to_draw(a, declared,
+                                             sizes == about.sizes.end() ? properties::size_domains{} : sizes->second);
+  return all;
+}
+
+std::map<std::string, core::size_bounds> bounds_of(const core::operation& op, const properties::description& about) {
+  std::map<std::string, core::size_bounds> all;
+  if (const auto declared = about.sizes.find(op.name); declared != about.sizes.end())
+    for (const auto& [symbol, sizes] : declared->second)
+      all[symbol] = {sizes.nearest(1), sizes.nearest(core::size_bounds{}.high)};
+  return all;
+}
+
+// Why a value of a setting goes with none of the others; empty where it goes with some, or where there are too many.
+class compatibility {
+ public:
+  compatibility(const core::operation& op, const properties::description& about, values_by_setting others)
+      : op_(op), others_(std::move(others)), bounds_(bounds_of(op, about)) {}
+
+  std::string conflict_of(const std::string& setting, const core::attribute& value) {
+    tried_ = 0;
+    return conflict_from(0, {{setting, value}});
+  }
+
+ private:
+  static constexpr int most = 10'000;
+
+  std::string conflict_from(std::size_t next, const core::attributes& set) {
+    if (next == op_.attributes.size()) return ++tried_ > most ? "" : core::conflict_within(op_, set, bounds_);
+    const std::string& name = op_.attributes[next].name;
+    if (set.contains(name)) return conflict_from(next + 1, set);
+    std::string first;
+    for (const core::attribute& value : others_.at(name)) {
+      core::attributes more = set;
+      more[name] = value;
+      const std::string why = conflict_from(next + 1, more);
+      if (why.empty()) return "";
+      if (first.empty()) first = why;
+    }
+    return first;
+  }
+
+  const core::operation& op_;
+  values_by_setting others_;
+  std::map<std::string, core::size_bounds> bounds_;
+  int tried_ = 0;
+};
+
+// Each declared value of a setting must go with some values of the others, and with some declared sizes: else no case
+// has it. One that goes with none there are is named before one that goes with none of the declared ones.
+void require_compatible(const core::operation& op, const properties::description& about, const std::string& where) {
+  const values_by_setting declared = values_of(op, about, about.settings_of(op));
+  for (const values_by_setting& others : {values_of(op, about, {}), declared}) {
+    compatibility all(op, about, others);
+    for (const core::attribute_declaration& a : op.attributes)
+      for (const core::attribute& value : declared.at(a.name)) {
+        const std::string member = where + "['" + a.name + "']";
+        const auto right = core::check_attributes(op, {{a.name, value}});
+        require(right.has_value(), member + ": " + (right ? "" : clean(right.error().message, 200)));
+        if (!about.settings_of(op).contains(a.name)) continue;
+        const std::string why = all.conflict_of(a.name, value);
+        require(why.empty(), fmt::format("{}: {} = {}: {}", member, a.name, core::to_string(value), why));
+      }
   }
 }
 
@@ -119,7 +200,10 @@ void parse_domains(const json& value, properties::description& to) {
     require(to.operations.contains(operation), where + " is no operation that hello.operations offers");
     require(inputs.is_object(), where + " must be an object");
     // Of an operation that this version does not know, nothing is asked.
-    if (const core::operation* op = reference::find_operation(operation)) parse_domain_of(*op, inputs, where, to);
+    if (const core::operation* op = reference::find_operation(operation)) {
+      parse_domain_of(*op, inputs, where, to);
+      require_compatible(*op, to, where);
+    }
   }
 }
 

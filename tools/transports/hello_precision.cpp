@@ -48,6 +48,19 @@ properties::declared_precision parse_stages(const json& value, core::dtype stora
   return declared;
 }
 
+// Arithmetic on tensors that are never asked for would change nothing likewise.
+void require_offered(core::dtype storage, const std::string& where, const properties::description& offered) {
+  std::vector<std::string_view> known;
+  for (const core::dtype t : core::floating_dtypes)
+    for (const auto& [name, dtypes] : offered.operations)
+      if (std::find(dtypes.begin(), dtypes.end(), t) != dtypes.end()) {
+        known.push_back(core::name_of(t));
+        break;
+      }
+  require(std::find(known.begin(), known.end(), core::name_of(storage)) != known.end(),
+          fmt::format("{} is of a dtype that no operation is offered in; offered: {}", where, fmt::join(known, ", ")));
+}
+
 }  // namespace
 
 void parse_compute(const json& value, properties::description& to) {
@@ -56,6 +69,7 @@ void parse_compute(const json& value, properties::description& to) {
     const core::dtype from = parse_dtype(json(storage), "hello.compute");
     const std::string where = "hello.compute['" + storage + "']";
     require(core::is_floating(from), "hello.compute must name floating-point dtypes");
+    require_offered(from, where, to);
     if (arithmetic.is_object())
       to.compute[from] = parse_stages(arithmetic, from, where, to);
     else

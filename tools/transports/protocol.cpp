@@ -81,6 +81,7 @@ properties::description parse_hello_object(const json& greeting) {
     require(claims->is_object(), "hello.properties must be an object");
     if (const json* deterministic = member(*claims, "deterministic"))
       answer.deterministic = parse_flag(*deterministic, "properties.deterministic");
+    if (const json* relayed = member(*claims, "relayed")) answer.relayed = parse_flag(*relayed, "properties.relayed");
   }
   return answer;
 }

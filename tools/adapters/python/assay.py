@@ -126,7 +126,15 @@ def _serve(candidate, listener, gate):
         try:
             with connection, connection.makefile("rw", encoding="utf-8") as stream:
                 for line in iter(stream.readline, ""):
-                    stream.write(json.dumps(candidate.answer(json.loads(line)), allow_nan=False) + "\n")
+                    stream.write(json.dumps(_relayed(candidate.answer(json.loads(line))), allow_nan=False) + "\n")
                     stream.flush()
         except (BrokenPipeError, ConnectionResetError):
             pass  # the gate gave this call up and ended its relay; there may be another one
+
+
+def _relayed(answer):
+    """The hello says that this process gives the answers: the gate can start no other one that has forgotten them."""
+    if "hello" not in answer:
+        return answer
+    hello = answer["hello"]
+    return {"hello": {**hello, "properties": {**hello.get("properties", {}), "relayed": True}}}

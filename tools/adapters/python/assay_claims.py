@@ -85,15 +85,16 @@ def check_domain(domain, declared, word="domain"):
         raise WrongClaim(f"{word} must map names of inputs and settings to their values, and is {domain!r}")
     settings = [setting["name"] for setting in declared["attributes"]]
     values = [tensor["name"] for tensor in declared["inputs"]] + ["state"] * declared["recurrent"]
-    axes = [axis for axis in declared["axes"] if axis not in values + settings]
+    sized = {setting["name"]: setting["axis"] for setting in declared["attributes"] if "axis" in setting}
+    axes = [axis for axis in sorted({*declared["axes"], *sized.values()}) if axis not in values + settings]
     for name, allowed in domain.items():
         where = f"{word}: '{name}'"
         if name not in values + settings + axes:
             raise WrongClaim(f"{where} is no input, setting or axis of {declared['name']}; known: "
                              f"{', '.join(values + settings + axes)}")
-        if name in axes:
+        if name in axes or (name in sized and isinstance(allowed, dict)):
             _check_sizes(allowed, where)
-        if name in settings and not (isinstance(allowed, (list, tuple)) and allowed):
+        elif name in settings and not (isinstance(allowed, (list, tuple)) and allowed):
             raise WrongClaim(f"{where} is a setting: it needs a list of values, not {allowed!r}")
         if name in values and allowed != "finite":
             _check_interval(allowed, where)

@@ -27,10 +27,21 @@ def candidate_of(function, declarations, operation=None, dtypes=None, framework=
     dtypes = dtypes or claims.get("dtypes") or dtypes_of_module(function) or ["f32", "f64"]
     dtypes = [dtypes] if isinstance(dtypes, str) else list(dtypes)
     hello = {word: claims[word] for word in ("compute", "variants", "properties", "flush_subnormals") if word in claims}
+    if "compute" in hello:
+        hello["compute"] = _compute_of(hello["compute"], claims.get("dtypes"), dtypes)
     candidate = Candidate(claims.get("name") or _name_of(function), claims.get("version", ""), **hello)
     _register(candidate, function, declared, dtypes, _domain_of(function, declared, claims.get("domain")), claims)
     _register_derivative(candidate, function, declarations, declared, dtypes, claims)
     return candidate
+
+
+def _compute_of(compute, declared, asked):
+    """Without the dtypes that the function declares and that are not asked for. One that it does not declare is a
+    mistake, and the program says so."""
+    if not isinstance(compute, dict):
+        return compute
+    return {dtype: precision for dtype, precision in compute.items()
+            if dtype in asked or dtype not in (declared or ())}
 
 
 def check_candidate(candidate, declarations):

@@ -22,6 +22,8 @@ import os
 import sys
 import traceback
 
+import numpy
+
 from assay_claims import WrongClaim, check_finite
 from assay_errors import in_words
 from assay_frameworks import NumpyFunction, TorchFunction
@@ -48,6 +50,17 @@ def _decline_empty(inputs):
     for name, (_, array) in inputs.items():
         if 0 in array.shape:
             raise Unsupported(f"empty axes are declared as unsupported, and '{name}' has the shape {list(array.shape)}")
+
+
+def _answers_without_empty_axes(function, inputs, message):
+    """Whether the call succeeds with one element, 0, along each axis that is empty: only then is that the cause."""
+    filled = {name: (dtype, array if array.size else numpy.zeros([max(size, 1) for size in array.shape], array.dtype))
+              for name, (dtype, array) in inputs.items()}
+    try:
+        function(filled, message["attributes"], message["dtype"])
+        return True
+    except Exception:
+        return False
 
 
 class Candidate:
@@ -133,7 +146,8 @@ class Candidate:
         except Exception as error:  # whatever the function did wrong is an answer, not the end
             traceback.print_exc()
             answer["error"] = in_words(error)
-            if any(0 in array.shape for _, array in inputs.values()):
+            if (any(0 in array.shape for _, array in inputs.values())
+                    and _answers_without_empty_axes(function, inputs, message)):
                 answer["error"] += "; empty=False declares that it takes no empty axis"
         return answer
 

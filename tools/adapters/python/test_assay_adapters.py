@@ -7,6 +7,7 @@ import pytest
 
 import assay
 from assay_claims import WrongClaim, check_domain, claims_of
+from assay_function import candidate_of
 from assay_host import Unsupported
 
 torch = pytest.importorskip("torch")
@@ -245,6 +246,28 @@ def test_a_domain_that_is_one():
     check_domain({"log_p": "finite", "h": [-1, 2.5], "s0": (0, 0), "state": "finite"}, SCAN)
     check_domain({"layout": ["half_split"]}, ROTATE)
     check_domain({"n": {"multiple_of": 64, "at_most": 4096}, "d": [2, 256]}, SCAN)
+    table = {"name": "sinusoidal/table", "inputs": [{"name": "position"}], "axes": ["n"], "recurrent": False,
+             "attributes": [{"name": "width", "axis": "d"}]}
+    for domain in ({"d": {"multiple_of": 2}}, {"width": {"multiple_of": 2}}, {"width": [2, 4]}, {"d": [2, 64]}):
+        check_domain(domain, table)
+    with pytest.raises(WrongClaim, match="'width' has the unknown word 'times'"):
+        check_domain({"width": {"times": 2}}, table)
+
+
+def test_the_hello_of_a_function_of_this_process_says_so():
+    of_function = assay._relayed({"hello": {"name": "f", "properties": {"deterministic": True}}})["hello"]
+    assert of_function == {"name": "f", "properties": {"deterministic": True, "relayed": True}}
+    assert assay._relayed({"id": 1, "ok": True}) == {"id": 1, "ok": True}
+
+
+def test_a_precision_of_a_dtype_that_is_not_asked_for_is_left_out():
+    def double(x):
+        return 2 * x
+    declared = {"name": "a/b", "attributes": [], "inputs": [{"name": "x", "axes": ["n"]}],
+                "outputs": [{"name": "y", "axes": ["n"]}], "recurrent": False, "axes": ["n"]}
+    assay.candidate(dtypes=["f32", "bf16"], compute={"f32": "f32", "bf16": "bf16", "f16": "f32"})(double)
+    hello = candidate_of(double, [declared], "a/b", ["f32"], vjp=False).answer({"hello": {}})["hello"]
+    assert hello["compute"] == {"f32": "f32", "f16": "f32"}  # the last one is a mistake, which the program refuses
 
 
 def test_claims_of_decorators_and_modules():

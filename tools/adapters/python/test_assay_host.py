@@ -154,7 +154,9 @@ class NumpyFunctions(Files):
         candidate = Candidate("c")
 
         def fail(a):
-            raise ValueError("no tokens")
+            if a.size == 0 or (a == 1).all():
+                raise ValueError("no tokens")
+            return {"y": a}
         candidate.numpy("x/declines", ["f32"], empty=False)(fail)
         candidate.numpy("x/fails", ["f32"])(fail)
         empty = {"a": ("F32", numpy.ones((2, 0), dtype=numpy.float32))}
@@ -164,6 +166,16 @@ class NumpyFunctions(Files):
         with quiet():
             self.assertIn("no tokens", self.call(candidate, "x/declines", {"a": ONES[0]})[0]["error"])
             self.assertIn("empty=False declares", self.call(candidate, "x/fails", empty)[0]["error"])
+
+    def test_empty_axes_are_named_where_they_are_the_cause_alone(self):
+        candidate = Candidate("c")
+
+        def fails_always(a, b):
+            raise TypeError("no kernel for this device")
+        candidate.numpy("x/fails", ["f32"])(fails_always)
+        inputs = {"a": ONES[0], "b": ("F32", numpy.ones((0,), dtype=numpy.float32))}
+        with quiet():
+            self.assertEqual(self.call(candidate, "x/fails", inputs)[0]["error"], "TypeError: no kernel for this device")
 
     def test_a_long_message_keeps_both_ends(self):
         candidate = Candidate("c")

@@ -35,8 +35,10 @@ TEST_CASE("transports/protocol/hello_needs_only_name_and_operations") {
   REQUIRE(parsed.has_value());
   CHECK(parsed->version.empty());
   CHECK_FALSE(parsed->deterministic);
+  CHECK_FALSE(parsed->relayed);
   CHECK_FALSE(parsed->flush_subnormals);
   CHECK(transports::parse_hello(hello_with(R"(,"later":{"x":[1.5e3,-1,null]})")).has_value());
+  CHECK(transports::parse_hello(hello_with(R"(,"properties":{"relayed":true})"))->relayed);
 }
 
 TEST_CASE("transports/protocol/hello_is_strict") {
@@ -53,11 +55,12 @@ TEST_CASE("transports/protocol/hello_is_strict") {
   CHECK_THAT(hello_refusal(hello_with(R"(,"version":1)")), Contains("hello.version"));
   CHECK_THAT(hello_refusal(hello_with(R"(,"compute":{"f32":"i32"})")), Contains("floating-point"));
   CHECK_THAT(hello_refusal(hello_with(R"(,"compute":{"f8":"f32"})")), Contains("unknown dtype 'f8'"));
-  CHECK_THAT(hello_refusal(hello_with(R"(,"compute":{"bf16":1})")),
-             Contains("must name a precision (f64, f32, f16, bf16)"));
+  CHECK_THAT(hello_refusal(hello_with(R"(,"compute":{"f32":1})")), Contains("must name a precision (f64, f32)"));
   CHECK_THAT(hello_refusal(hello_with(R"(,"compute":{"f32":"bf16"})")),
              Contains("less precise than f32; known: f64, f32"));
-  CHECK_THAT(hello_refusal(hello_with(R"(,"compute":{"bf16":{"angle":"f32"}})")), Contains("no offered operation"));
+  CHECK_THAT(hello_refusal(hello_with(R"(,"compute":{"f32":{"angle":"f32"}})")), Contains("no offered operation"));
+  CHECK_THAT(hello_refusal(hello_with(R"(,"compute":{"bf16":"f32"})")),
+             Contains("hello.compute['bf16'] is of a dtype that no operation is offered in; offered: f32"));
   for (const std::string domain : {"\"infinite\"", "[1]", "[1,2,3]", "[1,\"2\"]", "[2,1]", "[1,1e999]", "1"})
     CHECK_FALSE(transports::parse_hello(R"({"hello":{"protocol":1,"name":"c","operations":{"heinsen/scan":["f32"]},)"
                                         R"("domain":{"heinsen/scan":{"h":)" +
@@ -116,8 +119,46 @@ TEST_CASE("transports/protocol/a_domain_holds_sizes_of_axes") {
        {"64", "[2]", "[0,0]", "[9,8]", "[1,2,3]", "[-1,8]", "[1,1e30]", "[1.5,2]", "{}", "\"finite\"", "true",
         R"({"multiple_of":0})", R"({"multiple_of":64,"at_most":63})", R"({"times":2})", R"({"multiple_of":"2"})"})
     CHECK_THAT(hello_refusal(with_sizes("n", sizes)), Contains("hello.domain['rope/rotate']['n']"));
-  // The size of a setting is a matter of the setting.
   CHECK_THAT(hello_refusal(with_sizes("width", "[1,2]")), Contains("is no input, setting or axis of rope/rotate"));
+}
+
+TEST_CASE("transports/protocol/a_domain_holds_sizes_that_settings_have") {
+  const auto domain = [](const std::string& of) {
+    return R"({"hello":{"protocol":1,"name":"c","operations":{"sinusoidal/table":["f32"]},)"
+           R"("domain":{"sinusoidal/table":)" +
+           of + "}}}";
+  };
+  const core::operation& table = *reference::find_operation("sinusoidal/table");
+  for (const char* even : {R"({"d":{"multiple_of":2}})", R"({"width":{"multiple_of":2}})"}) {
+    const auto hello = transports::parse_hello(domain(even));
+    REQUIRE(hello.has_value());
+    CHECK(hello->sizes_of_axis(table, "d").multiple_of == 2);
+  }
+  CHECK(transports::parse_hello(domain(R"({"width":[2,4,64]})")).has_value());
+  CHECK_THAT(hello_refusal(domain(R"({"d":{"at_least":2097152}})")),
+             Contains("hello.domain['sinusoidal/table']['width']"));
+}
+
+TEST_CASE("transports/protocol/a_domain_that_no_case_has_is_refused") {
+  const auto refusal = [](const std::string& operation, const std::string& domain) {
+    return hello_refusal(R"({"hello":{"protocol":1,"name":"c","operations":{")" + operation +
+                         R"(":["f32"]},"domain":{")" + operation + "\":" + domain + "}}}");
+  };
+  CHECK_THAT(
+      refusal("rope/rotate", R"({"rotary":[0,16],"d":[2,8]})"),
+      Contains("hello.domain['rope/rotate']['rotary']: rotary = 16: rotary = 16 pairs are more than d = 8 holds"));
+  CHECK_THAT(refusal("alibi/slopes", R"({"alpha_max":[0.3]})"), Contains("must be a multiple of 1/16"));
+  CHECK_THAT(refusal("t5_bias/bucket", R"({"buckets":[32],"max_distance":[5]})"),
+             Contains("'max_distance' must be larger"));
+  const auto accepted = [](const std::string& domain) {
+    return transports::parse_hello(R"({"hello":{"protocol":1,"name":"c","operations":{"rope/rotate":["f32"]},)"
+                                   R"("domain":{"rope/rotate":)" +
+                                   domain + "}}}")
+        .has_value();
+  };
+  CHECK(accepted(R"({"rotary":[16]})"));
+  CHECK(accepted(R"({"rotary":[0,4],"d":[2,8]})"));
+  CHECK(accepted(R"({"d":[2,2]})"));
 }
 
 TEST_CASE("transports/protocol/a_program_may_say_why_it_is_no_candidate") {

@@ -65,6 +65,10 @@ def in_stages(stages):
         return x
     return function
 
+@assay.candidate(operation="rope/rotate", dtypes=["f32"], compute={"bf16": "f32"}, vjp=False)
+def not_offered(x, position):
+    return x
+
 stages, misspelt_stage = in_stages({"angle": "f32", "product": "f32"}), in_stages({"angel": "f32"})
 misspelt, reversed_interval, beside = map(declared, ({"logp": "finite"}, {"h": [2, 1]}, {"log_p": [1, 2]}))
 candidate_of_nothing = Candidate("nothing")
@@ -192,6 +196,7 @@ class Functions(Folder):
         self.assertEqual(self.read_report()["candidate"]["compute"], {"bf16": {"angle": "f32", "product": "f32"}})
         self.ends("misspelt_stage", 3, "hello.compute['bf16']['angel'] is no stage of an offered operation; known: "
                   "angle, table, product")
+        self.ends("not_offered", 3, "hello.compute['bf16'] is of a dtype that no operation is offered in; offered: f32")
         self.ends("misspelt", 3, "domain: 'logp' is no input, setting or axis of heinsen/scan; known: log_p, h, s0, state, B, d, n")
         self.ends("candidate_of_nothing", 3, "domain of heinsen/scan: 'logp' is no input, setting or axis")
         self.ends("reversed_interval", 3, "'h' has the interval [2, 1], which holds no value: low exceeds high")

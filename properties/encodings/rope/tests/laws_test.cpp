@@ -61,7 +61,7 @@ TEST_CASE("rope/rotate/certificate_names_what_it_found", "[property][gate]") {
        "declared 2 pairs half_split, behaves as 2 pairs half_split of the whole head"},
       {"rotary_ignored", "interleaved", 1, "declared 1 pair interleaved, behaves as 3 pairs interleaved"},
       {"wrong_sign", "interleaved", 0, "declared 3 pairs interleaved, behaves as 3 pairs interleaved, backwards"},
-      {"offset_dropped", "half_split", 0, "declared 3 pairs half_split, behaves as no pairs"},
+      {"offset_dropped", "half_split", 0, "declared 3 pairs half_split, and nothing turns at position 1"},
   };
   for (const example& e : examples) {
     const test_case c =
@@ -72,6 +72,35 @@ TEST_CASE("rope/rotate/certificate_names_what_it_found", "[property][gate]") {
     CHECK(o.message == e.message);
     CHECK(checked("rotation_certificate", "sequential", c).verdict == status::passed);
   }
+}
+
+// The certificate is of pairs: what heads, or a number that is added everywhere, do is no layout.
+TEST_CASE("rope/rotate/certificate_says_nothing_of_heads", "[property][gate]") {
+  class few_heads final : public implementation {
+   public:
+    explicit few_heads(double added) : right_(make_builtin("sequential").value()), added_(added) {}
+    [[nodiscard]] const description& describe() const override { return right_->describe(); }
+    call_result evaluate(const request& call) override {
+      core::tensors outputs = right_->evaluate(call).value();
+      core::tensor& y = outputs.at("y");
+      for (std::size_t i = 0; i < y.size(); ++i)
+        if (i / y.shape()[3] % y.shape()[2] >= 4)
+          y.values.storage()[i] = 7.0;
+        else
+          y.values.storage()[i] += added_;
+      return outputs;
+    }
+
+   private:
+    std::unique_ptr<implementation> right_;
+    double added_;
+  };
+  const test_case c = rotation(dtype::f32, {1, 2, 6, 6}, {5, 6}, {});
+  few_heads of_four(0.0), with_noise(0.5);
+  const property& certificate = *find_property("rotation_certificate");
+  CHECK(certificate.check(of_four, c).verdict == status::passed);
+  CHECK(certificate.check(with_noise, c).message ==
+        "declared 3 pairs interleaved, behaves as no rotation of pairs: coordinate 0 of 0 is not 0");
 }
 
 // A rotation by other angles is relative too: only absolute angles tell. Of coordinates that a layout does not pair the

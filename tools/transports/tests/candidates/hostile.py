@@ -217,7 +217,7 @@ on_hello = {
     "unknown input": lambda: hello(domain={"heinsen/scan": {"logp": "finite"}}),
     "no candidate": lambda: say({"error": "it needs the package 'kernel'"}),
     "crash at hello": lambda: sys.exit("cannot import name 'kernel'"),
-    "everything": lambda: hello(version="1.2", compute={"bf16": "f32"}, flush_subnormals=True, colour="blue",
+    "everything": lambda: hello(version="1.2", compute={"f32": "f64"}, flush_subnormals=True, colour="blue",
                                 domain={"heinsen/scan": {"log_p": "finite", "state": [-50, 1.5]}},
                                 variants={"block": [32, 64]}, properties={"deterministic": True, "fast": 1}),
 }
