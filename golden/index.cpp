@@ -129,11 +129,14 @@ core::result<std::vector<indexed_set>> read_index(const fs::path& folder) {
 
 namespace {
 
+// Of an index that this program wrote.
+const std::string& text_of(const json& entry, const char* key) { return entry.at(key).get_ref<const std::string&>(); }
+
 bool has_all_of(const indexed_set& old, const json& files) {
   std::size_t found = 0;
   for (const json& f : files)
-    if (const auto before = old.files.find(f.at("file")); before != old.files.end())
-      found += before->second == f.at("sha256");
+    if (const auto before = old.files.find(text_of(f, "file")); before != old.files.end())
+      found += before->second == text_of(f, "sha256");
   return found == old.files.size();
 }
 
@@ -147,8 +150,8 @@ core::result<void> write_index(const fs::path& folder) {
   const json now = json::parse(*text);
   for (const json& set : now.at("sets"))
     for (const indexed_set& old : *before)
-      if (old.name == set.at("name") && old.version == set.at("version") &&
-          old.values_sha256 != set.at("values_sha256") && !has_all_of(old, now.at("files")))
+      if (old.name == text_of(set, "name") && old.version == set.at("version") &&
+          old.values_sha256 != text_of(set, "values_sha256") && !has_all_of(old, now.at("files")))
         return core::failure((folder / old.name).string() + ": has other values than version " +
                              std::to_string(old.version) + " that the index lists: raise \"version\" in its recipe");
   return formats::replace_file(folder / index_name, *text);

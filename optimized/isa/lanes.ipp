@@ -60,7 +60,7 @@ inline vec<Real> where(mask<Real> k, vec<Real> x, vec<Real> y) {
 // x in the lanes of k where it is finite, 0 in the others.
 template <class Real>
 inline vec<Real> finite_or_zero(mask<Real> k, vec<Real> x) {
-  return k & (x - x == Real(0)) ? x : vec<Real>{};
+  return (k & (x - x == Real(0))) ? x : vec<Real>{};
 }
 
 // x + y in the lanes of k, x in the others.

@@ -41,7 +41,9 @@ is_admissible stays_in_domain(const test_case& c, const description& about) {
 
 // GCC 12 takes the value of RapidCheck's Maybe for uninitialised where this is inlined.
 #pragma GCC diagnostic push
+#ifndef __clang__
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#endif
 test_case smallest_failing(const rc::Shrinkable<test_case>& from, const std::function<bool(const test_case&)>& fails) {
   return rc::shrinkable::findLocalMin(from, fails).first;
 }

@@ -126,9 +126,10 @@ struct heinsen {
   template <class R>
   static fields<R> module_vjp(const arguments<R>& call, const recipe<R>& how);
 
-  static core::tensor_declaration logits_tensor(const char* name, std::vector<std::string> axes, const char* meaning) {
+  static core::tensor_declaration logits_tensor(const char* called, std::vector<std::string> axes,
+                                                const char* meaning) {
     constexpr double infinity = std::numeric_limits<double>::infinity(), largest = std::numeric_limits<double>::max();
-    return {.name = name, .axes = std::move(axes), .meaning = meaning, .domain = {-infinity, largest, true}};
+    return {.name = called, .axes = std::move(axes), .meaning = meaning, .domain = {-infinity, largest, true}};
   }
   static core::tensor_declaration initial_state() {
     return logits_tensor("s0", {"B", "d"}, "state before the first token");

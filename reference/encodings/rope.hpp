@@ -112,8 +112,8 @@ struct rope {
   template <class R>
   static fields<R> rotate_by_vjp(const arguments<R>& call, const recipe<R>& how);
 
-  static core::tensor_declaration turned_tensor(const char* name, const char* meaning) {
-    return {.name = name, .axes = {"B", "n", "h", "d"}, .meaning = meaning};
+  static core::tensor_declaration turned_tensor(const char* called, const char* meaning) {
+    return {.name = called, .axes = {"B", "n", "h", "d"}, .meaning = meaning};
   }
   /// A coordinate may cancel, but the length of its pair, and with it the error, is that of the row x.
   static core::tensor_declaration rotated() {
@@ -122,9 +122,9 @@ struct rope {
     return y;
   }
   static core::attribute_declaration layout();
-  static core::attribute_declaration number(const char* name, double standard, std::vector<core::attribute> values,
+  static core::attribute_declaration number(const char* called, double standard, std::vector<core::attribute> values,
                                             const char* meaning) {
-    return {.name = name, .meaning = meaning, .standard = standard, .values = std::move(values), .low = 1.0};
+    return {.name = called, .meaning = meaning, .standard = standard, .values = std::move(values), .low = 1.0};
   }
   static std::vector<core::stage_declaration> stages_with_sums() {
     std::vector<core::stage_declaration> all = rotary_stages();

@@ -152,9 +152,9 @@ struct sinusoidal {
     return {.name = "base", .meaning = "b", .standard = 1e4, .values = {1e4, 1e3, 1e2}, .low = low, .high = 1e9};
   }
   /// Of two strings, the standard one first.
-  static core::attribute_declaration choice(const char* name, std::string standard, std::string other,
+  static core::attribute_declaration choice(const char* called, std::string standard, std::string other,
                                             const char* meaning) {
-    return {.name = name, .meaning = meaning, .standard = standard, .values = {standard, std::move(other)}};
+    return {.name = called, .meaning = meaning, .standard = standard, .values = {standard, std::move(other)}};
   }
   static std::vector<core::stage_declaration> stages_with_sums() {
     std::vector<core::stage_declaration> all = sinusoidal_stages();
@@ -165,7 +165,7 @@ struct sinusoidal {
     return {all.begin(), all.end()};
   }
   static constexpr double furthest = 0x1p31;
-  static constexpr core::value_domain positions{-furthest, furthest};
+  static constexpr core::value_domain domain_of_positions{-furthest, furthest};
   static constexpr const char* source = "Vaswani et al. 2017, arXiv 1706.03762, section 3.5";
 };
 
@@ -176,7 +176,7 @@ sinusoidal::record<R> sinusoidal::table_record() {
                           .inputs = {{.name = "position",
                                       .axes = {"n"},
                                       .meaning = "positions m",
-                                      .domain = positions,
+                                      .domain = domain_of_positions,
                                       .differentiable = false,
                                       .own_type = core::dtype::i64}},
                           .outputs = {{.name = "p", .axes = {"n", "d"}, .meaning = "encodings, positions by columns"}},
@@ -255,7 +255,7 @@ sinusoidal::record<R> sinusoidal::decay_record() {
   return {.declaration =
               {.name = "sinusoidal/decay",
                .source = "Su 2021, kexue.fm/archives/8231",
-               .inputs = {{.name = "s", .axes = {"n"}, .meaning = "distances", .domain = positions}},
+               .inputs = {{.name = "s", .axes = {"n"}, .meaning = "distances", .domain = domain_of_positions}},
                .outputs = {{.name = "g", .axes = {"n"}, .meaning = "the integral of cos(s b^-t) over t from 0 to 1"}},
                .attributes = {base(20.0)},
                .grows_with = &core::with_state,

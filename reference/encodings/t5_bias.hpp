@@ -75,8 +75,8 @@ struct t5_bias {
   static constexpr double furthest = 0x1p31;
   static constexpr const char* source =
       "Raffel et al. 2020, arXiv 1910.10683; tensorflow/mesh, _relative_position_bucket";
-  static core::tensor_declaration integer(const char* name, const char* axis, const char* meaning) {
-    return {.name = name,
+  static core::tensor_declaration integer(const char* called, const char* axis, const char* meaning) {
+    return {.name = called,
             .axes = {axis},
             .meaning = meaning,
             .domain = {-furthest, furthest},

@@ -162,6 +162,26 @@ class a_newcomer(unittest.TestCase):
         self.assertEqual(code, 1, words)
         self.assertIn("name the folder in GOLDEN", words)
 
+    def test_one_file_as_the_readmes_print_it(self):
+        right = """
+import numpy
+def my_scan(log_p, h, s0):
+    states = [s0]
+    for i in range(h.shape[1]):
+        states.append(numpy.logaddexp(log_p[:, i] + states[-1], h[:, i]))
+    return numpy.stack(states[1:], 1)
+"""
+        for document in ("README.md", "golden/README.md", "golden/sets/README.md"):
+            with open(os.path.join(GOLDEN, "..", document), encoding="utf-8") as file:
+                blocks = re.findall(r"```python\n(.*?)```", file.read(), re.DOTALL)
+            printed = "".join(block for block in blocks if "golden_reader" in block or "def right" in block)
+            for scan, code in ((right, 0), (right.replace("log_p[:, i] + ", ""), 1)):
+                done = subprocess.run([*PYTHON, "-c", scan + printed], capture_output=True, text=True, timeout=60,
+                                      cwd=os.path.join(GOLDEN, "sets" if "sets" in document else ".."), check=False,
+                                      env={**os.environ, "PYTHONPATH": READERS})
+                self.assertEqual(done.returncode, code, (document, done.stderr))
+                self.assertIn("AssertionError" if code else "", done.stderr)
+
     def test_in_javascript(self):
         if not shutil.which("node"):
             self.skipTest("no Node")
