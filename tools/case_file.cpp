@@ -14,8 +14,8 @@ namespace {
 
 using nlohmann::json;
 using nlohmann::ordered_json;
-constexpr const char* schema = "assay-case/1";
-constexpr std::uint64_t largest_file = std::uint64_t{64} << 20;
+constexpr const char* case_schema = "assay-case/1";
+constexpr std::uint64_t largest_case = std::uint64_t{64} << 20;
 
 core::result<core::tensor> tensor_from(const std::string& name, const json& j, core::dtype type) {
   if (!j.is_object() || !j.contains("shape") || !j.contains("values") || !j["shape"].is_array() ||
@@ -49,8 +49,8 @@ core::result<core::tensor> tensor_from(const std::string& name, const json& j, c
 core::result<stored_case> case_from(const json& j) {
   for (const char* key : {"schema", "property", "operation", "dtype"})
     if (auto text = formats::text_member(j, key); !text) return tl::make_unexpected(text.error());
-  if (j["schema"] != schema)
-    return core::failure(fmt::format("schema {} instead of \"{}\"", j["schema"].dump(), schema));
+  if (j["schema"] != case_schema)
+    return core::failure(fmt::format("schema {} instead of \"{}\"", j["schema"].dump(), case_schema));
   stored_case c;
   c.checked = properties::find_property(j["property"]);
   if (c.checked == nullptr) return core::failure("unknown property " + j["property"].dump());
@@ -99,7 +99,7 @@ ordered_json to_json(const core::tensors& all) {
 }
 
 ordered_json to_json(const stored_case& c) {
-  ordered_json j{{"schema", schema},
+  ordered_json j{{"schema", case_schema},
                  {"property", c.checked->name},
                  {"operation", c.value.call.operation->name},
                  {"dtype", core::name_of(c.value.call.type)}};
@@ -111,7 +111,7 @@ ordered_json to_json(const stored_case& c) {
 }
 
 core::result<stored_case> read_case(const std::filesystem::path& path) {
-  const auto document = formats::read_json_file(path, largest_file);
+  const auto document = formats::read_json_file(path, largest_case);
   if (!document) return tl::make_unexpected(document.error());
   auto c = case_from(document->value);
   if (!c) return core::failure(path.string() + ": " + c.error().message);
