@@ -95,7 +95,7 @@ TEST_CASE("rope/rotate/certificate_says_nothing_of_heads", "[property][gate]") {
     std::unique_ptr<implementation> right_;
     double added_;
   };
-  const test_case c = rotation(dtype::f32, {1, 2, 6, 6}, {5, 6}, {});
+  const test_case c = rotation(dtype::f32, core::shape{1, 2, 6, 6}, {5, 6}, {});
   few_heads of_four(0.0), with_noise(0.5);
   const property& certificate = *find_property("rotation_certificate");
   CHECK(certificate.check(of_four, c).verdict == status::passed);
