@@ -186,13 +186,46 @@ class compared_output {
   prediction with_;
 };
 
+constexpr std::size_t tokens_that_tell = 3;
+
+// Mild cases with another size of one axis, or another value of one setting: which of them matters is not told by
+// cases that differ in all.
+std::vector<test_case> changed_in_one(case_key key, const test_case& from) {
+  const core::operation& op = *key.operation;
+  core::axis_sizes sizes = sizes_of(from);
+  if (const auto n = sizes.find("n"); n != sizes.end()) n->second = std::max(n->second, tokens_that_tell);
+  key.family = "mild";
+  std::vector<test_case> all;
+  const core::attributes settings = core::completed(op, from.call.attributes);
+  const auto add = [&](const core::axis_sizes& of, const core::attributes& with) {
+    if (op.conflict != nullptr && !op.conflict(with, of).empty()) return;
+    key.size = extent(of);
+    for (const core::attribute_declaration& a : op.attributes) key.settings[a.name] = {with.at(a.name)};
+    all.push_back(make_case(key));
+  };
+  for (const std::string& axis : core::free_axes(op))
+    for (const std::size_t other : {sizes.at(axis) > 2 ? std::size_t{2} : std::size_t{3}, sizes.at(axis) + 1}) {
+      core::axis_sizes changed = sizes;
+      changed[axis] = other;
+      add(changed, settings);
+    }
+  for (const core::attribute_declaration& a : op.attributes)
+    for (const core::attribute& value : a.values) {
+      if (!a.axis.empty() || value == settings.at(a.name)) continue;
+      core::attributes changed = settings;
+      changed[a.name] = value;
+      add(sizes, changed);
+      break;
+    }
+  return all;
+}
+
 // Other numbers in the sizes and settings of the counterexample, of its family and mild ones. Every other one has more
 // than one token: the first, at position 0, may tell nothing. And mild ones with another size of one axis: which of
 // them matters is not told by cases that differ in all.
 std::vector<test_case> like(const test_case& counterexample, std::uint64_t seed) {
   std::vector<test_case> all;
   const core::operation& op = *counterexample.call.operation;
-  constexpr std::size_t tokens_that_tell = 3;
   const core::axis_sizes sizes = sizes_of(counterexample);
   case_key key{&op, counterexample.call.type, counterexample.family, seed, extent(sizes), {}};
   for (const auto& [name, value] : counterexample.call.attributes)
@@ -205,17 +238,8 @@ std::vector<test_case> like(const test_case& counterexample, std::uint64_t seed)
         key.size.axes["n"] = k % 2 == 0 ? n->second : std::max(n->second, tokens_that_tell);
       all.push_back(make_case(key));
     }
-  key.family = "mild";
-  for (const std::string& axis : core::free_axes(op)) {
-    if (find_family(op, key.family) == nullptr) break;
-    core::axis_sizes changed = sizes;
-    if (const auto n = changed.find("n"); n != changed.end()) n->second = std::max(n->second, tokens_that_tell);
-    changed[axis] = sizes.at(axis) > 2 ? 2 : 3;
-    if (op.conflict != nullptr && !op.conflict(core::completed(op, counterexample.call.attributes), changed).empty())
-      continue;
-    key.size = extent(changed);
-    all.push_back(make_case(key));
-  }
+  if (find_family(op, "mild") != nullptr)
+    for (test_case& other : changed_in_one(key, counterexample)) all.push_back(std::move(other));
   return all;
 }
 
