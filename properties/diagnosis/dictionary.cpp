@@ -44,6 +44,14 @@ void add_variants(std::vector<dictionary_entry>& all, const std::vector<variant>
 
 }  // namespace
 
+likeness likeness_to(const dictionary_entry& entry) {
+  if (entry.answered) return [answered = entry.answered](const probe& p) { return agrees(p, answered(p.c.call)); };
+  return [model = entry.make()](const probe& p) {
+    const call_result predicted = model(p.c.call);
+    return predicted && agrees(p, *predicted);
+  };
+}
+
 std::vector<dictionary_entry> dictionary_of(const core::operation& op, core::dtype type,
                                             const std::vector<probe>& probes) {
   std::vector<dictionary_entry> all = conventions_of(op, probes);

@@ -17,15 +17,19 @@ enum class entry_source { setting, hypothesis, mutant, declared };
 
 struct dictionary_entry {
   entry_source from = entry_source::mutant;
-  std::string id;        ///< of a mutant; else its words
-  std::string words;     ///< "the first token does not decay s0"
-  std::string models{};  ///< the public report of a mutant
-  std::function<wrong_model()> make{};
-  bool remembers = false;  ///< wrong only from its second call on
-  std::string implied{};   ///< a condition that the words say already: " where causal = true"
+  std::string id;                       ///< of a mutant; else its words
+  std::string words;                    ///< "the first token does not decay s0"
+  std::string models{};                 ///< the public report of a mutant
+  std::function<wrong_model()> make{};  ///< empty where there is `answered`
+  bool remembers = false;               ///< wrong only from its second call on
+  std::string implied{};                ///< a condition that the words say already: " where causal = true"
   /// In place of a model: the call that is answered where another one is made.
   std::function<request(const request& call)> answered{};
 };
+
+/// Whether an implementation with this fault gives what a probe shows.
+using likeness = std::function<bool(const probe&)>;
+likeness likeness_to(const dictionary_entry& entry);
 
 /// The entries of an operation: other values of its settings, wrong models of its encoding, the mutants of the
 /// catalogue and those made by rule. The words of settings name what the wrong probes asked for.

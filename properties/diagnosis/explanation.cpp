@@ -33,17 +33,6 @@ struct comparison {
   std::vector<const probe*> contradicting;      // wrong ones, of families other than mild, that it does not explain
 };
 
-using likeness = std::function<bool(const probe&)>;
-
-// Whether an implementation with this fault gives what the probe shows.
-likeness likeness_to(const dictionary_entry& entry) {
-  if (entry.answered) return [&entry](const probe& p) { return agrees(p, entry.answered(p.c.call)); };
-  return [model = entry.make()](const probe& p) {
-    const call_result predicted = model(p.c.call);
-    return predicted && agrees(p, *predicted);
-  };
-}
-
 // Nothing where it explains too little, or more than `most` contradict it.
 std::optional<comparison> compared(const likeness& is_alike, const std::vector<probe>& probes, std::size_t most) {
   comparison found;

@@ -107,84 +107,39 @@ void find_cause(probe& p, implementation& under_test, const core::precisions& co
   p.needs_special = outputs && judge(finite->call, compute, *outputs).passed;
 }
 
-// What an output would be: its numbers, what rounding explains of an error, and the largest error that still agrees.
-struct prediction {
-  std::vector<double> x, explained, largest;
-};
+constexpr std::size_t tokens_that_tell = 3;
 
-prediction by_model(const probe& p, const std::string& name, const core::tensor& model) {
-  const auto& m = model.values.storage();
-  const std::vector<double>&allowed = p.allowed.at(name), scales = scales_of(*p.truth, name);
-  const auto is_bounded = [&](std::size_t i) {
-    return std::isfinite(p.truth_of(name, i)) && std::isfinite(allowed[i]);
+// Mild cases with another size of one axis, or another value of one setting: which of them matters is not told by
+// cases that differ in all.
+std::vector<test_case> changed_in_one(case_key key, const test_case& from) {
+  const core::operation& op = *key.operation;
+  core::axis_sizes sizes = sizes_of(from);
+  if (const auto n = sizes.find("n"); n != sizes.end()) n->second = std::max(n->second, tokens_that_tell);
+  key.family = "mild";
+  std::vector<test_case> all;
+  const core::attributes settings = core::completed(op, from.call.attributes);
+  const auto add = [&](const core::axis_sizes& of, const core::attributes& with) {
+    if (op.conflict != nullptr && !op.conflict(with, of).empty()) return;
+    key.size = extent(of);
+    for (const core::attribute_declaration& a : op.attributes) key.settings[a.name] = {with.at(a.name)};
+    all.push_back(make_case(key));
   };
-  // Where the truth is no number no law says what rounding does: no more than elsewhere.
-  double widest_there_is = 0;
-  for (std::size_t i = 0; i < allowed.size(); ++i)
-    if (is_bounded(i)) widest_there_is = std::max(widest_there_is, allowed[i]);
-  prediction all{{m.begin(), m.end()}, allowed, {}};
-  const double u = core::unit_roundoff(p.truth->compute.unit());
-  for (std::size_t i = 0; i < m.size(); ++i) {
-    const double own = core::half_ulp(model.type, m[i]) + 8.0 * u * std::max(std::fabs(m[i]), scales[i]);
-    all.largest.push_back(own + 2.0 * (is_bounded(i) ? allowed[i] : widest_there_is));
-  }
-  return all;
-}
-
-prediction by_truth(const expectation& e, const std::string& name) {
-  const reference::certified& truth = e.truth.at(name);
-  const auto laws = all_laws(e);
-  const auto& k = laws->at(name).k.back().storage();
-  prediction all;
-  for (std::size_t i = 0; i < truth.rounded.size(); ++i) {
-    all.x.push_back(truth.truth(i));
-    all.explained.push_back(allowed_error(truth.rounded.type, e.compute, k[i], all.x[i]));
-    all.largest.push_back(2.0 * all.explained[i]);
-  }
-  return all;
-}
-
-// What an output of a probe is compared with.
-class compared_output {
- public:
-  compared_output(const probe& p, const std::string& name, prediction with)
-      : p_(p), name_(name), actual_(p.actual.at(name)), with_(std::move(with)) {}
-
-  [[nodiscard]] bool agrees() const {
-    for (std::size_t i = 0; i < actual_.size(); ++i)
-      if (!agrees_at(i)) return false;
-    const auto wrong = p_.wrong.find(name_);
-    return wrong == p_.wrong.end() || explains(wrong->second);
-  }
-
- private:
-  [[nodiscard]] double x(std::size_t i) const { return actual_.values.storage()[i]; }
-  [[nodiscard]] double m(std::size_t i) const { return with_.x[i]; }
-
-  [[nodiscard]] bool agrees_at(std::size_t i) const {
-    if (core::same_value(core::round_to(actual_.type, m(i)), x(i))) return true;
-    if (!std::isfinite(m(i)) || !std::isfinite(x(i)) || !core::is_floating(actual_.type)) return false;
-    return std::fabs(x(i) - m(i)) <= with_.largest[i];
-  }
-
-  // Of the wrong elements all must be nearer to the prediction than to the truth, but for rounding, and most of them
-  // clearly: what errs by rounding alone explains nothing.
-  [[nodiscard]] bool explains(const std::vector<std::size_t>& wrong) const {
-    std::size_t clearly = 0;
-    for (const std::size_t i : wrong) {
-      const double off = core::same_value(m(i), x(i)) ? 0.0 : std::fabs(x(i) - m(i)), truth = p_.truth_of(name_, i);
-      const bool clear = off == 0 || !std::isfinite(truth) || 4.0 * off <= std::fabs(x(i) - truth);
-      if (!clear && !(off <= with_.explained[i])) return false;
-      clearly += clear;
+  for (const std::string& axis : core::free_axes(op))
+    for (const std::size_t other : {sizes.at(axis) > 2 ? std::size_t{2} : std::size_t{3}, sizes.at(axis) + 1}) {
+      core::axis_sizes changed = sizes;
+      changed[axis] = other;
+      add(changed, settings);
     }
-    return 2 * clearly >= wrong.size();
-  }
-
-  const probe& p_;
-  const std::string& name_;
-  const core::tensor& actual_;
-  prediction with_;
-};
+  for (const core::attribute_declaration& a : op.attributes)
+    for (const core::attribute& value : a.values) {
+      if (!a.axis.empty() || value == settings.at(a.name)) continue;
+      core::attributes changed = settings;
+      changed[a.name] = value;
+      add(sizes, changed);
+      break;
+    }
+  return all;
+}
 
 // Other numbers in the sizes and settings of the counterexample, of its family and mild ones. Every other one has more
 // than one token: the first, at position 0, may tell nothing. And mild ones with another size of one axis: which of
@@ -192,7 +147,6 @@ class compared_output {
 std::vector<test_case> like(const test_case& counterexample, std::uint64_t seed) {
   std::vector<test_case> all;
   const core::operation& op = *counterexample.call.operation;
-  constexpr std::size_t tokens_that_tell = 3;
   const core::axis_sizes sizes = sizes_of(counterexample);
   case_key key{&op, counterexample.call.type, counterexample.family, seed, extent(sizes), {}};
   for (const auto& [name, value] : counterexample.call.attributes)
@@ -205,17 +159,8 @@ std::vector<test_case> like(const test_case& counterexample, std::uint64_t seed)
         key.size.axes["n"] = k % 2 == 0 ? n->second : std::max(n->second, tokens_that_tell);
       all.push_back(make_case(key));
     }
-  key.family = "mild";
-  for (const std::string& axis : core::free_axes(op)) {
-    if (find_family(op, key.family) == nullptr) break;
-    core::axis_sizes changed = sizes;
-    if (const auto n = changed.find("n"); n != changed.end()) n->second = std::max(n->second, tokens_that_tell);
-    changed[axis] = sizes.at(axis) > 2 ? 2 : 3;
-    if (op.conflict != nullptr && !op.conflict(core::completed(op, counterexample.call.attributes), changed).empty())
-      continue;
-    key.size = extent(changed);
-    all.push_back(make_case(key));
-  }
+  if (find_family(op, "mild") != nullptr)
+    for (test_case& other : changed_in_one(key, counterexample)) all.push_back(std::move(other));
   return all;
 }
 
@@ -283,21 +228,6 @@ bool probe::tells_at(const std::string& output, std::size_t i) const {
          std::none_of(c.call.inputs.begin(), c.call.inputs.end(), [&](const auto& input) {
            return input.second.shape() == y.shape() && core::same_value(input.second.values.storage()[i], x);
          });
-}
-
-bool agrees(const probe& p, const core::tensors& predicted) {
-  return std::all_of(p.actual.begin(), p.actual.end(), [&](const auto& output) {
-    const auto model = predicted.find(output.first);
-    return model != predicted.end() && model->second.shape() == output.second.shape() &&
-           compared_output(p, output.first, by_model(p, output.first, model->second)).agrees();
-  });
-}
-
-bool agrees(const probe& p, const request& answered) {
-  const auto expected = expect(answered, p.truth->compute);
-  return std::all_of(p.actual.begin(), p.actual.end(), [&](const auto& output) {
-    return compared_output(p, output.first, by_truth(*expected, output.first)).agrees();
-  });
 }
 
 namespace {

@@ -22,8 +22,8 @@ struct probe {
   std::map<std::string, std::vector<double>> allowed{};     ///< error of each element, by output
   std::map<std::string, std::vector<std::size_t>> wrong{};  ///< elements, by output; none where all is right
   bool right = true;
-  /// An answer that knows nothing would not be right as well: zeros, the sines and cosines of position 0, an input handed
-  /// through, as a rotation there does.
+  /// An answer that knows nothing would not be right as well: zeros, the sines and cosines of position 0, an input
+  /// handed through, as a rotation there does.
   bool tells = true;
   /// The inputs hold a NaN or an infinity, and with a number in its place all is right.
   bool needs_special = false;

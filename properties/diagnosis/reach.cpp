@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "properties/harness/verdict.hpp"
+#include "reference/core/special_values.hpp"
 
 namespace assay::properties {
 namespace {
@@ -56,8 +57,22 @@ struct placed {
   bool beside_wrong;  // an element of its call is wrong, or it is itself
 };
 
+// The largest error of a wrong element, in its scale: what is as wrong elsewhere shows where less than that is allowed.
+double largest_error(const std::vector<const probe*>& wrong) {
+  double largest = 0;
+  for (const probe* p : wrong)
+    for (const auto& [name, elements] : p->wrong) {
+      const std::vector<double> scales = scales_of(*p->truth, name);
+      for (const std::size_t i : elements) {
+        const double error = std::fabs(p->actual.at(name).values.storage()[i] - p->truth_of(name, i)) / scales[i];
+        largest = std::isnan(error) ? core::infinity : std::max(largest, error);
+      }
+    }
+  return largest;
+}
+
 // Adds the elements of a probe that are numbers; false where an output has no such place.
-bool add_elements(const probe& p, evidence counted, std::vector<placed>& all) {
+bool add_elements(const probe& p, evidence counted, double error, std::vector<placed>& all) {
   for (const core::tensor_declaration& d : p.c.call.operation->outputs) {
     const core::shape shape = p.actual.at(d.name).shape();
     if (core::element_count(shape) == 0) continue;
@@ -71,7 +86,9 @@ bool add_elements(const probe& p, evidence counted, std::vector<placed>& all) {
     const auto& allowed = p.allowed.at(d.name);
     for (std::size_t i = 0; i < reach.size(); ++i)
       if (std::isfinite(p.truth_of(d.name, i)) && (is_wrong[i] || allowed[i] < scales[i] / 8))
-        all.push_back({reach[i], is_wrong[i], counted == evidence::any || p.tells_at(d.name, i), !p.right});
+        all.push_back({reach[i], is_wrong[i],
+                       allowed[i] < error * scales[i] && (counted == evidence::any || p.tells_at(d.name, i)),
+                       !p.right});
   }
   return true;
 }
@@ -112,10 +129,11 @@ std::optional<std::string> by_reach(const std::vector<const probe*>& wrong, cons
                                     evidence counted) {
   const core::error_growth* grows = wrong.front()->c.call.operation->grows_with;
   if (grows != &core::with_position && grows != &core::with_distance) return std::nullopt;
+  const double error = largest_error(wrong);
   std::vector<placed> all;
   for (const auto* probes : {&wrong, &right})
     for (const probe* p : *probes)
-      if (!add_elements(*p, counted, all)) return std::nullopt;
+      if (!add_elements(*p, counted, error, all)) return std::nullopt;
   // A right call may be right by chance: beside a large number the error of a small one is rounding. What a setting of
   // two values decides makes half of the calls right.
   constexpr double by_chance = 0.3;

@@ -36,6 +36,22 @@ TEST_CASE("properties/keys/make_the_same_case_again", "[unit][gate]") {
         }
 }
 
+TEST_CASE("properties/families/hold_what_they_are_named_after", "[unit][gate]") {
+  const auto holds = [](const core::operation& op, const family& f, bool (*special)(double)) {
+    for (std::uint64_t k = 0; k < 64; ++k)
+      for (const auto& [name, t] : make_case({&op, core::dtype::f32, f.name, k}, f).call.inputs)
+        if (std::any_of(t.values.begin(), t.values.end(), special)) return true;
+    return false;
+  };
+  for (const core::operation& op : reference::operations())
+    for (const family& f : families_of(op)) {
+      if (op.inputs.empty()) continue;  // alibi/slopes, whose cases are settings alone
+      INFO(op.name << " " << f.name);
+      if (f.name.starts_with("infinite_")) CHECK(holds(op, f, [](double x) { return std::isinf(x); }));
+      if (f.name.starts_with("nan_")) CHECK(holds(op, f, [](double x) { return std::isnan(x); }));
+    }
+}
+
 TEST_CASE("properties/keys/settings_are_part_of_a_key", "[unit][gate]") {
   const core::operation& op = *reference::find_operation("rope/rotate");
   case_key key{&op, core::dtype::f32, "mild", 3};

@@ -14,7 +14,7 @@ std::vector<family_fact> family_facts() {
           {"no_decay", "gates at 1 (log p = 0, or nearly) give"},
           {"gates_near_one", "gates near 1 give"},
           {"gates_near_zero", "gates near 0 give"},
-          {"special_values", "special values (zeros, infinities, ends of the formats) give"}};
+          {"special_values", "special values (zeros, ends of the domain and of the formats) give"}};
 }
 
 }  // namespace assay::properties::encodings::heinsen
