@@ -42,8 +42,13 @@ std::vector<digits_up_to> check_result::digits() const {
   // An ulp of the scale is at most that part of it.
   const double ulp = std::ldexp(1.0, 1 - core::format_of(type).precision);
   std::vector<error_there> told;
-  for (const auto& [from, there] : by_growth)
-    if (there.told >= 0) told.push_back(there);
+  double before = 0;  // of cases that count and reach no further than those that are told of
+  for (const auto& [from, there] : by_growth) {
+    before = std::max(before, there.told_ulp);
+    if (there.told < 0) continue;
+    told.push_back(there);
+    told.back().told_ulp = before;
+  }
   std::vector<digits_up_to> all;
   for (int digits = static_cast<int>(core::format_of(type).precision * 0.30103); digits >= 1; --digits) {
     const auto lost = std::find_if(told.begin(), told.end(), [&](const error_there& there) {

@@ -128,7 +128,8 @@ std::vector<case_key> far_rows(const description& about, const core::operation& 
     const auto declared = any.sizes.find(axis);
     return declared == any.sizes.end() ? wanted : declared->second.nearest(wanted);
   };
-  const core::axis_sizes wide{{"d", size_of("d", head_size)}, {"n", size_of("n", 2)}};
+  core::axis_sizes wide{{"n", size_of("n", 2)}};
+  if (core::free_axes(op).contains("d")) wide["d"] = size_of("d", head_size);
   const auto domain = any.domain.find("position");
   const declared_domain inside = domain == any.domain.end() ? declared_domain{0.0} : domain->second;
   const double farthest = std::min({inside.high, 0x1p31 - 3, core::largest_finite(type) - 1}),
@@ -138,9 +139,13 @@ std::vector<case_key> far_rows(const description& about, const core::operation& 
     const double last = std::min(2 * from - 1, std::floor(farthest));
     if (last - before < inside.low || last < from) continue;
     case_key key = key_of_sizes(any, wide, settings_of_sizes::standard);
-    for (const core::attribute_declaration& a : op.attributes)
-      if (const auto within = any.settings.find(a.name); a.axis == "d" && within != any.settings.end())
-        key.settings[a.name] = {*std::max_element(within->second.begin(), within->second.end())};
+    for (const core::attribute_declaration& a : op.attributes) {
+      if (a.axis != "d") continue;
+      const auto within = any.settings.find(a.name);
+      key.settings[a.name] = {within == any.settings.end()
+                                  ? core::attribute(static_cast<std::int64_t>(head_size))
+                                  : *std::max_element(within->second.begin(), within->second.end())};
+    }
     key.domain["position"] = {last - before, last};
     all.push_back(std::move(key));
   }
@@ -193,9 +198,11 @@ std::vector<case_key> plan_of(const property& p, const description& about, const
     plan.push_back(std::move(key));
   };
   const size_domains declared = key_for(about, op, type, "", 0, {}).sizes;
-  // One case must tell all: of the first family, which is mild.
-  for (const core::axis_sizes& end : declared_ends(op, declared))
+  // One case must tell all: of the first family, which is mild. Its batch rows may stand at the same positions.
+  for (const core::axis_sizes& end : declared_ends(op, declared)) {
     add(families.front().name, end, settings_of_sizes::standard);
+    if (end.contains("B") && families.size() > 1) add(families.back().name, end, settings_of_sizes::standard);
+  }
   std::size_t next = 0;
   for (const core::axis_sizes& axes : planned_sizes(op, declared, options))
     add(families[next++ % families.size()].name, axes, settings_of_sizes::as_drawn);

@@ -117,6 +117,22 @@ class forgets_the_end final : public implementation {
   std::size_t end_;
 };
 
+// The reference algorithm, for rows of positions 0, 1, 2, ... alone.
+class counts_from_0 final : public implementation {
+ public:
+  [[nodiscard]] const description& describe() const override { return right_->describe(); }
+  call_result evaluate(const request& call) override {
+    const core::tensor& position = call.inputs.at("position");
+    for (std::size_t i = 0; i < position.size(); ++i)
+      if (position.values.storage()[i] != static_cast<double>(i % position.shape()[1]))
+        return tl::make_unexpected(call_failure{fault::unsupported, "positions that are not counted from 0"});
+    return right_->evaluate(call);
+  }
+
+ private:
+  std::unique_ptr<implementation> right_ = make_builtin("sequential").value();
+};
+
 // Gradients of what is linear in an input, or does not turn with it, do not depend on its values.
 bool matters(const core::operation& op, const std::string& input) {
   const std::set<std::pair<std::string, std::string>> without_effect{{"heinsen/embed_position:vjp", "b_R"},
@@ -257,6 +273,8 @@ TEST_CASE("properties/digits/are_told_along_what_errors_grow_with", "[unit][gate
   with(65536, 131071, 20000);
   // An ulp is 1.2e-7: 0.5 of them keep 7 digits, 3 keep 6, 300 keep 4, 20000 keep 2.
   CHECK(r.digits() == std::vector<digits_up_to>{{7, 1}, {6, 15}, {4, 2047}, {2, 131071}});
+  r.by_growth[512].told_ulp = 9000;  // rows too narrow to be told of, and worse all the same
+  CHECK(r.digits() == std::vector<digits_up_to>{{7, 1}, {6, 15}, {2, 131071}});
   with(1 << 20, 2e6, std::numeric_limits<double>::infinity());
   CHECK(r.digits().back() == digits_up_to{2, 131071});
 }
@@ -264,25 +282,33 @@ TEST_CASE("properties/digits/are_told_along_what_errors_grow_with", "[unit][gate
 TEST_CASE("properties/digits/hold_in_rows_as_wide_as_heads", "[property][gate]") {
   const core::operation& op = *reference::find_operation("rope/rotate");
   auto code = make_builtin("sequential").value();
+  const double ulp = std::ldexp(1.0, 1 - core::format_of(core::dtype::f32).precision);
+  const auto hold = [&](const std::vector<digits_up_to>& told) {
+    for (const auto& [digits, farthest] : told)
+      for (const double share : {1.0, 0.9, 0.6})
+        for (const std::size_t d : {64, 128}) {
+          case_key key{&op, core::dtype::f32, "mild", seed, extent({{"n", 2}, {"d", d}}), {}};
+          for (const core::attribute_declaration& a : op.attributes) key.settings[a.name] = {a.standard};
+          const double last = std::max(std::floor(share * farthest), 1.0);
+          key.domain["position"] = {last - 1, last};
+          const request call = make_case(key).call;
+          const value_report wide = judge(call, core::dtype::f32, code->evaluate(call).value());
+          INFO(digits << " digits up to " << farthest << ", d = " << d << ", position " << last);
+          // Other rows than those that were tried may be a little worse.
+          CHECK(wide.largest_ulp * ulp <= 2 * std::pow(10.0, -digits));
+        }
+  };
   run_options o = options(2);
   o.sizes = run_options::usual::some;
   o.long_lengths = false;
   const check_result r = run_property(*find_property("value"), *code, op, core::dtype::f32, o);
-  const double ulp = std::ldexp(1.0, 1 - core::format_of(core::dtype::f32).precision);
-  REQUIRE(r.digits().size() > 3);
-  for (const auto& [digits, farthest] : r.digits())
-    for (const double share : {1.0, 0.9, 0.6})
-      for (const std::size_t d : {64, 128}) {
-        case_key key{&op, core::dtype::f32, "mild", seed, extent({{"n", 2}, {"d", d}}), {}};
-        for (const core::attribute_declaration& a : op.attributes) key.settings[a.name] = {a.standard};
-        const double last = std::max(std::floor(share * farthest), 1.0);
-        key.domain["position"] = {last - 1, last};
-        const request call = make_case(key).call;
-        const value_report wide = judge(call, core::dtype::f32, code->evaluate(call).value());
-        INFO(digits << " digits up to " << farthest << ", d = " << d << ", position " << last);
-        // Other rows than those that were tried may be a little worse.
-        CHECK(wide.largest_ulp * ulp <= 2 * std::pow(10.0, -digits));
-      }
+  CHECK(r.digits().size() > 3);
+  CHECK(r.digits().back().farthest > 1e6);
+  hold(r.digits());
+  counts_from_0 declining;
+  const check_result of_few = run_property(*find_property("value"), declining, op, core::dtype::f32, o);
+  CHECK(of_few.digits().back().farthest == 1024);
+  hold(of_few.digits());
 }
 
 TEST_CASE("properties/sizes/a_case_that_tells_nothing_is_no_size_tried", "[unit][gate]") {
