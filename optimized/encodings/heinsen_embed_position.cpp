@@ -2,7 +2,6 @@
 // the blocks in their order, and the scans of a sequence go in turn, each from both words of the state that the one
 // before it left; so no bit depends on the number of threads.
 #include <algorithm>
-#include <atomic>
 #include <memory>
 #include <vector>
 
@@ -43,14 +42,10 @@ int useful_threads(const execution& on, const embed_sizes& size) {
   return products < least_shared_products / std::max<std::size_t>(1, size.embedding) ? 1 : on.threads;
 }
 
-// Calls task(worker, i) for each i < count in their order, for blocks that wait for their turn: whoever has taken one
-// is running, so that the one whose turn it is never waits.
+// task(worker, i) for turns::share.
 template <class Task>
-void in_order(int workers, std::size_t count, Task task) {
-  std::atomic<std::size_t> next = 0;
-  for_each_task(workers, std::min(static_cast<std::size_t>(workers), count), [&](std::size_t worker) {
-    for (std::size_t i = next++; i < count; i = next++) task(worker, i);
-  });
+auto each_block(Task task) {
+  return [task](std::size_t worker) { return [&task, worker](std::size_t i) { task(worker, i); }; };
 }
 
 // What goes from block to block of each sequence, in two words: step 0 finds what was given, each later one what the
@@ -177,7 +172,7 @@ struct states_pass {
   matrix<const Real> W_H;
   const Real* b_H;
   carried<Real> state;
-  std::unique_ptr<turns[]> order;  ///< of each group: who may scan next
+  std::unique_ptr<turns> order;  ///< of each group: who may scan next
 
   states_pass(const execution& on, const embed_sizes& size, const blocks& all, const embed_inputs<Real>& in,
               scoped_arrays& memory)
@@ -185,14 +180,14 @@ struct states_pass {
         W_H(weights(in.W_H, memory)),
         b_H(bias(in.b_H, memory)),
         state(size, in.s0, in.s0_low, memory),
-        order(std::make_unique<turns[]>(all.groups())) {}
+        order(std::make_unique<turns>(all.groups())) {}
 
   /// Writes the logits and the states of a block.
   void run(const block& b, const matrix<const Real>& x, const matrix<Real>& logits, const matrix<Real>& s,
            std::span<std::byte> workspace) const {
     fill_rows(logits, b_H);
     add_product(x, transpose_of(W_H), logits);
-    order[b.group].take(b.place, [&] {
+    order->take(b.group, b.place, [&] {
       const matrix<const Real> given = logits;
       gated_scan<Real>({kernels, 1, workspace},
                        {half(given, b, 0), half(given, b, 1), state.before(b, b.place, 0), state.before(b, b.place, 1)},
@@ -241,17 +236,17 @@ void embed_position(const execution& on, const embed_inputs<Real>& in, const emb
   const rows<Real> y_rows(out.y, all.most_sequences());
   const auto own =
       scratches<Real>(threads, size, all, x_rows.copied(all.most_rows()), y_rows.copied(all.most_rows()), memory);
-  in_order(threads, all.count(), [&](std::size_t worker, std::size_t i) {
-    const block b = all.at(i / all.of_group(), i % all.of_group());
-    const scratch<Real>& mine = own[worker];
-    const matrix<const Real> x = x_rows.of(b, mine.x);
-    const matrix<Real> logits{mine.logits, b.rows(), 2 * d, 2 * d}, s{mine.s, b.rows(), d, d};
-    pass.run(b, x, logits, s, mine.of_scan);
-    const matrix<Real> y = y_rows.of(b, mine.y);
-    copy_plus(x, b_R, y);
-    add_product(s, transpose_of(W_R), y);
-    y_rows.finish(b, mine.y);
-  });
+  pass.order->share(threads, all.count(), each_block([&](std::size_t worker, std::size_t i) {
+                      const block b = all.at(i / all.of_group(), i % all.of_group());
+                      const scratch<Real>& mine = own[worker];
+                      const matrix<const Real> x = x_rows.of(b, mine.x);
+                      const matrix<Real> logits{mine.logits, b.rows(), 2 * d, 2 * d}, s{mine.s, b.rows(), d, d};
+                      pass.run(b, x, logits, s, mine.of_scan);
+                      const matrix<Real> y = y_rows.of(b, mine.y);
+                      copy_plus(x, b_R, y);
+                      add_product(s, transpose_of(W_R), y);
+                      y_rows.finish(b, mine.y);
+                    }));
   pass.state.copy_last(all.of_group(), 0, out.s_n);
   if (!out.s_n_low.absent()) pass.state.copy_last(all.of_group(), 1, out.s_n_low);
 }
@@ -349,44 +344,46 @@ void embed_position_vjp(const execution& on, const embed_inputs<Real>& in, const
   Real* const bias_sums = memory.take<Real>(all.count() * sums);  // those of each block
   std::fill_n(bias_sums, all.count() * sums, Real(0));
 
-  in_order(threads, all.count(), [&](std::size_t worker, std::size_t i) {
-    const block b = all.at(i / all.of_group(), i % all.of_group());
-    const matrix<const Real> x = x_rows.of(b, x_place + x_rows.copied(b.first_row));
-    pass.run(b, x, logits.rows_from(b.first_row, b.rows()), s.rows_from(b.first_row, b.rows()), own[worker].of_scan);
-  });
+  pass.order->share(threads, all.count(), each_block([&](std::size_t worker, std::size_t i) {
+                      const block b = all.at(i / all.of_group(), i % all.of_group());
+                      const matrix<const Real> x = x_rows.of(b, x_place + x_rows.copied(b.first_row));
+                      pass.run(b, x, logits.rows_from(b.first_row, b.rows()), s.rows_from(b.first_row, b.rows()),
+                               own[worker].of_scan);
+                    }));
 
   // y = W_R s + b_R + x, the scan, and (g, h) = W_H x + b_H, from the last block of each sequence
   const carried<Real> adjoint(size, cotangents.grad_s_n, {}, memory);
-  const auto order = std::make_unique<turns[]>(all.groups());
-  in_order(threads, all.count(), [&](std::size_t worker, std::size_t i) {
-    const std::size_t step = i % all.of_group();
-    const block b = all.at(i / all.of_group(), all.of_group() - 1 - step);
-    const scratch<Real>& mine = own[worker];
-    const matrix<const Real> grad_y = grad_y_rows.of(b, grad_y_place + grad_y_rows.copied(b.first_row));
-    const matrix<Real> grad_s{mine.s, b.rows(), d, d}, given{mine.logits, b.rows(), 2 * d, 2 * d};
-    fill_zeros(grad_s);
-    add_product(grad_y, W_R, grad_s);
+  turns order(all.groups());
+  order.share(
+      threads, all.count(), each_block([&](std::size_t worker, std::size_t i) {
+        const std::size_t step = i % all.of_group();
+        const block b = all.at(i / all.of_group(), all.of_group() - 1 - step);
+        const scratch<Real>& mine = own[worker];
+        const matrix<const Real> grad_y = grad_y_rows.of(b, grad_y_place + grad_y_rows.copied(b.first_row));
+        const matrix<Real> grad_s{mine.s, b.rows(), d, d}, given{mine.logits, b.rows(), 2 * d, 2 * d};
+        fill_zeros(grad_s);
+        add_product(grad_y, W_R, grad_s);
 
-    const matrix<Real> grad_logits = logits.rows_from(b.first_row, b.rows());
-    copy_plus<Real>(grad_logits, nullptr, given);
-    const matrix<const Real> past = s.rows_from(b.first_row - (b.place > 0 ? 1 : 0), 1);
-    const view<const Real, 2> first =
-        b.place > 0 ? dense<const Real, 2>(past.data, {1, d}) : pass.state.before(b, 0, 0);
-    order[b.group].take(step, [&] {
-      gated_scan_vjp<Real>(
-          {on.kernels, 1, mine.of_scan}, {half<const Real>(given, b, 0), half<const Real>(given, b, 1), first},
-          {states<const Real>(s.rows_from(b.first_row, b.rows()), b), states<const Real>(grad_s, b),
-           adjoint.before(b, step, 0), adjoint.before(b, step, 1)},
-          {half(grad_logits, b, 0), half(grad_logits, b, 1), adjoint.after(b, step, 0), adjoint.after(b, step, 1)});
-    });
+        const matrix<Real> grad_logits = logits.rows_from(b.first_row, b.rows());
+        copy_plus<Real>(grad_logits, nullptr, given);
+        const matrix<const Real> past = s.rows_from(b.first_row - (b.place > 0 ? 1 : 0), 1);
+        const view<const Real, 2> first =
+            b.place > 0 ? dense<const Real, 2>(past.data, {1, d}) : pass.state.before(b, 0, 0);
+        order.take(b.group, step, [&] {
+          gated_scan_vjp<Real>(
+              {on.kernels, 1, mine.of_scan}, {half<const Real>(given, b, 0), half<const Real>(given, b, 1), first},
+              {states<const Real>(s.rows_from(b.first_row, b.rows()), b), states<const Real>(grad_s, b),
+               adjoint.before(b, step, 0), adjoint.before(b, step, 1)},
+              {half(grad_logits, b, 0), half(grad_logits, b, 1), adjoint.after(b, step, 0), adjoint.after(b, step, 1)});
+        });
 
-    const matrix<Real> grad_x = grad_x_rows.of(b, mine.y);
-    copy_plus<Real>(grad_y, nullptr, grad_x);
-    add_product(grad_logits, pass.W_H, grad_x);
-    grad_x_rows.finish(b, mine.y);
-    Real* const of_block = bias_sums + (b.group * all.of_group() + b.place) * sums;
-    add_columns<Real>(grad_logits, of_block), add_columns(grad_y, of_block + 2 * d);
-  });
+        const matrix<Real> grad_x = grad_x_rows.of(b, mine.y);
+        copy_plus<Real>(grad_y, nullptr, grad_x);
+        add_product(grad_logits, pass.W_H, grad_x);
+        grad_x_rows.finish(b, mine.y);
+        Real* const of_block = bias_sums + (b.group * all.of_group() + b.place) * sums;
+        add_columns<Real>(grad_logits, of_block), add_columns(grad_y, of_block + 2 * d);
+      }));
   adjoint.copy_last(all.of_group(), 0, out.grad_s0);
   add_up(bias_sums, all.count(), sums, out.grad_b_H);
   add_up(bias_sums + 2 * d, all.count(), sums, out.grad_b_R);

@@ -17,31 +17,38 @@
 namespace assay::optimized::heinsen {
 namespace {
 
-// Elements of a block: its arrays and its scratch lie in the first and second cache.
-constexpr std::size_t elements_of_block = 2048;
+// Elements of a block. Its arrays and its scratch lie in the first cache; on one thread few, so that memory is read and
+// written at the same time: 1.2 times as fast as 2048 (Intel Xeon).
+constexpr std::size_t elements_of_block = 512, elements_of_shared_block = 2048;
 // Fewer tokens go from row to row.
 constexpr std::size_t least_tokens = 64;
 
-// Blocks begin at multiples of a line of the cache.
-std::size_t tokens_of_block(std::size_t features) { return elements_of_block / features / 16 * 16; }
+// Blocks begin at multiples of a line of the cache. Where they do changes no bit.
+std::size_t tokens_of_block(std::size_t features, int threads) {
+  return (threads == 1 ? elements_of_block : elements_of_shared_block) / features / 16 * 16;
+}
 
 // A block and the memory that a thread needs for it. Rows with gaps between them are brought together, and gradients
 // are spread again.
 class block_of_tokens {
  public:
-  block_of_tokens(const adjoint_block<float>& all, double* carry)
+  block_of_tokens(const adjoint_block<float>& all, std::size_t most_tokens, std::vector<double>& carry)
       : all_(all),
-        most_(tokens_of_block(all.features) * all.features),
-        memory_({}, 4 * (most_ + 32) + 64 + (has_gaps() ? 6 * most_ : 0)) {
+        most_(most_tokens * all.features),
+        memory_({}, 4 * (most_ + 32) + (has_gaps() ? 6 * most_ : 0)),
+        carry_(carry) {
     block_.features = all.features;
-    block_.carry = carry;
+    block_.carry = carry.data();
     block_.scratch = memory_.data();
   }
 
-  const narrow_block& begin(std::size_t first, std::size_t count) {
+  [[nodiscard]] const narrow_block& block() const { return block_; }
+
+  void begin(std::size_t first, std::size_t count) {
     first_ = first;
     block_.tokens = count;
-    place_ = memory_.data() + 4 * (most_ + 32) + 64;
+    block_.careful = false;
+    place_ = memory_.data() + 4 * (most_ + 32);
     const auto before = static_cast<std::ptrdiff_t>(first) - 1;
     block_.before = first == 0 ? all_.before : all_.s + before * all_.s_step;
     block_.decay = gathered(all_.decay, all_.decay_step);
@@ -51,7 +58,17 @@ class block_of_tokens {
     block_.grad_decay = rows(all_.grad_decay, all_.grad_decay_step);
     block_.grad_h = rows(all_.grad_h, all_.grad_h_step);
     block_.past_caches = all_.past_caches && !has_gaps() && at_line(block_.grad_decay) && at_line(block_.grad_h);
-    return block_;
+  }
+
+  // In the turn of the block, whose weights are known. What is not finite stays in its feature, as far as the carry.
+  void go_back(const narrow_adjoint& kernels) {
+    before_.assign(carry_.begin(), carry_.end());
+    kernels.go_back(block_);
+    if (std::all_of(carry_.begin(), carry_.end(), [](double x) { return std::isfinite(x); })) return;
+    carry_ = before_;
+    block_.careful = true;
+    kernels.weigh(block_);
+    kernels.go_back(block_);
   }
 
   void end() {
@@ -95,6 +112,8 @@ class block_of_tokens {
   adjoint_block<float> all_;
   std::size_t most_, first_ = 0;
   scoped_array<float> memory_;
+  std::vector<double>& carry_;
+  std::vector<double> before_;
   float* place_ = nullptr;
   narrow_block block_{};
 };
@@ -106,28 +125,22 @@ bool prefers_narrow(std::size_t tokens, std::size_t features) {
 }
 
 void narrow_vjp(const narrow_adjoint& kernels, int threads, const adjoint_block<float>& b) {
-  const std::size_t tokens = tokens_of_block(b.features), blocks = (b.tokens + tokens - 1) / tokens;
-  const std::size_t workers = std::min(static_cast<std::size_t>(threads), blocks);
+  const std::size_t tokens = tokens_of_block(b.features, threads), blocks = (b.tokens + tokens - 1) / tokens;
   std::vector<double> carry(b.features);
   for (std::size_t j = 0; j < b.features; ++j) carry[j] = joined_words(b.high[j], b.low[j]);
-  std::atomic<std::size_t> next = 0;
   turns order;
-  // Blocks are taken in order, and who has taken one is running: so the one whose turn it is never waits.
-  const auto work = [&](std::size_t) {
-    block_of_tokens own(b, carry.data());
-    for (std::size_t taken = next++; taken < blocks; taken = next++) {
+  order.share(threads, blocks, [&](std::size_t) {
+    return [&, own = block_of_tokens(b, tokens, carry)](std::size_t taken) mutable {
       const std::size_t first = (blocks - 1 - taken) * tokens;
-      const narrow_block& block = own.begin(first, std::min(tokens, b.tokens - first));
-      kernels.weigh(block);
-      order.take(taken, [&] { kernels.go_back(block); });
-      kernels.finish(block);
+      own.begin(first, std::min(tokens, b.tokens - first));
+      kernels.weigh(own.block());
+      order.take(0, taken, [&] { own.go_back(kernels); });
+      kernels.finish(own.block());
       own.end();
-    }
-  };
-  if (workers == 1)
-    work(0);
-  else
-    for_each_task(threads, workers, work);
+    };
+  });
+  // What is stored around the caches is not ordered by what threads say to each other, but for a fence.
+  if (b.past_caches) std::atomic_thread_fence(std::memory_order_seq_cst);
   for (std::size_t j = 0; j < b.features; ++j) split_words(carry[j], b.high[j], b.low[j]);
 }
 

@@ -3,10 +3,8 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cmath>
 #include <cstdint>
-#include <memory>
 #include <type_traits>
 #include <vector>
 
@@ -110,17 +108,17 @@ void wavefront(row_kernel<Real> kernel, int threads, const row_block<Real>& b) {
   constexpr std::size_t width = bytes_of_wave / sizeof(Real);
   const std::size_t blocks = (b.tokens + rows_of_wave - 1) / rows_of_wave;
   const std::size_t groups = (b.features + width - 1) / width;
-  const auto order = std::make_unique<turns[]>(groups);
-  std::atomic<std::size_t> next = 0;
-  for_each_task(threads, static_cast<std::size_t>(threads), [&](std::size_t) {
-    for (std::size_t block = next++; block < blocks; block = next++)
+  turns order(groups);
+  order.share(threads, blocks, [&](std::size_t) {
+    return [&](std::size_t block) {
       for (std::size_t group = 0; group < groups; ++group) {
         const std::size_t first = block * rows_of_wave, feature = group * width;
-        order[group].take(block, [&] {
+        order.take(group, block, [&] {
           kernel(part_of(b, first, std::min(rows_of_wave, b.tokens - first), feature,
                          std::min(width, b.features - feature)));
         });
       }
+    };
   });
 }
 
@@ -142,7 +140,7 @@ void copy_tokens(const From& from, std::size_t sequence, std::size_t first, std:
 template <class Real>
 void walk_gathered(const forward_kernels<Real>& kernels, int threads, const scan_inputs<Real>& in,
                    const scan_outputs<Real>& out, std::size_t sequence, const row_block<Real>& b) {
-  const bool in_chunks = prefers_chunks(b.tokens, b.features, kernels.chunks.lanes);
+  const bool in_chunks = prefers_chunks<Real>(b.tokens, b.features, kernels.chunks.lanes);
   const std::size_t d = b.features;
   const std::size_t tokens = in_chunks ? b.tokens : std::max<std::size_t>(1, bytes_of_walk / sizeof(Real) / d);
   std::vector<Real> decay(tokens * d), h(tokens * d), s(tokens * d);
@@ -189,7 +187,7 @@ void run(const forward_kernels<Real>& kernels, const execution& on, const scan_i
     copy_row(in.s0_low, sequence, size.features, b.low);
     const auto step = static_cast<std::ptrdiff_t>(size.features);
     const bool without_gaps = b.decay_step == step && b.h_step == step && b.s_step == step;
-    const bool in_chunks = prefers_chunks(size.tokens, size.features, kernels.chunks.lanes);
+    const bool in_chunks = prefers_chunks<Real>(size.tokens, size.features, kernels.chunks.lanes);
     if (!unit_rows || (in_chunks && !without_gaps))
       walk_gathered(kernels, threads, in, out, sequence, b);
     else if (in_chunks)
@@ -285,13 +283,14 @@ void run_vjp(const adjoint_kernels<Real>& kernels, const execution& on, const sc
 template <class Real>
 void scan(const execution& on, const scan_inputs<Real>& in, const scan_outputs<Real>& out) {
   const kernels<Real>& k = kernels_for<Real>(*on.kernels);
-  run<Real>({k.scan_rows, {k.lanes, k.summarize_chunks, k.scan_chunks, false}}, on, in, out);
+  run<Real>({k.scan_rows, {k.lanes, k.summarize_chunks, k.scan_chunks, on.kernels->join_maps}}, on, in, out);
 }
 
 template <class Real>
 void gated_scan(const execution& on, const scan_inputs<Real>& in, const scan_outputs<Real>& out) {
   const kernels<Real>& k = kernels_for<Real>(*on.kernels);
-  run<Real>({k.gated_scan_rows, {k.lanes, k.gated_summarize_chunks, k.gated_scan_chunks, true}}, on, in, out);
+  run<Real>({k.gated_scan_rows, {k.lanes, k.gated_summarize_chunks, k.gated_scan_chunks, on.kernels->join_maps}}, on,
+            in, out);
 }
 
 template <class Real>
