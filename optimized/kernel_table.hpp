@@ -10,16 +10,22 @@
 
 namespace assay::optimized {
 
-/// Some features of one sequence, in rows: each array begins at its first row, and its next row lies a step further.
+/// An array by rows, one a token.
+template <class T>
+struct row_array {
+  T* first;
+  std::ptrdiff_t step;  ///< elements from one row to the next
+};
+
+/// Some features of one sequence.
 template <class Real>
 struct row_block {
   std::size_t tokens, features;
-  const Real* decay;  ///< log p, or the gate logits
-  const Real* h;
-  Real* s;
-  std::ptrdiff_t decay_step, h_step, s_step;  ///< elements from one token to the next
-  Real *high, *low;                           ///< the state, [features] each: before the rows, then after them
-  bool past_caches;                           ///< s is stored around the caches
+  row_array<const Real> decay;  ///< log p, or the gate logits
+  row_array<const Real> h;
+  row_array<Real> s;
+  Real *high, *low;  ///< the state, [features] each: before the rows, then after them
+  bool past_caches;  ///< s is stored around the caches
 };
 
 /// Consecutive tokens of one sequence without gaps, in chunks of equal length that are walked side by side, in `groups`
@@ -58,13 +64,12 @@ struct map_block {
   double *sum, *state;
 };
 
-/// The adjoint of a piece. The arrays begin at the first row, `before` is the row of states before it.
+/// The adjoint of a piece. `before` is the row of states before the first.
 template <class Real>
 struct adjoint_block {
   std::size_t tokens, features;
-  const Real *decay, *h, *s, *grad_s;  ///< s: the states of the forward pass
-  Real *grad_decay, *grad_h;
-  std::ptrdiff_t decay_step, h_step, s_step, grad_s_step, grad_decay_step, grad_h_step;
+  row_array<const Real> decay, h, s, grad_s;  ///< s: the states of the forward pass
+  row_array<Real> grad_decay, grad_h;
   const Real* before;
   Real *high, *low;  ///< [features] each: what the rows after these give to the last state, then what these give back
   bool past_caches;  ///< the gradients are stored around the caches

@@ -113,13 +113,13 @@ class block_of_chunks {
               plan_.length,
               count * features_,
               count == chunks_ * plan_.length,
-              b.decay + offset,
-              b.h + offset,
-              b.s + offset,
+              b.decay.first + offset,
+              b.h.first + offset,
+              b.s.first + offset,
               high_,
               low_,
               scratch_,
-              b.past_caches && aligned(b.s + offset),
+              b.past_caches && aligned(b.s.first + offset),
               next == 0 ? 0 : (next - first) * features_};
     count_ = count;
     has_rest_ = false;

@@ -49,14 +49,10 @@ class block_of_tokens {
     block_.tokens = count;
     block_.careful = false;
     place_ = memory_.data() + 4 * (most_ + 32);
-    const auto before = static_cast<std::ptrdiff_t>(first) - 1;
-    block_.before = first == 0 ? all_.before : all_.s + before * all_.s_step;
-    block_.decay = gathered(all_.decay, all_.decay_step);
-    block_.h = gathered(all_.h, all_.h_step);
-    block_.s = gathered(all_.s, all_.s_step);
-    block_.grad_s = gathered(all_.grad_s, all_.grad_s_step);
-    block_.grad_decay = rows(all_.grad_decay, all_.grad_decay_step);
-    block_.grad_h = rows(all_.grad_h, all_.grad_h_step);
+    block_.before = first == 0 ? all_.before : row(all_.s, 0) - all_.s.step;
+    block_.decay = gathered(all_.decay), block_.h = gathered(all_.h);
+    block_.s = gathered(all_.s), block_.grad_s = gathered(all_.grad_s);
+    block_.grad_decay = in_place(all_.grad_decay), block_.grad_h = in_place(all_.grad_h);
     block_.past_caches = all_.past_caches && !has_gaps() && at_line(block_.grad_decay) && at_line(block_.grad_h);
   }
 
@@ -72,41 +68,42 @@ class block_of_tokens {
   }
 
   void end() {
-    spread(block_.grad_decay, all_.grad_decay, all_.grad_decay_step);
-    spread(block_.grad_h, all_.grad_h, all_.grad_h_step);
+    spread(block_.grad_decay, all_.grad_decay);
+    spread(block_.grad_h, all_.grad_h);
   }
 
  private:
-  [[nodiscard]] bool dense(std::ptrdiff_t step) const { return step == static_cast<std::ptrdiff_t>(all_.features); }
+  template <class T>
+  [[nodiscard]] bool dense(const row_array<T>& r) const {
+    return r.step == static_cast<std::ptrdiff_t>(all_.features);
+  }
   [[nodiscard]] bool has_gaps() const {
-    return !dense(all_.decay_step) || !dense(all_.h_step) || !dense(all_.s_step) || !dense(all_.grad_s_step) ||
-           !dense(all_.grad_decay_step) || !dense(all_.grad_h_step);
+    return !dense(all_.decay) || !dense(all_.h) || !dense(all_.s) || !dense(all_.grad_s) || !dense(all_.grad_decay) ||
+           !dense(all_.grad_h);
   }
   static bool at_line(const float* place) { return reinterpret_cast<std::uintptr_t>(place) % 64 == 0; }
   template <class T>
-  T* row(T* array, std::ptrdiff_t step, std::size_t token) const {
-    return array + static_cast<std::ptrdiff_t>(first_ + token) * step;
+  T* row(const row_array<T>& r, std::size_t token) const {
+    return r.first + static_cast<std::ptrdiff_t>(first_ + token) * r.step;
   }
 
   // The rows of the block in place, or room for them.
   template <class T>
-  T* rows(T* array, std::ptrdiff_t step) {
-    if (dense(step)) return row(array, step, 0);
+  T* in_place(const row_array<T>& r) {
+    if (dense(r)) return row(r, 0);
     place_ += most_;
     return place_ - most_;
   }
-  const float* gathered(const float* array, std::ptrdiff_t step) {
-    if (dense(step)) return row(array, step, 0);
+  const float* gathered(const row_array<const float>& r) {
+    if (dense(r)) return row(r, 0);
     float* to = place_;
     place_ += most_;
-    for (std::size_t i = 0; i < block_.tokens; ++i)
-      std::copy_n(row(array, step, i), all_.features, to + i * all_.features);
+    for (std::size_t i = 0; i < block_.tokens; ++i) std::copy_n(row(r, i), all_.features, to + i * all_.features);
     return to;
   }
-  void spread(const float* from, float* array, std::ptrdiff_t step) const {
-    if (dense(step)) return;
-    for (std::size_t i = 0; i < block_.tokens; ++i)
-      std::copy_n(from + i * all_.features, all_.features, row(array, step, i));
+  void spread(const float* from, const row_array<float>& r) const {
+    if (dense(r)) return;
+    for (std::size_t i = 0; i < block_.tokens; ++i) std::copy_n(from + i * all_.features, all_.features, row(r, i));
   }
 
   adjoint_block<float> all_;

@@ -171,7 +171,7 @@ template <class Real, class Decay>
       fetch_next(b, b.decay, (first + i) * row, row);
       fetch_next(b, b.h, (first + i) * row, row);
       walk_rows<Real, Decay, false>(
-          {1, row, decay + i * row, h + i * row, s + i * row, step, step, step, high, low, false});
+          {1, row, {decay + i * row, step}, {h + i * row, step}, {s + i * row, step}, high, low, false});
     }
     with_block<Real>(b.features, [&](auto block) { store_tile<Real, block>(b, s, first, b.s); });
   }

@@ -127,11 +127,10 @@ template <class Real, class Decay, class Slope>
 [[gnu::flatten]] void scan_rows_vjp(const adjoint_block<Real>& b) noexcept {
   constexpr std::size_t lanes = lane_count<Real>;
   for (std::size_t i = b.tokens; i-- > 0;) {
-    const auto row = [i](auto* first, std::ptrdiff_t step) { return first + static_cast<std::ptrdiff_t>(i) * step; };
-    const Real *decay = row(b.decay, b.decay_step), *h = row(b.h, b.h_step);
-    const Real* grad_s = row(b.grad_s, b.grad_s_step);
-    const Real* previous = i == 0 ? b.before : row(b.s, b.s_step) - b.s_step;
-    Real *grad_decay = row(b.grad_decay, b.grad_decay_step), *grad_h = row(b.grad_h, b.grad_h_step);
+    const auto row = [i](const auto& of) { return of.first + static_cast<std::ptrdiff_t>(i) * of.step; };
+    const Real *decay = row(b.decay), *h = row(b.h), *grad_s = row(b.grad_s);
+    const Real* previous = i == 0 ? b.before : row(b.s) - b.s.step;
+    Real *grad_decay = row(b.grad_decay), *grad_h = row(b.grad_h);
     for_each_pack_backwards<Real, registers_of_row>(b.features, [=](auto at) {
       constexpr int n = width<decltype(at)>;
       fetch_before(decay, at), fetch_before(h, at), fetch_before(grad_s, at), fetch_before(previous, at);
