@@ -10,53 +10,66 @@
 
 namespace assay::optimized {
 
-/// Some features of one sequence, in rows: each array begins at its first row, and its next row lies a step further.
+/// An array by rows, one a token.
+template <class T>
+struct row_array {
+  T* first;
+  std::ptrdiff_t step;  ///< elements from one row to the next
+};
+
+/// Some features of one sequence.
 template <class Real>
 struct row_block {
   std::size_t tokens, features;
-  const Real* decay;  ///< log p, or the gate logits
-  const Real* h;
-  Real* s;
-  std::ptrdiff_t decay_step, h_step, s_step;  ///< elements from one token to the next
-  Real *high, *low;                           ///< the state, [features] each: before the rows, then after them
-  bool past_caches;                           ///< s is stored around the caches
+  row_array<const Real> decay;  ///< log p, or the gate logits
+  row_array<const Real> h;
+  row_array<Real> s;
+  Real *high, *low;  ///< the state, [features] each: before the rows, then after them
+  bool past_caches;  ///< s is stored around the caches
 };
 
-/// Consecutive tokens of one sequence without gaps, in chunks of equal length that lie in lanes. Per lane there are
-/// `features` rows of `groups` times `lanes` numbers: that of feature f and chunk c stands at
-/// [f * groups * lanes + c]. Elements from `available` on do not exist; the recurrence leaves its state as it is there.
+/// Consecutive tokens of one sequence without gaps, in chunks of equal length that are walked side by side, in `groups`
+/// of as many as share a register: lanes / gcd(lanes, features), which is also the number of tokens of a tile. Elements
+/// from `available` on do not exist; the recurrence leaves its state as it is there. States and summaries are rows of
+/// [chunks, features].
 template <class Real>
 struct chunk_block {
   std::size_t features, groups;
-  std::size_t length;     ///< tokens of a chunk, a multiple of lanes
+  std::size_t length;     ///< tokens of a chunk, a multiple of those of a tile
   std::size_t available;  ///< elements, counted from the first of the first chunk
+  bool whole;             ///< they all exist
   const Real *decay, *h;
   Real* s;
   Real *high, *low;  ///< the states: before the chunks, then after them
-  Real* scratch;     ///< 3 * lanes * features * groups * lanes numbers
+  Real* scratch;     ///< 4 rows, and 3 for each token of a tile, where a register begins
   bool past_caches;  ///< s is stored around the caches
   std::size_t next;  ///< elements from the first of these chunks to the first of those that come next; 0: none do
 };
 
-/// What becomes of a state along the last tokens of each chunk, from `first` on, and bounds of what stands before them,
-/// which are written only where first > 0.
+/// What becomes of a state along the tokens [first, last) of each chunk, multiples of those of a tile.
 template <class Real>
 struct chunk_summary {
-  std::size_t first;    ///< a multiple of lanes
-  Real *sum, *sum_low;  ///< of log p over the last tokens
+  std::size_t first, last;
+  Real *sum, *sum_low;  ///< of log p
   Real *high, *low;     ///< the state after them if it was -inf before
-  Real* largest_h;      ///< over the tokens before
-  Real* largest_log_p;  ///< over the tokens before; the largest logit where logits are given
-  Real* not_finite;     ///< NaN where an element before is not finite or a chunk ends early, else 0
+  Real* largest_h;  ///< over the tokens before, unless null; +inf where one of their elements is not finite, some log p
+                    ///< is positive, or a chunk ends early
 };
 
-/// The adjoint of a piece. The arrays begin at the first row, `before` is the row of states before it.
+/// Maps of a state, s -> log(e^(sum + s) + e^state): each becomes what the earlier one and it make together. The sum of
+/// two sums is rounded, and so is the state.
+struct map_block {
+  std::size_t count;
+  const double *earlier_sum, *earlier_state;  ///< may be of the same arrays, further to the front
+  double *sum, *state;
+};
+
+/// The adjoint of a piece. `before` is the row of states before the first.
 template <class Real>
 struct adjoint_block {
   std::size_t tokens, features;
-  const Real *decay, *h, *s, *grad_s;  ///< s: the states of the forward pass
-  Real *grad_decay, *grad_h;
-  std::ptrdiff_t decay_step, h_step, s_step, grad_s_step, grad_decay_step, grad_h_step;
+  row_array<const Real> decay, h, s, grad_s;  ///< s: the states of the forward pass
+  row_array<Real> grad_decay, grad_h;
   const Real* before;
   Real *high, *low;  ///< [features] each: what the rows after these give to the last state, then what these give back
   bool past_caches;  ///< the gradients are stored around the caches
@@ -70,8 +83,9 @@ struct narrow_block {
   float *grad_decay, *grad_h;
   const float* before;  ///< the row of states before that of s
   double* carry;        ///< [features], what the tokens after these give to the last state, then what these give back
-  float* scratch;       ///< 4 * (tokens * features + 32) + 64 numbers, kept from one call to the next
+  float* scratch;       ///< 4 * (tokens * features + 32) numbers, kept from one call to the next
   bool past_caches;     ///< the gradients are stored around the caches
+  bool careful;         ///< for elements that are infinite or NaN; else they make the carry so
 };
 
 /// One position times many frequencies in quarter turns, each a sum of three arrays (quarter_turns in angles.hpp).
@@ -111,7 +125,8 @@ struct kernels {
   void (*log1p)(const Real* x, Real* y, std::size_t count) noexcept;  ///< 0 <= x <= 1
 };
 
-/// To be called one after the other for a block of tokens; go_back for the last block first.
+/// To be called one after the other for a block of tokens; go_back for the last block first. If it leaves a carry that
+/// is not finite, weigh and go_back are to be called again, with the carry from before, carefully.
 struct narrow_kernels {
   void (*weigh)(const narrow_block&) noexcept;
   void (*gated_weigh)(const narrow_block&) noexcept;
@@ -131,6 +146,7 @@ struct kernel_table {
   kernels<double> f64;
   rotation_kernels rotation;
   narrow_kernels narrow;
+  void (*join_maps)(const map_block&) noexcept;
 };
 
 /// The kernels of a number type.

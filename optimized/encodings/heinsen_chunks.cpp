@@ -3,26 +3,29 @@
 // chunk, the state that each begins with. Then all chunks are scanned side by side.
 //
 // Most states forget. So first only the last tokens of each chunk are summarized, log p summing to A there, the state
-// becoming H. Every state before them is at most B = max(state before the chunk, largest h before them) + log(tokens +
-// 1), if no log p is positive. Where e^(A + B - H) is negligible, the state after the chunk is H; this is certain
-// before anything is handed on. Else the chunk is summarized whole. Which of the two a chunk takes depends on its own
-// feature and on earlier tokens alone, so neither threads nor other features change a bit.
+// becoming H. If the state before the chunk is at most C and no log p is positive, every state before the last tokens
+// is at most B = max(C, largest h before them) + log(tokens + 1). Where e^(A + B - H) is negligible, the state after
+// the chunk is H; else it is at most max(A + B, H) + log 2, the next chunk's C, and the chunk's other tokens are
+// summarized, too. Which of the two happens depends on a chunk's own feature and on earlier tokens alone, so neither
+// threads nor other features change a bit.
 //
 // Bound: the state that a chunk begins with is a sum of two numbers as any other state is. It carries the error of the
-// state before the chunk, times the weight of the past, that of H, times the rest, and that of the sum in Carry, which
-// enters once a chunk: 2^-53 |s| of double for f32, 2^-64 |s| for f64, where long double has so many digits.
+// state before the chunk, times the weight of the past, that of H, times the rest, and those of joining maps, which
+// enter about log2(chunks) times a block: 2^-53 |s| of double for f32; 2^-64 |s| for f64, once a chunk, where long
+// double has so many digits.
 #include "optimized/encodings/heinsen_chunks.hpp"
 
 #include <algorithm>
-#include <atomic>
+#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <numeric>
 #include <utility>
 #include <vector>
 
-#include "optimized/dispatch.hpp"
 #include "optimized/encodings/heinsen_carry.hpp"
+#include "optimized/encodings/heinsen_maps.hpp"
 #include "optimized/turns.hpp"
 #include "optimized/workspace.hpp"
 
@@ -31,39 +34,51 @@ namespace {
 
 // Tokens of a chunk of a long sequence. Not a power of two, or the chunks would compete for the same sets of the first
 // cache.
-constexpr std::size_t long_chunk = 272;
+constexpr std::size_t long_chunk = 400;
 // Tokens of a chunk that are summarized first.
 constexpr std::size_t last_tokens = 64;
 // Rows of registers that are walked together at least, where the sequence is long enough.
 constexpr std::size_t registers_of_row = 8;
-// Rough times in cycles (Intel Xeon, AVX-512): from a state to the next, of a register of states, of joining two
-// chunks.
-constexpr std::size_t latency = 110, time_of_register = 25, time_of_join = 170;
+// Rough times in cycles (Intel Xeon, AVX-512): from a state to the next, of a register of states; from a map to the
+// next, of a register of maps; of a map where nothing is done at once.
+constexpr std::size_t latency = 110, time_of_register = 25;
+constexpr std::size_t latency_of_join = 220, time_of_maps = 35, time_of_map = 170;
 
 struct plan {
-  std::size_t groups, length;  ///< groups of lanes chunks, of length tokens
+  std::size_t groups, length;  ///< groups of chunks that share registers, of length tokens
 };
 
-std::size_t rounded_up(std::size_t x, std::size_t multiple) { return (x + multiple - 1) / multiple * multiple; }
+// Chunks that share a register; a tile has as many tokens.
+std::size_t side_of(std::size_t features, std::size_t lanes) { return lanes / std::gcd(features, lanes); }
 
-std::size_t cost(const plan& p, std::size_t features, std::size_t lanes) {
-  return 2 * p.length * std::max(latency, p.groups * features * time_of_register) +
-         p.groups * lanes * features * time_of_join;
+// The cost of a block whose groups have `side` chunks in so many registers.
+template <class Real>
+std::size_t cost(const plan& p, std::size_t side, std::size_t registers, std::size_t lanes) {
+  const std::size_t of_maps = std::is_same_v<Real, float>
+                                  ? static_cast<std::size_t>(std::bit_width(p.groups * side)) *
+                                        std::max(latency_of_join, 2 * p.groups * registers * time_of_maps)
+                                  : p.groups * registers * lanes * time_of_map;
+  return 2 * p.length * std::max(latency, p.groups * registers * time_of_register) + of_maps;
 }
 
 // How the next block of a sequence is cut that has `tokens` left.
+template <class Real>
 plan plan_of(std::size_t tokens, std::size_t features, std::size_t lanes) {
-  const std::size_t most = (registers_of_row + features - 1) / features;
-  if (tokens >= most * lanes * long_chunk) return {most, long_chunk};
+  const std::size_t side = side_of(features, lanes), registers = features * side / lanes;
+  const std::size_t most = (registers_of_row + registers - 1) / registers;
+  if (tokens >= most * side * long_chunk) return {most, long_chunk};
   plan best{};
+  std::size_t least = std::numeric_limits<std::size_t>::max();
   for (std::size_t groups = 1; groups <= most; ++groups) {
-    const plan p{groups, rounded_up((tokens + groups * lanes - 1) / (groups * lanes), lanes)};
-    if (p.length <= long_chunk && (best.groups == 0 || cost(p, features, lanes) < cost(best, features, lanes)))
-      best = p;
+    const std::size_t tiles = (tokens + groups * side * side - 1) / (groups * side * side);
+    const plan p{groups, tiles * side};
+    const std::size_t c = cost<Real>(p, side, registers, lanes);
+    if (p.length <= long_chunk && c < least) best = p, least = c;
   }
   return best;
 }
 
+// A row has a number for each feature of each chunk.
 template <class Real>
 class block_of_chunks {
  public:
@@ -73,14 +88,21 @@ class block_of_chunks {
       : kernels_(kernels),
         plan_(p),
         features_(features),
-        states_(p.groups * kernels.lanes * features),
-        memory_({}, 16 * states_ + 3 * kernels.lanes * states_),
+        chunks_(p.groups * side_of(features, kernels.lanes)),
+        row_(chunks_ * features),
+        memory_({}, (15 + 3 * side_of(features, kernels.lanes)) * row_),
+        carries_({}, 4 * row_ + 2 * features),
         growth_(std::log(static_cast<carry>(p.length + 1))) {
-    Real* place = memory_.data();
-    const auto next = [&] { return std::exchange(place, place + states_); };
-    for (chunk_summary<Real>* y : {&tail_, &whole_}) *y = {0, next(), next(), next(), next(), next(), next(), next()};
+    // What kernels go along in registers stands first.
+    scratch_ = memory_.data();
+    Real* place = scratch_ + (4 + 3 * side_of(features, kernels.lanes)) * row_;
+    const auto next = [&] { return std::exchange(place, place + row_); };
+    const std::size_t first = p.length > 2 * last_tokens ? p.length - last_tokens : 0;
+    tail_ = {first, p.length, next(), next(), next(), next(), first == 0 ? nullptr : next()};
+    if (first != 0) rest_ = {0, first, next(), next(), next(), next(), nullptr};
     high_ = next(), low_ = next();
-    scratch_ = place;
+    maps_ = {carries_.data(), carries_.data() + features_ + row_};
+    maps_of_rest_ = {maps_.state + features_ + row_, maps_.state + features_ + 2 * row_};
   }
 
   // `next`: the first token of the block that the caller takes after this one, or 0.
@@ -90,37 +112,32 @@ class block_of_chunks {
               plan_.groups,
               plan_.length,
               count * features_,
-              b.decay + offset,
-              b.h + offset,
-              b.s + offset,
+              count == chunks_ * plan_.length,
+              b.decay.first + offset,
+              b.h.first + offset,
+              b.s.first + offset,
               high_,
               low_,
               scratch_,
-              b.past_caches && aligned(b.s + offset),
+              b.past_caches && aligned(b.s.first + offset),
               next == 0 ? 0 : (next - first) * features_};
     count_ = count;
-    has_whole_ = false;
-    tail_.first = plan_.length > 2 * last_tokens ? plan_.length - last_tokens : 0;
-    summarize(tail_);
+    has_rest_ = false;
+    kernels_.summarize(block_, tail_);
     if (tail_.first == 0) return;
-    for (std::size_t k = 0; k < states_ && !has_whole_; ++k)
-      if (holds_tokens(k % chunks()) && !forgets(k, -std::numeric_limits<carry>::infinity())) summarize_whole();
+    const std::vector<carry> none(features_, -std::numeric_limits<carry>::infinity());
+    if (!forgets_all(none.data())) summarize_rest();
   }
 
   // The states that the chunks begin with, from that before the block; `before` becomes that after it.
   void join(carry* before) {
-    for (std::size_t f = 0; f < features_; ++f)
-      for (std::size_t chunk = 0; chunk < chunks(); ++chunk) {
-        const std::size_t k = f * chunks() + chunk;
-        split_words(before[f], high_[k], low_[k]);
-        if (!holds_tokens(chunk)) continue;
-        if (tail_.first == 0 || !forgets(k, before[f])) {
-          if (tail_.first != 0 && !has_whole_) summarize_whole();
-          const chunk_summary<Real>& y = tail_.first == 0 ? tail_ : whole_;
-          before[f] = joined(decay(y, k) + before[f], after(y, k));
-        } else
-          before[f] = after(tail_, k);
-      }
+    set_maps(before);
+    // The first map makes the state before the block of any state.
+    std::fill_n(maps_.sum, features_, -std::numeric_limits<carry>::infinity());
+    std::copy_n(before, features_, maps_.state);
+    if (!all_forget_) join_all<Real>(kernels_.join_maps, chunks_with_tokens() + 1, features_, maps_);
+    for (std::size_t k = 0; k < row_; ++k) split_words(maps_.state[k], high_[k], low_[k]);
+    std::copy_n(maps_.state + chunks_with_tokens() * features_, features_, before);
   }
 
   void scan() { kernels_.scan(block_); }
@@ -130,7 +147,7 @@ class block_of_chunks {
   void last(Real* high, Real* low) const {
     const std::size_t chunk = (count_ - 1) / plan_.length;
     for (std::size_t f = 0; f < features_; ++f) {
-      const std::size_t k = f * chunks() + chunk;
+      const std::size_t k = chunk * features_ + f;
       high[f] = block_.s[(count_ - 1) * features_ + f];
       low[f] = (high_[k] - high[f]) + low_[k];
     }
@@ -139,78 +156,117 @@ class block_of_chunks {
  private:
   // Chunks then begin at multiples of a register, since their lengths are.
   static bool aligned(const Real* s) { return reinterpret_cast<std::uintptr_t>(s) % 64 == 0; }
-  [[nodiscard]] std::size_t chunks() const { return plan_.groups * kernels_.lanes; }
-  [[nodiscard]] bool holds_tokens(std::size_t chunk) const { return chunk * plan_.length < count_; }
+  [[nodiscard]] std::size_t chunks_with_tokens() const { return (count_ + plan_.length - 1) / plan_.length; }
 
   // A state below 2^-8 units in the last place of 1 of what it is added to.
   static constexpr int negligible_bits = std::numeric_limits<Real>::digits + 8;
+  static constexpr auto log_2 = carry(0.6931471805599453);
 
   static carry after(const chunk_summary<Real>& y, std::size_t k) { return joined_words(y.high[k], y.low[k]); }
   static carry decay(const chunk_summary<Real>& y, std::size_t k) { return joined_words(y.sum[k], y.sum_low[k]); }
 
-  // Whether the state after chunk k is that of its last tokens alone, if `before` stands before the chunk. False where
-  // anything is NaN.
-  [[nodiscard]] bool forgets(std::size_t k, carry before) const {
-    if (std::isnan(before) || !(tail_.not_finite[k] == 0) || !(kernels_.bounded || tail_.largest_log_p[k] <= 0))
+  // Whether the state after number k of a row is that of its last tokens alone, if what stands before its chunk is at
+  // most `bound`, which becomes a bound of what stands after it. False where anything is NaN.
+  bool forgets(std::size_t k, carry& bound) const {
+    constexpr carry infinity = std::numeric_limits<carry>::infinity();
+    const carry h = after(tail_, k);
+    if (!(tail_.largest_h[k] < infinity) || !(bound < infinity)) {
+      bound = infinity;
       return false;
-    const carry bound = std::max<carry>(before, tail_.largest_h[k]) + growth_;
-    return decay(tail_, k) + bound <= after(tail_, k) - negligible_bits * carry(0.6931471805599453);
+    }
+    const carry past = decay(tail_, k) + std::max<carry>(bound, tail_.largest_h[k]) + growth_;
+    const bool negligible = past <= h - negligible_bits * log_2;
+    bound = negligible ? h : std::max(past, h) + log_2;
+    return negligible;
   }
 
-  void summarize(const chunk_summary<Real>& y) { kernels_.summarize(block_, y); }
-  void summarize_whole() {
-    summarize(whole_);
-    has_whole_ = true;
+  // f(k, forgets) for each number of a row whose chunk has tokens, until it gives false.
+  template <class Function>
+  bool for_each_tail(const carry* before, Function f) const {
+    for (std::size_t j = 0; j < features_; ++j) {
+      carry bound = before[j];
+      for (std::size_t chunk = 0; chunk < chunks_with_tokens(); ++chunk) {
+        const std::size_t k = chunk * features_ + j;
+        if (!f(k, forgets(k, bound))) return false;
+      }
+    }
+    return true;
+  }
+  [[nodiscard]] bool forgets_all(const carry* before) const {
+    return for_each_tail(before, [](std::size_t, bool forgets) { return forgets; });
+  }
+
+  static void set(const chunk_summary<Real>& y, std::size_t row, const state_maps<Real>& maps) {
+    for (std::size_t k = 0; k < row; ++k) maps.sum[k] = decay(y, k), maps.state[k] = after(y, k);
+  }
+
+  // The maps of the chunks, behind that of what stands before the block.
+  void set_maps(const carry* before) {
+    const state_maps<Real> maps = maps_.from(features_);
+    set(tail_, row_, maps);
+    all_forget_ = tail_.first != 0 && forgets_all(before);
+    if (tail_.first == 0 || all_forget_) return;
+    if (!has_rest_) summarize_rest();
+    set(rest_, row_, maps_of_rest_);
+    heinsen::join<Real>(kernels_.join_maps, row_, maps_of_rest_, maps);
+    for_each_tail(before, [&](std::size_t k, bool forgets) {
+      if (forgets) maps.sum[k] = -std::numeric_limits<carry>::infinity(), maps.state[k] = after(tail_, k);
+      return true;
+    });
+  }
+
+  void summarize_rest() {
+    kernels_.summarize(block_, rest_);
+    has_rest_ = true;
   }
 
   chunk_kernels<Real> kernels_;
   plan plan_;
-  std::size_t features_, states_, count_ = 0;
-  scoped_array<Real> memory_;  // where registers begin: no row of states lies across two lines of the cache
-  chunk_summary<Real> tail_{}, whole_{};
+  std::size_t features_, chunks_, row_, count_ = 0;
+  scoped_array<Real> memory_;
+  scoped_array<carry> carries_;
+  chunk_summary<Real> tail_{}, rest_{};  ///< the last tokens, and those before them
+  state_maps<Real> maps_{}, maps_of_rest_{};
   Real *high_ = nullptr, *low_ = nullptr, *scratch_ = nullptr;
   chunk_block<Real> block_{};
-  bool has_whole_ = false;
+  bool has_rest_ = false, all_forget_ = false;
   carry growth_;  ///< log of one more than the tokens of a chunk
 };
 
 }  // namespace
 
+template <class Real>
 bool prefers_chunks(std::size_t tokens, std::size_t features, std::size_t lanes) {
   if (features == 0 || features > 2 * lanes || tokens < 8 * lanes) return false;
-  const plan p = plan_of(tokens, features, lanes);
-  return cost(p, features, lanes) < std::min(tokens, p.groups * lanes * p.length) * latency;
+  const plan p = plan_of<Real>(tokens, features, lanes);
+  const std::size_t side = side_of(features, lanes), registers = features * side / lanes;
+  return cost<Real>(p, side, registers, lanes) < std::min(tokens, p.groups * side * p.length) * latency;
 }
+template bool prefers_chunks<float>(std::size_t, std::size_t, std::size_t);
+template bool prefers_chunks<double>(std::size_t, std::size_t, std::size_t);
 
 template <class Real>
 void scan_in_chunks(const chunk_kernels<Real>& kernels, int threads, const row_block<Real>& b) {
   using carry = carry_of<Real>;
-  const plan first_plan = plan_of(b.tokens, b.features, kernels.lanes);
-  const std::size_t block_tokens = first_plan.groups * kernels.lanes * first_plan.length;
+  const plan first_plan = plan_of<Real>(b.tokens, b.features, kernels.lanes);
+  const std::size_t block_tokens = first_plan.groups * side_of(b.features, kernels.lanes) * first_plan.length;
   const std::size_t blocks = (b.tokens + block_tokens - 1) / block_tokens;
   const std::size_t workers = std::min(static_cast<std::size_t>(threads), blocks);
   std::vector<carry> state(b.features);
   for (std::size_t f = 0; f < b.features; ++f) state[f] = joined_words(b.high[f], b.low[f]);
-  std::atomic<std::size_t> next = 0;
   turns order;
-  // Blocks are taken in order, and who has taken one is running: so the one whose turn it is never waits.
-  const auto work = [&](std::size_t) {
-    block_of_chunks<Real> chunks(kernels, first_plan, b.features);
-    for (std::size_t block = next++; block < blocks; block = next++) {
+  order.share(threads, blocks, [&](std::size_t) {
+    return [&, chunks = block_of_chunks<Real>(kernels, first_plan, b.features)](std::size_t block) mutable {
       const std::size_t first = block * block_tokens, count = std::min(block_tokens, b.tokens - first);
       if (count < block_tokens)
-        chunks = block_of_chunks<Real>(kernels, plan_of(count, b.features, kernels.lanes), b.features);
+        chunks = block_of_chunks<Real>(kernels, plan_of<Real>(count, b.features, kernels.lanes), b.features);
       const std::size_t later = first + workers * block_tokens;
       chunks.begin(b, first, count, later + block_tokens <= b.tokens ? later : 0);
-      order.take(block, [&] { chunks.join(state.data()); });
+      order.take(0, block, [&] { chunks.join(state.data()); });
       chunks.scan();
       if (block + 1 == blocks) chunks.last(b.high, b.low);
-    }
-  };
-  if (workers == 1)
-    work(0);
-  else
-    for_each_task(threads, workers, work);
+    };
+  });
 }
 
 template void scan_in_chunks(const chunk_kernels<float>&, int, const row_block<float>&);

@@ -11,10 +11,11 @@ struct chunk_kernels {
   std::size_t lanes;
   void (*summarize)(const chunk_block<Real>&, const chunk_summary<Real>&) noexcept;
   void (*scan)(const chunk_block<Real>&) noexcept;
-  bool bounded;  ///< log p <= 0 whatever the elements are: they are logits
+  void (*join_maps)(const map_block&) noexcept;
 };
 
 /// Whether a sequence without gaps is faster in chunks. Depends on the sizes and on the lanes alone.
+template <class Real>
 bool prefers_chunks(std::size_t tokens, std::size_t features, std::size_t lanes);
 
 /// Scans b, one sequence without gaps between its rows, on the given number of threads. The result does not depend on

@@ -4,7 +4,6 @@
 #pragma once
 
 #include <algorithm>
-#include <atomic>
 #include <cstddef>
 #include <memory>
 #include <span>
@@ -42,14 +41,10 @@ inline int useful_threads(const execution& on, const embed_sizes& size) {
   return products < least_shared_products / std::max<std::size_t>(1, size.embedding) ? 1 : on.threads;
 }
 
-/// Calls task(worker, i) for each i < count in their order, for blocks that wait for their turn: whoever has taken one
-/// is running, so that the one whose turn it is never waits.
+/// task(worker, i) for turns::share.
 template <class Task>
-void in_order(int workers, std::size_t count, Task task) {
-  std::atomic<std::size_t> next = 0;
-  for_each_task(workers, std::min(static_cast<std::size_t>(workers), count), [&](std::size_t worker) {
-    for (std::size_t i = next++; i < count; i = next++) task(worker, i);
-  });
+auto each_block(Task task) {
+  return [task](std::size_t worker) { return [&task, worker](std::size_t i) { task(worker, i); }; };
 }
 
 /// What goes from block to block of each sequence, in two words: step 0 finds what was given, each later one what the
@@ -93,7 +88,7 @@ struct states_pass {
   matrix<const Real> W_H;
   const Real* b_H;
   carried<Real> state;
-  std::unique_ptr<turns[]> order;  ///< of each group: who may scan next
+  std::unique_ptr<turns> order;  ///< of each group: who may scan next
 
   states_pass(const execution& on, const embed_sizes& size, const blocks& all, const embed_inputs<Real>& in,
               scoped_arrays& memory)
@@ -101,14 +96,14 @@ struct states_pass {
         W_H(weights(in.W_H, memory)),
         b_H(bias(in.b_H, memory)),
         state(size, in.s0, in.s0_low, memory),
-        order(std::make_unique<turns[]>(all.groups())) {}
+        order(std::make_unique<turns>(all.groups())) {}
 
   /// Writes the logits and the states of a block.
   void run(const block& b, const matrix<const Real>& x, const matrix<Real>& logits, const matrix<Real>& s,
            std::span<std::byte> workspace) const {
     fill_rows(logits, b_H);
     add_product(x, transpose_of(W_H), logits);
-    order[b.group].take(b.place, [&] {
+    order->take(b.group, b.place, [&] {
       const matrix<const Real> given = logits;
       gated_scan<Real>({kernels, 1, workspace},
                        {half(given, b, 0), half(given, b, 1), state.before(b, b.place, 0), state.before(b, b.place, 1)},

@@ -102,44 +102,46 @@ void embed_position_vjp(const execution& on, const embed_inputs<Real>& in, const
   Real* const bias_sums = memory.take<Real>(all.count() * sums);  // those of each block
   std::fill_n(bias_sums, all.count() * sums, Real(0));
 
-  in_order(threads, all.count(), [&](std::size_t worker, std::size_t i) {
-    const block b = all.at(i / all.of_group(), i % all.of_group());
-    const matrix<const Real> x = x_rows.of(b, x_place + x_rows.copied(b.first_row));
-    pass.run(b, x, logits.rows_from(b.first_row, b.rows()), s.rows_from(b.first_row, b.rows()), own[worker].of_scan);
-  });
+  pass.order->share(threads, all.count(), each_block([&](std::size_t worker, std::size_t i) {
+                      const block b = all.at(i / all.of_group(), i % all.of_group());
+                      const matrix<const Real> x = x_rows.of(b, x_place + x_rows.copied(b.first_row));
+                      pass.run(b, x, logits.rows_from(b.first_row, b.rows()), s.rows_from(b.first_row, b.rows()),
+                               own[worker].of_scan);
+                    }));
 
   // y = W_R s + b_R + x, the scan, and (g, h) = W_H x + b_H, from the last block of each sequence
   const carried<Real> adjoint(size, cotangents.grad_s_n, {}, memory);
-  const auto order = std::make_unique<turns[]>(all.groups());
-  in_order(threads, all.count(), [&](std::size_t worker, std::size_t i) {
-    const std::size_t step = i % all.of_group();
-    const block b = all.at(i / all.of_group(), all.of_group() - 1 - step);
-    const scratch<Real>& mine = own[worker];
-    const matrix<const Real> grad_y = grad_y_rows.of(b, grad_y_place + grad_y_rows.copied(b.first_row));
-    const matrix<Real> grad_s{mine.s, b.rows(), d, d}, given{mine.logits, b.rows(), 2 * d, 2 * d};
-    fill_zeros(grad_s);
-    add_product(grad_y, W_R, grad_s);
+  turns order(all.groups());
+  order.share(
+      threads, all.count(), each_block([&](std::size_t worker, std::size_t i) {
+        const std::size_t step = i % all.of_group();
+        const block b = all.at(i / all.of_group(), all.of_group() - 1 - step);
+        const scratch<Real>& mine = own[worker];
+        const matrix<const Real> grad_y = grad_y_rows.of(b, grad_y_place + grad_y_rows.copied(b.first_row));
+        const matrix<Real> grad_s{mine.s, b.rows(), d, d}, given{mine.logits, b.rows(), 2 * d, 2 * d};
+        fill_zeros(grad_s);
+        add_product(grad_y, W_R, grad_s);
 
-    const matrix<Real> grad_logits = logits.rows_from(b.first_row, b.rows());
-    copy_plus<Real>(grad_logits, nullptr, given);
-    const matrix<const Real> past = s.rows_from(b.first_row - (b.place > 0 ? 1 : 0), 1);
-    const view<const Real, 2> first =
-        b.place > 0 ? dense<const Real, 2>(past.data, {1, d}) : pass.state.before(b, 0, 0);
-    order[b.group].take(step, [&] {
-      gated_scan_vjp<Real>(
-          {on.kernels, 1, mine.of_scan}, {half<const Real>(given, b, 0), half<const Real>(given, b, 1), first},
-          {states<const Real>(s.rows_from(b.first_row, b.rows()), b), states<const Real>(grad_s, b),
-           adjoint.before(b, step, 0), adjoint.before(b, step, 1)},
-          {half(grad_logits, b, 0), half(grad_logits, b, 1), adjoint.after(b, step, 0), adjoint.after(b, step, 1)});
-    });
+        const matrix<Real> grad_logits = logits.rows_from(b.first_row, b.rows());
+        copy_plus<Real>(grad_logits, nullptr, given);
+        const matrix<const Real> past = s.rows_from(b.first_row - (b.place > 0 ? 1 : 0), 1);
+        const view<const Real, 2> first =
+            b.place > 0 ? dense<const Real, 2>(past.data, {1, d}) : pass.state.before(b, 0, 0);
+        order.take(b.group, step, [&] {
+          gated_scan_vjp<Real>(
+              {on.kernels, 1, mine.of_scan}, {half<const Real>(given, b, 0), half<const Real>(given, b, 1), first},
+              {states<const Real>(s.rows_from(b.first_row, b.rows()), b), states<const Real>(grad_s, b),
+               adjoint.before(b, step, 0), adjoint.before(b, step, 1)},
+              {half(grad_logits, b, 0), half(grad_logits, b, 1), adjoint.after(b, step, 0), adjoint.after(b, step, 1)});
+        });
 
-    const matrix<Real> grad_x = grad_x_rows.of(b, mine.y);
-    copy_plus<Real>(grad_y, nullptr, grad_x);
-    add_product(grad_logits, pass.W_H, grad_x);
-    grad_x_rows.finish(b, mine.y);
-    Real* const of_block = bias_sums + (b.group * all.of_group() + b.place) * sums;
-    add_columns<Real>(grad_logits, of_block), add_columns(grad_y, of_block + 2 * d);
-  });
+        const matrix<Real> grad_x = grad_x_rows.of(b, mine.y);
+        copy_plus<Real>(grad_y, nullptr, grad_x);
+        add_product(grad_logits, pass.W_H, grad_x);
+        grad_x_rows.finish(b, mine.y);
+        Real* const of_block = bias_sums + (b.group * all.of_group() + b.place) * sums;
+        add_columns<Real>(grad_logits, of_block), add_columns(grad_y, of_block + 2 * d);
+      }));
   adjoint.copy_last(all.of_group(), 0, out.grad_s0);
   add_up(bias_sums, all.count(), sums, out.grad_b_H);
   add_up(bias_sums + 2 * d, all.count(), sums, out.grad_b_R);

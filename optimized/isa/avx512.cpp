@@ -17,6 +17,6 @@ constexpr int vector_bytes = 64;
 }  // namespace
 
 extern constinit const kernel_table table = {make_kernels<float>(), make_kernels<double>(), make_rotation_kernels(),
-                                             make_narrow_kernels()};
+                                             make_narrow_kernels(), join_maps};
 
 }  // namespace assay::optimized::avx512

@@ -87,6 +87,14 @@ inline vec<Real> magnitude(vec<Real> x) {
 }
 
 template <class Real>
+inline vec<Real> minus_where(mask<Real> k, vec<Real> x) {
+  if constexpr (is_single<Real>)
+    return _mm512_mask_xor_ps(x, k, x, -vec<Real>{});
+  else
+    return _mm512_mask_xor_pd(x, k, x, -vec<Real>{});
+}
+
+template <class Real>
 inline vec<Real> finite_or_zero(mask<Real> k, vec<Real> x) {
   if constexpr (is_single<Real>)
     return _mm512_maskz_mov_ps(_mm512_mask_cmp_ps_mask(k, magnitude<Real>(x), broadcast(infinity<Real>), _CMP_LT_OQ),

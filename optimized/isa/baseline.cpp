@@ -19,6 +19,6 @@ constexpr int vector_bytes = 16;
 }  // namespace
 
 extern constinit const kernel_table table = {make_kernels<float>(), make_kernels<double>(), make_rotation_kernels(),
-                                             make_narrow_kernels()};
+                                             make_narrow_kernels(), join_maps};
 
 }  // namespace assay::optimized::baseline

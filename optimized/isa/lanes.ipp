@@ -57,6 +57,12 @@ inline vec<Real> where(mask<Real> k, vec<Real> x, vec<Real> y) {
   return k ? x : y;
 }
 
+// -x in the lanes of k, x in the others.
+template <class Real>
+inline vec<Real> minus_where(mask<Real> k, vec<Real> x) {
+  return k ? -x : x;
+}
+
 // x in the lanes of k where it is finite, 0 in the others.
 template <class Real>
 inline vec<Real> finite_or_zero(mask<Real> k, vec<Real> x) {

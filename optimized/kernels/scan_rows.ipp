@@ -21,9 +21,9 @@ template <class Real, class Decay, bool FetchAhead>
 inline void walk_rows(const row_block<Real>& b) {
   constexpr std::size_t lanes = lane_count<Real>;
   constexpr int registers = FetchAhead && !Decay::two_part ? registers_of_row : registers_of_pack;
-  const Real *decay = b.decay, *h = b.h;
-  Real* s = b.s;
-  for (std::size_t i = 0; i < b.tokens; ++i, decay += b.decay_step, h += b.h_step, s += b.s_step) {
+  const Real *decay = b.decay.first, *h = b.h.first;
+  Real* s = b.s.first;
+  for (std::size_t i = 0; i < b.tokens; ++i, decay += b.decay.step, h += b.h.step, s += b.s.step) {
     const auto step = [=](auto at) {
       if constexpr (FetchAhead) fetch_ahead(decay, at), fetch_ahead(h, at);
       const auto given = load(decay, at);

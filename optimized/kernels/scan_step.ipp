@@ -56,7 +56,7 @@ inline void advance(state_pack<Real, N>& s, const decay_pack<Real, N>& log_p, co
 
 // How the decay of a step is given.
 struct decay_as_log_p {
-  static constexpr bool two_part = false;
+  static constexpr bool two_part = false, bounded = false;  // bounded: log p <= 0 whatever is given
   template <class Real>
   static constexpr Real neutral = 0;  // p = 1
   template <class Real, int N>
@@ -67,7 +67,7 @@ struct decay_as_log_p {
 
 // log p = log sigmoid(g) = min(g, 0) - softplus(-|g|), and what the difference leaves. -inf at g = -inf, 0 at +inf.
 struct decay_as_logit {
-  static constexpr bool two_part = true;
+  static constexpr bool two_part = true, bounded = true;
   template <class Real>
   static constexpr Real neutral = infinity<Real>;
   template <class Real, int N>

@@ -33,8 +33,8 @@ inline state_pack<Real, N> past_of(const decay_pack<Real, N>& log_p, const pack<
 }
 
 // Equal terms, infinities among them, have the weights 1/2: what the sum leaves is within the error. NaN of a term is
-// one of both weights.
-template <class Real, int N>
+// one of both weights, and so are two equal infinities unless Careful.
+template <class Real, int N, bool Careful = true>
 inline weights<Real, N> weights_of(const state_pack<Real, N>& past, const pack<Real, N>& h) {
   pack<Real, N> top, bottom;
   weights<Real, N> y;
@@ -43,8 +43,10 @@ inline weights<Real, N> weights_of(const state_pack<Real, N>& past, const pack<R
   repeat<N>([&](int k) { bottom.part[k] = smaller<Real>(h.part[k], past.high.part[k]); });
   pack<Real, N> u = exp_minus_difference<Real, N>(top, bottom, past.low, y.past_leads, for_weights{});
   repeat<N>([&](int k) {
-    const mask<Real> alike = equal<Real>(past.high.part[k], h.part[k]);  // finite or not, but not NaN
-    u.part[k] = where<Real>(alike, broadcast(Real(1)), u.part[k]);
+    if constexpr (Careful) {
+      const mask<Real> alike = equal<Real>(past.high.part[k], h.part[k]);  // finite or not, but not NaN
+      u.part[k] = where<Real>(alike, broadcast(Real(1)), u.part[k]);
+    }
     y.large.part[k] = reciprocal<Real>(u.part[k] + Real(1));
     y.small.part[k] = u.part[k] * y.large.part[k];
   });
@@ -109,14 +111,15 @@ inline token_gradients<Real, N> go_back(state_pack<Real, N>& carried, const pack
   return y;
 }
 
-// Asks for rows before those at hand (scan_rows.ipp).
+// Asks for what lies before a place that is at hand (scan_rows.ipp).
+template <class Real>
+inline void fetch_before(const Real* place) {
+  constexpr std::ptrdiff_t distance = 6144;
+  __builtin_prefetch(reinterpret_cast<const char*>(place) - distance, 0, 2);
+}
 template <class Real, class At>
 inline void fetch_before(const Real* row, At at) {
-  constexpr std::ptrdiff_t distance = 6144;
-  repeat<width<At>>([&](int k) {
-    const Real* register_begin = row + at.offset + static_cast<std::size_t>(k) * lane_count<Real>;
-    __builtin_prefetch(reinterpret_cast<const char*>(register_begin) - distance, 0, 2);
-  });
+  repeat<width<At>>([&](int k) { fetch_before(row + at.offset + static_cast<std::size_t>(k) * lane_count<Real>); });
 }
 
 // Precondition: where b.past_caches, the rows of both gradients begin at multiples of vector_bytes.
@@ -124,11 +127,10 @@ template <class Real, class Decay, class Slope>
 [[gnu::flatten]] void scan_rows_vjp(const adjoint_block<Real>& b) noexcept {
   constexpr std::size_t lanes = lane_count<Real>;
   for (std::size_t i = b.tokens; i-- > 0;) {
-    const auto row = [i](auto* first, std::ptrdiff_t step) { return first + static_cast<std::ptrdiff_t>(i) * step; };
-    const Real *decay = row(b.decay, b.decay_step), *h = row(b.h, b.h_step);
-    const Real* grad_s = row(b.grad_s, b.grad_s_step);
-    const Real* previous = i == 0 ? b.before : row(b.s, b.s_step) - b.s_step;
-    Real *grad_decay = row(b.grad_decay, b.grad_decay_step), *grad_h = row(b.grad_h, b.grad_h_step);
+    const auto row = [i](const auto& of) { return of.first + static_cast<std::ptrdiff_t>(i) * of.step; };
+    const Real *decay = row(b.decay), *h = row(b.h), *grad_s = row(b.grad_s);
+    const Real* previous = i == 0 ? b.before : row(b.s) - b.s.step;
+    Real *grad_decay = row(b.grad_decay), *grad_h = row(b.grad_h);
     for_each_pack_backwards<Real, registers_of_row>(b.features, [=](auto at) {
       constexpr int n = width<decltype(at)>;
       fetch_before(decay, at), fetch_before(h, at), fetch_before(grad_s, at), fetch_before(previous, at);

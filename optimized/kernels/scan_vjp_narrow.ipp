@@ -8,42 +8,47 @@
 // f64 keeps 1 - v and the products of weights so well that nothing needs to be compensated: with u = 2^-53 a token adds
 // at most 4u |lambda_i| to the error of f32 weights and of the roundings of the results.
 //
-// Special values: as in scan_vjp.ipp, but that lambda overflows only where f32 cannot hold what is written. Where an
-// element is not finite, products with w = 0 are left out, not formed, if there is no past (Guarded); a w that
-// underflows leaves out nothing. The other bits are the same.
+// Special values: as in scan_vjp.ipp, but that lambda overflows only where f32 cannot hold what is written. They are
+// found out by what they leave: a weight or a lambda that is not finite makes z so, from token to token, since even the
+// product with w = 0 is NaN then. So a block is walked for finite elements at first, and again if the carry is not
+// finite. Then (Careful) equal terms are looked for, products with w = 0 are left out, not formed, if there is no past;
+// a w that underflows leaves out nothing. The bits of finite results are the same but for the sign of a zero.
 
-// Numbers of a scratch array, four of which a block needs, and one for `not_finite`.
+// Numbers of a scratch array, four of which a block needs.
 struct narrow_scratch {
-  float *weight, *input_weight;  // w, and v unless h = -inf. w > 1/2 is given as -v, -0 included, and no past as -1.
-  float *carried, *lambda;       // z and lambda
-  float* not_finite;             // [lane_count] NaN where something is not finite
+  float *weight,
+      *input_weight;        // w, and v unless h = -inf. w > 1/2 is given as -v, -0 included; Careful: no past as -1
+  float *carried, *lambda;  // z and lambda
   explicit narrow_scratch(const narrow_block& b) {
     const std::size_t size = (b.tokens * b.features / 16 + 2) * 16;
     weight = b.scratch, input_weight = weight + size, carried = input_weight + size, lambda = carried + size;
-    not_finite = lambda + size;
   }
 };
 
-template <class Decay>
-[[gnu::flatten]] void weigh_tokens(const narrow_block& b) noexcept {
+template <class Decay, bool Careful>
+inline void weigh_each_token(const narrow_block& b) {
   const narrow_scratch to(b);
-  vec<float> bad{};
   const auto weigh = [&](const float* previous, std::size_t first, std::size_t count) {
-    const float *decay = b.decay + first, *h = b.h + first, *grad_s = b.grad_s + first;
+    const float *decay = b.decay + first, *h = b.h + first;
     for_each_pack_backwards<float, registers_of_row>(count, [&](auto at) {
       constexpr int n = width<decltype(at)>;
-      fetch_before(decay, at), fetch_before(h, at), fetch_before(grad_s, at), fetch_before(previous, at);
-      const pack<float, n> inputs = load(h, at), cotangents = load(grad_s, at);
+      fetch_before(decay, at), fetch_before(h, at);
+      repeat<n>([&](int k) {  // for the next walk, into the first cache
+        __builtin_prefetch(b.grad_s + first + at.offset + static_cast<std::size_t>(k) * lane_count<float>, 0, 3);
+      });
+      const pack<float, n> inputs = load(h, at);
       const state_pack<float, n> past =
           past_of<float, n>(Decay::template log_p<float>(load(decay, at)), load(previous, at));
-      const weights<float, n> of = weights_of<float, n>(past, inputs);
+      const weights<float, n> of = weights_of<float, n, Careful>(past, inputs);
       pack<float, n> weight, input_weight;
       repeat<n>([&](int k) {
-        const vec<float> small = of.small.part[k], none{}, no_past = broadcast(-1.0f);
-        const mask<float> has_past = differ<float>(past.high.part[k], broadcast(-infinity<float>));
-        weight.part[k] = where<float>(of.past_leads[k], -small, where<float>(has_past, small, no_past));
+        const vec<float> small = of.small.part[k];
+        weight.part[k] = minus_where<float>(of.past_leads[k], small);
+        if constexpr (Careful) {
+          const mask<float> no_past = equal<float>(past.high.part[k], broadcast(-infinity<float>));
+          weight.part[k] = where<float>(no_past, broadcast(-1.0f), weight.part[k]);
+        }
         input_weight.part[k] = where<float>(of.past_leads[k], small, of.large.part[k]);
-        bad = fused<float>(weight.part[k], none, fused<float>(cotangents.part[k], none, bad));
       });
       store(to.weight + first, at, weight);
       store(to.input_weight + first, at, input_weight);
@@ -55,7 +60,11 @@ template <class Decay>
     weigh(b.s, b.features, (b.tokens - 1) * b.features);
     weigh(b.before, 0, b.features);
   }
-  __builtin_memcpy(to.not_finite, &bad, sizeof bad);
+}
+
+template <class Decay>
+[[gnu::flatten]] void weigh_tokens(const narrow_block& b) noexcept {
+  b.careful ? weigh_each_token<Decay, true>(b) : weigh_each_token<Decay, false>(b);
 }
 
 // Registers of f64 from half a register of f32, and back.
@@ -69,22 +78,22 @@ inline void store_narrow(float* to, vec<double> x) {
   const half_register y = __builtin_convertvector(x, half_register);
   __builtin_memcpy(to, &y, sizeof y);
 }
-// w. Where there is no past it is 0, and -1 if Guarded.
-template <bool Guarded>
+// w. Where there is no past it is 0, and -1 if Careful.
+template <bool Careful>
 inline vec<double> load_weight(const float* from) {
   const vec<double> x = load_wide(from), w = add_where<double>(has_sign(x), x, broadcast(1.0));
-  return Guarded ? where<double>(equal<double>(x, broadcast(-1.0)), x, w) : w;
+  return Careful ? where<double>(equal<double>(x, broadcast(-1.0)), x, w) : w;
 }
 
 // y + a x, and the product of weights. NaN is not negative.
-template <bool Guarded>
+template <bool Careful>
 inline vec<double> joined(vec<double> a, vec<double> x, vec<double> y) {
   const vec<double> sum = fused<double>(a, x, y);
-  return Guarded ? where<double>(less<double>(a, vec<double>{}), y, sum) : sum;
+  return Careful ? where<double>(less<double>(a, vec<double>{}), y, sum) : sum;
 }
-template <bool Guarded>
+template <bool Careful>
 inline vec<double> both(vec<double> a, vec<double> others) {
-  if (!Guarded) return a * others;
+  if (!Careful) return a * others;
   const vec<double> product = where<double>(less<double>(others, vec<double>{}), others, a * others);
   return where<double>(less<double>(a, vec<double>{}), a, product);
 }
@@ -106,18 +115,23 @@ inline vec<double> first_of_feature(vec<double> next, std::index_sequence<J...>)
 }
 
 // The maps of a lane and those after it, twice as many in each step.
-template <int Step, bool Guarded>
+template <int Step, bool Careful>
 inline void join_neighbours(vec<double>& a, vec<double>& b) {
   if constexpr (Step < lane_count<double>) {
-    b = joined<Guarded>(a, shifted<Step>(b, vec<double>{}), b);
-    a = both<Guarded>(a, shifted<Step>(a, broadcast(1.0)));
-    join_neighbours<2 * Step, Guarded>(a, b);
+    b = joined<Careful>(a, shifted<Step>(b, vec<double>{}), b);
+    a = both<Careful>(a, shifted<Step>(a, broadcast(1.0)));
+    join_neighbours<2 * Step, Careful>(a, b);
   }
+}
+
+// Asks for the cotangents and states of blocks before, which take turns.
+inline void fetch_cotangents_before(const narrow_block& b, std::size_t k) {
+  fetch_before((k % lane_count<float> < lane_count<double> ? b.grad_s : b.s) + k);
 }
 
 // Fewer features than lanes. Behind the last token stands as much of further ones, with w = 1 and no gradient, as fills
 // a register.
-template <int Features, bool Guarded>
+template <int Features, bool Careful>
 inline void go_back_in_registers(const narrow_block& b) {
   constexpr std::size_t lanes = lane_count<double>;
   const narrow_scratch at(b);
@@ -133,12 +147,13 @@ inline void go_back_in_registers(const narrow_block& b) {
   const float* grad_s = tail;
   for (std::size_t k = filled; k > 0;) {
     k -= lanes;
-    const vec<double> w = load_weight<Guarded>(at.weight + k), given = load_wide(grad_s);
+    fetch_cotangents_before(b, k);
+    const vec<double> w = load_weight<Careful>(at.weight + k), given = load_wide(grad_s);
     grad_s = b.grad_s + k - lanes;
-    vec<double> factor = w, sum = joined<Guarded>(w, given, vec<double>{});
-    join_neighbours<Features, Guarded>(factor, sum);
+    vec<double> factor = w, sum = joined<Careful>(w, given, vec<double>{});
+    join_neighbours<Features, Careful>(factor, sum);
     const vec<double> before = first_of_feature<Features>(next, std::make_index_sequence<lanes>{});
-    const vec<double> z = joined<Guarded>(factor, before, sum);
+    const vec<double> z = joined<Careful>(factor, before, sum);
     store_narrow(at.carried + k, z);
     store_narrow(at.lambda + k, given + shifted<Features>(z, next));
     next = z;
@@ -148,7 +163,7 @@ inline void go_back_in_registers(const narrow_block& b) {
 
 // A register of features or more: rows in `Pieces` registers, of which the last overlaps the one before where that is
 // needed to fill it.
-template <int Pieces, bool Guarded>
+template <int Pieces, bool Careful>
 inline void go_back_in_rows(const narrow_block& b) {
   constexpr std::size_t lanes = lane_count<double>;
   const narrow_scratch at(b);
@@ -160,23 +175,24 @@ inline void go_back_in_rows(const narrow_block& b) {
   for (std::size_t i = b.tokens; i-- > 0;)
     repeat<Pieces>([&](int p) {
       const std::size_t k = i * b.features + offset(p);
-      const vec<double> w = load_weight<Guarded>(at.weight + k), given = load_wide(b.grad_s + k);
+      fetch_cotangents_before(b, k);
+      const vec<double> w = load_weight<Careful>(at.weight + k), given = load_wide(b.grad_s + k);
       store_narrow(at.lambda + k, given + next.part[p]);
-      next.part[p] = joined<Guarded>(w, next.part[p], joined<Guarded>(w, given, vec<double>{}));
+      next.part[p] = joined<Careful>(w, next.part[p], joined<Careful>(w, given, vec<double>{}));
       store_narrow(at.carried + k, next.part[p]);
     });
   repeat<Pieces>([&](int p) { __builtin_memcpy(b.carry + offset(p), &next.part[p], sizeof next.part[p]); });
 }
 
-template <bool Guarded, int... K>
+template <bool Careful, int... K>
 inline void go_back_by_features(const narrow_block& b, std::integer_sequence<int, K...>) {
   constexpr int lanes = lane_count<double>;
   const int features = static_cast<int>(b.features), pieces = (features + lanes - 1) / lanes;
   const auto go = [&]<int Features>(std::integral_constant<int, Features>) {
     if constexpr (Features < lanes) {
-      if (features == Features) go_back_in_registers<Features, Guarded>(b);
+      if (features == Features) go_back_in_registers<Features, Careful>(b);
     } else if constexpr (Features % lanes == 0) {
-      if (features >= lanes && pieces == Features / lanes) go_back_in_rows<Features / lanes, Guarded>(b);
+      if (features >= lanes && pieces == Features / lanes) go_back_in_rows<Features / lanes, Careful>(b);
     }
   };
   (go(std::integral_constant<int, K + 1>{}), ...);
@@ -185,13 +201,11 @@ inline void go_back_by_features(const narrow_block& b, std::integer_sequence<int
 [[gnu::flatten]] inline void go_back_tokens(const narrow_block& b) noexcept {
   constexpr int lanes = lane_count<double>;
   constexpr std::make_integer_sequence<int, (narrow_block::most_features + lanes - 1) / lanes * lanes> each_number{};
-  const narrow_scratch at(b);
-  bool finite = true;
-  for (int l = 0; l < lane_count<float>; ++l) finite = finite && at.not_finite[l] == 0;
-  for (std::size_t f = 0; f < b.features; ++f) finite = finite && b.carry[f] - b.carry[f] == 0;
-  finite ? go_back_by_features<false>(b, each_number) : go_back_by_features<true>(b, each_number);
+  b.careful ? go_back_by_features<true>(b, each_number) : go_back_by_features<false>(b, each_number);
 }
 
+// The caller orders what is stored around the caches: a fence for each block would wait for memory.
+//
 // Precondition: where b.past_caches, both gradients begin at multiples of vector_bytes.
 template <class Slope>
 [[gnu::flatten]] void finish_tokens(const narrow_block& b) noexcept {
@@ -215,5 +229,4 @@ template <class Slope>
     store(b.grad_decay, at, to_decay);
     store(b.grad_h, at, to_h);
   });
-  if (b.past_caches) end_stores_past_caches();
 }

@@ -64,7 +64,7 @@ inline constexpr int registers_of_row = vector_bytes == 64 ? 2 : 4;
 
 // f(0), f(1), ..., f(Count - 1), written out, so that arrays indexed with them live in registers.
 template <class Function, int... K>
-inline void repeat(Function f, std::integer_sequence<int, K...>) {
+inline void repeat([[maybe_unused]] Function f, std::integer_sequence<int, K...>) {
   (f(K), ...);
 }
 template <int Count, class Function>

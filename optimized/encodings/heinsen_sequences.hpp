@@ -1,0 +1,77 @@
+// What scans and their adjoints share: the sequences of a call, and their rows.
+#pragma once
+
+#include <unistd.h>
+
+#include <cmath>
+#include <cstddef>
+
+#include "optimized/dispatch.hpp"
+#include "optimized/kernel_table.hpp"
+#include "optimized/views.hpp"
+
+namespace assay::optimized::heinsen {
+
+/// Features of a walk: their state stays in the first cache.
+inline constexpr std::size_t bytes_of_walk = 16384;
+
+/// Whether arrays of so many bytes together are better written around the caches.
+inline bool exceeds_caches(std::size_t bytes) {
+  static const long second_level = sysconf(_SC_LEVEL2_CACHE_SIZE);
+  return bytes > static_cast<std::size_t>(second_level > 0 ? second_level : 1 << 20);
+}
+
+struct scan_sizes {
+  std::size_t batch, tokens, features;
+};
+
+template <class T>
+scan_sizes sizes_of(const view<T, 3>& v) {
+  return {v.shape[0], v.shape[1], v.shape[2]};
+}
+
+/// The rows of a sequence.
+template <class T>
+row_array<T> rows_of(const view<T, 3>& v, std::size_t sequence) {
+  return {v.at(sequence, std::size_t{0}, std::size_t{0}), v.stride[1]};
+}
+
+/// The rows from a token and a feature on.
+template <class T>
+row_array<T> rows_from(const row_array<T>& r, std::size_t token, std::size_t feature) {
+  return {r.first + static_cast<std::ptrdiff_t>(token) * r.step + static_cast<std::ptrdiff_t>(feature), r.step};
+}
+
+/// A row of features of a [B, d] array, or zeros where it is absent.
+template <class Real>
+void copy_row(const view<const Real, 2>& from, std::size_t sequence, std::size_t features, Real* to) {
+  for (std::size_t j = 0; j < features; ++j) to[j] = from.absent() ? Real(0) : *from.at(sequence, j);
+}
+template <class Real>
+void copy_row(const Real* from, const view<Real, 2>& to, std::size_t sequence, std::size_t features) {
+  for (std::size_t j = 0; j < features; ++j) *to.at(sequence, j) = from[j];
+}
+
+/// The same for the words of a state. `low` may be absent; the low word of what is not finite says nothing.
+template <class Real>
+void copy_words(const Real* high, const Real* low, const view<Real, 2>& to, const view<Real, 2>& to_low,
+                std::size_t sequence, std::size_t features) {
+  copy_row(high, to, sequence, features);
+  if (to_low.absent()) return;
+  for (std::size_t j = 0; j < features; ++j) *to_low.at(sequence, j) = std::isfinite(high[j]) ? low[j] : Real(0);
+}
+
+/// Calls on_threads(sequence, threads) for each sequence, with more threads than one where there are fewer sequences. A
+/// scan with few elements runs on one thread: waking another takes longer.
+template <class Function>
+void for_each_sequence(const execution& on, const scan_sizes& size, Function on_threads) {
+  constexpr std::size_t least_shared_work = 1 << 15;
+  const auto threads = static_cast<std::size_t>(on.threads);
+  const bool shared = threads > 1 && size.batch * size.tokens * size.features >= least_shared_work;
+  if (shared && (size.batch % threads == 0 || size.batch >= 4 * threads))
+    for_each_task(on.threads, size.batch, [&](std::size_t sequence) { on_threads(sequence, 1); });
+  else
+    for (std::size_t sequence = 0; sequence < size.batch; ++sequence) on_threads(sequence, shared ? on.threads : 1);
+}
+
+}  // namespace assay::optimized::heinsen
