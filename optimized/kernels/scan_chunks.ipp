@@ -76,12 +76,15 @@ inline vec<Real> load_present(const chunk_block<Real>& b, const Real* array, Rea
                               std::size_t offset) {
   constexpr std::size_t lanes = lane_count<Real>;
   const std::size_t count = present(b, chunk, offset);
+  const Real* from = array + chunk * b.length * b.features + offset;
   vec<Real> x = broadcast(missing);
-  if (count == 0) return x;
-  Real elements[lanes];
-  __builtin_memcpy(elements, &x, sizeof x);
-  __builtin_memcpy(elements, array + chunk * b.length * b.features + offset, count * sizeof(Real));
-  __builtin_memcpy(&x, elements, sizeof x);
+  if (count == lanes) {
+    __builtin_memcpy(&x, from, sizeof x);
+  } else if (count > 0) {
+    Real elements[lanes];
+    for (std::size_t k = 0; k < lanes; ++k) elements[k] = k < count ? from[k] : missing;
+    __builtin_memcpy(&x, elements, sizeof x);
+  }
   return x;
 }
 
@@ -133,8 +136,12 @@ inline void store_tile(const chunk_block<Real>& b, const Real* rows, std::size_t
       else
         repeat<side>([&](int i) {
           const vec<Real> x = tile.part[i];
-          const std::size_t chunk = group * side + static_cast<std::size_t>(i);
-          __builtin_memcpy(to + static_cast<std::size_t>(i) * step, &x, present(b, chunk, offset) * sizeof(Real));
+          const std::size_t count = present(b, group * side + static_cast<std::size_t>(i), offset);
+          Real* const chunk = to + static_cast<std::size_t>(i) * step;
+          if (count == lane_count<Real>)
+            __builtin_memcpy(chunk, &x, sizeof x);
+          else
+            for (std::size_t k = 0; k < count; ++k) chunk[k] = x[k];
         });
     }
   }
