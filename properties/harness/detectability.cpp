@@ -48,7 +48,7 @@ std::optional<int> caught_from(const expectation& e, core::tensors& outputs, con
 }
 
 // The element whose allowance is widest in units of its scale, where an error hides best, among those with a
-// finite truth of which not every finite answer is right.
+// finite truth of which not every finite answer is right (derivatives at dead positions).
 std::optional<std::size_t> widest_element(const expectation& e, const std::string& name,
                                           const std::vector<double>& scales) {
   const auto& truth = e.truth.at(name).rounded.values.storage();

@@ -5,9 +5,7 @@
 // w_i = exp(a_i + s_{i-1} - s_i) the carry weight and v_i = exp(h_i - s_i) = 1 - w_i.
 //
 // Where a state is -inf: s_i = -inf -> every contribution through token i is 0; h_i = -inf, s_i finite ->
-// w_i = 1, v_i = 0; a_i + s_{i-1} = -inf, h_i finite -> w_i = 0, v_i = 1. In the first case the weights are 0/0. Of
-// those that are right, w_i = 0 and v_i from 0 to 1, the truth takes v_i = 0; allowances let all through, and treat the
-// forward derivative alike.
+// w_i = 1, v_i = 0; a_i + s_{i-1} = -inf, h_i finite -> w_i = 0, v_i = 1.
 #pragma once
 
 #include <limits>

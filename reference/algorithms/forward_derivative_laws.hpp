@@ -85,10 +85,10 @@ inline void widen_by_cumsum_tangent(const_lane<tracked> a, const_lane<tracked> h
   }
 }
 
-/// Where log p + s' and h are both -inf, v dh is right for any weight v from 0 to 1; of gradients v lambda.
-inline void allow_any_weight_at_dead_positions(const_lane<tracked> s, scan_direction<tracked> d, lane<tracked> ds) {
+/// Where log p + s' and h are both -inf any finite tangent is right, as any finite gradient in h is (laws.hpp).
+inline void allow_any_tangent_at_dead_positions(const_lane<tracked> s, lane<tracked> ds) {
   for (std::size_t i = 0; i < ds.size(); ++i)
-    if (is_minus_infinity(s[i])) ds[i].error = std::fabs(d.h[i].number) / tracked::u();
+    if (is_minus_infinity(s[i])) ds[i].error = std::numeric_limits<double>::infinity();
 }
 
 }  // namespace assay::reference

@@ -155,16 +155,12 @@ inline void linear_adjoint(const_lane<tracked> a, const_lane<tracked> h, const t
   widen_by_underflow(a, h, s0, states, grad);
 }
 
-/// Where log p + s' and h are both -inf the weight v of h is 0/0: v lambda is right for any v from 0 to 1, as v dh is
-/// of tangents. lambda is what of the cotangents reaches the state there; theirs enter by magnitude.
-inline void allow_any_weight_at_dead_positions(const_lane<tracked> s, const_lane<tracked> grad_s,
-                                               const tracked& grad_last, scan_gradients<tracked> grad) {
+/// Where log p + s' and h are both -inf any finite gradient in h is right.
+inline void allow_any_gradient_at_dead_positions(const_lane<tracked> a, const_lane<tracked> h, const tracked& s0,
+                                                 const_lane<tracked> s, scan_gradients<tracked> grad) {
   for (std::size_t i = 0; i < s.size(); ++i)
-    if (is_minus_infinity(s[i])) {
-      const double from_later = i + 1 < s.size() ? grad.a[i + 1].number : grad_last.number;
-      const double lambda = std::fabs(grad_s[i].number) + std::fabs(from_later);
-      grad.h[i].error = std::isnan(lambda) ? std::numeric_limits<double>::infinity() : lambda / tracked::u();
-    }
+    if (is_minus_infinity(h[i]) && is_minus_infinity(tracked(a[i].number + (i == 0 ? s0 : s[i - 1]).number)))
+      grad.h[i].error = std::numeric_limits<double>::infinity();
 }
 
 }  // namespace assay::reference

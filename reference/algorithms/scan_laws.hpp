@@ -64,7 +64,7 @@ class scan_laws {
       if (class_ == accuracy_class::cumsum && tokens_with_cumsum_form(a) == n)
         widen_by_cumsum_autograd(a, h, s0, grad_s, grad_last, grad);
     }
-    allow_any_weight_at_dead_positions(s, grad_s, grad_last, grad);
+    allow_any_gradient_at_dead_positions(a, h, s0, s, grad);
   }
 
   /// `s` holds the states of scan(). Directions enter by magnitude.
@@ -80,7 +80,7 @@ class scan_laws {
       linear_tangent(here, a, h, s0, d, ds);
     if (class_ == accuracy_class::cumsum && tokens_with_cumsum_form(a) == ds.size())
       widen_by_cumsum_tangent(a, h, s0, d, ds);
-    allow_any_weight_at_dead_positions(s, d, ds);
+    allow_any_tangent_at_dead_positions(s, ds);
   }
 
  private:

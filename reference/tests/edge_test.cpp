@@ -148,37 +148,3 @@ TEST_CASE("heinsen/scan/one_token_after_an_empty_chunk", "[unit][heinsen]") {
   next.at("s0") = certify({&op, dtype::f64, lane({}, {}, 0)}).at("s_n").rounded;
   CHECK(values(certify({&op, dtype::f64, next}).at("s").rounded)[0] == Approx(2.0486).margin(5e-5));
 }
-
-// Where log p + s' and h are both -inf the weight v of h is 0/0: v times what reaches the state is right for v from 0
-// to 1, backwards and forwards, under every law.
-TEST_CASE("heinsen/derivatives/dead_positions_are_treated_alike", "[unit][heinsen]") {
-  struct dead_lane {
-    std::vector<double> log_p, h;
-    double s0;
-    std::vector<double> reaching_back, tangent;  // allowed in grad_h and tangent_s; NaN: not dead
-  };
-  const double grad_s_n = 0.5;
-  const std::vector<double> grad_s{2, -3, 1}, dh{5, -7, 1};
-  const std::vector<dead_lane> lanes{
-      {{-0.5, -0.25, -1}, {-inf, -inf, 0.5}, -inf, {2, 3, not_a_number}, {5, 7, not_a_number}},
-      {{-0.5, -inf, -1}, {0.5, -inf, -inf}, 0, {not_a_number, 3, 1.5}, {not_a_number, 7, 1}},
-      {{0, 0, 0}, {-inf, -inf, -inf}, -inf, {2, 3, 1.5}, {5, 7, 1}}};
-  for (const dead_lane& l : lanes) {
-    core::tensors backwards = lane(l.log_p, l.h, l.s0), forwards = backwards;
-    backwards.emplace("grad_s", core::make_tensor(dtype::f64, {1, 3, 1}, grad_s));
-    backwards.emplace("grad_s_n", core::make_tensor(dtype::f64, {1, 1}, {grad_s_n}));
-    forwards.emplace("tangent_log_p", core::make_tensor(dtype::f64, {1, 3, 1}, {1, 1, 1}));
-    forwards.emplace("tangent_h", core::make_tensor(dtype::f64, {1, 3, 1}, dh));
-    forwards.emplace("tangent_s0", core::make_tensor(dtype::f64, {1, 1}, {1}));
-    const double u = core::unit_roundoff(dtype::f64);
-    const auto back = allow({find_operation("heinsen/scan:vjp"), dtype::f64, backwards}, dtype::f64).at("grad_h");
-    const auto along = allow({find_operation("heinsen/scan:jvp"), dtype::f64, forwards}, dtype::f64).at("tangent_s");
-    for (std::size_t c = 1; c < accuracy_classes.size(); ++c)
-      for (std::size_t i = 0; i < 3; ++i) {
-        INFO(name_of(accuracy_classes[c]) << " token " << i);
-        const bool dead = !std::isnan(l.reaching_back[i]);
-        CHECK(u * back.k[c].storage()[i] == (dead ? Approx(l.reaching_back[i]) : Approx(0).margin(1e-12)));
-        CHECK(u * along.k[c].storage()[i] == (dead ? Approx(l.tangent[i]) : Approx(0).margin(1e-12)));
-      }
-  }
-}
