@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <type_traits>
 #include <vector>
 
 #include "reference/readings/tracked.hpp"
@@ -12,7 +13,9 @@
 namespace assay::reference {
 
 /// As defined, row by row: D_ii = 0, D_ij = D_{i-1,j} + a_i. An a_i = -inf reaches the segments across it alone.
-/// Error: at most (i - j - 1) u |D_ij| where all a have one sign (Higham 2002, section 4.2).
+/// Error: at most (i - j - 1) u |D_ij| in any order where all a have one sign (Higham 2002, section 4.2). The allowance
+/// reading charges the partial sums from the first term on or those from the last one on, whichever are more: together
+/// they are at least (i - j - 1) |D_ij|, so that a slack of 2 covers every order.
 template <class R>
 void segment_sums(const_lane<R> a, R* out) {
   const std::size_t n = a.size();
@@ -20,6 +23,14 @@ void segment_sums(const_lane<R> a, R* out) {
     for (std::size_t j = 0; j < i; ++j) out[i * n + j] = out[(i - 1) * n + j] + a[i];
     out[i * n + i] = R(0.0);
   }
+  if constexpr (std::is_same_v<R, tracked>)
+    for (std::size_t i = 0; i < n; ++i) {
+      R from_last(0.0);
+      for (std::size_t j = i; j-- > 0;) {
+        from_last = from_last + a[j + 1];
+        out[i * n + j].error = std::max(out[i * n + j].error, from_last.error);
+      }
+    }
 }
 
 /// C_i - C_j, C the inclusive prefix sums of a lane. Both ends share the roundings of the additions up to j where

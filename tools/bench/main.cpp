@@ -17,10 +17,12 @@ namespace {
 
 constexpr int disagreement = 1, wrong_input = 2, own_fault = 4;
 
+constexpr std::size_t most_elements = std::size_t{1} << 30;  // of an array
+
 // "B=8,n=1000,d=1024" by the names of the axes, in this order; empty where it is something else.
 std::vector<std::size_t> parse_shape(const std::string& text, const std::string& names) {
   std::vector<std::size_t> sizes;
-  std::size_t begin = 0, elements = 1;
+  std::size_t begin = 0, tokens = 1;
   for (const char name : names) {
     const std::size_t end = std::min(text.find(',', begin), text.size());
     const std::string part = text.substr(std::min(begin, text.size()), end - std::min(begin, end));
@@ -28,8 +30,8 @@ std::vector<std::size_t> parse_shape(const std::string& text, const std::string&
     std::size_t size = 0;
     const auto [stop, error] = std::from_chars(part.data() + 2, part.data() + part.size(), size);
     if (error != std::errc() || stop != part.data() + part.size() || size == 0) return {};
-    if (size >= (std::size_t{1} << 30) / elements) return {};
-    elements *= size;
+    if (size >= most_elements / tokens) return {};
+    if (sizes.size() < 2) tokens *= size;  // of B and n: arrays have one or two other axes
     sizes.push_back(size);
     begin = end + 1;
   }
@@ -40,9 +42,10 @@ std::vector<std::size_t> parse_shape(const std::string& text, const std::string&
 bool add_shape(const std::string& text, options& how) {
   if (const auto s = parse_shape(text, "Bnd"); !s.empty())
     how.shapes.push_back({s[0], s[1], s[2]});
-  else if (const auto e = parse_shape(text, "Bnde"); !e.empty())
+  else if (const auto e = parse_shape(text, "Bnde"); !e.empty() && e[2] < most_elements / (2 * e[3]))
     how.embeddings.push_back({{e[0], e[1], e[2]}, e[3]});
-  else if (const auto h = parse_shape(text, "Bnhd"); !h.empty() && h[0] * h[1] * h[1] * h[2] < (std::size_t{1} << 30))
+  else if (const auto h = parse_shape(text, "Bnhd");
+           !h.empty() && std::max(h[1], h[3]) < most_elements / (h[0] * h[1] * h[2]))
     how.heads.push_back({h[0], h[1], h[2], h[3]});
   else
     return false;

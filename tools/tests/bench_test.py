@@ -58,6 +58,10 @@ class Bench(unittest.TestCase):
             self.assertEqual((row["shape"], row["embedding"], row["peers"]), ([2, 300, 5], 700, []))
             self.assertGreater(min(row["ns"], row["floor_ns"], row["share"]["least"]), 0)
 
+    def test_the_shape_that_help_names(self):
+        done = run("--shape", "B=1,n=4096,d=512,e=512", "--rounds", "1", "--json")
+        self.assertEqual(done.returncode, 0, done.stderr)
+
     def test_other_encodings(self):
         done = run("--shape", "B=2,n=40,h=3,d=8", "--rounds", "2", "--threads", "2", "--json")
         self.assertEqual(done.returncode, 0, done.stderr)
