@@ -11,6 +11,11 @@ struct compensated {
     low += (high - (sum - added)) + (x - added);
     high = sum;
   }
+  /// The sum of other terms.
+  void add(const compensated& part) {
+    add(part.high);
+    low += part.low;
+  }
   [[nodiscard]] double total() const {
     const double corrected = high + low;
     return high - high == 0.0 ? corrected : high;

@@ -62,12 +62,14 @@ class token_turn {
 /// Tokens of all rows, in blocks that threads share.
 inline constexpr std::size_t tokens_of_block = 16;
 
+inline std::size_t blocks_of_tokens(std::size_t count) { return (count + tokens_of_block - 1) / tokens_of_block; }
+
 /// For each block of tokens of [rows, tokens], on one thread: visit = begin(block), and then visit(row, token) for its
 /// tokens in order.
 template <class Begin>
 void for_each_token_block(const execution& on, std::size_t rows, std::size_t tokens, Begin begin) {
   const std::size_t count = rows * tokens;
-  for_each_task(on.threads, (count + tokens_of_block - 1) / tokens_of_block, [&](std::size_t block) {
+  for_each_task(on.threads, blocks_of_tokens(count), [&](std::size_t block) {
     auto visit = begin(block);
     for (std::size_t i = block * tokens_of_block; i < std::min((block + 1) * tokens_of_block, count); ++i)
       visit(i / tokens, i % tokens);

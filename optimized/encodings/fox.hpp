@@ -1,4 +1,4 @@
-// Forgetting attention on arrays (Lin et al., "Forgetting Transformer", 2025, arXiv 2503.02130, eqs. (5) to (9)): the
+// Forgetting attention on arrays (Lin et al., "Forgetting Transformer", 2025, arXiv 2503.02130, section 3): the
 // logit of query i and key j <= i is decayed by D_ij = log f_{j+1} + ... + log f_i.
 //
 // Views, results and threads are as of encodings/heinsen.hpp. Every D is rounded about once, at any distance, and

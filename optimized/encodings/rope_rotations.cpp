@@ -35,7 +35,7 @@ void rotate_angles_vjp(const execution& on, const rotary_pairs& pairs, const pre
   check(pairs, theta, position, x);
   ASSAY_EXPECTS(has_shape(grad_y, x.shape));
   ASSAY_EXPECTS(has_shape(grad_theta, {pairs.count}) && has_shape(grad_position, {rows, tokens}));
-  const std::size_t blocks = (rows * tokens + tokens_of_block - 1) / tokens_of_block;
+  const std::size_t blocks = blocks_of_tokens(rows * tokens);
   std::vector<compensated> parts(blocks * pairs.count);
   for_each_token_block(on, rows, tokens, [&, heads = heads, features = features](std::size_t block) {
     return
@@ -60,10 +60,7 @@ void rotate_angles_vjp(const execution& on, const rotary_pairs& pairs, const pre
   });
   for (std::size_t t = 0; t < pairs.count; ++t) {
     compensated all;
-    for (std::size_t block = 0; block < blocks; ++block) {
-      all.add(parts[block * pairs.count + t].high);
-      all.low += parts[block * pairs.count + t].low;
-    }
+    for (std::size_t block = 0; block < blocks; ++block) all.add(parts[block * pairs.count + t]);
     *grad_theta.at(t) = static_cast<Real>(all.total());
   }
 }

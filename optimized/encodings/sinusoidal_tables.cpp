@@ -47,10 +47,7 @@ void table_vjp(const execution& on, const column_places& places, const prepared_
   });
   for (std::size_t k = 0; k < pairs; ++k) {
     compensated all;
-    for (std::size_t block = 0; block < blocks; ++block) {
-      all.add(parts[block * pairs + k].high);
-      all.low += parts[block * pairs + k].low;
-    }
+    for (std::size_t block = 0; block < blocks; ++block) all.add(parts[block * pairs + k]);
     *grad_theta.at(k) = static_cast<Real>(all.total());
   }
 }
