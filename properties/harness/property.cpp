@@ -13,23 +13,30 @@ bool inside(const core::tensor& t, const declared_domain& d) {
   return std::all_of(x.begin(), x.end(), [&](double v) { return std::isfinite(v) && v >= d.low && v <= d.high; });
 }
 
-// The states of the forward operation, in double: enough to know which are finite.
-core::tensors states_of(const core::operation& forward, const test_case& c) {
-  core::tensors inputs;
-  for (const auto& d : forward.inputs) {
-    const core::tensor& t = c.call.inputs.at(d.name);
-    inputs.emplace(d.name, d.own_type ? t : core::cast(core::dtype::f64, t));
-  }
-  return reference::evaluate({&forward, core::dtype::f64, std::move(inputs), c.call.attributes},
-                             reference::accuracy_class::sequential);
-}
-
-bool state_inside(const test_case& c, const declared_domain& d) {
+// Whether every state of the forward operation is inside, in double, which is enough to know. Where no output holds
+// them all they are followed token by token.
+bool states_inside(const test_case& c, const declared_domain& d) {
   const core::operation& forward = reference::forward_of(*c.call.operation);
   if (!forward.recurrent) return true;
-  if (!inside(c.call.inputs.at(forward.recurrent->state_in), d)) return false;
-  const core::tensors outputs = states_of(forward, c);
-  return std::all_of(outputs.begin(), outputs.end(), [&](const auto& out) { return inside(out.second, d); });
+  const core::recurrence& r = *forward.recurrent;
+  core::tensors inputs;
+  for (const auto& declared : forward.inputs) {
+    const core::tensor& t = c.call.inputs.at(declared.name);
+    inputs.emplace(declared.name, declared.own_type ? t : core::cast(core::dtype::f64, t));
+  }
+  if (!inside(inputs.at(r.state_in), d)) return false;
+  const auto outputs_of = [&](core::tensors of) {
+    return reference::evaluate({&forward, core::dtype::f64, std::move(of), c.call.attributes},
+                               reference::accuracy_class::sequential);
+  };
+  if (!r.states.empty()) return inside(outputs_of(std::move(inputs)).at(r.states), d);
+  for (std::size_t token = 0; token < sizes_of(c).at(r.time_axis); ++token) {
+    core::tensors one = core::restrict_axis(forward, inputs, r.time_axis, {token});
+    const core::tensor state = outputs_of(std::move(one)).at(r.state_out);
+    if (!inside(state, d)) return false;
+    inputs.at(r.state_in) = state;
+  }
+  return true;
 }
 
 // Prefix sums of a "finite" input must not overflow either: n max|x| stays below max / 8.
@@ -72,7 +79,7 @@ bool within_domain(const description& about, const test_case& c) {
   if (declared == about.domain.end()) return true;
   for (const auto& [name, d] : declared->second) {
     if (name == "state") {
-      if (!state_inside(c, d)) return false;
+      if (!states_inside(c, d)) return false;
       continue;
     }
     const auto t = c.call.inputs.find(name);

@@ -10,6 +10,7 @@
 #include "reference/accuracy_class.hpp"
 #include "reference/algorithms/adjoint.hpp"
 #include "reference/algorithms/scans.hpp"
+#include "reference/algorithms/unshifted_states.hpp"
 #include "reference/readings/tracked.hpp"
 
 namespace assay::reference {
@@ -52,6 +53,8 @@ inline void widen_by_scans(accuracy_class c, const_lane<tracked> a, const_lane<t
     const std::size_t applies = algorithm == cumsum_scan<tracked> ? tokens_with_cumsum_form(a) : n;
     for (std::size_t i = 0; i < applies; ++i) s[i].error = std::max(s[i].error, other[i].error);
   }
+  if (c != accuracy_class::linear) return;
+  if (const auto x = unshifted_states::within_range(a, h, s0, s)) x->widen(s);
 }
 
 /// Automatic differentiation of the cumsum form: the adjoint of logcumsumexp run in the log domain on
@@ -106,37 +109,6 @@ inline void widen_by_cumsum_autograd(const_lane<tracked> a, const_lane<tracked> 
   grad.s0.error = std::max({grad.s0.error, grad.a[0].error, error_s0 + tracked::tau()});
 }
 
-/// Whether X = e^s keeps all inputs and states of a lane inside the exponent range of the working format. Code that
-/// holds X without a shift overflows elsewhere, which is a bug.
-inline bool fits_linear_domain(const_lane<tracked> h, const tracked& s0, const_lane<tracked> states) {
-  const double most = std::log(core::largest_finite(arithmetic().type));
-  const double least = std::log(core::smallest_subnormal(arithmetic().type));
-  const auto fits = [&](const tracked& x) { return x.number < most && (x.number > least || is_minus_infinity(x)); };
-  if (!fits(s0)) return false;
-  for (std::size_t i = 0; i < states.size(); ++i)
-    if (!fits(h[i]) || !fits(states[i])) return false;
-  return true;
-}
-
-/// What underflow costs the adjoint in X = e^s without a shift, lambda_i = gbar_i / X_i + p_{i+1} lambda_{i+1}: every
-/// product and quotient loses up to eta, the smallest subnormal, and what has been lost is multiplied by e^h or e^s' at
-/// last. With L_i = 1 + p_{i+1} L_{i+1} that is (eta / u) e^{h_i} L_i in the gradient of h_i. Those of a_i and s_0 are
-/// formed from p_i lambda_i, which loses eta once more: (eta / u) e^{s_{i-1}} (1 + p_i L_i) (derived here).
-inline void widen_by_underflow(const_lane<tracked> a, const_lane<tracked> h, const tracked& s0,
-                               const_lane<tracked> states, scan_gradients<tracked> grad) {
-  if (states.size() == 0 || !fits_linear_domain(h, s0, states)) return;
-  const double lost = core::smallest_subnormal(arithmetic().type) / tracked::u();
-  double handed_back = 0;  // p_{i+1} L_{i+1}
-  for (std::size_t i = states.size(); i-- > 0;) {
-    const double steps = 1.0 + handed_back;
-    handed_back = std::exp(a[i].number) * steps;
-    const double of_past = lost * std::exp((i == 0 ? s0 : states[i - 1]).number) * (1.0 + handed_back);
-    grad.h[i].error += lost * std::exp(h[i].number) * steps;
-    grad.a[i].error += of_past;
-    if (i == 0) grad.s0.error += of_past;
-  }
-}
-
 /// Gradients with the allowance of the classes up to linear, from the states of that law: all adjoints but that of the
 /// cumsum form, which reads no states of its own, are bounded by them.
 inline void linear_adjoint(const_lane<tracked> a, const_lane<tracked> h, const tracked& s0, const_lane<tracked> states,
@@ -152,7 +124,7 @@ inline void linear_adjoint(const_lane<tracked> a, const_lane<tracked> h, const t
     grad.h[i].error = std::max(grad.h[i].error, of_h[i].error);
   }
   grad.s0.error = std::max(grad.s0.error, of_s0.error);
-  widen_by_underflow(a, h, s0, states, grad);
+  if (const auto x = unshifted_states::within_range(a, h, s0, states)) x->widen(grad_s, grad_last, grad);
 }
 
 /// Where log p + s' and h are both -inf any finite gradient in h is right.

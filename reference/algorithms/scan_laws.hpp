@@ -113,6 +113,7 @@ class scan_laws {
       tree_tangent(here, a, h, s0, states, d, all);
       widen_by_recurrence<exp_form>(a, h, s0, states, d, all);
       widen(all, errors_of_dual_trees<exp_form>(a, h, s0, d));
+      if (const auto x = unshifted_states::within_range(a, h, s0, states)) x->widen(d, all);
     }
     for (std::size_t i = 0; i < n; ++i) ds[i] = here.linear_ds[i];
   }

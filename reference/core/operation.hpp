@@ -69,6 +69,7 @@ using axis_sizes = std::map<std::string, std::size_t>;
 struct recurrence {
   std::string state_in, state_out;
   std::string time_axis = "n";
+  std::string states{};  ///< the output that holds the state after every token; empty where none does
 };
 
 /// What an operation computes of the function it is named after.

@@ -137,7 +137,9 @@ struct heinsen {
   static core::tensor_declaration last_state() {
     return logits_tensor("s_n", {"B", "d"}, "state after the last token");
   }
-  static core::recurrence states_of_chunks() { return {.state_in = "s0", .state_out = "s_n"}; }
+  static core::recurrence state_handed_on(std::string states = {}) {
+    return {.state_in = "s0", .state_out = "s_n", .states = std::move(states)};
+  }
   static algorithm_list algorithms() {
     return {accuracy_class::sequential, accuracy_class::tree, accuracy_class::linear, accuracy_class::cumsum};
   }
@@ -173,7 +175,7 @@ heinsen::record<R> heinsen::scan_record() {
                           .inputs = {gated ? g : log_p, logits_tensor("h", {"B", "n", "d"}, "input logits"),
                                      initial_state()},
                           .outputs = {logits_tensor("s", {"B", "n", "d"}, "states"), last_state()},
-                          .recurrent = states_of_chunks(),
+                          .recurrent = state_handed_on("s"),
                           .grows_with = &core::with_tokens,
                           .independent = {"B", "d"}},
           .algorithms = algorithms(),
@@ -197,7 +199,7 @@ heinsen::record<R> heinsen::module_record() {
                           .outputs = {{.name = "y", .axes = {"B", "n", "e"}, .meaning = "tokens with position"},
                                       last_state()},
                           .stages = module_stages(),
-                          .recurrent = states_of_chunks(),
+                          .recurrent = state_handed_on(),
                           .grows_with = &core::with_tokens},
           .algorithms = algorithms(),
           .forward = module_forward<R>,

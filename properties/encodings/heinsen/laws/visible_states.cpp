@@ -34,6 +34,7 @@ core::tensors with_visible_states(const core::tensors& inputs) {
 }
 
 visible_states observe(experiment& e, const test_case& c) {
+  e.needs_domain(c);
   const bool module = c.call.operation->output("y") != nullptr;
   const numbers shown(e.call(c), module ? "y" : "s");
   const core::tensor& s0 = c.call.inputs.at(c.call.operation->recurrent->state_in);

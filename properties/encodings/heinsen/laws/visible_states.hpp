@@ -23,7 +23,7 @@ struct visible_states {
   }
 };
 
-/// Runs the case, whose inputs went through with_visible_states.
+/// Runs the case, whose inputs went through with_visible_states; ends where the candidate declares a narrower domain.
 visible_states observe(experiment& e, const test_case& c);
 
 }  // namespace assay::properties::encodings::heinsen

@@ -108,8 +108,8 @@ struct mantissa_and_exponent : unchanged_heinsen {
   }
 };
 
-// X = e^s without any shift, as much public code has it, and its adjoint lambda_i = gbar_i / X_i + p_{i+1}
-// lambda_{i+1}.
+// X = e^s without any shift, as much public code has it, its adjoint lambda_i = gbar_i / X_i + p_{i+1} lambda_{i+1}, and
+// its derivative dX_i = p_i (dX_{i-1} + X_{i-1} da_i) + e^{h_i} dh_i.
 struct linear_states : unchanged_heinsen {
   template <class R>
   static reference::encodings::heinsen::recipe<R> recipe() {
@@ -134,6 +134,15 @@ struct linear_states : unchanged_heinsen {
         grad.h[i] = exp(h[i]) * lambda;
         grad.a[i] = carried * x[i];
         grad.s0 = grad.a[i];
+      }
+    };
+    how.tangent = [](const_lane<R> a, const_lane<R> h, const R& s0, const_lane<R>, scan_direction<R> d, lane<R> ds) {
+      R x = exp(s0), dx = x * d.s0;
+      for (std::size_t i = 0; i < ds.size(); ++i) {
+        const R p = exp(a[i]), entering = exp(h[i]);
+        dx = p * (dx + x * d.a[i]) + entering * d.h[i];
+        x = p * x + entering;
+        ds[i] = dx / x;
       }
     };
     return how;
