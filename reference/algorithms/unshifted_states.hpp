@@ -70,19 +70,18 @@ class unshifted_states {
   static constexpr double infinity = std::numeric_limits<double>::infinity();
   static double eta() { return core::smallest_subnormal(arithmetic().type); }
 
-  // 0 of -inf alone, so that a weight that vanishes is told from one that underflows.
-  static double exponential(double x) {
-    return x == -infinity ? 0.0 : std::max(std::exp(x), std::numeric_limits<double>::denorm_min());
-  }
+  // What vanishes is told from what underflows: 0 alone loses nothing.
+  static double not_zero(double x) { return std::max(x, std::numeric_limits<double>::denorm_min()); }
+  static double exponential(double x) { return x == -infinity ? 0.0 : not_zero(std::exp(x)); }
 
   /// A sum of magnitudes, and what it has lost.
   struct amount {
     double size = 0, error = 0;
     friend amount operator+(const amount& x, const amount& y) { return {x.size + y.size, x.error + y.error}; }
-    /// Times a factor that has lost `lost`.
+    /// Times a factor that has lost `lost`. 0 times anything is 0.
     [[nodiscard]] amount times(double factor, double lost) const {
       if (size == 0 || factor == 0) return {};
-      return {size * factor, (factor + lost) * error + lost * size + eta()};
+      return {not_zero(size * factor), (factor + lost) * error + lost * size + eta()};
     }
     /// Times an exponential.
     [[nodiscard]] amount times(double factor) const { return times(factor, eta()); }
@@ -90,7 +89,7 @@ class unshifted_states {
 
   [[nodiscard]] amount quotient(double x, std::size_t i) const {
     if (x == 0 || state_[i] == 0) return {};
-    return {x / state_[i], x / state_[i] * share_[i] / (1.0 - share_[i]) + eta()};
+    return {not_zero(x / state_[i]), x / state_[i] * share_[i] / (1.0 - share_[i]) + eta()};
   }
   static void add(const amount& x, tracked& to) {
     if (std::isfinite(x.error)) to.error += x.error / tracked::u();

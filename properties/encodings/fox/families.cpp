@@ -1,6 +1,7 @@
 // Families of inputs for the decay of forgetting attention: those of Heinsen's gates, as one lane of gates is filled
 // alike in both.
 #include <algorithm>
+#include <string_view>
 
 #include "properties/encodings/fox/laws/laws.hpp"
 #include "properties/encodings/fox/mutants/mutants.hpp"
@@ -34,9 +35,10 @@ extents draw_extents(counter_random& random, extent size) {
   return s;
 }
 
-family filled_by(std::string name, std::string summary, lane_filler fill) {
+// Queries and keys of order `scale`.
+family filled_by(std::string name, std::string summary, lane_filler fill, double scale = 1.0) {
   family f{std::move(name), std::move(summary)};
-  f.generate = [fill](const core::operation& op, dtype type, const core::attributes&, counter_random& random,
+  f.generate = [fill, scale](const core::operation& op, dtype type, const core::attributes&, counter_random& random,
                       extent size) -> core::tensors {
     extents s = draw_extents(random, size);
     // Attention forms an exponential for every pair: what long sequences show of the decay needs no more of it.
@@ -51,12 +53,13 @@ family filled_by(std::string name, std::string summary, lane_filler fill) {
         for (std::size_t i = 0; i < s.n; ++i) gates[(b * s.n + i) * s.heads + k] = lane.gate[i];
       }
     core::tensors inputs{{gated ? "g" : "log_f", core::make_tensor(type, {s.batch, s.n, s.heads}, gates)}};
-    // Of attention besides: queries, keys and values of order 1.
+    // Of attention besides: queries, keys and values.
     const std::size_t width = 1 + random.below(3);
     for (const char* input : {"q", "k", "v"}) {
       if (op.input(input) == nullptr) continue;
       core::tensor t = core::zeros(type, {s.batch, s.heads, s.n, size.axis(op.input(input)->axes.back(), width)});
-      for (double& x : t.values.storage()) x = core::round_to(type, random.normal());
+      const double order = std::string_view(input) == "v" ? 1.0 : scale;
+      for (double& x : t.values.storage()) x = core::round_to(type, order * random.normal());
       inputs.emplace(input, std::move(t));
     }
     return inputs;
@@ -99,6 +102,7 @@ encoding_tests make_tests() {
       filled_by("subnormal", "all gates are subnormal", subnormal),
       filled_by("wide", "log f from -69 to 0", wide),
       filled_by("extreme_gates", "decays beyond the exponent range", extreme_gates),
+      filled_by("large_logits", "logits of order 100 to 1000: exp of them overflows", mild, 16.0),
       filled_by("special_values", "zeros, and numbers at the ends of the domain and of the formats", special_values),
       filled_by("nan_inside", "a NaN in some lanes", nan_inside),
   };
@@ -106,6 +110,8 @@ encoding_tests make_tests() {
   // A logit is finite: only log f itself can be -inf.
   for (family& f : families)
     if (f.name == "infinite_inside") f.applies = [](const core::operation& op) { return op.input("log_f") != nullptr; };
+  for (family& f : families)
+    if (f.name == "large_logits") f.applies = [](const core::operation& op) { return op.input("q") != nullptr; };
   for (family& f : families) f.parts_classes = f.name == "mild" || f.name == "gates_near_one" || f.name == "wide";
   encoding_tests tests;
   tests.name = "fox";

@@ -1,11 +1,11 @@
 // What is wrong in attention with decays that are right.
-#include "reference/encodings/attention.hpp"
-
 #include <cmath>
 #include <limits>
 
+#include "properties/encodings/attention/mutants/recipes.hpp"
 #include "properties/encodings/fox/mutants/mutants.hpp"
 #include "properties/encodings/fox/mutants/recipes.hpp"
+#include "reference/encodings/attention.hpp"
 
 namespace assay::properties::encodings::fox {
 namespace {
@@ -28,6 +28,15 @@ struct gate_detached : unchanged_fox {
     if (!outputs.contains("grad_q")) return;
     core::tensor& grad = outputs.at("grad_log_f");
     grad = core::zeros(grad.type, grad.shape());
+  }
+};
+
+struct no_shift : unchanged_fox {
+  template <class R>
+  static reference::encodings::fox::recipe<R> recipe() {
+    reference::encodings::fox::recipe<R> how;
+    how.heads.weights = [](const std::vector<R>& logits) { return attention::weights_by_shift(logits, R(0.0)); };
+    return how;
   }
 };
 
@@ -79,6 +88,8 @@ std::vector<variant> attention_mutants() {
       make_variant_beside<pruned_by_decay_alone, reference::encodings::attention>(
           "mutant/fox_pruned_by_decay_alone", "the threshold of arXiv 2504.06949 without the bound of q . k",
           "keys with D below -6 are left out"),
+      make_variant_beside<no_shift, reference::encodings::attention>(
+          "mutant/fox_no_shift", "FW14 pytorch/pytorch#1835: overflow", "attention forms exp without a shift"),
       make_variant<masked_after_exp_in_gradient>("mutant/fox_masked_after_exp", "GR20 huggingface/transformers#48455",
                                                  "the gradient of a gate is NaN where exp(-D) overflows"),
   };
