@@ -1,11 +1,12 @@
 // What is wrong in attention with decays that are right.
+#include "reference/encodings/attention.hpp"
+
 #include <cmath>
 #include <limits>
 
 #include "properties/encodings/attention/mutants/recipes.hpp"
 #include "properties/encodings/fox/mutants/mutants.hpp"
 #include "properties/encodings/fox/mutants/recipes.hpp"
-#include "reference/encodings/attention.hpp"
 
 namespace assay::properties::encodings::fox {
 namespace {
