@@ -16,7 +16,6 @@ constexpr int vector_bytes = 64;
 // clang-format on
 }  // namespace
 
-extern constinit const kernel_table table = {make_kernels<float>(), make_kernels<double>(), make_rotation_kernels(),
-                                             make_narrow_kernels(), join_maps};
+extern constinit const kernel_table table = make_table();
 
 }  // namespace assay::optimized::avx512

@@ -1,0 +1,16 @@
+// Between floats and numbers of 16 bits: exact one way, to nearest the other.
+
+template <class Storage>
+void widen_array(const Storage* x, float* y, std::size_t count) noexcept {
+  for (std::size_t i = 0; i < count; ++i) y[i] = Storage::widened(x[i].bits);
+}
+
+template <class Storage>
+void round_array(const float* x, Storage* y, std::size_t count) noexcept {
+  for (std::size_t i = 0; i < count; ++i) y[i].bits = Storage::rounded(x[i]);
+}
+
+template <class Storage>
+constexpr storage_kernels<Storage> make_storage_kernels() {
+  return {widen_array<Storage>, round_array<Storage>};
+}
