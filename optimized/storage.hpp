@@ -18,6 +18,12 @@ namespace storage {
   return bits + ((bits >> digits & 1) + (1u << (digits - 1)) - 1);
 }
 
+/// x where the condition holds, else y, without a branch, which would keep a loop from becoming vectors.
+[[gnu::always_inline]] inline std::uint32_t chosen(bool condition, std::uint32_t x, std::uint32_t y) {
+  const std::uint32_t mask = 0u - static_cast<std::uint32_t>(condition);
+  return (x & mask) | (y & ~mask);
+}
+
 }  // namespace storage
 
 /// The upper half of a float: 8 bits of significand.
@@ -31,7 +37,7 @@ struct bfloat16 {
   [[gnu::always_inline]] static std::uint16_t rounded(float x) {
     const std::uint32_t bits = storage::bits_of(x);
     const std::uint32_t nearest = storage::round_to_multiple(bits, 16), nan = bits | 0x400000u;
-    return static_cast<std::uint16_t>(((bits & 0x7fffffffu) > 0x7f800000u ? nan : nearest) >> 16);
+    return static_cast<std::uint16_t>(storage::chosen((bits & 0x7fffffffu) > 0x7f800000u, nan, nearest) >> 16);
   }
 };
 
@@ -44,8 +50,8 @@ struct float16 {
     const std::uint32_t of_normal = (magnitude << 13) + (112u << 23), of_special = (magnitude << 13) | 0x7f800000u;
     const std::uint32_t of_subnormal =
         storage::bits_of(static_cast<float>(static_cast<std::int32_t>(magnitude)) * 0x1p-24f);
-    const std::uint32_t wide = magnitude < 0x400u ? of_subnormal : magnitude < 0x7c00u ? of_normal : of_special;
-    return storage::from_bits(wide | sign);
+    const std::uint32_t of_large = storage::chosen(magnitude < 0x7c00u, of_normal, of_special);
+    return storage::from_bits(storage::chosen(magnitude < 0x400u, of_subnormal, of_large) | sign);
   }
   /// To nearest, ties to even, from 65520 on to infinity; a NaN stays one.
   [[gnu::always_inline]] static std::uint16_t rounded(float x) {
@@ -54,9 +60,9 @@ struct float16 {
     // A float from 0.5 to 1 has steps of 2^-24, which are those of a subnormal: the sum rounds as it should.
     const float shifted = storage::from_bits(magnitude) + 0.5f;
     const std::uint32_t of_subnormal = storage::bits_of(shifted) - storage::bits_of(0.5f);
-    const std::uint32_t finite = magnitude < 113u << 23 ? of_subnormal : of_normal;
-    const std::uint32_t special = magnitude > 0x7f800000u ? 0x7e00u : 0x7c00u;
-    return static_cast<std::uint16_t>(sign | (magnitude < 0x477ff000u ? finite : special));
+    const std::uint32_t finite = storage::chosen(magnitude < 113u << 23, of_subnormal, of_normal);
+    const std::uint32_t special = storage::chosen(magnitude > 0x7f800000u, 0x7e00u, 0x7c00u);
+    return static_cast<std::uint16_t>(sign | storage::chosen(magnitude < 0x477ff000u, finite, special));
   }
 };
 

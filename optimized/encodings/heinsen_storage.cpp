@@ -21,10 +21,12 @@ using forward_scan = void (*)(const execution&, const scan_inputs<float>&, const
 using adjoint_scan = void (*)(const execution&, const scan_inputs<float>&, const scan_cotangents<float>&,
                               const scan_gradients<float>&);
 
-// Blocks of 2^15 elements: the six arrays of an adjoint are 768 KiB.
+// Blocks of 2^15 elements: the six arrays of an adjoint are 768 KiB. Few features are walked in chunks, which want more
+// tokens.
 blocks blocks_of(const scan_sizes& size) {
-  constexpr std::size_t elements = 1 << 15, least = 32;
-  return {size.batch, size.tokens, std::max(least, elements / std::max<std::size_t>(1, size.features))};
+  constexpr std::size_t elements = 1 << 15, few = 32, least = 32;
+  const std::size_t most = (size.features < few ? 2 * elements : elements) / std::max<std::size_t>(1, size.features);
+  return {size.batch, size.tokens, std::max(least, most)};
 }
 
 // The rows of a [B, d] array that belong to a block.

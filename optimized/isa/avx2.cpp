@@ -11,6 +11,8 @@ namespace {
 constexpr int vector_bytes = 32;
 // clang-format off
 #include "optimized/kernels/vector.ipp"
+#include "optimized/kernels/conversion.ipp"
+#include "optimized/isa/half.ipp"
 #include "optimized/isa/fma.ipp"
 #include "optimized/isa/lanes.ipp"
 #include "optimized/kernels/table.ipp"

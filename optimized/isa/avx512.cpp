@@ -11,6 +11,8 @@ namespace {
 constexpr int vector_bytes = 64;
 // clang-format off
 #include "optimized/kernels/vector.ipp"
+#include "optimized/kernels/conversion.ipp"
+#include "optimized/isa/half.ipp"
 #include "optimized/isa/avx512.ipp"
 #include "optimized/kernels/table.ipp"
 // clang-format on

@@ -12,6 +12,7 @@ namespace {
 constexpr int vector_bytes = 16;
 // clang-format off
 #include "optimized/kernels/vector.ipp"
+#include "optimized/kernels/conversion.ipp"
 #include "optimized/isa/unfused.ipp"
 #include "optimized/isa/lanes.ipp"
 #include "optimized/kernels/table.ipp"
