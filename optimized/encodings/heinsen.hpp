@@ -65,6 +65,31 @@ template <class Real>
 void gated_scan_vjp(const execution& on, const scan_inputs<Real>& in, const scan_cotangents<Real>& cotangents,
                     const scan_gradients<Real>& out);
 
+/// A direction in the inputs of a scan.
+template <class Real>
+struct scan_direction {
+  view<const Real, 3> tangent_decay;     ///< [B, n, d], in log p for scan_jvp, in g for gated_scan_jvp
+  view<const Real, 3> tangent_h;         ///< [B, n, d]
+  view<const Real, 2> tangent_s0{};      ///< [B, d]; absent: zeros
+  view<const Real, 2> tangent_s0_low{};  ///< what tangent_s0 lacks (tangent_s_n_low of the chunk before); absent: zeros
+};
+
+template <class Real>
+struct scan_tangents {
+  view<Real, 3> tangent_s;          ///< [B, n, d]
+  view<Real, 2> tangent_s_n;        ///< [B, d], of the last state: tangent_s0 where n = 0
+  view<Real, 2> tangent_s_n_low{};  ///< [B, d], what tangent_s_n lacks; absent: not wanted
+};
+
+/// The Jacobian-vector products, and the states, which are those of scan and gated_scan, bit for bit. The features of
+/// all arrays lie without gaps. Special values, bound: kernels/scan_jvp.ipp.
+template <class Real>
+void scan_jvp(const execution& on, const scan_inputs<Real>& in, const scan_direction<Real>& direction,
+              const scan_outputs<Real>& states, const scan_tangents<Real>& out);
+template <class Real>
+void gated_scan_jvp(const execution& on, const scan_inputs<Real>& in, const scan_direction<Real>& direction,
+                    const scan_outputs<Real>& states, const scan_tangents<Real>& out);
+
 template <class Real>
 struct embed_inputs {
   view<const Real, 3> x;         ///< [B, n, e]

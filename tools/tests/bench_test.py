@@ -26,7 +26,7 @@ class Bench(unittest.TestCase):
         report = json.loads(done.stdout)
         self.assertEqual((report["rounds"], report["threads"], report["dtype"]), (2, 1, "f32"))
         rows = report["measurements"]
-        operations = {"heinsen/scan", "heinsen/gated_scan", "heinsen/scan:vjp", "heinsen/gated_scan:vjp"}
+        operations = {f"heinsen/{scan}{of}" for scan in ("scan", "gated_scan") for of in ("", ":vjp", ":jvp")}
         self.assertEqual({row["operation"] for row in rows}, operations)
         self.assertEqual(len(rows), len(operations))
         for row in rows:
@@ -46,7 +46,7 @@ class Bench(unittest.TestCase):
         done = run(*NARROW, "--markdown")
         self.assertEqual(done.returncode, 0, done.stderr)
         lines = done.stdout.splitlines()
-        self.assertEqual(len(lines), 2 + 2 * 4)
+        self.assertEqual(len(lines), 2 + 2 * 6)
         self.assertTrue(all(line.count("|") == 6 for line in lines), lines)
 
     def test_embeddings(self):
