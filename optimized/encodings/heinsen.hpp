@@ -4,7 +4,7 @@
 //
 // A call reads and writes views and runs on what its execution says. Outputs overlap neither inputs nor each other.
 // Views of the wrong shape are contract violations; every value of an element has a defined result
-// (kernels/scan_rows.ipp and kernels/scan_vjp.ipp state special values, order of operations and bounds).
+// (kernels/scan_rows.ipp, scan_vjp.ipp and scan_jvp.ipp state special values, order of operations and bounds).
 //
 // Results do not depend on the number of threads. Scans and all that contains one differ between instruction sets in
 // their last bits, since fused operations and tables of powers of two are used where there are any.

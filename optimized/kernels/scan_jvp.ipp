@@ -12,10 +12,10 @@
 // two numbers: what is rounded is d log p, m top, m other - m top (with fused operations; without, m other too) and
 // terms of order u^2. So E_i, the error of high + low, is, up to those,
 //
-//   E_i <= w (E_{i-1} + u |d log p_i|) + m (delta + 3 u) (|t_i| + |dh_i|),
+//   E_i <= w (E_{i-1} + u |d log p_i|) + m (delta + 2 u) (|t_i| + |dh_i|),
 //
 // and since m <= v = 1 - w, the step forgets as much of the old error as it adds: without d log p, E_i is at most the
-// largest (delta + 3 u) (|t_j| + |dh_j|) of the steps j <= i, whatever n. d log p adds u times its own contribution to
+// largest (delta + 2 u) (|t_j| + |dh_j|) of the steps j <= i, whatever n. d log p adds u times its own contribution to
 // ds_i, and 6 u where it is the product with sigmoid(-g). The output adds half an ulp. delta is a few u for exp, the
 // sum and the reciprocal, and the error of z = log p + s - h, as s is given: half an ulp of s, and up to half an ulp of
 // log p (4 u |log p| for logits).
@@ -50,25 +50,35 @@ inline void go_on(state_pack<Real, N>& carried, const pack<Real, N>& d_log_p, co
 template <class Real, class Decay, class Slope>
 [[gnu::flatten]] void scan_rows_jvp(const tangent_block<Real>& b) noexcept {
   constexpr std::size_t lanes = lane_count<Real>;
-  for (std::size_t i = 0; i < b.tokens; ++i) {
+  const auto one_token = [&b](std::size_t i, auto at, auto& carried) {
+    constexpr int n = width<decltype(at)>;
     const auto row = [i](const auto& of) { return of.first + static_cast<std::ptrdiff_t>(i) * of.step; };
-    const Real *decay = row(b.decay), *h = row(b.h), *d_decay = row(b.tangent_decay), *dh = row(b.tangent_h);
+    const Real *d_decay = row(b.tangent_decay), *dh = row(b.tangent_h);
     const Real* previous = i == 0 ? b.before : row(b.s) - b.s.step;
     Real* ds = row(b.tangent_s);
-    const bool past_caches = b.past_caches && reinterpret_cast<std::uintptr_t>(ds) % vector_bytes == 0;
-    for_each_pack<Real, registers_of_row>(b.features, [=](auto at) {
-      constexpr int n = width<decltype(at)>;
-      fetch_ahead(d_decay, at), fetch_ahead(dh, at);
-      const auto given = load(decay, at);
-      state_pack<Real, n> carried = {load(b.high, at), load(b.low, at)};
-      go_on<Real, n>(carried, Slope::template times_slope<Real>(given, load(d_decay, at)), load(dh, at),
-                     Decay::template log_p<Real>(given), load(previous, at), load(h, at));
-      store(b.high, at, carried.high), store(b.low, at, carried.low);
-      if constexpr (!requires { at.count; })
-        if (past_caches)
-          return repeat<n>([&](int k) { store_past_caches(ds + at.offset + k * lanes, carried.high.part[k]); });
-      store(ds, at, carried.high);
+    fetch_ahead(d_decay, at), fetch_ahead(dh, at);
+    const auto given = load(row(b.decay), at);
+    go_on<Real, n>(carried, Slope::template times_slope<Real>(given, load(d_decay, at)), load(dh, at),
+                   Decay::template log_p<Real>(given), load(previous, at), load(row(b.h), at));
+    if constexpr (!requires { at.count; })
+      if (b.past_caches && reinterpret_cast<std::uintptr_t>(ds) % vector_bytes == 0)
+        return repeat<n>([&](int k) { store_past_caches(ds + at.offset + k * lanes, carried.high.part[k]); });
+    store(ds, at, carried.high);
+  };
+  const auto with_state = [&b](auto at, auto go) {
+    state_pack<Real, width<decltype(at)>> carried = {load(b.high, at), load(b.low, at)};
+    go(carried);
+    store(b.high, at, carried.high), store(b.low, at, carried.low);
+  };
+  if (b.features <= lanes * registers_of_row)  // the state stays in registers
+    for_each_pack<Real, registers_of_row>(b.features, [&](auto at) {
+      with_state(at, [&](auto& carried) {
+        for (std::size_t i = 0; i < b.tokens; ++i) one_token(i, at, carried);
+      });
     });
-  }
+  else
+    for (std::size_t i = 0; i < b.tokens; ++i)
+      for_each_pack<Real, registers_of_row>(
+          b.features, [&](auto at) { with_state(at, [&](auto& carried) { one_token(i, at, carried); }); });
   if (b.past_caches) end_stores_past_caches();
 }

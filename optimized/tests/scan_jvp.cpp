@@ -59,7 +59,7 @@ long double worst_ratio(const tangent_problem<Real>& p) {
         const long double delta = u * (6 + of_state + (p.gated ? 4 : 1) * std::fabs(log_p) + std::fabs(z) / 16);
         exact = w * t + v * dh;
         error = w * (error + (p.gated ? 7 : 1) * u * std::fabs(d_log_p)) +
-                std::fmin(w, v) * (delta + 3 * u) * (std::fabs(t) + std::fabs(dh));
+                std::fmin(w, v) * (delta + 2 * u) * (std::fabs(t) + std::fabs(dh));
         const long double bound = error + u * std::fabs(exact) + std::numeric_limits<Real>::min();
         const long double ratio = std::fabs(p.ds[at] - exact) / bound;
         worst = std::isnan(ratio) ? inf<long double> : std::fmax(worst, ratio);

@@ -84,17 +84,9 @@ class problem {
   /// With the states.
   measurement tangent(bool gated) {
     std::copy_n(grad_s_.data, shape_.size(), grad_decay_.data);
-    const heinsen::scan_direction<float> direction{rows<const float>(grad_s_.data, shape_),
-                                                   rows<const float>(grad_decay_.data, shape_)};
-    const heinsen::scan_outputs<float> states_out{rows(s_.data, shape_), states(0)};
-    const heinsen::scan_tangents<float> out{rows(grad_h_.data, shape_), states(1)};
-    const auto push = [&] {
-      gated ? heinsen::gated_scan_jvp<float>(on_, inputs(gated, shape_), direction, states_out, out)
-            : heinsen::scan_jvp<float>(on_, inputs(gated, shape_), direction, states_out, out);
-    };
     const std::vector<const float*> read{log_p_.data, h_.data, grad_s_.data, grad_decay_.data};
     std::vector<member> members = floors(read, {s_.data, grad_h_.data});
-    members.push_back({"ours", elements(shape_), timed(how_.threads, push)});
+    members.push_back({"ours", elements(shape_), timed(how_.threads, [&] { push(gated); })});
     run_side_by_side(how_.rounds, members);
     return measured(gated ? "heinsen/gated_scan:jvp" : "heinsen/scan:jvp", members, {}, 0, 0);
   }
@@ -132,6 +124,14 @@ class problem {
     const heinsen::scan_gradients<float> out{rows(grad_decay_.data, shape_), rows(grad_h_.data, shape_), states(1)};
     gated ? heinsen::gated_scan_vjp<float>(on_, inputs(gated, shape_), given, out)
           : heinsen::scan_vjp<float>(on_, inputs(gated, shape_), given, out);
+  }
+  void push(bool gated) {
+    const heinsen::scan_direction<float> direction{rows<const float>(grad_s_.data, shape_),
+                                                   rows<const float>(grad_decay_.data, shape_)};
+    const heinsen::scan_outputs<float> with_states{rows(s_.data, shape_), states(0)};
+    const heinsen::scan_tangents<float> out{rows(grad_h_.data, shape_), states(1)};
+    gated ? heinsen::gated_scan_jvp<float>(on_, inputs(gated, shape_), direction, with_states, out)
+          : heinsen::scan_jvp<float>(on_, inputs(gated, shape_), direction, with_states, out);
   }
 
   // Members: two floors, ours, peers.
