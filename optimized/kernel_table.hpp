@@ -3,10 +3,12 @@
 // A kernel computes one independent piece of an operation, on one thread, in the arithmetic of its type (round
 // to nearest; fused operations only where they are written). It never allocates, never throws and never fails.
 // All kernels but those of scans give the same bits on every instruction set. This header is read by code compiled for
-// instruction sets that the processor may lack, so it uses nothing of the standard library but std::size_t.
+// instruction sets that the processor may lack, so it uses nothing of the standard library but its integers.
 #pragma once
 
 #include <cstddef>
+
+#include "optimized/storage.hpp"
 
 namespace assay::optimized {
 
@@ -155,12 +157,21 @@ struct rotation_kernels {
   void (*split_rotations)(const rotation_block&) noexcept;
 };
 
+/// Arrays stored in 16 bits: Storage is bfloat16 or float16.
+template <class Storage>
+struct storage_kernels {
+  void (*widen)(const Storage* x, float* y, std::size_t count) noexcept;
+  void (*round)(const float* x, Storage* y, std::size_t count) noexcept;
+};
+
 struct kernel_table {
   kernels<float> f32;
   kernels<double> f64;
   rotation_kernels rotation;
   narrow_kernels narrow;
   void (*join_maps)(const map_block&) noexcept;
+  storage_kernels<bfloat16> bf16;
+  storage_kernels<float16> f16;
 };
 
 /// The kernels of a number type.
@@ -173,6 +184,18 @@ inline const kernels<float>& kernels_for(const kernel_table& table) {
 template <>
 inline const kernels<double>& kernels_for(const kernel_table& table) {
   return table.f64;
+}
+
+/// The conversions of a type of storage.
+template <class Storage>
+const storage_kernels<Storage>& storage_for(const kernel_table& table);
+template <>
+inline const storage_kernels<bfloat16>& storage_for(const kernel_table& table) {
+  return table.bf16;
+}
+template <>
+inline const storage_kernels<float16>& storage_for(const kernel_table& table) {
+  return table.f16;
 }
 
 }  // namespace assay::optimized

@@ -33,8 +33,8 @@ core::result<core::tensors> evaluate(std::string_view operation, core::dtype typ
   const auto& all = routines();
   const auto it = std::find_if(all.begin(), all.end(), [&](const routine& r) { return r.name == operation; });
   if (it == all.end()) return core::failure("optimized: unknown operation '" + std::string(operation) + "'");
-  if (type != core::dtype::f32 && type != core::dtype::f64)
-    return core::failure(it->name + ": optimized computes in f32 and f64, not in " + std::string(core::name_of(type)));
+  if (!it->takes(type))
+    return core::failure(it->name + ": optimized takes no arrays of " + std::string(core::name_of(type)));
   if (const auto target = active_target(); !target) return tl::make_unexpected(target.error());
   return it->evaluate({type, inputs, settings, process_execution()});
 }

@@ -12,8 +12,8 @@
 
 namespace assay::optimized {
 
-/// What an operation is evaluated for: in the arithmetic of f32 or f64, all settings that it declares among those
-/// given. Its arrays lie without gaps; tests ask for others, to see that no operation minds.
+/// What an operation is evaluated for: on arrays of f32 or f64, of some also f16 and bf16, with all settings that it
+/// declares among those given. Its arrays lie without gaps; tests ask for others, to see that no operation minds.
 struct arguments {
   core::dtype type;
   const core::tensors& inputs;
@@ -27,12 +27,18 @@ struct arguments {
 struct routine {
   std::string name;
   core::tensors (*evaluate)(const arguments& call);
+  bool stored_in_16_bits = false;  ///< takes f16 and bf16, too
+
+  [[nodiscard]] bool takes(core::dtype type) const {
+    return type == core::dtype::f32 || type == core::dtype::f64 ||
+           (stored_in_16_bits && (type == core::dtype::f16 || type == core::dtype::bf16));
+  }
 };
 
 /// Those of all encodings, each a `std::vector<routine> <encoding>_routines()` in encodings/<encoding>.cpp.
 const std::vector<routine>& routines();
 
-/// The outputs of an operation in the arithmetic of `type`, or an error: no such operation, no such dtype
+/// The outputs of an operation on arrays of `type`, or an error: no such operation, no such dtype
 /// here, or an instruction set in ASSAY_TARGET that this processor lacks. Precondition: core::check_request, and
 /// `settings` holds all that the operation declares.
 core::result<core::tensors> evaluate(std::string_view operation, core::dtype type, const core::tensors& inputs,

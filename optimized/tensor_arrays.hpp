@@ -11,11 +11,28 @@
 #include <vector>
 
 #include "optimized/operations.hpp"
+#include "optimized/storage.hpp"
 #include "optimized/views.hpp"
 #include "reference/core/result.hpp"
 #include "reference/core/tensor.hpp"
 
 namespace assay::optimized {
+
+/// An element as a number and back. Exact: a tensor of a dtype holds values of that dtype.
+template <class T>
+double number_of(const T& x) {
+  if constexpr (std::is_same_v<T, arithmetic_of<T>>)
+    return static_cast<double>(x);
+  else
+    return T::widened(x.bits);
+}
+template <class T>
+T stored(double x) {
+  if constexpr (std::is_same_v<T, arithmetic_of<T>>)
+    return static_cast<T>(x);
+  else
+    return {T::rounded(static_cast<float>(x))};
+}
 
 /// The inputs of a call as arrays of Real, and its outputs.
 template <class Real>
@@ -29,6 +46,11 @@ class tensor_arrays {
   template <std::size_t Rank>
   view<const Real, Rank> input(const std::string& name) {
     return copy_of<Real, Rank>(call_.inputs.at(name));
+  }
+  /// An input in the type in which the operation computes: that of states of arrays in 16 bits.
+  template <std::size_t Rank>
+  view<const arithmetic_of<Real>, Rank> state(const std::string& name) {
+    return copy_of<arithmetic_of<Real>, Rank>(call_.inputs.at(name));
   }
   /// An input that counts or measures positions: every i64 that is one is a double.
   template <std::size_t Rank>
@@ -45,8 +67,9 @@ class tensor_arrays {
       const core::dtype type = std::is_same_v<T, std::int64_t> ? core::dtype::i64 : call_.type;
       core::tensor t = core::zeros(type, core::shape(v.shape.begin(), v.shape.end()));
       auto to = t.values.begin();
-      for_each_element(v, [&](T& x) { *to++ = static_cast<double>(x), x = mark<T>; });
-      ASSAY_EXPECTS(call_.gap == 0 || std::count(memory.begin(), memory.end(), mark<T>) == std::ssize(memory));
+      for_each_element(v, [&](T& x) { *to++ = core::round_to(type, number_of(x)), x = mark_of<T>(); });
+      ASSAY_EXPECTS(call_.gap == 0 || std::all_of(memory.begin(), memory.end(),
+                                                  [](const T& x) { return number_of(x) == number_of(mark_of<T>()); }));
       outputs.emplace(name, std::move(t));
     });
     return v;
@@ -66,13 +89,18 @@ class tensor_arrays {
   }
 
  private:
+  // A number that no test expects.
   template <class T>
-  static constexpr T mark = T(-12345);
+  static T mark_of() {
+    return stored<T>(-12345);
+  }
 
   template <class T>
   std::vector<T>& memory_of() {
     if constexpr (std::is_same_v<T, Real>)
       return reals_.emplace_back();
+    else if constexpr (std::is_same_v<T, arithmetic_of<Real>>)
+      return states_.emplace_back();
     else if constexpr (std::is_same_v<T, std::int64_t>)
       return integers_.emplace_back();
     else
@@ -86,7 +114,7 @@ class tensor_arrays {
     std::size_t length = call_.step;
     for (std::size_t k = Rank; k-- > 0; length = length * shape[k] + call_.gap)
       v.stride[k] = static_cast<std::ptrdiff_t>(length);
-    memory.assign(std::max<std::size_t>(1, length), mark<T>);
+    memory.assign(std::max<std::size_t>(1, length), mark_of<T>());
     v.data = memory.data();
     return v;
   }
@@ -99,27 +127,38 @@ class tensor_arrays {
     std::copy(extents.begin(), extents.end(), shape.begin());
     const view<T, Rank> v = place<T>(memory_of<T>(), shape);
     auto from = t.values.begin();
-    for_each_element(v, [&](T& x) { x = static_cast<T>(*from++); });
+    for_each_element(v, [&](T& x) { x = stored<T>(*from++); });
     return v;
   }
 
   const arguments& call_;
   std::deque<std::vector<Real>> reals_;
+  std::deque<std::vector<arithmetic_of<Real>>> states_;
   std::deque<std::vector<double>> doubles_;
   std::deque<std::vector<std::int64_t>> integers_;
   std::vector<std::function<void(core::tensors&)>> collect_;
 };
 
+template <class Real, class Run>
+core::tensors outputs_of(const arguments& call, Run run) {
+  tensor_arrays<Real> arrays(call);
+  run(arrays);
+  return arrays.take();
+}
+
 /// The outputs that run(tensor_arrays<Real>&) makes, Real being the number type of the call: f32 or f64.
 template <class Run>
 core::tensors with_arrays(const arguments& call, Run run) {
-  const auto outputs_of = [&]<class Real>(tensor_arrays<Real> arrays) {
-    run(arrays);
-    return arrays.take();
-  };
   ASSAY_EXPECTS(call.type == core::dtype::f32 || call.type == core::dtype::f64);
-  return call.type == core::dtype::f32 ? outputs_of(tensor_arrays<float>(call))
-                                       : outputs_of(tensor_arrays<double>(call));
+  return call.type == core::dtype::f32 ? outputs_of<float>(call, run) : outputs_of<double>(call, run);
+}
+
+/// The same for operations that take arrays in 16 bits, too.
+template <class Run>
+core::tensors with_stored_arrays(const arguments& call, Run run) {
+  if (call.type == core::dtype::f16) return outputs_of<float16>(call, run);
+  if (call.type == core::dtype::bf16) return outputs_of<bfloat16>(call, run);
+  return with_arrays(call, run);
 }
 
 }  // namespace assay::optimized

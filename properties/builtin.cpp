@@ -9,8 +9,6 @@
 namespace assay::properties {
 namespace {
 
-constexpr core::dtype with_optimized[] = {core::dtype::f64, core::dtype::f32};
-
 class optimized_implementation final : public implementation {
  public:
   optimized_implementation() {
@@ -18,7 +16,8 @@ class optimized_implementation final : public implementation {
     about_.version = "1";
     about_.deterministic = true;
     for (const optimized::routine& r : optimized::routines())
-      about_.operations[r.name].assign(std::begin(with_optimized), std::end(with_optimized));
+      std::copy_if(std::begin(core::floating_dtypes), std::end(core::floating_dtypes),
+                   std::back_inserter(about_.operations[r.name]), [&](core::dtype type) { return r.takes(type); });
   }
   [[nodiscard]] const description& describe() const override { return about_; }
   call_result evaluate(const request& call) override {

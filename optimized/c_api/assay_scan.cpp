@@ -86,15 +86,18 @@ template <class Function>
 void with_number_type(const assay_const_array& h, Function f) {
   if (h.dtype == ASSAY_SCAN_F32) return f(float{});
   if (h.dtype == ASSAY_SCAN_F64) return f(double{});
-  throw refusal{ASSAY_SCAN_DTYPE, "h: expected the dtype 1 (f32) or 2 (f64) but it is " + std::to_string(h.dtype)};
+  if (h.dtype == ASSAY_SCAN_F16) return f(float16{});
+  if (h.dtype == ASSAY_SCAN_BF16) return f(bfloat16{});
+  throw refusal{ASSAY_SCAN_DTYPE,
+                "h: expected the dtype 1 (f32), 2 (f64), 3 (f16) or 4 (bf16) but it is " + std::to_string(h.dtype)};
 }
 
 template <class Real>
 heinsen::scan_inputs<Real> inputs_of(checked_arguments& checked, const assay_scan_inputs& in, const char* decay,
                                      const sizes& size) {
   return {checked.read<Real>(decay, in.decay, size.elements), checked.read<Real>("h", in.h, size.elements),
-          checked.read_if_any<Real>("s0", in.s0, size.states),
-          checked.read_if_any<Real>("s0_low", in.s0_low, size.states)};
+          checked.read_if_any<arithmetic_of<Real>>("s0", in.s0, size.states),
+          checked.read_if_any<arithmetic_of<Real>>("s0_low", in.s0_low, size.states)};
 }
 
 // How log p is given: the name of the input, its gradient's, and the functions.
@@ -118,15 +121,24 @@ int forward(const assay_scan_execution* on, const assay_scan_inputs* in, const a
     const execution runs_on = execution_of(on);
     with_number_type(in->h, [&]<class Real>(Real) {
       const sizes size = sizes_of(in->h);
-      checked_arguments checked(in->h.dtype, sizeof(Real));
+      using state = arithmetic_of<Real>;
+      checked_arguments checked(sizeof(Real));
       const auto inputs = inputs_of<Real>(checked, *in, Decay::input, size);
       const heinsen::scan_outputs<Real> outputs{checked.written<Real>("s", out->s, size.elements),
-                                                checked.written<Real>("s_n", out->s_n, size.states),
-                                                checked.written_if_any<Real>("s_n_low", out->s_n_low, size.states)};
+                                                checked.written<state>("s_n", out->s_n, size.states),
+                                                checked.written_if_any<state>("s_n_low", out->s_n_low, size.states)};
       checked.check_overlaps();
       if (!size.no_states()) Decay::forward(runs_on, inputs, outputs);
     });
   });
+}
+
+// Those of a forward call; none in 16 bits.
+template <class Real>
+view<const Real, 3> saved_states(checked_arguments& checked, const assay_const_array& s, const sizes& size) {
+  if constexpr (std::is_same_v<Real, arithmetic_of<Real>>) return checked.read<Real>("s", s, size.elements);
+  if (s.rank != 0) throw refusal{ASSAY_SCAN_SHAPE, "s: expected to be absent, as h has 16 bits"};
+  return {};
 }
 
 template <class Decay>
@@ -139,14 +151,15 @@ int vjp(const assay_scan_execution* on, const assay_scan_inputs* in, const assay
     const execution runs_on = execution_of(on);
     with_number_type(in->h, [&]<class Real>(Real) {
       const sizes size = sizes_of(in->h);
-      checked_arguments checked(in->h.dtype, sizeof(Real));
+      using state = arithmetic_of<Real>;
+      checked_arguments checked(sizeof(Real));
       auto inputs = inputs_of<Real>(checked, *in, Decay::input, size);
-      heinsen::scan_cotangents<Real> given{checked.read<Real>("s", cotangents->s, size.elements),
+      heinsen::scan_cotangents<Real> given{saved_states<Real>(checked, cotangents->s, size),
                                            checked.read<Real>("grad_s", cotangents->grad_s, size.elements),
-                                           checked.read_if_any<Real>("grad_s_n", cotangents->grad_s_n, size.states)};
+                                           checked.read_if_any<state>("grad_s_n", cotangents->grad_s_n, size.states)};
       heinsen::scan_gradients<Real> outputs{checked.written<Real>(Decay::gradient, out->grad_decay, size.elements),
                                             checked.written<Real>("grad_h", out->grad_h, size.elements),
-                                            checked.written<Real>("grad_s0", out->grad_s0, size.states)};
+                                            checked.written<state>("grad_s0", out->grad_s0, size.states)};
       checked.check_overlaps();
       if (size.no_states()) return;
       const dense_rows<const Real> decay(inputs.decay), h(inputs.h), s(given.s), grad_s(given.grad_s);
@@ -205,7 +218,7 @@ const char* assay_scan_message(int code) {
     case ASSAY_SCAN_NULL:
       return "a null pointer where something must be";
     case ASSAY_SCAN_DTYPE:
-      return "the type of elements is unknown, or not that of h";
+      return "the type of elements is unknown, or not the one that goes with h";
     case ASSAY_SCAN_SHAPE:
       return "the wrong number of axes or elements, or more elements than memory can hold";
     case ASSAY_SCAN_STRIDE:

@@ -28,14 +28,15 @@ extern "C" {
 
 #define ASSAY_SCAN_ABI 1
 
-/* The types of elements. */
-enum { ASSAY_SCAN_F32 = 1 /* float */, ASSAY_SCAN_F64 = 2 /* double */ };
+/* The types of elements: float, double, IEEE 754 binary16, and bfloat16, the upper half of a float. Calls on [B, n, d]
+ * of 16 bits compute in float, and all their [B, d] are F32. */
+enum { ASSAY_SCAN_F32 = 1, ASSAY_SCAN_F64 = 2, ASSAY_SCAN_F16 = 3, ASSAY_SCAN_BF16 = 4 };
 
 /* What functions return. */
 enum {
   ASSAY_SCAN_OK = 0,
   ASSAY_SCAN_NULL = 1,      /* a null pointer where something must be */
-  ASSAY_SCAN_DTYPE = 2,     /* no type of elements, or not that of h */
+  ASSAY_SCAN_DTYPE = 2,     /* no type of elements, or not the one that goes with h */
   ASSAY_SCAN_SHAPE = 3,     /* the wrong number of axes or elements, or more elements than memory can hold */
   ASSAY_SCAN_STRIDE = 4,    /* a negative stride, or elements of an output that lie in one place */
   ASSAY_SCAN_ALIGNMENT = 5, /* data that is no multiple of the size of an element */
@@ -50,7 +51,7 @@ enum {
  * {0} is an absent array; data may be NULL only there and where the array has no elements. */
 typedef struct assay_const_array {
   const void* data; /* aligned to the size of its elements */
-  int32_t dtype;    /* ASSAY_SCAN_F32 or ASSAY_SCAN_F64; all arrays of a call have the same */
+  int32_t dtype;    /* all arrays of a call have the same, but for [B, d] where [B, n, d] has 16 bits */
   int32_t rank;     /* number of axes: 3 for [B, n, d], 2 for [B, d]; 0: the array is absent */
   int64_t size[3];
   int64_t stride[3];
@@ -88,7 +89,8 @@ typedef struct assay_scan_inputs {
 
 /* A state is kept as two numbers, s + low, so that its error does not grow with n. Measured by `assay gate`, largest
  * error in ulp of max(1, |s|), all families, n up to 4097: scan 1.31 (f64) and 1.29 (f32), gated_scan 1.5 (f64)
- * and 3.78 (f32, at n = 6). Chunks that hand on s_n and s_n_low give the bits of one call over all tokens. */
+ * and 3.78 (f32, at n = 6); in 16 bits half an ulp of the storage. Chunks that hand on s_n and s_n_low give the bits of
+ * one call over all tokens. */
 typedef struct assay_scan_outputs {
   assay_array s;       /* [B, n, d] */
   assay_array s_n;     /* [B, d], the last state */
@@ -106,7 +108,8 @@ int assay_gated_scan(const assay_scan_execution* on, const assay_scan_inputs* in
  * The error is within that of the recurrence step by step (class sequential of `assay gate`, 0.69 of its law). Arrays
  * [B, n, d] whose last stride is not 1 are copied first. */
 typedef struct assay_scan_cotangents {
-  assay_const_array s;        /* [B, n, d], the states that the forward call gave for the same inputs */
+  assay_const_array s;        /* [B, n, d], the states that the forward call gave for the same inputs; absent in 16 bits,
+                               * where rounded states do not tell the weights and they are computed again */
   assay_const_array grad_s;   /* [B, n, d] */
   assay_const_array grad_s_n; /* [B, d]; absent: zeros */
 } assay_scan_cotangents;
@@ -124,7 +127,7 @@ int assay_gated_scan_vjp(const assay_scan_execution* on, const assay_scan_inputs
 
 /* Bytes of a workspace with which no function allocates on one thread, where n < 16 or d > 32 and the last stride of
  * all [B, n, d] arrays is 1 (or d <= 1). Few features over more tokens are walked along time, in memory of their own.
- * 0 where the dtype is none or a size is negative or too large. */
+ * 0 where the dtype is none or of 16 bits (such calls allocate), or a size is negative or too large. */
 size_t assay_scan_workspace_size(int dtype, int64_t batch, int64_t features);
 
 /* The instruction sets of this processor, slowest first: "baseline", ..., then NULL. NULL for a negative index too. */

@@ -58,8 +58,8 @@ std::string text_of(const std::int64_t* size, int rank) {
   throw refusal{code, std::string(name) + ": " + what};
 }
 
-// The elements from the first to the last, both included; more than memory can hold is refused.
-std::int64_t span_of(const char* name, const footprint& a, std::size_t element_size) {
+// The units from the first to the last, both included; more than memory can hold is refused.
+std::int64_t span_of(const char* name, const footprint& a, std::size_t unit) {
   std::int64_t span = 1, bytes = 0;
   for (int k = 0; k < a.rank; ++k) {
     std::int64_t reach = 0;
@@ -67,8 +67,8 @@ std::int64_t span_of(const char* name, const footprint& a, std::size_t element_s
       refuse(ASSAY_SCAN_SHAPE, name, "its sizes and strides reach further than memory does");
   }
   std::uintptr_t end = 0;
-  if (__builtin_mul_overflow(span, static_cast<std::int64_t>(element_size), &bytes) ||
-      __builtin_add_overflow(a.first * element_size, static_cast<std::uintptr_t>(bytes), &end))
+  if (__builtin_mul_overflow(span, static_cast<std::int64_t>(unit), &bytes) ||
+      __builtin_add_overflow(a.first * unit, static_cast<std::uintptr_t>(bytes), &end))
     refuse(ASSAY_SCAN_SHAPE, name, "its sizes and strides reach further than memory does");
   return span;
 }
@@ -103,28 +103,34 @@ void footprint::add_axis(std::int64_t its_size, std::int64_t its_stride) {
 }
 
 void checked_arguments::add(const char* name, const void* data, int dtype, int rank, const std::int64_t* size,
-                            const std::int64_t* stride, bool written, const std::int64_t* shape, int wanted_rank) {
-  if (rank != wanted_rank)
+                            const std::int64_t* stride, bool written, const wanted& what) {
+  if (rank != what.rank)
     refuse(ASSAY_SCAN_SHAPE, name,
-           "expected " + std::to_string(wanted_rank) + " axes but it has " + std::to_string(rank));
-  if (dtype != dtype_)
+           "expected " + std::to_string(what.rank) + " axes but it has " + std::to_string(rank));
+  if (dtype != what.dtype)
     refuse(ASSAY_SCAN_DTYPE, name,
-           "expected the dtype " + std::to_string(dtype_) + " of h but it is " + std::to_string(dtype));
-  if (!std::equal(size, size + rank, shape))
-    refuse(ASSAY_SCAN_SHAPE, name, "expected " + text_of(shape, rank) + " but it is " + text_of(size, rank));
+           "expected the dtype " + std::to_string(what.dtype) + (what.element_size == unit_ ? " of h" : "") +
+               " but it is " + std::to_string(dtype));
+  if (!std::equal(size, size + rank, what.shape))
+    refuse(ASSAY_SCAN_SHAPE, name, "expected " + text_of(what.shape, rank) + " but it is " + text_of(size, rank));
   if (std::find(size, size + rank, 0) != size + rank) return;
   if (data == nullptr) refuse(ASSAY_SCAN_NULL, name, "its data is a null pointer");
   const auto address = reinterpret_cast<std::uintptr_t>(data);
-  if (address % element_size_ != 0)
-    refuse(ASSAY_SCAN_ALIGNMENT, name, "its data is no multiple of " + std::to_string(element_size_) + " bytes");
-  footprint a{name, written, address / element_size_};
+  if (address % what.element_size != 0)
+    refuse(ASSAY_SCAN_ALIGNMENT, name, "its data is no multiple of " + std::to_string(what.element_size) + " bytes");
+  footprint a{name, written, address / unit_};
+  const auto units = static_cast<std::int64_t>(what.element_size / unit_);
   for (int k = 0; k < rank; ++k) {
     if (size[k] == 1) continue;
     if (stride[k] < 0)
       refuse(ASSAY_SCAN_STRIDE, name, "its strides are " + text_of(stride, rank) + ", one is negative");
-    a.add_axis(size[k], stride[k]);
+    std::int64_t step = 0;
+    if (__builtin_mul_overflow(stride[k], units, &step))
+      refuse(ASSAY_SCAN_SHAPE, name, "its sizes and strides reach further than memory does");
+    a.add_axis(size[k], step);
   }
-  a.last = a.first + static_cast<std::uintptr_t>(span_of(name, a, element_size_)) - 1;
+  if (units > 1) a.add_axis(units, 1);
+  a.last = a.first + static_cast<std::uintptr_t>(span_of(name, a, unit_)) - 1;
   arrays_[count_++] = a;
 }
 

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "optimized/c_api/assay_scan.h"
+#include "optimized/storage.hpp"
 #include "optimized/views.hpp"
 
 namespace assay::optimized::c_api {
@@ -16,12 +17,24 @@ struct refusal {
   std::string what;
 };
 
-/// Where the elements of an array lie, in units of an element.
+/// The code of a type of elements.
+template <class T>
+inline constexpr int dtype_code = 0;
+template <>
+inline constexpr int dtype_code<float> = ASSAY_SCAN_F32;
+template <>
+inline constexpr int dtype_code<double> = ASSAY_SCAN_F64;
+template <>
+inline constexpr int dtype_code<float16> = ASSAY_SCAN_F16;
+template <>
+inline constexpr int dtype_code<bfloat16> = ASSAY_SCAN_BF16;
+
+/// Where the elements of an array lie, in units of the smallest elements of a call.
 struct footprint {
   const char* name;
   bool written;
-  std::uintptr_t first;     ///< the address over the size of an element
-  std::uintptr_t last = 0;  ///< of the last element
+  std::uintptr_t first;     ///< the address over the size of a unit
+  std::uintptr_t last = 0;  ///< the last unit
   int rank = 0;             ///< axes with more than one element, the largest stride first
   std::array<std::int64_t, 3> size{}, stride{};
 
@@ -38,17 +51,17 @@ bool has_distinct_elements(const footprint& a);
 
 class checked_arguments {
  public:
-  /// Precondition: dtype is one of the header's.
-  checked_arguments(int dtype, std::size_t element_size) : dtype_(dtype), element_size_(element_size) {}
+  /// The size of the smallest elements of the call, of which that of all others is a multiple.
+  explicit checked_arguments(std::size_t unit) : unit_(unit) {}
 
   template <class T, std::size_t Rank>
   view<const T, Rank> read(const char* name, const assay_const_array& a, const std::array<std::int64_t, Rank>& shape) {
-    add(name, a.data, a, false, shape.data(), Rank);
+    add<T>(name, a.data, a, false, shape.data(), Rank);
     return view_of<const T, Rank>(static_cast<const T*>(a.data), a);
   }
   template <class T, std::size_t Rank>
   view<T, Rank> written(const char* name, const assay_array& a, const std::array<std::int64_t, Rank>& shape) {
-    add(name, a.data, a, true, shape.data(), Rank);
+    add<T>(name, a.data, a, true, shape.data(), Rank);
     return view_of<T, Rank>(static_cast<T*>(a.data), a);
   }
   /// An absent array as a view without data.
@@ -66,12 +79,19 @@ class checked_arguments {
   void check_overlaps() const;
 
  private:
-  template <class Array>
+  /// What an array is to be.
+  struct wanted {
+    int dtype;
+    std::size_t element_size;
+    const std::int64_t* shape;
+    int rank;
+  };
+  template <class T, class Array>
   void add(const char* name, const void* data, const Array& a, bool written, const std::int64_t* shape, int rank) {
-    add(name, data, a.dtype, a.rank, a.size, a.stride, written, shape, rank);
+    add(name, data, a.dtype, a.rank, a.size, a.stride, written, {dtype_code<T>, sizeof(T), shape, rank});
   }
   void add(const char* name, const void* data, int dtype, int rank, const std::int64_t* size,
-           const std::int64_t* stride, bool written, const std::int64_t* shape, int wanted_rank);
+           const std::int64_t* stride, bool written, const wanted& what);
 
   // Strides that are not read are 0, so that nothing is added to a null pointer.
   template <class T, std::size_t Rank, class Array>
@@ -86,8 +106,7 @@ class checked_arguments {
     return v;
   }
 
-  int dtype_;
-  std::size_t element_size_;
+  std::size_t unit_;
   std::array<footprint, 10> arrays_{};
   std::size_t count_ = 0;
 };

@@ -26,31 +26,41 @@ struct gate_logit {
 
 template <class Decay, class Real>
 heinsen::scan_inputs<Real> inputs_of(tensor_arrays<Real>& arrays) {
-  return {arrays.template input<3>(Decay::input), arrays.template input<3>("h"), arrays.template input<2>("s0")};
+  return {arrays.template input<3>(Decay::input), arrays.template input<3>("h"), arrays.template state<2>("s0")};
 }
 
 template <class Decay>
 core::tensors evaluate_scan(const arguments& call) {
-  return with_arrays(call, [&]<class Real>(tensor_arrays<Real>& arrays) {
+  return with_stored_arrays(call, [&]<class Real>(tensor_arrays<Real>& arrays) {
     const heinsen::scan_inputs<Real> in = inputs_of<Decay>(arrays);
     Decay::forward(call.on, in,
                    heinsen::scan_outputs<Real>{arrays.template output<3>("s", in.h.shape),
-                                               arrays.template output<2>("s_n", in.s0.shape)});
+                                               arrays.template output<2, arithmetic_of<Real>>("s_n", in.s0.shape)});
   });
+}
+
+// The states that the adjoint starts from; none in 16 bits, where it computes its own.
+template <class Decay, class Real>
+view<const Real, 3> saved_states(const arguments& call, tensor_arrays<Real>& arrays,
+                                 const heinsen::scan_inputs<Real>& in) {
+  if constexpr (std::is_same_v<Real, arithmetic_of<Real>>) {
+    const auto s = arrays.template scratch<3>(in.h.shape);
+    Decay::forward(call.on, in, heinsen::scan_outputs<Real>{s, arrays.template scratch<2>(in.s0.shape)});
+    return s;
+  }
+  return {};
 }
 
 template <class Decay>
 core::tensors evaluate_scan_vjp(const arguments& call) {
-  return with_arrays(call, [&]<class Real>(tensor_arrays<Real>& arrays) {
+  return with_stored_arrays(call, [&]<class Real>(tensor_arrays<Real>& arrays) {
     const heinsen::scan_inputs<Real> in = inputs_of<Decay>(arrays);
-    const auto s = arrays.template scratch<3>(in.h.shape);
-    Decay::forward(call.on, in, heinsen::scan_outputs<Real>{s, arrays.template scratch<2>(in.s0.shape)});
-    Decay::vjp(
-        call.on, in,
-        heinsen::scan_cotangents<Real>{s, arrays.template input<3>("grad_s"), arrays.template input<2>("grad_s_n")},
-        heinsen::scan_gradients<Real>{arrays.template output<3>(std::string("grad_") + Decay::input, in.h.shape),
-                                      arrays.template output<3>("grad_h", in.h.shape),
-                                      arrays.template output<2>("grad_s0", in.s0.shape)});
+    Decay::vjp(call.on, in,
+               heinsen::scan_cotangents<Real>{saved_states<Decay>(call, arrays, in), arrays.template input<3>("grad_s"),
+                                              arrays.template state<2>("grad_s_n")},
+               heinsen::scan_gradients<Real>{arrays.template output<3>(std::string("grad_") + Decay::input, in.h.shape),
+                                             arrays.template output<3>("grad_h", in.h.shape),
+                                             arrays.template output<2, arithmetic_of<Real>>("grad_s0", in.s0.shape)});
   });
 }
 
@@ -96,11 +106,12 @@ core::tensors evaluate_embed_vjp(const arguments& call) {
 }  // namespace
 
 std::vector<routine> heinsen_routines() {
-  return {{"heinsen/scan", evaluate_scan<log_decay>},
-          {"heinsen/scan:vjp", evaluate_scan_vjp<log_decay>},
+  constexpr bool in_16_bits = true;
+  return {{"heinsen/scan", evaluate_scan<log_decay>, in_16_bits},
+          {"heinsen/scan:vjp", evaluate_scan_vjp<log_decay>, in_16_bits},
           {"heinsen/scan:jvp", evaluate_scan_jvp<log_decay>},
-          {"heinsen/gated_scan", evaluate_scan<gate_logit>},
-          {"heinsen/gated_scan:vjp", evaluate_scan_vjp<gate_logit>},
+          {"heinsen/gated_scan", evaluate_scan<gate_logit>, in_16_bits},
+          {"heinsen/gated_scan:vjp", evaluate_scan_vjp<gate_logit>, in_16_bits},
           {"heinsen/gated_scan:jvp", evaluate_scan_jvp<gate_logit>},
           {"heinsen/embed_position", evaluate_embed},
           {"heinsen/embed_position:vjp", evaluate_embed_vjp}};

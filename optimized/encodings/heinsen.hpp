@@ -6,6 +6,9 @@
 // Views of the wrong shape are contract violations; every value of an element has a defined result
 // (kernels/scan_rows.ipp, scan_vjp.ipp and scan_jvp.ipp state special values, order of operations and bounds).
 //
+// Real is float, double, bfloat16 or float16. Arrays of tokens in 16 bits are widened, computed on as floats are, and
+// rounded once; their states and what is handed on are floats.
+//
 // Results do not depend on the number of threads. Scans and all that contains one differ between instruction sets in
 // their last bits, since fused operations and tables of powers of two are used where there are any.
 #pragma once
@@ -13,39 +16,48 @@
 #include <cstddef>
 
 #include "optimized/dispatch.hpp"
+#include "optimized/storage.hpp"
 #include "optimized/views.hpp"
 
 namespace assay::optimized::heinsen {
 
+/// A row of features for each sequence, of the type in which the state is kept.
+template <class Real>
+using state_view = view<arithmetic_of<Real>, 2>;
+template <class Real>
+using const_state_view = view<const arithmetic_of<Real>, 2>;
+
 template <class Real>
 struct scan_inputs {
-  view<const Real, 3> decay;     ///< [B, n, d], log p for scan, the gate logits g for gated_scan
-  view<const Real, 3> h;         ///< [B, n, d]
-  view<const Real, 2> s0{};      ///< [B, d]; absent: zeros
-  view<const Real, 2> s0_low{};  ///< what s0 lacks of the state (s_n_low of the chunk before); absent: zeros
+  view<const Real, 3> decay;        ///< [B, n, d], log p for scan, the gate logits g for gated_scan
+  view<const Real, 3> h;            ///< [B, n, d]
+  const_state_view<Real> s0{};      ///< [B, d]; absent: zeros
+  const_state_view<Real> s0_low{};  ///< what s0 lacks of the state (s_n_low of the chunk before); absent: zeros
 };
 
 template <class Real>
 struct scan_outputs {
-  view<Real, 3> s;          ///< [B, n, d]
-  view<Real, 2> s_n;        ///< [B, d], the last state: s0 where n = 0
-  view<Real, 2> s_n_low{};  ///< [B, d], what s_n lacks of it; absent: not wanted
+  view<Real, 3> s;             ///< [B, n, d]
+  state_view<Real> s_n;        ///< [B, d], the last state: s0 where n = 0
+  state_view<Real> s_n_low{};  ///< [B, d], what s_n lacks of it; absent: not wanted
 };
 
 template <class Real>
 struct scan_cotangents {
-  view<const Real, 3> s{};             ///< the states that the forward pass gave; absent: they are computed again
-  view<const Real, 3> grad_s;          ///< [B, n, d]
-  view<const Real, 2> grad_s_n{};      ///< [B, d]; absent: zeros
-  view<const Real, 2> grad_s_n_low{};  ///< what grad_s_n lacks (grad_s0_low of the tokens after these); absent: zeros
+  view<const Real, 3> s{};     ///< the states that the forward pass gave; absent: they are computed again. In 16 bits
+                               ///< they must be absent: rounded states do not tell the weights
+  view<const Real, 3> grad_s;  ///< [B, n, d]
+  const_state_view<Real> grad_s_n{};  ///< [B, d]; absent: zeros
+  const_state_view<Real>
+      grad_s_n_low{};  ///< what grad_s_n lacks (grad_s0_low of the tokens after these); absent: zeros
 };
 
 template <class Real>
 struct scan_gradients {
   view<Real, 3> grad_decay;  ///< in log p for scan_vjp, in g for gated_scan_vjp
   view<Real, 3> grad_h;
-  view<Real, 2> grad_s0;        ///< [B, d], written even where s0 is absent
-  view<Real, 2> grad_s0_low{};  ///< [B, d], what grad_s0 lacks; absent: not wanted
+  state_view<Real> grad_s0;        ///< [B, d], written even where s0 is absent
+  state_view<Real> grad_s0_low{};  ///< [B, d], what grad_s0 lacks; absent: not wanted
 };
 
 /// The recurrence for log p.
@@ -64,6 +76,23 @@ void scan_vjp(const execution& on, const scan_inputs<Real>& in, const scan_cotan
 template <class Real>
 void gated_scan_vjp(const execution& on, const scan_inputs<Real>& in, const scan_cotangents<Real>& cotangents,
                     const scan_gradients<Real>& out);
+
+#define ASSAY_STORED(Real)                                                                      \
+  template <>                                                                                   \
+  void scan(const execution&, const scan_inputs<Real>&, const scan_outputs<Real>&);             \
+  template <>                                                                                   \
+  void gated_scan(const execution&, const scan_inputs<Real>&, const scan_outputs<Real>&);       \
+  template <>                                                                                   \
+  void scan_vjp(const execution&, const scan_inputs<Real>&, const scan_cotangents<Real>&,       \
+                const scan_gradients<Real>&);                                                   \
+  template <>                                                                                   \
+  void gated_scan_vjp(const execution&, const scan_inputs<Real>&, const scan_cotangents<Real>&, \
+                      const scan_gradients<Real>&);
+ASSAY_STORED(bfloat16)
+ASSAY_STORED(float16)
+#undef ASSAY_STORED
+
+// Real is float or double from here on.
 
 /// A direction in the inputs of a scan.
 template <class Real>

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "optimized/encodings/heinsen_blocks.hpp"
+
 namespace assay::optimized::heinsen::embedding {
 
 /// x is [batch, tokens, embedding], states are [batch, tokens, features].
@@ -12,51 +14,11 @@ struct embed_sizes {
   [[nodiscard]] std::size_t rows() const { return batch * tokens; }
 };
 
-/// Some tokens of one sequence, or all tokens of some sequences.
-struct block {
-  std::size_t group, place;  ///< the group of sequences, and the place among the blocks of these
-  std::size_t first_sequence, sequences, first_token, tokens;
-  std::size_t first_row;  ///< among all tokens of all sequences
-  [[nodiscard]] std::size_t rows() const { return sequences * tokens; }
-};
-
 /// The blocks of a call. They depend on the sizes alone: up to 512 tokens, or more where features are few. (OpenBLAS
-/// copies the weights for every block, and larger ones would be too few for many threads.) Blocks of a sequence are as
-/// many as that takes, and of the same size but for the last; so are groups of short sequences.
-class blocks {
- public:
-  explicit blocks(const embed_sizes& size) : size_(size) {
-    constexpr std::size_t least = 512, largest = 8192, elements = 1 << 18;
-    const std::size_t most = std::clamp(elements / (size.embedding + 3 * size.features + 1), least, largest);
-    of_group_ = std::max<std::size_t>(1, parts(size.tokens, most));
-    tokens_ = parts(size.tokens, of_group_);
-    const std::size_t together = of_group_ > 1 ? 1 : std::max<std::size_t>(1, most / std::max<std::size_t>(1, tokens_));
-    groups_ = parts(size.batch, together);
-    sequences_ = groups_ == 0 ? 0 : parts(size.batch, groups_);
-  }
-
-  [[nodiscard]] std::size_t count() const { return groups_ * of_group_; }
-  [[nodiscard]] std::size_t groups() const { return groups_; }
-  [[nodiscard]] std::size_t of_group() const { return of_group_; }
-  [[nodiscard]] std::size_t most_sequences() const { return sequences_; }
-  [[nodiscard]] std::size_t most_rows() const { return sequences_ * tokens_; }
-
-  [[nodiscard]] block at(std::size_t group, std::size_t place) const {
-    const std::size_t sequence = group * sequences_, token = place * tokens_;
-    return {group,
-            place,
-            sequence,
-            std::min(sequences_, size_.batch - sequence),
-            token,
-            std::min(tokens_, size_.tokens - token),
-            sequence * size_.tokens + token};
-  }
-
-  static std::size_t parts(std::size_t count, std::size_t most) { return (count + most - 1) / most; }
-
- private:
-  embed_sizes size_;
-  std::size_t of_group_, tokens_, groups_, sequences_;
-};
+/// copies the weights for every block, and larger ones would be too few for many threads.)
+inline blocks blocks_of(const embed_sizes& size) {
+  constexpr std::size_t least = 512, largest = 8192, elements = 1 << 18;
+  return {size.batch, size.tokens, std::clamp(elements / (size.embedding + 3 * size.features + 1), least, largest)};
+}
 
 }  // namespace assay::optimized::heinsen::embedding

@@ -13,7 +13,7 @@ void embed_position(const execution& on, const embed_inputs<Real>& in, const emb
   ASSAY_EXPECTS(has_shape(out.y, in.x.shape) && has_shape(out.s_n, {batch, d}));
   ASSAY_EXPECTS(out.s_n_low.absent() || has_shape(out.s_n_low, {batch, d}));
 
-  const blocks all(size);
+  const blocks all = blocks_of(size);
   const int threads = useful_threads(on, size);
   scoped_arrays memory(on.workspace);
   const states_pass<Real> pass(on, size, all, in, memory);

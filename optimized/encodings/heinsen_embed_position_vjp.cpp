@@ -86,7 +86,7 @@ void embed_position_vjp(const execution& on, const embed_inputs<Real>& in, const
   ASSAY_EXPECTS(has_shape(out.grad_W_H, in.W_H.shape) && has_shape(out.grad_b_H, in.b_H.shape));
   ASSAY_EXPECTS(has_shape(out.grad_W_R, in.W_R.shape) && has_shape(out.grad_b_R, in.b_R.shape));
 
-  const blocks all(size);
+  const blocks all = blocks_of(size);
   const int threads = useful_threads(on, size);
   scoped_arrays memory(on.workspace);
   const states_pass<Real> pass(on, size, all, in, memory);

@@ -11,13 +11,14 @@ namespace {
 constexpr int vector_bytes = 32;
 // clang-format off
 #include "optimized/kernels/vector.ipp"
+#include "optimized/kernels/conversion.ipp"
+#include "optimized/isa/half.ipp"
 #include "optimized/isa/fma.ipp"
 #include "optimized/isa/lanes.ipp"
 #include "optimized/kernels/table.ipp"
 // clang-format on
 }  // namespace
 
-extern constinit const kernel_table table = {make_kernels<float>(), make_kernels<double>(), make_rotation_kernels(),
-                                             make_narrow_kernels(), join_maps};
+extern constinit const kernel_table table = make_table();
 
 }  // namespace assay::optimized::avx2

@@ -11,12 +11,13 @@ namespace {
 constexpr int vector_bytes = 64;
 // clang-format off
 #include "optimized/kernels/vector.ipp"
+#include "optimized/kernels/conversion.ipp"
+#include "optimized/isa/half.ipp"
 #include "optimized/isa/avx512.ipp"
 #include "optimized/kernels/table.ipp"
 // clang-format on
 }  // namespace
 
-extern constinit const kernel_table table = {make_kernels<float>(), make_kernels<double>(), make_rotation_kernels(),
-                                             make_narrow_kernels(), join_maps};
+extern constinit const kernel_table table = make_table();
 
 }  // namespace assay::optimized::avx512

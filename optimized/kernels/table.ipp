@@ -16,6 +16,7 @@
 #include "optimized/kernels/rotation.ipp"
 #include "optimized/kernels/split_rotation.ipp"
 #include "optimized/kernels/turn.ipp"
+#include "optimized/kernels/storage.ipp"
 // clang-format on
 
 template <class Real>
@@ -52,3 +53,13 @@ constexpr narrow_kernels make_narrow_kernels() {
 }
 
 constexpr rotation_kernels make_rotation_kernels() { return {rotations, split_rotations}; }
+
+constexpr kernel_table make_table() {
+  return {make_kernels<float>(),
+          make_kernels<double>(),
+          make_rotation_kernels(),
+          make_narrow_kernels(),
+          join_maps,
+          make_storage_kernels<bfloat16>(),
+          make_storage_kernels<float16>()};
+}

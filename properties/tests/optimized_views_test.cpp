@@ -12,9 +12,10 @@ using namespace assay::properties;
 
 namespace {
 
-// Their rows must lie without gaps (encodings/heinsen.hpp).
-bool needs_unit_rows(const std::string& operation) {
-  return operation.starts_with("heinsen/scan:") || operation.starts_with("heinsen/gated_scan:");
+// Their rows must lie without gaps (encodings/heinsen.hpp), but for those of 16 bits, which are widened first.
+bool needs_unit_rows(const std::string& operation, core::dtype type) {
+  return (operation.starts_with("heinsen/scan:") || operation.starts_with("heinsen/gated_scan:")) &&
+         (type == core::dtype::f32 || type == core::dtype::f64);
 }
 
 }  // namespace
@@ -25,8 +26,8 @@ TEST_CASE("properties/optimized/minds_no_gaps_and_threads", "[unit][optimized]")
   for (const optimized::routine& r : optimized::routines()) {
     const core::operation& op = *reference::find_operation(r.name);
     for (const family& f : families_of(op))
-      for (const core::dtype type : {core::dtype::f32, core::dtype::f64})
-        for (std::uint64_t seed = 0; seed < scaled(4); ++seed) {
+      for (const core::dtype type : core::floating_dtypes)
+        for (std::uint64_t seed = 0; r.takes(type) && seed < scaled(4); ++seed) {
           const test_case c = make_case({&op, type, f.name, seed});
           const core::attributes settings = core::completed(op, c.call.attributes);
           const auto outputs = [&](int threads, std::size_t step, std::size_t gap) {
@@ -43,7 +44,7 @@ TEST_CASE("properties/optimized/minds_no_gaps_and_threads", "[unit][optimized]")
           };
           agrees(outputs(3, 1, 0));
           agrees(outputs(1, 1, 3));
-          if (needs_unit_rows(r.name)) {
+          if (needs_unit_rows(r.name, type)) {
             if (sizes_of(c).at("d") > 1) CHECK_THROWS_AS(outputs(1, 2, 0), core::contract_violation);
           } else {
             agrees(outputs(2, 2, 5));

@@ -53,8 +53,9 @@ bool add_shape(const std::string& text, options& how) {
 }
 
 std::string name_of(const measurement& m) {
-  return fmt::format("({}){}{}", fmt::join(m.shape, ", "), m.embedding == 0 ? "" : fmt::format(", e = {}", m.embedding),
-                     m.long_memory ? " long memory" : "");
+  return fmt::format("({}){}{}{}", fmt::join(m.shape, ", "),
+                     m.embedding == 0 ? "" : fmt::format(", e = {}", m.embedding),
+                     m.dtype == "f32" ? "" : " " + m.dtype, m.long_memory ? " long memory" : "");
 }
 std::string text_of(const spread& s, int digits) {
   return fmt::format("{:.{}f} [{:.{}f}, {:.{}f}]", s.median, digits, s.least, digits, s.most, digits);
@@ -98,6 +99,7 @@ void print_json(const options& how, const std::vector<measurement>& all) {
     rows.push_back({{"operation", m.operation},
                     {"shape", m.shape},
                     {"embedding", m.embedding},
+                    {"dtype", m.dtype},
                     {"long_memory", m.long_memory},
                     {"ns", m.ns},
                     {"floor_ns", m.floor_ns},
@@ -107,7 +109,6 @@ void print_json(const options& how, const std::vector<measurement>& all) {
   const nlohmann::json report = {{"target", *optimized::active_target()},
                                  {"threads", how.threads},
                                  {"rounds", how.rounds},
-                                 {"dtype", "f32"},
                                  {"measurements", rows}};
   fmt::print("{}\n", report.dump(2));
 }
@@ -123,7 +124,9 @@ std::string find_python() {
 
 int run(int argc, char** argv) {
   CLI::App app{
-      "All operations in f32, beside the time in which memory gives and takes the same arrays, scans beside peers, "
+      "All operations in f32, scans in bf16 and f16 too, beside the time in which memory gives and takes the same "
+      "arrays, "
+      "scans beside peers, "
       "embed_position and attention beside the time of their products of matrices alone"};
   app.name("assay bench");
   options how;

@@ -8,6 +8,7 @@
 #include "tools/bench/embedding.hpp"
 #include "tools/bench/encodings.hpp"
 #include "tools/bench/side_by_side.hpp"
+#include "tools/bench/stored_scans.hpp"
 
 namespace assay::bench {
 namespace {
@@ -137,18 +138,9 @@ class problem {
   // Members: two floors, ours, peers.
   measurement measured(const char* operation, const std::vector<member>& members, const std::vector<double>& sums,
                        double ours, double size) const {
-    std::vector<double> best(members[0].ns.size());
-    std::transform(members[0].ns.begin(), members[0].ns.end(), members[1].ns.begin(), best.begin(),
-                   [](double x, double y) { return std::min(x, y); });
     const std::vector<double>& own = members[2].ns;
-    measurement m{operation,
-                  {shape_.batch, shape_.tokens, shape_.features},
-                  0,
-                  long_memory_,
-                  spread_of(own).median,
-                  spread_of(best).median,
-                  spread_of(ratios(best, own)),
-                  {}};
+    measurement m = beside_best_floor(operation, {shape_.batch, shape_.tokens, shape_.features}, members);
+    m.long_memory = long_memory_;
     for (std::size_t k = 3; k < members.size(); ++k) {
       // A plain loop in f32 adds up a rounding each token; the cumsum form loses more.
       const bool loses_digits = members[k].name.ends_with("cumsum form");
@@ -180,6 +172,7 @@ std::vector<measurement> measure(const options& how) {
       for (const bool gated : {false, true}) all.push_back(p.scan(gated));
       for (const bool gated : {false, true}) all.push_back(p.adjoint(gated));
       for (const bool gated : {false, true}) all.push_back(p.tangent(gated));
+      for (const measurement& m : measure_stored_scans(how, shape, long_memory)) all.push_back(m);
     }
   for (const embedding_shape& shape : how.embeddings)
     for (const measurement& m : measure_embedding(how, shape)) all.push_back(m);

@@ -43,11 +43,12 @@ struct peer_result {
 struct measurement {
   std::string operation;
   std::vector<std::size_t> shape;  ///< (B, n, d) of scans, else that of what the operation is counted by
-  std::size_t embedding;           ///< of embed_position, else 0
-  bool long_memory;
-  double ns, floor_ns;
-  spread share;  ///< of the floor, round by round
-  std::vector<peer_result> peers;
+  std::size_t embedding = 0;       ///< of embed_position, else 0
+  bool long_memory = false;
+  double ns = 0, floor_ns = 0;
+  spread share{};  ///< of the floor, round by round
+  std::vector<peer_result> peers{};
+  std::string dtype = "f32";  ///< of arrays
 };
 
 /// `rounds` repetitions of all members in random order, for each operation and shape.

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <ctime>
+#include <utility>
 
 namespace assay::bench {
 namespace {
@@ -74,6 +75,17 @@ std::vector<double> ratios(const std::vector<double>& x, const std::vector<doubl
   std::vector<double> r(x.size());
   for (std::size_t k = 0; k < r.size(); ++k) r[k] = x[k] / y[k];
   return r;
+}
+
+measurement beside_best_floor(const char* operation, std::vector<std::size_t> shape,
+                              const std::vector<member>& members) {
+  std::vector<double> best(members[0].ns.size());
+  std::transform(members[0].ns.begin(), members[0].ns.end(), members[1].ns.begin(), best.begin(),
+                 [](double x, double y) { return std::min(x, y); });
+  const std::vector<double>& own = members[2].ns;
+  measurement m{operation, std::move(shape)};
+  m.ns = spread_of(own).median, m.floor_ns = spread_of(best).median, m.share = spread_of(ratios(best, own));
+  return m;
 }
 
 }  // namespace assay::bench

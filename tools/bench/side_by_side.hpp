@@ -25,6 +25,10 @@ void take_turns();
 /// All repetitions of all members.
 void run_side_by_side(int rounds, std::vector<member>& members);
 
+/// Of members of which the first two are floors, in and past the caches, and the third is ours.
+measurement beside_best_floor(const char* operation, std::vector<std::size_t> shape,
+                              const std::vector<member>& members);
+
 spread spread_of(std::vector<double> x);
 std::vector<double> ratios(const std::vector<double>& x, const std::vector<double>& y);
 

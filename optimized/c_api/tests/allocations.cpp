@@ -42,7 +42,7 @@ TEMPLATE_TEST_CASE("heinsen/scan/c_api_allocations", "[optimized][heinsen][c_api
       return allocations;
     };
     CHECK(calls() > 0);  // the library's own are counted
-    std::vector<char> workspace(assay_scan_workspace_size(dtype_code<TestType>, static_cast<std::int64_t>(shape.batch),
+    std::vector<char> workspace(assay_scan_workspace_size(c_api::dtype_code<TestType>, static_cast<std::int64_t>(shape.batch),
                                                           static_cast<std::int64_t>(shape.features)));
     call.on.workspace = workspace.data();
     call.on.workspace_size = workspace.size();

@@ -19,7 +19,8 @@ struct wrong {
 const std::vector<wrong> forward_faults = {
     {"h", ASSAY_SCAN_SHAPE, [](call& c) { c.in.h.rank = 2; }},
     {"h", ASSAY_SCAN_SHAPE, [](call& c) { c.in.h.size[1] = -1; }},
-    {"h", ASSAY_SCAN_DTYPE, [](call& c) { c.in.h.dtype = 3; }},
+    {"h", ASSAY_SCAN_DTYPE, [](call& c) { c.in.h.dtype = 5; }},
+    {"log_p", ASSAY_SCAN_DTYPE, [](call& c) { c.in.h.dtype = 3; }},
     {"h", ASSAY_SCAN_NULL, [](call& c) { c.in.h.data = nullptr; }},
     {"h", ASSAY_SCAN_STRIDE, [](call& c) { c.in.h.stride[1] = -5; }},
     {"log_p", ASSAY_SCAN_SHAPE, [](call& c) { c.in.decay.size[1] = 5; }},

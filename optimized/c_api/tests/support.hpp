@@ -6,17 +6,15 @@
 #include <vector>
 
 #include "optimized/c_api/assay_scan.h"
+#include "optimized/c_api/checked_arguments.hpp"
 #include "optimized/tests/support.hpp"
 
 namespace assay::optimized::tests {
 
-template <class Real>
-inline constexpr int dtype_code = sizeof(Real) == sizeof(float) ? ASSAY_SCAN_F32 : ASSAY_SCAN_F64;
-
 /// An array of the C API: sizes, and strides of a dense one.
 template <class Array, class T>
 Array c_array(T* data, std::vector<std::size_t> sizes) {
-  Array a{data, dtype_code<std::remove_const_t<T>>, static_cast<std::int32_t>(sizes.size()), {}, {}};
+  Array a{data, c_api::dtype_code<std::remove_const_t<T>>, static_cast<std::int32_t>(sizes.size()), {}, {}};
   std::int64_t step = 1;
   for (std::size_t k = sizes.size(); k-- > 0; step *= a.size[k]) {
     a.size[k] = static_cast<std::int64_t>(sizes[k]);

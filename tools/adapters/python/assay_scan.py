@@ -6,7 +6,8 @@
     s_n.sum().backward()                     # of tensors: the gradients in log_p (or g), h and s0
 
 log_p, g and h are [B, n, d] and s0 is [B, d] (None: zeros), all float32 or all float64, with any strides and possibly
-empty axes. The domain is log_p <= 0 or -inf, h and s0 finite or -inf; a NaN stays in its sequence and feature, from its
+empty axes. Or log_p, g, h and s are float16 or bfloat16: then the states s0, s_n and low are float32, in which all is
+computed, and s is rounded once. The domain is log_p <= 0 or -inf, h and s0 finite or -inf; a NaN stays in its sequence and feature, from its
 token on. Results are s [B, n, d] and the last state s_n [B, d], with an error that does not grow with n (assay_scan.h
 has the figures); their bits do not depend on the number of threads. A sequence may come in chunks:
 
@@ -19,7 +20,7 @@ Computed by libassay_scan (assay_scan.h), with no lock of Python held. Arrays wi
 """
 import sys
 
-from assay_scan_library import DTYPES, Array, Cotangents, Gradients, Inputs, Outputs, call
+from assay_scan_library import DTYPES, IN_16_BITS, Array, Cotangents, Gradients, Inputs, Outputs, call
 
 __all__ = ["gated_scan", "scan"]
 
@@ -49,16 +50,16 @@ def _scan(gated, given, low, threads, target):
 
 
 def _checked(name, value, kind, dtype, rank):
-    """An error unless the value is an array of this kind and has the dtype of h (of `dtype`; None: it is h) and as many
+    """An error unless the value is an array of this kind and has the dtype that goes with h (None: it is h) and as many
     axes."""
     if not isinstance(value, kind):
         raise TypeError(f"{name}: expected a {kind.__module__}.{kind.__name__}, but it is a "
                         f"{type(value).__module__}.{type(value).__name__}")
     own = str(value.dtype).replace("torch.", "")
     if own not in DTYPES:
-        raise TypeError(f"{name}: its dtype {own} is not offered; expected float32 or float64")
-    if dtype not in (None, own):
-        raise TypeError(f"{name}: expected the dtype {dtype} of h, but it is {own}")
+        raise TypeError(f"{name}: its dtype {own} is not offered; expected {' or '.join(DTYPES)}")
+    if dtype is not None and dtype.split()[0] != own:
+        raise TypeError(f"{name}: expected the dtype {dtype}, but it is {own}")
     if value.ndim != rank:
         raise ValueError(f"{name}: expected {'[B, n, d]' if rank == 3 else '[B, d]'}, but its shape is "
                          f"{list(value.shape)}")
@@ -66,10 +67,18 @@ def _checked(name, value, kind, dtype, rank):
 
 
 def _check_all(given, kind):
+    """The dtype of h."""
     dtype = _checked("h", given["h"], kind, None, 3)
     for name, value in given.items():
-        if value is not None or not name.startswith("s0"):
-            _checked(name, value, kind, dtype, 2 if name.startswith("s0") else 3)
+        state = name.startswith("s0")
+        if value is not None or not state:
+            own = f"{_dtype_of_states(dtype)} of a state" if state and dtype in IN_16_BITS else f"{dtype} of h"
+            _checked(name, value, kind, own, 2 if state else 3)
+    return dtype
+
+
+def _dtype_of_states(dtype):
+    return "float32" if dtype in IN_16_BITS else dtype
 
 
 def _forward(gated, threads, target, view, inputs, outputs):
@@ -79,7 +88,7 @@ def _forward(gated, threads, target, view, inputs, outputs):
 
 def _with_numpy(gated, given, threads, target):
     import numpy
-    _check_all(given, numpy.ndarray)
+    dtype = _check_all(given, numpy.ndarray)
 
     def view(array):
         if array is None:
@@ -94,7 +103,8 @@ def _with_numpy(gated, given, threads, target):
 
     h = given["h"]
     states = h.shape[:1] + h.shape[2:]
-    outputs = [numpy.empty(shape, h.dtype) for shape in (h.shape, states, states)]
+    state = h.dtype if dtype == _dtype_of_states(dtype) else numpy.float32
+    outputs = [numpy.empty(h.shape, h.dtype), numpy.empty(states, state), numpy.empty(states, state)]
     _forward(gated, threads or -1, target, view, [readable(array) for array in given.values()], outputs)
     return outputs
 
@@ -129,9 +139,12 @@ def _torch_function():
             # The imaginary part of a conjugate is a view whose memory has the other sign.
             inputs = [None if tensor is None else tensor.resolve_neg() for tensor in (decay, h, s0, s0_low)]
             states = h.shape[:1] + h.shape[2:]
-            s, s_n, s_n_low = outputs = [torch.empty(shape, dtype=h.dtype) for shape in (h.shape, states, states)]
+            kept = torch.promote_types(h.dtype, torch.float32)
+            s, s_n, s_n_low = outputs = [torch.empty(h.shape, dtype=h.dtype), torch.empty(states, dtype=kept),
+                                         torch.empty(states, dtype=kept)]
             _forward(gated, threads, target, _torch_view, inputs, outputs)
-            ctx.save_for_backward(*inputs[:3], s)
+            # States in 16 bits do not tell the weights: they are computed again.
+            ctx.save_for_backward(*inputs[:3], s if kept == h.dtype else None)
             ctx.on = gated, threads, target
             ctx.mark_non_differentiable(s_n_low)
             ctx.set_materialize_grads(False)
@@ -144,9 +157,11 @@ def _torch_function():
     class Adjoint(torch.autograd.Function):
         @staticmethod
         def forward(ctx, decay, h, s0, s, grad_s, grad_s_n, gated, threads, target):
-            states = s.shape[:1] + s.shape[2:]
-            gradients = [torch.empty(shape, dtype=s.dtype) for shape in (s.shape, s.shape, states)]
-            grad_s = torch.zeros_like(s) if grad_s is None else grad_s
+            states = h.shape[:1] + h.shape[2:]
+            kept = torch.promote_types(h.dtype, torch.float32)
+            gradients = [torch.empty(h.shape, dtype=h.dtype), torch.empty(h.shape, dtype=h.dtype),
+                         torch.empty(states, dtype=kept)]
+            grad_s = torch.zeros(h.shape, dtype=h.dtype) if grad_s is None else grad_s
             cotangents = [None if tensor is None else tensor.resolve_neg() for tensor in (s, grad_s, grad_s_n)]
             call("assay_gated_scan_vjp" if gated else "assay_scan_vjp", threads, target,
                  Inputs(*map(_torch_view, (decay, h, s0, None))), Cotangents(*map(_torch_view, cotangents)),

@@ -8,7 +8,8 @@ import functools
 import os
 
 _ABI, _SONAME = 1, "libassay_scan.so.0"
-DTYPES = {"float32": 1, "float64": 2}  # ASSAY_SCAN_F32, ASSAY_SCAN_F64
+DTYPES = {"float32": 1, "float64": 2, "float16": 3, "bfloat16": 4}  # ASSAY_SCAN_F32, _F64, _F16, _BF16
+IN_16_BITS = ("float16", "bfloat16")  # whose states are float32
 _NO_MEMORY, _INTERNAL = 8, 9
 
 

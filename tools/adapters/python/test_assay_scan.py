@@ -53,6 +53,36 @@ def test_values_and_gradients_are_those_of_the_step_loop(gated, dtype, error):
 
 
 @pytest.mark.parametrize("gated", [False, True])
+@pytest.mark.parametrize("dtype, ulp", [(torch.float16, 2**-10), (torch.bfloat16, 2**-7)])
+def test_arrays_in_16_bits_are_rounded_once_and_states_are_float32(gated, dtype, ulp):
+    decay, h, s0 = random_inputs(3, 700, 41, gated=gated)
+    inputs = [decay.to(dtype), h.to(dtype), s0.float()]
+    cotangents = [random_inputs(3, 700, 41, seed=2)[1].to(dtype), random_inputs(3, 700, 41, seed=3)[2].float()]
+    ours = [x.clone().requires_grad_() for x in inputs]
+    truth = [x.double().requires_grad_() for x in inputs]
+    outputs, expected = function_of(gated)(*ours), step_loop(*truth, gated)
+    gradients = torch.autograd.grad(outputs, ours, cotangents)
+    expected_gradients = torch.autograd.grad(expected, truth, [c.double() for c in cotangents])
+    for value, exact in zip([*outputs, *gradients], [*expected, *expected_gradients]):
+        # Half an ulp of the storage, and what floats lose: a weight e^z has the relative error of z in ulp.
+        half = 0 if value.dtype == torch.float32 else ulp / 2
+        assert ((value.double() - exact).abs() <= half * exact.abs() + 2**-16 * exact.abs().clamp(min=1)).all()
+    assert [x.dtype for x in (*outputs, *gradients)] == [dtype, torch.float32, dtype, dtype, torch.float32]
+
+
+def test_numpy_and_torch_agree_in_float16():
+    decay, h, s0 = random_inputs(2, 40, 5)
+    tensors = [decay.half(), h.half(), s0.float()]
+    s, s_n, low = assay.scan(*tensors, low=True)
+    arrays = assay.scan(*(x.numpy() for x in tensors), low=True)
+    for value, array in zip((s, s_n, low), arrays):
+        assert np.array_equal(value.numpy(), array) and value.numpy().dtype == array.dtype
+    more = assay.scan(tensors[0][:, 20:], tensors[1][:, 20:], *assay.scan(*(x[:, :20] for x in tensors[:2]), s0.float(),
+                                                                       low=True)[1:])
+    assert torch.allclose(more[1], s_n, rtol=0, atol=2**-20)
+
+
+@pytest.mark.parametrize("gated", [False, True])
 @pytest.mark.parametrize("with_s0", [False, True])
 def test_gradcheck(gated, with_s0):
     inputs = [x.requires_grad_() for x in random_inputs(2, 6, 3, gated=gated)]
@@ -178,8 +208,10 @@ def test_calls_from_several_threads():
 def wrong_arguments():
     log_p, h, s0 = random_inputs(2, 4, 3, torch.float32)
     half, double = h.half(), h.double()
-    yield "h: .*float16 is not offered", TypeError, (log_p, half, s0), {}
-    yield "h: .*bfloat16 is not offered", TypeError, (log_p, h.bfloat16(), s0), {}
+    yield "h: its dtype int32 is not offered; expected float32 or", TypeError, (log_p, h.int(), s0), {}
+    yield "log_p: expected the dtype float16 of h, but it is float32", TypeError, (log_p, half, s0), {}
+    yield "s0: expected the dtype float32 of a state, but it is float16", TypeError, (log_p.half(), half, s0.half()), {}
+    yield "s0: expected the dtype float32 of a state, but it is float64", TypeError, (log_p.half(), half, s0.double()), {}
     yield "log_p: expected the dtype float32 of h, but it is float64", TypeError, (log_p.double(), h, s0), {}
     yield "s0: expected the dtype float64 of h", TypeError, (log_p.double(), double, s0), {}
     yield r"log_p: expected \[2, 4, 3\] but it is \[2, 3, 3\]", ValueError, (log_p[:, :3], h, s0), {}

@@ -1,0 +1,253 @@
+// Scans and adjoints of arrays in 16 bits, block of tokens after block. Each block is widened, computed on as an array
+// of floats that the caches hold, and rounded. What goes from block to block are floats of two words, so that states
+// are those of one call on floats, rounded. Blocks depend on the sizes alone: no bit depends on the number of threads.
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <span>
+#include <utility>
+
+#include "optimized/encodings/heinsen.hpp"
+#include "optimized/encodings/heinsen_blocks.hpp"
+#include "optimized/encodings/heinsen_sequences.hpp"
+#include "optimized/turns.hpp"
+#include "optimized/workspace.hpp"
+#include "reference/core/result.hpp"
+
+namespace assay::optimized::heinsen {
+namespace {
+
+using forward_scan = void (*)(const execution&, const scan_inputs<float>&, const scan_outputs<float>&);
+using adjoint_scan = void (*)(const execution&, const scan_inputs<float>&, const scan_cotangents<float>&,
+                              const scan_gradients<float>&);
+
+// Blocks of 2^15 elements: the six arrays of an adjoint are 768 KiB. Few features are walked in chunks, which want more
+// tokens.
+blocks blocks_of(const scan_sizes& size) {
+  constexpr std::size_t elements = 1 << 15, few = 32, least = 32;
+  const std::size_t most = (size.features < few ? 2 * elements : elements) / std::max<std::size_t>(1, size.features);
+  return {size.batch, size.tokens, std::max(least, most)};
+}
+
+// The rows of a [B, d] array that belong to a block.
+template <class T>
+view<T, 2> states_of(view<T, 2> v, const block& b) {
+  if (!v.absent()) v.data = v.at(b.first_sequence, std::size_t{0}), v.shape[0] = b.sequences;
+  return v;
+}
+
+// What works on blocks of a call: its memory, and the threads that share each block.
+class block_worker {
+ public:
+  block_worker(const kernel_table& kernels, int threads, std::span<std::byte> workspace, const blocks& all,
+               std::size_t features)
+      : kernels_(kernels), threads_(threads), all_(all), features_(features), memory_(workspace) {
+    const std::size_t bytes = 3 * states() * sizeof(float) + 64;
+    inner_ = {&kernels, threads, {memory_.template take<std::byte>(bytes), bytes}};
+  }
+
+  // An array of floats for a block.
+  float* array() { return memory_.take<float>(all_.most_rows() * features_); }
+  // `count` states of a block, each of two words.
+  float* words(std::size_t count) { return memory_.take<float>(2 * count * states()); }
+  [[nodiscard]] float* state(float* words, std::size_t index) const { return words + 2 * index * states(); }
+  [[nodiscard]] view<float, 2> word(float* state, std::size_t index, const block& b) const {
+    return dense<float, 2>(state + index * states(), {b.sequences, features_});
+  }
+  [[nodiscard]] view<float, 3> rows(float* x, const block& b) const {
+    return dense<float, 3>(x, {b.sequences, b.tokens, features_});
+  }
+  [[nodiscard]] const execution& on() const { return inner_; }
+
+  template <class Storage>
+  view<const float, 3> widen(const view<const Storage, 3>& from, const block& b, float* to) const {
+    for_each_run(from, b, to, storage_for<Storage>(kernels_).widen);
+    return rows(to, b);
+  }
+  template <class Storage>
+  void round(const view<float, 3>& from, const block& b, const view<Storage, 3>& to) const {
+    const auto round_run = storage_for<Storage>(kernels_).round;
+    for_each_run(to, b, from.data, [=](Storage* y, const float* x, std::size_t count) { round_run(x, y, count); });
+  }
+
+ private:
+  [[nodiscard]] std::size_t states() const { return all_.most_sequences() * features_; }
+
+  // move(stored, x, count) for runs of elements that lie without gaps; those of x all do.
+  template <class Stored, class Move>
+  void for_each_run(const view<Stored, 3>& stored, const block& b, float* x, Move move) const {
+    const bool unit = stored.has_unit_rows();
+    const bool whole = unit && (stored.stride[1] == static_cast<std::ptrdiff_t>(features_) || b.tokens <= 1);
+    const std::size_t together = threads_ > 1 ? 64 : std::max<std::size_t>(1, b.tokens);
+    const std::size_t parts = blocks::parts(b.tokens, together);
+    for_each_task(threads_, b.sequences * parts, [&](std::size_t task) {
+      const std::size_t sequence = task / parts, first = task % parts * together;
+      const std::size_t tokens = std::min(together, b.tokens - first);
+      float* row = x + (sequence * b.tokens + first) * features_;
+      const auto at = [&](std::size_t i, std::size_t j) {
+        return stored.at(b.first_sequence + sequence, b.first_token + first + i, j);
+      };
+      if (whole) return move(at(0, 0), row, tokens * features_);
+      for (std::size_t i = 0; i < tokens; ++i, row += features_)
+        if (unit)
+          move(at(i, 0), row, features_);
+        else
+          for (std::size_t j = 0; j < features_; ++j) move(at(i, j), row + j, std::size_t{1});
+    });
+  }
+
+  const kernel_table& kernels_;
+  int threads_;
+  blocks all_;
+  std::size_t features_;
+  scoped_arrays memory_;
+  execution inner_{};
+};
+
+// Groups of sequences side by side, or one after the other on all threads where they are few. make(worker) gives what
+// goes through one group.
+template <class Make>
+void share_groups(const execution& on, const scan_sizes& size, Make make) {
+  constexpr std::size_t least_shared_work = 1 << 15;
+  const blocks all = blocks_of(size);
+  const bool shared = on.threads > 1 && size.batch * size.tokens * size.features >= least_shared_work;
+  const bool side_by_side = shared && all.groups() >= static_cast<std::size_t>(on.threads);
+  turns().share(side_by_side ? on.threads : 1, all.groups(), [&](std::size_t) {
+    return make(block_worker(*on.kernels, shared && !side_by_side ? on.threads : 1,
+                             side_by_side ? std::span<std::byte>{} : on.workspace, all, size.features));
+  });
+}
+
+template <class Storage>
+void check(const execution& on, const scan_inputs<Storage>& in, const std::array<std::size_t, 3>& shape) {
+  const std::array<std::size_t, 2> states{shape[0], shape[2]};
+  ASSAY_EXPECTS(has_shape(in.decay, shape) && has_shape(in.h, shape) && on.threads >= 1);
+  ASSAY_EXPECTS(in.s0.absent() || has_shape(in.s0, states));
+  ASSAY_EXPECTS(in.s0_low.absent() || has_shape(in.s0_low, states));
+}
+
+// The scans of a group, from the state before a place to that after it.
+template <class Storage>
+class scans_of_blocks {
+ public:
+  scans_of_blocks(forward_scan scan, const scan_inputs<Storage>& in, block_worker worker)
+      : scan_(scan),
+        in_(in),
+        worker_(std::move(worker)),
+        decay_(worker_.array()),
+        h_(worker_.array()),
+        s_(worker_.array()) {}
+
+  // Both words of the state before the block, if it is not the first, then of that behind it. Gives what the block was
+  // computed from; its states are s(b).
+  scan_inputs<float> run(const block& b, float* before, const view<float, 2>& after, const view<float, 2>& after_low) {
+    scan_inputs<float> part{worker_.widen(in_.decay, b, decay_), worker_.widen(in_.h, b, h_), states_of(in_.s0, b),
+                            states_of(in_.s0_low, b)};
+    if (b.place > 0) part.s0 = worker_.word(before, 0, b), part.s0_low = worker_.word(before, 1, b);
+    scan_(worker_.on(), part, {s(b), after, after_low});
+    return part;
+  }
+  [[nodiscard]] view<float, 3> s(const block& b) const { return worker_.rows(s_, b); }
+  block_worker& worker() { return worker_; }
+
+ private:
+  forward_scan scan_;
+  scan_inputs<Storage> in_;
+  block_worker worker_;
+  float *decay_, *h_, *s_;
+};
+
+template <class Storage>
+void run(forward_scan scan, const execution& on, const scan_inputs<Storage>& in, const scan_outputs<Storage>& out) {
+  const scan_sizes size = sizes_of(out.s);
+  const std::array<std::size_t, 2> states{size.batch, size.features};
+  check(on, in, out.s.shape);
+  ASSAY_EXPECTS(has_shape(out.s, out.s.shape) && has_shape(out.s_n, states));
+  ASSAY_EXPECTS(out.s_n_low.absent() || has_shape(out.s_n_low, states));
+  share_groups(on, size, [&](block_worker one) {
+    scans_of_blocks<Storage> scans(scan, in, std::move(one));
+    float* const words = scans.worker().words(2);
+    return [&out, all = blocks_of(size), scans = std::move(scans), words](std::size_t group) mutable {
+      block_worker& worker = scans.worker();
+      for (std::size_t place = 0; place < all.of_group(); ++place) {
+        const block b = all.at(group, place);
+        const bool last = place + 1 == all.of_group();
+        float *const before = worker.state(words, (place + 1) % 2), *const after = worker.state(words, place % 2);
+        scans.run(b, before, last ? states_of(out.s_n, b) : worker.word(after, 0, b),
+                  last ? states_of(out.s_n_low, b) : worker.word(after, 1, b));
+        worker.round(scans.s(b), b, out.s);
+      }
+    };
+  });
+}
+
+// A first pass keeps the states between blocks; then block after block, the last one first, states are computed again.
+template <class Storage>
+void run_back(forward_scan scan, adjoint_scan adjoint, const execution& on, const scan_inputs<Storage>& in,
+              const scan_cotangents<Storage>& cotangents, const scan_gradients<Storage>& out) {
+  const scan_sizes size = sizes_of(out.grad_h);
+  const std::array<std::size_t, 2> states{size.batch, size.features};
+  check(on, in, out.grad_h.shape);
+  ASSAY_EXPECTS(cotangents.s.absent() && has_shape(cotangents.grad_s, out.grad_h.shape));
+  ASSAY_EXPECTS(has_shape(out.grad_decay, out.grad_h.shape) && has_shape(out.grad_h, out.grad_h.shape));
+  ASSAY_EXPECTS(has_shape(out.grad_s0, states) && (out.grad_s0_low.absent() || has_shape(out.grad_s0_low, states)));
+  ASSAY_EXPECTS(cotangents.grad_s_n.absent() || has_shape(cotangents.grad_s_n, states));
+  ASSAY_EXPECTS(cotangents.grad_s_n_low.absent() || has_shape(cotangents.grad_s_n_low, states));
+  share_groups(on, size, [&](block_worker one) {
+    scans_of_blocks<Storage> scans(scan, in, std::move(one));
+    block_worker& given = scans.worker();
+    float *const grad_s = given.array(), *const grad_decay = given.array(), *const grad_h = given.array();
+    const blocks all = blocks_of(size);
+    float *const kept = given.words(all.of_group() + 1), *const words = given.words(2);
+    return [&, all, scans = std::move(scans), grad_s, grad_decay, grad_h, kept, words](std::size_t group) mutable {
+      block_worker& worker = scans.worker();
+      const auto scan_block = [&](const block& b) {
+        float* const after = worker.state(kept, b.place + 1);
+        return scans.run(b, worker.state(kept, b.place), worker.word(after, 0, b), worker.word(after, 1, b));
+      };
+      for (std::size_t place = 0; place + 1 < all.of_group(); ++place) scan_block(all.at(group, place));
+      for (std::size_t place = all.of_group(); place-- > 0;) {
+        const block b = all.at(group, place);
+        float *const from = worker.state(words, (place + 1) % 2), *const to = worker.state(words, place % 2);
+        const bool first = place == 0, last = place + 1 == all.of_group();
+        const scan_inputs<float> part = scan_block(b);
+        scan_cotangents<float> after{scans.s(b), worker.widen(cotangents.grad_s, b, grad_s),
+                                     states_of(cotangents.grad_s_n, b), states_of(cotangents.grad_s_n_low, b)};
+        if (!last) after.grad_s_n = worker.word(from, 0, b), after.grad_s_n_low = worker.word(from, 1, b);
+        adjoint(worker.on(), part, after,
+                {worker.rows(grad_decay, b), worker.rows(grad_h, b),
+                 first ? states_of(out.grad_s0, b) : worker.word(to, 0, b),
+                 first ? states_of(out.grad_s0_low, b) : worker.word(to, 1, b)});
+        worker.round(worker.rows(grad_decay, b), b, out.grad_decay);
+        worker.round(worker.rows(grad_h, b), b, out.grad_h);
+      }
+    };
+  });
+}
+
+}  // namespace
+
+#define ASSAY_STORED(Storage)                                                                                          \
+  template <>                                                                                                          \
+  void scan(const execution& on, const scan_inputs<Storage>& in, const scan_outputs<Storage>& out) {                   \
+    run<Storage>(scan<float>, on, in, out);                                                                            \
+  }                                                                                                                    \
+  template <>                                                                                                          \
+  void gated_scan(const execution& on, const scan_inputs<Storage>& in, const scan_outputs<Storage>& out) {             \
+    run<Storage>(gated_scan<float>, on, in, out);                                                                      \
+  }                                                                                                                    \
+  template <>                                                                                                          \
+  void scan_vjp(const execution& on, const scan_inputs<Storage>& in, const scan_cotangents<Storage>& cotangents,       \
+                const scan_gradients<Storage>& out) {                                                                  \
+    run_back<Storage>(scan<float>, scan_vjp<float>, on, in, cotangents, out);                                          \
+  }                                                                                                                    \
+  template <>                                                                                                          \
+  void gated_scan_vjp(const execution& on, const scan_inputs<Storage>& in, const scan_cotangents<Storage>& cotangents, \
+                      const scan_gradients<Storage>& out) {                                                            \
+    run_back<Storage>(gated_scan<float>, gated_scan_vjp<float>, on, in, cotangents, out);                              \
+  }
+ASSAY_STORED(bfloat16)
+ASSAY_STORED(float16)
+#undef ASSAY_STORED
+
+}  // namespace assay::optimized::heinsen
