@@ -77,6 +77,18 @@ struct adjoint_block {
   bool past_caches;  ///< the gradients are stored around the caches
 };
 
+/// The derivative of a piece along a direction. `before` is the row of states before the first.
+template <class Real>
+struct tangent_block {
+  std::size_t tokens, features;
+  row_array<const Real> decay, h, s;  ///< s: the states of the forward pass
+  row_array<const Real> tangent_decay, tangent_h;
+  row_array<Real> tangent_s;
+  const Real* before;
+  Real *high, *low;  ///< [features] each: the derivative of the state, before the rows, then after them
+  bool past_caches;  ///< tangent_s is stored around the caches
+};
+
 /// The adjoint of few features in f32, without gaps between rows.
 struct narrow_block {
   static constexpr int most_features = 15;
@@ -121,6 +133,8 @@ struct kernels {
   void (*gated_scan_chunks)(const chunk_block<Real>&) noexcept;
   void (*scan_rows_vjp)(const adjoint_block<Real>&) noexcept;
   void (*gated_scan_rows_vjp)(const adjoint_block<Real>&) noexcept;
+  void (*scan_rows_jvp)(const tangent_block<Real>&) noexcept;
+  void (*gated_scan_rows_jvp)(const tangent_block<Real>&) noexcept;
   void (*turn)(const turn_block<Real>&) noexcept;
   /// The elementary functions alone, y[i] = f(x[i]), so that their accuracy can be measured.
   void (*exp)(const Real* x, Real* y, std::size_t count) noexcept;    ///< x <= 0

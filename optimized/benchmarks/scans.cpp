@@ -125,6 +125,24 @@ void measure(const options& how, const shape& size, bool long_memory, int thread
             }},
            {"scan:vjp", elements, [&] { heinsen::scan_vjp<float>(on, inputs(log_p), cotangents, out); }},
            {"gated_scan:vjp", elements, [&] { heinsen::gated_scan_vjp<float>(on, inputs(g), cotangents, out); }}});
+  const heinsen::scan_direction<float> direction{rows(std::as_const(grad_s.data)),
+                                                 rows(std::as_const(grad_decay.data))};
+  const heinsen::scan_outputs<float> with_states{rows(s.data), states(s_n)};
+  const heinsen::scan_tangents<float> tangents{rows(grad_h.data), states(grad_s0)};
+  const std::vector<const float*> along{log_p.data, h.data, grad_s.data, grad_decay.data};
+  compare(
+      title + " along a direction", how, threads,
+      {{"floor, read 4 write 2", elements,
+        [&] {
+          floor<false>(threads, along, {s.data, grad_h.data}, count);
+        }},
+       {"floor, past the caches", elements,
+        [&] {
+          floor<true>(threads, along, {s.data, grad_h.data}, count);
+        }},
+       {"scan:jvp", elements, [&] { heinsen::scan_jvp<float>(on, inputs(log_p), direction, with_states, tangents); }},
+       {"gated_scan:jvp", elements,
+        [&] { heinsen::gated_scan_jvp<float>(on, inputs(g), direction, with_states, tangents); }}});
 }
 
 void measure_all(const options& how) {

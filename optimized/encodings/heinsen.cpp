@@ -14,12 +14,14 @@ struct log_decay {
   static constexpr const char* input = "log_p";
   static constexpr auto forward = [](auto&&... arguments) { heinsen::scan(arguments...); };
   static constexpr auto vjp = [](auto&&... arguments) { heinsen::scan_vjp(arguments...); };
+  static constexpr auto jvp = [](auto&&... arguments) { heinsen::scan_jvp(arguments...); };
 };
 
 struct gate_logit {
   static constexpr const char* input = "g";
   static constexpr auto forward = [](auto&&... arguments) { heinsen::gated_scan(arguments...); };
   static constexpr auto vjp = [](auto&&... arguments) { heinsen::gated_scan_vjp(arguments...); };
+  static constexpr auto jvp = [](auto&&... arguments) { heinsen::gated_scan_jvp(arguments...); };
 };
 
 template <class Decay, class Real>
@@ -62,6 +64,20 @@ core::tensors evaluate_scan_vjp(const arguments& call) {
   });
 }
 
+template <class Decay>
+core::tensors evaluate_scan_jvp(const arguments& call) {
+  return with_arrays(call, [&]<class Real>(tensor_arrays<Real>& arrays) {
+    const heinsen::scan_inputs<Real> in = inputs_of<Decay>(arrays);
+    Decay::jvp(
+        call.on, in,
+        heinsen::scan_direction<Real>{arrays.template input<3>(std::string("tangent_") + Decay::input),
+                                      arrays.template input<3>("tangent_h"), arrays.template input<2>("tangent_s0")},
+        heinsen::scan_outputs<Real>{arrays.template scratch<3>(in.h.shape), arrays.template scratch<2>(in.s0.shape)},
+        heinsen::scan_tangents<Real>{arrays.template output<3>("tangent_s", in.h.shape),
+                                     arrays.template output<2>("tangent_s_n", in.s0.shape)});
+  });
+}
+
 template <class Real>
 heinsen::embed_inputs<Real> embed_inputs_of(tensor_arrays<Real>& arrays) {
   return {arrays.template input<3>("x"),   arrays.template input<2>("W_H"), arrays.template input<1>("b_H"),
@@ -93,8 +109,10 @@ std::vector<routine> heinsen_routines() {
   constexpr bool in_16_bits = true;
   return {{"heinsen/scan", evaluate_scan<log_decay>, in_16_bits},
           {"heinsen/scan:vjp", evaluate_scan_vjp<log_decay>, in_16_bits},
+          {"heinsen/scan:jvp", evaluate_scan_jvp<log_decay>},
           {"heinsen/gated_scan", evaluate_scan<gate_logit>, in_16_bits},
           {"heinsen/gated_scan:vjp", evaluate_scan_vjp<gate_logit>, in_16_bits},
+          {"heinsen/gated_scan:jvp", evaluate_scan_jvp<gate_logit>},
           {"heinsen/embed_position", evaluate_embed},
           {"heinsen/embed_position:vjp", evaluate_embed_vjp}};
 }

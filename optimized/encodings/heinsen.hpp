@@ -4,7 +4,7 @@
 //
 // A call reads and writes views and runs on what its execution says. Outputs overlap neither inputs nor each other.
 // Views of the wrong shape are contract violations; every value of an element has a defined result
-// (kernels/scan_rows.ipp and kernels/scan_vjp.ipp state special values, order of operations and bounds).
+// (kernels/scan_rows.ipp, scan_vjp.ipp and scan_jvp.ipp state special values, order of operations and bounds).
 //
 // Real is float, double, bfloat16 or float16. Arrays of tokens in 16 bits are widened, computed on as floats are, and
 // rounded once; their states and what is handed on are floats.
@@ -92,7 +92,33 @@ ASSAY_STORED(bfloat16)
 ASSAY_STORED(float16)
 #undef ASSAY_STORED
 
-/// Real is float or double from here on.
+// Real is float or double from here on.
+
+/// A direction in the inputs of a scan.
+template <class Real>
+struct scan_direction {
+  view<const Real, 3> tangent_decay;     ///< [B, n, d], in log p for scan_jvp, in g for gated_scan_jvp
+  view<const Real, 3> tangent_h;         ///< [B, n, d]
+  view<const Real, 2> tangent_s0{};      ///< [B, d]; absent: zeros
+  view<const Real, 2> tangent_s0_low{};  ///< what tangent_s0 lacks (tangent_s_n_low of the chunk before); absent: zeros
+};
+
+template <class Real>
+struct scan_tangents {
+  view<Real, 3> tangent_s;          ///< [B, n, d]
+  view<Real, 2> tangent_s_n;        ///< [B, d], of the last state: tangent_s0 where n = 0
+  view<Real, 2> tangent_s_n_low{};  ///< [B, d], what tangent_s_n lacks; absent: not wanted
+};
+
+/// The Jacobian-vector products, and the states, which are those of scan and gated_scan, bit for bit. The features of
+/// all arrays lie without gaps. Special values, bound: kernels/scan_jvp.ipp.
+template <class Real>
+void scan_jvp(const execution& on, const scan_inputs<Real>& in, const scan_direction<Real>& direction,
+              const scan_outputs<Real>& states, const scan_tangents<Real>& out);
+template <class Real>
+void gated_scan_jvp(const execution& on, const scan_inputs<Real>& in, const scan_direction<Real>& direction,
+                    const scan_outputs<Real>& states, const scan_tangents<Real>& out);
+
 template <class Real>
 struct embed_inputs {
   view<const Real, 3> x;         ///< [B, n, e]

@@ -9,6 +9,7 @@
 #include "optimized/kernels/scan_rows.ipp"
 #include "optimized/kernels/scan_chunks.ipp"
 #include "optimized/kernels/scan_vjp.ipp"
+#include "optimized/kernels/scan_jvp.ipp"
 #include "optimized/kernels/scan_vjp_narrow.ipp"
 #include "optimized/kernels/two_part.ipp"
 #include "optimized/kernels/reduction.ipp"
@@ -39,6 +40,8 @@ constexpr kernels<Real> make_kernels() {
           scan_chunks<Real, decay_as_logit>,
           scan_rows_vjp<Real, decay_as_log_p, slope_of_log_p>,
           scan_rows_vjp<Real, decay_as_logit, slope_of_logit>,
+          scan_rows_jvp<Real, decay_as_log_p, slope_of_log_p>,
+          scan_rows_jvp<Real, decay_as_logit, slope_of_logit>,
           turn<Real>,
           exp_array<Real>,
           log1p_array<Real>};

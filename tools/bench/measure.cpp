@@ -82,6 +82,16 @@ class problem {
     return measured(gated ? "heinsen/gated_scan:vjp" : "heinsen/scan:vjp", members, {}, 0, 0);
   }
 
+  /// With the states.
+  measurement tangent(bool gated) {
+    std::copy_n(grad_s_.data, shape_.size(), grad_decay_.data);
+    const std::vector<const float*> read{log_p_.data, h_.data, grad_s_.data, grad_decay_.data};
+    std::vector<member> members = floors(read, {s_.data, grad_h_.data});
+    members.push_back({"ours", elements(shape_), timed(how_.threads, [&] { push(gated); })});
+    run_side_by_side(how_.rounds, members);
+    return measured(gated ? "heinsen/gated_scan:jvp" : "heinsen/scan:jvp", members, {}, 0, 0);
+  }
+
  private:
   static double elements(const scan_shape& shape) { return static_cast<double>(shape.size()); }
   template <class T>
@@ -115,6 +125,14 @@ class problem {
     const heinsen::scan_gradients<float> out{rows(grad_decay_.data, shape_), rows(grad_h_.data, shape_), states(1)};
     gated ? heinsen::gated_scan_vjp<float>(on_, inputs(gated, shape_), given, out)
           : heinsen::scan_vjp<float>(on_, inputs(gated, shape_), given, out);
+  }
+  void push(bool gated) {
+    const heinsen::scan_direction<float> direction{rows<const float>(grad_s_.data, shape_),
+                                                   rows<const float>(grad_decay_.data, shape_)};
+    const heinsen::scan_outputs<float> with_states{rows(s_.data, shape_), states(0)};
+    const heinsen::scan_tangents<float> out{rows(grad_h_.data, shape_), states(1)};
+    gated ? heinsen::gated_scan_jvp<float>(on_, inputs(gated, shape_), direction, with_states, out)
+          : heinsen::scan_jvp<float>(on_, inputs(gated, shape_), direction, with_states, out);
   }
 
   // Members: two floors, ours, peers.
@@ -153,6 +171,7 @@ std::vector<measurement> measure(const options& how) {
       problem p(how, shape, long_memory);
       for (const bool gated : {false, true}) all.push_back(p.scan(gated));
       for (const bool gated : {false, true}) all.push_back(p.adjoint(gated));
+      for (const bool gated : {false, true}) all.push_back(p.tangent(gated));
       for (const measurement& m : measure_stored_scans(how, shape, long_memory)) all.push_back(m);
     }
   for (const embedding_shape& shape : how.embeddings)
