@@ -66,7 +66,9 @@ bool is_caught(const fault_at& f, usual sizes) {
   options.sizes = sizes;
   options.families = {"mild"};
   const char* name = op.is_forward() ? "value" : op.is_vjp() ? "vjp" : "jvp";
-  const check_result r = run_property(*find_property(name), candidate, op, core::dtype::f32, options);
+  // Along a direction the cumsum form may be off by 8 after 4097 tokens in f32: sums of d log p do not contract.
+  const core::dtype type = op.kind() == core::derivative::jvp ? core::dtype::f64 : core::dtype::f32;
+  const check_result r = run_property(*find_property(name), candidate, op, type, options);
   return r.verdict() == status::failed;
 }
 

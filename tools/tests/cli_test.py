@@ -98,7 +98,7 @@ class Gate(Folder):
         self.assertEqual(self.gate("builtin:anti/previous_step", *self.VALUE).returncode, 1)
 
     def test_an_operation_that_is_not_offered_makes_the_run_red(self):
-        done = run("gate", "--candidate", "builtin:optimized", "--report", self.report, "--operation", "heinsen/scan",
+        done = run("gate", "--candidate", "builtin:optimized", "--report", self.report, "--operation", "rope/rotate",
                    "--dtype", "bf16")
         self.assertEqual(done.returncode, 1)
         self.assertIn("not offered", " ".join(self.read_report()["complaints"]))
