@@ -7,8 +7,8 @@
 
 log_p, g and h are [B, n, d] and s0 is [B, d] (None: zeros), all float32 or all float64, with any strides and possibly
 empty axes. Or log_p, g, h and s are float16 or bfloat16: then the states s0, s_n and low are float32, in which all is
-computed, and s is rounded once. The domain is log_p <= 0 or -inf, h and s0 finite or -inf; a NaN stays in its sequence and feature, from its
-token on. Results are s [B, n, d] and the last state s_n [B, d], with an error that does not grow with n (assay_scan.h
+computed, and s is rounded once. The domain is log_p <= 0 or -inf, h and s0 finite or -inf; a NaN stays in its
+sequence and feature, from its token on. Results are s [B, n, d] and the last state s_n [B, d], with an error that does not grow with n (assay_scan.h
 has the figures); their bits do not depend on the number of threads. A sequence may come in chunks:
 
     s, s_n, low = assay.scan(log_p, h, s0, low=True)
