@@ -8,6 +8,7 @@
 #include "optimized/tensor_arrays.hpp"
 
 namespace assay::optimized {
+namespace alibi {
 namespace {
 
 core::tensors evaluate_slopes(const arguments& call) {
@@ -52,8 +53,10 @@ core::tensors evaluate_bias_vjp(const arguments& call) {
 }
 
 }  // namespace
+}  // namespace alibi
 
 std::vector<routine> alibi_routines() {
+  using namespace alibi;
   return {{"alibi/slopes", evaluate_slopes}, {"alibi/bias", evaluate_bias}, {"alibi/bias:vjp", evaluate_bias_vjp}};
 }
 

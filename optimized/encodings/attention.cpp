@@ -6,6 +6,7 @@
 #include "optimized/tensor_arrays.hpp"
 
 namespace assay::optimized {
+namespace attention {
 namespace {
 
 template <class Real>
@@ -33,8 +34,10 @@ core::tensors evaluate_output_vjp(const arguments& call) {
 }
 
 }  // namespace
+}  // namespace attention
 
 std::vector<routine> attention_routines() {
+  using namespace attention;
   return {{"attention/output", evaluate_output}, {"attention/output:vjp", evaluate_output_vjp}};
 }
 

@@ -6,6 +6,7 @@
 #include "optimized/tensor_arrays.hpp"
 
 namespace assay::optimized {
+namespace fox {
 namespace {
 
 // The decay of gates that are given as `input`.
@@ -61,8 +62,10 @@ core::tensors evaluate_attention_vjp(const arguments& call) {
 }
 
 }  // namespace
+}  // namespace fox
 
 std::vector<routine> fox_routines() {
+  using namespace fox;
   return {{"fox/decay", evaluate_decay},
           {"fox/decay:vjp", evaluate_decay_vjp},
           {"fox/gated_decay", evaluate_gated_decay},

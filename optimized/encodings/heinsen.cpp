@@ -7,6 +7,7 @@
 #include "optimized/tensor_arrays.hpp"
 
 namespace assay::optimized {
+namespace heinsen {
 namespace {
 
 // How log p is given, and with it the names of the input and of the functions.
@@ -104,8 +105,10 @@ core::tensors evaluate_embed_vjp(const arguments& call) {
 }
 
 }  // namespace
+}  // namespace heinsen
 
 std::vector<routine> heinsen_routines() {
+  using namespace heinsen;
   constexpr bool in_16_bits = true;
   return {{"heinsen/scan", evaluate_scan<log_decay>, in_16_bits},
           {"heinsen/scan:vjp", evaluate_scan_vjp<log_decay>, in_16_bits},

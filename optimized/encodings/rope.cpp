@@ -7,6 +7,7 @@
 #include "optimized/tensor_arrays.hpp"
 
 namespace assay::optimized {
+namespace rope {
 namespace {
 
 rotary_pairs pairs_of(const arguments& call, std::size_t count) {
@@ -73,8 +74,10 @@ core::tensors frequencies_vjp(const arguments& call) {
 }
 
 }  // namespace
+}  // namespace rope
 
 std::vector<routine> rope_routines() {
+  using namespace rope;
   return {{"rope/frequencies", frequencies}, {"rope/frequencies:vjp", frequencies_vjp},
           {"rope/rotate", rotate},           {"rope/rotate:vjp", rotate_vjp},
           {"rope/rotate_by", rotate_by},     {"rope/rotate_by:vjp", rotate_by_vjp}};

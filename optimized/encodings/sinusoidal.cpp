@@ -9,6 +9,7 @@
 #include "optimized/tensor_arrays.hpp"
 
 namespace assay::optimized {
+namespace sinusoidal {
 namespace {
 
 column_places places_for(const core::attributes& settings, std::size_t leading, std::size_t trailing,
@@ -98,8 +99,10 @@ core::tensors evaluate_decay_vjp(const arguments& call) {
 }
 
 }  // namespace
+}  // namespace sinusoidal
 
 std::vector<routine> sinusoidal_routines() {
+  using namespace sinusoidal;
   return {{"sinusoidal/table", evaluate_table},
           {"sinusoidal/table_at", evaluate_table_at},
           {"sinusoidal/table_at:vjp", evaluate_table_at_vjp},

@@ -6,6 +6,7 @@
 #include "optimized/tensor_arrays.hpp"
 
 namespace assay::optimized {
+namespace t5_bias {
 namespace {
 
 t5_bias::bucket_rule rule_of(const core::attributes& settings) {
@@ -43,8 +44,10 @@ core::tensors evaluate_bias_vjp(const arguments& call) {
 }
 
 }  // namespace
+}  // namespace t5_bias
 
 std::vector<routine> t5_bias_routines() {
+  using namespace t5_bias;
   return {
       {"t5_bias/bucket", evaluate_bucket}, {"t5_bias/bias", evaluate_bias}, {"t5_bias/bias:vjp", evaluate_bias_vjp}};
 }

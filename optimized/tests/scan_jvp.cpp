@@ -42,7 +42,7 @@ bool same_tangents(const tangent_problem<Real>& a, const tangent_problem<Real>& 
 
 // The largest error over the bound of kernels/scan_jvp.ipp, given the states.
 template <class Real>
-long double worst_ratio(const tangent_problem<Real>& p) {
+long double worst_tangent(const tangent_problem<Real>& p) {
   const long double u = unit_roundoff<Real>;
   long double worst = 0;
   for (std::size_t b = 0; b < p.shape.batch; ++b)
@@ -99,7 +99,7 @@ TEMPLATE_TEST_CASE("heinsen/scan:jvp/optimized_error", "[optimized][heinsen]", f
             x = static_cast<TestType>(gated ? x + memory : static_cast<double>(x) * std::exp(-memory));
           p.push();
           CAPTURE(gated, sizes.tokens, sizes.features, memory);
-          CHECK(worst_ratio(p) < 1);
+          CHECK(worst_tangent(p) < 1);
         }
   });
 }
@@ -118,7 +118,7 @@ TEMPLATE_TEST_CASE("heinsen/scan:jvp/optimized_error_of_long_memory", "[optimize
         for (TestType& x : p.d_decay) x = x > TestType(0.99) ? x : TestType(0);
         p.push();
         CAPTURE(features, decay);
-        CHECK(worst_ratio(p) < 1);
+        CHECK(worst_tangent(p) < 1);
       }
   });
 }

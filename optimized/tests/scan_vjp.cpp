@@ -7,7 +7,7 @@ namespace {
 // The largest error over the bound that the weights and lambda give: the relative error of a weight is that of
 // exp and a few roundings, plus the change of z by the roundings of log p and t.
 template <class Real>
-long double worst_ratio(const scan_problem<Real>& p) {
+long double worst_gradient(const scan_problem<Real>& p) {
   const long double u = unit_roundoff<Real>;
   long double worst = 0;
   const auto compare = [&](Real computed, long double exact, long double bound) {
@@ -61,11 +61,11 @@ TEMPLATE_TEST_CASE("heinsen/scan:vjp/optimized_adjoint", "[optimized][heinsen]",
     for (const bool gated : {false, true}) {
       scan_problem<TestType> p({2, 200, 37}, gated, 3);
       p.run();
-      CHECK(worst_ratio(p) < 1.01L);
+      CHECK(worst_gradient(p) < 1.01L);
       scan_problem<TestType> slow({1, 1000, 9}, gated, 4);  // decays near 1
       for (TestType& x : slow.decay) x = gated ? x + 9 : x * TestType(1e-5);
       slow.run();
-      CHECK(worst_ratio(slow) < 1.01L);
+      CHECK(worst_gradient(slow) < 1.01L);
     }
   });
 }

@@ -168,32 +168,42 @@ test_case make_case(const case_key& key) {
 
 std::vector<test_case> simpler_cases(const test_case& c) {
   std::vector<test_case> all;
+  find_simpler_case(c, [&](const test_case& simpler) {
+    all.push_back(simpler);
+    return false;
+  });
+  return all;
+}
+
+std::optional<test_case> find_simpler_case(const test_case& c, const std::function<bool(const test_case&)>& wanted) {
+  std::optional<test_case> found;
   const auto offer_call = [&](core::tensors inputs, core::attributes settings) {
     test_case simpler = c;
     simpler.call.inputs = std::move(inputs);
     simpler.call.attributes = std::move(settings);
-    if (core::check_request(simpler.call)) all.push_back(std::move(simpler));
+    if (core::check_request(simpler.call) && wanted(simpler)) found = std::move(simpler);
+    return found.has_value();
   };
-  const auto offer = [&](core::tensors inputs) { offer_call(std::move(inputs), c.call.attributes); };
+  const auto offer = [&](core::tensors inputs) { return offer_call(std::move(inputs), c.call.attributes); };
   const core::operation& op = *c.call.operation;
   for (const auto& [symbol, size] : sizes_of(c)) {
     if (is_size_of_attribute(op, symbol)) continue;
     if (size > 1)
       for (const auto& kept : {range(0, size / 2), range(size / 2, size), range(0, 1), range(size - 1, size)})
-        offer(core::restrict_axis(op, c.call.inputs, symbol, kept));
+        if (offer(core::restrict_axis(op, c.call.inputs, symbol, kept))) return found;
     // Dropping single positions: only where few are left, or shrinking would cost a call per token.
     if (size > 2 && size <= 12)
       for (std::size_t dropped = 0; dropped < size; ++dropped) {
         std::vector<std::size_t> kept = range(0, size);
         kept.erase(kept.begin() + static_cast<std::ptrdiff_t>(dropped));
-        offer(core::restrict_axis(op, c.call.inputs, symbol, kept));
+        if (offer(core::restrict_axis(op, c.call.inputs, symbol, kept))) return found;
       }
   }
   for (const core::attribute_declaration& a : op.attributes)
     for (const core::attribute& simpler : simpler_settings(a, c.call.attributes.at(a.name))) {
       core::attributes settings = c.call.attributes;
       settings[a.name] = simpler;
-      offer_call(c.call.inputs, std::move(settings));
+      if (offer_call(c.call.inputs, std::move(settings))) return found;
     }
   for (const auto& [name, t] : c.call.inputs) {
     if (t.size() > 24) continue;
@@ -201,10 +211,10 @@ std::vector<test_case> simpler_cases(const test_case& c) {
       for (const double y : simpler_numbers(t.type, t.values.storage()[i])) {
         core::tensors inputs = c.call.inputs;
         inputs.at(name).values.storage()[i] = y;
-        offer(std::move(inputs));
+        if (offer(std::move(inputs))) return found;
       }
   }
-  return all;
+  return found;
 }
 
 }  // namespace assay::properties

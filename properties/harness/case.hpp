@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -106,5 +107,7 @@ test_case make_case(const case_key& key, const family& from);
 /// Simpler cases, the most drastic first: fewer tokens, lanes, rows; simpler values. RapidCheck walks them
 /// (case_generator.hpp).
 std::vector<test_case> simpler_cases(const test_case& c);
+/// The first of them that is wanted; none is made after it.
+std::optional<test_case> find_simpler_case(const test_case& c, const std::function<bool(const test_case&)>& wanted);
 
 }  // namespace assay::properties

@@ -132,9 +132,7 @@ std::optional<test_case> larger_case(const description& about, const test_case& 
 }
 
 std::optional<test_case> smaller_case(const description& about, const test_case& c) {
-  for (test_case& other : simpler_cases(c))
-    if (within_domain(about, other)) return std::move(other);
-  return std::nullopt;
+  return find_simpler_case(c, [&](const test_case& other) { return within_domain(about, other); });
 }
 
 // The same call again: nothing may be remembered.

@@ -273,17 +273,16 @@ class found_sizes {
   // Of one axis of an input; an error where it contradicts another.
   result<void> take(const tensor_declaration& d, const shape& s, std::size_t i) {
     const axis a = parse_axis(d.axes[i]);
-    const std::string symbol(a.symbol),
-        wanted = op_.name + ": input '" + d.name + "' must have shape " + declared_shape(d);
+    const std::string symbol(a.symbol);
     const auto known = sizes_.find(symbol);
     if (known == sizes_.end()) {
       if (s[i] % a.factor != 0)
-        return failure(wanted + " but has " + to_string(s) + ": axis " + std::to_string(i) + " must be a multiple of " +
-                       std::to_string(a.factor));
+        return failure(wanted(d) + " but has " + to_string(s) + ": axis " + std::to_string(i) +
+                       " must be a multiple of " + std::to_string(a.factor));
       set(symbol, s[i] / a.factor, d.name);
     } else if (s[i] != a.factor * known->second) {
-      return failure(wanted + " with " + symbol + " = " + std::to_string(known->second) + " (from '" +
-                     fixed_by_[symbol] + "') but has " + to_string(s));
+      return failure(wanted(d) + " with " + symbol + " = " + std::to_string(known->second) + " (from '" +
+                     *fixed_by_.at(symbol) + "') but has " + to_string(s));
     }
     return {};
   }
@@ -292,11 +291,14 @@ class found_sizes {
  private:
   void set(const std::string& symbol, std::size_t size, const std::string& by) {
     sizes_[symbol] = size;
-    fixed_by_[symbol] = by;
+    fixed_by_[symbol] = &by;
+  }
+  [[nodiscard]] std::string wanted(const tensor_declaration& d) const {
+    return op_.name + ": input '" + d.name + "' must have shape " + declared_shape(d);
   }
   const operation& op_;
   axis_sizes sizes_;
-  std::map<std::string, std::string> fixed_by_;
+  std::map<std::string, const std::string*> fixed_by_;  // names that the operation holds
 };
 
 }  // namespace

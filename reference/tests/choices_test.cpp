@@ -17,12 +17,8 @@ using namespace assay;
 using namespace assay::reference;
 using core::counter_random, core::dtype;
 using interval = enclosure;
-using allowance = tracked;
 
 namespace {
-
-constexpr double infinity = std::numeric_limits<double>::infinity();
-constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
 
 template <class Function>
 auto in_format(dtype format, Function f) {
@@ -105,9 +101,9 @@ TEST_CASE("reference/choices/a_number_is_no_doubt", "[property]") {
     REQUIRE(!boost::indeterminate(order));
     REQUIRE(static_cast<bool>(order) == (x < y));
     REQUIRE(static_cast<bool>(less(value(x), value(y))) == (x < y));
-    REQUIRE(static_cast<bool>(less(allowance(x), allowance(y))) == (x < y));
-    REQUIRE(floor(allowance(x)).error == 0.0);
-    REQUIRE(clamp(allowance(x), limits.low, limits.high).error == 0.0);
+    REQUIRE(static_cast<bool>(less(tracked(x), tracked(y))) == (x < y));
+    REQUIRE(floor(tracked(x)).error == 0.0);
+    REQUIRE(clamp(tracked(x), limits.low, limits.high).error == 0.0);
   }
 }
 
@@ -132,19 +128,19 @@ TEST_CASE("reference/choices/an_end_that_is_not_attained_decides", "[property]")
 }
 
 TEST_CASE("reference/choices/special_values_of_enclosures", "[property]") {
-  const interval nan(not_a_number), overflowed = exp(interval(1e30));
+  const interval nan(std::nan("")), overflowed = exp(interval(1e30));
   CHECK(!overflowed.is_finite());
-  CHECK((interval(0.0) * interval(infinity)).is_nan());
-  CHECK((interval(-infinity) * interval(-0.0)).is_nan());
+  CHECK((interval(0.0) * interval(HUGE_VAL)).is_nan());
+  CHECK((interval(-HUGE_VAL) * interval(-0.0)).is_nan());
   CHECK(is_exactly(interval(0.0) * overflowed, 0.0));
   CHECK(is_exactly(interval(0.0) * interval(-5.0), 0.0));
   CHECK(floor(nan).is_nan());
   CHECK(clamp(nan, 0.0, 1.0).is_nan());
   CHECK(!less(nan, interval(1.0)));
   CHECK(!less(interval(1.0), nan));
-  CHECK(is_exactly(floor(interval(-infinity)), -infinity));
-  CHECK(is_exactly(clamp(interval(infinity), 0.0, 1.0), 1.0));
-  CHECK(less(interval(-infinity), interval(-1e300)));
+  CHECK(is_exactly(floor(interval(-HUGE_VAL)), -HUGE_VAL));
+  CHECK(is_exactly(clamp(interval(HUGE_VAL), 0.0, 1.0), 1.0));
+  CHECK(less(interval(-HUGE_VAL), interval(-1e300)));
   // Of a choice between NaN and a number nothing is proved, whatever follows.
   const interval any = either(boost::indeterminate, nan, interval(1.0));
   CHECK(!round_enclosure(dtype::f64, any).decided);
@@ -157,30 +153,30 @@ TEST_CASE("reference/choices/allowances_cover_what_is_within_the_error", "[prope
   const computing_in format(dtype::f32);
   counter_random random(33);
   constexpr double u = 0x1p-24;
-  REQUIRE(allowance::u() == u);
-  const auto any = [&] { return allowance(on_grid(random), random.one_in(4) ? 0.0 : random.uniform() / u); };
-  const auto within = [&](const allowance& x) { return x.number + u * x.error * random.uniform(-1.0, 1.0); };
-  const auto covers = [&](const allowance& r, double moved) {
+  REQUIRE(tracked::u() == u);
+  const auto any = [&] { return tracked(on_grid(random), random.one_in(4) ? 0.0 : random.uniform() / u); };
+  const auto within = [&](const tracked& x) { return x.number + u * x.error * random.uniform(-1.0, 1.0); };
+  const auto covers = [&](const tracked& r, double moved) {
     return std::fabs(moved - r.number) <= u * r.error * (1 + 1e-12);
   };
   for (int k = 0; k < 20000; ++k) {
-    const allowance x = any(), y = any();
+    const tracked x = any(), y = any();
     const range limits(random);
     const double true_x = within(x), true_y = within(y);
     REQUIRE(covers(floor(x), std::floor(true_x)));
     REQUIRE(covers(clamp(x, limits.low, limits.high), std::min(std::max(true_x, limits.low), limits.high)));
     // min(x, y) by a comparison that errors may have turned: the branch taken against the other one's truth.
     const boost::tribool order = less(x, y);
-    const allowance smaller = either(order, x, y);
+    const tracked smaller = either(order, x, y);
     if (boost::indeterminate(order))
       REQUIRE((covers(smaller, true_x) && covers(smaller, true_y)));
     else
       REQUIRE((true_x < true_y) == static_cast<bool>(order));
   }
-  CHECK(clamp(allowance(2.0), 0.0, 0.1).error == 0.1);        // 0.1 is no f32
-  CHECK(clamp(allowance(0.05), 0.0, 0.1).error == 0.0);       // out of reach
-  CHECK(clamp(allowance(5.0, 1.0), -1.0, 1.0).error == 0.0);  // wholly outside
-  CHECK(std::isinf(either(boost::indeterminate, allowance(1.0), allowance(infinity)).error));
+  CHECK(clamp(tracked(2.0), 0.0, 0.1).error == 0.1);        // 0.1 is no f32
+  CHECK(clamp(tracked(0.05), 0.0, 0.1).error == 0.0);       // out of reach
+  CHECK(clamp(tracked(5.0, 1.0), -1.0, 1.0).error == 0.0);  // wholly outside
+  CHECK(std::isinf(either(boost::indeterminate, tracked(1.0), tracked(HUGE_VAL)).error));
 }
 
 TEST_CASE("reference/choices/one_formula_in_every_reading", "[property]") {
@@ -196,7 +192,7 @@ TEST_CASE("reference/choices/one_formula_in_every_reading", "[property]") {
     CHECK(magnitude(value(x)).to_double() == std::fabs(x));
     CHECK(is_exactly(magnitude(interval(x)), std::fabs(x)));
     CHECK(in_format(dtype::bf16, [&] { return to_double(magnitude(rounded(x))); }) == std::fabs(x));
-    CHECK(magnitude(allowance(x)).number == std::fabs(x));
+    CHECK(magnitude(tracked(x)).number == std::fabs(x));
     const tangent at(value(x), value(1.0));
     CHECK(magnitude(at).derivative.to_double() == std::copysign(1.0, x));
     CHECK(ramp(at).derivative.to_double() == clamp(at, 0.0, 1.0).derivative.to_double());

@@ -14,7 +14,7 @@ namespace {
 constexpr double inf = std::numeric_limits<double>::infinity();
 const double not_a_number = std::numeric_limits<double>::quiet_NaN();
 
-core::tensors lane(const std::vector<double>& log_p, const std::vector<double>& h, double s0) {
+core::tensors one_lane(const std::vector<double>& log_p, const std::vector<double>& h, double s0) {
   const std::size_t n = h.size();
   return {{"log_p", core::make_tensor(dtype::f64, {1, n, 1}, log_p)},
           {"h", core::make_tensor(dtype::f64, {1, n, 1}, h)},
@@ -62,25 +62,25 @@ gradients gradients_of(core::tensors in, const std::vector<double>& grad_s, doub
 
 TEST_CASE("heinsen/scan/special_values", "[unit][heinsen]") {
   const double log_2 = std::log(2.0);
-  CHECK(same(states(lane({-inf}, {3}, 7)), {3}));                   // p = 0 cuts the past
-  CHECK(same(states(lane({0}, {0}, 0)), {log_2}));                  // p = 1
-  CHECK(same(states(lane({-1, -2}, {-inf, -inf}, 5)), {4, 2}));     // h = -inf: exact sums
-  CHECK(same(states(lane({-1}, {2}, -inf)), {2}));                  // no past
-  CHECK(same(states(lane({-1, -1}, {-inf, 4}, -inf)), {-inf, 4}));  // -inf prefix
-  CHECK(same(states(lane({-inf, -1}, {-inf, 4}, 3)), {-inf, 4}));   // reset to nothing
-  CHECK(same(states(lane({-0.0}, {-inf}, 1)), states(lane({0.0}, {-inf}, 1))));
-  CHECK(same(states(lane({0, 0, 0}, {-inf, -inf, -inf}, 0.1)), {0.1, 0.1, 0.1}));  // identity elements
-  CHECK(same(states(lane({-1}, {-100}, 1)), {std::log1p(std::exp(-100.0))}));      // 3.7e-44, not 0
-  CHECK(same(states(lane({}, {}, 2)), {}));
+  CHECK(same(states(one_lane({-inf}, {3}, 7)), {3}));                   // p = 0 cuts the past
+  CHECK(same(states(one_lane({0}, {0}, 0)), {log_2}));                  // p = 1
+  CHECK(same(states(one_lane({-1, -2}, {-inf, -inf}, 5)), {4, 2}));     // h = -inf: exact sums
+  CHECK(same(states(one_lane({-1}, {2}, -inf)), {2}));                  // no past
+  CHECK(same(states(one_lane({-1, -1}, {-inf, 4}, -inf)), {-inf, 4}));  // -inf prefix
+  CHECK(same(states(one_lane({-inf, -1}, {-inf, 4}, 3)), {-inf, 4}));   // reset to nothing
+  CHECK(same(states(one_lane({-0.0}, {-inf}, 1)), states(one_lane({0.0}, {-inf}, 1))));
+  CHECK(same(states(one_lane({0, 0, 0}, {-inf, -inf, -inf}, 0.1)), {0.1, 0.1, 0.1}));  // identity elements
+  CHECK(same(states(one_lane({-1}, {-100}, 1)), {std::log1p(std::exp(-100.0))}));      // 3.7e-44, not 0
+  CHECK(same(states(one_lane({}, {}, 2)), {}));
 }
 
 TEST_CASE("heinsen/scan/nan_and_infinity", "[unit][heinsen]") {
-  CHECK(same(states(lane({-1, -1, -inf}, {0, not_a_number, 0}, 0)),
-             {states(lane({-1}, {0}, 0))[0], not_a_number, not_a_number}));
+  CHECK(same(states(one_lane({-1, -1, -inf}, {0, not_a_number, 0}, 0)),
+             {states(one_lane({-1}, {0}, 0))[0], not_a_number, not_a_number}));
   const core::operation& op = *find_operation("heinsen/scan");
-  const auto plus = certify({&op, dtype::f64, lane({-1, -1}, {inf, 0}, 0)});
+  const auto plus = certify({&op, dtype::f64, one_lane({-1, -1}, {inf, 0}, 0)});
   CHECK(same(values(plus.at("s").rounded), {inf, inf}));
-  const auto undefined = certify({&op, dtype::f64, lane({-inf}, {0}, inf)});  // 0 * inf
+  const auto undefined = certify({&op, dtype::f64, one_lane({-inf}, {0}, inf)});  // 0 * inf
   CHECK(same(values(undefined.at("s").rounded), {not_a_number}));
 }
 
@@ -103,34 +103,34 @@ TEST_CASE("attention/output/nan_in_a_key_reaches_the_queries_that_see_it", "[uni
 
 TEST_CASE("heinsen/scan/outside_the_domain_the_formula_holds", "[unit][heinsen]") {
   // log p > 0 is no error: the recurrence grows.
-  const std::vector<double> s = states(lane({1, 2}, {0, -inf}, 0.5));
+  const std::vector<double> s = states(one_lane({1, 2}, {0, -inf}, 0.5));
   CHECK(s[0] == Approx(std::log(std::exp(1.5) + 1)));
   CHECK(s[1] == s[0] + 2);
 }
 
 TEST_CASE("heinsen/scan/gradients_at_infinity", "[unit][heinsen]") {
   // h = -inf and a finite state: w = 1.
-  auto g = gradients_of(lane({-1, -1}, {-inf, -inf}, 0), {1, 2}, 4);
+  auto g = gradients_of(one_lane({-1, -1}, {-inf, -inf}, 0), {1, 2}, 4);
   CHECK(same(g.a, {7, 6}));
   CHECK(same(g.h, {0, 0}));
   CHECK(same(g.s0, {7}));
   // The first state is -inf: nothing passes through that token.
-  g = gradients_of(lane({-1, -1}, {-inf, 3}, -inf), {1, 2}, 0);
+  g = gradients_of(one_lane({-1, -1}, {-inf, 3}, -inf), {1, 2}, 0);
   CHECK(same(g.a, {0, 0}));
   CHECK(same(g.h, {0, 2}));
   CHECK(same(g.s0, {0}));
   // p = 0: w = 0, v = 1.
-  g = gradients_of(lane({-1, -inf}, {0, 1}, 0), {0, 3}, 0);
+  g = gradients_of(one_lane({-1, -inf}, {0, 1}, 0), {0, 3}, 0);
   CHECK(same(g.h, {0, 3}));
   CHECK(same(g.s0, {0}));
 }
 
 TEST_CASE("heinsen/scan/empty", "[unit][heinsen]") {
   const core::operation& op = *find_operation("heinsen/scan");
-  const auto truth = certify({&op, dtype::f64, lane({}, {}, 2.5)});
+  const auto truth = certify({&op, dtype::f64, one_lane({}, {}, 2.5)});
   CHECK(truth.at("s").rounded.shape() == core::shape{1, 0, 1});
   CHECK(same(values(truth.at("s_n").rounded), {2.5}));
-  const auto g = gradients_of(lane({}, {}, 2.5), {}, 3);
+  const auto g = gradients_of(one_lane({}, {}, 2.5), {}, 3);
   CHECK(same(g.s0, {3}));
   for (const core::shape& s : {core::shape{0, 3, 2}, core::shape{2, 3, 0}}) {
     const core::tensors in{{"log_p", core::zeros(dtype::f32, s)},
@@ -144,7 +144,7 @@ TEST_CASE("heinsen/scan/empty", "[unit][heinsen]") {
 TEST_CASE("heinsen/scan/one_token_after_an_empty_chunk", "[unit][heinsen]") {
   // Where the published module broadcasts an empty state and answers 2.3133.
   const core::operation& op = *find_operation("heinsen/scan");
-  core::tensors next = lane({-1}, {2}, 0);
-  next.at("s0") = certify({&op, dtype::f64, lane({}, {}, 0)}).at("s_n").rounded;
+  core::tensors next = one_lane({-1}, {2}, 0);
+  next.at("s0") = certify({&op, dtype::f64, one_lane({}, {}, 0)}).at("s_n").rounded;
   CHECK(values(certify({&op, dtype::f64, next}).at("s").rounded)[0] == Approx(2.0486).margin(5e-5));
 }

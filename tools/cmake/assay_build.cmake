@@ -150,19 +150,17 @@ function(assay_library folder)
   endif()
 endfunction()
 
-# A Catch2 test program: one CTest per test case, named after it. TOGETHER: see assay_compile_together.
+# A Catch2 test program: one CTest per test case, named after it. See assay_compile_together.
 function(assay_test name)
   if(NOT ASSAY_TESTS)
     return()
   endif()
-  cmake_parse_arguments(PARSE_ARGV 1 arg "TOGETHER" "" "SOURCES;LINK")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;LINK")
   add_executable(${name} ${arg_SOURCES})
   target_link_libraries(${name} PRIVATE ${arg_LINK} assay_catch_main assay_warnings)
   assay_cold(${name})
   assay_shared_precompile(${name} tests)
-  if(arg_TOGETHER)
-    assay_compile_together(${name})
-  endif()
+  assay_compile_together(${name})
   catch_discover_tests(${name})
 endfunction()
 
@@ -170,8 +168,15 @@ if(ASSAY_TESTS)
   find_package(Catch2 2.13 QUIET)
   if(Catch2_FOUND)
     include(Catch)
-    file(CONFIGURE OUTPUT "${PROJECT_BINARY_DIR}/generated/catch_main.cpp" CONTENT "#define CATCH_CONFIG_MAIN\n#include <catch2/catch.hpp>\n" @ONLY)
+    # Weak: a test program may have a main of its own, which calls assay_run_tests.
+    file(CONFIGURE OUTPUT "${PROJECT_BINARY_DIR}/generated/catch_main.cpp" CONTENT [=[
+#define CATCH_CONFIG_RUNNER
+#include <catch2/catch.hpp>
+int assay_run_tests(int argc, char** argv) { return Catch::Session().run(argc, argv); }
+[[gnu::weak]] int main(int argc, char** argv) { return assay_run_tests(argc, argv); }
+]=] @ONLY)
     add_library(assay_catch_main STATIC "${PROJECT_BINARY_DIR}/generated/catch_main.cpp")
+    assay_cold(assay_catch_main)
     target_link_libraries(assay_catch_main PUBLIC Catch2::Catch2 assay_fp_strict)
   endif()
 endif()

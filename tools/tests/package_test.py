@@ -20,7 +20,8 @@ import unittest
 TOOLS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
 GOLDEN = os.path.join(TOOLS, "..", "golden")
 ASSAY = os.path.join(os.environ["BUILD"], "assay")
-WHO = {"DEBFULLNAME": "A Packager", "DEBEMAIL": "packager@example.org", "SOURCE_DATE_EPOCH": "1700000000"}
+WHO = {"DEBFULLNAME": "A Packager", "DEBEMAIL": "packager@example.org", "SOURCE_DATE_EPOCH": "1700000000",
+       "COMPRESSION": "fast"}
 
 
 def output(*command):

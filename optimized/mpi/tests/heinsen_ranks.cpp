@@ -2,7 +2,6 @@
 // have the whole problem, each computes its part, and the first judges the parts of all.
 //
 // Checks do not end a case, so that ranks stay in step.
-#define CATCH_CONFIG_RUNNER
 #include "optimized/mpi/heinsen_ranks.hpp"
 
 #include <mpi.h>
@@ -237,9 +236,11 @@ TEST_CASE("heinsen/scan/ranks_check_shapes", "[optimized][heinsen]") {
 
 }  // namespace assay::optimized::tests
 
+int assay_run_tests(int argc, char** argv);  // Catch2's
+
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
-  const int failed = Catch::Session().run(argc, argv);
+  const int failed = assay_run_tests(argc, argv);
   MPI_Finalize();
   return failed;
 }

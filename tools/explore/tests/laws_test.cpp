@@ -4,15 +4,12 @@
 #include <cmath>
 
 #include "tools/explore/measure.hpp"
+#include "tools/explore/tests/nobody.hpp"
 
 using namespace assay;
 using namespace assay::explore;
 
 namespace {
-
-const caller nobody = [](const std::string&, const core::request&) -> core::result<core::tensors> {
-  return core::failure("there are no candidates here");
-};
 
 struct axes {
   const char *measure, *implementation, *arithmetic, *storage, *family;

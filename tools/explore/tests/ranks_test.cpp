@@ -52,7 +52,7 @@ caller no_candidates() {
 }
 
 // Cells whose results hold NaN and infinities, and one of a candidate, which fails.
-std::vector<cell> some_cells() {
+std::vector<cell> cells_with_a_failing_one() {
   std::vector<cell> all;
   for (const char* name : {"sequential", "cumsum", "process:not there"})
     for (const std::uint64_t n : {10, 100, 300}) all.push_back({"scan", name, "f16", "f16", "resets", 3, 1, n, 1});
@@ -70,7 +70,7 @@ struct outcome {
 outcome run_on(
     int ranks, const std::function<caller()>& make_caller = no_candidates,
     const std::function<void(const progress_report&)>& tell = [](const auto&) {}) {
-  const auto cells = some_cells();
+  const auto cells = cells_with_a_failing_one();
   const auto file = std::filesystem::temp_directory_path() / ("assay-ranks-" + std::to_string(getpid()));
   std::filesystem::remove(file);
   auto store = sweep_store::create(file, {"0.1.0", "test", "why?", "0123", "", cells.size(), 1, 1}).value();

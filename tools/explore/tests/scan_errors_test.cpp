@@ -11,16 +11,13 @@
 #include "tools/explore/scans.hpp"
 #include "tools/explore/streams.hpp"
 #include "tools/explore/sweep.hpp"
+#include "tools/explore/tests/nobody.hpp"
 
 using namespace assay;
 using namespace assay::explore;
 using reference::rounded;
 
 namespace {
-
-const caller nobody = [](const std::string&, const core::request&) -> core::result<core::tensors> {
-  return core::failure("there are no candidates here");
-};
 
 cell scan_cell(const char* implementation, std::uint64_t n, const char* arithmetic = "f32", double decay = 0) {
   return {"scan", implementation, arithmetic, arithmetic, "gates", decay, 1, n, 1};

@@ -26,7 +26,7 @@ std::string error_of(const std::string& text) {
   return cells ? "" : cells.error().message;
 }
 
-bool has(const std::string& text, const std::string& part) {
+bool says(const std::string& text, const std::string& part) {
   INFO(text);
   CHECK(text.find(part) != std::string::npos);
   return true;
@@ -43,19 +43,19 @@ TEST_CASE("explore/sweep/a_grid_is_a_product", "[unit]") {
 }
 
 TEST_CASE("explore/sweep/mistakes_are_named", "[unit]") {
-  has(error_of("name = \"x\"\n"), "no [[grid]]");
-  has(error_of("name = 3\n"), "line 1: 'name' must hold strings");
-  has(error_of(good + "speed = 3\n"), "line 8: there is no 'speed' here");
-  has(error_of(good + "seed = [-1]\n"), "'seed' must hold whole numbers");
-  has(error_of(good + "decay = []\n"), "empty list");
-  has(error_of(good + "storage = \"f64\"\n"), "more digits");
-  has(error_of(good + "decay = inf\n"), "finite");
-  has(error_of("include = [\"nothing\"]\n" + good), "no preset 'nothing'");
-  has(error_of("[[grid]\n"), "line 1");
-  for (const char* header : {"[=", "[[=", "[\n]", "[#]"}) has(error_of(header), "is no TOML");
+  says(error_of("name = \"x\"\n"), "no [[grid]]");
+  says(error_of("name = 3\n"), "line 1: 'name' must hold strings");
+  says(error_of(good + "speed = 3\n"), "line 8: there is no 'speed' here");
+  says(error_of(good + "seed = [-1]\n"), "'seed' must hold whole numbers");
+  says(error_of(good + "decay = []\n"), "empty list");
+  says(error_of(good + "storage = \"f64\"\n"), "more digits");
+  says(error_of(good + "decay = inf\n"), "finite");
+  says(error_of("include = [\"nothing\"]\n" + good), "no preset 'nothing'");
+  says(error_of("[[grid]\n"), "line 1");
+  for (const char* header : {"[=", "[[=", "[\n]", "[#]"}) says(error_of(header), "is no TOML");
   for (const char* text :
        {"\u00e9 = 1", "a = \u00e9", "a = \"\" \u00e9", "a = -\"\u00e9\"", "a = \"\"\"\n\u00e9\"\"\""})
-    has(error_of(text), "beyond ASCII");
+    says(error_of(text), "beyond ASCII");
   CHECK(read_sweep("question = \"\u00e9 \\\" \u00e9\"  # \u00e9\n" + good, "mine.toml").has_value());
   for (const auto& [from, to, what] : {std::tuple{"\"scan\"", "\"scam\"", "no measure 'scam'"},
                                        {"\"cumsum\"", "\"cumsun\"", "no implementation 'cumsun'"},
@@ -63,11 +63,11 @@ TEST_CASE("explore/sweep/mistakes_are_named", "[unit]") {
                                        {"\"gates\"", "\"gate\"", "no family 'gate'"},
                                        {"[10, 20]", "[0]", "size must be"}}) {
     std::string text = good;
-    has(error_of(text.replace(text.find(from), std::string(from).size(), to)), what);
+    says(error_of(text.replace(text.find(from), std::string(from).size(), to)), what);
   }
   CHECK(load_sweep("/nonexistent").error().message.find("neither a file nor a preset") != std::string::npos);
   CHECK_FALSE(load_sweep("/"));
-  has(load_sweep("/dev/zero").error().message, "at most 1048576 bytes");
+  says(load_sweep("/dev/zero").error().message, "at most 1048576 bytes");
 }
 
 TEST_CASE("explore/sweep/presets_are_sound", "[unit]") {

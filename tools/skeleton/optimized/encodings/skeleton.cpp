@@ -6,6 +6,7 @@
 #include "optimized/tensor_arrays.hpp"
 
 namespace assay::optimized {
+namespace skeleton {
 namespace {
 
 template <class Real>
@@ -32,9 +33,11 @@ core::tensors evaluate_scale_vjp(const arguments& call) {
 }
 
 }  // namespace
+}  // namespace skeleton
 
 /// Every operation and every derivative, by its name.
 std::vector<routine> skeleton_routines() {
+  using namespace skeleton;
   return {{"skeleton/scale", evaluate_scale}, {"skeleton/scale:vjp", evaluate_scale_vjp}};
 }
 
