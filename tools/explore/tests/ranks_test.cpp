@@ -5,10 +5,10 @@
 #include <catch2/catch.hpp>
 #include <condition_variable>
 #include <deque>
-#include <filesystem>
 #include <mutex>
 #include <thread>
 
+#include "golden/formats/temporary_folder.hpp"
 #include "tools/explore/run.hpp"
 
 using namespace assay;
@@ -71,9 +71,8 @@ outcome run_on(
     int ranks, const std::function<caller()>& make_caller = no_candidates,
     const std::function<void(const progress_report&)>& tell = [](const auto&) {}) {
   const auto cells = cells_with_a_failing_one();
-  const auto file = std::filesystem::temp_directory_path() / ("assay-ranks-" + std::to_string(getpid()));
-  std::filesystem::remove(file);
-  auto store = sweep_store::create(file, {"0.1.0", "test", "why?", "0123", "", cells.size(), 1, 1}).value();
+  const auto folder = formats::temporary_folder::make().value();
+  auto store = sweep_store::create(folder.path() / "sweep", {"0.1.0", "test", "why?", "0123", "", cells.size(), 1, 1}).value();
   outcome y;
   run_settings settings{1, {}, no_candidates};
   settings.tell = [&](const progress_report& r) {
@@ -102,7 +101,6 @@ outcome run_on(
   }
   for (std::thread& t : others) t.join();
   y.cells = store.cells();
-  std::filesystem::remove(file);
   return y;
 }
 

@@ -7,6 +7,7 @@
 #include <fstream>
 #include <limits>
 
+#include "golden/formats/temporary_folder.hpp"
 #include "tools/explore/run.hpp"
 
 using namespace assay;
@@ -14,19 +15,7 @@ using namespace assay::explore;
 
 namespace {
 
-class scratch_folder {
- public:
-  scratch_folder() {
-    std::string name = (std::filesystem::temp_directory_path() / "assay-store-XXXXXX").string();
-    REQUIRE(mkdtemp(name.data()) != nullptr);
-    path_ = name;
-  }
-  ~scratch_folder() { std::filesystem::remove_all(path_); }
-  [[nodiscard]] std::filesystem::path file() const { return path_ / "sweep.sqlite"; }
-
- private:
-  std::filesystem::path path_;
-};
+std::filesystem::path file_in(const formats::temporary_folder& folder) { return folder.path() / "sweep.sqlite"; }
 
 const sweep_identity identity{"0.1.0", "test", "why?", "0123", "", 4, 1, 1};
 
@@ -50,17 +39,17 @@ run_settings quietly() {
 }  // namespace
 
 TEST_CASE("explore/store/keeps_every_number", "[unit]") {
-  const scratch_folder folder;
+  const auto folder = formats::temporary_folder::make().value();
   const double infinity = std::numeric_limits<double>::infinity();
   const measured_cell m{3,
                         {"scan", "process:a b", "f32", "bf16", "gates", -0.1, 1e-300, 7, 9},
                         {{"x", 0.1}, {"none", std::nan("")}, {"far", infinity}, {"tiny", 5e-324}},
                         0.5};
   {
-    auto store = sweep_store::create(folder.file(), identity).value();
+    auto store = sweep_store::create(file_in(folder), identity).value();
     store.add({m});
   }
-  const auto store = sweep_store::open(folder.file()).value();
+  const auto store = sweep_store::open(file_in(folder)).value();
   CHECK(store.identity() == identity);
   CHECK(store.ids() == std::set<std::uint64_t>{3});
   const auto all = store.cells();
@@ -74,25 +63,25 @@ TEST_CASE("explore/store/keeps_every_number", "[unit]") {
 }
 
 TEST_CASE("explore/store/refuses_what_is_no_sweep", "[unit]") {
-  const scratch_folder folder;
-  CHECK_FALSE(sweep_store::open(folder.file()));
-  std::ofstream(folder.file()) << "this is no database, and long enough to be looked at as one: "
+  const auto folder = formats::temporary_folder::make().value();
+  CHECK_FALSE(sweep_store::open(file_in(folder)));
+  std::ofstream(file_in(folder)) << "this is no database, and long enough to be looked at as one: "
                                << std::string(600, 'x');
-  CHECK(sweep_store::open(folder.file()).error().message.find("not a database") != std::string::npos);
-  CHECK_FALSE(sweep_store::create(folder.file(), identity));
-  std::filesystem::remove(folder.file());
-  SQLite::Database(folder.file().string(), SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE).exec("CREATE TABLE t(x)");
-  CHECK(sweep_store::open(folder.file()).error().message.find("no sweep") != std::string::npos);
-  std::filesystem::remove(folder.file());
-  CHECK(sweep_store::create(folder.file(), identity));
-  SQLite::Database(folder.file().string(), SQLite::OPEN_READWRITE).exec("PRAGMA user_version=2");
-  CHECK(sweep_store::open(folder.file()).error().message.find("format 2") != std::string::npos);
+  CHECK(sweep_store::open(file_in(folder)).error().message.find("not a database") != std::string::npos);
+  CHECK_FALSE(sweep_store::create(file_in(folder), identity));
+  std::filesystem::remove(file_in(folder));
+  SQLite::Database(file_in(folder).string(), SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE).exec("CREATE TABLE t(x)");
+  CHECK(sweep_store::open(file_in(folder)).error().message.find("no sweep") != std::string::npos);
+  std::filesystem::remove(file_in(folder));
+  CHECK(sweep_store::create(file_in(folder), identity));
+  SQLite::Database(file_in(folder).string(), SQLite::OPEN_READWRITE).exec("PRAGMA user_version=2");
+  CHECK(sweep_store::open(file_in(folder)).error().message.find("format 2") != std::string::npos);
 }
 
 TEST_CASE("explore/store/one_process_at_a_time", "[unit]") {
-  const scratch_folder folder;
-  const auto first = sweep_store::create(folder.file(), identity).value();
-  const auto second = sweep_store::open(folder.file());
+  const auto folder = formats::temporary_folder::make().value();
+  const auto first = sweep_store::create(file_in(folder), identity).value();
+  const auto second = sweep_store::open(file_in(folder));
   REQUIRE_FALSE(second);
   CHECK(second.error().message.find("another process") != std::string::npos);
 }
@@ -112,15 +101,15 @@ TEST_CASE("explore/store/what_differs_is_named", "[unit]") {
 }
 
 TEST_CASE("explore/run/a_run_that_is_gone_on_with_measures_what_is_left", "[unit]") {
-  const scratch_folder folder, other;
+  const auto folder = formats::temporary_folder::make().value(), other = formats::temporary_folder::make().value();
   const auto cells = some_cells();
   sweep_identity i = identity;
   i.definition = definition_of(cells);
-  auto whole = sweep_store::create(folder.file(), i).value();
+  auto whole = sweep_store::create(file_in(folder), i).value();
   CHECK(run_sweep(cells, whole, quietly()).empty());
   REQUIRE(whole.ids().size() == cells.size());
 
-  auto part = sweep_store::create(other.file(), i).value();
+  auto part = sweep_store::create(file_in(other), i).value();
   part.add({whole.cells()[1]});
   run_settings settings = quietly();
   std::uint64_t asked = 0;
@@ -136,10 +125,10 @@ TEST_CASE("explore/run/a_run_that_is_gone_on_with_measures_what_is_left", "[unit
 }
 
 TEST_CASE("explore/run/a_candidate_that_fails_is_told_and_left_out", "[unit]") {
-  const scratch_folder folder;
+  const auto folder = formats::temporary_folder::make().value();
   std::vector<cell> cells = some_cells();
   cells[0].implementation = "process:nothing";
-  auto store = sweep_store::create(folder.file(), identity).value();
+  auto store = sweep_store::create(file_in(folder), identity).value();
   const auto failed = run_sweep(cells, store, quietly());
   REQUIRE(failed.size() == 1);
   CHECK(failed[0].what == cells[0]);
