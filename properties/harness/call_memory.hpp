@@ -38,7 +38,7 @@ class call_memory {
   }
 
  private:
-  static constexpr std::size_t most_elements = std::size_t{1} << 20;
+  static constexpr std::size_t most_elements = std::size_t{1} << 21;
 
   struct entry {
     request call;
