@@ -7,8 +7,9 @@
  *
  *   s_i = log(e^(log p_i + s_{i-1}) + e^(h_i)),  i = 1..n,  for each sequence and each feature alone.
  *
- * assay_scan takes log p, assay_gated_scan gate logits g with log p = log sigmoid(g). The gradients are those of
- * assay_scan_vjp and assay_gated_scan_vjp. All numbers are natural logarithms.
+ * assay_scan takes log p, assay_gated_scan gate logits g with log p = log sigmoid(g). Gradients are those of
+ * assay_scan_vjp and assay_gated_scan_vjp, derivatives along a direction those of assay_scan_jvp and
+ * assay_gated_scan_jvp. All numbers are natural logarithms.
  *
  * Threads: every function may be called from any number of threads at once. There is no state outside of the
  * arguments: no environment variable is read, nothing is remembered. Results have the same bits for every number of
@@ -88,8 +89,8 @@ typedef struct assay_scan_inputs {
 } assay_scan_inputs;
 
 /* A state is kept as two numbers, s + low, so that its error does not grow with n. Measured by `assay gate`, largest
- * error in ulp of max(1, |s|), all families, n up to 4097: scan 1.31 (f64) and 1.29 (f32), gated_scan 1.5 (f64)
- * and 3.78 (f32, at n = 6); in 16 bits half an ulp of the storage. Chunks that hand on s_n and s_n_low give the bits of
+ * error in ulp of max(1, |s|), all families, n up to 4097: scan 1.34 (f64) and 1.29 (f32), gated_scan 1.50 (f64)
+ * and 1.52 (f32); in 16 bits half an ulp of the storage. Chunks that hand on s_n and s_n_low give the bits of
  * one call over all tokens. */
 typedef struct assay_scan_outputs {
   assay_array s;       /* [B, n, d] */
@@ -124,6 +125,31 @@ int assay_scan_vjp(const assay_scan_execution* on, const assay_scan_inputs* in, 
                    const assay_scan_gradients* out);
 int assay_gated_scan_vjp(const assay_scan_execution* on, const assay_scan_inputs* in,
                          const assay_scan_cotangents* cotangents, const assay_scan_gradients* out);
+
+/* The Jacobian-vector products, of F32 and F64. With w_i and v_i as above and a direction in the inputs,
+ *   tangent_s_i = w_i (tangent_log_p_i + tangent_s_{i-1}) + v_i tangent_h_i,  tangent_s_0 = tangent_s0,
+ * and tangent_log_p_i = tangent_g_i sigmoid(-g_i) for logits. A tangent of s is kept as two numbers, so that its error
+ * does not grow with n either. n = 0: tangent_s_n = tangent_s0. The error is within that of the recurrence step by step
+ * (class sequential of `assay gate`, 0.63 of its law). Arrays [B, n, d] whose last stride is not 1 are copied first.
+ * `states` are written, too: the bits of assay_scan and assay_gated_scan for the same inputs. */
+typedef struct assay_scan_direction {
+  assay_const_array tangent_decay;  /* [B, n, d], in log p or in g */
+  assay_const_array tangent_h;      /* [B, n, d] */
+  assay_const_array tangent_s0;     /* [B, d]; absent: zeros */
+  assay_const_array tangent_s0_low; /* [B, d], what tangent_s0 lacks: tangent_s_n_low before it; absent: zeros */
+} assay_scan_direction;
+
+typedef struct assay_scan_tangents {
+  assay_array tangent_s;       /* [B, n, d] */
+  assay_array tangent_s_n;     /* [B, d], of the last state */
+  assay_array tangent_s_n_low; /* [B, d], what tangent_s_n lacks, 0 where that is not finite; absent: not wanted */
+} assay_scan_tangents;
+
+int assay_scan_jvp(const assay_scan_execution* on, const assay_scan_inputs* in, const assay_scan_direction* direction,
+                   const assay_scan_outputs* states, const assay_scan_tangents* out);
+int assay_gated_scan_jvp(const assay_scan_execution* on, const assay_scan_inputs* in,
+                         const assay_scan_direction* direction, const assay_scan_outputs* states,
+                         const assay_scan_tangents* out);
 
 /* Bytes of a workspace with which no function allocates on one thread, where n < 16 or d > 32 and the last stride of
  * all [B, n, d] arrays is 1 (or d <= 1). Few features over more tokens are walked along time, in memory of their own.

@@ -107,7 +107,7 @@ class checked_arguments {
   }
 
   std::size_t unit_;
-  std::array<footprint, 10> arrays_{};
+  std::array<footprint, 14> arrays_{};  // as many as scan_jvp has
   std::size_t count_ = 0;
 };
 

@@ -7,7 +7,7 @@
 #include "optimized/encodings/heinsen.hpp"
 #include "optimized/encodings/heinsen_chunks.hpp"
 #include "optimized/encodings/heinsen_sequences.hpp"
-#include "optimized/turns.hpp"
+#include "optimized/encodings/heinsen_wavefront.hpp"
 #include "optimized/workspace.hpp"
 #include "reference/core/result.hpp"
 
@@ -16,11 +16,6 @@ namespace {
 
 template <class Real>
 using row_kernel = void (*)(const row_block<Real>&) noexcept;
-
-// Rows that a thread walks before it hands their features on to the next, and bytes of a row that are handed on at
-// once.
-constexpr std::size_t rows_of_wave = 64;
-constexpr std::size_t bytes_of_wave = 1024;
 
 // The rows [first, first + tokens) and the features [feature, feature + features) of a block.
 template <class Real>
@@ -38,28 +33,6 @@ void walk(row_kernel<Real> kernel, const row_block<Real>& b) {
   constexpr std::size_t width = bytes_of_walk / sizeof(Real);
   for (std::size_t feature = 0; feature < b.features; feature += width)
     kernel(part_of(b, 0, b.tokens, feature, std::min(width, b.features - feature)));
-}
-
-// One sequence on several threads. Each takes the next rows that nobody has taken and walks them, group of features
-// after group, as soon as the group is done in the rows before. Rows are taken in order, and who has taken some is
-// running, so that there is always one that need not wait, however few threads there are.
-template <class Real>
-void wavefront(row_kernel<Real> kernel, int threads, const row_block<Real>& b) {
-  constexpr std::size_t width = bytes_of_wave / sizeof(Real);
-  const std::size_t blocks = (b.tokens + rows_of_wave - 1) / rows_of_wave;
-  const std::size_t groups = (b.features + width - 1) / width;
-  turns order(groups);
-  order.share(threads, blocks, [&](std::size_t) {
-    return [&](std::size_t block) {
-      for (std::size_t group = 0; group < groups; ++group) {
-        const std::size_t first = block * rows_of_wave, feature = group * width;
-        order.take(group, block, [&] {
-          kernel(part_of(b, first, std::min(rows_of_wave, b.tokens - first), feature,
-                         std::min(width, b.features - feature)));
-        });
-      }
-    };
-  });
 }
 
 // What a scan needs of an instruction set.
@@ -130,8 +103,9 @@ void run(const forward_kernels<Real>& kernels, const execution& on, const scan_i
       walk_gathered(kernels, threads, in, out, sequence, b);
     else if (in_chunks)
       scan_in_chunks(kernels.chunks, threads, b);
-    else if (threads > 1 && size.features * sizeof(Real) >= 2 * bytes_of_wave)
-      wavefront(kernels.rows, threads, b);
+    else if (prefers_wavefront<Real>(threads, size.features))
+      wavefront<Real>(threads, order_of_rows::forward, size.tokens, size.features,
+                      [&](auto... part) { kernels.rows(part_of(b, part...)); });
     else
       walk(kernels.rows, b);
     copy_words(b.high, b.low, out.s_n, out.s_n_low, sequence, size.features);

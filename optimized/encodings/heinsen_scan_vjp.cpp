@@ -1,4 +1,5 @@
-// Splits the adjoint of a scan over sequences and blocks of features, which changes no bit.
+// Splits the adjoint of a scan over sequences, rows and blocks of features, which changes no bit: what is handed from
+// row to row stays two numbers.
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -8,6 +9,7 @@
 #include "optimized/encodings/heinsen_narrow.hpp"
 #include "optimized/encodings/heinsen_recompute.hpp"
 #include "optimized/encodings/heinsen_sequences.hpp"
+#include "optimized/encodings/heinsen_wavefront.hpp"
 #include "optimized/workspace.hpp"
 #include "reference/core/result.hpp"
 
@@ -20,21 +22,30 @@ struct adjoint_kernels {
   narrow_adjoint narrow;  // of f32
 };
 
+// The rows [first, first + tokens) and the features [feature, feature + features) of a block.
+template <class Real>
+adjoint_block<Real> part_of(adjoint_block<Real> b, std::size_t first, std::size_t tokens, std::size_t feature,
+                            std::size_t features) {
+  b.before = first == 0 ? b.before + feature : rows_from(b.s, first - 1, feature).first;
+  for (row_array<const Real>* given : {&b.decay, &b.h, &b.s, &b.grad_s}) *given = rows_from(*given, first, feature);
+  for (row_array<Real>* gradient : {&b.grad_decay, &b.grad_h}) *gradient = rows_from(*gradient, first, feature);
+  b.high += feature, b.low += feature;
+  b.tokens = tokens, b.features = features;
+  return b;
+}
+
 // `in_place`: rows of gradients begin where registers do.
 template <class Real>
-void go_back(const adjoint_kernels<Real>& kernels, int threads, const adjoint_block<Real>& b, bool in_place) {
+void go_back(const adjoint_kernels<Real>& kernels, int threads, adjoint_block<Real> b, bool in_place) {
   if constexpr (std::is_same_v<Real, float>)
     if (prefers_narrow(b.tokens, b.features)) return narrow_vjp(kernels.narrow, threads, b);
+  b.past_caches = b.past_caches && in_place;
+  const auto walk = [&](auto... part) { kernels.rows(part_of(b, part...)); };
+  if (prefers_wavefront<Real>(threads, b.features))
+    return wavefront<Real>(threads, order_of_rows::backward, b.tokens, b.features, walk);
   constexpr std::size_t width = bytes_of_walk / sizeof(Real);
-  for (std::size_t j = 0; j < b.features; j += width) {
-    adjoint_block<Real> part = b;
-    part.features = std::min(width, b.features - j);
-    for (row_array<const Real>* given : {&part.decay, &part.h, &part.s, &part.grad_s}) *given = rows_from(*given, 0, j);
-    for (row_array<Real>* gradient : {&part.grad_decay, &part.grad_h}) *gradient = rows_from(*gradient, 0, j);
-    part.before += j, part.high += j, part.low += j;
-    part.past_caches = b.past_caches && in_place;
-    kernels.rows(part);
-  }
+  for (std::size_t j = 0; j < b.features; j += width)
+    walk(std::size_t{0}, b.tokens, j, std::min(width, b.features - j));
 }
 
 template <class Real>

@@ -154,8 +154,9 @@ inline pack<Real, N> exp_minus(const pack<Real, N>& x, Range range) {
 // The difference of two equal infinities counts as large.
 //
 // r is found as (larger - (smaller + n ln2_high)) + low - n ln2_low, which rounds only smaller + n ln2_high, a number
-// near `larger`: the difference of two near numbers is exact. So its error is half an ulp of `larger`, where that of
-// larger - smaller would be half an ulp of x.
+// near `larger`: the difference of two near numbers is exact [Sterbenz 1974]. So its error is half an ulp of a number
+// near `larger`. In a sum it is found as (x - n ln2_high) + ... where x < |larger|, with half an ulp of x, and none at
+// all where x <= |larger| / 2, for then larger and smaller are near. Weights do without: their states are rounded.
 template <class Real, int N, class Range>
 inline pack<Real, N> exp_minus_difference(const pack<Real, N>& larger_term, const pack<Real, N>& smaller_term,
                                           const pack<Real, N>& low, const mask<Real> (&added)[N], Range range) {
@@ -165,6 +166,11 @@ inline pack<Real, N> exp_minus_difference(const pack<Real, N>& larger_term, cons
   const octaves<Real, N> o = octaves_of<Real, N>(x);
   repeat<N>([&](int k) { r.part[k] = fused<Real>(o.n.part[k], broadcast(e::ln2_high), smaller_term.part[k]); });
   repeat<N>([&](int k) { r.part[k] = larger_term.part[k] - r.part[k]; });
+  if constexpr (!Range::subnormal)
+    repeat<N>([&](int k) {
+      const vec<Real> from_x = fused<Real>(o.n.part[k], broadcast(-e::ln2_high), x.part[k]);
+      r.part[k] = where<Real>(less<Real>(x.part[k], magnitude<Real>(larger_term.part[k])), from_x, r.part[k]);
+    });
   repeat<N>([&](int k) { r.part[k] = add_or_subtract<Real>(added[k], r.part[k], low.part[k]); });
   return exp_minus<Real, N>(x, o, r, range);
 }

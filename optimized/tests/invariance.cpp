@@ -7,21 +7,23 @@
 namespace assay::optimized::tests {
 
 TEMPLATE_TEST_CASE("heinsen/scan/optimized_threads_agree", "[optimized][heinsen]", float, double) {
-  for (const bool gated : {false, true}) {
-    on_every_target([&] {
-      scan_problem<TestType> expected({3, 9, 2500}, gated);
-      set_threads(1);
-      expected.run();
-      for (const int count : {1, 2, 3, 7}) {
-        set_threads(count);
-        REQUIRE(threads() == count);
-        scan_problem<TestType> p({3, 9, 2500}, gated);
-        p.run();
-        CHECK(same_results(p, expected));
-      }
-    });
-    set_threads(0);
-  }
+  // Many groups of features, and many blocks of rows, the last of both shorter.
+  for (const scan_sizes& sizes : {scan_sizes{3, 9, 2500}, scan_sizes{1, 300, 650}})
+    for (const bool gated : {false, true}) {
+      on_every_target([&] {
+        scan_problem<TestType> expected(sizes, gated);
+        set_threads(1);
+        expected.run();
+        for (const int count : {1, 2, 3, 7}) {
+          set_threads(count);
+          REQUIRE(threads() == count);
+          scan_problem<TestType> p(sizes, gated);
+          p.run();
+          CHECK(same_results(p, expected));
+        }
+      });
+      set_threads(0);
+    }
 }
 
 // Features 0 .. width-1 of a narrow problem are those of the wide one.

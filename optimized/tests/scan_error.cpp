@@ -55,6 +55,27 @@ TEMPLATE_TEST_CASE("heinsen/scan/optimized_error_at_fixed_points", "[optimized][
   });
 }
 
+// An ulp of a large state is many of the small one that it becomes in one step, and that step forgets no error.
+TEMPLATE_TEST_CASE("heinsen/scan/optimized_error_of_states_that_sink", "[optimized][heinsen]", float, double) {
+  // The oracle itself is off by half an ulp of long double of the large state.
+  const double highest = std::is_same_v<TestType, float> ? 5e5 : 500;
+  on_every_target([&] {
+    for (const double level : {30.0, highest})
+      for (const scan_sizes& sizes : shapes) {
+        scan_problem<TestType> p(sizes, false);
+        generator random(31);
+        for (std::size_t i = 0; i < p.decay.size(); ++i) {
+          const bool sinks = random.bits() % 8 == 0;
+          p.decay[i] = static_cast<TestType>(random.uniform(-4, 0) - (sinks ? level : 0));
+          p.h[i] = static_cast<TestType>(random.uniform(-3, 3) + (sinks ? -5 : level));
+        }
+        p.forward();
+        CAPTURE(level, sizes.tokens, sizes.features);
+        CHECK(largest_error(p) < 2);
+      }
+  });
+}
+
 TEMPLATE_TEST_CASE("heinsen/scan/optimized_chunks_threads_agree", "[optimized][heinsen]", float, double) {
   on_every_target([] {
     for (const bool gated : {false, true})

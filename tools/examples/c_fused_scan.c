@@ -36,7 +36,7 @@ static assay_array written(const assay_tensor* t) {
   return a;
 }
 
-/* The inputs log_p or g, h and s0 come first in all four operations. */
+/* The inputs log_p or g, h and s0 come first in all operations. */
 static assay_scan_inputs inputs_of(const assay_call* call) {
   assay_scan_inputs in = {{0}, {0}, {0}, {0}};
   in.decay = read_only(&call->inputs[0]);
@@ -56,6 +56,8 @@ static assay_scan_execution on(assay_call* call) {
 typedef int forward_function(const assay_scan_execution*, const assay_scan_inputs*, const assay_scan_outputs*);
 typedef int vjp_function(const assay_scan_execution*, const assay_scan_inputs*, const assay_scan_cotangents*,
                          const assay_scan_gradients*);
+typedef int jvp_function(const assay_scan_execution*, const assay_scan_inputs*, const assay_scan_direction*,
+                         const assay_scan_outputs*, const assay_scan_tangents*);
 
 static int evaluate(assay_call* call, forward_function* forward) {
   const assay_scan_execution e = on(call);
@@ -95,15 +97,46 @@ static int evaluate_vjp(assay_call* call, forward_function* forward, vjp_functio
   return code == ASSAY_SCAN_OK ? ASSAY_OK : ASSAY_ERROR;
 }
 
+/* It gives the states, too, which nobody asks for here. */
+static int evaluate_jvp(assay_call* call, jvp_function* jvp) {
+  const assay_scan_execution e = on(call);
+  const assay_scan_inputs in = inputs_of(call);
+  const assay_tensor *h = &call->inputs[1], *s0 = &call->inputs[2];
+  const size_t element = in.h.dtype == ASSAY_SCAN_F64 ? sizeof(double) : sizeof(float);
+  char* memory = malloc((h->size + s0->size + 1) * element);
+  assay_tensor s = *h, s_n = *s0;
+  assay_scan_direction direction = {{0}, {0}, {0}, {0}};
+  assay_scan_outputs states = {{0}, {0}, {0}};
+  assay_scan_tangents out = {{0}, {0}, {0}};
+  int code;
+  if (memory == NULL) return assay_fail(call, ASSAY_ERROR, "out of memory");
+  s.data = memory;
+  s_n.data = memory + h->size * element;
+  states.s = written(&s);
+  states.s_n = written(&s_n);
+  direction.tangent_decay = read_only(&call->inputs[3]);
+  direction.tangent_h = read_only(&call->inputs[4]);
+  direction.tangent_s0 = read_only(&call->inputs[5]);
+  out.tangent_s = written(&call->outputs[0]);
+  out.tangent_s_n = written(&call->outputs[1]);
+  code = jvp(&e, &in, &direction, &states, &out);
+  free(memory);
+  return code == ASSAY_SCAN_OK ? ASSAY_OK : ASSAY_ERROR;
+}
+
 static int scan(assay_call* call) { return evaluate(call, assay_scan); }
 static int gated_scan(assay_call* call) { return evaluate(call, assay_gated_scan); }
 static int scan_vjp(assay_call* call) { return evaluate_vjp(call, assay_scan, assay_scan_vjp); }
 static int gated_scan_vjp(assay_call* call) { return evaluate_vjp(call, assay_gated_scan, assay_gated_scan_vjp); }
+static int scan_jvp(assay_call* call) { return evaluate_jvp(call, assay_scan_jvp); }
+static int gated_scan_jvp(assay_call* call) { return evaluate_jvp(call, assay_gated_scan_jvp); }
 
 static const assay_operation operations[] = {{"heinsen/scan", "f32 f64", scan},
                                              {"heinsen/gated_scan", "f32 f64", gated_scan},
                                              {"heinsen/scan:vjp", "f32 f64", scan_vjp},
                                              {"heinsen/gated_scan:vjp", "f32 f64", gated_scan_vjp},
+                                             {"heinsen/scan:jvp", "f32 f64", scan_jvp},
+                                             {"heinsen/gated_scan:jvp", "f32 f64", gated_scan_jvp},
                                              {NULL, NULL, NULL}};
 static const assay_candidate me = {ASSAY_CANDIDATE_ABI, "assay-scan", "1", operations,
                                    "{\"properties\": {\"deterministic\": true}}"};

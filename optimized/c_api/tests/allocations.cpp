@@ -2,7 +2,7 @@
 #include <cstdlib>
 #include <new>
 
-#include "optimized/c_api/tests/support.hpp"
+#include "optimized/c_api/tests/tangent_call.hpp"
 
 namespace {
 
@@ -30,19 +30,21 @@ namespace assay::optimized::tests {
 TEMPLATE_TEST_CASE("heinsen/scan/c_api_allocations", "[optimized][heinsen][c_api]", float, double) {
   for (const scan_sizes shape :
        {scan_sizes{1, 1, 1}, {2, 15, 1}, {2, 15, 32}, {1, 300, 33}, {3, 17, 65}, {2, 3, 5000}}) {
-    scan_problem<TestType> p(shape, false);
-    c_call<TestType> call(p);
+    tangent_problem<TestType> p(shape, false);
+    c_tangent_call<TestType> call(p);
     const auto calls = [&] {
       for (int k = 0; (call.on.target = assay_scan_target(k)) != nullptr; ++k)
         for (const bool gated : {false, true}) {
           call.gated = gated;
-          const bool done = call.forward() == ASSAY_SCAN_OK && call.backward() == ASSAY_SCAN_OK;
+          const bool done =
+              call.forward() == ASSAY_SCAN_OK && call.backward() == ASSAY_SCAN_OK && call.push() == ASSAY_SCAN_OK;
           if (!done) return -1;
         }
       return allocations;
     };
     CHECK(calls() > 0);  // the library's own are counted
-    std::vector<char> workspace(assay_scan_workspace_size(c_api::dtype_code<TestType>, static_cast<std::int64_t>(shape.batch),
+    std::vector<char> workspace(assay_scan_workspace_size(c_api::dtype_code<TestType>,
+                                                          static_cast<std::int64_t>(shape.batch),
                                                           static_cast<std::int64_t>(shape.features)));
     call.on.workspace = workspace.data();
     call.on.workspace_size = workspace.size();

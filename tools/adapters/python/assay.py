@@ -9,8 +9,8 @@ raises AssertionError with what is wrong, and where the report is. The function 
 that closures and functions of the test file work; one that never returns hangs the test, as in any other test.
 Needs numpy and the program `assay`: $ASSAY, beside this folder's installation, or on PATH.
 
-assay.scan and assay.gated_scan compute the log-linear recurrence on arrays and on tensors, with its gradient: see
-assay_scan.py. They need libassay_scan and not the program.
+assay.scan and assay.gated_scan compute the log-linear recurrence on arrays and on tensors, with its gradient, and
+assay.scan_jvp and assay.gated_scan_jvp its derivative along a direction: see assay_scan.py. They need libassay_scan and not the program.
 """
 import json
 import os
@@ -30,14 +30,14 @@ from assay_function import NotAnOperation, candidate_of  # noqa: E402
 from assay_host import Candidate, Unsupported  # noqa: E402
 
 __all__ = ["Candidate", "NotAnOperation", "Unsupported", "WrongClaim", "candidate", "check", "gated_scan",
-           "program", "scan"]
+           "gated_scan_jvp", "program", "scan", "scan_jvp"]
 
 _PASSED, _FAILED, _BROKEN = 0, 1, 3
 
 
 def __getattr__(name):
     # Imported when they are wanted: whoever checks a function of his own needs no libassay_scan.
-    if name in ("scan", "gated_scan"):
+    if name in ("scan", "gated_scan", "scan_jvp", "gated_scan_jvp"):
         import assay_scan
         return getattr(assay_scan, name)
     raise AttributeError(f"module 'assay' has no attribute '{name}'")

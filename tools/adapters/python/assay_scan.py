@@ -4,6 +4,7 @@
     s, s_n = assay.scan(log_p, h, s0)        # s_i = log(e^(log_p_i + s_{i-1}) + e^(h_i)), i = 1..n
     s, s_n = assay.gated_scan(g, h, s0)      # the same with log_p = log sigmoid(g)
     s_n.sum().backward()                     # of tensors: the gradients in log_p (or g), h and s0
+    tangent_s, tangent_s_n = assay.scan_jvp(log_p, h, s0, tangent_log_p, tangent_h, tangent_s0)   # also gated_scan_jvp
 
 log_p, g and h are [B, n, d] and s0 is [B, d] (None: zeros), all float32 or all float64, with any strides and possibly
 empty axes. Or log_p, g, h and s are float16 or bfloat16: then the states s0, s_n and low are float32, in which all is
@@ -16,13 +17,16 @@ has the figures); their bits do not depend on the number of threads. A sequence 
 
 low is what s_n lacks of the state, which is kept in two numbers. Its gradient is not followed: that of s_n is all.
 
+Derivatives along a direction (float32 and float64) take tangents of the shapes of the inputs; that of s0 may be None,
+for zeros. scan and gated_scan of dual tensors (torch.autograd.forward_ad) have the same.
+
 Computed by libassay_scan (assay_scan.h), with no lock of Python held. Arrays with negative or odd strides are copied.
 """
 import sys
 
-from assay_scan_library import DTYPES, IN_16_BITS, Array, Cotangents, Gradients, Inputs, Outputs, call
+from assay_scan_library import (DTYPES, IN_16_BITS, Array, Direction, Inputs, Outputs, Tangents, call)
 
-__all__ = ["gated_scan", "scan"]
+__all__ = ["gated_scan", "gated_scan_jvp", "scan", "scan_jvp"]
 
 
 def scan(log_p, h, s0=None, s0_low=None, *, low=False, threads=None, target="best"):
@@ -37,16 +41,56 @@ def gated_scan(g, h, s0=None, s0_low=None, *, low=False, threads=None, target="b
     return _scan(True, {"g": g, "h": h, "s0": s0, "s0_low": s0_low}, low, threads, target)
 
 
+def scan_jvp(log_p, h, s0, tangent_log_p, tangent_h, tangent_s0, *, threads=None, target="best"):
+    """(tangent_s, tangent_s_n), the derivative of (s, s_n) along the tangents; s0 and tangent_s0 may be None, for
+    zeros. Autograd does not follow it."""
+    given = {"log_p": log_p, "h": h, "s0": s0, "tangent_log_p": tangent_log_p, "tangent_h": tangent_h,
+             "tangent_s0": tangent_s0}
+    return _scan_jvp(False, given, threads, target)
+
+
+def gated_scan_jvp(g, h, s0, tangent_g, tangent_h, tangent_s0, *, threads=None, target="best"):
+    """As scan_jvp, for log_p = log sigmoid(g)."""
+    given = {"g": g, "h": h, "s0": s0, "tangent_g": tangent_g, "tangent_h": tangent_h, "tangent_s0": tangent_s0}
+    return _scan_jvp(True, given, threads, target)
+
+
 def _scan(gated, given, low, threads, target):
+    _check_execution(threads, target)
+    if _is_torch(given["h"]):
+        import torch  # this module must not need it
+        import assay_scan_torch
+        s, s_n, s_n_low = assay_scan_torch.scan(gated, given, threads or torch.get_num_threads(), target)
+    else:
+        s, s_n, s_n_low = _with_numpy(gated, given, threads, target)
+    return (s, s_n, s_n_low) if low else (s, s_n)
+
+
+def _scan_jvp(gated, given, threads, target):
+    _check_execution(threads, target)
+    if _is_torch(given["h"]):
+        import torch
+        import assay_scan_torch
+        return assay_scan_torch.scan_jvp(gated, given, threads or torch.get_num_threads(), target)
+    import numpy
+    check_all(given, numpy.ndarray)
+    h = given["h"]
+    outputs = [numpy.empty(shape, h.dtype) for shape in 2 * [h.shape, h.shape[:1] + h.shape[2:]]]
+    inputs = [_readable(array) for array in given.values()]
+    call_jvp(gated, threads or -1, target, _numpy_view, inputs[:3], inputs[3:], outputs)
+    return outputs[2], outputs[3]
+
+
+def _check_execution(threads, target):
     if not isinstance(target, str):
         raise TypeError(f"target: expected the name of an instruction set, but it is {target!r}")
     if threads is not None and (isinstance(threads, bool) or not isinstance(threads, int) or not 1 <= threads < 2**31):
         raise ValueError(f"threads: expected None or a number from 1 on, but it is {threads!r}")
+
+
+def _is_torch(array):
     torch = sys.modules.get("torch")
-    is_torch = torch is not None and isinstance(given["h"], torch.Tensor)
-    compute = _with_torch if is_torch else _with_numpy
-    s, s_n, s_n_low = compute(gated, given, threads, target)
-    return (s, s_n, s_n_low) if low else (s, s_n)
+    return torch is not None and isinstance(array, torch.Tensor)
 
 
 def _checked(name, value, kind, dtype, rank):
@@ -66,11 +110,11 @@ def _checked(name, value, kind, dtype, rank):
     return own
 
 
-def _check_all(given, kind):
+def check_all(given, kind):
     """The dtype of h."""
     dtype = _checked("h", given["h"], kind, None, 3)
     for name, value in given.items():
-        state = name.startswith("s0")
+        state = name.removeprefix("tangent_").startswith("s0")
         if value is not None or not state:
             own = f"{_dtype_of_states(dtype)} of a state" if state and dtype in IN_16_BITS else f"{dtype} of h"
             _checked(name, value, kind, own, 2 if state else 3)
@@ -81,100 +125,36 @@ def _dtype_of_states(dtype):
     return "float32" if dtype in IN_16_BITS else dtype
 
 
-def _forward(gated, threads, target, view, inputs, outputs):
+def call_forward(gated, threads, target, view, inputs, outputs):
     call("assay_gated_scan" if gated else "assay_scan", threads, target, Inputs(*map(view, inputs)),
          Outputs(*map(view, outputs)))
 
 
+def call_jvp(gated, threads, target, view, inputs, direction, outputs):
+    """The outputs are those of the scan and then the tangents."""
+    call("assay_gated_scan_jvp" if gated else "assay_scan_jvp", threads, target, Inputs(*map(view, inputs)),
+         Direction(*map(view, direction)), Outputs(*map(view, outputs[:2])), Tangents(*map(view, outputs[2:])))
+
+
+def _numpy_view(array):
+    if array is None:
+        return Array()
+    size = array.itemsize
+    return Array.of(array.ctypes.data, str(array.dtype), array.shape, [step // size for step in array.strides])
+
+
+def _readable(array):
+    if array is None or array.flags.aligned and all(s >= 0 and s % array.itemsize == 0 for s in array.strides):
+        return array
+    return array.copy(order="C")
+
+
 def _with_numpy(gated, given, threads, target):
     import numpy
-    dtype = _check_all(given, numpy.ndarray)
-
-    def view(array):
-        if array is None:
-            return Array()
-        size = array.itemsize
-        return Array.of(array.ctypes.data, str(array.dtype), array.shape, [step // size for step in array.strides])
-
-    def readable(array):
-        if array is None or array.flags.aligned and all(s >= 0 and s % array.itemsize == 0 for s in array.strides):
-            return array
-        return array.copy(order="C")
-
+    dtype = check_all(given, numpy.ndarray)
     h = given["h"]
     states = h.shape[:1] + h.shape[2:]
     state = h.dtype if dtype == _dtype_of_states(dtype) else numpy.float32
     outputs = [numpy.empty(h.shape, h.dtype), numpy.empty(states, state), numpy.empty(states, state)]
-    _forward(gated, threads or -1, target, view, [readable(array) for array in given.values()], outputs)
+    call_forward(gated, threads or -1, target, _numpy_view, [_readable(array) for array in given.values()], outputs)
     return outputs
-
-
-def _with_torch(gated, given, threads, target):
-    import torch
-    _check_all(given, torch.Tensor)
-    for name, value in given.items():
-        if value is not None and value.device.type != "cpu":
-            raise ValueError(f"{name}: expected a tensor on the CPU, but it is on {value.device}")
-        if value is not None and value.layout != torch.strided:
-            raise ValueError(f"{name}: expected a strided tensor, but its layout is {value.layout}")
-    return _torch_function().apply(*given.values(), gated, threads or torch.get_num_threads(), target)
-
-
-def _torch_view(tensor):
-    if tensor is None:
-        return Array()
-    return Array.of(tensor.data_ptr(), str(tensor.dtype)[len("torch."):], tensor.shape, tensor.stride())
-
-
-def _torch_function():
-    """The torch.autograd.Function. Made at the first call: this module must not need torch."""
-    global _made
-    if _made is not None:
-        return _made
-    import torch
-
-    class Scan(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx, decay, h, s0, s0_low, gated, threads, target):
-            # The imaginary part of a conjugate is a view whose memory has the other sign.
-            inputs = [None if tensor is None else tensor.resolve_neg() for tensor in (decay, h, s0, s0_low)]
-            states = h.shape[:1] + h.shape[2:]
-            kept = torch.promote_types(h.dtype, torch.float32)
-            s, s_n, s_n_low = outputs = [torch.empty(h.shape, dtype=h.dtype), torch.empty(states, dtype=kept),
-                                         torch.empty(states, dtype=kept)]
-            _forward(gated, threads, target, _torch_view, inputs, outputs)
-            # States in 16 bits do not tell the weights: they are computed again.
-            ctx.save_for_backward(*inputs[:3], s if kept == h.dtype else None)
-            ctx.on = gated, threads, target
-            ctx.mark_non_differentiable(s_n_low)
-            ctx.set_materialize_grads(False)
-            return s, s_n, s_n_low
-
-        @staticmethod
-        def backward(ctx, grad_s, grad_s_n, _):
-            return *Adjoint.apply(*ctx.saved_tensors, grad_s, grad_s_n, *ctx.on), None, None, None, None
-
-    class Adjoint(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx, decay, h, s0, s, grad_s, grad_s_n, gated, threads, target):
-            states = h.shape[:1] + h.shape[2:]
-            kept = torch.promote_types(h.dtype, torch.float32)
-            gradients = [torch.empty(h.shape, dtype=h.dtype), torch.empty(h.shape, dtype=h.dtype),
-                         torch.empty(states, dtype=kept)]
-            grad_s = torch.zeros(h.shape, dtype=h.dtype) if grad_s is None else grad_s
-            cotangents = [None if tensor is None else tensor.resolve_neg() for tensor in (s, grad_s, grad_s_n)]
-            call("assay_gated_scan_vjp" if gated else "assay_scan_vjp", threads, target,
-                 Inputs(*map(_torch_view, (decay, h, s0, None))), Cotangents(*map(_torch_view, cotangents)),
-                 Gradients(*map(_torch_view, gradients)))
-            return gradients[0], gradients[1], None if s0 is None else gradients[2]
-
-        @staticmethod
-        def backward(ctx, *_):
-            # Without this node a second derivative would be taken for zero.
-            raise RuntimeError("assay.scan and assay.gated_scan have no second derivative")
-
-    _made = Scan
-    return Scan
-
-
-_made = None

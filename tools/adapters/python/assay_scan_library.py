@@ -34,6 +34,8 @@ Inputs = _structure("decay", "h", "s0", "s0_low")
 Outputs = _structure("s", "s_n", "s_n_low")
 Cotangents = _structure("s", "grad_s", "grad_s_n")
 Gradients = _structure("grad_decay", "grad_h", "grad_s0")
+Direction = _structure("tangent_decay", "tangent_h", "tangent_s0", "tangent_s0_low")
+Tangents = _structure("tangent_s", "tangent_s_n", "tangent_s_n_low")
 
 
 class _Execution(ctypes.Structure):

@@ -92,6 +92,59 @@ def test_gradcheck(gated, with_s0):
         assert torch.autograd.gradcheck(lambda *x: function_of(gated)(*x)[output], inputs)
 
 
+def random_directions(B, n, d, dtype, seed=4):
+    return [random_inputs(B, n, d, seed=seed + k)[1 if k < 2 else 2].to(dtype) for k in range(3)]
+
+
+@pytest.mark.parametrize("gated", [False, True])
+@pytest.mark.parametrize("dtype, error", [(torch.float32, 2**-22), (torch.float64, 2**-44)])
+def test_tangents_are_those_of_the_step_loop(gated, dtype, error):
+    inputs, directions = random_inputs(3, 50, 7, dtype, gated), random_directions(3, 50, 7, dtype)
+    _, expected = torch.autograd.functional.jvp(lambda *x: step_loop(*x, gated), tuple(x.double() for x in inputs),
+                                                tuple(x.double() for x in directions))
+    function = assay.gated_scan_jvp if gated else assay.scan_jvp
+    tangents = function(*inputs, *directions)
+    for value, exact in zip(tangents, expected):
+        assert value.dtype == dtype
+        assert ((value.double() - exact).abs() <= 64 * error * exact.abs().clamp(min=1)).all()
+    arrays = function(*(x.numpy() for x in (*inputs, *directions)))
+    backwards = [x.numpy()[:, ::-1].copy()[:, ::-1] if x.ndim == 3 else x.numpy() for x in (*inputs, *directions)]
+    for given in (arrays, function(*backwards)):
+        assert all(np.array_equal(array, value.numpy()) for array, value in zip(given, tangents))
+    zeros = torch.zeros_like(inputs[2])
+    for absent, given in zip(function(*inputs[:2], None, *directions[:2], None),
+                             function(*inputs[:2], zeros, *directions[:2], zeros)):
+        assert torch.equal(absent, given)
+
+
+@pytest.mark.parametrize("gated", [False, True])
+def test_dual_tensors_carry_the_tangents(gated):
+    inputs, directions = random_inputs(2, 9, 5, gated=gated), random_directions(2, 9, 5, torch.float64)
+    expected = (assay.gated_scan_jvp if gated else assay.scan_jvp)(*inputs, *directions)
+    with torch.autograd.forward_ad.dual_level():
+        duals = [torch.autograd.forward_ad.make_dual(*pair) for pair in zip(inputs, directions)]
+        outputs = function_of(gated)(*duals)
+        for output, value, tangent in zip(outputs, function_of(gated)(*inputs), expected):
+            primal, along = torch.autograd.forward_ad.unpack_dual(output)
+            assert torch.equal(primal, value) and torch.equal(along, tangent)
+    leaves = [x.requires_grad_() for x in random_inputs(2, 6, 3, gated=gated)]
+    assert torch.autograd.gradcheck(function_of(gated), leaves, check_forward_ad=True)
+    assert torch.autograd.gradcheck(function_of(gated), leaves[:2], check_forward_ad=True)
+
+
+def test_tangents_name_what_is_wrong():
+    inputs, directions = random_inputs(2, 4, 3), random_directions(2, 4, 3, torch.float64)
+    with pytest.raises(ValueError, match=r"^tangent_h: expected \[2, 4, 3\] but it is \[2, 3, 3\]"):
+        assay.scan_jvp(*inputs, directions[0], directions[1][:, :3], directions[2])
+    with pytest.raises(TypeError, match="^tangent_log_p: expected a torch.Tensor"):
+        assay.scan_jvp(*inputs, None, *directions[1:])
+    with pytest.raises(ValueError, match=r"^tangent_s0: expected \[B, d\]"):
+        assay.scan_jvp(*inputs, *directions[:2], directions[1])
+    halves = [x.half() for x in (*inputs[:2], *directions[:2])]
+    with pytest.raises(ValueError, match="^h: "):
+        assay.scan_jvp(*halves[:2], None, *halves[2:], None)
+
+
 def test_any_strides_give_the_same_bits():
     dense = random_inputs(2, 9, 5, torch.float32)
     expected = assay.scan(*dense)
