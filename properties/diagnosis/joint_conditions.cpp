@@ -111,12 +111,19 @@ bool stands_alone(const probe& wrong, const std::string& axis, std::size_t right
   for (const auto& [other, size] : sizes_of(wrong.c)) {
     if (other == axis) continue;
     const declared_sizes declared = again.declared(wrong, other);
-    const std::size_t least = declared.nearest(1), more = declared.nearest(2 * size + many_more);
-    if (least < size && again.is_right(wrong, {{axis, wrong_at}, {other, least}}, evidence::telling) == true)
-      return false;
+    const std::size_t more = declared.nearest(2 * size + many_more);
+    // One may tell nothing: of one key, whatever its features are.
+    for (const std::size_t few : {declared.nearest(1), declared.nearest(2)})
+      if (few < size && again.is_right(wrong, {{axis, wrong_at}, {other, few}}, evidence::telling) == true)
+        return false;
     if (more > size && again.is_right(wrong, {{axis, right_at}, {other, more}}) == false) return false;
   }
   return true;
+}
+
+bool holds_far_behind(const probe& wrong, const std::string& axis, std::size_t bound, size_experiments& again) {
+  const std::size_t far = again.declared(wrong, axis).nearest(2 * bound + many_more);
+  return again.is_right(wrong, {{axis, far}}, evidence::telling) != true;
 }
 
 }  // namespace assay::properties

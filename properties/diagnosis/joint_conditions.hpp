@@ -16,9 +16,12 @@ namespace assay::properties {
 std::optional<std::string> by_several_axes(const std::vector<const probe*>& wrong,
                                            const std::vector<const probe*>& right, size_experiments& again);
 
-/// Whether a condition on one axis stands alone: of every other axis, fewer leave the wrong case wrong at a wrong size
-/// of that axis, and more of them leave it right at a right one, as far as it answers.
+/// Whether a condition on one axis stands alone: the wrong case is wrong at a wrong size of that axis with few of every
+/// other axis too, and right at a right one with many of them, as far as it answers.
 bool stands_alone(const probe& wrong, const std::string& axis, std::size_t right_at, std::size_t wrong_at,
                   size_experiments& again);
+
+/// Whether it is wrong far behind a bound as well, as far as it answers.
+bool holds_far_behind(const probe& wrong, const std::string& axis, std::size_t bound, size_experiments& again);
 
 }  // namespace assay::properties
