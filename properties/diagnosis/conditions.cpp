@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 
+#include "properties/diagnosis/joint_conditions.hpp"
 #include "properties/diagnosis/reach.hpp"
 
 namespace assay::properties {
@@ -39,19 +40,17 @@ struct size_rule {
   sizes_seen wrong_at, right_at;
 };
 
-std::optional<size_rule> by_multiples(const std::string& what, const sizes_seen& wrong, const sizes_seen& right) {
+std::optional<size_rule> by_multiples(const sizes_seen& wrong, const sizes_seen& right) {
   for (std::size_t block = 2; block <= 256; block *= 2) {
     const auto multiple = [block](std::size_t n) { return n % block == 0; };
     const auto all = [&](const sizes_seen& sizes) { return std::all_of(sizes.begin(), sizes.end(), multiple); };
     const auto none = [&](const sizes_seen& sizes) { return std::none_of(sizes.begin(), sizes.end(), multiple); };
     const sizes_seen multiples{2 * block, 3 * block}, others{2 * block + 1, 4 * block - 1};
     if (all(right) && none(wrong))
-      return size_rule{block == 2 ? fmt::format(" for odd {}", what)
-                                  : fmt::format(" where the {} is no multiple of {}", what, block),
+      return size_rule{block == 2 ? " for odd lengths" : fmt::format(" where the length is no multiple of {}", block),
                        others, multiples};
     if (all(wrong) && none(right))
-      return size_rule{block == 2 ? fmt::format(" for even {}", what)
-                                  : fmt::format(" where the {} is a multiple of {}", what, block),
+      return size_rule{block == 2 ? " for even lengths" : fmt::format(" where the length is a multiple of {}", block),
                        multiples, others};
   }
   return std::nullopt;
@@ -90,14 +89,19 @@ std::optional<std::string> by_axis(const std::string& axis, const probes_seen& w
                       right_at = above ? *of_right.rbegin() : *of_right.begin();
     if (!again.confirm(axis, wrong, {wrong_at}, right, {right_at})) return std::nullopt;
     const auto [last_right, first_wrong] = again.boundary(*wrong.front(), axis, right_at, wrong_at);
+    for (const probe* p : {wrong.front(), wrong[wrong.size() / 2]})
+      if (!stands_alone(*p, axis, last_right, first_wrong, again)) return std::nullopt;
+    if (above && !holds_far_behind(*wrong.front(), axis, first_wrong, again)) return std::nullopt;
     of_wrong.insert(first_wrong);
     return tokens ? words_of_tokens(of_wrong, first_wrong, last_right)
                   : words_of_axis(axis, of_wrong, first_wrong, last_right);
   }
   // A rule of two lengths is a guess.
   if (!tokens || of_wrong.size() + of_right.size() < 4) return std::nullopt;
-  const auto rule = by_multiples("lengths", of_wrong, of_right);
-  if (!rule || !again.confirm(axis, wrong, rule->wrong_at, right, rule->right_at)) return std::nullopt;
+  const auto rule = by_multiples(of_wrong, of_right);
+  if (!rule || !again.confirm(axis, wrong, rule->wrong_at, right, rule->right_at) ||
+      !stands_alone(*wrong.front(), axis, *rule->right_at.begin(), *rule->wrong_at.begin(), again))
+    return std::nullopt;
   return rule->words;
 }
 
@@ -133,7 +137,7 @@ std::optional<std::string> where(const std::vector<const probe*>& wrong, const s
   for (const std::string& axis : core::axis_symbols(op))
     if (axis != "n")
       if (auto rule = by_axis(axis, wrong, right, again)) return rule;
-  return std::nullopt;
+  return by_several_axes(wrong, right, again);
 }
 
 }  // namespace assay::properties

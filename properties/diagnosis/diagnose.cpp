@@ -21,10 +21,13 @@ class examination {
     run_again();
     if (!under_test_.describe().recorded && examine_repetition()) return std::move(found_);
     std::vector<probe> probes = run_probes(under_test_, op_, type_, {counterexamples_, others_, options_.seed});
+    leave_out_empty(probes);
     const bool wrong = !probes.empty() && !probes.front().right;
     if (wrong) name(confirmed(probes));
     if (!found_.explained && seems_to_remember()) name(memory_fault());
     if (wrong) {
+      const auto is_fresh = [](const probe& p) { return !p.right && p.kind != probe_kind::counterexample; };
+      if (std::none_of(probes.begin(), probes.end(), is_fresh)) add_large_probes(probes, under_test_, options_.seed);
       size_experiments again(under_test_, options_.seed);
       found_.facts = facts_of(probes, again);
     }
@@ -67,10 +70,18 @@ class examination {
     found_.named = e->named;
   }
 
+  // Empty axes are a property of their own: what is wrong there says nothing of what is wrong elsewhere.
+  static void leave_out_empty(std::vector<probe>& probes) {
+    const auto counts = [](const probe& p) { return !p.right && !has_empty_axis(p); };
+    if (std::any_of(probes.begin(), probes.end(), counts))
+      std::erase_if(probes, [](const probe& p) { return !p.right && has_empty_axis(p); });
+  }
+
   // What explains the probes must explain more of them: entries that agree by chance part there.
   std::optional<explanation> confirmed(std::vector<probe>& probes) {
     if (!explained_by_any(probes)) return std::nullopt;
     add_probes(probes, under_test_, options_.seed);
+    leave_out_empty(probes);
     return explained_by_any(probes);
   }
 

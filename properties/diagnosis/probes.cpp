@@ -18,7 +18,7 @@ constexpr std::size_t lengths_tried[] = {0,  1,  2,  3,   4,   5,   6,   7,   8,
 constexpr std::size_t cases_of_family = 3, cases_like_counterexample = 4;
 constexpr std::size_t families_confirmed = 6, cases_confirming = 8;
 // What is computed for a length: pairs of tokens are many.
-constexpr std::size_t most_elements = 20000;
+constexpr std::size_t most_elements = 20000, most_elements_of_large = std::size_t{1} << 17;
 
 // The batch rows of two cases as those of one; what has no batch axis is the first one's.
 core::tensors join_rows(const core::operation& op, const core::tensors& first, const core::tensors& second) {
@@ -59,13 +59,14 @@ std::optional<test_case> length_case(const description& about, const core::opera
   return joined == rows ? std::optional(std::move(c)) : std::nullopt;
 }
 
-bool is_too_large(const test_case& c) {
+std::size_t elements_of(const test_case& c) {
   const core::axis_sizes sizes = sizes_of(c);
   std::size_t elements = 0;
   for (const auto* declared : {&c.call.operation->inputs, &c.call.operation->outputs})
     for (const auto& d : *declared) elements += core::element_count(core::shape_of(d, sizes));
-  return elements > most_elements;
+  return elements;
 }
+bool is_too_large(const test_case& c) { return elements_of(c) > most_elements; }
 
 // The elements that the verdict calls a bug: it names one, and calls right what has none.
 void find_wrong(probe& p, const reference::allowances& laws, const core::precisions& compute,
@@ -208,6 +209,15 @@ std::size_t size_of(const probe& p) {
 
 }  // namespace
 
+std::optional<bool> is_right(const test_case& c, core::tensors actual, const core::precisions& compute) {
+  probe p{c};
+  p.actual = std::move(actual);
+  p.truth = expect(c.call, compute);
+  const value_report judged = judge(*p.truth, p.actual);
+  if (!judged.passed) return false;
+  return judged.informative && some_element_tells(p) ? std::optional(true) : std::nullopt;
+}
+
 probe probe_of(const test_case& c, probe_kind kind, core::tensors actual, const core::precisions& compute) {
   probe p{c, kind};
   p.actual = std::move(actual);
@@ -218,6 +228,11 @@ probe probe_of(const test_case& c, probe_kind kind, core::tensors actual, const 
   find_wrong(p, *all_laws(*p.truth), compute, judged);
   p.tells = !p.right || (judged.informative && some_element_tells(p));
   return p;
+}
+
+bool has_empty_axis(const probe& p) {
+  const core::axis_sizes sizes = sizes_of(p.c);
+  return std::any_of(sizes.begin(), sizes.end(), [](const auto& s) { return s.second == 0; });
 }
 
 bool probe::tells_at(const std::string& output, std::size_t i) const {
@@ -259,6 +274,18 @@ std::vector<probe> run_probes(implementation& under_test, const core::operation&
   auto probes = answers_to(under_test, all_cases(under_test.describe(), op, type, planned));
   sort(probes);
   return probes;
+}
+
+void add_large_probes(std::vector<probe>& probes, implementation& under_test, std::uint64_t seed) {
+  std::vector<planned_probe> more;
+  for (const probe& p : probes)
+    if (!p.right && p.kind == probe_kind::counterexample && elements_of(p.c) <= most_elements_of_large)
+      for (test_case& c : like(p.c, seed)) {
+        if (!is_too_large(c) || elements_of(c) > most_elements_of_large) continue;
+        more.push_back({std::move(c), probe_kind::family});
+      }
+  for (probe& p : answers_to(under_test, more)) probes.push_back(std::move(p));
+  sort(probes);
 }
 
 void add_probes(std::vector<probe>& probes, implementation& under_test, std::uint64_t seed) {

@@ -3,6 +3,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -37,6 +38,9 @@ struct probe {
   [[nodiscard]] bool tells_at(const std::string& output, std::size_t i) const;
 };
 
+/// Whether some axis of its call has size 0.
+bool has_empty_axis(const probe& p);
+
 /// Which right elements count: a fault that is wrong where nothing can be wrong is refuted there, but what is right
 /// there says of no implementation that it is.
 enum class evidence { any, telling };
@@ -49,6 +53,10 @@ bool agrees(const probe& p, const core::tensors& predicted);
 /// the verdict allows there. What the call that was made allows says nothing of it: of sin x and cos x, where one has
 /// the larger error, the other has the smaller one.
 bool agrees(const probe& p, const request& answered);
+
+/// Whether outputs are right; nothing where they are, and an answer that knows nothing would be as well. A probe
+/// without the laws of its elements.
+std::optional<bool> is_right(const test_case& c, core::tensors actual, const core::precisions& compute);
 
 /// A call and its outputs as a probe.
 probe probe_of(const test_case& c, probe_kind kind, core::tensors actual, const core::precisions& compute);
@@ -66,6 +74,10 @@ struct probe_plan {
 /// follow once a call broke. The wrong ones come first, the smallest of them before the others.
 std::vector<probe> run_probes(implementation& under_test, const core::operation& op, core::dtype type,
                               const probe_plan& planned);
+
+/// Cases like the counterexamples that are too large to put all entries of a dictionary to them. Precondition: the
+/// first probe is wrong.
+void add_large_probes(std::vector<probe>& probes, implementation& under_test, std::uint64_t seed);
 
 /// More cases of the families that are wrong. Precondition: the first probe is wrong.
 void add_probes(std::vector<probe>& probes, implementation& under_test, std::uint64_t seed);

@@ -1,4 +1,4 @@
-// Fresh calls in which the size of one axis alone is another: what a condition on sizes is held against.
+// Fresh calls in which other sizes of one axis or of several are asked for: what a condition on sizes is held against.
 #pragma once
 
 #include <cstdint>
@@ -6,7 +6,7 @@
 #include <optional>
 #include <set>
 #include <string>
-#include <tuple>
+#include <utility>
 #include <vector>
 
 #include "properties/diagnosis/probes.hpp"
@@ -18,9 +18,10 @@ class size_experiments {
   size_experiments(implementation& under_test, std::uint64_t seed) : under_test_(under_test), seed_(seed) {}
 
   /// Whether the implementation is right in a few fresh cases with the family, the settings and the sizes of the probe,
-  /// but for one axis. Nothing where there are no such cases inside its domain, where they are too large, where it does
-  /// not answer, or where it has been asked often enough.
-  std::optional<bool> is_right(const probe& like, const std::string& axis, std::size_t size);
+  /// but for those that are given. Nothing where there are no such cases inside its domain, where they are too large,
+  /// where it does not answer, or where it has been asked often enough; nor where what is right must tell something and
+  /// does not.
+  std::optional<bool> is_right(const probe& like, const core::axis_sizes& changed, evidence counted = evidence::any);
 
   /// Whether it is right wherever a wrong case is moved to such a size, and wrong where one of some right ones is moved
   /// to such a wrong size. Precondition: there are both, the smallest first.
@@ -29,13 +30,28 @@ class size_experiments {
 
   /// The neighbours between which it turns from right to wrong, as far as it answers; {right_at, wrong_at} at first.
   std::pair<std::size_t, std::size_t> boundary(const probe& wrong, const std::string& axis, std::size_t right_at,
+                                               std::size_t wrong_at) {
+    return boundary(wrong, {}, {axis}, right_at, wrong_at);
+  }
+  /// The same where other sizes are changed too, of axes that have one size in common. Neighbours are sizes that the
+  /// implementation declares.
+  std::pair<std::size_t, std::size_t> boundary(const probe& wrong, core::axis_sizes changed,
+                                               const std::vector<std::string>& axes, std::size_t right_at,
                                                std::size_t wrong_at);
 
+  /// The sizes of an axis that the implementation declares.
+  [[nodiscard]] declared_sizes declared(const probe& like, const std::string& axis) const {
+    return under_test_.describe().sizes_of_axis(*like.c.call.operation, axis);
+  }
+
  private:
+  enum class verdict { wrong, says_nothing, right };
+  std::optional<verdict> verdict_of(const probe& like, const core::axis_sizes& changed);
+
   implementation& under_test_;
   std::uint64_t seed_;
   std::size_t calls_ = 0;
-  std::map<std::tuple<const probe*, std::string, std::size_t>, std::optional<bool>> seen_;
+  std::map<std::pair<const probe*, core::axis_sizes>, std::optional<verdict>> seen_;
 };
 
 }  // namespace assay::properties

@@ -8,16 +8,16 @@
 
 #include "properties/builtin.hpp"
 #include "properties/diagnosis/diagnose.hpp"
-#include "properties/tests/gating.hpp"
-#include "reference/oracle.hpp"
+#include "properties/tests/changed.hpp"
 
 using namespace assay;
 using namespace assay::properties;
+using testing::changed;
+using testing::probe_seed;
+using testing::said_at;
 using testing::truth_property;
 
 namespace {
-
-constexpr std::uint64_t probe_seed = 20240417;
 
 diagnosis diagnosed(const std::string& name, const std::string& operation, core::dtype type) {
   auto under_test = make_builtin(name);
@@ -68,25 +68,6 @@ void check_sentence(const expected_sentence& expected) {
   CHECK((named || d.explained->find(sentence) != std::string::npos));
 }
 
-/// Right code, but for what is done to its outputs.
-class changed final : public implementation {
- public:
-  using change = std::function<void(const request& call, core::tensors& outputs)>;
-  explicit changed(change how) : right_(make_builtin("sequential").value()), how_(std::move(how)) {}
-  [[nodiscard]] const description& describe() const override { return right_->describe(); }
-  call_result evaluate(const request& call) override {
-    call_result outputs = right_->evaluate(call);
-    if (outputs) how_(call, *outputs);
-    for (auto& [name, t] : *outputs)
-      for (double& x : t.values.storage()) x = core::round_to(t.type, x);
-    return outputs;
-  }
-
- private:
-  std::unique_ptr<implementation> right_;
-  change how_;
-};
-
 // What is said of it, as in a gate: with the counterexample of its check against the truth, where that fails.
 std::string said_of(const changed::change& how, const char* operation) {
   const core::operation& op = *reference::find_operation(operation);
@@ -102,21 +83,9 @@ std::string said_of(const changed::change& how, const char* operation) {
 }
 bool holds(const std::string& text, const char* part) { return text.find(part) != std::string::npos; }
 
-// What is said where a case of these sizes failed.
-std::string said_at(const changed::change& how, const char* operation, const core::axis_sizes& sizes) {
-  const core::operation& op = *reference::find_operation(operation);
-  changed under_test(how);
-  const test_case shown = make_case({&op, core::dtype::f32, "mild", probe_seed, extent(sizes), {}});
-  const diagnosis d = diagnose(under_test, op, core::dtype::f32, {{{&truth_property(op), shown}}, probe_seed});
-  return d.explained.value_or("") + d.facts.value_or("");
-}
 // Adds to all outputs where an axis has that size or more.
-changed::change wrong_where(const char* axis, std::size_t from) {
-  return [axis, from](const request& call, core::tensors& outputs) {
-    if (core::check_request(call).value().at(axis) < from) return;
-    for (auto& [name, t] : outputs)
-      for (double& x : t.values.storage()) x += 0.25;
-  };
+changed::change wrong_from(const char* axis, std::size_t from) {
+  return testing::wrong_where([axis, from](const core::axis_sizes& sizes) { return sizes.at(axis) >= from; });
 }
 
 /// Right code that takes other values of settings than it is asked for, and what it declares.
@@ -295,15 +264,15 @@ TEST_CASE("properties/diagnosis/facts_are_checked_before_they_are_said", "[prope
 // A counterexample is small along every axis but one: its sizes have more in common than what is wrong.
 TEST_CASE("properties/diagnosis/conditions_on_sizes_are_tried_one_axis_at_a_time", "[property][gate]") {
   const core::axis_sizes keys{{"B", 1}, {"h", 1}, {"n", 1}, {"m", 256}, {"d", 1}, {"e", 1}};
-  CHECK(said_at(wrong_where("m", 256), "attention/output", keys) ==
+  CHECK(said_at(wrong_from("m", 256), "attention/output", keys) ==
         "o is wrong on mild inputs where m is more than 255");
   const core::axis_sizes heads{{"B", 1}, {"h", 9}, {"n", 1}, {"d", 4}};
-  CHECK(said_at(wrong_where("h", 7), "rope/rotate", heads) == "y is wrong on mild inputs where h is more than 6");
+  CHECK(said_at(wrong_from("h", 7), "rope/rotate", heads) == "y is wrong on mild inputs where h is more than 6");
   const core::axis_sizes features{{"B", 1}, {"n", 1}, {"d", 64}};
-  CHECK(said_at(wrong_where("d", 40), "heinsen/scan", features) ==
+  CHECK(said_at(wrong_from("d", 40), "heinsen/scan", features) ==
         "s, s_n are wrong on mild inputs where d is more than 39");
   const core::axis_sizes tokens{{"B", 1}, {"n", 400}, {"d", 1}};
-  CHECK(said_at(wrong_where("n", 333), "heinsen/scan", tokens) == "s, s_n are wrong on mild inputs from 333 tokens on");
+  CHECK(said_at(wrong_from("n", 333), "heinsen/scan", tokens) == "s, s_n are wrong on mild inputs from 333 tokens on");
 }
 
 // At position 0 the rotation is the identity: what is right there says nothing of wide heads.

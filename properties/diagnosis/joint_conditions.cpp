@@ -1,0 +1,129 @@
+#include "properties/diagnosis/joint_conditions.hpp"
+
+#include <algorithm>
+
+#include "properties/diagnosis/condition_search.hpp"
+
+namespace assay::properties {
+namespace {
+
+constexpr std::size_t most_started_from = 3, many_more = 128;
+
+class confirmation {
+ public:
+  confirmation(const probe& wrong, const conditions_found& found, size_experiments& again)
+      : wrong_(wrong), again_(again), all_(found.all), at_(found.at) {}
+
+  // Whether fresh cases on both sides of each condition are as they say, some wrong, and some right for each of them;
+  // with one and with many of every other axis too.
+  bool holds() {
+    bool appears = false;
+    std::vector<bool> disappears(all_.size());
+    for (const core::axis_sizes& from : {at_, moved(false), moved(true)})
+      for (const size_condition& c : all_)
+        for (const core::axis_sizes& sample : c.samples()) {
+          core::axis_sizes sizes = from;
+          for (const auto& [axis, size] : sample) sizes[axis] = size;
+          const auto broken = std::count_if(all_.begin(), all_.end(), [&](const auto& x) { return !x.holds(sizes); });
+          const auto is = again_.is_right(wrong_, sizes, evidence::telling);
+          if (!is) continue;
+          if (*is != (broken > 0)) return false;
+          appears = appears || !*is;
+          for (std::size_t k = 0; k < all_.size(); ++k)
+            if (broken == 1 && !all_[k].holds(sizes)) disappears[k] = true;
+        }
+    return appears && std::all_of(disappears.begin(), disappears.end(), [](bool b) { return b; }) &&
+           std::all_of(at_.begin(), at_.end(), [&](const auto& other) { return does_not_matter(other.first); });
+  }
+
+ private:
+  // Whether what is wrong beside the bounds is so with one of another axis, and what is right there with many.
+  bool does_not_matter(const std::string& other) {
+    if (std::any_of(all_.begin(), all_.end(), [&](const auto& c) { return c.axis == other || c.other == other; }))
+      return true;
+    core::axis_sizes sizes = moved(false);
+    const declared_sizes declared = again_.declared(wrong_, other);
+    const std::size_t many = declared.nearest(2 * sizes.at(other) + many_more);
+    sizes[other] = declared.nearest(1);
+    if (again_.is_right(wrong_, sizes, evidence::telling) == true) return false;
+    for (const size_condition& c : all_) {
+      if (c.compares()) continue;
+      core::axis_sizes beside = moved(false);
+      beside[other] = many;
+      for (const core::axis_sizes& sample : c.samples())
+        if (!c.holds(sample)) {
+          beside[c.axis] = sample.at(c.axis);
+          break;
+        }
+      if (!c.holds(beside) && again_.is_right(wrong_, beside, evidence::telling) == false) return false;
+    }
+    return true;
+  }
+
+  // The case with the first or the last sizes for which each condition of one axis holds; as it is where these do not
+  // go together.
+  [[nodiscard]] core::axis_sizes moved(bool far) const {
+    core::axis_sizes sizes = at_;
+    for (const size_condition& c : all_) {
+      if (c.compares()) continue;
+      auto samples = c.samples();
+      std::erase_if(samples, [&](const auto& s) { return !c.holds(s); });
+      if (!samples.empty()) sizes[c.axis] = (far ? samples.back() : samples.front()).at(c.axis);
+    }
+    const bool together = std::all_of(all_.begin(), all_.end(), [&](const auto& c) { return c.holds(sizes); });
+    return together ? sizes : at_;
+  }
+
+  const probe& wrong_;
+  size_experiments& again_;
+  const conditions& all_;
+  const core::axis_sizes& at_;
+};
+
+bool holds_for(const conditions& all, const probe& p) {
+  const core::axis_sizes sizes = sizes_of(p.c);
+  return std::all_of(all.begin(), all.end(), [&](const size_condition& c) { return c.holds(sizes); });
+}
+
+}  // namespace
+
+std::optional<std::string> by_several_axes(const std::vector<const probe*>& wrong,
+                                           const std::vector<const probe*>& right, size_experiments& again) {
+  std::size_t started_from = 0;
+  for (const probe* p : wrong) {
+    if (++started_from > most_started_from) break;
+    // Fresh numbers may not show what special ones do.
+    if (has_empty_axis(*p) || again.is_right(*p, {}) != false) continue;
+    const auto found = conditions_around(*p, again);
+    if (!found) continue;
+    const auto holds = [&](const probe* other) { return holds_for(found->all, *other); };
+    const auto refutes = [&](const probe* other) { return !has_empty_axis(*other) && holds(other); };
+    if (std::all_of(wrong.begin(), wrong.end(), holds) && std::none_of(right.begin(), right.end(), refutes) &&
+        confirmation(*p, *found, again).holds())
+      return " where " + words_of(found->all);
+  }
+  return std::nullopt;
+}
+
+bool stands_alone(const probe& wrong, const std::string& axis, std::size_t right_at, std::size_t wrong_at,
+                  size_experiments& again) {
+  if (again.is_right(wrong, {{axis, wrong_at}}) == true) return false;
+  for (const auto& [other, size] : sizes_of(wrong.c)) {
+    if (other == axis) continue;
+    const declared_sizes declared = again.declared(wrong, other);
+    const std::size_t more = declared.nearest(2 * size + many_more);
+    // One may tell nothing: of one key, whatever its features are.
+    for (const std::size_t few : {declared.nearest(1), declared.nearest(2)})
+      if (few < size && again.is_right(wrong, {{axis, wrong_at}, {other, few}}, evidence::telling) == true)
+        return false;
+    if (more > size && again.is_right(wrong, {{axis, right_at}, {other, more}}) == false) return false;
+  }
+  return true;
+}
+
+bool holds_far_behind(const probe& wrong, const std::string& axis, std::size_t bound, size_experiments& again) {
+  const std::size_t far = again.declared(wrong, axis).nearest(2 * bound + many_more);
+  return again.is_right(wrong, {{axis, far}}, evidence::telling) != true;
+}
+
+}  // namespace assay::properties

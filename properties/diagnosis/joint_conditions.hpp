@@ -1,0 +1,27 @@
+// Where it takes the sizes of several axes together to be wrong.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "properties/diagnosis/size_experiments.hpp"
+
+namespace assay::properties {
+
+/// " where n = h", " where n is more than 64 and d is odd": up to three conditions. They are read off experiments
+/// around one wrong case, hold for all of the wrong ones and together for none of the right ones, and fresh cases
+/// beside each bound and far from it confirm them. Nothing where there are no such conditions. Precondition: some are
+/// wrong, the smallest first.
+std::optional<std::string> by_several_axes(const std::vector<const probe*>& wrong,
+                                           const std::vector<const probe*>& right, size_experiments& again);
+
+/// Whether a condition on one axis stands alone: the wrong case is wrong at a wrong size of that axis with few of every
+/// other axis too, and right at a right one with many of them, as far as it answers.
+bool stands_alone(const probe& wrong, const std::string& axis, std::size_t right_at, std::size_t wrong_at,
+                  size_experiments& again);
+
+/// Whether it is wrong far behind a bound as well, as far as it answers.
+bool holds_far_behind(const probe& wrong, const std::string& axis, std::size_t bound, size_experiments& again);
+
+}  // namespace assay::properties

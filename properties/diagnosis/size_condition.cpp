@@ -1,0 +1,106 @@
+#include "properties/diagnosis/size_condition.hpp"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+namespace assay::properties {
+namespace {
+
+// Below the bound, at it, and behind it at distances that no block shares.
+std::vector<std::size_t> around(const size_condition& c) {
+  const std::size_t b = c.bound, k = c.period, base = k + c.rest;
+  switch (c.is) {
+    case size_form::more:
+      return {b, b / 2, 1, b + 1, b + 2, 2 * b + 3};
+    case size_form::less:
+      return {b, b + 1, 2 * b + 1, b - 1, b / 2, 1};
+    default:
+      return {base, base + 2 * k, base + 3 * k, base + 1, base + k - 1, base + 2 * k + k / 2};
+  }
+}
+
+bool holds_of(size_form is, std::size_t x, std::size_t y, std::size_t bound) {
+  switch (is) {
+    case size_form::equal:
+      return x == y && x > bound;
+    case size_form::unequal:
+      return x != y;
+    case size_form::smaller:
+      return x < y;
+    default:
+      return x <= y;
+  }
+}
+
+}  // namespace
+
+bool size_condition::holds(const core::axis_sizes& sizes) const {
+  const std::size_t x = sizes.at(axis);
+  switch (is) {
+    case size_form::more:
+      return x > bound;
+    case size_form::less:
+      return x < bound;
+    case size_form::multiple_plus:
+      return x % period == rest;
+    case size_form::no_multiple:
+      return x % period != 0;
+    default:
+      return holds_of(is, x, sizes.at(other), bound);
+  }
+}
+
+std::string size_condition::words() const {
+  switch (is) {
+    case size_form::more:
+      return fmt::format("{} is more than {}", axis, bound);
+    case size_form::less:
+      return fmt::format("{} is less than {}", axis, bound);
+    case size_form::multiple_plus:
+      if (period == 2) return fmt::format("{} is {}", axis, rest == 0 ? "even" : "odd");
+      return rest == 0 ? fmt::format("{} is a multiple of {}", axis, period)
+                       : fmt::format("{} is {} more than a multiple of {}", axis, rest, period);
+    case size_form::no_multiple:
+      return fmt::format("{} is no multiple of {}", axis, period);
+    case size_form::equal:
+      return bound == 0 ? fmt::format("{} = {}", axis, other) : fmt::format("{} = {} > {}", axis, other, bound);
+    case size_form::unequal:
+      return fmt::format("{} is not {}", axis, other);
+    case size_form::smaller:
+      return fmt::format("{} is less than {}", axis, other);
+    case size_form::at_most:
+      return fmt::format("{} is at most {}", axis, other);
+  }
+  return "";
+}
+
+std::vector<core::axis_sizes> size_condition::samples() const {
+  if (compares()) {
+    auto all = compared_sizes(axis, other, at);
+    if (bound > 0) all.push_back({{axis, bound}, {other, bound}});
+    if (is == size_form::equal) all.push_back({{axis, bound + 1}, {other, bound + 1}});
+    return all;
+  }
+  std::vector<core::axis_sizes> all;
+  for (const std::size_t size : around(*this))
+    if (size > 0) all.push_back({{axis, size}});
+  return all;
+}
+
+std::vector<core::axis_sizes> compared_sizes(const std::string& axis, const std::string& other, std::size_t at) {
+  std::vector<core::axis_sizes> all;
+  for (const std::size_t k : {at, at + 3})
+    for (const auto& [x, y] : {std::pair{k, k}, {k, k + 1}, {k + 1, k}, {k, 2 * k}, {2 * k, k}})
+      all.push_back({{axis, x}, {other, y}});
+  return all;
+}
+
+std::string words_of(const std::vector<size_condition>& all) {
+  std::string text;
+  for (std::size_t i = 0; i < all.size(); ++i)
+    text += (i == 0 ? "" : i + 1 == all.size() ? " and " : ", ") + all[i].words();
+  return text;
+}
+
+}  // namespace assay::properties

@@ -1,0 +1,54 @@
+// Right code with a fault that a test writes down, and what a diagnosis says of it.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "properties/builtin.hpp"
+#include "properties/diagnosis/diagnose.hpp"
+#include "properties/tests/gating.hpp"
+#include "reference/oracle.hpp"
+
+namespace assay::properties::testing {
+
+inline constexpr std::uint64_t probe_seed = 20240417;
+
+/// Right code, but for what is done to its outputs.
+class changed final : public implementation {
+ public:
+  using change = std::function<void(const request& call, core::tensors& outputs)>;
+  explicit changed(change how) : right_(make_builtin("sequential").value()), how_(std::move(how)) {}
+  [[nodiscard]] const description& describe() const override { return right_->describe(); }
+  call_result evaluate(const request& call) override {
+    call_result outputs = right_->evaluate(call);
+    if (outputs) how_(call, *outputs);
+    for (auto& [name, t] : *outputs)
+      for (double& x : t.values.storage()) x = core::round_to(t.type, x);
+    return outputs;
+  }
+
+ private:
+  std::unique_ptr<implementation> right_;
+  change how_;
+};
+
+/// Adds to all outputs where the sizes of a call are such.
+inline changed::change wrong_where(const std::function<bool(const core::axis_sizes&)>& are_such) {
+  return [are_such](const request& call, core::tensors& outputs) {
+    if (!are_such(core::check_request(call).value())) return;
+    for (auto& [name, t] : outputs)
+      for (double& x : t.values.storage()) x += 0.25;
+  };
+}
+
+/// What is said where a case of these sizes failed.
+inline std::string said_at(const changed::change& how, const char* operation, const core::axis_sizes& sizes) {
+  const core::operation& op = *reference::find_operation(operation);
+  changed under_test(how);
+  const test_case shown = make_case({&op, core::dtype::f32, "mild", probe_seed, extent(sizes), {}});
+  const diagnosis d = diagnose(under_test, op, core::dtype::f32, {{{&truth_property(op), shown}}, probe_seed});
+  return d.explained.value_or("") + d.facts.value_or("");
+}
+
+}  // namespace assay::properties::testing

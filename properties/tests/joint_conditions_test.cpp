@@ -1,0 +1,80 @@
+// Faults that take the sizes of several axes together: the condition is said, and no other is.
+#include <catch2/catch.hpp>
+
+#include "properties/tests/changed.hpp"
+
+using namespace assay;
+using namespace assay::properties;
+using testing::said_at;
+using testing::wrong_where;
+
+namespace {
+
+using sizes_of_call = core::axis_sizes;
+
+struct joint_fault {
+  const char* operation;
+  sizes_of_call shown;  // of the counterexample
+  std::function<bool(const sizes_of_call&)> is_wrong;
+  const char* condition;  // what is said of it; null where none may be said
+};
+
+sizes_of_call scan(std::size_t B, std::size_t n, std::size_t d) { return {{"B", B}, {"n", n}, {"d", d}}; }
+sizes_of_call attention(std::size_t B, std::size_t h, std::size_t n, std::size_t m, std::size_t d, std::size_t e) {
+  return {{"B", B}, {"h", h}, {"n", n}, {"m", m}, {"d", d}, {"e", e}};
+}
+sizes_of_call rope(std::size_t B, std::size_t n, std::size_t h, std::size_t d) {
+  return {{"B", B}, {"n", n}, {"h", h}, {"d", d}};
+}
+
+const joint_fault joint_faults[] = {
+    {"heinsen/scan", scan(1, 70, 66), [](const sizes_of_call& s) { return s.at("n") > 64 && s.at("d") > 64; },
+     "where d is more than 64 and n is more than 64"},
+    {"heinsen/scan", scan(2, 64, 1), [](const sizes_of_call& s) { return s.at("n") % 64 == 0 && s.at("B") > 1; },
+     "where B is more than 1 and n is a multiple of 64"},
+    {"heinsen/scan", scan(1, 33, 1), [](const sizes_of_call& s) { return s.at("d") % 2 == 1 && s.at("n") > 32; },
+     "where d is odd and n is more than 32"},
+    {"heinsen/scan", scan(1, 17, 3), [](const sizes_of_call& s) { return s.at("n") % 16 == 1 && s.at("d") > 2; },
+     "where d is more than 2 and n is 1 more than a multiple of 16"},
+    {"heinsen/scan", scan(2, 4, 3),
+     [](const sizes_of_call& s) { return s.at("B") > 1 && s.at("n") > 3 && s.at("d") > 2; },
+     "where B is more than 1, d is more than 2 and n is more than 3"},
+    {"heinsen/gated_scan", scan(3, 3, 1), [](const sizes_of_call& s) { return s.at("B") == s.at("n"); }, "where B = n"},
+    {"heinsen/scan:vjp", scan(5, 17, 1), [](const sizes_of_call& s) { return s.at("B") > 4 && s.at("n") > 16; },
+     "where B is more than 4 and n is more than 16"},
+    {"attention/output", attention(1, 1, 2, 2, 1, 1),
+     [](const sizes_of_call& s) { return s.at("n") == s.at("m") && s.at("n") > 1; }, "where m = n > 1"},
+    {"attention/output", attention(1, 1, 1, 2, 1, 1), [](const sizes_of_call& s) { return s.at("n") < s.at("m"); },
+     "where n is less than m"},
+    {"attention/output", attention(1, 1, 2, 1, 1, 1), [](const sizes_of_call& s) { return s.at("n") != s.at("m"); },
+     "where m is not n"},
+    {"attention/output", attention(1, 1, 2, 3, 1, 1),
+     [](const sizes_of_call& s) { return s.at("m") % 2 == 1 && s.at("m") > 1 && s.at("n") > 1; },
+     "where m is odd, m is more than 1 and n is more than 1"},
+    {"rope/rotate", rope(1, 2, 2, 2), [](const sizes_of_call& s) { return s.at("n") == s.at("h"); }, "where h = n"},
+    {"rope/rotate", rope(2, 2, 2, 2), [](const sizes_of_call& s) { return s.at("h") % 2 == 0 && s.at("B") > 1; },
+     "where B is more than 1 and h is even"},
+    {"rope/rotate", rope(1, 1, 5, 2), [](const sizes_of_call& s) { return s.at("n") % 2 == 1 && s.at("h") > 4; },
+     "where h is more than 4 and n is odd"},
+    // No condition of this kind: of a product, a sum, either of two, a size between two, a multiple of another.
+    {"heinsen/scan", scan(1, 257, 1), [](const sizes_of_call& s) { return s.at("n") * s.at("d") > 256; }, nullptr},
+    {"heinsen/scan", scan(1, 40, 1), [](const sizes_of_call& s) { return s.at("n") + s.at("d") > 40; }, nullptr},
+    {"heinsen/scan", scan(1, 21, 1), [](const sizes_of_call& s) { return s.at("n") > 20 || s.at("d") > 20; }, nullptr},
+    {"heinsen/scan", scan(2, 5, 1),
+     [](const sizes_of_call& s) { return s.at("n") > 4 && s.at("n") < 8 && s.at("B") > 1; }, nullptr},
+    {"heinsen/scan", scan(1, 5, 1), [](const sizes_of_call& s) { return s.at("n") > 4 * s.at("d"); }, nullptr},
+    {"rope/rotate", rope(1, 2, 9, 2), [](const sizes_of_call& s) { return s.at("B") * s.at("h") > 8; }, nullptr},
+};
+
+}  // namespace
+
+TEST_CASE("properties/diagnosis/joint_conditions_on_sizes_are_said_where_they_are_true", "[property][gate]") {
+  for (const joint_fault& f : joint_faults) {
+    const std::string said = said_at(wrong_where(f.is_wrong), f.operation, f.shown);
+    INFO(f.operation << ": " << said);
+    if (f.condition != nullptr)
+      CHECK_THAT(said, Catch::EndsWith(std::string("on mild inputs ") + f.condition));
+    else
+      CHECK(said.find(" tried") != std::string::npos);
+  }
+}
