@@ -103,7 +103,13 @@ inline void widen_by_cumsum_autograd(const_lane<tracked> a, const_lane<tracked> 
     grad.h[i].error = std::max(grad.h[i].error, digits_left ? error_h + tracked::tau() : unbounded);
     grad.a[i].error = std::max(grad.a[i].error, digits_left ? suffix + tracked::tau() : unbounded);
   }
-  if (n == 0) return;
+  if (n == 0) {
+    // One input alone, s0: exp((log |g| - s0) + s0).
+    const double g = std::fabs(grad_last.number), size = log_magnitude(g);
+    const double rounded = 2 * size + finite_magnitude(std::log(g) - s0.number) + accuracy::log + accuracy::exp;
+    if (g > 0 && std::isfinite(s0.number)) grad.s0.error = std::max(grad.s0.error, propagate(g, rounded) + tracked::tau());
+    return;
+  }
   // s0 is the first input of the logcumsumexp: its gradient is exp(r + s0), and no part of the suffix sum.
   const double error_s0 = carried_error + propagate(carried, of_first + log_magnitude(carried) + accuracy::exp + 1.0);
   grad.s0.error = std::max({grad.s0.error, grad.a[0].error, error_s0 + tracked::tau()});
@@ -124,7 +130,13 @@ inline void linear_adjoint(const_lane<tracked> a, const_lane<tracked> h, const t
     grad.h[i].error = std::max(grad.h[i].error, of_h[i].error);
   }
   grad.s0.error = std::max(grad.s0.error, of_s0.error);
-  if (const auto x = unshifted_states::within_range(a, h, s0, states)) x->widen(grad_s, grad_last, grad);
+  const auto x = unshifted_states::within_range(a, h, s0, states);
+  if (n == 0 && std::isfinite(s0.number)) {  // (g / X) X
+    grad.s0.error += 2 * std::fabs(grad_last.number);
+    if (x) x->widen_kept_derivative(grad.s0);
+  } else if (x) {
+    x->widen(grad_s, grad_last, grad);
+  }
 }
 
 /// Where log p + s' and h are both -inf any finite gradient in h is right.

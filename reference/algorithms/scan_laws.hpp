@@ -40,6 +40,23 @@ class scan_laws {
     for (std::size_t i = 0; i < n; ++i) s[i] = here.states[i];
   }
 
+  /// The state after no tokens: s0 itself, or log e^s0 of code that holds X = e^s.
+  [[nodiscard]] tracked state_kept(const tracked& s0) const {
+    if (class_ < accuracy_class::linear || !std::isfinite(s0.number)) return s0;
+    tracked s = log(exp(s0));
+    s.number = s0.number;
+    if (const auto x = unshifted_states::holding(s0)) x->widen_kept(s);
+    return s;
+  }
+  /// Its tangent: that of s0, or (X ds0) / X.
+  [[nodiscard]] tracked tangent_kept(const tracked& s0, const tracked& of_s0) const {
+    if (class_ < accuracy_class::linear || !std::isfinite(s0.number)) return of_s0;
+    tracked ds = of_s0;
+    ds.error += 2 * std::fabs(of_s0.number);
+    if (const auto x = unshifted_states::holding(s0)) x->widen_kept_derivative(ds);
+    return ds;
+  }
+
   /// `s` holds the states of scan(). Cotangents enter by magnitude.
   void adjoint(const_lane<tracked> a, const_lane<tracked> h, const tracked& s0, const_lane<tracked> s,
                const_lane<tracked> grad_s, const tracked& grad_last, scan_gradients<tracked> grad) {

@@ -23,17 +23,33 @@ class unshifted_states {
   /// there such code is wrong.
   static std::optional<unshifted_states> within_range(const_lane<tracked> a, const_lane<tracked> h, const tracked& s0,
                                                       const_lane<tracked> s) {
-    unshifted_states x;
-    if (!x.add(0.0, -infinity, s0, s0)) return std::nullopt;
-    for (std::size_t i = 0; i < s.size(); ++i)
-      if (!x.add(a[i].number, h[i].number, h[i], s[i])) return std::nullopt;
+    std::optional<unshifted_states> x = holding(s0);
+    for (std::size_t i = 0; x && i < s.size(); ++i)
+      if (!x->add(a[i].number, h[i].number, h[i], s[i])) return std::nullopt;
     return x;
+  }
+  /// No tokens: X = e^s0 alone.
+  static std::optional<unshifted_states> holding(const tracked& s0) {
+    unshifted_states x;
+    return x.add(0.0, -infinity, s0, s0) ? std::optional(x) : std::nullopt;
   }
 
   /// s_i = log X_i, where X_i has lost the share q_i: q_i X_i = (p_i + eta) q_{i-1} X_{i-1} + eta X_{i-1} + 2 eta, and
   /// -log(1 - q_i) in s_i.
   void widen(lane<tracked> s) const {
     for (std::size_t i = 0; i < s.size(); ++i) s[i].error -= std::log1p(-share_[i + 1]) / tracked::u();
+  }
+
+  /// s0 after no tokens: log e^s0.
+  void widen_kept(tracked& s) const { s.error -= std::log1p(-share_[0]) / tracked::u(); }
+  /// A derivative after no tokens: (x / X) X or (x X) / X. The second loses more.
+  void widen_kept_derivative(tracked& x) const {
+    if (state_[0] == 0) return;
+    const double size = std::fabs(x.number);
+    const amount product = amount{size, 0}.times(state_[0], share_[0] * state_[0]);
+    const amount back = quotient(size, 0).times(state_[0], share_[0] * state_[0]);
+    const double divided = (product.error / state_[0] + share_[0] * size) / (1.0 - share_[0]) + eta();
+    add({size, std::max(divided, back.error)}, x);
   }
 
   /// The adjoint lambda_i = gbar_i / X_i + p_{i+1} lambda_{i+1}, grad_h_i = e^{h_i} lambda_i and grad_a_i =

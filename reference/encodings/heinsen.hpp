@@ -43,6 +43,9 @@ struct heinsen {
     std::function<void(const_lane<R> a, const_lane<R> h, const R& s0, const_lane<R> s, scan_direction<R> direction,
                        lane<R> ds)>
         tangent = scan_tangent<sigmoid_form, R>;
+    /// What is handed on after no tokens: the state as it was, and its tangent.
+    std::function<R(const R& s0)> state_kept = [](const R& s0) { return s0; };
+    std::function<R(const R& s0, const R& of_s0)> tangent_kept = [](const R&, const R& of_s0) { return of_s0; };
     std::function<R(const R& g)> gate = [](const R& g) { return log_sigmoid(g); };
     std::function<R(const R& g)> gate_slope = [](const R& g) { return sigmoid(-g); };
   };
@@ -234,6 +237,8 @@ class heinsen::laws {
     how.tangent = [all = of_lanes_](const_lane<R> a, const_lane<R> h, const R& s0, const_lane<R> s,
                                     scan_direction<R> direction,
                                     lane<R> ds) { all->tangent(a, h, s0, s, direction, ds); };
+    how.state_kept = [all = of_lanes_](const R& s0) { return all->state_kept(s0); };
+    how.tangent_kept = [all = of_lanes_](const R& s0, const R& of_s0) { return all->tangent_kept(s0, of_s0); };
     return how;
   }
 
@@ -254,7 +259,7 @@ heinsen::states<R> heinsen::run(const field<R>& a, const field<R>& h, const fiel
   states<R> out{make_field<R>({batch, n, d}), s0};
   for_each_lane(batch, n, d, [&](std::size_t first, std::size_t k) {
     how.scan({a.data() + first, d, n}, {h.data() + first, d, n}, s0.storage()[k], {out.s.data() + first, d, n});
-    if (n > 0) out.s_n.storage()[k] = out.s.storage()[first + (n - 1) * d];
+    out.s_n.storage()[k] = n > 0 ? out.s.storage()[first + (n - 1) * d] : how.state_kept(s0.storage()[k]);
   });
   return out;
 }
@@ -281,7 +286,8 @@ heinsen::states<R> heinsen::run_tangent(const field<R>& a, const field<R>& h, co
     how.tangent({a.data() + first, d, n}, {h.data() + first, d, n}, s0.storage()[k], {s.data() + first, d, n},
                 {{direction.a.data() + first, d, n}, {direction.h.data() + first, d, n}, direction.s0.storage()[k]},
                 {out.s.data() + first, d, n});
-    if (n > 0) out.s_n.storage()[k] = out.s.storage()[first + (n - 1) * d];
+    out.s_n.storage()[k] = n > 0 ? out.s.storage()[first + (n - 1) * d]
+                                 : how.tangent_kept(s0.storage()[k], direction.s0.storage()[k]);
   });
   return out;
 }

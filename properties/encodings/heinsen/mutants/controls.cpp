@@ -127,7 +127,7 @@ struct linear_states : unchanged_heinsen {
       std::vector<R> x{exp(s0)};
       for (std::size_t i = 0; i < n; ++i) x.push_back(exp(a[i]) * x[i] + exp(h[i]));
       R carried(0.0);
-      grad.s0 = grad_last;
+      grad.s0 = x[0].number == 0 ? grad_last : grad_last / x[0] * x[0];
       for (std::size_t i = n; i-- > 0;) {
         const R lambda = (i + 1 == n ? grad_s[i] + grad_last : grad_s[i]) / x[i + 1] + carried;
         carried = exp(a[i]) * lambda;
@@ -145,6 +145,8 @@ struct linear_states : unchanged_heinsen {
         ds[i] = dx / x;
       }
     };
+    how.state_kept = [](const R& s0) { return log(exp(s0)); };
+    how.tangent_kept = [](const R& s0, const R& of_s0) { return exp(s0) * of_s0 / exp(s0); };
     return how;
   }
   // The range of e^s in f32.

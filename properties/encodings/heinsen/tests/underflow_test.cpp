@@ -58,3 +58,29 @@ TEST_CASE("heinsen/underflow/linear_states_are_explained", "[property][heinsen]"
     CHECK(beyond_rounding > 10.0);
   }
 }
+
+// No tokens at all: s0 comes back as log e^s0, its derivatives through X / X.
+TEST_CASE("heinsen/underflow/linear_states_without_tokens_are_explained", "[property][heinsen]") {
+  const auto under_test = linear_states();
+  REQUIRE(under_test);
+  for (const char* name : {"heinsen/scan", "heinsen/scan:vjp", "heinsen/scan:jvp", "heinsen/gated_scan:vjp"}) {
+    const core::operation& op = *reference::find_operation(name);
+    std::size_t rounded = 0;
+    for (std::uint64_t seed = 0; seed < 60; ++seed) {
+      core::counter_random random(seed);
+      core::request call{&op, dtype::f32, {}, core::completed(op, {})};
+      for (const auto& d : op.inputs) call.inputs.emplace(d.name, drawn(d, 0, random));
+      for (double& s0 : call.inputs.at("s0").values.storage())  // near 0 the digits of e^s0 are not those of s0
+        if (seed % 2 == 0) s0 = core::round_to(dtype::f32, random.normal());
+      const call_result outputs = under_test->evaluate(call);
+      REQUIRE(outputs);
+      const auto truth = expect(call, under_test->describe().precisions_of(op, dtype::f32));
+      const value_report r = judge(*truth, *outputs);
+      INFO(name << " seed " << seed << ": " << r.message);
+      CHECK(r.passed);
+      for (const auto& [output, t] : *outputs) rounded += t.values != truth->truth.at(output).rounded.values ? 1 : 0;
+    }
+    INFO(name);
+    CHECK(rounded > 20);
+  }
+}
