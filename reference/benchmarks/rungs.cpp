@@ -100,7 +100,7 @@ void measure(const std::string& operation, core::dtype type, const core::axis_si
       else
         fmt::print(fmt::runtime(form), number(rungs[k]));
   };
-  fmt::print("{:20} {:4}", operation, core::name_of(type));
+  fmt::print("{:22} {:4}", operation, core::name_of(type));
   on_rungs("{:9.1f}", [&](const timed_rung& rung) { return median(rung.seconds) * unit; });
   fmt::print("{:8.0f} ", median(digits) * unit);
   on_rungs("{:9.0f}", [](const timed_rung& rung) { return median(rung.ratios); });
@@ -110,9 +110,9 @@ void measure(const std::string& operation, core::dtype type, const core::axis_si
 
 int run(bool small) {
   const std::size_t n = small ? 20 : 2000;
-  fmt::print("{:25}{:^36}{:>8} {:^36}{:^36}{:>8}\n", "", "ns an element", "", "times faster than 35 digits",
+  fmt::print("{:27}{:^36}{:>8} {:^36}{:^36}{:>8}\n", "", "ns an element", "", "times faster than 35 digits",
              "left open", "");
-  fmt::print("{:25}", "");
+  fmt::print("{:27}", "");
   for (const char* behind : {" 35 dig. ", "", "     law\n"}) {
     for (const char* name : {"bound", "two", "ball", "two"}) fmt::print("{:>9}", name);
     fmt::print("{}", behind);
@@ -121,9 +121,9 @@ int run(bool small) {
     const auto on = [&](const std::string& operation, const core::axis_sizes& sizes) {
       measure(operation, type, sizes, small ? 1 : 5);
     };
-    on("heinsen/scan", {{"B", 1}, {"n", n / 4}, {"d", 64}});
-    on("heinsen/scan:vjp", {{"B", 1}, {"n", n / 4}, {"d", 64}});
-    on("heinsen/gated_scan", {{"B", 1}, {"n", n / 4}, {"d", 64}});
+    for (const char* operation : {"heinsen/scan", "heinsen/scan:vjp", "heinsen/scan:jvp", "heinsen/gated_scan",
+                                  "heinsen/gated_scan:vjp", "heinsen/gated_scan:jvp"})
+      on(operation, {{"B", 1}, {"n", n / 4}, {"d", 64}});
     on("rope/rotate", {{"B", 1}, {"n", n / 10}, {"h", 2}, {"d", 32}});
     on("fox/decay", {{"B", 1}, {"n", n / 20}, {"h", 1}});
     on("attention/output", {{"B", 1}, {"h", 1}, {"n", n / 100 + 1}, {"m", n / 20}, {"d", 16}, {"e", 16}});

@@ -185,8 +185,12 @@ heinsen::record<R> heinsen::scan_record() {
           .forward = scan<Decay, R>,
           .vjp = scan_vjp<Decay, R>,
           .jvp = scan_jvp<Decay, R>,
-          .bounds = gated ? running_bounds{}
-                          : running_bounds{.forward = running::bound_scan, .vjp = running::bound_scan_vjp}};
+          .bounds = gated ? running_bounds{.forward = running::bound_gated_scan,
+                                           .vjp = running::bound_gated_scan_vjp,
+                                           .jvp = running::bound_gated_scan_jvp}
+                          : running_bounds{.forward = running::bound_scan,
+                                           .vjp = running::bound_scan_vjp,
+                                           .jvp = running::bound_scan_jvp}};
 }
 
 template <class R>

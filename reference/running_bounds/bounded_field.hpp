@@ -25,11 +25,12 @@ struct lanes_shape {
   std::size_t batch, tokens, features;
 };
 
-/// The recurrence s_i = LSE(a_i + s_{i-1}, h_i). Inputs are -inf, or below `largest_input` by magnitude; other lanes
-/// give no result, but disturb nobody.
+/// The recurrence s_i = LSE(a_i + s_{i-1}, h_i), of decays a or of gate logits g with a = log sigmoid(g). Inputs are
+/// -inf, or below `largest_input` by magnitude, and gate logits +inf, too; other lanes give no result, but disturb
+/// nobody.
 struct scan_call {
   lanes_shape shape;
-  const double *a, *h, *s0;
+  const double *decay, *h, *s0;
   target_format format;
   bounded_field s;
 };
@@ -39,15 +40,30 @@ inline constexpr double largest_input = 0x1p900;
 /// are [batch, features].
 struct adjoint_call {
   lanes_shape shape;
-  const double *a, *h, *s0, *grad_s, *grad_s_n;
+  const double *decay, *h, *s0, *grad_s, *grad_s_n;
   target_format format;
-  bounded_field grad_a, grad_h, grad_s0;
+  bounded_field grad_decay, grad_h, grad_s0;
+};
+
+/// Its derivative along a direction, as algorithms/forward_derivative.hpp has it. Tangents are below `largest_input` by
+/// magnitude.
+struct tangent_call {
+  lanes_shape shape;
+  const double *decay, *h, *s0, *tangent_decay, *tangent_h, *tangent_s0;
+  target_format format;
+  bounded_field tangent_s;
+};
+
+/// The kernels in one arithmetic, of one kind of decay.
+struct kernels_of_decay {
+  void (*scan)(const scan_call&);
+  void (*adjoint)(const adjoint_call&);
+  void (*tangent)(const tangent_call&);
 };
 
 /// The kernels in one arithmetic.
 struct kernels_of_arithmetic {
-  void (*scan)(const scan_call&);
-  void (*adjoint)(const adjoint_call&);
+  kernels_of_decay of_log_p, of_gate_logits;
   /// For tests: of numbers z + z_low, their count a multiple of 32, log(1 + e^z) = sum + low to `error`, and e^z.
   void (*softplus)(std::size_t count, const double* z, const double* z_low, double* power, double* sum, double* low,
                    double* error);

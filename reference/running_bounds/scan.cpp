@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <initializer_list>
 #include <limits>
+#include <string>
+#include <utility>
 
 #include "reference/running_bounds/dispatch.hpp"
 
@@ -25,7 +28,9 @@ rung_output empty_output(core::dtype type, const core::shape& s) {
 bounded_field field_of(rung_output& o) { return {o.rounded.values.data(), o.low.data(), o.radius.data()}; }
 
 // Whether the kernels say anything about a lane that holds x.
-bool is_bounded(double x, double lowest) { return std::fabs(x) < largest_input || x == lowest; }
+bool is_bounded(double x, double lowest, double highest) {
+  return std::fabs(x) < largest_input || x == lowest || x == highest;
+}
 
 // One lane alone waits for itself at every step: balls of one double are as fast.
 bool is_worth_while(const lanes_shape& s, doubles of_number) {
@@ -36,14 +41,16 @@ bool is_worth_while(const lanes_shape& s, doubles of_number) {
 class excluded_lanes {
  public:
   explicit excluded_lanes(const lanes_shape& s) : shape_(s), excluded_(s.batch * s.features, 0) {}
-  /// -inf is bounded in all tensors but cotangents.
-  void look_at(const core::tensor& t, double lowest = -infinity) {
+  /// Bounded are `lowest` and `highest`, too: 0 where no infinite number is.
+  void look_at(const core::tensor& t, double lowest, double highest) {
     const auto& x = t.values.storage();
     if (kernels().are_bounded(x.data(), x.size(), lowest)) return;
-    any_ = true;
     const std::size_t tokens = t.values.dimension() == 3 ? shape_.tokens : 1, row = tokens * shape_.features;
-    for (std::size_t i = 0; i < x.size(); ++i)
-      if (!is_bounded(x[i], lowest)) excluded_[i / row * shape_.features + i % shape_.features] = 1;
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      if (is_bounded(x[i], lowest, highest)) continue;
+      excluded_[i / row * shape_.features + i % shape_.features] = 1;
+      any_ = true;
+    }
   }
   /// Of an output [batch, tokens, features].
   void leave_out(rung_output& o, std::size_t tokens) const {
@@ -77,51 +84,111 @@ rung_output last_token(const rung_output& s, const lanes_shape& shape) {
   return last;
 }
 
-const kernels_of_arithmetic& kernels_of(doubles of_number) {
-  return of_number == doubles::one ? kernels().in_doubles : kernels().in_two_doubles;
+// The input that says how the past decays: its name, whether it is a gate logit, and which infinite number it may be
+// beside -inf.
+struct kind_of_decay {
+  const char* name;
+  bool is_gate_logit;
+  double highest;
+};
+constexpr kind_of_decay log_p{"log_p", false, 0.0}, gate_logits{"g", true, infinity};
+
+// What a call of a scan or of one of its derivatives is.
+struct bounded_call {
+  const core::request& call;
+  const kind_of_decay& decay;
+  lanes_shape shape;
+  excluded_lanes excluded;
+
+  bounded_call(const core::request& of, const kind_of_decay& kind)
+      : call(of), decay(kind), shape(shape_of(input(kind.name).shape())), excluded(shape) {}
+  static lanes_shape shape_of(const core::shape& s) { return {s[0], s[1], s[2]}; }
+
+  [[nodiscard]] const core::tensor& input(const std::string& name) const { return call.inputs.at(name); }
+  [[nodiscard]] const double* numbers(const std::string& name) const { return input(name).values.data(); }
+  [[nodiscard]] std::string of_decay(const char* prefix) const { return std::string(prefix) + decay.name; }
+  [[nodiscard]] rung_output whole() const { return empty_output(call.type, input(decay.name).shape()); }
+  [[nodiscard]] target_format format() const { return target_of(call.type); }
+  [[nodiscard]] const kernels_of_decay& kernels_in(doubles of_number) const {
+    const kernels_of_arithmetic& all = of_number == doubles::one ? kernels().in_doubles : kernels().in_two_doubles;
+    return decay.is_gate_logit ? all.of_gate_logits : all.of_log_p;
+  }
+
+  void look_at_point() {
+    excluded.look_at(input(decay.name), -infinity, decay.highest);
+    for (const char* name : {"h", "s0"}) excluded.look_at(input(name), -infinity, 0.0);
+  }
+  void look_at_derivatives(std::initializer_list<std::string> names) {
+    for (const std::string& name : names) excluded.look_at(input(name), 0.0, 0.0);
+  }
+  void finish(rung_output& o) const {
+    excluded.leave_out(o, o.low.dimension() == 3 ? shape.tokens : 1);
+    mark_decided(o);
+  }
+  // What tokens have, and beside it what the last of them has.
+  [[nodiscard]] rung_outputs with_last(const std::string& name, rung_output&& of_tokens) const {
+    finish(of_tokens);
+    rung_outputs out;
+    out.emplace(name + "_n", last_token(of_tokens, shape));
+    out.emplace(name, std::move(of_tokens));
+    return out;
+  }
+};
+
+rung_outputs forward(const core::request& call, doubles of_number, const kind_of_decay& decay) {
+  bounded_call in(call, decay);
+  if (!is_worth_while(in.shape, of_number)) return {};
+  in.look_at_point();
+  rung_output s = in.whole();
+  in.kernels_in(of_number).scan(
+      {in.shape, in.numbers(decay.name), in.numbers("h"), in.numbers("s0"), in.format(), field_of(s)});
+  return in.with_last("s", std::move(s));
+}
+
+rung_outputs vjp(const core::request& call, doubles of_number, const kind_of_decay& decay) {
+  bounded_call in(call, decay);
+  if (!is_worth_while(in.shape, of_number)) return {};
+  in.look_at_point();
+  in.look_at_derivatives({"grad_s", "grad_s_n"});
+  rung_output grad_decay = in.whole(), grad_h = in.whole(), grad_s0 = empty_output(call.type, in.input("s0").shape());
+  in.kernels_in(of_number).adjoint({in.shape, in.numbers(decay.name), in.numbers("h"), in.numbers("s0"),
+                                    in.numbers("grad_s"), in.numbers("grad_s_n"), in.format(), field_of(grad_decay),
+                                    field_of(grad_h), field_of(grad_s0)});
+  for (rung_output* o : {&grad_decay, &grad_h, &grad_s0}) in.finish(*o);
+  rung_outputs out;
+  out.emplace(in.of_decay("grad_"), std::move(grad_decay));
+  out.emplace("grad_h", std::move(grad_h));
+  out.emplace("grad_s0", std::move(grad_s0));
+  return out;
+}
+
+rung_outputs jvp(const core::request& call, doubles of_number, const kind_of_decay& decay) {
+  bounded_call in(call, decay);
+  if (!is_worth_while(in.shape, of_number)) return {};
+  const std::string along_decay = in.of_decay("tangent_");
+  in.look_at_point();
+  in.look_at_derivatives({along_decay, "tangent_h", "tangent_s0"});
+  rung_output tangent_s = in.whole();
+  in.kernels_in(of_number).tangent({in.shape, in.numbers(decay.name), in.numbers("h"), in.numbers("s0"),
+                                    in.numbers(along_decay), in.numbers("tangent_h"), in.numbers("tangent_s0"),
+                                    in.format(), field_of(tangent_s)});
+  return in.with_last("tangent_s", std::move(tangent_s));
 }
 
 }  // namespace
 
-rung_outputs bound_scan(const core::request& call, doubles of_number) {
-  const core::tensor &a = call.inputs.at("log_p"), &h = call.inputs.at("h"), &s0 = call.inputs.at("s0");
-  const core::shape whole = a.shape();
-  const lanes_shape shape{whole[0], whole[1], whole[2]};
-  if (!is_worth_while(shape, of_number)) return {};
-  excluded_lanes excluded(shape);
-  for (const core::tensor* t : {&a, &h, &s0}) excluded.look_at(*t);
-  rung_output s = empty_output(call.type, whole);
-  kernels_of(of_number).scan(
-      {shape, a.values.data(), h.values.data(), s0.values.data(), target_of(call.type), field_of(s)});
-  excluded.leave_out(s, shape.tokens);
-  mark_decided(s);
-  rung_output last = last_token(s, shape);
-  rung_outputs out;
-  out.emplace("s", std::move(s));
-  out.emplace("s_n", std::move(last));
-  return out;
-}
+rung_outputs bound_scan(const core::request& call, doubles of_number) { return forward(call, of_number, log_p); }
+rung_outputs bound_scan_vjp(const core::request& call, doubles of_number) { return vjp(call, of_number, log_p); }
+rung_outputs bound_scan_jvp(const core::request& call, doubles of_number) { return jvp(call, of_number, log_p); }
 
-rung_outputs bound_scan_vjp(const core::request& call, doubles of_number) {
-  const core::tensor &a = call.inputs.at("log_p"), &h = call.inputs.at("h"), &s0 = call.inputs.at("s0");
-  const core::tensor &grad_s = call.inputs.at("grad_s"), &grad_s_n = call.inputs.at("grad_s_n");
-  const core::shape whole = a.shape();
-  const lanes_shape shape{whole[0], whole[1], whole[2]};
-  if (!is_worth_while(shape, of_number)) return {};
-  excluded_lanes excluded(shape);
-  for (const core::tensor* t : {&a, &h, &s0}) excluded.look_at(*t);
-  for (const core::tensor* t : {&grad_s, &grad_s_n}) excluded.look_at(*t, 0.0);
-  rung_outputs out;
-  for (const char* name : {"grad_log_p", "grad_h"}) out.emplace(name, empty_output(call.type, whole));
-  out.emplace("grad_s0", empty_output(call.type, s0.shape()));
-  kernels_of(of_number).adjoint({shape, a.values.data(), h.values.data(), s0.values.data(), grad_s.values.data(),
-                                 grad_s_n.values.data(), target_of(call.type), field_of(out.at("grad_log_p")),
-                                 field_of(out.at("grad_h")), field_of(out.at("grad_s0"))});
-  for (auto& [name, o] : out) {
-    excluded.leave_out(o, o.low.dimension() == 3 ? shape.tokens : 1);
-    mark_decided(o);
-  }
-  return out;
+rung_outputs bound_gated_scan(const core::request& call, doubles of_number) {
+  return forward(call, of_number, gate_logits);
+}
+rung_outputs bound_gated_scan_vjp(const core::request& call, doubles of_number) {
+  return vjp(call, of_number, gate_logits);
+}
+rung_outputs bound_gated_scan_jvp(const core::request& call, doubles of_number) {
+  return jvp(call, of_number, gate_logits);
 }
 
 }  // namespace assay::reference::running

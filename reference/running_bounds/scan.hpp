@@ -3,7 +3,8 @@
 //
 // Numbers are rounded to nearest, and those below the normal ones are kept (no FTZ, no DAZ): the bounds count on both.
 //
-// Special values: -inf is exact in log_p, h and s0. A lane that holds NaN, +inf or numbers above 2^900 stays undecided.
+// Special values: -inf is exact in log_p, h and s0, and either infinity in gate logits. Any other lane that holds NaN,
+// +inf or numbers above 2^900 stays undecided.
 #pragma once
 
 #include "reference/rung_output.hpp"
@@ -14,5 +15,12 @@ namespace assay::reference::running {
 rung_outputs bound_scan(const core::request& call, doubles of_number);
 /// Those and cotangents grad_s, grad_s_n; outputs grad_log_p, grad_h [B, n, d], grad_s0 [B, d].
 rung_outputs bound_scan_vjp(const core::request& call, doubles of_number);
+/// Those of the scan and tangent_log_p, tangent_h, tangent_s0; outputs tangent_s [B, n, d], tangent_s_n [B, d].
+rung_outputs bound_scan_jvp(const core::request& call, doubles of_number);
+
+/// The same with gate logits g [B, n, d] in the place of log_p = log sigmoid(g).
+rung_outputs bound_gated_scan(const core::request& call, doubles of_number);
+rung_outputs bound_gated_scan_vjp(const core::request& call, doubles of_number);
+rung_outputs bound_gated_scan_jvp(const core::request& call, doubles of_number);
 
 }  // namespace assay::reference::running

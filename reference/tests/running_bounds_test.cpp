@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstring>
 #include <functional>
+#include <map>
 
 #include "reference/core/counter_random.hpp"
 #include "reference/registry.hpp"
@@ -20,8 +21,9 @@ namespace {
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
 using draw = std::function<double(core::counter_random&)>;
+// The decays are log p or gate logits, as the operation has them.
 struct numbers_of_lane {
-  draw log_p, h, s0;
+  draw decay, h, s0;
 };
 draw constant(double x) {
   return [x](core::counter_random&) { return x; };
@@ -76,13 +78,41 @@ const std::vector<std::pair<const char*, numbers_of_lane>>& hard_lanes() {
   return all;
 }
 
+// Gate logits: log p and its slope are near 0, near their limits, or beyond what their kernels count.
+const std::vector<std::pair<const char*, numbers_of_lane>>& hard_gates() {
+  static const std::vector<std::pair<const char*, numbers_of_lane>> all{
+      {"mild", {normal(), normal(), normal()}},
+      {"saturated", {uniform(10, 60), uniform(-16, -14), normal()}},
+      {"closed", {uniform(-60, -10), normal(), normal()}},
+      {"of all sizes", {powers(-60, 10), normal(), normal()}},
+      {"beyond what is counted",
+       {one_of({599.0, 600.0, 601.0, 800.0, 801.0, 1e4, 0.0, -0.0}), normal(), powers(-60, 0)}},
+      {"beyond it below", {one_of({-599.0, -600.0, -601.0, -800.0, -801.0, 3.0}), uniform(-1000, 0), normal()}},
+      {"wide", {uniform(-100, 100), uniform(-1e4, 1e4), normal()}},
+      {"infinite",
+       {mixed(normal(), one_of({-infinity, infinity}), 4), mixed(normal(), constant(-infinity), 3),
+        one_of({-infinity, 0.5})}},
+      {"ties",
+       {mixed(constant(infinity), uniform(20, 900), 3), mixed(uniform(-60, -20), constant(-infinity), 3),
+        constant(0x1.000001p0)}},
+      {"tiny", {uniform(600, 900), mixed(constant(-infinity), uniform(-750, -80), 2), powers(-1074, -900)}},
+      {"cancelling", {constant(0), constant(-std::log(2.0)), constant(0)}},
+      {"large", {powers(90, 127), powers(90, 127), powers(90, 127)}},
+      {"larger", {powers(880, 1023), powers(880, 1023), powers(880, 1023)}},
+      {"not numbers",
+       {mixed(normal(), constant(NAN), 9), mixed(normal(), one_of({NAN, infinity}), 9),
+        mixed(normal(), constant(NAN), 3)}},
+  };
+  return all;
+}
+
 core::tensor drawn(dtype type, const core::shape& s, const draw& x, core::counter_random& random) {
   core::tensor t = core::zeros(type, s);
   for (double& value : t.values.storage()) value = core::round_to(type, x(random));
   return t;
 }
 
-// Cotangents, which are exact: of order 1, such that sums cancel, of all sizes, and mostly 0.
+// Cotangents or tangents, which are exact: of order 1, such that sums cancel, of all sizes, and mostly 0.
 const std::vector<draw>& cotangents() {
   static const std::vector<draw> all{normal(), one_of({1.0, -1.0, 0.5}), powers(-1000, 100),
                                      mixed(constant(0), constant(1.5), 12), powers(-30, 30)};
@@ -92,16 +122,14 @@ const std::vector<draw>& cotangents() {
 core::request call_of(const char* operation, const numbers_of_lane& lane, dtype type, const core::shape& s,
                       std::uint64_t seed) {
   core::counter_random random(seed);
-  const core::shape of_state{s[0], s[2]};
-  core::request call{find_operation(operation),
-                     type,
-                     {{"log_p", drawn(type, s, lane.log_p, random)},
-                      {"h", drawn(type, s, lane.h, random)},
-                      {"s0", drawn(type, of_state, lane.s0, random)}}};
-  if (call.operation->is_vjp()) {
-    const draw& cotangent = cotangents()[seed % cotangents().size()];
-    call.inputs.emplace("grad_s", drawn(type, s, cotangent, random));
-    call.inputs.emplace("grad_s_n", drawn(type, of_state, cotangent, random));
+  core::request call{find_operation(operation), type, {}};
+  for (const core::tensor_declaration& d : call.operation->inputs) {
+    const draw& numbers = d.name == "h"                        ? lane.h
+                          : d.name == "s0"                     ? lane.s0
+                          : d.name == "log_p" || d.name == "g" ? lane.decay
+                                                               : cotangents()[seed % cotangents().size()];
+    call.inputs.emplace(d.name,
+                        drawn(type, core::shape_of(d, {{"B", s[0]}, {"n", s[1]}, {"d", s[2]}}), numbers, random));
   }
   return call;
 }
@@ -112,8 +140,7 @@ struct share {
 };
 
 // Every element that is decided is what intervals of 80 digits prove, and its remainder lies within the bound.
-void check_against_intervals(const core::request& call, doubles of_number, share& found) {
-  const rung_outputs proved = routines_for(*call.operation).enclose(call, 80);
+void check_against_intervals(const core::request& call, doubles of_number, const rung_outputs& proved, share& found) {
   for (const auto& [name, o] : declaration_of(*call.operation).bound(call, of_number)) {
     const rung_output& truth = proved.at(name);
     for (std::size_t i = 0; i < o.decided.size(); ++i) {
@@ -195,23 +222,42 @@ TEST_CASE("reference/running_bounds/softplus_keeps_its_bound", "[unit]") {
   }
 }
 
-TEST_CASE("reference/running_bounds/hold_the_truth", "[unit]") {
-  for (const char* operation : {"heinsen/scan", "heinsen/scan:vjp"})
-    for (const auto& [name, lane] : hard_lanes()) {
-      INFO(name);
-      for (const dtype type : core::floating_dtypes)
-        for (const doubles of_number : {doubles::one, doubles::two}) {
-          share found;
-          const std::uint64_t seeds = std::string_view(operation) == "heinsen/scan" ? 2 : cotangents().size();
-          for (std::uint64_t seed = 0; seed < seeds; ++seed)
-            check_against_intervals(call_of(operation, lane, type, {2, 15, 5}, seed), of_number, found);
-          INFO(operation << " " << core::name_of(type) << " decided " << found.decided << " of " << found.all);
-          // Cotangents above the largest f16 are infinite, and those of few bits make ties.
-          if (std::string_view(name) == "mild" && type != dtype::f16 &&
-              !(type == dtype::f64 && of_number == doubles::one))
-            CHECK(found.decided * 100 >= found.all * 80);
-        }
+namespace {
+
+// In all dtypes and both arithmetics, with each kind of cotangents or tangents.
+void check_lanes(const char* operation, const std::vector<std::pair<const char*, numbers_of_lane>>& lanes) {
+  for (const auto& [name, lane] : lanes) {
+    INFO(name);
+    for (const dtype type : core::floating_dtypes) {
+      std::map<doubles, share> found;
+      const std::uint64_t seeds = find_operation(operation)->is_forward() ? 2 : cotangents().size();
+      for (std::uint64_t seed = 0; seed < seeds; ++seed) {
+        const core::request call = call_of(operation, lane, type, {2, 15, 5}, seed);
+        const rung_outputs proved = routines_for(*call.operation).enclose(call, 80);
+        for (const doubles of_number : {doubles::one, doubles::two})
+          check_against_intervals(call, of_number, proved, found[of_number]);
+      }
+      for (const auto& [of_number, part] : found) {
+        INFO(operation << " " << core::name_of(type) << " decided " << part.decided << " of " << part.all);
+        // Cotangents above the largest f16 are infinite, and those of few bits make ties.
+        if (std::string_view(name) == "mild" && type != dtype::f16 &&
+            !(type == dtype::f64 && of_number == doubles::one))
+          CHECK(part.decided * 100 >= part.all * 80);
+      }
     }
+  }
+}
+
+}  // namespace
+
+TEST_CASE("reference/running_bounds/hold_the_truth", "[unit]") {
+  for (const char* operation : {"heinsen/scan", "heinsen/scan:vjp", "heinsen/scan:jvp"})
+    check_lanes(operation, hard_lanes());
+}
+
+TEST_CASE("reference/running_bounds/hold_the_truth_of_gates", "[unit]") {
+  for (const char* operation : {"heinsen/gated_scan", "heinsen/gated_scan:vjp", "heinsen/gated_scan:jvp"})
+    check_lanes(operation, hard_gates());
 }
 
 namespace {
@@ -224,48 +270,54 @@ struct outputs_of_kernel {
   }
 };
 
-std::vector<double> run(const running::kernels_of_arithmetic& kernels, const core::request& call, const core::shape& s,
-                        const running::target_format& format) {
+// Cotangents stand in the places of tangents, too.
+std::vector<double> run(const running::kernels_of_decay& kernels, const char* decay, const core::request& call,
+                        const core::shape& s, const running::target_format& format) {
   const std::size_t size = core::element_count(s), lanes = s[0] * s[2];
   const auto in = [&](const char* name) { return call.inputs.at(name).values.data(); };
-  outputs_of_kernel out{std::vector<double>(9 * size + 3 * lanes)};
-  kernels.scan({{s[0], s[1], s[2]}, in("log_p"), in("h"), in("s0"), format, out.field(0, size)});
-  kernels.adjoint({{s[0], s[1], s[2]},
-                   in("log_p"),
-                   in("h"),
-                   in("s0"),
-                   in("grad_s"),
-                   in("grad_s_n"),
-                   format,
-                   out.field(3 * size, size),
-                   out.field(6 * size, size),
-                   out.field(9 * size, lanes)});
+  outputs_of_kernel out{std::vector<double>(12 * size + 3 * lanes)};
+  const running::lanes_shape shape{s[0], s[1], s[2]};
+  kernels.scan({shape, in(decay), in("h"), in("s0"), format, out.field(0, size)});
+  kernels.adjoint({shape, in(decay), in("h"), in("s0"), in("grad_s"), in("grad_s_n"), format, out.field(3 * size, size),
+                   out.field(6 * size, size), out.field(12 * size, lanes)});
+  kernels.tangent({shape, in(decay), in("h"), in("s0"), in("grad_s"), in("grad_s"), in("grad_s_n"), format,
+                   out.field(9 * size, size)});
   return out.numbers;
 }
 
-}  // namespace
-
-TEST_CASE("reference/running_bounds/every_instruction_set_gives_the_same_bits", "[unit]") {
+void check_instruction_sets(const char* operation, const char* decay,
+                            running::kernels_of_decay running::kernels_of_arithmetic::*of_decay,
+                            const std::vector<std::pair<const char*, numbers_of_lane>>& lanes) {
   const auto& kernels = running::supported_kernels();
   REQUIRE(std::string(kernels.front()->name) == "baseline");
   constexpr running::target_format f32{0x1p-126, 0x1.fffffep127, 0x1p-23, false},
       f64{0x1p-1022, 0x1.fffffffffffffp1023, 0x1p-52, true};
   const core::shape s{3, 7, 37};
-  for (const auto& [name, lane] : hard_lanes()) {
+  for (const auto& [name, lane] : lanes) {
     if (std::string(name) == "not numbers") continue;  // they hold NaN of any sign
     for (std::uint64_t seed = 0; seed < cotangents().size(); ++seed) {
-      const core::request call = call_of("heinsen/scan:vjp", lane, dtype::f32, s, seed);
+      const core::request call = call_of(operation, lane, dtype::f32, s, seed);
       for (const auto arithmetic : {&running::kernel_table::in_doubles, &running::kernel_table::in_two_doubles})
         for (const auto& format : {f32, f64}) {
-          const std::vector<double> first = run(kernels.front()->*arithmetic, call, s, format);
+          const auto numbers = [&](const running::kernel_table* k) {
+            return run((k->*arithmetic).*of_decay, decay, call, s, format);
+          };
+          const std::vector<double> first = numbers(kernels.front());
           for (const running::kernel_table* k : kernels) {
             INFO(k->name << ", " << name << ", cotangents " << seed);
-            CHECK(std::memcmp(first.data(), run(k->*arithmetic, call, s, format).data(),
-                              first.size() * sizeof(double)) == 0);
+            CHECK(std::memcmp(first.data(), numbers(k).data(), first.size() * sizeof(double)) == 0);
           }
         }
     }
   }
+}
+
+}  // namespace
+
+TEST_CASE("reference/running_bounds/every_instruction_set_gives_the_same_bits", "[unit]") {
+  using kernels = running::kernels_of_arithmetic;
+  check_instruction_sets("heinsen/scan:vjp", "log_p", &kernels::of_log_p, hard_lanes());
+  check_instruction_sets("heinsen/gated_scan:vjp", "g", &kernels::of_gate_logits, hard_gates());
 }
 
 TEST_CASE("reference/running_bounds/lanes_that_are_not_bounded_disturb_nobody", "[unit]") {
@@ -283,4 +335,32 @@ TEST_CASE("reference/running_bounds/lanes_that_are_not_bounded_disturb_nobody", 
       CHECK(o.decided[i] == (excluded ? 0 : 1));
       if (!excluded) CHECK(o.low.storage()[i] == alone.at(name).low.storage()[i]);
     }
+}
+
+TEST_CASE("reference/running_bounds/infinite_gate_logits_are_exact", "[unit]") {
+  // p = 1 keeps the sum of the past, p = 0 cuts it; the slope of log p is 0 or what the past weighs, which is 0 too.
+  for (const doubles of_number : {doubles::one, doubles::two}) {
+    core::request call = call_of("heinsen/gated_scan:jvp", hard_gates().front().second, dtype::f32, {1, 3, 2}, 1);
+    for (const std::size_t token : {0u, 1u, 2u}) {
+      call.inputs.at("g").values(0, token, 0) = infinity;
+      call.inputs.at("g").values(0, token, 1) = -infinity;
+      for (const std::size_t j : {0u, 1u}) call.inputs.at("h").values(0, token, j) = j == 0 ? -infinity : 2.5;
+    }
+    const auto& forward = *find_operation("heinsen/gated_scan");
+    const core::request of_value{
+        &forward, dtype::f32, {{"g", call.inputs.at("g")}, {"h", call.inputs.at("h")}, {"s0", call.inputs.at("s0")}}};
+    const rung_output s = declaration_of(forward).bound(of_value, of_number).at("s");
+    const rung_output ds = declaration_of(*call.operation).bound(call, of_number).at("tangent_s");
+    const auto exact = [](const rung_output& o, std::size_t i, double value) {
+      return o.decided[i] == 1 && o.rounded.values.storage()[i] == value && o.low.storage()[i] == 0.0 &&
+             o.radius.storage()[i] == 0.0;
+    };
+    for (const std::size_t token : {0u, 1u, 2u}) {
+      INFO("token " << token);
+      CHECK(exact(s, 2 * token, call.inputs.at("s0").values(0, 0)));
+      CHECK(exact(s, 2 * token + 1, 2.5));
+      CHECK(exact(ds, 2 * token, call.inputs.at("tangent_s0").values(0, 0)));
+      CHECK(exact(ds, 2 * token + 1, call.inputs.at("tangent_h").values(0, token, 1)));
+    }
+  }
 }

@@ -1,8 +1,8 @@
 // The recurrence s = LSE(a + s', h) with a running bound (Wilkinson 1963; Higham 2002, section 3.3): the state is high
 // + low, within `radius` of the truth. e stands for 2^-53.
 //
-// t = s' + a. The sums are exact but for what `radius` takes in. With d = t - h, base the larger of t and h, and u =
-// e^-|d|, LSE(t, h) = base + log(1 + u).
+// t = s' + a. The sums are exact but for what `radius` takes in, with the radius of a (decay.ipp). With d = t - h, base
+// the larger of t and h, and u = e^-|d|, LSE(t, h) = base + log(1 + u).
 //
 // How the radius E of t is inherited: LSE(., h) has the slope w = 1 / (1 + e^-d), which itself changes by at most 1/4
 // of a change of d. With d off by D from t - h, the truth is off by at most (w + D/4 + E/4) E; w is u / (1 + u) <= u
@@ -22,7 +22,7 @@
 // them. None underflows: a weight below 1 comes with a u of at least 2^-996, whose share of that factor is above
 // 2^-1044; all other weights are 1, and sums do not underflow.
 
-// What the adjoint needs to know of a step: t and h are not -inf; t is the larger one; u = e^-|d|, but where d is
+// What derivatives need to know of a step: t and h are not -inf; t is the larger one; u = e^-|d|, but where d is
 // beyond the least exponent and not near; |d|, and how far it may be off where t and h are finite.
 struct weights_of_step {
   masks past, input, past_is_larger, near;
@@ -35,11 +35,19 @@ struct scan_state {
 
   ASSAY_INLINE explicit scan_state(const pack& s0) : s{s0, broadcast(0.0), broadcast(0.0), all_lanes(), no_lanes()} {}
 
-  ASSAY_INLINE weights_of_step step(const pack& a, const pack& h) {
-    const exact_sum high = exactly(s.high, a), rest = exactly(s.low, high.error);
+  template <class Decay>
+  ASSAY_INLINE weights_of_step step(const Decay& decay, const pack& h) {
+    const bounded_pack a = decay.log_p();
+    const exact_sum high = exactly(s.high, a.high);
+    exact_sum rest = exactly(s.low, high.error);
+    pack left_out = magnitude(rest.error);
+    if constexpr (!Decay::is_exact) {
+      rest = exactly(rest.sum, a.low);
+      left_out = left_out + magnitude(rest.error) + a.radius;
+    }
     const masks past = ~(high.sum == minus_infinity), no_input = h == minus_infinity, live = past & ~no_input;
-    const pack t = high.sum, low = where(past, rest.sum), radius = where(past, s.radius + magnitude(rest.error));
-    const masks above = s.above & (rest.error == 0.0);
+    const pack t = high.sum, low = where(past, rest.sum), radius = where(past, s.radius + left_out);
+    const masks above = s.above & (left_out == 0.0);
 
     const difference to_h = Arithmetic::subtract(t, low, h);
     const masks past_is_larger = no_input | (to_h.d >= 0.0);
@@ -66,14 +74,14 @@ struct scan_state {
   }
 };
 
-template <class Arithmetic>
+template <class Arithmetic, template <class> class Decay>
 void scan(const scan_call& call) {
   const std::size_t lanes = call.shape.batch * call.shape.features;
   for (std::size_t from = 0; from < lanes; from += lanes_of_pack) {
     const lanes_of_tokens at(call.shape, from);
     scan_state<Arithmetic> state(at.load_state(call.s0));
     for (std::size_t i = 0; i < call.shape.tokens; ++i) {
-      state.step(at.load(call.a, i), at.load(call.h, i));
+      state.step(Decay<Arithmetic>{at.load(call.decay, i)}, at.load(call.h, i));
       store(call.s, at, i, round_to(call.format, state.s));
     }
   }

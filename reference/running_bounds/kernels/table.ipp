@@ -6,7 +6,10 @@
 #include "reference/running_bounds/kernels/softplus.ipp"
 #include "reference/running_bounds/kernels/two_doubles.ipp"
 #include "reference/running_bounds/kernels/scan.ipp"
+#include "reference/running_bounds/kernels/weights.ipp"
+#include "reference/running_bounds/kernels/decay.ipp"
 #include "reference/running_bounds/kernels/adjoint.ipp"
+#include "reference/running_bounds/kernels/tangent.ipp"
 // clang-format on
 
 // For tests: of `count` numbers z + z_low, a multiple of the lanes of a pack, what softplus() finds.
@@ -44,9 +47,13 @@ void settle(double* radius, std::uint8_t* decided, std::size_t count) {
   for (std::size_t i = 0; i < count; ++i) radius[i] = __builtin_fabs(radius[i]);
 }
 
+template <class Arithmetic, template <class> class Decay>
+constexpr kernels_of_decay make_kernels_of() {
+  return {scan<Arithmetic, Decay>, adjoint<Arithmetic, Decay>, tangent<Arithmetic, Decay>};
+}
 template <class Arithmetic>
 constexpr kernels_of_arithmetic make_kernels() {
-  return {scan<Arithmetic>, adjoint<Arithmetic>, softplus_of<Arithmetic>};
+  return {make_kernels_of<Arithmetic, log_decay>(), make_kernels_of<Arithmetic, gate_logit>(), softplus_of<Arithmetic>};
 }
 constexpr kernel_table make_table(const char* name) {
   return {name, make_kernels<in_doubles>(), make_kernels<in_two_doubles>(), are_bounded, settle};
