@@ -54,9 +54,6 @@ core::part_of_call open_part(const core::request& call, const certified_outputs&
   return part;
 }
 
-/// So many elements are worth a thread of their own, and few enough for a cache.
-constexpr std::size_t worth_a_part = std::size_t{1} << 14;
-
 }  // namespace
 
 double certified::truth(std::size_t i) const {
@@ -164,7 +161,8 @@ certified_outputs certify_part(const core::request& call, std::size_t precisions
 }  // namespace
 
 certified_outputs certify(const core::request& call, std::size_t precisions, proof wanted) {
-  const std::vector<core::part_of_call> parts = core::split_call(call, worth_a_part);
+  const std::vector<core::part_of_call> parts =
+      core::split_call(call, core::usual_part_of(forward_of(*call.operation)));
   if (parts.size() == 1) return certify_part(call, precisions, wanted);
   std::vector<certified_outputs> found(parts.size());
   tbb::parallel_for(std::size_t{0}, parts.size(),

@@ -130,9 +130,8 @@ bool is_informative(const expectation& expected, const reference::allowances& la
          });
 }
 
-// From here on a call is judged in parts, of about so many elements each.
+// From here on a call is judged in parts.
 constexpr std::size_t large = std::size_t{1} << 17;
-constexpr std::size_t elements_of_part = std::size_t{1} << 14;
 
 using laws_on_demand = std::function<std::shared_ptr<const reference::allowances>()>;
 
@@ -191,7 +190,8 @@ value_report judge(const expectation& expected, const core::tensors& outputs) {
 
 value_report judge(const request& call, const core::precisions& compute, const core::tensors& outputs) {
   std::vector<core::part_of_call> parts;
-  if (elements_of(call) >= large) parts = core::split_call(call, elements_of_part);
+  if (elements_of(call) >= large)
+    parts = core::split_call(call, core::usual_part_of(reference::forward_of(*call.operation)));
   if (parts.size() < 2) return judge(*expect(call, compute), outputs);
   std::vector<value_report> reports(parts.size());
   std::atomic<bool> informative = false;  // some part is: the others need not be

@@ -80,29 +80,50 @@ std::optional<std::size_t> splittable_size(const request& call, const std::strin
   return of_all ? size : std::nullopt;
 }
 
-std::vector<part_of_call> split_call(const request& call, std::size_t elements) {
-  std::size_t largest = 0;
+part_size usual_part_of(const operation& forward) {
+  constexpr std::size_t elements = std::size_t{1} << 14;
+  // So many lanes fill the widest registers.
+  if (forward.recurrent) return {.elements = elements, .lanes = 32, .most_elements = 16 * elements};
+  return {.elements = elements, .most_elements = elements};
+}
+
+namespace {
+
+std::size_t pieces_wanted(const part_size& part, std::size_t elements, std::size_t lanes) {
+  const auto in_parts_of = [&](std::size_t size) { return (elements + size - 1) / std::max<std::size_t>(size, 1); };
+  return std::max(in_parts_of(part.most_elements), std::min(in_parts_of(part.elements), lanes / part.lanes));
+}
+
+}  // namespace
+
+std::vector<part_of_call> split_call(const request& call, const part_size& part) {
+  const operation& op = *call.operation;
+  std::size_t largest = 0, lanes = 1;
   const axis_sizes sizes = check_request(call).value();
-  for (const auto* declared : {&call.operation->inputs, &call.operation->outputs})
+  for (const auto* declared : {&op.inputs, &op.outputs})
     for (const tensor_declaration& d : *declared) largest = std::max(largest, element_count(shape_of(d, sizes)));
-  std::size_t wanted = (largest + elements - 1) / std::max<std::size_t>(elements, 1);
+  std::vector<std::pair<std::size_t, std::string>> axes;
+  for (const std::string& symbol : op.independent)
+    if (const auto size = splittable_size(call, symbol); size && *size > 1) {
+      axes.emplace_back(*size, symbol);
+      lanes *= *size;
+    }
+  std::size_t wanted = pieces_wanted(part, largest, lanes);
   std::vector<kept_positions> parts(1);
   if (wanted < 2) return {{call, {}}};
-  // The larger axes first; an axis that only has a few positions leaves the rest to the next one.
-  std::vector<std::pair<std::size_t, std::string>> axes;
-  for (const std::string& symbol : call.operation->independent)
-    if (const auto size = splittable_size(call, symbol); size && *size > 1) axes.emplace_back(*size, symbol);
-  std::sort(axes.rbegin(), axes.rend());
+  // The larger axes first, but of lanes neighbours stay together; an axis that only has a few positions leaves the rest
+  // to the next one.
+  if (part.lanes == 1) std::sort(axes.rbegin(), axes.rend());
   for (const auto& [size, symbol] : axes) {
     const std::size_t pieces = std::min(size, wanted);
     wanted = (wanted + pieces - 1) / pieces;
     if (pieces < 2) break;
     std::vector<kept_positions> finer;
-    for (const kept_positions& part : parts)
+    for (const kept_positions& coarse : parts)
       for (std::size_t k = 0; k < pieces; ++k) {
         positions range(size * (k + 1) / pieces - size * k / pieces);
         std::iota(range.begin(), range.end(), size * k / pieces);
-        finer.push_back(part);
+        finer.push_back(coarse);
         finer.back().emplace(symbol, std::move(range));
       }
     parts = std::move(finer);

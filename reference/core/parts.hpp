@@ -26,8 +26,16 @@ tensor part_of_output(const tensor_declaration& output, const part_of_call& part
 /// size, or an output does not have it, exactly once and as itself.
 std::optional<std::size_t> splittable_size(const request& call, const std::string& symbol);
 
-/// The call in parts of about `elements` elements of its largest tensor each, where its independent axes allow it; they
-/// cover it, each element once.
-std::vector<part_of_call> split_call(const request& call, std::size_t elements);
+/// How large parts of a call are: about `elements` of its largest tensor, but more, `most_elements` at most, where they
+/// would have fewer than `lanes` positions of the independent axes together. Lanes that are neighbours stay together.
+struct part_size {
+  std::size_t elements, lanes = 1, most_elements;
+};
+/// What is worth a thread of its own, and little enough for a cache. A recurrence treats many lanes side by side.
+/// `forward` is the operation, or that of which it is a derivative.
+part_size usual_part_of(const operation& forward);
+
+/// The call in parts, where its independent axes allow it; they cover it, each element once.
+std::vector<part_of_call> split_call(const request& call, const part_size& part);
 
 }  // namespace assay::core

@@ -2,7 +2,9 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <limits>
+#include <vector>
 
+#include "reference/core/parts.hpp"
 #include "reference/oracle.hpp"
 #include "reference/registry.hpp"
 
@@ -108,6 +110,33 @@ TEST_CASE("reference/certify/sums_over_an_axis_keep_all_of_it", "[unit]") {
   CHECK(grad.low.storage()[0] == -0x1p-129);
   CHECK(grad.rounded.values.storage()[1] == -3.0);
   CHECK(grad.low.storage()[1] == 0.0);
+}
+
+TEST_CASE("reference/certify/parts_cover_a_call_and_hold_many_lanes_of_a_recurrence", "[unit]") {
+  struct shape_of_call {
+    std::size_t batch, tokens, features, parts, lanes_of_part;
+  };
+  // Many lanes; fewer than fill a register; long ones, of which even few are a large part; none.
+  for (const shape_of_call& s :
+       {shape_of_call{2, 2048, 96, 6, 32}, {1, 4097, 20, 1, 20}, {1, 65536, 9, 3, 3}, {1, 0, 3, 1, 3}})
+    for (const char* name : {"heinsen/scan", "heinsen/gated_scan:vjp", "heinsen/scan:jvp"}) {
+      const core::operation& op = *find_operation(name);
+      core::request call{&op, dtype::f32, {}};
+      for (const core::tensor_declaration& d : op.inputs)
+        call.inputs.emplace(
+            d.name, core::zeros(dtype::f32, core::shape_of(d, {{"B", s.batch}, {"n", s.tokens}, {"d", s.features}})));
+      const auto parts = core::split_call(call, core::usual_part_of(forward_of(op)));
+      INFO(name << " " << s.tokens);
+      CHECK(parts.size() == s.parts);
+      std::vector<int> covered(s.batch * s.tokens * s.features);
+      for (const core::part_of_call& part : parts) {
+        const core::shape of_state = part.call.inputs.at("s0").shape();
+        CHECK(of_state[0] * of_state[1] == s.lanes_of_part);
+        for (const std::size_t place : core::places_in_whole(*op.input("h"), part, {s.batch, s.tokens, s.features}))
+          ++covered[place];
+      }
+      CHECK(std::all_of(covered.begin(), covered.end(), [](int times) { return times == 1; }));
+    }
 }
 
 TEST_CASE("reference/allow/later_classes_are_not_computed_where_nobody_asks", "[unit]") {

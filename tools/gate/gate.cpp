@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <malloc.h>
 
 #include <chrono>
 #include <optional>
@@ -55,7 +56,18 @@ void report_no_start(const candidate_error& why, gate_report& report) {
   report.complaints.emplace_back(did_not_start + f.name + ": " + f.message, f);
 }
 
+// Arrays of megabytes come and go with every part of a large call: glibc would hand each back to the system, whose
+// zeroed pages cost a quarter of the time of such a run (measured with 8 rows, 4096 tokens and 1024 features, where the
+// most memory that it held was the same).
+void keep_freed_memory() {
+#ifdef __GLIBC__
+  mallopt(M_MMAP_THRESHOLD, 1 << 28);
+  mallopt(M_TRIM_THRESHOLD, 1 << 30);
+#endif
+}
+
 int run_gate(const gate_options& options, const interruption& signals) {
+  keep_freed_memory();
   const auto selected = select(options);
   if (!selected) return complain(selected.error().message), wrong_input;
   if (options.shard.is_kept && !(options.baseline.empty() && options.known_failures.empty()))
