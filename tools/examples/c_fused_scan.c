@@ -68,23 +68,33 @@ static int evaluate(assay_call* call, forward_function* forward) {
   return forward(&e, &in, &out) == ASSAY_SCAN_OK ? ASSAY_OK : ASSAY_ERROR;
 }
 
+/* Derivatives need states, or give them, that nobody asks for here: as s and s_n in memory that the caller frees, NULL
+ * where there is none. */
+static char* make_states(const assay_call* call, assay_tensor* s, assay_scan_outputs* states) {
+  const assay_tensor *h = &call->inputs[1], *s0 = &call->inputs[2];
+  const size_t element = read_only(h).dtype == ASSAY_SCAN_F64 ? sizeof(double) : sizeof(float);
+  char* memory = malloc((h->size + s0->size + 1) * element);
+  assay_tensor s_n = *s0;
+  if (memory == NULL) return NULL;
+  *s = *h;
+  s->data = memory;
+  s_n.data = memory + h->size * element;
+  states->s = written(s);
+  states->s_n = written(&s_n);
+  return memory;
+}
+
 /* The derivative needs the states: they are computed first. */
 static int evaluate_vjp(assay_call* call, forward_function* forward, vjp_function* vjp) {
   const assay_scan_execution e = on(call);
   const assay_scan_inputs in = inputs_of(call);
-  const assay_tensor *h = &call->inputs[1], *s0 = &call->inputs[2];
-  const size_t element = in.h.dtype == ASSAY_SCAN_F64 ? sizeof(double) : sizeof(float);
-  char* memory = malloc((h->size + s0->size + 1) * element);
-  assay_tensor s = *h, s_n = *s0;
+  assay_tensor s;
   assay_scan_outputs states = {{0}, {0}, {0}};
+  char* memory = make_states(call, &s, &states);
   assay_scan_cotangents cotangents;
   assay_scan_gradients out;
   int code;
   if (memory == NULL) return assay_fail(call, ASSAY_ERROR, "out of memory");
-  s.data = memory;
-  s_n.data = memory + h->size * element;
-  states.s = written(&s);
-  states.s_n = written(&s_n);
   cotangents.s = read_only(&s);
   cotangents.grad_s = read_only(&call->inputs[3]);
   cotangents.grad_s_n = read_only(&call->inputs[4]);
@@ -97,23 +107,17 @@ static int evaluate_vjp(assay_call* call, forward_function* forward, vjp_functio
   return code == ASSAY_SCAN_OK ? ASSAY_OK : ASSAY_ERROR;
 }
 
-/* It gives the states, too, which nobody asks for here. */
+/* It gives the states, too. */
 static int evaluate_jvp(assay_call* call, jvp_function* jvp) {
   const assay_scan_execution e = on(call);
   const assay_scan_inputs in = inputs_of(call);
-  const assay_tensor *h = &call->inputs[1], *s0 = &call->inputs[2];
-  const size_t element = in.h.dtype == ASSAY_SCAN_F64 ? sizeof(double) : sizeof(float);
-  char* memory = malloc((h->size + s0->size + 1) * element);
-  assay_tensor s = *h, s_n = *s0;
-  assay_scan_direction direction = {{0}, {0}, {0}, {0}};
+  assay_tensor s;
   assay_scan_outputs states = {{0}, {0}, {0}};
+  char* memory = make_states(call, &s, &states);
+  assay_scan_direction direction = {{0}, {0}, {0}, {0}};
   assay_scan_tangents out = {{0}, {0}, {0}};
   int code;
   if (memory == NULL) return assay_fail(call, ASSAY_ERROR, "out of memory");
-  s.data = memory;
-  s_n.data = memory + h->size * element;
-  states.s = written(&s);
-  states.s_n = written(&s_n);
   direction.tangent_decay = read_only(&call->inputs[3]);
   direction.tangent_h = read_only(&call->inputs[4]);
   direction.tangent_s0 = read_only(&call->inputs[5]);

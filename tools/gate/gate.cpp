@@ -61,8 +61,8 @@ void report_no_start(const candidate_error& why, gate_report& report) {
 // most memory that it held was the same).
 void keep_freed_memory() {
 #ifdef __GLIBC__
-  mallopt(M_MMAP_THRESHOLD, 1 << 28);
-  mallopt(M_TRIM_THRESHOLD, 1 << 30);
+  // The second alone would hold the first at 128 KiB; before glibc 2.35 it is refused.
+  if (mallopt(M_MMAP_THRESHOLD, 1 << 28) == 1) mallopt(M_TRIM_THRESHOLD, 1 << 30);
 #endif
 }
 
