@@ -70,9 +70,10 @@ inline std::size_t present(const chunk_block<Real>& b, std::size_t chunk, std::s
   return left < lane_count<Real> ? left : lane_count<Real>;
 }
 
-// The elements of a chunk from `offset` on that exist, and `missing` for the others.
+// The elements of a chunk from `offset` on that exist, and `missing` for the others. Few tiles are not whole: a call of
+// this is short code in those that are, which are many.
 template <class Real>
-inline vec<Real> load_present(const chunk_block<Real>& b, const Real* array, Real missing, std::size_t chunk,
+[[gnu::noinline]] vec<Real> load_present(const chunk_block<Real>& b, const Real* array, Real missing, std::size_t chunk,
                               std::size_t offset) {
   constexpr std::size_t lanes = lane_count<Real>;
   const std::size_t count = present(b, chunk, offset);
@@ -103,9 +104,8 @@ inline void load_tile(const chunk_block<Real>& b, const Real* array, Real missin
         repeat<side>(
             [&](int i) { __builtin_memcpy(&tile.part[i], from + static_cast<std::size_t>(i) * step, vector_bytes); });
       else
-        repeat<side>([&](int i) {
-          tile.part[i] = load_present(b, array, missing, group * side + static_cast<std::size_t>(i), offset);
-        });
+        for (std::size_t i = 0; i < side; ++i)
+          tile.part[i] = load_present(b, array, missing, group * side + i, offset);
       transpose<Real, Block>(tile);
       repeat<side>(
           [&](int k) { __builtin_memcpy(to + static_cast<std::size_t>(k) * row, &tile.part[k], vector_bytes); });
@@ -113,7 +113,18 @@ inline void load_tile(const chunk_block<Real>& b, const Real* array, Real missin
   }
 }
 
-// The inverse, for the elements that exist.
+// Those of x that exist.
+template <class Real>
+[[gnu::noinline]] void store_present(const chunk_block<Real>& b, vec<Real> x, std::size_t chunk, std::size_t offset,
+                                     Real* to) {
+  const std::size_t count = present(b, chunk, offset);
+  if (count == lane_count<Real>)
+    __builtin_memcpy(to, &x, sizeof x);
+  else
+    for (std::size_t k = 0; k < count; ++k) to[k] = x[k];
+}
+
+// The inverse of load_tile, for the elements that exist.
 template <class Real, int Block>
 inline void store_tile(const chunk_block<Real>& b, const Real* rows, std::size_t first, Real* array) {
   constexpr int side = lane_count<Real> / Block;
@@ -134,15 +145,7 @@ inline void store_tile(const chunk_block<Real>& b, const Real* rows, std::size_t
         repeat<side>(
             [&](int i) { __builtin_memcpy(to + static_cast<std::size_t>(i) * step, &tile.part[i], vector_bytes); });
       else
-        repeat<side>([&](int i) {
-          const vec<Real> x = tile.part[i];
-          const std::size_t count = present(b, group * side + static_cast<std::size_t>(i), offset);
-          Real* const chunk = to + static_cast<std::size_t>(i) * step;
-          if (count == lane_count<Real>)
-            __builtin_memcpy(chunk, &x, sizeof x);
-          else
-            for (std::size_t k = 0; k < count; ++k) chunk[k] = x[k];
-        });
+        for (std::size_t i = 0; i < side; ++i) store_present(b, tile.part[i], group * side + i, offset, to + i * step);
     }
   }
 }

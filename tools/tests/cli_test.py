@@ -17,7 +17,7 @@ HOSTILE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "transp
 
 def run(*arguments, **environment):
     return subprocess.run([ASSAY, *arguments], capture_output=True, text=True, stdin=subprocess.DEVNULL,
-                          env={**os.environ, **environment}, timeout=300)
+                          env={**os.environ, **environment})
 
 
 class Folder(unittest.TestCase):
@@ -155,7 +155,7 @@ class Snippets(Folder):
             path = os.path.join(self.report, check["counterexample"]["replay"].split()[2])[:-5] + ".py"
             with open(path) as file:
                 self.assertEqual(file.read(), check["counterexample"]["snippet"])
-            done = subprocess.run([sys.executable, path], capture_output=True, text=True, timeout=60)
+            done = subprocess.run([sys.executable, path], capture_output=True, text=True)
             self.assertEqual(done.returncode, 0, done.stderr)
             if check["property"] == "value":
                 self.assertIn("s expected", done.stdout)
@@ -170,7 +170,7 @@ class Snippets(Folder):
         path = os.path.join(self.folder.name, "pasted.py")
         with open(path, "w") as file:
             file.write(snippet.replace(placeholder, call))
-        done = subprocess.run([sys.executable, path], capture_output=True, text=True, timeout=60)
+        done = subprocess.run([sys.executable, path], capture_output=True, text=True)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("s largest difference", done.stdout)
 

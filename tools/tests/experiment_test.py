@@ -42,7 +42,7 @@ class Command(unittest.TestCase):
         cls.addClassCleanup(folder.cleanup)
         cls.out = os.path.join(folder.name, "out")
         done = subprocess.run([sys.executable, "-B", os.path.join(FOLDER, "positions"), "--quick", "--out", cls.out],
-                              capture_output=True, text=True, timeout=300, check=False)
+                              capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr
         cls.report = done.stdout
         with open(os.path.join(cls.out, "losses.json"), encoding="utf-8") as file:
@@ -74,7 +74,7 @@ class Command(unittest.TestCase):
 
     def test_a_folder_that_is_there_is_kept(self):
         done = subprocess.run([sys.executable, "-B", os.path.join(FOLDER, "positions"), "--quick", "--out", self.out],
-                              capture_output=True, text=True, timeout=60, check=False)
+                              capture_output=True, text=True, check=False)
         self.assertEqual(done.returncode, 2)
         self.assertIn("exists", done.stderr)
 

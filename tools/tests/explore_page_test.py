@@ -53,7 +53,7 @@ size = 128
 
 
 def explore(*arguments):
-    return subprocess.run([ASSAY, "explore", *arguments], check=True, capture_output=True, text=True, timeout=120)
+    return subprocess.run([ASSAY, "explore", *arguments], check=True, capture_output=True, text=True)
 
 
 def setUpModule():

@@ -84,8 +84,7 @@ class Ranks(unittest.TestCase):
         cls.folder = folder.name
         cls.sweep = cls.file("sweep.toml", SWEEP)
         cls.whole = os.path.join(cls.folder, "whole")
-        done = subprocess.run([ASSAY, "explore", "--sweep", cls.sweep, "--out", cls.whole], capture_output=True, text=True,
-                              timeout=300)
+        done = subprocess.run([ASSAY, "explore", "--sweep", cls.sweep, "--out", cls.whole], capture_output=True, text=True)
         assert done.returncode == 0, done.stderr
 
     @classmethod
@@ -97,7 +96,7 @@ class Ranks(unittest.TestCase):
 
     def run_on(self, ranks, *arguments):
         return subprocess.run(["mpirun", "-n", str(ranks), ASSAY, "explore", *arguments], capture_output=True, text=True,
-                              stdin=subprocess.DEVNULL, timeout=300, env=ENVIRONMENT)
+                              stdin=subprocess.DEVNULL, env=ENVIRONMENT)
 
     def test_the_cells_are_those_of_one_run(self):
         for ranks in (1, 2, 3):
@@ -147,7 +146,7 @@ class Ranks(unittest.TestCase):
         for program, words in ((ASSAY, "knows of 1"), (alone, "built without MPI")):
             out = os.path.join(self.folder, "alone")
             call = [program, "explore", "--sweep", self.sweep, "--out", out]
-            done = subprocess.run(call, capture_output=True, text=True, timeout=60, env={**ENVIRONMENT, "PMI_SIZE": "2"})
+            done = subprocess.run(call, capture_output=True, text=True, env={**ENVIRONMENT, "PMI_SIZE": "2"})
             self.assertEqual(done.returncode, 2)
             self.assertIn(words, done.stderr)
             self.assertFalse(os.path.exists(out))

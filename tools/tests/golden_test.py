@@ -31,7 +31,7 @@ from assay_tensors import bf16_to_f32, read_safetensors, write_safetensors  # no
 
 def run(*arguments, **environment):
     return subprocess.run([ASSAY, *arguments], capture_output=True, text=True, stdin=subprocess.DEVNULL,
-                          env={**os.environ, **environment}, timeout=300)
+                          env={**os.environ, **environment})
 
 
 def metadata_of(path):
@@ -428,7 +428,7 @@ class OneCore(unittest.TestCase):
             made, committed = os.path.join(folder, "t5_bias"), os.path.join(SETS, "t5_bias")
             recipe = os.path.join(GOLDEN, "recipes", "t5_bias.json")
             subprocess.run([ASSAY, "golden", "make", "--recipe", recipe, "--out", made], check=True, capture_output=True,
-                           timeout=120, preexec_fn=lambda: os.sched_setaffinity(0, [core]))
+                           preexec_fn=lambda: os.sched_setaffinity(0, [core]))
             names = sorted(os.listdir(committed))
             self.assertEqual(sorted(os.listdir(made)), names)
             self.assertEqual(filecmp.cmpfiles(made, committed, names, shallow=False)[1:], ([], []))

@@ -68,7 +68,7 @@ class Installed(unittest.TestCase):
 
     def run_assay(self, *arguments):
         return subprocess.run([self.assay, *arguments], cwd=self.folder.name, capture_output=True, text=True,
-                              stdin=subprocess.DEVNULL, timeout=300, env={**os.environ, "ASSAY_PYTHON": "/usr/bin/python3"})
+                              stdin=subprocess.DEVNULL, env={**os.environ, "ASSAY_PYTHON": "/usr/bin/python3"})
 
     def gate(self, candidate):
         done = self.run_assay("gate", "--candidate", candidate, "--operation", "heinsen/scan", "--dtype", "f32",
@@ -94,7 +94,7 @@ class Installed(unittest.TestCase):
         recipe = os.path.join(self.prefix, "share", "doc", "assay", "examples", "ci", "gate.sh")
         for candidate, code in (("builtin:sequential", 0), ("builtin:mutant/drops_nan", 1), ("nothing", 2)):
             done = subprocess.run(["sh", recipe, "--operation", "heinsen/scan", "--dtype", "f32", "--property", "value"],
-                                  cwd=self.folder.name, capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=300,
+                                  cwd=self.folder.name, capture_output=True, text=True, stdin=subprocess.DEVNULL,
                                   env={**os.environ, "ASSAY": self.assay, "CANDIDATE": candidate})
             self.assertEqual(done.returncode, code, done.stdout + done.stderr)
         self.assertTrue(os.path.exists(os.path.join(self.folder.name, "assay-report", "junit.xml")))
@@ -120,7 +120,7 @@ class Library(unittest.TestCase):
 
     def run_here(self, *command, code=0, **environment):
         done = subprocess.run(command, cwd=self.folder, capture_output=True, text=True, stdin=subprocess.DEVNULL,
-                              timeout=300, env={**os.environ, **environment})
+                              env={**os.environ, **environment})
         self.assertEqual(done.returncode, code, done.stdout + done.stderr)
         return done.stdout + done.stderr
 

@@ -25,7 +25,7 @@ def read(*parts):
 
 def run_tool(root, *arguments):
     return subprocess.run(["/usr/bin/python3", "-B", os.path.join(SOURCE, "tools", "new_encoding"), "--root", root, *arguments],
-                          capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=60)
+                          capture_output=True, text=True, stdin=subprocess.DEVNULL)
 
 
 def without_precompiled_header(command):

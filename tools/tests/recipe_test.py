@@ -56,7 +56,7 @@ class Recipe(unittest.TestCase):
                             "ASSAY_PYTHON": "/usr/bin/python3"}
 
     def run_step(self, text, **environment):
-        done = subprocess.run(["sh", "-e", "-u", "-c", text], cwd=self.work, capture_output=True, text=True, timeout=300,
+        done = subprocess.run(["sh", "-e", "-u", "-c", text], cwd=self.work, capture_output=True, text=True,
                               stdin=subprocess.DEVNULL, env={**self.environment, **environment})
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 

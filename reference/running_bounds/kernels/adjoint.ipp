@@ -56,8 +56,8 @@ void adjoint(const adjoint_call& call) {
       const auto g = back.step(at.load(call.grad_s, i), at.load(call.grad_h.value, i), at.load(call.grad_h.low, i),
                                at.load(call.grad_h.radius, i));
       const Decay<Arithmetic> decay{at.load(call.decay, i)};
-      store(call.grad_decay, at, i, round_to(call.format, decay.through(g.a)));
-      store(call.grad_h, at, i, round_to(call.format, g.h));
+      store(call.grad_decay, at, i, call.format, decay.through(g.a));
+      store(call.grad_h, at, i, call.format, g.h);
     }
     const rounded_pack first = round_to(call.format, back.carry);
     at.store_state(call.grad_s0.value, first.value);

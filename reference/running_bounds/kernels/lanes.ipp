@@ -20,7 +20,7 @@ struct lanes_of_tokens {
     }
   }
 
-  ASSAY_INLINE pack load(const double* x, std::size_t token) const {
+  ASSAY_ONCE pack load(const double* x, std::size_t token) const {
     return each<pack>([&](int r) ASSAY_INLINED {
       register_of_doubles y;
       const double* from = x + token * row;

@@ -69,8 +69,9 @@ ASSAY_INLINE rounded_pack round_to(const target_format& f, const bounded_pack& x
   return f.is_f64 ? round_to_f64(x) : round_to_short(x, f);
 }
 
-ASSAY_INLINE void store(const bounded_field& field, const lanes_of_tokens& lanes, std::size_t token,
-                        const rounded_pack& r) {
+ASSAY_ONCE void store(const bounded_field& field, const lanes_of_tokens& lanes, std::size_t token,
+                      const target_format& f, const bounded_pack& x) {
+  const rounded_pack r = round_to(f, x);
   lanes.store(field.value, token, r.value);
   lanes.store(field.low, token, r.low);
   lanes.store(field.radius, token, r.radius);

@@ -82,7 +82,7 @@ void scan(const scan_call& call) {
     scan_state<Arithmetic> state(at.load_state(call.s0));
     for (std::size_t i = 0; i < call.shape.tokens; ++i) {
       state.step(Decay<Arithmetic>{at.load(call.decay, i)}, at.load(call.h, i));
-      store(call.s, at, i, round_to(call.format, state.s));
+      store(call.s, at, i, call.format, state.s);
     }
   }
 }

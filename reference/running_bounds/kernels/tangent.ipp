@@ -44,7 +44,7 @@ void tangent(const tangent_call& call) {
       const Decay<Arithmetic> decay{at.load(call.decay, i)};
       const bounded_pack given{at.load(call.tangent_decay, i), broadcast(0.0), broadcast(0.0), no_lanes(), no_lanes()};
       along.step(decay.through(given), at.load(call.tangent_h, i), state.step(decay, at.load(call.h, i)));
-      store(call.tangent_s, at, i, round_to(call.format, along.carry));
+      store(call.tangent_s, at, i, call.format, along.carry);
     }
   }
 }

@@ -153,13 +153,13 @@ struct in_two_doubles {
     return {d.sum, d.error, magnitude(second.error)};
   }
   // An error of 2^-95 in u moves log(1 + u) by as much at most: 2^-95.2 + 2^-93 < 2^-92.7.
-  static ASSAY_INLINE softplus_parts softplus(const pack& z, const pack& z_low) {
+  static ASSAY_ONCE softplus_parts softplus(const pack& z, const pack& z_low) {
     const two_doubles u = exponential(two_doubles{z, z_low}), sum = logarithm_of_one_plus(u);
     return {u.high, u.low, sum.high, sum.low, 0x1p-92 * sum.high};
   }
   // u / (1 + u): 2^-95.2 of u and 48 e^2 < 2^-100.
   static constexpr double error_of_weight = 0x1p-94;
-  static ASSAY_INLINE two_doubles weight(const pack& u, const pack& u_low) {
+  static ASSAY_ONCE two_doubles weight(const pack& u, const pack& u_low) {
     return quotient_by_sum(two_doubles{u, u_low}, 1.0);
   }
   // 24 e^2 < 2^-101 of itself; what makes the sum of both parts normalized is exact.

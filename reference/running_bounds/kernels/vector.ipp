@@ -9,6 +9,9 @@ constexpr int lanes_of_register = vector_bytes / 8;
 
 #define ASSAY_INLINED __attribute__((always_inline))
 #define ASSAY_INLINE inline ASSAY_INLINED
+// Of what many kernels hold, and what is long: compiled once, not with each of them. A call costs a few instructions,
+// and a pack has work for hundreds.
+#define ASSAY_ONCE __attribute__((noinline))
 
 // f(0), ..., f(Count - 1), written out, so that arrays indexed with them live in registers.
 template <class Function, int... K>

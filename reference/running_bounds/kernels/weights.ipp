@@ -78,7 +78,7 @@ struct parts_of_number {
   bounded_pack smaller, larger;
 };
 template <class Arithmetic>
-ASSAY_INLINE parts_of_number divide(const smaller_weight& w, const two_doubles& l, const pack& bound_of_l) {
+ASSAY_ONCE parts_of_number divide(const smaller_weight& w, const two_doubles& l, const pack& bound_of_l) {
   const pack bound = counted(bound_of_l);
   const weighed p = weigh<Arithmetic>(w, l, bound);
   const pack of_smaller = ((w.s.high + w.error) * bound + p.rounding) * (1.0 + 0x1p-47);

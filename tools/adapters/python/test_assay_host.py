@@ -296,7 +296,7 @@ candidate.serve()
                 "outputs": self.path("out")}
         lines = "".join(json.dumps(message) + "\n" for message in ({"hello": {"protocol": 1}}, call, {**call, "id": 2}))
         command = [sys.executable, "-c", self.PROGRAM, os.path.dirname(os.path.abspath(__file__))]
-        done = subprocess.run(command, input=lines, capture_output=True, text=True, timeout=60,
+        done = subprocess.run(command, input=lines, capture_output=True, text=True,
                               env={**os.environ, "ASSAY_PROTOCOL": "1"})
         self.assertEqual(done.returncode, 0, done.stderr)
         hello, first, second = map(json.loads, done.stdout.splitlines())
@@ -308,7 +308,7 @@ candidate.serve()
     def test_without_assay_it_says_how_to_run_it(self):
         environment = {name: value for name, value in os.environ.items() if name != "ASSAY_PROTOCOL"}
         command = [sys.executable, "-c", self.PROGRAM, os.path.dirname(os.path.abspath(__file__))]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=60, env=environment)
+        done = subprocess.run(command, capture_output=True, text=True, env=environment)
         self.assertEqual(done.returncode, 1)
         self.assertIn("assay gate --candidate", done.stderr)
 

@@ -140,7 +140,7 @@ class Functions(Folder):
     def ends(self, function, code, *words, module=None, arguments=(), **how):
         done = subprocess.run([how.pop("assay", ASSAY), "gate", "--candidate", f"python:{module or self.path}:{function}",
                                "--report", self.report, "--operation", "heinsen/scan", "--dtype", "f32", *arguments],
-                              capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=300, **how)
+                              capture_output=True, text=True, stdin=subprocess.DEVNULL, **how)
         self.assertEqual(done.returncode, code, done.stdout + done.stderr)
         for word in words:
             self.assertIn(word, done.stdout + done.stderr)
@@ -272,7 +272,7 @@ class Functions(Folder):
         program = shutil.copy(ASSAY, os.path.join(self.folder.name, "bin"))
         expected = os.path.join(os.path.realpath(self.folder.name), "share", "assay", "python")
         done = subprocess.run([program, "gate", "--candidate", f"python:{self.path}:scan", "--report", self.report],
-                              capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=300)
+                              capture_output=True, text=True, stdin=subprocess.DEVNULL)
         self.assertEqual(done.returncode, 4, done.stdout + done.stderr)
         self.assertIn("the Python host is missing", done.stderr)
         self.assertIn(expected, done.stderr)
