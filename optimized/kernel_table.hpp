@@ -19,6 +19,9 @@ struct row_array {
   std::ptrdiff_t step;  ///< elements from one row to the next
 };
 
+/// How far from what a walk of rows reads lies what it asks for at the same time, where nothing else is said.
+inline constexpr std::ptrdiff_t bytes_ahead = 6144;
+
 /// Some features of one sequence.
 template <class Real>
 struct row_block {
@@ -28,6 +31,8 @@ struct row_block {
   row_array<Real> s;
   Real *high, *low;  ///< the state, [features] each: before the rows, then after them
   bool past_caches;  ///< s is stored around the caches
+  /// Rows from what is read to what is asked for at the same time; 0: bytes_ahead, whichever row that leads to.
+  std::ptrdiff_t rows_ahead = 0;
 };
 
 /// Consecutive tokens of one sequence without gaps, in chunks of equal length that are walked side by side, in `groups`
@@ -75,6 +80,7 @@ struct adjoint_block {
   const Real* before;
   Real *high, *low;  ///< [features] each: what the rows after these give to the last state, then what these give back
   bool past_caches;  ///< the gradients are stored around the caches
+  std::ptrdiff_t rows_ahead = 0;  ///< back from what is read, otherwise as in row_block
 };
 
 /// The derivative of a piece along a direction. `before` is the row of states before the first.

@@ -17,14 +17,12 @@ namespace {
 template <class Real>
 using row_kernel = void (*)(const row_block<Real>&) noexcept;
 
-// The rows [first, first + tokens) and the features [feature, feature + features) of a block.
 template <class Real>
-row_block<Real> part_of(row_block<Real> b, std::size_t first, std::size_t tokens, std::size_t feature,
-                        std::size_t features) {
-  b.decay = rows_from(b.decay, first, feature), b.h = rows_from(b.h, first, feature);
-  b.s = rows_from(b.s, first, feature);
-  b.high += feature, b.low += feature;
-  b.tokens = tokens, b.features = features;
+row_block<Real> part_of(row_block<Real> b, const part_of_rows& p) {
+  b.decay = rows_from(b.decay, p.row, p.feature), b.h = rows_from(b.h, p.row, p.feature);
+  b.s = rows_from(b.s, p.row, p.feature);
+  b.high += p.feature, b.low += p.feature;
+  b.tokens = p.rows, b.features = p.features, b.rows_ahead = p.rows_ahead;
   return b;
 }
 
@@ -32,7 +30,7 @@ template <class Real>
 void walk(row_kernel<Real> kernel, const row_block<Real>& b) {
   constexpr std::size_t width = bytes_of_walk / sizeof(Real);
   for (std::size_t feature = 0; feature < b.features; feature += width)
-    kernel(part_of(b, 0, b.tokens, feature, std::min(width, b.features - feature)));
+    kernel(part_of(b, {0, b.tokens, feature, std::min(width, b.features - feature), 0}));
 }
 
 // What a scan needs of an instruction set.
@@ -105,7 +103,7 @@ void run(const forward_kernels<Real>& kernels, const execution& on, const scan_i
       scan_in_chunks(kernels.chunks, threads, b);
     else if (prefers_wavefront<Real>(threads, size.features))
       wavefront<Real>(threads, order_of_rows::forward, size.tokens, size.features,
-                      [&](auto... part) { kernels.rows(part_of(b, part...)); });
+                      [&](const part_of_rows& part) { kernels.rows(part_of(b, part)); });
     else
       walk(kernels.rows, b);
     copy_words(b.high, b.low, out.s_n, out.s_n_low, sequence, size.features);

@@ -22,15 +22,13 @@ struct adjoint_kernels {
   narrow_adjoint narrow;  // of f32
 };
 
-// The rows [first, first + tokens) and the features [feature, feature + features) of a block.
 template <class Real>
-adjoint_block<Real> part_of(adjoint_block<Real> b, std::size_t first, std::size_t tokens, std::size_t feature,
-                            std::size_t features) {
-  b.before = first == 0 ? b.before + feature : rows_from(b.s, first - 1, feature).first;
-  for (row_array<const Real>* given : {&b.decay, &b.h, &b.s, &b.grad_s}) *given = rows_from(*given, first, feature);
-  for (row_array<Real>* gradient : {&b.grad_decay, &b.grad_h}) *gradient = rows_from(*gradient, first, feature);
-  b.high += feature, b.low += feature;
-  b.tokens = tokens, b.features = features;
+adjoint_block<Real> part_of(adjoint_block<Real> b, const part_of_rows& p) {
+  b.before = p.row == 0 ? b.before + p.feature : rows_from(b.s, p.row - 1, p.feature).first;
+  for (row_array<const Real>* given : {&b.decay, &b.h, &b.s, &b.grad_s}) *given = rows_from(*given, p.row, p.feature);
+  for (row_array<Real>* gradient : {&b.grad_decay, &b.grad_h}) *gradient = rows_from(*gradient, p.row, p.feature);
+  b.high += p.feature, b.low += p.feature;
+  b.tokens = p.rows, b.features = p.features, b.rows_ahead = p.rows_ahead;
   return b;
 }
 
@@ -40,12 +38,11 @@ void go_back(const adjoint_kernels<Real>& kernels, int threads, adjoint_block<Re
   if constexpr (std::is_same_v<Real, float>)
     if (prefers_narrow(b.tokens, b.features)) return narrow_vjp(kernels.narrow, threads, b);
   b.past_caches = b.past_caches && in_place;
-  const auto walk = [&](auto... part) { kernels.rows(part_of(b, part...)); };
+  const auto walk = [&](const part_of_rows& part) { kernels.rows(part_of(b, part)); };
   if (prefers_wavefront<Real>(threads, b.features))
     return wavefront<Real>(threads, order_of_rows::backward, b.tokens, b.features, walk);
   constexpr std::size_t width = bytes_of_walk / sizeof(Real);
-  for (std::size_t j = 0; j < b.features; j += width)
-    walk(std::size_t{0}, b.tokens, j, std::min(width, b.features - j));
+  for (std::size_t j = 0; j < b.features; j += width) walk({0, b.tokens, j, std::min(width, b.features - j), 0});
 }
 
 template <class Real>

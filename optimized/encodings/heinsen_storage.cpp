@@ -36,14 +36,19 @@ view<T, 2> states_of(view<T, 2> v, const block& b) {
   return v;
 }
 
-// What works on blocks of a call: its memory, and the threads that share each block.
+bool is_shared(const execution& on, const scan_sizes& size) {
+  constexpr std::size_t least_shared_work = 1 << 15;
+  return on.threads > 1 && size.batch * size.tokens * size.features >= least_shared_work;
+}
+
+// What works on blocks of a call, on one thread: its memory. Several threads in a block would have to be woken several
+// times for each, and on two cores that made scans of 8 features 2 to 20 times slower.
 class block_worker {
  public:
-  block_worker(const kernel_table& kernels, int threads, std::span<std::byte> workspace, const blocks& all,
-               std::size_t features)
-      : kernels_(kernels), threads_(threads), all_(all), features_(features), memory_(workspace) {
+  block_worker(const kernel_table& kernels, std::span<std::byte> workspace, const blocks& all, std::size_t features)
+      : kernels_(kernels), all_(all), features_(features), memory_(workspace) {
     const std::size_t bytes = 3 * states() * sizeof(float) + 64;
-    inner_ = {&kernels, threads, {memory_.template take<std::byte>(bytes), bytes}};
+    inner_ = {&kernels, 1, {memory_.template take<std::byte>(bytes), bytes}};
   }
 
   // An array of floats for a block.
@@ -78,44 +83,69 @@ class block_worker {
   void for_each_run(const view<Stored, 3>& stored, const block& b, float* x, Move move) const {
     const bool unit = stored.has_unit_rows();
     const bool whole = unit && (stored.stride[1] == static_cast<std::ptrdiff_t>(features_) || b.tokens <= 1);
-    const std::size_t together = threads_ > 1 ? 64 : std::max<std::size_t>(1, b.tokens);
-    const std::size_t parts = blocks::parts(b.tokens, together);
-    for_each_task(threads_, b.sequences * parts, [&](std::size_t task) {
-      const std::size_t sequence = task / parts, first = task % parts * together;
-      const std::size_t tokens = std::min(together, b.tokens - first);
-      float* row = x + (sequence * b.tokens + first) * features_;
+    for (std::size_t sequence = 0; sequence < b.sequences; ++sequence) {
+      float* row = x + sequence * b.tokens * features_;
       const auto at = [&](std::size_t i, std::size_t j) {
-        return stored.at(b.first_sequence + sequence, b.first_token + first + i, j);
+        return stored.at(b.first_sequence + sequence, b.first_token + i, j);
       };
-      if (whole) return move(at(0, 0), row, tokens * features_);
-      for (std::size_t i = 0; i < tokens; ++i, row += features_)
+      if (whole) {
+        move(at(0, 0), row, b.tokens * features_);
+        continue;
+      }
+      for (std::size_t i = 0; i < b.tokens; ++i, row += features_)
         if (unit)
           move(at(i, 0), row, features_);
         else
           for (std::size_t j = 0; j < features_; ++j) move(at(i, j), row + j, std::size_t{1});
-    });
+    }
   }
 
   const kernel_table& kernels_;
-  int threads_;
   blocks all_;
   std::size_t features_;
   scoped_arrays memory_;
   execution inner_{};
 };
 
-// Groups of sequences side by side, or one after the other on all threads where they are few. make(worker) gives what
-// goes through one group.
+// Groups of sequences side by side. make(worker) gives what goes through one group.
 template <class Make>
 void share_groups(const execution& on, const scan_sizes& size, Make make) {
-  constexpr std::size_t least_shared_work = 1 << 15;
   const blocks all = blocks_of(size);
-  const bool shared = on.threads > 1 && size.batch * size.tokens * size.features >= least_shared_work;
-  const bool side_by_side = shared && all.groups() >= static_cast<std::size_t>(on.threads);
+  const bool side_by_side = is_shared(on, size) && all.groups() > 1;
   turns().share(side_by_side ? on.threads : 1, all.groups(), [&](std::size_t) {
-    return make(block_worker(*on.kernels, shared && !side_by_side ? on.threads : 1,
-                             side_by_side ? std::span<std::byte>{} : on.workspace, all, size.features));
+    return make(block_worker(*on.kernels, side_by_side ? std::span<std::byte>{} : on.workspace, all, size.features));
   });
+}
+
+// Calls run(execution, first, features) for pieces of the features, one for each thread, where there are fewer groups
+// of sequences than threads; else, and where there are few features, for all of them at once. Pieces need not wait for
+// each other. Each has more features than are walked in chunks, and so the bits of the whole.
+template <class Run>
+void share_features(const execution& on, const scan_sizes& size, Run run) {
+  constexpr std::size_t least = 64, line = 32;
+  const auto threads = static_cast<std::size_t>(on.threads);
+  const std::size_t most = is_shared(on, size) && blocks_of(size).groups() < threads ? threads : 1;
+  const std::size_t pieces = std::clamp(size.features / least, std::size_t{1}, most);
+  if (pieces == 1) return run(on, 0, size.features);
+  const auto begin = [&](std::size_t k) {
+    return k == pieces ? size.features : k * size.features / pieces / line * line;
+  };
+  for_each_task(on.threads, pieces, [&](std::size_t k) {
+    run(execution{on.kernels, 1, {}}, begin(k), begin(k + 1) - begin(k));
+  });
+}
+// The features [first, first + count) of an array [B, n, d] or [B, d], which may be absent.
+template <class T, std::size_t Rank>
+view<T, Rank> features_of(view<T, Rank> v, std::size_t first, std::size_t count) {
+  if (v.absent()) return v;
+  v.data += static_cast<std::ptrdiff_t>(first) * v.stride[Rank - 1];
+  v.shape[Rank - 1] = count;
+  return v;
+}
+template <class Storage>
+scan_inputs<Storage> features_of(const scan_inputs<Storage>& in, std::size_t first, std::size_t count) {
+  return {features_of(in.decay, first, count), features_of(in.h, first, count), features_of(in.s0, first, count),
+          features_of(in.s0_low, first, count)};
 }
 
 template <class Storage>
@@ -158,12 +188,9 @@ class scans_of_blocks {
 };
 
 template <class Storage>
-void run(forward_scan scan, const execution& on, const scan_inputs<Storage>& in, const scan_outputs<Storage>& out) {
+void run_piece(forward_scan scan, const execution& on, const scan_inputs<Storage>& in,
+               const scan_outputs<Storage>& out) {
   const scan_sizes size = sizes_of(out.s);
-  const std::array<std::size_t, 2> states{size.batch, size.features};
-  check(on, in, out.s.shape);
-  ASSAY_EXPECTS(has_shape(out.s, out.s.shape) && has_shape(out.s_n, states));
-  ASSAY_EXPECTS(out.s_n_low.absent() || has_shape(out.s_n_low, states));
   share_groups(on, size, [&](block_worker one) {
     scans_of_blocks<Storage> scans(scan, in, std::move(one));
     float* const words = scans.worker().words(2);
@@ -181,18 +208,24 @@ void run(forward_scan scan, const execution& on, const scan_inputs<Storage>& in,
   });
 }
 
+template <class Storage>
+void run(forward_scan scan, const execution& on, const scan_inputs<Storage>& in, const scan_outputs<Storage>& out) {
+  const scan_sizes size = sizes_of(out.s);
+  const std::array<std::size_t, 2> states{size.batch, size.features};
+  check(on, in, out.s.shape);
+  ASSAY_EXPECTS(has_shape(out.s_n, states) && (out.s_n_low.absent() || has_shape(out.s_n_low, states)));
+  share_features(on, size, [&](const execution& one, auto... piece) {
+    run_piece(scan, one, features_of(in, piece...),
+              scan_outputs<Storage>{features_of(out.s, piece...), features_of(out.s_n, piece...),
+                                    features_of(out.s_n_low, piece...)});
+  });
+}
+
 // A first pass keeps the states between blocks; then block after block, the last one first, states are computed again.
 template <class Storage>
-void run_back(forward_scan scan, adjoint_scan adjoint, const execution& on, const scan_inputs<Storage>& in,
-              const scan_cotangents<Storage>& cotangents, const scan_gradients<Storage>& out) {
+void run_piece_back(forward_scan scan, adjoint_scan adjoint, const execution& on, const scan_inputs<Storage>& in,
+                    const scan_cotangents<Storage>& cotangents, const scan_gradients<Storage>& out) {
   const scan_sizes size = sizes_of(out.grad_h);
-  const std::array<std::size_t, 2> states{size.batch, size.features};
-  check(on, in, out.grad_h.shape);
-  ASSAY_EXPECTS(cotangents.s.absent() && has_shape(cotangents.grad_s, out.grad_h.shape));
-  ASSAY_EXPECTS(has_shape(out.grad_decay, out.grad_h.shape) && has_shape(out.grad_h, out.grad_h.shape));
-  ASSAY_EXPECTS(has_shape(out.grad_s0, states) && (out.grad_s0_low.absent() || has_shape(out.grad_s0_low, states)));
-  ASSAY_EXPECTS(cotangents.grad_s_n.absent() || has_shape(cotangents.grad_s_n, states));
-  ASSAY_EXPECTS(cotangents.grad_s_n_low.absent() || has_shape(cotangents.grad_s_n_low, states));
   share_groups(on, size, [&](block_worker one) {
     scans_of_blocks<Storage> scans(scan, in, std::move(one));
     block_worker& given = scans.worker();
@@ -222,6 +255,28 @@ void run_back(forward_scan scan, adjoint_scan adjoint, const execution& on, cons
         worker.round(worker.rows(grad_h, b), b, out.grad_h);
       }
     };
+  });
+}
+
+template <class Storage>
+void run_back(forward_scan scan, adjoint_scan adjoint, const execution& on, const scan_inputs<Storage>& in,
+              const scan_cotangents<Storage>& cotangents, const scan_gradients<Storage>& out) {
+  const scan_sizes size = sizes_of(out.grad_h);
+  const std::array<std::size_t, 2> states{size.batch, size.features};
+  check(on, in, out.grad_h.shape);
+  ASSAY_EXPECTS(cotangents.s.absent() && has_shape(cotangents.grad_s, out.grad_h.shape));
+  ASSAY_EXPECTS(has_shape(out.grad_decay, out.grad_h.shape) && has_shape(out.grad_h, out.grad_h.shape));
+  ASSAY_EXPECTS(has_shape(out.grad_s0, states) && (out.grad_s0_low.absent() || has_shape(out.grad_s0_low, states)));
+  ASSAY_EXPECTS(cotangents.grad_s_n.absent() || has_shape(cotangents.grad_s_n, states));
+  ASSAY_EXPECTS(cotangents.grad_s_n_low.absent() || has_shape(cotangents.grad_s_n_low, states));
+  share_features(on, size, [&](const execution& one, auto... piece) {
+    run_piece_back(scan, adjoint, one, features_of(in, piece...),
+                   scan_cotangents<Storage>{{},
+                                            features_of(cotangents.grad_s, piece...),
+                                            features_of(cotangents.grad_s_n, piece...),
+                                            features_of(cotangents.grad_s_n_low, piece...)},
+                   scan_gradients<Storage>{features_of(out.grad_decay, piece...), features_of(out.grad_h, piece...),
+                                           features_of(out.grad_s0, piece...), features_of(out.grad_s0_low, piece...)});
   });
 }
 

@@ -74,7 +74,7 @@ inline std::size_t present(const chunk_block<Real>& b, std::size_t chunk, std::s
 // this is short code in those that are, which are many.
 template <class Real>
 [[gnu::noinline]] vec<Real> load_present(const chunk_block<Real>& b, const Real* array, Real missing, std::size_t chunk,
-                              std::size_t offset) {
+                                         std::size_t offset) {
   constexpr std::size_t lanes = lane_count<Real>;
   const std::size_t count = present(b, chunk, offset);
   const Real* from = array + chunk * b.length * b.features + offset;
@@ -104,8 +104,7 @@ inline void load_tile(const chunk_block<Real>& b, const Real* array, Real missin
         repeat<side>(
             [&](int i) { __builtin_memcpy(&tile.part[i], from + static_cast<std::size_t>(i) * step, vector_bytes); });
       else
-        for (std::size_t i = 0; i < side; ++i)
-          tile.part[i] = load_present(b, array, missing, group * side + i, offset);
+        for (std::size_t i = 0; i < side; ++i) tile.part[i] = load_present(b, array, missing, group * side + i, offset);
       transpose<Real, Block>(tile);
       repeat<side>(
           [&](int k) { __builtin_memcpy(to + static_cast<std::size_t>(k) * row, &tile.part[k], vector_bytes); });

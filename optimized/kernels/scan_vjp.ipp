@@ -113,19 +113,21 @@ inline token_gradients<Real, N> go_back(state_pack<Real, N>& carried, const pack
 
 // Asks for what lies before a place that is at hand (scan_rows.ipp).
 template <class Real>
-inline void fetch_before(const Real* place) {
-  constexpr std::ptrdiff_t distance = 6144;
+inline void fetch_before(const Real* place, std::ptrdiff_t distance = bytes_ahead) {
   __builtin_prefetch(reinterpret_cast<const char*>(place) - distance, 0, 2);
 }
 template <class Real, class At>
-inline void fetch_before(const Real* row, At at) {
-  repeat<width<At>>([&](int k) { fetch_before(row + at.offset + static_cast<std::size_t>(k) * lane_count<Real>); });
+inline void fetch_before(const Real* row, At at, std::ptrdiff_t distance = bytes_ahead) {
+  repeat<width<At>>(
+      [&](int k) { fetch_before(row + at.offset + static_cast<std::size_t>(k) * lane_count<Real>, distance); });
 }
 
 // Precondition: where b.past_caches, the rows of both gradients begin at multiples of vector_bytes.
 template <class Real, class Decay, class Slope>
 [[gnu::flatten]] void scan_rows_vjp(const adjoint_block<Real>& b) noexcept {
   constexpr std::size_t lanes = lane_count<Real>;
+  const std::ptrdiff_t decay_before = distance_of(b.decay, b.rows_ahead), h_before = distance_of(b.h, b.rows_ahead);
+  const std::ptrdiff_t grad_s_before = distance_of(b.grad_s, b.rows_ahead), s_before = distance_of(b.s, b.rows_ahead);
   for (std::size_t i = b.tokens; i-- > 0;) {
     const auto row = [i](const auto& of) { return of.first + static_cast<std::ptrdiff_t>(i) * of.step; };
     const Real *decay = row(b.decay), *h = row(b.h), *grad_s = row(b.grad_s);
@@ -133,7 +135,8 @@ template <class Real, class Decay, class Slope>
     Real *grad_decay = row(b.grad_decay), *grad_h = row(b.grad_h);
     for_each_pack_backwards<Real, registers_of_row>(b.features, [=](auto at) {
       constexpr int n = width<decltype(at)>;
-      fetch_before(decay, at), fetch_before(h, at), fetch_before(grad_s, at), fetch_before(previous, at);
+      fetch_before(decay, at, decay_before), fetch_before(h, at, h_before);
+      fetch_before(grad_s, at, grad_s_before), fetch_before(previous, at, s_before);
       const auto given = load(decay, at);
       state_pack<Real, n> carried = {load(b.high, at), load(b.low, at)};
       const token_gradients<Real, n> y = go_back<Real, n>(carried, load(grad_s, at), Decay::template log_p<Real>(given),

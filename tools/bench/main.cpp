@@ -78,7 +78,7 @@ void print_markdown(const std::vector<measurement>& all) {
   for (const measurement& m : all) {
     std::string peers;
     for (const peer_result& p : m.peers)
-      peers += fmt::format("{}{} {}", peers.empty() ? "" : "; ", p.name, text_of(p.times, 0));
+      peers += fmt::format("{}{} {}", peers.empty() ? "" : "; ", p.name, text_of(p.times, p.times.median < 10 ? 1 : 0));
     fmt::print("| `{}` | {} | {:.2f} | {} | {} |\n", m.operation, name_of(m), m.ns, text_of(m.share, 2), peers);
   }
 }
@@ -139,7 +139,8 @@ int run(int argc, char** argv) {
   app.add_option("--rounds", how.rounds, "of which medians and extremes are given")
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();
-  app.add_option("--threads", how.threads, "of ours, of the floor and of PyTorch")
+  app.add_option("--threads", how.threads,
+                 "of ours, of the floor and of PyTorch; scans stand beside themselves on one thread")
       ->check(CLI::Range(1, 1024))
       ->capture_default_str();
   app.add_option("--target", target, "instruction set of ours (also: ASSAY_TARGET)");

@@ -1,6 +1,7 @@
 #include "tools/bench/measure.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
 #include "optimized/benchmarks/scan_arrays.hpp"
@@ -21,6 +22,9 @@ namespace heinsen = optimized::heinsen;
 constexpr std::size_t most_of_peer = 100000;
 
 double sum_of(const float* x, std::size_t count) { return std::accumulate(x, x + count, 0.0); }
+double size_of(const float* x, std::size_t count) {
+  return std::accumulate(x, x + count, 0.0, [](double sum, float y) { return sum + std::fabs(y); });
+}
 
 class problem {
  public:
@@ -48,6 +52,7 @@ class problem {
     std::vector<member> members = floors(read, {grad_decay_.data});
     members.push_back({"ours", elements(shape_), timed(how_.threads, [&] { forward(gated, shape_); })});
     std::vector<double> sums;
+    add_one_thread(members, sums, s_, [this, gated] { forward(gated, shape_); });
     std::unique_ptr<torch_peer> torch;
     if (!gated) {
       members.push_back({"scalar C++", elements(part_), timed(1, [&] {
@@ -66,9 +71,7 @@ class problem {
         }
     }
     forward(gated, part_);
-    const double ours = sum_of(s_.data, part_.size());
-    double size = 0;
-    for (std::size_t k = 0; k < part_.size(); ++k) size += std::fabs(s_.data[k]);
+    const double ours = sum_of(s_.data, part_.size()), size = size_of(s_.data, part_.size());
     run_side_by_side(how_.rounds, members);
     return measured(gated ? "heinsen/gated_scan" : "heinsen/scan", members, sums, ours, size);
   }
@@ -78,8 +81,12 @@ class problem {
     const std::vector<const float*> read{log_p_.data, h_.data, grad_s_.data, s_.data};
     std::vector<member> members = floors(read, {grad_decay_.data, grad_h_.data});
     members.push_back({"ours", elements(shape_), timed(how_.threads, [&] { backward(gated); })});
+    std::vector<double> sums;
+    add_one_thread(members, sums, grad_h_, [this, gated] { backward(gated); });
+    backward(gated);
+    const double ours = sum_of(grad_h_.data, part_.size()), size = size_of(grad_h_.data, part_.size());
     run_side_by_side(how_.rounds, members);
-    return measured(gated ? "heinsen/gated_scan:vjp" : "heinsen/scan:vjp", members, {}, 0, 0);
+    return measured(gated ? "heinsen/gated_scan:vjp" : "heinsen/scan:vjp", members, sums, ours, size);
   }
 
   /// With the states.
@@ -111,6 +118,18 @@ class problem {
              timed(how_.threads, [=, this] { floor<false>(how_.threads, read, written, shape_.size()); })},
             {"floor past the caches", elements(shape_),
              timed(how_.threads, [=, this] { floor<true>(how_.threads, read, written, shape_.size()); })}};
+  }
+  // On several threads: the same on one, which writes the same `result`.
+  template <class Work>
+  void add_one_thread(std::vector<member>& members, std::vector<double>& sums, const array& result, Work work) {
+    if (how_.threads == 1) return;
+    members.push_back({"ours on one thread", elements(shape_), timed(how_.threads, [this, work] {
+                         on_.threads = 1;
+                         work();
+                         on_.threads = how_.threads;
+                       })});
+    members.back().run();
+    sums.push_back(sum_of(result.data, part_.size()));
   }
   void forward(bool gated, const scan_shape& shape) {
     auto last = states(0);

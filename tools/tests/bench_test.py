@@ -45,6 +45,15 @@ class Bench(unittest.TestCase):
         if subprocess.run(["/usr/bin/python3", "-c", "import torch"], capture_output=True, check=False).returncode == 0:
             self.assertTrue(all(len(row["peers"]) == 3 for row in scans), scans)
 
+    def test_scans_on_two_threads_stand_beside_one(self):
+        done = run("--shape", "B=1,n=300,d=512", "--rounds", "2", "--threads", "2", "--no-torch", "--json")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        for row in json.loads(done.stdout)["measurements"]:
+            if row["dtype"] == "f32" and not row["operation"].endswith(":jvp"):
+                one = next(peer for peer in row["peers"] if peer["name"] == "ours on one thread")
+                self.assertEqual(one["sum"], one["our_sum"])  # the same bits
+                self.assertGreater(one["times"]["least"], 0)
+
     def test_tables(self):
         done = run(*NARROW, "--markdown")
         self.assertEqual(done.returncode, 0, done.stderr)
