@@ -118,8 +118,8 @@ TEST_CASE("properties/families/all_are_executed_by_the_value_check", "[property]
   }
 }
 
-// On demand, some minutes: properties_test "[soak]". 10^6 elements and more through each control and the
-// optimized code, in every dtype that it has.
+// On demand, some minutes: properties_test "[soak]". 10^6 elements and more through each control and the optimized code,
+// in every dtype that it has; who has had them makes room for those whose domain holds few cases.
 TEST_CASE("properties/controls/soak_of_1000000_elements", "[.soak]") {
   std::vector<named> all = controls();
   all.push_back({"optimized", make_builtin("optimized").value()});
@@ -129,7 +129,8 @@ TEST_CASE("properties/controls/soak_of_1000000_elements", "[.soak]") {
     for (const named& control : all) fewest = std::min(fewest, elements[control.name]);
     return fewest;
   };
-  for (std::uint64_t k = 0; least() < 1'000'000; ++k)
+  constexpr std::size_t enough = 1'000'000;
+  for (std::uint64_t k = 0; least() < enough; ++k)
     for (const core::operation& op : reference::operations())
       for (const core::dtype type : core::floating_dtypes)
         for (const family& f : families_of(op)) {
@@ -137,6 +138,7 @@ TEST_CASE("properties/controls/soak_of_1000000_elements", "[.soak]") {
           const test_case c = make_case({&op, type, f.name, seed + k, {range}}, f);
           for (const named& control : all) {
             const description& about = control.under_test->describe();
+            if (elements[control.name] >= enough) continue;
             if (!about.offers(op.name, type) || !within_domain(about, c)) continue;
             const call_result outputs = control.under_test->evaluate(c.call);
             REQUIRE(outputs);
