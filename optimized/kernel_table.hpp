@@ -91,8 +91,9 @@ struct tangent_block {
   row_array<const Real> tangent_decay, tangent_h;
   row_array<Real> tangent_s;
   const Real* before;
-  Real *high, *low;  ///< [features] each: the derivative of the state, before the rows, then after them
-  bool past_caches;  ///< tangent_s is stored around the caches
+  Real *high, *low;               ///< [features] each: the derivative of the state, before the rows, then after them
+  bool past_caches;               ///< tangent_s is stored around the caches
+  std::ptrdiff_t rows_ahead = 0;  ///< as in row_block
 };
 
 /// The adjoint of few features in f32, without gaps between rows.

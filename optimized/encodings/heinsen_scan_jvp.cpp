@@ -27,8 +27,6 @@ struct dual_block {
 
 // States of a slice of time are still in the second cache when their derivatives are computed.
 constexpr std::size_t bytes_of_slice = 65536;
-// Features that a thread takes at once where there are more threads than sequences.
-constexpr std::size_t bytes_of_shared_group = 1024;
 
 template <class Real>
 dual_block<Real> part_of(dual_block<Real> b, std::size_t first, std::size_t tokens, std::size_t feature,
@@ -91,20 +89,21 @@ void run_jvp(const forward_kernels<Real>& kernels, const execution& on, const sc
     copy_row(in.s0, sequence, d, word + 4 * d);
     const row_array<const Real> decay = rows_of(in.decay, sequence), h = rows_of(in.h, sequence);
     const row_array<Real> s = rows_of(states.s, sequence);
-    const dual_block<Real> b{{size.tokens, d, decay, h, s, word, word + d, false},
-                             {size.tokens,
-                              d,
-                              decay,
-                              h,
-                              {s.first, s.step},
-                              rows_of(direction.tangent_decay, sequence),
-                              rows_of(direction.tangent_h, sequence),
-                              rows_of(out.tangent_s, sequence),
-                              word + 4 * d,
-                              word + 2 * d,
-                              word + 3 * d,
-                              past_caches}};
-    const std::size_t group = (threads > 1 ? bytes_of_shared_group : bytes_of_walk) / sizeof(Real);
+    dual_block<Real> b{{size.tokens, d, decay, h, s, word, word + d, false},
+                       {size.tokens,
+                        d,
+                        decay,
+                        h,
+                        {s.first, s.step},
+                        rows_of(direction.tangent_decay, sequence),
+                        rows_of(direction.tangent_h, sequence),
+                        rows_of(out.tangent_s, sequence),
+                        word + 4 * d,
+                        word + 2 * d,
+                        word + 3 * d,
+                        past_caches}};
+    const std::size_t group = threads > 1 ? shared_width<Real>(threads, d) : bytes_of_walk / sizeof(Real);
+    if (threads > 1) b.states.rows_ahead = b.tangents.rows_ahead = rows_ahead_of(group * sizeof(Real));
     const auto take = [&](std::size_t k) {
       const auto features = part_of(b, 0, size.tokens, k * group, std::min(group, d - k * group));
       in_chunks ? kernels.tangent(features.tangents) : walk(kernels, features);

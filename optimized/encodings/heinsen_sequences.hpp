@@ -3,6 +3,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 
@@ -19,6 +20,22 @@ inline constexpr std::size_t bytes_of_walk = 16384;
 inline bool exceeds_caches(std::size_t bytes) {
   static const long second_level = sysconf(_SC_LEVEL2_CACHE_SIZE);
   return bytes > static_cast<std::size_t>(second_level > 0 ? second_level : 1 << 20);
+}
+
+/// Rows to ask ahead for where a walk reads so many bytes of each, about bytes_ahead of what it reads: the rest of a
+/// row is another thread's.
+constexpr std::ptrdiff_t rows_ahead_of(std::size_t bytes) {
+  return (bytes_ahead - 1) / static_cast<std::ptrdiff_t>(bytes) + 1;
+}
+
+/// Features that a thread walks at once where several share a sequence: each its part of a row, since long pieces are
+/// read faster, but so many bytes at least, and no more than a walk holds.
+inline constexpr std::size_t least_bytes_of_piece = 1024;
+template <class Real>
+std::size_t shared_width(int threads, std::size_t features) {
+  constexpr std::size_t line = 64 / sizeof(Real);
+  constexpr std::size_t least = least_bytes_of_piece / sizeof(Real), most = bytes_of_walk / sizeof(Real);
+  return std::clamp((features / static_cast<std::size_t>(threads) + line - 1) / line * line, least, most);
 }
 
 struct scan_sizes {

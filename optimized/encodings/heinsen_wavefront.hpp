@@ -5,7 +5,6 @@
 #include <cstddef>
 
 #include "optimized/encodings/heinsen_sequences.hpp"
-#include "optimized/kernel_table.hpp"
 #include "optimized/turns.hpp"
 
 namespace assay::optimized::heinsen {
@@ -13,14 +12,11 @@ namespace assay::optimized::heinsen {
 /// Rows that a thread walks before it hands their features on to the next: where there are few rows, fewer, so that
 /// every thread has several blocks of them.
 inline constexpr std::size_t least_rows_of_wave = 16, most_rows_of_wave = 128;
-/// Bytes of a row that are handed on at once, at least: where there are as many, each thread has one group of features,
-/// since long pieces of rows are read faster.
-inline constexpr std::size_t least_bytes_of_wave = 1024;
 
 /// Whether a row has groups enough for a wavefront.
 template <class Real>
 bool prefers_wavefront(int threads, std::size_t features) {
-  return threads > 1 && features * sizeof(Real) >= 2 * least_bytes_of_wave;
+  return threads > 1 && features * sizeof(Real) >= 2 * least_bytes_of_piece;
 }
 
 /// A part of the rows of a sequence: rows from `row` on, and of each the features from `feature` on; and how many rows
@@ -40,13 +36,11 @@ enum class order_of_rows { forward, backward };
 /// is running, so that there is always one that need not wait, however few threads there are.
 template <class Real, class Walk>
 void wavefront(int threads, order_of_rows order, std::size_t rows, std::size_t features, Walk walk) {
-  constexpr std::size_t line = 64 / sizeof(Real);
-  const std::size_t of_thread = (features / static_cast<std::size_t>(threads) + line - 1) / line * line;
-  const std::size_t width = std::clamp(of_thread, least_bytes_of_wave / sizeof(Real), bytes_of_walk / sizeof(Real));
+  const std::size_t width = shared_width<Real>(threads, features);
   const std::size_t height =
       std::clamp(rows / (8 * static_cast<std::size_t>(threads)), least_rows_of_wave, most_rows_of_wave);
   const std::size_t blocks = (rows + height - 1) / height, groups = (features + width - 1) / width;
-  const std::ptrdiff_t rows_ahead = (bytes_ahead - 1) / static_cast<std::ptrdiff_t>(width * sizeof(Real)) + 1;
+  const std::ptrdiff_t rows_ahead = rows_ahead_of(width * sizeof(Real));
   const auto place = [order](std::size_t k, std::size_t count) {
     return order == order_of_rows::forward ? k : count - 1 - k;
   };

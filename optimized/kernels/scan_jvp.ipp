@@ -56,7 +56,8 @@ template <class Real, class Decay, class Slope>
     const Real *d_decay = row(b.tangent_decay), *dh = row(b.tangent_h);
     const Real* previous = i == 0 ? b.before : row(b.s) - b.s.step;
     Real* ds = row(b.tangent_s);
-    fetch_ahead(d_decay, at), fetch_ahead(dh, at);
+    fetch_ahead(d_decay, at, distance_of(b.tangent_decay, b.rows_ahead));
+    fetch_ahead(dh, at, distance_of(b.tangent_h, b.rows_ahead));
     const auto given = load(row(b.decay), at);
     go_on<Real, n>(carried, Slope::template times_slope<Real>(given, load(d_decay, at)), load(dh, at),
                    Decay::template log_p<Real>(given), load(previous, at), load(row(b.h), at));
