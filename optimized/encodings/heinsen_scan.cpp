@@ -7,7 +7,6 @@
 #include "optimized/encodings/heinsen.hpp"
 #include "optimized/encodings/heinsen_chunks.hpp"
 #include "optimized/encodings/heinsen_sequences.hpp"
-#include "optimized/encodings/heinsen_wavefront.hpp"
 #include "optimized/workspace.hpp"
 #include "reference/core/result.hpp"
 
@@ -18,19 +17,11 @@ template <class Real>
 using row_kernel = void (*)(const row_block<Real>&) noexcept;
 
 template <class Real>
-row_block<Real> part_of(row_block<Real> b, const part_of_rows& p) {
-  b.decay = rows_from(b.decay, p.row, p.feature), b.h = rows_from(b.h, p.row, p.feature);
-  b.s = rows_from(b.s, p.row, p.feature);
+row_block<Real> piece_of(row_block<Real> b, const piece_of_rows& p) {
+  b.decay = rows_from(b.decay, 0, p.feature), b.h = rows_from(b.h, 0, p.feature), b.s = rows_from(b.s, 0, p.feature);
   b.high += p.feature, b.low += p.feature;
-  b.tokens = p.rows, b.features = p.features, b.rows_ahead = p.rows_ahead;
+  b.features = p.features, b.rows_ahead = p.rows_ahead;
   return b;
-}
-
-template <class Real>
-void walk(row_kernel<Real> kernel, const row_block<Real>& b) {
-  constexpr std::size_t width = bytes_of_walk / sizeof(Real);
-  for (std::size_t feature = 0; feature < b.features; feature += width)
-    kernel(part_of(b, {0, b.tokens, feature, std::min(width, b.features - feature), 0}));
 }
 
 // What a scan needs of an instruction set.
@@ -101,11 +92,9 @@ void run(const forward_kernels<Real>& kernels, const execution& on, const scan_i
       walk_gathered(kernels, threads, in, out, sequence, b);
     else if (in_chunks)
       scan_in_chunks(kernels.chunks, threads, b);
-    else if (prefers_wavefront<Real>(threads, size.features))
-      wavefront<Real>(threads, order_of_rows::forward, size.tokens, size.features,
-                      [&](const part_of_rows& part) { kernels.rows(part_of(b, part)); });
     else
-      walk(kernels.rows, b);
+      for_each_piece<Real>(threads, size.features,
+                           [&](const piece_of_rows& piece) { kernels.rows(piece_of(b, piece)); });
     copy_words(b.high, b.low, out.s_n, out.s_n_low, sequence, size.features);
   });
 }

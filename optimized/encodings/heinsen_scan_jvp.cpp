@@ -89,26 +89,24 @@ void run_jvp(const forward_kernels<Real>& kernels, const execution& on, const sc
     copy_row(in.s0, sequence, d, word + 4 * d);
     const row_array<const Real> decay = rows_of(in.decay, sequence), h = rows_of(in.h, sequence);
     const row_array<Real> s = rows_of(states.s, sequence);
-    dual_block<Real> b{{size.tokens, d, decay, h, s, word, word + d, false},
-                       {size.tokens,
-                        d,
-                        decay,
-                        h,
-                        {s.first, s.step},
-                        rows_of(direction.tangent_decay, sequence),
-                        rows_of(direction.tangent_h, sequence),
-                        rows_of(out.tangent_s, sequence),
-                        word + 4 * d,
-                        word + 2 * d,
-                        word + 3 * d,
-                        past_caches}};
-    const std::size_t group = threads > 1 ? shared_width<Real>(threads, d) : bytes_of_walk / sizeof(Real);
-    if (threads > 1) b.states.rows_ahead = b.tangents.rows_ahead = rows_ahead_of(group * sizeof(Real));
-    const auto take = [&](std::size_t k) {
-      const auto features = part_of(b, 0, size.tokens, k * group, std::min(group, d - k * group));
+    const dual_block<Real> b{{size.tokens, d, decay, h, s, word, word + d, false},
+                             {size.tokens,
+                              d,
+                              decay,
+                              h,
+                              {s.first, s.step},
+                              rows_of(direction.tangent_decay, sequence),
+                              rows_of(direction.tangent_h, sequence),
+                              rows_of(out.tangent_s, sequence),
+                              word + 4 * d,
+                              word + 2 * d,
+                              word + 3 * d,
+                              past_caches}};
+    for_each_piece<Real>(threads, d, [&](const piece_of_rows& piece) {
+      dual_block<Real> features = part_of(b, 0, size.tokens, piece.feature, piece.features);
+      features.states.rows_ahead = features.tangents.rows_ahead = piece.rows_ahead;
       in_chunks ? kernels.tangent(features.tangents) : walk(kernels, features);
-    };
-    for_each_task(threads, (d + group - 1) / group, [&take](std::size_t k) { take(k); });
+    });
     if (!in_chunks) copy_words(b.states.high, b.states.low, states.s_n, states.s_n_low, sequence, d);
     copy_words(b.tangents.high, b.tangents.low, out.tangent_s_n, out.tangent_s_n_low, sequence, d);
   });

@@ -9,7 +9,6 @@
 #include "optimized/encodings/heinsen_narrow.hpp"
 #include "optimized/encodings/heinsen_recompute.hpp"
 #include "optimized/encodings/heinsen_sequences.hpp"
-#include "optimized/encodings/heinsen_wavefront.hpp"
 #include "optimized/workspace.hpp"
 #include "reference/core/result.hpp"
 
@@ -23,12 +22,11 @@ struct adjoint_kernels {
 };
 
 template <class Real>
-adjoint_block<Real> part_of(adjoint_block<Real> b, const part_of_rows& p) {
-  b.before = p.row == 0 ? b.before + p.feature : rows_from(b.s, p.row - 1, p.feature).first;
-  for (row_array<const Real>* given : {&b.decay, &b.h, &b.s, &b.grad_s}) *given = rows_from(*given, p.row, p.feature);
-  for (row_array<Real>* gradient : {&b.grad_decay, &b.grad_h}) *gradient = rows_from(*gradient, p.row, p.feature);
-  b.high += p.feature, b.low += p.feature;
-  b.tokens = p.rows, b.features = p.features, b.rows_ahead = p.rows_ahead;
+adjoint_block<Real> piece_of(adjoint_block<Real> b, const piece_of_rows& p) {
+  for (row_array<const Real>* given : {&b.decay, &b.h, &b.s, &b.grad_s}) *given = rows_from(*given, 0, p.feature);
+  for (row_array<Real>* gradient : {&b.grad_decay, &b.grad_h}) *gradient = rows_from(*gradient, 0, p.feature);
+  b.before += p.feature, b.high += p.feature, b.low += p.feature;
+  b.features = p.features, b.rows_ahead = p.rows_ahead;
   return b;
 }
 
@@ -38,11 +36,7 @@ void go_back(const adjoint_kernels<Real>& kernels, int threads, adjoint_block<Re
   if constexpr (std::is_same_v<Real, float>)
     if (prefers_narrow(b.tokens, b.features)) return narrow_vjp(kernels.narrow, threads, b);
   b.past_caches = b.past_caches && in_place;
-  const auto walk = [&](const part_of_rows& part) { kernels.rows(part_of(b, part)); };
-  if (prefers_wavefront<Real>(threads, b.features))
-    return wavefront<Real>(threads, order_of_rows::backward, b.tokens, b.features, walk);
-  constexpr std::size_t width = bytes_of_walk / sizeof(Real);
-  for (std::size_t j = 0; j < b.features; j += width) walk({0, b.tokens, j, std::min(width, b.features - j), 0});
+  for_each_piece<Real>(threads, b.features, [&](const piece_of_rows& piece) { kernels.rows(piece_of(b, piece)); });
 }
 
 template <class Real>

@@ -22,20 +22,33 @@ inline bool exceeds_caches(std::size_t bytes) {
   return bytes > static_cast<std::size_t>(second_level > 0 ? second_level : 1 << 20);
 }
 
-/// Rows to ask ahead for where a walk reads so many bytes of each, about bytes_ahead of what it reads: the rest of a
-/// row is another thread's.
-constexpr std::ptrdiff_t rows_ahead_of(std::size_t bytes) {
-  return (bytes_ahead - 1) / static_cast<std::ptrdiff_t>(bytes) + 1;
-}
+/// Some features of all rows of a sequence, and how many rows ahead a walk of them asks for memory (kernel_table.hpp).
+struct piece_of_rows {
+  std::size_t feature, features;
+  std::ptrdiff_t rows_ahead;
+};
 
-/// Features that a thread walks at once where several share a sequence: each its part of a row, since long pieces are
-/// read faster, but so many bytes at least, and no more than a walk holds.
+/// Bytes of a row that a thread has to itself, at least, where several share a sequence.
 inline constexpr std::size_t least_bytes_of_piece = 1024;
-template <class Real>
-std::size_t shared_width(int threads, std::size_t features) {
-  constexpr std::size_t line = 64 / sizeof(Real);
-  constexpr std::size_t least = least_bytes_of_piece / sizeof(Real), most = bytes_of_walk / sizeof(Real);
-  return std::clamp((features / static_cast<std::size_t>(threads) + line - 1) / line * line, least, most);
+
+/// Calls walk(piece) for pieces that make up the rows. One thread walks them one after the other. Where there are
+/// several and rows are long, each has its part of them, and asks ahead for later rows of its own part: what follows in
+/// a row is another thread's, and asking for that makes two threads slower than one (0.56 to 0.8 times as fast, on two
+/// cores).
+template <class Real, class Walk>
+void for_each_piece(int threads, std::size_t features, Walk walk) {
+  constexpr std::size_t line = 64 / sizeof(Real), most = bytes_of_walk / sizeof(Real);
+  constexpr std::size_t least = least_bytes_of_piece / sizeof(Real);
+  if (threads == 1 || features < 2 * least) {
+    for (std::size_t j = 0; j < features; j += most) walk(piece_of_rows{j, std::min(most, features - j), 0});
+    return;
+  }
+  const std::size_t of_thread = (features / static_cast<std::size_t>(threads) + line - 1) / line * line;
+  const std::size_t width = std::clamp(of_thread, least, most);
+  const std::ptrdiff_t ahead = (bytes_ahead - 1) / static_cast<std::ptrdiff_t>(width * sizeof(Real)) + 1;
+  for_each_task(threads, (features + width - 1) / width, [&](std::size_t k) {
+    walk(piece_of_rows{k * width, std::min(width, features - k * width), ahead});
+  });
 }
 
 struct scan_sizes {

@@ -95,8 +95,12 @@ class problem {
     const std::vector<const float*> read{log_p_.data, h_.data, grad_s_.data, grad_decay_.data};
     std::vector<member> members = floors(read, {s_.data, grad_h_.data});
     members.push_back({"ours", elements(shape_), timed(how_.threads, [&] { push(gated); })});
+    std::vector<double> sums;
+    add_one_thread(members, sums, grad_h_, [this, gated] { push(gated); });
+    push(gated);
+    const double ours = sum_of(grad_h_.data, part_.size()), size = size_of(grad_h_.data, part_.size());
     run_side_by_side(how_.rounds, members);
-    return measured(gated ? "heinsen/gated_scan:jvp" : "heinsen/scan:jvp", members, {}, 0, 0);
+    return measured(gated ? "heinsen/gated_scan:jvp" : "heinsen/scan:jvp", members, sums, ours, size);
   }
 
  private:
