@@ -91,13 +91,17 @@ void copy_words(const Real* high, const Real* low, const view<Real, 2>& to, cons
   for (std::size_t j = 0; j < features; ++j) *to_low.at(sequence, j) = std::isfinite(high[j]) ? low[j] : Real(0);
 }
 
-/// Calls on_threads(sequence, threads) for each sequence, with more threads than one where there are fewer sequences. A
-/// scan with few elements runs on one thread: waking another takes longer.
+/// Whether a scan runs on more threads than one. One with few elements does not: waking another takes longer.
+inline bool is_shared(const execution& on, const scan_sizes& size) {
+  constexpr std::size_t least_shared_work = 1 << 15;
+  return on.threads > 1 && size.batch * size.tokens * size.features >= least_shared_work;
+}
+
+/// Calls on_threads(sequence, threads) for each sequence, with more threads than one where there are fewer sequences.
 template <class Function>
 void for_each_sequence(const execution& on, const scan_sizes& size, Function on_threads) {
-  constexpr std::size_t least_shared_work = 1 << 15;
   const auto threads = static_cast<std::size_t>(on.threads);
-  const bool shared = threads > 1 && size.batch * size.tokens * size.features >= least_shared_work;
+  const bool shared = is_shared(on, size);
   if (shared && (size.batch % threads == 0 || size.batch >= 4 * threads))
     for_each_task(on.threads, size.batch, [&](std::size_t sequence) { on_threads(sequence, 1); });
   else

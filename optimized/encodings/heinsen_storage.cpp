@@ -36,11 +36,6 @@ view<T, 2> states_of(view<T, 2> v, const block& b) {
   return v;
 }
 
-bool is_shared(const execution& on, const scan_sizes& size) {
-  constexpr std::size_t least_shared_work = 1 << 15;
-  return on.threads > 1 && size.batch * size.tokens * size.features >= least_shared_work;
-}
-
 // What works on blocks of a call, on one thread: its memory. Several threads in a block would have to be woken several
 // times for each, and on two cores that made scans of 8 features 2 to 20 times slower.
 class block_worker {
