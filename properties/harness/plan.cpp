@@ -6,6 +6,7 @@
 
 #include "properties/harness/catalogue.hpp"
 #include "properties/harness/runner.hpp"
+#include "properties/harness/steering.hpp"
 #include "reference/core/fnv1a.hpp"
 
 namespace assay::properties {
@@ -39,14 +40,14 @@ std::vector<std::pair<extent, std::size_t>> lengths_of(const property& p, const 
 using many_sizes = std::vector<core::axis_sizes>;
 
 // The usual sizes of the operation, as many as are asked for.
-many_sizes usual_sizes(const core::operation& op, const run_options& options) {
-  many_sizes all;
+std::vector<usual_size> usual_sizes(const core::operation& op, const run_options& options) {
+  std::vector<usual_size> all;
   const encoding_tests* tests = encoding_tests_of(op);
   if (tests != nullptr && options.sizes != run_options::usual::none)
-    for (const usual_size& u : tests->sizes)
-      if ((u.always || options.sizes == run_options::usual::all) &&
-          std::find(u.functions.begin(), u.functions.end(), op.forward_name()) != u.functions.end())
-        all.push_back(u.axes);
+    std::copy_if(tests->sizes.begin(), tests->sizes.end(), std::back_inserter(all), [&](const usual_size& u) {
+      return (u.always || options.sizes == run_options::usual::all) &&
+             std::find(u.functions.begin(), u.functions.end(), op.forward_name()) != u.functions.end();
+    });
   return all;
 }
 
@@ -80,17 +81,18 @@ many_sizes declared_ends(const core::operation& op, const size_domains& declared
 
 // The other sizes beyond those of families at which a property is run: inside the declared ones, but for those that
 // somebody asked for by number.
-many_sizes planned_sizes(const core::operation& op, const size_domains& declared, const run_options& options) {
-  many_sizes all = usual_sizes(op, options);
-  for (core::axis_sizes& axes : all)
-    for (auto& [symbol, size] : axes)
+std::vector<usual_size> planned_sizes(const core::operation& op, const size_domains& declared,
+                                      const run_options& options) {
+  std::vector<usual_size> all = usual_sizes(op, options);
+  for (usual_size& u : all)
+    for (auto& [symbol, size] : u.axes)
       if (const auto sizes = declared.find(symbol); sizes != declared.end()) size = sizes->second.nearest(size);
   std::set<core::axis_sizes> seen;
-  std::erase_if(all, [&](const core::axis_sizes& axes) { return !seen.insert(axes).second; });
+  std::erase_if(all, [&](const usual_size& u) { return !seen.insert(u.axes).second; });
   const std::set<std::string> symbols = core::axis_symbols(op);
   for (const core::axis_sizes& shape : options.shapes)
     if (std::all_of(shape.begin(), shape.end(), [&](const auto& axis) { return symbols.contains(axis.first); }))
-      all.push_back(shape);
+      all.push_back({{op.forward_name()}, shape});
   return all;
 }
 
@@ -113,6 +115,34 @@ case_key key_of_sizes(const case_key& like, const core::axis_sizes& axes, settin
     else if (settings == settings_of_sizes::standard || std::holds_alternative<std::int64_t>(a.standard))
       if (a.axis.empty() && may_have(key, a.name, a.standard)) key.settings[a.name] = {a.standard};
   return key;
+}
+
+// The choices of an operation: settings that have words or truth values, with what is drawn of each.
+setting_values choices_of(const case_key& key) {
+  setting_values all;
+  for (const core::attribute_declaration& a : key.operation->attributes)
+    if (a.axis.empty() && (std::holds_alternative<std::string>(a.standard) || std::holds_alternative<bool>(a.standard)))
+      all[a.name] = values_to_draw(a, key.settings, {});
+  return all;
+}
+
+// Adds the case of a key once for every value of the choice that has the most: one path of a kernel may be right at
+// sizes where another is not. Each choice takes all its values by turns; `first` says which turn begins.
+template <typename Add>
+void add_in_turn(const case_key& key, std::size_t first, const Add& add) {
+  const setting_values choices = choices_of(key);
+  std::size_t turns = 1;
+  for (const auto& [name, values] : choices) turns = std::max(turns, values.size());
+  for (std::size_t turn = first; turn < first + turns; ++turn) {
+    case_key chosen = key;
+    core::attributes together;
+    for (const auto& [name, values] : choices) {
+      together[name] = values[turn % values.size()];
+      chosen.settings[name] = {together[name]};
+    }
+    add(core::conflict_within(*key.operation, core::completed(*key.operation, together)).empty() ? std::move(chosen)
+                                                                                                 : key);
+  }
 }
 
 constexpr std::size_t head_size = 256;  // the largest one in common use
@@ -192,20 +222,31 @@ std::vector<case_key> plan_of(const property& p, const description& about, const
   }
   const std::vector<family> families = families_of_sizes(p, op, options);
   if (!p.decides_class || families.empty()) return plan;
-  const auto add = [&](const std::string& name, const core::axis_sizes& axes, settings_of_sizes settings) {
-    case_key key = key_of_sizes(key_for(about, op, type, name, 0, {}), axes, settings);
+  const auto key_of = [&](const std::string& name, const core::axis_sizes& axes, settings_of_sizes settings) {
+    return key_of_sizes(key_for(about, op, type, name, 0, {}), axes, settings);
+  };
+  const auto add = [&](case_key key) {
     key.seed = stream_of(options.seed, key).next();
     plan.push_back(std::move(key));
   };
   const size_domains declared = key_for(about, op, type, "", 0, {}).sizes;
   // One case must tell all: of the first family, which is mild. Its batch rows may stand at the same positions.
   for (const core::axis_sizes& end : declared_ends(op, declared)) {
-    add(families.front().name, end, settings_of_sizes::standard);
-    if (end.contains("B") && families.size() > 1) add(families.back().name, end, settings_of_sizes::standard);
+    add(key_of(families.front().name, end, settings_of_sizes::standard));
+    if (end.contains("B") && families.size() > 1) add(key_of(families.back().name, end, settings_of_sizes::standard));
   }
-  std::size_t next = 0;
-  for (const core::axis_sizes& axes : planned_sizes(op, declared, options))
-    add(families[next++ % families.size()].name, axes, settings_of_sizes::as_drawn);
+  std::size_t next = 0, size = 0;
+  for (const usual_size& u : planned_sizes(op, declared, options)) {
+    const auto add_next = [&](case_key key) {
+      key.family = families[next++ % families.size()].name;
+      add(std::move(key));
+    };
+    const case_key key = key_of(families.front().name, u.axes, settings_of_sizes::as_drawn);
+    if (u.always)
+      add_in_turn(key, size++, add_next);
+    else
+      add_next(key);
+  }
   if (options.sizes != run_options::usual::none && families.front().name == "mild")
     for (case_key& key : far_rows(about, op, type)) {
       key.seed = options.seed;

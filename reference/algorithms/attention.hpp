@@ -152,6 +152,21 @@ struct attention_gradients {
   }
 };
 
+/// g_i . v_j of one query less that of the key with the most weight. The weights add up to 1, so nothing changes by it
+/// but what cancels: where one key has nearly all the weight, g_i . v_j of that key and the mean agree in all digits
+/// but the last, and their difference is what the others weigh. Proofs want all digits of it; readings that round are
+/// left as programs are written.
+template <class R>
+void subtract_heaviest(std::vector<R>& along, const std::vector<R>& weights, const R* bias) {
+  std::size_t heaviest = 0;
+  for (std::size_t j = 1; j < weights.size(); ++j)
+    if (to_double(weights[j]) > to_double(weights[heaviest])) heaviest = j;
+  if (along.empty() || !std::isfinite(to_double(along[heaviest]))) return;
+  for (std::size_t j = 0; j < along.size(); ++j)
+    if (j != heaviest && !is_minus_infinity(bias[j])) along[j] = along[j] - along[heaviest];
+  along[heaviest] = R(0.0);
+}
+
 /// With the cotangents g_i of o_i: grad S_ij = P_ij (g_i . v_j - sum_l P_il g_i . v_l), 0 where b_ij = -inf; every row
 /// of it adds up to 0. on_logit(i, j, grad S_ij) is called for every pair that is not kept apart.
 template <class R, class OnLogit>
@@ -173,8 +188,10 @@ void attend_vjp(const attention_head<R>& head, const R* bias, const R* grad_out,
       for (std::size_t c = 0; c < head.value_width; ++c)
         dot.add_product(cotangent[c], head.v[j * head.value_width + c]);
       along[j] = total_in(stage::output, dot);
-      mean.add_product(weights[j], along[j]);
     }
+    if constexpr (!computes_in_formats<R>) subtract_heaviest(along, weights, row);
+    for (std::size_t j = 0; j < head.keys; ++j)
+      if (!is_minus_infinity(row[j])) mean.add_product(weights[j], along[j]);
     for (std::size_t j = 0; j < head.keys; ++j) {
       if (is_minus_infinity(row[j])) continue;
       R grad_logit = in_stage<R>(stage::softmax, how.grad_logit, weights[j], along[j], total_in(stage::softmax, mean));

@@ -160,7 +160,10 @@ void nan_inside(attention_inputs& in, dtype, counter_random& random) {
 std::vector<usual_size> usual_sizes() {
   const std::vector<std::string> output{"attention/output"};
   return {
-      {output, {{"B", 5}, {"h", 9}, {"n", 3}, {"m", 66}, {"d", 64}, {"e", 3}}, true},
+      {output, {{"B", 5}, {"h", 9}, {"n", 3}, {"m", 130}, {"d", 80}, {"e", 3}}, true},
+      {output, {{"B", 5}, {"h", 9}, {"n", 66}, {"m", 3}, {"d", 66}, {"e", 66}}, true},
+      {output, {{"B", 1}, {"h", 1}, {"n", 66}, {"m", 130}, {"d", 3}, {"e", 66}}, true},
+      {output, {{"B", 2}, {"h", 2}, {"n", 64}, {"m", 64}, {"d", 64}, {"e", 64}}, true},
       {output, {{"B", 66}, {"h", 2}, {"n", 2}, {"m", 9}, {"d", 3}, {"e", 65}}, true},
       {output, {{"B", 1}, {"h", 2}, {"n", 5}, {"m", 258}, {"d", 3}, {"e", 2}}, true},
       {output, {{"B", 1}, {"h", 1}, {"n", 66}, {"m", 66}, {"d", 2}, {"e", 2}}, true},

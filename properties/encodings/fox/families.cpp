@@ -39,7 +39,7 @@ extents draw_extents(counter_random& random, extent size) {
 family filled_by(std::string name, std::string summary, lane_filler fill, double scale = 1.0) {
   family f{std::move(name), std::move(summary)};
   f.generate = [fill, scale](const core::operation& op, dtype type, const core::attributes&, counter_random& random,
-                      extent size) -> core::tensors {
+                             extent size) -> core::tensors {
     extents s = draw_extents(random, size);
     // Attention forms an exponential for every pair: what long sequences show of the decay needs no more of it.
     if (op.input("q") != nullptr && size.range != lengths::exactly && !size.is_given())
@@ -74,13 +74,18 @@ std::vector<usual_size> usual_sizes() {
       {decays, {{"B", 5}, {"n", 17}, {"h", 9}}, true},
       {decays, {{"B", 66}, {"n", 5}, {"h", 2}}, true},
       {decays, {{"B", 1}, {"n", 258}, {"h", 1}}, true},
+      {decays, {{"B", 5}, {"n", 66}, {"h", 9}}, true},
+      {decays, {{"B", 2}, {"n", 128}, {"h", 4}}, true},
       {decays, {{"B", 1}, {"n", 1025}, {"h", 1}}},
       {decays, {{"B", 2}, {"n", 129}, {"h", 33}}},
       {decays, {{"B", 1}, {"n", 513}, {"h", 3}}},
       {decays, {{"B", 65537}, {"n", 2}, {"h", 1}}},
-      {attention, {{"B", 5}, {"h", 9}, {"n", 17}, {"d", 64}, {"e", 3}}, true},
+      {attention, {{"B", 5}, {"h", 9}, {"n", 17}, {"d", 80}, {"e", 3}}, true},
       {attention, {{"B", 66}, {"h", 2}, {"n", 5}, {"d", 2}, {"e", 65}}, true},
       {attention, {{"B", 1}, {"h", 1}, {"n", 130}, {"d", 3}, {"e", 2}}, true},
+      {attention, {{"B", 5}, {"h", 1}, {"n", 66}, {"d", 66}, {"e", 66}}, true},
+      {attention, {{"B", 1}, {"h", 9}, {"n", 66}, {"d", 2}, {"e", 66}}, true},
+      {attention, {{"B", 2}, {"h", 2}, {"n", 64}, {"d", 64}, {"e", 64}}, true},
       {attention, {{"B", 1}, {"h", 2}, {"n", 258}, {"d", 65}, {"e", 33}}},
       {attention, {{"B", 1}, {"h", 1}, {"n", 1025}, {"d", 2}, {"e", 1}}},
       {attention, {{"B", 65537}, {"h", 1}, {"n", 2}, {"d", 1}, {"e", 1}}},

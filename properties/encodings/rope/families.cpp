@@ -208,17 +208,20 @@ family mild() {
 std::vector<usual_size> usual_sizes() {
   const std::vector<std::string> rotations{"rope/rotate", "rope/rotate_by"}, frequencies{"rope/frequencies"};
   return {
-      {rotations, {{"B", 5}, {"n", 9}, {"h", 9}, {"d", 64}}, true},
+      {rotations, {{"B", 5}, {"n", 9}, {"h", 9}, {"d", 80}}, true},
       {rotations, {{"B", 66}, {"n", 2}, {"h", 2}, {"d", 130}}, true},
       {rotations, {{"B", 3}, {"n", 66}, {"h", 3}, {"d", 66}}, true},
       {rotations, {{"B", 1}, {"n", 1025}, {"h", 1}, {"d", 64}}, true},
+      {rotations, {{"B", 5}, {"n", 66}, {"h", 9}, {"d", 6}}, true},
+      {rotations, {{"B", 2}, {"n", 128}, {"h", 4}, {"d", 64}}, true},
       {rotations, {{"B", 3}, {"n", 4097}, {"h", 2}, {"d", 64}}},
       {rotations, {{"B", 2}, {"n", 65}, {"h", 65}, {"d", 34}}},
       {rotations, {{"B", 2}, {"n", 257}, {"h", 3}, {"d", 258}}},
       {rotations, {{"B", 1}, {"n", 9}, {"h", 3}, {"d", 4096}}},
       {rotations, {{"B", 65537}, {"n", 1}, {"h", 1}, {"d", 8}}},
       {rotations, {{"B", 1}, {"n", 65537}, {"h", 1}, {"d", 8}}},
-      {frequencies, {{"k", 3}, {"r", 64}}, true},
+      {frequencies, {{"k", 3}, {"r", 65}}, true},
+      {frequencies, {{"k", 4}, {"r", 64}}, true},
       {frequencies, {{"k", 65}, {"r", 128}}},
       {frequencies, {{"k", 2}, {"r", 2048}}},
   };
