@@ -5,13 +5,13 @@
 namespace assay::optimized {
 namespace {
 
-constexpr mpfr_prec_t bits = 120;
+constexpr mpfr_prec_t angle_bits = 120;
 
 }  // namespace
 
 frequency geometric_frequency(double base, long p, long q) {
   mpfr_t x, exponent;
-  mpfr_inits2(bits, x, exponent, static_cast<mpfr_ptr>(nullptr));
+  mpfr_inits2(angle_bits, x, exponent, static_cast<mpfr_ptr>(nullptr));
   mpfr_set_si(exponent, -p, MPFR_RNDN);
   mpfr_div_si(exponent, exponent, q, MPFR_RNDN);
   mpfr_set_d(x, base, MPFR_RNDN);

@@ -13,7 +13,7 @@ namespace assay::optimized::heinsen {
 namespace {
 
 template <class Real>
-struct forward_kernels {
+struct kernels_along {
   void (*scan)(const row_block<Real>&) noexcept;
   void (*tangent)(const tangent_block<Real>&) noexcept;
 };
@@ -44,7 +44,7 @@ dual_block<Real> part_of(dual_block<Real> b, std::size_t first, std::size_t toke
 }
 
 template <class Real>
-void walk(const forward_kernels<Real>& kernels, const dual_block<Real>& b) {
+void walk(const kernels_along<Real>& kernels, const dual_block<Real>& b) {
   const std::size_t rows = std::max<std::size_t>(1, bytes_of_slice / sizeof(Real) / b.states.features);
   for (std::size_t first = 0; first < b.states.tokens; first += rows) {
     const auto slice = part_of(b, first, std::min(rows, b.states.tokens - first), 0, b.states.features);
@@ -69,7 +69,7 @@ void check(const execution& on, const scan_inputs<Real>& in, const scan_directio
 
 // `forward` scans few features, whose time goes to the lanes.
 template <class Real, class Forward>
-void run_jvp(const forward_kernels<Real>& kernels, const execution& on, const scan_inputs<Real>& in,
+void run_jvp(const kernels_along<Real>& kernels, const execution& on, const scan_inputs<Real>& in,
              const scan_direction<Real>& direction, const scan_outputs<Real>& states, const scan_tangents<Real>& out,
              Forward forward) {
   check(on, in, direction, states, out);

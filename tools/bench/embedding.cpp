@@ -26,7 +26,7 @@ void fill(array& x, std::size_t count, double width, std::uint64_t state) {
   }
 }
 
-class problem {
+class embedding_problem {
   template <class Floor, class Ours>
   measurement beside(const char* operation, Floor products, Ours ours) {
     const auto elements = static_cast<double>(shape_.states.size());
@@ -55,7 +55,7 @@ class problem {
   }
 
  public:
-  problem(const options& how, const embedding_shape& shape)
+  embedding_problem(const options& how, const embedding_shape& shape)
       : how_(how),
         shape_(shape),
         batch_(shape.states.batch),
@@ -143,7 +143,7 @@ class problem {
 }  // namespace
 
 std::vector<measurement> measure_embedding(const options& how, const embedding_shape& shape) {
-  problem p(how, shape);
+  embedding_problem p(how, shape);
   return {p.value(), p.adjoint()};
 }
 

@@ -31,9 +31,9 @@ namespace t5_bias = optimized::t5_bias;
 
 constexpr std::size_t buckets = 32;
 
-class problem {
+class heads_problem {
  public:
-  problem(const options& how, const heads_shape& shape)
+  heads_problem(const options& how, const heads_shape& shape)
       : how_(how),
         B_(shape.batch),
         n_(shape.tokens),
@@ -235,7 +235,7 @@ class problem {
 }  // namespace
 
 std::vector<measurement> measure_encodings(const options& how, const heads_shape& shape) {
-  return problem(how, shape).all();
+  return heads_problem(how, shape).all();
 }
 
 }  // namespace assay::bench

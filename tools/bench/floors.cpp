@@ -20,7 +20,7 @@ void in_parts(int threads, std::size_t count, Part part) {
 }
 
 // In so many places at once, which are vectors.
-float sum_of(const float* x, std::size_t count) {
+float sum_of_array(const float* x, std::size_t count) {
   std::array<float, 64> sums{};
   for (std::size_t i = 0; i + sums.size() <= count; i += sums.size())
     for (std::size_t k = 0; k < sums.size(); ++k) sums[k] += x[i + k];
@@ -41,7 +41,7 @@ std::function<void()> time_to_write(int threads, float* to, std::size_t count) {
 std::function<void()> time_to_read(int threads, const float* from, std::size_t count) {
   return [=] {
     in_parts(threads, count, [&](std::size_t first, std::size_t n) {
-      [[maybe_unused]] const volatile float sum = sum_of(from + first, n);
+      [[maybe_unused]] const volatile float sum = sum_of_array(from + first, n);
     });
   };
 }

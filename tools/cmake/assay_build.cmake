@@ -131,6 +131,10 @@ function(assay_compile_together target)
     endif()
   endforeach()
   set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    # GCC takes the files that one text includes for headers, whose templates must not hold types of one file alone.
+    target_compile_options(${target} PRIVATE -Wno-subobject-linkage)
+  endif()
 endfunction()
 
 # A folder's library, assay::<folder>. PRECOMPILE: headers for itself alone; else it shares those of its flags.
