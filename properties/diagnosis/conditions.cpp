@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <set>
+#include <string_view>
 
 #include "properties/diagnosis/joint_conditions.hpp"
 #include "properties/diagnosis/reach.hpp"
@@ -105,11 +106,15 @@ std::optional<std::string> by_axis(const std::string& axis, const probes_seen& w
   return rule->words;
 }
 
+core::attribute value_in(const probe& p, const std::string& setting) {
+  return core::completed(*p.c.call.operation, p.c.call.attributes).at(setting);
+}
+
 std::optional<std::string> by_setting(const std::string& name, const probes_seen& wrong, const probes_seen& right) {
   const auto values_of = [&](const probes_seen& probes) {
     std::vector<core::attribute> values;
     for (const probe* p : probes) {
-      const core::attribute value = core::completed(*p->c.call.operation, p->c.call.attributes).at(name);
+      const core::attribute value = value_in(*p, name);
       if (std::find(values.begin(), values.end(), value) == values.end()) values.push_back(value);
     }
     return values;
@@ -120,6 +125,39 @@ std::optional<std::string> by_setting(const std::string& name, const probes_seen
   if (of_wrong.size() == 1) return fmt::format(" where {} = {}", name, core::to_string(of_wrong.front()));
   if (of_right.size() == 1) return fmt::format(" where {} is not {}", name, core::to_string(of_right.front()));
   return std::nullopt;
+}
+
+// Where all that is wrong has one value of a choice, is right with every other one, and another rule parts it from what
+// is right with that value: "where layout = "half_split" and h is more than 8".
+std::optional<std::string> by_choice(const core::attribute_declaration& choice, const probes_seen& wrong,
+                                     const probes_seen& right, size_experiments& again, evidence counted) {
+  constexpr std::size_t most_tried = 3;
+  const bool has_words =
+      std::holds_alternative<std::string>(choice.standard) || std::holds_alternative<bool>(choice.standard);
+  if (!has_words || !choice.axis.empty()) return std::nullopt;
+  const core::attribute value = value_in(*wrong.front(), choice.name);
+  const auto has_it = [&](const probe* p) { return value_in(*p, choice.name) == value; };
+  probes_seen right_with_it;
+  std::copy_if(right.begin(), right.end(), std::back_inserter(right_with_it), has_it);
+  if (right_with_it.empty() || right_with_it.size() == right.size() || !std::all_of(wrong.begin(), wrong.end(), has_it))
+    return std::nullopt;
+  for (const core::attribute& other : choice.values) {
+    if (other == value) continue;
+    bool becomes_right = false;
+    for (std::size_t k = 0; k < std::min(most_tried, wrong.size()); ++k) {
+      const auto is = again.is_right(*wrong[k], core::attributes{{choice.name, other}}, evidence::telling);
+      if (is == false) return std::nullopt;
+      becomes_right = becomes_right || is == true;
+    }
+    if (!becomes_right) return std::nullopt;
+  }
+  const auto rule = where(wrong, right_with_it, again, counted);
+  if (!rule || rule->empty()) return std::nullopt;
+  constexpr std::string_view opening = " where ";
+  const bool joins = rule->starts_with(opening);
+  const char* between = !joins ? "," : rule->find(" and ") == std::string::npos ? " and " : ", ";
+  return fmt::format(" where {} = {}{}{}", choice.name, core::to_string(value), between,
+                     joins ? rule->substr(opening.size()) : *rule);
 }
 
 }  // namespace
@@ -137,6 +175,8 @@ std::optional<std::string> where(const std::vector<const probe*>& wrong, const s
   for (const std::string& axis : core::axis_symbols(op))
     if (axis != "n")
       if (auto rule = by_axis(axis, wrong, right, again)) return rule;
+  for (const core::attribute_declaration& a : op.attributes)
+    if (auto rule = by_choice(a, wrong, right, again, counted)) return rule;
   return by_several_axes(wrong, right, again);
 }
 

@@ -11,14 +11,17 @@ namespace {
 constexpr std::size_t fresh_cases = 3, most_calls = 240, most_moved = 4;
 constexpr std::size_t largest_moved = std::size_t{1} << 17;
 
-// Other numbers in the sizes and settings of the probe, but for those given; nothing where there is no such case.
-std::optional<test_case> moved(const probe& like, const core::axis_sizes& sizes, std::uint64_t seed) {
+// Other numbers in these sizes, with the settings of the probe but for those given; nothing where there is no such
+// case.
+std::optional<test_case> moved(const probe& like, const core::axis_sizes& sizes, const core::attributes& changed,
+                               std::uint64_t seed) {
   const core::operation& op = *like.c.call.operation;
   std::size_t elements = 0;
   for (const auto* declared : {&op.inputs, &op.outputs})
     for (const auto& d : *declared) elements += core::element_count(core::shape_of(d, sizes));
   if (elements > largest_moved || find_family(op, like.c.family) == nullptr) return std::nullopt;
   core::attributes settings = core::completed(op, like.c.call.attributes);
+  for (const auto& [name, value] : changed) settings[name] = value;
   case_key key{&op, like.c.call.type, like.c.family, seed, extent(sizes), {}};
   for (const core::attribute_declaration& a : op.attributes) {
     if (const auto size = sizes.find(a.axis); size != sizes.end() && !a.axis.empty())
@@ -41,15 +44,13 @@ std::vector<const probe*> some_of(const std::vector<const probe*>& all) {
 
 }  // namespace
 
-std::optional<size_experiments::verdict> size_experiments::verdict_of(const probe& like,
-                                                                      const core::axis_sizes& changed) {
-  core::axis_sizes sizes = sizes_of(like.c);
-  for (const auto& [axis, size] : changed) sizes[axis] = size;
-  const auto [seen, is_new] = seen_.try_emplace({&like, sizes}, std::nullopt);
+std::optional<size_experiments::verdict> size_experiments::verdict_of(const probe& like, const core::axis_sizes& sizes,
+                                                                      const core::attributes& settings) {
+  const auto [seen, is_new] = seen_.try_emplace({&like, sizes, settings}, std::nullopt);
   if (!is_new) return seen->second;
   verdict found = verdict::says_nothing;
   for (std::size_t k = 0; k < fresh_cases && found != verdict::wrong; ++k) {
-    const auto c = moved(like, sizes, seed_ + 11000 + k);
+    const auto c = moved(like, sizes, settings, seed_ + 11000 + k);
     if (!c || !within_domain(under_test_.describe(), *c) || calls_++ >= most_calls) return std::nullopt;
     call_result outputs = under_test_.evaluate(c->call);
     if (!outputs) return std::nullopt;
@@ -60,7 +61,16 @@ std::optional<size_experiments::verdict> size_experiments::verdict_of(const prob
 }
 
 std::optional<bool> size_experiments::is_right(const probe& like, const core::axis_sizes& changed, evidence counted) {
-  const auto found = verdict_of(like, changed);
+  core::axis_sizes sizes = sizes_of(like.c);
+  for (const auto& [axis, size] : changed) sizes[axis] = size;
+  return as_evidence(verdict_of(like, sizes, {}), counted);
+}
+
+std::optional<bool> size_experiments::is_right(const probe& like, const core::attributes& changed, evidence counted) {
+  return as_evidence(verdict_of(like, sizes_of(like.c), changed), counted);
+}
+
+std::optional<bool> size_experiments::as_evidence(std::optional<verdict> found, evidence counted) {
   if (!found || (*found == verdict::says_nothing && counted == evidence::telling)) return std::nullopt;
   return *found != verdict::wrong;
 }

@@ -6,6 +6,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -22,6 +23,8 @@ class size_experiments {
   /// where it does not answer, or where it has been asked often enough; nor where what is right must tell something and
   /// does not.
   std::optional<bool> is_right(const probe& like, const core::axis_sizes& changed, evidence counted = evidence::any);
+  /// The same with the sizes of the probe and its settings, but for those that are given.
+  std::optional<bool> is_right(const probe& like, const core::attributes& changed, evidence counted);
 
   /// Whether it is right wherever a wrong case is moved to such a size, and wrong where one of some right ones is moved
   /// to such a wrong size. Precondition: there are both, the smallest first.
@@ -46,12 +49,13 @@ class size_experiments {
 
  private:
   enum class verdict { wrong, says_nothing, right };
-  std::optional<verdict> verdict_of(const probe& like, const core::axis_sizes& changed);
+  std::optional<verdict> verdict_of(const probe& like, const core::axis_sizes& sizes, const core::attributes& settings);
+  static std::optional<bool> as_evidence(std::optional<verdict> found, evidence counted);
 
   implementation& under_test_;
   std::uint64_t seed_;
   std::size_t calls_ = 0;
-  std::map<std::pair<const probe*, core::axis_sizes>, std::optional<verdict>> seen_;
+  std::map<std::tuple<const probe*, core::axis_sizes, core::attributes>, std::optional<verdict>> seen_;
 };
 
 }  // namespace assay::properties

@@ -33,20 +33,26 @@ class changed final : public implementation {
   change how_;
 };
 
-/// Adds to all outputs where the sizes of a call are such.
-inline changed::change wrong_where(const std::function<bool(const core::axis_sizes&)>& are_such) {
+/// Adds to all outputs of calls with such sizes and settings.
+inline changed::change wrong_with(
+    const std::function<bool(const core::axis_sizes&, const core::attributes&)>& are_such) {
   return [are_such](const request& call, core::tensors& outputs) {
-    if (!are_such(core::check_request(call).value())) return;
+    if (!are_such(core::check_request(call).value(), core::completed(*call.operation, call.attributes))) return;
     for (auto& [name, t] : outputs)
       for (double& x : t.values.storage()) x += 0.25;
   };
 }
+/// The same where the sizes are such, whatever the settings are.
+inline changed::change wrong_where(const std::function<bool(const core::axis_sizes&)>& are_such) {
+  return wrong_with([are_such](const core::axis_sizes& sizes, const core::attributes&) { return are_such(sizes); });
+}
 
-/// What is said where a case of these sizes failed.
-inline std::string said_at(const changed::change& how, const char* operation, const core::axis_sizes& sizes) {
+/// What is said where a case of these sizes, and of settings with these values, failed.
+inline std::string said_at(const changed::change& how, const char* operation, const core::axis_sizes& sizes,
+                           const setting_values& settings = {}) {
   const core::operation& op = *reference::find_operation(operation);
   changed under_test(how);
-  const test_case shown = make_case({&op, core::dtype::f32, "mild", probe_seed, extent(sizes), {}});
+  const test_case shown = make_case({&op, core::dtype::f32, "mild", probe_seed, extent(sizes), settings});
   const diagnosis d = diagnose(under_test, op, core::dtype::f32, {{{&truth_property(op), shown}}, probe_seed});
   return d.explained.value_or("") + d.facts.value_or("");
 }

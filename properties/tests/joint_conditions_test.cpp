@@ -7,6 +7,7 @@ using namespace assay;
 using namespace assay::properties;
 using testing::said_at;
 using testing::wrong_where;
+using testing::wrong_with;
 
 namespace {
 
@@ -71,6 +72,62 @@ const joint_fault joint_faults[] = {
 TEST_CASE("properties/diagnosis/joint_conditions_on_sizes_are_said_where_they_are_true", "[property][gate]") {
   for (const joint_fault& f : joint_faults) {
     const std::string said = said_at(wrong_where(f.is_wrong), f.operation, f.shown);
+    INFO(f.operation << ": " << said);
+    if (f.condition != nullptr)
+      CHECK_THAT(said, Catch::EndsWith(std::string("on mild inputs ") + f.condition));
+    else
+      CHECK(said.find(" tried") != std::string::npos);
+  }
+}
+
+namespace {
+
+struct choice_fault {
+  const char* operation;
+  sizes_of_call shown;
+  setting_values settings;  // of the counterexample
+  std::function<bool(const sizes_of_call&, const core::attributes&)> is_wrong;
+  const char* condition;
+};
+
+bool is(const core::attributes& settings, const char* name, const char* value) {
+  return core::setting<std::string>(settings, name) == value;
+}
+sizes_of_call bias(std::size_t h, std::size_t n, std::size_t m) { return {{"h", h}, {"n", n}, {"m", m}}; }
+setting_values word(const char* name, const char* value) { return {{name, {std::string(value)}}}; }
+
+const choice_fault choice_faults[] = {
+    {"rope/rotate", rope(1, 2, 5, 2), word("layout", "half_split"),
+     [](const auto& s, const auto& a) { return is(a, "layout", "half_split") && s.at("h") > 4; },
+     "where layout = \"half_split\" and h is more than 4"},
+    {"rope/rotate", rope(2, 2, 5, 2), word("layout", "interleaved"),
+     [](const auto& s, const auto& a) { return is(a, "layout", "interleaved") && s.at("h") > 4 && s.at("B") > 1; },
+     "where layout = \"interleaved\", B is more than 1 and h is more than 4"},
+    {"attention/output", attention(1, 1, 2, 3, 1, 1), word("scale", "one"),
+     [](const auto& s, const auto& a) { return is(a, "scale", "one") && s.at("n") < s.at("m"); },
+     "where scale = \"one\" and n is less than m"},
+    {"fox/attention",
+     {{"B", 1}, {"h", 1}, {"n", 34}, {"d", 2}, {"e", 2}},
+     word("scale", "inverse_sqrt"),
+     [](const auto& s, const auto& a) { return is(a, "scale", "inverse_sqrt") && s.at("n") > 32; },
+     "where scale = \"inverse_sqrt\", from 33 tokens on"},
+    {"t5_bias/bias",
+     bias(2, 3, 21),
+     {{"bidirectional", {false}}},
+     [](const auto& s, const auto& a) { return !core::setting<bool>(a, "bidirectional") && s.at("m") > 20; },
+     "where bidirectional = false and m is more than 20"},
+    // Either of two; another bound with each value.
+    {"rope/rotate", rope(1, 2, 5, 2), word("layout", "half_split"),
+     [](const auto& s, const auto& a) { return is(a, "layout", "half_split") || s.at("h") > 4; }, nullptr},
+    {"rope/rotate", rope(1, 2, 5, 2), word("layout", "half_split"),
+     [](const auto& s, const auto& a) { return s.at("h") > (is(a, "layout", "half_split") ? 4u : 2u); }, nullptr},
+};
+
+}  // namespace
+
+TEST_CASE("properties/diagnosis/conditions_on_a_choice_and_sizes_are_said_where_they_are_true", "[property][gate]") {
+  for (const choice_fault& f : choice_faults) {
+    const std::string said = said_at(wrong_with(f.is_wrong), f.operation, f.shown, f.settings);
     INFO(f.operation << ": " << said);
     if (f.condition != nullptr)
       CHECK_THAT(said, Catch::EndsWith(std::string("on mild inputs ") + f.condition));
