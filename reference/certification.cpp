@@ -133,7 +133,7 @@ std::size_t take(certified_outputs& out, rung_outputs&& found, const core::part_
       c.radius = std::move(proved.radius);
       continue;
     }
-    const auto places = core::places_in_whole(*part.call.operation->output(name), part, c.rounded.shape());
+    const auto places = core::places_in_whole(*part.call.operation->output(name), part.kept, c.rounded.shape());
     for (std::size_t k = 0; k < size; ++k) {
       const std::size_t i = places[k];
       if (c.rung[i] != undecided) continue;
@@ -161,12 +161,13 @@ certified_outputs certify_part(const core::request& call, std::size_t precisions
 }  // namespace
 
 certified_outputs certify(const core::request& call, std::size_t precisions, proof wanted) {
-  const std::vector<core::part_of_call> parts =
+  const std::vector<core::kept_positions> parts =
       core::split_call(call, core::usual_part_of(forward_of(*call.operation)));
   if (parts.size() == 1) return certify_part(call, precisions, wanted);
   std::vector<certified_outputs> found(parts.size());
-  tbb::parallel_for(std::size_t{0}, parts.size(),
-                    [&](std::size_t i) { found[i] = certify_part(parts[i].call, precisions, wanted); });
+  tbb::parallel_for(std::size_t{0}, parts.size(), [&](std::size_t i) {
+    found[i] = certify_part(core::part_of(call, parts[i]).call, precisions, wanted);
+  });
   const core::axis_sizes sizes = core::check_request(call).value();
   certified_outputs out;
   for (const core::tensor_declaration& d : call.operation->outputs) {

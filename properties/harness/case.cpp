@@ -1,6 +1,8 @@
 #include "properties/harness/case.hpp"
 
 #include <fmt/format.h>
+#include <tbb/blocked_range.h>
+#include <tbb/parallel_for.h>
 
 #include <cmath>
 #include <numeric>
@@ -13,6 +15,17 @@
 namespace assay::properties {
 namespace {
 
+// The numbers that one draw after the other gives, on all cores.
+void fill_normal(core::tensor& t, core::counter_random& random) {
+  constexpr std::size_t at_once = std::size_t{1} << 14;
+  auto& x = t.values.storage();
+  tbb::parallel_for(tbb::blocked_range<std::size_t>(0, x.size(), at_once), [&](const auto& range) {
+    core::counter_random of_range = random.after_normals(range.begin());
+    for (std::size_t i = range.begin(); i < range.end(); ++i) x[i] = core::round_to(t.type, of_range.normal());
+  });
+  random = random.after_normals(x.size());
+}
+
 // Random values for every declared tensor; one in eight times for one of them alone, but where the key gives sizes:
 // there one case must tell of all.
 void add_random(test_case& c, const std::string& prefix, const std::vector<core::tensor_declaration>& declared,
@@ -21,8 +34,7 @@ void add_random(test_case& c, const std::string& prefix, const std::vector<core:
   const std::size_t alone = one_alone ? random.below(declared.size()) : declared.size();
   for (std::size_t k = 0; k < declared.size(); ++k) {
     core::tensor t = core::zeros(declared[k].type_in(c.call.type), core::shape_of(declared[k], sizes));
-    if (alone == declared.size() || alone == k)
-      for (double& x : t.values.storage()) x = core::round_to(c.call.type, random.normal());
+    if (alone == declared.size() || alone == k) fill_normal(t, random);
     c.call.inputs.emplace(prefix + declared[k].name, std::move(t));
   }
 }

@@ -36,7 +36,7 @@ class element_judge {
       r.fill(core::same_value(x, truth) ? 0.0 : infinity);
       return r;
     }
-    const double error = proved_error(x, i), half_ulp = core::half_ulp(storage_, truth);
+    const double error = proved_error(x, i), half_ulp = half_ulp_at(truth);
     const double beyond_rounding = error - half_ulp;
     for (std::size_t c = 0; c <= widest; ++c) {
       if (c > last_law_) {
@@ -108,10 +108,15 @@ class element_judge {
   // 1 in integer dtypes.
   double ulp_at(std::size_t i) const {
     if (!core::is_floating(storage_)) return 1.0;
-    return 2.0 * core::half_ulp(storage_, scales_[i]);
+    return 2.0 * half_ulp_at(scales_[i]);
+  }
+  // Of a finite number; 0 in integer dtypes.
+  [[nodiscard]] double half_ulp_at(double x) const {
+    return core::is_floating(storage_) ? core::half_ulp(format_, x) : 0.0;
   }
 
   core::dtype storage_, compute_;
+  core::float_format format_ = core::is_floating(storage_) ? core::format_of(storage_) : core::float_format{};
   double u_;
   const reference::certified& truth_;
   std::vector<double> scales_;

@@ -156,7 +156,7 @@ value_report judge_by(const expectation& expected, const core::tensors& outputs,
 void place(value_report& r, const core::part_of_call& part, const core::tensors& outputs) {
   if (r.worst.output.empty()) return;
   const core::shape shape = outputs.at(r.worst.output).shape();
-  r.worst.index = core::places_in_whole(*part.call.operation->output(r.worst.output), part, shape)[r.worst.index];
+  r.worst.index = core::places_in_whole(*part.call.operation->output(r.worst.output), part.kept, shape)[r.worst.index];
   if (!r.passed) r.message = message_of(r.worst, shape);
 }
 
@@ -189,17 +189,17 @@ value_report judge(const expectation& expected, const core::tensors& outputs) {
 }
 
 value_report judge(const request& call, const core::precisions& compute, const core::tensors& outputs) {
-  std::vector<core::part_of_call> parts;
+  std::vector<core::kept_positions> parts;
   if (elements_of(call) >= large)
     parts = core::split_call(call, core::usual_part_of(reference::forward_of(*call.operation)));
   if (parts.size() < 2) return judge(*expect(call, compute), outputs);
   std::vector<value_report> reports(parts.size());
   std::atomic<bool> informative = false;  // some part is: the others need not be
   tbb::parallel_for(std::size_t{0}, parts.size(), [&](std::size_t i) {
-    const core::part_of_call& part = parts[i];
+    const core::part_of_call part = core::part_of(call, parts[i]);
     core::tensors of_part;
     for (const core::tensor_declaration& d : call.operation->outputs)
-      of_part.emplace(d.name, core::part_of_output(d, part, outputs.at(d.name)));
+      of_part.emplace(d.name, core::part_of_output(d, part.kept, outputs.at(d.name)));
     // What is remembered of calls belongs to one thread: parts remember nothing.
     const auto wider = [&] {
       return std::make_shared<const reference::allowances>(reference::allow(part.call, compute));

@@ -21,13 +21,20 @@ class counter_random {
   /// The sum of twelve uniforms less 6: mean 0, variance 1, |x| < 6.
   double normal() {
     double sum = -6.0;
-    for (int i = 0; i < 12; ++i) sum += uniform();
+    for (std::uint64_t i = 0; i < numbers_of_normal; ++i) sum += uniform();
     return sum;
+  }
+  /// As after so many calls of normal().
+  [[nodiscard]] counter_random after_normals(std::uint64_t count) const {
+    counter_random later = *this;
+    later.counter_ += numbers_of_normal * count;
+    return later;
   }
   /// +1 or -1.
   double sign() { return bits() >> 63 ? -1.0 : 1.0; }
 
  private:
+  static constexpr std::uint64_t numbers_of_normal = 12;
   static constexpr std::uint64_t mix(std::uint64_t x) {
     x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
     x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;

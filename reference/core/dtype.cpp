@@ -59,11 +59,7 @@ double round_to(dtype t, double x) {
 
 double half_ulp(dtype t, double x) {
   if (!std::isfinite(x) || !is_floating(t)) return 0.0;
-  const float_format f = format_of(t);
-  const int exponent = std::max(exponent_of(x), f.min_exponent);
-  if (exponent - f.precision >= -1022) return power_of_two(exponent - f.precision);
-  // Subnormal results are exact but for 2^-1075, which is no double and goes up to the smallest one.
-  return std::max(std::ldexp(1.0, exponent - f.precision), std::numeric_limits<double>::denorm_min());
+  return half_ulp(format_of(t), x);
 }
 
 double next_above(dtype t, double x) {

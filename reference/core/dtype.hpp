@@ -4,6 +4,8 @@
 // double, and "a value of dtype f16" means a double that f16 represents exactly.
 #pragma once
 
+#include <bit>
+#include <cmath>
 #include <cstdint>
 #include <optional>
 #include <string_view>
@@ -51,6 +53,14 @@ double round_to(dtype t, double x);
 /// subnormals it is half the smallest subnormal, of f64 the whole one: 2^-1075 is no double. 0 for infinities, for NaN
 /// and in integer dtypes.
 double half_ulp(dtype t, double x);
+/// The same of a finite x in a floating-point format.
+inline double half_ulp(const float_format& f, double x) {
+  const int exponent = static_cast<int>(std::bit_cast<std::uint64_t>(x) >> 52 & 0x7ff) - 1023;
+  const int last = (exponent > f.min_exponent ? exponent : f.min_exponent) - f.precision;
+  // 2^-1075 is no double and goes up to the smallest one.
+  if (last < -1022) return last < -1074 ? 0x1p-1074 : std::ldexp(1.0, last);
+  return std::bit_cast<double>(static_cast<std::uint64_t>(1023 + last) << 52);
+}
 
 /// The neighbours of x in the format; x must be a value of it.
 double next_above(dtype t, double x);

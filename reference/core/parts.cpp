@@ -7,7 +7,6 @@ namespace assay::core {
 namespace {
 
 using positions = std::vector<std::size_t>;
-using kept_positions = std::map<std::string, positions>;
 
 // "2d" is a multiple of "d".
 bool is_multiple(const std::string& axis, const std::string& symbol) {
@@ -53,12 +52,12 @@ part_of_call part_of(const request& call, kept_positions kept) {
   return part;
 }
 
-positions places_in_whole(const tensor_declaration& output, const part_of_call& part, const shape& whole) {
-  return places(output, part.kept, whole);
+positions places_in_whole(const tensor_declaration& output, const kept_positions& kept, const shape& whole) {
+  return places(output, kept, whole);
 }
 
-tensor part_of_output(const tensor_declaration& output, const part_of_call& part, const tensor& whole) {
-  return gathered(output, part.kept, whole);
+tensor part_of_output(const tensor_declaration& output, const kept_positions& kept, const tensor& whole) {
+  return gathered(output, kept, whole);
 }
 
 std::optional<std::size_t> splittable_size(const request& call, const std::string& symbol) {
@@ -96,7 +95,7 @@ std::size_t pieces_wanted(const part_size& part, std::size_t elements, std::size
 
 }  // namespace
 
-std::vector<part_of_call> split_call(const request& call, const part_size& part) {
+std::vector<kept_positions> split_call(const request& call, const part_size& part) {
   const operation& op = *call.operation;
   std::size_t largest = 0, lanes = 1;
   const axis_sizes sizes = check_request(call).value();
@@ -110,7 +109,7 @@ std::vector<part_of_call> split_call(const request& call, const part_size& part)
     }
   std::size_t wanted = pieces_wanted(part, largest, lanes);
   std::vector<kept_positions> parts(1);
-  if (wanted < 2) return {{call, {}}};
+  if (wanted < 2) return parts;
   // The larger axes first, but of lanes neighbours stay together; an axis that only has a few positions leaves the rest
   // to the next one.
   if (part.lanes == 1) std::sort(axes.rbegin(), axes.rend());
@@ -128,10 +127,7 @@ std::vector<part_of_call> split_call(const request& call, const part_size& part)
       }
     parts = std::move(finer);
   }
-  if (parts.size() == 1) return {{call, {}}};
-  std::vector<part_of_call> all;
-  for (kept_positions& kept : parts) all.push_back(part_of(call, std::move(kept)));
-  return all;
+  return parts;
 }
 
 }  // namespace assay::core

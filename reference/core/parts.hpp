@@ -6,21 +6,23 @@
 
 namespace assay::core {
 
+/// By axis symbol, the positions that a part has of the whole call; all of an axis that is not there.
+using kept_positions = std::map<std::string, std::vector<std::size_t>>;
+
 struct part_of_call {
   request call;
-  /// By axis symbol, the positions that it has of the whole call; all of an axis that is not there.
-  std::map<std::string, std::vector<std::size_t>> kept{};
+  kept_positions kept{};
 };
 
 /// The inputs of the kept positions. Precondition: their axes are independent, and every output has each of them.
-part_of_call part_of(const request& call, std::map<std::string, std::vector<std::size_t>> kept);
+part_of_call part_of(const request& call, kept_positions kept);
 
-/// Where the elements of an output of the part, in their order, stand in that of the whole call.
-std::vector<std::size_t> places_in_whole(const tensor_declaration& output, const part_of_call& part,
+/// Where the elements of an output of such a part, in their order, stand in that of the whole call.
+std::vector<std::size_t> places_in_whole(const tensor_declaration& output, const kept_positions& kept,
                                          const shape& whole);
 
 /// The same elements of an output of the whole call, as the output of the part.
-tensor part_of_output(const tensor_declaration& output, const part_of_call& part, const tensor& whole);
+tensor part_of_output(const tensor_declaration& output, const kept_positions& kept, const tensor& whole);
 
 /// The size of an axis along which a call may be split; nothing where the axis is not independent, no input fixes its
 /// size, or an output does not have it, exactly once and as itself.
@@ -35,7 +37,8 @@ struct part_size {
 /// `forward` is the operation, or that of which it is a derivative.
 part_size usual_part_of(const operation& forward);
 
-/// The call in parts, where its independent axes allow it; they cover it, each element once.
-std::vector<part_of_call> split_call(const request& call, const part_size& part);
+/// What the parts of the call have of it, where its independent axes allow parts; they cover it, each element once.
+/// part_of makes one: those of a large call are made where they are needed, not all at once.
+std::vector<kept_positions> split_call(const request& call, const part_size& part);
 
 }  // namespace assay::core

@@ -129,10 +129,10 @@ TEST_CASE("reference/certify/parts_cover_a_call_and_hold_many_lanes_of_a_recurre
       INFO(name << " " << s.tokens);
       CHECK(parts.size() == s.parts);
       std::vector<int> covered(s.batch * s.tokens * s.features);
-      for (const core::part_of_call& part : parts) {
-        const core::shape of_state = part.call.inputs.at("s0").shape();
+      for (const core::kept_positions& kept : parts) {
+        const core::shape of_state = core::part_of(call, kept).call.inputs.at("s0").shape();
         CHECK(of_state[0] * of_state[1] == s.lanes_of_part);
-        for (const std::size_t place : core::places_in_whole(*op.input("h"), part, {s.batch, s.tokens, s.features}))
+        for (const std::size_t place : core::places_in_whole(*op.input("h"), kept, {s.batch, s.tokens, s.features}))
           ++covered[place];
       }
       CHECK(std::all_of(covered.begin(), covered.end(), [](int times) { return times == 1; }));
