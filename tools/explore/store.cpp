@@ -80,7 +80,8 @@ sweep_store::~sweep_store() = default;
 
 bool sweep_store::is_blank(const std::filesystem::path& file) {
   try {
-    const SQLite::Database db(file.string(), SQLite::OPEN_READONLY);
+    // Not only to read: what was begun is rolled back first.
+    const SQLite::Database db(file.string(), SQLite::OPEN_READWRITE);
     SQLite::Statement tables(db, "SELECT count(*) FROM sqlite_master");
     return tables.executeStep() && tables.getColumn(0).getInt() == 0;
   } catch (const SQLite::Exception&) {

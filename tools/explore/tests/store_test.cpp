@@ -66,7 +66,7 @@ TEST_CASE("explore/store/refuses_what_is_no_sweep", "[unit]") {
   const auto folder = formats::temporary_folder::make().value();
   CHECK_FALSE(sweep_store::open(file_in(folder)));
   std::ofstream(file_in(folder)) << "this is no database, and long enough to be looked at as one: "
-                               << std::string(600, 'x');
+                                 << std::string(600, 'x');
   CHECK(sweep_store::open(file_in(folder)).error().message.find("not a database") != std::string::npos);
   CHECK_FALSE(sweep_store::create(file_in(folder), identity));
   std::filesystem::remove(file_in(folder));
@@ -76,6 +76,24 @@ TEST_CASE("explore/store/refuses_what_is_no_sweep", "[unit]") {
   CHECK(sweep_store::create(file_in(folder), identity));
   SQLite::Database(file_in(folder).string(), SQLite::OPEN_READWRITE).exec("PRAGMA user_version=2");
   CHECK(sweep_store::open(file_in(folder)).error().message.find("format 2") != std::string::npos);
+}
+
+// A run that is killed while it makes the file leaves the journal of what it had begun, which has to be rolled back.
+TEST_CASE("explore/store/what_a_killed_run_began_is_blank", "[unit]") {
+  const auto folder = formats::temporary_folder::make().value();
+  const auto begun = folder.path() / "begun.sqlite", left = file_in(folder);
+  {
+    SQLite::Database db(begun.string(), SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE);
+    db.exec("PRAGMA cache_size=1");  // pages go to the file before the transaction ends
+    SQLite::Transaction transaction(db);
+    db.exec("CREATE TABLE t(x)");
+    for (int k = 0; k < 100; ++k) db.exec("INSERT INTO t VALUES(zeroblob(3000))");
+    REQUIRE(std::filesystem::file_size(begun) > 0);
+    std::filesystem::copy_file(begun, left);
+    std::filesystem::copy_file(begun.string() + "-journal", left.string() + "-journal");
+  }
+  CHECK(sweep_store::is_blank(left));
+  CHECK(sweep_store::create(left, identity));
 }
 
 TEST_CASE("explore/store/one_process_at_a_time", "[unit]") {
