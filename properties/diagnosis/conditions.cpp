@@ -8,6 +8,7 @@
 
 #include "properties/diagnosis/joint_conditions.hpp"
 #include "properties/diagnosis/reach.hpp"
+#include "properties/harness/choices.hpp"
 
 namespace assay::properties {
 namespace {
@@ -132,9 +133,7 @@ std::optional<std::string> by_setting(const std::string& name, const probes_seen
 std::optional<std::string> by_choice(const core::attribute_declaration& choice, const probes_seen& wrong,
                                      const probes_seen& right, size_experiments& again, evidence counted) {
   constexpr std::size_t most_tried = 3;
-  const bool has_words =
-      std::holds_alternative<std::string>(choice.standard) || std::holds_alternative<bool>(choice.standard);
-  if (!has_words || !choice.axis.empty()) return std::nullopt;
+  if (!is_choice(choice)) return std::nullopt;
   const core::attribute value = value_in(*wrong.front(), choice.name);
   const auto has_it = [&](const probe* p) { return value_in(*p, choice.name) == value; };
   probes_seen right_with_it;

@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "properties/harness/catalogue.hpp"
+#include "properties/harness/choices.hpp"
 #include "properties/harness/runner.hpp"
-#include "properties/harness/steering.hpp"
 #include "reference/core/fnv1a.hpp"
 
 namespace assay::properties {
@@ -117,34 +117,6 @@ case_key key_of_sizes(const case_key& like, const core::axis_sizes& axes, settin
   return key;
 }
 
-// The choices of an operation: settings that have words or truth values, with what is drawn of each.
-setting_values choices_of(const case_key& key) {
-  setting_values all;
-  for (const core::attribute_declaration& a : key.operation->attributes)
-    if (a.axis.empty() && (std::holds_alternative<std::string>(a.standard) || std::holds_alternative<bool>(a.standard)))
-      all[a.name] = values_to_draw(a, key.settings, {});
-  return all;
-}
-
-// Adds the case of a key once for every value of the choice that has the most: one path of a kernel may be right at
-// sizes where another is not. Each choice takes all its values by turns; `first` says which turn begins.
-template <typename Add>
-void add_in_turn(const case_key& key, std::size_t first, const Add& add) {
-  const setting_values choices = choices_of(key);
-  std::size_t turns = 1;
-  for (const auto& [name, values] : choices) turns = std::max(turns, values.size());
-  for (std::size_t turn = first; turn < first + turns; ++turn) {
-    case_key chosen = key;
-    core::attributes together;
-    for (const auto& [name, values] : choices) {
-      together[name] = values[turn % values.size()];
-      chosen.settings[name] = {together[name]};
-    }
-    add(core::conflict_within(*key.operation, core::completed(*key.operation, together)).empty() ? std::move(chosen)
-                                                                                                 : key);
-  }
-}
-
 constexpr std::size_t head_size = 256;  // the largest one in common use
 
 // A row as wide as heads are at the farthest position of every power of two, as far as the domain goes: digits told of
@@ -237,15 +209,11 @@ std::vector<case_key> plan_of(const property& p, const description& about, const
   }
   std::size_t next = 0, size = 0;
   for (const usual_size& u : planned_sizes(op, declared, options)) {
-    const auto add_next = [&](case_key key) {
+    const case_key any = key_of(families.front().name, u.axes, settings_of_sizes::as_drawn);
+    for (case_key& key : u.always ? with_choices_by_turns(any, size++) : std::vector{any}) {
       key.family = families[next++ % families.size()].name;
       add(std::move(key));
-    };
-    const case_key key = key_of(families.front().name, u.axes, settings_of_sizes::as_drawn);
-    if (u.always)
-      add_in_turn(key, size++, add_next);
-    else
-      add_next(key);
+    }
   }
   if (options.sizes != run_options::usual::none && families.front().name == "mild")
     for (case_key& key : far_rows(about, op, type)) {

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "properties/builtin.hpp"
+#include "properties/harness/choices.hpp"
 #include "properties/harness/runner.hpp"
 #include "reference/oracle.hpp"
 
@@ -132,9 +133,7 @@ std::string not_reached(const core::operation& op) {
         missing += fmt::format("{}: {} with {}; ", op.name, a, b);
     for (const core::attribute_declaration& choice : op.attributes)
       for (const core::attribute& value : choice.values)
-        if (choice.axis.empty() &&
-            (std::holds_alternative<std::string>(value) || std::holds_alternative<bool>(value)) &&
-            !reached([&](const planned_case& c) {
+        if (is_choice(choice) && !reached([&](const planned_case& c) {
               const auto set = c.settings.find(choice.name);
               return is_large(c, a) && set != c.settings.end() && set->second == value;
             }))

@@ -1,0 +1,38 @@
+#include "properties/harness/choices.hpp"
+
+#include <algorithm>
+
+#include "properties/harness/steering.hpp"
+
+namespace assay::properties {
+
+bool is_choice(const core::attribute_declaration& setting) {
+  return setting.axis.empty() &&
+         (std::holds_alternative<std::string>(setting.standard) || std::holds_alternative<bool>(setting.standard));
+}
+
+std::vector<case_key> with_choices_by_turns(const case_key& key, std::size_t first) {
+  setting_values choices;
+  std::size_t turns = 1;
+  for (const core::attribute_declaration& a : key.operation->attributes)
+    if (is_choice(a)) {
+      choices[a.name] = values_to_draw(a, key.settings, {});
+      turns = std::max(turns, choices[a.name].size());
+    }
+  std::vector<case_key> all;
+  for (std::size_t turn = first; turn < first + turns; ++turn) {
+    case_key chosen = key;
+    core::attributes together;
+    std::size_t shift = 0;
+    for (const auto& [name, values] : choices) {
+      together[name] = values[(turn + shift) % values.size()];
+      chosen.settings[name] = {together[name]};
+      shift += first;
+    }
+    const bool conflict = !core::conflict_within(*key.operation, core::completed(*key.operation, together)).empty();
+    all.push_back(conflict ? key : std::move(chosen));
+  }
+  return all;
+}
+
+}  // namespace assay::properties
