@@ -1,11 +1,13 @@
-// Blocks of queries: their logits and their outputs are products of matrices. A head that holds an infinity or a NaN is
-// computed query by query instead, and key by key: in a product it would spread from keys that are kept apart.
+// Blocks of queries: their logits and their outputs are products of matrices, and keys that a mask keeps from all of
+// them are left out. A head that holds an infinity or a NaN is computed query by query instead, and key by key: in a
+// product it would spread from keys that are kept apart.
 #include "optimized/attention.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <limits>
+#include <type_traits>
+#include <vector>
 
 #include "optimized/matrix_product.hpp"
 #include "optimized/numbers.hpp"
@@ -17,75 +19,202 @@ constexpr std::size_t queries_of_block = 64;
 
 bool is_kept_apart(double bias) { return bias == -std::numeric_limits<double>::infinity(); }
 
-bool all_finite(const std::vector<double>& x) {
-  return std::all_of(x.begin(), x.end(), [](double y) { return std::isfinite(y); });
+template <class Number>
+bool all_finite(const std::vector<Number>& x) {
+  return std::all_of(x.begin(), x.end(), [](Number y) { return std::isfinite(y); });
 }
 
-// A head in double, and the weights of its queries.
+// The largest Euclidean norm of a row, or not a number.
+template <class Real>
+double largest_norm(const view<Real, 2>& rows) {
+  double most = 0;
+  for (std::size_t i = 0; i < rows.shape[0]; ++i) {
+    double sum = 0;
+    for_each_element(part(rows, i), [&](Real x) { sum += static_cast<double>(x) * static_cast<double>(x); });
+    if (!(sum <= most)) most = sum;
+  }
+  return std::sqrt(most);
+}
+
+// What a product of two rows of queries and keys can be at most, so that no partial sum overflows.
+constexpr double largest_product = 0x1p1000;
+
+// Queries [first, first + count), and the keys [first_key, end_key) that they keep, with some of which they do not.
+struct block_of_queries {
+  std::size_t first, count, first_key, end_key;
+  [[nodiscard]] std::size_t keys() const { return end_key - first_key; }
+};
+
+// The last query is asked first: under a causal mask it keeps the most keys.
+block_of_queries block_of(const double* bias, std::size_t first, std::size_t count, std::size_t keys) {
+  std::size_t from = keys, end = 0;
+  for (std::size_t i = count; i-- > 0;) {
+    const double* row = bias + i * keys;
+    std::size_t j = 0, k = keys;
+    while (j < from && is_kept_apart(row[j])) ++j;
+    while (k > end && is_kept_apart(row[k - 1])) --k;
+    from = j, end = k;
+  }
+  return {first, count, std::min(from, end), end};
+}
+
+// y += factor x
+template <class Number>
+void add(Number factor, const Number* x, std::size_t count, Number* y) {
+  for (std::size_t c = 0; c < count; ++c) y[c] += factor * x[c];
+}
+
+// A head, whose logits are doubles, and the weights of its queries.
+template <class Number>
 class attention_numbers {
  public:
   template <class Real>
-  attention_numbers(const kernel_table& kernels, const attention_head<Real>& head)
+  attention_numbers(const kernel_table& table, const attention_head<Real>& head)
       : n(head.q.shape[0]),
         m(head.k.shape[0]),
         d(head.q.shape[1]),
         e(head.v.shape[1]),
         q(numbers_of(head.q)),
         k(numbers_of(head.k)),
-        v(numbers_of(head.v)),
-        finite(all_finite(q) && all_finite(k) && all_finite(v)),
-        bias_(head.bias),
-        scale_(head.scale),
-        exp_(kernels.f64.exp) {}
+        v(numbers_of<Number>(head.v)),
+        finite(largest_norm(head.q) * largest_norm(head.k) <= largest_product && all_finite(v)),
+        scale(head.scale),
+        kernels(kernels_for<Number>(table)) {}
 
   const std::size_t n, m, d, e;
-  const std::vector<double> q, k, v;
-  const bool finite;
+  const std::vector<double> q, k;
+  const std::vector<Number> v;
+  const bool finite;  ///< and so are all products
+  const double scale;
+  const optimized::kernels<Number>& kernels;
 
-  [[nodiscard]] bool is_apart(std::size_t i, std::size_t j) const { return is_kept_apart(bias_[i * m + j]); }
-
-  /// Weights of the queries [first, first + count) in w, [count, m].
-  void find_weights(std::size_t first, std::size_t count, double* w) const {
-    std::fill_n(w, count * m, 0.0);
-    if (finite)
-      add_product({q.data() + first * d, count, d, d}, {k.data(), d, m, d, true}, {w, count, m, m});
-    else
-      for (std::size_t i = 0; i < count; ++i)
-        for (std::size_t j = 0; j < m; ++j)
-          for (std::size_t c = 0; c < d; ++c) w[i * m + j] += q[(first + i) * d + c] * k[j * d + c];
-    for (std::size_t i = 0; i < count; ++i) to_weights(bias_ + (first + i) * m, w + i * m);
+  [[nodiscard]] matrix<const Number> values(const block_of_queries& b) const {
+    return {v.data() + b.first_key * e, b.keys(), e, e};
   }
 
- private:
-  // The logits of a query without scale and bias, in its weights: those of keys that are kept apart are 0.
-  void to_weights(const double* bias, double* w) const {
-    double largest = -std::numeric_limits<double>::infinity(), sum = 0;
-    for (std::size_t j = 0; j < m; ++j) {
-      // Not added: a NaN or infinity of a masked key would stay.
-      w[j] = is_kept_apart(bias[j]) ? bias[j] : scale_ * w[j] + bias[j];
-      if (!(w[j] <= largest)) largest = w[j];
+  /// Adds the products to the bias of a block, [b.count, m], and writes the weights, [b.count, b.keys()].
+  void find_weights(const block_of_queries& b, double* logits, Number* w) const {
+    const double* keys = k.data() + b.first_key * d;
+    std::vector<double> scaled(q.begin() + static_cast<std::ptrdiff_t>(b.first * d),
+                               q.begin() + static_cast<std::ptrdiff_t>((b.first + b.count) * d));
+    if (finite) {
+      for (double& x : scaled) x *= scale;
+      add_product({scaled.data(), b.count, d, d}, {keys, d, b.keys(), d, true},
+                  {logits + b.first_key, b.count, b.keys(), m});
+    } else {
+      for (std::size_t i = 0; i < b.count; ++i)
+        for (std::size_t j = 0; j < b.keys(); ++j) {
+          double& logit = logits[i * m + b.first_key + j];
+          // Not added: a NaN or infinity of a masked key would stay.
+          if (!is_kept_apart(logit)) logit += scale * product(scaled.data() + i * d, keys + j * d, d);
+        }
     }
-    for (std::size_t j = 0; j < m; ++j)
-      if (!is_kept_apart(w[j])) w[j] -= largest;
-    exp_(w, w, m);
-    for (std::size_t j = 0; j < m; ++j) sum += w[j];
-    for (std::size_t j = 0; j < m; ++j)
-      if (w[j] != 0.0) w[j] /= sum;
+    for (std::size_t i = 0; i < b.count; ++i)
+      kernels.softmax({b.keys(), logits + i * m + b.first_key, w + i * b.keys()});
   }
-  const double* bias_;
-  double scale_;
-  decltype(kernel_table::f64.exp) exp_;
+
+  template <class T>
+  static T product(const T* x, const T* y, std::size_t count) {
+    T sum = 0;
+    for (std::size_t c = 0; c < count; ++c) sum += x[c] * y[c];
+    return sum;
+  }
 };
 
-// visit(first, count) for blocks of queries.
-template <class Visit>
-void for_each_block_of_queries(std::size_t n, Visit visit) {
-  for (std::size_t first = 0; first < n; first += queries_of_block) visit(first, std::min(queries_of_block, n - first));
+// visit(block, bias) for blocks of queries.
+template <class Number, class Real, class Visit>
+void for_each_block(const attention_numbers<Number>& x, const attention_head<Real>& head, Visit visit) {
+  std::vector<double> bias(std::min(queries_of_block, x.n) * x.m);
+  for (std::size_t first = 0; first < x.n; first += queries_of_block) {
+    const std::size_t count = std::min(queries_of_block, x.n - first);
+    head.write_bias(first, count, bias.data());
+    visit(block_of(bias.data(), first, count, x.m), bias.data());
+  }
 }
 
-// y += factor x
-void add(double factor, const double* x, std::size_t count, double* y) {
-  for (std::size_t c = 0; c < count; ++c) y[c] += factor * x[c];
+template <class Number, class Real>
+void attend_in(const kernel_table& kernels, const attention_head<Real>& head, const view<Real, 2>& o) {
+  const attention_numbers<Number> x(kernels, head);
+  const std::size_t m = x.m, e = x.e;
+  std::vector<Number> out(x.n * e), w(std::min(queries_of_block, x.n) * m);
+  for_each_block(x, head, [&](const block_of_queries& b, double* logits) {
+    const std::vector<double> bias =
+        x.finite ? std::vector<double>{} : std::vector<double>(logits, logits + b.count * m);
+    x.find_weights(b, logits, w.data());
+    Number* to = out.data() + b.first * e;
+    if (x.finite) return add_product({w.data(), b.count, b.keys(), b.keys()}, x.values(b), {to, b.count, e, e});
+    for (std::size_t i = 0; i < b.count; ++i)
+      for (std::size_t j = 0; j < b.keys(); ++j)
+        if (!is_kept_apart(bias[i * m + b.first_key + j]))
+          add(w[i * b.keys() + j], x.v.data() + (b.first_key + j) * e, e, to + i * e);
+  });
+  store(out, o);
+}
+
+template <class Number, class Real>
+void attend_vjp_in(const kernel_table& kernels, const attention_head<Real>& head, const view<const Real, 2>& grad_o,
+                   const attention_gradients<Real>& grad) {
+  const attention_numbers<Number> x(kernels, head);
+  const std::size_t m = x.m, d = x.d, e = x.e;
+  const std::vector<Number> q = numbers_of<Number>(head.q), k = numbers_of<Number>(head.k),
+                            g = numbers_of<Number>(grad_o);
+  const bool finite = x.finite && all_finite(g);
+  const std::size_t pairs = std::min(queries_of_block, x.n) * m;
+  std::vector<Number> grad_q(x.n * d), grad_k(m * d), grad_v(m * e), w(pairs), along(pairs);
+  std::vector<double> of_logits(pairs);
+  for_each_block(x, head, [&](const block_of_queries& b, double* logits) {
+    const std::size_t keys = b.keys();
+    // Where all is finite, logits are -inf where the bias is.
+    const std::vector<double> copy = finite ? std::vector<double>{} : std::vector<double>(logits, logits + b.count * m);
+    const double* bias = finite ? logits : copy.data();
+    const Number *const cotangents = g.data() + b.first * e, *const keys_from = k.data() + b.first_key * d;
+    x.find_weights(b, logits, w.data());
+    if (finite) {
+      std::fill_n(along.begin(), b.count * keys, Number(0));
+      add_product({cotangents, b.count, e, e}, transpose_of(x.values(b)), {along.data(), b.count, keys, keys});
+    } else {
+      for (std::size_t i = 0; i < b.count; ++i)
+        for (std::size_t j = 0; j < keys; ++j)
+          along[i * keys + j] = x.product(cotangents + i * e, x.values(b).data + j * e, e);
+    }
+    std::fill_n(of_logits.begin(), b.count * m, 0.0);
+    for (std::size_t i = 0; i < b.count; ++i)
+      x.kernels.softmax_vjp({keys, bias + i * m + b.first_key, w.data() + i * keys, along.data() + i * keys,
+                             of_logits.data() + i * m + b.first_key});
+    grad.take_logits(b.first, b.count, of_logits.data());
+
+    Number *const of_queries = grad_q.data() + b.first * d, *const of_keys = grad_k.data() + b.first_key * d,
+                  *const of_values = grad_v.data() + b.first_key * e;
+    const Number* queries = q.data() + b.first * d;
+    if (finite) {
+      const matrix<const Number> weights{w.data(), b.count, keys, keys}, products{along.data(), b.count, keys, keys};
+      add_product(products, {keys_from, keys, d, d}, {of_queries, b.count, d, d});
+      add_product(transpose_of(products), {queries, b.count, d, d}, {of_keys, keys, d, d});
+      add_product(transpose_of(weights), {cotangents, b.count, e, e}, {of_values, keys, e, e});
+      return;
+    }
+    for (std::size_t i = 0; i < b.count; ++i)
+      for (std::size_t j = 0; j < keys; ++j) {
+        if (is_kept_apart(bias[i * m + b.first_key + j])) continue;
+        add(along[i * keys + j], keys_from + j * d, d, of_queries + i * d);
+        add(along[i * keys + j], queries + i * d, d, of_keys + j * d);
+        add(w[i * keys + j], cotangents + i * e, e, of_values + j * e);
+      }
+  });
+  const auto scale_to = [&x](std::vector<Number>& numbers, const view<Real, 2>& to) {
+    for (Number& y : numbers) y = static_cast<Number>(static_cast<double>(y) * x.scale);
+    store(numbers, to);
+  };
+  scale_to(grad_q, grad.q), scale_to(grad_k, grad.k), store(grad_v, grad.v);
+}
+
+// Whether nothing in between overflows or vanishes in f32, whatever the weights are: products of three such rows,
+// summed over 2^31 tokens, stay between 2^-90 and 2^122.
+template <class Real>
+bool is_of_f32(const view<Real, 2>& rows) {
+  constexpr double smallest = 0x1p-30, largest = 0x1p30;
+  const double norm = largest_norm(rows);
+  return norm == 0 || (norm >= smallest && norm <= largest);
 }
 
 }  // namespace
@@ -96,76 +225,23 @@ double logit_scale(bool inverse_sqrt, std::size_t width) {
 
 template <class Real>
 void attend(const kernel_table& kernels, const attention_head<Real>& head, const view<Real, 2>& o) {
-  const attention_numbers x(kernels, head);
-  std::vector<double> out(x.n * x.e), w(std::min(queries_of_block, x.n) * x.m);
-  for_each_block_of_queries(x.n, [&](std::size_t first, std::size_t count) {
-    x.find_weights(first, count, w.data());
-    if (x.finite) {
-      add_product({w.data(), count, x.m, x.m}, {x.v.data(), x.m, x.e, x.e},
-                  {out.data() + first * x.e, count, x.e, x.e});
-      return;
-    }
-    for (std::size_t i = 0; i < count; ++i)
-      for (std::size_t j = 0; j < x.m; ++j)
-        if (!x.is_apart(first + i, j)) add(w[i * x.m + j], x.v.data() + j * x.e, x.e, out.data() + (first + i) * x.e);
-  });
-  store(out, o);
+  if (std::is_same_v<Real, float> && !head.in_double && is_of_f32(head.v)) return attend_in<Real>(kernels, head, o);
+  attend_in<double>(kernels, head, o);
 }
 
 template <class Real>
 void attend_vjp(const kernel_table& kernels, const attention_head<Real>& head, const view<const Real, 2>& grad_o,
-                const attention_gradients<Real>& grad, double* grad_logits) {
-  const attention_numbers x(kernels, head);
-  const auto [n, m, d, e] = std::array{x.n, x.m, x.d, x.e};
-  const std::vector<double> g = numbers_of(grad_o);
-  const bool finite = x.finite && all_finite(g);
-  const std::size_t most = std::min(queries_of_block, n);
-  std::vector<double> grad_q(n * d), grad_k(m * d), grad_v(m * e), w(most * m), along(most * m), scaled(most * m);
-  for_each_block_of_queries(n, [&, m = m, d = d, e = e](std::size_t first, std::size_t count) {
-    const double *const q = x.q.data() + first * d, *const cotangents = g.data() + first * e;
-    const auto rows = [&](std::vector<double>& numbers) { return matrix<double>{numbers.data(), count, m, m}; };
-    x.find_weights(first, count, w.data());
-    std::fill_n(along.begin(), count * m, 0.0);
-    if (finite)
-      add_product({cotangents, count, e, e}, {x.v.data(), e, m, e, true}, rows(along));
-    else
-      for (std::size_t i = 0; i < count; ++i)
-        for (std::size_t j = 0; j < m; ++j)
-          for (std::size_t c = 0; c < e; ++c) along[i * m + j] += cotangents[i * e + c] * x.v[j * e + c];
-
-    for (std::size_t i = 0; i < count; ++i) {
-      double mean = 0;
-      for (std::size_t j = 0; j < m; ++j)
-        if (!x.is_apart(first + i, j)) mean += w[i * m + j] * along[i * m + j];
-      for (std::size_t j = 0; j < m; ++j) {
-        const std::size_t at = i * m + j;
-        const double of_logit = x.is_apart(first + i, j) ? 0.0 : w[at] * (along[at] - mean);
-        grad_logits[first * m + at] = of_logit;
-        scaled[at] = head.scale * of_logit;
-      }
-    }
-
-    if (finite) {
-      add_product(rows(scaled), {x.k.data(), m, d, d}, {grad_q.data() + first * d, count, d, d});
-      add_product(transpose_of(matrix<const double>(rows(scaled))), {q, count, d, d}, {grad_k.data(), m, d, d});
-      add_product(transpose_of(matrix<const double>(rows(w))), {cotangents, count, e, e}, {grad_v.data(), m, e, e});
-      return;
-    }
-    for (std::size_t i = 0; i < count; ++i)
-      for (std::size_t j = 0; j < m; ++j) {
-        if (x.is_apart(first + i, j)) continue;
-        add(scaled[i * m + j], x.k.data() + j * d, d, grad_q.data() + (first + i) * d);
-        add(scaled[i * m + j], q + i * d, d, grad_k.data() + j * d);
-        add(w[i * m + j], cotangents + i * e, e, grad_v.data() + j * e);
-      }
-  });
-  store(grad_q, grad.q), store(grad_k, grad.k), store(grad_v, grad.v);
+                const attention_gradients<Real>& grad) {
+  if (std::is_same_v<Real, float> && !head.in_double && is_of_f32(head.q) && is_of_f32(head.k) && is_of_f32(head.v) &&
+      is_of_f32(grad_o))
+    return attend_vjp_in<Real>(kernels, head, grad_o, grad);
+  attend_vjp_in<double>(kernels, head, grad_o, grad);
 }
 
 #define ASSAY_INSTANTIATE(Real)                                                                          \
   template void attend(const kernel_table&, const attention_head<Real>&, const view<Real, 2>&);          \
   template void attend_vjp(const kernel_table&, const attention_head<Real>&, const view<const Real, 2>&, \
-                           const attention_gradients<Real>&, double*);
+                           const attention_gradients<Real>&);
 ASSAY_INSTANTIATE(float)
 ASSAY_INSTANTIATE(double)
 #undef ASSAY_INSTANTIATE

@@ -129,6 +129,24 @@ struct turn_block {
   Real* y;
 };
 
+/// The keys of a query.
+template <class Real>
+struct softmax_row {
+  std::size_t keys;
+  const double* logits;
+  Real* weights;  ///< written
+};
+
+/// The adjoint of its logits.
+template <class Real>
+struct softmax_adjoint_row {
+  std::size_t keys;
+  const double* bias;  ///< -inf for keys that are kept from the query, whose gradients are 0
+  const Real* weights;
+  Real* along;          ///< the products of the cotangent and the values, then grad_logits
+  double* grad_logits;  ///< written
+};
+
 template <class Real>
 struct kernels {
   std::size_t lanes;  ///< of a register
@@ -143,6 +161,8 @@ struct kernels {
   void (*scan_rows_jvp)(const tangent_block<Real>&) noexcept;
   void (*gated_scan_rows_jvp)(const tangent_block<Real>&) noexcept;
   void (*turn)(const turn_block<Real>&) noexcept;
+  void (*softmax)(const softmax_row<Real>&) noexcept;
+  void (*softmax_vjp)(const softmax_adjoint_row<Real>&) noexcept;
   /// The elementary functions alone, y[i] = f(x[i]), so that their accuracy can be measured.
   void (*exp)(const Real* x, Real* y, std::size_t count) noexcept;    ///< x <= 0
   void (*log1p)(const Real* x, Real* y, std::size_t count) noexcept;  ///< 0 <= x <= 1

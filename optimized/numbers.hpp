@@ -1,4 +1,4 @@
-// Elements of views as numbers in double, in row-major order, for what is computed in double whatever its inputs are.
+// Elements of views as numbers of another type, in row-major order, for what is not computed in the type of its inputs.
 #pragma once
 
 #include <vector>
@@ -7,17 +7,17 @@
 
 namespace assay::optimized {
 
-template <class T, std::size_t Rank>
-std::vector<double> numbers_of(const view<T, Rank>& v) {
-  std::vector<double> all;
+template <class Number = double, class T, std::size_t Rank>
+std::vector<Number> numbers_of(const view<T, Rank>& v) {
+  std::vector<Number> all;
   all.reserve(v.size());
-  for_each_element(v, [&](const T& x) { all.push_back(static_cast<double>(x)); });
+  for_each_element(v, [&](const T& x) { all.push_back(static_cast<Number>(x)); });
   return all;
 }
 
 /// Rounds them to the elements of v.
-template <class T, std::size_t Rank>
-void store(const std::vector<double>& numbers, const view<T, Rank>& v) {
+template <class Number, class T, std::size_t Rank>
+void store(const std::vector<Number>& numbers, const view<T, Rank>& v) {
   auto from = numbers.begin();
   for_each_element(v, [&](T& x) { x = static_cast<T>(*from++); });
 }

@@ -78,6 +78,14 @@ view<T, Rank - 2> part(const view<T, Rank>& v, std::size_t i, std::size_t j) {
   return part(part(v, i), j);
 }
 
+/// What stands at the indices [first, first + count) of the first axis.
+template <class T, std::size_t Rank>
+view<T, Rank> section(view<T, Rank> v, std::size_t first, std::size_t count) {
+  v.data += static_cast<std::ptrdiff_t>(first) * v.stride[0];
+  v.shape[0] = count;
+  return v;
+}
+
 /// visit(element) for the elements of a view, in row-major order.
 template <class T, std::size_t Rank, class Visit>
 void for_each_element(const view<T, Rank>& v, Visit visit) {

@@ -1,7 +1,8 @@
 // Dot-product attention with an additive bias on arrays (Vaswani et al. 2017, section 3.2.1).
 //
-// Views, results and threads are as of encodings/heinsen.hpp. All is computed in double, so that of f32 every result is
-// rounded about once. Logits of keys that are kept apart are not read: NaN and infinities there stay where they are.
+// Views, results and threads are as of encodings/heinsen.hpp. Of f32 logits are computed in double, what their weights
+// multiply in f32 (optimized/attention.hpp). Logits of keys that are kept apart are not read: NaN and infinities there
+// stay where they are.
 #pragma once
 
 #include "optimized/dispatch.hpp"

@@ -2,7 +2,8 @@
 // logit of query i and key j <= i is decayed by D_ij = log f_{j+1} + ... + log f_i.
 //
 // Views, results and threads are as of encodings/heinsen.hpp. Every D is rounded about once, at any distance, and
-// log f = -inf stays among the pairs that it separates. Attention is computed in double.
+// log f = -inf stays among the pairs that it separates. Outputs of attention are computed in double, and
+// rounded about once; gradients as encodings/attention.hpp says.
 #pragma once
 
 #include "optimized/dispatch.hpp"

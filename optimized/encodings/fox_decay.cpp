@@ -1,8 +1,5 @@
-// Every column is a running sum of its own that starts at the diagonal, so its error grows with the distance of the
-// two tokens and not with their positions, and log f = -inf stays among the pairs that it separates. f32 is summed in
-// f64, f64 with a second number for what the additions leave (Knuth 1998, section 4.2.2, theorem B). The n^2 results
-// are written once and never read: memory is the limit, so blocks of columns, which fit the first cache, share the
-// work, and the compiler's vectors of the baseline suffice.
+// The n^2 results are written once and never read: memory is the limit, so blocks of columns, which fit the first
+// cache, share the work, and the compiler's vectors of the baseline suffice.
 #include "optimized/encodings/fox_decay.hpp"
 
 #include <algorithm>
@@ -11,87 +8,89 @@
 #include <limits>
 #include <vector>
 
+#include "optimized/dispatch.hpp"
 #include "optimized/encodings/fox.hpp"
 #include "optimized/numbers.hpp"
 #include "reference/core/result.hpp"
 
 namespace assay::optimized::fox {
+
+template <class Real>
+template <class Out>
+void decay_rows<Real>::write_next(const view<Out, 1>& row) {
+  const std::size_t i = next_++, columns = high_.size();
+  const std::size_t begun = i <= first_ ? 0 : std::min(i - first_, columns);
+  if (begun > 0) {
+    const double a = *log_f_.at(i);
+    double *const high = high_.data(), *const low = low_.data();
+    with_step(row, [=, out = row.data](auto step) {
+      for (std::size_t j = 0; j < begun; ++j) {
+        Out& to = out[static_cast<std::ptrdiff_t>(j) * step];
+        if constexpr (sizeof(Real) == sizeof(double)) {
+          const double sum = high[j] + a, added = sum - high[j];
+          low[j] += (high[j] - (sum - added)) + (a - added);
+          high[j] = sum;
+          const double corrected = sum + low[j];
+          to = static_cast<Out>(sum - sum == 0.0 ? corrected : sum);  // an infinite sum has no remainder
+        } else {
+          high[j] += a;
+          to = static_cast<Out>(high[j]);
+        }
+      }
+    });
+  }
+  for (std::size_t j = begun; j < columns; ++j) *row.at(j) = -std::numeric_limits<Out>::infinity();
+  if (i >= first_ && i - first_ < columns) *row.at(i - first_) = Out(0);
+}
+
+// Row i gives token l what its columns before l hold, for l <= i. For the tokens up to the first row all rows do, so
+// their columns are added up first; the rows beyond are added from the last one on.
+template <class Real>
+void add_decay_gradient(const view<const Real, 2>& rows, std::size_t first, double* gradient) {
+  constexpr std::size_t together = 8;
+  const std::size_t count = rows.shape[0];
+  std::vector<double> columns(first), before(count), corner(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    const view<const Real, 1> row = part(rows, i);
+    with_step(row, [&](auto step) {
+      const auto at = [&](std::size_t j) {
+        return static_cast<double>(row.data[static_cast<std::ptrdiff_t>(j) * step]);
+      };
+      std::array<double, together> sums{};
+      std::size_t j = 0;
+      for (; j + together <= first; j += together)
+        for (std::size_t k = 0; k < together; ++k) {
+          const double x = at(j + k);
+          columns[j + k] += x;
+          sums[k] += x;
+        }
+      for (; j < first; ++j) columns[j] += at(j), sums[0] += at(j);
+      for (const double sum : sums) before[i] += sum;
+    });
+  }
+  double sum = 0;
+  for (std::size_t l = 1; l <= first; ++l) gradient[l] += sum += columns[l - 1];
+
+  double of_columns = 0;
+  for (std::size_t i = count; i-- > 0;) {
+    of_columns += before[i];
+    double inside = 0;
+    for (std::size_t j = 0; j < i; ++j) inside += corner[j] += static_cast<double>(*rows.at(i, first + j));
+    if (i > 0) gradient[first + i] += of_columns + inside;
+  }
+}
+
 namespace {
 
-constexpr std::size_t block_columns = 256;
+constexpr std::size_t block_size = 256;  // of columns, and of rows
 
-std::size_t blocks_of(std::size_t tokens) { return (tokens + block_columns - 1) / block_columns; }
-
-/// Running sums of a block of columns, all given the same terms.
-template <class Real>
-class column_sums {
- public:
-  /// Starts a column at 0.
-  void start(std::size_t j) { high_[j] = low_[j] = 0.0; }
-  /// Adds `a` to the first `count` columns and stores their sums, `step` elements apart.
-  template <class Step>
-  void add(double a, std::size_t count, Real* out, Step step) {
-    for (std::size_t j = 0; j < count; ++j) {
-      Real& to = out[static_cast<std::ptrdiff_t>(j) * step];
-      if constexpr (sizeof(Real) == sizeof(double)) {
-        const double sum = high_[j] + a, added = sum - high_[j];
-        low_[j] += (high_[j] - (sum - added)) + (a - added);
-        high_[j] = sum;
-        const double corrected = sum + low_[j];
-        to = sum - sum == 0.0 ? corrected : sum;  // an infinite sum has no remainder
-      } else {
-        high_[j] += a;
-        to = static_cast<Real>(high_[j]);
-      }
-    }
-  }
-
- private:
-  std::array<double, block_columns> high_{}, low_{};
-};
-
-/// The columns [first, last) of one head, whose log f are [n] and D [n, n].
-template <class Real>
-void decay_columns(const view<const double, 1>& log_f, std::size_t first, std::size_t last, const view<Real, 2>& D) {
-  column_sums<Real> sums;
-  for (std::size_t i = 0; i < D.shape[0]; ++i) {
-    const view<Real, 1> row = part(D, i);
-    const std::size_t begun = i <= first ? 0 : std::min(i, last) - first;
-    with_step(row, [&](auto step) { sums.add(*log_f.at(i), begun, row.at(first), step); });
-    for (std::size_t j = first + begun; j < last; ++j) *row.at(j) = -std::numeric_limits<Real>::infinity();
-    if (i < first || i >= last) continue;
-    sums.start(i - first);
-    *row.at(i) = Real(0);
-  }
-}
-
-/// What the columns [first, last) of one head's cotangents add to its gradient: below each diagonal the sums of
-/// the columns from the end on, added up over the columns before the token.
-template <class Real>
-void decay_columns_vjp(const view<const Real, 2>& cotangent, std::size_t first, std::size_t last, double* gradient) {
-  std::array<double, block_columns> below{};
-  for (std::size_t l = cotangent.shape[0]; l-- > first + 1;) {
-    const std::size_t before = std::min(l, last) - first;
-    const view<const Real, 1> row = part(cotangent, l);
-    double sum = 0;
-    for (std::size_t j = 0; j < before; ++j) below[j] += static_cast<double>(*row.at(first + j));
-    for (std::size_t j = 0; j < before; ++j) sum += below[j];
-    gradient[l] = sum;
-  }
-}
-
-// Token by token of one row and head of [B, n, heads].
-template <class T>
-view<T, 1> lane_of(const view<T, 3>& gates, std::size_t row, std::size_t head) {
-  return {gates.at(row, std::size_t{0}, head), {gates.shape[1]}, {gates.stride[1]}};
-}
+std::size_t blocks_of(std::size_t tokens) { return (tokens + block_size - 1) / block_size; }
 
 // log sigmoid(g), and its slope.
 double log_sigmoid(double g) { return std::min(g, 0.0) - std::log1p(std::exp(-std::fabs(g))); }
 double slope(double g) { return g >= 0 ? std::exp(-g) / (1.0 + std::exp(-g)) : 1.0 / (1.0 + std::exp(g)); }
 
-}  // namespace
-
+// D of log f in double, [B, n, heads].
 template <class Real>
 void decay_of(const execution& on, const view<const double, 3>& log_f, const view<Real, 4>& D) {
   const auto [batch, n, heads] = log_f.shape;
@@ -99,12 +98,13 @@ void decay_of(const execution& on, const view<const double, 3>& log_f, const vie
   const std::size_t blocks = blocks_of(n);
   for_each_task(on.threads, batch * heads * blocks, [&, n = n, heads = heads](std::size_t task) {
     const std::size_t row = task / blocks / heads, head = task / blocks % heads;
-    const std::size_t first = task % blocks * block_columns, last = std::min(first + block_columns, n);
-    decay_columns(lane_of(log_f, row, head), first, last, part(D, row, head));
+    const std::size_t first = task % blocks * block_size, columns = std::min(block_size, n - first);
+    decay_rows<Real> decay(lane_of(log_f, row, head), first, columns);
+    for (std::size_t i = 0; i < n; ++i) decay.write_next(section(part(part(D, row, head), i), first, columns));
   });
 }
 
-/// By blocks in their order: the same bits for any number of threads.
+// The gradient of log f, [B, n, heads], by blocks in their order: the same bits for any number of threads.
 template <class Real>
 void decay_gradient(const execution& on, const view<const Real, 4>& grad_D, const view<double, 3>& grad_log_f) {
   const auto [batch, n, heads] = grad_log_f.shape;
@@ -112,9 +112,9 @@ void decay_gradient(const execution& on, const view<const Real, 4>& grad_D, cons
   const std::size_t blocks = blocks_of(n);
   std::vector<double> parts(batch * heads * blocks * n);
   for_each_task(on.threads, batch * heads * blocks, [&, n = n, heads = heads](std::size_t task) {
-    const std::size_t row = task / blocks / heads, head = task / blocks % heads;
-    const std::size_t first = task % blocks * block_columns, last = std::min(first + block_columns, n);
-    decay_columns_vjp(part(grad_D, row, head), first, last, parts.data() + task * n);
+    const std::size_t row = task / blocks / heads, head = task / blocks % heads, first = task % blocks * block_size;
+    const std::size_t rows = std::min(block_size, n - first);
+    add_decay_gradient(section(part(grad_D, row, head), first, rows), first, parts.data() + task * n);
   });
   for (std::size_t lane = 0; lane < batch * heads; ++lane)
     for (std::size_t l = 0; l < n; ++l) {
@@ -123,6 +123,8 @@ void decay_gradient(const execution& on, const view<const Real, 4>& grad_D, cons
       *grad_log_f.at(lane / heads, l, lane % heads) = sum;
     }
 }
+
+}  // namespace
 
 template <class Real>
 void decay(const execution& on, const view<const Real, 3>& log_f, const view<Real, 4>& D) {
@@ -156,9 +158,12 @@ void gated_decay_vjp(const execution& on, const view<const Real, 3>& g, const vi
   store(gradient, grad_g);
 }
 
+// Attention asks for rows in double.
+template void decay_rows<float>::write_next(const view<double, 1>&);
+template void decay_rows<double>::write_next(const view<double, 1>&);
+template void add_decay_gradient(const view<const double, 2>&, std::size_t, double*);
+
 #define ASSAY_INSTANTIATE(Real)                                                                           \
-  template void decay_of(const execution&, const view<const double, 3>&, const view<Real, 4>&);           \
-  template void decay_gradient(const execution&, const view<const Real, 4>&, const view<double, 3>&);     \
   template void decay(const execution&, const view<const Real, 3>&, const view<Real, 4>&);                \
   template void decay_vjp(const execution&, const view<const Real, 4>&, const view<Real, 3>&);            \
   template void gated_decay(const execution&, const view<const Real, 3>&, const view<Real, 4>&);          \

@@ -58,9 +58,8 @@ class carried {
 
   [[nodiscard]] view<const Real, 2> before(const block& b, std::size_t step, std::size_t word) const {
     if (step > 0) return left(b.first_sequence, b.sequences, step - 1, word);
-    view<const Real, 2> v = given_[word];
-    if (!v.absent()) v.data = v.at(b.first_sequence, std::size_t{0}), v.shape[0] = b.sequences;
-    return v;
+    const view<const Real, 2>& v = given_[word];
+    return v.absent() ? v : section(v, b.first_sequence, b.sequences);
   }
   [[nodiscard]] view<Real, 2> after(const block& b, std::size_t step, std::size_t word) const {
     return left(b.first_sequence, b.sequences, step, word);

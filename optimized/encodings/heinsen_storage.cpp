@@ -31,9 +31,8 @@ blocks blocks_of(const scan_sizes& size) {
 
 // The rows of a [B, d] array that belong to a block.
 template <class T>
-view<T, 2> states_of(view<T, 2> v, const block& b) {
-  if (!v.absent()) v.data = v.at(b.first_sequence, std::size_t{0}), v.shape[0] = b.sequences;
-  return v;
+view<T, 2> states_of(const view<T, 2>& v, const block& b) {
+  return v.absent() ? v : section(v, b.first_sequence, b.sequences);
 }
 
 // What works on blocks of a call, on one thread: its memory. Several threads in a block would have to be woken several

@@ -16,6 +16,7 @@
 #include "optimized/kernels/rotation.ipp"
 #include "optimized/kernels/split_rotation.ipp"
 #include "optimized/kernels/turn.ipp"
+#include "optimized/kernels/softmax.ipp"
 #include "optimized/kernels/storage.ipp"
 // clang-format on
 
@@ -43,6 +44,8 @@ constexpr kernels<Real> make_kernels() {
           scan_rows_jvp<Real, decay_as_log_p, slope_of_log_p>,
           scan_rows_jvp<Real, decay_as_logit, slope_of_logit>,
           turn<Real>,
+          softmax<Real>,
+          softmax_vjp<Real>,
           exp_array<Real>,
           log1p_array<Real>};
 }

@@ -1,0 +1,231 @@
+// Weights of softmax against long double, and attention of one head against sums that are written out: rows of every
+// length, masks, numbers that are none, and heads that f32 cannot hold.
+#include "optimized/attention.hpp"
+
+#include "optimized/tests/support.hpp"
+
+namespace assay::optimized::tests {
+namespace {
+
+// Logits with some keys kept apart: none, those from a key on, or here and there.
+std::vector<double> logits_of(generator& random, std::size_t keys, std::size_t kind, double spread) {
+  std::vector<double> l(keys);
+  for (std::size_t j = 0; j < keys; ++j) {
+    l[j] = random.uniform(-spread, spread);
+    if ((kind == 1 && j > keys / 2) || (kind == 2 && random.bits() % 3 == 0)) l[j] = -inf<double>;
+  }
+  return l;
+}
+
+std::vector<long double> exact_weights(const std::vector<double>& l) {
+  const double top = *std::max_element(l.begin(), l.end());
+  long double sum = 0;
+  std::vector<long double> w(l.size());
+  for (std::size_t j = 0; j < l.size(); ++j)
+    w[j] = top == -inf<double> ? 0 : expl(l[j] - static_cast<long double>(top));
+  for (const long double x : w) sum += x;
+  for (long double& x : w) x = sum == 0 ? 0 : x / sum;
+  return w;
+}
+
+// A head whose numbers are drawn, and what its outputs and gradients are in long double.
+template <class Real>
+struct head_problem {
+  std::size_t n, m, d, e;
+  std::vector<Real> q, k, v, g;
+  std::vector<double> bias;
+  double scale = 1;
+
+  head_problem(std::uint64_t seed, std::size_t n_, std::size_t m_, std::size_t d_, std::size_t e_)
+      : n(n_), m(m_), d(d_), e(e_) {
+    generator random(seed);
+    q = uniform<Real>(random, n * d, -1, 1), k = uniform<Real>(random, m * d, -1, 1);
+    v = uniform<Real>(random, m * e, -1, 1), g = uniform<Real>(random, n * e, -1, 1);
+    scale = logit_scale(true, d);
+    // Queries keep the keys of a window, but every seventh none.
+    for (std::size_t i = 0; i < n; ++i)
+      for (std::size_t j = 0; j < m; ++j) {
+        const bool kept = j * n <= (i + 1) * m && (i + 1) * m < j * n + 3 * n * (m / 4 + 1) && i % 7 != 5;
+        bias.push_back(kept ? random.uniform(-3, 0) : -inf<double>);
+      }
+  }
+  [[nodiscard]] attention_head<Real> head() const {
+    return {dense<const Real, 2>(q.data(), {n, d}), dense<const Real, 2>(k.data(), {m, d}),
+            dense<const Real, 2>(v.data(), {m, e}), scale, [this](std::size_t first, std::size_t count, double* to) {
+              std::copy_n(bias.begin() + static_cast<std::ptrdiff_t>(first * m), count * m, to);
+            }};
+  }
+  [[nodiscard]] std::vector<Real> outputs() const {
+    std::vector<Real> o(n * e);
+    attend(active_kernels(), head(), dense<Real, 2>(o.data(), {n, e}));
+    return o;
+  }
+  // q, k, v and the logits, one after the other.
+  [[nodiscard]] std::vector<double> gradients() const {
+    std::vector<Real> of_q(n * d), of_k(m * d), of_v(m * e);
+    std::vector<double> all, of_logits;
+    attend_vjp<Real>(active_kernels(), head(), dense<const Real, 2>(g.data(), {n, e}),
+                     {dense<Real, 2>(of_q.data(), {n, d}), dense<Real, 2>(of_k.data(), {m, d}),
+                      dense<Real, 2>(of_v.data(), {m, e}), [&](std::size_t first, std::size_t count, const double* x) {
+                        REQUIRE(of_logits.size() == first * m);
+                        of_logits.insert(of_logits.end(), x, x + count * m);
+                      }});
+    for (const std::vector<Real>* part : {&of_q, &of_k, &of_v}) all.insert(all.end(), part->begin(), part->end());
+    all.insert(all.end(), of_logits.begin(), of_logits.end());
+    return all;
+  }
+  // The largest difference from `gradients` there may be is a unit times what `sizes` gives.
+  struct exact_results {
+    std::vector<long double> outputs, gradients, sizes;
+  };
+  [[nodiscard]] exact_results exact() const {
+    exact_results x{std::vector<long double>(n * e), std::vector<long double>((n + m) * d + m * e + n * m), {}};
+    x.sizes.resize(x.gradients.size());
+    const auto add = [&x](std::size_t at, long double term, long double size) {
+      x.gradients[at] += term, x.sizes[at] += size;
+    };
+    for (std::size_t i = 0; i < n; ++i) {
+      std::vector<double> l(m);
+      for (std::size_t j = 0; j < m; ++j) {
+        long double sum = 0;
+        for (std::size_t c = 0; c < d; ++c) sum += static_cast<long double>(q[i * d + c]) * k[j * d + c];
+        l[j] = bias[i * m + j] == -inf<double> ? -inf<double> : static_cast<double>(scale * sum + bias[i * m + j]);
+      }
+      const std::vector<long double> w = exact_weights(l);
+      std::vector<long double> along(m), size(m);
+      long double mean = 0, mean_size = 0;
+      for (std::size_t j = 0; j < m; ++j) {
+        for (std::size_t c = 0; c < e; ++c) {
+          const long double value = v[j * e + c], cotangent = g[i * e + c];
+          x.outputs[i * e + c] += w[j] * value;
+          along[j] += value * cotangent, size[j] += fabsl(value * cotangent);
+          add((n + m) * d + j * e + c, w[j] * cotangent, w[j] * fabsl(cotangent));
+        }
+        mean += w[j] * along[j], mean_size += w[j] * size[j];
+      }
+      for (std::size_t j = 0; j < m; ++j) {
+        const long double of_logit = w[j] * (along[j] - mean), of_size = w[j] * (size[j] + mean_size);
+        add((n + m) * d + m * e + i * m + j, of_logit, of_size);
+        for (std::size_t c = 0; c < d; ++c) {
+          add(i * d + c, scale * of_logit * k[j * d + c], scale * of_size * fabsl(k[j * d + c]));
+          add(n * d + j * d + c, scale * of_logit * q[i * d + c], scale * of_size * fabsl(q[i * d + c]));
+        }
+      }
+    }
+    return x;
+  }
+};
+
+}  // namespace
+
+TEMPLATE_TEST_CASE("optimized/attention/weights", "[unit][optimized]", float, double) {
+  const double unit = std::numeric_limits<TestType>::epsilon() / 2;
+  on_every_target([&] {
+    generator random(1);
+    double largest_share = 0;
+    for (std::size_t keys = 1; keys < 80; ++keys)
+      for (std::size_t kind = 0; kind < 3; ++kind)
+        for (const double spread : {1.0, 30.0, 800.0}) {
+          const std::vector<double> l = logits_of(random, keys, kind, spread);
+          std::vector<TestType> w(keys + 1, TestType(7));
+          kernels_for<TestType>(active_kernels()).softmax({keys, l.data(), w.data()});
+          REQUIRE(w[keys] == 7);  // what comes after the row
+          const std::vector<long double> exact = exact_weights(l);
+          const double top = *std::max_element(l.begin(), l.end());
+          for (std::size_t j = 0; j < keys; ++j) {
+            if (exact[j] == 0) REQUIRE(w[j] == 0);
+            if (l[j] == -inf<double> || exact[j] < 16 * std::numeric_limits<TestType>::min()) continue;
+            // The mean of what exponents are off by is at most log(keys). The sum is of doubles, two of them in a
+            // register at least.
+            const auto count = static_cast<double>(keys);
+            const double of_sum = sizeof(TestType) == sizeof(double) ? count / 2 + 2 : 0;
+            const double bound = unit * ((top - l[j]) + std::log(count) + 2 * 1.63 + 1 + of_sum);
+            const double share = static_cast<double>(fabsl(w[j] - exact[j]) / exact[j]) / bound;
+            largest_share = std::max(largest_share, share);
+          }
+        }
+    CHECK(largest_share < 1);
+    CHECK(largest_share > 0.1);
+  });
+}
+
+TEMPLATE_TEST_CASE("optimized/attention/weights_of_what_is_no_number", "[unit][optimized]", float, double) {
+  on_every_target([] {
+    for (const std::size_t keys : {3u, 16u, 37u})
+      for (const double special : {nan<double>, inf<double>}) {
+        std::vector<double> l(keys, 0.5);
+        l[1] = -inf<double>, l[keys - 1] = special;
+        std::vector<TestType> w(keys);
+        kernels_for<TestType>(active_kernels()).softmax({keys, l.data(), w.data()});
+        // Nothing is left beside +inf but its own weight, which is none.
+        for (std::size_t j = 0; j < keys; ++j) {
+          const bool is_number = j == 1 || (j + 1 < keys && special == inf<double>);
+          CHECK((is_number ? w[j] == 0 : std::isnan(w[j])));
+        }
+      }
+  });
+}
+
+TEMPLATE_TEST_CASE("optimized/attention/outputs_and_gradients", "[unit][optimized]", float, double) {
+  const long double unit = std::numeric_limits<TestType>::epsilon() / 2;
+  on_every_target([&] {
+    std::uint64_t seed = 0;
+    for (const std::size_t n : {1u, 5u, 64u, 65u, 130u})
+      for (const std::size_t m : {1u, 17u, 64u, 131u}) {
+        ++seed;
+        const head_problem<TestType> p(seed, n, m, 1 + seed % 19, 1 + seed % 7);
+        const auto exact = p.exact();
+        const std::vector<TestType> o = p.outputs();
+        const std::vector<double> gradients = p.gradients();
+        INFO(n << " queries, " << m << " keys, seed " << seed);
+        REQUIRE(gradients.size() == exact.gradients.size());
+        const long double of_output = unit * (static_cast<long double>(m) + 2 * logl(static_cast<long double>(m)) + 6);
+        for (std::size_t at = 0; at < o.size(); ++at) REQUIRE(fabsl(o[at] - exact.outputs[at]) <= of_output);
+        // A weight twice, the products along the values, and sums over keys and queries.
+        const auto sums = static_cast<long double>(n + m + p.e);
+        for (std::size_t at = 0; at < gradients.size(); ++at)
+          REQUIRE(fabsl(gradients[at] - exact.gradients[at]) <= unit * (2 * sums + 40) * exact.sizes[at]);
+      }
+  });
+}
+
+TEMPLATE_TEST_CASE("optimized/attention/keys_kept_apart_are_not_read", "[unit][optimized]", float, double) {
+  const head_problem<TestType> p(3, 70, 40, 5, 3);
+  head_problem<TestType> strange = p;
+  for (std::size_t i = 0; i < p.n; ++i) strange.bias[i * p.m + 20] = -inf<double>;
+  const auto o = strange.outputs();
+  const auto gradients = strange.gradients();
+  for (std::size_t c = 0; c < p.d; ++c) strange.k[20 * p.d + c] = c % 2 == 0 ? nan<TestType> : inf<TestType>;
+  for (std::size_t c = 0; c < p.e; ++c) strange.v[20 * p.e + c] = inf<TestType>;
+  const auto o_of_strange = strange.outputs();
+  const auto gradients_of_strange = strange.gradients();
+  // They are computed key by key then: the same but for the order of sums.
+  for (std::size_t at = 0; at < o.size(); ++at)
+    REQUIRE(std::fabs(o[at] - o_of_strange[at]) <= 100 * std::numeric_limits<TestType>::epsilon());
+  for (std::size_t at = 0; at < gradients.size(); ++at)
+    REQUIRE(std::fabs(gradients[at] - gradients_of_strange[at]) <= 1000 * std::numeric_limits<TestType>::epsilon());
+}
+
+TEST_CASE("optimized/attention/what_f32_cannot_hold_is_computed_in_double", "[unit][optimized]") {
+  for (const int exponent : {-100, -40, 40, 100}) {
+    // o is linear in v, and the gradients in v and g: powers of two change no bit but those lost below 2^-149.
+    head_problem<float> p(5, 66, 33, 9, 4);
+    head_problem<float> scaled = p;
+    for (float& x : scaled.v) x = std::ldexp(x, exponent);
+    for (float& x : scaled.g) x = std::ldexp(x, -exponent);
+    const auto o = scaled.outputs();
+    const auto gradients = scaled.gradients();
+    const auto exact = p.exact();
+    const std::size_t of_v = (p.n + p.m) * p.d, of_logits = of_v + p.m * p.e;
+    for (std::size_t at = 0; at < o.size(); ++at)
+      REQUIRE(fabsl(std::ldexp(static_cast<long double>(o[at]), -exponent) - exact.outputs[at]) <=
+              0x1p-24L * fabsl(exact.outputs[at]) * 1.01L + 0x1p-50L);
+    for (std::size_t at = 0; at < gradients.size(); ++at) {
+      const bool scales = at >= of_v && at < of_logits;
+      const long double found = std::ldexp(static_cast<long double>(gradients[at]), scales ? exponent : 0);
+      REQUIRE(fabsl(found - exact.gradients[at]) <= 0x1p-24L * fabsl(exact.gradients[at]) * 1.01L + 0x1p-40L);
+    }
+  }
+}
+
+}  // namespace assay::optimized::tests
