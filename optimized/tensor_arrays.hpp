@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -61,14 +62,19 @@ class tensor_arrays {
   /// A new output, of the dtype of the call, or of integers.
   template <std::size_t Rank, class T = Real>
   view<T, Rank> output(const std::string& name, const std::array<std::size_t, Rank>& shape) {
-    std::vector<T>& memory = memory_of<T>();
-    const view<T, Rank> v = place<T>(memory, shape);
-    collect_.push_back([this, name, v, &memory](core::tensors& outputs) {
+    memory<T>& elements = memory_of<T>();
+    const view<T, Rank> v = place<T>(elements, shape);
+    collect_.push_back([this, name, v, &elements](core::tensors& outputs) {
       const core::dtype type = std::is_same_v<T, std::int64_t> ? core::dtype::i64 : call_.type;
-      core::tensor t = core::zeros(type, core::shape(v.shape.begin(), v.shape.end()));
-      auto to = t.values.begin();
-      for_each_element(v, [&](T& x) { *to++ = core::round_to(type, number_of(x)), x = mark_of<T>(); });
-      ASSAY_EXPECTS(call_.gap == 0 || std::all_of(memory.begin(), memory.end(),
+      core::tensor t = core::unwritten(type, core::shape(v.shape.begin(), v.shape.end()));
+      double* to = t.values.data();
+      for_each_piece(v, [=](const view<T, 1>& piece, std::size_t first) {
+        for (std::size_t i = 0; i < piece.shape[0]; ++i) {
+          T& x = *piece.at(i);
+          to[first + i] = core::round_to(type, number_of(x)), x = mark_of<T>();
+        }
+      });
+      ASSAY_EXPECTS(call_.gap == 0 || std::all_of(elements.data.get(), elements.data.get() + elements.size,
                                                   [](const T& x) { return number_of(x) == number_of(mark_of<T>()); }));
       outputs.emplace(name, std::move(t));
     });
@@ -96,7 +102,13 @@ class tensor_arrays {
   }
 
   template <class T>
-  std::vector<T>& memory_of() {
+  struct memory {
+    std::size_t size = 0;
+    std::unique_ptr<T[]> data;
+  };
+
+  template <class T>
+  memory<T>& memory_of() {
     if constexpr (std::is_same_v<T, Real>)
       return reals_.emplace_back();
     else if constexpr (std::is_same_v<T, arithmetic_of<Real>>)
@@ -109,13 +121,16 @@ class tensor_arrays {
 
   // Elements call.step apart and, at the end of each row and of each block of rows, call.gap elements of nobody.
   template <class T, std::size_t Rank>
-  view<T, Rank> place(std::vector<T>& memory, const std::array<std::size_t, Rank>& shape) const {
+  view<T, Rank> place(memory<T>& elements, const std::array<std::size_t, Rank>& shape) const {
     view<T, Rank> v{nullptr, shape, {}};
     std::size_t length = call_.step;
     for (std::size_t k = Rank; k-- > 0; length = length * shape[k] + call_.gap)
       v.stride[k] = static_cast<std::ptrdiff_t>(length);
-    memory.assign(std::max<std::size_t>(1, length), mark_of<T>());
-    v.data = memory.data();
+    elements = {std::max<std::size_t>(1, length),
+                std::make_unique_for_overwrite<T[]>(std::max<std::size_t>(1, length))};
+    v.data = elements.data.get();
+    for_each_piece(dense<T, 1>(v.data, {elements.size}),
+                   [](const view<T, 1>& piece, std::size_t) { std::fill_n(piece.data, piece.shape[0], mark_of<T>()); });
     return v;
   }
 
@@ -126,16 +141,37 @@ class tensor_arrays {
     std::array<std::size_t, Rank> shape{};
     std::copy(extents.begin(), extents.end(), shape.begin());
     const view<T, Rank> v = place<T>(memory_of<T>(), shape);
-    auto from = t.values.begin();
-    for_each_element(v, [&](T& x) { x = stored<T>(*from++); });
+    const double* from = t.values.data();
+    for_each_piece(v, [=](const view<T, 1>& piece, std::size_t first) {
+      for (std::size_t i = 0; i < piece.shape[0]; ++i) *piece.at(i) = stored<T>(from[first + i]);
+    });
     return v;
   }
 
+  // visit(piece, number of its first element) for pieces of rows along the last axis, on the threads of the call.
+  template <class T, std::size_t Rank, class Visit>
+  void for_each_piece(const view<T, Rank>& v, Visit visit) const {
+    constexpr std::size_t of_task = std::size_t{1} << 16;
+    const std::size_t elements = v.size(), length = v.shape[Rank - 1];
+    for_each_task(call_.on.threads, (elements + of_task - 1) / of_task, [&](std::size_t task) {
+      const std::size_t end = std::min(elements, (task + 1) * of_task);
+      for (std::size_t first = task * of_task, count = 0; first < end; first += count) {
+        const std::size_t column = first % length;
+        count = std::min(length - column, end - first);
+        view<T, 1> piece{
+            v.data + static_cast<std::ptrdiff_t>(column) * v.stride[Rank - 1], {count}, {v.stride[Rank - 1]}};
+        for (std::size_t k = Rank - 1, row = first / length; k-- > 0; row /= v.shape[k])
+          piece.data += static_cast<std::ptrdiff_t>(row % v.shape[k]) * v.stride[k];
+        visit(piece, first);
+      }
+    });
+  }
+
   const arguments& call_;
-  std::deque<std::vector<Real>> reals_;
-  std::deque<std::vector<arithmetic_of<Real>>> states_;
-  std::deque<std::vector<double>> doubles_;
-  std::deque<std::vector<std::int64_t>> integers_;
+  std::deque<memory<Real>> reals_;
+  std::deque<memory<arithmetic_of<Real>>> states_;
+  std::deque<memory<double>> doubles_;
+  std::deque<memory<std::int64_t>> integers_;
   std::vector<std::function<void(core::tensors&)>> collect_;
 };
 

@@ -1,7 +1,12 @@
 #include "properties/generators/lane_inputs.hpp"
 
+#include <tbb/blocked_range.h>
+#include <tbb/parallel_for.h>
+
 #include <algorithm>
+#include <atomic>
 #include <cmath>
+#include <functional>
 #include <limits>
 
 #include "reference/core/special_values.hpp"
@@ -31,7 +36,56 @@ double mild_gate(bool gated, counter_random& random) {
   return gated ? x : -(0.1 + 0.9 * std::fabs(x));
 }
 
+void put(const lane_inputs& lane, std::size_t number, scan_tensors& to) {
+  const std::size_t n = lane.gate.size(), d = to.s0.values.shape()[1];
+  const core::dtype type = to.s0.type;
+  double *gate = to.gate.values.data() + number / d * n * d + number % d,
+         *h = to.h.values.data() + number / d * n * d + number % d;
+  for (std::size_t i = 0; i < n; ++i, gate += d, h += d)
+    *gate = core::round_to(type, lane.gate[i]), *h = core::round_to(type, lane.h[i]);
+  to.s0.values.data()[number] = core::round_to(type, lane.s0);
+}
+
+// The lanes from `first` on where each takes as many random numbers as the first of all did: then it is known where the
+// numbers of each begin. False if one does not.
+bool fill_at_once(scan_tensors& to, std::size_t first, std::uint64_t numbers, const counter_random& random,
+                  const std::function<lane_inputs(counter_random&)>& draw) {
+  constexpr std::size_t neighbours = 8;  // whose elements share a line of the cache
+  const std::size_t lanes = to.s0.size();
+  std::atomic<bool> alike = true;
+  tbb::parallel_for(tbb::blocked_range<std::size_t>(first, lanes, neighbours), [&](const auto& range) {
+    for (std::size_t lane = range.begin(); lane < range.end() && alike; ++lane) {
+      counter_random of_lane = random.after(numbers * (lane - first));
+      const std::uint64_t before = of_lane.drawn();
+      put(draw(of_lane), lane, to);
+      if (of_lane.drawn() - before != numbers) alike = false;
+    }
+  });
+  return alike;
+}
+
 }  // namespace
+
+scan_tensors fill_lanes(lane_filler fill, bool gated, dtype type, counter_random& random, std::size_t batch,
+                        std::size_t n, std::size_t d) {
+  constexpr std::size_t many = std::size_t{1} << 16;
+  const core::shape tokens{batch, n, d};
+  scan_tensors all{core::unwritten(type, tokens), core::unwritten(type, tokens), core::unwritten(type, {batch, d})};
+  const auto draw = [&](counter_random& from) {
+    lane_inputs lane{std::vector<double>(n), std::vector<double>(n)};
+    fill(lane, gated, type, from);
+    return lane;
+  };
+  for (std::size_t lane = 0; lane < batch * d; ++lane) {
+    const std::uint64_t before = random.drawn();
+    put(draw(random), lane, all);
+    const std::uint64_t numbers = random.drawn() - before, others = batch * d - 1;
+    if (lane > 0 || n * others < many || !fill_at_once(all, 1, numbers, random, draw)) continue;
+    random = random.after(numbers * others);
+    break;
+  }
+  return all;
+}
 
 void mild(lane_inputs& lane, bool gated, dtype, counter_random& random) {
   for_tokens(lane, random, mild_gate, gated, 1.0);

@@ -5,6 +5,7 @@
 
 #include "reference/core/counter_random.hpp"
 #include "reference/core/dtype.hpp"
+#include "reference/core/tensor.hpp"
 
 namespace assay::properties {
 
@@ -17,7 +18,17 @@ struct lane_inputs {
 /// How a family fills a lane. `gated`: gate holds logits g, else log p.
 using lane_filler = void (*)(lane_inputs& lane, bool gated, core::dtype type, core::counter_random& random);
 
-void for_tokens(lane_inputs& lane, bool gated, core::dtype type, core::counter_random& random);
+/// The inputs of a scan.
+struct scan_tensors {
+  core::tensor gate;  ///< [batch, n, d], as lane_inputs has it
+  core::tensor h;     ///< [batch, n, d]
+  core::tensor s0;    ///< [batch, d]
+};
+
+/// Lanes filled one after the other, or on all cores with the same numbers.
+scan_tensors fill_lanes(lane_filler fill, bool gated, core::dtype type, core::counter_random& random, std::size_t batch,
+                        std::size_t n, std::size_t d);
+
 void mild(lane_inputs& lane, bool gated, core::dtype type, core::counter_random& random);
 void gates_near_one(lane_inputs& lane, bool gated, core::dtype type, core::counter_random& random);
 void gates_near_zero(lane_inputs& lane, bool gated, core::dtype type, core::counter_random& random);

@@ -33,8 +33,10 @@ void add_random(test_case& c, const std::string& prefix, const std::vector<core:
   const bool one_alone = random.one_in(8) && !c.key.size.is_given();
   const std::size_t alone = one_alone ? random.below(declared.size()) : declared.size();
   for (std::size_t k = 0; k < declared.size(); ++k) {
-    core::tensor t = core::zeros(declared[k].type_in(c.call.type), core::shape_of(declared[k], sizes));
-    if (alone == declared.size() || alone == k) fill_normal(t, random);
+    const bool is_drawn = alone == declared.size() || alone == k;
+    core::tensor t = (is_drawn ? core::unwritten : core::zeros)(declared[k].type_in(c.call.type),
+                                                                core::shape_of(declared[k], sizes));
+    if (is_drawn) fill_normal(t, random);
     c.call.inputs.emplace(prefix + declared[k].name, std::move(t));
   }
 }

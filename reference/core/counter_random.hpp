@@ -24,12 +24,16 @@ class counter_random {
     for (std::uint64_t i = 0; i < numbers_of_normal; ++i) sum += uniform();
     return sum;
   }
-  /// As after so many calls of normal().
-  [[nodiscard]] counter_random after_normals(std::uint64_t count) const {
+  /// How often bits() was called, by the other functions too.
+  [[nodiscard]] std::uint64_t drawn() const { return counter_; }
+  /// As after so many calls of bits().
+  [[nodiscard]] counter_random after(std::uint64_t count) const {
     counter_random later = *this;
-    later.counter_ += numbers_of_normal * count;
+    later.counter_ += count;
     return later;
   }
+  /// As after so many calls of normal().
+  [[nodiscard]] counter_random after_normals(std::uint64_t count) const { return after(numbers_of_normal * count); }
   /// +1 or -1.
   double sign() { return bits() >> 63 ? -1.0 : 1.0; }
 

@@ -29,8 +29,10 @@ std::size_t stride_of(const shape& s, std::size_t axis) {
   return element_count({s.begin() + static_cast<std::ptrdiff_t>(axis) + 1, s.end()});
 }
 
+tensor unwritten(dtype type, const shape& s) { return {type, xt::xarray<double>::from_shape(s)}; }
+
 tensor zeros(dtype type, const shape& s) {
-  tensor t{type, xt::xarray<double>::from_shape(s)};
+  tensor t = unwritten(type, s);
   std::fill(t.values.storage().begin(), t.values.storage().end(), 0.0);
   return t;
 }

@@ -37,6 +37,9 @@ struct tensor {
 /// By name, in the order of their names.
 using tensors = std::map<std::string, tensor>;
 
+/// A tensor whose values are still to be written.
+tensor unwritten(dtype type, const shape& s);
+
 /// A tensor of zeros.
 tensor zeros(dtype type, const shape& s);
 

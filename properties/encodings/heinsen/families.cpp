@@ -49,21 +49,8 @@ extents draw_extents(counter_random& random, extent size) {
 
 core::tensors scan_inputs(lane_filler fill, bool gated, dtype type, counter_random& random, extent size) {
   const extents s = draw_extents(random, size);
-  std::vector<double> gate(s.batch * s.n * s.d), h(gate.size()), s0(s.batch * s.d);
-  for (std::size_t b = 0; b < s.batch; ++b)
-    for (std::size_t j = 0; j < s.d; ++j) {
-      lane_inputs lane{std::vector<double>(s.n), std::vector<double>(s.n)};
-      fill(lane, gated, type, random);
-      for (std::size_t i = 0; i < s.n; ++i) {
-        gate[(b * s.n + i) * s.d + j] = lane.gate[i];
-        h[(b * s.n + i) * s.d + j] = lane.h[i];
-      }
-      s0[b * s.d + j] = lane.s0;
-    }
-  const core::shape full{s.batch, s.n, s.d};
-  return {{gated ? "g" : "log_p", core::make_tensor(type, full, gate)},
-          {"h", core::make_tensor(type, full, h)},
-          {"s0", core::make_tensor(type, {s.batch, s.d}, s0)}};
+  scan_tensors all = fill_lanes(fill, gated, type, random, s.batch, s.n, s.d);
+  return {{gated ? "g" : "log_p", std::move(all.gate)}, {"h", std::move(all.h)}, {"s0", std::move(all.s0)}};
 }
 
 // Tokens and weights are mild; biases and scales put the logits into the family's regime.
