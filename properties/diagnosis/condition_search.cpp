@@ -6,7 +6,7 @@
 namespace assay::properties {
 namespace {
 
-constexpr std::size_t most_conditions = 3, widest_block = 64, longest_period = 256;
+constexpr std::size_t most_conditions = 3, longest_period = 256;
 
 // What the wrong case becomes at other sizes of one axis.
 struct axis_profile {
@@ -141,9 +141,14 @@ class search {
       if (not_below.size() < p.right_at.size()) all.push_back(above_few(p, period, rest));
       return all;
     }
-    if (period > 2 && only(p.right_at, 0, true) && only(p.wrong_at, 0, false) && is_right(p.axis, multiple) == true)
-      return {of_period(size_form::no_multiple, p.axis, period, 0)};
-    return {};
+    std::set<std::size_t> few, others;  // right sizes too small to be wrong, and those that must be multiples
+    for (const std::size_t size : p.right_at)
+      (size < *p.wrong_at.begin() && size % period != 0 ? few : others).insert(size);
+    if (period == 2 || !only(others, 0, true) || !only(p.wrong_at, 0, false) || is_right(p.axis, multiple) != true)
+      return {};
+    conditions all{of_period(size_form::no_multiple, p.axis, period, 0)};
+    if (!few.empty()) all.push_back(bounded(size_form::more, p.axis, *few.rbegin(), *p.wrong_at.begin()));
+    return all;
   }
 
   // More than the last size with that rest which is right.

@@ -93,7 +93,7 @@ std::optional<std::string> by_axis(const std::string& axis, const probes_seen& w
     const auto [last_right, first_wrong] = again.boundary(*wrong.front(), axis, right_at, wrong_at);
     for (const probe* p : {wrong.front(), wrong[wrong.size() / 2]})
       if (!stands_alone(*p, axis, last_right, first_wrong, again)) return std::nullopt;
-    if (above && !holds_far_behind(*wrong.front(), axis, first_wrong, again)) return std::nullopt;
+    if (above && !holds_far_behind(wrong, axis, first_wrong, again)) return std::nullopt;
     of_wrong.insert(first_wrong);
     return tokens ? words_of_tokens(of_wrong, first_wrong, last_right)
                   : words_of_axis(axis, of_wrong, first_wrong, last_right);

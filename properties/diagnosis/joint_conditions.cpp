@@ -121,9 +121,17 @@ bool stands_alone(const probe& wrong, const std::string& axis, std::size_t right
   return true;
 }
 
-bool holds_far_behind(const probe& wrong, const std::string& axis, std::size_t bound, size_experiments& again) {
-  const std::size_t far = again.declared(wrong, axis).nearest(2 * bound + many_more);
-  return again.is_right(wrong, {{axis, far}}, evidence::telling) != true;
+bool holds_far_behind(const std::vector<const probe*>& wrong, const std::string& axis, std::size_t bound,
+                      size_experiments& again) {
+  bool is_wrong = false;
+  // What is right there may tell nothing: of one key, whatever its features are.
+  for (const probe* p : {wrong.front(), wrong[wrong.size() / 2], wrong.back()})
+    for (const std::size_t far : {2 * bound + many_more, whole_blocks_above(bound)}) {
+      const auto is = again.is_right(*p, {{axis, again.declared(*p, axis).nearest(far)}}, evidence::telling);
+      if (is == true) return false;
+      is_wrong = is_wrong || is == false;
+    }
+  return is_wrong;
 }
 
 }  // namespace assay::properties

@@ -21,7 +21,9 @@ std::optional<std::string> by_several_axes(const std::vector<const probe*>& wron
 bool stands_alone(const probe& wrong, const std::string& axis, std::size_t right_at, std::size_t wrong_at,
                   size_experiments& again);
 
-/// Whether it is wrong far behind a bound as well, as far as it answers.
-bool holds_far_behind(const probe& wrong, const std::string& axis, std::size_t bound, size_experiments& again);
+/// Whether wrong cases are wrong far behind a bound as well, in whole blocks too, as far as they answer. Precondition:
+/// there are some.
+bool holds_far_behind(const std::vector<const probe*>& wrong, const std::string& axis, std::size_t bound,
+                      size_experiments& again);
 
 }  // namespace assay::properties

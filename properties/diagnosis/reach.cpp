@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 #include <utility>
 
 #include "properties/harness/verdict.hpp"
@@ -53,8 +54,8 @@ std::vector<double> reaches(const request& call, const core::tensor_declaration&
 struct placed {
   double reach;
   bool wrong;
-  bool tells;         // that it is right says something
-  bool beside_wrong;  // an element of its call is wrong, or it is itself
+  bool tells;  // that it is right says something
+  const probe* call;
 };
 
 // The largest error of a wrong element, in its scale: what is as wrong elsewhere shows where less than that is allowed.
@@ -87,8 +88,7 @@ bool add_elements(const probe& p, evidence counted, double error, std::vector<pl
     for (std::size_t i = 0; i < reach.size(); ++i)
       if (std::isfinite(p.truth_of(d.name, i)) && (is_wrong[i] || allowed[i] < scales[i] / 8))
         all.push_back({reach[i], is_wrong[i],
-                       allowed[i] < error * scales[i] && (counted == evidence::any || p.tells_at(d.name, i)),
-                       !p.right});
+                       allowed[i] < error * scales[i] && (counted == evidence::any || p.tells_at(d.name, i)), &p});
   }
   return true;
 }
@@ -100,14 +100,15 @@ struct interval {
 };
 
 // Nothing where no right one that tells lies outside, where fewer than half of those inside are wrong, or where more
-// than `spared` of them are of calls without a wrong element: then it is not the reach that tells.
+// than `spared` of the calls that tell inside have no wrong element: then it is not the reach that tells.
 std::optional<interval> interval_of(std::vector<placed> all, double spared) {
   std::sort(all.begin(), all.end(), [](const placed& x, const placed& y) { return x.reach < y.reach; });
   const auto is_wrong = [](const placed& x) { return x.wrong; };
   const auto lowest = std::find_if(all.begin(), all.end(), is_wrong);
   if (lowest == all.end()) return std::nullopt;
   interval found{lowest->reach, std::find_if(all.rbegin(), all.rend(), is_wrong)->reach};
-  double inside = 0, wrong = 0, of_right_calls = 0;
+  double inside = 0, wrong = 0;
+  std::set<const probe*> calls, right_calls;
   for (const placed& x : all) {
     if (x.reach < found.first) {
       if (x.tells) found.right_before = x.reach;
@@ -116,10 +117,12 @@ std::optional<interval> interval_of(std::vector<placed> all, double spared) {
     } else {
       inside += 1;
       wrong += x.wrong;
-      of_right_calls += !x.beside_wrong;
+      if (x.wrong || x.tells) calls.insert(x.call);
+      if (x.tells && x.call->right) right_calls.insert(x.call);
     }
   }
-  if (2 * wrong < inside || of_right_calls > spared * inside) return std::nullopt;
+  const auto count = [](const std::set<const probe*>& some) { return static_cast<double>(some.size()); };
+  if (2 * wrong < inside || count(right_calls) > spared * count(calls)) return std::nullopt;
   return found.right_before || found.right_behind ? std::optional(found) : std::nullopt;
 }
 

@@ -7,12 +7,12 @@
 namespace assay::properties {
 namespace {
 
-// Below the bound, at it, and behind it at distances that no block shares.
+// Below the bound, at it, and behind it in whole blocks and at distances that no block shares.
 std::vector<std::size_t> around(const size_condition& c) {
   const std::size_t b = c.bound, k = c.period, base = k + c.rest;
   switch (c.is) {
     case size_form::more:
-      return {b, b / 2, 1, b + 1, b + 2, 2 * b + 3};
+      return {b, b / 2, 1, b + 1, b + 2, whole_blocks_above(2 * b), 2 * b + 3};
     case size_form::less:
       return {b, b + 1, 2 * b + 1, b - 1, b / 2, 1};
     default:
@@ -34,6 +34,8 @@ bool holds_of(size_form is, std::size_t x, std::size_t y, std::size_t bound) {
 }
 
 }  // namespace
+
+std::size_t whole_blocks_above(std::size_t size) { return (size / widest_block + 1) * widest_block; }
 
 bool size_condition::holds(const core::axis_sizes& sizes) const {
   const std::size_t x = sizes.at(axis);

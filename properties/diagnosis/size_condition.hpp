@@ -38,6 +38,11 @@ struct size_condition {
   [[nodiscard]] std::vector<core::axis_sizes> samples() const;
 };
 
+/// Kernels compute what is left over after whole blocks in another way: the widest ones that are common.
+constexpr std::size_t widest_block = 64;
+/// The first size above this one that is a whole number of them, and of all smaller powers of two.
+std::size_t whole_blocks_above(std::size_t size);
+
 /// Sizes of two axes that are less, equal and more, beside each other and far apart: what tells how they compare.
 std::vector<core::axis_sizes> compared_sizes(const std::string& axis, const std::string& other, std::size_t at);
 

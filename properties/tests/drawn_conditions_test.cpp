@@ -20,7 +20,7 @@ size_predicate drawn_condition(const std::vector<std::string>& axes, core::count
   const std::size_t first = below(axes.size()), second = (first + 1 + below(axes.size() - 1)) % axes.size();
   const std::string x = axes[first], y = axes[second];
   const std::size_t a = 1 + below(40), b = 1 + below(9), k = std::size_t{2} << below(4), r = below(k);
-  switch (below(10)) {
+  switch (below(12)) {
     case 0:
       return [=](const drawn_sizes& s) { return s.at(x) > a && s.at(y) > b; };
     case 1:
@@ -39,6 +39,10 @@ size_predicate drawn_condition(const std::vector<std::string>& axes, core::count
       return [=](const drawn_sizes& s) { return s.at(x) > b && s.at(x) < a + b + 2 && s.at(y) > 1; };
     case 8:
       return [=](const drawn_sizes& s) { return s.at(x) > s.at(y) + b; };
+    case 9:
+      return [=](const drawn_sizes& s) { return s.at(x) % k != 0 && s.at(x) > b; };
+    case 10:
+      return [=](const drawn_sizes& s) { return s.at(x) % (8 * k) != 0 && s.at(x) > 8 * k && s.at(y) > 1; };
     default:
       return [=](const drawn_sizes& s) { return s.at(x) * s.at(y) % k == 0; };
   }

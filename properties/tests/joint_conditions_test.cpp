@@ -57,6 +57,17 @@ const joint_fault joint_faults[] = {
      "where B is more than 1 and h is even"},
     {"rope/rotate", rope(1, 1, 5, 2), [](const sizes_of_call& s) { return s.at("n") % 2 == 1 && s.at("h") > 4; },
      "where h is more than 4 and n is odd"},
+    // What is left over after whole blocks, where there is at least one.
+    {"heinsen/scan", scan(1, 1, 17), [](const sizes_of_call& s) { return s.at("d") % 16 != 0 && s.at("d") > 16; },
+     "where d is no multiple of 16 and d is more than 16"},
+    {"heinsen/scan", scan(1, 65, 1), [](const sizes_of_call& s) { return s.at("n") % 64 != 0 && s.at("n") > 64; },
+     "where n is no multiple of 64 and n is more than 64"},
+    {"attention/output", attention(1, 1, 2, 65, 1, 1),
+     [](const sizes_of_call& s) { return s.at("m") % 64 != 0 && s.at("m") > 64; },
+     "where m is no multiple of 64 and m is more than 64"},
+    {"rope/rotate", rope(2, 5, 1, 2),
+     [](const sizes_of_call& s) { return s.at("n") % 4 != 0 && s.at("n") > 4 && s.at("B") > 1; },
+     "where B is more than 1, n is no multiple of 4 and n is more than 4"},
     // No condition of this kind: of a product, a sum, either of two, a size between two, a multiple of another.
     {"heinsen/scan", scan(1, 257, 1), [](const sizes_of_call& s) { return s.at("n") * s.at("d") > 256; }, nullptr},
     {"heinsen/scan", scan(1, 40, 1), [](const sizes_of_call& s) { return s.at("n") + s.at("d") > 40; }, nullptr},
