@@ -24,14 +24,15 @@ bool all_finite(const std::vector<Number>& x) {
   return std::all_of(x.begin(), x.end(), [](Number y) { return std::isfinite(y); });
 }
 
-// The largest Euclidean norm of a row, or not a number.
+// The largest Euclidean norm of a row; NaN where there is one.
 template <class Real>
 double largest_norm(const view<Real, 2>& rows) {
   double most = 0;
   for (std::size_t i = 0; i < rows.shape[0]; ++i) {
     double sum = 0;
     for_each_element(part(rows, i), [&](Real x) { sum += static_cast<double>(x) * static_cast<double>(x); });
-    if (!(sum <= most)) most = sum;
+    if (std::isnan(sum)) return sum;
+    most = std::max(most, sum);
   }
   return std::sqrt(most);
 }

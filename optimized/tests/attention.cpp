@@ -190,20 +190,28 @@ TEMPLATE_TEST_CASE("optimized/attention/outputs_and_gradients", "[unit][optimize
 }
 
 TEMPLATE_TEST_CASE("optimized/attention/keys_kept_apart_are_not_read", "[unit][optimized]", float, double) {
-  const head_problem<TestType> p(3, 70, 40, 5, 3);
-  head_problem<TestType> strange = p;
-  for (std::size_t i = 0; i < p.n; ++i) strange.bias[i * p.m + 20] = -inf<double>;
-  const auto o = strange.outputs();
-  const auto gradients = strange.gradients();
-  for (std::size_t c = 0; c < p.d; ++c) strange.k[20 * p.d + c] = c % 2 == 0 ? nan<TestType> : inf<TestType>;
-  for (std::size_t c = 0; c < p.e; ++c) strange.v[20 * p.e + c] = inf<TestType>;
-  const auto o_of_strange = strange.outputs();
-  const auto gradients_of_strange = strange.gradients();
-  // They are computed key by key then: the same but for the order of sums.
-  for (std::size_t at = 0; at < o.size(); ++at)
-    REQUIRE(std::fabs(o[at] - o_of_strange[at]) <= 100 * std::numeric_limits<TestType>::epsilon());
-  for (std::size_t at = 0; at < gradients.size(); ++at)
-    REQUIRE(std::fabs(gradients[at] - gradients_of_strange[at]) <= 1000 * std::numeric_limits<TestType>::epsilon());
+  head_problem<TestType> p(3, 70, 40, 5, 3);
+  for (std::size_t i = 0; i < p.n; ++i) p.bias[i * p.m + 20] = -inf<double>;
+  const auto o = p.outputs();
+  const auto gradients = p.gradients();
+  const TestType huge = std::numeric_limits<TestType>::max();
+  for (const TestType strange : {nan<TestType>, inf<TestType>, huge})
+    for (const bool in_keys : {true, false}) {
+      head_problem<TestType> changed = p;
+      if (in_keys) std::fill_n(changed.k.begin() + 20 * static_cast<std::ptrdiff_t>(p.d), p.d, strange);
+      if (!in_keys) std::fill_n(changed.v.begin() + 20 * static_cast<std::ptrdiff_t>(p.e), p.e, strange);
+      INFO(strange << (in_keys ? " in k" : " in v"));
+      // The order of sums may differ, and the arithmetic.
+      const auto near = [](auto x, auto y, double units) {
+        return std::fabs(static_cast<double>(x) - static_cast<double>(y)) <=
+               units * std::numeric_limits<TestType>::epsilon();
+      };
+      const auto o_of_changed = changed.outputs();
+      const auto gradients_of_changed = changed.gradients();
+      for (std::size_t at = 0; at < o.size(); ++at) REQUIRE(near(o[at], o_of_changed[at], 100));
+      for (std::size_t at = 0; at < gradients.size(); ++at)
+        REQUIRE(near(gradients[at], gradients_of_changed[at], 1000));
+    }
 }
 
 TEST_CASE("optimized/attention/what_f32_cannot_hold_is_computed_in_double", "[unit][optimized]") {
