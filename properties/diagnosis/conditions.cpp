@@ -169,8 +169,10 @@ std::optional<std::string> where(const std::vector<const probe*>& wrong, const s
   const core::operation& op = *wrong.front()->c.call.operation;
   if (auto rule = by_reach(wrong, right, counted)) return rule;
   if (auto rule = by_axis("n", wrong, right, again)) return rule;
+  // What is the size of an axis is said of the axis: a width is wrong among others that were not tried.
   for (const core::attribute_declaration& a : op.attributes)
-    if (auto rule = by_setting(a.name, wrong, right)) return rule;
+    if (a.axis.empty())
+      if (auto rule = by_setting(a.name, wrong, right)) return rule;
   for (const std::string& axis : core::axis_symbols(op))
     if (axis != "n")
       if (auto rule = by_axis(axis, wrong, right, again)) return rule;

@@ -127,6 +127,17 @@ const choice_fault choice_faults[] = {
      {{"bidirectional", {false}}},
      [](const auto& s, const auto& a) { return !core::setting<bool>(a, "bidirectional") && s.at("m") > 20; },
      "where bidirectional = false and m is more than 20"},
+    // A setting that is the size of an axis, of which no other value was tried.
+    {"sinusoidal/table",
+     {{"n", 3}, {"d", 130}},
+     {{"width", {std::int64_t{130}}}},
+     [](const auto& s, const auto&) { return s.at("d") > 64; },
+     "where d is more than 64"},
+    {"sinusoidal/table",
+     {{"n", 3}, {"d", 64}},
+     {{"width", {std::int64_t{64}}}, {"rule", {std::string("tensor2tensor")}}},
+     [](const auto& s, const auto& a) { return is(a, "rule", "tensor2tensor") && s.at("d") > 32; },
+     "where rule = \"tensor2tensor\" and d is more than 32"},
     // Either of two; another bound with each value.
     {"rope/rotate", rope(1, 2, 5, 2), word("layout", "half_split"),
      [](const auto& s, const auto& a) { return is(a, "layout", "half_split") || s.at("h") > 4; }, nullptr},
