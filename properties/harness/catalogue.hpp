@@ -43,6 +43,7 @@ struct usual_size {
   std::vector<std::string> functions;  ///< operations without their derivatives
   core::axis_sizes axes;
   bool always = false;  ///< in a quick run too
+  std::string family{};  ///< whose inputs it has; empty: each of those that are tried at large sizes in turn
 };
 
 struct encoding_tests {

@@ -3,6 +3,8 @@
 #include <rapidcheck/Random.h>
 
 #include <algorithm>
+#include <set>
+#include <utility>
 
 #include "properties/harness/catalogue.hpp"
 #include "properties/harness/choices.hpp"
@@ -87,8 +89,8 @@ std::vector<usual_size> planned_sizes(const core::operation& op, const size_doma
   for (usual_size& u : all)
     for (auto& [symbol, size] : u.axes)
       if (const auto sizes = declared.find(symbol); sizes != declared.end()) size = sizes->second.nearest(size);
-  std::set<core::axis_sizes> seen;
-  std::erase_if(all, [&](const usual_size& u) { return !seen.insert(u.axes).second; });
+  std::set<std::pair<core::axis_sizes, std::string>> seen;
+  std::erase_if(all, [&](const usual_size& u) { return !seen.insert({u.axes, u.family}).second; });
   const std::set<std::string> symbols = core::axis_symbols(op);
   for (const core::axis_sizes& shape : options.shapes)
     if (std::all_of(shape.begin(), shape.end(), [&](const auto& axis) { return symbols.contains(axis.first); }))
@@ -209,9 +211,10 @@ std::vector<case_key> plan_of(const property& p, const description& about, const
   }
   std::size_t next = 0, size = 0;
   for (const usual_size& u : planned_sizes(op, declared, options)) {
+    if (!u.family.empty() && !options.families.empty() && !options.families.contains(u.family)) continue;
     const case_key any = key_of(families.front().name, u.axes, settings_of_sizes::as_drawn);
     for (case_key& key : u.always ? with_choices_by_turns(any, size++) : std::vector{any}) {
-      key.family = families[next++ % families.size()].name;
+      key.family = u.family.empty() ? families[next++ % families.size()].name : u.family;
       add(std::move(key));
     }
   }
