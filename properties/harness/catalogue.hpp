@@ -42,7 +42,7 @@ struct uninformed_answer {
 struct usual_size {
   std::vector<std::string> functions;  ///< operations without their derivatives
   core::axis_sizes axes;
-  bool always = false;  ///< in a quick run too
+  bool always = false;   ///< in a quick run too
   std::string family{};  ///< whose inputs it has; empty: each of those that are tried at large sizes in turn
 };
 
