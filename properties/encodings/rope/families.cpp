@@ -211,7 +211,7 @@ std::vector<usual_size> usual_sizes() {
       {rotations, {{"B", 5}, {"n", 9}, {"h", 9}, {"d", 80}}, true},
       {rotations, {{"B", 66}, {"n", 2}, {"h", 2}, {"d", 130}}, true},
       {rotations, {{"B", 3}, {"n", 66}, {"h", 3}, {"d", 66}}, true},
-      {rotations, {{"B", 2}, {"n", 1025}, {"h", 2}, {"d", 16}}, true},
+      {rotations, {{"B", 2}, {"n", 1025}, {"h", 2}, {"d", 64}}, true},
       {rotations, {{"B", 5}, {"n", 66}, {"h", 9}, {"d", 6}}, true},
       {rotations, {{"B", 2}, {"n", 128}, {"h", 4}, {"d", 64}}, true},
       {rotations, {{"B", 2}, {"n", 5}, {"h", 2}, {"d", 128}}, true},
