@@ -209,8 +209,9 @@ void attend_vjp_in(const kernel_table& kernels, const attention_head<Real>& head
   scale_to(grad_q, grad.q), scale_to(grad_k, grad.k), store(grad_v, grad.v);
 }
 
-// Whether nothing in between overflows or vanishes in f32, whatever the weights are: products of three such rows,
-// summed over 2^31 tokens, stay between 2^-90 and 2^122.
+// Whether nothing in between overflows in f32, and the largest of it does not vanish: products of three such rows,
+// summed over 2^31 tokens, stay below 2^122, and those of the largest rows above 2^-90. Rows far smaller than the
+// largest may lose digits to underflow, as in any arithmetic of f32.
 template <class Real>
 bool is_of_f32(const view<Real, 2>& rows) {
   constexpr double smallest = 0x1p-30, largest = 0x1p30;

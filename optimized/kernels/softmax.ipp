@@ -90,7 +90,7 @@ template <class Real>
   });
 }
 
-// body(bias, weights, along, gradients) for each register, its lanes beyond the end kept apart.
+// visit(bias, weights, along, grad_logits) for each register, its lanes beyond the end kept apart.
 template <class Real, class Visit>
 inline void for_each_register(const softmax_adjoint_row<Real>& row, Visit visit) {
   constexpr std::size_t lanes = lane_count<Real>;
