@@ -44,6 +44,8 @@ struct usual_size {
   core::axis_sizes axes;
   bool always = false;   ///< in a quick run too
   std::string family{};  ///< whose inputs it has; empty: each of those that are tried at large sizes in turn
+  /// Numbers beyond those that are drawn: of candidates that have them.
+  core::attributes settings{};
 };
 
 struct encoding_tests {

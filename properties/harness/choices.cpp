@@ -11,6 +11,26 @@ bool is_choice(const core::attribute_declaration& setting) {
          (std::holds_alternative<std::string>(setting.standard) || std::holds_alternative<bool>(setting.standard));
 }
 
+bool is_integer(const core::attribute_declaration& setting) {
+  return setting.axis.empty() && std::holds_alternative<std::int64_t>(setting.standard);
+}
+
+std::optional<case_key> with_other_integers(const case_key& key, const setting_values& within, std::size_t turn) {
+  case_key other = key;
+  bool differs = false;
+  for (const core::attribute_declaration& a : key.operation->attributes) {
+    if (!is_integer(a)) continue;
+    std::vector<core::attribute> values = values_to_draw(a, within, {});
+    std::erase(values, a.standard);
+    if (values.empty()) continue;
+    std::vector<core::attribute> chosen{values[turn % values.size()]};
+    std::vector<core::attribute>& before = other.settings[a.name];
+    differs = differs || before != chosen;
+    before = std::move(chosen);
+  }
+  return differs ? std::optional(std::move(other)) : std::nullopt;
+}
+
 std::vector<case_key> with_choices_by_turns(const case_key& key, std::size_t first) {
   setting_values choices;
   std::size_t turns = 1;

@@ -3,12 +3,15 @@
 #include <rapidcheck/Random.h>
 
 #include <algorithm>
+#include <optional>
 #include <set>
+#include <tuple>
 #include <utility>
 
 #include "properties/harness/catalogue.hpp"
 #include "properties/harness/choices.hpp"
 #include "properties/harness/runner.hpp"
+#include "properties/harness/steering.hpp"
 #include "reference/core/fnv1a.hpp"
 
 namespace assay::properties {
@@ -89,8 +92,8 @@ std::vector<usual_size> planned_sizes(const core::operation& op, const size_doma
   for (usual_size& u : all)
     for (auto& [symbol, size] : u.axes)
       if (const auto sizes = declared.find(symbol); sizes != declared.end()) size = sizes->second.nearest(size);
-  std::set<std::pair<core::axis_sizes, std::string>> seen;
-  std::erase_if(all, [&](const usual_size& u) { return !seen.insert({u.axes, u.family}).second; });
+  std::set<std::tuple<core::axis_sizes, std::string, core::attributes>> seen;
+  std::erase_if(all, [&](const usual_size& u) { return !seen.insert({u.axes, u.family, u.settings}).second; });
   const std::set<std::string> symbols = core::axis_symbols(op);
   for (const core::axis_sizes& shape : options.shapes)
     if (std::all_of(shape.begin(), shape.end(), [&](const auto& axis) { return symbols.contains(axis.first); }))
@@ -102,6 +105,11 @@ bool may_have(const case_key& key, const std::string& setting, const core::attri
   const auto within = key.settings.find(setting);
   return within == key.settings.end() ||
          std::find(within->second.begin(), within->second.end(), value) != within->second.end();
+}
+
+bool may_have(const case_key& key, const core::attributes& settings) {
+  return std::all_of(settings.begin(), settings.end(),
+                     [&](const auto& setting) { return may_have(key, setting.first, setting.second); });
 }
 
 enum class settings_of_sizes { as_drawn, standard };
@@ -117,6 +125,31 @@ case_key key_of_sizes(const case_key& like, const core::axis_sizes& axes, settin
     else if (settings == settings_of_sizes::standard || std::holds_alternative<std::int64_t>(a.standard))
       if (a.axis.empty() && may_have(key, a.name, a.standard)) key.settings[a.name] = {a.standard};
   return key;
+}
+
+// Each number takes all its values by turns.
+void set_numbers(case_key& key, std::size_t turn, std::size_t apart) {
+  std::size_t shift = 0;
+  for (const core::attribute_declaration& a : key.operation->attributes) {
+    if (!std::holds_alternative<double>(a.standard)) continue;
+    const std::vector<core::attribute> values = values_to_draw(a, key.settings, {});
+    if (!values.empty()) key.settings[a.name] = {values[(turn + shift) % values.size()]};
+    shift += apart;
+  }
+}
+
+// The key with its integers at their standard values, and at others: where two pairs rotate, or none is left over, part
+// of a wide row tells nothing. With each value of every choice, if `all`.
+std::vector<case_key> keys_of_choices(const case_key& standard, const setting_values& within, bool all,
+                                      std::size_t turn) {
+  std::vector<case_key> keys;
+  for (const std::optional<case_key>& key : {std::optional(standard), with_other_integers(standard, within, turn)})
+    if (key) {
+      const std::vector<case_key> chosen = all ? with_choices_by_turns(*key, turn) : std::vector{*key};
+      keys.insert(keys.end(), chosen.begin(), chosen.end());
+    }
+  for (std::size_t k = 0; k < keys.size(); ++k) set_numbers(keys[k], turn + k, turn);
+  return keys;
 }
 
 constexpr std::size_t head_size = 256;  // the largest one in common use
@@ -212,8 +245,11 @@ std::vector<case_key> plan_of(const property& p, const description& about, const
   std::size_t next = 0, size = 0;
   for (const usual_size& u : planned_sizes(op, declared, options)) {
     if (!u.family.empty() && !options.families.empty() && !options.families.contains(u.family)) continue;
-    const case_key any = key_of(families.front().name, u.axes, settings_of_sizes::as_drawn);
-    for (case_key& key : u.always ? with_choices_by_turns(any, size++) : std::vector{any}) {
+    case_key drawn = key_for(about, op, type, families.front().name, 0, {});
+    if (!may_have(drawn, u.settings)) continue;
+    case_key any = key_of_sizes(drawn, u.axes, settings_of_sizes::as_drawn);
+    for (const auto& [name, value] : u.settings) any.settings[name] = drawn.settings[name] = {value};
+    for (case_key& key : keys_of_choices(any, drawn.settings, u.always, size++)) {
       key.family = u.family.empty() ? families[next++ % families.size()].name : u.family;
       add(std::move(key));
     }

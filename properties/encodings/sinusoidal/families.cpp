@@ -189,12 +189,13 @@ std::vector<usual_size> usual_sizes() {
       {table, {{"n", 66}, {"d", 64}}, true},
       {table, {{"n", 1025}, {"d", 8}}, true},
       {table, {{"n", 5}, {"d", 130}}, true},
-      {table, {{"n", 130}, {"d", 66}}, true},
+      {table, {{"n", 191}, {"d", 66}}, true},
       {table, {{"n", 128}, {"d", 128}}, true},
+      {table, {{"n", 5}, {"d", 515}}, true},
       {table, {{"n", 4097}, {"d", 128}}},
       {table, {{"n", 65537}, {"d", 4}}},
       {table, {{"n", 3}, {"d", 4096}}},
-      {at, {{"n", 66}, {"r", 33}}, true},
+      {at, {{"n", 127}, {"r", 33}}, true},
       {at, {{"n", 1025}, {"r", 4}}, true},
       {at, {{"n", 64}, {"r", 64}}, true},
       {at, {{"n", 4097}, {"r", 64}}},
@@ -204,6 +205,7 @@ std::vector<usual_size> usual_sizes() {
       {frequencies, {{"k", 4}, {"r", 64}}, true},
       {frequencies, {{"k", 2}, {"r", 2049}}},
       {decay, {{"n", 1025}}, true},
+      {decay, {{"n", 1023}}, true},
   };
 }
 
