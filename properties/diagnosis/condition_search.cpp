@@ -6,7 +6,7 @@
 namespace assay::properties {
 namespace {
 
-constexpr std::size_t most_conditions = 3, longest_period = 256;
+constexpr std::size_t most_conditions = 3, longest_period = 1024;
 
 // What the wrong case becomes at other sizes of one axis.
 struct axis_profile {
@@ -138,7 +138,7 @@ class search {
     if (!not_below.empty() && only(p.wrong_at, rest, true) && only(not_below, rest, false) &&
         is_right(p.axis, p.at + period) == false) {
       conditions all{of_period(size_form::multiple_plus, p.axis, period, rest)};
-      if (not_below.size() < p.right_at.size()) all.push_back(above_few(p, period, rest));
+      if (const auto few = right_below(p, period, rest)) all.push_back(above_few(p, *few, period));
       return all;
     }
     std::set<std::size_t> few, others;  // right sizes too small to be wrong, and those that must be multiples
@@ -151,12 +151,29 @@ class search {
     return all;
   }
 
-  // More than the last size with that rest which is right.
-  size_condition above_few(const axis_profile& p, std::size_t period, std::size_t rest) {
-    size_condition c{size_form::more, p.axis};
+  // A size with that rest below the wrong ones that is right: the largest that was tried, or else one of the first.
+  std::optional<std::size_t> right_below(const axis_profile& p, std::size_t period, std::size_t rest) {
+    constexpr std::size_t first_ones = 3;
+    const std::size_t end = *p.wrong_at.begin();
+    std::optional<std::size_t> found;
     for (const std::size_t size : p.right_at)
-      if (size % period == rest) c.bound = size;
-    while (c.bound + period < *p.wrong_at.begin() && is_right(p.axis, c.bound + period) == true) c.bound += period;
+      if (size < end && size % period == rest) found = size;
+    for (std::size_t k = 0, size = rest; k < first_ones && !found && size < end; ++k, size += period)
+      if (size > 0 && is_right(p.axis, size) == true) found = size;
+    return found;
+  }
+
+  // More than the last size with the same rest which is right.
+  size_condition above_few(const axis_profile& p, std::size_t right_at, std::size_t period) {
+    size_condition c{size_form::more, p.axis};
+    c.bound = right_at;
+    const auto steps = [&](std::size_t above) { return (above - c.bound) / period; };
+    for (std::size_t wrong_at = *p.wrong_at.begin(); steps(wrong_at) > 1;) {
+      const std::size_t middle = c.bound + steps(wrong_at) / 2 * period;
+      const auto is = is_right(p.axis, middle);
+      if (!is) break;
+      (*is ? c.bound : wrong_at) = middle;
+    }
     return c;
   }
 

@@ -3,12 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <set>
 #include <string_view>
 
 #include "properties/diagnosis/joint_conditions.hpp"
 #include "properties/diagnosis/reach.hpp"
-#include "properties/harness/choices.hpp"
 
 namespace assay::properties {
 namespace {
@@ -74,6 +74,7 @@ std::string words_of_tokens(const sizes_seen& wrong, std::size_t at, std::size_t
 std::string words_of_axis(const std::string& axis, const sizes_seen& wrong, std::size_t at, std::size_t right) {
   const std::string form = " where " + axis + " is {}{}, not where it is {}";
   if (at > right + 1 || at + 1 < right) return apart(wrong, at, right, form.c_str());
+  if (at == 0) return fmt::format(" where {} = 0", axis);
   return at > right ? fmt::format(" where {} is more than {}", axis, right)
                     : fmt::format(" where {} is less than {}", axis, right);
 }
@@ -111,6 +112,11 @@ core::attribute value_in(const probe& p, const std::string& setting) {
   return core::completed(*p.c.call.operation, p.c.call.attributes).at(setting);
 }
 
+std::vector<core::attribute> without(std::vector<core::attribute> values, const core::attribute& value) {
+  std::erase(values, value);
+  return values;
+}
+
 std::optional<std::string> by_setting(const std::string& name, const probes_seen& wrong, const probes_seen& right) {
   const auto values_of = [&](const probes_seen& probes) {
     std::vector<core::attribute> values;
@@ -128,35 +134,65 @@ std::optional<std::string> by_setting(const std::string& name, const probes_seen
   return std::nullopt;
 }
 
-// Where all that is wrong has one value of a choice, is right with every other one, and another rule parts it from what
-// is right with that value: "where layout = "half_split" and h is more than 8".
-std::optional<std::string> by_choice(const core::attribute_declaration& choice, const probes_seen& wrong,
-                                     const probes_seen& right, size_experiments& again, evidence counted) {
+// What all wrong cases have of a setting, and values with which it would not be so.
+struct value_rule {
+  std::string words;
+  std::function<bool(const core::attribute&)> holds;
+  std::vector<core::attribute> others;
+};
+
+// Whether some wrong cases are right with each of the other values, and none is wrong with one.
+bool is_right_without(const value_rule& rule, const std::string& setting, const probes_seen& wrong,
+                      size_experiments& again) {
   constexpr std::size_t most_tried = 3;
-  if (!is_choice(choice)) return std::nullopt;
-  const core::attribute value = value_in(*wrong.front(), choice.name);
-  const auto has_it = [&](const probe* p) { return value_in(*p, choice.name) == value; };
-  probes_seen right_with_it;
-  std::copy_if(right.begin(), right.end(), std::back_inserter(right_with_it), has_it);
-  if (right_with_it.empty() || right_with_it.size() == right.size() || !std::all_of(wrong.begin(), wrong.end(), has_it))
-    return std::nullopt;
-  for (const core::attribute& other : choice.values) {
-    if (other == value) continue;
+  for (const core::attribute& other : rule.others) {
     bool becomes_right = false;
     for (std::size_t k = 0; k < std::min(most_tried, wrong.size()); ++k) {
-      const auto is = again.is_right(*wrong[k], core::attributes{{choice.name, other}}, evidence::telling);
-      if (is == false) return std::nullopt;
+      const auto is = again.is_right(*wrong[k], core::attributes{{setting, other}}, evidence::telling);
+      if (is == false) return false;
       becomes_right = becomes_right || is == true;
     }
-    if (!becomes_right) return std::nullopt;
+    if (!becomes_right) return false;
   }
-  const auto rule = where(wrong, right_with_it, again, counted);
-  if (!rule || rule->empty()) return std::nullopt;
-  constexpr std::string_view opening = " where ";
-  const bool joins = rule->starts_with(opening);
-  const char* between = !joins ? "," : rule->find(" and ") == std::string::npos ? " and " : ", ";
-  return fmt::format(" where {} = {}{}{}", choice.name, core::to_string(value), between,
-                     joins ? rule->substr(opening.size()) : *rule);
+  return !rule.others.empty();
+}
+
+// One value that all wrong cases have, or that none of them has the standard one.
+std::vector<value_rule> value_rules(const core::attribute_declaration& setting, const probes_seen& wrong) {
+  const core::attribute value = value_in(*wrong.front(), setting.name);
+  const value_rule one{fmt::format("{} = {}", setting.name, core::to_string(value)),
+                       [value](const core::attribute& x) { return x == value; }, without(setting.values, value)};
+  const value_rule another{fmt::format("{} is not {}", setting.name, core::to_string(setting.standard)),
+                           [standard = setting.standard](const core::attribute& x) { return x != standard; },
+                           {setting.standard}};
+  std::vector<value_rule> all{one, another};
+  std::erase_if(all, [&](const value_rule& rule) {
+    return !std::all_of(wrong.begin(), wrong.end(),
+                        [&](const probe* p) { return rule.holds(value_in(*p, setting.name)); });
+  });
+  return all;
+}
+
+// Where all that is wrong has one value of a setting, or another one than usual, is right without, and another rule
+// parts it from what is right with it: "where layout = "half_split" and h is more than 8".
+std::optional<std::string> by_value(const core::attribute_declaration& setting, const probes_seen& wrong,
+                                    const probes_seen& right, size_experiments& again, evidence counted) {
+  if (!setting.axis.empty()) return std::nullopt;
+  for (const value_rule& rule : value_rules(setting, wrong)) {
+    probes_seen right_with_it;
+    std::copy_if(right.begin(), right.end(), std::back_inserter(right_with_it),
+                 [&](const probe* p) { return rule.holds(value_in(*p, setting.name)); });
+    if (right_with_it.empty() || right_with_it.size() == right.size() ||
+        !is_right_without(rule, setting.name, wrong, again))
+      continue;
+    const auto rest = where(wrong, right_with_it, again, counted);
+    if (!rest || rest->empty()) continue;
+    constexpr std::string_view opening = " where ";
+    const bool joins = rest->starts_with(opening);
+    const char* between = !joins ? "," : rest->find(" and ") == std::string::npos ? " and " : ", ";
+    return fmt::format(" where {}{}{}", rule.words, between, joins ? rest->substr(opening.size()) : *rest);
+  }
+  return std::nullopt;
 }
 
 }  // namespace
@@ -167,7 +203,7 @@ std::optional<std::string> where(const std::vector<const probe*>& wrong, const s
   std::copy_if(all_right.begin(), all_right.end(), std::back_inserter(right), says_something);
   if (right.empty()) return "";
   const core::operation& op = *wrong.front()->c.call.operation;
-  if (auto rule = by_reach(wrong, right, counted)) return rule;
+  if (auto rule = by_reach(wrong, right, again, counted)) return rule;
   if (auto rule = by_axis("n", wrong, right, again)) return rule;
   // What is the size of an axis is said of the axis: a width is wrong among others that were not tried.
   for (const core::attribute_declaration& a : op.attributes)
@@ -177,7 +213,7 @@ std::optional<std::string> where(const std::vector<const probe*>& wrong, const s
     if (axis != "n")
       if (auto rule = by_axis(axis, wrong, right, again)) return rule;
   for (const core::attribute_declaration& a : op.attributes)
-    if (auto rule = by_choice(a, wrong, right, again, counted)) return rule;
+    if (auto rule = by_value(a, wrong, right, again, counted)) return rule;
   return by_several_axes(wrong, right, again);
 }
 

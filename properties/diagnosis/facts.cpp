@@ -62,15 +62,25 @@ std::string in_some(const probes_seen& wrong, const probes_seen& right, size_exp
   return fmt::format(" in {} of {} cases tried", wrong.size(), wrong.size() + right.size());
 }
 
+// Those whose NaN are no matter of convention: where there is nothing to weigh programs give them.
+probes_seen without_convention(const probes_seen& probes) {
+  const encoding_tests* tests = encoding_tests_of(*probes.front()->c.call.operation);
+  probes_seen kept;
+  std::copy_if(probes.begin(), probes.end(), std::back_inserter(kept), [&](const probe* p) {
+    return tests == nullptr || !tests->rests_on_convention || !tests->rests_on_convention(p->c.call);
+  });
+  return kept;
+}
+
 // What follows "large |h| gives".
 std::string gives_words(const probes_seen& wrong) {
   if (is_in_each(symptom::not_a_number, wrong)) return "NaN";
   if (is_in_each(symptom::infinite, wrong)) return "infinities";
   const symptom s = common_symptom(wrong);
   if (s == symptom::finite_mask) return words_of(s, wrong);
-  return is_in_some(symptom::not_a_number, wrong) ? "wrong values, NaN among them"
-         : is_in_some(symptom::infinite, wrong)   ? "wrong values, infinities among them"
-                                                  : "wrong values";
+  return is_in_some(symptom::not_a_number, without_convention(wrong)) ? "wrong values, NaN among them"
+         : is_in_some(symptom::infinite, wrong)                       ? "wrong values, infinities among them"
+                                                                      : "wrong values";
 }
 
 std::string special_sentence(const probes_seen& wrong) {
@@ -124,8 +134,18 @@ std::vector<std::string> families_in_order(const core::operation& op) {
   return all;
 }
 
+// Where among the cases of one family, if not everywhere; the reach of positions may tell of that family alone.
+std::string where_in_family(const probes_seen& wrong, const probes_seen& right, size_experiments& again) {
+  probes_seen right_of_it;
+  std::copy_if(right.begin(), right.end(), std::back_inserter(right_of_it),
+               [&](const probe* p) { return p->c.family == wrong.front()->c.family; });
+  if (right_of_it.empty()) return "";
+  return where(wrong, right_of_it, again, evidence::telling).value_or("");
+}
+
 // Mild inputs are right.
-std::string facts_of_families(const probes_seen& wrong, const probes_seen& mild) {
+std::string facts_of_families(const probes_seen& wrong, const probes_seen& right, const probes_seen& mild,
+                              size_experiments& again) {
   std::map<std::string, probes_seen> by_family;
   for (const probe* p : wrong) by_family[p->c.family].push_back(p);
   std::string text;
@@ -134,6 +154,7 @@ std::string facts_of_families(const probes_seen& wrong, const probes_seen& mild)
     if (const auto it = by_family.find(name); it != by_family.end())
       text.empty() ? void(text = sentence_of(name, it->second)) : others.push_back(name);
   if (text.empty()) text = what_is_wrong(wrong);
+  if (by_family.size() == 1) text += where_in_family(wrong, right, again);
   if (!others.empty()) text += fmt::format(" (wrong in the families {} too)", fmt::join(others, ", "));
   if (mild.empty()) return text;
   return text + (lengths_of(mild).size() > 1 ? "; mild inputs of all lengths tried are right"
@@ -149,10 +170,10 @@ std::string facts_of(const std::vector<probe>& probes, size_experiments& again) 
   if (fresh.empty())
     return fmt::format("{} in the counterexample{}", what_is_wrong(wrong),
                        right.empty() ? "" : fmt::format("; {} fresh cases are right", right.size()));
-  if (const auto reach = by_reach(wrong, right, evidence::telling)) return what_is_wrong(wrong) + *reach;
+  if (const auto reach = by_reach(wrong, right, again, evidence::telling)) return what_is_wrong(wrong) + *reach;
   const auto wrong_mild = those(probes, [](const probe& p) { return !p.right && p.is_mild(); });
   const auto right_mild = those(probes, [](const probe& p) { return p.right && p.tells && p.is_mild(); });
-  if (wrong_mild.empty()) return facts_of_families(wrong, right_mild);
+  if (wrong_mild.empty()) return facts_of_families(wrong, right, right_mild, again);
   const auto rule = where(wrong_mild, right_mild, again, evidence::telling);
   return fmt::format("{} on mild inputs{}", what_is_wrong(wrong_mild),
                      !rule            ? in_some(wrong_mild, right_mild, again)

@@ -126,10 +126,45 @@ std::optional<interval> interval_of(std::vector<placed> all, double spared) {
   return found.right_before || found.right_behind ? std::optional(found) : std::nullopt;
 }
 
+// Inputs whose reach lies between two numbers, of either sign.
+std::vector<input_domains> inputs_reaching(const core::operation& op, double low, double high) {
+  for (const char* alone : {"position", "distance"})
+    if (op.input(alone) != nullptr) return {{{alone, {low, high}}}, {{alone, {-high, -low}}}};
+  if (low == 0) return {{{"query_position", {0, high}}, {"key_position", {0, high}}}};
+  const double room = std::floor((high - low) / 2);
+  const declared_domain near{0, room}, far{low + room, low + 2 * room};
+  return {{{"query_position", near}, {"key_position", far}}, {{"query_position", far}, {"key_position", near}}};
+}
+
+// Whether what is wrong is not so where the interval says that it is right, and something that is right is wrong
+// inside; as far as they answer.
+bool holds_elsewhere(const interval& found, const std::vector<const probe*>& wrong,
+                     const std::vector<const probe*>& right, size_experiments& again) {
+  constexpr std::size_t most = 5;
+  const core::operation& op = *wrong.front()->c.call.operation;
+  std::vector<input_domains> right_inputs;
+  const auto add = [&](double low, double high) {
+    for (input_domains& inputs : inputs_reaching(op, low, high)) right_inputs.push_back(std::move(inputs));
+  };
+  if (found.right_before) add(0, *found.right_before);
+  if (found.right_behind) add(*found.right_behind, 2 * *found.right_behind);
+  for (const probe* p : some_of(wrong, most))
+    for (const input_domains& inputs : right_inputs)
+      if (again.is_right(*p, inputs, evidence::telling) == false) return false;
+  bool appears = false, answers = false;
+  for (const probe* p : some_of(right, most))
+    for (const input_domains& inputs : inputs_reaching(op, found.first, found.last)) {
+      const auto is = again.is_right(*p, inputs, evidence::telling);
+      answers = answers || is;
+      appears = appears || is == false;
+    }
+  return appears || !answers;
+}
+
 }  // namespace
 
 std::optional<std::string> by_reach(const std::vector<const probe*>& wrong, const std::vector<const probe*>& right,
-                                    evidence counted) {
+                                    size_experiments& again, evidence counted) {
   const core::error_growth* grows = wrong.front()->c.call.operation->grows_with;
   if (grows != &core::with_position && grows != &core::with_distance) return std::nullopt;
   const double error = largest_error(wrong);
@@ -141,7 +176,7 @@ std::optional<std::string> by_reach(const std::vector<const probe*>& wrong, cons
   // two values decides makes half of the calls right.
   constexpr double by_chance = 0.3;
   const auto found = interval_of(std::move(all), counted == evidence::any ? 0.0 : by_chance);
-  if (!found) return std::nullopt;
+  if (!found || !holds_elsewhere(*found, wrong, right, again)) return std::nullopt;
   const auto at = [&](double reach) { return grows->words(reach); };
   if (!found->right_behind)
     return fmt::format(" from {} on, and right up to {}", at(found->first), at(*found->right_before));

@@ -58,7 +58,7 @@ std::string size_condition::words() const {
     case size_form::more:
       return fmt::format("{} is more than {}", axis, bound);
     case size_form::less:
-      return fmt::format("{} is less than {}", axis, bound);
+      return bound == 1 ? axis + " = 0" : fmt::format("{} is less than {}", axis, bound);
     case size_form::multiple_plus:
       if (period == 2) return fmt::format("{} is {}", axis, rest == 0 ? "even" : "odd");
       return rest == 0 ? fmt::format("{} is a multiple of {}", axis, period)

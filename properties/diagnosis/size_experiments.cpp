@@ -11,10 +11,9 @@ namespace {
 constexpr std::size_t fresh_cases = 3, most_calls = 240, most_moved = 4;
 constexpr std::size_t largest_moved = std::size_t{1} << 17;
 
-// Other numbers in these sizes, with the settings of the probe but for those given; nothing where there is no such
-// case.
-std::optional<test_case> moved(const probe& like, const core::axis_sizes& sizes, const core::attributes& changed,
-                               std::uint64_t seed) {
+// The settings of the probe, but for those given; nothing where there is no such case, or where it is too large.
+std::optional<case_key> key_of(const probe& like, const core::axis_sizes& sizes, const core::attributes& changed,
+                               const input_domains& inside) {
   const core::operation& op = *like.c.call.operation;
   std::size_t elements = 0;
   for (const auto* declared : {&op.inputs, &op.outputs})
@@ -22,39 +21,52 @@ std::optional<test_case> moved(const probe& like, const core::axis_sizes& sizes,
   if (elements > largest_moved || find_family(op, like.c.family) == nullptr) return std::nullopt;
   core::attributes settings = core::completed(op, like.c.call.attributes);
   for (const auto& [name, value] : changed) settings[name] = value;
-  case_key key{&op, like.c.call.type, like.c.family, seed, extent(sizes), {}};
+  case_key key{&op, like.c.call.type, like.c.family, 0, extent(sizes), {}, inside};
   for (const core::attribute_declaration& a : op.attributes) {
     if (const auto size = sizes.find(a.axis); size != sizes.end() && !a.axis.empty())
       settings[a.name] = static_cast<std::int64_t>(size->second);
     key.settings[a.name] = {settings.at(a.name)};
   }
-  if (!core::check_attributes(op, settings) || (op.conflict && !op.conflict(settings, sizes).empty()))
-    return std::nullopt;
-  test_case c = make_case(key);
-  return sizes_of(c) == sizes ? std::optional(std::move(c)) : std::nullopt;
+  const bool together = core::check_attributes(op, settings) && (!op.conflict || op.conflict(settings, sizes).empty());
+  return together ? std::optional(std::move(key)) : std::nullopt;
 }
 
-// A few of them, the first and the last among them.
-std::vector<const probe*> some_of(const std::vector<const probe*>& all) {
-  std::vector<const probe*> some;
-  const std::size_t count = std::min(all.size(), most_moved);
-  for (std::size_t k = 0; k < count; ++k) some.push_back(all[count == 1 ? 0 : k * (all.size() - 1) / (count - 1)]);
-  return some;
+bool lies_inside(const core::tensor& t, const declared_domain& d) {
+  const auto& x = t.values.storage();
+  return std::all_of(x.begin(), x.end(), [&](double v) { return v >= d.low && v <= d.high; });
+}
+
+// Whether a case is as its key has it: some families take no other sizes, or have no such inputs.
+bool is_as_asked(const test_case& c) {
+  return sizes_of(c) == c.key.size.axes &&
+         std::all_of(c.key.domain.begin(), c.key.domain.end(), [&](const auto& inside) {
+           const auto input = c.call.inputs.find(inside.first);
+           return input != c.call.inputs.end() && lies_inside(input->second, inside.second);
+         });
 }
 
 }  // namespace
 
-std::optional<size_experiments::verdict> size_experiments::verdict_of(const probe& like, const core::axis_sizes& sizes,
-                                                                      const core::attributes& settings) {
-  const auto [seen, is_new] = seen_.try_emplace({&like, sizes, settings}, std::nullopt);
+std::vector<const probe*> some_of(const std::vector<const probe*>& all, std::size_t most) {
+  std::vector<const probe*> some;
+  const std::size_t count = std::min(all.size(), most);
+  for (std::size_t k = 0; k < count; ++k) some.push_back(all[count == 1 ? 0 : k * (all.size() - 1) / (count - 1)]);
+  return some;
+}
+
+std::optional<size_experiments::verdict> size_experiments::verdict_of(const std::optional<case_key>& of) {
+  if (!of) return std::nullopt;
+  const auto [seen, is_new] = seen_.try_emplace(canonical_text(*of), std::nullopt);
   if (!is_new) return seen->second;
   verdict found = verdict::says_nothing;
+  case_key key = *of;
   for (std::size_t k = 0; k < fresh_cases && found != verdict::wrong; ++k) {
-    const auto c = moved(like, sizes, settings, seed_ + 11000 + k);
-    if (!c || !within_domain(under_test_.describe(), *c) || calls_++ >= most_calls) return std::nullopt;
-    call_result outputs = under_test_.evaluate(c->call);
+    key.seed = seed_ + 11000 + k;
+    const test_case c = make_case(key);
+    if (!is_as_asked(c) || !within_domain(under_test_.describe(), c) || calls_++ >= most_calls) return std::nullopt;
+    call_result outputs = under_test_.evaluate(c.call);
     if (!outputs) return std::nullopt;
-    if (const auto is = properties::is_right(*c, std::move(*outputs), under_test_.describe().precisions_of(c->call)))
+    if (const auto is = properties::is_right(c, std::move(*outputs), under_test_.describe().precisions_of(c.call)))
       found = *is ? verdict::right : verdict::wrong;
   }
   return seen->second = found;
@@ -63,11 +75,15 @@ std::optional<size_experiments::verdict> size_experiments::verdict_of(const prob
 std::optional<bool> size_experiments::is_right(const probe& like, const core::axis_sizes& changed, evidence counted) {
   core::axis_sizes sizes = sizes_of(like.c);
   for (const auto& [axis, size] : changed) sizes[axis] = size;
-  return as_evidence(verdict_of(like, sizes, {}), counted);
+  return as_evidence(verdict_of(key_of(like, sizes, {}, {})), counted);
 }
 
 std::optional<bool> size_experiments::is_right(const probe& like, const core::attributes& changed, evidence counted) {
-  return as_evidence(verdict_of(like, sizes_of(like.c), changed), counted);
+  return as_evidence(verdict_of(key_of(like, sizes_of(like.c), changed, {})), counted);
+}
+
+std::optional<bool> size_experiments::is_right(const probe& like, const input_domains& inside, evidence counted) {
+  return as_evidence(verdict_of(key_of(like, sizes_of(like.c), {}, inside)), counted);
 }
 
 std::optional<bool> size_experiments::as_evidence(std::optional<verdict> found, evidence counted) {
@@ -79,14 +95,14 @@ bool size_experiments::confirm(const std::string& axis, const std::vector<const 
                                const std::set<std::size_t>& wrong_at, const std::vector<const probe*>& right,
                                const std::set<std::size_t>& right_at) {
   bool disappears = false, appears = false;
-  for (const probe* p : some_of(wrong))
+  for (const probe* p : some_of(wrong, most_moved))
     for (const std::size_t size : right_at) {
       const auto is = is_right(*p, {{axis, size}});
       if (is == false) return false;
       disappears = disappears || is.has_value();
     }
   // A right case may be right for another reason as well: of one key, whatever its features are.
-  for (const probe* p : some_of(right))
+  for (const probe* p : some_of(right, most_moved))
     for (const std::size_t size : wrong_at) appears = appears || is_right(*p, {{axis, size}}) == false;
   return disappears && appears;
 }

@@ -1,4 +1,5 @@
-// Fresh calls in which other sizes of one axis or of several are asked for: what a condition on sizes is held against.
+// Fresh calls with other sizes of one axis or of several, other settings, or inputs elsewhere: what a condition on them
+// is held against.
 #pragma once
 
 #include <cstdint>
@@ -6,13 +7,15 @@
 #include <optional>
 #include <set>
 #include <string>
-#include <tuple>
 #include <utility>
 #include <vector>
 
 #include "properties/diagnosis/probes.hpp"
 
 namespace assay::properties {
+
+/// So many of them, the first and the last among them.
+std::vector<const probe*> some_of(const std::vector<const probe*>& all, std::size_t most);
 
 class size_experiments {
  public:
@@ -25,6 +28,8 @@ class size_experiments {
   std::optional<bool> is_right(const probe& like, const core::axis_sizes& changed, evidence counted = evidence::any);
   /// The same with the sizes of the probe and its settings, but for those that are given.
   std::optional<bool> is_right(const probe& like, const core::attributes& changed, evidence counted);
+  /// The same with the sizes and the settings of the probe, and finite inputs that lie in these intervals.
+  std::optional<bool> is_right(const probe& like, const input_domains& inside, evidence counted);
 
   /// Whether it is right wherever a wrong case is moved to such a size, and wrong where one of some right ones is moved
   /// to such a wrong size. Precondition: there are both, the smallest first.
@@ -49,13 +54,13 @@ class size_experiments {
 
  private:
   enum class verdict { wrong, says_nothing, right };
-  std::optional<verdict> verdict_of(const probe& like, const core::axis_sizes& sizes, const core::attributes& settings);
+  std::optional<verdict> verdict_of(const std::optional<case_key>& key);
   static std::optional<bool> as_evidence(std::optional<verdict> found, evidence counted);
 
   implementation& under_test_;
   std::uint64_t seed_;
   std::size_t calls_ = 0;
-  std::map<std::tuple<const probe*, core::axis_sizes, core::attributes>, std::optional<verdict>> seen_;
+  std::map<std::string, std::optional<verdict>> seen_;  // by the text of the first key
 };
 
 }  // namespace assay::properties

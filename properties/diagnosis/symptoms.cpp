@@ -52,6 +52,24 @@ std::string mask_words(const std::vector<const probe*>& probes) {
                  : fmt::format("{:.6g} instead of -inf", *value);
 }
 
+// Whether at least half of the elements that can tell err as rounding in the format would make them err: what leaves
+// most of them alone is no arithmetic.
+bool errs_throughout(core::dtype format, const std::vector<const probe*>& probes) {
+  const double least = core::unit_roundoff(format) / 64;
+  std::size_t felt = 0, all = 0;
+  for (const probe* p : probes)
+    for (const auto& [name, elements] : p->wrong) {
+      const auto& x = p->actual.at(name).values.storage();
+      for (std::size_t i = 0; i < x.size(); ++i) {
+        const double truth = p->truth_of(name, i);
+        if (!std::isfinite(truth) || !p->tells_at(name, i)) continue;
+        ++all;
+        felt += std::fabs(x[i] - truth) >= least * std::fabs(truth);
+      }
+    }
+  return 2 * felt >= all;
+}
+
 // The first narrower format in whose arithmetic the verdict would call nothing a bug, where that is no wide mark.
 std::string narrower_words(const std::vector<const probe*>& probes, double most_over_allowed) {
   const core::dtype compute = probes.front()->truth->compute.unit();
@@ -60,7 +78,8 @@ std::string narrower_words(const std::vector<const probe*>& probes, double most_
     if (wider <= 1 || most_over_allowed > wider || 64 * most_over_allowed < wider) continue;
     const bool explains = std::all_of(probes.begin(), probes.end(),
                                       [&](const probe* p) { return judge(p->c.call, narrower, p->actual).passed; });
-    if (explains) return fmt::format(", as much as arithmetic in {} explains", core::name_of(narrower));
+    if (explains && errs_throughout(narrower, probes))
+      return fmt::format(", as much as arithmetic in {} explains", core::name_of(narrower));
   }
   return "";
 }

@@ -30,8 +30,8 @@ std::string message_of(const element_report& e, const core::shape& shape) {
   // Between a number and none there is no error to be measured.
   if (!std::isfinite(e.expected) || !std::isfinite(e.actual))
     return fmt::format("{}: expected {:.9g}, got {:.9g}", place, e.expected, e.actual);
-  return fmt::format("{}: expected {:a}, got {:a} ({:.9g} and {:.9g}): error {:.3g}, allowed {:.3g}", place, e.expected,
-                     e.actual, e.expected, e.actual, e.error, e.allowed);
+  return fmt::format("{}: expected {:a}, got {:a} ({}): error {:.3g}, allowed {:.3g}", place, e.expected, e.actual,
+                     both_in_words(e.expected, e.actual), e.error, e.allowed);
 }
 
 value_report judge_elements(const expectation& expected, const reference::allowances& laws,
@@ -61,6 +61,15 @@ value_report judge_elements(const expectation& expected, const reference::allowa
 }
 
 }  // namespace
+
+std::string both_in_words(double x, double y) {
+  std::string first = fmt::format("{:.9g}", x), second = fmt::format("{:.9g}", y);
+  if (first == second && !core::same_value(x, y)) {
+    first = fmt::format("{:.17g}", x);
+    second = fmt::format("{:.17g}", y);
+  }
+  return first + " and " + second;
+}
 
 std::optional<accuracy_class> value_report::accuracy_class() const {
   if (!passed) return std::nullopt;

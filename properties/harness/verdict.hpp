@@ -51,6 +51,9 @@ struct value_report {
   [[nodiscard]] std::optional<reference::accuracy_class> accuracy_class() const;
 };
 
+/// "0.25 and 0.5": nine digits of each, or as many as it takes to tell them apart.
+std::string both_in_words(double x, double y);
+
 /// The error that an element may have: bug_slack * u * k + half an ulp of the storage dtype at x.
 double allowed_error(core::dtype storage, const core::precisions& compute, double k, double x);
 

@@ -35,8 +35,8 @@ std::optional<std::string> compare_elements(comparisons& all, const std::string&
   for (std::size_t i = 0; i < from.size(); ++i) {
     const approximate x = element(expected, output, from[i]), y = element(actual, output, to[i]);
     if (!agree(all, x, y))
-      return fmt::format("{} element {}: {:a} became {:a} ({:.9g} and {:.9g}), allowed difference {:.3g}", output,
-                         to[i], x.value, y.value, x.value, y.value, x.error + y.error);
+      return fmt::format("{} element {}: {:a} became {:a} ({}), allowed difference {:.3g}", output, to[i], x.value,
+                         y.value, both_in_words(x.value, y.value), x.error + y.error);
   }
   return std::nullopt;
 }

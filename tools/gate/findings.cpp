@@ -76,13 +76,15 @@ void add_property_facts(const std::vector<const check_result*>& failed, const pa
   bool said = false;
   for (const check_result* c : failed) {
     const bool broke = c->found && c->found->shown.failure;
-    if (broke && !said)
+    if (broke && !said) {
+      const bool slow = c->found->shown.failure->kind == properties::fault::timed_out;
       // Other properties make calls of their own of a case; their message says which.
-      sentences.add(c->checked->decides_class
-                        ? fmt::format("it does not survive {}: {}", summary(c->found->minimal), c->found->shown.message)
-                        : fmt::format("it does not survive a call of the check '{}': {}", c->checked->name,
-                                      c->found->shown.message),
+      const std::string of = c->checked->decides_class ? summary(c->found->minimal)
+                                                       : fmt::format("a call of the check '{}'", c->checked->name);
+      sentences.add(fmt::format("it does not survive {}: {}{}", of, c->found->shown.message,
+                                slow ? "; --case-timeout gives it longer" : ""),
                     part);
+    }
     said = said || broke;
   }
   // A wrong value violates most properties.
@@ -191,8 +193,10 @@ void add_shares(const gate_report& report, sentence_list& sentences) {
     }
   if (most != nullptr && *most->share_of_law() <= properties::class_slack && report.verdict == gate_verdict::passed) {
     const double share = *most->share_of_law();
-    const std::string how = share == 0.0 ? "are off by no more than the rounding of their results"
-                                         : fmt::format("err by at most {:.2g} of what rounding explains", share);
+    const std::string how =
+        share == 0.0  ? "are off by no more than the rounding of their results"
+        : share > 1.0 ? fmt::format("err by at most {:.3g} times what rounding explains to first order", share)
+                      : fmt::format("err by at most {:.2g} of what rounding explains", share);
     sentences.add(fmt::format("right: operations with one algorithm {}, most here: {:.3g} ulp{}", how,
                               largest_error_ulp(*most), digits_text(report, *most)),
                   {most->operation, most->type});

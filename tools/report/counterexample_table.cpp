@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <numeric>
 
 #include "tools/report/escape.hpp"
 #include "tools/report/html_parts.hpp"
@@ -55,7 +56,7 @@ class writer {
         head += fmt::format("<th scope=\"col\">{} {}</th>", escape_markup(name), what);
     const std::size_t elements = core::element_count(g.shape);
     std::string rows;
-    for (std::size_t i = 0; i < std::min(elements, rows_shown); ++i) rows += row(g, i);
+    for (const std::size_t i : shown_of(g, elements)) rows += row(g, i);
     std::string s =
         "<table class=\"numbers\"><thead><tr>" + head + "</tr></thead><tbody>\n" + rows + "</tbody></table>";
     s = scrolling("the smallest failing case", s);
@@ -65,6 +66,17 @@ class writer {
   }
 
  private:
+  // The first ones, and the worst: a row in place of the last one where it lies behind them.
+  [[nodiscard]] std::vector<std::size_t> shown_of(const shape_group& g, std::size_t elements) const {
+    std::vector<std::size_t> all(std::min(elements, rows_shown));
+    std::iota(all.begin(), all.end(), std::size_t{0});
+    for (const std::string& name : g.outputs)
+      if (const std::size_t worst = found_.shown.value ? found_.shown.value->worst.index : 0;
+          worst >= all.size() && worst < elements && is_worst(name, worst))
+        all.back() = worst;
+    return all;
+  }
+
   bool is_worst(const std::string& name, std::size_t i) const {
     const auto& value = found_.shown.value;
     return value && value->worst.output == name && value->worst.index == i &&

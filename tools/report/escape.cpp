@@ -89,7 +89,7 @@ std::string escape_markup(std::string_view text) {
 
 // Escapes only what acts: the text is read on terminals too.
 std::string escape_markdown(std::string_view text) {
-  constexpr std::string_view always = "\\`*|~", at_start = "#+-=";
+  constexpr std::string_view always = "\\`*|~", at_start = "#+-=>";
   const std::string words = plain(text);
   const auto is_word = [&](std::size_t i) {
     return i < words.size() && (std::isalnum(static_cast<unsigned char>(words[i])) != 0 || words[i] == '_');
@@ -98,8 +98,8 @@ std::string escape_markdown(std::string_view text) {
   for (std::size_t i = 0; i < words.size(); ++i) {
     const char c = words[i];
     const std::string_view after = std::string_view(words).substr(i + 1);
-    if (c == '<' || c == '>' || c == '&') {
-      out += c == '<' ? "&lt;" : c == '>' ? "&gt;" : "&amp;";
+    if (c == '<' || c == '&') {
+      out += c == '<' ? "&lt;" : "&amp;";
       continue;
     }
     const bool emphasis = c == '_' && !(i > 0 && is_word(i - 1) && is_word(i + 1));

@@ -345,11 +345,11 @@ class OutsideCandidates(Folder):
     def test_large_cases_and_shapes(self):
         wrong_from_row_65 = "states = states.copy(); states[64:] += 1"
         self.assertEqual(self.gate(self.candidate(wrong_from_row_65), *self.VALUE).returncode, 1)
-        wrong_from_row_100 = "states = states.copy(); states[99:] += 1"
-        self.assertEqual(self.gate(self.candidate(wrong_from_row_100), *self.VALUE).returncode, 0)
-        done = self.gate(self.candidate(wrong_from_row_100), *self.VALUE, "--shape", "B=100,n=4")
+        wrong_from_row_200 = "states = states.copy(); states[199:] += 1"
+        self.assertEqual(self.gate(self.candidate(wrong_from_row_200), *self.VALUE).returncode, 0)
+        done = self.gate(self.candidate(wrong_from_row_200), *self.VALUE, "--shape", "B=200,n=4")
         self.assertEqual(done.returncode, 1)
-        self.assertIn("B=100", self.read_report()["checks"][0]["counterexample"]["case"])
+        self.assertIn("B=200", self.read_report()["checks"][0]["counterexample"]["case"])
 
     def test_wrong_shapes(self):
         for shape, word in (("B", "no size"), ("B=0", "no size"), ("B=2,B=3", "no size"), ("heads=3", "no selected operation"),

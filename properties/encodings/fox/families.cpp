@@ -67,7 +67,8 @@ family filled_by(std::string name, std::string summary, lane_filler fill, double
   return f;
 }
 
-// Decays are a square of tokens; attention sums over one of its sides.
+// Decays are a square of tokens; attention sums over one of its sides, of which mild gates leave twenty tokens: what
+// lies far behind weighs something where gates are near one.
 std::vector<usual_size> usual_sizes() {
   const std::vector<std::string> decays{"fox/decay", "fox/gated_decay"}, attention{"fox/attention"};
   return {
@@ -90,13 +91,13 @@ std::vector<usual_size> usual_sizes() {
       {attention, {{"B", 1}, {"h", 9}, {"n", 66}, {"d", 2}, {"e", 66}}, true},
       {attention, {{"B", 2}, {"h", 2}, {"n", 64}, {"d", 64}, {"e", 64}}, true},
       {attention, {{"B", 1}, {"h", 2}, {"n", 9}, {"d", 128}, {"e", 128}}, true},
-      {attention, {{"B", 1}, {"h", 2}, {"n", 383}, {"d", 2}, {"e", 2}}, true},
+      {attention, {{"B", 1}, {"h", 2}, {"n", 383}, {"d", 2}, {"e", 2}}, true, "gates_near_one"},
       {attention, {{"B", 3}, {"h", 9}, {"n", 9}, {"d", 3}, {"e", 2}}, true},
       {attention, {{"B", 1}, {"h", 2}, {"n", 9}, {"d", 96}, {"e", 96}}},
       {attention, {{"B", 1}, {"h", 2}, {"n", 9}, {"d", 256}, {"e", 256}}},
       {attention, {{"B", 1}, {"h", 2}, {"n", 258}, {"d", 65}, {"e", 33}}},
       {attention, {{"B", 2}, {"h", 2}, {"n", 1025}, {"d", 2}, {"e", 1}}},
-      {attention, {{"B", 1}, {"h", 1}, {"n", 1300}, {"d", 2}, {"e", 1}}},
+      {attention, {{"B", 1}, {"h", 1}, {"n", 1300}, {"d", 2}, {"e", 1}}, false, "gates_near_one"},
       {attention, {{"B", 65537}, {"h", 1}, {"n", 2}, {"d", 1}, {"e", 1}}},
   };
 }

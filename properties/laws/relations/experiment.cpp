@@ -100,7 +100,7 @@ void experiment::wrong(std::string message) const {
 }
 
 void experiment::differ(approximate expected, approximate actual, const std::string& what) const {
-  wrong(fmt::format("{}: {:.9g} and {:.9g}, allowed difference {:.3g}", what, expected.value, actual.value,
+  wrong(fmt::format("{}: {}, allowed difference {:.3g}", what, both_in_words(expected.value, actual.value),
                     expected.error + actual.error));
 }
 

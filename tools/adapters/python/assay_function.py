@@ -64,7 +64,7 @@ def _check_callable(function):
 def _name_of(function):
     inner = getattr(function, "func", function)  # functools.partial
     names = (getattr(inner, word, None) for word in ("__name__", "original_name", "name"))  # the last two: TorchScript
-    return next((name for name in names if isinstance(name, str)), type(inner).__name__)
+    return next((name for name in names if isinstance(name, str)), type(inner).__name__).strip("<>")  # "<lambda>"
 
 
 def _domain_of(function, declared, domain):
