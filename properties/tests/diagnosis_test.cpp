@@ -275,6 +275,44 @@ TEST_CASE("properties/diagnosis/conditions_on_sizes_are_tried_one_axis_at_a_time
   CHECK(said_at(wrong_from("n", 333), "heinsen/scan", tokens) == "s, s_n are wrong on mild inputs from 333 tokens on");
 }
 
+// What begins at a token is seen at that position first, since most rows count from 0.
+TEST_CASE("properties/diagnosis/tokens_are_no_positions", "[property][gate]") {
+  const auto from_token = [](const request&, core::tensors& outputs) {
+    core::tensor& y = outputs.at("y");
+    const std::size_t n = y.shape()[1], of_token = y.shape()[2] * y.shape()[3];
+    for (std::size_t i = 0; i < y.size(); ++i)
+      if (i / of_token % n >= 64) y.values.storage()[i] += 1.0;
+  };
+  const core::axis_sizes tokens{{"B", 1}, {"n", 66}, {"h", 1}, {"d", 4}};
+  CHECK(said_at(from_token, "rope/rotate", tokens) == "y is wrong on mild inputs from 65 tokens on");
+
+  const auto from_position = [](const request& call, core::tensors& outputs) {
+    core::tensor& y = outputs.at("y");
+    const std::size_t of_token = y.shape()[2] * y.shape()[3];
+    for (std::size_t i = 0; i < y.size(); ++i)
+      if (call.inputs.at("position").values.storage()[i / of_token] >= 64) y.values.storage()[i] += 1.0;
+  };
+  const std::string positions = said_at(from_position, "rope/rotate", tokens);
+  INFO(positions);
+  CHECK(holds(positions, "y is wrong from position 64 on, and right up to position 6"));
+}
+
+// Where one family alone is wrong, the condition is said of it.
+TEST_CASE("attention/diagnosis/conditions_within_a_family_are_said", "[property][gate]") {
+  const core::operation& op = *reference::find_operation("attention/output");
+  changed under_test([](const request& call, core::tensors& outputs) {
+    const auto& q = call.inputs.at("q").values.storage();
+    if (call.inputs.at("k").shape()[2] > 8 && std::all_of(q.begin(), q.end(), [](double x) { return x == 0; }))
+      for (double& x : outputs.at("o").values.storage()) x += 0.25;
+  });
+  const core::axis_sizes sizes{{"B", 1}, {"h", 1}, {"n", 2}, {"m", 40}, {"d", 2}, {"e", 2}};
+  const test_case shown = make_case({&op, core::dtype::f32, "equal_logits", probe_seed, extent(sizes)});
+  const diagnosis d = diagnose(under_test, op, core::dtype::f32, {{{&truth_property(op), shown}}, probe_seed});
+  INFO(d.explained.value_or("") << " / " << d.facts.value_or(""));
+  REQUIRE(d.facts);
+  CHECK(holds(*d.facts, "inputs of the family equal_logits give wrong values where m is more than 8; "));
+}
+
 // At position 0 the rotation is the identity: what is right there says nothing of wide heads.
 TEST_CASE("rope/diagnosis/probes_that_cannot_tell_are_no_evidence", "[property][gate]") {
   const core::operation& op = *reference::find_operation("rope/rotate");

@@ -68,6 +68,11 @@ const joint_fault joint_faults[] = {
     {"rope/rotate", rope(2, 5, 1, 2),
      [](const sizes_of_call& s) { return s.at("n") % 4 != 0 && s.at("n") > 4 && s.at("B") > 1; },
      "where B is more than 1, n is no multiple of 4 and n is more than 4"},
+    // The smallest odd size of all, 1, tells nothing of features that do not turn.
+    {"rope/rotate", rope(1, 2, 1, 67), [](const sizes_of_call& s) { return s.at("d") % 2 == 1 && s.at("d") > 64; },
+     "where d is odd and d is more than 63"},
+    {"heinsen/scan", scan(1, 1023, 1), [](const sizes_of_call& s) { return s.at("n") % 512 == 511 && s.at("n") > 512; },
+     "where n is 511 more than a multiple of 512 and n is more than 511"},
     // No condition of this kind: of a product, a sum, either of two, a size between two, a multiple of another.
     {"heinsen/scan", scan(1, 257, 1), [](const sizes_of_call& s) { return s.at("n") * s.at("d") > 256; }, nullptr},
     {"heinsen/scan", scan(1, 40, 1), [](const sizes_of_call& s) { return s.at("n") + s.at("d") > 40; }, nullptr},
@@ -138,6 +143,24 @@ const choice_fault choice_faults[] = {
      {{"width", {std::int64_t{64}}}, {"rule", {std::string("tensor2tensor")}}},
      [](const auto& s, const auto& a) { return is(a, "rule", "tensor2tensor") && s.at("d") > 32; },
      "where rule = \"tensor2tensor\" and d is more than 32"},
+    // Another value than usual, whichever it is, and of another setting besides.
+    {"alibi/bias",
+     bias(2, 3, 66),
+     {{"form", {std::string("key_from_last")}}, {"last_position", {std::int64_t{500}}}},
+     [](const auto& s, const auto& a) {
+       return is(a, "form", "key_from_last") && core::setting<std::int64_t>(a, "last_position") != 0 && s.at("m") > 64;
+     },
+     "where form = \"key_from_last\", last_position is not 0 and m is more than 64"},
+    {"rope/rotate",
+     rope(1, 5, 9, 6),
+     {{"rotary", {std::int64_t{2}}}},
+     [](const auto& s, const auto& a) { return core::setting<std::int64_t>(a, "rotary") != 0 && s.at("h") > 8; },
+     "where rotary is not 0 and h is more than 8"},
+    {"rope/rotate",
+     rope(1, 5, 9, 6),
+     {{"base", {500000.0}}},
+     [](const auto& s, const auto& a) { return core::setting<double>(a, "base") > 10000.0 && s.at("h") > 8; },
+     "where base = 5e+05 and h is more than 8"},
     // Either of two; another bound with each value.
     {"rope/rotate", rope(1, 2, 5, 2), word("layout", "half_split"),
      [](const auto& s, const auto& a) { return is(a, "layout", "half_split") || s.at("h") > 4; }, nullptr},

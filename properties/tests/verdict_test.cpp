@@ -72,6 +72,13 @@ TEST_CASE("properties/verdict/errors_beyond_every_law_are_bugs", "[unit]") {
     }
 }
 
+TEST_CASE("properties/verdict/numbers_that_differ_are_printed_differently", "[unit]") {
+  CHECK(both_in_words(0.25, 0.5) == "0.25 and 0.5");
+  CHECK(both_in_words(0.25, 0.25) == "0.25 and 0.25");
+  CHECK(both_in_words(0.25, std::nextafter(0.25, 1.0)) == "0.25 and 0.25000000000000006");
+  CHECK(both_in_words(0.0, -0.0) == "0 and -0");
+}
+
 TEST_CASE("properties/verdict/special_values_by_position_and_sign", "[unit]") {
   const auto e_held = expect(scan(dtype::f64, {-1, -1}, {-infinity, 2}, -infinity), dtype::f64);
   const expectation& e = *e_held;

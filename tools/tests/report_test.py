@@ -98,6 +98,11 @@ class Schemas(unittest.TestCase):
                                    os.path.join(folder, "junit.xml")], capture_output=True, text=True)
             self.assertEqual(done.returncode, 0, name + done.stderr)
 
+    def test_the_wrong_element_is_in_the_table(self):
+        page = text_of(REPORTS["wide"], "index.html")
+        self.assertIn("more are in the file", page)
+        self.assertRegex(page, r'<tr class="wrong"><th scope="row">\[0, 0, 64\]')
+
     def test_pages_are_well_formed_and_load_nothing(self):
         for name, folder in REPORTS.items():
             page = Page(text_of(folder, "index.html"))

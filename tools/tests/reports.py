@@ -69,6 +69,8 @@ class Reports:
             "narrow": self.gate("narrow", self.candidate(
                 "narrow.py", options=", domain={'h': [-3, 3], 's0': [-3, 3], 'log_p': [-3, 0]}"), *ONE, expect=0),
             "nan": self.gate("nan", self.candidate("nan.py", fault=nan), *ONE, expect=1),
+            "wide": self.gate("wide", self.candidate("wide.py", fault="states[:, :, 64:] += 1"), *ONE, "--property", "value",
+                              expect=1),
             "hostile": self.gate("hostile", self.candidate(
                 "hostile.py", name=HOSTILE_NAME, fault="if states.shape[1] > 3: raise ValueError(" + repr(HOSTILE_NAME) + ")"), *ONE,
                 expect=1),
