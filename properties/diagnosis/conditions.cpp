@@ -117,23 +117,6 @@ std::vector<core::attribute> without(std::vector<core::attribute> values, const 
   return values;
 }
 
-std::optional<std::string> by_setting(const std::string& name, const probes_seen& wrong, const probes_seen& right) {
-  const auto values_of = [&](const probes_seen& probes) {
-    std::vector<core::attribute> values;
-    for (const probe* p : probes) {
-      const core::attribute value = value_in(*p, name);
-      if (std::find(values.begin(), values.end(), value) == values.end()) values.push_back(value);
-    }
-    return values;
-  };
-  const auto of_wrong = values_of(wrong), of_right = values_of(right);
-  for (const core::attribute& value : of_wrong)
-    if (std::find(of_right.begin(), of_right.end(), value) != of_right.end()) return std::nullopt;
-  if (of_wrong.size() == 1) return fmt::format(" where {} = {}", name, core::to_string(of_wrong.front()));
-  if (of_right.size() == 1) return fmt::format(" where {} is not {}", name, core::to_string(of_right.front()));
-  return std::nullopt;
-}
-
 // What all wrong cases have of a setting, and values with which it would not be so.
 struct value_rule {
   std::string words;
@@ -173,6 +156,17 @@ std::vector<value_rule> value_rules(const core::attribute_declaration& setting, 
   return all;
 }
 
+// Where a setting alone decides: no right case has what all wrong ones have of it.
+std::optional<std::string> by_setting(const core::attribute_declaration& setting, const probes_seen& wrong,
+                                      const probes_seen& right, size_experiments& again) {
+  for (const value_rule& rule : value_rules(setting, wrong)) {
+    const auto holds = [&](const probe* p) { return rule.holds(value_in(*p, setting.name)); };
+    if (std::none_of(right.begin(), right.end(), holds) && is_right_without(rule, setting.name, wrong, again))
+      return " where " + rule.words;
+  }
+  return std::nullopt;
+}
+
 // Where all that is wrong has one value of a setting, or another one than usual, is right without, and another rule
 // parts it from what is right with it: "where layout = "half_split" and h is more than 8".
 std::optional<std::string> by_value(const core::attribute_declaration& setting, const probes_seen& wrong,
@@ -208,7 +202,7 @@ std::optional<std::string> where(const std::vector<const probe*>& wrong, const s
   // What is the size of an axis is said of the axis: a width is wrong among others that were not tried.
   for (const core::attribute_declaration& a : op.attributes)
     if (a.axis.empty())
-      if (auto rule = by_setting(a.name, wrong, right)) return rule;
+      if (auto rule = by_setting(a, wrong, right, again)) return rule;
   for (const std::string& axis : core::axis_symbols(op))
     if (axis != "n")
       if (auto rule = by_axis(axis, wrong, right, again)) return rule;

@@ -23,7 +23,7 @@ struct dictionary_entry {
   std::function<wrong_model()> make{};  ///< empty where there is `answered`
   bool remembers = false;               ///< wrong only from its second call on
   std::string implied{};                ///< a condition that the words say already: " where causal = true"
-  /// In place of a model: the call that is answered where another one is made.
+  /// In place of a model, or beside it: the call that is answered where another one is made.
   std::function<request(const request& call)> answered{};
 };
 

@@ -143,8 +143,8 @@ std::vector<test_case> changed_in_one(case_key key, const test_case& from) {
 }
 
 // Other numbers in the sizes and settings of the counterexample, of its family and mild ones. Every other one has more
-// than one token: the first, at position 0, may tell nothing. And mild ones with another size of one axis: which of
-// them matters is not told by cases that differ in all.
+// than one token: the first, at position 0, may tell nothing; and where rows matter, more than two. And mild ones with
+// another size of one axis: which of them matters is not told by cases that differ in all.
 std::vector<test_case> like(const test_case& counterexample, std::uint64_t seed) {
   std::vector<test_case> all;
   const core::operation& op = *counterexample.call.operation;
@@ -158,6 +158,8 @@ std::vector<test_case> like(const test_case& counterexample, std::uint64_t seed)
       key.seed = seed + 5000 + k;
       if (const auto n = sizes.find("n"); n != sizes.end())
         key.size.axes["n"] = k % 2 == 0 ? n->second : std::max(n->second, tokens_that_tell);
+      if (const auto B = sizes.find("B"); B != sizes.end() && B->second > 1)
+        key.size.axes["B"] = k % 2 == 0 ? B->second : std::max(B->second, rows);
       all.push_back(make_case(key));
     }
   if (find_family(op, "mild") != nullptr)

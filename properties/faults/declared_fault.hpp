@@ -20,7 +20,8 @@ struct declared_fault {
   std::string words;  ///< "position is one off"
   /// A fresh one for each implementation: some remember earlier calls.
   std::function<faulty_call()> make{};
-  bool remembers = false;  ///< faulty only from its second call on
+  bool remembers = false;                                  ///< faulty only from its second call on
+  std::function<request(const request& call)> answered{};  ///< of a fault that answers another call rightly
 
   /// "generated/rope/rotate/position/one_off"
   [[nodiscard]] std::string id() const { return "generated/" + operation->name + "/" + where + "/" + what; }

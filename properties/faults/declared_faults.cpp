@@ -69,12 +69,17 @@ declared_fault fault_in(const core::operation& op, const core::tensor_declaratio
 
 declared_fault fault_of_call(const core::operation& op, std::string where, std::string what, std::string words,
                              std::function<void(request&)> edit) {
-  const faulty_call faulty = [edit = std::move(edit)](implementation& right, const request& call) {
+  const auto answered = [edit = std::move(edit)](const request& call) {
     request edited = call;
     edit(edited);
-    return right.evaluate(core::check_request(edited) ? edited : call);
+    return core::check_request(edited) ? edited : call;
   };
-  return {&op, std::move(where), std::move(what), std::move(words), [faulty] { return faulty; }};
+  const faulty_call faulty = [answered](implementation& right, const request& call) {
+    return right.evaluate(answered(call));
+  };
+  declared_fault fault{&op, std::move(where), std::move(what), std::move(words), [faulty] { return faulty; }};
+  fault.answered = answered;
+  return fault;
 }
 
 declared_fault fault_of_outputs(const core::operation& op, std::string where, std::string what, std::string words,
@@ -116,6 +121,7 @@ std::vector<variant> declared_mutants(const std::string& encoding,
       variant v{fault.id(), "generated", op.name + ": " + fault.words,
                 [fault, right] { return std::make_unique<with_fault>(fault, right()); }};
       v.remembers = fault.remembers;
+      v.answered = fault.answered;
       all.push_back(std::move(v));
     }
   }

@@ -36,11 +36,6 @@ void count(core::tensor& t) {
   for (std::size_t i = 0; i < t.size(); ++i) t.values.storage()[i] = static_cast<double>(i % s.back());
 }
 
-// Positions as those of the first row, whatever the row.
-void of_first_row(core::tensor& t) {
-  if (t.size() > 0) t = core::take(t, 0, std::vector<std::size_t>(t.shape().front(), 0));
-}
-
 }  // namespace
 
 declared_fault_list index_faults(const core::operation& op) {
@@ -54,8 +49,6 @@ declared_fault_list index_faults(const core::operation& op) {
     if (!is_output(op, *d))
       for (const index_fault& fault : of_inputs) add(fault);
     all.push_back(fault_in(op, *d, "counted", d->name + " is counted from 0, whatever it is", count));
-    if (d->axes.size() > 1)
-      all.push_back(fault_in(op, *d, "of_first_row", d->name + " is that of the first row for all", of_first_row));
   }
   return all;
 }

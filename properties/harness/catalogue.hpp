@@ -22,6 +22,8 @@ struct variant {
   std::function<std::unique_ptr<implementation>()> make;
   core::dtype shown_in = core::dtype::f32;  ///< the dtype in which a mutant's fault shows
   bool remembers = false;                   ///< faulty only from its second call on
+  /// Of a mutant that answers another call rightly: that call, of one with all settings.
+  std::function<request(const request& call)> answered{};
 };
 
 /// A reported bug that no mutant models, and why.
