@@ -41,6 +41,11 @@ constexpr rearrangement rearrangements[] = {{"reversed", "is reversed along", ba
                                             {"one_early", "is one early along", one_early},
                                             {"first_for_all", "has its first element for all along", only_first}};
 
+std::string words_of(const rearrangement& r, const std::string& tensor, const std::string& symbol) {
+  if (r.order == only_first && symbol == "B") return tensor + " is that of the first row for all";
+  return fmt::format("{} {} {}", tensor, r.words, symbol);
+}
+
 tensor_edit rearranged(std::size_t axis, positions (*order)(std::size_t)) {
   return [axis, order](core::tensor& t) {
     if (t.size() > 0) t = core::take(t, axis, order(t.shape()[axis]));
@@ -70,8 +75,8 @@ declared_fault_list axis_faults(const core::operation& op) {
       const std::string& symbol = d->axes[axis];
       const std::string place = fmt::format("{}_{}", symbol, axis);
       for (const rearrangement& r : rearrangements)
-        all.push_back(fault_in(op, *d, fmt::format("{}_along_{}", r.what, place),
-                               fmt::format("{} {} {}", d->name, r.words, symbol), rearranged(axis, r.order)));
+        all.push_back(fault_in(op, *d, fmt::format("{}_along_{}", r.what, place), words_of(r, d->name, symbol),
+                               rearranged(axis, r.order)));
       if (axis + 1 < d->axes.size())
         all.push_back(fault_in(op, *d, fmt::format("transposed_{}_{}", axis, axis + 1),
                                fmt::format("{} is read with {} and {} exchanged", d->name, symbol, d->axes[axis + 1]),

@@ -8,6 +8,7 @@
 
 #include "properties/builtin.hpp"
 #include "properties/diagnosis/diagnose.hpp"
+#include "properties/harness/certified_implementation.hpp"
 #include "properties/tests/changed.hpp"
 
 using namespace assay;
@@ -295,6 +296,31 @@ TEST_CASE("properties/diagnosis/tokens_are_no_positions", "[property][gate]") {
   const std::string positions = said_at(from_position, "rope/rotate", tokens);
   INFO(positions);
   CHECK(holds(positions, "y is wrong from position 64 on, and right up to position 6"));
+}
+
+// Code with exact angles, at the positions of another row: what f32 angles there are off by explains nothing of it.
+TEST_CASE("rope/diagnosis/the_first_rows_positions_are_named_of_exact_code", "[property][gate]") {
+  class of_first_row final : public implementation {
+   public:
+    [[nodiscard]] const description& describe() const override { return right_.describe(); }
+    call_result evaluate(const request& call) override {
+      request other = call;
+      core::tensor& position = other.inputs.at("position");
+      if (position.size() > 0)
+        position = core::take(position, 0, std::vector<std::size_t>(position.shape().front(), 0));
+      return right_.evaluate(other);
+    }
+
+   private:
+    certified_implementation right_;
+  };
+  const core::operation& op = *reference::find_operation("rope/rotate");
+  of_first_row under_test;
+  const core::axis_sizes sizes{{"B", 2}, {"n", 3}, {"h", 1}, {"d", 4}};
+  const test_case shown = make_case({&op, core::dtype::f32, "large_positions", probe_seed, extent(sizes)});
+  const diagnosis d = diagnose(under_test, op, core::dtype::f32, {{{&truth_property(op), shown}}, probe_seed});
+  REQUIRE(d.explained);
+  CHECK(*d.explained == "behaves like: position is that of the first row for all");
 }
 
 // Where one family alone is wrong, the condition is said of it.
