@@ -8,7 +8,7 @@ namespace assay::properties {
 
 /// The faults of one operation:
 /// - a setting ignored, taken for another value, two values exchanged, stuck at its first value, one off, in bf16;
-/// - a position or index one off, clamped, wrapped, counted instead of read, in bf16;
+/// - a position or index one off, clamped, wrapped, counted instead of read, from 0 or from the first, in bf16;
 /// - an axis reversed, late or early by one, its first element for all, or exchanged with the next axis;
 /// - a tensor zeroed, negated, halved, doubled; its first or last token lost; an output an echo of an input, or 0 from
 ///   some position of an axis on; all elements of an output or one off by 2^k u;

@@ -1,4 +1,7 @@
 // Faults of positions, distances and other exact integers.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -36,12 +39,33 @@ void count(core::tensor& t) {
   for (std::size_t i = 0; i < t.size(); ++i) t.values.storage()[i] = static_cast<double>(i % s.back());
 }
 
+// From the first one of each row on, one by one: what code does that takes indices as consecutive.
+void count_on(core::tensor& t) {
+  auto& x = t.values.storage();
+  const std::size_t row = t.shape().back();
+  for (std::size_t i = 0; i < x.size(); ++i) x[i] = i % row == 0 ? x[i] : x[i - 1] + 1;
+}
+
+bool is_index(const core::tensor_declaration& d) { return d.own_type && !d.axes.empty(); }
+
+// All indices of a call together: one of two alone is another fault.
+declared_fault counted_on(const core::operation& op) {
+  std::vector<std::string> names;
+  for (const core::tensor_declaration& d : op.inputs)
+    if (is_index(d)) names.push_back(d.name);
+  const std::string words =
+      fmt::format("{} {} counted on from the first", fmt::join(names, " and "), names.size() > 1 ? "are" : "is");
+  return fault_of_call(op, "call", "counted_on", words, [names](request& call) {
+    for (const std::string& name : names) count_on(call.inputs.at(name));
+  });
+}
+
 }  // namespace
 
 declared_fault_list index_faults(const core::operation& op) {
   declared_fault_list all;
   for (const core::tensor_declaration* d : tensors_of(op)) {
-    if (!d->own_type || d->axes.empty()) continue;
+    if (!is_index(*d)) continue;
     const auto add = [&](const index_fault& fault) {
       all.push_back(fault_in(op, *d, fault.what, d->name + " " + fault.words, each_value(fault.of)));
     };
@@ -50,6 +74,7 @@ declared_fault_list index_faults(const core::operation& op) {
       for (const index_fault& fault : of_inputs) add(fault);
     all.push_back(fault_in(op, *d, "counted", d->name + " is counted from 0, whatever it is", count));
   }
+  if (std::any_of(op.inputs.begin(), op.inputs.end(), is_index)) all.push_back(counted_on(op));
   return all;
 }
 

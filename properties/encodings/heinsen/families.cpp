@@ -50,7 +50,11 @@ extents draw_extents(counter_random& random, extent size) {
 core::tensors scan_inputs(lane_filler fill, bool gated, dtype type, counter_random& random, extent size) {
   const extents s = draw_extents(random, size);
   scan_tensors all = fill_lanes(fill, gated, type, random, s.batch, s.n, s.d);
-  return {{gated ? "g" : "log_p", std::move(all.gate)}, {"h", std::move(all.h)}, {"s0", std::move(all.s0)}};
+  core::tensors inputs;  // a list of them would copy what may be large
+  inputs.emplace(gated ? "g" : "log_p", std::move(all.gate));
+  inputs.emplace("h", std::move(all.h));
+  inputs.emplace("s0", std::move(all.s0));
+  return inputs;
 }
 
 // Tokens and weights are mild; biases and scales put the logits into the family's regime.
