@@ -58,7 +58,7 @@ std::string failure(const gate_report& r, const check_result& c, bool open) {
       "<details class=\"failure\"{}><summary><b>{}</b> of {} in {}</summary>\n<p>{}</p>\n<p class=\"note\">{}: "
       "{}</p>\n{}<pre class=\"replay\"><code>{}</code></pre></details>\n",
       open ? " open" : "", escape_markup(c.checked->name), escape_markup(c.operation->name), core::name_of(c.type),
-      escape_markup(c.found->shown.message), r.golden.empty() ? "Smallest case found" : "File",
+      escape_markup(c.found->shown.message), r.golden.empty() ? smallest_case_words(c) : "File",
       escape_markup(r.golden.empty() ? summary(c.found->minimal) : c.found->minimal.family),
       counterexample_tables(r, c), escape_markup(replay_command(r, c)));
 }

@@ -45,7 +45,7 @@ void add_check(suite& to, const gate_report& r, const check_result& c) {
     found.kind = failure_kind(c);
     if (c.found->shown.failure) found.errors = c.found->shown.failure->errors;
     to.add_fault(c.checked->name, r.verdict == gate_verdict::broken, found,
-                 escape_markup(c.found->shown.message) + "\nSmallest case found: " +
+                 escape_markup(c.found->shown.message) + "\n" + smallest_case_words(c) + ": " +
                      escape_markup(summary(c.found->minimal)) + "\nReplay: " + escape_markup(replay_command(r, c)));
   } else if (const std::string reason = reason_of(r, c); !reason.empty()) {
     ++to.skipped;

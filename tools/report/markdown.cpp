@@ -95,8 +95,8 @@ std::string failures(const gate_report& r) {
   for (const check_result& c : r.checks)
     if (c.found)
       // In a block of its own a command keeps every blank, and is copied as a line.
-      text += fmt::format("- **{}** of `{}` in {}: {}\n  Smallest case found: {}. Replay:\n{}", c.checked->name,
-                          c.operation->name, core::name_of(c.type), escape_markdown(c.found->shown.message),
+      text += fmt::format("- **{}** of `{}` in {}: {}\n  {}: {}. Replay:\n{}", c.checked->name, c.operation->name,
+                          core::name_of(c.type), escape_markdown(c.found->shown.message), smallest_case_words(c),
                           escape_markdown(summary(c.found->minimal)),
                           markdown_block({plain(replay_command(r, c))}, "sh", "  "));
   return text;

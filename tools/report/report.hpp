@@ -162,6 +162,8 @@ std::string counts_in_words(const gate_report& r);
 /// which the gate ran, quoted for a POSIX shell; with the limits on the candidate that were not the usual ones, as its
 /// verdict may depend on them.
 std::string replay_command(const gate_report& r, const properties::check_result& c);
+/// What stands before the case of a failed check: laws make other calls of it.
+const char* smallest_case_words(const properties::check_result& c);
 /// By operation that was checked, then by input or setting, what the candidate takes: "finite", "in [-3, 3]",
 /// "= "half_split"".
 std::map<std::string, std::map<std::string, std::string>> narrower_domains(const gate_report& r);

@@ -40,6 +40,10 @@ const char* verdict_word(const check_result& c) {
   }
 }
 
+const char* smallest_case_words(const check_result& c) {
+  return c.checked->decides_class ? "Smallest case found" : "Smallest case found, which the check changes";
+}
+
 std::string class_word(const check_result& c) {
   if (const auto reached = c.accuracy_class()) return std::string(name_of(*reached));
   if (c.verdict() == status::failed) return "none: a bug";
