@@ -74,9 +74,9 @@ class search {
   axis_profile profile_of(const std::string& axis) {
     axis_profile p{axis, sizes_.at(axis)};
     const declared_sizes declared = again_.declared(wrong_, axis);
-    const std::size_t step = declared.multiple_of, block = std::max(step, widest_block);
+    const std::size_t step = declared.multiple_of;
     std::set<std::size_t> sizes{1,           step,     p.at - std::min(p.at, step),
-                                p.at + step, 2 * p.at, (p.at / block + 1) * block};
+                                p.at + step, 2 * p.at, declared.nearest(whole_blocks_above(p.at))};
     for (const auto& [other, size] : sizes_) sizes.insert(size);
     for (const std::size_t size : sizes) {
       if (size == 0 || size == p.at || !declared.holds(size)) continue;

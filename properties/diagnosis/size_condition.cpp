@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <bit>
 #include <utility>
 
 namespace assay::properties {
@@ -35,7 +37,7 @@ bool holds_of(size_form is, std::size_t x, std::size_t y, std::size_t bound) {
 
 }  // namespace
 
-std::size_t whole_blocks_above(std::size_t size) { return (size / widest_block + 1) * widest_block; }
+std::size_t whole_blocks_above(std::size_t size) { return std::max<std::size_t>(std::bit_ceil(size + 1), 64); }
 
 bool size_condition::holds(const core::axis_sizes& sizes) const {
   const std::size_t x = sizes.at(axis);
@@ -58,7 +60,7 @@ std::string size_condition::words() const {
     case size_form::more:
       return fmt::format("{} is more than {}", axis, bound);
     case size_form::less:
-      return bound == 1 ? axis + " = 0" : fmt::format("{} is less than {}", axis, bound);
+      return bound <= 2 ? fmt::format("{} = {}", axis, bound - 1) : fmt::format("{} is less than {}", axis, bound);
     case size_form::multiple_plus:
       if (period == 2) return fmt::format("{} is {}", axis, rest == 0 ? "even" : "odd");
       return rest == 0 ? fmt::format("{} is a multiple of {}", axis, period)

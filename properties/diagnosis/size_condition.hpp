@@ -38,9 +38,8 @@ struct size_condition {
   [[nodiscard]] std::vector<core::axis_sizes> samples() const;
 };
 
-/// Kernels compute what is left over after whole blocks in another way: the widest ones that are common.
-constexpr std::size_t widest_block = 64;
-/// The first size above this one that is a whole number of them, and of all smaller powers of two.
+/// The first power of two above a size, of at least 64: a whole number of all smaller blocks. What is left over after
+/// whole blocks is computed in another way.
 std::size_t whole_blocks_above(std::size_t size);
 
 /// Sizes of two axes that are less, equal and more, beside each other and far apart: what tells how they compare.

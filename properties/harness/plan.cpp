@@ -249,9 +249,13 @@ std::vector<case_key> plan_of(const property& p, const description& about, const
     if (!may_have(drawn, u.settings)) continue;
     case_key any = key_of_sizes(drawn, u.axes, settings_of_sizes::as_drawn);
     for (const auto& [name, value] : u.settings) any.settings[name] = drawn.settings[name] = {value};
-    for (case_key& key : keys_of_choices(any, drawn.settings, u.always, size++)) {
-      key.family = u.family.empty() ? families[next++ % families.size()].name : u.family;
-      add(std::move(key));
+    std::vector<case_key> keys = keys_of_choices(any, drawn.settings, u.always, size++);
+    const bool by_turns = u.family.empty() && families.size() > 1;
+    if (by_turns && keys.size() == 1) keys.push_back(keys.front());
+    for (std::size_t k = 0; k < keys.size(); ++k) {
+      if (!u.family.empty()) keys[k].family = u.family;
+      if (by_turns && k > 0) keys[k].family = families[1 + next++ % (families.size() - 1)].name;
+      add(std::move(keys[k]));
     }
   }
   if (options.sizes != run_options::usual::none && families.front().name == "mild")

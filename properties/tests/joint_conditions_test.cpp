@@ -68,6 +68,8 @@ const joint_fault joint_faults[] = {
     {"rope/rotate", rope(2, 5, 1, 2),
      [](const sizes_of_call& s) { return s.at("n") % 4 != 0 && s.at("n") > 4 && s.at("B") > 1; },
      "where B is more than 1, n is no multiple of 4 and n is more than 4"},
+    {"heinsen/scan", scan(1, 1, 515), [](const sizes_of_call& s) { return s.at("d") % 512 != 0 && s.at("d") > 512; },
+     "where d is no multiple of 512 and d is more than 512"},
     // The smallest odd size of all, 1, tells nothing of features that do not turn.
     {"rope/rotate", rope(1, 2, 1, 67), [](const sizes_of_call& s) { return s.at("d") % 2 == 1 && s.at("d") > 64; },
      "where d is odd and d is more than 63"},
