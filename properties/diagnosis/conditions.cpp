@@ -6,9 +6,11 @@
 #include <functional>
 #include <set>
 #include <string_view>
+#include <utility>
 
 #include "properties/diagnosis/joint_conditions.hpp"
 #include "properties/diagnosis/reach.hpp"
+#include "properties/harness/choices.hpp"
 
 namespace assay::properties {
 namespace {
@@ -94,7 +96,9 @@ std::optional<std::string> by_axis(const std::string& axis, const probes_seen& w
     const auto [last_right, first_wrong] = again.boundary(*wrong.front(), axis, right_at, wrong_at);
     for (const probe* p : {wrong.front(), wrong[wrong.size() / 2]})
       if (!stands_alone(*p, axis, last_right, first_wrong, again)) return std::nullopt;
-    if (above && !holds_far_behind(wrong, axis, first_wrong, again)) return std::nullopt;
+    if (above ? !holds_far_behind(wrong, axis, first_wrong, again)
+              : !is_right_far_behind(wrong, axis, last_right, again))
+      return std::nullopt;
     of_wrong.insert(first_wrong);
     return tokens ? words_of_tokens(of_wrong, first_wrong, last_right)
                   : words_of_axis(axis, of_wrong, first_wrong, last_right);
@@ -117,38 +121,51 @@ std::vector<core::attribute> without(std::vector<core::attribute> values, const 
   return values;
 }
 
-// What all wrong cases have of a setting, and values with which it would not be so.
+// What all wrong cases have of a setting, values with which it would not be so, and values with which it would.
 struct value_rule {
   std::string words;
   std::function<bool(const core::attribute&)> holds;
-  std::vector<core::attribute> others;
+  std::vector<core::attribute> others, alike{};
 };
 
-// Whether some wrong cases are right with each of the other values, and none is wrong with one.
-bool is_right_without(const value_rule& rule, const std::string& setting, const probes_seen& wrong,
-                      size_experiments& again) {
-  constexpr std::size_t most_tried = 3;
-  for (const core::attribute& other : rule.others) {
-    bool becomes_right = false;
-    for (std::size_t k = 0; k < std::min(most_tried, wrong.size()); ++k) {
-      const auto is = again.is_right(*wrong[k], core::attributes{{setting, other}}, evidence::telling);
-      if (is == false) return false;
-      becomes_right = becomes_right || is == true;
+// Whether some wrong cases are right with each of the other values and none is wrong with one, and some are wrong with
+// each of those alike, as far as they answer.
+bool decides(const value_rule& rule, const std::string& setting, const probes_seen& wrong, size_experiments& again) {
+  constexpr std::size_t most_tried = 5;
+  struct outcome {
+    bool right = false, wrong = false;
+  };
+  // In larger calls, too: of two pairs all rotate where two are asked for.
+  const auto outcome_with = [&](const core::attribute& value) {
+    outcome all;
+    for (const probe* p : some_of(wrong, most_tried)) {
+      core::axis_sizes larger = sizes_of(p->c);
+      for (auto& [axis, size] : larger) size = again.declared(*p, axis).nearest(2 * size + 1);
+      for (const core::axis_sizes& sizes : {core::axis_sizes{}, larger})
+        if (const auto is = again.is_right(*p, sizes, {{setting, value}}, evidence::telling))
+          (*is ? all.right : all.wrong) = true;
     }
-    if (!becomes_right) return false;
-  }
+    return all;
+  };
+  for (const core::attribute& other : rule.others)
+    if (const outcome o = outcome_with(other); o.wrong || !o.right) return false;
+  for (const core::attribute& value : rule.alike)
+    if (const outcome o = outcome_with(value); o.right && !o.wrong) return false;
   return !rule.others.empty();
 }
 
-// One value that all wrong cases have, or that none of them has the standard one.
+// One value that all wrong cases have, or that none of them has the standard one; of numbers this first, as those that
+// were not tried are more.
 std::vector<value_rule> value_rules(const core::attribute_declaration& setting, const probes_seen& wrong) {
   const core::attribute value = value_in(*wrong.front(), setting.name);
   const value_rule one{fmt::format("{} = {}", setting.name, core::to_string(value)),
                        [value](const core::attribute& x) { return x == value; }, without(setting.values, value)};
   const value_rule another{fmt::format("{} is not {}", setting.name, core::to_string(setting.standard)),
                            [standard = setting.standard](const core::attribute& x) { return x != standard; },
-                           {setting.standard}};
+                           {setting.standard},
+                           without(setting.values, setting.standard)};
   std::vector<value_rule> all{one, another};
+  if (!is_choice(setting)) std::swap(all[0], all[1]);
   std::erase_if(all, [&](const value_rule& rule) {
     return !std::all_of(wrong.begin(), wrong.end(),
                         [&](const probe* p) { return rule.holds(value_in(*p, setting.name)); });
@@ -161,7 +178,7 @@ std::optional<std::string> by_setting(const core::attribute_declaration& setting
                                       const probes_seen& right, size_experiments& again) {
   for (const value_rule& rule : value_rules(setting, wrong)) {
     const auto holds = [&](const probe* p) { return rule.holds(value_in(*p, setting.name)); };
-    if (std::none_of(right.begin(), right.end(), holds) && is_right_without(rule, setting.name, wrong, again))
+    if (std::none_of(right.begin(), right.end(), holds) && decides(rule, setting.name, wrong, again))
       return " where " + rule.words;
   }
   return std::nullopt;
@@ -176,8 +193,7 @@ std::optional<std::string> by_value(const core::attribute_declaration& setting, 
     probes_seen right_with_it;
     std::copy_if(right.begin(), right.end(), std::back_inserter(right_with_it),
                  [&](const probe* p) { return rule.holds(value_in(*p, setting.name)); });
-    if (right_with_it.empty() || right_with_it.size() == right.size() ||
-        !is_right_without(rule, setting.name, wrong, again))
+    if (right_with_it.empty() || right_with_it.size() == right.size() || !decides(rule, setting.name, wrong, again))
       continue;
     const auto rest = where(wrong, right_with_it, again, counted);
     if (!rest || rest->empty()) continue;

@@ -121,17 +121,33 @@ bool stands_alone(const probe& wrong, const std::string& axis, std::size_t right
   return true;
 }
 
+namespace {
+
+// What is right there may tell nothing: of one key, whatever its features are.
+std::vector<std::optional<bool>> far_behind(const std::vector<const probe*>& wrong, const std::string& axis,
+                                            std::size_t bound, size_experiments& again) {
+  std::vector<std::optional<bool>> all;
+  for (const probe* p : {wrong.front(), wrong[wrong.size() / 2], wrong.back()})
+    for (const std::size_t far : {2 * bound + many_more, 2 * bound + many_more + 1, whole_blocks_above(bound)})
+      all.push_back(again.is_right(*p, {{axis, again.declared(*p, axis).nearest(far)}}, evidence::telling));
+  return all;
+}
+
+bool has(const std::vector<std::optional<bool>>& all, bool value) {
+  return std::find(all.begin(), all.end(), std::optional(value)) != all.end();
+}
+
+}  // namespace
+
 bool holds_far_behind(const std::vector<const probe*>& wrong, const std::string& axis, std::size_t bound,
                       size_experiments& again) {
-  bool is_wrong = false;
-  // What is right there may tell nothing: of one key, whatever its features are.
-  for (const probe* p : {wrong.front(), wrong[wrong.size() / 2], wrong.back()})
-    for (const std::size_t far : {2 * bound + many_more, whole_blocks_above(bound)}) {
-      const auto is = again.is_right(*p, {{axis, again.declared(*p, axis).nearest(far)}}, evidence::telling);
-      if (is == true) return false;
-      is_wrong = is_wrong || is == false;
-    }
-  return is_wrong;
+  const auto found = far_behind(wrong, axis, bound, again);
+  return has(found, false) && !has(found, true);
+}
+
+bool is_right_far_behind(const std::vector<const probe*>& wrong, const std::string& axis, std::size_t bound,
+                         size_experiments& again) {
+  return !has(far_behind(wrong, axis, bound, again), false);
 }
 
 }  // namespace assay::properties

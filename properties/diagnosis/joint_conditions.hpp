@@ -25,5 +25,8 @@ bool stands_alone(const probe& wrong, const std::string& axis, std::size_t right
 /// there are some.
 bool holds_far_behind(const std::vector<const probe*>& wrong, const std::string& axis, std::size_t bound,
                       size_experiments& again);
+/// Whether none of them is wrong there.
+bool is_right_far_behind(const std::vector<const probe*>& wrong, const std::string& axis, std::size_t bound,
+                         size_experiments& again);
 
 }  // namespace assay::properties

@@ -73,13 +73,14 @@ std::optional<size_experiments::verdict> size_experiments::verdict_of(const std:
 }
 
 std::optional<bool> size_experiments::is_right(const probe& like, const core::axis_sizes& changed, evidence counted) {
-  core::axis_sizes sizes = sizes_of(like.c);
-  for (const auto& [axis, size] : changed) sizes[axis] = size;
-  return as_evidence(verdict_of(key_of(like, sizes, {}, {})), counted);
+  return is_right(like, changed, {}, counted);
 }
 
-std::optional<bool> size_experiments::is_right(const probe& like, const core::attributes& changed, evidence counted) {
-  return as_evidence(verdict_of(key_of(like, sizes_of(like.c), changed, {})), counted);
+std::optional<bool> size_experiments::is_right(const probe& like, const core::axis_sizes& sizes,
+                                               const core::attributes& settings, evidence counted) {
+  core::axis_sizes all = sizes_of(like.c);
+  for (const auto& [axis, size] : sizes) all[axis] = size;
+  return as_evidence(verdict_of(key_of(like, all, settings, {})), counted);
 }
 
 std::optional<bool> size_experiments::is_right(const probe& like, const input_domains& inside, evidence counted) {

@@ -27,7 +27,8 @@ class size_experiments {
   /// does not.
   std::optional<bool> is_right(const probe& like, const core::axis_sizes& changed, evidence counted = evidence::any);
   /// The same with the sizes of the probe and its settings, but for those that are given.
-  std::optional<bool> is_right(const probe& like, const core::attributes& changed, evidence counted);
+  std::optional<bool> is_right(const probe& like, const core::axis_sizes& sizes, const core::attributes& settings,
+                               evidence counted);
   /// The same with the sizes and the settings of the probe, and finite inputs that lie in these intervals.
   std::optional<bool> is_right(const probe& like, const input_domains& inside, evidence counted);
 

@@ -158,6 +158,15 @@ const choice_fault choice_faults[] = {
      {{"rotary", {std::int64_t{2}}}},
      [](const auto& s, const auto& a) { return core::setting<std::int64_t>(a, "rotary") != 0 && s.at("h") > 8; },
      "where rotary is not 0 and h is more than 8"},
+    // Two pairs are all that there are where d = 4: right there with rotary = 2.
+    {"rope/rotate",
+     rope(1, 5, 9, 4),
+     {{"rotary", {std::int64_t{1}}}},
+     [](const auto& s, const auto& a) {
+       const auto pairs = static_cast<std::size_t>(core::setting<std::int64_t>(a, "rotary"));
+       return pairs != 0 && pairs < s.at("d") / 2 && s.at("h") > 8;
+     },
+     "where rotary is not 0, d is more than 3 and h is more than 8"},
     {"rope/rotate",
      rope(1, 5, 9, 6),
      {{"base", {500000.0}}},
