@@ -45,8 +45,8 @@ struct usual_size {
   std::vector<std::string> functions;  ///< operations without their derivatives
   core::axis_sizes axes;
   bool always = false;  ///< in a quick run too
-  /// Whose inputs it has; empty: once the first of those that are tried at large sizes, besides each of the others in
-  /// turn. What gates near zero hide, mild ones show.
+  /// Whose inputs it has; empty: once the first of those that are tried at large sizes, and others in turn where there
+  /// are several cases, or where another one is cheap. What gates near zero hide, mild ones show.
   std::string family{};
   /// Numbers beyond those that are drawn: of candidates that have them.
   core::attributes settings{};
