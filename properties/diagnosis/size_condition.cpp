@@ -18,7 +18,7 @@ std::vector<std::size_t> around(const size_condition& c) {
     case size_form::less:
       return {b, b + 1, 2 * b + 1, b - 1, b / 2, 1};
     default:
-      return {base, base + 2 * k, base + 3 * k, base + 1, base + k - 1, base + 2 * k + k / 2};
+      return {base, base + 2 * k, base + 3 * k, base + 1, base + k - 1, base + k + 1, base + 2 * k + k / 2};
   }
 }
 

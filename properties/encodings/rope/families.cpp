@@ -216,6 +216,7 @@ std::vector<usual_size> usual_sizes() {
       {rotations, {{"B", 2}, {"n", 128}, {"h", 4}, {"d", 64}}, true},
       {{"rope/rotate"}, {{"B", 2}, {"n", 5}, {"h", 2}, {"d", 128}}, true, "", {{"base", 1e6}}},
       {{"rope/rotate_by"}, {{"B", 2}, {"n", 5}, {"h", 2}, {"d", 128}}, true},
+      {{"rope/rotate_by"}, {{"B", 2}, {"n", 66}, {"h", 9}, {"d", 66}}, true, "real_positions"},
       {rotations, {{"B", 2}, {"n", 3}, {"h", 66}, {"d", 6}}, true},
       {rotations, {{"B", 1}, {"n", 3}, {"h", 2}, {"d", 515}}, true},
       {rotations, {{"B", 1}, {"n", 3}, {"h", 2}, {"d", 514}}, true, "large_positions"},
