@@ -48,7 +48,7 @@ struct usual_size {
   /// Whose inputs it has; empty: once the first of those that are tried at large sizes, and others in turn where there
   /// are several cases, or where another one is cheap. What gates near zero hide, mild ones show.
   std::string family{};
-  /// Numbers beyond those that are drawn: of candidates that have them.
+  /// Numbers beyond those that are drawn; a candidate that does not have one keeps its own.
   core::attributes settings{};
 };
 

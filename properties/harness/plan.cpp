@@ -114,11 +114,6 @@ bool may_have(const case_key& key, const std::string& setting, const core::attri
          std::find(within->second.begin(), within->second.end(), value) != within->second.end();
 }
 
-bool may_have(const case_key& key, const core::attributes& settings) {
-  return std::all_of(settings.begin(), settings.end(),
-                     [&](const auto& setting) { return may_have(key, setting.first, setting.second); });
-}
-
 enum class settings_of_sizes { as_drawn, standard };
 
 // The key of a case of these sizes; where a setting is the size of an axis, that setting is given. Other integers have
@@ -253,9 +248,9 @@ std::vector<case_key> plan_of(const property& p, const description& about, const
   for (const usual_size& u : planned_sizes(op, declared, options)) {
     if (!u.family.empty() && !options.families.empty() && !options.families.contains(u.family)) continue;
     case_key drawn = key_for(about, op, type, families.front().name, 0, {});
-    if (!may_have(drawn, u.settings)) continue;
     case_key any = key_of_sizes(drawn, u.axes, settings_of_sizes::as_drawn);
-    for (const auto& [name, value] : u.settings) any.settings[name] = drawn.settings[name] = {value};
+    for (const auto& [name, value] : u.settings)
+      if (may_have(drawn, name, value)) any.settings[name] = drawn.settings[name] = {value};
     std::vector<case_key> keys = keys_of_choices(any, drawn.settings, u.always, size++);
     const bool by_turns = u.family.empty() && families.size() > 1;
     if (by_turns && keys.size() == 1 && is_cheap(op, u.axes)) keys.push_back(keys.front());

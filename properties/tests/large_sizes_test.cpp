@@ -180,6 +180,23 @@ TEST_CASE("properties/sizes/a_quick_run_has_large_axes_together", "[property]") 
   CHECK(missing == "");
 }
 
+// A size may name a base that a candidate does not have: it is tried with another one.
+TEST_CASE("properties/sizes/settings_of_a_size_do_not_take_it_from_a_candidate", "[property]") {
+  const core::operation& op = *reference::find_operation("rope/rotate");
+  run_options options;
+  options.sizes = usual::some;
+  for (const double base : {10000.0, 1e6}) {
+    description about;
+    about.settings["rope/rotate"]["base"] = {base};
+    bool wide = false;
+    for (const case_key& key : plan_of(*find_property("value"), about, op, core::dtype::f32, options)) {
+      wide = wide || key.size.axis("d", 0) == 128;
+      CHECK(core::setting<double>(make_case(key).call.attributes, "base") == base);
+    }
+    CHECK(wide);
+  }
+}
+
 TEST_CASE("properties/sizes/a_quick_run_reaches_faults_at_usual_sizes", "[property]") {
   // What is wrong from 65 rows on is wrong at 66 as what is wrong from 4 on: the farthest of each axis tells of the
   // rest.
