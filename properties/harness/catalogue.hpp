@@ -41,12 +41,16 @@ struct uninformed_answer {
 };
 
 /// A size at which implementations are run: where blocks, strides and integers of kernels end.
+/// In place of a family's name: all of them, one case of each.
+inline constexpr const char* every_family = "every family";
+
 struct usual_size {
   std::vector<std::string> functions;  ///< operations without their derivatives
   core::axis_sizes axes;
   bool always = false;  ///< in a quick run too
   /// Whose inputs it has; empty: once the first of those that are tried at large sizes, and others in turn where there
-  /// are several cases, or where another one is cheap. What gates near zero hide, mild ones show.
+  /// are several cases, or where another one is cheap. What gates near zero hide, mild ones show. `every_family`: what
+  /// wide rows alone do with infinities is seen there alone.
   std::string family{};
   /// Numbers beyond those that are drawn; a candidate that does not have one keeps its own.
   core::attributes settings{};

@@ -191,11 +191,17 @@ std::vector<case_key> far_rows(const description& about, const core::operation& 
   return all;
 }
 
-// The families of large cases: those that part classes, or the first.
-std::vector<family> families_of_sizes(const property& p, const core::operation& op, const run_options& options) {
-  std::vector<family> all = families_of(p, op), parting;
+// The families that somebody asked for, or all.
+std::vector<family> chosen_families(const property& p, const core::operation& op, const run_options& options) {
+  std::vector<family> all = families_of(p, op);
   if (!options.families.empty())
     std::erase_if(all, [&](const family& f) { return !options.families.contains(f.name); });
+  return all;
+}
+
+// The families of large cases: those that part classes, or the first.
+std::vector<family> families_of_sizes(std::vector<family> all) {
+  std::vector<family> parting;
   std::copy_if(all.begin(), all.end(), std::back_inserter(parting), [](const family& f) { return f.parts_classes; });
   if (!parting.empty()) return parting;
   all.resize(std::min<std::size_t>(all.size(), 1));
@@ -217,8 +223,8 @@ case_key key_for(const description& about, const core::operation& op, core::dtyp
 std::vector<case_key> plan_of(const property& p, const description& about, const core::operation& op, core::dtype type,
                               const run_options& options) {
   std::vector<case_key> plan;
-  for (const family& f : families_of(p, op)) {
-    if (!options.families.empty() && !options.families.contains(f.name)) continue;
+  const std::vector<family> chosen = chosen_families(p, op, options);
+  for (const family& f : chosen)
     for (const auto& [size, count] : lengths_of(p, f, options)) {
       case_key key = key_for(about, op, type, f.name, 0, size);
       rc::Random random = stream_of(options.seed, key);
@@ -228,8 +234,7 @@ std::vector<case_key> plan_of(const property& p, const description& about, const
         plan.push_back(key);
       }
     }
-  }
-  const std::vector<family> families = families_of_sizes(p, op, options);
+  const std::vector<family> families = families_of_sizes(chosen);
   if (!p.decides_class || families.empty()) return plan;
   const auto key_of = [&](const std::string& name, const core::axis_sizes& axes, settings_of_sizes settings) {
     return key_of_sizes(key_for(about, op, type, name, 0, {}), axes, settings);
@@ -246,12 +251,21 @@ std::vector<case_key> plan_of(const property& p, const description& about, const
   }
   std::size_t next = 0, size = 0;
   for (const usual_size& u : planned_sizes(op, declared, options)) {
-    if (!u.family.empty() && !options.families.empty() && !options.families.contains(u.family)) continue;
+    const bool of_all = u.family == every_family;
+    if (!u.family.empty() && !of_all && !options.families.empty() && !options.families.contains(u.family)) continue;
     case_key drawn = key_for(about, op, type, families.front().name, 0, {});
     case_key any = key_of_sizes(drawn, u.axes, settings_of_sizes::as_drawn);
     for (const auto& [name, value] : u.settings)
       if (may_have(drawn, name, value)) any.settings[name] = drawn.settings[name] = {value};
     std::vector<case_key> keys = keys_of_choices(any, drawn.settings, u.always, size++);
+    if (of_all) {
+      for (std::size_t k = 0; k < chosen.size(); ++k) {
+        case_key key = keys[k % keys.size()];
+        key.family = chosen[k].name;
+        add(std::move(key));
+      }
+      continue;
+    }
     const bool by_turns = u.family.empty() && families.size() > 1;
     if (by_turns && keys.size() == 1 && is_cheap(op, u.axes)) keys.push_back(keys.front());
     for (std::size_t k = 0; k < keys.size(); ++k) {

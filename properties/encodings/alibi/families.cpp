@@ -80,6 +80,7 @@ std::vector<usual_size> usual_sizes() {
       {bias, {{"h", 9}, {"n", 66}, {"m", 130}}, true},
       {bias, {{"h", 8}, {"n", 64}, {"m", 64}}, true},
       {bias, {{"h", 2}, {"n", 255}, {"m", 255}}, true},
+      {bias, {{"h", 9}, {"n", 66}, {"m", 130}}, true, every_family},
       {bias, {{"h", 3}, {"n", 1025}, {"m", 1025}}},
       {bias, {{"h", 2}, {"n", 3}, {"m", 4097}}},
       {bias, {{"h", 2}, {"n", 2}, {"m", 65537}}},

@@ -99,6 +99,7 @@ std::vector<usual_size> usual_sizes() {
   return {
       {bucket, {{"n", 4097}}, true},
       {bucket, {{"n", 1023}}, true},
+      {bucket, {{"n", 130}}, true, every_family},
       {bucket, {{"n", 65537}}},
       {bias, {{"h", 9}, {"n", 5}, {"m", 258}}, true},
       {bias, {{"h", 66}, {"n", 3}, {"m", 9}}, true},
@@ -106,6 +107,7 @@ std::vector<usual_size> usual_sizes() {
       {bias, {{"h", 9}, {"n", 66}, {"m", 130}}, true},
       {bias, {{"h", 8}, {"n", 64}, {"m", 64}}, true},
       {bias, {{"h", 2}, {"n", 255}, {"m", 255}}, true},
+      {bias, {{"h", 9}, {"n", 66}, {"m", 130}}, true, every_family},
       {bias, {{"h", 3}, {"n", 513}, {"m", 513}}},
       {bias, {{"h", 2}, {"n", 3}, {"m", 4097}}},
       {bias, {{"h", 2}, {"n", 4097}, {"m", 3}}},
