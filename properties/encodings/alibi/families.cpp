@@ -72,7 +72,7 @@ std::vector<usual_size> usual_sizes() {
   const std::vector<std::string> slopes{"alibi/slopes"}, bias{"alibi/bias"};
   return {
       {slopes, {{"h", 9}}, true},
-      {slopes, {{"h", 65}}, true},
+      {slopes, {{"h", 65}}, true, every_family},
       {slopes, {{"h", 513}}},
       {bias, {{"h", 9}, {"n", 5}, {"m", 258}}, true},
       {bias, {{"h", 66}, {"n", 3}, {"m", 9}}, true},
