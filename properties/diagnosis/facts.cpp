@@ -99,18 +99,12 @@ std::string special_sentence(const probes_seen& wrong) {
                      is_in_each(symptom::not_a_number, wrong) ? " where there should be none" : "");
 }
 
-bool holds_specials(const probe* p) {
-  return std::any_of(p->c.call.inputs.begin(), p->c.call.inputs.end(), [](const auto& input) {
-    const auto& x = input.second.values.storage();
-    return std::any_of(x.begin(), x.end(), [](double v) { return !std::isfinite(v); });
-  });
-}
-
 // What the encoding says of the family holds where its inputs are the cause; else the family is named.
 std::string sentence_of(const std::string& name, const probes_seen& wrong) {
   const core::operation& op = *wrong.front()->c.call.operation;
   const bool special = std::all_of(wrong.begin(), wrong.end(), [](const probe* p) { return p->needs_special; });
-  const bool caused = special || std::none_of(wrong.begin(), wrong.end(), holds_specials);
+  const bool caused =
+      special || std::none_of(wrong.begin(), wrong.end(), [](const probe* p) { return holds_special(p->c); });
   const encoding_tests* tests = encoding_tests_of(op);
   if (tests != nullptr && caused)
     for (const family_fact& f : tests->facts)
@@ -134,11 +128,14 @@ std::vector<std::string> families_in_order(const core::operation& op) {
   return all;
 }
 
-// Where among the cases of one family, if not everywhere; the reach of positions may tell of that family alone.
+// Where among the cases of one family, if not everywhere; the reach of positions may tell of that family alone. Where
+// it takes a special value, what is right without one tells nothing.
 std::string where_in_family(const probes_seen& wrong, const probes_seen& right, size_experiments& again) {
+  const bool special = std::all_of(wrong.begin(), wrong.end(), [](const probe* p) { return p->needs_special; });
   probes_seen right_of_it;
-  std::copy_if(right.begin(), right.end(), std::back_inserter(right_of_it),
-               [&](const probe* p) { return p->c.family == wrong.front()->c.family; });
+  std::copy_if(right.begin(), right.end(), std::back_inserter(right_of_it), [&](const probe* p) {
+    return p->c.family == wrong.front()->c.family && (!special || holds_special(p->c));
+  });
   if (right_of_it.empty()) return "";
   return where(wrong, right_of_it, again, evidence::telling).value_or("");
 }

@@ -110,13 +110,12 @@ void find_cause(probe& p, implementation& under_test, const core::precisions& co
 
 constexpr std::size_t tokens_that_tell = 3;
 
-// Mild cases with another size of one axis, or another value of one setting: which of them matters is not told by
-// cases that differ in all.
+// Cases of the key's family with another size of one axis, or another value of one setting: which of them matters is
+// not told by cases that differ in all.
 std::vector<test_case> changed_in_one(case_key key, const test_case& from) {
   const core::operation& op = *key.operation;
   core::axis_sizes sizes = sizes_of(from);
   if (const auto n = sizes.find("n"); n != sizes.end()) n->second = std::max(n->second, tokens_that_tell);
-  key.family = "mild";
   std::vector<test_case> all;
   const core::attributes settings = core::completed(op, from.call.attributes);
   const auto add = [&](const core::axis_sizes& of, const core::attributes& with) {
@@ -143,8 +142,8 @@ std::vector<test_case> changed_in_one(case_key key, const test_case& from) {
 }
 
 // Other numbers in the sizes and settings of the counterexample, of its family and mild ones. Every other one has more
-// than one token: the first, at position 0, may tell nothing; and where rows matter, more than two. And mild ones with
-// another size of one axis: which of them matters is not told by cases that differ in all.
+// than one token: the first, at position 0, may tell nothing; and where rows matter, more than two. And those with
+// another size of one axis.
 std::vector<test_case> like(const test_case& counterexample, std::uint64_t seed) {
   std::vector<test_case> all;
   const core::operation& op = *counterexample.call.operation;
@@ -152,9 +151,10 @@ std::vector<test_case> like(const test_case& counterexample, std::uint64_t seed)
   case_key key{&op, counterexample.call.type, counterexample.family, seed, extent(sizes), {}};
   for (const auto& [name, value] : counterexample.call.attributes)
     if (op.attribute(name) != nullptr) key.settings[name] = {value};
-  for (const std::string& name : {counterexample.family, std::string("mild")})
-    for (std::size_t k = 0; k < cases_like_counterexample && find_family(op, name) != nullptr; ++k) {
-      key.family = name;
+  for (const std::string& name : std::set<std::string>{counterexample.family, "mild"}) {
+    if (find_family(op, name) == nullptr) continue;
+    key.family = name;
+    for (std::size_t k = 0; k < cases_like_counterexample; ++k) {
       key.seed = seed + 5000 + k;
       if (const auto n = sizes.find("n"); n != sizes.end())
         key.size.axes["n"] = k % 2 == 0 ? n->second : std::max(n->second, tokens_that_tell);
@@ -162,8 +162,8 @@ std::vector<test_case> like(const test_case& counterexample, std::uint64_t seed)
         key.size.axes["B"] = k % 2 == 0 ? B->second : std::max(B->second, rows);
       all.push_back(make_case(key));
     }
-  if (find_family(op, "mild") != nullptr)
     for (test_case& other : changed_in_one(key, counterexample)) all.push_back(std::move(other));
+  }
   return all;
 }
 
@@ -230,6 +230,13 @@ probe probe_of(const test_case& c, probe_kind kind, core::tensors actual, const 
   find_wrong(p, *all_laws(*p.truth), compute, judged);
   p.tells = !p.right || (judged.informative && some_element_tells(p));
   return p;
+}
+
+bool holds_special(const test_case& c) {
+  return std::any_of(c.call.inputs.begin(), c.call.inputs.end(), [](const auto& input) {
+    const auto& x = input.second.values.storage();
+    return std::any_of(x.begin(), x.end(), [](double v) { return !std::isfinite(v); });
+  });
 }
 
 bool has_empty_axis(const probe& p) {

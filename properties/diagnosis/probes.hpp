@@ -38,6 +38,9 @@ struct probe {
   [[nodiscard]] bool tells_at(const std::string& output, std::size_t i) const;
 };
 
+/// Whether an input holds a NaN or an infinity.
+bool holds_special(const test_case& c);
+
 /// Whether some axis of its call has size 0.
 bool has_empty_axis(const probe& p);
 

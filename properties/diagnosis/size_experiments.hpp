@@ -55,13 +55,14 @@ class size_experiments {
 
  private:
   enum class verdict { wrong, says_nothing, right };
-  std::optional<verdict> verdict_of(const std::optional<case_key>& key);
+  std::optional<verdict> verdict_of(const std::optional<case_key>& key, bool special_inputs);
   static std::optional<bool> as_evidence(std::optional<verdict> found, evidence counted);
 
   implementation& under_test_;
   std::uint64_t seed_;
   std::size_t calls_ = 0;
-  std::map<std::string, std::optional<verdict>> seen_;  // by the text of the first key
+  // By the text of the first key, and whether only cases with special inputs count.
+  std::map<std::pair<std::string, bool>, std::optional<verdict>> seen_;
 };
 
 }  // namespace assay::properties

@@ -49,10 +49,10 @@ inline changed::change wrong_where(const std::function<bool(const core::axis_siz
 
 /// What is said where a case of these sizes, and of settings with these values, failed.
 inline std::string said_at(const changed::change& how, const char* operation, const core::axis_sizes& sizes,
-                           const setting_values& settings = {}) {
+                           const setting_values& settings = {}, const char* family = "mild") {
   const core::operation& op = *reference::find_operation(operation);
   changed under_test(how);
-  const test_case shown = make_case({&op, core::dtype::f32, "mild", probe_seed, extent(sizes), settings});
+  const test_case shown = make_case({&op, core::dtype::f32, family, probe_seed, extent(sizes), settings});
   const diagnosis d = diagnose(under_test, op, core::dtype::f32, {{{&truth_property(op), shown}}, probe_seed});
   return d.explained.value_or("") + d.facts.value_or("");
 }

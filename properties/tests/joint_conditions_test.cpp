@@ -1,5 +1,7 @@
 // Faults that take the sizes of several axes together: the condition is said, and no other is.
+#include <algorithm>
 #include <catch2/catch.hpp>
+#include <limits>
 
 #include "properties/tests/changed.hpp"
 
@@ -189,5 +191,24 @@ TEST_CASE("properties/diagnosis/conditions_on_a_choice_and_sizes_are_said_where_
       CHECK_THAT(said, Catch::EndsWith(std::string("on mild inputs ") + f.condition));
     else
       CHECK(said.find(" tried") != std::string::npos);
+  }
+}
+
+// Small cases of other families are few, and some of them lack the special value: these refute no condition.
+TEST_CASE("properties/diagnosis/conditions_on_sizes_are_said_of_special_values", "[property][gate]") {
+  const auto wrong_beside_masked_keys = [](const char* axis, std::size_t bound) {
+    return [=](const request& call, core::tensors& outputs) {
+      const auto& bias = call.inputs.at("bias").values.storage();
+      const auto masked = std::find(bias.begin(), bias.end(), -std::numeric_limits<double>::infinity());
+      if (masked == bias.end() || core::check_request(call).value().at(axis) <= bound) return;
+      for (double& o : outputs.at("o").values.storage()) o += 0.25;
+    };
+  };
+  for (const char* axis : {"B", "h"}) {
+    sizes_of_call sizes = attention(1, 1, 2, 3, 1, 1);
+    sizes[axis] = 6;
+    const std::string said = said_at(wrong_beside_masked_keys(axis, 4), "attention/output", sizes, {}, "causal");
+    CHECK_THAT(said, Catch::StartsWith(std::string("inputs of the family causal give wrong values where ") + axis +
+                                       " is more than 4; mild inputs"));
   }
 }
