@@ -158,6 +158,14 @@ std::string digits_text(const gate_report& report, const check_result& c) {
   return c.digits().empty() ? "" : ": " + digits_in_words(c);
 }
 
+// Of the inputs that digits are told of: gradients of values near the largest number are off by as much, and right.
+double error_beside_digits(const check_result& c) {
+  if (c.digits().empty()) return largest_error_ulp(c);
+  double largest = 0;
+  for (const auto& [from, there] : c.by_growth) largest = std::max(largest, there.told_ulp);
+  return largest;
+}
+
 // What passed is called right only where the whole run passed.
 const char* right_but(const gate_report& report) { return report.verdict == gate_verdict::passed ? "right, but " : ""; }
 
@@ -198,7 +206,7 @@ void add_shares(const gate_report& report, sentence_list& sentences) {
         : share > 1.0 ? fmt::format("err by at most {:.3g} times what rounding explains to first order", share)
                       : fmt::format("err by at most {:.2g} of what rounding explains", share);
     sentences.add(fmt::format("right: operations with one algorithm {}, most here: {:.3g} ulp{}", how,
-                              largest_error_ulp(*most), digits_text(report, *most)),
+                              error_beside_digits(*most), digits_text(report, *most)),
                   {most->operation, most->type});
   }
 }
