@@ -40,10 +40,10 @@ struct uninformed_answer {
   std::function<core::tensors(const request& call)> answer;
 };
 
-/// A size at which implementations are run: where blocks, strides and integers of kernels end.
 /// In place of a family's name: all of them, one case of each.
 inline constexpr const char* every_family = "every family";
 
+/// A size at which implementations are run: where blocks, strides and integers of kernels end.
 struct usual_size {
   std::vector<std::string> functions;  ///< operations without their derivatives
   core::axis_sizes axes;
