@@ -1,9 +1,13 @@
-// Implementations in the plain arithmetic of a dtype, each from a recipe of its encoding: mutants and controls.
+// Implementations in the plain arithmetic of a dtype that differ from the right one in one place: mutants and controls.
 #pragma once
 
+#include <concepts>
+#include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "properties/harness/catalogue.hpp"
 #include "properties/harness/implementation.hpp"
@@ -12,76 +16,102 @@
 
 namespace assay::properties {
 
-/// The correct recipe, computed as most code computes: f64 in f64, all others in f32, rounded to storage once.
-/// Variants change it in one place. `template <class R> Encoding::recipe<R> recipe()`, static or const, may also take
-/// the storage dtype.
+/// Changes a subject in place: f(subject), or f(subject, context) where it needs to know that.
+template <class Subject, class Context>
+struct change_of : std::function<void(Subject&, Context)> {
+  using function = std::function<void(Subject&, Context)>;
+  change_of() = default;
+  template <std::invocable<Subject&> Change>
+  change_of(Change change) : function([change](Subject& subject, Context) mutable { change(subject); }) {}
+  template <std::invocable<Subject&, Context> Change>
+  change_of(Change change) : function(std::move(change)) {}
+};
+/// Of the steps of a formula, which may depend on the dtype of the call.
+template <class Recipe>
+using recipe_change = change_of<Recipe, core::dtype>;
+
+/// The precision of the arithmetic in one storage dtype: a dtype, or one for each stage.
+using arithmetic_rule = declared_precision (*)(core::dtype storage);
+/// As most code computes: f64 in f64, all others in f32, rounded to storage once.
+inline declared_precision f32_or_wider(core::dtype storage) {
+  return storage == core::dtype::f64 ? core::dtype::f64 : core::dtype::f32;
+}
+inline declared_precision in_storage(core::dtype storage) { return storage; }
+inline declared_precision in_f64(core::dtype) { return core::dtype::f64; }
+/// f16 and bf16 as common frameworks compute them, each stage in a format of its own.
+inline declared_precision in_usual_stages(core::dtype) { return {}; }
+/// A variant that declares no precision: what the gate then takes for granted is in_usual_stages.
+inline void nothing_declared(description& about) { about.compute.clear(); }
+
+/// What one variant of an encoding does otherwise than the right recipe. Whatever is left out is as it is right. Each
+/// implementation has copies: a mutable lambda remembers earlier calls.
 template <class Encoding>
-struct unchanged {
-  using encoding = Encoding;
-  /// The precision of the arithmetic by storage dtype: a dtype, or a declared_precision.
-  static core::dtype arithmetic(core::dtype storage) {
-    return storage == core::dtype::f64 ? core::dtype::f64 : core::dtype::f32;
-  }
-  template <class R>
-  static typename Encoding::template recipe<R> recipe() {
-    return {};
-  }
-  /// May change the inputs of a call.
-  static void edit(request&) {}
-  /// May change its outputs.
-  static void finish(const request&, core::tensors&) {}
-  /// May change what is said of it: by default, the arithmetic as it is.
-  static void declare(description&) {}
+struct changed {
+  recipe_change<typename Encoding::template recipe<reference::rounded>> formula{};
+  std::function<void(request& call)> inputs{};         ///< the call, before
+  change_of<core::tensors, const request&> outputs{};  ///< its outputs, after; the request is as it came
+  arithmetic_rule arithmetic = f32_or_wider;
+  /// What it says of itself, where that is not its arithmetic alone.
+  std::function<void(description& about)> declared{};
+  /// Makers of what else it offers: `right<Encoding>`, for laws between operations of several encodings.
+  std::vector<std::unique_ptr<implementation> (*)(std::string name)> beside{};
+  core::dtype shown_in = core::dtype::f32;  ///< see `variant`
+  bool remembers = false;                   ///< see `variant`
+  bool telling = false;                     ///< see `variant`
 };
 
 /// What every variant of an encoding's operations says of itself: all dtypes, deterministic.
 description description_of(std::string_view encoding, std::string name);
 
-/// All operations of the encoding whose recipe Variant changes.
-template <class Variant>
+/// All operations of the encoding, as changed.
+template <class Encoding>
 class recipe_variant final : public implementation {
-  using encoding = typename Variant::encoding;
-
  public:
-  explicit recipe_variant(std::string name, Variant how = {})
-      : about_(description_of(encoding::name, std::move(name))), how_(std::move(how)) {
-    for (const core::dtype t : core::floating_dtypes) about_.compute[t] = Variant::arithmetic(t);
+  explicit recipe_variant(std::string name, changed<Encoding> change = {})
+      : about_(description_of(Encoding::name, std::move(name))), change_(std::move(change)) {
+    for (const core::dtype t : core::floating_dtypes) about_.compute[t] = change_.arithmetic(t);
     computed_ = about_;
-    Variant::declare(about_);
+    if (change_.declared) change_.declared(about_);
   }
   [[nodiscard]] const description& describe() const override { return about_; }
 
   call_result evaluate(const request& call) override {
     request edited = call;
-    Variant::edit(edited);
-    core::tensors outputs = run(edited);
-    Variant::finish(call, outputs);
+    if (change_.inputs) change_.inputs(edited);
+    typename Encoding::template recipe<reference::rounded> how;
+    if (change_.formula) change_.formula(how, call.type);
+    const reference::computing_in formats(computed_.precisions_of(edited));
+    core::tensors outputs = reference::run_recipe<Encoding>(edited, how);
+    if (change_.outputs) change_.outputs(outputs, call);
     return outputs;
   }
 
  private:
-  core::tensors run(const request& call) const {
-    using R = reference::rounded;
-    const reference::computing_in formats(computed_.precisions_of(call));
-    if constexpr (requires { how_.template recipe<R>(call.type); })
-      return reference::run_recipe<encoding>(call, how_.template recipe<R>(call.type));
-    else
-      return reference::run_recipe<encoding>(call, how_.template recipe<R>());
-  }
   description about_, computed_;  // what it says, and what is so
-  Variant how_;
+  changed<Encoding> change_;
 };
 
-/// Right: f16 and bf16 as common frameworks compute them, each stage in its own format, of which nothing is declared.
+/// The right recipe.
 template <class Encoding>
-struct usual_stages : unchanged<Encoding> {
-  static declared_precision arithmetic(core::dtype) { return {}; }
-  static void declare(description& about) { about.compute.clear(); }
-};
+std::unique_ptr<implementation> right(std::string name) {
+  return std::make_unique<recipe_variant<Encoding>>(std::move(name));
+}
 
-template <class Variant>
-variant make_variant(const char* id, const char* models, const char* what) {
-  return {id, models, what, [id] { return std::make_unique<recipe_variant<Variant>>(id); }};
+/// An implementation of all operations of its parts; it says of itself what they say, first of all the first.
+std::unique_ptr<implementation> joined(std::vector<std::unique_ptr<implementation>> parts);
+
+/// `id` is "mutant/NAME" or "control/NAME"; `models` the public report (owner/name#issue), or what a control does
+/// otherwise; `summary` the fault in one sentence.
+template <class Encoding>
+variant make_variant(std::string id, const char* models, std::string summary, changed<Encoding> change) {
+  const auto make = [id, change]() -> std::unique_ptr<implementation> {
+    if (change.beside.empty()) return std::make_unique<recipe_variant<Encoding>>(id, change);
+    std::vector<std::unique_ptr<implementation>> parts;
+    parts.push_back(std::make_unique<recipe_variant<Encoding>>(id, change));
+    for (const auto& other : change.beside) parts.push_back(other(id));
+    return joined(std::move(parts));
+  };
+  return {std::move(id), models, std::move(summary), make, change.shown_in, change.remembers, change.telling};
 }
 
 }  // namespace assay::properties

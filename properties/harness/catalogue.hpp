@@ -22,6 +22,7 @@ struct variant {
   std::function<std::unique_ptr<implementation>()> make;
   core::dtype shown_in = core::dtype::f32;  ///< the dtype in which a mutant's fault shows
   bool remembers = false;                   ///< faulty only from its second call on
+  bool telling = false;                     ///< of a mutant: all those marked make every property kill one of them
   /// Of a mutant that answers another call rightly: that call, of one with all settings.
   std::function<request(const request& call)> answered{};
 };
@@ -67,7 +68,6 @@ struct encoding_tests {
   /// have; and the right code that they were made from.
   std::function<std::vector<variant>()> generated{};
   std::function<std::unique_ptr<implementation>()> unmutated{};
-  std::vector<std::string> telling{};           ///< mutants that, together, every property kills one of
   std::vector<hypothesis> hypotheses{};         ///< what is often wrong, for the diagnosis of failures
   std::vector<family_fact> facts{};             ///< where no hypothesis explains a failure; what says most comes first
   std::vector<uninformed_answer> uninformed{};  ///< besides zeros and the previous step

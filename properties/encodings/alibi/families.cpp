@@ -111,18 +111,6 @@ encoding_tests make_tests() {
   tests.controls = controls();
   tests.laws = slope_laws();
   for (property& law : bias_laws()) tests.laws.push_back(std::move(law));
-  tests.telling = {"mutant/alibi_naive_slopes",
-                   "mutant/alibi_mask_is_finite",
-                   "mutant/alibi_exponent_from_head_0",
-                   "mutant/alibi_slopes_sorted",
-                   "mutant/alibi_distance_from_one",
-                   "mutant/alibi_window",
-                   "mutant/alibi_key_form_in_both_directions",
-                   "mutant/alibi_causal_ignored",
-                   "mutant/alibi_indices_for_positions",
-                   "mutant/alibi_key_forms_of_wrong_sign",
-                   "mutant/alibi_distance_gradient_of_wrong_sign",
-                   "mutant/alibi_gradient_of_wrong_sign"};
   return tests;
 }
 

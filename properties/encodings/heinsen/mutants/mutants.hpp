@@ -1,9 +1,32 @@
 // Wrong and right variants of Heinsen's operations, to gate the gate.
 #pragma once
 
-#include "properties/harness/catalogue.hpp"
+#include "properties/faults/call_changes.hpp"
+#include "properties/faults/recipe_variant.hpp"
+#include "reference/encodings/heinsen.hpp"
 
 namespace assay::properties::encodings::heinsen {
+
+using R = reference::rounded;
+using recipe = reference::encodings::heinsen::recipe<R>;
+inline constexpr auto& changed_heinsen = make_variant<reference::encodings::heinsen>;
+
+/// Another step of the scan: the state after token i.
+inline recipe_change<recipe> with_step(std::function<R(const R& a, const R& state, const R& h, std::size_t i)> next) {
+  return [next](recipe& how) {
+    how.scan = [next](reference::const_lane<R> a, reference::const_lane<R> h, const R& s0, reference::lane<R> s) {
+      R state = s0;
+      for (std::size_t i = 0; i < s.size(); ++i) s[i] = state = next(a[i], state, h[i], i);
+    };
+  };
+}
+/// Another scan, another adjoint: as of `recipe`.
+inline recipe_change<recipe> with_scan(decltype(recipe::scan) scan) {
+  return [scan](recipe& how) { how.scan = scan; };
+}
+inline recipe_change<recipe> with_adjoint(decltype(recipe::adjoint) adjoint) {
+  return [adjoint](recipe& how) { how.adjoint = adjoint; };
+}
 
 std::vector<variant> mutants();
 /// Parts of the list: wrong steps and scans, wrong states at the ends, wrong derivatives, precision other than

@@ -1,0 +1,51 @@
+// What faults do to the tensors and settings of a call.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "properties/harness/implementation.hpp"
+
+namespace assay::properties {
+
+/// Replaces every element of a tensor, where there is one of that name, by change(element), rounded to its dtype.
+template <class Change>
+void change_each(core::tensors& all, std::string_view name, Change change) {
+  const auto found = all.find(std::string(name));
+  if (found == all.end()) return;
+  for (double& x : found->second.values.storage()) x = core::round_to(found->second.type, change(x));
+}
+
+inline void negate(core::tensors& all, std::string_view name) {
+  change_each(all, name, [](double x) { return -x; });
+}
+inline void set_to_zero(core::tensors& all, std::string_view name) {
+  change_each(all, name, [](double) { return 0.0; });
+}
+/// As a tensor of the dtype `held` keeps them.
+inline void round_each(core::tensors& all, std::string_view name, core::dtype held) {
+  change_each(all, name, [held](double x) { return core::round_to(held, x); });
+}
+
+/// Rounds the positions of queries and keys, so that large ones are no longer told apart.
+inline void round_positions(request& call, core::dtype held) {
+  for (const char* name : {"query_position", "key_position"}) round_each(call.inputs, name, held);
+}
+
+/// The value of a setting, that of the standard where the call does not set it. Precondition: the operation has it.
+template <class T>
+T setting_of(const request& call, std::string_view name) {
+  return core::setting<T>(core::completed(*call.operation, call.attributes), name);
+}
+
+/// Replaces a setting, where the operation has it, by change(value).
+template <class T, class Change>
+void change_setting(request& call, const char* name, Change change) {
+  if (call.operation->attribute(name) != nullptr) call.attributes[name] = T(change(setting_of<T>(call, name)));
+}
+template <class T>
+void set_setting(request& call, const char* name, T value) {
+  change_setting<T>(call, name, [&](const T&) { return value; });
+}
+
+}  // namespace assay::properties
