@@ -216,10 +216,6 @@ encoding_tests make_tests() {
   tests.controls = controls();
   tests.laws = laws();
   tests.rests_on_convention = has_row_without_keys;
-  tests.telling = {"mutant/attention_mask_is_finite",    "mutant/attention_no_mean_in_gradient",
-                   "mutant/attention_divides_by_keys",   "mutant/attention_last_key_counts_twice",
-                   "mutant/attention_padded_keys_count", "mutant/attention_no_scale_in_gradient",
-                   "mutant/attention_bias_scaled",       "mutant/attention_all_keys_where_none_is"};
   return tests;
 }
 

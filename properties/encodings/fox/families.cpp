@@ -143,10 +143,6 @@ encoding_tests make_tests() {
   tests.laws = laws();
   tests.not_modelled = {{"IX10 fla-org/flash-linear-attention#769, NVIDIA-NeMo/Automodel#3802",
                          "an index beyond 2^31 needs 46 341 tokens, whose pairs do not fit a gate run"}};
-  tests.telling = {"mutant/fox_mask_is_zero",         "mutant/fox_own_token",       "mutant/fox_wrong_sign",
-                   "mutant/fox_own_key_in_gradient",  "mutant/fox_reset_gives_nan", "mutant/fox_open_gate_forgets",
-                   "mutant/fox_gate_without_log1p",   "mutant/fox_gate_saturates",  "mutant/fox_decay_scaled",
-                   "mutant/fox_pruned_by_decay_alone"};
   tests.facts = {{"infinite_inside", "log f = -inf gives"},
                  {"extreme_gates", "decays beyond the exponent range give"},
                  {"no_decay", "gates at 1 (log f = 0, or nearly) give"},

@@ -182,10 +182,6 @@ encoding_tests make_tests() {
   tests.not_modelled = not_modelled();
   tests.laws = laws();
   tests.generated = generated_mutants;
-  tests.telling = {"mutant/ignores_initial_state", "mutant/drops_nan",          "mutant/global_shift",
-                   "mutant/naive_log_add_exp",     "mutant/first_row_state",    "mutant/final_state_detached",
-                   "mutant/tangent_without_decay", "mutant/decay_sum_restarts", "mutant/order_of_the_day",
-                   "mutant/one_tile_size_is_wrong"};
   tests.hypotheses = std::move(hypotheses);
   tests.facts = family_facts();
   tests.uninformed = {maximum_for_sum()};

@@ -271,14 +271,6 @@ encoding_tests make_tests() {
   tests.controls = controls();
   tests.not_modelled = not_modelled();
   tests.laws = laws();
-  tests.telling = {"mutant/rope_wrong_layout",
-                   "mutant/rope_counted_from_one",
-                   "mutant/rope_tables_in_bf16",
-                   "mutant/rope_rest_is_zero",
-                   "mutant/rope_base_always_scaled",
-                   "mutant/rope_fixed_base",
-                   "mutant/rope_gradient_without_position",
-                   "mutant/rope_base_gradient_of_wrong_sign"};
   return tests;
 }
 

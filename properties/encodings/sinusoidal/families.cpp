@@ -244,12 +244,6 @@ encoding_tests make_tests() {
   tests.mutants = mutants();
   tests.controls = controls();
   tests.laws = laws();
-  tests.telling = {"mutant/sinusoidal_functions_swapped",     "mutant/sinusoidal_cosine_one_ahead",
-                   "mutant/sinusoidal_positions_by_fours",    "mutant/sinusoidal_layout_swapped",
-                   "mutant/sinusoidal_offset_twice",          "mutant/sinusoidal_odd_column_repeated",
-                   "mutant/sinusoidal_rule_of_tensor2tensor", "mutant/sinusoidal_theta_gradient_without_position",
-                   "mutant/sinusoidal_decay_undefined_at_0",  "mutant/sinusoidal_decay_to_base_10",
-                   "mutant/sinusoidal_first_ignored",         "mutant/sinusoidal_base_gradient_without_theta"};
   return tests;
 }
 

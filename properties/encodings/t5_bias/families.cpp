@@ -137,16 +137,6 @@ encoding_tests make_tests() {
   tests.controls = controls();
   tests.laws = t5_bucket_laws();
   for (property& law : pair_laws()) tests.laws.push_back(std::move(law));
-  tests.telling = {"mutant/t5_linear",
-                   "mutant/t5_opposite_sign",
-                   "mutant/t5_no_clamp",
-                   "mutant/t5_zero_comes_after",
-                   "mutant/t5_positions_in_bf16",
-                   "mutant/t5_bias_scaled",
-                   "mutant/t5_by_exact_reciprocal",
-                   "mutant/t5_scatter_assigns",
-                   "mutant/t5_scatter_to_next_bucket",
-                   "mutant/t5_gradient_of_unused"};
   return tests;
 }
 

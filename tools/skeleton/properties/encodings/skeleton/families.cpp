@@ -88,7 +88,6 @@ encoding_tests make_tests() {
   tests.controls = controls();
   tests.laws = laws();
   // Together these mutants give every law one to kill.
-  tests.telling = {"mutant/skeleton_negative_dropped"};
   return tests;
 }
 

@@ -21,8 +21,7 @@ std::vector<variant> mutants() {
   return {
       changed_skeleton(
           "mutant/skeleton_positions_from_one", "SC04 triton-lang/triton#8412: off by one", "positions count from 1",
-          {.formula = [](recipe& how) { how.position = [](double p) { return from_integer<R>(p + 1.0); }; },
-           .telling = true}),
+          {.formula = [](recipe& how) { how.position = [](double p) { return from_integer<R>(p + 1.0); }; }}),
       changed_skeleton(
           "mutant/skeleton_negative_dropped", "a rectifier left in its place", "negative x count as 0",
           {.formula = [](recipe& how) { how.scaled = [](const R& a, const R& x) { return a * larger(x, R(0.0)); }; },
