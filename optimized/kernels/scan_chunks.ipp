@@ -3,7 +3,7 @@
 // A register holds Block neighbouring features of lane_count / Block chunks, where Block is the greatest common divisor
 // of lane_count and the number of features. A tile of lane_count / Block tokens of every chunk is transposed, block by
 // block, into rows, walked as rows of features, and transposed back. What a chunk begins with is known only when those
-// before it are summarized: encodings/heinsen_chunks.cpp.
+// before it are summarized: encodings/heinsen/chunks.cpp.
 
 // Block j of register i becomes block i of register j. Interleaving the first half of the registers with the second, as
 // often as there are halvings of their number, moves each block to its place.

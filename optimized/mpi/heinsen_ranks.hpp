@@ -36,7 +36,7 @@
 #include <vector>
 
 #include "optimized/encodings/heinsen.hpp"
-#include "optimized/encodings/heinsen_carry.hpp"
+#include "optimized/encodings/heinsen/carry.hpp"
 
 namespace assay::optimized::heinsen {
 

@@ -1,5 +1,5 @@
 // Adjoints that compute the states again are those of saved states.
-#include "optimized/encodings/heinsen_recompute.hpp"
+#include "optimized/encodings/heinsen/recompute.hpp"
 #include "optimized/tests/support.hpp"
 
 namespace assay::optimized::tests {

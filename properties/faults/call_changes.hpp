@@ -8,12 +8,12 @@
 
 namespace assay::properties {
 
-/// Replaces every element of a tensor, where there is one of that name, by change(element), rounded to its dtype.
-template <class Change>
-void change_each(core::tensors& all, std::string_view name, Change change) {
+/// Replaces every element of a tensor, where there is one of that name, by f(element), rounded to its dtype.
+template <class F>
+void change_each(core::tensors& all, std::string_view name, F f) {
   const auto found = all.find(std::string(name));
   if (found == all.end()) return;
-  for (double& x : found->second.values.storage()) x = core::round_to(found->second.type, change(x));
+  for (double& x : found->second.values.storage()) x = core::round_to(found->second.type, f(x));
 }
 
 inline void negate(core::tensors& all, std::string_view name) {
@@ -38,10 +38,10 @@ T setting_of(const request& call, std::string_view name) {
   return core::setting<T>(core::completed(*call.operation, call.attributes), name);
 }
 
-/// Replaces a setting, where the operation has it, by change(value).
-template <class T, class Change>
-void change_setting(request& call, const char* name, Change change) {
-  if (call.operation->attribute(name) != nullptr) call.attributes[name] = T(change(setting_of<T>(call, name)));
+/// Replaces a setting, where the operation has it, by f(value).
+template <class T, class F>
+void change_setting(request& call, const char* name, F f) {
+  if (call.operation->attribute(name) != nullptr) call.attributes[name] = T(f(setting_of<T>(call, name)));
 }
 template <class T>
 void set_setting(request& call, const char* name, T value) {

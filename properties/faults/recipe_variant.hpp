@@ -21,10 +21,10 @@ template <class Subject, class Context>
 struct change_of : std::function<void(Subject&, Context)> {
   using function = std::function<void(Subject&, Context)>;
   change_of() = default;
-  template <std::invocable<Subject&> Change>
-  change_of(Change change) : function([change](Subject& subject, Context) mutable { change(subject); }) {}
-  template <std::invocable<Subject&, Context> Change>
-  change_of(Change change) : function(std::move(change)) {}
+  template <std::invocable<Subject&> F>
+  change_of(F f) : function([f](Subject& subject, Context) mutable { f(subject); }) {}
+  template <std::invocable<Subject&, Context> F>
+  change_of(F f) : function(std::move(f)) {}
 };
 /// Of the steps of a formula, which may depend on the dtype of the call.
 template <class Recipe>
@@ -48,7 +48,7 @@ inline void nothing_declared(description& about) { about.compute.clear(); }
 template <class Encoding>
 struct changed {
   recipe_change<typename Encoding::template recipe<reference::rounded>> formula{};
-  std::function<void(request& call)> inputs{};         ///< the call, before
+  std::function<void(request& call)> inputs{};      ///< the call, before
   change_of<core::tensors, const request&> outputs{};  ///< its outputs, after; the request is as it came
   arithmetic_rule arithmetic = f32_or_wider;
   /// What it says of itself, where that is not its arithmetic alone.
@@ -67,28 +67,28 @@ description description_of(std::string_view encoding, std::string name);
 template <class Encoding>
 class recipe_variant final : public implementation {
  public:
-  explicit recipe_variant(std::string name, changed<Encoding> change = {})
-      : about_(description_of(Encoding::name, std::move(name))), change_(std::move(change)) {
-    for (const core::dtype t : core::floating_dtypes) about_.compute[t] = change_.arithmetic(t);
+  explicit recipe_variant(std::string name, changed<Encoding> how = {})
+      : about_(description_of(Encoding::name, std::move(name))), how_(std::move(how)) {
+    for (const core::dtype t : core::floating_dtypes) about_.compute[t] = how_.arithmetic(t);
     computed_ = about_;
-    if (change_.declared) change_.declared(about_);
+    if (how_.declared) how_.declared(about_);
   }
   [[nodiscard]] const description& describe() const override { return about_; }
 
   call_result evaluate(const request& call) override {
     request edited = call;
-    if (change_.inputs) change_.inputs(edited);
-    typename Encoding::template recipe<reference::rounded> how;
-    if (change_.formula) change_.formula(how, call.type);
+    if (how_.inputs) how_.inputs(edited);
+    typename Encoding::template recipe<reference::rounded> recipe;
+    if (how_.formula) how_.formula(recipe, call.type);
     const reference::computing_in formats(computed_.precisions_of(edited));
-    core::tensors outputs = reference::run_recipe<Encoding>(edited, how);
-    if (change_.outputs) change_.outputs(outputs, call);
+    core::tensors outputs = reference::run_recipe<Encoding>(edited, recipe);
+    if (how_.outputs) how_.outputs(outputs, call);
     return outputs;
   }
 
  private:
   description about_, computed_;  // what it says, and what is so
-  changed<Encoding> change_;
+  changed<Encoding> how_;
 };
 
 /// The right recipe.
@@ -103,15 +103,15 @@ std::unique_ptr<implementation> joined(std::vector<std::unique_ptr<implementatio
 /// `id` is "mutant/NAME" or "control/NAME"; `models` the public report (owner/name#issue), or what a control does
 /// otherwise; `summary` the fault in one sentence.
 template <class Encoding>
-variant make_variant(std::string id, const char* models, std::string summary, changed<Encoding> change) {
-  const auto make = [id, change]() -> std::unique_ptr<implementation> {
-    if (change.beside.empty()) return std::make_unique<recipe_variant<Encoding>>(id, change);
+variant make_variant(std::string id, const char* models, std::string summary, changed<Encoding> how) {
+  const auto make = [id, how]() -> std::unique_ptr<implementation> {
+    if (how.beside.empty()) return std::make_unique<recipe_variant<Encoding>>(id, how);
     std::vector<std::unique_ptr<implementation>> parts;
-    parts.push_back(std::make_unique<recipe_variant<Encoding>>(id, change));
-    for (const auto& other : change.beside) parts.push_back(other(id));
+    parts.push_back(std::make_unique<recipe_variant<Encoding>>(id, how));
+    for (const auto& other : how.beside) parts.push_back(other(id));
     return joined(std::move(parts));
   };
-  return {std::move(id), models, std::move(summary), make, change.shown_in, change.remembers, change.telling};
+  return {std::move(id), models, std::move(summary), make, how.shown_in, how.remembers, how.telling};
 }
 
 }  // namespace assay::properties

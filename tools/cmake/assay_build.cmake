@@ -114,7 +114,7 @@ endfunction()
 
 # The sources of one folder are compiled as one text, at most eight at a time: most of what one file takes is the
 # instantiation of what its neighbours instantiate as well (JSON, arrays, containers), and once for all takes a third of
-# the time. So a name of an anonymous namespace stands once in a folder.
+# the time. So a name of an anonymous namespace stands once in a folder. The folders below those that are named count as one.
 function(assay_compile_together target)
   if(NOT ASSAY_COMPILE_TOGETHER)
     return()
@@ -123,6 +123,9 @@ function(assay_compile_together target)
   foreach(source IN LISTS sources)
     if(source MATCHES "[.]cpp$" AND NOT IS_ABSOLUTE "${source}")
       get_filename_component(folder "${source}" DIRECTORY)
+      foreach(whole IN LISTS ARGN)
+        string(REGEX REPLACE "^(${whole})/.*" "\\1" folder "${folder}")
+      endforeach()
       string(MAKE_C_IDENTIFIER "in_${folder}" folder)
       list(APPEND of_${folder} "${source}")
       list(LENGTH of_${folder} count)
@@ -138,9 +141,9 @@ function(assay_compile_together target)
 endfunction()
 
 # A folder's library, assay::<folder>. PRECOMPILE: headers for itself alone; else it shares those of its flags.
-# TOGETHER: see assay_compile_together.
+# TOGETHER, FOLDERS: see assay_compile_together.
 function(assay_library folder)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "COLD;HOT;TOGETHER" "" "SOURCES;LINK;LINK_PRIVATE;PRECOMPILE")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "COLD;HOT;TOGETHER" "" "SOURCES;LINK;LINK_PRIVATE;PRECOMPILE;FOLDERS")
   add_library(assay_${folder} STATIC ${arg_SOURCES})
   add_library(assay::${folder} ALIAS assay_${folder})
   target_link_libraries(assay_${folder} PUBLIC assay_fp_strict ${arg_LINK} PRIVATE assay_warnings ${arg_LINK_PRIVATE})
@@ -157,7 +160,7 @@ function(assay_library folder)
     assay_shared_precompile(assay_${folder} library)
   endif()
   if(arg_TOGETHER)
-    assay_compile_together(assay_${folder})
+    assay_compile_together(assay_${folder} ${arg_FOLDERS})
   endif()
 endfunction()
 
@@ -192,12 +195,11 @@ int assay_run_tests(int argc, char** argv) { return Catch::Session().run(argc, a
   endif()
 endif()
 
-# Every encoding needs its file in reference/encodings and in optimized/encodings; a missing one stops configuration.
-# properties/CMakeLists.txt does the same for the folders there.
-function(assay_check_encoding_files folder extension)
+# Every encoding needs its file in a folder, NAME followed by `rest`; a missing one stops configuration.
+function(assay_check_encoding_files folder rest)
   foreach(encoding IN LISTS ASSAY_ENCODINGS)
-    if(NOT EXISTS "${PROJECT_SOURCE_DIR}/${folder}/${encoding}.${extension}")
-      message(FATAL_ERROR "encoding '${encoding}' has no ${folder}/${encoding}.${extension}")
+    if(NOT EXISTS "${PROJECT_SOURCE_DIR}/${folder}/${encoding}${rest}")
+      message(FATAL_ERROR "encoding '${encoding}' has no ${folder}/${encoding}${rest}")
     endif()
   endforeach()
 endfunction()

@@ -145,7 +145,7 @@ class NewEncoding(unittest.TestCase):
 
     def test_all_other_code_compiles(self):
         own = self.path(f"properties/encodings/{NAME}")
-        for like, paths in {"assay_optimized": [self.path(f"optimized/encodings/{NAME}.cpp")],
+        for like, paths in {"assay_optimized": [self.path(f"optimized/encodings/{NAME}/tensors.cpp")],
                             "assay_properties": [f"{own}/families.cpp", f"{own}/laws/laws.cpp", f"{own}/mutants/mutants.cpp"],
                             "properties_test": [f"{own}/tests/formula_test.cpp"]}.items():
             with self.subTest(like=like):
@@ -215,7 +215,7 @@ class NewEncoding(unittest.TestCase):
     def test_the_list_of_files(self):
         files = [line.split()[0] for line in run_tool(self.root, "--list", "relative").stdout.splitlines()]
         self.assertEqual(files, ["reference/encodings/relative.hpp", "optimized/encodings/relative.hpp",
-                                 "optimized/encodings/relative_scale.cpp", "optimized/encodings/relative.cpp",
+                                 "optimized/encodings/relative/scale.cpp", "optimized/encodings/relative/tensors.cpp",
                                  "properties/encodings/relative/families.cpp",
                                  "properties/encodings/relative/laws/laws.hpp",
                                  "properties/encodings/relative/laws/laws.cpp",

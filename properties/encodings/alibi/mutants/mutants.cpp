@@ -120,7 +120,7 @@ std::vector<variant> mutants() {
                            for (double& m : call.inputs.at("slopes").values.storage()) m *= factor;
                            factor /= 2;
                          },
-                     .remembers = true}),
+                     .declared = nothing_declared, .remembers = true}),
   };
   for (auto* others : {precision_mutants, slope_mutants})
     for (variant& v : others()) all.push_back(std::move(v));

@@ -1,10 +1,9 @@
 // Generated mutants: a fault of the step, or of the adjoint's step, at some of the tokens.
 #include <fmt/format.h>
 
-#include <cmath>
+#include <algorithm>
 
 #include "properties/encodings/heinsen/mutants/mutants.hpp"
-#include "properties/encodings/heinsen/mutants/recipes.hpp"
 
 namespace assay::properties::encodings::heinsen {
 namespace {
@@ -32,155 +31,128 @@ std::vector<place> places() {
   return all;
 }
 
-/// What a step sees: its lane and its token.
-template <class R>
-struct step_view {
-  const_lane<R> a, h;
+/// What a step sees: its lane, its token, and what the right step needs.
+struct step {
+  const_lane<R> all_a, all_h;
   const R& s0;
   lane<R> s;
   std::size_t i;
+  R a = all_a[i], h = all_h[i], state = before(1);
+
   [[nodiscard]] R before(std::size_t back) const { return i < back ? s0 : R(s[i - back]); }
   [[nodiscard]] std::size_t next() const { return std::min(i + 1, s.size() - 1); }
   [[nodiscard]] std::size_t previous() const { return i == 0 ? 0 : i - 1; }
 };
-
-enum class step_fault {
-  decay_dropped,
-  decay_subtracted,
-  decay_doubled,
-  state_dropped,
-  input_dropped,
-  maximum_for_sum,
-  sum_for_log_sum,
-  input_decayed,
-  initial_state_again,
-  state_before_last,
-  decay_of_next,
-  decay_of_previous,
-  input_of_next,
-  input_of_previous,
+/// A wrong state after a token.
+struct step_fault {
+  const char* name;
+  R (*state)(const step& at);
 };
-constexpr const char* step_fault_names[] = {
-    "decay_dropped",   "decay_subtracted",  "decay_doubled", "state_dropped",       "input_dropped",
-    "maximum_for_sum", "sum_for_log_sum",   "input_decayed", "initial_state_again", "state_before_last",
-    "decay_of_next",   "decay_of_previous", "input_of_next", "input_of_previous"};
+constexpr step_fault step_faults[] = {
+    {"decay_dropped", [](const step& at) { return log_sum_exp(at.state, at.h); }},
+    {"decay_subtracted", [](const step& at) { return log_sum_exp(at.state - at.a, at.h); }},
+    {"decay_doubled", [](const step& at) { return log_sum_exp(at.a + at.a + at.state, at.h); }},
+    {"state_dropped", [](const step& at) { return log_sum_exp(at.a, at.h); }},
+    {"input_dropped", [](const step& at) { return at.a + at.state; }},
+    {"maximum_for_sum", [](const step& at) { return larger(at.a + at.state, at.h); }},
+    {"sum_for_log_sum", [](const step& at) { return at.a + at.state + at.h; }},
+    {"input_decayed", [](const step& at) { return log_sum_exp(at.state, at.a + at.h); }},
+    {"initial_state_again", [](const step& at) { return log_sum_exp(at.a + at.s0, at.h); }},
+    {"state_before_last", [](const step& at) { return log_sum_exp(at.a + at.before(2), at.h); }},
+    {"decay_of_next", [](const step& at) { return log_sum_exp(at.all_a[at.next()] + at.state, at.h); }},
+    {"decay_of_previous", [](const step& at) { return log_sum_exp(at.all_a[at.previous()] + at.state, at.h); }},
+    {"input_of_next", [](const step& at) { return log_sum_exp(at.a + at.state, at.all_h[at.next()]); }},
+    {"input_of_previous", [](const step& at) { return log_sum_exp(at.a + at.state, at.all_h[at.previous()]); }},
+};
 
-template <class R>
-R faulty_step(step_fault fault, const step_view<R>& at) {
-  const R a = at.a[at.i], h = at.h[at.i], state = at.before(1);
-  switch (fault) {
-    case step_fault::decay_dropped:
-      return log_sum_exp(state, h);
-    case step_fault::decay_subtracted:
-      return log_sum_exp(state - a, h);
-    case step_fault::decay_doubled:
-      return log_sum_exp(a + a + state, h);
-    case step_fault::state_dropped:
-      return log_sum_exp(a, h);
-    case step_fault::input_dropped:
-      return a + state;
-    case step_fault::maximum_for_sum:
-      return larger(a + state, h);
-    case step_fault::sum_for_log_sum:
-      return a + state + h;
-    case step_fault::input_decayed:
-      return log_sum_exp(state, a + h);
-    case step_fault::initial_state_again:
-      return log_sum_exp(a + at.s0, h);
-    case step_fault::state_before_last:
-      return log_sum_exp(a + at.before(2), h);
-    case step_fault::decay_of_next:
-      return log_sum_exp(at.a[at.next()] + state, h);
-    case step_fault::decay_of_previous:
-      return log_sum_exp(at.a[at.previous()] + state, h);
-    case step_fault::input_of_next:
-      return log_sum_exp(a + state, at.h[at.next()]);
-    case step_fault::input_of_previous:
-      return log_sum_exp(a + state, at.h[at.previous()]);
-  }
-  return state;
+recipe_change<recipe> with_fault(const step_fault& fault, const place& where) {
+  return with_scan([fault, where](const_lane<R> a, const_lane<R> h, const R& s0, lane<R> s) {
+    for (std::size_t i = 0; i < s.size(); ++i) {
+      const step at{a, h, s0, s, i};
+      s[i] = where.holds(i, s.size()) ? fault.state(at) : log_sum_exp(at.a + at.state, at.h);
+    }
+  });
 }
 
-struct faulty_scan : unchanged_heinsen {
-  step_fault fault;
-  place where;
-  template <class R>
-  reference::encodings::heinsen::recipe<R> recipe() const {
-    reference::encodings::heinsen::recipe<R> how;
-    how.scan = [fault = fault, where = where](const_lane<R> a, const_lane<R> h, const R& s0, lane<R> s) {
-      for (std::size_t i = 0; i < s.size(); ++i) {
-        const step_view<R> at{a, h, s0, s, i};
-        s[i] = where.holds(i, s.size()) ? faulty_step(fault, at) : log_sum_exp(a[i] + at.before(1), h[i]);
-      }
-    };
-    return how;
-  }
+/// What a step of the adjoint gives: gradients, and what is carried to the token before.
+struct step_gradients {
+  R a, h, carry;
+};
+step_gradients weighted(const R& w, const R& v, const R& lambda) { return {w * lambda, v * lambda, w * lambda}; }
+
+/// What a step of the adjoint sees: weights of the past and of the input, the cotangent of its state, what is carried
+/// to it, and the sum of both.
+struct adjoint_step {
+  R w, v, cotangent, carry;
+  bool is_first;
+  R lambda = cotangent + carry;
+};
+/// A wrong result at a token.
+struct adjoint_fault {
+  const char* name;
+  step_gradients (*gradients)(const adjoint_step& at);
+};
+constexpr adjoint_fault adjoint_faults[] = {
+    {"carry_dropped", [](const adjoint_step& at) { return weighted(at.w, at.v, at.cotangent + R(0.0)); }},
+    {"cotangent_dropped", [](const adjoint_step& at) { return weighted(at.w, at.v, at.carry); }},
+    {"weights_swapped", [](const adjoint_step& at) { return weighted(at.v, at.w, at.lambda); }},
+    {"carry_not_weighted",
+     [](const adjoint_step& at) {
+       return step_gradients{at.w * at.lambda, at.v * at.lambda, at.lambda};
+     }},
+    {"input_not_weighted",
+     [](const adjoint_step& at) {
+       return step_gradients{at.w * at.lambda, at.lambda, at.w * at.lambda};
+     }},
+    {"carry_negated", [](const adjoint_step& at) { return weighted(at.w, at.v, at.cotangent + -at.carry); }},
+    {"weight_squared", [](const adjoint_step& at) { return weighted(at.w * at.w, at.v, at.lambda); }},
+    {"state_gradient_doubled",
+     [](const adjoint_step& at) {
+       step_gradients out = weighted(at.w, at.v, at.lambda);
+       if (at.is_first) out.carry = out.carry + out.carry;
+       return out;
+     }},
 };
 
-enum class adjoint_fault {
-  carry_dropped,
-  cotangent_dropped,
-  weights_swapped,
-  carry_not_weighted,
-  input_not_weighted,
-  carry_negated,
-  weight_squared,
-  state_gradient_doubled,
-};
-constexpr const char* adjoint_fault_names[] = {"carry_dropped",      "cotangent_dropped",     "weights_swapped",
-                                               "carry_not_weighted", "input_not_weighted",    "carry_negated",
-                                               "weight_squared",     "state_gradient_doubled"};
+// A dead state passes nothing on; where one term is -inf the other has the weight 1.
+weight_pair<R> weights_of(const R& t, const R& h) {
+  const bool no_past = is_minus_infinity(t), no_input = is_minus_infinity(h);
+  if (no_past || no_input) return {R(no_past ? 0.0 : 1.0), R(no_input ? 0.0 : 1.0)};
+  return carry_weights(t - h);
+}
 
-struct faulty_adjoint : unchanged_heinsen {
-  adjoint_fault fault;
-  place where;
-  template <class R>
-  reference::encodings::heinsen::recipe<R> recipe() const {
-    reference::encodings::heinsen::recipe<R> how;
-    how.adjoint = [fault = fault, where = where](const_lane<R> a, const_lane<R> h, const R& s0, const_lane<R> s,
-                                                 const_lane<R> grad_s, const R& grad_last, scan_gradients<R> grad) {
-      R carry = grad_last;
-      for (std::size_t i = s.size(); i-- > 0;) {
-        const auto is = [&](adjoint_fault f) { return fault == f && where.holds(i, s.size()); };
-        const R t = a[i] + (i == 0 ? s0 : s[i - 1]);
-        const bool no_past = is_minus_infinity(t), no_input = is_minus_infinity(h[i]);
-        R w = no_past ? R(0.0) : no_input ? R(1.0) : carry_weights(t - h[i]).w;
-        R v = no_input ? R(0.0) : no_past ? R(1.0) : carry_weights(t - h[i]).v;
-        if (is(adjoint_fault::weights_swapped)) std::swap(w, v);
-        if (is(adjoint_fault::weight_squared)) w = w * w;
-        const R from_later = is(adjoint_fault::carry_dropped)   ? R(0.0)
-                             : is(adjoint_fault::carry_negated) ? -carry
-                                                                : carry;
-        const R lambda = is(adjoint_fault::cotangent_dropped) ? from_later : grad_s[i] + from_later;
-        grad.a[i] = w * lambda;
-        grad.h[i] = is(adjoint_fault::input_not_weighted) ? lambda : v * lambda;
-        carry = is(adjoint_fault::carry_not_weighted) ? lambda : R(grad.a[i]);
-        if (is(adjoint_fault::state_gradient_doubled) && i == 0) carry = carry + carry;
-      }
-      grad.s0 = carry;
-    };
-    return how;
-  }
-};
+recipe_change<recipe> with_fault(const adjoint_fault& fault, const place& where) {
+  return with_adjoint([fault, where](const_lane<R> a, const_lane<R> h, const R& s0, const_lane<R> s,
+                                     const_lane<R> grad_s, const R& grad_last, scan_gradients<R> grad) {
+    grad.s0 = grad_last;
+    for (std::size_t i = s.size(); i-- > 0;) {
+      const R t = a[i] + (i == 0 ? s0 : s[i - 1]);
+      const weight_pair<R> weight = weights_of(t, h[i]);
+      const adjoint_step at{weight.w, weight.v, grad_s[i], grad.s0, i == 0};
+      const step_gradients out = where.holds(i, s.size()) ? fault.gradients(at) : weighted(at.w, at.v, at.lambda);
+      grad.a[i] = out.a;
+      grad.h[i] = out.h;
+      grad.s0 = out.carry;
+    }
+  });
+}
 
-template <class Faulty>
-variant generated(const std::string& group, const char* fault_name, const Faulty& faulty) {
-  const std::string id = fmt::format("generated/heinsen/{}/{}/{}", group, fault_name, faulty.where.name);
-  return {id, "generated", fmt::format("{}: {} {}", group, fault_name, faulty.where.name),
-          [id, faulty] { return std::make_unique<recipe_variant<Faulty>>(id, faulty); }};
+/// Each of the faults at each place.
+template <class Faults>
+void append(std::vector<variant>& all, const char* group, const Faults& faults) {
+  for (const auto& fault : faults)
+    for (const place& where : places())
+      all.push_back(changed_heinsen(fmt::format("generated/heinsen/{}/{}/{}", group, fault.name, where.name),
+                                    "generated", fmt::format("{}: {} {}", group, fault.name, where.name),
+                                    {.formula = with_fault(fault, where)}));
 }
 
 }  // namespace
 
 std::vector<variant> generated_mutants() {
   std::vector<variant> all;
-  for (std::size_t f = 0; f < std::size(step_fault_names); ++f)
-    for (const place& where : places())
-      all.push_back(generated("step", step_fault_names[f], faulty_scan{{}, static_cast<step_fault>(f), where}));
-  for (std::size_t f = 0; f < std::size(adjoint_fault_names); ++f)
-    for (const place& where : places())
-      all.push_back(
-          generated("adjoint", adjoint_fault_names[f], faulty_adjoint{{}, static_cast<adjoint_fault>(f), where}));
+  append(all, "step", step_faults);
+  append(all, "adjoint", adjoint_faults);
   return all;
 }
 

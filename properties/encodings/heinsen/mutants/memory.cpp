@@ -1,48 +1,33 @@
-// Mutants that remember earlier calls. Their first call is right.
+// Mutants that are wrong in some calls alone: after earlier ones, or in one of the settings that they offer.
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <memory>
+
 #include "properties/encodings/heinsen/mutants/mutants.hpp"
-#include "properties/encodings/heinsen/mutants/recipes.hpp"
 
 namespace assay::properties::encodings::heinsen {
 namespace {
 
-/// What a mutant keeps between its calls.
-struct memory {
-  std::size_t calls = 0;
-  std::map<std::string, core::tensors> outputs;  ///< the last ones, by operation
-};
-
-/// The outputs of a call, given those of the correct recipe and of one that sums in another order.
-using answer = core::tensors (*)(memory& kept, const request& call, implementation& right, implementation& reordered);
-
-struct doubling : unchanged_heinsen {
-  template <class R>
-  static reference::encodings::heinsen::recipe<R> recipe() {
-    reference::encodings::heinsen::recipe<R> how;
-    how.scan = reference::doubling_tree_scan<R>;
-    how.adjoint = reference::scan_adjoint<reference::exp_form, R>;
-    return how;
-  }
-};
-
-class remembering_heinsen final : public implementation {
- public:
-  remembering_heinsen(const char* name, answer respond)
-      : about_(description_of("heinsen", name)), right_("right"), reordered_("reordered"), respond_(respond) {}
-  [[nodiscard]] const description& describe() const override { return about_; }
-  call_result evaluate(const request& call) override {
-    ++kept_.calls;
-    core::tensors outputs = respond_(kept_, call, right_, reordered_);
-    kept_.outputs[call.operation->name] = outputs;
-    return outputs;
-  }
-
- private:
-  description about_;
-  recipe_variant<unchanged_heinsen> right_;
-  recipe_variant<doubling> reordered_;
-  answer respond_;
-  memory kept_;
-};
+// A new sequence (s0 = -inf) in a row that an earlier call used starts from what that call left there. An
+// implementation has one memory, which both functions share: two mutable lambdas would have one each.
+std::unique_ptr<implementation> state_of_earlier_call(std::string name) {
+  const auto left = std::make_shared<std::map<std::string, core::tensor>>();  // by operation
+  changed<reference::encodings::heinsen> change{.declared = nothing_declared};
+  change.inputs = [left](request& call) {
+    const auto found = left->find(call.operation->name);
+    if (found == left->end()) return;
+    const core::tensor& s_n = found->second;
+    core::tensor& s0 = call.inputs.at("s0");
+    if (s_n.type != s0.type || s_n.shape() != s0.shape()) return;
+    for (std::size_t k = 0; k < s0.size(); ++k)
+      if (std::isinf(s0.values.storage()[k])) s0.values.storage()[k] = s_n.values.storage()[k];
+  };
+  change.outputs = [left](core::tensors& outputs, const request& call) {
+    if (outputs.contains("s_n")) (*left)[call.operation->name] = outputs.at("s_n");
+  };
+  return std::make_unique<recipe_variant<reference::encodings::heinsen>>(std::move(name), std::move(change));
+}
 
 bool same_shapes(const core::tensors& x, const core::tensors& y) {
   return x.size() == y.size() && std::equal(x.begin(), x.end(), y.begin(), [](const auto& a, const auto& b) {
@@ -50,60 +35,83 @@ bool same_shapes(const core::tensors& x, const core::tensors& y) {
          });
 }
 
-// A new sequence (s0 = -inf) in a row that an earlier call used starts from what that call left there.
-core::tensors state_of_earlier_call(memory& kept, const request& call, implementation& right, implementation&) {
-  request edited = call;
-  const auto before = kept.outputs.find(call.operation->name);
-  if (before != kept.outputs.end() && before->second.contains("s_n")) {
-    const core::tensor& s_n = before->second.at("s_n");
-    core::tensor& s0 = edited.inputs.at("s0");
-    if (s_n.type == s0.type && s_n.shape() == s0.shape())
-      for (std::size_t k = 0; k < s0.size(); ++k)
-        if (std::isinf(s0.values.storage()[k])) s0.values.storage()[k] = s_n.values.storage()[k];
+void zero_odd_last_token(core::tensors& outputs, const core::operation& op) {
+  for (auto& [name, t] : outputs) {
+    const auto axis = core::axis_of(*op.output(name), "n");
+    if (!axis || t.shape()[*axis] % 2 == 0) continue;
+    const std::size_t inner = core::stride_of(t.shape(), *axis), tokens = t.shape()[*axis];
+    for (std::size_t i = 0; i < t.size(); ++i)
+      if (i / inner % tokens == tokens - 1) t.values.storage()[i] = 0.0;
   }
-  return right.evaluate(edited).value();
-}
-
-// The order of combination depends on which block finishes first: here, on the parity of the call.
-core::tensors order_of_the_day(memory& kept, const request& call, implementation& right, implementation& reordered) {
-  return (kept.calls % 2 == 0 ? reordered : right).evaluate(call).value();
-}
-
-// From the 41st call on, the buffer of the call before is handed out where it has the right size.
-core::tensors buffer_reused(memory& kept, const request& call, implementation& right, implementation&) {
-  core::tensors outputs = right.evaluate(call).value();
-  const auto before = kept.outputs.find(call.operation->name);
-  const bool fits = before != kept.outputs.end() && same_shapes(before->second, outputs);
-  return kept.calls > 40 && fits ? before->second : outputs;
-}
-
-// A race between two blocks: in one call of eight the last lane misses its last update.
-core::tensors lost_update(memory& kept, const request& call, implementation& right, implementation&) {
-  core::tensors outputs = right.evaluate(call).value();
-  if (kept.calls % 8 != 0) return outputs;
-  for (auto& [name, t] : outputs)
-    if (t.size() > 1) t.values.storage()[t.size() - 1] = t.values.storage()[t.size() - 2];
-  return outputs;
-}
-
-variant remembering(const char* id, answer respond, const char* models, const char* what) {
-  variant v{id, models, what, [id, respond] { return std::make_unique<remembering_heinsen>(id, respond); }};
-  v.remembers = true;
-  return v;
 }
 
 }  // namespace
 
 std::vector<variant> memory_mutants() {
+  static constexpr const char* state_kept = "mutant/state_of_earlier_call";
   return {
-      remembering("mutant/state_of_earlier_call", state_of_earlier_call, "ST16 vllm-project/vllm-ascend#10558",
-                  "an empty initial state becomes what an earlier call left"),
-      remembering("mutant/order_of_the_day", order_of_the_day, "ND04 NVIDIA/thrust#1587, ND03 state-spaces/mamba#827",
-                  "the order of combination changes from call to call"),
-      remembering("mutant/buffer_reused", buffer_reused, "IX06 ggml-org/llama.cpp#16412",
-                  "from the 41st call on, results of the call before are returned where the shapes agree"),
-      remembering("mutant/lost_update", lost_update, "ND01 fla-org/flash-linear-attention#945",
-                  "in one call of eight the last lane misses an update"),
+      {.id = state_kept,
+       .models = "ST16 vllm-project/vllm-ascend#10558",
+       .summary = "an empty initial state becomes what an earlier call left",
+       .make = [] { return state_of_earlier_call(state_kept); },
+       .remembers = true},
+      // The order of combination depends on which block finishes first: here, on the parity of the call.
+      changed_heinsen("mutant/order_of_the_day", "ND04 NVIDIA/thrust#1587, ND03 state-spaces/mamba#827",
+                      "the order of combination changes from call to call",
+                      {.formula =
+                           [calls = 0](recipe& how) mutable {
+                             if (++calls % 2 != 0) return;
+                             how.scan = reference::doubling_tree_scan<R>;
+                             how.adjoint = reference::scan_adjoint<reference::exp_form, R>;
+                           },
+                       .declared = nothing_declared,
+                       .remembers = true,
+                       .telling = true}),
+      changed_heinsen("mutant/buffer_reused", "IX06 ggml-org/llama.cpp#16412",
+                      "from the 41st call on, results of the call before are returned where the shapes agree",
+                      {.outputs =
+                           [calls = 0, buffers = std::map<std::string, core::tensors>()](core::tensors& outputs,
+                                                                                         const request& call) mutable {
+                             core::tensors& buffer = buffers[call.operation->name];
+                             if (++calls > 40 && same_shapes(buffer, outputs)) outputs = buffer;
+                             buffer = outputs;
+                           },
+                       .declared = nothing_declared,
+                       .remembers = true}),
+      // A race between two blocks.
+      changed_heinsen("mutant/lost_update", "ND01 fla-org/flash-linear-attention#945",
+                      "in one call of eight the last lane misses an update",
+                      {.outputs =
+                           [calls = 0](core::tensors& outputs) mutable {
+                             if (++calls % 8 != 0) return;
+                             for (auto& [name, t] : outputs)
+                               if (t.size() > 1) t.values.storage()[t.size() - 1] = t.values.storage()[t.size() - 2];
+                           },
+                       .declared = nothing_declared,
+                       .remembers = true}),
+  };
+}
+
+std::vector<variant> setting_mutants() {
+  static constexpr std::int64_t right_block = 64, wrong_block = 2;
+  return {
+      // The remainder of a tile of two tokens is zeroed where a larger tile would end.
+      changed_heinsen("mutant/one_tile_size_is_wrong",
+                      "GR27 state-spaces/mamba#537: under some configurations of the autotuner",
+                      "with blocks of 2 tokens the gradient at the last token of an odd length is zeroed",
+                      {.outputs =
+                           [](core::tensors& outputs, const request& call) {
+                             const auto block = call.attributes.find("block");
+                             if (!call.operation->is_vjp() || block == call.attributes.end()) return;
+                             if (block->second != core::attribute(right_block))
+                               zero_odd_last_token(outputs, *call.operation);
+                           },
+                       .declared =
+                           [](description& about) {
+                             nothing_declared(about);
+                             about.variants["block"] = {right_block, wrong_block};
+                           },
+                       .telling = true}),
   };
 }
 

@@ -20,6 +20,15 @@ inline recipe_change<recipe> with_step(std::function<R(const R& a, const R& stat
     };
   };
 }
+/// Another log-sum-exp of the decayed state and the input.
+inline recipe_change<recipe> with_sum(R (*sum)(const R& past, const R& h)) {
+  return with_step([sum](const R& a, const R& state, const R& h, std::size_t) { return sum(a + state, h); });
+}
+/// log-sum-exp by max + log1p(exp(-gap)) without a guard: NaN where both are -inf.
+inline R unguarded_sum(const R& x, const R& y) {
+  const R z = x - y;
+  return larger(x, y) + log1p(exp(larger(z, -z) * R(-1.0)));
+}
 /// Another scan, another adjoint: as of `recipe`.
 inline recipe_change<recipe> with_scan(decltype(recipe::scan) scan) {
   return [scan](recipe& how) { how.scan = scan; };

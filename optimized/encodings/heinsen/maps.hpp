@@ -4,7 +4,7 @@
 
 #include <type_traits>
 
-#include "optimized/encodings/heinsen_carry.hpp"
+#include "optimized/encodings/heinsen/carry.hpp"
 #include "optimized/kernel_table.hpp"
 
 namespace assay::optimized::heinsen {

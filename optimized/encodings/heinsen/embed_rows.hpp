@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <type_traits>
 
-#include "optimized/encodings/heinsen_embed_blocks.hpp"
+#include "optimized/encodings/heinsen/embed_blocks.hpp"
 #include "optimized/matrix_product.hpp"
 #include "optimized/views.hpp"
 #include "optimized/workspace.hpp"

@@ -1,6 +1,6 @@
 // The adjoint of the linear maps around the gated scan: the states again, their adjoint from the last block on, and the
 // gradients of the weights as sums over all tokens.
-#include "optimized/encodings/heinsen_embed_pass.hpp"
+#include "optimized/encodings/heinsen/embed_pass.hpp"
 
 namespace assay::optimized::heinsen {
 

@@ -13,7 +13,7 @@
 // state before the chunk, times the weight of the past, that of H, times the rest, and those of joining maps, which
 // enter about log2(chunks) times a block: 2^-53 |s| of double for f32; 2^-64 |s| for f64, once a chunk, where long
 // double has so many digits.
-#include "optimized/encodings/heinsen_chunks.hpp"
+#include "optimized/encodings/heinsen/chunks.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -24,8 +24,8 @@
 #include <utility>
 #include <vector>
 
-#include "optimized/encodings/heinsen_carry.hpp"
-#include "optimized/encodings/heinsen_maps.hpp"
+#include "optimized/encodings/heinsen/carry.hpp"
+#include "optimized/encodings/heinsen/maps.hpp"
 #include "optimized/turns.hpp"
 #include "optimized/workspace.hpp"
 

@@ -1,5 +1,5 @@
 // The linear maps around the gated scan: its logits, its states, its outputs.
-#include "optimized/encodings/heinsen_embed_pass.hpp"
+#include "optimized/encodings/heinsen/embed_pass.hpp"
 
 namespace assay::optimized::heinsen {
 

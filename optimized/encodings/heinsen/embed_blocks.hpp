@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 
-#include "optimized/encodings/heinsen_blocks.hpp"
+#include "optimized/encodings/heinsen/blocks.hpp"
 
 namespace assay::optimized::heinsen::embedding {
 

@@ -1,7 +1,7 @@
 // The adjoint of few features goes from block to block of tokens, from the last. Threads take blocks in that order: the
 // weights and the gradients of several are found at once, and what is carried goes from one block to the next in turn.
 // So the bits do not depend on who does what.
-#include "optimized/encodings/heinsen_narrow.hpp"
+#include "optimized/encodings/heinsen/narrow.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "optimized/dispatch.hpp"
-#include "optimized/encodings/heinsen_carry.hpp"
+#include "optimized/encodings/heinsen/carry.hpp"
 #include "optimized/turns.hpp"
 #include "optimized/workspace.hpp"
 

@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "optimized/encodings/heinsen.hpp"
-#include "optimized/encodings/heinsen_blocks.hpp"
-#include "optimized/encodings/heinsen_sequences.hpp"
+#include "optimized/encodings/heinsen/blocks.hpp"
+#include "optimized/encodings/heinsen/sequences.hpp"
 #include "optimized/turns.hpp"
 #include "optimized/workspace.hpp"
 #include "reference/core/result.hpp"

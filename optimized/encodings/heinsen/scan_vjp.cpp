@@ -6,9 +6,9 @@
 #include <type_traits>
 
 #include "optimized/encodings/heinsen.hpp"
-#include "optimized/encodings/heinsen_narrow.hpp"
-#include "optimized/encodings/heinsen_recompute.hpp"
-#include "optimized/encodings/heinsen_sequences.hpp"
+#include "optimized/encodings/heinsen/narrow.hpp"
+#include "optimized/encodings/heinsen/recompute.hpp"
+#include "optimized/encodings/heinsen/sequences.hpp"
 #include "optimized/workspace.hpp"
 #include "reference/core/result.hpp"
 

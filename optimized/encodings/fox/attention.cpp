@@ -3,7 +3,7 @@
 
 #include "optimized/attention.hpp"
 #include "optimized/encodings/fox.hpp"
-#include "optimized/encodings/fox_decay.hpp"
+#include "optimized/encodings/fox/decay.hpp"
 #include "optimized/numbers.hpp"
 #include "reference/core/result.hpp"
 

@@ -1,6 +1,6 @@
 // The n^2 results are written once and never read: memory is the limit, so blocks of columns, which fit the first
 // cache, share the work, and the compiler's vectors of the baseline suffice.
-#include "optimized/encodings/fox_decay.hpp"
+#include "optimized/encodings/fox/decay.hpp"
 
 #include <algorithm>
 #include <array>

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "optimized/encodings/heinsen.hpp"
-#include "optimized/encodings/heinsen_chunks.hpp"
-#include "optimized/encodings/heinsen_sequences.hpp"
+#include "optimized/encodings/heinsen/chunks.hpp"
+#include "optimized/encodings/heinsen/sequences.hpp"
 #include "optimized/workspace.hpp"
 #include "reference/core/result.hpp"
 

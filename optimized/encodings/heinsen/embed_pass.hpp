@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "optimized/encodings/heinsen.hpp"
-#include "optimized/encodings/heinsen_embed_blocks.hpp"
-#include "optimized/encodings/heinsen_embed_rows.hpp"
+#include "optimized/encodings/heinsen/embed_blocks.hpp"
+#include "optimized/encodings/heinsen/embed_rows.hpp"
 #include "optimized/turns.hpp"
 #include "optimized/workspace.hpp"
 #include "reference/core/result.hpp"
