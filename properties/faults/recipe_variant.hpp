@@ -46,9 +46,9 @@ inline void nothing_declared(description& about) { about.compute.clear(); }
 /// What one variant of an encoding does otherwise than the right recipe. Whatever is left out is as it is right. Each
 /// implementation has copies: a mutable lambda remembers earlier calls.
 template <class Encoding>
-struct changed {
+struct variation {
   recipe_change<typename Encoding::template recipe<reference::rounded>> formula{};
-  std::function<void(request& call)> inputs{};      ///< the call, before
+  std::function<void(request& call)> inputs{};         ///< the call, before
   change_of<core::tensors, const request&> outputs{};  ///< its outputs, after; the request is as it came
   arithmetic_rule arithmetic = f32_or_wider;
   /// What it says of itself, where that is not its arithmetic alone.
@@ -67,7 +67,7 @@ description description_of(std::string_view encoding, std::string name);
 template <class Encoding>
 class recipe_variant final : public implementation {
  public:
-  explicit recipe_variant(std::string name, changed<Encoding> how = {})
+  explicit recipe_variant(std::string name, variation<Encoding> how = {})
       : about_(description_of(Encoding::name, std::move(name))), how_(std::move(how)) {
     for (const core::dtype t : core::floating_dtypes) about_.compute[t] = how_.arithmetic(t);
     computed_ = about_;
@@ -88,7 +88,7 @@ class recipe_variant final : public implementation {
 
  private:
   description about_, computed_;  // what it says, and what is so
-  changed<Encoding> how_;
+  variation<Encoding> how_;
 };
 
 /// The right recipe.
@@ -103,7 +103,7 @@ std::unique_ptr<implementation> joined(std::vector<std::unique_ptr<implementatio
 /// `id` is "mutant/NAME" or "control/NAME"; `models` the public report (owner/name#issue), or what a control does
 /// otherwise; `summary` the fault in one sentence.
 template <class Encoding>
-variant make_variant(std::string id, const char* models, std::string summary, changed<Encoding> how) {
+variant make_variant(std::string id, const char* models, std::string summary, variation<Encoding> how) {
   const auto make = [id, how]() -> std::unique_ptr<implementation> {
     if (how.beside.empty()) return std::make_unique<recipe_variant<Encoding>>(id, how);
     std::vector<std::unique_ptr<implementation>> parts;

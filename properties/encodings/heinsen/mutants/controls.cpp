@@ -12,15 +12,15 @@ namespace {
 using namespace reference;  // the recipes below are written in its vocabulary
 using namespace reference::encodings;
 
-using elements = std::vector<affine_step<R>>;
+using affine_steps = std::vector<affine_step<R>>;
 // Another way to the prefix products of the steps.
-recipe_change<recipe> with_prefixes(elements (*prefixes_of)(const elements& x)) {
+recipe_change<recipe> with_prefixes(affine_steps (*prefixes_of)(const affine_steps& x)) {
   return with_scan([prefixes_of](const_lane<R> a, const_lane<R> h, const R& s0, lane<R> s) {
-    const elements prefixes = prefixes_of(elements_with_state(a, h, s0));
+    const affine_steps prefixes = prefixes_of(elements_with_state(a, h, s0));
     for (std::size_t i = 0; i < s.size(); ++i) s[i] = prefixes[i + 1].input;
   });
 }
-elements random_brackets(const elements& x) {
+affine_steps random_brackets(const affine_steps& x) {
   core::counter_random random(x.size() - 1);
   const auto split = [&](std::size_t m) { return 1 + random.below(m - 1); };
   return bracketed_prefixes(x, split);

@@ -13,7 +13,7 @@ namespace {
 // implementation has one memory, which both functions share: two mutable lambdas would have one each.
 std::unique_ptr<implementation> state_of_earlier_call(std::string name) {
   const auto left = std::make_shared<std::map<std::string, core::tensor>>();  // by operation
-  changed<reference::encodings::heinsen> change{.declared = nothing_declared};
+  variation<reference::encodings::heinsen> change{.declared = nothing_declared};
   change.inputs = [left](request& call) {
     const auto found = left->find(call.operation->name);
     if (found == left->end()) return;

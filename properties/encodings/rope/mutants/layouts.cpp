@@ -34,7 +34,7 @@ void take_coordinates(core::tensors& all, const char* name, const std::vector<st
 }
 // Coordinate k of what is rotated is coordinate at(k, ...) of what is given, and goes back there: where the layout is
 // that one, or in both.
-changed<reference::encodings::rope> reordered(coordinate_order at, std::string_view layout = "") {
+variation<reference::encodings::rope> reordered(coordinate_order at, std::string_view layout = "") {
   const auto concerns = [layout](const request& call) {
     return call.inputs.contains("x") && (layout.empty() || setting_of<std::string>(call, "layout") == layout);
   };

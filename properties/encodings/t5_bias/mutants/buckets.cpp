@@ -59,7 +59,7 @@ double bf16(double x) { return core::round_to(core::dtype::bf16, x); }
 double log_f32(double x) { return f32(std::log(f32(x))); }
 
 // For 32 buckets up to 128, as the implementation declares.
-changed<encoding> right_by_default(offset_function offset) {
+variation<encoding> right_by_default(offset_function offset) {
   return {.formula = with_offset(offset), .declared = [](description& about) {
             for (const auto& [operation, types] : about.operations)
               about.settings[operation] = {{"buckets", {std::int64_t{32}}}, {"max_distance", {std::int64_t{128}}}};

@@ -13,7 +13,7 @@ constexpr auto& changed_skeleton = make_variant<reference::encodings::skeleton>;
 
 }  // namespace
 
-// Each variant computes the right recipe in plain arithmetic and replaces one step. `changed` (recipe_variant.hpp) has
+// Each variant computes the right recipe in plain arithmetic and replaces one step. `variation` (recipe_variant.hpp) has
 // more: faults in inputs, outputs, precision and declarations.
 
 /// Wrong implementations. Each names the public report (owner/name#issue) that it models.
