@@ -29,7 +29,7 @@ struct gate_options {
   std::vector<std::string> encodings, operations, dtypes, properties, families, require_class;
   std::string effort = "quick";
   std::vector<std::string> shapes;                   ///< "B=8,n=4096,d=1024", besides those of the effort
-  std::size_t most_elements = std::size_t{1} << 27;  ///< of a tensor of such a shape
+  std::size_t most_elements = std::size_t{1} << 27;  ///< of a tensor of such a shape, or of a usual size
   std::uint64_t seed = 1;
   candidate_limits limits;
   std::filesystem::path baseline, known_failures;  ///< empty: none

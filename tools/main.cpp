@@ -93,7 +93,9 @@ void add_selection(CLI::App& command, gate_options& selected) {
       "--shape", selected.shapes,
       "sizes of axes, such as B=8,n=4096,d=1024: every operation that has them all is tried there, too, and one must; "
       "may be repeated");
-  command.add_option("--max-elements", selected.most_elements, "of the largest tensor of such a shape")
+  command
+      .add_option("--max-elements", selected.most_elements,
+                  "of the largest tensor of such a shape; usual sizes of more are left out")
       ->capture_default_str();
   command.add_option("--seed", selected.seed, "seed of all cases")->check(fits_64_bits)->capture_default_str();
 }

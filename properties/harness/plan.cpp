@@ -44,6 +44,16 @@ std::vector<std::pair<extent, std::size_t>> lengths_of(const property& p, const 
 
 using many_sizes = std::vector<core::axis_sizes>;
 
+// Of the axes that are not given each has one element.
+std::size_t largest_tensor(const core::operation& op, core::axis_sizes sizes) {
+  for (const std::string& symbol : core::axis_symbols(op)) sizes.try_emplace(symbol, 1);
+  std::size_t most = 0;
+  for (const auto* declared : {&op.inputs, &op.outputs})
+    for (const core::tensor_declaration& d : *declared)
+      most = std::max(most, core::element_count(core::shape_of(d, sizes)));
+  return most;
+}
+
 // The usual sizes of the operation, as many as are asked for.
 std::vector<usual_size> usual_sizes(const core::operation& op, const run_options& options) {
   std::vector<usual_size> all;
@@ -55,20 +65,13 @@ std::vector<usual_size> usual_sizes(const core::operation& op, const run_options
     });
   return all;
 }
-
-std::size_t largest_tensor(const core::operation& op, const core::axis_sizes& sizes) {
-  std::size_t most = 0;
-  for (const auto* declared : {&op.inputs, &op.outputs})
-    for (const core::tensor_declaration& d : *declared)
-      most = std::max(most, core::element_count(core::shape_of(d, sizes)));
-  return most;
+std::size_t leave_out_large(std::vector<usual_size>& all, const core::operation& op, const run_options& options) {
+  return std::erase_if(all, [&](const usual_size& u) { return largest_tensor(op, u.axes) > options.most_elements; });
 }
 
 // Whether other inputs of these sizes besides the mild ones cost little; what is hidden with few elements is with many.
-bool is_cheap(const core::operation& op, core::axis_sizes axes) {
-  constexpr std::size_t most = std::size_t{1} << 15;
-  for (const std::string& symbol : core::axis_symbols(op)) axes.try_emplace(symbol, 1);
-  return largest_tensor(op, axes) <= most;
+bool is_cheap(const core::operation& op, const core::axis_sizes& axes) {
+  return largest_tensor(op, axes) <= std::size_t{1} << 15;
 }
 
 // Both ends of each axis whose sizes are declared to end, the upper one as far as it is affordable: pairs of tokens are
@@ -96,6 +99,7 @@ many_sizes declared_ends(const core::operation& op, const size_domains& declared
 std::vector<usual_size> planned_sizes(const core::operation& op, const size_domains& declared,
                                       const run_options& options) {
   std::vector<usual_size> all = usual_sizes(op, options);
+  leave_out_large(all, op, options);
   for (usual_size& u : all)
     for (auto& [symbol, size] : u.axes)
       if (const auto sizes = declared.find(symbol); sizes != declared.end()) size = sizes->second.nearest(size);
@@ -209,6 +213,11 @@ std::vector<family> families_of_sizes(std::vector<family> all) {
 }
 
 }  // namespace
+
+bool leaves_out_usual_sizes(const core::operation& op, const run_options& options) {
+  std::vector<usual_size> all = usual_sizes(op, options);
+  return leave_out_large(all, op, options) > 0;
+}
 
 case_key key_for(const description& about, const core::operation& op, core::dtype type, std::string family,
                  std::uint64_t seed, extent size) {

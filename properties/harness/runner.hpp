@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <map>
 #include <optional>
 #include <set>
@@ -27,6 +28,8 @@ struct run_options {
   /// Sizes that the encoding declares as usual: those of a quick run, or all; and others besides. For properties that
   /// compare with the truth.
   enum class usual { none, some, all } sizes = usual::none;
+  /// Usual sizes of which a tensor has more are left out.
+  std::size_t most_elements = std::numeric_limits<std::size_t>::max();
   std::vector<core::axis_sizes> shapes{};
   /// Truths and allowances are found beforehand on all cores. Worth it where the implementation is likely to pass:
   /// after a failure the rest was in vain.
@@ -120,6 +123,9 @@ void widen_class(check_result& r, const test_case& c, const value_report& value)
 
 /// Adds a case and what came of it. Of one that failed the counterexample is left to the caller.
 void record_case(check_result& r, const test_case& c, const outcome& o);
+
+/// Whether run_options::most_elements leaves out a size that the operation would be tried with.
+bool leaves_out_usual_sizes(const core::operation& op, const run_options& options);
 
 /// The keys of the cases that a property is run over, in their order. The same options give the same keys.
 std::vector<case_key> plan_of(const property& p, const description& about, const core::operation& op, core::dtype type,

@@ -64,7 +64,7 @@ gate_report empty_report(const gate_options& o) {
 void assemble(const gate_options& options, const selection& selected, const std::vector<part_record>& parts,
               const pins& held_against, gate_report& report) {
   warn_about_hello(report);
-  for (std::string& sentence : shapes_left_out(options, selected, report.candidate))
+  for (std::string& sentence : sizes_left_out(options, selected, report.candidate))
     report.warnings.push_back(std::move(sentence));
   for (const part_record& part : parts) add_part(part, report);
   complain_about_adapter(report);

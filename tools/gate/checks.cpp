@@ -67,6 +67,7 @@ class part {
                                     {selected_.families.begin(), selected_.families.end()}};
     options.stopped = [this] { return candidate_.part_is_over(); };
     options.sizes = selected_.level->sizes;
+    options.most_elements = selected_.most_elements;
     options.shapes = selected_.shapes;
     options.prepares = true;
     options.goes_on = selected_.goes_on;

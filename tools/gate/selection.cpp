@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "properties/harness/catalogue.hpp"
+#include "properties/harness/runner.hpp"
 
 namespace assay::tools {
 namespace {
@@ -151,6 +152,7 @@ core::result<selection> select(const gate_options& o) {
   }
   s.level = std::find_if(std::begin(efforts), std::end(efforts), [&](const effort& e) { return e.name == o.effort; });
   if (s.level == std::end(efforts)) return unknown("effort", o.effort, "quick, full");
+  s.most_elements = o.most_elements;
   return s;
 }
 
@@ -174,10 +176,17 @@ core::result<void> check_shapes(const gate_options& o, const selection& s, const
   return {};
 }
 
-std::vector<std::string> shapes_left_out(const gate_options& o, const selection& s,
-                                         const properties::description& about) {
+std::vector<std::string> sizes_left_out(const gate_options& o, const selection& s,
+                                        const properties::description& about) {
   std::vector<std::string> all;
   const auto offered = offered_operations(s, about);
+  properties::run_options sizes;
+  sizes.sizes = s.level->sizes;
+  sizes.most_elements = s.most_elements;
+  if (std::any_of(offered.begin(), offered.end(),
+                  [&](const auto* op) { return properties::leaves_out_usual_sizes(*op, sizes); }))
+    all.push_back(fmt::format("of the sizes that kernels are run at, those with more than {} elements were not tried",
+                              s.most_elements));
   for (std::size_t k = 0; k < s.shapes.size(); ++k)
     for (const core::operation* op : offered) {
       const bool fits = has_axes(*op, s.shapes[k]);

@@ -26,6 +26,7 @@ struct selection {
   std::vector<std::string> families;  ///< empty: all
   std::set<reference::accuracy_class> good_enough;
   const effort* level = nullptr;
+  std::size_t most_elements = 0;         ///< of a tensor at the usual sizes of the effort
   std::vector<core::axis_sizes> shapes;  ///< besides those of the effort
   bool dtypes_named = false;
   bool properties_named = false;
@@ -42,8 +43,8 @@ core::result<selection> select(const gate_options& o);
 /// tensor of it would be larger than wanted.
 core::result<void> check_shapes(const gate_options& o, const selection& s, const properties::description& about);
 
-/// Which shapes were not tried of which offered operation, and why, a sentence each.
-std::vector<std::string> shapes_left_out(const gate_options& o, const selection& s,
-                                         const properties::description& about);
+/// Which sizes and shapes were not tried of which offered operation, and why, a sentence each.
+std::vector<std::string> sizes_left_out(const gate_options& o, const selection& s,
+                                        const properties::description& about);
 
 }  // namespace assay::tools

@@ -34,6 +34,7 @@ class Folder(unittest.TestCase):
                    "--dtype", "f32", *arguments)
 
     VALUE = ("--property", "value")  # one check, where a test needs no more
+    SMALL = ("--max-elements", "2000")  # no large sizes, where a test is not about them
 
     def read_report(self):
         with open(os.path.join(self.report, "report.json")) as file:
@@ -187,9 +188,9 @@ class Selection(Folder):
             self.assertIn("Only part", file.read())
 
     def test_a_filter_changes_no_case(self):
-        self.gate("builtin:cumsum", "--property", "value")
+        self.gate("builtin:cumsum", "--property", "value", *self.SMALL)
         filtered = self.read_report()["checks"][0]
-        self.gate("builtin:cumsum")
+        self.gate("builtin:cumsum", *self.SMALL)
         self.assertEqual(filtered, self.read_report()["checks"][0])
 
 
@@ -230,7 +231,7 @@ class Pinning(Folder):
         path = self.baseline("builtin:sequential", more)
         self.assertEqual(self.gate("builtin:sequential", "--property", "value", "--baseline", path).returncode, 0)
         self.assertEqual(run("gate", "--candidate", "builtin:sequential", "--report", self.report, "--dtype", "f32",
-                             "--family", "mild", "--baseline", path).returncode, 1)
+                             "--family", "mild", *self.SMALL, "--baseline", path).returncode, 1)
         complaints = " ".join(self.read_report()["complaints"])
         self.assertIn("heinsen/lost in f32 is not offered any more", complaints)
         self.assertIn("'lost' of heinsen/scan in f32 passed and was not run", complaints)
@@ -306,7 +307,7 @@ class OutsideCandidates(Folder):
 
     def test_a_fault_of_long_sequences_alone(self):
         # One row of 4096 tokens: the length whose digits are told, and a size that no check has.
-        done = self.gate(self.candidate("states[:] = np.nan if h.shape[:2] == (1, 4096) else states"))
+        done = self.gate(self.candidate("states[:] = np.nan if h.shape[:2] == (1, 4096) else states"), *self.SMALL)
         self.assertEqual(done.returncode, 1)
         self.assertIn("4096 tokens", self.read_report()["complaints"][0])
 
@@ -327,14 +328,14 @@ class OutsideCandidates(Folder):
         for word, words in (("wrong_shape", None), ("bad output", None), ("wrong_dtype", "it is bad output (wrong_shape)"),
                             ("crash", "listed as crash, but it is bad output (wrong_shape)"),
                             ("", "listed as failed, but it is bad output (wrong_shape)")):
-            done = self.gate(candidate, "--property", "value", "--family", "mild", "--known-failures",
+            done = self.gate(candidate, "--property", "value", "--family", "mild", *self.SMALL, "--known-failures",
                              self.known(f"value heinsen/scan f32 {word} # issue 12"))
             self.assertEqual(done.returncode, 1 if words else 0, done.stdout)
             self.assertIn(words or "issue 12", done.stdout)
 
     def test_a_refused_empty_axis_is_one_property(self):
         candidate = self.candidate("assert h.shape[1] > 0, 'no tokens'")
-        done = self.gate(candidate)
+        done = self.gate(candidate, *self.SMALL)
         self.assertEqual(done.returncode, 1)
         failed = [c["property"] for c in self.read_report()["checks"] if c["verdict"] == "failed"]
         self.assertEqual(failed, ["empty_axes"])
@@ -350,6 +351,11 @@ class OutsideCandidates(Folder):
         done = self.gate(self.candidate(wrong_from_row_200), *self.VALUE, "--shape", "B=200,n=4")
         self.assertEqual(done.returncode, 1)
         self.assertIn("B=200", self.read_report()["checks"][0]["counterexample"]["case"])
+        done = self.gate(self.candidate(wrong_from_row_65), *self.VALUE, *self.SMALL)
+        self.assertEqual(done.returncode, 0)
+        words = "of the sizes that kernels are run at, those with more than 2000 elements were not tried"
+        self.assertIn(words, self.read_report()["warnings"])
+        self.assertIn(words, done.stdout)
 
     def test_wrong_shapes(self):
         for shape, word in (("B", "no size"), ("B=0", "no size"), ("B=2,B=3", "no size"), ("heads=3", "no selected operation"),
@@ -382,9 +388,10 @@ class OutsideCandidates(Folder):
 
     def test_requests_that_are_not_offered(self):
         for more in (["--operation", "heinsen/gated_scan"], ["--operation", "heinsen/scan:vjp"], ["--dtype", "f16"]):
-            self.assertEqual(self.gate(self.candidate(), *self.VALUE, "--property", "vjp", *more).returncode, 1, more)
+            done = self.gate(self.candidate(), *self.VALUE, *self.SMALL, "--property", "vjp", *more)
+            self.assertEqual(done.returncode, 1, more)
             self.assertIn("not offered", self.read_report()["complaints"][0])
-        self.assertEqual(self.gate(self.candidate(), *self.VALUE).returncode, 0)
+        self.assertEqual(self.gate(self.candidate(), *self.VALUE, *self.SMALL).returncode, 0)
 
     def shares(self, fault, words):
         """The shares that the sentence tells, for errors that grow up to where the gate calls them a bug."""

@@ -9,6 +9,7 @@ ADAPTERS = os.path.join(HERE, "..", "adapters", "python")
 
 # One operation with its derivatives in one dtype: these tests are about the reports, not the checks.
 ONE = ("--operation", "heinsen/scan", "--dtype", "f32")
+SMALL = (*ONE, "--max-elements", "2000")  # no large sizes, where a report is not about them
 # What is drawn: the checks that decide a class.
 DRAWN = ("value", "vjp", "jvp")
 
@@ -61,18 +62,18 @@ class Reports:
         nan = "states[:, 2:] = np.nan"
         return {
             "passing": self.gate("passing", "builtin:optimized", *ONE, expect=0),
-            "failing": self.gate("failing one's report", "builtin:mutant/ignores_initial_state", *ONE, expect=1),
-            "broken": self.gate("broken", "process:/nonexistent/program", *ONE, expect=3),
-            "crashing": self.gate("crashing", self.candidate("crashing.py", fault="sys.exit(7)"), *ONE, expect=3),
-            "last words": self.gate("last words", HOSTILE + " 'last words'", *ONE, expect=1),
-            "not starting": self.gate("not starting", HOSTILE + " 'crash at hello'", *ONE, expect=3),
+            "failing": self.gate("failing one's report", "builtin:mutant/ignores_initial_state", *SMALL, expect=1),
+            "broken": self.gate("broken", "process:/nonexistent/program", *SMALL, expect=3),
+            "crashing": self.gate("crashing", self.candidate("crashing.py", fault="sys.exit(7)"), *SMALL, expect=3),
+            "last words": self.gate("last words", HOSTILE + " 'last words'", *SMALL, expect=1),
+            "not starting": self.gate("not starting", HOSTILE + " 'crash at hello'", *SMALL, expect=3),
             "narrow": self.gate("narrow", self.candidate(
-                "narrow.py", options=", domain={'h': [-3, 3], 's0': [-3, 3], 'log_p': [-3, 0]}"), *ONE, expect=0),
-            "nan": self.gate("nan", self.candidate("nan.py", fault=nan), *ONE, expect=1),
+                "narrow.py", options=", domain={'h': [-3, 3], 's0': [-3, 3], 'log_p': [-3, 0]}"), *SMALL, expect=0),
+            "nan": self.gate("nan", self.candidate("nan.py", fault=nan), *SMALL, expect=1),
             "wide": self.gate("wide", self.candidate("wide.py", fault="states[:, :, 64:] += 1"), *ONE, "--property", "value",
                               expect=1),
             "hostile": self.gate("hostile", self.candidate(
-                "hostile.py", name=HOSTILE_NAME, fault="if states.shape[1] > 3: raise ValueError(" + repr(HOSTILE_NAME) + ")"), *ONE,
+                "hostile.py", name=HOSTILE_NAME, fault="if states.shape[1] > 3: raise ValueError(" + repr(HOSTILE_NAME) + ")"), *SMALL,
                 expect=1),
         }
 

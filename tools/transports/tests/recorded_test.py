@@ -29,10 +29,13 @@ def scan(log_p, h, s0):
 
 
 def export(folder, *arguments, operation="heinsen/scan"):
-    return run("cases", "--export", folder, "--operation", operation, "--dtype", "f32", *arguments)
+    return run("cases", "--export", folder, "--operation", operation, "--dtype", "f32", *Folder.SMALL, *arguments)
 
 
 class Recordings(Folder):
+    def gate(self, candidate, *arguments):
+        return super().gate(candidate, *self.SMALL, *arguments)
+
     @classmethod
     def setUpClass(cls):
         cls.shared = tempfile.TemporaryDirectory()
@@ -114,7 +117,7 @@ class Recordings(Folder):
         shards = [os.path.join(self.folder.name, f"shard-{k}") for k in (1, 2)]
         for k, shard in enumerate(shards):
             run("gate", "--candidate", "recorded:" + self.cases, "--operation", "heinsen/scan", "--dtype", "f32",
-                "--shard", f"{k + 1}/2", "--report", shard)
+                *self.SMALL, "--shard", f"{k + 1}/2", "--report", shard)
         merged = run("merge", *shards, "--report", self.report)
         self.assertEqual(merged.returncode, 0, merged.stderr)
         self.assertEqual({check["property"]: check.get("reason", "") for check in self.read_report()["checks"]}, reasons)
@@ -213,7 +216,7 @@ class Narrowed(Folder):
             json.dump({"protocol": 1, "name": "cluster", "operations": {"rope/rotate": ["f32"]},
                        "domain": {"rope/rotate": {"layout": ["half_split"]}}}, file)
         done = run("gate", "--candidate", "recorded:" + cases, "--report", self.report, "--operation", "rope/rotate",
-                   "--dtype", "f32", "--property", "value")
+                   "--dtype", "f32", "--property", "value", *self.SMALL)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         (check,) = (c for c in self.read_report()["checks"] if c["operation"] == "rope/rotate")
         self.assertEqual(check["verdict"], "passed")
