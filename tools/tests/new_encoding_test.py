@@ -104,11 +104,11 @@ class NewEncoding(unittest.TestCase):
         encodings = re.search(r"^set\(ASSAY_ENCODINGS ([^)]*)\)", cmake, re.MULTILINE).group(1).split()
         declared = {name: set(needs.split()) for name, needs in re.findall(r"^set\(ASSAY_NEEDS_(\w+) ([^)]*)\)", cmake, re.MULTILINE)}
         for name in encodings:
-            paths = [os.path.join(SOURCE, folder, "encodings", name + end)
-                     for folder, end in (("reference", ".hpp"), ("optimized", ".cpp"))]
-            for parent, _, files in os.walk(os.path.join(SOURCE, "properties", "encodings", name)):
-                if os.path.basename(parent) != "tests":  # these are built with all encodings
-                    paths += [os.path.join(parent, file) for file in files]
+            paths = [os.path.join(SOURCE, folder, "encodings", name + ".hpp") for folder in ("reference", "optimized")]
+            for folder in ("optimized", "properties"):
+                for parent, _, files in os.walk(os.path.join(SOURCE, folder, "encodings", name)):
+                    if os.path.basename(parent) != "tests":  # these are built with all encodings
+                        paths += [os.path.join(parent, file) for file in files]
             with self.subTest(encoding=name):
                 self.assertEqual(encodings_named_in(paths) & set(encodings) - {name}, declared.pop(name, set()))
         self.assertEqual(declared, {})
