@@ -24,7 +24,8 @@ Computed by libassay_scan (assay_scan.h), with no lock of Python held. Arrays wi
 """
 import sys
 
-from assay_scan_library import (DTYPES, IN_16_BITS, Array, Direction, Inputs, Outputs, Tangents, call)
+from assay_scan_calls import call_forward, call_jvp, check_all, dtype_of_states
+from assay_scan_library import Array
 
 __all__ = ["gated_scan", "gated_scan_jvp", "scan", "scan_jvp"]
 
@@ -93,49 +94,6 @@ def _is_torch(array):
     return torch is not None and isinstance(array, torch.Tensor)
 
 
-def _checked(name, value, kind, dtype, rank):
-    """An error unless the value is an array of this kind and has the dtype that goes with h (None: it is h) and as many
-    axes."""
-    if not isinstance(value, kind):
-        raise TypeError(f"{name}: expected a {kind.__module__}.{kind.__name__}, but it is a "
-                        f"{type(value).__module__}.{type(value).__name__}")
-    own = str(value.dtype).replace("torch.", "")
-    if own not in DTYPES:
-        raise TypeError(f"{name}: its dtype {own} is not offered; expected {' or '.join(DTYPES)}")
-    if dtype is not None and dtype.split()[0] != own:
-        raise TypeError(f"{name}: expected the dtype {dtype}, but it is {own}")
-    if value.ndim != rank:
-        raise ValueError(f"{name}: expected {'[B, n, d]' if rank == 3 else '[B, d]'}, but its shape is "
-                         f"{list(value.shape)}")
-    return own
-
-
-def check_all(given, kind):
-    """The dtype of h."""
-    dtype = _checked("h", given["h"], kind, None, 3)
-    for name, value in given.items():
-        state = name.removeprefix("tangent_").startswith("s0")
-        if value is not None or not state:
-            own = f"{_dtype_of_states(dtype)} of a state" if state and dtype in IN_16_BITS else f"{dtype} of h"
-            _checked(name, value, kind, own, 2 if state else 3)
-    return dtype
-
-
-def _dtype_of_states(dtype):
-    return "float32" if dtype in IN_16_BITS else dtype
-
-
-def call_forward(gated, threads, target, view, inputs, outputs):
-    call("assay_gated_scan" if gated else "assay_scan", threads, target, Inputs(*map(view, inputs)),
-         Outputs(*map(view, outputs)))
-
-
-def call_jvp(gated, threads, target, view, inputs, direction, outputs):
-    """The outputs are those of the scan and then the tangents."""
-    call("assay_gated_scan_jvp" if gated else "assay_scan_jvp", threads, target, Inputs(*map(view, inputs)),
-         Direction(*map(view, direction)), Outputs(*map(view, outputs[:2])), Tangents(*map(view, outputs[2:])))
-
-
 def _numpy_view(array):
     if array is None:
         return Array()
@@ -154,7 +112,7 @@ def _with_numpy(gated, given, threads, target):
     dtype = check_all(given, numpy.ndarray)
     h = given["h"]
     states = h.shape[:1] + h.shape[2:]
-    state = h.dtype if dtype == _dtype_of_states(dtype) else numpy.float32
+    state = h.dtype if dtype == dtype_of_states(dtype) else numpy.float32
     outputs = [numpy.empty(h.shape, h.dtype), numpy.empty(states, state), numpy.empty(states, state)]
     call_forward(gated, threads or -1, target, _numpy_view, [_readable(array) for array in given.values()], outputs)
     return outputs

@@ -1,7 +1,7 @@
 """The scans of assay_scan.py on tensors of PyTorch, with their derivatives."""
 import torch
 
-import assay_scan
+from assay_scan_calls import call_forward, call_jvp, check_all
 from assay_scan_library import Array, Cotangents, Gradients, Inputs, call
 
 
@@ -21,7 +21,7 @@ def scan_jvp(gated, given, threads, target):
 
 
 def _check(given):
-    assay_scan.check_all(given, torch.Tensor)
+    check_all(given, torch.Tensor)
     for name, value in given.items():
         if value is not None and value.device.type != "cpu":
             raise ValueError(f"{name}: expected a tensor on the CPU, but it is on {value.device}")
@@ -41,7 +41,7 @@ def _tangents(gated, threads, target, inputs, direction):
     zeros = torch.zeros((), dtype=h.dtype).expand(h.shape)
     direction = [*(zeros if tensor is None else tensor for tensor in direction[:2]), direction[2]]
     outputs = [torch.empty(shape, dtype=h.dtype) for shape in 2 * [h.shape, h.shape[:1] + h.shape[2:]]]
-    assay_scan.call_jvp(gated, threads, target, _view, inputs, direction, outputs)
+    call_jvp(gated, threads, target, _view, inputs, direction, outputs)
     return outputs[2], outputs[3]
 
 
@@ -54,7 +54,7 @@ class Scan(torch.autograd.Function):
         kept = torch.promote_types(h.dtype, torch.float32)
         s, s_n, s_n_low = outputs = [torch.empty(h.shape, dtype=h.dtype), torch.empty(states, dtype=kept),
                                      torch.empty(states, dtype=kept)]
-        assay_scan.call_forward(gated, threads, target, _view, inputs, outputs)
+        call_forward(gated, threads, target, _view, inputs, outputs)
         # States in 16 bits do not tell the weights: they are computed again.
         ctx.save_for_backward(*inputs[:3], s if kept == h.dtype else None)
         ctx.save_for_forward(*inputs[:3])
