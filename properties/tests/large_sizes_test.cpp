@@ -124,7 +124,7 @@ std::vector<planned_case> quick_cases(const core::operation& op, const std::stri
 
 // Every pair of large axes, every large axis with every family, with every value of every choice and with integers at
 // their standard value and at another, more than two blocks of 64 tokens and of keys in several rows and heads, a last
-// block that lacks one, and all axes in whole blocks.
+// block that lacks one, the widths of heads that models have over more than a block, and all axes in whole blocks.
 std::string not_reached(const core::operation& op) {
   std::vector<std::string> axes;
   for (const std::string& symbol : core::axis_symbols(op))
@@ -165,6 +165,16 @@ std::string not_reached(const core::operation& op) {
     if (core::axis_symbols(op).contains(along) &&
         !reached([&](const planned_case& c) { return c.axes.at(along) % 64 == 63; }))
       missing += fmt::format("{}: a last block of {} that is nearly full; ", op.name, along);
+  const auto has_width = [&](const planned_case& c, std::size_t width) {
+    return std::all_of(c.axes.begin(), c.axes.end(), [&](const auto& axis) {
+      const bool along = axis.first == "m" || (axis.first == "n" && !c.axes.contains("m"));
+      return along ? axis.second > 64 : (axis.first != "d" && axis.first != "e") || axis.second == width;
+    });
+  };
+  for (const std::size_t width : {64, 128})
+    if (core::axis_symbols(op).contains("d") && core::axis_symbols(op).contains("n") &&
+        !reached([&](const planned_case& c) { return has_width(c, width); }))
+      missing += fmt::format("{}: width {} over more than a block; ", op.name, width);
   if (axes.size() > 1 && !reached([&](const planned_case& c) {
         return std::all_of(axes.begin(), axes.end(), [&](const std::string& axis) {
           const auto size = c.axes.find(axis);
