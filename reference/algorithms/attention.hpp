@@ -89,6 +89,7 @@ struct attention_recipe {
   (const R& weight, const R& along, const R& mean) = [](const R& weight, const R& along, const R& mean) {
     return weight * (along - mean);
   };
+  bool mean_from_output = false;  ///< see mean_along
 };
 
 /// The weights of query i; `bias` is its row, [m].
@@ -167,6 +168,36 @@ void subtract_heaviest(std::vector<R>& along, const std::vector<R>& weights, con
   along[heaviest] = R(0.0);
 }
 
+/// sum_l P_il g_i . v_l, the mean of `along`. Programs find it so, or as g_i . o_i from the output as it is stored,
+/// which has the roundings of o_i [Dao, Fu, Ermon, Rudra and Re 2022, FlashAttention, arXiv 2205.14135, Algorithm 4].
+/// The reading that counts roundings takes what either may be off by. `factors` are the weights as the product with v
+/// takes them.
+template <class R>
+R mean_along(const attention_head<R>& head, const R* bias, const R* cotangent, const std::vector<R>& weights,
+             const std::vector<R>& factors, const std::vector<R>& along, const attention_recipe<R>& how) {
+  using stage = attention_stage;
+  const auto by_sum = [&] {
+    accumulator<R> sum;
+    for (std::size_t j = 0; j < head.keys; ++j)
+      if (!is_minus_infinity(bias[j])) sum.add_product(weights[j], along[j]);
+    return total_in(stage::softmax, sum);
+  };
+  const auto by_output = [&] {
+    accumulator<R> sum;
+    for (std::size_t c = 0; c < head.value_width; ++c) {
+      accumulator<R> out;
+      for (std::size_t j = 0; j < head.keys; ++j)
+        if (!is_minus_infinity(bias[j])) out.add_product(factors[j], head.v[j * head.value_width + c]);
+      sum.add_product(cotangent[c], total_in(stage::output, out));
+    }
+    return total_in(stage::softmax, sum);
+  };
+  if (how.mean_from_output) return by_output();
+  R mean = by_sum();
+  if constexpr (requires { R::tau; }) mean.error = std::max(mean.error, by_output().error);
+  return mean;
+}
+
 /// With the cotangents g_i of o_i: grad S_ij = P_ij (g_i . v_j - sum_l P_il g_i . v_l), 0 where b_ij = -inf; every row
 /// of it adds up to 0. on_logit(i, j, grad S_ij) is called for every pair that is not kept apart.
 template <class R, class OnLogit>
@@ -179,7 +210,6 @@ void attend_vjp(const attention_head<R>& head, const R* bias, const R* grad_out,
     const R* cotangent = grad_out + i * head.value_width;
     const std::vector<R> weights = attention_weights(head, i, row, how);
     const std::vector<R> factors = taken_by(stage::output, stage::softmax, weights);  // of v
-    accumulator<R> mean;
     std::size_t keys_seen = 0;
     for (std::size_t j = 0; j < head.keys; ++j) {
       if (is_minus_infinity(row[j])) continue;
@@ -190,11 +220,10 @@ void attend_vjp(const attention_head<R>& head, const R* bias, const R* grad_out,
       along[j] = total_in(stage::output, dot);
     }
     if constexpr (!computes_in_formats<R>) subtract_heaviest(along, weights, row);
-    for (std::size_t j = 0; j < head.keys; ++j)
-      if (!is_minus_infinity(row[j])) mean.add_product(weights[j], along[j]);
+    const R mean = mean_along(head, row, cotangent, weights, factors, along, how);
     for (std::size_t j = 0; j < head.keys; ++j) {
       if (is_minus_infinity(row[j])) continue;
-      R grad_logit = in_stage<R>(stage::softmax, how.grad_logit, weights[j], along[j], total_in(stage::softmax, mean));
+      R grad_logit = in_stage<R>(stage::softmax, how.grad_logit, weights[j], along[j], mean);
       if (keys_seen == 1) grad_logit = vanishing(grad_logit);  // its weight is 1 whatever the logit is
       grad_logit = taken_by(stage::scores, stage::softmax, grad_logit);
       const R scaled = in_stage<R>(

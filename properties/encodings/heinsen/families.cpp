@@ -108,10 +108,10 @@ std::vector<usual_size> usual_sizes() {
   return {
       {scans, {{"B", 66}, {"n", 9}, {"d", 130}}, true},
       {scans, {{"B", 5}, {"n", 1025}, {"d", 3}}, true},
-      {scans, {{"B", 2}, {"n", 258}, {"d", 66}}, true},
+      {scans, {{"B", 2}, {"n", 258}, {"d", 160}}, true},
       {scans, {{"B", 2}, {"n", 4097}, {"d", 2}}, true},
       {scans, {{"B", 2}, {"n", 128}, {"d", 64}}, true},
-      {scans, {{"B", 2}, {"n", 256}, {"d", 128}}, true},
+      {scans, {{"B", 2}, {"n", 250}, {"d", 128}}, true},
       {scans, {{"B", 2}, {"n", 2048}, {"d", 4}}, true},
       {scans, {{"B", 130}, {"n", 5}, {"d", 5}}, true},
       {scans, {{"B", 2}, {"n", 5}, {"d", 1030}}, true},
