@@ -11,6 +11,7 @@
 #include "properties/diagnosis/reach.hpp"
 #include "properties/diagnosis/symptoms.hpp"
 #include "properties/harness/catalogue.hpp"
+#include "properties/harness/element_judge.hpp"
 
 namespace assay::properties {
 namespace {
@@ -25,12 +26,26 @@ probes_seen those(const std::vector<probe>& probes, Test test) {
   return all;
 }
 
-// "s, s_n are NaN", "s_n alone is wrong".
+// Whether all elements of an output err by no more than half of what plain arithmetic explains. Elements that are no
+// bug may be wrong all the same, where the allowance is wide.
+bool looks_right(const probe& p, const std::string& output) {
+  constexpr double share = 0.5;
+  const element_judge element(*p.truth, *p.truth->first_laws, output);
+  const auto& x = p.actual.at(output).values.storage();
+  for (std::size_t i = 0; i < x.size(); ++i)
+    if (element.ratios(x[i], i)[sequential] > share) return false;
+  return true;
+}
+
+// "s, s_n are NaN"; "s_n alone is wrong" where the other outputs look right.
 std::string what_is_wrong(const probes_seen& wrong) {
   std::set<std::string> outputs;
   for (const probe* p : wrong)
     for (const auto& [name, elements] : p->wrong) outputs.insert(name);
-  const bool alone = outputs.size() < wrong.front()->actual.size();
+  bool alone = outputs.size() < wrong.front()->actual.size();
+  for (const auto& [name, t] : wrong.front()->actual)
+    alone = alone && (outputs.contains(name) ||
+                      std::all_of(wrong.begin(), wrong.end(), [&](const probe* p) { return looks_right(*p, name); }));
   return fmt::format("{}{} {} {}", fmt::join(outputs, ", "), alone ? " alone" : "", outputs.size() > 1 ? "are" : "is",
                      words_of(common_symptom(wrong), wrong));
 }
@@ -114,7 +129,10 @@ std::string sentence_of(const std::string& name, const probes_seen& wrong) {
         return whole.empty() ? f.gives + " " + gives_words(wrong) : whole;
       }
   const family* f = find_family(op, name);
-  if (f != nullptr && f->holds_nan && special) return special_sentence(wrong);
+  // A law has put the special values into mild inputs.
+  const bool put_there =
+      name == "mild" && std::none_of(wrong.begin(), wrong.end(), [](auto* p) { return p->is_mild(); });
+  if (put_there || (f != nullptr && f->holds_nan && special)) return special_sentence(wrong);
   return fmt::format("inputs of the family {} give {}", name, gives_words(wrong));
 }
 

@@ -11,6 +11,9 @@
 
 namespace assay::properties {
 
+/// Whether an input holds a NaN or an infinity.
+bool holds_special(const test_case& c);
+
 enum class probe_kind { counterexample, length, family };
 
 /// A call and its outputs, beside the truth. What is wrong is what the verdict calls a bug.
@@ -32,14 +35,12 @@ struct probe {
   [[nodiscard]] double truth_of(const std::string& output, std::size_t i) const {
     return truth->truth.at(output).truth(i);
   }
-  [[nodiscard]] bool is_mild() const { return c.family == "mild"; }
+  /// Of the mild family, as it is: no law has put special values into it.
+  [[nodiscard]] bool is_mild() const { return c.family == "mild" && !holds_special(c); }
   /// Whether little else than the right function gives the element: it is neither 0, 1 or -1 nor what an input holds in
   /// its place.
   [[nodiscard]] bool tells_at(const std::string& output, std::size_t i) const;
 };
-
-/// Whether an input holds a NaN or an infinity.
-bool holds_special(const test_case& c);
 
 /// Whether some axis of its call has size 0.
 bool has_empty_axis(const probe& p);

@@ -339,6 +339,42 @@ TEST_CASE("attention/diagnosis/conditions_within_a_family_are_said", "[property]
   CHECK(holds(*d.facts, "inputs of the family equal_logits give wrong values where m is more than 8; "));
 }
 
+// A law masks rows of mild inputs: what is wrong there is not said of mild inputs.
+TEST_CASE("attention/diagnosis/rows_that_a_law_masks_are_not_mild", "[property][gate]") {
+  const core::operation& op = *reference::find_operation("attention/output");
+  const changed::change wrong_without_keys = [](const request& call, core::tensors& outputs) {
+    const core::tensor& bias = call.inputs.at("bias");
+    core::tensor& o = outputs.at("o");
+    const std::size_t heads = o.shape()[1], n = o.shape()[2], e = o.shape()[3], m = bias.shape()[2];
+    for (std::size_t i = 0; i < o.size(); ++i) {
+      const double* row = bias.values.storage().data() + (i / (n * e) % heads * n + i / e % n) * m;
+      if (m > 0 && std::all_of(row, row + m, [](double b) { return std::isinf(b); })) o.values.storage()[i] = 0.25;
+    }
+  };
+  changed under_test(wrong_without_keys);
+  const property& law = *find_property("attention_rows_without_keys");
+  const check_result r = run_property(law, under_test, op, core::dtype::f32, testing::options(4));
+  REQUIRE(r.found);
+  const diagnosis d = diagnose(under_test, op, core::dtype::f32, {{{&law, r.found->minimal}}, probe_seed});
+  const std::string said = d.explained.value_or("") + d.facts.value_or("");
+  INFO(said);
+  CHECK_FALSE(holds(said, " on mild inputs"));
+}
+
+// An output whose errors its allowance hides is not called right.
+TEST_CASE("heinsen/diagnosis/one_output_alone_is_said_where_the_others_look_right", "[property][gate]") {
+  const auto grown = [](std::vector<const char*> names) -> changed::change {
+    return [names](const request&, core::tensors& outputs) {
+      for (const char* name : names)
+        for (double& x : outputs.at(name).values.storage()) x *= name == names.front() ? 1.5 : 1.0 + 0x1p-19;
+    };
+  };
+  CHECK(holds(said_of(grown({"grad_h"}), "heinsen/scan:vjp"), "grad_h alone is "));
+  const std::string both = said_of(grown({"grad_h", "grad_log_p"}), "heinsen/scan:vjp");
+  CHECK(holds(both, "grad_h"));
+  CHECK_FALSE(holds(both, "grad_h alone"));
+}
+
 // At position 0 the rotation is the identity: what is right there says nothing of wide heads.
 TEST_CASE("rope/diagnosis/probes_that_cannot_tell_are_no_evidence", "[property][gate]") {
   const core::operation& op = *reference::find_operation("rope/rotate");
