@@ -73,6 +73,7 @@ std::vector<usual_size> usual_sizes() {
   return {
       {slopes, {{"h", 9}}, true},
       {slopes, {{"h", 65}}, true, every_family},
+      {slopes, {{"h", 144}}, true},
       {slopes, {{"h", 513}}},
       {bias, {{"h", 9}, {"n", 5}, {"m", 258}}, true},
       {bias, {{"h", 66}, {"n", 3}, {"m", 9}}, true},
@@ -80,6 +81,7 @@ std::vector<usual_size> usual_sizes() {
       {bias, {{"h", 9}, {"n", 66}, {"m", 130}}, true},
       {bias, {{"h", 8}, {"n", 64}, {"m", 64}}, true},
       {bias, {{"h", 2}, {"n", 255}, {"m", 255}}, true},
+      {bias, {{"h", 2}, {"n", 80}, {"m", 80}}, true, "scattered"},
       {bias, {{"h", 9}, {"n", 66}, {"m", 130}}, true, every_family},
       {bias, {{"h", 3}, {"n", 1025}, {"m", 1025}}},
       {bias, {{"h", 2}, {"n", 3}, {"m", 4097}}},

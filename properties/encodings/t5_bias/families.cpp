@@ -63,6 +63,19 @@ std::size_t draw_count(counter_random& random, extent size) {
   return random.below(26);
 }
 
+using position_source = pair_positions (*)(const std::vector<double>& distances, counter_random& random, extent size);
+
+// Queries all over the positions, of either sign and in no order; keys at the drawn distances from one of them.
+pair_positions scattered_at(const std::vector<double>& distances, counter_random& random, extent size) {
+  pair_positions positions{std::vector<double>(size.axis("n", size.is_given() ? 5 : 1 + random.below(5))), distances};
+  for (double& query : positions.query)
+    query = random.sign() * std::floor(std::exp2(random.uniform(0, random.one_in(2) ? 12 : 31)));
+  if (positions.query.empty()) return positions;
+  for (double& key : positions.key)
+    key = std::clamp(key + positions.query[random.below(positions.query.size())], -furthest, furthest);
+  return positions;
+}
+
 // One query whose keys lie at the drawn distances, and others near it.
 pair_positions positions_at(const std::vector<double>& distances, counter_random& random, extent size) {
   const double first = static_cast<double>(random.below(2000));
@@ -73,10 +86,11 @@ pair_positions positions_at(const std::vector<double>& distances, counter_random
   return positions;
 }
 
-family filled_by(std::string name, std::string summary, distance_source distance, entry_source entry) {
+family filled_by(std::string name, std::string summary, distance_source distance, entry_source entry,
+                 position_source positions_of = positions_at) {
   family f{std::move(name), std::move(summary)};
-  f.generate = [distance, entry](const core::operation& op, dtype type, const core::attributes& settings,
-                                 counter_random& random, extent size) -> core::tensors {
+  f.generate = [distance, entry, positions_of](const core::operation& op, dtype type, const core::attributes& settings,
+                                               counter_random& random, extent size) -> core::tensors {
     const bucket_map map = reference::encodings::t5_bias::map_of(settings);
     const bool buckets_alone = op.input("distance") != nullptr;
     std::vector<double> distances(size.axis(buckets_alone ? "n" : "m", draw_count(random, size)));
@@ -88,7 +102,7 @@ family filled_by(std::string name, std::string summary, distance_source distance
     std::vector<double> table(heads * buckets);
     for (double& x : table) x = entry(type, random);
     core::tensors inputs{{"table", core::make_tensor(type, {heads, buckets}, table)}};
-    add_positions(inputs, positions_at(distances, random, size));
+    add_positions(inputs, positions_of(distances, random, size));
     return inputs;
   };
   return f;
@@ -107,6 +121,7 @@ std::vector<usual_size> usual_sizes() {
       {bias, {{"h", 9}, {"n", 66}, {"m", 130}}, true},
       {bias, {{"h", 8}, {"n", 64}, {"m", 64}}, true},
       {bias, {{"h", 2}, {"n", 255}, {"m", 255}}, true},
+      {bias, {{"h", 2}, {"n", 80}, {"m", 80}}, true, "scattered"},
       {bias, {{"h", 9}, {"n", 66}, {"m", 130}}, true, every_family},
       {bias, {{"h", 3}, {"n", 513}, {"m", 513}}},
       {bias, {{"h", 2}, {"n", 3}, {"m", 4097}}},
@@ -127,10 +142,14 @@ encoding_tests make_tests() {
       filled_by("powers_of_two", "distances next to powers of two", near_power_of_two, normal),
       filled_by("far", "distances up to 2^31", far, normal),
       filled_by("wide_table", "tables over the whole range of the format", up_to_maximum, wide),
+      filled_by("scattered", "queries all over the positions, in no order, and keys near them", up_to_maximum, normal,
+                scattered_at),
       filled_by("nan_inside", "a NaN in some buckets", near, number_or_nan),
   };
   tests.families.back().holds_nan = true;
-  tests.families.back().applies = [](const core::operation& op) { return op.input("table") != nullptr; };
+  for (family& f : tests.families)
+    if (f.name == "scattered" || f.holds_nan)
+      f.applies = [](const core::operation& op) { return op.input("table") != nullptr; };
   tests.families.front().parts_classes = true;
   tests.sizes = usual_sizes();
   tests.mutants = mutants();
