@@ -172,7 +172,7 @@ std::string not_reached(const core::operation& op) {
     });
   };
   for (const std::size_t width : {64, 128})
-    if (core::axis_symbols(op).contains("d") && core::axis_symbols(op).contains("n") &&
+    if (core::axis_symbols(op).contains("d") && core::axis_symbols(op).contains("h") &&
         !reached([&](const planned_case& c) { return has_width(c, width); }))
       missing += fmt::format("{}: width {} over more than a block; ", op.name, width);
   if (axes.size() > 1 && !reached([&](const planned_case& c) {
