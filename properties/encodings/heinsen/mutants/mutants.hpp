@@ -38,9 +38,8 @@ inline recipe_change<recipe> with_adjoint(decltype(recipe::adjoint) adjoint) {
 }
 
 std::vector<variant> mutants();
-/// Parts of the list: wrong steps and scans, wrong states at the ends, wrong derivatives, precision other than
-/// declared, memory between calls,
-/// settings.
+/// Parts of the list: wrong steps and scans, wrong states at the ends, wrong derivatives, wrong blocks, precision other
+/// than declared, memory between calls, settings.
 std::vector<variant> forward_mutants();
 std::vector<variant> state_mutants();
 std::vector<variant> gradient_mutants();

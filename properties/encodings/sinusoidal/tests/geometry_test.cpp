@@ -18,7 +18,7 @@ namespace {
 
 /// Proved, each rounded once.
 core::tensor certified_table(const std::vector<double>& positions, std::size_t width) {
-  return reference::certify(table_call(positions, width)).at("p").rounded;
+  return reference::certify(table_call(core::dtype::f64, positions, width)).at("p").rounded;
 }
 double product_of_rows(const core::tensor& p, std::size_t i, std::size_t j) {
   double sum = 0;

@@ -6,22 +6,12 @@
 #include <cmath>
 
 #include "optimized/cosine_integral.hpp"
-#include "properties/tests/gating.hpp"
+#include "properties/encodings/sinusoidal/tests/tables.hpp"
 
 using namespace assay;
 using namespace assay::properties;
 using namespace assay::properties::testing;
-
-namespace {
-
-core::request table_call(core::dtype type, std::vector<double> positions, std::size_t width) {
-  return {reference::find_operation("sinusoidal/table"),
-          type,
-          {{"position", core::make_tensor(core::dtype::i64, {positions.size()}, positions)}},
-          {{"width", static_cast<std::int64_t>(width)}}};
-}
-
-}  // namespace
+using namespace assay::properties::encodings::sinusoidal::testing;
 
 TEST_CASE("sinusoidal/table/optimized_at_every_position", "[property]") {
   const std::vector<double> positions{0,     255,   256,     257,      258,        2047, 2048, 2049, 2050,   65535,
