@@ -136,6 +136,16 @@ inline vec<Real> smaller(vec<Real> x, vec<Real> y) {
     return _mm512_min_pd(x, y);
 }
 
+// Which of x and y is larger in magnitude is known, and then two subtractions are enough [Dekker 1971].
+template <class Real>
+inline vec<Real> rounding_of_sum(vec<Real> x, vec<Real> y, vec<Real> sum) {
+  constexpr int of_smaller_magnitude = 0b0110, of_larger_magnitude = 0b0111;
+  if constexpr (is_single<Real>)
+    return _mm512_range_ps(x, y, of_smaller_magnitude) - (sum - _mm512_range_ps(x, y, of_larger_magnitude));
+  else
+    return _mm512_range_pd(x, y, of_smaller_magnitude) - (sum - _mm512_range_pd(x, y, of_larger_magnitude));
+}
+
 template <class Real>
 inline vec<Real> fused(vec<Real> x, vec<Real> y, vec<Real> z) {
   if constexpr (is_single<Real>)

@@ -97,6 +97,13 @@ inline vec<Real> fused_or_zero(mask<Real> k, vec<Real> x, vec<Real> y, vec<Real>
   return k ? fused<Real>(x, y, z) : vec<Real>{};
 }
 
+// x + y less sum, which is x + y rounded [Knuth 1998, section 4.2.2, theorem B].
+template <class Real>
+inline vec<Real> rounding_of_sum(vec<Real> x, vec<Real> y, vec<Real> sum) {
+  const vec<Real> added = sum - x;
+  return (x - (sum - added)) + (y - added);
+}
+
 template <class Real>
 inline vec<Real> magnitude(vec<Real> x) {
   return x < Real(0) ? -x : x;

@@ -5,26 +5,64 @@
 // block, into rows, walked as rows of features, and transposed back. What a chunk begins with is known only when those
 // before it are summarized: encodings/heinsen/chunks.cpp.
 
-// Block j of register i becomes block i of register j. Interleaving the first half of the registers with the second, as
-// often as there are halvings of their number, moves each block to its place.
+// Block j of register i becomes block i of register j. Blocks that share a lane of 16 bytes are brought to their places
+// first, by interleaving registers lane by lane, then whole lanes, by taking every other one of two registers: most of
+// these are single instructions. Each is done as often as there are halvings of what is transposed.
+inline constexpr int lane_bytes = 16;
+template <class Real, int Block>
+inline constexpr int unit = Block * static_cast<int>(sizeof(Real)) > lane_bytes
+                                ? Block
+                                : lane_bytes / static_cast<int>(sizeof(Real));  // elements that move as a whole
+
 template <class Real, int Block, std::size_t... J>
-inline void interleave(vec<Real> x, vec<Real> y, vec<Real>& low, vec<Real>& high, std::index_sequence<J...>) {
-  constexpr std::size_t lanes = sizeof...(J);
-  low = __builtin_shufflevector(x, y, (J / Block / 2 * Block + J % Block + J / Block % 2 * lanes)...);
-  high = __builtin_shufflevector(x, y, (lanes / 2 + J / Block / 2 * Block + J % Block + J / Block % 2 * lanes)...);
+inline void interleave_lanes(vec<Real> x, vec<Real> y, vec<Real>& low, vec<Real>& high, std::index_sequence<J...>) {
+  constexpr std::size_t lanes = sizeof...(J), size = unit<Real, Block>;
+  constexpr auto from = [](std::size_t j, std::size_t first) {
+    return j / size * size + first + j % size / Block / 2 * Block + j % Block + j / Block % 2 * lanes;
+  };
+  low = __builtin_shufflevector(x, y, from(J, 0)...);
+  high = __builtin_shufflevector(x, y, from(J, size / 2)...);
 }
-template <class Real, int Block, int Halves = lane_count<Real> / Block>
-inline void transpose(pack<Real, lane_count<Real> / Block>& r) {
-  constexpr int count = lane_count<Real> / Block;
+template <class Real, int Block, std::size_t... J>
+inline void every_other_lane(vec<Real> x, vec<Real> y, vec<Real>& even, vec<Real>& odd, std::index_sequence<J...>) {
+  constexpr std::size_t size = unit<Real, Block>;
+  even = __builtin_shufflevector(x, y, (J / size * 2 * size + J % size)...);
+  odd = __builtin_shufflevector(x, y, (J / size * 2 * size + size + J % size)...);
+}
+
+template <class Real, int Block, int Halves = unit<Real, Block> / Block>
+inline void transpose_in_lanes(pack<Real, lane_count<Real> / Block>& r) {
+  constexpr int count = lane_count<Real> / Block, together = unit<Real, Block> / Block;
   if constexpr (Halves > 1) {
     pack<Real, count> t;
     repeat<count / 2>([&](int i) {
-      interleave<Real, Block>(r.part[i], r.part[i + count / 2], t.part[2 * i], t.part[2 * i + 1],
-                              std::make_index_sequence<lane_count<Real>>{});
+      const int first = i / (together / 2) * together, k = i % (together / 2);
+      interleave_lanes<Real, Block>(r.part[first + k], r.part[first + k + together / 2], t.part[first + 2 * k],
+                                    t.part[first + 2 * k + 1], std::make_index_sequence<lane_count<Real>>{});
     });
     r = t;
-    transpose<Real, Block, Halves / 2>(r);
+    transpose_in_lanes<Real, Block, Halves / 2>(r);
   }
+}
+template <class Real, int Block, int Halves = lane_count<Real> / unit<Real, Block>>
+inline void transpose_lanes(pack<Real, lane_count<Real> / Block>& r) {
+  constexpr int count = lane_count<Real> / Block, together = unit<Real, Block> / Block;
+  if constexpr (Halves > 1) {
+    pack<Real, count> t;
+    repeat<count / 2>([&](int i) {
+      const int k = i % together, pair = i / together;
+      every_other_lane<Real, Block>(r.part[2 * pair * together + k], r.part[(2 * pair + 1) * together + k],
+                                    t.part[pair * together + k], t.part[count / 2 + pair * together + k],
+                                    std::make_index_sequence<lane_count<Real>>{});
+    });
+    r = t;
+    transpose_lanes<Real, Block, Halves / 2>(r);
+  }
+}
+template <class Real, int Block>
+inline void transpose(pack<Real, lane_count<Real> / Block>& r) {
+  transpose_in_lanes<Real, Block>(r);
+  transpose_lanes<Real, Block>(r);
 }
 
 // f(Block) as a constant.
@@ -200,25 +238,30 @@ inline void bound_chunks(const chunk_block<Real>& b, const chunk_summary<Real>& 
     const Real *decay = b.decay + chunk * length, *h = b.h + chunk * length;
     const bool whole = (chunk + 1) * length <= b.available;
     for (std::size_t part = 0; part < parts; ++part) {
-      vec<Real> top = lowest, top_log_p = lowest, bad{}, other_top = lowest, other_top_log_p = lowest, other_bad{};
-      const auto add = [&](std::size_t k, vec<Real>& t, vec<Real>& t_log_p, vec<Real>& not_finite) {
+      // Several at once, so that none need wait for the one before it.
+      constexpr int together = 4;
+      vec<Real> top[together], top_log_p[together], bad[together], bad_log_p[together];
+      for (int i = 0; i < together; ++i) top[i] = top_log_p[i] = lowest, bad[i] = bad_log_p[i] = none;
+      const auto add = [&](std::size_t k, int i) {
         vec<Real> x, given;
         __builtin_memcpy(&x, h + k, sizeof x), __builtin_memcpy(&given, decay + k, sizeof given);
-        t = larger<Real>(x, t);
-        if constexpr (!Decay::bounded) t_log_p = larger<Real>(given, t_log_p);
+        top[i] = larger<Real>(x, top[i]);
+        if constexpr (!Decay::bounded) top_log_p[i] = larger<Real>(given, top_log_p[i]);
         // 0 times what is not finite is NaN
-        not_finite = fused<Real>(given, none, fused<Real>(x, none, not_finite));
+        bad[i] = fused<Real>(x, none, bad[i]), bad_log_p[i] = fused<Real>(given, none, bad_log_p[i]);
       };
-      // Two registers at once, so that one need not wait for the other.
       std::size_t k = part * lanes;
-      for (; whole && k + step < end; k += 2 * step)
-        add(k, top, top_log_p, bad), add(k + step, other_top, other_top_log_p, other_bad);
-      if (whole && k < end) add(k, top, top_log_p, bad);
-      const mask<Real> known = equal<Real>(bad + other_bad, none);
-      top = where<Real>(known, larger<Real>(top, other_top), unknown);
-      top = where<Real>(less<Real>(none, larger<Real>(top_log_p, other_top_log_p)), unknown, top);
-      if (!whole) top = unknown;
-      __builtin_memcpy(found + (chunk * parts + part) * lanes, &top, sizeof top);
+      for (; whole && k + (together - 1) * step < end; k += together * step)
+        repeat<together>([&](int i) { add(k + static_cast<std::size_t>(i) * step, i); });
+      for (; whole && k < end; k += step) add(k, 0);
+      for (int i = 1; i < together; ++i) {
+        top[0] = larger<Real>(top[0], top[i]), top_log_p[0] = larger<Real>(top_log_p[0], top_log_p[i]);
+        bad[0] = bad[0] + bad[i], bad_log_p[0] = bad_log_p[0] + bad_log_p[i];
+      }
+      const mask<Real> known = equal<Real>(bad[0] + bad_log_p[0], none);
+      vec<Real> bound = where<Real>(less<Real>(none, top_log_p[0]), unknown, where<Real>(known, top[0], unknown));
+      if (!whole) bound = unknown;
+      __builtin_memcpy(found + (chunk * parts + part) * lanes, &bound, sizeof bound);
     }
   }
   chunk_block<Real> tile = b;
@@ -242,7 +285,7 @@ template <class Real, class Decay>
   for (std::size_t first = y.first; first < y.last; first += side) {
     load_tiles<Real, Decay>(b, first, decay, h);
     for (std::size_t i = 0; i < side; ++i)
-      for_each_pack<Real>(row, [&](auto at) {
+      for_each_pack<Real, registers_of_step<Decay>>(row, [&](auto at) {
         constexpr int n = width<decltype(at)>;
         state_pack<Real, n> state = {load(high, at), load(low, at)}, sums = {load(sum, at), load(sum_low, at)};
         const decay_pack<Real, n> log_p = Decay::template log_p<Real>(load(decay + i * row, at));

@@ -22,10 +22,14 @@ inline std::ptrdiff_t distance_of(const row_array<T>& of, std::ptrdiff_t rows) {
   return rows == 0 ? bytes_ahead : rows * of.step * static_cast<std::ptrdiff_t>(sizeof(T));
 }
 
+// A step of gates is a longer chain, of which more must go at once.
+template <class Decay>
+inline constexpr int registers_of_step = Decay::two_part ? registers_of_pack : registers_of_row;
+
 template <class Real, class Decay, bool FetchAhead>
 inline void walk_rows(const row_block<Real>& b) {
   constexpr std::size_t lanes = lane_count<Real>;
-  constexpr int registers = FetchAhead && !Decay::two_part ? registers_of_row : registers_of_pack;
+  constexpr int registers = registers_of_step<Decay>;
   const std::ptrdiff_t decay_ahead = distance_of(b.decay, b.rows_ahead), h_ahead = distance_of(b.h, b.rows_ahead);
   const Real *decay = b.decay.first, *h = b.h.first;
   Real* s = b.s.first;

@@ -17,11 +17,11 @@ struct state_pack {
   pack<Real, N> high, low;
 };
 
-// The rounding error of a + x goes to the low word [Knuth 1998, section 4.2.2, theorem B].
+// What high + x loses in rounding goes to the low word.
 template <class Real>
 inline void add_exactly(vec<Real>& high, vec<Real>& low, vec<Real> x) {
-  const vec<Real> sum = high + x, added = sum - high;
-  low = low + ((high - (sum - added)) + (x - added));
+  const vec<Real> sum = high + x;
+  low = low + rounding_of_sum<Real>(high, x, sum);
   high = sum;
 }
 
@@ -29,7 +29,7 @@ inline void add_exactly(vec<Real>& high, vec<Real>& low, vec<Real> x) {
 // log p = -inf. A NaN of any argument gives NaN in `high`. Where `high` is infinite, `low` is NaN and is not used.
 template <class Real, int N, bool TwoPart>
 inline void advance(state_pack<Real, N>& s, const decay_pack<Real, N>& log_p, const pack<Real, N>& h) {
-  pack<Real, N> past, low, top, bottom, rounding;
+  pack<Real, N> past, low, top, bottom;
   mask<Real> past_leads[N];
   repeat<N>([&](int k) {
     past.part[k] = s.high.part[k];
@@ -46,12 +46,8 @@ inline void advance(state_pack<Real, N>& s, const decay_pack<Real, N>& log_p, co
   repeat<N>([&](int k) { added.part[k] = fused<Real>(rest.part[k], u.part[k], u.part[k]); });
   repeat<N>([&](int k) { added.part[k] = add_where<Real>(past_leads[k], added.part[k], low.part[k]); });
   repeat<N>([&](int k) { s.high.part[k] = top.part[k] + added.part[k]; });
-  // What high lacks of top + u + rest u + low, beginning with the difference of two near numbers: so the rounding of
-  // u + rest u stays out.
-  repeat<N>([&](int k) { rounding.part[k] = s.high.part[k] - top.part[k]; });
-  repeat<N>([&](int k) { rounding.part[k] = u.part[k] - rounding.part[k]; });
-  repeat<N>([&](int k) { rounding.part[k] = add_where<Real>(past_leads[k], rounding.part[k], low.part[k]); });
-  repeat<N>([&](int k) { s.low.part[k] = fused<Real>(rest.part[k], u.part[k], rounding.part[k]); });
+  repeat<N>([&](int k) { s.low.part[k] = s.high.part[k] - top.part[k]; });
+  repeat<N>([&](int k) { s.low.part[k] = added.part[k] - s.low.part[k]; });
 }
 
 // How the decay of a step is given.

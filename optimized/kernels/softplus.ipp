@@ -153,25 +153,31 @@ inline pack<Real, N> exp_minus(const pack<Real, N>& x, Range range) {
 // The same for x = larger - smaller, plus `low` in the lanes `added`, minus it in the others; low is much less than x.
 // The difference of two equal infinities counts as large.
 //
-// r is found as (larger - (smaller + n ln2_high)) + low - n ln2_low, which rounds only smaller + n ln2_high, a number
-// near `larger`: the difference of two near numbers is exact [Sterbenz 1974]. So its error is half an ulp of a number
-// near `larger`. In a sum it is found as (x - n ln2_high) + ... where x < |larger|, with half an ulp of x, and none at
-// all where x <= |larger| / 2, for then larger and smaller are near. Weights do without: their states are rounded.
+// Sums find r as (x - n ln2_high) + (what x lacks of larger - smaller, and low) - n ln2_low, where x is rounded and
+// larger - (x + smaller) is what it lacks. This is exact where |smaller| >= |larger| [Dekker 1971] and where x <= larger
+// / 2, for then x is exact [Sterbenz 1974]. Else 0 < larger / 2 < x < 2 larger, x + smaller is a number near `larger`,
+// rounded, and what is not found is at most half an ulp of the lesser of x and larger.
+//
+// Weights, whose states are rounded, find it as (larger - (smaller + n ln2_high)) + low - n ln2_low, which rounds only
+// smaller + n ln2_high, a number near `larger`, with half an ulp of one.
 template <class Real, int N, class Range>
 inline pack<Real, N> exp_minus_difference(const pack<Real, N>& larger_term, const pack<Real, N>& smaller_term,
                                           const pack<Real, N>& low, const mask<Real> (&added)[N], Range range) {
   using e = softplus_exp<Real, steps_per_octave<Real>>;
-  pack<Real, N> x, r;
+  pack<Real, N> x, r, lacking;
   repeat<N>([&](int k) { x.part[k] = larger_term.part[k] - smaller_term.part[k]; });
   const octaves<Real, N> o = octaves_of<Real, N>(x);
-  repeat<N>([&](int k) { r.part[k] = fused<Real>(o.n.part[k], broadcast(e::ln2_high), smaller_term.part[k]); });
-  repeat<N>([&](int k) { r.part[k] = larger_term.part[k] - r.part[k]; });
-  if constexpr (!Range::subnormal)
-    repeat<N>([&](int k) {
-      const vec<Real> from_x = fused<Real>(o.n.part[k], broadcast(-e::ln2_high), x.part[k]);
-      r.part[k] = where<Real>(less<Real>(x.part[k], magnitude<Real>(larger_term.part[k])), from_x, r.part[k]);
-    });
-  repeat<N>([&](int k) { r.part[k] = add_or_subtract<Real>(added[k], r.part[k], low.part[k]); });
+  if constexpr (Range::subnormal) {
+    repeat<N>([&](int k) { r.part[k] = fused<Real>(o.n.part[k], broadcast(e::ln2_high), smaller_term.part[k]); });
+    repeat<N>([&](int k) { r.part[k] = larger_term.part[k] - r.part[k]; });
+    repeat<N>([&](int k) { r.part[k] = add_or_subtract<Real>(added[k], r.part[k], low.part[k]); });
+  } else {
+    repeat<N>([&](int k) { lacking.part[k] = x.part[k] + smaller_term.part[k]; });
+    repeat<N>([&](int k) { lacking.part[k] = larger_term.part[k] - lacking.part[k]; });
+    repeat<N>([&](int k) { lacking.part[k] = add_or_subtract<Real>(added[k], lacking.part[k], low.part[k]); });
+    repeat<N>([&](int k) { r.part[k] = fused<Real>(o.n.part[k], broadcast(-e::ln2_high), x.part[k]); });
+    repeat<N>([&](int k) { r.part[k] = r.part[k] + lacking.part[k]; });
+  }
   return exp_minus<Real, N>(x, o, r, range);
 }
 
