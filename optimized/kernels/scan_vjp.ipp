@@ -118,8 +118,8 @@ inline void fetch_before(const Real* place, std::ptrdiff_t distance = bytes_ahea
 }
 template <class Real, class At>
 inline void fetch_before(const Real* row, At at, std::ptrdiff_t distance = bytes_ahead) {
-  repeat<width<At>>(
-      [&](int k) { fetch_before(row + at.offset + static_cast<std::size_t>(k) * lane_count<Real>, distance); });
+  for (int k = 0; k < width<At>; ++k)
+    fetch_before(row + at.offset + static_cast<std::size_t>(k) * lane_count<Real>, distance);
 }
 
 // Precondition: where b.past_caches, the rows of both gradients begin at multiples of vector_bytes.
@@ -133,7 +133,7 @@ template <class Real, class Decay, class Slope>
     const Real *decay = row(b.decay), *h = row(b.h), *grad_s = row(b.grad_s);
     const Real* previous = i == 0 ? b.before : row(b.s) - b.s.step;
     Real *grad_decay = row(b.grad_decay), *grad_h = row(b.grad_h);
-    for_each_pack_backwards<Real, registers_of_row>(b.features, [=](auto at) {
+    for_each_pack_backwards<Real, registers_of_step<Decay>>(b.features, [=](auto at) {
       constexpr int n = width<decltype(at)>;
       fetch_before(decay, at, decay_before), fetch_before(h, at, h_before);
       fetch_before(grad_s, at, grad_s_before), fetch_before(previous, at, s_before);
