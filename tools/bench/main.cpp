@@ -117,7 +117,8 @@ void print_json(const options& how, const std::vector<measurement>& all) {
 std::string find_python() {
   for (const char* python : {"python3", "/usr/bin/python3"}) {
     const float number = 0;
-    if (torch_peer::start(python, {1, 1, 1}, {&number, 1}, {&number, 1}, 1)) return python;
+    const std::span<const float> one(&number, 1);
+    if (torch_peer::start(python, {1, 1, 1}, {one, one, one}, 1)) return python;
   }
   return "";
 }

@@ -9,6 +9,7 @@
 #include "tools/bench/embedding.hpp"
 #include "tools/bench/encodings.hpp"
 #include "tools/bench/side_by_side.hpp"
+#include "tools/bench/simd_loops.hpp"
 #include "tools/bench/stored_scans.hpp"
 
 namespace assay::bench {
@@ -55,20 +56,10 @@ class problem {
     add_one_thread(members, sums, s_, [this, gated] { forward(gated, shape_); });
     std::unique_ptr<torch_peer> torch;
     if (!gated) {
-      members.push_back({"scalar C++", elements(part_), timed(1, [&] {
-                           optimized::benchmarks::scalar_scan(log_p_.data, h_.data, peer_s_.data, part_.tokens,
-                                                              part_.features);
-                         })});
-      members.back().run();
-      sums.push_back(sum_of(peer_s_.data, part_.size()));
-      if (!how_.python.empty())
-        torch =
-            torch_peer::start(how_.python, part_, {log_p_.data, part_.size()}, {h_.data, part_.size()}, how_.threads);
-      if (torch)
-        for (const auto& [name, word] : {std::pair{"PyTorch, cumsum form", "cumsum"}, {"PyTorch, step loop", "loop"}}) {
-          sums.push_back(torch->run(word).sum);
-          members.push_back({name, elements(part_), [&torch, word] { return torch->run(word).seconds; }});
-        }
+      add_loop(members, sums, "scalar C++", optimized::benchmarks::scalar_scan);
+      if (shape_.features % 16 == 0)
+        for (const simd_loop& loop : simd_loops()) add_loop(members, sums, loop.name, loop.scan);
+      torch = add_torch(members, sums, {{"PyTorch, cumsum form", "cumsum"}, {"PyTorch, step loop", "loop"}});
     }
     forward(gated, part_);
     const double ours = sum_of(s_.data, part_.size()), size = size_of(s_.data, part_.size());
@@ -80,13 +71,35 @@ class problem {
     forward(gated, shape_);
     const std::vector<const float*> read{log_p_.data, h_.data, grad_s_.data, s_.data};
     std::vector<member> members = floors(read, {grad_decay_.data, grad_h_.data});
-    members.push_back({"ours", elements(shape_), timed(how_.threads, [&] { backward(gated); })});
+    members.push_back({"ours", elements(shape_), timed(how_.threads, [&] { backward(gated, shape_); })});
     std::vector<double> sums;
-    add_one_thread(members, sums, grad_h_, [this, gated] { backward(gated); });
-    backward(gated);
+    add_one_thread(members, sums, grad_h_, [this, gated] { backward(gated, shape_); });
+    backward(gated, shape_);
     const double ours = sum_of(grad_h_.data, part_.size()), size = size_of(grad_h_.data, part_.size());
     run_side_by_side(how_.rounds, members);
     return measured(gated ? "heinsen/gated_scan:vjp" : "heinsen/scan:vjp", members, sums, ours, size);
+  }
+
+  /// A scan and its adjoint after it, as in a step of training; on several threads not beside one thread.
+  measurement scan_and_adjoint() {
+    const auto both = [this](const scan_shape& shape) { forward(false, shape), backward(false, shape); };
+    const std::vector<const float*> two{log_p_.data, h_.data}, four{log_p_.data, h_.data, grad_s_.data, s_.data};
+    std::vector<member> members;
+    const auto add_floor = [&](const char* name, auto copy) {
+      members.push_back({name, elements(shape_), timed(how_.threads, [=, this] {
+                           copy(how_.threads, two, {grad_decay_.data}, shape_.size());
+                           copy(how_.threads, four, {grad_decay_.data, grad_h_.data}, shape_.size());
+                         })});
+    };
+    forward(false, shape_);
+    add_floor("floor", floor<false>), add_floor("floor past the caches", floor<true>);
+    members.push_back({"ours", elements(shape_), timed(how_.threads, [&] { both(shape_); })});
+    std::vector<double> sums;
+    const std::unique_ptr<torch_peer> torch = add_torch(members, sums, {{"PyTorch, cumsum form", "cumsum_vjp"}});
+    both(part_);
+    const double ours = sum_of(grad_h_.data, part_.size()), size = size_of(grad_h_.data, part_.size());
+    run_side_by_side(how_.rounds, members);
+    return measured("heinsen/scan, scan:vjp", members, sums, ours, size);
   }
 
   /// With the states.
@@ -135,6 +148,27 @@ class problem {
     members.back().run();
     sums.push_back(sum_of(result.data, part_.size()));
   }
+  void add_loop(std::vector<member>& members, std::vector<double>& sums, const char* name,
+                void (*loop)(const float*, const float*, float*, std::size_t, std::size_t)) {
+    members.push_back({name, elements(part_), timed(1, [this, loop] {
+                         loop(log_p_.data, h_.data, peer_s_.data, part_.tokens, part_.features);
+                       })});
+    members.back().run();
+    sums.push_back(sum_of(peer_s_.data, part_.size()));
+  }
+  // The process that runs them, or null.
+  std::unique_ptr<torch_peer> add_torch(std::vector<member>& members, std::vector<double>& sums,
+                                        const std::vector<std::pair<const char*, const char*>>& functions) {
+    if (how_.python.empty()) return nullptr;
+    const auto part = [this](const array& x) { return std::span<const float>(x.data, part_.size()); };
+    auto torch = torch_peer::start(how_.python, part_, {part(log_p_), part(h_), part(grad_s_)}, how_.threads);
+    if (!torch) return nullptr;
+    for (const auto& [name, word] : functions) {
+      sums.push_back(torch->run(word).sum);
+      members.push_back({name, elements(part_), [peer = torch.get(), word] { return peer->run(word).seconds; }});
+    }
+    return torch;
+  }
   void forward(bool gated, const scan_shape& shape) {
     auto last = states(0);
     last.shape[0] = shape.batch;
@@ -142,12 +176,14 @@ class problem {
     gated ? heinsen::gated_scan<float>(on_, inputs(gated, shape), out)
           : heinsen::scan<float>(on_, inputs(gated, shape), out);
   }
-  void backward(bool gated) {
-    const heinsen::scan_cotangents<float> given{rows<const float>(s_.data, shape_),
-                                                rows<const float>(grad_s_.data, shape_)};
-    const heinsen::scan_gradients<float> out{rows(grad_decay_.data, shape_), rows(grad_h_.data, shape_), states(1)};
-    gated ? heinsen::gated_scan_vjp<float>(on_, inputs(gated, shape_), given, out)
-          : heinsen::scan_vjp<float>(on_, inputs(gated, shape_), given, out);
+  void backward(bool gated, const scan_shape& shape) {
+    auto first = states(1);
+    first.shape[0] = shape.batch;
+    const heinsen::scan_cotangents<float> given{rows<const float>(s_.data, shape),
+                                                rows<const float>(grad_s_.data, shape)};
+    const heinsen::scan_gradients<float> out{rows(grad_decay_.data, shape), rows(grad_h_.data, shape), first};
+    gated ? heinsen::gated_scan_vjp<float>(on_, inputs(gated, shape), given, out)
+          : heinsen::scan_vjp<float>(on_, inputs(gated, shape), given, out);
   }
   void push(bool gated) {
     const heinsen::scan_direction<float> direction{rows<const float>(grad_s_.data, shape_),
@@ -194,6 +230,7 @@ std::vector<measurement> measure(const options& how) {
       problem p(how, shape, long_memory);
       for (const bool gated : {false, true}) all.push_back(p.scan(gated));
       for (const bool gated : {false, true}) all.push_back(p.adjoint(gated));
+      all.push_back(p.scan_and_adjoint());
       for (const bool gated : {false, true}) all.push_back(p.tangent(gated));
       for (const measurement& m : measure_stored_scans(how, shape, long_memory)) all.push_back(m);
     }

@@ -1,6 +1,7 @@
 // PyTorch as a peer: a Python process that stands by.
 #pragma once
 
+#include <array>
 #include <cstdio>
 #include <filesystem>
 #include <memory>
@@ -21,16 +22,16 @@ struct peer_run {
   double seconds, sum;
 };
 
-/// Runs the functions of torch_peer.py on inputs of [B, n, d].
+/// Runs the functions of torch_peer.py on log p, h and cotangents of the states, [B, n, d] each.
 class torch_peer {
  public:
   /// Null where this Python has no torch.
   static std::unique_ptr<torch_peer> start(const std::string& python, const scan_shape& shape,
-                                           std::span<const float> log_p, std::span<const float> h, int threads);
+                                           const std::array<std::span<const float>, 3>& arrays, int threads);
   torch_peer(const torch_peer&) = delete;
   ~torch_peer();
 
-  /// "cumsum" or "loop". Throws where Python broke.
+  /// "cumsum" or "loop", or the first with its adjoint, "cumsum_vjp". Throws where Python broke.
   peer_run run(const char* function);
 
  private:

@@ -1,7 +1,8 @@
 """The scan in PyTorch, timed for `assay bench`: stands by for the words of the functions and answers with seconds.
 
-Arguments: a file with log p and then h in f32, B, n, d, threads. "ready" is said once. After each function's word comes
-a line "SECONDS SUM", the sum being that of all states in f64.
+Arguments: a file with log p, h and cotangents of the states in f32, B, n, d, threads. "ready" is said once. After each
+function's word comes a line "SECONDS SUM", the sum in f64 being that of all states, or, with the adjoint, that of the
+gradient of h.
 """
 
 import sys
@@ -33,15 +34,19 @@ def main():
     clock = time.process_time if threads == "1" else time.perf_counter  # as ours
     with open(name, "rb") as file:
         numbers = torch.frombuffer(bytearray(file.read()), dtype=torch.float32)
-    log_p, h = numbers.view(2, *shape)
+    log_p, h, grad_s = numbers.view(3, *shape)
     print("ready", flush=True)
-    for word in sys.stdin:
-        function = {"cumsum": cumsum_form, "loop": step_loop}[word.strip()]
+    for line in sys.stdin:
+        word = line.strip()
+        function = {"cumsum": cumsum_form, "cumsum_vjp": cumsum_form, "loop": step_loop}[word]
+        with_adjoint = word == "cumsum_vjp"
+        inputs = [x.detach().requires_grad_(with_adjoint) for x in (log_p, h)]
         begin = clock()
-        with torch.no_grad():
-            s = function(log_p, h)
+        result = function(*inputs)
+        if with_adjoint:
+            result = torch.autograd.grad(result, inputs, grad_s)[1]
         seconds = clock() - begin
-        print(seconds, float(s.double().sum()), flush=True)
+        print(seconds, float(result.double().sum()), flush=True)
 
 
 if __name__ == "__main__":

@@ -13,13 +13,13 @@
 namespace assay::bench {
 namespace {
 
-std::filesystem::path write_inputs(std::span<const float> log_p, std::span<const float> h) {
+std::filesystem::path write_inputs(const std::array<std::span<const float>, 3>& arrays) {
   std::string name = (std::filesystem::temp_directory_path() / "assay-bench-XXXXXX").string();
   const int file = mkstemp(name.data());
   if (file < 0) throw std::runtime_error("cannot write to " + name);
   close(file);
   std::ofstream out(name, std::ios::binary);
-  for (const auto& array : {log_p, h})
+  for (const auto& array : arrays)
     out.write(reinterpret_cast<const char*>(array.data()), static_cast<std::streamsize>(array.size_bytes()));
   if (!out) throw std::runtime_error("cannot write to " + name);
   return name;
@@ -28,9 +28,9 @@ std::filesystem::path write_inputs(std::span<const float> log_p, std::span<const
 }  // namespace
 
 std::unique_ptr<torch_peer> torch_peer::start(const std::string& python, const scan_shape& shape,
-                                              std::span<const float> log_p, std::span<const float> h, int threads) {
+                                              const std::array<std::span<const float>, 3>& arrays, int threads) {
   std::unique_ptr<torch_peer> peer(new torch_peer);
-  peer->inputs_ = write_inputs(log_p, h);
+  peer->inputs_ = write_inputs(arrays);
   int to[2], from[2];
   if (pipe2(to, O_CLOEXEC) != 0 || pipe2(from, O_CLOEXEC) != 0) throw std::runtime_error("no pipe for PyTorch");
   const std::string numbers[] = {std::to_string(shape.batch), std::to_string(shape.tokens),

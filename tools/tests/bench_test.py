@@ -27,11 +27,12 @@ class Bench(unittest.TestCase):
         self.assertEqual((report["rounds"], report["threads"]), (2, 1))
         rows = report["measurements"]
         operations = {f"heinsen/{scan}{of}" for scan in ("scan", "gated_scan") for of in ("", ":vjp", ":jvp")}
-        self.assertEqual({row["operation"] for row in rows}, operations)
+        both = "heinsen/scan, scan:vjp"
+        self.assertEqual({row["operation"] for row in rows}, operations | {both})
         self.assertEqual({(row["operation"], row["dtype"]) for row in rows},
                          {(name, dtype) for name in operations for dtype in ("f32", "bf16", "f16")
-                          if dtype == "f32" or not name.endswith(":jvp")})
-        self.assertEqual(len(rows), 3 * 4 + 2)
+                          if dtype == "f32" or not name.endswith(":jvp")} | {(both, "f32")})
+        self.assertEqual(len(rows), 3 * 4 + 3)
         for row in rows:
             self.assertGreater(row["ns"], 0)
             share = row["share"]
@@ -41,15 +42,21 @@ class Bench(unittest.TestCase):
                 tolerance = 1e-2 if "cumsum" in peer["name"] else 1e-4
                 self.assertTrue(math.isclose(peer["sum"], peer["our_sum"], rel_tol=tolerance, abs_tol=0.1), row)
         scans = [row for row in rows if (row["operation"], row["dtype"]) == ("heinsen/scan", "f32")]
-        self.assertTrue(all("scalar C++" in [peer["name"] for peer in row["peers"]] for row in scans))
+        peers = {peer["name"] for row in scans for peer in row["peers"]}
+        self.assertIn("scalar C++", peers)
+        for header, name in (("sleef.h", "loop with SLEEF"), ("xsimd/xsimd.hpp", "loop with xsimd")):
+            if any((pathlib.Path(folder) / header).exists() for folder in ("/usr/include", "/usr/include/x86_64-linux-gnu")):
+                self.assertIn(name, peers)  # on x86-64 with AVX2
         if subprocess.run(["/usr/bin/python3", "-c", "import torch"], capture_output=True, check=False).returncode == 0:
-            self.assertTrue(all(len(row["peers"]) == 3 for row in scans), scans)
+            self.assertLess({"PyTorch, cumsum form", "PyTorch, step loop"}, peers)
+            self.assertEqual([peer["name"] for row in rows if row["operation"] == both for peer in row["peers"]],
+                             ["PyTorch, cumsum form"])
 
     def test_scans_on_two_threads_stand_beside_one(self):
         done = run("--shape", "B=1,n=300,d=512", "--rounds", "2", "--threads", "2", "--no-torch", "--json")
         self.assertEqual(done.returncode, 0, done.stderr)
         for row in json.loads(done.stdout)["measurements"]:
-            if row["dtype"] == "f32":
+            if row["dtype"] == "f32" and "," not in row["operation"]:
                 one = next(peer for peer in row["peers"] if peer["name"] == "ours on one thread")
                 self.assertEqual(one["sum"], one["our_sum"])  # the same bits
                 self.assertGreater(one["times"]["least"], 0)
@@ -58,7 +65,7 @@ class Bench(unittest.TestCase):
         done = run(*NARROW, "--markdown")
         self.assertEqual(done.returncode, 0, done.stderr)
         lines = done.stdout.splitlines()
-        self.assertEqual(len(lines), 2 + 2 * (3 * 4 + 2))
+        self.assertEqual(len(lines), 2 + 2 * (3 * 4 + 3))
         self.assertTrue(all(line.count("|") == 6 for line in lines), lines)
 
     def test_embeddings(self):
