@@ -85,7 +85,8 @@ core::result<void> put_to_checks(properties::implementation& answers, const gate
   gate_report report = empty_report(options);
   guarded_candidate candidate(answers, [] {});
   report.candidate = candidate.describe();
-  const auto parts = run_parts(candidate, plan_parts(report.candidate, *selected, {}), *selected, options.seed);
+  std::vector<part_record> parts;
+  run_parts(candidate, plan_parts(report.candidate, *selected, {}), *selected, options.seed, {}, parts);
   assemble(options, *selected, parts, {}, report);
   if (must_pass && report.verdict != gate_verdict::passed)
     return core::failure(answers.describe().name + " failed the checks");

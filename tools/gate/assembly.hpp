@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "tools/gate/pinning.hpp"
@@ -22,9 +23,10 @@ core::result<pins> read_pins(const gate_options& o);
 gate_report empty_report(const gate_options& o);
 
 /// Adds the parts to a report that knows its candidate, and everything that follows from them: complaints, findings,
-/// the verdict.
+/// the verdict. `cut_short`: why there are not all parts, or not the whole last one. Then nothing is said of what is
+/// missing, and what nothing else is wrong with is broken, for nobody knows whether it would have passed.
 void assemble(const gate_options& options, const selection& selected, const std::vector<part_record>& parts,
-              const pins& held_against, gate_report& report);
+              const pins& held_against, gate_report& report, const std::string& cut_short = "");
 
 /// Writes the report and prints its summary. The exit code of a gate with this verdict.
 int publish(const gate_report& report, const std::filesystem::path& folder);

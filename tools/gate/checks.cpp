@@ -32,14 +32,14 @@ std::string part_name(const core::operation& op, core::dtype type) {
 // One part of the run.
 class part {
  public:
-  part(guarded_candidate& candidate, const planned_part& planned, const selection& s, std::uint64_t seed,
-       const properties::fresh_start& fresh)
-      : candidate_(candidate), selected_(s), seed_(seed), fresh_(fresh), record_{planned.operation, planned.type} {}
+  part(guarded_candidate& candidate, const selection& s, std::uint64_t seed, const properties::fresh_start& fresh,
+       part_record& record)
+      : candidate_(candidate), selected_(s), seed_(seed), fresh_(fresh), record_(record) {}
 
-  part_record run() {
+  void run() {
     candidate_.begin_part();
     record_.adapter = smoke(candidate_, op(), record_.type, seed_);
-    if (record_.adapter) return std::move(record_);
+    if (record_.adapter) return;
     const auto options = run_options();
     for (const properties::property* p : selected_.properties) {
       if (!is_asked(*p, op(), candidate_.describe())) continue;
@@ -53,7 +53,6 @@ class part {
       record_.complaints.push_back(
           fmt::format("{}: the checks were stopped: the candidate kept breaking", part_name(op(), record_.type)));
     if (!failed_.empty() && !selected_.goes_on) diagnose();
-    return std::move(record_);
   }
 
  private:
@@ -121,7 +120,7 @@ class part {
   const selection& selected_;
   std::uint64_t seed_;
   const properties::fresh_start& fresh_;
-  part_record record_;
+  part_record& record_;
   std::vector<std::size_t> failed_{};  // indices of checks
 };
 
@@ -136,20 +135,18 @@ std::vector<planned_part> plan_parts(const properties::description& about, const
   return parts;
 }
 
-std::vector<part_record> run_parts(guarded_candidate& candidate, const std::vector<planned_part>& parts,
-                                   const selection& s, std::uint64_t seed, const properties::fresh_start& fresh) {
-  std::vector<part_record> records;
+void run_parts(guarded_candidate& candidate, const std::vector<planned_part>& parts, const selection& s,
+               std::uint64_t seed, const properties::fresh_start& fresh, std::vector<part_record>& records) {
   for (const planned_part& planned : parts) {
+    records.push_back({planned.operation, planned.type});
     if (candidate.run_is_over()) {
-      records.push_back({planned.operation, planned.type});
       records.back().complaints.push_back(part_name(*planned.operation, planned.type) +
                                           " was not tried any more: " + candidate.why_over());
       continue;
     }
-    records.push_back(part(candidate, planned, s, seed, fresh).run());
+    part(candidate, s, seed, fresh, records.back()).run();
   }
   if (isatty(STDERR_FILENO) != 0) fmt::print(stderr, "\n");
-  return records;
 }
 
 }  // namespace assay::tools

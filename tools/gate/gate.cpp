@@ -35,14 +35,31 @@ properties::fresh_start started_anew(const properties::description& about, const
   };
 }
 
+double seconds_since(std::chrono::steady_clock::time_point started) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count();
+}
+
 // Asks the candidate; the parts of a shard are kept for `assay merge`.
 core::result<void> examine(properties::implementation& opened, const gate_options& options, const selection& selected,
                            const pins& held_against, const interruption& signals, gate_report& report) {
+  const auto started = std::chrono::steady_clock::now();
   guarded_candidate candidate(opened, [&] { signals.throw_if_interrupted(); });
   report.candidate = candidate.describe();
   const auto planned = plan_parts(candidate.describe(), selected, options.shard);
-  const auto parts =
-      run_parts(candidate, planned, selected, options.seed, started_anew(candidate.describe(), options, signals));
+  std::vector<part_record> parts;
+  try {
+    run_parts(candidate, planned, selected, options.seed, started_anew(candidate.describe(), options, signals), parts);
+  } catch (interrupted& by) {
+    const std::string where = parts.empty() ? ""
+                                            : fmt::format(", in {} in {}", parts.back().operation->name,
+                                                          core::name_of(parts.back().type));
+    assemble(options, selected, parts, held_against, report,
+             fmt::format("interrupted by signal {} in part {} of {}{}: what follows was not judged", by.signal,
+                         parts.size(), planned.size(), where));
+    report.run.seconds = seconds_since(started);
+    by.reported = publish(report, options.report) != own_fault;
+    throw;
+  }
   assemble(options, selected, parts, held_against, report);
   if (!options.shard.is_kept) return {};
   return write_shard({options, report.candidate, parts}, options.report);
@@ -91,7 +108,7 @@ int run_gate(const gate_options& options, const interruption& signals) {
     report_no_start(candidate.error(), report);
   }
   signals.throw_if_interrupted();
-  report.run.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count();
+  report.run.seconds = seconds_since(started);
   return publish(report, options.report);
 }
 
@@ -103,7 +120,8 @@ int gate(const gate_options& options) {
   try {
     return run_gate(options, **signals);
   } catch (const interrupted& by) {
-    complain(fmt::format("interrupted by signal {}: no report was written", by.signal));
+    complain(fmt::format("interrupted by signal {}: {}", by.signal,
+                         by.reported ? "the report has what was judged before" : "no report was written"));
     return 128 + by.signal;
   }
 }

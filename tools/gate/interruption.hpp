@@ -1,4 +1,4 @@
-// SIGINT and SIGTERM during a run: no process left, no private folder left, and no verdict.
+// SIGINT and SIGTERM during a run: no process left, no private folder left, and no verdict but on what is known to fail.
 #pragma once
 
 #include <atomic>
@@ -15,6 +15,7 @@ namespace assay::tools {
 /// Thrown out of the run once a signal came; its exit code is 128 + signal, as a shell reports it.
 struct interrupted {
   int signal = 0;
+  bool reported = false;  ///< what was judged before
 };
 
 /// Holds SIGINT and SIGTERM back while it lives and makes $TMPDIR a private folder, which it removes at the end.

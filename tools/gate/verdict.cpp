@@ -38,6 +38,18 @@ std::string why_no_check(const selection& s, const properties::description& cand
                      offered.size() == 1 ? "has" : "have", fmt::join(theirs, ", "));
 }
 
+// An operation that is offered in other dtypes than the selected ones says which.
+std::string not_offered(const std::string& name, const properties::description& candidate, const selection& s) {
+  const auto it = candidate.operations.find(name);
+  if (it == candidate.operations.end()) return name + " was requested and is not offered";
+  const auto names_of = [](const auto& types) {
+    std::vector<std::string> names;
+    for (const core::dtype type : types) names.emplace_back(core::name_of(type));
+    return fmt::format("{}", fmt::join(names, ", "));
+  };
+  return fmt::format("{} was requested in {} and is offered in {}", name, names_of(s.dtypes), names_of(it->second));
+}
+
 bool is_broken(const adapter_fault& f) { return f.kind != nan_flood; }
 
 }  // namespace
@@ -74,7 +86,7 @@ void complain_about_missing(const gate_options& options, const selection& s, gat
   };
   for (const std::string& name : options.operations)
     if (!offers_any([&](const core::operation& op, core::dtype) { return op.name == name; }))
-      report.complaints.push_back(name + " was requested and is not offered");
+      report.complaints.push_back(not_offered(name, report.candidate, s));
   if (s.dtypes_named)
     for (const core::dtype wanted : s.dtypes)
       if (!offers_any([&](const core::operation&, core::dtype type) { return type == wanted; }))

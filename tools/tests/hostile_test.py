@@ -192,7 +192,10 @@ class Hostile(unittest.TestCase):
         self.assertLess(time.monotonic() - began, 5)
         self.assertEqual(self.left_over(), [])
         self.assertEqual(os.listdir(self.temporary), [])
-        self.assertFalse(os.path.exists(os.path.join(self.report, "report.json")))
+        report = self.read_report()
+        failed = any(check["verdict"] == "failed" for check in report["checks"])
+        self.assertEqual(report["verdict"], "failed" if failed else "broken")
+        self.assertIn(f"interrupted by signal {int(number)} in part 1 of", " ".join(map(str, report["complaints"])))
 
     def test_interruption(self):
         for number in (signal.SIGINT, signal.SIGTERM):
