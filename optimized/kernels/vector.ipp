@@ -58,8 +58,9 @@ struct pack {
 
 inline constexpr int registers_of_pack = 4;
 
-// The same for rows that come from memory: two lines of the cache. Measured (Intel Xeon), scans for log p and adjoints:
-// packs of 2 are 1.1 times as fast as of 4 on AVX-512, packs of 4 1.1 times as fast as of 2 on AVX2.
+// The same for scans for log p and adjoints, whose rows come from memory or whose chunks are few: two lines of the
+// cache. Measured: packs of 2 are 1.1 times as fast as of 4 on AVX-512 (Intel Xeon; on AMD Zen 5 chunks and adjoints,
+// scans of rows alike), packs of 4 1.1 times as fast as of 2 on AVX2 (both).
 inline constexpr int registers_of_row = vector_bytes == 64 ? 2 : 4;
 
 // f(0), f(1), ..., f(Count - 1), written out, so that arrays indexed with them live in registers.
