@@ -23,13 +23,28 @@ constexpr std::array<dtype_name, 7> names{{{dtype::f64, "f64", 8},
                                            {dtype::boolean, "bool", 1}}};
 
 // 2^e for an exponent of a normal double, without a call: this is the inner loop of every simulated format.
-double power_of_two(int e) { return std::bit_cast<double>(static_cast<std::uint64_t>(1023 + e) << 52); }
+constexpr double power_of_two(int e) { return std::bit_cast<double>(static_cast<std::uint64_t>(1023 + e) << 52); }
 
 // floor(log2 |x|) for a normal double; below the smallest format's exponents for a subnormal one.
 int exponent_of(double x) { return static_cast<int>(std::bit_cast<std::uint64_t>(x) >> 52 & 0x7ff) - 1023; }
 
 // Exponent of the last place of a format narrower than f64 at a finite x != 0.
 int quantum_exponent(float_format f, double x) { return std::max(exponent_of(x), f.min_exponent) - (f.precision - 1); }
+
+constexpr double largest_of(float_format f) { return (2.0 - power_of_two(1 - f.precision)) * power_of_two(f.max_exponent); }
+
+// A finite x != 0, in a format whose numbers are constants here.
+template <dtype Type>
+double round_finite(double x) {
+  constexpr float_format f = format_of(Type);
+  const int quantum = quantum_exponent(f, x);
+  // Beside 1.5 * 2^(quantum + 52) a double has its last place at the quantum, and |x| is below 2^(quantum + 24):
+  // the addition is the one rounding, to nearest, ties to even.
+  if (quantum + 52 > 1023) return std::copysign(std::numeric_limits<double>::infinity(), x);
+  const double anchor = 1.5 * power_of_two(quantum + 52), rounded = (x + anchor) - anchor;
+  if (std::fabs(rounded) > largest_of(f)) return std::copysign(std::numeric_limits<double>::infinity(), x);
+  return rounded == 0.0 ? std::copysign(0.0, x) : rounded;
+}
 
 }  // namespace
 
@@ -39,22 +54,20 @@ double smallest_subnormal(dtype t) {
   const float_format f = format_of(t);
   return std::ldexp(1.0, f.min_exponent - f.precision + 1);
 }
-double largest_finite(dtype t) {
-  const float_format f = format_of(t);
-  return (2.0 - power_of_two(1 - f.precision)) * power_of_two(f.max_exponent);
-}
+double largest_finite(dtype t) { return largest_of(format_of(t)); }
 
 double round_to(dtype t, double x) {
   if (t == dtype::f64 || !std::isfinite(x) || x == 0.0) return x;
-  if (!is_floating(t)) return std::nearbyint(x);
-  if (t == dtype::f32 && std::fabs(x) >= std::numeric_limits<float>::min()) return static_cast<float>(x);
-  const int quantum = quantum_exponent(format_of(t), x);
-  // Beside 1.5 * 2^(quantum + 52) a double has its last place at the quantum, and |x| is below 2^(quantum + 24):
-  // the addition is the one rounding, to nearest, ties to even.
-  if (quantum + 52 > 1023) return std::copysign(std::numeric_limits<double>::infinity(), x);
-  const double anchor = 1.5 * power_of_two(quantum + 52), rounded = (x + anchor) - anchor;
-  if (std::fabs(rounded) > largest_finite(t)) return std::copysign(std::numeric_limits<double>::infinity(), x);
-  return rounded == 0.0 ? std::copysign(0.0, x) : rounded;
+  switch (t) {
+    case dtype::f32:
+      return std::fabs(x) >= std::numeric_limits<float>::min() ? static_cast<float>(x) : round_finite<dtype::f32>(x);
+    case dtype::f16:
+      return round_finite<dtype::f16>(x);
+    case dtype::bf16:
+      return round_finite<dtype::bf16>(x);
+    default:
+      return std::nearbyint(x);
+  }
 }
 
 double half_ulp(dtype t, double x) {
