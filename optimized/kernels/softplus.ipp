@@ -154,9 +154,9 @@ inline pack<Real, N> exp_minus(const pack<Real, N>& x, Range range) {
 // The difference of two equal infinities counts as large.
 //
 // Sums find r as (x - n ln2_high) + (what x lacks of larger - smaller, and low) - n ln2_low, where x is rounded and
-// larger - (x + smaller) is what it lacks. This is exact where |smaller| >= |larger| [Dekker 1971] and where x <= larger
-// / 2, for then x is exact [Sterbenz 1974]. Else 0 < larger / 2 < x < 2 larger, x + smaller is a number near `larger`,
-// rounded, and what is not found is at most half an ulp of the lesser of x and larger.
+// larger - (x + smaller) is what it lacks. This is exact where |smaller| >= |larger| [Dekker 1971] and where x <=
+// larger / 2, for then x is exact [Sterbenz 1974]. Else 0 < larger / 2 < x < 2 larger, x + smaller is a number near
+// `larger`, rounded, and what is not found is at most half an ulp of the lesser of x and larger.
 //
 // Weights, whose states are rounded, find it as (larger - (smaller + n ln2_high)) + low - n ln2_low, which rounds only
 // smaller + n ln2_high, a number near `larger`, with half an ulp of one.

@@ -31,7 +31,9 @@ int exponent_of(double x) { return static_cast<int>(std::bit_cast<std::uint64_t>
 // Exponent of the last place of a format narrower than f64 at a finite x != 0.
 int quantum_exponent(float_format f, double x) { return std::max(exponent_of(x), f.min_exponent) - (f.precision - 1); }
 
-constexpr double largest_of(float_format f) { return (2.0 - power_of_two(1 - f.precision)) * power_of_two(f.max_exponent); }
+constexpr double largest_of(float_format f) {
+  return (2.0 - power_of_two(1 - f.precision)) * power_of_two(f.max_exponent);
+}
 
 // A finite x != 0, in a format whose numbers are constants here.
 template <dtype Type>

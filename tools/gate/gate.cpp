@@ -50,9 +50,9 @@ core::result<void> examine(properties::implementation& opened, const gate_option
   try {
     run_parts(candidate, planned, selected, options.seed, started_anew(candidate.describe(), options, signals), parts);
   } catch (interrupted& by) {
-    const std::string where = parts.empty() ? ""
-                                            : fmt::format(", in {} in {}", parts.back().operation->name,
-                                                          core::name_of(parts.back().type));
+    const std::string where =
+        parts.empty() ? ""
+                      : fmt::format(", in {} in {}", parts.back().operation->name, core::name_of(parts.back().type));
     assemble(options, selected, parts, held_against, report,
              fmt::format("interrupted by signal {} in part {} of {}{}: what follows was not judged", by.signal,
                          parts.size(), planned.size(), where));

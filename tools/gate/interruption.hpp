@@ -1,4 +1,5 @@
-// SIGINT and SIGTERM during a run: no process left, no private folder left, and no verdict but on what is known to fail.
+// SIGINT and SIGTERM during a run: no process left, no private folder left, and no verdict but on what is known to
+// fail.
 #pragma once
 
 #include <atomic>
