@@ -10,7 +10,7 @@
 // these are single instructions. Each is done as often as there are halvings of what is transposed.
 inline constexpr int lane_bytes = 16;
 template <class Real, int Block>
-inline constexpr int unit = Block* static_cast<int>(sizeof(Real)) > lane_bytes
+inline constexpr int unit = static_cast<int>(sizeof(Real)) * Block > lane_bytes
                                 ? Block
                                 : lane_bytes / static_cast<int>(sizeof(Real));  // elements that move as a whole
 
