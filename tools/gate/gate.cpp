@@ -41,8 +41,8 @@ double seconds_since(std::chrono::steady_clock::time_point started) {
 
 // Asks the candidate; the parts of a shard are kept for `assay merge`.
 core::result<void> examine(properties::implementation& opened, const gate_options& options, const selection& selected,
-                           const pins& held_against, const interruption& signals, gate_report& report) {
-  const auto started = std::chrono::steady_clock::now();
+                           const pins& held_against, const interruption& signals,
+                           std::chrono::steady_clock::time_point started, gate_report& report) {
   guarded_candidate candidate(opened, [&] { signals.throw_if_interrupted(); });
   report.candidate = candidate.describe();
   const auto planned = plan_parts(candidate.describe(), selected, options.shard);
@@ -102,7 +102,7 @@ int run_gate(const gate_options& options, const interruption& signals) {
   if (const auto writable = prepare_report(options.report); !writable)
     return complain(writable.error().message), wrong_input;
   if (candidate) {
-    if (const auto kept = examine(**candidate, options, *selected, *held_against, signals, report); !kept)
+    if (const auto kept = examine(**candidate, options, *selected, *held_against, signals, started, report); !kept)
       return complain(kept.error().message), own_fault;
   } else {
     report_no_start(candidate.error(), report);

@@ -41,7 +41,10 @@ std::string why_no_check(const selection& s, const properties::description& cand
 // An operation that is offered in other dtypes than the selected ones says which.
 std::string not_offered(const std::string& name, const properties::description& candidate, const selection& s) {
   const auto it = candidate.operations.find(name);
-  if (it == candidate.operations.end()) return name + " was requested and is not offered";
+  const bool in_others =
+      it != candidate.operations.end() && !it->second.empty() &&
+      std::none_of(s.dtypes.begin(), s.dtypes.end(), [&](core::dtype type) { return candidate.offers(name, type); });
+  if (!in_others) return name + " was requested and is not offered";
   const auto names_of = [](const auto& types) {
     std::vector<std::string> names;
     for (const core::dtype type : types) names.emplace_back(core::name_of(type));
