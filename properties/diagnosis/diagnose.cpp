@@ -5,6 +5,7 @@
 #include "properties/diagnosis/dictionary.hpp"
 #include "properties/diagnosis/explanation.hpp"
 #include "properties/diagnosis/facts.hpp"
+#include "properties/diagnosis/own_settings.hpp"
 #include "properties/diagnosis/precision.hpp"
 
 namespace assay::properties {
@@ -22,10 +23,14 @@ class examination {
     if (!under_test_.describe().recorded && examine_repetition()) return std::move(found_);
     std::vector<probe> probes = run_probes(under_test_, op_, type_, {counterexamples_, others_, options_.seed});
     leave_out_empty(probes);
-    const bool wrong = !probes.empty() && !probes.front().right;
-    if (wrong) name(confirmed(probes));
+    const auto some_are_wrong = [&] { return !probes.empty() && !probes.front().right; };
+    if (some_are_wrong()) name(confirmed(probes));
+    if (some_are_wrong() && !found_.explained) {
+      found_.of_settings = take_wrong_in_own_settings(probes, under_test_, options_.seed);
+      if (!found_.of_settings.empty() && some_are_wrong()) name(confirmed(probes));
+    }
     if (!found_.explained && seems_to_remember()) name(memory_fault());
-    if (wrong) {
+    if (some_are_wrong()) {
       const auto is_fresh = [](const probe& p) { return !p.right && p.kind != probe_kind::counterexample; };
       if (std::none_of(probes.begin(), probes.end(), is_fresh)) add_large_probes(probes, under_test_, options_.seed);
       size_experiments again(under_test_, options_.seed);

@@ -19,6 +19,8 @@ struct diagnosis {
   /// Else what can be said without one: which outputs, lengths and families are wrong. Nothing where all probes are
   /// right.
   std::optional<std::string> facts;
+  /// What is wrong in a setting of its own alone, where no entry explains it.
+  std::vector<std::string> of_settings{};
   /// Equal calls give other bits, not more than rounding explains.
   std::optional<std::string> other_bits;
   /// Properties whose counterexample passed when it was run again.

@@ -37,19 +37,6 @@ bool looks_right(const probe& p, const std::string& output) {
   return true;
 }
 
-// "s, s_n are NaN"; "s_n alone is wrong" where the other outputs look right.
-std::string what_is_wrong(const probes_seen& wrong) {
-  std::set<std::string> outputs;
-  for (const probe* p : wrong)
-    for (const auto& [name, elements] : p->wrong) outputs.insert(name);
-  bool alone = outputs.size() < wrong.front()->actual.size();
-  for (const auto& [name, t] : wrong.front()->actual)
-    alone = alone && (outputs.contains(name) ||
-                      std::all_of(wrong.begin(), wrong.end(), [&](const probe* p) { return looks_right(*p, name); }));
-  return fmt::format("{}{} {} {}", fmt::join(outputs, ", "), alone ? " alone" : "", outputs.size() > 1 ? "are" : "is",
-                     words_of(common_symptom(wrong), wrong));
-}
-
 std::string first_few(const std::set<std::size_t>& lengths) {
   constexpr std::size_t most = 6;
   const std::vector<std::size_t> all(lengths.begin(), lengths.end());
@@ -177,6 +164,18 @@ std::string facts_of_families(const probes_seen& wrong, const probes_seen& right
 }
 
 }  // namespace
+
+std::string what_is_wrong(const probes_seen& wrong) {
+  std::set<std::string> outputs;
+  for (const probe* p : wrong)
+    for (const auto& [name, elements] : p->wrong) outputs.insert(name);
+  bool alone = outputs.size() < wrong.front()->actual.size();
+  for (const auto& [name, t] : wrong.front()->actual)
+    alone = alone && (outputs.contains(name) ||
+                      std::all_of(wrong.begin(), wrong.end(), [&](const probe* p) { return looks_right(*p, name); }));
+  return fmt::format("{}{} {} {}", fmt::join(outputs, ", "), alone ? " alone" : "", outputs.size() > 1 ? "are" : "is",
+                     words_of(common_symptom(wrong), wrong));
+}
 
 std::string facts_of(const std::vector<probe>& probes, size_experiments& again) {
   const auto wrong = those(probes, [](const probe& p) { return !p.right; });

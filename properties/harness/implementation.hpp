@@ -87,6 +87,9 @@ struct declared_precision {
   friend bool operator==(const declared_precision&, const declared_precision&) = default;
 };
 
+/// The variant that says how the inputs of a call lie in memory, such as "transposed"; contiguous without it.
+inline constexpr const char* strides_variant = "strides";
+
 /// What an implementation says of itself (the `hello` of the candidate protocol).
 struct description {
   std::string name;

@@ -25,6 +25,8 @@ property repeat_property();
 property recomputation_property();
 /// Every declared setting of the implementation gives a right result.
 property variants_property();
+/// Inputs that are no contiguous arrays are read as what they are.
+property strides_property();
 /// Rows and features permuted, outputs permuted alike.
 property permutation_property();
 /// Gradients of chunks, the state's gradient handed back: attached and detached.

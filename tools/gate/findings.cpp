@@ -102,7 +102,7 @@ void add_property_facts(const std::vector<const check_result*>& failed, const pa
 }
 
 bool is_diagnosed(const properties::diagnosis& d) {
-  return d.explained || d.facts || d.other_bits || !d.vanished.empty();
+  return d.explained || d.facts || !d.of_settings.empty() || d.other_bits || !d.vanished.empty();
 }
 
 struct examined_part {
@@ -137,6 +137,7 @@ void add_faults(const std::vector<part_record>& records, const gate_report& repo
     const auto failed = failed_checks(report, e.part);
     const bool consequence = is_consequence(report, e, parts);
     if (e.found.other_bits) sentences.add(*e.found.other_bits, e.part);
+    for (const std::string& sentence : e.found.of_settings) sentences.add(sentence, e.part);
     if (e.found.explained)
       sentences.add(*e.found.explained, e.part);
     else if (e.found.facts && !consequence)

@@ -16,7 +16,7 @@ an earlier one.
 import math
 
 _ATTRIBUTE, _PREFIX = "__assay__", "ASSAY_"
-WORDS = ("operation", "dtypes", "compute", "domain", "vjp", "vjp_domain", "framework", "empty", "variants",
+WORDS = ("operation", "dtypes", "compute", "domain", "vjp", "vjp_domain", "framework", "empty", "strides", "variants",
          "properties", "flush_subnormals", "name", "version")
 
 
@@ -37,6 +37,7 @@ def candidate(**claims):
     vjp_domain        of the derivative, where it is narrower than that of the function
     framework         "torch" or "numpy", where the function does not show it
     empty             False: it takes no empty axis, and is not asked for any
+    strides           False: it takes contiguous inputs, and is not given views, such as transposed ones
     variants, properties, flush_subnormals, name, version: as for a Candidate
     """
     _check_words(claims, "assay.candidate")

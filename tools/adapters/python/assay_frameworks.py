@@ -4,6 +4,7 @@ import contextlib
 import numpy
 
 from assay_signature import takes
+from assay_strides import numpy_view, torch_view
 from assay_tensors import STORED_NAME, bf16_to_f32, f32_to_bf16
 
 
@@ -59,8 +60,9 @@ class NumpyFunction:
         self.function = function
         self.takes_dtype = takes(function, "dtype")
 
-    def __call__(self, inputs, attributes, dtype):
-        arrays = {name: bf16_to_f32(array) if stored == "BF16" else array for name, (stored, array) in inputs.items()}
+    def __call__(self, inputs, attributes, dtype, strides=None):
+        arrays = {name: numpy_view(bf16_to_f32(array) if stored == "BF16" else array, strides)
+                  for name, (stored, array) in inputs.items()}
         of_call = {"dtype": _NUMPY_TYPES[dtype]} if self.takes_dtype else {}
         with _inputs_kept(arrays, lambda array: array):
             outputs = _checked(self.function(**arrays, **attributes, **of_call))
@@ -79,19 +81,22 @@ class TorchFunction:
         self.types = {"f64": torch.float64, "f32": torch.float32, "f16": torch.float16, "bf16": torch.bfloat16}
         self.takes_dtype = takes(function, "dtype")
 
-    def __call__(self, inputs, attributes, dtype):
+    def __call__(self, inputs, attributes, dtype, strides=None):
         with self.torch.no_grad():
-            return self._store(self._call(self._load(inputs), attributes, dtype), dtype)
+            given = {name: self._view(value, strides) for name, value in self._load(inputs).items()}
+            return self._store(self._call(given, attributes, dtype), dtype)
 
-    def vjp(self, inputs, attributes, dtype):
+    def vjp(self, inputs, attributes, dtype, strides=None):
         """Gradients by autograd: inputs are those of the function and grad_<output> for every output."""
         loaded = self._load(inputs)
-        cotangents = {name[len("grad_"):]: value for name, value in loaded.items() if name.startswith("grad_")}
+        cotangents = {name[len("grad_"):]: self._view(value, strides)
+                      for name, value in loaded.items() if name.startswith("grad_")}
         leaves = {name: value.requires_grad_(value.is_floating_point())
                   for name, value in loaded.items() if not name.startswith("grad_")}
         wanted = {name: value for name, value in leaves.items() if value.requires_grad}
         # Copies: torch refuses to overwrite a leaf in words that name no input.
-        given = {name: value.clone() if name in wanted else value for name, value in leaves.items()}
+        given = {name: self._view(value.clone() if name in wanted else value, strides)
+                 for name, value in leaves.items()}
         try:
             outputs = self._call(given, attributes, dtype)
         except RuntimeError as error:
@@ -119,6 +124,9 @@ class TorchFunction:
         if value.shape != cotangent.shape:
             raise TypeError(f"output '{name}' must have the shape {list(cotangent.shape)} but has {list(value.shape)}")
         return value
+
+    def _view(self, tensor, strides):
+        return torch_view(self.torch, tensor, strides)
 
     def _load(self, inputs):
         def load(stored, array):

@@ -26,7 +26,8 @@ def candidate_of(function, declarations, operation=None, dtypes=None, framework=
     declared = declaration_of(declarations, operation) if operation else deduce(function, declarations)
     dtypes = dtypes or claims.get("dtypes") or dtypes_of_module(function) or ["f32", "f64"]
     dtypes = [dtypes] if isinstance(dtypes, str) else list(dtypes)
-    hello = {word: claims[word] for word in ("compute", "variants", "properties", "flush_subnormals") if word in claims}
+    hello = {word: claims[word] for word in ("compute", "strides", "variants", "properties", "flush_subnormals")
+             if word in claims}
     if "compute" in hello:
         hello["compute"] = _compute_of(hello["compute"], claims.get("dtypes"), dtypes)
     candidate = Candidate(claims.get("name") or _name_of(function), claims.get("version", ""), **hello)

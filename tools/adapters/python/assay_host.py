@@ -26,8 +26,9 @@ import numpy
 
 from assay_claims import WrongClaim, check_finite
 from assay_errors import in_words
-from assay_frameworks import NumpyFunction, TorchFunction
+from assay_frameworks import InputOverwritten, NumpyFunction, TorchFunction
 from assay_streams import protocol_streams, send
+from assay_strides import STRIDES
 from assay_tensors import FLOATING, KNOWN, read_safetensors, write_safetensors
 
 
@@ -52,12 +53,28 @@ def _decline_empty(inputs):
             raise Unsupported(f"empty axes are declared as unsupported, and '{name}' has the shape {list(array.shape)}")
 
 
+def _answer_of(function, inputs, attributes, dtype):
+    """The outputs. A function that refuses inputs which are not contiguous declines them: it gives no wrong value."""
+    own = dict(attributes)
+    strides = own.pop("strides", None)
+    if strides is None:
+        return function(inputs, own, dtype)
+    if strides not in STRIDES:
+        raise Unsupported(f"no strides {strides!r}; known: {', '.join(STRIDES)}")
+    try:
+        return function(inputs, own, dtype, strides)
+    except (InputOverwritten, Unsupported):
+        raise
+    except Exception as error:
+        raise Unsupported(f"it refuses {strides} inputs: {in_words(error)}") from None
+
+
 def _answers_without_empty_axes(function, inputs, message):
     """Whether the call succeeds with one element, 0, along each axis that is empty: only then is that the cause."""
     filled = {name: (dtype, array if array.size else numpy.zeros([max(size, 1) for size in array.shape], array.dtype))
               for name, (dtype, array) in inputs.items()}
     try:
-        function(filled, message["attributes"], message["dtype"])
+        _answer_of(function, filled, message["attributes"], message["dtype"])
         return True
     except Exception:
         return False
@@ -66,9 +83,10 @@ def _answers_without_empty_axes(function, inputs, message):
 class Candidate:
     """A set of operations under a name. `claims` are further members of the hello, such as
     compute={"bf16": "f32"} (or a precision for each stage), flush_subnormals=True, variants={"block": [32, 64]} or
-    properties={"deterministic": True}."""
+    properties={"deterministic": True}. With strides=False the functions get contiguous inputs alone; otherwise also
+    views, such as transposed ones (assay_strides.py)."""
 
-    def __init__(self, name, version="", **claims):
+    def __init__(self, name, version="", strides=True, **claims):
         unknown = sorted(set(claims) - set(_CLAIMS))
         if unknown:
             raise WrongClaim(f"unknown claim '{unknown[0]}'; known: {', '.join(_CLAIMS)}")
@@ -76,6 +94,11 @@ class Candidate:
             _check_sendable(word, value)
         if set(claims.get("properties", {})) - {"deterministic"}:
             raise WrongClaim(f"properties is {claims['properties']!r}; known: deterministic")
+        variants = claims.get("variants", {})
+        if "strides" in variants:
+            raise WrongClaim("variants: 'strides' is a word of Assay's own: see strides=False")
+        if strides and isinstance(variants, dict):
+            claims["variants"] = {**variants, "strides": list(STRIDES)}
         self._hello = {"protocol": 1, "name": name, "version": str(version), "operations": {}, "domain": {}, **claims}
         self._functions = {}
 
@@ -138,7 +161,7 @@ class Candidate:
             inputs = read_safetensors(message["inputs"])
             if not empty:
                 _decline_empty(inputs)
-            outputs = function(inputs, message["attributes"], message["dtype"])
+            outputs = _answer_of(function, inputs, message["attributes"], message["dtype"])
             write_safetensors(message["outputs"], outputs)
             answer["ok"] = True
         except Unsupported as reason:

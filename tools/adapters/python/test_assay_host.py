@@ -275,6 +275,75 @@ class TorchFunctions(Files):
         self.assertEqual(outputs["e"][1].shape, (0, 3))
 
 
+class Views(Files):
+    INPUTS = {"m": ("F64", numpy.arange(24.0).reshape(2, 3, 4)), "v": ("F64", numpy.arange(3.0)),
+              "i": ("I64", numpy.arange(6).reshape(2, 3)), "e": ("F64", numpy.zeros((2, 0))),
+              "x": ("F64", numpy.array(2.0))}
+
+    def test_views_have_the_same_values_and_other_strides(self):
+        for strides, of_matrix, of_vector in (("transposed", [96, 8, 24], [8]), ("sliced", [192, 64, 8], [8]),
+                                              ("spaced", [192, 64, 16], [16])):
+            candidate, seen = Candidate("c"), {}
+            candidate.numpy("x/op", ["f64"])(lambda **inputs: seen.update(inputs) or {"y": inputs["v"]})
+            self.call(candidate, "x/op", self.INPUTS, {"strides": strides}, "f64")
+            self.assertEqual((list(seen["m"].strides), list(seen["v"].strides)), (of_matrix, of_vector))
+            for name, (_, array) in self.INPUTS.items():
+                numpy.testing.assert_array_equal(seen[name], array)
+
+    @unittest.skipIf(torch is None, "/usr/bin/python3 has no torch (Debian: python3-torch)")
+    def test_torch_gets_the_same_views_and_differentiates_through_them(self):
+        for strides, of_matrix, of_vector in (("transposed", [12, 1, 3], [1]), ("sliced", [24, 8, 1], [1]),
+                                              ("spaced", [24, 8, 2], [2])):
+            candidate, seen = Candidate("c"), []
+
+            class Twice(torch.autograd.Function):
+                @staticmethod
+                def forward(ctx, x):
+                    return 2 * x
+
+                @staticmethod
+                def backward(ctx, gradient):
+                    seen.append(gradient)
+                    return 2 * gradient
+
+            @candidate.torch("x/op", ["f64"])
+            def op(**inputs):
+                seen.append(inputs["m"])
+                for name, (_, array) in self.INPUTS.items():
+                    numpy.testing.assert_array_equal(inputs[name].detach(), array)
+                return {"y": Twice.apply(inputs["m"]), "z": inputs["v"]}
+            for name, more in (("x/op", {}), ("x/op:vjp", {"grad_y": self.INPUTS["m"], "grad_z": self.INPUTS["v"]})):
+                answer, outputs = self.call(candidate, name, {**self.INPUTS, **more}, {"strides": strides}, "f64")
+                self.assertTrue(answer["ok"], answer)
+            numpy.testing.assert_array_equal(outputs["grad_m"][1], 2 * self.INPUTS["m"][1])
+            self.assertEqual([list(tensor.stride()) for tensor in seen], [of_matrix] * 3)  # inputs twice, a cotangent
+
+    def test_what_refuses_views_declines_them(self):
+        def op(v):
+            if not v.flags.c_contiguous:
+                raise ValueError("contiguous arrays only")
+            return {"y": v}
+        candidate = Candidate("c")
+        candidate.numpy("x/op", ["f64"])(op)
+        inputs = {"v": self.INPUTS["v"]}
+        answer, _ = self.call(candidate, "x/op", inputs, {"strides": "spaced"}, "f64")
+        self.assertEqual((answer["unsupported"], answer["reason"].split(" (")[0]),
+                         (True, "it refuses spaced inputs: ValueError: contiguous arrays only"))
+        self.assertEqual(self.call(candidate, "x/op", inputs, {"strides": "other"}, "f64")[0]["reason"],
+                         "no strides 'other'; known: transposed, sliced, spaced")
+        self.assertTrue(self.call(candidate, "x/op", inputs, {}, "f64")[0]["ok"])
+
+    def test_views_are_announced_unless_they_are_declined(self):
+        def variants(**claims):
+            return Candidate("c", **claims).answer({"hello": {}})["hello"].get("variants")
+        views = ["transposed", "sliced", "spaced"]
+        self.assertEqual(variants(), {"strides": views})
+        self.assertEqual(variants(variants={"block": [1]}), {"block": [1], "strides": views})
+        self.assertEqual(variants(strides=False, variants={"block": [1]}), {"block": [1]})
+        self.assertIsNone(variants(strides=False))
+        self.assertRaises(ValueError, variants, variants={"strides": ["transposed"]})
+
+
 class Serving(Files):
     PROGRAM = """
 import os, sys

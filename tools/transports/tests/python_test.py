@@ -123,6 +123,15 @@ def in_blocks(log_p, h, s0, block=32, mode="plain"):
 
 configured = Candidate("configured", variants={"block": [2, 32], "mode": ["plain", "fused"]})
 configured.numpy("heinsen/scan", dtypes=["f32"])(in_blocks)
+def read_raw(log_p, h, s0):  # as a kernel that gets an address and sizes
+    raw = np.lib.stride_tricks.as_strided(h, strides=np.empty(h.shape, h.dtype).strides)
+    return scan(log_p, raw, s0)
+
+def contiguous_only(log_p, h, s0):
+    if not h.flags.c_contiguous:
+        raise ValueError("contiguous arrays only")
+    return scan(log_p, h, s0)
+
 sound = Candidate("sound", variants={"block": [16, 32]})
 sound.numpy("heinsen/scan", dtypes=["f32"])(in_blocks)
 """
@@ -169,6 +178,15 @@ class Functions(Folder):
         self.ends("configured", 1, "with block = 2: ", arguments=self.MILD)
         failed = {check["property"] for check in self.read_report()["checks"] if check["verdict"] == "failed"}
         self.assertEqual(failed, {"variants"})
+
+    def test_views_that_are_read_as_contiguous_arrays_are_named(self):
+        self.ends("read_raw", 1, " where inputs are transposed views", "where they are contiguous",
+                  arguments=self.MILD)
+        failed = {check["property"] for check in self.read_report()["checks"] if check["verdict"] == "failed"}
+        self.assertEqual(failed, {"strides"})
+        self.ends("contiguous_only", 0, arguments=self.MILD)
+        self.assertEqual([check["verdict"] for check in self.read_report()["checks"] if check["property"] == "strides"],
+                         ["skipped"])
 
     def test_an_input_that_is_overwritten_is_named(self):
         self.ends("in_place", 3, "error reply: the function overwrote its input 'log_p' in place")

@@ -35,6 +35,16 @@ bool same_shapes(const core::tensors& x, const core::tensors& y) {
          });
 }
 
+// Tokens and features, which lie in memory the other way round.
+void read_as_contiguous(core::tensor& t) {
+  const std::size_t n = t.shape()[1], d = t.shape()[2];
+  const auto x = t.values.storage();
+  for (std::size_t i = 0; i < t.size(); ++i) {
+    const std::size_t place = i % (n * d);
+    t.values.storage()[i] = x[i - place + place % n * d + place / n];
+  }
+}
+
 void zero_odd_last_token(core::tensors& outputs, const core::operation& op) {
   for (auto& [name, t] : outputs) {
     const auto axis = core::axis_of(*op.output(name), "n");
@@ -110,6 +120,19 @@ std::vector<variant> setting_mutants() {
                            [](description& about) {
                              nothing_declared(about);
                              about.variants["block"] = {right_block, wrong_block};
+                           },
+                       .telling = true}),
+      changed_heinsen("mutant/strides_ignored", "IX02 ggml-org/llama.cpp#25568, IX12 pytorch/FBGEMM#5761",
+                      "h is read in the order in which it lies in memory",
+                      {.inputs =
+                           [](request& call) {
+                             if (call.attributes.contains(strides_variant) && call.inputs.contains("h"))
+                               read_as_contiguous(call.inputs.at("h"));
+                           },
+                       .declared =
+                           [](description& about) {
+                             nothing_declared(about);
+                             about.variants[strides_variant] = {std::string("transposed")};
                            },
                        .telling = true}),
   };
