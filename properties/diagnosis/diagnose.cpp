@@ -7,6 +7,7 @@
 #include "properties/diagnosis/facts.hpp"
 #include "properties/diagnosis/own_settings.hpp"
 #include "properties/diagnosis/precision.hpp"
+#include "reference/oracle.hpp"
 
 namespace assay::properties {
 namespace {
@@ -30,6 +31,8 @@ class examination {
       if (!found_.of_settings.empty() && some_are_wrong()) name(confirmed(probes));
     }
     if (!found_.explained && seems_to_remember()) name(memory_fault());
+    found_.function_is_right =
+        std::any_of(probes.begin(), probes.end(), [&](const probe& p) { return !p.right && function_is_right_at(p); });
     if (some_are_wrong()) {
       const auto is_fresh = [](const probe& p) { return !p.right && p.kind != probe_kind::counterexample; };
       if (std::none_of(probes.begin(), probes.end(), is_fresh)) add_large_probes(probes, under_test_, options_.seed);
@@ -73,6 +76,17 @@ class examination {
     if (!e) return;
     found_.explained = e->sentence;
     found_.named = e->named;
+  }
+
+  [[nodiscard]] bool function_is_right_at(const probe& p) {
+    const core::operation& function = reference::forward_of(op_);
+    if (op_.is_forward() || !under_test_.describe().offers(function.name, type_)) return false;
+    test_case point = p.c;
+    point.call.operation = &function;
+    std::erase_if(point.call.inputs, [&](const auto& input) { return function.input(input.first) == nullptr; });
+    if (!within_domain(under_test_.describe(), point)) return false;
+    call_result outputs = under_test_.evaluate(point.call);
+    return outputs && is_right(point, std::move(*outputs), under_test_.describe().precisions_of(point.call)) == true;
   }
 
   // Empty axes are a property of their own: what is wrong there says nothing of what is wrong elsewhere.

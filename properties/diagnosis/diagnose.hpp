@@ -21,10 +21,16 @@ struct diagnosis {
   std::optional<std::string> facts;
   /// What is wrong in a setting of its own alone, where no entry explains it.
   std::vector<std::string> of_settings{};
+  /// Of a derivative: in some call that is wrong the function itself is right.
+  bool function_is_right = false;
   /// Equal calls give other bits, not more than rounding explains.
   std::optional<std::string> other_bits;
   /// Properties whose counterexample passed when it was run again.
   std::vector<std::string> vanished{};
+
+  [[nodiscard]] bool says_something() const {
+    return explained || facts || !of_settings.empty() || other_bits || !vanished.empty();
+  }
 };
 
 /// A property that failed, and its counterexample.

@@ -101,6 +101,15 @@ std::string special_sentence(const probes_seen& wrong) {
                      is_in_each(symptom::not_a_number, wrong) ? " where there should be none" : "");
 }
 
+// "h = -inf gives" where the infinities of other inputs have no part in it.
+std::string gives_of(const family_fact& f, const probes_seen& wrong) {
+  const auto& inputs = wrong.front()->special_inputs;
+  const bool alike =
+      std::all_of(wrong.begin(), wrong.end(), [&](const probe* p) { return p->special_inputs == inputs; });
+  const auto said = f.gives_by_inputs.find(inputs);
+  return alike && said != f.gives_by_inputs.end() ? said->second : f.gives;
+}
+
 // What the encoding says of the family holds where its inputs are the cause; else the family is named.
 std::string sentence_of(const std::string& name, const probes_seen& wrong) {
   const core::operation& op = *wrong.front()->c.call.operation;
@@ -113,7 +122,7 @@ std::string sentence_of(const std::string& name, const probes_seen& wrong) {
       if (f.family == name) {
         const bool infinite = is_in_some(symptom::infinite, wrong), none = is_in_some(symptom::not_a_number, wrong);
         const std::string& whole = none ? "" : infinite ? f.as_infinity : f.otherwise;
-        return whole.empty() ? f.gives + " " + gives_words(wrong) : whole;
+        return whole.empty() ? gives_of(f, wrong) + " " + gives_words(wrong) : whole;
       }
   const family* f = find_family(op, name);
   // A law has put the special values into mild inputs.

@@ -87,11 +87,12 @@ void find_wrong(probe& p, const reference::allowances& laws, const core::precisi
   if (!p.right && p.wrong.empty()) p.wrong[judged.worst.output].push_back(judged.worst.index);
 }
 
-// Numbers in place of what is none; nothing where there is none.
-std::optional<test_case> without_specials(const test_case& c) {
+// Numbers in place of what is none, in one input or in all; nothing where there is none.
+std::optional<test_case> without_specials(const test_case& c, const std::string& of_one = "") {
   test_case finite = c;
   bool changed = false;
   for (auto& [name, t] : finite.call.inputs) {
+    if (!of_one.empty() && name != of_one) continue;
     auto& x = t.values.storage();
     const auto number = std::find_if(x.begin(), x.end(), [](double v) { return std::isfinite(v); });
     const double other = number == x.end() ? 0.0 : *number;
@@ -102,10 +103,17 @@ std::optional<test_case> without_specials(const test_case& c) {
 }
 
 void find_cause(probe& p, implementation& under_test, const core::precisions& compute) {
-  const auto finite = p.right ? std::nullopt : without_specials(p.c);
-  if (!finite || !within_domain(under_test.describe(), *finite)) return;
-  const call_result outputs = under_test.evaluate(finite->call);
-  p.needs_special = outputs && judge(finite->call, compute, *outputs).passed;
+  if (p.right) return;
+  const auto is_right_without = [&](const std::string& input) {
+    const auto finite = without_specials(p.c, input);
+    if (!finite || !within_domain(under_test.describe(), *finite)) return false;
+    const call_result outputs = under_test.evaluate(finite->call);
+    return outputs && judge(finite->call, compute, *outputs).passed;
+  };
+  p.needs_special = is_right_without("");
+  if (!p.needs_special) return;
+  for (const auto& [name, t] : p.c.call.inputs)
+    if (is_right_without(name)) p.special_inputs.insert(name);
 }
 
 constexpr std::size_t tokens_that_tell = 3;

@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -31,6 +32,8 @@ struct probe {
   bool tells = true;
   /// The inputs hold a NaN or an infinity, and with a number in its place all is right.
   bool needs_special = false;
+  /// Of a probe that needs special values: the inputs without whose own all is right.
+  std::set<std::string> special_inputs{};
 
   [[nodiscard]] double truth_of(const std::string& output, std::size_t i) const {
     return truth->truth.at(output).truth(i);

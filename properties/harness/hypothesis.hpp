@@ -2,6 +2,8 @@
 #pragma once
 
 #include <functional>
+#include <map>
+#include <set>
 #include <string>
 
 #include "properties/harness/implementation.hpp"
@@ -22,6 +24,8 @@ struct family_fact {
   std::string gives;          ///< "a -inf prefix gives"; NaN, infinities or wrong values follow
   std::string as_infinity{};  ///< the whole sentence, where infinities say more
   std::string otherwise{};    ///< the whole sentence, where wrong values say more
+  /// Of a family that has infinities in several inputs: what gives it where those of these alone are the cause.
+  std::map<std::set<std::string>, std::string> gives_by_inputs{};
 };
 
 }  // namespace assay::properties

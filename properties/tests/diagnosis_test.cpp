@@ -364,7 +364,8 @@ TEST_CASE("attention/diagnosis/rows_that_a_law_masks_are_not_mild", "[property][
 // An output whose errors its allowance hides is not called right.
 TEST_CASE("heinsen/diagnosis/one_output_alone_is_said_where_the_others_look_right", "[property][gate]") {
   const auto grown = [](std::vector<const char*> names) -> changed::change {
-    return [names](const request&, core::tensors& outputs) {
+    return [names](const request& call, core::tensors& outputs) {
+      if (call.operation->is_forward()) return;
       for (const char* name : names)
         for (double& x : outputs.at(name).values.storage()) x *= name == names.front() ? 1.5 : 1.0 + 0x1p-19;
     };
@@ -429,4 +430,46 @@ TEST_CASE("rope/diagnosis/any_number_of_pairs_is_recovered", "[property][gate]")
   INFO(d.facts.value_or(""));
   REQUIRE(d.explained);
   CHECK(*d.explained == "declared rotary = 8, behaves as rotary = 5");
+}
+
+// The gradient of rows beyond the 20th, of heads beyond the second, or of both: the function is wrong in those rows.
+TEST_CASE("properties/diagnosis/a_gradient_that_is_wrong_where_its_function_is_right_says_so", "[property][gate]") {
+  const auto gradient_is_its_own = [](auto gradient_is_wrong) {
+    const changed::change how = [&](const request& call, core::tensors& outputs) {
+      const core::axis_sizes sizes = core::check_request(call).value();
+      const bool wrong = call.operation->is_forward() ? sizes.at("n") > 20 : gradient_is_wrong(sizes);
+      if (!wrong) return;
+      for (auto& [name, t] : outputs)
+        for (double& x : t.values.storage()) x += 0.25;
+    };
+    const core::operation& op = *reference::find_operation("rope/rotate:vjp");
+    changed under_test(how);
+    const test_case shown =
+        make_case({&op, core::dtype::f32, "mild", probe_seed, extent({{"B", 1}, {"n", 24}, {"h", 4}, {"d", 8}})});
+    const diagnosis d = diagnose(under_test, op, core::dtype::f32, {{{&truth_property(op), shown}}, probe_seed});
+    REQUIRE((d.facts || d.explained));
+    return d.function_is_right;
+  };
+  CHECK_FALSE(gradient_is_its_own([](const core::axis_sizes& sizes) { return sizes.at("n") > 20; }));
+  CHECK(gradient_is_its_own([](const core::axis_sizes& sizes) { return sizes.at("h") > 2; }));
+}
+
+// A state is 1 where a token has these inputs at -inf.
+TEST_CASE("heinsen/diagnosis/the_input_whose_infinity_matters_is_said", "[property][gate]") {
+  const auto said_where_infinite = [](std::vector<std::string> inputs) {
+    return said_of(
+        [inputs](const request& call, core::tensors& outputs) {
+          core::tensor& s = outputs.at("s");
+          for (std::size_t i = 0; i < s.size(); ++i)
+            if (std::all_of(inputs.begin(), inputs.end(), [&](const std::string& input) {
+                  return std::isinf(call.inputs.at(input).values.storage()[i]);
+                }))
+              s.values.storage()[i] = 1.0;
+        },
+        "heinsen/scan");
+  };
+  using Catch::StartsWith;
+  CHECK_THAT(said_where_infinite({"h"}), StartsWith("h = -inf gives "));
+  CHECK_THAT(said_where_infinite({"log_p"}), StartsWith("log p = -inf gives "));
+  CHECK_THAT(said_where_infinite({"h", "log_p"}), StartsWith("h = -inf together with log p = -inf gives"));
 }

@@ -96,7 +96,7 @@ void add(row& r, const variant& mutant, const diagnosed_mutant& d) {
   r.longest = std::max(r.longest, d.seconds);
   const std::string said = d.said.explained.value_or("");
   if (said.empty())
-    ++(d.said.facts || d.said.other_bits || !d.said.vanished.empty() ? r.facts : r.unsaid);
+    ++(d.said.says_something() ? r.facts : r.unsaid);
   else if (std::find(d.said.named.begin(), d.said.named.end(), mutant.id) != d.said.named.end())
     ++r.own;
   else
@@ -123,7 +123,7 @@ void check_truth(const variant& mutant, const diagnosed_mutant& d) {
   }
   INFO(contradiction);
   CHECK(fewest == 0);
-  if (mutant.remembers) CHECK((d.said.explained || d.said.other_bits || d.said.facts || !d.said.vanished.empty()));
+  if (mutant.remembers) CHECK(d.said.says_something());
 }
 
 void print(const variant& mutant, const diagnosed_mutant& d) {
@@ -134,6 +134,7 @@ void print(const variant& mutant, const diagnosed_mutant& d) {
              : d.said.facts             ? "FACTS " + *d.said.facts
              : d.said.other_bits        ? "BITS " + *d.said.other_bits
              : !d.said.vanished.empty() ? "VANISHED"
+             : d.said.says_something()  ? "OF A SETTING " + d.said.of_settings.front()
                                         : "NOTHING");
   std::fflush(stdout);
 }

@@ -101,18 +101,15 @@ void add_property_facts(const std::vector<const check_result*>& failed, const pa
   sentences.add(fmt::format("it violates '{}' ({})", first.checked->name, first.checked->summary), part);
 }
 
-bool is_diagnosed(const properties::diagnosis& d) {
-  return d.explained || d.facts || !d.of_settings.empty() || d.other_bits || !d.vanished.empty();
-}
-
 struct examined_part {
   part_key part;
   properties::diagnosis found;
 };
 
-// Whether another finding accounts for this one: the operation whose derivative it is, or the scan inside it.
+// Whether another finding accounts for this one: the operation whose derivative it is, or the scan inside it. A
+// gradient that is wrong where its function is right has a fault of its own.
 bool is_consequence(const gate_report& report, const examined_part& of, const std::vector<examined_part>& all) {
-  if (of.found.explained) return false;
+  if (of.found.explained || of.found.function_is_right) return false;
   const core::operation& forward = reference::forward_of(*of.part.operation);
   return std::any_of(all.begin(), all.end(), [&](const examined_part& other) {
     if (other.part == of.part || other.part.type != of.part.type) return false;
@@ -146,7 +143,7 @@ void add_faults(const std::vector<part_record>& records, const gate_report& repo
       sentences.add(
           fmt::format("the counterexample of {} passed when it was run again", fmt::join(e.found.vanished, ", ")),
           e.part);
-    if (!consequence) add_property_facts(failed, e.part, is_diagnosed(e.found), sentences);
+    if (!consequence) add_property_facts(failed, e.part, e.found.says_something(), sentences);
   }
 }
 

@@ -105,7 +105,7 @@ ASSAY_MEMBERS(check_result, checked, operation, type, planned, cases, families, 
               needed_by, largest_ulp, largest_sizes, error_to_allowance, by_growth, worst, worst_case, found)
 ASSAY_MEMBERS(horizon_mark, digits, tokens, reached_end)
 ASSAY_MEMBERS(horizon, measured, error_at_power, marks, judged)
-ASSAY_MEMBERS(diagnosis, explained, named, facts, of_settings, other_bits, vanished)
+ASSAY_MEMBERS(diagnosis, explained, named, facts, of_settings, function_is_right, other_bits, vanished)
 
 }  // namespace assay::properties
 

@@ -4,8 +4,13 @@
 namespace assay::properties::encodings::heinsen {
 
 std::vector<family_fact> family_facts() {
-  return {{"infinite_prefix", "a -inf prefix gives"},
-          {"infinite_inside", "h = -inf or log p = -inf gives"},
+  const std::map<std::set<std::string>, std::string> by_inputs{
+      {{"h"}, "h = -inf gives"},
+      {{"log_p"}, "log p = -inf gives"},
+      {{"s0"}, "s0 = -inf gives"},
+      {{"h", "log_p"}, "h = -inf together with log p = -inf gives"}};
+  return {{.family = "infinite_prefix", .gives = "a -inf prefix gives", .gives_by_inputs = by_inputs},
+          {.family = "infinite_inside", .gives = "h = -inf or log p = -inf gives", .gives_by_inputs = by_inputs},
           {"large_h", "large |h| gives", "large |h| gives infinities: something overflows"},
           {"late_spike", "a late spike of h gives",
            "a late spike of h gives infinities: it overflows, or wipes out what came before"},
