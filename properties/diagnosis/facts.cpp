@@ -102,12 +102,20 @@ std::string special_sentence(const probes_seen& wrong) {
 }
 
 // "h = -inf gives" where the infinities of other inputs have no part in it.
-std::string gives_of(const family_fact& f, const probes_seen& wrong) {
+std::optional<std::string> gives_by_inputs(const family_fact& f, const probes_seen& wrong) {
   const auto& inputs = wrong.front()->special_inputs;
   const bool alike =
       std::all_of(wrong.begin(), wrong.end(), [&](const probe* p) { return p->special_inputs == inputs; });
   const auto said = f.gives_by_inputs.find(inputs);
-  return alike && said != f.gives_by_inputs.end() ? said->second : f.gives;
+  return alike && said != f.gives_by_inputs.end() ? std::optional(said->second) : std::nullopt;
+}
+
+const family_fact* fact_of(const core::operation& op, const std::string& family) {
+  const encoding_tests* tests = encoding_tests_of(op);
+  if (tests == nullptr) return nullptr;
+  const auto it =
+      std::find_if(tests->facts.begin(), tests->facts.end(), [&](const family_fact& f) { return f.family == family; });
+  return it == tests->facts.end() ? nullptr : &*it;
 }
 
 // What the encoding says of the family holds where its inputs are the cause; else the family is named.
@@ -116,19 +124,13 @@ std::string sentence_of(const std::string& name, const probes_seen& wrong) {
   const bool special = std::all_of(wrong.begin(), wrong.end(), [](const probe* p) { return p->needs_special; });
   const bool caused =
       special || std::none_of(wrong.begin(), wrong.end(), [](const probe* p) { return holds_special(p->c); });
-  const encoding_tests* tests = encoding_tests_of(op);
-  if (tests != nullptr && caused)
-    for (const family_fact& f : tests->facts)
-      if (f.family == name) {
-        const bool infinite = is_in_some(symptom::infinite, wrong), none = is_in_some(symptom::not_a_number, wrong);
-        const std::string& whole = none ? "" : infinite ? f.as_infinity : f.otherwise;
-        return whole.empty() ? gives_of(f, wrong) + " " + gives_words(wrong) : whole;
-      }
+  if (const family_fact* f = fact_of(op, name); f != nullptr && caused) {
+    const bool infinite = is_in_some(symptom::infinite, wrong), none = is_in_some(symptom::not_a_number, wrong);
+    const std::string& whole = none ? "" : infinite ? f->as_infinity : f->otherwise;
+    return whole.empty() ? gives_by_inputs(*f, wrong).value_or(f->gives) + " " + gives_words(wrong) : whole;
+  }
   const family* f = find_family(op, name);
-  // A law has put the special values into mild inputs.
-  const bool put_there =
-      name == "mild" && std::none_of(wrong.begin(), wrong.end(), [](auto* p) { return p->is_mild(); });
-  if (put_there || (f != nullptr && f->holds_nan && special)) return special_sentence(wrong);
+  if (f != nullptr && f->holds_nan && special) return special_sentence(wrong);
   return fmt::format("inputs of the family {} give {}", name, gives_words(wrong));
 }
 
@@ -154,18 +156,44 @@ std::string where_in_family(const probes_seen& wrong, const probes_seen& right, 
   return where(wrong, right_of_it, again, evidence::telling).value_or("");
 }
 
-// Mild inputs are right.
+// Of inputs that checks, or smaller cases, have made of those that a family draws.
+std::string sentence_of_changed(const probes_seen& wrong) {
+  const bool special = std::all_of(wrong.begin(), wrong.end(), [](const probe* p) { return p->needs_special; });
+  return special ? special_sentence(wrong) : what_is_wrong(wrong) + " in inputs that a check makes of others";
+}
+
+// Mild inputs are right. Families whose inputs are wrong for the same cause are told of together.
 std::string facts_of_families(const probes_seen& wrong, const probes_seen& right, const probes_seen& mild,
                               size_experiments& again) {
+  const core::operation& op = *wrong.front()->c.call.operation;
   std::map<std::string, probes_seen> by_family;
-  for (const probe* p : wrong) by_family[p->c.family].push_back(p);
-  std::string text;
+  for (const probe* p : wrong)
+    if (p->of_family) by_family[p->c.family].push_back(p);
+  probes_seen told;
+  std::string first;
+  std::optional<std::string> cause;
   std::vector<std::string> others;
-  for (const std::string& name : families_in_order(*wrong.front()->c.call.operation))
-    if (const auto it = by_family.find(name); it != by_family.end())
-      text.empty() ? void(text = sentence_of(name, it->second)) : others.push_back(name);
-  if (text.empty()) text = what_is_wrong(wrong);
-  if (by_family.size() == 1) text += where_in_family(wrong, right, again);
+  for (const std::string& name : families_in_order(op)) {
+    const auto it = by_family.find(name);
+    if (it == by_family.end()) continue;
+    const family_fact* f = fact_of(op, name);
+    const auto own = f == nullptr ? std::nullopt : gives_by_inputs(*f, it->second);
+    if (first.empty()) {
+      first = name;
+      cause = own;
+    } else if (!cause || own != cause) {
+      others.push_back(name);
+      continue;
+    }
+    told.insert(told.end(), it->second.begin(), it->second.end());
+  }
+  std::string text = told.empty() ? sentence_of_changed(wrong) : sentence_of(first, told);
+  if (by_family.size() == 1) {
+    probes_seen and_smaller;
+    std::copy_if(wrong.begin(), wrong.end(), std::back_inserter(and_smaller),
+                 [&](const probe* p) { return p->c.family == first; });
+    text += where_in_family(and_smaller, right, again);
+  }
   if (!others.empty()) text += fmt::format(" (wrong in the families {} too)", fmt::join(others, ", "));
   if (mild.empty()) return text;
   return text + (lengths_of(mild).size() > 1 ? "; mild inputs of all lengths tried are right"

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <set>
 
 #include "properties/harness/runner.hpp"
@@ -116,6 +117,25 @@ void find_cause(probe& p, implementation& under_test, const core::precisions& co
     if (is_right_without(name)) p.special_inputs.insert(name);
 }
 
+double largest(const core::tensor& t) {
+  double most = 0;
+  for (const double x : t.values.storage()) most = std::isfinite(x) ? std::max(most, std::fabs(x)) : std::numeric_limits<double>::infinity();
+  return most;
+}
+
+// Whether inputs are those of the key, or no larger than those of a mild one: a smaller case has simpler values.
+bool is_of_family(const test_case& c) {
+  if (c.key.operation == nullptr || find_family(*c.key.operation, c.key.family) == nullptr) return false;
+  const core::tensors drawn = make_case(c.key).call.inputs;
+  return std::all_of(c.call.inputs.begin(), c.call.inputs.end(), [&](const auto& input) {
+    const auto& [name, t] = input;
+    const auto before = drawn.find(name);
+    if (before == drawn.end()) return false;
+    if (c.family != "mild") return core::identical(t, before->second);
+    return !core::is_floating(t.type) || largest(t) <= std::max(1.0, largest(before->second));
+  });
+}
+
 constexpr std::size_t tokens_that_tell = 3;
 
 // Cases of the key's family with another size of one axis, or another value of one setting: which of them matters is
@@ -186,14 +206,15 @@ bool some_element_tells(const probe& p) {
 struct planned_probe {
   test_case c;
   probe_kind kind;
+  bool of_family = true;
 };
 
 std::vector<planned_probe> all_cases(const description& about, const core::operation& op, core::dtype type,
                                      const probe_plan& planned) {
   std::vector<planned_probe> all;
   const std::uint64_t seed = planned.seed;
-  for (const test_case& c : planned.counterexamples) all.push_back({c, probe_kind::counterexample});
-  for (const test_case& c : planned.others) all.push_back({c, probe_kind::family});
+  for (const test_case& c : planned.counterexamples) all.push_back({c, probe_kind::counterexample, is_of_family(c)});
+  for (const test_case& c : planned.others) all.push_back({c, probe_kind::family, is_of_family(c)});
   for (const test_case& c : planned.counterexamples)
     for (test_case& other : like(c, seed))
       if (!is_too_large(other)) all.push_back({std::move(other), probe_kind::family});
@@ -266,13 +287,14 @@ namespace {
 
 std::vector<probe> answers_to(implementation& under_test, const std::vector<planned_probe>& cases) {
   std::vector<probe> answered;
-  for (const auto& [c, kind] : cases) {
+  for (const auto& [c, kind, of_family] : cases) {
     const core::precisions compute = under_test.describe().precisions_of(c.call);
     if (!within_domain(under_test.describe(), c)) continue;
     call_result outputs = under_test.evaluate(c.call);
     if (!outputs && outputs.error().kind == fault::unsupported) continue;
     if (!outputs) break;
     answered.push_back(probe_of(c, kind, std::move(*outputs), compute));
+    answered.back().of_family = of_family;
     find_cause(answered.back(), under_test, compute);
   }
   return answered;

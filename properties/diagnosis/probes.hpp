@@ -32,14 +32,16 @@ struct probe {
   bool tells = true;
   /// The inputs hold a NaN or an infinity, and with a number in its place all is right.
   bool needs_special = false;
+  /// Its inputs are such as its family draws; not where a check or a smaller case has made them of those.
+  bool of_family = true;
   /// Of a probe that needs special values: the inputs without whose own all is right.
   std::set<std::string> special_inputs{};
 
   [[nodiscard]] double truth_of(const std::string& output, std::size_t i) const {
     return truth->truth.at(output).truth(i);
   }
-  /// Of the mild family, as it is: no law has put special values into it.
-  [[nodiscard]] bool is_mild() const { return c.family == "mild" && !holds_special(c); }
+  /// Of the mild family, as it is: no check has put special or large values into it.
+  [[nodiscard]] bool is_mild() const { return of_family && c.family == "mild" && !holds_special(c); }
   /// Whether little else than the right function gives the element: it is neither 0, 1 or -1 nor what an input holds in
   /// its place.
   [[nodiscard]] bool tells_at(const std::string& output, std::size_t i) const;

@@ -473,3 +473,20 @@ TEST_CASE("heinsen/diagnosis/the_input_whose_infinity_matters_is_said", "[proper
   CHECK_THAT(said_where_infinite({"log_p"}), StartsWith("log p = -inf gives "));
   CHECK_THAT(said_where_infinite({"h", "log_p"}), StartsWith("h = -inf together with log p = -inf gives"));
 }
+
+// A check multiplies mild inputs, say: what is wrong with the product is not wrong on mild inputs.
+TEST_CASE("heinsen/diagnosis/inputs_that_a_check_changes_are_of_no_family", "[property][gate]") {
+  const core::operation& op = *reference::find_operation("heinsen/scan");
+  changed under_test([](const request& call, core::tensors& outputs) {
+    const auto& h = call.inputs.at("h").values.storage();
+    if (std::none_of(h.begin(), h.end(), [](double x) { return std::isfinite(x) && std::fabs(x) > 40.0; })) return;
+    for (auto& [name, t] : outputs)
+      for (double& x : t.values.storage()) x += 0.25;
+  });
+  test_case shown = make_case({&op, core::dtype::f32, "mild", probe_seed, extent(core::axis_sizes{{"n", 5}})});
+  for (double& x : shown.call.inputs.at("h").values.storage()) x = core::round_to(core::dtype::f32, 100 * x + 50);
+  const diagnosis d = diagnose(under_test, op, core::dtype::f32, {{{&truth_property(op), shown}}, probe_seed});
+  const std::string said = d.explained.value_or("") + d.facts.value_or("");
+  CHECK_THAT(said, Catch::StartsWith("large |h| gives wrong values"));
+  CHECK_THAT(said, Catch::EndsWith("; mild inputs of all lengths tried are right"));
+}
