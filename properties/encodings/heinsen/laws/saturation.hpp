@@ -30,26 +30,32 @@ bool growth_stops(core::dtype type, double s, double h);
 /// log p + s rounds to s for |log p| below half the distance from s to the number below it: no decay at all.
 double decay_freeze_threshold(core::dtype type, double s);
 
-/// The orbit of x under a map: `tail` steps lead to a cycle of `length` states.
+/// The orbit of a state under a map: `tail` steps lead to the first of a cycle of `length` states.
+template <class State>
 struct cycle {
   std::size_t tail = 0, length = 0;
+  State first{};
 };
 
-/// Brent 1980, "An improved Monte Carlo factorization algorithm", section 2. Two equal successive states are
-/// a cycle of length 1; near s* = 0 longer ones occur, which comparing successive states would never find.
+/// Brent 1980, "An improved Monte Carlo factorization algorithm", section 2. Two equal successive states are a cycle of
+/// length 1, and end the search at once; near s* = 0 longer ones occur, which comparing successive states would never
+/// find.
 template <class State, class Step>
-cycle find_cycle(const State& start, Step step) {
-  std::size_t power = 1, length = 1;
-  State tortoise = start, hare = step(start);
-  while (!(tortoise == hare)) {
+cycle<State> find_cycle(const State& start, Step step) {
+  std::size_t power = 1, length = 0, steps = 0;
+  State tortoise = start, hare = start;
+  do {
+    const State next = step(hare);
+    if (next == hare) return {steps, 1, hare};
     if (length == power) {
       tortoise = hare;
       power *= 2;
       length = 0;
     }
-    hare = step(hare);
+    hare = next;
     ++length;
-  }
+    ++steps;
+  } while (!(tortoise == hare));
   tortoise = hare = start;
   for (std::size_t i = 0; i < length; ++i) hare = step(hare);
   std::size_t tail = 0;
@@ -57,7 +63,7 @@ cycle find_cycle(const State& start, Step step) {
     tortoise = step(tortoise);
     hare = step(hare);
   }
-  return {tail, length};
+  return {tail, length, tortoise};
 }
 
 }  // namespace assay::properties::encodings::heinsen

@@ -41,16 +41,9 @@ auto step_of(dtype type) {
   return type == dtype::f32 ? step_in<dtype::f32> : type == dtype::f16 ? step_in<dtype::f16> : step_in<dtype::bf16>;
 }
 
-// The orbit of s_0, and the state in which its cycle begins.
-struct orbit {
-  cycle shape;
-  double end = 0;
-};
-orbit run(const controls& c, double s0) {
-  const auto step = [&c, f = step_of(c.type)](double s) { return f(c, s); };
-  orbit o{find_cycle(s0, step), s0};
-  for (std::size_t i = 0; i < o.shape.tail; ++i) o.end = step(o.end);
-  return o;
+// The orbit of s_0.
+cycle<double> orbit_of(const controls& c, double s0) {
+  return find_cycle(s0, [&c, f = step_of(c.type)](double s) { return f(c, s); });
 }
 
 double ulp(dtype type, double x) { return 2 * core::half_ulp(type, x); }
@@ -77,9 +70,9 @@ TEST_CASE("heinsen/separability/horizon_of_constant_controls", "[property][separ
   for (const row& r : rows) {
     std::string line = fmt::format("{:8}", r.p);
     for (std::size_t k = 0; k < 3; ++k) {
-      const orbit o = run({dtypes[k], std::log(r.p), 0}, 0);
+      const auto o = orbit_of({dtypes[k], std::log(r.p), 0}, 0);
       const saturation predicted = predicted_saturation(dtypes[k], r.p, 0, 0);
-      const auto steps = static_cast<double>(o.shape.tail);
+      const auto steps = static_cast<double>(o.tail);
       line += fmt::format(" | {:4} {:6} {:6} {:>8}", core::name_of(dtypes[k]), steps, r.published[k],
                           predicted.valid ? fmt::format("{:.1f}", predicted.steps) : "-");
       INFO(core::name_of(dtypes[k]) << ", p = " << r.p);
@@ -98,15 +91,15 @@ TEST_CASE("heinsen/separability/counting_stops", "[property][separability]") {
   };
   fmt::print("\np = 1, h = 0: steps until a counter stops, and where\n");
   for (const row& r : {row{dtype::bf16, 61, 4.156}, {dtype::f16, 447, 6.238}, {dtype::f32, 1835671, 14.556}}) {
-    const orbit o = run({r.type, 0, 0}, 0);
-    fmt::print("{:5} {:8} published {:8} | s = {:.4f} published {}\n", core::name_of(r.type), o.shape.tail, r.steps,
-               o.end, r.end);
+    const auto o = orbit_of({r.type, 0, 0}, 0);
+    fmt::print("{:5} {:8} published {:8} | s = {:.4f} published {}\n", core::name_of(r.type), o.tail, r.steps,
+               o.first, r.end);
     INFO(core::name_of(r.type));
-    CHECK(close(static_cast<double>(o.shape.tail), r.steps, 0.05));
-    CHECK(o.shape.length == 1);
-    CHECK(std::fabs(o.end - r.end) < 1e-3);
-    CHECK(growth_stops(r.type, o.end, 0));
-    CHECK_FALSE(growth_stops(r.type, o.end - ulp(r.type, o.end), 0));
+    CHECK(close(static_cast<double>(o.tail), r.steps, 0.05));
+    CHECK(o.length == 1);
+    CHECK(std::fabs(o.first - r.end) < 1e-3);
+    CHECK(growth_stops(r.type, o.first, 0));
+    CHECK_FALSE(growth_stops(r.type, o.first - ulp(r.type, o.first), 0));
   }
 }
 
@@ -121,7 +114,7 @@ TEST_CASE("heinsen/separability/counters_take_about_1_over_u_steps", "[property]
     for (const double h : {0., -2., -4., -6., -8., -10., -12., -14., -16., -17.}) {
       // The longest by far, and the only one worth its seconds.
       if (r.type == dtype::f32 && h != -17 && effort() == 1) continue;
-      const auto steps = static_cast<double>(run({r.type, 0, h}, 0).shape.tail);
+      const auto steps = static_cast<double>(orbit_of({r.type, 0, h}, 0).tail);
       if (steps > most) at = h;
       most = std::max(most, steps);
     }
@@ -137,8 +130,8 @@ TEST_CASE("heinsen/separability/counters_take_about_1_over_u_steps", "[property]
 TEST_CASE("heinsen/separability/stalled_value_stays_below_the_fixed_point", "[property][separability]") {
   fmt::print("\nf32, h = 0, s_0 = 0: the stalled value less s*, in ulp\n");
   for (const auto& [p, published] : {std::pair{0.999, -299.0}, {0.9999, -6352.0}}) {
-    const orbit o = run({dtype::f32, std::log(p), 0}, 0);
-    const double limit = fixed_point(p, 0), offset = (o.end - limit) / ulp(dtype::f32, limit);
+    const auto o = orbit_of({dtype::f32, std::log(p), 0}, 0);
+    const double limit = fixed_point(p, 0), offset = (o.first - limit) / ulp(dtype::f32, limit);
     fmt::print("p = {:6}: {:8.1f} published {:6} | {:.3f} / (1 - p)\n", p, offset, published, offset * (1 - p));
     CHECK(std::fabs(offset / published - 1) < 0.02);
     // A step errs by about half a spacing, one way near the end, and forgets 1 - p of what came before.
@@ -168,20 +161,21 @@ TEST_CASE("heinsen/separability/decay_freezes", "[property][separability]") {
                        {dtype::f16, 0.999, false},
                        {dtype::f16, 0.9999, true},
                        {dtype::f16, 0.99999, true}}) {
-    const orbit o = run({r.type, std::log(r.p), std::log1p(-r.p)}, 2);
-    fmt::print("{:5} p = {:7}: {:5} steps, to s = {:.5f}{}\n", core::name_of(r.type), r.p, o.shape.tail, o.end,
+    const auto o = orbit_of({r.type, std::log(r.p), std::log1p(-r.p)}, 2);
+    fmt::print("{:5} p = {:7}: {:5} steps, to s = {:.5f}{}\n", core::name_of(r.type), r.p, o.tail, o.first,
                r.frozen ? ", published 0" : "");
     INFO(core::name_of(r.type) << ", p = " << r.p);
-    CHECK((o.shape.tail == 0) == r.frozen);
+    CHECK((o.tail == 0) == r.frozen);
     CHECK((std::fabs(std::log(r.p)) < decay_freeze_threshold(r.type, 2)) == r.frozen);
   }
 }
 
 TEST_CASE("heinsen/separability/states_may_end_in_a_cycle", "[property][separability]") {
   // A map whose orbit is known: 3, 10, then 101, 2, 5, 26, 167, 95 for ever.
-  const cycle known = find_cycle(3, [](int x) { return (x * x + 1) % 255; });
+  const auto known = find_cycle(3, [](int x) { return (x * x + 1) % 255; });
   CHECK(known.tail == 2);
   CHECK(known.length == 6);
+  CHECK(known.first == 101);
   struct row {
     dtype type;
     double p;
@@ -194,12 +188,12 @@ TEST_CASE("heinsen/separability/states_may_end_in_a_cycle", "[property][separabi
                        {dtype::f32, 0.999, 5},
                        {dtype::f16, 0.99, 5}})
     for (const double s0 : {0.0, 1.0, -1.0}) {
-      const orbit o = run({r.type, std::log(r.p), std::log1p(-r.p)}, s0);
+      const auto o = orbit_of({r.type, std::log(r.p), std::log1p(-r.p)}, s0);
       fmt::print("{:5} p = {:5} s_0 = {:2}: length {} published {} | after {:5} steps at {:.2g}\n",
-                 core::name_of(r.type), r.p, s0, o.shape.length, r.published, o.shape.tail, o.end);
+                 core::name_of(r.type), r.p, s0, o.length, r.published, o.tail, o.first);
       INFO(core::name_of(r.type) << ", p = " << r.p << ", s_0 = " << s0);
-      CHECK(o.shape.length == r.published);
+      CHECK(o.length == r.published);
       // The rounding of LSE is absolute there: some u, over the 1 - p that each step forgets.
-      CHECK(std::fabs(o.end) < 4 * core::unit_roundoff(r.type) / (1 - r.p));
+      CHECK(std::fabs(o.first) < 4 * core::unit_roundoff(r.type) / (1 - r.p));
     }
 }
