@@ -25,6 +25,15 @@ struct sigmoid_form {
   static R keep(const R& x) {
     return x;
   }
+  /// w, and w x, where h is -inf: z is +inf.
+  template <class R>
+  static R weight_alone(const R&, const R&) {
+    return R(1.0);
+  }
+  template <class R>
+  static R weighted_alone(const R& x, const R&, const R&) {
+    return x;
+  }
 };
 
 /// w = exp(a + s' - s), v = exp(h - s), and the adjoint itself kept as a logarithm: what automatic
@@ -37,6 +46,16 @@ struct exp_form {
   template <class R>
   static R keep(const R& x) {
     return settled(x);
+  }
+  /// Where h is -inf, s is a + s' but for what the states were rounded: those of chunks and trees are no sums of the
+  /// ones before them.
+  template <class R>
+  static R weight_alone(const R& t, const R& s) {
+    return exp_of_zero(t - s);
+  }
+  template <class R>
+  static R weighted_alone(const R& x, const R& t, const R& s) {
+    return keep(weight_alone(t, s) * x);
   }
 };
 
@@ -56,7 +75,7 @@ void scan_adjoint(const_lane<R> a, const_lane<R> h, const R& s0, const_lane<R> s
     const R t = a[i] + (i == 0 ? s0 : s[i - 1]);
     const bool no_past = is_minus_infinity(t), no_input = is_minus_infinity(h[i]);
     if (no_past || no_input) {
-      grad.a[i] = no_past ? R(0.0) : lambda;
+      grad.a[i] = no_past ? R(0.0) : Form::weighted_alone(lambda, t, R(s[i]));
       grad.h[i] = no_input ? R(0.0) : lambda;
     } else {
       const weight_pair<R> weight = Form::weights(t, h[i], R(s[i]));

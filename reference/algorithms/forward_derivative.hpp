@@ -27,7 +27,7 @@ template <class Form, class R>
 R tangent_of_step(const R& t, const R& h, const R& s, const R& dt, const R& dh) {
   const bool no_past = is_minus_infinity(t), no_input = is_minus_infinity(h);
   if (no_past) return no_input ? R(0.0) : dh;
-  if (no_input) return dt;
+  if (no_input) return Form::weighted_alone(dt, t, s);
   const weight_pair<R> weight = Form::weights(t, h, s);
   return weight.w * dt + weight.v * dh;
 }
@@ -90,7 +90,9 @@ std::vector<linear_step<R>> linear_elements(const_lane<R> a, const_lane<R> h, co
   for (std::size_t i = 0; i < a.size(); ++i) {
     const R t = a[i] + (i == 0 ? s0 : s[i - 1]);
     const bool no_past = is_minus_infinity(t), no_input = is_minus_infinity(h[i]);
-    elements.push_back({no_past || no_input ? R(no_past ? 0.0 : 1.0) : Form::weights(t, h[i], R(s[i])).w,
+    elements.push_back({no_past    ? R(0.0)
+                        : no_input ? Form::weight_alone(t, R(s[i]))
+                                   : Form::weights(t, h[i], R(s[i])).w,
                         tangent_of_step<Form>(t, h[i], R(s[i]), charged(d.a[i]), charged(d.h[i]))});
   }
   return elements;

@@ -72,6 +72,8 @@ inline void widen_by_cumsum_tangent(const_lane<tracked> a, const_lane<tracked> h
       const weight_pair<tracked> by_exp = exp_form::weights(past, input, state);
       w = with_larger_error(by_sigmoid.w, by_exp.w);
       v = with_larger_error(by_sigmoid.v, by_exp.v);
+    } else if (w.number != 0.0) {
+      w = exp_form::weight_alone(past, state);
     }
     const double entering = std::fabs(d.h[i].number) + d_sum;
     const double before = size;

@@ -8,6 +8,7 @@
 //   charged(x)           x as it enters an adjoint: its magnitude in the allowance reading (an allowance
 //                        must not cancel), x itself in all others
 //   settled(x)           x after a rounding in the log domain: see adjoint.hpp
+//   exp_of_zero(x)       exp(x) where x is 0 but for the rounding of its terms: 1 where nothing is rounded
 // Readings that treat a composition with care specialise the class templates of this file.
 //
 // The readings: `value` (multiprecision), `enclosure` (outward-rounded interval), `tracked` (allowance),
@@ -113,6 +114,10 @@ R charged(const R& x) {
 template <class R>
 R settled(const R& x) {
   return x;
+}
+template <class R>
+R exp_of_zero(const R&) {
+  return R(1.0);
 }
 
 /// A sum of products and terms, in no particular order (a dot product, a reduction over batch and time).

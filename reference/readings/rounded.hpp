@@ -41,6 +41,7 @@ struct rounded {
   friend rounded operator/(rounded x, rounded y) { return rounded(x.number / y.number); }
   friend rounded operator-(rounded x) { return rounded(-x.number); }
 
+  friend rounded exp_of_zero(rounded x) { return exp(x); }
   friend double to_double(rounded x) { return x.number; }
   friend bool is_minus_infinity(rounded x) { return std::isinf(x.number) && x.number < 0.0; }
 };
