@@ -22,15 +22,15 @@ struct row_array {
 /// How far from what a walk of rows reads lies what it asks for at the same time, where nothing else is said.
 inline constexpr std::ptrdiff_t bytes_ahead = 6144;
 
-/// Some features of one sequence.
-template <class Real>
+/// Some features of one sequence. Rows may be stored in 16 bits.
+template <class Real, class Stored = Real>
 struct row_block {
   std::size_t tokens, features;
-  row_array<const Real> decay;  ///< log p, or the gate logits
-  row_array<const Real> h;
-  row_array<Real> s;
+  row_array<const Stored> decay;  ///< log p, or the gate logits
+  row_array<const Stored> h;
+  row_array<Stored> s;
   Real *high, *low;  ///< the state, [features] each: before the rows, then after them
-  bool past_caches;  ///< s is stored around the caches
+  bool past_caches;  ///< s is stored around the caches; not in 16 bits
   /// Rows from what is read to what is asked for at the same time; 0: bytes_ahead, whichever row that leads to.
   std::ptrdiff_t rows_ahead = 0;
 };
@@ -189,6 +189,8 @@ template <class Storage>
 struct storage_kernels {
   void (*widen)(const Storage* x, float* y, std::size_t count) noexcept;
   void (*round)(const float* x, Storage* y, std::size_t count) noexcept;
+  void (*scan_rows)(const row_block<float, Storage>&) noexcept;
+  void (*gated_scan_rows)(const row_block<float, Storage>&) noexcept;
 };
 
 struct kernel_table {

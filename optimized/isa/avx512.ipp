@@ -218,3 +218,7 @@ inline vec<Real> reciprocal(vec<Real> x) {
     return 1.0 / x;
   }
 }
+
+// GCC 12 writes these conversions of vectors with registers of half the size.
+inline bits_of<float> extended(half_bits x) { return (bits_of<float>)_mm512_cvtepu16_epi32((__m256i)x); }
+inline half_bits lower_halves(bits_of<float> x) { return (half_bits)_mm512_cvtepi32_epi16((__m512i)x); }

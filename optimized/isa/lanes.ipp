@@ -114,3 +114,6 @@ template <class Real>
 inline vec<Real> reciprocal(vec<Real> x) {
   return Real(1) / x;
 }
+
+inline bits_of<float> extended(half_bits x) { return __builtin_convertvector(x, bits_of<float>); }
+inline half_bits lower_halves(bits_of<float> x) { return __builtin_convertvector(x, half_bits); }

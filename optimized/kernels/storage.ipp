@@ -18,5 +18,6 @@ template <class Storage>
 
 template <class Storage>
 constexpr storage_kernels<Storage> make_storage_kernels() {
-  return {widen_array<Storage>, round_array<Storage>};
+  return {widen_array<Storage>, round_array<Storage>, scan_rows<float, decay_as_log_p, Storage>,
+          scan_rows<float, decay_as_logit, Storage>};
 }

@@ -16,14 +16,6 @@ namespace {
 template <class Real>
 using row_kernel = void (*)(const row_block<Real>&) noexcept;
 
-template <class Real>
-row_block<Real> piece_of(row_block<Real> b, const piece_of_rows& p) {
-  b.decay = rows_from(b.decay, 0, p.feature), b.h = rows_from(b.h, 0, p.feature), b.s = rows_from(b.s, 0, p.feature);
-  b.high += p.feature, b.low += p.feature;
-  b.features = p.features, b.rows_ahead = p.rows_ahead;
-  return b;
-}
-
 // What a scan needs of an instruction set.
 template <class Real>
 struct forward_kernels {

@@ -37,7 +37,7 @@ inline constexpr std::size_t least_bytes_of_piece = 1024;
 /// cores).
 template <class Real, class Walk>
 void for_each_piece(int threads, std::size_t features, Walk walk) {
-  constexpr std::size_t line = 64 / sizeof(Real), most = bytes_of_walk / sizeof(Real);
+  constexpr std::size_t line = 64 / sizeof(Real), most = bytes_of_walk / sizeof(arithmetic_of<Real>);
   constexpr std::size_t least = least_bytes_of_piece / sizeof(Real);
   if (threads == 1 || features < 2 * least) {
     for (std::size_t j = 0; j < features; j += most) walk(piece_of_rows{j, std::min(most, features - j), 0});
@@ -70,6 +70,15 @@ row_array<T> rows_of(const view<T, 3>& v, std::size_t sequence) {
 template <class T>
 row_array<T> rows_from(const row_array<T>& r, std::size_t token, std::size_t feature) {
   return {r.first + static_cast<std::ptrdiff_t>(token) * r.step + static_cast<std::ptrdiff_t>(feature), r.step};
+}
+
+/// The piece's features of the rows of a sequence.
+template <class Real, class Stored>
+row_block<Real, Stored> piece_of(row_block<Real, Stored> b, const piece_of_rows& p) {
+  b.decay = rows_from(b.decay, 0, p.feature), b.h = rows_from(b.h, 0, p.feature), b.s = rows_from(b.s, 0, p.feature);
+  b.high += p.feature, b.low += p.feature;
+  b.features = p.features, b.rows_ahead = p.rows_ahead;
+  return b;
 }
 
 /// A row of features of a [B, d] array, or zeros where it is absent.

@@ -1,6 +1,7 @@
-// Scans and adjoints of arrays in 16 bits, block of tokens after block. Each block is widened, computed on as an array
-// of floats that the caches hold, and rounded. What goes from block to block are floats of two words, so that states
-// are those of one call on floats, rounded. Blocks depend on the sizes alone: no bit depends on the number of threads.
+// Scans and adjoints of arrays in 16 bits. Scans of many features read and write them row by row. All others go block
+// of tokens after block. Each block is widened, computed on as an array of floats that the caches hold, and rounded.
+// What goes from block to block are floats of two words, so that states are those of one call on floats, rounded.
+// Blocks depend on the sizes alone: no bit depends on the number of threads.
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -9,6 +10,7 @@
 
 #include "optimized/encodings/heinsen.hpp"
 #include "optimized/encodings/heinsen/blocks.hpp"
+#include "optimized/encodings/heinsen/chunks.hpp"
 #include "optimized/encodings/heinsen/sequences.hpp"
 #include "optimized/turns.hpp"
 #include "optimized/workspace.hpp"
@@ -203,11 +205,41 @@ void run_piece(forward_scan scan, const execution& on, const scan_inputs<Storage
 }
 
 template <class Storage>
-void run(forward_scan scan, const execution& on, const scan_inputs<Storage>& in, const scan_outputs<Storage>& out) {
+using stored_row_kernel = void (*)(const row_block<float, Storage>&) noexcept;
+
+// Rows of many features are read and written as they are stored.
+template <class Storage>
+void run_rows(stored_row_kernel<Storage> kernel, const execution& on, const scan_inputs<Storage>& in,
+              const scan_outputs<Storage>& out) {
+  const scan_sizes size = sizes_of(out.s);
+  scoped_array<float> states(on.workspace, 2 * size.batch * size.features);
+  for_each_sequence(on, size, [&](std::size_t sequence, int threads) {
+    float* const high = states.data() + 2 * sequence * size.features;
+    const row_block<float, Storage> b{size.tokens,
+                                      size.features,
+                                      rows_of(in.decay, sequence),
+                                      rows_of(in.h, sequence),
+                                      rows_of(out.s, sequence),
+                                      high,
+                                      high + size.features,
+                                      false};
+    copy_row(in.s0, sequence, size.features, b.high);
+    copy_row(in.s0_low, sequence, size.features, b.low);
+    for_each_piece<Storage>(threads, size.features, [&](const piece_of_rows& p) { kernel(piece_of(b, p)); });
+    copy_words(b.high, b.low, out.s_n, out.s_n_low, sequence, size.features);
+  });
+}
+
+template <class Storage>
+void run(forward_scan scan, stored_row_kernel<Storage> of_rows, const execution& on, const scan_inputs<Storage>& in,
+         const scan_outputs<Storage>& out) {
   const scan_sizes size = sizes_of(out.s);
   const std::array<std::size_t, 2> states{size.batch, size.features};
   check(on, in, out.s.shape);
   ASSAY_EXPECTS(has_shape(out.s_n, states) && (out.s_n_low.absent() || has_shape(out.s_n_low, states)));
+  if (in.decay.has_unit_rows() && in.h.has_unit_rows() && out.s.has_unit_rows() &&
+      !prefers_chunks<float>(size.tokens, size.features, kernels_for<float>(*on.kernels).lanes))
+    return run_rows(of_rows, on, in, out);
   share_features(on, size, [&](const execution& one, auto... piece) {
     run_piece(scan, one, features_of(in, piece...),
               scan_outputs<Storage>{features_of(out.s, piece...), features_of(out.s_n, piece...),
@@ -279,11 +311,11 @@ void run_back(forward_scan scan, adjoint_scan adjoint, const execution& on, cons
 #define ASSAY_STORED(Storage)                                                                                          \
   template <>                                                                                                          \
   void scan(const execution& on, const scan_inputs<Storage>& in, const scan_outputs<Storage>& out) {                   \
-    run<Storage>(scan<float>, on, in, out);                                                                            \
+    run<Storage>(scan<float>, storage_for<Storage>(*on.kernels).scan_rows, on, in, out);                               \
   }                                                                                                                    \
   template <>                                                                                                          \
   void gated_scan(const execution& on, const scan_inputs<Storage>& in, const scan_outputs<Storage>& out) {             \
-    run<Storage>(gated_scan<float>, on, in, out);                                                                      \
+    run<Storage>(gated_scan<float>, storage_for<Storage>(*on.kernels).gated_scan_rows, on, in, out);                   \
   }                                                                                                                    \
   template <>                                                                                                          \
   void scan_vjp(const execution& on, const scan_inputs<Storage>& in, const scan_cotangents<Storage>& cotangents,       \
