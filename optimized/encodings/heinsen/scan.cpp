@@ -66,15 +66,7 @@ void run(const forward_kernels<Real>& kernels, const execution& on, const scan_i
 
   scoped_array<Real> states(on.workspace, 2 * size.batch * size.features);
   for_each_sequence(on, size, [&](std::size_t sequence, int threads) {
-    Real* high = states.data() + 2 * sequence * size.features;
-    const row_block<Real> b{size.tokens,
-                            size.features,
-                            rows_of(in.decay, sequence),
-                            rows_of(in.h, sequence),
-                            rows_of(out.s, sequence),
-                            high,
-                            high + size.features,
-                            past_caches};
+    const row_block<Real> b = block_of(in.decay, in.h, out.s, sequence, states.data(), past_caches);
     copy_row(in.s0, sequence, size.features, b.high);
     copy_row(in.s0_low, sequence, size.features, b.low);
     const auto step = static_cast<std::ptrdiff_t>(size.features);

@@ -72,6 +72,16 @@ row_array<T> rows_from(const row_array<T>& r, std::size_t token, std::size_t fea
   return {r.first + static_cast<std::ptrdiff_t>(token) * r.step + static_cast<std::ptrdiff_t>(feature), r.step};
 }
 
+/// All rows of a sequence. `words` holds the states of all sequences, 2 B d.
+template <class Real, class Stored>
+row_block<Real, Stored> block_of(const view<const Stored, 3>& decay, const view<const Stored, 3>& h,
+                                 const view<Stored, 3>& s, std::size_t sequence, Real* words, bool past_caches) {
+  const scan_sizes size = sizes_of(s);
+  Real* const high = words + 2 * sequence * size.features;
+  return {size.tokens,          size.features, rows_of(decay, sequence), rows_of(h, sequence),
+          rows_of(s, sequence), high,          high + size.features,     past_caches};
+}
+
 /// The piece's features of the rows of a sequence.
 template <class Real, class Stored>
 row_block<Real, Stored> piece_of(row_block<Real, Stored> b, const piece_of_rows& p) {

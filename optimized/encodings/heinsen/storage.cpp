@@ -214,15 +214,7 @@ void run_rows(stored_row_kernel<Storage> kernel, const execution& on, const scan
   const scan_sizes size = sizes_of(out.s);
   scoped_array<float> states(on.workspace, 2 * size.batch * size.features);
   for_each_sequence(on, size, [&](std::size_t sequence, int threads) {
-    float* const high = states.data() + 2 * sequence * size.features;
-    const row_block<float, Storage> b{size.tokens,
-                                      size.features,
-                                      rows_of(in.decay, sequence),
-                                      rows_of(in.h, sequence),
-                                      rows_of(out.s, sequence),
-                                      high,
-                                      high + size.features,
-                                      false};
+    const row_block<float, Storage> b = block_of(in.decay, in.h, out.s, sequence, states.data(), false);
     copy_row(in.s0, sequence, size.features, b.high);
     copy_row(in.s0_low, sequence, size.features, b.low);
     for_each_piece<Storage>(threads, size.features, [&](const piece_of_rows& p) { kernel(piece_of(b, p)); });
