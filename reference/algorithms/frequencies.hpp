@@ -16,6 +16,19 @@ R geometric_frequency(const R& base, std::size_t t, std::size_t steps) {
   return power(base, ratio(-static_cast<long>(t), static_cast<long>(steps)));
 }
 
+/// theta = base^(-t / steps), with the allowance of a product of t factors base^(-1 / steps) where that is larger: code
+/// that goes from pair to pair multiplies, and rounds each time (ggml-org/llama.cpp, ggml_rope_cache_init).
+template <class R>
+R or_product_of_factors(const R& theta, const R& base, std::size_t t, std::size_t steps) {
+  if (t == 0) return theta;
+  return also_by(theta, [&] {
+    const R factor = power(base, ratio(-1, static_cast<long>(steps)));
+    R product = factor;
+    for (std::size_t k = 1; k < t; ++k) product = product * factor;
+    return product;
+  });
+}
+
 /// Its derivative in the base, -(t / steps) theta / base, from theta.
 template <class R>
 R geometric_frequency_slope(const R& base, const R& theta, std::size_t t, std::size_t steps) {

@@ -315,9 +315,12 @@ rope::turns<R> rope::turns_by_settings(const arguments<R>& call, const recipe<R>
   const double base = call.template setting<double>("base");
   const double scale = call.template setting<double>("position_scale");
   const auto in_angles = [](auto compute) { return in_stage<R>(rotary_stage::angle, compute); };
+  const std::size_t steps = how.steps(features, all.layout.pairs);
   for (std::size_t t = 0; t < all.layout.pairs; ++t)
-    all.theta.push_back(
-        in_angles([&] { return how.frequency(from_setting<R>(base), t, how.steps(features, all.layout.pairs)); }));
+    all.theta.push_back(in_angles([&] {
+      const R b = from_setting<R>(base);
+      return or_product_of_factors(how.frequency(b, t, steps), b, t, steps);
+    }));
   for (const double m : call.integers.at("position").values.storage())
     all.position.push_back(
         in_angles([&] { return scale == 1.0 ? from_integer<R>(m) : from_integer<R>(m) / from_setting<R>(scale); }));

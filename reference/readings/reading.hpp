@@ -8,6 +8,7 @@
 //   charged(x)           x as it enters an adjoint: its magnitude in the allowance reading (an allowance
 //                        must not cancel), x itself in all others
 //   settled(x)           x after a rounding in the log domain: see adjoint.hpp
+//   also_by(x, other)    x; in the allowance reading with the error of other(), another way to it, where that is larger
 //   exp_of_zero(x)       exp(x) where x is 0 but for the rounding of its terms: 1 where nothing is rounded
 // Readings that treat a composition with care specialise the class templates of this file.
 //
@@ -113,6 +114,10 @@ R charged(const R& x) {
 }
 template <class R>
 R settled(const R& x) {
+  return x;
+}
+template <class R, class Other>
+R also_by(const R& x, Other) {
   return x;
 }
 template <class R>
