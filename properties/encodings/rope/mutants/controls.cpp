@@ -19,6 +19,19 @@ void compute_angles_in_double(recipe& how) {
   };
 }
 
+void multiply_factors(recipe& how) {
+  how.frequency = [](const R& base, std::size_t t, std::size_t steps) {
+    R product(1.0);
+    for (std::size_t k = 0; k < t; ++k) product = product * geometric_frequency(base, 1, steps);
+    return product;
+  };
+}
+// Frequencies alone are held to the law of a power.
+void offer_rotations_alone(description& about) {
+  nothing_declared(about);
+  std::erase_if(about.operations, [](const auto& offered) { return !offered.first.starts_with("rope/rotate"); });
+}
+
 void gather_rotations(recipe& how) {
   how.rotation_at = [table = std::map<std::pair<double, double>, rotation<R>>{}](const R& position,
                                                                                  const R& theta) mutable {
@@ -60,6 +73,9 @@ std::vector<variant> controls() {
                             return exp(R(-static_cast<double>(t)) / R(static_cast<double>(steps)) * log(base));
                           };
                         }}),
+      changed_rope("control/rope_products_of_factors", "ggml_rope_cache_init of ggml-org/llama.cpp",
+                   "each frequency is the one before it times a factor",
+                   {.formula = multiply_factors, .declared = offer_rotations_alone}),
       changed_rope("control/rope_angles_in_double", "a wider precision for angles", "frequencies and angles in double",
                    {.formula = compute_angles_in_double}),
       changed_rope("control/rope_tables_gathered", "tables of cosines and sines, gathered",
