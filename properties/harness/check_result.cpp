@@ -37,6 +37,20 @@ bool check_result::tells_digits() const {
          std::any_of(by_growth.begin(), by_growth.end(), [](const auto& from) { return from.second.told >= 0; });
 }
 
+namespace {
+
+// What digits are told of. Half an ulp is the last rounding, which a right one does not exceed. What a program errs by
+// beyond it is more in some rows and at some positions that were not tried: of rope in f32, widths 64, 128 and 256, the
+// worst of all positions between two powers of two errs by 1.1 times the worst of the last 64 in the median, and by at
+// most 1.8 times in 540 draws (of the last two: 2.3 and 8.6). Twice of it is told.
+double told_error(double largest_seen_ulp) {
+  constexpr double last_rounding = 0.5, unseen = 2;
+  return largest_seen_ulp <= last_rounding ? largest_seen_ulp
+                                           : last_rounding + unseen * (largest_seen_ulp - last_rounding);
+}
+
+}  // namespace
+
 std::vector<digits_up_to> check_result::digits() const {
   if (!tells_digits()) return {};
   // An ulp of the scale is at most that part of it.
@@ -52,7 +66,7 @@ std::vector<digits_up_to> check_result::digits() const {
   std::vector<digits_up_to> all;
   for (int digits = static_cast<int>(core::format_of(type).precision * 0.30103); digits >= 1; --digits) {
     const auto lost = std::find_if(told.begin(), told.end(), [&](const error_there& there) {
-      return !(there.told_ulp * ulp <= std::pow(10.0, -digits));
+      return !(told_error(there.told_ulp) * ulp <= std::pow(10.0, -digits));
     });
     if (lost == told.begin()) continue;
     const double farthest = std::prev(lost)->told;

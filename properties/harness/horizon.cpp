@@ -1,6 +1,7 @@
 #include "properties/harness/horizon.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 
 #include "properties/harness/case.hpp"
@@ -40,7 +41,6 @@ test_case horizon_case(const description& about, const core::operation& op, core
 }
 
 tl::expected<horizon, call_failure> measure_horizon(implementation& under_test, const test_case& c) {
-  const core::dtype type = c.call.type;
   const std::size_t tokens = sizes_of(c).at(c.call.operation->recurrent->time_axis);
   ASSAY_EXPECTS(tokens > 0);
   if (!within_domain(under_test.describe(), c))
@@ -50,22 +50,27 @@ tl::expected<horizon, call_failure> measure_horizon(implementation& under_test, 
   const auto expected = expect(c.call, under_test.describe().precisions_of(c.call));
   const std::vector<double> errors = errors_by_token(*expected, *outputs, tokens);
 
-  horizon h{tokens, {}, {}, judge(*expected, *outputs)};
-  double largest = 0;
+  horizon h{tokens, {}, 0.0, judge(*expected, *outputs)};
   for (std::size_t n = 1, power = 1; n <= tokens; ++n) {
-    largest = std::max(largest, errors[n - 1]);
+    h.largest_error = std::max(h.largest_error, errors[n - 1]);
     if (n != power) continue;
-    h.error_at_power.push_back(largest);
+    h.error_at_power.push_back(h.largest_error);
     power *= 2;
   }
-  const int most = static_cast<int>(std::floor(core::format_of(type).precision * 0.30103));
-  for (int digits = most; digits >= 1; --digits) {
-    const double allowed = std::pow(10.0, -digits);
-    const auto first_lost = std::find_if(errors.begin(), errors.end(), [&](double e) { return e > allowed; });
-    h.marks.push_back({digits, static_cast<std::size_t>(first_lost - errors.begin()), first_lost == errors.end()});
-    if (first_lost == errors.end()) break;
-  }
   return h;
+}
+
+void record_horizon(check_result& r, const test_case& c, const horizon& h) {
+  if (h.judged.passed) widen_class(r, c, h.judged);
+  const double ulp = std::ldexp(1.0, 1 - core::format_of(r.type).precision);
+  const auto tell = [&](std::size_t tokens, double error) {
+    error_there& there = r.by_growth[std::bit_floor(tokens)];
+    there.farthest = std::max(there.farthest, static_cast<double>(tokens));
+    there.told = std::max(there.told, static_cast<double>(tokens));
+    there.told_ulp = std::max(there.told_ulp, error / ulp);
+  };
+  for (std::size_t k = 0; k < h.error_at_power.size(); ++k) tell(std::size_t{1} << k, h.error_at_power[k]);
+  tell(h.measured, h.largest_error);
 }
 
 }  // namespace assay::properties

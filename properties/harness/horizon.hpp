@@ -9,18 +9,12 @@
 
 namespace assay::properties {
 
-/// For one number of digits D: the largest n such that |x_i - s_i| <= 10^-D of the scale of s_i (core::error_scales)
-/// for all i <= n.
-struct horizon_mark {
-  int digits = 0;
-  std::size_t tokens = 0;
-  bool reached_end = false;  ///< still there at the last token measured: the horizon is beyond
-};
+struct check_result;
 
 struct horizon {
   std::size_t measured = 0;            ///< tokens of the sequence
   std::vector<double> error_at_power;  ///< largest error / its scale over the first 2^k tokens, k = 0, 1, ...
-  std::vector<horizon_mark> marks;
+  double largest_error = 0;            ///< the same over all tokens
   value_report judged;  ///< of the whole sequence: a fault that only long sequences show is a bug too
 };
 
@@ -31,5 +25,8 @@ test_case horizon_case(const description& about, const core::operation& op, core
 /// Reads all lengths off such a case: the recurrence is causal, so the first n outputs are those of the first n tokens.
 /// For forward operations that are recurrent.
 tl::expected<horizon, call_failure> measure_horizon(implementation& under_test, const test_case& c);
+
+/// The check's class must explain the case `c`, on which `h` was measured, and its digits must hold there.
+void record_horizon(check_result& r, const test_case& c, const horizon& h);
 
 }  // namespace assay::properties

@@ -159,8 +159,12 @@ std::vector<case_key> keys_of_choices(const case_key& standard, const setting_va
 }
 
 constexpr std::size_t head_size = 256;  // the largest one in common use
+// So many at the end of every power of two: digits are told of the worst of them (check_result.cpp: told_error). Fewer
+// beyond the contexts that models have.
+constexpr std::size_t near_positions = 64, far_positions = 16;
+constexpr double longest_context = 0x1p17;
 
-// A row as wide as heads are at the farthest position of every power of two, as far as the domain goes: digits told of
+// Rows as wide as heads are at the farthest positions of every power of two, as far as the domain goes: digits told of
 // narrow rows are too many. There one frequency is 1, so that its angles are exact, and the others are small.
 std::vector<case_key> far_rows(const description& about, const core::operation& op, core::dtype type) {
   const core::tensor_declaration* position = op.input("position");
@@ -171,16 +175,20 @@ std::vector<case_key> far_rows(const description& about, const core::operation& 
     const auto declared = any.sizes.find(axis);
     return declared == any.sizes.end() ? wanted : declared->second.nearest(wanted);
   };
-  core::axis_sizes wide{{"n", size_of("n", 2)}};
+  core::axis_sizes wide;
+  for (const char* one : {"B", "h"})
+    if (core::free_axes(op).contains(one)) wide[one] = size_of(one, 1);
   if (core::free_axes(op).contains("d")) wide["d"] = size_of("d", head_size);
   const auto domain = any.domain.find("position");
   const declared_domain inside = domain == any.domain.end() ? declared_domain{0.0} : domain->second;
-  const double farthest = std::min({inside.high, 0x1p31 - 3, core::largest_finite(type) - 1}),
-               before = static_cast<double>(wide.at("n") - 1);
+  const double farthest = std::min({inside.high, 0x1p31 - 3, core::largest_finite(type) - 1});
   std::vector<case_key> all;
   for (double from = 1; from <= farthest; from *= 2) {
     const double last = std::min(2 * from - 1, std::floor(farthest));
-    if (last - before < inside.low || last < from) continue;
+    const auto positions = static_cast<double>(from < longest_context ? near_positions : far_positions);
+    const double first = std::max({last - positions + 1, inside.low, 0.0});
+    if (last < from || last < first) continue;
+    wide["n"] = size_of("n", static_cast<std::size_t>(last - first) + 1);
     case_key key = key_of_sizes(any, wide, settings_of_sizes::standard);
     for (const core::attribute_declaration& a : op.attributes) {
       if (a.axis != "d") continue;
@@ -189,7 +197,7 @@ std::vector<case_key> far_rows(const description& about, const core::operation& 
                                   ? core::attribute(static_cast<std::int64_t>(head_size))
                                   : *std::max_element(within->second.begin(), within->second.end())};
     }
-    key.domain["position"] = {last - before, last};
+    key.domain["position"] = {first, last};
     all.push_back(std::move(key));
   }
   return all;

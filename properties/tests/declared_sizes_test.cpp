@@ -271,31 +271,41 @@ TEST_CASE("properties/digits/are_told_along_what_errors_grow_with", "[unit][gate
   with(8, 15, 3);
   with(1024, 2047, 300);
   with(65536, 131071, 20000);
-  // An ulp is 1.2e-7: 0.5 of them keep 7 digits, 3 keep 6, 300 keep 4, 20000 keep 2.
+  // An ulp is 1.2e-7: 0.5 of them keep 7 digits, 3 keep 6, 300 keep 4, 20000 keep 2; of what is beyond half an ulp,
+  // twice as much is allowed for.
   CHECK(r.digits() == std::vector<digits_up_to>{{7, 1}, {6, 15}, {4, 2047}, {2, 131071}});
+  r.by_growth[1024].told_ulp = 450;
+  CHECK(r.digits() == std::vector<digits_up_to>{{7, 1}, {6, 15}, {3, 2047}, {2, 131071}});
   r.by_growth[512].told_ulp = 9000;  // rows too narrow to be told of, and worse all the same
   CHECK(r.digits() == std::vector<digits_up_to>{{7, 1}, {6, 15}, {2, 131071}});
   with(1 << 20, 2e6, std::numeric_limits<double>::infinity());
   CHECK(r.digits().back() == digits_up_to{2, 131071});
 }
 
-TEST_CASE("properties/digits/hold_in_rows_as_wide_as_heads", "[property][gate]") {
+TEST_CASE("properties/digits/hold_at_every_position_and_in_rows_as_wide_as_heads", "[property][gate]") {
   const core::operation& op = *reference::find_operation("rope/rotate");
   auto code = make_builtin("sequential").value();
   const double ulp = std::ldexp(1.0, 1 - core::format_of(core::dtype::f32).precision);
   const auto hold = [&](const std::vector<digits_up_to>& told) {
+    constexpr double rows = 512;  // all positions of short claims
     for (const auto& [digits, farthest] : told)
       for (const double share : {1.0, 0.9, 0.6})
-        for (const std::size_t d : {64, 128}) {
-          case_key key{&op, core::dtype::f32, "mild", seed, extent({{"n", 2}, {"d", d}}), {}};
+        for (const std::size_t d : {64, 128, 256}) {
+          const double last = std::max(std::floor(share * farthest), 1.0), before = std::min(last, rows - 1);
+          case_key key{&op,
+                       core::dtype::f32,
+                       "mild",
+                       seed,
+                       extent({{"B", 1}, {"h", 1}, {"n", static_cast<std::size_t>(before) + 1}, {"d", d}}),
+                       {}};
           for (const core::attribute_declaration& a : op.attributes) key.settings[a.name] = {a.standard};
-          const double last = std::max(std::floor(share * farthest), 1.0);
-          key.domain["position"] = {last - 1, last};
-          const request call = make_case(key).call;
+          key.domain["position"] = {last - before, last};
+          request call = make_case(key).call;
+          auto& position = call.inputs.at("position").values.storage();
+          std::iota(position.begin(), position.end(), last - before);
           const value_report wide = judge(call, core::dtype::f32, code->evaluate(call).value());
-          INFO(digits << " digits up to " << farthest << ", d = " << d << ", position " << last);
-          // Other rows than those that were tried may be a little worse.
-          CHECK(wide.largest_ulp * ulp <= 2 * std::pow(10.0, -digits));
+          INFO(digits << " digits up to " << farthest << ", d = " << d << ", positions to " << last);
+          CHECK(wide.largest_ulp * ulp <= std::pow(10.0, -digits));
         }
   };
   run_options o = options(2);
@@ -303,7 +313,7 @@ TEST_CASE("properties/digits/hold_in_rows_as_wide_as_heads", "[property][gate]")
   o.long_lengths = false;
   const check_result r = run_property(*find_property("value"), *code, op, core::dtype::f32, o);
   CHECK(r.digits().size() > 3);
-  CHECK(r.digits().back().farthest > 1e6);
+  CHECK(r.digits().back().farthest > 5e5);
   hold(r.digits());
   counts_from_0 declining;
   const check_result of_few = run_property(*find_property("value"), declining, op, core::dtype::f32, o);

@@ -48,7 +48,7 @@ class part {
       progress(record_.checks.back());
       if (record_.checks.back().verdict() == status::failed) failed_.push_back(record_.checks.size() - 1);
     }
-    if (failed_.empty() && op().recurrent && selected_.whole()) add_horizon();
+    if (failed_.empty() && op().recurrent && selected_.holds_mild_values()) add_horizon();
     if (candidate_.part_is_over() && !candidate_.run_is_over())
       record_.complaints.push_back(
           fmt::format("{}: the checks were stopped: the candidate kept breaking", part_name(op(), record_.type)));
@@ -81,11 +81,10 @@ class part {
     const std::string length = fmt::format("{} tokens", selected_.level->horizon_tokens);
     const std::string where = part_name(op(), record_.type) + ", " + length + ": ";
     if (h) {
-      if (h->judged.passed) {
-        // The class must hold on these sequences too.
-        for (properties::check_result& check : record_.checks)
-          if (check.checked->decides_class && check.run() > 0) widen_class(check, c, h->judged);
-      } else {
+      // The class and the digits must hold on these sequences too.
+      for (properties::check_result& check : record_.checks)
+        if (check.checked->decides_class && check.run() > 0) record_horizon(check, c, *h);
+      if (!h->judged.passed) {
         record_.complaints.push_back(where + h->judged.message);
         record_.complaints.back().kind = wrong_result;
       }

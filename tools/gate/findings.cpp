@@ -9,6 +9,7 @@
 
 #include "properties/diagnosis/diagnose.hpp"
 #include "reference/oracle.hpp"
+#include "tools/report/sentences.hpp"
 
 namespace assay::tools {
 namespace {
@@ -50,19 +51,6 @@ class sentence_list {
   std::vector<std::pair<std::string, std::vector<part_key>>> all_;
 };
 
-struct property_fact {
-  const char *property, *sentence;
-};
-constexpr property_fact property_facts[] = {
-    {"lanes", "lanes influence one another"},
-    {"causality", "outputs depend on later tokens"},
-    {"permutation", "the order of batch rows or features matters"},
-    {"continuation", "a sequence in two chunks differs from the whole"},
-    {"recurrence", "n tokens at once differ from n steps of one token"},
-    {"attachment", "gradients through two chunks differ from those through the whole"},
-    {"adjoint", "the gradient is not the transpose of the directional derivative"},
-};
-
 std::vector<const check_result*> failed_checks(const gate_report& r, const part_key& part) {
   std::vector<const check_result*> failed;
   for (const check_result& c : r.checks)
@@ -77,28 +65,19 @@ void add_property_facts(const std::vector<const check_result*>& failed, const pa
   for (const check_result* c : failed) {
     const bool broke = c->found && c->found->shown.failure;
     if (broke && !said) {
-      const bool slow = c->found->shown.failure->kind == properties::fault::timed_out;
       // Other properties make calls of their own of a case; their message says which.
       const std::string of = c->checked->decides_class ? summary(c->found->minimal)
                                                        : fmt::format("a call of the check '{}'", c->checked->name);
-      sentences.add(fmt::format("it does not survive {}: {}{}", of, c->found->shown.message,
-                                slow ? "; --case-timeout gives it longer" : ""),
-                    part);
+      sentences.add(
+          broke_sentence(of, c->found->shown.message, c->found->shown.failure->kind == properties::fault::timed_out),
+          part);
     }
     said = said || broke;
   }
-  // A wrong value violates most properties.
-  for (const property_fact& f : property_facts) {
-    const bool concerns = std::any_of(failed.begin(), failed.end(), [&](const check_result* c) {
-      return c->checked->name == f.property && !(c->found && c->found->shown.failure);
-    });
-    if (!concerns || said || diagnosed) continue;
-    sentences.add(f.sentence, part);
-    said = true;
-  }
   if (said || diagnosed) return;
-  const check_result& first = *failed.front();
-  sentences.add(fmt::format("it violates '{}' ({})", first.checked->name, first.checked->summary), part);
+  std::vector<const properties::property*> violated;
+  for (const check_result* c : failed) violated.push_back(c->checked);
+  sentences.add(violation_sentence(violated), part);
 }
 
 struct examined_part {
@@ -139,94 +118,64 @@ void add_faults(const std::vector<part_record>& records, const gate_report& repo
       sentences.add(*e.found.explained, e.part);
     else if (e.found.facts && !consequence)
       sentences.add(*e.found.facts, e.part);
-    if (!e.found.vanished.empty() && !e.found.explained)
-      sentences.add(
-          fmt::format("the counterexample of {} passed when it was run again", fmt::join(e.found.vanished, ", ")),
-          e.part);
+    if (!e.found.vanished.empty() && !e.found.explained) sentences.add(vanished_sentence(e.found.vanished), e.part);
     if (!consequence) add_property_facts(failed, e.part, e.found.says_something(), sentences);
   }
 }
 
-// On the long sequences of the horizon, else in all cases.
-std::string digits_text(const gate_report& report, const check_result& c) {
-  for (const measured_horizon& h : report.horizons)
-    if (h.operation == c.operation && h.type == c.type)
-      for (const auto& m : h.found.marks)
-        if (m.reached_end) return fmt::format(": {} digits up to n = {}", m.digits, m.tokens);
-  return c.digits().empty() ? "" : ": " + digits_in_words(c);
-}
-
-// Of the inputs that digits are told of: gradients of values near the largest number are off by as much, and right.
-double error_beside_digits(const check_result& c) {
-  if (c.digits().empty()) return largest_error_ulp(c);
-  double largest = 0;
-  for (const auto& [from, there] : c.by_growth) largest = std::max(largest, there.told_ulp);
-  return largest;
-}
-
-// What passed is called right only where the whole run passed.
-const char* right_but(const gate_report& report) { return report.verdict == gate_verdict::passed ? "right, but " : ""; }
-
-// Why a check that passed has no class, or has one that is worth a sentence; nothing of the others.
-std::optional<std::string> class_sentence(const gate_report& report, const check_result& c) {
-  using reference::accuracy_class;
-  if (!c.checked->decides_class || c.verdict() != status::passed || !reference::has_classes(*c.operation))
-    return std::nullopt;
-  const auto reached = c.accuracy_class();
-  if (!reached) return right_but(report) + no_class_words(*c.operation, c.ratios.back());
-  if (*reached != accuracy_class::linear && *reached != accuracy_class::cumsum) return std::nullopt;
-  return right_but(report) + class_words(*reached) + digits_text(report, c);
-}
-
-void add_classes(const gate_report& report, sentence_list& sentences) {
+// The parts that passed: what rounding explains of their errors. Operations with one algorithm share one sentence.
+void add_passed(const gate_report& report, sentence_list& sentences) {
+  const bool run_passed = report.verdict == gate_verdict::passed;
+  std::vector<const check_result*> explained;
   for (const check_result& c : report.checks) {
     const part_key part{c.operation, c.type};
-    if (!failed_checks(report, part).empty()) continue;
-    if (const auto sentence = class_sentence(report, c)) sentences.add(*sentence, part);
+    if (!c.checked->decides_class || c.verdict() != status::passed || !failed_checks(report, part).empty()) continue;
+    if (run_passed && c.share_of_law().value_or(properties::bug_slack) <= properties::class_slack)
+      explained.push_back(&c);
+    else if (const auto sentence = sentence_of_passed(c, run_passed))
+      sentences.add(*sentence, part);
   }
+  double most = 0;
+  for (const check_result* c : explained) most = std::max(most, *c->share_of_law());
+  for (const check_result* c : explained) sentences.add(share_sentence(most), {c->operation, c->type});
 }
 
-// Of operations with one algorithm, which have no class: the part that uses most of what rounding explains.
-void add_shares(const gate_report& report, sentence_list& sentences) {
-  const check_result* most = nullptr;
-  for (const check_result& c : report.checks)
-    if (const auto share = c.share_of_law(); share && failed_checks(report, {c.operation, c.type}).empty()) {
-      if (*share > properties::class_slack)
-        sentences.add(fmt::format("{}its error is {:.3g} of what its rounding explains{}", right_but(report), *share,
-                                  digits_text(report, c)),
-                      {c.operation, c.type});
-      if (most == nullptr || *share > *most->share_of_law()) most = &c;
-    }
-  if (most != nullptr && *most->share_of_law() <= properties::class_slack && report.verdict == gate_verdict::passed) {
-    const double share = *most->share_of_law();
-    const std::string how =
-        share == 0.0  ? "are off by no more than the rounding of their results"
-        : share > 1.0 ? fmt::format("err by at most {:.3g} times what rounding explains to first order", share)
-                      : fmt::format("err by at most {:.2g} of what rounding explains", share);
-    sentences.add(fmt::format("right: operations with one algorithm {}, most here: {:.3g} ulp{}", how,
-                              error_beside_digits(*most), digits_text(report, *most)),
-                  {most->operation, most->type});
+std::vector<std::string> digits_of(const gate_report& report) {
+  std::vector<std::pair<const core::operation*, std::vector<kept_digits>>> all;
+  for (const check_result& c : report.checks) {
+    if (!c.operation->is_forward() || !c.checked->decides_class || c.verdict() != status::passed) continue;
+    if (c.digits().empty() || !failed_checks(report, {c.operation, c.type}).empty()) continue;
+    if (all.empty() || all.back().first != c.operation) all.push_back({c.operation, {}});
+    all.back().second.emplace_back(c.type, c.digits());
   }
+  std::vector<std::string> texts;
+  for (const auto& [op, by_type] : all) texts.push_back(digits_sentence(*op, by_type));
+  return texts;
 }
 
 }  // namespace
 
-std::string class_words(reference::accuracy_class reached) {
-  return fmt::format("carries digits like a {} scan", name_of(reached));
-}
-
-std::string no_class_words(const core::operation& op, double ratio) {
-  return fmt::format("no class explains it: its error is {:.3g} of what the law '{}' explains, and a bug begins at {}",
-                     properties::class_slack * ratio, name_of(reference::algorithms_of(op).back()),
-                     properties::bug_slack);
+std::optional<std::string> sentence_of_passed(const check_result& c, bool run_passed) {
+  const bool has_classes = reference::has_classes(*c.operation);
+  const auto reached = c.accuracy_class();
+  const double share = has_classes ? properties::class_slack * c.ratios.back() : c.share_of_law().value_or(0.0);
+  if (!reached && share > properties::class_slack) {
+    const auto widest = reference::algorithms_of(*c.operation).back();
+    return suspicious_sentence(share, has_classes ? name_of(widest) : "");
+  }
+  if (has_classes) {
+    const bool loses_digits = *reached >= reference::accuracy_class::linear;
+    return run_passed || loses_digits ? std::optional(class_sentence(*reached, run_passed)) : std::nullopt;
+  }
+  return run_passed ? std::optional(share_sentence(share)) : std::nullopt;
 }
 
 void add_findings(const std::vector<part_record>& parts, gate_report& report) {
   sentence_list sentences;
   add_faults(parts, report, sentences);
-  add_classes(report, sentences);
-  add_shares(report, sentences);
+  add_passed(report, sentences);
   report.findings = sentences.texts();
+  for (std::string& text : digits_of(report)) report.findings.push_back(std::move(text));
 }
 
 }  // namespace assay::tools

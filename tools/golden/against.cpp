@@ -38,7 +38,6 @@ const properties::property* value_property(const core::operation& op) {
 // The verdicts on the files of an operation in one dtype.
 struct part_verdict {
   std::size_t files = 0, wrong = 0;
-  properties::value_report sum;   ///< the largest ratios
   properties::check_result page;  ///< the same as the page shows it; a file is a case, and a family
 };
 
@@ -46,8 +45,6 @@ void add(part_verdict& part, const golden::golden_file& file, const properties::
   const properties::value_report& r = *o.value;
   ++part.files;
   part.wrong += !r.passed;
-  for (std::size_t c = 0; c < r.ratios.size(); ++c) part.sum.ratios[c] = std::max(part.sum.ratios[c], r.ratios[c]);
-  part.sum.largest_ulp = std::max(part.sum.largest_ulp, r.largest_ulp);
   properties::check_result& check = part.page;
   check.checked = value_property(*file.call.operation);
   check.operation = file.call.operation;
@@ -61,20 +58,6 @@ void add(part_verdict& part, const golden::golden_file& file, const properties::
   check.worst_case = file.about.name();
 }
 
-// The gate's words on what passed.
-std::string words_for(const core::operation& op, const properties::value_report& sum) {
-  if (!reference::has_classes(op)) {
-    const double share = sum.ratios[static_cast<std::size_t>(reference::one_algorithm)] * reference::class_slack;
-    return fmt::format("right: at most {:.3g} ulp, {:.2g} of what its rounding explains", sum.largest_ulp, share);
-  }
-  using reference::accuracy_class;
-  if (const auto reached = sum.accuracy_class())
-    return *reached == accuracy_class::linear || *reached == accuracy_class::cumsum
-               ? "right, but " + class_words(*reached)
-               : fmt::format("right, of class {}", name_of(*reached));
-  return "right, but " + no_class_words(op, sum.ratios.back());
-}
-
 // What --against found.
 struct comparison_of_sets {
   std::map<std::pair<std::string, core::dtype>, part_verdict> parts;
@@ -85,10 +68,11 @@ struct comparison_of_sets {
   [[nodiscard]] std::vector<std::string> sentences() const {
     std::vector<std::string> all;
     for (const auto& [key, part] : parts) {
-      const core::operation& op = *reference::find_operation(key.first);
       const std::string where = fmt::format("({} in {}: {} files)", key.first, core::name_of(key.second), part.files);
+      const bool passed = part.page.verdict() == properties::status::passed;
       all.push_back(part.wrong > 0 ? fmt::format("a bug in {} {}", part.wrong, where)
-                                   : fmt::format("{} {}", words_for(op, part.sum), where));
+                    : passed       ? fmt::format("{} {}", sentence_of_passed(part.page, true).value(), where)
+                                   : fmt::format("not decided: any answer would pass {}", where));
     }
     return all;
   }
@@ -102,9 +86,7 @@ gate_report page_of(const comparison_of_sets& found, const properties::descripti
   page.golden_arithmetic = options.arithmetic;
   page.candidate = user;
   page.run = run_started_now();
-  for (std::string& sentence : found.sentences())  // of what is simply right the table of accuracy says it
-    if (sentence.starts_with("a bug") || sentence.starts_with("right, but"))
-      page.findings.push_back(std::move(sentence));
+  page.findings = found.sentences();
   for (const auto& [key, part] : found.parts) page.checks.push_back(part.page);
   if (!found.missing.empty())
     page.complaints.emplace_back(fmt::format("{} of {} files are missing, such as {}", found.missing.size(),

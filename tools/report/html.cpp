@@ -138,9 +138,6 @@ std::string to_html(const gate_report& r) {
                "The largest error as a part of what is allowed; a bug begins above 1. Families that make nothing to "
                "compare are not listed.",
                family_tables(r));
-  s += section("horizon", "Horizon",
-               "Up to how many tokens the digits are there: mild inputs, largest error against max(1, |s|).",
-               horizon_table(r));
   if (!r.checks.empty())
     s += section("checks", "Checks", "",
                  "<details><summary>" + counts_in_words(r) + "</summary>\n" + checks_table(r) + "</details>\n");

@@ -17,7 +17,6 @@ std::string counterexample_tables(const gate_report& r, const properties::check_
 std::string accuracy_table(const gate_report& r);
 /// Error over allowance by family and dtype, one table per operation, coloured like a map.
 std::string family_tables(const gate_report& r);
-std::string horizon_table(const gate_report& r);
 std::string checks_table(const gate_report& r);
 
 /// A table that scrolls by itself where the screen is too narrow for it.

@@ -97,19 +97,6 @@ std::string family_tables(const gate_report& r) {
   return s.empty() ? s : "<div class=\"columns\">\n" + s + "</div>\n";
 }
 
-std::string horizon_table(const gate_report& r) {
-  std::string rows;
-  for (const measured_horizon& h : r.horizons) {
-    std::string marks;
-    for (const auto& m : h.found.marks)
-      if (m.tokens > 0)
-        marks += fmt::format("<span class=\"mark\">{} digits: {}{}</span> ", m.digits, m.tokens,
-                             m.reached_end ? " or more" : "");
-    rows += fmt::format("<tr>{}<td>{}</td></tr>\n", operation_cells(*h.operation, h.type), marks);
-  }
-  return rows.empty() ? rows : scrolling("horizon", table({"operation", "dtype", "up to how many tokens"}, rows));
-}
-
 std::string checks_table(const gate_report& r) {
   std::string rows;
   for (const check_result& c : r.checks) {

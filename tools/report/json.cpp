@@ -88,7 +88,7 @@ void add_drawing(ordered_json& j, const check_result& c) {
   if (c.error_to_allowance.empty()) return;
   ordered_json families = ordered_json::object(), steps = ordered_json::array(), digits = ordered_json::array();
   for (const auto& [name, ratio] : c.error_to_allowance) families[name] = number(ratio);
-  for (const auto& [from, e] : c.by_growth)
+  for (const auto& [from, e] : drawn_growth(c))
     steps.push_back({{"from", from},
                      {"farthest", number(e.farthest)},
                      {"cases", e.cases},
@@ -145,10 +145,15 @@ ordered_json check_json(const gate_report& r, const check_result& c) {
   return j;
 }
 
-ordered_json horizon_json(const measured_horizon& h) {
+// The digits are those of the check, which holds the long sequence too.
+ordered_json horizon_json(const gate_report& r, const measured_horizon& h) {
   ordered_json marks = ordered_json::array(), errors = ordered_json::array();
-  for (const auto& m : h.found.marks)
-    marks.push_back({{"digits", m.digits}, {"tokens", m.tokens}, {"or_more", m.reached_end}});
+  for (const check_result& c : r.checks)
+    if (c.operation == h.operation && c.type == h.type && c.checked->decides_class)
+      for (const auto& [digits, farthest] : c.digits())
+        marks.push_back({{"digits", digits},
+                         {"tokens", static_cast<std::uint64_t>(farthest)},
+                         {"or_more", farthest == c.by_growth.rbegin()->second.told}});
   for (const double e : h.found.error_at_power) errors.push_back(number(e));
   return {{"operation", h.operation->name},
           {"dtype", core::name_of(h.type)},
@@ -174,7 +179,7 @@ ordered_json to_json(const gate_report& r) {
   ordered_json excused = ordered_json::array();
   for (const excused_check& e : r.excused)
     excused.push_back({{"property", e.property}, {"operation", e.operation}, {"dtype", e.dtype}, {"reason", e.reason}});
-  for (const measured_horizon& h : r.horizons) horizons.push_back(horizon_json(h));
+  for (const measured_horizon& h : r.horizons) horizons.push_back(horizon_json(r, h));
   const check_counts n = count_checks(r);
   return {{"schema", "assay-report/1"},
           {"run", {{"started", r.run.started}, {"seconds", r.run.seconds}, {"version", r.run.version}}},

@@ -68,18 +68,6 @@ std::string class_counts(const gate_report& r) {
   return text;
 }
 
-std::string horizon_lines(const gate_report& r) {
-  std::string text;
-  for (const measured_horizon& h : r.horizons) {
-    text += fmt::format("- `{}` {}:", h.operation->name, core::name_of(h.type));
-    for (const auto& m : h.found.marks)
-      if (m.tokens > 0)
-        text += fmt::format(" {} digits up to {}{} tokens;", m.digits, m.tokens, m.reached_end ? " or more" : "");
-    text += "\n";
-  }
-  return text;
-}
-
 std::string check_table(const gate_report& r) {
   std::string text =
       "| property | operation | dtype | verdict | cases | uninformative | skipped |\n|---|---|---|---|---|---|---|\n";
@@ -120,20 +108,15 @@ std::string stderr_blocks(const gate_report& r) {
   return text;
 }
 
-// The accuracy table, and the horizons; folded where they are long.
+// The accuracy table; folded where it is long.
 std::string accuracy(const gate_report& r) {
   std::string text;
   const auto rows = static_cast<std::size_t>(
       std::count_if(r.checks.begin(), r.checks.end(), [](const check_result& c) { return c.checked->decides_class; }));
-  if (rows > 0) {
-    text += "## Accuracy\n\n";
-    if (rows > rows_unfolded) text += class_counts(r) + "\n";
-    text += rows > rows_unfolded ? folded("accuracy by operation and dtype", class_table(r)) : class_table(r);
-  }
-  if (r.horizons.empty()) return text;
-  const char* title = "Horizon, mild inputs (largest error against max(1, |s|))";
-  return text + "\n" +
-         (r.horizons.size() > rows_unfolded ? folded(title, horizon_lines(r)) : title + (":\n\n" + horizon_lines(r)));
+  if (rows == 0) return text;
+  text += "## Accuracy\n\n";
+  if (rows > rows_unfolded) text += class_counts(r) + "\n";
+  return text + (rows > rows_unfolded ? folded("accuracy by operation and dtype", class_table(r)) : class_table(r));
 }
 
 }  // namespace

@@ -137,6 +137,8 @@ inline constexpr const char* ulp_words =
     "and biases), and of the largest |x| of a row that turns or is averaged as a whole.";
 /// In ulp of the outputs' scales, of all cases of the check; 0 where the wrong value is no number.
 double largest_error_ulp(const properties::check_result& c);
+/// by_growth where cases of the check lie: the horizon tells digits of powers of two between them, and no law.
+std::map<std::uint64_t, properties::error_there> drawn_growth(const properties::check_result& c);
 /// The kind of failure that is no fault of the program: its outputs are wrong.
 inline constexpr const char* wrong_result = "wrong_result";
 /// How a failed check failed, for programs: kind_of the fault of the candidate, or wrong_result.

@@ -19,9 +19,11 @@ using properties::error_there;
 constexpr double width = 360, left = 44, right = 350, top = 24, bottom = 184;
 constexpr plot_frame frame{left, right, top, bottom, 38};
 
-log_axis growth_axis(const check_result& c) {
-  const double first = std::log2(static_cast<double>(c.by_growth.begin()->first));
-  const double last = std::log2(static_cast<double>(c.by_growth.rbegin()->first));
+using growth = std::map<std::uint64_t, error_there>;
+
+log_axis growth_axis(const growth& drawn) {
+  const double first = std::log2(static_cast<double>(drawn.begin()->first));
+  const double last = std::log2(static_cast<double>(drawn.rbegin()->first));
   return {2.0, first, std::max(last, first + 1), left + 8, right - 8};
 }
 
@@ -36,12 +38,12 @@ std::vector<std::pair<std::size_t, std::string_view>> drawn_laws(const check_res
 }
 
 // Room for every error, and for the laws as far as they are within four powers of ten of an error.
-log_axis error_axis(const check_result& c) {
+log_axis error_axis(const check_result& c, const growth& drawn) {
   double low = 1.0, high = 1.0;
-  for (const auto& [n, e] : c.by_growth)
+  for (const auto& [n, e] : drawn)
     if (is_drawn(e.largest_ulp)) low = std::min(low, e.largest_ulp), high = std::max(high, e.largest_ulp);
   const double reach = high * 1e4;
-  for (const auto& [n, e] : c.by_growth)
+  for (const auto& [n, e] : drawn)
     for (const auto& [k, name] : drawn_laws(c))
       if (is_drawn(e.law_ulp[k])) high = std::max(high, std::min(e.law_ulp[k], reach));
   const double lowest = std::max(std::floor(std::log10(low) - 0.1), -6.0);
@@ -50,17 +52,17 @@ log_axis error_axis(const check_result& c) {
 
 // The most that a class has allowed the drawn elements up to each point. What it allows depends on the values of an
 // element, not on that alone, so that the allowances themselves would jump up and down from point to point.
-std::string law_line(const check_result& c, std::size_t k, const log_axis& x, const log_axis& y) {
+std::string law_line(const growth& drawn, std::size_t k, const log_axis& x, const log_axis& y) {
   std::string path;
   double most = 0;
-  for (const auto& [n, e] : c.by_growth) {
+  for (const auto& [n, e] : drawn) {
     most = std::max(most, e.law_ulp[k]);
     if (!(most > 0)) continue;
     // Far beyond the frame a coordinate is cut: the line leaves the frame all the same.
     const double at = std::clamp(y.at(most), -1000.0, 1000.0);
     path += fmt::format("{}{:.1f} {:.1f}", path.empty() ? "M" : "L", x.at(static_cast<double>(n)), at);
   }
-  if (c.by_growth.size() == 1 && !path.empty()) path += "h24";  // one point alone: no line, yet a level
+  if (drawn.size() == 1 && !path.empty()) path += "h24";  // one point alone: no line, yet a level
   return path.empty() ? "" : fmt::format("<path class=\"law law{}\" d=\"{}\"/>\n", k, path);
 }
 
@@ -98,20 +100,20 @@ std::string legend(const check_result& c, bool any_bug) {
 
 }  // namespace
 
-bool has_chart(const check_result& c) { return c.checked->decides_class && !c.by_growth.empty(); }
+bool has_chart(const check_result& c) { return c.checked->decides_class && !drawn_growth(c).empty(); }
 
 std::string error_chart(const check_result& c, const std::string& id) {
-  const log_axis x = growth_axis(c), y = error_axis(c);
-  const bool any_bug =
-      std::any_of(c.by_growth.begin(), c.by_growth.end(), [](const auto& entry) { return entry.second.failed; });
+  const growth drawn = drawn_growth(c);
+  const log_axis x = growth_axis(drawn), y = error_axis(c, drawn);
+  const bool any_bug = std::any_of(drawn.begin(), drawn.end(), [](const auto& entry) { return entry.second.failed; });
   double largest_ulp = 0;
-  for (const auto& [n, e] : c.by_growth) largest_ulp = std::max(largest_ulp, e.largest_ulp);
+  for (const auto& [n, e] : drawn) largest_ulp = std::max(largest_ulp, e.largest_ulp);
   std::string s = fmt::format(
       "<svg class=\"chart\" viewBox=\"0 0 {0} {1}\" role=\"img\" aria-labelledby=\"{2}-title {2}-text\">\n"
       "<title id=\"{2}-title\">Largest error of {3} in {4} against the {9}</title>\n"
       "<desc id=\"{2}-text\">With the {9} from {5} to {6} the largest error is {7:.3g} ulp; {8}.</desc>\n",
       width, bottom + (any_bug ? 90 : 74), id, escape_markup(c.operation->name), core::name_of(c.type),
-      c.by_growth.begin()->first, c.by_growth.rbegin()->second.farthest, largest_ulp,
+      drawn.begin()->first, drawn.rbegin()->second.farthest, largest_ulp,
       any_bug ? "a case no law explains is a bug"
               : "the lines are the most that the law of each class has allowed up to there",
       escape_markup(c.operation->grows_with->quantity));
@@ -121,9 +123,9 @@ std::string error_chart(const check_result& c, const std::string& id) {
                    left, top, right - left, bottom - top);
   s += fmt::format("<g clip-path=\"url(#{}-clip)\">\n", id);
   const auto laws = drawn_laws(c);
-  for (auto law = laws.rbegin(); law != laws.rend(); ++law) s += law_line(c, law->first, x, y);
+  for (auto law = laws.rbegin(); law != laws.rend(); ++law) s += law_line(drawn, law->first, x, y);
   s += "</g>\n";
-  for (const auto& [n, e] : c.by_growth) s += point(n, e, x, y);
+  for (const auto& [n, e] : drawn) s += point(n, e, x, y);
   return s + legend(c, any_bug) + "</svg>\n";
 }
 

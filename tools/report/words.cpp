@@ -9,6 +9,7 @@
 #include "reference/oracle.hpp"
 #include "tools/report/escape.hpp"
 #include "tools/report/report.hpp"
+#include "tools/report/sentences.hpp"
 
 namespace assay::tools {
 
@@ -52,15 +53,9 @@ std::string class_word(const check_result& c) {
 }
 
 std::string digits_in_words(const check_result& c) {
-  std::string text;
-  for (const auto& [digits, farthest] : c.digits())
-    text += fmt::format("{}{}{} up to {}", text.empty() ? "" : ", ", digits,
-                        !text.empty() ? ""
-                        : digits == 1 ? " digit"
-                                      : " digits",
-                        c.operation->grows_with->words(farthest));
-  if (!text.empty() && c.operation->grows_with->of_mild_inputs) text += " (mild inputs)";
-  return text.empty() && c.operation->grows_with != nullptr && c.tells_digits() ? "not one in every case" : text;
+  const auto digits = c.digits();
+  if (!digits.empty()) return digits_in_words(*c.operation, digits);
+  return c.operation->grows_with != nullptr && c.tells_digits() ? "not one in every case" : "";
 }
 
 std::optional<double> ratio_to_own_law(const check_result& c) {
@@ -98,6 +93,12 @@ double largest_error_ulp(const check_result& c) {
   double largest = std::max(c.largest_ulp, c.found ? c.worst.ulp : 0.0);
   for (const auto& [n, e] : c.by_growth) largest = std::max(largest, e.largest_ulp);
   return largest;
+}
+
+std::map<std::uint64_t, properties::error_there> drawn_growth(const check_result& c) {
+  auto drawn = c.by_growth;
+  std::erase_if(drawn, [](const auto& from) { return from.second.cases == 0; });
+  return drawn;
 }
 
 const char* failure_kind(const check_result& c) {

@@ -3,6 +3,7 @@
 
 #include "tools/report/escape.hpp"
 #include "tools/report/report.hpp"
+#include "tools/report/sentences.hpp"
 
 using namespace assay;
 using tools::plain;
@@ -68,4 +69,50 @@ TEST_CASE("assay/report/findings_stand_right_under_the_verdict") {
   const std::size_t verdict = page.find("</header>");
   CHECK(page.find("<li>The first token does not decay &lt;s0&gt;.</li>") < verdict + 60);
   CHECK(page.find("<li>") > verdict);
+}
+
+TEST_CASE("assay/report/sentences") {
+  using reference::accuracy_class;
+  CHECK(tools::class_sentence(accuracy_class::uniform, true) ==
+        "correct; errors do not grow with the length: class uniform");
+  CHECK(tools::class_sentence(accuracy_class::sequential, true) ==
+        "correct; rounds like step-by-step code: class sequential");
+  CHECK(tools::class_sentence(accuracy_class::tree, true) ==
+        "correct; rounds like a tree or a chunked scan: class tree");
+  CHECK(tools::class_sentence(accuracy_class::linear, true) ==
+        "correct, but rounds like a scan in the linear domain, on exp(s): class linear");
+  CHECK(tools::class_sentence(accuracy_class::cumsum, true) ==
+        "correct, but loses digits as the length grows, as prefix sums do: class cumsum");
+  CHECK(tools::class_sentence(accuracy_class::cumsum, false) ==
+        "loses digits as the length grows, as prefix sums do: class cumsum");
+  CHECK(tools::share_sentence(0) == "correct: no error beyond the rounding of the results");
+  CHECK(tools::share_sentence(0.001) == "correct: rounding explains every error (at most 1 % of the allowance)");
+  CHECK(tools::share_sentence(0.86) == "correct: rounding explains every error (at most 86 % of the allowance)");
+  CHECK(tools::share_sentence(1.1) ==
+        "correct: rounding explains every error (at most 1.1 times its first-order estimate)");
+  CHECK(tools::suspicious_sentence(1.65) ==
+        "suspicious: its error is 1.65 times what rounding explains to first order; a bug begins at 2");
+  CHECK(tools::suspicious_sentence(1.65, "cumsum") ==
+        "suspicious: its error is 1.65 times what rounding explains to first order (class cumsum); a bug begins at 2");
+  const core::operation &rotate = *reference::find_operation("rope/rotate"),
+                        &scan = *reference::find_operation("heinsen/scan");
+  CHECK(tools::digits_sentence(rotate,
+                               {{core::dtype::f64, {{15, 3}}}, {core::dtype::f32, {{6, 15}, {5, 63}, {3, 4095}}}}) ==
+        "digits of rope/rotate in f64: 15 up to position 3; in f32: 6 up to position 15, 3 up to position 4095");
+  CHECK(tools::digits_sentence(scan, {{core::dtype::f32, {{7, 2}, {3, 4096}}}}) ==
+        "digits of heinsen/scan, mild inputs, in f32: 7 up to n = 2, 3 up to n = 4096");
+  CHECK(tools::digits_in_words(rotate, {{6, 15}, {1, 4095}}) == "6 digits up to position 15, 1 up to position 4095");
+  CHECK(tools::digits_in_words(scan, {{1, 4096}}) == "1 digit up to n = 4096 (mild inputs)");
+  CHECK(tools::broke_sentence("heinsen/scan f32 n=3", "crash: signal 11", false) ==
+        "it does not survive heinsen/scan f32 n=3: crash: signal 11");
+  CHECK(tools::broke_sentence("heinsen/scan f32 n=3", "hang: no answer within 30 s", true) ==
+        "it does not survive heinsen/scan f32 n=3: hang: no answer within 30 s; --case-timeout gives it longer");
+  const auto sentence_of = [](std::initializer_list<const char*> names) {
+    std::vector<const properties::property*> violated;
+    for (const char* name : names) violated.push_back(properties::find_property(name));
+    return tools::violation_sentence(violated);
+  };
+  CHECK(sentence_of({"value", "causality", "lanes"}) == "lanes influence one another");
+  CHECK(sentence_of({"repeat", "strides"}).starts_with("the property 'repeat' does not hold: "));
+  CHECK(tools::vanished_sentence({"value", "vjp"}) == "the counterexample of value, vjp passed when it was run again");
 }

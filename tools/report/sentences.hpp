@@ -1,0 +1,39 @@
+// The sentences of a report's head, one function each. What is true of a run is decided elsewhere (gate/findings.cpp);
+// the test assay/report/sentences renders each with an example.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "properties/harness/runner.hpp"
+#include "reference/oracle.hpp"
+
+namespace assay::tools {
+
+/// "correct; rounds like step-by-step code: class sequential"; without "correct" where other parts of the run failed.
+std::string class_sentence(reference::accuracy_class reached, bool run_passed);
+/// "correct: rounding explains every error (at most 86 % of the allowance)", of operations with one algorithm.
+/// Precondition: the share of the law is at most class_slack.
+std::string share_sentence(double share_of_law);
+/// "suspicious: its error is 1.65 times what rounding explains to first order; a bug begins at 2". `law`: of which
+/// class, where there are several.
+std::string suspicious_sentence(double share_of_law, std::string_view law = "");
+
+/// What one dtype keeps, the most digits first.
+using kept_digits = std::pair<core::dtype, std::vector<properties::digits_up_to>>;
+/// "digits of rope/rotate in f64: 15 up to position 3; in f32: 6 up to position 15, 3 up to position 4095": the first
+/// and the last of each dtype.
+std::string digits_sentence(const core::operation& op, const std::vector<kept_digits>& by_type);
+/// "7 digits up to position 15, 4 up to position 2047": all of one dtype, as tables have them.
+std::string digits_in_words(const core::operation& op, const std::vector<properties::digits_up_to>& digits);
+
+/// "it does not survive heinsen/scan f32 n=3: crash: signal 11".
+std::string broke_sentence(const std::string& call, const std::string& what_happened, bool was_slow);
+/// "lanes influence one another": a wrong value violates most properties, the most telling one is said; what the first
+/// demands where none has words of its own.
+std::string violation_sentence(const std::vector<const properties::property*>& violated);
+/// "the counterexample of value, vjp passed when it was run again".
+std::string vanished_sentence(const std::vector<std::string>& properties);
+
+}  // namespace assay::tools
