@@ -3,6 +3,7 @@ ASSAY set to the program. The functions are stand-ins, each in the shape of code
 import functools
 import math
 
+import numpy
 import pytest
 
 import assay
@@ -11,44 +12,9 @@ from assay_function import candidate_of
 from assay_host import Unsupported
 
 torch = pytest.importorskip("torch")
-from assay_adapters import alibi_in_one, consecutive, even_heads, from_cos_sin, from_table, heads_first  # noqa: E402
+from assay_adapters import alibi_in_one, consecutive, even_heads, from_table, heads_first, one_row  # noqa: E402
 
 FEW = ["--property=value", "--property=vjp", "--family=mild"]
-
-
-def half_turn(x):
-    first, second = x.chunk(2, -1)
-    return torch.cat([-second, first], -1)
-
-
-def rotate_both(q, k, cos, sin, position_ids=None, unsqueeze_dim=1):
-    cos, sin = cos.unsqueeze(unsqueeze_dim), sin.unsqueeze(unsqueeze_dim)
-    return q * cos + half_turn(q) * sin, k * cos + half_turn(k) * sin
-
-
-def rotate_one(x, cos, sin):
-    return rotate_both(x, x, cos, sin, unsqueeze_dim=2)[0]
-
-
-class Rotary(torch.nn.Module):
-    def __init__(self, base):
-        super().__init__()
-        self.base = base
-
-    def forward(self, x, position_ids):
-        theta = self.base ** -(torch.arange(0, x.shape[-1], 2).double() / x.shape[-1])
-        angle = torch.cat([position_ids.double().unsqueeze(-1) * theta] * 2, -1)
-        return angle.cos().to(x.dtype), angle.sin().to(x.dtype)
-
-
-class RotaryOfWidth(torch.nn.Module):
-    def __init__(self, width):
-        super().__init__()
-        self.register_buffer("theta", 10000.0 ** -(torch.arange(0, width, 2).float() / width))
-
-    def forward(self, x, position_ids):
-        angle = torch.cat([position_ids.float().unsqueeze(-1) * self.theta] * 2, -1)
-        return angle.cos().to(x.dtype), angle.sin().to(x.dtype)
 
 
 def rotate_pairs(x, position):
@@ -62,6 +28,34 @@ def rotate_pairs(x, position):
 
 def rotate_from(x, offset=0):
     return heads_first(rotate_pairs)(x, torch.arange(offset, offset + x.shape[1]).expand(x.shape[0], -1))
+
+
+def rotate_rows(x, position):
+    assert position.ndim == 1
+    return heads_first(rotate_pairs)(x, position.expand(x.shape[0], -1))
+
+
+def rotate_row(x, position):
+    assert position.shape == (1, x.shape[1])
+    return rotate_rows(x, position[0])
+
+
+def rotate_in_numpy(x, position):
+    assert position.ndim == 1
+    width = x.shape[-1]
+    angle = (position[:, None] * 10000.0 ** (-numpy.arange(0, width, 2) / width))[:, None]
+    cos, sin, result = numpy.cos(angle), numpy.sin(angle), numpy.empty_like(x)
+    result[..., 0::2] = x[..., 0::2] * cos - x[..., 1::2] * sin
+    result[..., 1::2] = x[..., 0::2] * sin + x[..., 1::2] * cos
+    return result
+
+
+def rotate_by(x, theta, position):
+    assert position.ndim == 1
+    angle = (position.unsqueeze(-1) * theta).unsqueeze(1)
+    cos, sin, turning, rest = angle.cos(), angle.sin(), x[..., :2 * len(theta)], x[..., 2 * len(theta):]
+    a, b = turning[..., 0::2], turning[..., 1::2]
+    return torch.cat([torch.stack([a * cos - b * sin, a * sin + b * cos], -1).flatten(-2), rest], -1)
 
 
 def geometric(heads):
@@ -79,6 +73,10 @@ def bias_of(heads, tokens):
     return (torch.tensor(official(heads))[:, None, None] * distance).masked_fill(distance > 0, -math.inf)[None]
 
 
+def key_bias_from_last(heads, tokens):
+    return torch.tensor(official(heads))[:, None, None] * torch.arange(1 - tokens, 1)[None, None]
+
+
 def key_bias_of(heads, tokens):
     return torch.tensor(official(heads))[:, None, None] * torch.arange(tokens)[None, None]
 
@@ -91,13 +89,12 @@ def encodings(length, width):
 
 
 ROTATIONS = {
-    "q and k": from_cos_sin(rotate_both),
-    "own tables": from_cos_sin(rotate_both, tables=Rotary(500000.0), base=500000.0),
-    "tables of a width": from_cos_sin(rotate_both, of_width=RotaryOfWidth),
-    "heads behind": from_cos_sin(functools.partial(rotate_both, unsqueeze_dim=2), heads_first=False),
-    "x alone": from_cos_sin(rotate_one, heads_first=False),
     "heads first": even_heads(heads_first(rotate_pairs)),
     "offset": assay.candidate(operation="rope/rotate")(even_heads(consecutive(rotate_from))),
+    "one row": even_heads(one_row(rotate_rows)),
+    "one row of two axes": even_heads(one_row(rotate_row, axes=2)),
+    "one row in NumPy": even_heads(one_row(rotate_in_numpy)),
+    "by given frequencies": even_heads(one_row(rotate_by)),
 }
 
 
@@ -106,28 +103,12 @@ def test_right_rotations_pass(name):
     assay.check(ROTATIONS[name], dtypes=["f32"], options=FEW)
 
 
-def test_tables_bring_their_dtype_and_their_precision():
-    of_width = ROTATIONS["tables of a width"]
-    assert claims_of(of_width)["dtypes"] == ["f32"]
-    assay.check(of_width, options=FEW)
-    assay.check(ROTATIONS["q and k"], dtypes=["bf16", "f32"], options=["--property=value", "--family=mild"])
-
-
-def test_wrong_ones_fail():
-    def leaves_k(q, k, cos, sin):
-        return rotate_both(q, k, cos, sin)[0], k
-    for rotate, words in ((from_cos_sin(leaves_k), "rotates k otherwise than q"),
-                          (from_cos_sin(rotate_both, tables=Rotary(500000.0)), "base"),
-                          (from_cos_sin(rotate_both, tables=Rotary(10000.0), layout="interleaved"), "half_split")):
-        with pytest.raises(AssertionError, match=words):
-            assay.check(rotate, dtypes=["f32"], options=FEW)
-
-
 def test_what_cannot_be_asked_is_declined():
     odd = torch.ones(1, 2, 1, 3)
-    for rotate in (even_heads(heads_first(rotate_pairs)), from_cos_sin(rotate_one, tables=Rotary(1e4))):
-        with pytest.raises(Unsupported, match="even widths only, and this one is 3"):
-            rotate(odd, torch.tensor([[0, 1]]))
+    with pytest.raises(Unsupported, match="even widths only, and this one is 3"):
+        even_heads(heads_first(rotate_pairs))(odd, torch.tensor([[0, 1]]))
+    with pytest.raises(Unsupported, match="no row of positions"):
+        one_row(rotate_rows)(torch.ones(0, 2, 1, 4), torch.ones(0, 2))
     at = consecutive(rotate_from)
     for positions in ([[0, 2]], [[0, 1], [1, 2]], [[1, 0]]):
         with pytest.raises(Unsupported, match="not consecutive"):
@@ -140,9 +121,39 @@ def test_what_cannot_be_asked_is_declined():
             from_table(encodings)(torch.tensor(position), 4, torch.float32)
 
 
-@pytest.mark.parametrize("made", [alibi_in_one(bias_of), alibi_in_one(key_bias_of, form="key", causal=False)])
+@pytest.mark.parametrize("made", [alibi_in_one(bias_of), alibi_in_one(key_bias_of, form="key", causal=False),
+                                  alibi_in_one(key_bias_from_last, form="key_from_last", causal=False)])
 def test_slopes_and_bias_in_one(made):
     assay.check(made, dtypes=["f32"], options=FEW)
+
+
+def test_keys_that_do_not_end_where_the_function_thinks_are_declined():
+    made = alibi_in_one(key_bias_from_last, form="key_from_last", causal=False)
+    bias = made._functions["alibi/bias"][0].function
+    slopes, keys = torch.ones(2), torch.tensor([5, 6, 7])
+    assert bias(slopes, keys, keys, form="key_from_last", last_position=7)["bias"][0, 0].tolist() == [-2, -1, 0]
+    with pytest.raises(Unsupported, match="the keys do not end at last_position, 0"):
+        bias(slopes, keys, keys, form="key_from_last", last_position=0)
+
+    def wrong(heads, tokens):
+        return key_bias_from_last(heads, tokens) - (torch.arange(tokens) < tokens - 2).float()
+    with pytest.raises(AssertionError, match="`alibi/bias`"):
+        assay.check(alibi_in_one(wrong, form="key_from_last", causal=False), dtypes=["f32"], options=FEW)
+
+
+def test_rows_with_positions_of_their_own_are_calls_of_their_own():
+    calls = []
+
+    def rotate(x, position):
+        calls.append((len(x), position.tolist()))
+        return rotate_rows(x, position)
+    x = torch.ones(3, 2, 1, 4)
+    one_row(rotate)(x, torch.tensor([[1, 2]] * 3))
+    assert calls == [(3, [1, 2])]
+    calls.clear()
+    y = one_row(rotate)(x, torch.tensor([[1, 2], [3, 4], [1, 2]]))
+    assert calls == [(1, [1, 2]), (1, [3, 4]), (1, [1, 2])]
+    assert torch.equal(y[1:2], rotate_rows(x[:1], torch.tensor([3, 4])))
 
 
 def test_wrong_slopes_and_wrong_biases_are_told_apart():
@@ -219,10 +230,9 @@ SCAN = {"name": "heinsen/scan", "attributes": [], "recurrent": True, "axes": ["B
         "inputs": [{"name": "log_p"}, {"name": "h"}, {"name": "s0"}]}
 ROTATE = {"name": "rope/rotate", "attributes": [{"name": "layout"}], "recurrent": False, "axes": ["d"],
           "inputs": [{"name": "x"}]}
-
-
 @pytest.mark.parametrize("declared, domain, words", [
-    (SCAN, {"logp": "finite"}, "'logp' is no input, setting or axis of heinsen/scan; known: log_p, h, s0, state, B, d, n$"),
+    (SCAN, {"logp": "finite"},
+     "'logp' is no input, setting or axis of heinsen/scan; known: log_p, h, s0, state, B, d, n$"),
     (SCAN, {"m": [1, 8]}, "'m' is no input, setting or axis"),
     (SCAN, {"n": 8}, r"'n' needs \[low, high\] or \{\"multiple_of\": k\}, not 8"),
     (SCAN, {"n": {"times": 8}}, "'n' has the unknown word 'times'; known: multiple_of, at_least, at_most"),

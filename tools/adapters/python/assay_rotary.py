@@ -1,0 +1,138 @@
+"""Adapters for functions that rotate by tables, as popular code has them: cosines and sines, or complex numbers."""
+import functools
+
+from assay_claims import WrongClaim
+from assay_modules import dtypes_of_module
+from assay_wrapping import decline_odd, positional, swap, with_claims
+
+_USUAL_WIDTH = 64
+
+
+def from_cos_sin(function, tables=None, layout="half_split", heads_first=True, base=None, of_width=None,
+                 half_width=False):
+    """Of a function (q, k, cos, sin) that returns q and k rotated, or (x, cos, sin) that returns x rotated, as
+    Hugging Face's transformers have it: x [B, h, n, d], or with heads_first=False [B, n, h, d]; cos and sin [B, n, d],
+    each angle twice, or with half_width=True [B, n, d/2]. The names of its parameters say which it is; sin may stand
+    before cos. Both results are judged: see _both.
+
+    `tables(x, position)` returns cos and sin, such as a rotary embedding module with that forward. One that is made
+    for a width is made by `of_width(width)` in its place, for each width that Assay asks for. It has one `base`, which
+    is 10000 unless it is named. Without either the adapter makes cos and sin, from angles in f64, for every base.
+    They are rounded to the dtype of x. Unless `compute` says otherwise, tables and products of bf16 and f16 are taken
+    to have that dtype, and angles to be in f32.
+
+        from_cos_sin(apply_rotary_pos_emb)
+        from_cos_sin(apply_rotary_pos_emb, of_width=RotaryEmbedding)
+        from_cos_sin(apply_rotary_pos_emb, tables=rotary_emb, base=500000.0)
+    """
+    def cos_sin(x, angle):
+        angle = angle if half_width else _TWICE[layout](angle)
+        return angle.cos().to(x.dtype), angle.sin().to(x.dtype)
+    return _rotation(function, ("cos", "sin"), cos_sin, tables, layout, heads_first, base, of_width)
+
+
+def from_freqs_cis(function, tables=None, layout="interleaved", heads_first=False, base=None, of_width=None):
+    """Of a function (xq, xk, freqs_cis) that returns both rotated, or (x, freqs_cis) that returns x rotated, as Meta's
+    Llama has it: x [B, n, h, d], or with heads_first=True [B, h, n, d]; freqs_cis complex [B, n, d/2], the e^(i angle).
+    `tables(x, position)` returns freqs_cis. The adapter makes complex numbers of f64 for x in f64, of f32 for all
+    others. The rest is as in from_cos_sin.
+
+        one_row(from_freqs_cis(apply_rotary_emb))  # freqs_cis [n, d/2]
+    """
+    def cis(x, angle):
+        import torch
+        return (torch.polar(torch.ones_like(angle), angle).to(torch.promote_types(x.dtype, torch.complex64)),)
+    return _rotation(function, ("freqs",), cis, tables, layout, heads_first, base, of_width)
+
+
+_PARAMETERS = {("cos", "sin"): "from_cos_sin is for (q, k, cos, sin) and (x, cos, sin)",
+               ("freqs",): "from_freqs_cis is for (xq, xk, freqs_cis) and (x, freqs_cis)"}
+_TWICE = {"half_split": lambda angle: angle.repeat(*[1] * (angle.ndim - 1), 2),
+          "interleaved": lambda angle: angle.repeat_interleave(2, -1)}
+
+
+def _rotation(function, words, standard, tables, layout, heads_first, base, of_width):
+    """`words`: what the names of the parameters for tables hold. `standard(x, angle)` makes these tables of angles
+    [..., d/2] in f64, in the order of the words."""
+    turned, order = _parameters_of(function, words)
+    made = functools.lru_cache(of_width or (lambda width: tables))
+
+    def rotated(x, given):
+        decline_odd(x)
+        given = dict(zip(words, given if isinstance(given, (tuple, list)) else [given]))
+        given = [given[word] for word in order]
+
+        def turn(*values):
+            results = function(*map(swap, values), *given) if heads_first else function(*values, *given)
+            if turned == 1:
+                return swap(results) if heads_first else results
+            if not isinstance(results, (tuple, list)) or len(results) != 2:
+                raise TypeError("it must return q and k, both rotated")
+            return [swap(result) if heads_first else result for result in results]
+        return turn(x) if turned == 1 else _both(turn, x)
+
+    def rotate(x, position, base):
+        return rotated(x, standard(x, _angles(x, position, base)))
+
+    def rotate_with_tables(x, position):
+        return rotated(x, made(x.shape[-1])(x, position))
+    claims = {"operation": "rope/rotate", "framework": "torch",
+              "domain": {"layout": [layout], "d": {"multiple_of": 2}}}
+    if not (tables or of_width):
+        return with_claims(function, rotate, **claims)
+    claims["domain"]["base"] = [base or 10000.0]
+    claims["dtypes"] = dtypes_of_module(made(_USUAL_WIDTH))
+    return with_claims(function, rotate_with_tables, **claims)
+
+
+def _parameters_of(function, words):
+    """How many tensors the function rotates, 1 or 2, which stand first, and the order in which it takes its tables."""
+    names = [p.name for p in positional(function) if p.default is p.empty]
+    held = [[word for word in words if word in name] for name in names]
+    turned = len(names) - len(words)
+    if turned not in (1, 2) or any(held[:turned]) or sorted(held[turned:]) != [[word] for word in sorted(words)]:
+        others = "; ".join(form for known, form in _PARAMETERS.items() if known != words)
+        called = getattr(function, "__name__", "the function")
+        raise WrongClaim(f"{_PARAMETERS[words]}, and the parameters of {called} are ({', '.join(names)}); {others}; a "
+                         "function around it may name them so")
+    return turned, [word for word, in held[turned:]]
+
+
+def _angles(x, position, base):
+    import torch
+    pairs = x.shape[-1] // 2
+    theta = base ** -(torch.arange(pairs, dtype=torch.float64) / max(pairs, 1))
+    return position.double().unsqueeze(-1) * theta
+
+
+def _both(turn, x):
+    """x rotated by a function of q and k, whose results must each depend on their own input alone: x is given for both,
+    then for q beside another k, then for k beside another q. There k has fewer heads than q, as in attention by groups,
+    where the function takes that. The heads of x come from the last k, the remaining ones from q."""
+    import torch
+    q, k = turn(x, x)
+    if not _equal(q, k):
+        unchanged = [name for name, value in (("q", q), ("k", k)) if _equal(value, x)]
+        raise ValueError("of equal q and k it returns others: it " + (
+            f"returns {unchanged[0]} as it came" if unchanged else "rotates k otherwise than q"))
+    if q.shape != x.shape:
+        return q
+    other = -x.detach().roll(1, -1)
+    beside_k, beside_q = turn(x, other)
+    if not _equal(beside_k, q):
+        raise ValueError("it returns q and k in exchanged places" if _equal(beside_q, q) else
+                         "what it returns for q depends on k")
+    heads = x.shape[2]
+    few = next((count for count in range(heads // 2, 0, -1) if heads % count == 0), heads)
+    try:
+        k = turn(other, x[:, :, :few])[1]
+    except Exception:  # it takes q and k of one shape only
+        few = heads
+        k = turn(other, x)[1]
+    if k.shape != x[:, :, :few].shape:
+        raise ValueError(f"beside q {list(x.shape)} it returns k {list(x[:, :, :few].shape)} as {list(k.shape)}")
+    return torch.cat([k, q[:, :, few:]], 2)
+
+
+def _equal(one, other):
+    return one.shape == other.shape and bool(((one == other) | (one.isnan() & other.isnan())).all())
