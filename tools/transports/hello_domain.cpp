@@ -32,7 +32,8 @@ void require_values(const core::tensor_declaration& input, const properties::dec
           where + fmt::format(" holds no value of {}, which lies in [{}, {}]", input.name, low, high));
 }
 
-// A size of [low, high] or {"multiple_of": k, "at_least": low, "at_most": high}, each of which may be left out.
+// A size, or an integer of a setting, of [low, high] or {"multiple_of": k, "at_least": low, "at_most": high}, each of
+// which may be left out.
 properties::declared_sizes parse_sizes(const json& value, const std::string& where) {
   constexpr std::size_t largest = std::size_t{1} << 24;  // no case is larger
   properties::declared_sizes sizes;
@@ -54,7 +55,7 @@ properties::declared_sizes parse_sizes(const json& value, const std::string& whe
   }
   require(sizes.multiple_of > 0, where + ": multiple_of must not be 0");
   const std::size_t some = sizes.nearest(1);
-  require(some > 0 && sizes.holds(some), where + " holds no size above 0");
+  require(some > 0 && sizes.holds(some), where + " holds no number above 0");
   return sizes;
 }
 
@@ -82,6 +83,13 @@ std::vector<core::attribute> parse_values(const json& value, const core::operati
   return all;
 }
 
+// Of the usual values of a setting those inside, or else some from the smallest one on.
+std::vector<core::attribute> values_inside(core::attribute_declaration setting,
+                                           const properties::declared_sizes& sizes) {
+  setting.axis = setting.name;
+  return properties::values_to_draw(setting, {}, {{setting.axis, sizes}});
+}
+
 // A name that is not known would narrow nothing, and the report would say that it was obeyed.
 [[noreturn]] void refuse_domain_name(const core::operation& op, std::vector<std::string> known,
                                      const std::string& where) {
@@ -97,9 +105,13 @@ void parse_domain_of(const core::operation& op, const json& members, const std::
   for (const auto& [name, declared] : members.items()) {
     const std::string member = where + "['" + clean(name, 40) + "']";
     const core::attribute_declaration* setting = op.attribute(name);
-    // The sizes of an axis that a setting is the size of may be declared under both names.
-    if (setting != nullptr && !setting->axis.empty() && declared.is_object()) {
-      to.sizes[op.name][setting->axis] = parse_sizes(declared, member);
+    if (setting != nullptr && declared.is_object() && std::holds_alternative<std::int64_t>(setting->standard)) {
+      const properties::declared_sizes sizes = parse_sizes(declared, member);
+      // The sizes of an axis that a setting is the size of may be declared under both names.
+      if (!setting->axis.empty())
+        to.sizes[op.name][setting->axis] = sizes;
+      else
+        to.settings[op.name][name] = values_inside(*setting, sizes);
       continue;
     }
     if (setting != nullptr) {

@@ -32,7 +32,8 @@ def candidate(**claims):
     compute           the precision of its arithmetic by dtype, such as {"bf16": "f32"}, or of its stages, such as
                       {"bf16": {"angle": "f32", "product": "bf16"}}; see: assay list stages
     domain            such as {"log_p": "finite", "h": [-9, 9], "layout": ["half_split"]}; sizes of axes as
-                      {"n": {"multiple_of": 64}, "d": [2, 256]}
+                      {"n": {"multiple_of": 64}, "d": [2, 256]}; whole numbers of a setting also as
+                      {"width": {"at_least": 2}}
     vjp               False: autograd has no derivative of it; or a function that computes the derivative
     vjp_domain        of the derivative, where it is narrower than that of the function
     framework         "torch" or "numpy", where the function does not show it
@@ -86,17 +87,19 @@ def check_domain(domain, declared, word="domain"):
         raise WrongClaim(f"{word} must map names of inputs and settings to their values, and is {domain!r}")
     settings = [setting["name"] for setting in declared["attributes"]]
     values = [tensor["name"] for tensor in declared["inputs"]] + ["state"] * declared["recurrent"]
-    sized = {setting["name"]: setting["axis"] for setting in declared["attributes"] if "axis" in setting}
-    axes = [axis for axis in sorted({*declared["axes"], *sized.values()}) if axis not in values + settings]
+    integers = [setting["name"] for setting in declared["attributes"] if type(setting.get("standard")) is int]
+    sized = {setting["axis"] for setting in declared["attributes"] if "axis" in setting}
+    axes = [axis for axis in sorted({*declared["axes"], *sized}) if axis not in values + settings]
     for name, allowed in domain.items():
         where = f"{word}: '{name}'"
         if name not in values + settings + axes:
             raise WrongClaim(f"{where} is no input, setting or axis of {declared['name']}; known: "
                              f"{', '.join(values + settings + axes)}")
-        if name in axes or (name in sized and isinstance(allowed, dict)):
+        if name in axes or (name in integers and isinstance(allowed, dict)):
             _check_sizes(allowed, where)
         elif name in settings and not (isinstance(allowed, (list, tuple)) and allowed):
-            raise WrongClaim(f"{where} is a setting: it needs a list of values, not {allowed!r}")
+            range_too = ' or a range such as {"at_least": 2}' if name in integers else ""
+            raise WrongClaim(f"{where} is a setting: it needs a list of values{range_too}, not {allowed!r}")
         if name in values and allowed != "finite":
             _check_interval(allowed, where)
 

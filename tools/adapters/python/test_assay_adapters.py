@@ -230,6 +230,11 @@ SCAN = {"name": "heinsen/scan", "attributes": [], "recurrent": True, "axes": ["B
         "inputs": [{"name": "log_p"}, {"name": "h"}, {"name": "s0"}]}
 ROTATE = {"name": "rope/rotate", "attributes": [{"name": "layout"}], "recurrent": False, "axes": ["d"],
           "inputs": [{"name": "x"}]}
+BUCKETS = {"name": "t5_bias/bucket", "recurrent": False, "axes": ["n"], "inputs": [{"name": "distance"}],
+           "attributes": [{"name": "buckets", "standard": 32}, {"name": "both_sides", "standard": True},
+                          {"name": "form", "standard": "log"}]}
+
+
 @pytest.mark.parametrize("declared, domain, words", [
     (SCAN, {"logp": "finite"},
      "'logp' is no input, setting or axis of heinsen/scan; known: log_p, h, s0, state, B, d, n$"),
@@ -239,6 +244,10 @@ ROTATE = {"name": "rope/rotate", "attributes": [{"name": "layout"}], "recurrent"
     (SCAN, {"n": {"multiple_of": 0.5}}, "'n' needs whole numbers"),
     (ROTATE, {"state": "finite"}, "'state' is no input, setting or axis of rope/rotate; known: x, layout, d"),
     (ROTATE, {"layout": "half_split"}, "'layout' is a setting: it needs a list of values, not 'half_split'"),
+    (BUCKETS, {"buckets": 2}, r"needs a list of values or a range such as \{\"at_least\": 2\}, not 2"),
+    (BUCKETS, {"buckets": {"from": 2}}, "'buckets' has the unknown word 'from'; known: multiple_of, at_least, at_most"),
+    (BUCKETS, {"both_sides": {"at_least": 1}}, "needs a list of values, not"),
+    (BUCKETS, {"form": {"at_least": 1}}, "needs a list of values, not"),
     (SCAN, {"h": [2, 1]}, "holds no value: low exceeds high"),
     (SCAN, {"h": [math.nan, 1]}, "must be finite numbers"),
     (SCAN, {"h": [0, math.inf]}, "must be finite numbers"),
@@ -255,13 +264,27 @@ def test_a_domain_that_is_none(declared, domain, words):
 def test_a_domain_that_is_one():
     check_domain({"log_p": "finite", "h": [-1, 2.5], "s0": (0, 0), "state": "finite"}, SCAN)
     check_domain({"layout": ["half_split"]}, ROTATE)
+    check_domain({"buckets": {"at_least": 2}}, BUCKETS)
+    check_domain({"buckets": [2, 4], "both_sides": [True]}, BUCKETS)
     check_domain({"n": {"multiple_of": 64, "at_most": 4096}, "d": [2, 256]}, SCAN)
     table = {"name": "sinusoidal/table", "inputs": [{"name": "position"}], "axes": ["n"], "recurrent": False,
-             "attributes": [{"name": "width", "axis": "d"}]}
+             "attributes": [{"name": "width", "axis": "d", "standard": 8}]}
     for domain in ({"d": {"multiple_of": 2}}, {"width": {"multiple_of": 2}}, {"width": [2, 4]}, {"d": [2, 64]}):
         check_domain(domain, table)
     with pytest.raises(WrongClaim, match="'width' has the unknown word 'times'"):
         check_domain({"width": {"times": 2}}, table)
+
+
+def test_a_setting_of_at_least_two():
+    def bucket(distance, buckets, max_distance):
+        """Of one direction, by logarithms: no number below 2 buckets or a distance below them has a meaning here."""
+        assert buckets >= 8 and max_distance >= 200
+        half = buckets // 2
+        near = -distance.clamp(max=0)
+        far = half + (near.double() / half).log() / math.log(max_distance / half) * (buckets - half)
+        return torch.where(near < half, near, far.nan_to_num(neginf=0).long().clamp(max=buckets - 1))
+    assay.check(bucket, dtypes=["f32"], options=FEW[:1] + FEW[2:], domain={
+        "buckets": {"at_least": 8}, "max_distance": {"at_least": 200}, "bidirectional": [False]})
 
 
 def test_the_hello_of_a_function_of_this_process_says_so():

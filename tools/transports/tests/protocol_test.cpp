@@ -2,6 +2,8 @@
 #include "tools/transports/protocol.hpp"
 
 #include <catch2/catch.hpp>
+#include <cstdint>
+#include <set>
 
 #include "reference/oracle.hpp"
 
@@ -137,6 +139,28 @@ TEST_CASE("transports/protocol/a_domain_holds_sizes_that_settings_have") {
   CHECK(transports::parse_hello(domain(R"({"width":[2,4,64]})")).has_value());
   CHECK_THAT(hello_refusal(domain(R"({"d":{"at_least":2097152}})")),
              Contains("hello.domain['sinusoidal/table']['width']"));
+}
+
+TEST_CASE("transports/protocol/a_domain_holds_a_range_of_a_setting") {
+  const auto domain = [](const std::string& of) {
+    return R"({"hello":{"protocol":1,"name":"c","operations":{"t5_bias/bucket":["f32"]},)"
+           R"("domain":{"t5_bias/bucket":)" +
+           of + "}}}";
+  };
+  const auto values_of = [&](const std::string& setting, const std::string& range) {
+    const auto hello = transports::parse_hello(domain("{\"" + setting + "\":" + range + "}"));
+    REQUIRE(hello.has_value());
+    std::set<std::int64_t> values;
+    for (const auto& value : hello->settings_of(*reference::find_operation("t5_bias/bucket")).at(setting))
+      values.insert(std::get<std::int64_t>(value));
+    return values;
+  };
+  CHECK(values_of("buckets", R"({"at_least":16})") == std::set<std::int64_t>{16, 32, 64, 128});
+  CHECK(values_of("buckets", R"({"multiple_of":3})").contains(6));  // no usual one: others
+  CHECK(values_of("max_distance", R"({"at_least":200,"at_most":256})") == std::set<std::int64_t>{200, 256});
+  for (const char* none : {R"({"buckets":{"at_least":1000}})", R"({"buckets":{"times":2}})",
+                           R"({"form":{"at_least":2}})", R"({"bidirectional":{"at_least":1}})"})
+    CHECK_THAT(hello_refusal(domain(none)), Contains("hello.domain['t5_bias/bucket']['"));
 }
 
 TEST_CASE("transports/protocol/a_domain_that_no_case_has_is_refused") {
