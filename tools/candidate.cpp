@@ -1,6 +1,7 @@
 #include "tools/candidate.hpp"
 
 #include <chrono>
+#include <limits>
 #include <utility>
 
 #include "properties/builtin.hpp"
@@ -36,6 +37,12 @@ opened running(transports::process_candidate::started started) {
 }
 
 }  // namespace
+
+double limit_of_calls(const std::string& spec, const candidate_limits& limits) {
+  const std::string scheme = spec.substr(0, spec.find(':'));
+  const bool in_a_process = scheme == "process" || scheme == "python" || scheme == "library";
+  return in_a_process ? limits.case_seconds : std::numeric_limits<double>::infinity();
+}
 
 opened open_candidate(const std::string& spec, const candidate_limits& limits) {
   const auto colon = spec.find(':');

@@ -25,4 +25,7 @@ struct candidate_error {
 tl::expected<std::unique_ptr<properties::implementation>, candidate_error> open_candidate(
     const std::string& spec, const candidate_limits& limits);
 
+/// Seconds after which a call is ended; infinite where none is.
+double limit_of_calls(const std::string& spec, const candidate_limits& limits);
+
 }  // namespace assay::tools

@@ -108,6 +108,8 @@ struct description {
   std::map<std::string, std::vector<core::attribute>> variants{};
   bool flush_subnormals = false;
   bool deterministic = false;
+  /// The operations that are declared to take empty axes: an error is then no refusal but a fault.
+  std::vector<std::string> takes_empty{};
   /// Its answers were stored beforehand: what a second call would give it cannot say.
   bool recorded = false;
   /// Another process, which goes on running, gives its answers: a program that is started anew forgets nothing.
@@ -118,6 +120,9 @@ struct description {
   /// The sizes of an axis; any where none are declared.
   [[nodiscard]] declared_sizes sizes_of_axis(const core::operation& op, const std::string& symbol) const;
   [[nodiscard]] bool offers(const std::string& operation, core::dtype type) const;
+  [[nodiscard]] bool must_take_empty(const std::string& operation) const {
+    return std::find(takes_empty.begin(), takes_empty.end(), operation) != takes_empty.end();
+  }
   /// What it declares for the operation and a storage dtype; of stages of which it says nothing the usual one
   /// (core::operation::usual_precisions).
   [[nodiscard]] core::precisions precisions_of(const core::operation& op, core::dtype storage) const;

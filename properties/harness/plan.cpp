@@ -237,10 +237,32 @@ case_key key_for(const description& about, const core::operation& op, core::dtyp
   return key;
 }
 
+case_key key_of_call(const description& about, const core::operation& op, core::dtype type, std::uint64_t seed,
+                     core::axis_sizes wanted) {
+  const case_key any = key_for(about, op, type, "mild", seed, {});
+  const std::set<std::string> symbols = core::axis_symbols(op);
+  std::erase_if(wanted, [&](const auto& axis) { return !symbols.contains(axis.first); });
+  for (auto& [symbol, size] : wanted) {
+    if (const auto declared = any.sizes.find(symbol); declared != any.sizes.end())
+      size = declared->second.nearest(size);
+    const core::attribute_declaration* setting = core::attribute_of_axis(op, symbol);
+    const auto within = setting == nullptr ? any.settings.end() : any.settings.find(setting->name);
+    if (within == any.settings.end()) continue;
+    const auto distance = [&](const core::attribute& value) {
+      return std::abs(std::get<std::int64_t>(value) - static_cast<std::int64_t>(size));
+    };
+    size = static_cast<std::size_t>(std::get<std::int64_t>(
+        *std::min_element(within->second.begin(), within->second.end(),
+                          [&](const auto& a, const auto& b) { return distance(a) < distance(b); })));
+  }
+  return key_of_sizes(any, wanted, settings_of_sizes::standard);
+}
+
 std::vector<case_key> plan_of(const property& p, const description& about, const core::operation& op, core::dtype type,
                               const run_options& options) {
   std::vector<case_key> plan;
   const std::vector<family> chosen = chosen_families(p, op, options);
+  if (p.decides_class) plan = options.first;
   for (const family& f : chosen)
     for (const auto& [size, count] : lengths_of(p, f, options)) {
       case_key key = key_for(about, op, type, f.name, 0, size);

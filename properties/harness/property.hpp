@@ -16,6 +16,13 @@ namespace assay::properties {
 enum class status { passed, failed, uninformative, unsupported, outside_domain };
 const char* name_of(status s);
 
+/// A call with an empty axis that was answered with an error, where the same call with elements gave outputs.
+struct refusal {
+  std::string axis;      ///< its symbol
+  std::string settings;  ///< with which it was refused, as text; empty where with all that were tried
+  std::string message;   ///< the error
+};
+
 /// What one case showed.
 struct outcome {
   status verdict = status::passed;
@@ -23,6 +30,7 @@ struct outcome {
   std::optional<call_failure> failure{};  ///< the call gave no outputs
   std::optional<value_report> value{};    ///< from properties that compare with the truth
   core::tensors expected{}, actual{};     ///< of a failed comparison
+  std::vector<refusal> refused{};         ///< calls that are left to the implementation, and that it does not take
 };
 
 struct property {

@@ -150,6 +150,10 @@ void record_case(check_result& r, const test_case& c, const outcome& o) {
   ++r.cases[o.verdict];
   if (o.verdict == status::passed) ++r.families[c.family];
   if (o.value) record_judged(r, *o.value, c);
+  for (const refusal& now : o.refused)
+    if (std::none_of(r.refused.begin(), r.refused.end(),
+                     [&](const refusal& before) { return before.axis == now.axis; }))
+      r.refused.push_back(now);
 }
 
 check_result run_property(const property& p, implementation& under_test, const core::operation& op, core::dtype type,
@@ -173,7 +177,11 @@ check_result run_property(const property& p, implementation& under_test, const c
   for (std::size_t k = 0; k < plan.size() && goes_on; ++k) {
     if (options.stopped()) break;
     const std::size_t outside_before = r.count(status::outside_domain);
-    goes_on = !run_case(r, under_test, k < prepared.size() ? prepared[k] : make_case(plan[k]), options);
+    const test_case c = k < prepared.size() ? prepared[k] : make_case(plan[k]);
+    if (plan[k].size.is_given() && options.leaves_out(c))
+      ++r.cases[status::unsupported];
+    else
+      goes_on = !run_case(r, under_test, c, options);
     if (visited.empty() || visited.back() != plan[k].family) visited.push_back(plan[k].family);
     if (r.count(status::outside_domain) == outside_before) ++inside[plan[k].family];
   }

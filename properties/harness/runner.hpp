@@ -31,6 +31,7 @@ struct run_options {
   /// Usual sizes of which a tensor has more are left out.
   std::size_t most_elements = std::numeric_limits<std::size_t>::max();
   std::vector<core::axis_sizes> shapes{};
+  std::vector<case_key> first{};  ///< cases before all others, for properties that compare with the truth
   /// Truths and allowances are found beforehand on all cores. Worth it where the implementation is likely to pass:
   /// after a failure the rest was in vain.
   bool prepares = false;
@@ -38,6 +39,8 @@ struct run_options {
   bool goes_on = false;
   /// The candidate is not asked any more: what is left of the check is not run.
   std::function<bool()> stopped = [] { return false; };
+  /// A case of given sizes that is not asked, and counts as unsupported: it would take too long.
+  std::function<bool(const test_case&)> leaves_out = [](const test_case&) { return false; };
   std::chrono::steady_clock::duration shrink_time = std::chrono::hours(1);  ///< at most, for each counterexample
 };
 
@@ -91,6 +94,7 @@ struct check_result {
   element_report worst;  ///< by the ratio to its allowance
   std::string worst_case;
   std::optional<counterexample> found;
+  std::vector<refusal> refused{};  ///< of each axis the first
 
   [[nodiscard]] std::size_t count(status s) const;
   [[nodiscard]] std::size_t run() const;
@@ -117,6 +121,11 @@ const setting_values& settings_to_draw(const description& about, const core::ope
 /// The key of a case inside what an implementation declares. Of a recording every exported case is asked.
 case_key key_for(const description& about, const core::operation& op, core::dtype type, std::string family,
                  std::uint64_t seed, extent size);
+
+/// The key of a mild case with standard settings: of these sizes, as far as the operation has the axes, or the nearest
+/// declared ones.
+case_key key_of_call(const description& about, const core::operation& op, core::dtype type, std::uint64_t seed,
+                     core::axis_sizes wanted);
 
 /// The class must explain this case too, which was judged elsewhere and passed; it is none of the property's cases.
 void widen_class(check_result& r, const test_case& c, const value_report& value);

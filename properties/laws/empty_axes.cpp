@@ -1,26 +1,69 @@
-// Shapes with an empty axis are a property of their own: a program that refuses them is right everywhere else.
+// Shapes with an empty axis are a property of their own: a program that refuses them is right everywhere else, and an
+// error is how a program refuses. Whatever else it answers is judged: the shapes of its outputs, and the values of
+// those that have elements.
 #include <fmt/format.h>
 
+#include <algorithm>
+
+#include "properties/harness/choices.hpp"
+#include "properties/harness/runner.hpp"
+#include "properties/harness/steering.hpp"
 #include "properties/laws/relations/relations.hpp"
 
 namespace assay::properties {
 namespace {
 
+// The case, and the same with each other value of a choice: one mode of a kernel may refuse what another one takes. And
+// with the standard values of integers, which an empty axis goes with: no two of its features rotate.
+std::vector<test_case> with_each_choice(const description& about, const test_case& c) {
+  std::vector<test_case> all{c};
+  for (const core::attribute_declaration& a : c.call.operation->attributes)
+    for (const core::attribute& value : values_to_draw(a, settings_to_draw(about, *c.call.operation), {}))
+      if (value != c.call.attributes.at(a.name) && (is_choice(a) || (is_integer(a) && value == a.standard)))
+        all.push_back(with_settings(c, {{a.name, value}}));
+  std::erase_if(all, [&](const test_case& x) { return !core::check_request(x.call) || !within_domain(about, x); });
+  return all;
+}
+
+std::string choices_in_words(const test_case& c) {
+  core::attributes choices;
+  for (const core::attribute_declaration& a : c.call.operation->attributes)
+    if (is_choice(a)) choices[a.name] = c.call.attributes.at(a.name);
+  return core::to_string(choices);
+}
+
+// Every axis, whatever comes of the others.
 void check_empty_axes(experiment& e) {
+  using answer = experiment::answer;
   const core::operation& op = *e.c.call.operation;
+  const std::vector<test_case> cases = with_each_choice(e.about(), e.c);
+  bool asked = false, answered = false;
   for (const std::string& symbol : core::free_axes(op)) {
-    const test_case empty = with_inputs(e.c, core::restrict_axis(op, e.c.call.inputs, symbol, {}));
-    if (!core::check_request(empty.call) || !within_domain(e.about(), empty)) continue;
-    e.during(fmt::format("{} = 0", symbol), [&] { e.right_call(empty); });
-    e.count(true);  // the shapes of the outputs were
+    std::optional<refusal> first;
+    bool taken = false;
+    for (const test_case& c : cases) {
+      const test_case empty = with_inputs(c, core::restrict_axis(op, c.call.inputs, symbol, {}));
+      if (!core::check_request(empty.call) || !within_domain(e.about(), empty)) continue;
+      asked = true;
+      std::string error;
+      answer got{};
+      e.during(fmt::format("{} = 0", symbol), [&] { got = e.right_or_refused(empty, c, error); });
+      if (got == answer::refused && !first) first = refusal{symbol, choices_in_words(c), error};
+      taken = taken || got == answer::right;
+    }
+    if (taken) e.count(true);  // the shapes of the outputs were compared
+    if (first && !taken) first->settings.clear();
+    if (first) e.note(*first);
+    answered = answered || taken;
   }
+  if (asked && !answered) throw experiment::ended{{status::unsupported}};
 }
 
 }  // namespace
 
 property empty_axes_property() {
   property p =
-      law("empty_axes", "an axis of size 0 is allowed: outputs are empty, and states stay as they were",
+      law("empty_axes", "an axis of size 0 is refused with an error, or outputs are empty and states stay as they were",
           {.families = {"mild"}, .with = [](const core::operation& op) { return !core::free_axes(op).empty(); }},
           {8, check_empty_axes});
   p.stays_because = "programs refuse such shapes, or give outputs of wrong shapes: no mutant's outputs have those";

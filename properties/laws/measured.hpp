@@ -21,6 +21,9 @@ struct measured_call {
 /// Evaluates a case that lies in the declared domain; else, or where the call gave no outputs, the outcome.
 tl::expected<measured_call, outcome> measure(implementation& under_test, const test_case& c);
 
+/// Outputs of a case, with the errors that they are allowed.
+measured_call with_allowances(const description& about, const test_case& c, core::tensors outputs);
+
 /// `c` with other inputs.
 test_case with_inputs(const test_case& c, core::tensors inputs);
 

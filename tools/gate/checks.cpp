@@ -38,9 +38,14 @@ class part {
 
   void run() {
     candidate_.begin_part();
-    record_.adapter = smoke(candidate_, op(), record_.type, seed_);
-    if (record_.adapter) return;
-    const auto options = run_options();
+    const first_calls first = smoke(candidate_, op(), record_.type, seed_);
+    if (first.lost && !first.answered) {
+      record_.adapter = fault_of_part(first, op(), record_.type);
+      record_.checks.push_back(check_of_part(first, op(), record_.type));
+      return;
+    }
+    auto options = run_options();
+    if (first.lost) options.first.push_back(first.lost->original.key);
     for (const properties::property* p : selected_.properties) {
       if (!is_asked(*p, op(), candidate_.describe())) continue;
       if (candidate_.part_is_over()) break;
@@ -48,7 +53,9 @@ class part {
       progress(record_.checks.back());
       if (record_.checks.back().verdict() == status::failed) failed_.push_back(record_.checks.size() - 1);
     }
+    if (first.lost) note_first(first);
     if (failed_.empty() && op().recurrent && selected_.holds_mild_values()) add_horizon();
+    record_.not_tried = candidate_.too_slow(op(), record_.type);
     if (candidate_.part_is_over() && !candidate_.run_is_over())
       record_.complaints.push_back(
           fmt::format("{}: the checks were stopped: the candidate kept breaking", part_name(op(), record_.type)));
@@ -70,13 +77,25 @@ class part {
     options.shapes = selected_.shapes;
     options.prepares = true;
     options.goes_on = selected_.goes_on;
+    options.leaves_out = [this](const properties::test_case& c) { return candidate_.would_outlast(c.call); };
     options.shrink_time = shrink_time;
     return options;
+  }
+
+  // Where no check met it again: it may have been the state of that moment.
+  void note_first(const first_calls& first) {
+    adapter_fault f = fault_of_part(first, op(), record_.type);
+    f.others_answered = true;
+    if (std::none_of(record_.checks.begin(), record_.checks.end(), [&](const check_result& c) {
+          return c.checked->decides_class && c.found && failure_kind(c) == f.kind;
+        }))
+      record_.adapter = std::move(f);
   }
 
   void add_horizon() {
     const properties::test_case c =
         properties::horizon_case(candidate_.describe(), op(), record_.type, selected_.level->horizon_tokens, seed_);
+    if (candidate_.would_outlast(c.call)) return;
     auto h = properties::measure_horizon(candidate_, c);
     const std::string length = fmt::format("{} tokens", selected_.level->horizon_tokens);
     const std::string where = part_name(op(), record_.type) + ", " + length + ": ";

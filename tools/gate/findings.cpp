@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <utility>
 
@@ -153,6 +154,19 @@ std::vector<std::string> digits_of(const gate_report& report) {
   return texts;
 }
 
+// What is not taken although nobody said so: no fault, but somebody may have counted on it. Sentences that differ in
+// numbers alone, by the sizes of other dtypes, are one.
+void add_refusals(const gate_report& report, sentence_list& sentences) {
+  std::map<std::string, std::string> said;
+  for (const check_result& c : report.checks) {
+    if (c.refused.empty()) continue;
+    const bool all_judged = report.only_properties.empty() && report.only_families.empty();
+    const std::string sentence = refusals_in_words(c) + (all_judged ? "; all else was judged" : "");
+    sentences.add(said.emplace(without_digits(sentence), sentence).first->second + "; empty=False declares it",
+                  {c.operation, c.type});
+  }
+}
+
 }  // namespace
 
 std::optional<std::string> sentence_of_passed(const check_result& c, bool run_passed) {
@@ -174,6 +188,7 @@ void add_findings(const std::vector<part_record>& parts, gate_report& report) {
   sentence_list sentences;
   add_faults(parts, report, sentences);
   add_passed(report, sentences);
+  add_refusals(report, sentences);
   report.findings = sentences.texts();
   for (std::string& text : digits_of(report)) report.findings.push_back(std::move(text));
 }

@@ -15,8 +15,8 @@ namespace {
 /// A candidate started anew, with patience of its own: what it is asked there ends nothing here.
 class fresh_candidate final : public properties::implementation {
  public:
-  fresh_candidate(std::unique_ptr<properties::implementation> opened, std::function<void()> around)
-      : opened_(std::move(opened)), guarded_(*opened_, std::move(around)) {}
+  fresh_candidate(std::unique_ptr<properties::implementation> opened, std::function<void()> around, double limit)
+      : opened_(std::move(opened)), guarded_(*opened_, std::move(around), limit) {}
   [[nodiscard]] const properties::description& describe() const override { return guarded_.describe(); }
   properties::call_result evaluate(const properties::request& call) override { return guarded_.evaluate(call); }
 
@@ -31,7 +31,8 @@ properties::fresh_start started_anew(const properties::description& about, const
     if (about.relayed) return nullptr;  // there is no other process to start
     auto opened = open_candidate(options.candidate, options.limits);
     if (!opened) return nullptr;
-    return std::make_unique<fresh_candidate>(std::move(*opened), [&] { signals.throw_if_interrupted(); });
+    return std::make_unique<fresh_candidate>(
+        std::move(*opened), [&] { signals.throw_if_interrupted(); }, limit_of_calls(options.candidate, options.limits));
   };
 }
 
@@ -43,7 +44,8 @@ double seconds_since(std::chrono::steady_clock::time_point started) {
 core::result<void> examine(properties::implementation& opened, const gate_options& options, const selection& selected,
                            const pins& held_against, const interruption& signals,
                            std::chrono::steady_clock::time_point started, gate_report& report) {
-  guarded_candidate candidate(opened, [&] { signals.throw_if_interrupted(); });
+  guarded_candidate candidate(
+      opened, [&] { signals.throw_if_interrupted(); }, limit_of_calls(options.candidate, options.limits));
   report.candidate = candidate.describe();
   const auto planned = plan_parts(candidate.describe(), selected, options.shard);
   std::vector<part_record> parts;

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <chrono>
+
 #include "golden/formats/temporary_folder.hpp"
 
 namespace assay::tools {
@@ -27,19 +29,65 @@ std::string guarded_candidate::why_over() const {
 properties::call_result guarded_candidate::evaluate(const properties::request& call) {
   around_();
   if (part_is_over()) return tl::make_unexpected(last_);
+  const double began = now_();
   auto result = inner_.evaluate(call);
+  const double took = now_() - began;
   around_();
+  // The first call of an operation may compile it.
+  if (result && !warm_.insert(call.operation->name).second) times_.note(call, took);
   // A report has the same text for the same seed.
   if (!result)
     for (std::string* text : {&result.error().message, &result.error().errors})
       *text = formats::without_temporary_folders(std::move(*text));
   if (!result && ends_the_program(result.error().kind)) {
+    warm_.clear();
+    if (const auto t = times_.expected(call); result.error().kind == fault::timed_out && t && times_.may_outlast(*t)) {
+      note_slow(call, *t);
+      return tl::make_unexpected(properties::call_failure{fault::unsupported, "slow: " + result.error().message});
+    }
     last_ = result.error();
     ++faults_;
     ++faults_of_part_;
     hangs_ += last_.kind == fault::timed_out || last_.kind == fault::silent_hello;
   }
   return result;
+}
+
+double steady_seconds() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+bool guarded_candidate::would_outlast(const properties::request& call) {
+  const auto t = times_.expected(call);
+  if (!t || !times_.outlasts(*t)) return false;
+  note_slow(call, *t);
+  return true;
+}
+
+void guarded_candidate::note_slow(const properties::request& call, const expected_time& t) {
+  const std::size_t size = core::check_request(call).value().at(t.axis);
+  auto& axes = slow_[{call.operation->name, call.type}];
+  const auto [it, is_first] = axes.emplace(t.axis, slow_axis{t, size});
+  if (!is_first && size < it->second.size) it->second = {t, size};
+}
+
+std::vector<std::string> guarded_candidate::too_slow(const core::operation& op, core::dtype type) const {
+  std::vector<std::string> all;
+  const auto found = slow_.find({op.name, type});
+  if (found == slow_.end()) return all;
+  const auto in_words = [](double seconds) {
+    const bool long_ones = seconds >= 1e-3;
+    const double x = seconds * (long_ones ? 1e3 : 1e6);
+    return fmt::format(fmt::runtime(x < 10 ? "{:.2g} {}" : "{:.0f} {}"), x, long_ones ? "ms" : "us");
+  };
+  for (const auto& [axis, slow] : found->second)
+    all.push_back(
+        fmt::format("{} in {} was not tried beyond {} = {}: at about {} for each of {}, {} = {} would outlast the {:g} "
+                    "s that a call "
+                    "may take (--case-timeout gives it longer)",
+                    op.name, core::name_of(type), axis, slow.expected.tried,
+                    in_words(slow.expected.seconds / static_cast<double>(slow.size)), axis, axis, slow.size, limit_));
+  return all;
 }
 
 }  // namespace assay::tools

@@ -2,24 +2,37 @@
 #pragma once
 
 #include <functional>
+#include <limits>
+#include <map>
+#include <set>
 #include <string>
+#include <vector>
 
 #include "properties/harness/implementation.hpp"
+#include "tools/gate/call_times.hpp"
 
 namespace assay::tools {
 
 /// Whether the program must be started anew after such a fault.
 bool ends_the_program(properties::fault f);
 
+/// Seconds of a clock that never goes back.
+double steady_seconds();
+
 /// Passes every call on until the candidate has broken too often: three hangs or 18 faults that end the program in
 /// the whole run, or four of the latter in one part of it (an operation in a dtype). From then on nothing is asked
 /// any more, so that a run ends in bounded time and no verdict rests on a call that was never made. A shard is a run of
 /// its own here: it knows nothing of the others, and what it found is not thrown away where they are merged.
+///
+/// A call that is ended at its time limit is declined, and is no hang, where the times of the calls before it let
+/// expect as much (call_times).
 class guarded_candidate final : public properties::implementation {
  public:
-  /// `before_and_after` each call, and may throw.
-  guarded_candidate(properties::implementation& inner, std::function<void()> before_and_after)
-      : inner_(inner), around_(std::move(before_and_after)) {}
+  /// `before_and_after` each call, and may throw. `limit`: seconds that a call may take.
+  guarded_candidate(properties::implementation& inner, std::function<void()> before_and_after,
+                    double limit = std::numeric_limits<double>::infinity(),
+                    std::function<double()> now = steady_seconds)
+      : inner_(inner), around_(std::move(before_and_after)), now_(std::move(now)), limit_(limit), times_(limit) {}
 
   [[nodiscard]] const properties::description& describe() const override { return inner_.describe(); }
   properties::call_result evaluate(const properties::request& call) override;
@@ -31,9 +44,26 @@ class guarded_candidate final : public properties::implementation {
   /// "it hung 3 times", "it had to be started again 18 times: crash: ..."
   [[nodiscard]] std::string why_over() const;
 
+  /// Whether the call would clearly outlast the limit: then it is not to be made.
+  bool would_outlast(const properties::request& call);
+  /// What was not made of an operation in a dtype, or not waited for to its end, a sentence for each axis: "not tried
+  /// beyond n = 65537: at about 40 us for each of n, n = 1000003 would outlast the 30 s that a call may take".
+  [[nodiscard]] std::vector<std::string> too_slow(const core::operation& op, core::dtype type) const;
+
  private:
+  struct slow_axis {
+    expected_time expected;
+    std::size_t size = 0;  ///< the smallest one that was not made
+  };
+  void note_slow(const properties::request& call, const expected_time& t);
+
   properties::implementation& inner_;
   std::function<void()> around_;
+  std::function<double()> now_;
+  double limit_;
+  call_times times_;
+  std::set<std::string> warm_{};  ///< operations of which a call was answered since the program was started
+  std::map<std::pair<std::string, core::dtype>, std::map<std::string, slow_axis>> slow_{};  ///< by axis
   int hangs_ = 0, faults_ = 0, faults_of_part_ = 0;
   properties::call_failure last_;
 };

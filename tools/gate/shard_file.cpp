@@ -91,18 +91,19 @@ ASSAY_MEMBERS(declared_domain, low, high)
 ASSAY_MEMBERS(declared_precision, all, stages)
 ASSAY_MEMBERS(declared_sizes, low, high, multiple_of)
 ASSAY_MEMBERS(description, name, version, operations, compute, domain, sizes, settings, variants, flush_subnormals,
-              deterministic, recorded, relayed)
+              deterministic, takes_empty, recorded, relayed)
 ASSAY_MEMBERS(extent, range, tokens, axes)
 ASSAY_MEMBERS(case_key, operation, type, family, seed, size, settings, domain, sizes)
 ASSAY_MEMBERS(test_case, call, family, seed, key)
 ASSAY_MEMBERS(element_report, output, index, expected, actual, error, ulp, allowed, ratio)
 ASSAY_MEMBERS(value_report, passed, informative, ratios, largest_ulp, law_ulp, worst, message)
 ASSAY_MEMBERS(call_failure, kind, message, errors)
-ASSAY_MEMBERS(outcome, verdict, message, failure, value, expected, actual)
+ASSAY_MEMBERS(refusal, axis, settings, message)
+ASSAY_MEMBERS(outcome, verdict, message, failure, value, expected, actual, refused)
 ASSAY_MEMBERS(counterexample, original, minimal, shown, reference_passes)
 ASSAY_MEMBERS(error_there, cases, farthest, largest_ulp, law_ulp, ratios, failed, told_ulp, told)
 ASSAY_MEMBERS(check_result, checked, operation, type, planned, cases, families, families_skipped, ratios, forced_by,
-              needed_by, largest_ulp, largest_sizes, error_to_allowance, by_growth, worst, worst_case, found)
+              needed_by, largest_ulp, largest_sizes, error_to_allowance, by_growth, worst, worst_case, found, refused)
 ASSAY_MEMBERS(horizon, measured, error_at_power, largest_error, judged)
 ASSAY_MEMBERS(diagnosis, explained, named, facts, of_settings, function_is_right, other_bits, vanished)
 
@@ -125,10 +126,10 @@ void members(Archive& a, gate_options& o) {
                 most_elements, seed, limits);
   a("shard", part);
 }
-ASSAY_MEMBERS(adapter_fault, operation, type, kind, name, message, on, errors)
+ASSAY_MEMBERS(adapter_fault, operation, type, kind, name, message, on, errors, calls, others_answered)
 ASSAY_MEMBERS(complaint, text, kind, errors)
 ASSAY_MEMBERS(measured_horizon, operation, type, found)
-ASSAY_MEMBERS(part_record, operation, type, checks, horizon, complaints, adapter, on_long_sequences, found)
+ASSAY_MEMBERS(part_record, operation, type, checks, horizon, complaints, adapter, on_long_sequences, found, not_tried)
 ASSAY_MEMBERS(shard_record, options, candidate, parts)
 
 namespace {

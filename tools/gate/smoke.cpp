@@ -3,23 +3,35 @@
 #include <algorithm>
 #include <cmath>
 
-#include "properties/harness/runner.hpp"
+#include "properties/laws/laws.hpp"
 
 namespace assay::tools {
 namespace {
 
+using properties::case_key;
+using properties::counterexample;
+using properties::fault;
 using properties::test_case;
 
-// A mild case inside the domain that the candidate declares, if one of a few is.
-std::optional<test_case> draw_case(const properties::description& about, const core::operation& op, core::dtype type,
-                                   std::uint64_t seed, std::size_t tokens) {
-  constexpr std::uint64_t draws = 64;
-  for (std::uint64_t k = 0; k < draws; ++k) {
-    test_case c = properties::make_case(
-        properties::key_for(about, op, type, "mild", seed + k, {properties::lengths::exactly, tokens}));
-    if (within_domain(about, c)) return c;
-  }
-  return std::nullopt;
+// Sizes of small models; `features` of a head.
+core::axis_sizes sizes_with(std::size_t features) {
+  return {{"B", 2}, {"n", 8}, {"m", 8}, {"h", 8}, {"b", 32}, {"d", features}, {"e", features}, {"r", features / 2}};
+}
+
+std::vector<test_case> calls_to_try(const properties::description& about, const core::operation& op, core::dtype type,
+                                    std::uint64_t seed) {
+  std::vector<case_key> keys;
+  for (const std::size_t features : {64u, 128u, 32u, 8u})
+    keys.push_back(key_of_call(about, op, type, seed, sizes_with(features)));
+  constexpr std::uint64_t draws = 4;
+  for (std::uint64_t k = 0; k < draws; ++k)
+    for (const properties::extent& size : {properties::extent(properties::lengths::exactly, 3), properties::extent()})
+      keys.push_back(properties::key_for(about, op, type, "mild", seed + k, size));
+  std::vector<test_case> all;
+  for (auto key = keys.begin(); key != keys.end(); ++key)
+    if (std::find(keys.begin(), key, *key) == key) all.push_back(properties::make_case(*key));
+  std::erase_if(all, [&](const test_case& c) { return !within_domain(about, c); });
+  return all;
 }
 
 bool is_all_nan(const core::tensors& outputs) {
@@ -32,18 +44,52 @@ bool is_all_nan(const core::tensors& outputs) {
   return elements > 0;
 }
 
+bool is_nan_flood(const first_calls& calls) { return !calls.lost->shown.failure; }
+
 }  // namespace
 
-std::optional<adapter_fault> smoke(guarded_candidate& candidate, const core::operation& op, core::dtype type,
-                                   std::uint64_t seed) {
-  const auto c = draw_case(candidate.describe(), op, type, seed, 3);
-  if (!c) return std::nullopt;
-  const auto outputs = candidate.evaluate(c->call);
-  if (!outputs && outputs.error().kind == properties::fault::unsupported) return std::nullopt;
-  if (!outputs) return fault_of(outputs.error(), &op, type, mild_case);
-  if (is_all_nan(*outputs))
-    return adapter_fault{&op, type, nan_flood, "NaN flood", "every element of every output is NaN", mild_case};
-  return std::nullopt;
+first_calls smoke(guarded_candidate& candidate, const core::operation& op, core::dtype type, std::uint64_t seed) {
+  constexpr int most_ends = 2;
+  const properties::description& about = candidate.describe();
+  first_calls calls;
+  int ends = 0;
+  for (const test_case& c : calls_to_try(about, op, type, seed)) {
+    const auto outputs = candidate.evaluate(c.call);
+    if (!outputs && outputs.error().kind == fault::unsupported) continue;
+    ++calls.made;
+    calls.answered = outputs && !is_all_nan(*outputs);
+    if (calls.answered) return calls;
+    if (!calls.lost || (outputs && !is_nan_flood(calls)))
+      calls.lost =
+          counterexample{c, c, outputs ? judged(about, c.call, *outputs) : properties::no_outputs(outputs.error())};
+    if (outputs || !ends_the_program(outputs.error().kind)) continue;
+    if (outputs.error().kind == fault::timed_out || ++ends == most_ends || candidate.part_is_over()) break;
+  }
+  return calls;
+}
+
+adapter_fault fault_of_part(const first_calls& calls, const core::operation& op, core::dtype type) {
+  const std::string on = summary(calls.lost->original);
+  adapter_fault f = is_nan_flood(calls)
+                        ? adapter_fault{&op, type, nan_flood, "NaN flood", "every element of every output is NaN", on}
+                        : fault_of(*calls.lost->shown.failure, &op, type, on);
+  f.calls = calls.made;
+  return f;
+}
+
+properties::check_result check_of_part(const first_calls& calls, const core::operation& op, core::dtype type) {
+  properties::check_result r;
+  const auto& all = properties::properties();
+  r.checked = &*std::find_if(all.begin(), all.end(),
+                             [&](const properties::property& p) { return p.decides_class && p.applies(op); });
+  r.operation = &op;
+  r.type = type;
+  r.planned = calls.made;
+  record_case(r, calls.lost->original, calls.lost->shown);
+  if (calls.lost->shown.value) r.worst = calls.lost->shown.value->worst;
+  r.worst_case = summary(calls.lost->original);
+  r.found = calls.lost;
+  return r;
 }
 
 }  // namespace assay::tools

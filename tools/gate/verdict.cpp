@@ -14,8 +14,14 @@ namespace {
 using properties::check_result;
 using properties::status;
 
-bool is_process_fault(const check_result& c) {
-  return c.found && c.found->shown.failure && ends_the_program(c.found->shown.failure->kind);
+bool is_broken(const adapter_fault& f) { return f.kind != nan_flood && !f.others_answered; }
+
+// It met a fault of the process, or it stands for a part of which no call was answered.
+bool is_process_fault(const gate_report& report, const check_result& c) {
+  const bool of_part = std::any_of(
+      report.adapter_faults.begin(), report.adapter_faults.end(),
+      [&](const adapter_fault& f) { return f.operation == c.operation && f.type == c.type && is_broken(f); });
+  return of_part || (c.found && c.found->shown.failure && ends_the_program(c.found->shown.failure->kind));
 }
 
 bool is_excused(const gate_report& report, const check_result& c) {
@@ -53,17 +59,50 @@ std::string not_offered(const std::string& name, const properties::description& 
   return fmt::format("{} was requested in {} and is offered in {}", name, names_of(s.dtypes), names_of(it->second));
 }
 
-bool is_broken(const adapter_fault& f) { return f.kind != nan_flood; }
+std::string calls_in_words(const adapter_fault& f) {
+  return f.calls == 1 ? "its first call" : fmt::format("any of {} calls", f.calls);
+}
+
+// Why none of the cases of the core checks decided anything, and what would help.
+std::string why_undecided(const part_record& part, const properties::description& candidate) {
+  std::size_t uninformative = 0, unsupported = 0, outside = 0;
+  for (const check_result& c : part.checks)
+    if (c.checked->decides_class) {
+      uninformative += c.count(status::uninformative);
+      unsupported += c.count(status::unsupported);
+      outside += c.count(status::outside_domain);
+    }
+  const std::string& name = part.operation->name;
+  const bool narrowed = candidate.domain.contains(name) || candidate.sizes.contains(name) ||
+                        !candidate.settings_of(*part.operation).empty();
+  std::vector<std::string> all;
+  if (uninformative > 0)
+    all.push_back(fmt::format("in {} cases an answer that knows nothing, such as zeros, would be right{}",
+                              uninformative,
+                              narrowed ? ": declare a wider domain, or do not offer the operation" : ""));
+  if (unsupported > 0)
+    all.push_back(
+        fmt::format("{} cases were declined as unsupported: declare as its domain what it takes, and cases are "
+                    "drawn there",
+                    unsupported));
+  if (outside > 0) all.push_back(fmt::format("{} cases lie outside the declared domain: declare a wider one", outside));
+  if (all.empty()) all.emplace_back("no case was run");
+  return fmt::format("{}", fmt::join(all, "; "));
+}
 
 }  // namespace
 
 void complain_about_adapter(gate_report& report) {
   for (const adapter_fault& f : report.adapter_faults)
     report.complaints.emplace_back(
-        f.kind == nan_flood ? fmt::format("{}: {} in {} gives NaN for every element of {}; its checks were not run",
-                                          f.name, f.operation->name, core::name_of(f.type), f.on)
-                            : fmt::format("{} in {} gives no outputs even for {}: {}: {}; its checks were not run",
-                                          f.operation->name, core::name_of(f.type), f.on, f.name, f.message),
+        f.others_answered ? fmt::format("{} in {} failed in a first call, and no check met that again: {}: {} ({})",
+                                        f.operation->name, core::name_of(f.type), f.name, f.message, f.on)
+        : f.kind == nan_flood
+            ? fmt::format("{}: {} in {} gives NaN for every element of every output in {}, such as {}; its checks were "
+                          "not run",
+                          f.name, f.operation->name, core::name_of(f.type), calls_in_words(f), f.on)
+            : fmt::format("{} in {} gives no outputs in {}, such as {}: {}: {}; its checks were not run",
+                          f.operation->name, core::name_of(f.type), calls_in_words(f), f.on, f.name, f.message),
         f);
 }
 
@@ -105,9 +144,10 @@ void complain_about_gaps(const selection& s, const std::vector<part_record>& par
   for (const part_record& part : parts) {
     const bool checked = std::any_of(part.checks.begin(), part.checks.end(),
                                      [&](const check_result& c) { return c.checked->decides_class && decided(c); });
-    if (!part.adapter && !checked && !s.properties_named)
+    if ((!part.adapter || part.adapter->others_answered) && !checked && !s.properties_named)
       report.complaints.push_back(
-          fmt::format("{} in {} executed no core check", part.operation->name, core::name_of(part.type)));
+          fmt::format("{} in {} executed no core check, so that nothing says whether its values are right: {}",
+                      part.operation->name, core::name_of(part.type), why_undecided(part, report.candidate)));
   }
   for (const check_result& c : report.checks) {
     const auto reached = c.accuracy_class();
@@ -125,7 +165,7 @@ gate_verdict verdict_of(const gate_report& report) {
   for (const adapter_fault& f : report.adapter_faults) is_broken(f) ? ++broken : ++failed;
   for (const check_result& c : report.checks) {
     failed += c.verdict() == status::failed && !is_excused(report, c);
-    broken += is_process_fault(c);
+    broken += is_process_fault(report, c);
   }
   if (broken > 0 && broken == report.checks.size() + report.adapter_faults.size()) return gate_verdict::broken;
   return failed > 0 || broken > 0 || !report.complaints.empty() ? gate_verdict::failed : gate_verdict::passed;

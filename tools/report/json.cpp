@@ -125,6 +125,10 @@ ordered_json check_json(const gate_report& r, const check_result& c) {
                  {"families", c.families},
                  {"families_outside_domain", c.families_skipped}};
   if (const std::string reason = reason_of(r, c); !reason.empty()) j["reason"] = reason;
+  for (const properties::refusal& refused : c.refused) {
+    ordered_json& one = j["refused"].emplace_back(ordered_json{{"axis", refused.axis}, {"message", refused.message}});
+    if (!refused.settings.empty()) one["settings"] = refused.settings;
+  }
   if (!c.worst.output.empty())
     j["worst"] = {{"ulp", number(c.worst.ulp)},
                   {"allowance_ratio", number(c.worst.ratio / properties::bug_slack)},

@@ -36,11 +36,13 @@ struct run_record {
 struct adapter_fault {
   const core::operation* operation = nullptr;  ///< null where it did not start
   core::dtype type{};
-  std::string kind;      ///< for programs: kind_of a properties::fault, or "nan_flood"
-  std::string name;      ///< in words: name_of it, or "NaN flood"
-  std::string message;   ///< what happened
-  std::string on;        ///< in which case
-  std::string errors{};  ///< the end of its stderr
+  std::string kind;              ///< for programs: kind_of a properties::fault, or "nan_flood"
+  std::string name;              ///< in words: name_of it, or "NaN flood"
+  std::string message;           ///< what happened
+  std::string on;                ///< in which case
+  std::string errors{};          ///< the end of its stderr
+  std::size_t calls = 1;         ///< that were made, of which this is one and none went better
+  bool others_answered = false;  ///< and later calls were: the checks were run, and none met this again
 };
 
 /// `op` is null where the candidate did not start.
@@ -67,7 +69,8 @@ struct part_record {
   std::optional<measured_horizon> horizon{};
   std::vector<complaint> complaints{};
   std::optional<adapter_fault> adapter{}, on_long_sequences{};
-  properties::diagnosis found{};  ///< of a part with a failed check
+  properties::diagnosis found{};         ///< of a part with a failed check
+  std::vector<std::string> not_tried{};  ///< sizes that would have taken too long, a sentence each
 };
 
 /// A failed check that was known to fail.
@@ -93,7 +96,7 @@ struct gate_report {
   /// What looks like a mistake and fails nothing, such as an unknown operation in the candidate's hello.
   std::vector<std::string> warnings;
   std::optional<adapter_fault> start_fault{};
-  /// Operations whose checks were not run: not even a mild case or an empty one works.
+  /// Of first calls. Unless others were answered, the checks were not run.
   std::vector<adapter_fault> adapter_faults;
   /// On the long sequences that the horizon is measured on.
   std::vector<adapter_fault> horizon_faults{};
@@ -143,6 +146,10 @@ std::map<std::uint64_t, properties::error_there> drawn_growth(const properties::
 inline constexpr const char* wrong_result = "wrong_result";
 /// How a failed check failed, for programs: kind_of the fault of the candidate, or wrong_result.
 const char* failure_kind(const properties::check_result& c);
+/// What a check saw refused: "does not take B = 0, nor n = 0: ValueError: no tokens".
+std::string refusals_in_words(const properties::check_result& c);
+/// Zeros for digits: what is equal then differs in numbers alone.
+std::string without_digits(std::string text);
 /// Why a check that neither passed nor failed did not; empty for the others.
 std::string reason_of(const gate_report& r, const properties::check_result& c);
 /// The end of a stderr that a report shows: at most 20 lines and 2000 bytes, each line plain().

@@ -122,6 +122,8 @@ std::string reason_of(const gate_report& r, const check_result& c) {
       return c.run() == 0 ? "no case was run"
                           : "uninformative: an answer that knows nothing would pass every one of these cases";
     case status::unsupported:
+      if (!c.refused.empty())
+        return "unsupported: it " + refusals_in_words(c);
       return r.candidate.recorded
                  ? "unsupported: it needs a candidate that runs; what it asks is not among the exported cases"
                  : "unsupported: the candidate declines what this property needs";

@@ -6,6 +6,7 @@ candidate broke.
 """
 import json
 import os
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -325,7 +326,7 @@ class OutsideCandidates(Folder):
         self.assertTrue(self.read_report()["findings"])
 
     def test_known_failures_by_kind(self):
-        # The smoke test has at most 3 tokens, and passes.
+        # Short calls are answered.
         candidate = self.candidate("states = states[..., None] if h.shape[1] > 3 else states")
         for word, words in (("wrong_shape", None), ("bad output", None), ("wrong_dtype", "it is bad output (wrong_shape)"),
                             ("crash", "listed as crash, but it is bad output (wrong_shape)"),
@@ -335,15 +336,98 @@ class OutsideCandidates(Folder):
             self.assertEqual(done.returncode, 1 if words else 0, done.stdout)
             self.assertIn(words or "issue 12", done.stdout)
 
-    def test_a_refused_empty_axis_is_one_property(self):
-        candidate = self.candidate("assert h.shape[1] > 0, 'no tokens'")
-        done = self.gate(candidate, *self.SMALL)
-        self.assertEqual(done.returncode, 1)
-        failed = [c["property"] for c in self.read_report()["checks"] if c["verdict"] == "failed"]
-        self.assertEqual(failed, ["empty_axes"])
-        done = self.gate(candidate, *self.VALUE, "--property", "empty_axes", "--known-failures",
-                         self.known("empty_axes heinsen/scan f32 error_reply # never"))
+    EMPTY = ("--property", "value", "--property", "empty_axes", "--max-elements", "2000")
+
+    def of_empty_axes(self):
+        return next(c for c in self.read_report()["checks"] if c["property"] == "empty_axes")
+
+    def test_a_refused_empty_axis_fails_nothing(self):
+        done = self.gate(self.candidate("assert h.shape[1] > 0, 'no tokens'"), *self.SMALL)
         self.assertEqual(done.returncode, 0, done.stdout)
+        report = self.read_report()
+        self.assertRegex(report["findings"][-1], r"^does not take n = 0: AssertionError: no tokens \(candidate.py, line \d+, "
+                         r"in scan\); all else was judged; empty=False declares it \(heinsen/scan in f32\)$")
+        self.assertIn("does not take n = 0", done.stdout)
+        check = self.of_empty_axes()
+        self.assertEqual((check["verdict"], [r["axis"] for r in check["refused"]]), ("passed", ["n"]))
+        # What refuses every axis was not judged there, and elsewhere it was.
+        done = self.gate(self.candidate("assert h.size > 0, 'nothing'"), *self.EMPTY)
+        self.assertEqual(done.returncode, 0, done.stdout)
+        self.assertIn("does not take B = 0, nor d = 0, nor n = 0: AssertionError: nothing", done.stdout)
+        self.assertNotIn("all else was judged", done.stdout)
+        check = self.of_empty_axes()
+        self.assertEqual(check["verdict"], "skipped")
+        self.assertIn("unsupported: it does not take B = 0, nor d = 0, nor n = 0: AssertionError: nothing", check["reason"])
+
+    def test_a_list_that_knows_a_refusal_as_a_failure_is_out_of_date(self):
+        listed = self.known("empty_axes heinsen/scan f32 error_reply # never")
+        done = self.gate(self.candidate("assert h.shape[1] > 0"), *self.EMPTY, "--known-failures", listed)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("is listed as error_reply, but it is passed", done.stdout)
+        done = self.gate(self.candidate("assert h.shape[1] > 0", ", empty=True"), *self.EMPTY, "--known-failures", listed)
+        self.assertEqual(done.returncode, 0, done.stdout)
+
+    def test_an_empty_axis_that_is_taken_must_be_right(self):
+        for fault, options, kind in (("states = states[..., None] if h.shape[1] == 0 else states", "", "wrong_shape"),
+                                     ("s = s + (h.shape[1] == 0)", "", "wrong_result"),
+                                     ("h.shape[1] or __import__('os')._exit(3)", "", "crash"),
+                                     ("assert h.shape[1] > 0", ", empty=True", "error_reply")):
+            with self.subTest(fault):
+                self.assertEqual(self.gate(self.candidate(fault, options), *self.EMPTY).returncode, 1)
+                self.assertEqual(self.of_empty_axes()["counterexample"]["kind"], kind)
+                self.assertIn("n = 0: ", self.of_empty_axes()["counterexample"]["message"])
+
+    def test_a_function_that_needs_width_is_not_broken(self):
+        done = self.gate(self.candidate("assert h.shape[2] > 3, 'too narrow'"), *self.SMALL)
+        self.assertEqual(done.returncode, 1)
+        report = self.read_report()
+        self.assertEqual((report["verdict"], report["adapter_faults"]), ("failed", []))
+        self.assertRegex(report["findings"][0], "it does not survive heinsen/scan f32 B=1 d=[123] n=1 .*: error reply: "
+                         "AssertionError: too narrow")
+
+    def test_a_first_call_that_fails_is_told(self):
+        # The usual size alone: no check would try it.
+        done = self.gate(self.candidate("assert h.shape != (2, 8, 64), 'not this one'"), *self.VALUE, *self.SMALL)
+        self.assertEqual(done.returncode, 1)
+        check = self.read_report()["checks"][0]
+        self.assertEqual(self.read_report()["complaints"], [])
+        self.assertIn("heinsen/scan f32 B=2 d=64 n=8", check["counterexample"]["case"])
+
+    def test_what_never_answers_is_broken_and_can_be_replayed(self):
+        candidate = self.candidate("assert False, 'never'")
+        done = self.gate(candidate, *self.SMALL)
+        self.assertEqual(done.returncode, 3)
+        report = self.read_report()
+        self.assertRegex(report["complaints"][0], r"^heinsen/scan in f32 gives no outputs in any of \d+ calls, such as "
+                         r"heinsen/scan f32 B=2 d=64 n=8 family mild seed 1: error reply: AssertionError: never")
+        self.assertEqual([(c["property"], c["verdict"]) for c in report["checks"]], [("value", "failed")])
+        told = report["checks"][0]["counterexample"]
+        self.assertEqual(told["kind"], "error_reply")
+        replayed = subprocess.run(shlex.split(told["replay"].replace("assay ", ASSAY + " ", 1)), capture_output=True,
+                                  text=True, stdin=subprocess.DEVNULL)
+        self.assertEqual(replayed.returncode, 1, replayed.stderr)
+        self.assertIn("AssertionError: never", replayed.stdout)
+
+    def test_what_decides_nothing_says_why_and_what_helps(self):
+        path = os.path.join(self.folder.name, "undecided.py")
+        with open(path, "w") as file:
+            file.write("import numpy, assay\n"
+                       "ASSAY_DTYPES = ['f32']\n"
+                       "@assay.candidate(operation='fox/decay', domain={'n': [1, 1]}, empty=False)\n"
+                       "def one_token(log_f):\n"
+                       "    return numpy.zeros((log_f.shape[0], log_f.shape[2], 1, 1), log_f.dtype)\n"
+                       "@assay.candidate(operation='fox/decay')\n"
+                       "def declines(log_f):\n"
+                       "    raise assay.Unsupported('not today')\n")
+        for function, words in (("one_token", "fox/decay in f32 executed no core check, so that nothing says whether its "
+                                 "values are right: in \\d+ cases an answer that knows nothing, such as zeros, would be "
+                                 "right: declare a wider domain, or do not offer the operation"),
+                                ("declines", "\\d+ cases were declined as unsupported: declare as its domain what it takes")):
+            with self.subTest(function):
+                done = run("gate", "--candidate", f"python:{path}:{function}", "--report", self.report,
+                           "--max-elements", "2000", ASSAY_PYTHON="/usr/bin/python3")
+                self.assertEqual(done.returncode, 1, done.stdout)
+                self.assertRegex(" ".join(self.read_report()["complaints"]), words)
 
     def test_large_cases_and_shapes(self):
         wrong_from_row_65 = "states = states.copy(); states[64:] += 1"

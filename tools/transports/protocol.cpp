@@ -56,6 +56,16 @@ bool parse_flag(const json& value, const char* name) {
   return value.get<bool>();
 }
 
+// The operations that take empty axes; of others nothing would follow.
+void parse_empty(const json& value, properties::description& to) {
+  require(value.is_array(), "hello.properties.empty must be an array of operations");
+  for (const json& entry : value) {
+    require(entry.is_string() && to.operations.contains(entry.get_ref<const std::string&>()),
+            "hello.properties.empty: " + clean(entry.dump(), 80) + " is no operation that is offered");
+    to.takes_empty.push_back(entry.get<std::string>());
+  }
+}
+
 properties::description parse_hello_object(const json& greeting) {
   require(greeting.is_object(), "hello must be an object");
   const json* protocol = member(greeting, "protocol");
@@ -81,6 +91,7 @@ properties::description parse_hello_object(const json& greeting) {
     require(claims->is_object(), "hello.properties must be an object");
     if (const json* deterministic = member(*claims, "deterministic"))
       answer.deterministic = parse_flag(*deterministic, "properties.deterministic");
+    if (const json* empty = member(*claims, "empty")) parse_empty(*empty, answer);
     if (const json* relayed = member(*claims, "relayed")) answer.relayed = parse_flag(*relayed, "properties.relayed");
   }
   return answer;

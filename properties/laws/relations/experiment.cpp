@@ -32,6 +32,20 @@ const measured_call& experiment::right_call(const test_case& other) {
   return made;
 }
 
+experiment::answer experiment::right_or_refused(const test_case& empty, const test_case& beside, std::string& error) {
+  const call_result outputs = under_test_.evaluate(empty.call);
+  if (outputs) {
+    judge(empty, *outputs);
+    return answer::right;
+  }
+  if (outputs.error().kind == fault::unsupported) return answer::declined;
+  if (outputs.error().kind != fault::error_reply || about().must_take_empty(c.call.operation->name))
+    throw ended{no_outputs(outputs.error())};
+  outputs_of(beside);
+  error = outputs.error().message;
+  return answer::refused;
+}
+
 const core::tensors& experiment::outputs_of(const test_case& other) {
   call_result outputs = under_test_.evaluate(other.call);
   if (!outputs) throw ended{no_outputs(outputs.error())};

@@ -41,6 +41,16 @@ class experiment {
   const measured_call& call_allowed(const test_case& other, const measured_call& like);
   /// A call whose outputs must be right: judged against the truth.
   const measured_call& right_call(const test_case& other);
+  /// A call with an empty axis, inside the declared domain: right; or answered with an error where `beside`, the same
+  /// call with elements, gives outputs, which is a refusal unless empty axes are declared to be taken; or unsupported.
+  enum class answer { right, refused, declined };
+  answer right_or_refused(const test_case& empty, const test_case& beside, std::string& error);
+  /// Notes a refusal, which fails nothing.
+  void note(refusal of) { refused_.push_back(std::move(of)); }
+  /// Outputs of the case, with the errors that they are allowed.
+  [[nodiscard]] measured_call allowed(core::tensors outputs) const {
+    return with_allowances(about(), c, std::move(outputs));
+  }
   /// The outputs of any call, of a case outside the declared domain too.
   const core::tensors& outputs_of(const test_case& other);
   /// The forward call at the point of a derivative's case.
@@ -132,12 +142,14 @@ class experiment {
   [[noreturn]] void wrong(std::string message) const;
 
   [[nodiscard]] outcome result() const { return all_.result(); }
+  [[nodiscard]] const std::vector<refusal>& refused() const { return refused_; }
 
  private:
   [[noreturn]] void differ(approximate expected, approximate actual, const std::string& what) const;
 
   implementation& under_test_;
   comparisons all_;
+  std::vector<refusal> refused_{};
   std::deque<measured_call> calls_;  ///< references to its elements stay
 };
 

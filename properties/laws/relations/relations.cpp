@@ -26,12 +26,15 @@ property law(const char* name, const char* sentence, const law_scope& scope, sta
   property p{name, sentence, [scope](const core::operation& op) { return is_in_scope(scope, op); },
              [says = std::move(what.says)](implementation& under_test, const test_case& c) {
                experiment e(under_test, c);
+               outcome shown;
                try {
                  says(e);
+                 shown = e.result();
                } catch (experiment::ended& end) {
-                 return std::move(end.how);
+                 shown = std::move(end.how);
                }
-               return e.result();
+               shown.refused = e.refused();
+               return shown;
              }};
   p.calls = what.calls;
   p.families = scope.families;

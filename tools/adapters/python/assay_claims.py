@@ -37,7 +37,8 @@ def candidate(**claims):
     vjp               False: autograd has no derivative of it; or a function that computes the derivative
     vjp_domain        of the derivative, where it is narrower than that of the function
     framework         "torch" or "numpy", where the function does not show it
-    empty             False: it takes no empty axis, and is not asked for any
+    empty             False: it takes no empty axis, and is not asked for any; True: it takes them, and an error is a
+                      failure; without it an error to one is a refusal, which the report tells and which fails nothing
     strides           False: it takes contiguous inputs, and is not given views, such as transposed ones
     variants, properties, flush_subnormals, name, version: as for a Candidate
     """

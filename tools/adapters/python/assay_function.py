@@ -83,7 +83,7 @@ def _register(candidate, function, declared, dtypes, domain, claims):
     framework = claims.get("framework") or framework_of(function)
     if framework not in ("torch", "numpy"):
         raise WrongClaim(f"framework must be \"torch\" or \"numpy\", not {framework!r}")
-    options = {"domain": domain, "empty": claims.get("empty", True), **({"vjp": False} if framework == "torch" else {})}
+    options = {"domain": domain, "empty": claims.get("empty"), **({"vjp": False} if framework == "torch" else {})}
     getattr(candidate, framework)(declared["name"], dtypes, **options)(_adapted(function, declared, by_name))
 
 

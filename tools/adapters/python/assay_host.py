@@ -22,8 +22,6 @@ import os
 import sys
 import traceback
 
-import numpy
-
 from assay_claims import WrongClaim, check_finite
 from assay_errors import in_words
 from assay_frameworks import InputOverwritten, NumpyFunction, TorchFunction
@@ -69,17 +67,6 @@ def _answer_of(function, inputs, attributes, dtype):
         raise Unsupported(f"it refuses {strides} inputs: {in_words(error)}") from None
 
 
-def _answers_without_empty_axes(function, inputs, message):
-    """Whether the call succeeds with one element, 0, along each axis that is empty: only then is that the cause."""
-    filled = {name: (dtype, array if array.size else numpy.zeros([max(size, 1) for size in array.shape], array.dtype))
-              for name, (dtype, array) in inputs.items()}
-    try:
-        _answer_of(function, filled, message["attributes"], message["dtype"])
-        return True
-    except Exception:
-        return False
-
-
 class Candidate:
     """A set of operations under a name. `claims` are further members of the hello, such as
     compute={"bf16": "f32"} (or a precision for each stage), flush_subnormals=True, variants={"block": [32, 64]} or
@@ -102,16 +89,16 @@ class Candidate:
         self._hello = {"protocol": 1, "name": name, "version": str(version), "operations": {}, "domain": {}, **claims}
         self._functions = {}
 
-    def numpy(self, operation, dtypes, domain=None, empty=True):
+    def numpy(self, operation, dtypes, domain=None, empty=None):
         """Registers a function of numpy arrays. A domain maps input names (or "state") to "finite" or [low, high], and
         names of settings to lists of the values that the function takes. With empty=False calls with an empty axis are
-        declined as unsupported. Derivatives are operations of their own: "<operation>:vjp"."""
+        declined as unsupported, with empty=True an error to one is a failure, and otherwise a refusal. Derivatives are operations of their own: "<operation>:vjp"."""
         def register(function):
             self._add(operation, dtypes, domain, empty, NumpyFunction(function))
             return function
         return register
 
-    def torch(self, operation, dtypes, domain=None, vjp=True, vjp_domain=None, empty=True):
+    def torch(self, operation, dtypes, domain=None, vjp=True, vjp_domain=None, empty=None):
         """Registers a function of torch tensors and, unless vjp=False, its derivative by autograd.
         vjp_domain is the domain of the derivative, which takes the settings that the function does."""
         def register(function):
@@ -141,6 +128,8 @@ class Candidate:
         if unknown or operation in self._functions:
             raise WrongClaim(f"{operation}: " + (f"unknown dtypes {unknown}; known: {', '.join(FLOATING)}" if unknown
                                                  else "registered twice"))
+        if empty not in (None, True, False):
+            raise WrongClaim(f"{operation}: empty must be True or False, not {empty!r}")
         for name, values in (domain or {}).items():
             check_finite(values if isinstance(values, (list, tuple)) else [values], f"{operation}: domain: '{name}'")
             _check_sendable(f"{operation}: domain: '{name}'", values)
@@ -148,6 +137,9 @@ class Candidate:
         self._hello["operations"][operation] = list(dtypes)
         if domain:
             self._hello["domain"][operation] = domain
+        if empty:
+            properties = self._hello.get("properties", {})
+            self._hello["properties"] = {**properties, "empty": [*properties.get("empty", []), operation]}
 
     def answer(self, message):
         """The answer to one message of the protocol."""
@@ -159,7 +151,7 @@ class Candidate:
                 raise Unsupported(f"no operation {message['operation']}")
             function, empty = self._functions[message["operation"]]
             inputs = read_safetensors(message["inputs"])
-            if not empty:
+            if empty is False:
                 _decline_empty(inputs)
             outputs = _answer_of(function, inputs, message["attributes"], message["dtype"])
             write_safetensors(message["outputs"], outputs)
@@ -169,9 +161,6 @@ class Candidate:
         except Exception as error:  # whatever the function did wrong is an answer, not the end
             traceback.print_exc()
             answer["error"] = in_words(error)
-            if (any(0 in array.shape for _, array in inputs.values())
-                    and _answers_without_empty_axes(function, inputs, message)):
-                answer["error"] += "; empty=False declares that it takes no empty axis"
         return answer
 
     def serve(self, streams=None):

@@ -41,6 +41,8 @@ TEST_CASE("transports/protocol/hello_needs_only_name_and_operations") {
   CHECK_FALSE(parsed->flush_subnormals);
   CHECK(transports::parse_hello(hello_with(R"(,"later":{"x":[1.5e3,-1,null]})")).has_value());
   CHECK(transports::parse_hello(hello_with(R"(,"properties":{"relayed":true})"))->relayed);
+  CHECK_FALSE(parsed->must_take_empty("a/b"));
+  CHECK(transports::parse_hello(hello_with(R"(,"properties":{"empty":["a/b"]})"))->must_take_empty("a/b"));
 }
 
 TEST_CASE("transports/protocol/hello_is_strict") {
@@ -71,6 +73,9 @@ TEST_CASE("transports/protocol/hello_is_strict") {
   CHECK_THAT(hello_refusal(hello_with(R"(,"domain":{"b/a":{}})")), Contains("is no operation"));
   CHECK_THAT(hello_refusal(hello_with(R"(,"flush_subnormals":1)")), Contains("true or false"));
   CHECK_THAT(hello_refusal(hello_with(R"(,"properties":{"deterministic":"yes"})")), Contains("true or false"));
+  CHECK_THAT(hello_refusal(hello_with(R"(,"properties":{"empty":true})")), Contains("array of operations"));
+  CHECK_THAT(hello_refusal(hello_with(R"(,"properties":{"empty":["b/a"]})")), Contains("\"b/a\" is no operation"));
+  CHECK_THAT(hello_refusal(hello_with(R"(,"properties":{"empty":[1]})")), Contains("1 is no operation"));
   CHECK_THAT(hello_refusal(hello_with(R"(,"variants":{"block":[]})")), Contains("arrays of values"));
   CHECK_THAT(hello_refusal(hello_with(R"(,"variants":{"block":[[1]]})")),
              Contains("[1] is no number, string or boolean"));

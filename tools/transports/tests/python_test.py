@@ -78,6 +78,10 @@ def needs_tokens(log_p, h, s0):
     h[0, 0, 0]
     return scan(log_p, h, s0)
 
+@assay.candidate(empty=True)
+def wants_tokens(log_p, h, s0):
+    return needs_tokens(log_p, h, s0)
+
 @assay.candidate(empty=False)
 def takes_tokens(log_p, h, s0):
     return needs_tokens(log_p, h, s0)
@@ -222,7 +226,8 @@ class Functions(Folder):
         self.ends("beside", 3, "hello.domain['heinsen/scan']['log_p'] holds no value of log_p, which lies in [-inf, 0]")
 
     def test_empty_axes(self):
-        self.ends("needs_tokens", 1, "it does not survive a call of the check 'empty_axes': B = 0: error reply: IndexError", "empty=False declares")
+        self.ends("needs_tokens", 0, "does not take B = 0", "; empty=False declares it", "IndexError")
+        self.ends("wants_tokens", 1, "it does not survive a call of the check 'empty_axes': B = 0: error reply: IndexError")
         self.ends("takes_tokens", 0, arguments=self.MILD)
         self.assertGreater(self.read_report()["cases"]["unsupported"], 0)
 
