@@ -176,6 +176,18 @@ void wide(lane_inputs& lane, bool gated, dtype, counter_random& random) {
       lane, random, [](bool g, counter_random& r) { return decay(g, r.uniform(0, 69)); }, gated, 1.0);
   for (double& h : lane.h) h = random.uniform(-1e4, 1e4);
 }
+// A large state decays within a few tokens by more than the exponent range of f32, though it stays within that range
+// itself, and little comes in: what code in the linear domain multiplies first underflows.
+void fading_state(lane_inputs& lane, bool gated, dtype, counter_random& random) {
+  mild(lane, gated, {}, random);
+  lane.s0 = random.uniform(60, 80);
+  const double lost = random.uniform(90, lane.s0 + 60);
+  const std::size_t within = 2 + random.below(6);
+  for (std::size_t i = 0; i < lane.h.size(); ++i) {
+    lane.gate[i] = decay(gated, (i < within ? lost / static_cast<double>(within) : 0.1) * random.uniform(0.9, 1.0));
+    lane.h[i] = random.uniform(-80, -70);
+  }
+}
 // Decays beyond the exponent range of exp, with nothing else coming in.
 void extreme_gates(lane_inputs& lane, bool gated, dtype type, counter_random& random) {
   mild(lane, gated, {}, random);

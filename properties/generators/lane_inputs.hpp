@@ -44,6 +44,7 @@ void no_decay(lane_inputs& lane, bool gated, core::dtype type, core::counter_ran
 void powers_of_two(lane_inputs& lane, bool gated, core::dtype type, core::counter_random& random);
 void subnormal(lane_inputs& lane, bool gated, core::dtype type, core::counter_random& random);
 void wide(lane_inputs& lane, bool gated, core::dtype type, core::counter_random& random);
+void fading_state(lane_inputs& lane, bool gated, core::dtype type, core::counter_random& random);
 void extreme_gates(lane_inputs& lane, bool gated, core::dtype type, core::counter_random& random);
 void neutral_padding(lane_inputs& lane, bool gated, core::dtype type, core::counter_random& random);
 void nan_inside(lane_inputs& lane, bool gated, core::dtype type, core::counter_random& random);

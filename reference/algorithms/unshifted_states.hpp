@@ -3,12 +3,25 @@
 // Every weight p_i = e^{a_i}, every e^{h_i}, product and quotient loses up to eta, the smallest subnormal, besides what
 // rounding loses. The bounds below carry these losses through the recurrence and its derivatives, products of two
 // losses included (derived here).
+//
+// Code goes step by step, or by a tree, which multiplies gates first: P(a, b) = p_a ... p_b. Where P(a, b) lies below
+// the smallest normal number it loses up to eta more than rounding does. To first order the loss is multiplied by what
+// P(a, b) is multiplied by. In X_b that is X_{a-1}; in lambda_{a-1}, the cotangent of X_{a-1}, it is lambda_b; from
+// there on the other gates carry the loss as they carry X and lambda. No bracketing makes a product twice for one
+// result. So in every bracketing the losses of products add at most
+//
+//   eta sum_a X_{a-1} to X_b,   eta sum_b |lambda_b| to lambda_{a-1},   a < b, P(a, b) below the smallest normal number.
+//
+// The recurrences below have the loss of one gate, eta X_{i-1} and eta |lambda_i|. Of the products with states at most
+// `joins` end at one token where the tree is balanced, doubling or chunked: each loses eta.
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "reference/algorithms/adjoint.hpp"
@@ -17,25 +30,55 @@
 
 namespace assay::reference {
 
+/// Products of gates that lie below a number, and what they carry. Gates come along the tokens, or against them.
+class products_of_gates {
+ public:
+  explicit products_of_gates(double number) : log_number_(std::log(number)) {}
+
+  /// One more gate, and what it is applied to. Returns the sum of what its products with gates before it are applied
+  /// to, where they lie below the number.
+  double next(double log_gate, double carried) {
+    if (std::isinf(log_gate)) {  // a product with 0 is 0, and loses nothing
+      *this = products_of_gates(log_number_, {});
+      return 0.0;
+    }
+    log_product_ += std::max(log_gate, below_all_formats);
+    for (; first_ < gates_.size() && log_product_ - gates_[first_].log_before < log_number_; ++first_)
+      sum_ += gates_[first_].carried;
+    gates_.push_back({log_product_ - std::max(log_gate, below_all_formats), carried});
+    return sum_;
+  }
+
+ private:
+  struct gate {
+    double log_before, carried;  ///< the product of all gates before it
+  };
+  products_of_gates(double log_number, std::vector<gate> gates) : log_number_(log_number), gates_(std::move(gates)) {}
+  static constexpr double below_all_formats = -2000.0;
+
+  double log_number_, log_product_ = 0, sum_ = 0;
+  std::vector<gate> gates_{};
+  std::size_t first_ = 0;  // of the gates whose product with the last one does not lie below the number
+};
+
 class unshifted_states {
  public:
-  /// Nothing where e^h, e^s0 or X leaves the exponent range of the working format, or where X loses more than its half:
-  /// there such code is wrong.
+  /// By a tree, or else step by step: what the former loses contains what the latter loses. Nothing where e^h, e^s0 or
+  /// X leaves the exponent range of the working format, or where X loses more than its half: there such code is wrong.
   static std::optional<unshifted_states> within_range(const_lane<tracked> a, const_lane<tracked> h, const tracked& s0,
                                                       const_lane<tracked> s) {
-    std::optional<unshifted_states> x = holding(s0);
-    for (std::size_t i = 0; x && i < s.size(); ++i)
-      if (!x->add(a[i].number, h[i].number, h[i], s[i])) return std::nullopt;
-    return x;
+    // At most ceil(log2 m) + 1 joins of m = n + 1 elements end at one.
+    auto x = held_by(static_cast<double>(std::bit_width(s.size())) + 1.0, a, h, s0, s);
+    return x ? x : held_by(step_by_step, a, h, s0, s);
   }
   /// No tokens: X = e^s0 alone.
   static std::optional<unshifted_states> holding(const tracked& s0) {
-    unshifted_states x;
+    unshifted_states x(step_by_step);
     return x.add(0.0, -infinity, s0, s0) ? std::optional(x) : std::nullopt;
   }
 
   /// s_i = log X_i, where X_i has lost the share q_i: q_i X_i = (p_i + eta) q_{i-1} X_{i-1} + eta X_{i-1} + 2 eta, and
-  /// -log(1 - q_i) in s_i.
+  /// -log(1 - q_i) in s_i; of trees with the losses of products.
   void widen(lane<tracked> s) const {
     for (std::size_t i = 0; i < s.size(); ++i) s[i].error -= std::log1p(-share_[i + 1]) / tracked::u();
   }
@@ -54,28 +97,44 @@ class unshifted_states {
 
   /// The adjoint lambda_i = gbar_i / X_i + p_{i+1} lambda_{i+1}, grad_h_i = e^{h_i} lambda_i and grad_a_i =
   /// p_i lambda_i X_{i-1}. With L_i the sum of magnitudes of lambda_i and F_i its error,
-  ///   F_i = |gbar_i| / X_i q_i / (1 - q_i) + eta + (p_{i+1} + eta) F_{i+1} + eta L_{i+1} + eta.
+  ///   F_i = |gbar_i| / X_i q_i / (1 - q_i) + eta + (p_{i+1} + eta) F_{i+1} + eta L_{i+1} + eta,
+  /// and in trees the losses of products. There X_{a-1} lambda_b reaches grad_a_i through the products of the gates
+  /// beside p_i, twice `joins` at most: they are among those of X_{i-1} and of lambda_i, and each product loses eta.
   void widen(const_lane<tracked> grad_s, const tracked& grad_last, scan_gradients<tracked> grad) const {
     const std::size_t n = grad_s.size();
+    products_of_gates products(smallest_normal());
     amount handed_back{};  // p_{i+1} lambda_{i+1}
     for (std::size_t i = n; i-- > 0;) {
       const double direct = std::fabs(grad_s[i].number) + (i + 1 == n ? std::fabs(grad_last.number) : 0.0);
       const amount lambda = quotient(direct, i + 1) + handed_back;
       handed_back = lambda.times(weight_[i + 1]);
       add(lambda.times(entering_[i + 1]), grad.h[i]);
-      const amount of_a = handed_back.times(state_[i], share_[i] * state_[i]);
+      amount of_a = handed_back.times(state_[i], share_[i] * state_[i]);
+      if (of_a.size > 0) of_a.error += 2.0 * (joins_ - step_by_step) * eta();
       add(of_a, grad.a[i]);
-      if (i == 0) add(of_a, grad.s0);
+      lose_in_products(handed_back, products.next(log_weight_[i + 1], lambda.size));
+      if (i == 0) add(handed_back.times(state_[0], share_[0] * state_[0]), grad.s0);
     }
   }
 
-  /// dX_i = p_i (dX_{i-1} + X_{i-1} da_i) + e^{h_i} dh_i and ds_i = dX_i / X_i. Directions enter by magnitude.
+  /// dX_i = p_i (dX_{i-1} + X_{i-1} da_i) + e^{h_i} dh_i and ds_i = dX_i / X_i. Directions enter by magnitude. Trees
+  /// have dP = P sum da beside P, of two products, each of which loses eta where P |da| lies below the smallest normal
+  /// number: 2 eta X_{a-1} in dX_b, beside eta |dX_{a-1}|.
   void widen(scan_direction<tracked> d, lane<tracked> ds) const {
+    double least = 1.0, moves = 0.0;  // the least |da| that is not 0; whether there is one
+    for (std::size_t i = 0; i < ds.size(); ++i)
+      if (const double da = std::fabs(d.a[i].number); da > 0) {
+        least = std::min(least, da);
+        moves = 1.0;
+      }
+    products_of_gates products(smallest_normal() / least);
     amount derivative = amount{std::fabs(d.s0.number), 0}.times(state_[0], share_[0] * state_[0]);
     for (std::size_t i = 0; i < ds.size(); ++i) {
       const amount entering = amount{std::fabs(d.h[i].number), 0}.times(entering_[i + 1]);
       const amount of_weight = amount{std::fabs(d.a[i].number), 0}.times(state_[i], share_[i] * state_[i]);
+      const double carried = derivative.size + 2.0 * moves * state_[i];
       derivative = (derivative + of_weight).times(weight_[i + 1]) + entering;
+      lose_in_products(derivative, products.next(log_weight_[i + 1], carried) + 2.0 * moves * state_[i]);
       if (state_[i + 1] == 0) continue;
       const double q = share_[i + 1], size = std::fabs(ds[i].number);
       add({size, (derivative.error / state_[i + 1] + q * size) / (1.0 - q) + eta()}, ds[i]);
@@ -84,7 +143,19 @@ class unshifted_states {
 
  private:
   static constexpr double infinity = std::numeric_limits<double>::infinity();
+  static constexpr double step_by_step = 1.0;  // joins at a token
   static double eta() { return core::smallest_subnormal(arithmetic().type); }
+  static double smallest_normal() { return core::smallest_normal(arithmetic().type); }
+
+  explicit unshifted_states(double joins) : joins_(joins), products_(smallest_normal()) {}
+
+  static std::optional<unshifted_states> held_by(double joins, const_lane<tracked> a, const_lane<tracked> h,
+                                                 const tracked& s0, const_lane<tracked> s) {
+    unshifted_states x(joins);
+    bool inside = x.add(0.0, -infinity, s0, s0);
+    for (std::size_t i = 0; inside && i < s.size(); ++i) inside = x.add(a[i].number, h[i].number, h[i], s[i]);
+    return inside ? std::optional(std::move(x)) : std::nullopt;
+  }
 
   // What vanishes is told from what underflows: 0 alone loses nothing.
   static double not_zero(double x) { return std::max(x, std::numeric_limits<double>::denorm_min()); }
@@ -107,6 +178,10 @@ class unshifted_states {
     if (x == 0 || state_[i] == 0) return {};
     return {not_zero(x / state_[i]), x / state_[i] * share_[i] / (1.0 - share_[i]) + eta()};
   }
+  /// What a tree loses at a token besides: in products of gates, which are applied to `carried`, and where it joins.
+  void lose_in_products(amount& x, double carried) const {
+    if (joins_ > step_by_step && x.size > 0) x.error += eta() * (carried + joins_ - step_by_step);
+  }
   static void add(const amount& x, tracked& to) {
     if (std::isfinite(x.error)) to.error += x.error / tracked::u();
   }
@@ -118,9 +193,11 @@ class unshifted_states {
       if (!(x < most) || (x <= least && x != -infinity)) return false;
     const bool first = state_.empty();
     const double p = exponential(a), e = exponential(h), x = exponential(s.number);
-    const amount past = first ? amount{} : amount{state_.back(), share_.back() * state_.back()}.times(p);
+    amount past = first ? amount{} : amount{state_.back(), share_.back() * state_.back()}.times(p);
+    if (!first) lose_in_products(past, products_.next(a, state_.back()));
     const bool enters = first ? x > 0 : e > 0;
     const double share = x > 0 ? (past.error + (enters ? eta() : 0.0)) / x : 0.0;
+    log_weight_.push_back(a);
     weight_.push_back(p);
     entering_.push_back(e);
     state_.push_back(x);
@@ -128,7 +205,10 @@ class unshifted_states {
     return share <= 0.5;
   }
 
-  std::vector<double> weight_, entering_, state_, share_;  // p, e^h, X and what X has lost, from s_0 on
+  double joins_;
+  products_of_gates products_;  // along the tokens
+  // a = log p, p, e^h, X and what X has lost, from s_0 on.
+  std::vector<double> log_weight_, weight_, entering_, state_, share_;
 };
 
 }  // namespace assay::reference

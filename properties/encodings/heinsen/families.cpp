@@ -158,6 +158,7 @@ encoding_tests make_tests() {
       scan_family("powers_of_two", "all inputs are powers of two", powers_of_two),
       scan_family("subnormal", "all inputs are subnormal", subnormal),
       scan_family("wide", "log p from -69 to 0, h to 1e4", wide),
+      scan_family("fading_state", "a state of 60 to 80 decays within a few tokens by more than 90", fading_state),
       scan_family("extreme_gates", "decays beyond the exponent range, h often -inf", extreme_gates),
       scan_family("special_values", "zeros, infinities, and numbers at the ends of the formats", special_values),
       scan_family("branch_points", "gaps and logits where implementations change their formula", branch_points),

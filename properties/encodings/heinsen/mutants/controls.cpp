@@ -3,7 +3,7 @@
 #include <cmath>
 #include <limits>
 
-#include "properties/encodings/heinsen/mutants/mutants.hpp"
+#include "properties/encodings/heinsen/mutants/linear_trees.hpp"
 #include "reference/core/counter_random.hpp"
 
 namespace assay::properties::encodings::heinsen {
@@ -100,13 +100,6 @@ void linear_states(recipe& how) {
   how.tangent_kept = [](const R& s0, const R& of_s0) { return exp(s0) * of_s0 / exp(s0); };
 }
 
-// Declares in what intervals the state and the inputs of every operation have to stay.
-void declare_domain(description& about, const std::map<std::string, declared_domain>& domain) {
-  for (const auto& [name, types] : about.operations)
-    for (const auto& [what, interval] : domain)
-      if (what == "state" || reference::find_operation(name)->input(what)) about.domain[name][what] = interval;
-}
-
 // The state as an unevaluated sum of two numbers (Knuth's two-sum), so that adding small updates loses nothing.
 struct two_parts {
   R high, low{0.0};
@@ -178,6 +171,12 @@ R gate_by_log_of_sum(const R& g) {
 
 }  // namespace
 
+void declare_domain(description& about, const std::map<std::string, declared_domain>& domain) {
+  for (const auto& [name, types] : about.operations)
+    for (const auto& [what, interval] : domain)
+      if (what == "state" || reference::find_operation(name)->input(what)) about.domain[name][what] = interval;
+}
+
 std::vector<variant> controls() {
   return {
       changed_heinsen("control/odd_chunks", "trees in chunks of 37 tokens", "right: another association",
@@ -214,6 +213,16 @@ std::vector<variant> controls() {
                  const declared_domain within{-80, 80};
                  declare_domain(about,
                                 {{"state", within}, {"h", within}, {"s0", within}, {"log_p", {-80, 0}}, {"g", within}});
+               }}),
+      // Products of a gradient's state and cotangent stay within the range of f32, those of gates do not.
+      changed_heinsen(
+          "control/linear_tree", "X = e^s without a shift by a tree, as mamba.py, S5 and assoc-scan; within 30",
+          "right: of class linear",
+          {.formula = in_linear_tree(products_by_doubling),
+           .declared =
+               [](description& about) {
+                 const declared_domain within{-30, 30};
+                 declare_domain(about, {{"state", within}, {"h", within}, {"s0", within}, {"log_p", {}}, {"g", {}}});
                }}),
       changed_heinsen("control/compensated_state", "the state as a sum of two numbers",
                       "right: more precise than step by step", {.formula = with_scan(scan_in_two_parts)}),

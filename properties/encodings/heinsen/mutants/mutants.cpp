@@ -131,7 +131,7 @@ std::vector<variant> mutants() {
                        .telling = true}),
   };
   for (auto more : {forward_mutants, state_mutants, gradient_mutants, block_mutants, precision_mutants, memory_mutants,
-                    setting_mutants})
+                    setting_mutants, linear_tree_mutants})
     for (variant& m : more()) all.push_back(std::move(m));
   return all;
 }

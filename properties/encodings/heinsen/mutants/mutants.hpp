@@ -39,7 +39,7 @@ inline recipe_change<recipe> with_adjoint(decltype(recipe::adjoint) adjoint) {
 
 std::vector<variant> mutants();
 /// Parts of the list: wrong steps and scans, wrong states at the ends, wrong derivatives, wrong blocks, precision other
-/// than declared, memory between calls, settings.
+/// than declared, memory between calls, settings, products that underflow.
 std::vector<variant> forward_mutants();
 std::vector<variant> state_mutants();
 std::vector<variant> gradient_mutants();
@@ -47,9 +47,12 @@ std::vector<variant> block_mutants();
 std::vector<variant> precision_mutants();
 std::vector<variant> memory_mutants();
 std::vector<variant> setting_mutants();
+std::vector<variant> linear_tree_mutants();
 /// Made by rule: a fault of the step, or of the adjoint's step, at some of the tokens.
 std::vector<variant> generated_mutants();
 std::vector<variant> controls();
+/// Declares in what intervals the state and the inputs of every operation have to stay.
+void declare_domain(description& about, const std::map<std::string, declared_domain>& domain);
 /// s_i = max(log p_i + s_{i-1}, h_i): it knows the larger term and nothing of the sum. Of forward operations.
 uninformed_answer maximum_for_sum();
 /// Reports of bugs in log-sum-exp, scans and gates that these operations cannot show.
