@@ -396,7 +396,8 @@ def table(call):
     settings, width = call.settings, call.sizes["d"]
     count = (width + 1) // 2 if settings["odd"] == "extra" else width // 2
     layout = columns(width, settings["layout"], settings["first"], count)
-    numerator, denominator = (2, width) if settings["rule"] == "paper" else (1, max(count - 1, 1))
+    of_paper = (2, 2 * count if settings["odd"] == "padded" else width)
+    numerator, denominator = of_paper if settings["rule"] == "paper" else (1, max(count - 1, 1))
     base = Interval.of(float(settings["base"]))
 
     def row(i, position):

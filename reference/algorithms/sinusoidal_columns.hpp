@@ -58,13 +58,16 @@ struct table_plan {
 };
 
 /// All columns of a table. Of an odd width d, "odd" = "zero" fills floor(d/2) pairs and leaves the last column 0;
-/// "extra" gives the first function ceil(d/2) columns and the other floor(d/2). Width 1 is one zero, or the first
-/// function of m.
+/// "padded" puts a column 0 behind the table of width d - 1, whose exponents are i / floor(d/2); "extra" gives the
+/// first function ceil(d/2) columns and the other floor(d/2). Width 1 is one zero, or the first function of m.
 inline table_plan plan_of_table(const core::attributes& settings) {
   const auto width = static_cast<std::size_t>(core::setting<std::int64_t>(settings, "width"));
-  const bool extra = core::chosen<bool>(settings, "odd", {{"zero", false}, {"extra", true}});
-  const std::size_t pairs = width / 2, leading = extra ? width - pairs : pairs;
-  table_plan plan{scale_of(core::setting<std::string>(settings, "rule"), width, leading),
+  enum class last_column { zero, padded, extra };
+  const auto last = core::chosen<last_column>(
+      settings, "odd", {{"zero", last_column::zero}, {"extra", last_column::extra}, {"padded", last_column::padded}});
+  const std::size_t pairs = width / 2, leading = last == last_column::extra ? width - pairs : pairs;
+  const std::size_t without_padding = last == last_column::padded ? 2 * pairs : width;
+  table_plan plan{scale_of(core::setting<std::string>(settings, "rule"), without_padding, leading),
                   arrange_pairs(settings, leading, pairs)};
   plan.columns.resize(width);
   return plan;

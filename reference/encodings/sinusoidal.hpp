@@ -18,9 +18,11 @@
 //   SIN-T2T     half_split   sine    tensor2tensor  tensorflow/tensor2tensor, fairseq, fastnlp/TENER (odd "zero")
 //   SIN-HALF    half_split   sine    paper          kimiyoung/transformer-xl, zihangdai/xlnet, Marian (odd "extra")
 //   SIN-SU      interleaved  cosine  paper          Su 2021
+//   SIN-TIME    half_split   cosine  paper          openai/guided-diffusion, CompVis/stable-diffusion (odd "padded")
 //
-// Odd widths d, which the paper leaves out: sinusoidal_columns.hpp; "paper" then keeps its exponent 2i/d. `offset` is
-// added to every position (fairseq counts from padding_idx + 1).
+// Odd widths d, which the paper leaves out: sinusoidal_columns.hpp; "paper" keeps its exponent 2i/d but where a column
+// is added to the table of the even width (timestep_embedding of openai/guided-diffusion, guided_diffusion/nn.py).
+// `offset` is added to every position (fairseq counts from padding_idx + 1).
 //
 // Errors of sines, cosines and the curve of decay, which pass through zero, are measured against 1.
 //
@@ -148,6 +150,15 @@ struct sinusoidal {
   static core::attribute_declaration rule() {
     return choice("rule", "paper", "tensor2tensor", "frequencies b^(-2i/d), or b^(-i/(d/2 - 1)), whose slowest is 1/b");
   }
+  static core::attribute_declaration odd() {
+    using std::string;
+    return {.name = "odd",
+            .meaning =
+                "the last column of an odd width: 0, one more of the first function, or 0 behind the table of "
+                "width d - 1",
+            .standard = string("zero"),
+            .values = {string("zero"), string("extra"), string("padded")}};
+  }
   static core::attribute_declaration base(double low) {
     return {.name = "base", .meaning = "b", .standard = 1e4, .values = {1e4, 1e3, 1e2}, .low = low, .high = 1e9};
   }
@@ -197,8 +208,7 @@ sinusoidal::record<R> sinusoidal::table_record() {
                                           .values = integers({0, 1, 2}),
                                           .low = 0,
                                           .high = furthest},
-                                         choice("odd", "zero", "extra",
-                                                "an odd width's last column is 0, or one more of the first function")},
+                                         odd()},
                           .stages = sinusoidal_stages(),
                           .grows_with = &core::with_position,
                           .independent = {"n"}},

@@ -35,7 +35,7 @@ def exponents(count, width, rule):
 def table(position, width, layout, first, rule, base, offset, odd, dtype):
     trailing = width // 2
     leading = width - trailing if odd == "extra" else trailing
-    theta = base ** -exponents(leading, width, rule)
+    theta = base ** -exponents(leading, 2 * trailing if odd == "padded" else width, rule)
     p = arrange((position + offset).double()[:, None] * theta, trailing, layout, first)
     return {"p": torch.nn.functional.pad(p, (0, width - leading - trailing)).to(dtype)}
 

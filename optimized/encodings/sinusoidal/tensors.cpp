@@ -1,11 +1,10 @@
 // The operations of sinusoidal encodings on tensors.
-#include "optimized/encodings/sinusoidal.hpp"
-
 #include <algorithm>
 #include <cstdint>
 #include <string>
 #include <vector>
 
+#include "optimized/encodings/sinusoidal.hpp"
 #include "optimized/tensor_arrays.hpp"
 
 namespace assay::optimized {
@@ -29,10 +28,11 @@ sinusoidal::scale scale_of(const core::attributes& settings, std::size_t width, 
 core::tensors evaluate_table(const arguments& call) {
   const auto width = static_cast<std::size_t>(core::setting<std::int64_t>(call.settings, "width"));
   const auto offset = static_cast<double>(core::setting<std::int64_t>(call.settings, "offset"));
-  const std::size_t trailing = width / 2;
-  const std::size_t leading = core::setting<std::string>(call.settings, "odd") == "extra" ? width - trailing : trailing;
-  const prepared_frequencies theta = sinusoidal::geometric_frequencies(
-      scale_of(call.settings, width, leading), core::setting<double>(call.settings, "base"), leading);
+  const auto& odd = core::setting<std::string>(call.settings, "odd");
+  const std::size_t trailing = width / 2, leading = odd == "extra" ? width - trailing : trailing;
+  const prepared_frequencies theta =
+      sinusoidal::geometric_frequencies(scale_of(call.settings, odd == "padded" ? 2 * trailing : width, leading),
+                                        core::setting<double>(call.settings, "base"), leading);
   return with_arrays(call, [&]<class Real>(tensor_arrays<Real>& arrays) {
     const auto position = arrays.template positions<1>("position");
     const auto p = arrays.template output<2>("p", {position.shape[0], width});

@@ -79,7 +79,7 @@ std::vector<variant> mutants() {
                          "an odd width has the exponents of the next even one",
                          {.formula = with_plan([](table_plan& plan, const core::attributes& settings) {
                             if (core::setting<std::string>(settings, "rule") == "paper")
-                              plan.scale.steps += plan.columns.size() % 2;
+                              plan.scale.steps = plan.columns.size() + plan.columns.size() % 2;
                           })}),
       // It holds the function before it.
       changed_sinusoidal("mutant/sinusoidal_odd_column_repeated", "SN03 datawhalechina/base-llm#67",
