@@ -6,7 +6,8 @@
 // log_sum_exp has the slopes w and 1 - w, so the contraction of the recurrence is kept; composed of
 // max, exp and log1p it would be lost. Infinite intermediates are exact and charge nothing.
 //
-// tau = smallest normal / u stands for what gradual underflow (or flushing it) can lose.
+// tau = smallest normal / u stands for what gradual underflow (or flushing it) can lose. A factor or divisor that is
+// exactly a power of two, 1 among them, changes the exponent alone: where the result is normal, nothing is rounded.
 #pragma once
 
 #include <algorithm>
@@ -85,8 +86,9 @@ struct tracked {
   friend tracked operator-(const tracked& x) { return {-x.number, x.error}; }
   friend tracked operator*(const tracked& x, const tracked& y) {
     const double r = x.number * y.number;
-    return {r, propagate(std::fabs(x.number), y.error) + propagate(std::fabs(y.number), x.error) +
-                   propagate(u() * x.error, y.error) + finite_magnitude(r) + (r != 0.0 ? tau() : 0.0)};
+    const double inherited = propagate(std::fabs(x.number), y.error) + propagate(std::fabs(y.number), x.error) +
+                             propagate(u() * x.error, y.error);
+    return rounded_unless(x.is_power_of_two() || y.is_power_of_two(), r, inherited);
   }
   /// If the divisor's error interval contains zero, the quotient is unbounded.
   friend tracked operator/(const tracked& x, const tracked& y) {
@@ -94,7 +96,7 @@ struct tracked {
     const double inherited = divisor > 0.0   ? (x.error + propagate(std::fabs(r), y.error)) / divisor
                              : y.error > 0.0 ? std::numeric_limits<double>::infinity()
                                              : x.error;
-    return {r, inherited + finite_magnitude(r) + (r != 0.0 ? tau() : 0.0)};
+    return rounded_unless(y.is_power_of_two(), r, inherited);
   }
 
   friend double to_double(const tracked& x) { return x.number; }
@@ -108,6 +110,18 @@ struct tracked {
   /// Rounding log|x| instead of x multiplies the rounding error by |log|x||.
   friend tracked settled(const tracked& x) {
     return {x.number, x.error + finite_magnitude(x.number * std::log(std::fabs(x.number)))};
+  }
+
+ private:
+  [[nodiscard]] bool is_power_of_two() const {
+    return error == 0.0 && std::isfinite(number) && number != 0.0 &&
+           std::ldexp(1.0, std::ilogb(number)) == std::fabs(number);
+  }
+  /// A product or quotient r with the error of its operands and of its rounding. Where the exponent alone changes a
+  /// result that errors keep normal, there is none.
+  static tracked rounded_unless(bool only_scales, double r, double inherited) {
+    if (only_scales && std::fabs(r) - u() * inherited >= u() * tau()) return {r, inherited};
+    return {r, inherited + finite_magnitude(r) + (r != 0.0 ? tau() : 0.0)};
   }
 };
 

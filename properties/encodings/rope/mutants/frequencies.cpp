@@ -24,6 +24,14 @@ recipe_change<recipe> with_rotation(rotation<R> (*rotation_at)(const R& position
   return [rotation_at](recipe& how) { how.rotation_at = rotation_at; };
 }
 
+rotation<R> rotation_by_parts(const R& position, const R& theta) {
+  const auto [rest, turned] = reduced_by_parts(position * theta);
+  rotation<R> r(rest);
+  if (turned)
+    for (R* x : {&r.cosine, &r.sine}) *x = -*x;
+  return r;
+}
+
 // The setting; empty where the operation has none.
 std::string scaling_of(const request& call) {
   return call.operation->attribute("scaling") == nullptr ? "" : setting_of<std::string>(call, "scaling");
@@ -118,6 +126,10 @@ std::vector<variant> frequency_mutants() {
                    {.formula = with_rotation(
                         [](const R& position, const R& theta) { return rotation<R>(reduced_once(position * theta)); }),
                     .shown_in = core::dtype::f64}),
+      // No worse than the rounding of the angle but for the fastest pair, whose angle is exact.
+      changed_rope("mutant/rope_reduction_runs_out_of_bits", "tenstorrent/tt-metal#51845",
+                   "angles beyond 10^5 are reduced by multiples of pi that are not exact",
+                   {.formula = with_rotation(rotation_by_parts)}),
       changed_rope("mutant/rope_base_too_is_interpolated", "RP14 lablup/mlxcel#1389",
                    "interpolation stretches the base, too",
                    {.inputs =

@@ -130,6 +130,16 @@ std::vector<variant> mutants() {
                                 };
                               },
                           .shown_in = core::dtype::f64}),
+      changed_sinusoidal("mutant/sinusoidal_reduction_runs_out_of_bits", "tenstorrent/tt-metal#51845",
+                         "angles beyond 10^5 are reduced by multiples of pi that are not exact",
+                         {.formula =
+                              [](recipe& how) {
+                                how.wave = [](waveform function, const R& m, const R& theta) {
+                                  const auto [rest, turned] = reduced_by_parts(m * theta);
+                                  const R wave = function == waveform::sine ? sin(rest) : cos(rest);
+                                  return turned ? -wave : wave;
+                                };
+                              }}),
       changed_sinusoidal(
           "mutant/sinusoidal_rule_of_tensor2tensor", "tensorflow/tensor2tensor#391",
           "the slowest frequency is 1/base instead of base^(-(d-2)/d)",
