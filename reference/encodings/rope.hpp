@@ -16,9 +16,9 @@
 //     `rotary` pairs rotate, all floor(d/2) where it is 0; theta_t has their number for r. d may be odd.
 //   rope/rotate_by    x [B, n, h, d], theta [r], position [B, n] real -> y, 2r <= d
 //
-// Special values: infinities and NaN in x stay in their pair. Position 0 is the identity of finite x; an
-// infinity there makes its pair NaN (0 times infinity), unless an implementation leaves position 0 alone: tests keep
-// infinities where the angle is not 0.
+// Special values: infinities and NaN in x stay in their pair. The angle 0 is the identity of finite x; an infinity or a
+// NaN makes its partner NaN there (0 times infinity), unless an implementation leaves such pairs alone: both are right,
+// and tests keep infinities and NaN where the angle is not 0.
 // Gradients: x-bar = R_-m y-bar; with the torque tau_t = y-bar_second y_first - y-bar_first y_second, theta-bar_t = sum
 // of m tau_t over rows, tokens and heads, m-bar = sum of theta_t tau_t over heads and pairs; base-bar = sum of
 // theta-bar_t (-t/r) theta_t / base.

@@ -121,7 +121,7 @@ std::vector<property> laws() {
       law("rotation_linearity", "rotations are linear, over the complex numbers in every pair", rotations(),
           {3, check_linearity}),
   };
-  for (const auto& others : {layout_laws(), score_laws(), setting_laws(), gradient_laws()})
+  for (const auto& others : {layout_laws(), score_laws(), setting_laws(), gradient_laws(), special_value_laws()})
     all.insert(all.end(), others.begin(), others.end());
   return all;
 }

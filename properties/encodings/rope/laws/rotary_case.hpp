@@ -10,8 +10,9 @@ namespace assay::properties::encodings::rope {
 
 class rotary_case {
  public:
-  explicit rotary_case(const test_case& c)
-      : settings_(core::completed(*c.call.operation, c.call.attributes)), sizes_(sizes_of(c)) {
+  explicit rotary_case(const test_case& c) : rotary_case(c.call) {}
+  explicit rotary_case(const request& call)
+      : settings_(core::completed(*call.operation, call.attributes)), sizes_(core::check_request(call).value()) {
     const auto r = sizes_.find("r");
     layout_ = {sizes_.at("d"),
                r != sizes_.end() ? r->second

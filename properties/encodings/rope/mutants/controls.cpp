@@ -40,6 +40,15 @@ void gather_rotations(recipe& how) {
   };
 }
 
+template <coordinate_pair<R> (*Turn)(const coordinate_pair<R>&, const rotation<R>&)>
+coordinate_pair<R> unless_still(const coordinate_pair<R>& x, const rotation<R>& by) {
+  return by.sine.number == 0.0 && by.cosine.number == 1.0 ? x : Turn(x, by);
+}
+void leave_still_pairs_alone(recipe& how) {
+  how.forward = unless_still<turned<R>>;
+  how.backward = unless_still<turned_back<R>>;
+}
+
 using complex = std::complex<double>;
 
 complex number(const coordinate_pair<R>& x) { return {x.first.number, x.second.number}; }
@@ -80,6 +89,8 @@ std::vector<variant> controls() {
                    {.formula = compute_angles_in_double}),
       changed_rope("control/rope_tables_gathered", "tables of cosines and sines, gathered",
                    "each rotation is found once", {.formula = gather_rotations}),
+      changed_rope("control/rope_still_pairs_left_alone", "code that rotates from position 1 on",
+                   "a pair of angle 0 stays as it is, whatever it holds", {.formula = leave_still_pairs_alone}),
       changed_rope("control/rope_complex_products", "complex multiplication, as meta-llama/llama has it",
                    "pairs as complex numbers, the torque from y", {.formula = multiply_complex_numbers}),
       changed_rope("control/rope_usual_stages", "LlamaRotaryEmbedding of huggingface/transformers",
