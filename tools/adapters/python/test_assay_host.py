@@ -247,6 +247,25 @@ class TorchFunctions(Files):
             with quiet():
                 self.assertRegex(self.call(candidate, f"x/{name}:vjp", {"a": one, "grad_y": one})[0]["error"], words)
 
+    def test_a_result_without_a_path_is_told_from_one_that_does_not_depend(self):
+        candidate = Candidate("c")
+        candidate.torch("x/detached", ["f32"])(lambda a, b: {"y": a.detach() * b})
+        candidate.torch("x/item", ["f32"])(lambda a, b: {"y": b * float(a[0])})
+        candidate.torch("x/one", ["f32"])(lambda a, b: {"y": a * b, "z": (a + b).detach()})
+        candidate.torch("x/all", ["f32"])(lambda a, b: {"y": torch.tensor((a * b).tolist())})
+        candidate.torch("x/left_out", ["f32"])(lambda a, b: {"y": a * 2})
+        candidate.torch("x/by_chance", ["f32"])(lambda a, b: {"y": a * 0 + torch.rand(2)})
+        inputs = {name: ("F32", numpy.ones(2, dtype=numpy.float32)) for name in ("a", "b", "grad_y")}
+        for name, path in (("detached", "y to a"), ("item", "y to a"), ("one", "z to a"), ("all", "y to a")):
+            more = {"grad_z": inputs["grad_y"]} if name == "one" else {}
+            with quiet():
+                error = self.call(candidate, f"x/{name}:vjp", {**inputs, **more})[0]["error"]
+            self.assertRegex(error, f"autograd finds no path from {path}: is the result detached, or computed outside")
+        for name, gradient in (("left_out", [2, 2]), ("by_chance", [0, 0])):
+            _, outputs = self.call(candidate, f"x/{name}:vjp", inputs)
+            self.assertEqual(outputs["grad_a"][1].tolist(), gradient)
+            self.assertEqual(outputs["grad_b"][1].tolist(), [0, 0])
+
     def test_what_failed_in_torchscript_comes_first(self):
         candidate = Candidate("c")
         candidate.torch("x/op", ["f32"])(torch.jit.trace(lambda a: {"y": a[:2] + a}, torch.ones(2), strict=False))
@@ -311,7 +330,8 @@ class Views(Files):
                 answer, outputs = self.call(candidate, name, {**self.INPUTS, **more}, {"strides": strides}, "f64")
                 self.assertTrue(answer["ok"], answer)
             numpy.testing.assert_array_equal(outputs["grad_m"][1], 2 * self.INPUTS["m"][1])
-            self.assertEqual([list(tensor.stride()) for tensor in seen], [of_matrix] * 3)  # inputs twice, a cotangent
+            # Inputs twice, a cotangent; then inputs again, as some have no gradient.
+            self.assertEqual([list(tensor.stride()) for tensor in seen[:3]], [of_matrix] * 3)
 
     def test_what_refuses_views_declines_them(self):
         def op(v):
