@@ -67,6 +67,20 @@ def _answer_of(function, inputs, attributes, dtype):
         raise Unsupported(f"it refuses {strides} inputs: {in_words(error)}") from None
 
 
+def _answers_with_heads_exchanged(function, inputs, message):
+    """Whether it answers where axes 1 and 2 of tensors of four axes change places."""
+    of_four = [array.shape for _, array in inputs.values() if array.ndim == 4]
+    if all(shape[1] == shape[2] for shape in of_four) or any(0 in shape for shape in of_four):
+        return False
+    exchanged = {name: (stored, numpy.ascontiguousarray(array.swapaxes(1, 2)) if array.ndim == 4 else array)
+                 for name, (stored, array) in inputs.items()}
+    try:
+        _answer_of(function, exchanged, message["attributes"], message["dtype"])
+    except Exception:  # then it says nothing of axes
+        return False
+    return True
+
+
 class Candidate:
     """A set of operations under a name. `claims` are further members of the hello, such as
     compute={"bf16": "f32"} (or a precision for each stage), flush_subnormals=True, variants={"block": [32, 64]} or
@@ -161,6 +175,9 @@ class Candidate:
         except Exception as error:  # whatever the function did wrong is an answer, not the end
             traceback.print_exc()
             answer["error"] = in_words(error)
+            if _answers_with_heads_exchanged(function, inputs, message):
+                answer["error"] += ("; it answers where axes 1 and 2 of tensors of four axes are exchanged, heads and "
+                                    "tokens: the adapter heads_first of assay_adapters does that")
         return answer
 
     def serve(self, streams=None):

@@ -106,6 +106,19 @@ class NumpyFunctions(Files):
             _, outputs = self.call(candidate, "x/ones", {}, {"n": 2}, dtype)
             self.assertEqual((outputs["y"][0], outputs["y"][1].tolist()), (stored, [one, one]))
 
+    def test_what_answers_with_heads_first_is_told_so(self):
+        candidate = Candidate("c")
+        candidate.numpy("x/rotate", ["f32"])(lambda x, position: {"y": x * position[:, None, :, None]})
+        candidate.numpy("x/never", ["f32"])(lambda x, position: {"y": x.reshape(3, 7)})
+        for size, operation, is_told in ((2, "x/rotate", True), (2, "x/never", False), (0, "x/never", False)):
+            inputs = {"x": ("F32", numpy.ones((1, 3, size, 4), dtype=numpy.float32)),
+                      "position": ("F32", numpy.ones((1, 3), dtype=numpy.float32))}
+            with quiet():
+                error = self.call(candidate, operation, inputs)[0]["error"]
+            self.assertEqual("; it answers where axes 1 and 2 of tensors of four axes are exchanged" in error, is_told,
+                             error)
+            self.assertEqual(error.endswith("the adapter heads_first of assay_adapters does that"), is_told)
+
     def test_a_wrong_dtype_is_not_hidden(self):
         candidate = Candidate("c")
         candidate.numpy("x/wide", ["f32"])(lambda a: {"y": a.astype(numpy.float64)})

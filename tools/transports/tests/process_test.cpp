@@ -149,6 +149,8 @@ TEST_CASE("transports/process/faults_that_end_the_program") {
 TEST_CASE("transports/process/faults_that_leave_it_running") {
   const auto [behaviour, kind, words] = GENERATE(values<expectation>({
       {"wrong shape", fault::wrong_shape, "output 's' must have shape [B, n, d] but has [2, 3, 4, 1]"},
+      {"exchanged axes", fault::wrong_shape,
+       "output 's' must have shape [2, 3, 4] but has [2, 4, 3]: axes n and d look exchanged"},
       {"wrong size", fault::wrong_shape, "output 's_n' must have shape [2, 4] but has [3, 5]"},
       {"wrong dtype", fault::wrong_dtype, "must be f32 but is f64"},
       {"missing output", fault::missing_output, "'s_n' is missing"},

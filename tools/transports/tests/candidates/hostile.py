@@ -173,6 +173,7 @@ on_call = {
     "reply without ok": answers(),
     "wrong id": lambda request: say({"id": request["id"] + 1, "ok": True}),
     "wrong shape": answer_with(lambda out: safetensors({**out, "s": out["s"] + [1]})),
+    "exchanged axes": answer_with(lambda out: safetensors({**out, "s": [out["s"][k] for k in (0, 2, 1)]})),
     "wrong size": answer_with(lambda out: safetensors({**out, "s_n": [size + 1 for size in out["s_n"]]})),
     "wrong dtype": answer_with(lambda out: safetensors(out, 8, "F64")),
     "missing output": answer_with(lambda out: safetensors({"s": out["s"]})),
