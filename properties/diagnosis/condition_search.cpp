@@ -22,6 +22,16 @@ class search {
     raise();
   }
 
+  // Gives one axis, of which some size makes the case right, a larger one; false where that makes it right.
+  bool enlarge(const std::string& axis) {
+    constexpr std::size_t times = 4, more = 33;
+    if (profile_of(axis).right_at.empty()) return false;
+    const std::size_t larger = again_.declared(wrong_, axis).nearest(times * sizes_.at(axis) + more);
+    if (is_right(axis, larger) != false) return false;
+    sizes_[axis] = larger;
+    return true;
+  }
+
   [[nodiscard]] const core::axis_sizes& sizes() const { return sizes_; }
 
   // The conditions that explain which sizes of one axis, and of two that compare, make the case right; nothing where
@@ -202,8 +212,10 @@ class search {
 
 }  // namespace
 
-std::optional<conditions_found> conditions_around(const probe& wrong, size_experiments& again) {
+std::optional<conditions_found> conditions_around(const probe& wrong, const std::optional<std::string>& larger,
+                                                  size_experiments& again) {
   search around(wrong, again);
+  if (larger && !around.enlarge(*larger)) return std::nullopt;
   auto all = around.read();
   if (!all) return std::nullopt;
   return conditions_found{std::move(*all), around.sizes()};

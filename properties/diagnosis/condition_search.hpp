@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "properties/diagnosis/size_condition.hpp"
@@ -17,7 +18,10 @@ struct conditions_found {
 };
 
 /// Each axis alone is given other sizes, and pairs of axes such that tell how they compare. Nothing where no size makes
-/// the case right, where more than three axes do, or where no condition explains which sizes do.
-std::optional<conditions_found> conditions_around(const probe& wrong, size_experiments& again);
+/// the case right, where more than three axes do, or where no condition explains which sizes do. Before that the case
+/// gets a larger size of one axis, if one is named: where d is not e and m is more than d, other sizes of d and e say
+/// nothing beside a small m. Nothing where it is right there, or where no size of that axis matters.
+std::optional<conditions_found> conditions_around(const probe& wrong, const std::optional<std::string>& larger,
+                                                  size_experiments& again);
 
 }  // namespace assay::properties

@@ -1,5 +1,7 @@
 #include "properties/diagnosis/joint_conditions.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "properties/diagnosis/condition_search.hpp"
@@ -8,16 +10,20 @@ namespace assay::properties {
 namespace {
 
 constexpr std::size_t most_started_from = 3, many_more = 128;
+// Of the cases for which conditions hold so many may be right by chance: where indices wrap around, some wrap to what
+// is right.
+constexpr std::size_t wrong_for_each_exception = 5;
 
 class confirmation {
  public:
-  confirmation(const probe& wrong, const conditions_found& found, size_experiments& again)
-      : wrong_(wrong), again_(again), all_(found.all), at_(found.at) {}
+  confirmation(const probe& wrong, const conditions_found& found, bool has_exceptions, size_experiments& again)
+      : wrong_(wrong), again_(again), all_(found.all), at_(found.at), has_exceptions_(has_exceptions) {}
 
   // Whether fresh cases on both sides of each condition are as they say, some wrong, and some right for each of them;
-  // with one and with many of every other axis too.
+  // with one and with many of every other axis too. Where there are exceptions, a few cases for which all conditions
+  // hold may be right.
   bool holds() {
-    bool appears = false;
+    std::size_t appears = 0, exceptions = 0;
     std::vector<bool> disappears(all_.size());
     for (const core::axis_sizes& from : {at_, moved(false), moved(true)})
       for (const size_condition& c : all_)
@@ -27,12 +33,15 @@ class confirmation {
           const auto broken = std::count_if(all_.begin(), all_.end(), [&](const auto& x) { return !x.holds(sizes); });
           const auto is = again_.is_right(wrong_, sizes, evidence::telling);
           if (!is) continue;
-          if (*is != (broken > 0)) return false;
-          appears = appears || !*is;
+          if (!*is && broken > 0) return false;
+          if (*is && broken == 0 && !has_exceptions_) return false;
+          appears += !*is;
+          exceptions += *is && broken == 0;
           for (std::size_t k = 0; k < all_.size(); ++k)
             if (broken == 1 && !all_[k].holds(sizes)) disappears[k] = true;
         }
-    return appears && std::all_of(disappears.begin(), disappears.end(), [](bool b) { return b; }) &&
+    return appears > 0 && wrong_for_each_exception * exceptions <= appears &&
+           std::all_of(disappears.begin(), disappears.end(), [](bool b) { return b; }) &&
            std::all_of(at_.begin(), at_.end(), [&](const auto& other) { return does_not_matter(other.first); });
   }
 
@@ -78,6 +87,7 @@ class confirmation {
   size_experiments& again_;
   const conditions& all_;
   const core::axis_sizes& at_;
+  bool has_exceptions_;
 };
 
 bool holds_for(const conditions& all, const probe& p) {
@@ -89,18 +99,27 @@ bool holds_for(const conditions& all, const probe& p) {
 
 std::optional<std::string> by_several_axes(const std::vector<const probe*>& wrong,
                                            const std::vector<const probe*>& right, size_experiments& again) {
-  std::size_t started_from = 0;
-  for (const probe* p : wrong) {
-    if (++started_from > most_started_from) break;
-    // Fresh numbers may not show what special ones do.
-    if (has_empty_axis(*p) || again.is_right(*p, {}) != false) continue;
-    const auto found = conditions_around(*p, again);
-    if (!found) continue;
+  const auto words = [&](const probe& p, const std::optional<std::string>& larger) -> std::optional<std::string> {
+    const auto found = conditions_around(p, larger, again);
+    if (!found) return std::nullopt;
     const auto holds = [&](const probe* other) { return holds_for(found->all, *other); };
     const auto refutes = [&](const probe* other) { return !has_empty_axis(*other) && holds(other); };
-    if (std::all_of(wrong.begin(), wrong.end(), holds) && std::none_of(right.begin(), right.end(), refutes) &&
-        confirmation(*p, *found, again).holds())
-      return " where " + words_of(found->all);
+    const auto exceptions = static_cast<std::size_t>(std::count_if(right.begin(), right.end(), refutes));
+    if (!std::all_of(wrong.begin(), wrong.end(), holds) || wrong_for_each_exception * exceptions > wrong.size() ||
+        !confirmation(p, *found, exceptions > 0, again).holds())
+      return std::nullopt;
+    return " where " + words_of(found->all) +
+           (exceptions == 0 ? ""
+                            : fmt::format(", in {} of {} such cases tried", wrong.size(), wrong.size() + exceptions));
+  };
+  std::size_t started = 0;
+  for (const probe* p : wrong) {
+    if (++started > most_started_from) break;
+    // Fresh numbers may not show what special ones do.
+    if (has_empty_axis(*p) || again.is_right(*p, {}) != false) continue;
+    if (auto said = words(*p, std::nullopt)) return said;
+    for (const auto& [axis, size] : sizes_of(p->c))
+      if (auto said = words(*p, axis)) return said;
   }
   return std::nullopt;
 }

@@ -9,7 +9,7 @@ namespace assay::properties {
 namespace {
 
 // In families besides mild ones what is wrong may need an input that few cases hold.
-constexpr std::size_t fresh_mild_cases = 3, fresh_cases = 12, most_calls = 480, most_moved = 4;
+constexpr std::size_t fresh_mild_cases = 3, fresh_cases = 12, most_calls = 960, most_moved = 4;
 constexpr std::size_t largest_moved = std::size_t{1} << 17;
 
 // The settings of the probe, but for those given; nothing where there is no such case, or where it is too large.

@@ -77,6 +77,10 @@ const joint_fault joint_faults[] = {
      "where d is odd and d is more than 63"},
     {"heinsen/scan", scan(1, 1023, 1), [](const sizes_of_call& s) { return s.at("n") % 512 == 511 && s.at("n") > 512; },
      "where n is 511 more than a multiple of 512 and n is more than 511"},
+    // Two axes differ, and one is less than a third: below a small m other d and e tell nothing.
+    {"attention/output", attention(1, 1, 1, 2, 1, 2),
+     [](const sizes_of_call& s) { return s.at("d") != s.at("e") && s.at("m") > s.at("d"); },
+     "where d is not e and d is less than m"},
     // No condition of this kind: of a product, a sum, either of two, a size between two, a multiple of another.
     {"heinsen/scan", scan(1, 257, 1), [](const sizes_of_call& s) { return s.at("n") * s.at("d") > 256; }, nullptr},
     {"heinsen/scan", scan(1, 40, 1), [](const sizes_of_call& s) { return s.at("n") + s.at("d") > 40; }, nullptr},
@@ -98,6 +102,17 @@ TEST_CASE("properties/diagnosis/joint_conditions_on_sizes_are_said_where_they_ar
     else
       CHECK(said.find(" tried") != std::string::npos);
   }
+}
+
+// Indices that wrap around are right by chance: the cases are counted.
+TEST_CASE("properties/diagnosis/joint_conditions_with_exceptions_say_in_how_many_cases", "[property][gate]") {
+  const auto wraps = [](const sizes_of_call& s) {
+    const std::size_t apart = std::max(s.at("d"), s.at("e")) - std::min(s.at("d"), s.at("e"));
+    return s.at("m") > s.at("d") && apart % s.at("m") != 0;
+  };
+  const std::string said = said_at(wrong_where(wraps), "attention/output", attention(1, 1, 1, 2, 1, 2));
+  CHECK_THAT(said, Catch::Contains("on mild inputs where d is not e and d is less than m, in ") &&
+                       Catch::EndsWith(" such cases tried"));
 }
 
 namespace {
