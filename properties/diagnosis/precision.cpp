@@ -5,8 +5,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "properties/harness/verdict.hpp"
+#include "reference/evaluate_in.hpp"
 #include "reference/oracle.hpp"
 
 namespace assay::properties {
@@ -19,6 +21,7 @@ constexpr double comparable_evidence = 0.75;
 
 struct assignment {
   std::vector<std::size_t> stages;  // that have another format than declared; all where it is empty
+  core::dtype narrow;               // that format
   core::precisions formats;
 };
 
@@ -26,28 +29,42 @@ core::dtype less_precise(core::dtype x, core::dtype y) {
   return core::format_of(x).precision <= core::format_of(y).precision ? x : y;
 }
 
-// What the stages of a set have in the format of the tensors, and the others as they are.
-core::precisions with_narrow(const core::operation& op, const core::precisions& declared, core::dtype storage,
-                             const std::vector<std::size_t>& narrow) {
+// The stages of a set in a narrow format, and the others as they are.
+assignment with_narrow(const core::operation& op, const core::precisions& declared, core::dtype narrow,
+                       std::vector<std::size_t> stages) {
   std::vector<core::dtype> formats;
   for (std::size_t k = 0; k < op.stages.size(); ++k) formats.push_back(declared.of(k));
-  for (const std::size_t k : narrow) formats[k] = storage;
-  return {op.stages, std::move(formats)};
+  for (const std::size_t k : stages) formats[k] = narrow;
+  return {std::move(stages), narrow, {op.stages, std::move(formats)}};
 }
 
 // By the number of stages that change: one, two, all.
 std::vector<std::vector<assignment>> other_assignments(const core::operation& op, const core::precisions& declared,
-                                                       core::dtype storage) {
+                                                       core::dtype narrow) {
   std::vector<std::size_t> wider;
   for (std::size_t k = 0; k < op.stages.size(); ++k)
-    if (less_precise(storage, declared.of(k)) != declared.of(k)) wider.push_back(k);
+    if (less_precise(narrow, declared.of(k)) != declared.of(k)) wider.push_back(k);
   std::vector<std::vector<assignment>> all(3);
   for (std::size_t i = 0; i < wider.size(); ++i) {
-    all[0].push_back({{wider[i]}, with_narrow(op, declared, storage, {wider[i]})});
+    all[0].push_back(with_narrow(op, declared, narrow, {wider[i]}));
     for (std::size_t j = i + 1; j < wider.size(); ++j)
-      all[1].push_back({{wider[i], wider[j]}, with_narrow(op, declared, storage, {wider[i], wider[j]})});
+      all[1].push_back(with_narrow(op, declared, narrow, {wider[i], wider[j]}));
   }
-  if (wider.size() > 2 || (op.stages.empty() && declared.unit() != storage)) all[2].push_back({{}, storage});
+  if (wider.size() > 2 || (op.stages.empty() && declared.unit() != narrow)) all[2].push_back({{}, narrow, narrow});
+  return all;
+}
+
+// Other assignments by the number of stages that change: those of the format of the tensors, and for stages beside
+// tensors in f64 or f32 those of narrower formats: weights in bf16, say.
+std::vector<std::vector<assignment>> levels_tried(const core::operation& op, const core::precisions& declared,
+                                                  core::dtype storage) {
+  auto all = other_assignments(op, declared, storage);
+  if (op.stages.empty() || less_precise(storage, core::dtype::f32) != core::dtype::f32) return all;
+  for (const core::dtype narrower : {core::dtype::f32, core::dtype::f16, core::dtype::bf16}) {
+    if (less_precise(storage, narrower) == storage) continue;
+    const auto more = other_assignments(op, declared, narrower);
+    for (std::size_t k = 0; k < all.size(); ++k) all[k].insert(all[k].end(), more[k].begin(), more[k].end());
+  }
   return all;
 }
 
@@ -89,7 +106,49 @@ class judged_again {
   expectation expected_;
 };
 
-// The evidence for other formats that explain all wrong probes; nothing where they do not, or where it is too little.
+// The errors of outputs in their scales, those that are numbers.
+std::vector<double> errors_of(const probe& p, const core::tensors& outputs) {
+  std::vector<double> errors;
+  for (const auto& [name, t] : outputs) {
+    const std::vector<double> scales = scales_of(*p.truth, name);
+    for (std::size_t i = 0; i < t.size(); ++i) {
+      const double error = (t.values.storage()[i] - p.truth_of(name, i)) / scales[i];
+      errors.push_back(std::isfinite(error) ? error : 0.0);
+    }
+  }
+  return errors;
+}
+
+// The call with its numbers in a narrow format: code that computes a stage in it converts its operands, too.
+request with_narrow_inputs(request call, core::dtype narrow) {
+  for (auto& [name, t] : call.inputs)
+    if (t.type == call.type)
+      for (double& x : t.values.storage()) x = core::round_to(narrow, x);
+  return call;
+}
+
+// The correlation of the errors with those of plain arithmetic in these formats, the mean over the elements of all
+// wrong probes: what rounds at the same places errs alike, whatever a law allows. 0 where chance makes as much (five
+// standard deviations), or where it is small.
+double correlation_with_plain_arithmetic(const assignment& other, bool converts, const std::vector<probe>& probes) {
+  constexpr double least = 0.3, deviations = 5;
+  double sum = 0, elements = 0;
+  for (const probe& p : probes) {
+    if (p.right) continue;
+    const request call = converts ? with_narrow_inputs(p.c.call, other.narrow) : p.c.call;
+    const std::vector<double> x = errors_of(p, p.actual), y = errors_of(p, reference::evaluate_in(call, other.formats));
+    const double xy = std::inner_product(x.begin(), x.end(), y.begin(), 0.0),
+                 xx = std::inner_product(x.begin(), x.end(), x.begin(), 0.0),
+                 yy = std::inner_product(y.begin(), y.end(), y.begin(), 0.0);
+    const auto size = static_cast<double>(x.size());
+    if (xx > 0 && yy > 0) sum += size * xy / std::sqrt(xx * yy);
+    elements += size;
+  }
+  return sum >= least * elements && sum >= deviations * std::sqrt(elements) ? sum / elements : 0.0;
+}
+
+// How strongly the probes speak for other formats that explain all wrong ones; nothing where they do not explain them,
+// or where it is too little.
 std::optional<double> evidence_for(const assignment& other, const std::vector<probe>& probes) {
   std::size_t explained = 0;
   double evidence = 0;
@@ -100,7 +159,12 @@ std::optional<double> evidence_for(const assignment& other, const std::vector<pr
     ++explained;
     evidence += again.evidence();
   }
-  return explained >= least_explained && evidence >= least_evidence ? std::optional(evidence) : std::nullopt;
+  if (explained < least_explained || evidence < least_evidence) return std::nullopt;
+  if (other.narrow == probes.front().c.call.type) return evidence;
+  // Nothing but the errors speaks for a format that is narrower than the tensors.
+  const double alike = std::max(correlation_with_plain_arithmetic(other, false, probes),
+                                correlation_with_plain_arithmetic(other, true, probes));
+  return alike > 0 ? std::optional(alike) : std::nullopt;
 }
 
 std::string words_of(const assignment& a, const core::operation& op) {
@@ -124,18 +188,21 @@ std::string declaration_of(const std::vector<assignment>& found, const core::ope
   return fmt::format(" (compute = {{\"{}\": {}}})", name_of(storage), value);
 }
 
-// Those that explain all, by what they allow: of wide and tight explanations the tight ones.
+// Those that explain all, by what they allow or how alike they err: of wide and tight explanations the tight ones, in
+// the format of the best.
 std::vector<assignment> tightest(const std::vector<assignment>& all, const std::vector<probe>& probes) {
   std::vector<std::pair<assignment, double>> explaining;
   double most = 0;
+  core::dtype narrow{};
   for (const assignment& a : all)
     if (const auto evidence = evidence_for(a, probes)) {
       explaining.emplace_back(a, *evidence);
+      if (*evidence > most) narrow = a.narrow;
       most = std::max(most, *evidence);
     }
   std::vector<assignment> kept;
   for (const auto& [a, evidence] : explaining)
-    if (evidence >= comparable_evidence * most) kept.push_back(a);
+    if (a.narrow == narrow && evidence >= comparable_evidence * most) kept.push_back(a);
   return kept;
 }
 
@@ -146,13 +213,13 @@ std::optional<std::string> precision_explanation_of(const std::vector<probe>& pr
   const request& call = probes.front().c.call;
   const core::operation& op = *call.operation;
   const core::precisions declared = probes.front().truth->compute;
-  for (const auto& level : other_assignments(op, declared, call.type)) {
+  for (const auto& level : levels_tried(op, declared, call.type)) {
     const std::vector<assignment> found = tightest(level, probes);
     if (found.empty()) continue;
     std::vector<std::string> words;
     for (const assignment& a : found) words.push_back(words_of(a, op));
     return fmt::format("explained if {} is computed in {}: declare it{}, or mend it", fmt::join(words, ", or "),
-                       name_of(call.type), declaration_of(found, op, call.type));
+                       name_of(found.front().narrow), declaration_of(found, op, call.type));
   }
   return std::nullopt;
 }

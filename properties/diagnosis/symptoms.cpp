@@ -70,18 +70,16 @@ bool errs_throughout(core::dtype format, const std::vector<const probe*>& probes
   return 2 * felt >= all;
 }
 
-// The first narrower format in whose arithmetic the verdict would call nothing a bug, where that is no wide mark.
-std::string narrower_words(const std::vector<const probe*>& probes, double most_over_allowed) {
-  const core::dtype compute = probes.front()->truth->compute.unit();
-  for (const core::dtype narrower : {core::dtype::f32, core::dtype::f16, core::dtype::bf16}) {
-    const double wider = core::unit_roundoff(narrower) / core::unit_roundoff(compute);
-    if (wider <= 1 || most_over_allowed > wider || 64 * most_over_allowed < wider) continue;
-    const bool explains = std::all_of(probes.begin(), probes.end(),
-                                      [&](const probe* p) { return judge(p->c.call, narrower, p->actual).passed; });
-    if (explains && errs_throughout(narrower, probes))
-      return fmt::format(", as much as arithmetic in {} explains", core::name_of(narrower));
-  }
-  return "";
+// That arithmetic in the format of the tensors, where that of a wider one is declared, would make no bug of it, and
+// that is no wide mark. Of formats that are not the candidate's own nothing is said: wide laws explain much.
+std::string own_format_words(const std::vector<const probe*>& probes, double most_over_allowed) {
+  const core::dtype own = probes.front()->c.call.type, compute = probes.front()->truth->compute.unit();
+  const double wider = core::unit_roundoff(own) / core::unit_roundoff(compute);
+  if (wider <= 1 || most_over_allowed > wider || 64 * most_over_allowed < wider) return "";
+  const bool explains = std::all_of(probes.begin(), probes.end(),
+                                    [&](const probe* p) { return judge(p->c.call, own, p->actual).passed; });
+  if (!explains || !errs_throughout(own, probes)) return "";
+  return fmt::format(", as much as arithmetic in {} explains", core::name_of(own));
 }
 
 // Whether all inputs are numbers of the format: then so is what is copied from them, or added in exact steps.
@@ -120,7 +118,7 @@ std::string digits_words(const std::vector<const probe*>& probes) {
     explained = e.allowed / ulp;
   });
   return fmt::format("off by up to {:.3g} ulp, where rounding explains {:.3g}{}{}", ulps, explained,
-                     narrower_words(probes, most), held_words(probes));
+                     own_format_words(probes, most), held_words(probes));
 }
 
 }  // namespace

@@ -23,16 +23,17 @@ core::precisions formats_of(const core::operation& op, dtype storage, const std:
   return about.precisions_of(op, storage);
 }
 
-/// Offers one operation in bf16, computes it in some formats and may declare others; may change the call before.
+/// Offers one operation in a dtype, bf16 mostly, computes it in some formats and may declare others; may change the
+/// call before.
 class by_stage final : public implementation {
  public:
   using edit = std::function<void(request&)>;
   by_stage(const std::string& operation, const std::map<std::string, dtype>& computed_in, declared_precision declared,
-           edit change = {})
-      : formats_(formats_of(*reference::find_operation(operation), dtype::bf16, computed_in)), change_(change) {
+           edit change = {}, dtype storage = dtype::bf16)
+      : formats_(formats_of(*reference::find_operation(operation), storage, computed_in)), change_(change) {
     about_.name = "by stage";
-    about_.operations[operation] = {dtype::bf16};
-    about_.compute[dtype::bf16] = std::move(declared);
+    about_.operations[operation] = {storage};
+    about_.compute[storage] = std::move(declared);
     about_.deterministic = true;
   }
   [[nodiscard]] const description& describe() const override { return about_; }
@@ -55,10 +56,11 @@ struct verdict_and_words {
 
 // As a gate has it: the check against the truth, and the diagnosis where it fails.
 verdict_and_words gated(by_stage under_test) {
-  const core::operation& op = *reference::find_operation(under_test.describe().operations.begin()->first);
-  const check_result r = run_property(testing::truth_property(op), under_test, op, dtype::bf16, testing::options(4));
+  const auto& [name, types] = *under_test.describe().operations.begin();
+  const core::operation& op = *reference::find_operation(name);
+  const check_result r = run_property(testing::truth_property(op), under_test, op, types.front(), testing::options(4));
   if (!r.found) return {r.verdict(), ""};
-  const diagnosis d = diagnose(under_test, op, dtype::bf16, {{{r.checked, r.found->minimal}}, seed});
+  const diagnosis d = diagnose(under_test, op, types.front(), {{{r.checked, r.found->minimal}}, seed});
   return {r.verdict(), d.explained.value_or("") + (d.explained ? "" : " facts: " + d.facts.value_or(""))};
 }
 
@@ -145,6 +147,31 @@ TEST_CASE("attention/precision/the_softmax_in_f32_passes_and_one_in_bf16_is_name
   CHECK(bug.verdict == status::failed);
   CHECK_THAT(bug.explained, Contains(by_precision));
   CHECK_THAT(bug.explained, Contains("softmax"));
+}
+
+// Weights in bf16 beside tensors in f32, tables in f32 beside tensors in f64: what rounds there errs alike.
+TEST_CASE("properties/precision/a_stage_that_is_narrower_than_the_tensors_is_named", "[property][gate]") {
+  const auto said = [](const char* operation, const char* stage, dtype narrow, dtype storage) {
+    const verdict_and_words bug = gated({operation, {{stage, narrow}}, storage, {}, storage});
+    CHECK(bug.verdict == status::failed);
+    return bug.explained;
+  };
+  CHECK_THAT(said("attention/output", "output", dtype::bf16, dtype::f32),
+             Contains("explained if output (the weights as they multiply v, and o) is computed in bf16: declare it "
+                      "(compute = {\"f32\": {"));
+  CHECK_THAT(said("attention/output", "accumulation", dtype::bf16, dtype::f32),
+             Contains("explained if accumulation ") && Contains(" is computed in bf16"));
+  CHECK_THAT(said("rope/rotate", "table", dtype::f32, dtype::f64),
+             Contains("explained if table (cosines and sines of the angles) is computed in f32"));
+  CHECK_THAT(said("rope/rotate", "angle", dtype::bf16, dtype::f32), Contains("explained if angle "));
+  // As large as the errors of a narrow stage, and no rounding: what its law allows explains nothing.
+  const verdict_and_words larger = gated({"attention/output", undeclared, dtype::f32,
+                                          [](request& call) {
+                                            for (double& x : call.inputs.at("q").values.storage()) x *= 1.01;
+                                          },
+                                          dtype::f32});
+  CHECK(larger.verdict == status::failed);
+  CHECK_THAT(larger.explained, !Contains(by_precision) && !Contains("arithmetic in"));
 }
 
 TEST_CASE("properties/precision/other_faults_are_not_explained_by_a_stage", "[property][gate]") {
