@@ -1,19 +1,21 @@
 #include "properties/diagnosis/conventions.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <functional>
+#include <iterator>
 
 namespace assay::properties {
 namespace {
 
 using core::attribute;
 
-// The call with another value of a setting; as it is where it has none.
-request with_value(const request& call, const std::string& name, const attribute& value) {
+// The call with other values of settings; as it is where it has none such.
+request with_values(const request& call, const core::attributes& values) {
   request other = call;
-  other.attributes[name] = value;
+  for (const auto& [name, value] : values) other.attributes[name] = value;
   return core::check_request(other) ? other : call;
 }
 
@@ -23,18 +25,27 @@ using value_taken = std::function<attribute(const attribute& set)>;
 dictionary_entry entry_of(std::string words, const std::string& name, value_taken taken) {
   dictionary_entry e{entry_source::setting, words, words};
   e.answered = [name, taken = std::move(taken)](const request& call) {
-    return with_value(call, name, taken(core::completed(*call.operation, call.attributes).at(name)));
+    return with_values(call, {{name, taken(core::completed(*call.operation, call.attributes).at(name))}});
   };
   return e;
 }
 
-dictionary_entry behaves_as(const std::string& name, const attribute& value, const std::vector<attribute>& asked) {
-  const std::string behaves = fmt::format("behaves as {} = {}", name, core::to_string(value));
-  const auto taken = [value](const attribute&) { return value; };
-  if (asked.size() != 1) return entry_of(behaves + ", whatever is asked for", name, taken);
-  const std::string one = core::to_string(asked.front());
-  dictionary_entry e = entry_of(fmt::format("declared {} = {}, {}", name, one, behaves), name, taken);
-  e.implied = fmt::format(" where {} = {}", name, one);
+// Values that are taken whatever is asked for: of one setting, or of two that nothing explains alone.
+dictionary_entry behaves_as(const core::attributes& taken, const core::attributes& asked) {
+  const auto words_of = [](const core::attributes& values) {
+    std::vector<std::string> words;
+    for (const auto& [name, value] : values) words.push_back(fmt::format("{} = {}", name, core::to_string(value)));
+    return fmt::format("{}", fmt::join(words, " and "));
+  };
+  const std::string behaves = "behaves as " + words_of(taken);
+  const bool one_was_asked = asked.size() == taken.size();
+  dictionary_entry e{
+      taken.size() == 1 ? entry_source::setting : entry_source::two_settings,
+      one_was_asked ? fmt::format("declared {}, {}", words_of(asked), behaves) : behaves + ", whatever is asked for",
+      ""};
+  e.words = e.id;
+  if (one_was_asked) e.implied = " where " + words_of(asked);
+  e.answered = [taken](const request& call) { return with_values(call, taken); };
   return e;
 }
 
@@ -86,20 +97,49 @@ std::vector<attribute> values_tried(const core::attribute_declaration& a, const 
   return all;
 }
 
+// A setting that is no size, what was asked of it, and the declared values that a fault may take instead.
+struct convention {
+  const core::attribute_declaration* setting;
+  std::vector<attribute> asked;
+  std::vector<attribute> others{};
+};
+
+// Two settings that take other values than were asked for. Numbers that sizes bound, such as counts of pairs, take
+// their declared values alone: of all pairs of values there would be thousands.
+void add_pairs(std::vector<dictionary_entry>& all, const std::vector<convention>& conventions) {
+  for (std::size_t i = 0; i < conventions.size(); ++i)
+    for (std::size_t j = i + 1; j < conventions.size(); ++j) {
+      const convention &x = conventions[i], &y = conventions[j];
+      core::attributes asked;
+      if (x.asked.size() == 1 && y.asked.size() == 1)
+        asked = {{x.setting->name, x.asked.front()}, {y.setting->name, y.asked.front()}};
+      for (const attribute& of_x : x.others)
+        for (const attribute& of_y : y.others)
+          all.push_back(behaves_as({{x.setting->name, of_x}, {y.setting->name, of_y}}, asked));
+    }
+}
+
 }  // namespace
 
 std::vector<dictionary_entry> conventions_of(const core::operation& op, const std::vector<probe>& probes) {
   std::vector<dictionary_entry> all;
+  std::vector<convention> conventions;
   for (const core::attribute_declaration& a : op.attributes) {
     if (!a.axis.empty()) continue;  // another size is another shape
     const std::vector<attribute> asked = asked_values(a.name, probes);
     const std::vector<attribute> values = values_tried(a, asked, probes);
+    core::attributes one;
+    if (asked.size() == 1) one = {{a.name, asked.front()}};
     for (const attribute& value : values)
-      if (asked != std::vector{value}) all.push_back(behaves_as(a.name, value, asked));
+      if (asked != std::vector{value}) all.push_back(behaves_as({{a.name, value}}, one));
+    conventions.push_back({&a, asked});
+    std::copy_if(a.values.begin(), a.values.end(), std::back_inserter(conventions.back().others),
+                 [&](const attribute& value) { return asked != std::vector{value}; });
     if (asked.size() < 2) continue;
     for (std::size_t i = 0; i < values.size(); ++i)
       for (std::size_t j = 0; j < i; ++j) all.push_back(exchanged(a.name, values[j], values[i]));
   }
+  add_pairs(all, conventions);
   return all;
 }
 

@@ -10,7 +10,8 @@
 namespace assay::properties {
 
 /// For every setting and each of its values, that it behaves as if that were asked for; for every pair of values, that
-/// the two are exchanged. The sentences name what the wrong probes asked for where that is one value.
+/// the two are exchanged; then for every two settings, that it behaves as two other declared values. The sentences name
+/// what the wrong probes asked for where that is one value.
 std::vector<dictionary_entry> conventions_of(const core::operation& op, const std::vector<probe>& probes);
 
 }  // namespace assay::properties

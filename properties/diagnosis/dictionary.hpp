@@ -13,13 +13,13 @@ namespace assay::properties {
 using wrong_model = std::function<call_result(const request& call)>;
 
 /// Where an entry comes from; what says most comes first.
-enum class entry_source { setting, hypothesis, mutant, declared };
+enum class entry_source { setting, two_settings, hypothesis, mutant, declared };
 
 struct dictionary_entry {
   entry_source from = entry_source::mutant;
   std::string id;                       ///< of a mutant; else its words
   std::string words;                    ///< "the first token does not decay s0"
-  std::string models{};                 ///< the public report of a mutant
+  std::string models{};                 ///< the public report of a mutant, or that it is a convention of programs
   std::function<wrong_model()> make{};  ///< empty where there is `answered`
   bool remembers = false;               ///< wrong only from its second call on
   std::string implied{};                ///< a condition that the words say already: " where causal = true"
@@ -31,8 +31,8 @@ struct dictionary_entry {
 using likeness = std::function<bool(const probe&)>;
 likeness likeness_to(const dictionary_entry& entry);
 
-/// The entries of an operation: other values of its settings, wrong models of its encoding, the mutants of the
-/// catalogue and those made by rule. The words of settings name what the wrong probes asked for.
+/// The entries of an operation: other values of one of its settings and of two, wrong models of its encoding, the
+/// mutants of the catalogue and those made by rule. The words of settings name what the wrong probes asked for.
 std::vector<dictionary_entry> dictionary_of(const core::operation& op, core::dtype type,
                                             const std::vector<probe>& probes);
 

@@ -19,10 +19,16 @@ struct candidate_entry {
   std::set<std::string> otherwise{};  // families that contradict it
 };
 
+// What some published programs do on purpose is no bug's name.
+bool is_convention(const dictionary_entry& e) { return e.models.starts_with("a convention of published programs"); }
+
 std::string words_of(const candidate_entry& c) {
   const dictionary_entry& e = *c.entry;
   std::string words = e.words + c.where;
-  if (!e.models.empty()) words += fmt::format(" (as in {})", e.models);
+  if (is_convention(e))
+    words += ": " + e.models + ", and not the declared one";
+  else if (!e.models.empty())
+    words += fmt::format(" (as in {})", e.models);
   if (!c.otherwise.empty()) words += fmt::format("; the families {} do not fit", fmt::join(c.otherwise, ", "));
   return words;
 }
@@ -76,7 +82,7 @@ std::optional<candidate_entry> tried(const dictionary_entry& entry, const std::v
 
 // Other values of settings and hypotheses are sentences, faults are named.
 const char* introduction(const candidate_entry& c) {
-  return c.entry->from <= entry_source::hypothesis ? "" : "behaves like: ";
+  return c.entry->from <= entry_source::hypothesis || is_convention(*c.entry) ? "" : "behaves like: ";
 }
 
 explanation named_alike(const std::vector<const candidate_entry*>& alike) {

@@ -200,6 +200,19 @@ std::string facts_of_families(const probes_seen& wrong, const probes_seen& right
                                              : "; all mild inputs tried are right");
 }
 
+// Where among mild inputs. Where no right case tells anything, those that are right for another reason part the sizes:
+// with one key any weights are right.
+std::string where_among_mild(const probes_seen& wrong, const probes_seen& right, const std::vector<probe>& probes,
+                             size_experiments& again) {
+  const auto rule = where(wrong, right, again, evidence::telling);
+  if (!rule) return in_some(wrong, right, again);
+  if (!rule->empty()) return *rule;
+  const auto any_right = those(probes, [](const probe& p) { return p.right && p.is_mild() && !has_empty_axis(p); });
+  if (any_right.empty()) return " of every size tried";
+  const auto apart = where(wrong, any_right, again);
+  return apart && !apart->empty() ? *apart : in_some(wrong, any_right, again);
+}
+
 }  // namespace
 
 std::string what_is_wrong(const probes_seen& wrong) {
@@ -225,11 +238,7 @@ std::string facts_of(const std::vector<probe>& probes, size_experiments& again) 
   const auto wrong_mild = those(probes, [](const probe& p) { return !p.right && p.is_mild(); });
   const auto right_mild = those(probes, [](const probe& p) { return p.right && p.tells && p.is_mild(); });
   if (wrong_mild.empty()) return facts_of_families(wrong, right, right_mild, again);
-  const auto rule = where(wrong_mild, right_mild, again, evidence::telling);
-  return fmt::format("{} on mild inputs{}", what_is_wrong(wrong_mild),
-                     !rule            ? in_some(wrong_mild, right_mild, again)
-                     : !rule->empty() ? *rule
-                                      : " of every size tried");
+  return what_is_wrong(wrong_mild) + " on mild inputs" + where_among_mild(wrong_mild, right_mild, probes, again);
 }
 
 }  // namespace assay::properties

@@ -33,6 +33,26 @@ class changed final : public implementation {
   change how_;
 };
 
+/// Right code that takes other values of settings than it is asked for, and what it declares.
+class with_settings final : public implementation {
+ public:
+  with_settings(core::attributes taken, const std::function<void(description&)>& declare)
+      : right_(make_builtin("sequential").value()), taken_(std::move(taken)), about_(right_->describe()) {
+    declare(about_);
+  }
+  [[nodiscard]] const description& describe() const override { return about_; }
+  call_result evaluate(const request& call) override {
+    request other = call;
+    for (const auto& [name, value] : taken_) other.attributes[name] = value;
+    return right_->evaluate(other);
+  }
+
+ private:
+  std::unique_ptr<implementation> right_;
+  core::attributes taken_;
+  description about_;
+};
+
 /// Adds to all outputs of calls with such sizes and settings.
 inline changed::change wrong_with(
     const std::function<bool(const core::axis_sizes&, const core::attributes&)>& are_such) {

@@ -17,6 +17,7 @@ using testing::changed;
 using testing::probe_seed;
 using testing::said_at;
 using testing::truth_property;
+using testing::with_settings;
 
 namespace {
 
@@ -89,26 +90,6 @@ changed::change wrong_from(const char* axis, std::size_t from) {
   return testing::wrong_where([axis, from](const core::axis_sizes& sizes) { return sizes.at(axis) >= from; });
 }
 
-/// Right code that takes other values of settings than it is asked for, and what it declares.
-class with_settings final : public implementation {
- public:
-  with_settings(core::attributes taken, const std::function<void(description&)>& declare)
-      : right_(make_builtin("sequential").value()), taken_(std::move(taken)), about_(right_->describe()) {
-    declare(about_);
-  }
-  [[nodiscard]] const description& describe() const override { return about_; }
-  call_result evaluate(const request& call) override {
-    request other = call;
-    for (const auto& [name, value] : taken_) other.attributes[name] = value;
-    return right_->evaluate(other);
-  }
-
- private:
-  std::unique_ptr<implementation> right_;
-  core::attributes taken_;
-  description about_;
-};
-
 void set_first(core::tensor& t, double x) {
   if (t.size() > 0) t.values.storage()[0] = x;
 }
@@ -118,6 +99,19 @@ std::size_t tokens_of(const core::tensors& outputs) { return outputs.at("s").sha
 
 TEST_CASE("conventions/diagnosis/the_one_that_is_followed_is_recovered", "[property][gate]") {
   for (const expected_sentence& expected : conventions) check_sentence(expected);
+}
+
+// Until they are settings.
+TEST_CASE("rope/diagnosis/conventions_that_are_no_settings_are_no_bugs", "[property][gate]") {
+  for (const auto& [mutant, words] : {std::pair{"rope_wrong_sign", "rotates by -m theta: a convention of published "},
+                                      {"rope_exponent_of_whole_head",
+                                       "partial rotary with the exponents of the whole "
+                                       "head, base^(-2t/d)"}}) {
+    const diagnosis d = diagnosed(std::string("mutant/") + mutant, "rope/rotate", core::dtype::f32);
+    INFO(mutant << ": " << d.facts.value_or(""));
+    REQUIRE(d.explained);
+    CHECK_THAT(*d.explained, Catch::StartsWith(words) && Catch::EndsWith(", and not the declared one"));
+  }
 }
 
 TEST_CASE("heinsen/diagnosis/mutants_get_the_sentence_that_is_true_of_them", "[property][gate]") {

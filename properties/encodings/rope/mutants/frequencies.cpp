@@ -54,11 +54,13 @@ std::vector<variant> frequency_mutants() {
                    {.formula = with_steps([](std::size_t features, std::size_t pairs) {
                       return pairs == features / 2 ? (features + 1) / 2 : pairs;
                     })}),
-      changed_rope("mutant/rope_exponent_of_whole_head", "RP07 fla-org/flash-linear-attention#1177",
-                   "partial rotary with the exponents of the whole head",
+      changed_rope("mutant/rope_exponent_of_whole_head",
+                   "a convention of published programs (see RP07 fla-org/flash-linear-attention#1177)",
+                   "partial rotary with the exponents of the whole head, base^(-2t/d)",
                    {.formula = with_steps([](std::size_t features, std::size_t) { return features / 2; })}),
       changed_rope(
-          "mutant/rope_slowest_is_whole_base", "tensorflow/tensor2tensor's spacing", "exponents t/(r-1) instead of t/r",
+          "mutant/rope_slowest_is_whole_base",
+          "a convention of published programs, tensorflow/tensor2tensor among them", "exponents t/(r-1) instead of t/r",
           {.formula = with_steps([](std::size_t, std::size_t pairs) { return std::max<std::size_t>(pairs, 2) - 1; })}),
       changed_rope("mutant/rope_frequencies_in_bf16", "sgl-project/sglang-jax#1472", "frequencies are rounded to bf16",
                    {.formula = with_frequencies_in(core::dtype::bf16)}),
@@ -102,8 +104,7 @@ std::vector<variant> frequency_mutants() {
                    {.formula = [](recipe& how) { how.stretch = geometric_frequency<R>; }}),
       changed_rope("mutant/rope_fixed_base", "GPT-J of huggingface/transformers", "the base is 10000 always",
                    {.inputs = [](request& call) { set_setting(call, "base", 10000.0); }, .telling = true}),
-      changed_rope("mutant/rope_wrong_sign", "a convention of sign, as published code differs in",
-                   "rotated by minus the angle",
+      changed_rope("mutant/rope_wrong_sign", "a convention of published programs", "rotates by -m theta",
                    {.formula =
                         [](recipe& how) {
                           how.forward = turned_back<R>;
