@@ -29,7 +29,8 @@ encoding_tests with_declared_mutants(encoding_tests tests) {
 catalogue make_catalogue() {
   return {{value_property(), vjp_property(), jvp_property(), continuation_property(), recurrence_property(),
            attachment_property(), adjoint_property(), causality_property(), lane_property(), permutation_property(),
-           repeat_property(), recomputation_property(), variants_property(), strides_property(), empty_axes_property()},
+           repeat_property(), recomputation_property(), dtype_order_property(), variants_property(), strides_property(),
+           empty_axes_property()},
           {
 #define ASSAY_ENCODING(name) with_declared_mutants(encodings::name::make_tests()),
 #include "assay_encodings.inc"

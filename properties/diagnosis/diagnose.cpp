@@ -13,6 +13,7 @@ namespace assay::properties {
 namespace {
 
 constexpr std::size_t most_counterexamples = 3, cases_repeated = 2, cases_of_law = 4, cases_of_session = 8;
+constexpr std::size_t draws_repeated = 24;
 
 class examination {
  public:
@@ -117,17 +118,39 @@ class examination {
 
   // Whether equal calls differ: nothing else can be told of such an implementation.
   bool examine_repetition() {
-    const std::vector<test_case> cases = cases_besides({"mild"}, cases_repeated);
+    const std::vector<test_case> cases = cases_answered();
     auto unequal = repeated_in_process(under_test_, cases, options_.fresh);
+    const bool is_kept = !unequal;
     if (!unequal) unequal = repeated_in_fresh_process(under_test_, cases, options_.fresh);
     if (!unequal) return false;
     if (unequal->matters) {
       found_.explained = unequal->sentence;
       name(memory_fault());
+      for (const test_case& c : counterexamples_)
+        if (const auto first = is_kept && found_.named.empty() ? wrong_after_dtype(c, options_.fresh) : std::nullopt) {
+          name(explanation{first_dtype_words(type_, *first), {}});
+          break;
+        }
     } else if (under_test_.describe().deterministic || has_failed("repeat")) {
       found_.other_bits = unequal->sentence;
     }
     return unequal->matters;
+  }
+
+  // The counterexamples, mild cases that the implementation does not decline, and larger ones than the first of these:
+  // a state that a larger call leaves behind is seen where calls of both sizes are repeated.
+  [[nodiscard]] std::vector<test_case> cases_answered() {
+    std::vector<test_case> answered;
+    const std::size_t wanted = cases_besides({}, 0).size() + cases_repeated;
+    for (test_case& c : cases_besides({"mild"}, draws_repeated)) {
+      if (answered.size() == wanted) break;
+      const call_result outputs = under_test_.evaluate(c.call);
+      if (outputs || outputs.error().kind != fault::unsupported) answered.push_back(std::move(c));
+    }
+    if (answered.empty()) return answered;
+    for (test_case& c : larger_than(answered.front(), under_test_, options_.seed + 13000))
+      answered.push_back(std::move(c));
+    return answered;
   }
 
   [[nodiscard]] bool seems_to_remember() const {

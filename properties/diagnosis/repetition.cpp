@@ -1,12 +1,20 @@
 #include "properties/diagnosis/repetition.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
+
+#include "properties/harness/verdict.hpp"
+#include "properties/laws/laws.hpp"
 
 namespace assay::properties {
 namespace {
 
-constexpr std::size_t repetitions = 10;
+constexpr std::size_t repetitions = 10, most_of_larger = 20000;
+constexpr std::uint64_t draws_of_larger = 8;
+
+bool goes_on_after(fault f) { return f == fault::unsupported || f == fault::error_reply || is_bad_output(f); }
 
 bool same_bits(const core::tensors& x, const core::tensors& y) {
   return std::all_of(x.begin(), x.end(), [&](const auto& t) {
@@ -28,46 +36,65 @@ bool differ_beyond_rounding(const test_case& c, const core::tensors& x, const co
   return false;
 }
 
-/// The outputs of a list of calls, in that order.
-using answers = std::vector<core::tensors>;
+/// What came of a list of calls, in that order.
+using answers = std::vector<call_result>;
 
+// Nothing where the program broke.
 std::optional<answers> answers_of(implementation& under_test, const std::vector<const test_case*>& calls) {
   answers all;
   for (const test_case* c : calls) {
-    call_result outputs = under_test.evaluate(c->call);
-    if (!outputs) return std::nullopt;
-    all.push_back(std::move(*outputs));
+    all.push_back(under_test.evaluate(c->call));
+    if (!all.back() && !goes_on_after(all.back().error().kind)) return std::nullopt;
   }
   return all;
 }
 
-// Each call several times, then all of them again.
-std::vector<const test_case*> repeated(const std::vector<test_case>& cases) {
-  std::vector<const test_case*> calls;
-  for (const test_case& c : cases) calls.insert(calls.end(), repetitions, &c);
+using calls_made = std::vector<const test_case*>;
+
+// All of them in this order, then in the reverse one.
+void add_both_orders(calls_made& calls, const std::vector<test_case>& cases) {
   for (const test_case& c : cases) calls.push_back(&c);
-  return calls;
+  for (auto c = cases.rbegin(); c != cases.rend(); ++c) calls.push_back(&*c);
 }
 
-std::optional<answers> fresh_answers(const fresh_start& fresh, const std::vector<const test_case*>& calls) {
+std::optional<answers> fresh_answers(const fresh_start& fresh, const calls_made& calls) {
   const auto started = fresh ? fresh() : nullptr;
   return started ? answers_of(*started, calls) : std::nullopt;
 }
 
-bool all_same_bits(const answers& x, const answers& y) {
-  return std::equal(x.begin(), x.end(), y.begin(), y.end(), same_bits);
+// What is declined says nothing.
+bool are_unequal(const call_result& x, const call_result& y) {
+  if (x && y) return !same_bits(*x, *y);
+  return x.has_value() != y.has_value() && (x ? y : x).error().kind != fault::unsupported;
 }
+
+bool all_equal(const answers& x, const answers& y) {
+  return std::equal(x.begin(), x.end(), y.begin(), y.end(),
+                    [](const call_result& a, const call_result& b) { return !are_unequal(a, b); });
+}
+
+// How equal calls differ, beside where they do.
+struct difference {
+  bool matters = false, fails = false;
+  void add(const test_case& c, const call_result& x, const call_result& y, const description& about) {
+    fails = fails || !x || !y;
+    matters = matters || fails || differ_beyond_rounding(c, *x, *y, about.precisions_of(c.call));
+  }
+};
 
 // Why equal calls differ: the same calls in the same order, started anew twice, tell state from chance.
-std::string reason(const fresh_start& fresh, const std::vector<const test_case*>& calls) {
+std::string reason(const fresh_start& fresh, const calls_made& calls) {
   const auto once = fresh_answers(fresh, calls), again = fresh_answers(fresh, calls);
   if (!once || !again) return "state is kept between calls, or they race";
-  return all_same_bits(*once, *again) ? "state is kept between calls"
-                                      : "calls race, or depend on chance: started anew twice, it differs too";
+  return all_equal(*once, *again) ? "state is kept between calls"
+                                  : "calls race, or depend on chance: started anew twice, it differs too";
 }
 
-std::string sentence_of(const std::string& why, const char* when, bool matters) {
-  return why + ": the same call gives other " + (matters ? "outputs " : "bits, not more than rounding explains, ") +
+std::string sentence_of(const std::string& why, const char* when, const difference& how) {
+  return why + ": the same call gives " +
+         (how.fails     ? "outputs once and an error another time, "
+          : how.matters ? "other outputs "
+                        : "other bits, not more than rounding explains, ") +
          when;
 }
 
@@ -75,34 +102,96 @@ std::string sentence_of(const std::string& why, const char* when, bool matters) 
 
 std::optional<unequal_calls> repeated_in_process(implementation& under_test, const std::vector<test_case>& cases,
                                                  const fresh_start& fresh) {
-  const auto calls = repeated(cases);
+  calls_made calls;
+  for (const test_case& c : cases) calls.insert(calls.end(), repetitions, &c);
+  add_both_orders(calls, cases);
   const auto outputs = answers_of(under_test, calls);
   if (!outputs) return std::nullopt;
   const char* when = nullptr;
-  bool matters = false;
+  difference how;
   for (std::size_t k = 0; k < calls.size(); ++k) {
     const auto first = static_cast<std::size_t>(std::find(calls.begin(), calls.end(), calls[k]) - calls.begin());
-    const core::tensors &before = (*outputs)[first], &now = (*outputs)[k];
-    if (same_bits(before, now)) continue;
+    const call_result &before = (*outputs)[first], &now = (*outputs)[k];
+    if (!are_unequal(before, now)) continue;
     if (when == nullptr) when = k < repetitions * cases.size() ? "when it is repeated at once" : "after other calls";
-    matters =
-        matters || differ_beyond_rounding(*calls[k], before, now, under_test.describe().precisions_of(calls[k]->call));
+    how.add(*calls[k], before, now, under_test.describe());
   }
   if (when == nullptr) return std::nullopt;
-  return unequal_calls{sentence_of(reason(fresh, calls), when, matters), matters};
+  return unequal_calls{sentence_of(reason(fresh, calls), when, how), how.matters};
 }
 
 std::optional<unequal_calls> repeated_in_fresh_process(implementation& under_test, const std::vector<test_case>& cases,
                                                        const fresh_start& fresh) {
-  std::vector<const test_case*> calls;
-  for (const test_case& c : cases) calls.push_back(&c);
+  calls_made calls;
+  add_both_orders(calls, cases);
   const auto here = answers_of(under_test, calls), there = fresh_answers(fresh, calls);
-  if (!here || !there || all_same_bits(*here, *there)) return std::nullopt;
-  bool matters = false;
+  if (!here || !there) return std::nullopt;
+  const char* when = nullptr;
+  difference how;
+  const auto compare = [&](const test_case& c, const call_result& x, const call_result& y, const char* words) {
+    if (!are_unequal(x, y)) return;
+    if (when == nullptr) when = words;
+    how.add(c, x, y, under_test.describe());
+  };
   for (std::size_t k = 0; k < calls.size(); ++k)
-    matters = matters || differ_beyond_rounding(*calls[k], (*here)[k], (*there)[k],
-                                                under_test.describe().precisions_of(calls[k]->call));
-  return unequal_calls{sentence_of(reason(fresh, calls), "where the candidate is started anew", matters), matters};
+    compare(*calls[k], (*here)[k], (*there)[k], "where the candidate is started anew");
+  for (std::size_t k = 0; k < cases.size(); ++k)
+    compare(cases[k], (*there)[k], (*there)[calls.size() - 1 - k], "after other calls");
+  if (when == nullptr) return std::nullopt;
+  return unequal_calls{sentence_of(reason(fresh, calls), when, how), how.matters};
+}
+
+std::vector<test_case> larger_than(const test_case& c, implementation& under_test, std::uint64_t seed) {
+  const core::operation& op = *c.call.operation;
+  if (find_family(op, c.family) == nullptr) return {};
+  const core::axis_sizes sizes = sizes_of(c);
+  case_key key{&op, c.call.type, c.family, seed, {}, {}};
+  const core::attributes settings = core::completed(op, c.call.attributes);
+  for (const core::attribute_declaration& a : op.attributes)
+    if (a.axis.empty()) key.settings[a.name] = {settings.at(a.name)};
+  std::vector<core::axis_sizes> all(1, sizes);
+  for (const std::string& axis : core::free_axes(op)) {
+    const std::size_t larger = under_test.describe().sizes_of_axis(op, axis).nearest(2 * sizes.at(axis) + 1);
+    all.front()[axis] = larger;
+    all.push_back(sizes);
+    all.back()[axis] = larger;
+  }
+  std::vector<test_case> answered;
+  for (const core::axis_sizes& larger : all) {
+    std::size_t elements = 0;
+    for (const auto& d : op.inputs) elements += core::element_count(core::shape_of(d, larger));
+    if (elements > most_of_larger || larger == sizes) continue;
+    key.size = extent(larger);
+    for (std::uint64_t k = 0; k < draws_of_larger; ++k) {
+      key.seed = seed + k;
+      test_case drawn = make_case(key);
+      if (!within_domain(under_test.describe(), drawn) || !under_test.evaluate(drawn.call)) continue;
+      answered.push_back(std::move(drawn));
+      break;
+    }
+  }
+  return answered;
+}
+
+std::optional<core::dtype> wrong_after_dtype(const test_case& c, const fresh_start& fresh) {
+  const auto right_in = [&](implementation& started) {
+    const call_result outputs = started.evaluate(c.call);
+    return outputs && judge(c.call, started.describe().precisions_of(c.call), *outputs).passed;
+  };
+  const auto alone = fresh ? fresh() : nullptr;
+  if (!alone || !right_in(*alone)) return std::nullopt;
+  for (const core::dtype first : alone->describe().operations.at(c.call.operation->name)) {
+    const test_case before = in_dtype(c, first);
+    if (first == c.call.type || !within_domain(alone->describe(), before)) continue;
+    const auto started = fresh();
+    if (started && started->evaluate(before.call) && !right_in(*started)) return first;
+  }
+  return std::nullopt;
+}
+
+std::string first_dtype_words(core::dtype wrong, core::dtype first) {
+  return fmt::format("wrong in {} after a call in {}: state of the first dtype is kept", core::name_of(wrong),
+                     core::name_of(first));
 }
 
 call_result recorder::evaluate(const request& call) {

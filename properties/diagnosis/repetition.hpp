@@ -21,13 +21,26 @@ struct unequal_calls {
   bool matters = false;
 };
 
-/// Puts each call several times to the implementation, and again after the others.
+/// Puts each call several times to the implementation, then all of them in this order and in the reverse one. Calls
+/// that it declines say nothing; one that it answers once and once not counts as other outputs.
 std::optional<unequal_calls> repeated_in_process(implementation& under_test, const std::vector<test_case>& cases,
                                                  const fresh_start& fresh);
 
-/// Puts the same calls to the implementation and to a fresh one.
+/// Puts the same calls to the implementation and to a fresh one, to both in this order and in the reverse one: of two
+/// calls each comes before the other once.
 std::optional<unequal_calls> repeated_in_fresh_process(implementation& under_test, const std::vector<test_case>& cases,
                                                        const fresh_start& fresh);
+
+/// The case with one axis after another larger, and with all of them, as far as the implementation answers: what a
+/// larger call leaves behind shows where the case comes after it.
+std::vector<test_case> larger_than(const test_case& c, implementation& under_test, std::uint64_t seed);
+
+/// The dtype of a call after which the case is wrong in a fresh process, where it is right as the first call; nothing
+/// where there is none, or where no process can be started.
+std::optional<core::dtype> wrong_after_dtype(const test_case& c, const fresh_start& fresh);
+
+/// "wrong in f32 after a call in bf16: state of the first dtype is kept".
+std::string first_dtype_words(core::dtype wrong, core::dtype first);
 
 /// Passes calls on and keeps them.
 class recorder final : public implementation {

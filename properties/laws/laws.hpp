@@ -23,6 +23,8 @@ property lane_property();
 property repeat_property();
 /// What only looks like the call before, by shape, first elements or inputs, is computed anew.
 property recomputation_property();
+/// A call is right after one in another dtype. The gate asks a program that is started anew for each first dtype.
+property dtype_order_property();
 /// Every declared setting of the implementation gives a right result.
 property variants_property();
 /// Inputs that are no contiguous arrays are read as what they are.
@@ -36,6 +38,14 @@ property adjoint_property();
 
 /// Calls with an empty axis.
 property empty_axes_property();
+
+/// The case as a call in another dtype: the same sizes and settings, its numbers rounded.
+test_case in_dtype(const test_case& c, core::dtype type);
+/// The other dtype, of those that are offered, that the check `dtype_order` calls first: its seed says which. Nothing
+/// where no other is offered.
+std::optional<core::dtype> dtype_before(const description& about, const test_case& c);
+/// The case with a seed that says so; nothing where its operation is not offered in that dtype.
+std::optional<test_case> after_dtype(const description& about, test_case c, core::dtype first);
 
 /// The outcome of a call that gave no outputs.
 outcome no_outputs(const call_failure& failure);

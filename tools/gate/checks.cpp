@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "tools/gate/dtype_orders.hpp"
 #include "tools/gate/smoke.hpp"
 
 namespace assay::tools {
@@ -47,7 +48,7 @@ class part {
     auto options = run_options();
     if (first.lost) options.first.push_back(first.lost->original.key);
     for (const properties::property* p : selected_.properties) {
-      if (!is_asked(*p, op(), candidate_.describe())) continue;
+      if (!is_asked(*p, op(), candidate_.describe()) || p->name == dtype_order) continue;
       if (candidate_.part_is_over()) break;
       record_.checks.push_back(run_property(*p, candidate_, op(), record_.type, options));
       progress(record_.checks.back());
@@ -164,6 +165,7 @@ void run_parts(guarded_candidate& candidate, const std::vector<planned_part>& pa
     }
     part(candidate, s, seed, fresh, records.back()).run();
   }
+  if (!candidate.run_is_over()) check_dtype_orders(candidate.describe(), s, seed, fresh, records);
   if (isatty(STDERR_FILENO) != 0) fmt::print(stderr, "\n");
 }
 
