@@ -13,7 +13,7 @@ import sys
 from assay_host import Candidate, Unsupported
 from assay_rotary import from_cos_sin, from_freqs_cis  # noqa: F401, adapters too
 from assay_signature import signature_of
-from assay_wrapping import decline_odd, each, in_place_of, positional, swap, with_claims
+from assay_wrapping import USUAL_WIDTH, decline_odd, each, in_place_of, positional, swap, with_claims
 
 _MOST_ROWS = 1 << 16
 
@@ -96,7 +96,8 @@ def one_row(function, axes=1):
 
 def from_table(function):
     """Of a function of a number of rows and a width that returns the encodings of positions 0, 1, ...: each position is
-    looked up in its table. Positions that are no integers from 0 to 65535 are declined.
+    looked up in its table. Positions that are no integers from 0 to 65535 are declined. A table is cast to the dtype of
+    a call, and one in f32 holds no more digits in f64: that is not asked for, unless it is declared.
 
         def encodings(length, width):
             ...
@@ -111,7 +112,15 @@ def from_table(function):
         found = found.reshape(found.shape[-2:])  # [1, length, width] too
         # Tables are made in one dtype and cast: torch has to(), NumPy astype().
         return (found.to(dtype) if hasattr(found, "to") else found.astype(dtype))[rows]
-    return with_claims(function, table, operation="sinusoidal/table")
+    return with_claims(function, table, operation="sinusoidal/table", **_dtypes_of_table(function))
+
+
+def _dtypes_of_table(function):
+    """The claim of f32 where a table of a usual width is no table of f64."""
+    try:
+        return {} if "float64" in str(function(1, USUAL_WIDTH).dtype) else {"dtypes": ["f32"]}
+    except Exception:  # told where a case is asked for
+        return {}
 
 
 def alibi_in_one(function, form="distance", causal=True, dtypes=("f32",)):

@@ -2,6 +2,7 @@
 
 Declarations of operations are dicts as `assay list operations --json` prints them.
 """
+import dis
 import inspect
 import types
 
@@ -135,14 +136,22 @@ def _collect(function, packages, module, visited):
     visited.add(code)
     scope = plain.__globals__
     module.update(map(_package, scope.values()))
-    used = [scope[name] for name in code.co_names if name in scope]
+    # Not code.co_names, which has the names of attributes too: np.arange is no arange of the module.
+    used = [scope[name] for name in _names_of(code, "LOAD_GLOBAL") if name in scope]
     used += [cell.cell_contents for cell in plain.__closure__ or () if _filled(cell)]
-    packages.update(name for name in code.co_names if name not in scope)  # imported within
+    packages.update(name.partition(".")[0] for name in _names_of(code, "IMPORT_NAME"))
     for value in used:
         package = "torch" if is_module(value) else _package(value)
         packages.add(package)
         if isinstance(value, types.FunctionType) and package not in ("torch", "numpy"):
             _collect(value, packages, module, visited)
+
+
+def _names_of(code, operation):
+    """The names that operations of this kind name, in the code or in functions and comprehensions within it."""
+    within = [constant for constant in code.co_consts if isinstance(constant, types.CodeType)]
+    named = {instruction.argval for instruction in dis.get_instructions(code) if instruction.opname == operation}
+    return named.union(*(_names_of(inner, operation) for inner in within))
 
 
 def _filled(cell):

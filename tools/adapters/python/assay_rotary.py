@@ -3,9 +3,7 @@ import functools
 
 from assay_claims import WrongClaim
 from assay_modules import dtypes_of_module
-from assay_wrapping import decline_odd, positional, swap, with_claims
-
-_USUAL_WIDTH = 64
+from assay_wrapping import USUAL_WIDTH, decline_odd, positional, swap, with_claims
 
 
 def from_cos_sin(function, tables=None, layout="half_split", heads_first=True, base=None, of_width=None,
@@ -81,7 +79,7 @@ def _rotation(function, words, standard, tables, layout, heads_first, base, of_w
     if not (tables or of_width):
         return with_claims(function, rotate, **claims)
     claims["domain"]["base"] = [base or 10000.0]
-    claims["dtypes"] = dtypes_of_module(made(_USUAL_WIDTH))
+    claims["dtypes"] = dtypes_of_module(made(USUAL_WIDTH))
     return with_claims(function, rotate_with_tables, **claims)
 
 

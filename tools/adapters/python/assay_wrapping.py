@@ -5,6 +5,8 @@ from assay_claims import candidate, claims_of, joined
 from assay_host import Unsupported
 from assay_signature import is_module, signature_of
 
+USUAL_WIDTH = 64
+
 
 def in_place_of(function, wrapper, **claims):
     """The wrapper with the parameters and claims of the function, and claims of its own."""

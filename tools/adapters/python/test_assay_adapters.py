@@ -8,10 +8,11 @@ import pytest
 
 import assay
 from assay_claims import WrongClaim, check_domain, claims_of
-from assay_function import candidate_of
+from assay_function import candidate_of, framework_of
 from assay_host import Unsupported
 
 torch = pytest.importorskip("torch")
+arange = torch.arange
 from assay_adapters import alibi_in_one, consecutive, even_heads, from_table, heads_first, one_row  # noqa: E402
 
 FEW = ["--property=value", "--property=vjp", "--family=mild"]
@@ -178,7 +179,31 @@ def test_biases_of_the_other_form_are_told():
 def test_a_table_of_consecutive_positions():
     table = assay.candidate(domain={"odd": ["extra"]})(from_table(encodings))
     assert claims_of(table)["operation"] == "sinusoidal/table"
-    assay.check(table, dtypes=["f32"], options=FEW)
+    assay.check(table, options=FEW)
+
+
+def test_a_table_is_asked_for_in_the_dtypes_whose_digits_it_has():
+    def exact(length, width):
+        return encodings(length, width).double().numpy()[0]
+
+    def of_width_8(length, width):
+        return encodings(length, width) if width == 8 else None
+    assert claims_of(from_table(encodings))["dtypes"] == ["f32"]
+    for table in (exact, of_width_8):
+        assert "dtypes" not in claims_of(from_table(table))
+    assert claims_of(from_table(assay.candidate(dtypes=["f64"])(lambda length, width: encodings(length, width))))[
+        "dtypes"] == ["f64"]
+
+
+def test_the_framework_is_that_of_the_names_that_are_used():
+    """The name of an attribute is none: this module has an `arange` of torch."""
+    def table(length, width):
+        return numpy.arange(length)[:, None] * [numpy.exp(float(-i)) for i in range(width)]
+
+    def within(length, width):
+        return [torch.exp(value) for value in range(length)]
+    assert framework_of(table) == framework_of(from_table(table)) == "numpy"
+    assert framework_of(within) == "torch"
 
 
 def test_a_module_is_checked_in_its_dtype_and_without_dropout():
