@@ -1,14 +1,12 @@
 #include "properties/diagnosis/facts.hpp"
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
 #include <algorithm>
 #include <cmath>
 #include <set>
 
 #include "properties/diagnosis/conditions.hpp"
 #include "properties/diagnosis/reach.hpp"
+#include "properties/diagnosis/sentences.hpp"
 #include "properties/diagnosis/symptoms.hpp"
 #include "properties/harness/catalogue.hpp"
 #include "properties/harness/element_judge.hpp"
@@ -37,14 +35,6 @@ bool looks_right(const probe& p, const std::string& output) {
   return true;
 }
 
-std::string first_few(const std::set<std::size_t>& lengths) {
-  constexpr std::size_t most = 6;
-  const std::vector<std::size_t> all(lengths.begin(), lengths.end());
-  return fmt::format(
-      "{}{}", fmt::join(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(std::min(all.size(), most)), ", "),
-      all.size() > most ? ", ..." : "");
-}
-
 std::set<std::size_t> lengths_of(const probes_seen& probes) {
   std::set<std::size_t> all;
   for (const probe* p : probes)
@@ -59,9 +49,8 @@ std::string in_some(const probes_seen& wrong, const probes_seen& right, size_exp
   std::set_intersection(at.begin(), at.end(), not_at.begin(), not_at.end(), std::inserter(both, both.end()));
   if (both.empty() && !at.empty() && !not_at.empty() &&
       again.confirm("n", wrong, {*at.begin()}, right, {*not_at.begin()}))
-    return fmt::format(" at the length{} {} among those tried, not at {}", at.size() > 1 ? "s" : "", first_few(at),
-                       first_few(not_at));
-  return fmt::format(" in {} of {} cases tried", wrong.size(), wrong.size() + right.size());
+    return words::at_lengths({at.begin(), at.end()}, {not_at.begin(), not_at.end()});
+  return words::in_some(wrong.size(), wrong.size() + right.size());
 }
 
 // Those whose NaN are no matter of convention: where there is nothing to weigh programs give them.
@@ -76,13 +65,14 @@ probes_seen without_convention(const probes_seen& probes) {
 
 // What follows "large |h| gives".
 std::string gives_words(const probes_seen& wrong) {
-  if (is_in_each(symptom::not_a_number, wrong)) return "NaN";
-  if (is_in_each(symptom::infinite, wrong)) return "infinities";
+  using words::given;
+  if (is_in_each(symptom::not_a_number, wrong)) return words::gives(given::all_nan);
+  if (is_in_each(symptom::infinite, wrong)) return words::gives(given::all_infinite);
   const symptom s = common_symptom(wrong);
   if (s == symptom::finite_mask) return words_of(s, wrong);
-  return is_in_some(symptom::not_a_number, without_convention(wrong)) ? "wrong values, NaN among them"
-         : is_in_some(symptom::infinite, wrong)                       ? "wrong values, infinities among them"
-                                                                      : "wrong values";
+  return words::gives(is_in_some(symptom::not_a_number, without_convention(wrong)) ? given::nan_among_them
+                      : is_in_some(symptom::infinite, wrong)                       ? given::infinities_among_them
+                                                                                   : given::numbers_wrong);
 }
 
 std::string special_sentence(const probes_seen& wrong) {
@@ -94,11 +84,9 @@ std::string special_sentence(const probes_seen& wrong) {
       });
     });
   };
-  const char* what = holds([](double x) { return std::isnan(x); }) ? "a NaN" : "an infinity";
-  if (common_symptom(wrong) == symptom::lost_nan)
-    return fmt::format("{} among the inputs does not come out as NaN where it should", what);
-  return fmt::format("{} among the inputs gives {}{}", what, gives_words(wrong),
-                     is_in_each(symptom::not_a_number, wrong) ? " where there should be none" : "");
+  const bool is_nan = holds([](double x) { return std::isnan(x); });
+  if (common_symptom(wrong) == symptom::lost_nan) return words::special_is_lost(is_nan);
+  return words::special_gives(is_nan, gives_words(wrong), is_in_each(symptom::not_a_number, wrong));
 }
 
 // "h = -inf gives" where the infinities of other inputs have no part in it.
@@ -131,7 +119,7 @@ std::string sentence_of(const std::string& name, const probes_seen& wrong) {
   }
   const family* f = find_family(op, name);
   if (f != nullptr && f->holds_nan && special) return special_sentence(wrong);
-  return fmt::format("inputs of the family {} give {}", name, gives_words(wrong));
+  return words::family_gives(name, gives_words(wrong));
 }
 
 // The families in the order in which the encoding speaks of them.
@@ -159,7 +147,7 @@ std::string where_in_family(const probes_seen& wrong, const probes_seen& right, 
 // Of inputs that checks, or smaller cases, have made of those that a family draws.
 std::string sentence_of_changed(const probes_seen& wrong) {
   const bool special = std::all_of(wrong.begin(), wrong.end(), [](const probe* p) { return p->needs_special; });
-  return special ? special_sentence(wrong) : what_is_wrong(wrong) + " in inputs that a check makes of others";
+  return special ? special_sentence(wrong) : what_is_wrong(wrong) + words::on_derived;
 }
 
 // Mild inputs are right. Families whose inputs are wrong for the same cause are told of together.
@@ -194,10 +182,8 @@ std::string facts_of_families(const probes_seen& wrong, const probes_seen& right
                  [&](const probe* p) { return p->c.family == first; });
     text += where_in_family(and_smaller, right, again);
   }
-  if (!others.empty()) text += fmt::format(" (wrong in the families {} too)", fmt::join(others, ", "));
-  if (mild.empty()) return text;
-  return text + (lengths_of(mild).size() > 1 ? "; mild inputs of all lengths tried are right"
-                                             : "; all mild inputs tried are right");
+  text += words::also_in(others);
+  return mild.empty() ? text : text + words::mild_is_right(lengths_of(mild).size() > 1);
 }
 
 // Where among mild inputs. Where no right case tells anything, those that are right for another reason part the sizes:
@@ -208,7 +194,7 @@ std::string where_among_mild(const probes_seen& wrong, const probes_seen& right,
   if (!rule) return in_some(wrong, right, again);
   if (!rule->empty()) return *rule;
   const auto any_right = those(probes, [](const probe& p) { return p.right && p.is_mild() && !has_empty_axis(p); });
-  if (any_right.empty()) return " of every size tried";
+  if (any_right.empty()) return words::every_size;
   const auto apart = where(wrong, any_right, again);
   return apart && !apart->empty() ? *apart : in_some(wrong, any_right, again);
 }
@@ -223,22 +209,19 @@ std::string what_is_wrong(const probes_seen& wrong) {
   for (const auto& [name, t] : wrong.front()->actual)
     alone = alone && (outputs.contains(name) ||
                       std::all_of(wrong.begin(), wrong.end(), [&](const probe* p) { return looks_right(*p, name); }));
-  return fmt::format("{}{} {} {}", fmt::join(outputs, ", "), alone ? " alone" : "", outputs.size() > 1 ? "are" : "is",
-                     words_of(common_symptom(wrong), wrong));
+  return words::outputs_are({outputs.begin(), outputs.end()}, alone, words_of(common_symptom(wrong), wrong));
 }
 
 std::string facts_of(const std::vector<probe>& probes, size_experiments& again) {
   const auto wrong = those(probes, [](const probe& p) { return !p.right; });
   const auto fresh = those(probes, [](const probe& p) { return !p.right && p.kind != probe_kind::counterexample; });
   const auto right = those(probes, [](const probe& p) { return p.right && p.tells; });
-  if (fresh.empty())
-    return fmt::format("{} in the counterexample{}", what_is_wrong(wrong),
-                       right.empty() ? "" : fmt::format("; {} fresh cases are right", right.size()));
+  if (fresh.empty()) return what_is_wrong(wrong) + words::in_counterexample(right.size());
   if (const auto reach = by_reach(wrong, right, again, evidence::telling)) return what_is_wrong(wrong) + *reach;
   const auto wrong_mild = those(probes, [](const probe& p) { return !p.right && p.is_mild(); });
   const auto right_mild = those(probes, [](const probe& p) { return p.right && p.tells && p.is_mild(); });
   if (wrong_mild.empty()) return facts_of_families(wrong, right, right_mild, again);
-  return what_is_wrong(wrong_mild) + " on mild inputs" + where_among_mild(wrong_mild, right_mild, probes, again);
+  return what_is_wrong(wrong_mild) + words::on_mild + where_among_mild(wrong_mild, right_mild, probes, again);
 }
 
 }  // namespace assay::properties

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "properties/diagnosis/sentences.hpp"
 #include "properties/harness/verdict.hpp"
 #include "reference/evaluate_in.hpp"
 #include "reference/oracle.hpp"
@@ -216,10 +217,9 @@ std::optional<std::string> precision_explanation_of(const std::vector<probe>& pr
   for (const auto& level : levels_tried(op, declared, call.type)) {
     const std::vector<assignment> found = tightest(level, probes);
     if (found.empty()) continue;
-    std::vector<std::string> words;
-    for (const assignment& a : found) words.push_back(words_of(a, op));
-    return fmt::format("explained if {} is computed in {}: declare it{}, or mend it", fmt::join(words, ", or "),
-                       name_of(found.front().narrow), declaration_of(found, op, call.type));
+    std::vector<std::string> stages;
+    for (const assignment& a : found) stages.push_back(words_of(a, op));
+    return words::explained_in(stages, found.front().narrow, declaration_of(found, op, call.type));
   }
   return std::nullopt;
 }

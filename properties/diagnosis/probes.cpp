@@ -119,7 +119,8 @@ void find_cause(probe& p, implementation& under_test, const core::precisions& co
 
 double largest(const core::tensor& t) {
   double most = 0;
-  for (const double x : t.values.storage()) most = std::isfinite(x) ? std::max(most, std::fabs(x)) : std::numeric_limits<double>::infinity();
+  for (const double x : t.values.storage())
+    most = std::isfinite(x) ? std::max(most, std::fabs(x)) : std::numeric_limits<double>::infinity();
   return most;
 }
 

@@ -1,12 +1,11 @@
 #include "properties/diagnosis/reach.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <set>
 #include <utility>
 
+#include "properties/diagnosis/sentences.hpp"
 #include "properties/harness/verdict.hpp"
 #include "reference/core/special_values.hpp"
 
@@ -178,15 +177,9 @@ std::optional<std::string> by_reach(const std::vector<const probe*>& wrong, cons
   const auto found = interval_of(std::move(all), counted == evidence::any ? 0.0 : by_chance);
   if (!found || !holds_elsewhere(*found, wrong, right, again)) return std::nullopt;
   const auto at = [&](double reach) { return grows->words(reach); };
-  if (!found->right_behind)
-    return fmt::format(" from {} on, and right up to {}", at(found->first), at(*found->right_before));
-  if (!found->right_before)
-    return fmt::format(" up to {}, and right from {} on", at(found->last), at(*found->right_behind));
-  const std::string where = found->first == found->last
-                                ? " at " + at(found->first)
-                                : fmt::format(" from {} to {}", at(found->first), at(found->last));
-  return fmt::format("{}, and right up to {} and from {} on", where, at(*found->right_before),
-                     at(*found->right_behind));
+  if (!found->right_behind) return words::from_on(at(found->first), at(*found->right_before));
+  if (!found->right_before) return words::up_to(at(found->last), at(*found->right_behind));
+  return words::between(at(found->first), at(found->last), at(*found->right_before), at(*found->right_behind));
 }
 
 }  // namespace assay::properties

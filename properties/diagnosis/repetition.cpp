@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "properties/diagnosis/sentences.hpp"
 #include "properties/harness/verdict.hpp"
 #include "properties/laws/laws.hpp"
 
@@ -83,19 +84,20 @@ struct difference {
 };
 
 // Why equal calls differ: the same calls in the same order, started anew twice, tell state from chance.
-std::string reason(const fresh_start& fresh, const calls_made& calls) {
+words::unequal_because reason(const fresh_start& fresh, const calls_made& calls) {
+  using words::unequal_because;
   const auto once = fresh_answers(fresh, calls), again = fresh_answers(fresh, calls);
-  if (!once || !again) return "state is kept between calls, or they race";
-  return all_equal(*once, *again) ? "state is kept between calls"
-                                  : "calls race, or depend on chance: started anew twice, it differs too";
+  if (!once || !again) return unequal_because::either;
+  return all_equal(*once, *again) ? unequal_because::state_is_kept : unequal_because::calls_race;
 }
 
-std::string sentence_of(const std::string& why, const char* when, const difference& how) {
-  return why + ": the same call gives " +
-         (how.fails     ? "outputs once and an error another time, "
-          : how.matters ? "other outputs "
-                        : "other bits, not more than rounding explains, ") +
-         when;
+std::string sentence_of(words::unequal_because why, const char* when, const difference& how) {
+  using words::unequal_by;
+  return words::same_call_gives(why,
+                                how.fails     ? unequal_by::an_error
+                                : how.matters ? unequal_by::outputs
+                                              : unequal_by::bits,
+                                when);
 }
 
 }  // namespace
@@ -113,7 +115,7 @@ std::optional<unequal_calls> repeated_in_process(implementation& under_test, con
     const auto first = static_cast<std::size_t>(std::find(calls.begin(), calls.end(), calls[k]) - calls.begin());
     const call_result &before = (*outputs)[first], &now = (*outputs)[k];
     if (!are_unequal(before, now)) continue;
-    if (when == nullptr) when = k < repetitions * cases.size() ? "when it is repeated at once" : "after other calls";
+    if (when == nullptr) when = k < repetitions * cases.size() ? words::repeated_at_once : words::after_others;
     how.add(*calls[k], before, now, under_test.describe());
   }
   if (when == nullptr) return std::nullopt;
@@ -128,15 +130,14 @@ std::optional<unequal_calls> repeated_in_fresh_process(implementation& under_tes
   if (!here || !there) return std::nullopt;
   const char* when = nullptr;
   difference how;
-  const auto compare = [&](const test_case& c, const call_result& x, const call_result& y, const char* words) {
+  const auto compare = [&](const test_case& c, const call_result& x, const call_result& y, const char* there_and_then) {
     if (!are_unequal(x, y)) return;
-    if (when == nullptr) when = words;
+    if (when == nullptr) when = there_and_then;
     how.add(c, x, y, under_test.describe());
   };
-  for (std::size_t k = 0; k < calls.size(); ++k)
-    compare(*calls[k], (*here)[k], (*there)[k], "where the candidate is started anew");
+  for (std::size_t k = 0; k < calls.size(); ++k) compare(*calls[k], (*here)[k], (*there)[k], words::started_anew);
   for (std::size_t k = 0; k < cases.size(); ++k)
-    compare(cases[k], (*there)[k], (*there)[calls.size() - 1 - k], "after other calls");
+    compare(cases[k], (*there)[k], (*there)[calls.size() - 1 - k], words::after_others);
   if (when == nullptr) return std::nullopt;
   return unequal_calls{sentence_of(reason(fresh, calls), when, how), how.matters};
 }

@@ -1,11 +1,10 @@
 #include "properties/diagnosis/symptoms.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <optional>
 
+#include "properties/diagnosis/sentences.hpp"
 #include "reference/core/special_values.hpp"
 
 namespace assay::properties {
@@ -48,8 +47,7 @@ std::string mask_words(const std::vector<const probe*>& probes) {
     several = several || (value && *value != e.x);
     if (!value) value = e.x;
   });
-  return several ? fmt::format("a finite number, such as {:.6g}, instead of -inf", *value)
-                 : fmt::format("{:.6g} instead of -inf", *value);
+  return words::finite_mask(*value, several);
 }
 
 // Whether at least half of the elements that can tell err as rounding in the format would make them err: what leaves
@@ -72,14 +70,13 @@ bool errs_throughout(core::dtype format, const std::vector<const probe*>& probes
 
 // That arithmetic in the format of the tensors, where that of a wider one is declared, would make no bug of it, and
 // that is no wide mark. Of formats that are not the candidate's own nothing is said: wide laws explain much.
-std::string own_format_words(const std::vector<const probe*>& probes, double most_over_allowed) {
+std::optional<core::dtype> own_format(const std::vector<const probe*>& probes, double most_over_allowed) {
   const core::dtype own = probes.front()->c.call.type, compute = probes.front()->truth->compute.unit();
   const double wider = core::unit_roundoff(own) / core::unit_roundoff(compute);
-  if (wider <= 1 || most_over_allowed > wider || 64 * most_over_allowed < wider) return "";
+  if (wider <= 1 || most_over_allowed > wider || 64 * most_over_allowed < wider) return std::nullopt;
   const bool explains = std::all_of(probes.begin(), probes.end(),
                                     [&](const probe* p) { return judge(p->c.call, own, p->actual).passed; });
-  if (!explains || !errs_throughout(own, probes)) return "";
-  return fmt::format(", as much as arithmetic in {} explains", core::name_of(own));
+  return explains && errs_throughout(own, probes) ? std::optional(own) : std::nullopt;
 }
 
 // Whether all inputs are numbers of the format: then so is what is copied from them, or added in exact steps.
@@ -94,7 +91,7 @@ bool holds_inputs(core::dtype held, const std::vector<const probe*>& probes) {
 }
 
 // Whether the wrong elements are numbers of a narrower format, and the inputs are not.
-std::string held_words(const std::vector<const probe*>& probes) {
+std::optional<core::dtype> format_held(const std::vector<const probe*>& probes) {
   for (const core::dtype held : {core::dtype::bf16, core::dtype::f16, core::dtype::f32}) {
     std::size_t count = 0;
     bool all = true;
@@ -102,10 +99,9 @@ std::string held_words(const std::vector<const probe*>& probes) {
       ++count;
       all = all && core::unit_roundoff(held) > core::unit_roundoff(e.storage) && core::round_to(held, e.x) == e.x;
     });
-    if (all && count >= elements_that_tell && !holds_inputs(held, probes))
-      return fmt::format(" (all numbers of {})", core::name_of(held));
+    if (all && count >= elements_that_tell && !holds_inputs(held, probes)) return held;
   }
-  return "";
+  return std::nullopt;
 }
 
 std::string digits_words(const std::vector<const probe*>& probes) {
@@ -117,8 +113,7 @@ std::string digits_words(const std::vector<const probe*>& probes) {
     ulps = error / ulp;
     explained = e.allowed / ulp;
   });
-  return fmt::format("off by up to {:.3g} ulp, where rounding explains {:.3g}{}{}", ulps, explained,
-                     own_format_words(probes, most), held_words(probes));
+  return words::off_by(ulps, explained, own_format(probes, most), format_held(probes));
 }
 
 }  // namespace
@@ -147,21 +142,21 @@ bool is_in_each(symptom s, const std::vector<const probe*>& wrong) {
 std::string words_of(symptom s, const std::vector<const probe*>& wrong) {
   switch (s) {
     case symptom::not_a_number:
-      return "NaN";
+      return words::not_a_number;
     case symptom::infinite:
-      return "infinite instead of finite";
+      return words::infinite;
     case symptom::finite_mask:
       return mask_words(wrong);
     case symptom::lost_nan:
-      return "not NaN where NaN belongs";
+      return words::lost_nan;
     case symptom::zero:
-      return "0 instead of another number";
+      return words::zero;
     case symptom::few_digits:
       return digits_words(wrong);
     case symptom::wrong:
       break;
   }
-  return "wrong";
+  return words::simply_wrong;
 }
 
 }  // namespace assay::properties

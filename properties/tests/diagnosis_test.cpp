@@ -207,7 +207,7 @@ TEST_CASE("properties/diagnosis/facts_are_checked_before_they_are_said", "[prope
       if (std::isinf(x)) x = -1e9;
   };
   const std::string mask = said_of(finite_mask, "alibi/bias");
-  CHECK(holds(mask, "bias is -1e+09 instead of -inf"));
+  CHECK(holds(mask, "bias is -1e+09 where it should be -inf"));
   CHECK_FALSE(holds(mask, "causal"));
 
   const auto single = [](const request&, core::tensors& outputs) {
