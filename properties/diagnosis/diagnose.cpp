@@ -7,6 +7,7 @@
 #include "properties/diagnosis/facts.hpp"
 #include "properties/diagnosis/own_settings.hpp"
 #include "properties/diagnosis/precision.hpp"
+#include "properties/diagnosis/unanswered.hpp"
 #include "reference/oracle.hpp"
 
 namespace assay::properties {
@@ -22,6 +23,9 @@ class examination {
 
   diagnosis run() {
     run_again();
+    for (const failed_case& f : options_.failed)
+      if (f.checked->decides_class && !found_.unanswered)
+        found_.unanswered = where_unanswered(under_test_, f.shown, options_.seed);
     if (!under_test_.describe().recorded && examine_repetition()) return std::move(found_);
     std::vector<probe> probes = run_probes(under_test_, op_, type_, {counterexamples_, others_, options_.seed});
     leave_out_empty(probes);

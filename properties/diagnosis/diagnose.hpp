@@ -27,6 +27,8 @@ struct diagnosis {
   std::optional<std::string> other_bits;
   /// Properties whose counterexample passed when it was run again.
   std::vector<std::string> vanished{};
+  /// With which sizes calls are answered with an error (where_unanswered), of a failed case that is.
+  std::optional<std::string> unanswered{};
 
   [[nodiscard]] bool says_something() const {
     return explained || facts || !of_settings.empty() || other_bits || !vanished.empty();

@@ -66,8 +66,8 @@ std::string special_is_lost(bool is_nan) {
   return fmt::format("{} among the inputs does not come out as NaN where it should", special(is_nan));
 }
 
-std::string in_some(std::size_t wrong, std::size_t tried) {
-  return fmt::format(" in {} of {} cases tried", wrong, tried);
+std::string in_some(std::size_t wrong_cases, std::size_t tried) {
+  return fmt::format(" in {} of {} cases tried", wrong_cases, tried);
 }
 
 std::string at_lengths(const std::vector<std::size_t>& wrong, const std::vector<std::size_t>& right) {

@@ -38,7 +38,7 @@ std::string special_is_lost(bool is_nan);
 inline constexpr const char* on_mild = " on mild inputs";
 inline constexpr const char* every_size = " of every size tried";
 inline constexpr const char* on_derived = " on inputs that a check derives from others";
-std::string in_some(std::size_t wrong, std::size_t tried);
+std::string in_some(std::size_t wrong_cases, std::size_t tried);
 std::string at_lengths(const std::vector<std::size_t>& wrong, const std::vector<std::size_t>& right);
 std::string also_in(const std::vector<std::string>& families);
 std::string mild_is_right(bool several_lengths);

@@ -2,6 +2,7 @@
 #include <catch2/catch.hpp>
 #include <set>
 
+#include "properties/diagnosis/diagnose.hpp"
 #include "properties/tests/gating.hpp"
 
 using namespace assay;
@@ -179,4 +180,28 @@ TEST_CASE("properties/repeat/compares_two_answers_and_not_with_the_truth") {
   // Other bits of an answer that is right each time.
   CHECK(of_repeat(1.0, 1.0 + 0x1p-23, true) == status::failed);
   CHECK(of_repeat(1.0, 1.0 + 0x1p-23, false) == status::passed);
+}
+
+TEST_CASE("properties/diagnosis/the_sizes_with_which_calls_are_not_answered_are_said") {
+  const core::operation& op = *reference::find_operation("rope/rotate");
+  using is_refused = std::function<bool(const core::axis_sizes&)>;
+  const auto said_of = [&](const is_refused& refuses, core::axis_sizes sizes) {
+    answers_some under_test([&](const request&, const core::axis_sizes& of) {
+      return refuses(of) ? std::optional(error("cannot reshape")) : taken;
+    });
+    const test_case c =
+        make_case({&op, core::dtype::f32, "mild", seed, extent(std::move(sizes)), {{"rotary", {std::int64_t{0}}}}});
+    const diagnosis d = diagnose(under_test, op, core::dtype::f32, {{{&truth_property(op), c}}, seed});
+    return d.unanswered.value_or("");
+  };
+  CHECK(said_of([](const auto& of) { return of.at("d") < 4; }, {{"d", 3}}) == "d is less than 4");
+  CHECK(said_of([](const auto& of) { return of.at("d") < 2; }, {{"d", 1}}) == "d = 1");
+  CHECK(said_of([](const auto& of) { return of.at("d") > 48; }, {{"d", 64}}) == "d is more than 48");
+  CHECK(said_of([](const auto& of) { return of.at("d") % 2 != 0; }, {{"d", 5}}) == "d is odd");
+  CHECK(said_of([](const auto& of) { return of.at("d") % 8 != 0; }, {{"d", 6}}) == "d is no multiple of 8");
+  CHECK(said_of([](const auto& of) { return of.at("n") > 33; }, {{"n", 40}}) == "n is more than 33");
+  // Of two axes, or of all calls: none is said.
+  CHECK(said_of([](const auto& of) { return of.at("d") < 4 && of.at("n") < 4; }, {{"d", 3}, {"n", 2}}).empty());
+  CHECK(said_of([](const auto&) { return true; }, {{"d", 3}}).empty());
+  CHECK(said_of([](const auto&) { return false; }, {{"d", 3}}).empty());
 }

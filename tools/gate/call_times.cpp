@@ -7,7 +7,7 @@
 namespace assay::tools {
 namespace {
 
-constexpr double farthest = 32, right_to = 2;
+constexpr double farthest = 32, right_to = 4;
 constexpr std::size_t most_kept = 32;
 constexpr double shortest = 1e-6;  // seconds: no time is 0
 
@@ -69,12 +69,17 @@ std::optional<expected_time> call_times::expected(const properties::request& cal
     return std::nullopt;
   const fit& f = found->second;
   const numbers w = f.weights();
-  expected_time t{product(w, terms_of(call, *sizes)), {}};
-  const bool believed = std::any_of(f.longest.begin(), f.longest.end(), [&](const timed& x) {
+  const double by_fit = product(w, terms_of(call, *sizes));
+  // The largest call that it is right about.
+  double largest = 0, slower = 1;
+  for (const timed& x : f.longest) {
     const double fitted = product(w, x.terms);
-    return fitted <= right_to * x.seconds && x.seconds <= right_to * fitted && t.seconds <= farthest * x.seconds;
-  });
-  if (!believed) return std::nullopt;
+    if (fitted <= largest || fitted > right_to * x.seconds || x.seconds > right_to * fitted) continue;
+    largest = fitted;
+    slower = x.seconds / fitted;
+  }
+  if (by_fit > farthest * largest) return std::nullopt;
+  expected_time t{std::min(1.0, slower) * by_fit, std::max(1.0, slower) * by_fit, {}};
   const auto times = [&](const auto& axis) {
     return static_cast<double>(axis.second) / static_cast<double>(std::max<std::size_t>(f.tried.at(axis.first), 1));
   };

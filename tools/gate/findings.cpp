@@ -60,8 +60,9 @@ std::vector<const check_result*> failed_checks(const gate_report& r, const part_
 }
 
 // What the failed properties themselves say.
-void add_property_facts(const std::vector<const check_result*>& failed, const part_key& part, bool diagnosed,
-                        sentence_list& sentences) {
+void add_property_facts(const std::vector<const check_result*>& failed, const part_key& part,
+                        const properties::diagnosis& found, sentence_list& sentences) {
+  const bool diagnosed = found.says_something();
   bool said = false;
   for (const check_result* c : failed) {
     const bool broke = c->found && c->found->shown.failure;
@@ -69,9 +70,11 @@ void add_property_facts(const std::vector<const check_result*>& failed, const pa
       // Other properties make calls of their own of a case; their message says which.
       const std::string of = c->checked->decides_class ? summary(c->found->minimal)
                                                        : fmt::format("a call of the check '{}'", c->checked->name);
-      sentences.add(
-          broke_sentence(of, c->found->shown.message, c->found->shown.failure->kind == properties::fault::timed_out),
-          part);
+      const bool has_sizes = c->checked->decides_class && found.unanswered;
+      sentences.add(broke_sentence(has_sizes ? fmt::format("calls where {}, such as {}", *found.unanswered, of) : of,
+                                   c->found->shown.message,
+                                   c->found->shown.failure->kind == properties::fault::timed_out),
+                    part);
     }
     said = said || broke;
   }
@@ -120,7 +123,7 @@ void add_faults(const std::vector<part_record>& records, const gate_report& repo
     else if (e.found.facts && !consequence)
       sentences.add(*e.found.facts, e.part);
     if (!e.found.vanished.empty() && !e.found.explained) sentences.add(vanished_sentence(e.found.vanished), e.part);
-    if (!consequence) add_property_facts(failed, e.part, e.found.says_something(), sentences);
+    if (!consequence) add_property_facts(failed, e.part, e.found, sentences);
   }
 }
 

@@ -86,7 +86,7 @@ std::vector<std::string> guarded_candidate::too_slow(const core::operation& op, 
                     "s that a call "
                     "may take (--case-timeout gives it longer)",
                     op.name, core::name_of(type), axis, slow.expected.tried,
-                    in_words(slow.expected.seconds / static_cast<double>(slow.size)), axis, axis, slow.size, limit_));
+                    in_words(slow.expected.least / static_cast<double>(slow.size)), axis, axis, slow.size, limit_));
   return all;
 }
 

@@ -105,7 +105,7 @@ ASSAY_MEMBERS(error_there, cases, farthest, largest_ulp, law_ulp, ratios, failed
 ASSAY_MEMBERS(check_result, checked, operation, type, planned, cases, families, families_skipped, ratios, forced_by,
               needed_by, largest_ulp, largest_sizes, error_to_allowance, by_growth, worst, worst_case, found, refused)
 ASSAY_MEMBERS(horizon, measured, error_at_power, largest_error, judged)
-ASSAY_MEMBERS(diagnosis, explained, named, facts, of_settings, function_is_right, other_bits, vanished)
+ASSAY_MEMBERS(diagnosis, explained, named, facts, of_settings, function_is_right, other_bits, vanished, unanswered)
 
 }  // namespace assay::properties
 

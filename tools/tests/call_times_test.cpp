@@ -4,6 +4,7 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 
+#include "reference/core/counter_random.hpp"
 #include "reference/oracle.hpp"
 #include "tools/gate/guarded_candidate.hpp"
 
@@ -119,6 +120,27 @@ TEST_CASE("assay/call_times/a_call_that_takes_far_longer_than_its_like_hangs") {
   }
   CHECK(gate.guarded.run_is_over());
   CHECK(gate.said().empty());
+}
+
+TEST_CASE("assay/call_times/a_shared_machine_makes_no_right_code_wrong") {
+  // Every call takes 1 to 4 times as long as it would alone.
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    core::counter_random random(seed);
+    const auto shared = [&](double seconds) { return seconds * std::pow(4.0, random.uniform()); };
+    gate_after_short_calls slow([&](double, double n, double) { return shared(1e-3 + 4e-5 * n); });
+    const auto call = scan_of(1, 1000003, 1);
+    if (!slow.guarded.would_outlast(call)) {
+      const auto outputs = slow.guarded.evaluate(call);
+      REQUIRE_FALSE(outputs);
+      CHECK(outputs.error().kind == fault::unsupported);
+    }
+    CHECK(slow.said().size() == 1);
+    gate_after_short_calls fast([&](double B, double n, double d) { return shared(1e-3 + 2e-9 * B * n * d); });
+    CHECK_FALSE(fast.guarded.would_outlast(call));
+    gate_after_short_calls hangs([&](double, double n, double) { return n > 1e5 ? 1e9 : shared(1e-3 + 2e-6 * n); });
+    CHECK_FALSE(hangs.guarded.would_outlast(call));
+    CHECK(hangs.guarded.evaluate(call).error().kind == fault::timed_out);
+  }
 }
 
 TEST_CASE("assay/call_times/one_pause_of_the_machine_makes_nothing_slow") {

@@ -112,6 +112,38 @@ class Shards(unittest.TestCase):
         self.assertEqual(run("merge", *shards, "--report", merged).returncode, 3)
         self.assertEqual(hangs_in(merged), (4, 0))
 
+    def test_refusals_and_parts_that_never_answer_are_merged(self):
+        script = os.path.join(self.folder, "partly.py")
+        adapters = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "adapters", "python")
+        with open(script, "w", encoding="utf-8") as file:
+            file.write(f"import sys\nsys.path.insert(0, {adapters!r})\nimport numpy\nfrom assay_host import Candidate\n"
+                       "candidate = Candidate('partly')\n"
+                       "@candidate.numpy('fox/gated_decay', dtypes=['f32', 'bf16'])\n"
+                       "def gated(g, dtype):\n    raise ValueError('no device')\n"
+                       "@candidate.numpy('fox/decay', dtypes=['f64', 'f32'])\n"
+                       "def decay(log_f):\n"
+                       "    assert log_f.size, 'nothing to do'\n"
+                       "    sums = numpy.cumsum(log_f.astype(float), 1).transpose(0, 2, 1)\n"
+                       "    later = numpy.triu(numpy.full(2 * log_f.shape[1:2], -numpy.inf), 1)\n"
+                       "    return {'D': (numpy.tril(sums[..., None] - sums[:, :, None]) + later).astype(log_f.dtype)}\n"
+                       "candidate.serve()\n")
+        gate = ("gate", "--candidate", f"process:/usr/bin/python3 {script}", "--encoding", "fox", "--property", "empty_axes",
+                "--property", "lanes", "--max-elements", "2000")
+        whole = os.path.join(self.folder, "whole-partly")
+        self.assertEqual(run(*gate, "--report", whole).returncode, 1)
+        shards = [os.path.join(self.folder, f"partly-{k}") for k in (1, 2)]
+        for k, shard in enumerate(shards):
+            run(*gate, "--shard", f"{k + 1}/2", "--report", shard)
+        merged = os.path.join(self.folder, "merged-partly")
+        self.assertEqual(run("merge", *shards, "--report", merged).returncode, 1)
+        texts = []
+        for report in (whole, merged):
+            with open(os.path.join(report, "report.json"), encoding="utf-8") as file:
+                texts.append(TIMES.sub("", file.read()).replace(report, ""))
+        self.assertEqual(*texts)
+        self.assertIn("does not take B = 0, nor h = 0, nor n = 0: AssertionError: nothing to do", texts[0])
+        self.assertIn("fox/gated_decay in bf16 gives no outputs in any of", texts[0])
+
     def refuse(self, why, *shards):
         done = run("merge", *shards, "--report", self.report)
         self.assertEqual(done.returncode, 2, done.stdout)
