@@ -136,7 +136,7 @@ def alibi_in_one(function, form="distance", causal=True, dtypes=("f32",)):
         candidate = alibi_in_one(bias, causal=False)
     """
     import torch
-    made = Candidate(getattr(function, "__name__", "alibi"))
+    made = Candidate(getattr(function, "__name__", "alibi").strip("<>"))
 
     def biases(heads, tokens):
         found = torch.as_tensor(function(heads, tokens))
