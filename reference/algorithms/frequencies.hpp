@@ -1,6 +1,8 @@
 // Frequencies and angles of sinusoidal and rotary encodings: theta_t = base^(-t / steps), angle m theta_t.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <cstddef>
 
 #include "reference/readings/stages.hpp"
@@ -36,11 +38,33 @@ R geometric_frequency_slope(const R& base, const R& theta, std::size_t t, std::s
   return -(from_integer<R>(static_cast<double>(t)) / from_integer<R>(static_cast<double>(steps)) * theta / base);
 }
 
+/// A sine or cosine of an angle, with the allowance of code that has the angle in two parts, coarse and fine, where
+/// that is larger. By the addition theorem it is a sum of two products of a sine and a cosine, whose magnitudes add up
+/// to `size`. The first pair has exact angles: there no other error hides that of the products.
+template <class R>
+R or_sum_of_products(const R& wave, double size) {
+  return also_by(wave, [&] {
+    const R factor = cos(R(0.0)), products = R(size) * factor * factor;
+    return wave + (products - R(size));
+  });
+}
+/// The magnitudes add up to at most 1, and to at most 3 |angle|: the fine part is at most half a step, so that half a
+/// step is the least angle of two parts, a step less its half.
+template <class R>
+R sine_of(const R& angle) {
+  return or_sum_of_products(sin(angle), std::min(1.0, 3.0 * std::fabs(to_double(angle))));
+}
+/// The angle 0 has no parts.
+template <class R>
+R cosine_of(const R& angle) {
+  return or_sum_of_products(cos(angle), to_double(angle) == 0.0 ? 0.0 : 1.0);
+}
+
 /// cos and sin of an angle.
 template <class R>
 struct rotation {
   R cosine, sine;
-  explicit rotation(const R& angle) : cosine(cos(angle)), sine(sin(angle)) {}
+  explicit rotation(const R& angle) : cosine(cosine_of(angle)), sine(sine_of(angle)) {}
 
   friend rotation in_units(rotation x, double factor) {
     x.cosine = in_units(x.cosine, factor);

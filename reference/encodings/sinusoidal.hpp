@@ -29,7 +29,8 @@
 // Special values: position 0 gives sines 0 and cosines 1 exactly; a NaN in position or theta reaches the elements that
 // it enters. Gradients: with the angle x = m theta, dp/dm = theta p'(x) and dp/dtheta = m p'(x); the factor m makes the
 // gradient of trainable frequencies grow with position. dtheta/db = -e theta / b, e the exponent. Law: one rounding of
-// theta (as exp(-e log b)) and one of the angle, so the error grows as m theta u.
+// theta (as exp(-e log b)) and one of the angle, so the error grows as m theta u; the addition theorem where that is
+// less (frequencies.hpp).
 #pragma once
 
 #include <cmath>
@@ -63,7 +64,8 @@ R wave_at(waveform function, const R& m, const R& theta) {
   const R angle = in_stage<R>(
       sinusoidal_stage::angle, [](const R& x, const R& y) { return x * y; }, m, theta);
   return in_stage<R>(
-      sinusoidal_stage::table, [=](const R& a) { return function == waveform::sine ? sin(a) : cos(a); }, angle);
+      sinusoidal_stage::table, [=](const R& a) { return function == waveform::sine ? sine_of(a) : cosine_of(a); },
+      angle);
 }
 
 /// I_b(s).

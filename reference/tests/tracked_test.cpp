@@ -51,15 +51,15 @@ TEST_CASE("reference/tracked/plain_arithmetic_agrees_on_powers_of_two", "[proper
 
 TEST_CASE("rope/rotate/the_fastest_pair_has_exact_angles", "[unit][rope]") {
   const core::operation& op = *find_operation("rope/rotate");
-  // |y| and 2 ulp of its cosine and sine, wherever it stands; the second pair loses m theta u.
+  // Some units of |x|, wherever it stands; the second pair loses m theta u.
   for (const double m : {7.0, 200001.0, 16777215.0}) {
     const core::tensors in{{"x", core::make_tensor(dtype::f32, {1, 1, 1, 4}, {0.75, 0.5, 0.75, 0.5})},
                            {"position", core::make_tensor(dtype::i64, {1, 1}, {m})}};
     const core::attributes settings = core::completed(op, {});
     const xt::xarray<double> k = allow({&op, dtype::f32, in, settings}, core::precisions(dtype::f32)).at("y").k.back();
     INFO("position " << m);
-    CHECK(k.storage()[0] <= 8.0);
-    CHECK(k.storage()[1] <= 8.0);
+    CHECK(k.storage()[0] <= 14.0);
+    CHECK(k.storage()[1] <= 14.0);
     CHECK(k.storage()[2] >= 0.001 * m);
   }
   // In f32 there is no such position: it is rounded first.
