@@ -10,7 +10,8 @@
 // there on the other gates carry the loss as they carry X and lambda. No bracketing makes a product twice for one
 // result. So in every bracketing the losses of products add at most
 //
-//   eta sum_a X_{a-1} to X_b,   eta sum_b |lambda_b| to lambda_{a-1},   a < b, P(a, b) below the smallest normal number.
+//   eta sum_a X_{a-1} to X_b,   eta sum_b |lambda_b| to lambda_{a-1},   a < b, P(a, b) below the smallest normal
+//   number.
 //
 // The recurrences below have the loss of one gate, eta X_{i-1} and eta |lambda_i|. Of the products with states at most
 // `joins` end at one token where the tree is balanced, doubling or chunked: each loses eta.
@@ -63,8 +64,9 @@ class products_of_gates {
 
 class unshifted_states {
  public:
-  /// By a tree, or else step by step: what the former loses contains what the latter loses. Nothing where e^h, e^s0 or
-  /// X leaves the exponent range of the working format, or where X loses more than its half: there such code is wrong.
+  /// By a tree, where X keeps half of its digits, or else step by step, where X keeps half of itself: what the former
+  /// loses contains what the latter loses. Nothing where such code is wrong: where e^h, e^s0 or X leaves the exponent
+  /// range of the working format, or X keeps less.
   static std::optional<unshifted_states> within_range(const_lane<tracked> a, const_lane<tracked> h, const tracked& s0,
                                                       const_lane<tracked> s) {
     // At most ceil(log2 m) + 1 joins of m = n + 1 elements end at one.
@@ -202,7 +204,7 @@ class unshifted_states {
     entering_.push_back(e);
     state_.push_back(x);
     share_.push_back(share);
-    return share <= 0.5;
+    return share <= (joins_ > step_by_step ? std::sqrt(tracked::u()) : 0.5);
   }
 
   double joins_;
