@@ -39,7 +39,8 @@ std::string words_of(const std::string& setting, const core::attribute& value) {
   if (setting == strides_variant) {
     static const std::map<std::string, std::string> known{{"transposed", "transposed views"},
                                                           {"sliced", "slices of wider tensors"},
-                                                          {"spaced", "every second element of a tensor"}};
+                                                          {"spaced", "every second element of a tensor"},
+                                                          {"expanded", "expanded views, of stride 0"}};
     const auto* name = std::get_if<std::string>(&value);
     if (const auto it = known.find(name == nullptr ? "" : *name); it != known.end()) return it->second;
   }

@@ -87,7 +87,7 @@ class judged_again {
 
   // -log2 of the share of the errors, which reach twice the scale, that the law allows the element that is wrong and
   // has the tightest one; 0 where it allows them all.
-  [[nodiscard]] double evidence() const {
+  [[nodiscard]] double evidence_of_law() const {
     const auto laws = all_laws(expected_);
     double smallest = 1.0;
     for (const auto& [name, elements] : p_.wrong) {
@@ -102,7 +102,24 @@ class judged_again {
     return -std::log2(smallest);
   }
 
- private:
+  // The same of what lies as near to the numbers of plain arithmetic in these formats as the wrong element that is
+  // farthest from them; 0 where some element is not explained by them.
+  [[nodiscard]] double evidence_of_numbers() const {
+    const core::tensors plain = reference::evaluate_in(p_.c.call, expected_.compute);
+    if (!agrees(p_, plain)) return 0.0;
+    double largest = 0.0;
+    for (const auto& [name, elements] : p_.wrong) {
+      const std::vector<double> scales = scales_of(expected_, name);
+      const core::tensor& actual = p_.actual.at(name);
+      for (const std::size_t i : elements) {
+        const double x = actual.values.storage()[i],
+                     off = std::fabs(x - plain.at(name).values.storage()[i]) + core::half_ulp(actual.type, x);
+        largest = std::max(largest, off / (2.0 * scales[i]));
+      }
+    }
+    return std::isfinite(largest) && largest > 0.0 ? std::max(-std::log2(largest), 0.0) : 0.0;
+  }
+
   const probe& p_;
   expectation expected_;
 };
@@ -148,18 +165,25 @@ double correlation_with_plain_arithmetic(const assignment& other, bool converts,
   return sum >= least * elements && sum >= deviations * std::sqrt(elements) ? sum / elements : 0.0;
 }
 
+bool is_of_sums(const assignment& a, const core::operation& op) {
+  return a.stages.size() == 1 && op.stages[a.stages.front()].name == core::accumulation;
+}
+
 // How strongly the probes speak for other formats that explain all wrong ones; nothing where they do not explain them,
-// or where it is too little.
+// or where it is too little. A long sum in a short format may lose all of itself, and its law allows that: of sums the
+// numbers are evidence, too.
 std::optional<double> evidence_for(const assignment& other, const std::vector<probe>& probes) {
   std::size_t explained = 0;
-  double evidence = 0;
+  double of_law = 0, of_numbers = 0;
   for (const probe& p : probes) {
     if (p.right) continue;
     const judged_again again(p, other.formats);
     if (!again.passes()) return std::nullopt;
     ++explained;
-    evidence += again.evidence();
+    of_law += again.evidence_of_law();
+    if (is_of_sums(other, *p.c.call.operation)) of_numbers += again.evidence_of_numbers();
   }
+  const double evidence = std::max(of_law, of_numbers);
   if (explained < least_explained || evidence < least_evidence) return std::nullopt;
   if (other.narrow == probes.front().c.call.type) return evidence;
   // Nothing but the errors speaks for a format that is narrower than the tensors.

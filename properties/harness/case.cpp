@@ -8,6 +8,7 @@
 #include <numeric>
 
 #include "properties/harness/catalogue.hpp"
+#include "properties/harness/one_sign.hpp"
 #include "properties/harness/steering.hpp"
 #include "reference/core/fnv1a.hpp"
 #include "reference/oracle.hpp"
@@ -29,7 +30,7 @@ void fill_normal(core::tensor& t, core::counter_random& random) {
 // Random values for every declared tensor; one in eight times for one of them alone, but where the key gives sizes:
 // there one case must tell of all.
 void add_random(test_case& c, const std::string& prefix, const std::vector<core::tensor_declaration>& declared,
-                const core::axis_sizes& sizes, core::counter_random& random) {
+                const core::axis_sizes& sizes, bool of_one_sign, core::counter_random& random) {
   const bool one_alone = random.one_in(8) && !c.key.size.is_given();
   const std::size_t alone = one_alone ? random.below(declared.size()) : declared.size();
   for (std::size_t k = 0; k < declared.size(); ++k) {
@@ -37,20 +38,22 @@ void add_random(test_case& c, const std::string& prefix, const std::vector<core:
     core::tensor t = (is_drawn ? core::unwritten : core::zeros)(declared[k].type_in(c.call.type),
                                                                 core::shape_of(declared[k], sizes));
     if (is_drawn) fill_normal(t, random);
+    if (is_drawn && of_one_sign) take_signs(t, draws_equal(random));
     c.call.inputs.emplace(prefix + declared[k].name, std::move(t));
   }
 }
 
 // The cotangents of a vjp, the tangents of a jvp.
-void add_derivative_inputs(test_case& c, const core::operation& forward, core::counter_random& random) {
+void add_derivative_inputs(test_case& c, const core::operation& forward, bool of_one_sign,
+                           core::counter_random& random) {
   const core::axis_sizes sizes = core::check_request({&forward, c.call.type, c.call.inputs, c.call.attributes}).value();
   if (c.call.operation->is_vjp()) {
-    add_random(c, "grad_", forward.outputs, sizes, random);
+    add_random(c, "grad_", forward.outputs, sizes, of_one_sign, random);
   } else {
     std::vector<core::tensor_declaration> directions;
     std::copy_if(forward.inputs.begin(), forward.inputs.end(), std::back_inserter(directions),
                  [](const auto& d) { return d.differentiable; });
-    add_random(c, "tangent_", directions, sizes, random);
+    add_random(c, "tangent_", directions, sizes, of_one_sign, random);
   }
 }
 
@@ -144,7 +147,7 @@ test_case drawn(const case_key& key, const extent& size, const family& from, cor
   const core::operation& forward = reference::forward_of(*key.operation);
   test_case c{{key.operation, key.type, {}, draw_settings(key, random)}, from.name, key.seed, key};
   c.call.inputs = from.generate(forward, key.type, c.call.attributes, random, size);
-  if (!key.operation->is_forward()) add_derivative_inputs(c, forward, random);
+  if (!key.operation->is_forward()) add_derivative_inputs(c, forward, from.of_one_sign, random);
   if (!from.holds_nan) steer_into(c, key.domain, random);
   return c;
 }

@@ -83,6 +83,11 @@ struct family {
   bool holds_nan = false;
   /// Worth running at more than 1000 tokens, where accuracy classes part.
   bool parts_classes = false;
+  /// Cotangents and tangents are of one sign, too (one_sign.hpp).
+  bool of_one_sign = false;
+  /// The axis that is long with these inputs, where mild ones average away or allow what goes wrong along it; empty
+  /// where there is none.
+  std::string tells_along{};
   /// The inputs of the *forward* operation for these settings, all that it declares; cotangents and tangents are added
   /// by make_case.
   std::function<core::tensors(const core::operation& op, core::dtype type, const core::attributes& settings,

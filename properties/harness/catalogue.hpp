@@ -44,7 +44,8 @@ struct uninformed_answer {
 /// In place of a family's name: all of them, one case of each.
 inline constexpr const char* every_family = "every family";
 
-/// A size at which implementations are run: where blocks, strides and integers of kernels end.
+/// A size at which implementations are run: where blocks, strides and integers of kernels end. It is drawn around what
+/// is said here, unless it stands for itself (sizes.hpp).
 struct usual_size {
   std::vector<std::string> functions;  ///< operations without their derivatives
   core::axis_sizes axes;
@@ -57,12 +58,22 @@ struct usual_size {
   core::attributes settings{};
 };
 
+/// How calls with one long axis are made (sizes.hpp).
+struct long_calls {
+  std::vector<std::string> functions;  ///< operations without their derivatives
+  /// The sizes of the other axes: 1 where none is said, and 0 where the family, or a setting, is to say it. Of one key
+  /// alone attention gives the value, whatever the logits are.
+  core::axis_sizes beside;
+  core::axis_sizes affordable{};  ///< the largest size of an axis of which the truth costs no more than a second
+};
+
 struct encoding_tests {
   std::string name;
   std::vector<family> families;
   std::vector<variant> mutants, controls;
   std::vector<unmodelled> not_modelled;
   std::vector<usual_size> sizes{};
+  std::vector<long_calls> long_ones{};
   std::vector<property> laws;  ///< properties of this encoding alone
   /// Mutants made by rule: those of the encoding's own rules and, once it is registered, those that its declarations
   /// have; and the right code that they were made from.

@@ -4,13 +4,12 @@
 
 #include <algorithm>
 #include <optional>
-#include <set>
-#include <tuple>
 #include <utility>
 
 #include "properties/harness/catalogue.hpp"
 #include "properties/harness/choices.hpp"
 #include "properties/harness/runner.hpp"
+#include "properties/harness/sizes.hpp"
 #include "properties/harness/steering.hpp"
 #include "reference/core/fnv1a.hpp"
 
@@ -42,76 +41,6 @@ std::vector<std::pair<extent, std::size_t>> lengths_of(const property& p, const 
   return plan;
 }
 
-using many_sizes = std::vector<core::axis_sizes>;
-
-// Of the axes that are not given each has one element.
-std::size_t largest_tensor(const core::operation& op, core::axis_sizes sizes) {
-  for (const std::string& symbol : core::axis_symbols(op)) sizes.try_emplace(symbol, 1);
-  std::size_t most = 0;
-  for (const auto* declared : {&op.inputs, &op.outputs})
-    for (const core::tensor_declaration& d : *declared)
-      most = std::max(most, core::element_count(core::shape_of(d, sizes)));
-  return most;
-}
-
-// The usual sizes of the operation, as many as are asked for.
-std::vector<usual_size> usual_sizes(const core::operation& op, const run_options& options) {
-  std::vector<usual_size> all;
-  const encoding_tests* tests = encoding_tests_of(op);
-  if (tests != nullptr && options.sizes != run_options::usual::none)
-    std::copy_if(tests->sizes.begin(), tests->sizes.end(), std::back_inserter(all), [&](const usual_size& u) {
-      return (u.always || options.sizes == run_options::usual::all) &&
-             std::find(u.functions.begin(), u.functions.end(), op.forward_name()) != u.functions.end();
-    });
-  return all;
-}
-std::size_t leave_out_large(std::vector<usual_size>& all, const core::operation& op, const run_options& options) {
-  return std::erase_if(all, [&](const usual_size& u) { return largest_tensor(op, u.axes) > options.most_elements; });
-}
-
-// Whether other inputs of these sizes besides the mild ones cost little; what is hidden with few elements is with many.
-bool is_cheap(const core::operation& op, const core::axis_sizes& axes) {
-  return largest_tensor(op, axes) <= std::size_t{1} << 15;
-}
-
-// Both ends of each axis whose sizes are declared to end, the upper one as far as it is affordable: pairs of tokens are
-// a square.
-many_sizes declared_ends(const core::operation& op, const size_domains& declared) {
-  constexpr std::size_t longest = std::size_t{1} << 20, largest = std::size_t{1} << 22;
-  core::axis_sizes least;
-  for (const std::string& symbol : core::axis_symbols(op)) least[symbol] = 1;
-  for (const auto& [symbol, sizes] : declared) least[symbol] = std::max<std::size_t>(sizes.nearest(1), 1);
-  many_sizes all;
-  for (const auto& [symbol, sizes] : declared) {
-    if (sizes.nearest(1) > 0 && sizes.nearest(1) <= longest) all.push_back({{symbol, sizes.nearest(1)}});
-    if (sizes.high == std::numeric_limits<std::size_t>::max()) continue;
-    core::axis_sizes at = least;
-    std::size_t& end = at[symbol] = std::min(sizes.high, longest);
-    while (end > least.at(symbol) && largest_tensor(op, at) > largest) end /= 2;
-    end -= end % sizes.multiple_of;
-    if (sizes.holds(end) && end > 0) all.push_back({{symbol, end}});
-  }
-  return all;
-}
-
-// The other sizes beyond those of families at which a property is run: inside the declared ones, but for those that
-// somebody asked for by number.
-std::vector<usual_size> planned_sizes(const core::operation& op, const size_domains& declared,
-                                      const run_options& options) {
-  std::vector<usual_size> all = usual_sizes(op, options);
-  leave_out_large(all, op, options);
-  for (usual_size& u : all)
-    for (auto& [symbol, size] : u.axes)
-      if (const auto sizes = declared.find(symbol); sizes != declared.end()) size = sizes->second.nearest(size);
-  std::set<std::tuple<core::axis_sizes, std::string, core::attributes>> seen;
-  std::erase_if(all, [&](const usual_size& u) { return !seen.insert({u.axes, u.family, u.settings}).second; });
-  const std::set<std::string> symbols = core::axis_symbols(op);
-  for (const core::axis_sizes& shape : options.shapes)
-    if (std::all_of(shape.begin(), shape.end(), [&](const auto& axis) { return symbols.contains(axis.first); }))
-      all.push_back({{op.forward_name()}, shape});
-  return all;
-}
-
 bool may_have(const case_key& key, const std::string& setting, const core::attribute& value) {
   const auto within = key.settings.find(setting);
   return within == key.settings.end() ||
@@ -131,6 +60,14 @@ case_key key_of_sizes(const case_key& like, const core::axis_sizes& axes, settin
     else if (settings == settings_of_sizes::standard || std::holds_alternative<std::int64_t>(a.standard))
       if (a.axis.empty() && may_have(key, a.name, a.standard)) key.settings[a.name] = {a.standard};
   return key;
+}
+
+// The settings that are the size of an axis.
+core::attributes sizes_set(const core::operation& op, const core::axis_sizes& axes) {
+  core::attributes set;
+  for (const core::attribute_declaration& a : op.attributes)
+    if (const auto size = axes.find(a.axis); size != axes.end()) set[a.name] = static_cast<std::int64_t>(size->second);
+  return set;
 }
 
 // Each number takes all its values by turns.
@@ -222,11 +159,6 @@ std::vector<family> families_of_sizes(std::vector<family> all) {
 
 }  // namespace
 
-bool leaves_out_usual_sizes(const core::operation& op, const run_options& options) {
-  std::vector<usual_size> all = usual_sizes(op, options);
-  return leave_out_large(all, op, options) > 0;
-}
-
 case_key key_for(const description& about, const core::operation& op, core::dtype type, std::string family,
                  std::uint64_t seed, extent size) {
   case_key key{&op, type, std::move(family), seed, std::move(size), settings_to_draw(about, op)};
@@ -288,8 +220,15 @@ std::vector<case_key> plan_of(const property& p, const description& about, const
     add(key_of(families.front().name, end, settings_of_sizes::standard));
     if (end.contains("B") && families.size() > 1) add(key_of(families.back().name, end, settings_of_sizes::standard));
   }
+  for (const sized_call& s : long_axes(op, type, families_of(p, op), declared, options)) {
+    const core::attributes set = sizes_set(op, s.axes);
+    const case_key any = key_for(about, op, type, s.family, 0, {});
+    if (std::all_of(set.begin(), set.end(), [&](const auto& a) { return may_have(any, a.first, a.second); }) &&
+        core::conflict_within(op, core::completed(op, set)).empty())
+      add(key_of(s.family, s.axes, settings_of_sizes::as_drawn));
+  }
   std::size_t next = 0, size = 0;
-  for (const usual_size& u : planned_sizes(op, declared, options)) {
+  for (const usual_size& u : planned_sizes(op, type, declared, options)) {
     const bool of_all = u.family == every_family;
     if (!u.family.empty() && !of_all && !options.families.empty() && !options.families.contains(u.family)) continue;
     case_key drawn = key_for(about, op, type, families.front().name, 0, {});

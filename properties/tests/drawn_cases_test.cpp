@@ -72,6 +72,12 @@ TEST_CASE("properties/plans/are_the_same_for_the_same_options", "[unit][gate]") 
   const auto plan = plan_of(p, under_test->describe(), op, core::dtype::f32, o);
   CHECK(plan == plan_of(p, under_test->describe(), op, core::dtype::f32, o));
   // A filter changes no other case.
+  o.sizes = run_options::usual::some;
+  const auto with_sizes = plan_of(p, under_test->describe(), op, core::dtype::f32, o);
+  o.families = {"mild", "one_sign"};
+  for (const case_key& key : plan_of(p, under_test->describe(), op, core::dtype::f32, o))
+    if (key.family == "one_sign") CHECK(std::find(with_sizes.begin(), with_sizes.end(), key) != with_sizes.end());
+  o.sizes = run_options::usual::none;
   o.families = {"mild"};
   for (const case_key& key : plan_of(p, under_test->describe(), op, core::dtype::f32, o))
     CHECK(std::find(plan.begin(), plan.end(), key) != plan.end());

@@ -109,6 +109,7 @@ encoding_tests make_tests() {
   tests.families.back().holds_nan = true;
   tests.families.front().parts_classes = true;
   tests.sizes = usual_sizes();
+  tests.long_ones = {{{"alibi/bias"}, {{"m", 2}}}};
   tests.mutants = mutants();
   tests.controls = controls();
   tests.laws = slope_laws();

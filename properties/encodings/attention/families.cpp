@@ -118,10 +118,13 @@ void linear_bias(attention_inputs& in, dtype, counter_random&) {
   });
 }
 
-// All keys so far away that a mask of -10000 weighs more than they do.
+// All keys so far away that a mask weighs more than they do: one of -10000, or what a format holds. Where keys are so
+// far that their logits round to one number, every finite answer is right, and no other one.
 void far_keys(attention_inputs& in, dtype type, counter_random& random) {
+  const double farthest = std::min(std::exp2(random.uniform(15, 100)), core::largest_finite(type) - 8),
+               level = random.one_in(2) ? 30000 : farthest;
   in.for_pairs(
-      [&](std::size_t h, std::size_t i, std::size_t j) { in.bias_at(h, i, j) = -30000 + random.uniform(-8, 8); });
+      [&](std::size_t h, std::size_t i, std::size_t j) { in.bias_at(h, i, j) = random.uniform(-8, 8) - level; });
   masked_inside(in, type, random);
 }
 
@@ -129,6 +132,19 @@ void far_keys(attention_inputs& in, dtype type, counter_random& random) {
 void rows_apart(attention_inputs& in, dtype, counter_random&) {
   in.for_pairs(
       [&](std::size_t h, std::size_t i, std::size_t j) { in.bias_at(h, i, j) += i % 2 == 0 ? 1500.0 : -1500.0; });
+}
+
+// Three keys for every query: one of the last, and two that lie anywhere: with all keys one weighs next to nothing.
+void few_keys(attention_inputs& in, dtype, counter_random& random) {
+  std::vector<double> row(in.size.keys);
+  for (std::size_t h = 0; h < in.size.heads; ++h)
+    for (std::size_t i = 0; i < in.size.queries && in.size.keys > 0; ++i) {
+      std::fill(row.begin(), row.end(), -infinity);
+      row[in.size.keys - 1 - random.below(std::min<std::size_t>(in.size.keys, 4))] = random.normal();
+      for (int k = 0; k < 2; ++k) row[random.below(in.size.keys)] = random.normal();
+      std::copy(row.begin(), row.end(),
+                in.bias.begin() + static_cast<std::ptrdiff_t>((h * in.size.queries + i) * in.size.keys));
+    }
 }
 
 void one_key_wins(attention_inputs& in, dtype, counter_random& random) {
@@ -162,8 +178,9 @@ std::vector<usual_size> usual_sizes() {
   return {
       {output, {{"B", 5}, {"h", 9}, {"n", 3}, {"m", 130}, {"d", 80}, {"e", 3}}, true},
       {output, {{"B", 5}, {"h", 9}, {"n", 66}, {"m", 3}, {"d", 66}, {"e", 130}}, true},
-      {output, {{"B", 2}, {"h", 2}, {"n", 130}, {"m", 130}, {"d", 3}, {"e", 66}}, true},
-      {output, {{"B", 2}, {"h", 2}, {"n", 64}, {"m", 128}, {"d", 64}, {"e", 64}}, true},
+      {output, {{"B", 1}, {"h", 2}, {"n", 66}, {"m", 130}, {"d", 3}, {"e", 66}}, true},
+      {output, {{"B", 2}, {"h", 2}, {"n", 64}, {"m", 64}, {"d", 64}, {"e", 64}}, true},
+      {output, {{"B", 1}, {"h", 1}, {"n", 9}, {"m", 130}, {"d", 64}, {"e", 64}}, true},
       {output, {{"B", 66}, {"h", 2}, {"n", 2}, {"m", 9}, {"d", 3}, {"e", 65}}, true},
       {output, {{"B", 1}, {"h", 2}, {"n", 5}, {"m", 258}, {"d", 3}, {"e", 2}}, true},
       {output, {{"B", 1}, {"h", 1}, {"n", 66}, {"m", 66}, {"d", 2}, {"e", 2}}, true},
@@ -199,10 +216,11 @@ encoding_tests make_tests() {
       filled_by("no_bias", "a bias of 0 everywhere", no_bias),
       filled_by("causal", "no key behind the query", causal),
       filled_by("masked_inside", "every other key is masked", masked_inside),
+      filled_by("few_keys", "all keys but three are masked", few_keys),
       filled_by("large_logits", "logits of order 1000", large_logits),
       filled_by("equal_logits", "all keys weigh the same", equal_logits),
       filled_by("linear_bias", "a bias of -1/2 a token of distance", linear_bias),
-      filled_by("far_keys", "all logits near -30000", far_keys),
+      filled_by("far_keys", "all logits near -30000, or farther, to -1e30", far_keys),
       filled_by("rows_apart", "rows of +1500 and rows of -1500", rows_apart),
       filled_by("one_key_wins", "one key weighs e^50 times the others", one_key_wins),
       filled_by("equal_values", "all values but the last key's are the same number", equal_values),
@@ -211,7 +229,10 @@ encoding_tests make_tests() {
       filled_by("nan_inside", "a NaN in q or v", nan_inside),
   };
   tests.families.back().holds_nan = true;
+  for (family& f : tests.families)
+    if (f.name == "few_keys" || f.name == "mild") f.tells_along = "m";  // values show of few, gradients of all
   tests.sizes = usual_sizes();
+  tests.long_ones = {{{"attention/output"}, {{"m", 2}}}};
   tests.mutants = mutants();
   tests.controls = controls();
   tests.laws = laws();

@@ -76,9 +76,10 @@ std::vector<usual_size> usual_sizes() {
       {decays, {{"B", 66}, {"n", 5}, {"h", 2}}, true},
       {decays, {{"B", 2}, {"n", 130}, {"h", 2}}, true},
       {decays, {{"B", 1}, {"n", 258}, {"h", 1}}, true},
-      {decays, {{"B", 5}, {"n", 66}, {"h", 9}}, true},
+      {decays, {{"B", 5}, {"n", 66}, {"h", 1}}, true},
+      {decays, {{"B", 1}, {"n", 66}, {"h", 9}}, true},
       {decays, {{"B", 2}, {"n", 128}, {"h", 4}}, true},
-      {decays, {{"B", 2}, {"n", 255}, {"h", 2}}, true},
+      {decays, {{"B", 1}, {"n", 255}, {"h", 1}}, true},
       {decays, {{"B", 3}, {"n", 9}, {"h", 9}}, true},
       {decays, {{"B", 5}, {"n", 9}, {"h", 9}}, true, every_family},
       {decays, {{"B", 1}, {"n", 66}, {"h", 2}}, true, every_family},
@@ -90,8 +91,9 @@ std::vector<usual_size> usual_sizes() {
       {attention, {{"B", 5}, {"h", 9}, {"n", 17}, {"d", 80}, {"e", 3}}, true},
       {attention, {{"B", 66}, {"h", 2}, {"n", 5}, {"d", 2}, {"e", 65}}, true},
       {attention, {{"B", 2}, {"h", 2}, {"n", 130}, {"d", 3}, {"e", 2}}, true},
-      {attention, {{"B", 5}, {"h", 1}, {"n", 66}, {"d", 64}, {"e", 64}}, true},
-      {attention, {{"B", 1}, {"h", 9}, {"n", 66}, {"d", 2}, {"e", 66}}, true},
+      {attention, {{"B", 5}, {"h", 1}, {"n", 66}, {"d", 2}, {"e", 3}}, true},
+      {attention, {{"B", 1}, {"h", 1}, {"n", 66}, {"d", 64}, {"e", 64}}, true},
+      {attention, {{"B", 1}, {"h", 9}, {"n", 66}, {"d", 2}, {"e", 3}}, true},
       {attention, {{"B", 2}, {"h", 2}, {"n", 64}, {"d", 64}, {"e", 64}}, true},
       {attention, {{"B", 1}, {"h", 1}, {"n", 72}, {"d", 128}, {"e", 128}}, true},
       {attention, {{"B", 1}, {"h", 2}, {"n", 383}, {"d", 2}, {"e", 2}}, true, "gates_near_one"},
@@ -134,10 +136,13 @@ encoding_tests make_tests() {
   for (family& f : families)
     if (f.name == "large_logits") f.applies = [](const core::operation& op) { return op.input("q") != nullptr; };
   for (family& f : families) f.parts_classes = f.name == "mild" || f.name == "gates_near_one" || f.name == "wide";
+  for (family& f : families)
+    if (f.name == "gates_near_one") f.tells_along = "n";  // what lies far behind weighs something
   encoding_tests tests;
   tests.name = "fox";
   tests.families = std::move(families);
   tests.sizes = usual_sizes();
+  tests.long_ones = {{{"fox/decay", "fox/gated_decay"}, {{"n", 2}}}, {{"fox/attention"}, {{"n", 2}}, {{"n", 1100}}}};
   tests.mutants = mutants();
   tests.controls = controls();
   tests.laws = laws();

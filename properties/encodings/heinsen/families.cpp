@@ -171,6 +171,9 @@ encoding_tests make_tests() {
   for (family& f : families)
     f.parts_classes = f.name == "mild" || f.name == "gates_near_one" || f.name == "gates_near_zero" ||
                       f.name == "constant_gate" || f.name == "wide";
+  // Where tokens forget slowly, no law is wider than it must be, and each token weighs something.
+  for (family& f : families)
+    if (f.name == "gates_near_one") f.tells_along = "n";
   std::vector<hypothesis> hypotheses;
   for (auto&& part : {state_hypotheses(), block_hypotheses(), gradient_hypotheses()})
     hypotheses.insert(hypotheses.end(), part.begin(), part.end());
@@ -178,6 +181,7 @@ encoding_tests make_tests() {
   tests.name = "heinsen";
   tests.families = std::move(families);
   tests.sizes = usual_sizes();
+  tests.long_ones = {{{"heinsen/scan", "heinsen/gated_scan", "heinsen/embed_position"}, {{"n", 2}}}};
   tests.mutants = mutants();
   tests.controls = controls();
   tests.not_modelled = not_modelled();

@@ -45,8 +45,9 @@ using row_filler = void (*)(std::vector<double>& row, dtype type, counter_random
 /// All of x.
 using x_filler = void (*)(std::vector<double>& x, std::size_t features, dtype type, counter_random& random);
 
+// One token alone is the second: at position 0 nothing turns.
 void counted(std::vector<double>& row, dtype, counter_random&) {
-  for (std::size_t i = 0; i < row.size(); ++i) row[i] = static_cast<double>(i);
+  for (std::size_t i = 0; i < row.size(); ++i) row[i] = static_cast<double>(row.size() == 1 ? 1 : i);
 }
 // Where formats end: 2^8 (bf16), 2^11 (f16), 2^16, 2^24 (f32), 2^31. In f16 up to its largest number: a program
 // that counts in it has no answer beyond.
@@ -65,8 +66,9 @@ void padded(std::vector<double>& row, dtype, counter_random& random) {
 }
 // A chunk or a single token behind what a cache holds.
 void decoded(std::vector<double>& row, dtype type, counter_random& random) {
-  constexpr double starts[] = {1, 17, 100, 1000, 4000, 16000, 131000, 1000000};
-  const double start = starts[random.below(core::largest_finite(type) < 1e5 ? 6 : std::size(starts))];
+  // 1001 is no number of bf16, 4001 and 16003 are none of f16.
+  constexpr double starts[] = {1, 17, 100, 1000, 1001, 4000, 4001, 16000, 16003, 131000, 131071, 1000000};
+  const double start = starts[random.below(core::largest_finite(type) < 1e5 ? 9 : std::size(starts))];
   for (std::size_t i = 0; i < row.size(); ++i) row[i] = start + static_cast<double>(i);
 }
 // What a cache holds after eviction: the first tokens, then a window with gaps.
@@ -217,7 +219,7 @@ std::vector<usual_size> usual_sizes() {
       {rotations, {{"B", 5}, {"n", 9}, {"h", 9}, {"d", 80}}, true},
       {rotations, {{"B", 66}, {"n", 2}, {"h", 2}, {"d", 130}}, true},
       {rotations, {{"B", 3}, {"n", 127}, {"h", 3}, {"d", 66}}, true},
-      {rotations, {{"B", 2}, {"n", 1025}, {"h", 2}, {"d", 64}}, true},
+      {rotations, {{"B", 1}, {"n", 1025}, {"h", 1}, {"d", 64}}, true},
       {rotations, {{"B", 5}, {"n", 66}, {"h", 9}, {"d", 6}}, true},
       {rotations, {{"B", 2}, {"n", 128}, {"h", 4}, {"d", 64}}, true},
       {{"rope/rotate"}, {{"B", 2}, {"n", 130}, {"h", 2}, {"d", 128}}, true, "", {{"base", 1e6}}},
@@ -285,6 +287,9 @@ encoding_tests make_tests() {
   }
   tests.rests_on_convention = has_special_value_at_angle_0;
   tests.sizes = usual_sizes();
+  tests.long_ones = {{{"rope/rotate"}, {{"d", 2}}, {{"d", 16390}}},
+                     {{"rope/rotate_by"}, {{"d", 2}, {"r", 0}}},
+                     {{"rope/frequencies"}, {{"r", 1}}, {{"r", 33000}}}};
   tests.mutants = mutants();
   tests.controls = controls();
   tests.not_modelled = not_modelled();

@@ -30,9 +30,9 @@ double pick(const std::vector<double>& all, double furthest, counter_random& ran
 }
 
 // What the formats of a position can no longer tell apart, and the ends of ranges of integers.
-const std::vector<double> hard_positions{0,     1,     255,   256,   257,          258,     2047,        2048,
-                                         2049,  2050,  4097,  8191,  65535,        65536,   65537,       1048576,
-                                         10000, 50000, 16385, 32767, 0x1p24 + 1.0, 1048577, 0x1p31 - 3.0};
+const std::vector<double> hard_positions{0,     1,     255,  256,   257,   258,          2047,    2048,        2049,
+                                         2050,  4097,  8191, 65535, 65536, 65537,        1048576, 10000,       50000,
+                                         16385, 32767, 1001, 4001,  16003, 0x1p24 + 1.0, 1048577, 0x1p31 - 3.0};
 // Convergents of pi: sin m is smaller than 1/m. Of 312689 and 169646 whole rows nearly repeat row 0.
 const std::vector<double> near_repeats{0,      3,      22,     44,     333,    355,    710,     33102,
                                        103993, 104348, 169646, 208341, 312689, 833719, 1146408, 4272943};
@@ -244,6 +244,10 @@ encoding_tests make_tests() {
     f.parts_classes = f.name == "mild" || f.name == "fractions" || f.name == "negative_positions";
   tests.families.back().holds_nan = true;
   tests.sizes = usual_sizes();
+  tests.long_ones = {{{"sinusoidal/table"}, {{"n", 2}, {"d", 2}}},
+                     {{"sinusoidal/table_at"}, {{"n", 2}}},
+                     {{"sinusoidal/frequencies"}, {{"r", 1}}},
+                     {{"sinusoidal/decay"}, {}, {{"n", 33000}}}};
   tests.mutants = mutants();
   tests.controls = controls();
   tests.laws = laws();

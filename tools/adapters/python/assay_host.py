@@ -26,7 +26,7 @@ from assay_claims import WrongClaim, check_finite
 from assay_errors import in_words
 from assay_frameworks import InputOverwritten, NumpyFunction, TorchFunction
 from assay_streams import protocol_streams, send
-from assay_strides import STRIDES
+from assay_strides import STRIDES, can_expand
 from assay_tensors import FLOATING, KNOWN, read_safetensors, write_safetensors
 
 
@@ -59,6 +59,8 @@ def _answer_of(function, inputs, attributes, dtype):
         return function(inputs, own, dtype)
     if strides not in STRIDES:
         raise Unsupported(f"no strides {strides!r}; known: {', '.join(STRIDES)}")
+    if strides == "expanded" and not any(can_expand(array) for _, array in inputs.values()):
+        raise Unsupported("no input has equal values along an axis")
     try:
         return function(inputs, own, dtype, strides)
     except (InputOverwritten, Unsupported):

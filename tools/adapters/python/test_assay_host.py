@@ -346,6 +346,38 @@ class Views(Files):
             # Inputs twice, a cotangent; then inputs again, as some have no gradient.
             self.assertEqual([list(tensor.stride()) for tensor in seen[:3]], [of_matrix] * 3)
 
+    # One row for all, a constant, a row in which -0 is not 0, and what repeats nowhere.
+    REPEATED = {"rows": ("F64", numpy.tile(numpy.arange(3.0), (2, 1))), "all": ("F64", numpy.ones((2, 3))),
+                "signs": ("F64", numpy.array([0.0, -0.0])), "other": ("F64", numpy.arange(6.0).reshape(2, 3))}
+
+    def test_expanded_views_have_stride_0_where_values_repeat(self):
+        candidate, seen = Candidate("c"), {}
+        candidate.numpy("x/op", ["f64"])(lambda **inputs: seen.update(inputs) or {"y": inputs["rows"]})
+        answer, _ = self.call(candidate, "x/op", self.REPEATED, {"strides": "expanded"}, "f64")
+        self.assertTrue(answer["ok"], answer)
+        self.assertEqual({name: array.strides for name, array in seen.items()},
+                         {"rows": (0, 8), "all": (0, 0), "signs": (8,), "other": (24, 8)})
+        for name, (_, array) in self.REPEATED.items():
+            numpy.testing.assert_array_equal(seen[name], array)
+        answer, _ = self.call(candidate, "x/op", {"rows": self.REPEATED["other"]}, {"strides": "expanded"}, "f64")
+        self.assertEqual((answer.get("unsupported"), answer["reason"]), (True, "no input has equal values along an axis"))
+
+    @unittest.skipIf(torch is None, "/usr/bin/python3 has no torch (Debian: python3-torch)")
+    def test_each_element_of_an_expanded_tensor_has_a_gradient_of_its_own(self):
+        candidate, seen = Candidate("c"), []
+
+        @candidate.torch("x/op", ["f64"])
+        def op(rows, other):
+            seen.append(rows.stride())
+            return {"y": rows * other}
+        inputs = {name: self.REPEATED[name] for name in ("rows", "other")}
+        answer, outputs = self.call(candidate, "x/op:vjp", {**inputs, "grad_y": self.REPEATED["all"]},
+                                    {"strides": "expanded"}, "f64")
+        self.assertTrue(answer["ok"], answer)
+        self.assertEqual(seen, [(0, 1)])
+        numpy.testing.assert_array_equal(outputs["grad_rows"][1], inputs["other"][1])
+        numpy.testing.assert_array_equal(outputs["grad_other"][1], inputs["rows"][1])
+
     def test_what_refuses_views_declines_them(self):
         def op(v):
             if not v.flags.c_contiguous:
@@ -358,13 +390,13 @@ class Views(Files):
         self.assertEqual((answer["unsupported"], answer["reason"].split(" (")[0]),
                          (True, "it refuses spaced inputs: ValueError: contiguous arrays only"))
         self.assertEqual(self.call(candidate, "x/op", inputs, {"strides": "other"}, "f64")[0]["reason"],
-                         "no strides 'other'; known: transposed, sliced, spaced")
+                         "no strides 'other'; known: transposed, sliced, spaced, expanded")
         self.assertTrue(self.call(candidate, "x/op", inputs, {}, "f64")[0]["ok"])
 
     def test_views_are_announced_unless_they_are_declined(self):
         def variants(**claims):
             return Candidate("c", **claims).answer({"hello": {}})["hello"].get("variants")
-        views = ["transposed", "sliced", "spaced"]
+        views = ["transposed", "sliced", "spaced", "expanded"]
         self.assertEqual(variants(), {"strides": views})
         self.assertEqual(variants(variants={"block": [1]}), {"block": [1], "strides": views})
         self.assertEqual(variants(strides=False, variants={"block": [1]}), {"block": [1]})

@@ -1,0 +1,36 @@
+#include "properties/harness/one_sign.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace assay::properties {
+
+void take_signs(core::tensor& t, bool equal) {
+  constexpr double most = 2.0;  // a narrow format holds the sums of many
+  auto& x = t.values.storage();
+  if (x.empty()) return;
+  const double first = std::isfinite(x[0]) && x[0] != 0.0 ? std::min(std::fabs(x[0]), most) : 1.0;
+  for (double& v : x)
+    if (std::isfinite(v)) v = equal ? first : std::fabs(v);
+}
+
+family one_sign_family(const family& like) {
+  const auto is_real = [](const core::tensor_declaration& d) { return !d.own_type.has_value(); };
+  family f{one_sign, "numbers of one sign, or all the same: sums of them do not cancel"};
+  f.of_one_sign = true;
+  f.applies = [applies = like.applies, is_real](const core::operation& op) {
+    return applies(op) && std::any_of(op.inputs.begin(), op.inputs.end(), is_real);
+  };
+  f.generate = [generate = like.generate, is_real](const core::operation& op, core::dtype type,
+                                                   const core::attributes& settings, core::counter_random& random,
+                                                   extent size) {
+    core::tensors inputs = generate(op, type, settings, random, size);
+    const bool equal = draws_equal(random);
+    for (const core::tensor_declaration& d : op.inputs)
+      if (is_real(d) && d.domain.high > 0.0) take_signs(inputs.at(d.name), equal);
+    return inputs;
+  };
+  return f;
+}
+
+}  // namespace assay::properties
