@@ -3,8 +3,7 @@
 
 #include <catch2/catch.hpp>
 
-using namespace assay;
-using namespace assay::properties::words;
+namespace assay::properties::words {
 
 TEST_CASE("properties/diagnosis/sentences/what_is_wrong", "[unit][diagnosis]") {
   CHECK(outputs_are({"s", "s_n"}, false, simply_wrong) == "s, s_n are wrong");
@@ -61,3 +60,5 @@ TEST_CASE("properties/diagnosis/sentences/whole", "[unit][diagnosis]") {
         "state is kept between calls, or they race: the same call gives outputs once and an error another time, where "
         "the candidate is started anew");
 }
+
+}  // namespace assay::properties::words
