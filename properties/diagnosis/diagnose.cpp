@@ -130,11 +130,9 @@ class examination {
     if (unequal->matters) {
       found_.explained = unequal->sentence;
       name(memory_fault());
-      for (const test_case& c : counterexamples_)
-        if (const auto first = is_kept && found_.named.empty() ? wrong_after_dtype(c, options_.fresh) : std::nullopt) {
+      if (is_kept && found_.named.empty() && !counterexamples_.empty())
+        if (const auto first = wrong_after_dtype(counterexamples_.front(), under_test_.describe(), options_.fresh))
           name(explanation{first_dtype_words(type_, *first), {}});
-          break;
-        }
     } else if (under_test_.describe().deterministic || has_failed("repeat")) {
       found_.other_bits = unequal->sentence;
     }

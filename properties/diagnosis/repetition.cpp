@@ -174,18 +174,18 @@ std::vector<test_case> larger_than(const test_case& c, implementation& under_tes
   return answered;
 }
 
-std::optional<core::dtype> wrong_after_dtype(const test_case& c, const fresh_start& fresh) {
+std::optional<core::dtype> wrong_after_dtype(const test_case& c, const description& about, const fresh_start& fresh) {
+  std::vector<core::dtype> others = about.operations.at(c.call.operation->name);
+  std::erase_if(others, [&](core::dtype t) { return t == c.call.type || !within_domain(about, in_dtype(c, t)); });
   const auto right_in = [&](implementation& started) {
     const call_result outputs = started.evaluate(c.call);
-    return outputs && judge(c.call, started.describe().precisions_of(c.call), *outputs).passed;
+    return outputs && judge(c.call, about.precisions_of(c.call), *outputs).passed;
   };
-  const auto alone = fresh ? fresh() : nullptr;
+  const auto alone = fresh && !others.empty() ? fresh() : nullptr;
   if (!alone || !right_in(*alone)) return std::nullopt;
-  for (const core::dtype first : alone->describe().operations.at(c.call.operation->name)) {
-    const test_case before = in_dtype(c, first);
-    if (first == c.call.type || !within_domain(alone->describe(), before)) continue;
+  for (const core::dtype first : others) {
     const auto started = fresh();
-    if (started && started->evaluate(before.call) && !right_in(*started)) return first;
+    if (started && started->evaluate(in_dtype(c, first).call) && !right_in(*started)) return first;
   }
   return std::nullopt;
 }

@@ -37,7 +37,7 @@ std::vector<test_case> larger_than(const test_case& c, implementation& under_tes
 
 /// The dtype of a call after which the case is wrong in a fresh process, where it is right as the first call; nothing
 /// where there is none, or where no process can be started.
-std::optional<core::dtype> wrong_after_dtype(const test_case& c, const fresh_start& fresh);
+std::optional<core::dtype> wrong_after_dtype(const test_case& c, const description& about, const fresh_start& fresh);
 
 /// "wrong in f32 after a call in bf16: state of the first dtype is kept".
 std::string first_dtype_words(core::dtype wrong, core::dtype first);

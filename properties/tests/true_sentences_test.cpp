@@ -148,7 +148,7 @@ TEST_CASE("properties/dtype_order/what_the_first_dtype_leaves_behind_is_found", 
     test_case c = make_case({&op, type, "mild", probe_seed, extent({{"B", 1}, {"n", 7}, {"h", 2}, {"d", 8}})});
     c = after_dtype(started->describe(), c, first).value();
     CHECK(dtype_before(started->describe(), c) == first);
-    const auto before = wrong_after_dtype(c, [is_kept] { return keeps_its_first_dtype(is_kept); });
+    const auto before = wrong_after_dtype(c, started->describe(), [is_kept] { return keeps_its_first_dtype(is_kept); });
     const outcome o = law.check(*started, c);
     CHECK((o.verdict == status::failed) == before.has_value());
     if (before) CHECK(*before == first);

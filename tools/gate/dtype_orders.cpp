@@ -54,7 +54,7 @@ class orders {
     properties::outcome o = law_.check(started, c);
     std::optional<core::dtype> kept;
     if (o.verdict == status::failed) {
-      kept = properties::wrong_after_dtype(c, fresh_);
+      kept = properties::wrong_after_dtype(c, about_, fresh_);
       // A second program beside the first one may lack a device: that tells nothing of dtypes.
       if (o.failure && !kept) o = {status::unsupported};
     }
