@@ -1,5 +1,6 @@
 #include "properties/diagnosis/unanswered.hpp"
 
+#include <algorithm>
 #include <vector>
 
 #include "properties/diagnosis/size_condition.hpp"
@@ -46,42 +47,57 @@ core::axis_sizes with(core::axis_sizes sizes, const core::axis_sizes& changed) {
   return sizes;
 }
 
-// From which size on, or up to which, calls are not answered: found by doubling or halving, then between.
-std::optional<size_condition> bound_along(questions& ask, const core::axis_sizes& sizes, const std::string& axis) {
+using conditions = std::vector<size_condition>;
+
+// The nearest size at which calls are answered, larger or smaller: found by doubling or halving, then between.
+std::optional<size_condition> bound_along(questions& ask, const core::axis_sizes& sizes, const std::string& axis,
+                                          bool larger) {
   const auto at = [&](std::size_t size) { return ask.are_answered(with(sizes, {{axis, size}})); };
   const std::size_t failed = sizes.at(axis);
-  for (const bool larger : {true, false}) {
-    std::size_t wrong = failed, right = 0;
-    for (std::size_t size = larger ? 2 * failed : failed / 2; size > 0 && size <= std::max(farthest_size, failed);
-         size = larger ? 2 * size : size / 2) {
-      const auto is = at(size);
-      if (!is) break;
-      (*is ? right : wrong) = size;
-      if (*is) break;
-    }
-    while (right > 0 && std::max(right, wrong) - std::min(right, wrong) > 1) {
-      const std::size_t middle = (right + wrong) / 2;
-      const auto is = at(middle);
-      if (!is) return std::nullopt;
-      (*is ? right : wrong) = middle;
-    }
-    if (right > 0)
-      return size_condition{.is = larger ? size_form::less : size_form::more, .axis = axis, .bound = right};
+  std::size_t wrong = failed, right = 0;
+  for (std::size_t size = larger ? 2 * failed : failed / 2;
+       right == 0 && size > 0 && size <= std::max(farthest_size, failed); size = larger ? 2 * size : size / 2) {
+    const auto is = at(size);
+    if (!is) return std::nullopt;
+    (*is ? right : wrong) = size;
   }
-  return std::nullopt;
+  if (right == 0) return std::nullopt;
+  while (std::max(right, wrong) - std::min(right, wrong) > 1) {
+    const std::size_t middle = (right + wrong) / 2;
+    const auto is = at(middle);
+    if (!is) return std::nullopt;
+    (*is ? right : wrong) = middle;
+  }
+  return size_condition{.is = larger ? size_form::less : size_form::more, .axis = axis, .bound = right};
 }
 
-bool holds_everywhere(questions& ask, const size_condition& condition, const std::vector<core::axis_sizes>& others) {
-  bool with_it = false, without = false;
+// What may hold of an axis: a bound, two bounds, or what remains of a division.
+std::vector<conditions> conditions_on(questions& ask, const core::axis_sizes& sizes, const std::string& axis) {
+  const std::size_t size = sizes.at(axis);
+  const auto above = bound_along(ask, sizes, axis, true), below = bound_along(ask, sizes, axis, false);
+  std::vector<conditions> all;
+  if (above) all.push_back({*above});
+  if (below) all.push_back({*below});
+  if (above && below) all.push_back({*below, *above});
+  if (size % 2 == 1) all.push_back({{.is = size_form::multiple_plus, .axis = axis, .period = 2, .rest = 1}});
+  for (std::size_t period = 4; period <= 64; period *= 2)
+    if (size % period != 0) all.push_back({{.is = size_form::no_multiple, .axis = axis, .period = period}});
+  return all;
+}
+
+bool hold_everywhere(questions& ask, const conditions& all, const std::vector<core::axis_sizes>& others) {
+  bool with_them = false, without = false;
   for (const core::axis_sizes& sizes : others)
-    for (const core::axis_sizes& sample : condition.samples()) {
-      const core::axis_sizes all = with(sizes, sample);
-      const auto is = ask.are_answered(all);
-      if (!is) continue;
-      if (*is == condition.holds(all)) return false;
-      (*is ? without : with_it) = true;
-    }
-  return with_it && without;
+    for (const size_condition& condition : all)
+      for (const core::axis_sizes& sample : condition.samples()) {
+        const core::axis_sizes now = with(sizes, sample);
+        const auto is = ask.are_answered(now);
+        if (!is) continue;
+        const bool hold = std::all_of(all.begin(), all.end(), [&](const auto& one) { return one.holds(now); });
+        if (*is == hold) return false;
+        (*is ? without : with_them) = true;
+      }
+  return with_them && without;
 }
 
 }  // namespace
@@ -96,15 +112,9 @@ std::optional<std::string> where_unanswered(implementation& under_test, const te
   for (auto& [axis, size] : elsewhere)
     if (const auto usual = sizes_elsewhere.find(axis); usual != sizes_elsewhere.end()) size = usual->second;
   const std::vector<core::axis_sizes> others{sizes, elsewhere};
-  for (const auto& [axis, size] : sizes) {
-    std::vector<size_condition> all;
-    if (const auto bound = bound_along(ask, sizes, axis)) all.push_back(*bound);
-    if (size % 2 == 1) all.push_back({.is = size_form::multiple_plus, .axis = axis, .period = 2, .rest = 1});
-    for (std::size_t period = 4; period <= 64; period *= 2)
-      if (size % period != 0) all.push_back({.is = size_form::no_multiple, .axis = axis, .period = period});
-    for (const size_condition& condition : all)
-      if (holds_everywhere(ask, condition, others)) return condition.words();
-  }
+  for (const auto& [axis, size] : sizes)
+    for (const conditions& all : conditions_on(ask, sizes, axis))
+      if (hold_everywhere(ask, all, others)) return words_of(all);
   return std::nullopt;
 }
 

@@ -4,6 +4,8 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
+#include <iterator>
 #include <map>
 #include <set>
 #include <utility>
@@ -188,12 +190,13 @@ std::optional<std::string> sentence_of_passed(const check_result& c, bool run_pa
 }
 
 void add_findings(const std::vector<part_record>& parts, gate_report& report) {
-  sentence_list sentences;
-  add_faults(parts, report, sentences);
-  add_passed(report, sentences);
-  add_refusals(report, sentences);
-  report.findings = sentences.texts();
-  for (std::string& text : digits_of(report)) report.findings.push_back(std::move(text));
+  sentence_list judged, refused;
+  add_faults(parts, report, judged);
+  add_passed(report, judged);
+  add_refusals(report, refused);
+  report.findings.clear();
+  for (std::vector<std::string>& texts : std::array{judged.texts(), digits_of(report), refused.texts()})
+    std::move(texts.begin(), texts.end(), std::back_inserter(report.findings));
 }
 
 }  // namespace assay::tools
