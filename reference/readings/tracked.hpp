@@ -118,9 +118,11 @@ struct tracked {
            std::ldexp(1.0, std::ilogb(number)) == std::fabs(number);
   }
   /// A product or quotient r with the error of its operands and of its rounding. Where the exponent alone changes a
-  /// result that errors keep normal, there is none.
+  /// result that errors keep normal, there is none. A stage may take an operand from a wider one, which is then rounded
+  /// all the same: where stages differ, only an exact r that is a number of the format is not.
   static tracked rounded_unless(bool only_scales, double r, double inherited) {
-    if (only_scales && std::fabs(r) - u() * inherited >= u() * tau()) return {r, inherited};
+    const bool is_held = !stages_differ() || (inherited == 0.0 && core::round_to(arithmetic().type, r) == r);
+    if (only_scales && is_held && std::fabs(r) - u() * inherited >= u() * tau()) return {r, inherited};
     return {r, inherited + finite_magnitude(r) + (r != 0.0 ? tau() : 0.0)};
   }
 };

@@ -430,14 +430,16 @@ class OutsideCandidates(Folder):
                 self.assertRegex(" ".join(self.read_report()["complaints"]), words)
 
     def test_large_cases_and_shapes(self):
-        wrong_from_row_65 = "states = states.copy(); states[64:] += 1"
-        self.assertEqual(self.gate(self.candidate(wrong_from_row_65), *self.VALUE).returncode, 1)
         wrong_from_row_200 = "states = states.copy(); states[199:] += 1"
-        self.assertEqual(self.gate(self.candidate(wrong_from_row_200), *self.VALUE).returncode, 0)
-        done = self.gate(self.candidate(wrong_from_row_200), *self.VALUE, "--shape", "B=200,n=4")
+        self.assertEqual(self.gate(self.candidate(wrong_from_row_200), *self.VALUE).returncode, 1)
+        wrong_at_one_shape = "states = states + (states.shape[:2] == (200, 44))"
+        self.assertEqual(self.gate(self.candidate(wrong_at_one_shape), *self.VALUE).returncode, 0)
+        done = self.gate(self.candidate(wrong_at_one_shape), *self.VALUE, "--shape", "B=200,n=44")
         self.assertEqual(done.returncode, 1)
         self.assertIn("B=200", self.read_report()["checks"][0]["counterexample"]["case"])
-        done = self.gate(self.candidate(wrong_from_row_65), *self.VALUE, *self.SMALL)
+        wrong_in_large_calls = "states = states + (states.size > 3000)"
+        self.assertEqual(self.gate(self.candidate(wrong_in_large_calls), *self.VALUE).returncode, 1)
+        done = self.gate(self.candidate(wrong_in_large_calls), *self.VALUE, *self.SMALL)
         self.assertEqual(done.returncode, 0)
         words = "of the sizes that kernels are run at, those with more than 2000 elements were not tried"
         self.assertIn(words, self.read_report()["warnings"])
