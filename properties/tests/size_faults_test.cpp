@@ -223,9 +223,13 @@ TEST_CASE("properties/sizes/sums_in_bf16_are_seen", "[property]") {
     // Of one sign alone: by these inputs, and not by chance.
     run_options options = of_effort(false, 1);
     options.families = {properties::one_sign};
+    // A diagnosis takes a smaller case, and minutes of all of them.
+    const bool diagnosed =
+        std::string_view(name) == "attention/output" || std::string_view(name) == "rope/rotate_by:vjp";
+    if (!diagnosed) options.shrink_calls = 0;
     const check_result r = run_property(truth_property(op), candidate, op, core::dtype::bf16, options);
     REQUIRE(r.verdict() == status::failed);
-    if (op.stages.empty()) continue;
+    if (!diagnosed) continue;
     const diagnosis d = diagnose(candidate, op, core::dtype::bf16, {{{r.checked, r.found->minimal}}, seed});
     INFO(summary(r.found->minimal) << ": " << d.explained.value_or("") << " facts: " << d.facts.value_or(""));
     CHECK_THAT(d.explained.value_or(""), Catch::Contains("explained if ") && Catch::Contains("accumulation ("));

@@ -39,7 +39,11 @@ struct rounded {
   friend rounded operator-(rounded x, rounded y) { return rounded(x.number - y.number); }
   friend rounded operator*(rounded x, rounded y) { return rounded(x.number * y.number); }
   friend rounded operator/(rounded x, rounded y) { return rounded(x.number / y.number); }
-  friend rounded operator-(rounded x) { return rounded(-x.number); }
+  /// Exact, also of a number of a wider stage.
+  friend rounded operator-(rounded x) {
+    x.number = -x.number;
+    return x;
+  }
 
   friend rounded exp_of_zero(rounded x) { return exp(x); }
   friend double to_double(rounded x) { return x.number; }

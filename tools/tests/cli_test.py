@@ -437,7 +437,7 @@ class OutsideCandidates(Folder):
         done = self.gate(self.candidate(wrong_at_one_shape), *self.VALUE, "--shape", "B=200,n=44")
         self.assertEqual(done.returncode, 1)
         self.assertIn("B=200", self.read_report()["checks"][0]["counterexample"]["case"])
-        wrong_in_large_calls = "states = states + (states.size > 3000)"
+        wrong_in_large_calls = "states = states + (states.size > 3000 and states.shape[-1] > 4)"
         self.assertEqual(self.gate(self.candidate(wrong_in_large_calls), *self.VALUE).returncode, 1)
         done = self.gate(self.candidate(wrong_in_large_calls), *self.VALUE, *self.SMALL)
         self.assertEqual(done.returncode, 0)

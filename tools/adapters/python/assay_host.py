@@ -74,7 +74,7 @@ def _answers_with_heads_exchanged(function, inputs, message):
     of_four = [array.shape for _, array in inputs.values() if array.ndim == 4]
     if all(shape[1] == shape[2] for shape in of_four) or any(0 in shape for shape in of_four):
         return False
-    exchanged = {name: (stored, numpy.ascontiguousarray(array.swapaxes(1, 2)) if array.ndim == 4 else array)
+    exchanged = {name: (stored, array.swapaxes(1, 2).copy() if array.ndim == 4 else array)
                  for name, (stored, array) in inputs.items()}
     try:
         _answer_of(function, exchanged, message["attributes"], message["dtype"])

@@ -11,7 +11,7 @@ from assay_host import Unsupported
 torch = pytest.importorskip("torch")
 from assay_adapters import from_cos_sin, from_freqs_cis, one_row  # noqa: E402
 
-FEW = ["--property=value", "--property=vjp", "--family=mild"]
+FEW = ["--property=value", "--property=vjp", "--family=mild", "--max-elements=2000"]
 
 
 def half_turn(x):
