@@ -146,7 +146,7 @@ std::vector<usual_size> planned_sizes(const core::operation& op, core::dtype typ
 std::vector<sized_call> long_axes(const core::operation& op, core::dtype type, const std::vector<family>& families,
                                   const size_domains& declared, const run_options& options) {
   constexpr std::size_t shortest = 33, longest_of_quick = 4096;
-  const std::size_t drawn = options.sizes == run_options::usual::all ? 12 : 6;
+  const std::size_t drawn = options.sizes == run_options::usual::all ? 12 : 10;
   const encoding_tests* tests = encoding_tests_of(op);
   std::vector<sized_call> all;
   if (tests == nullptr || families.empty() || options.sizes == run_options::usual::none) return all;
