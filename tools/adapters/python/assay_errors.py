@@ -7,6 +7,12 @@ _HERE = os.path.dirname(os.path.realpath(__file__))
 _LONGEST = 2000
 
 
+def is_out_of_memory(error):
+    """Whether an allocation was refused: NumPy raises MemoryError, torch a RuntimeError that says so."""
+    return isinstance(error, MemoryError) or (isinstance(error, RuntimeError) and any(
+        words in str(error) for words in ("can't allocate memory", "out of memory")))
+
+
 def in_words(error):
     """The type and message of an exception, and the last line of the user's own code that it passed. Of a long message
     the beginning and the end are kept."""

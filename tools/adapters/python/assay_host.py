@@ -23,7 +23,7 @@ import sys
 import traceback
 
 from assay_claims import WrongClaim, check_finite
-from assay_errors import in_words
+from assay_errors import in_words, is_out_of_memory
 from assay_frameworks import InputOverwritten, NumpyFunction, TorchFunction
 from assay_streams import protocol_streams, send
 from assay_strides import STRIDES, can_expand
@@ -175,6 +175,9 @@ class Candidate:
         except Unsupported as reason:
             answer.update(unsupported=True, reason=str(reason))
         except Exception as error:  # whatever the function did wrong is an answer, not the end
+            if is_out_of_memory(error):  # a square of 65 000 tokens, say, is too large, and not wrong
+                answer.update(unsupported=True, reason=f"not enough memory: {in_words(error)}")
+                return answer
             traceback.print_exc()
             answer["error"] = in_words(error)
             if _answers_with_heads_exchanged(function, inputs, message):

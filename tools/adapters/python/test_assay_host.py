@@ -279,6 +279,15 @@ class TorchFunctions(Files):
             _, outputs = self.call(candidate, f"x/{name}:vjp", {**inputs, **more})
             self.assertEqual([outputs["grad_a"][1].tolist(), outputs["grad_b"][1].tolist()], [of_a, of_b], name)
 
+    def test_what_does_not_fit_into_memory_is_declined(self):
+        candidate = Candidate("c")
+        candidate.torch("x/torch", ["f32"])(lambda a: {"y": torch.empty(1 << 50)})
+        candidate.numpy("x/numpy", ["f32"])(lambda a: {"y": numpy.empty(1 << 50)})
+        for name in ("torch", "numpy"):
+            answer = self.call(candidate, f"x/{name}", {"a": ("F32", numpy.ones(2, dtype=numpy.float32))})[0]
+            self.assertTrue(answer["unsupported"])
+            self.assertRegex(answer["reason"], "^not enough memory: ")
+
     def test_what_failed_in_torchscript_comes_first(self):
         candidate = Candidate("c")
         candidate.torch("x/op", ["f32"])(torch.jit.trace(lambda a: {"y": a[:2] + a}, torch.ones(2), strict=False))
