@@ -104,14 +104,20 @@ struct operation_record {
   }
 };
 
+/// The record of an operation without derivatives. A contract violation where there is none.
+template <class Encoding, class R>
+const auto& record_of(std::string_view forward) {
+  static const auto records = Encoding::template records<R>();
+  for (const auto& record : records)
+    if (record.declaration.name == forward) return record;
+  throw core::contract_violation("no evaluator for the operation '" + std::string(forward) + "'");
+}
+
 /// The operation that a call names, or its vjp or jvp, by a recipe. A contract violation where there is none.
 template <class Encoding, class R>
 fields<R> evaluate(const arguments<R>& call, const typename Encoding::template recipe<R>& how) {
-  static const auto records = Encoding::template records<R>();
   const core::operation_name name(call.operation);
-  for (const auto& record : records)
-    if (record.declaration.name == name.forward && record.has(name.kind)) return record.evaluate(name.kind, call, how);
-  throw core::contract_violation("no evaluator for the operation '" + call.operation + "'");
+  return record_of<Encoding, R>(name.forward).evaluate(name.kind, call, how);
 }
 
 /// An operation as a registry holds it.

@@ -12,6 +12,7 @@
 #include "properties/harness/catalogue.hpp"
 #include "properties/harness/implementation.hpp"
 #include "reference/oracle.hpp"
+#include "reference/readings/adjoint.hpp"
 #include "reference/run_recipe.hpp"
 
 namespace assay::properties {
@@ -26,9 +27,39 @@ struct change_of : std::function<void(Subject&, Context)> {
   template <std::invocable<Subject&, Context> F>
   change_of(F f) : function(std::move(f)) {}
 };
-/// Of the steps of a formula, which may depend on the dtype of the call.
+/// The steps of a derived gradient; nothing where a recipe has a gradient of its own.
 template <class Recipe>
-using recipe_change = change_of<Recipe, core::dtype>;
+struct gradient_steps {
+  struct type {};
+};
+template <class Recipe>
+requires requires(const Recipe& how) { how.of_gradient; }
+struct gradient_steps<Recipe> {
+  using type = std::remove_const_t<typename decltype(Recipe::of_gradient)::element_type>;
+};
+/// Of the steps of a gradient alone.
+template <class Recipe>
+using gradient_change = change_of<typename gradient_steps<Recipe>::type, core::dtype>;
+/// Of the steps of a formula, which may depend on the dtype of the call. A generic change, `[](auto& how) { ... }`, is
+/// one of the derived gradient as well, as automatic differentiation has it; any other leaves it as it is right.
+template <class Recipe>
+struct recipe_change : change_of<Recipe, core::dtype> {
+  gradient_change<Recipe> in_gradient{};
+
+  recipe_change() = default;
+  template <class F>
+  recipe_change(F f) : change_of<Recipe, core::dtype>(f) {
+    if constexpr (std::constructible_from<gradient_change<Recipe>, F>) in_gradient = gradient_change<Recipe>(f);
+  }
+};
+/// A number as a tensor of the dtype `held` keeps it.
+inline reference::rounded held_in(core::dtype held, const reference::rounded& x) {
+  return reference::rounded(core::round_to(held, x.number));
+}
+template <class R>
+reference::adjoint<R> held_in(core::dtype held, const reference::adjoint<R>& x) {
+  return reference::adjoint<R>::made(held_in(held, x.number), reference::adjoint<R>::along(x));
+}
 
 /// The precision of the arithmetic in one storage dtype: a dtype, or one for each stage.
 using arithmetic_rule = declared_precision (*)(core::dtype storage);
@@ -48,7 +79,8 @@ inline void nothing_declared(description& about) { about.compute.clear(); }
 template <class Encoding>
 struct variation {
   recipe_change<typename Encoding::template recipe<reference::rounded>> formula{};
-  std::function<void(request& call)> inputs{};         ///< the call, before
+  gradient_change<typename Encoding::template recipe<reference::rounded>> gradient{};  ///< where it is derived
+  std::function<void(request& call)> inputs{};                                         ///< the call, before
   change_of<core::tensors, const request&> outputs{};  ///< its outputs, after; the request is as it came
   arithmetic_rule arithmetic = f32_or_wider;
   /// What it says of itself, where that is not its arithmetic alone.
@@ -78,8 +110,15 @@ class recipe_variant final : public implementation {
   call_result evaluate(const request& call) override {
     request edited = call;
     if (how_.inputs) how_.inputs(edited);
-    typename Encoding::template recipe<reference::rounded> recipe;
+    using steps = typename Encoding::template recipe<reference::rounded>;
+    steps recipe;
     if (how_.formula) how_.formula(recipe, call.type);
+    if constexpr (requires { recipe.of_gradient; }) {
+      const auto of_gradient = std::make_shared<typename gradient_steps<steps>::type>();
+      if (how_.formula.in_gradient) how_.formula.in_gradient(*of_gradient, call.type);
+      if (how_.gradient) how_.gradient(*of_gradient, call.type);
+      recipe.of_gradient = of_gradient;
+    }
     const reference::computing_in formats(computed_.precisions_of(edited));
     core::tensors outputs = reference::run_recipe<Encoding>(edited, recipe);
     if (how_.outputs) how_.outputs(outputs, call);

@@ -45,13 +45,13 @@ struct exp_form {
   }
   template <class R>
   static R keep(const R& x) {
-    return settled(x);
+    return stored_as_logarithm(x);
   }
   /// Where h is -inf, s is a + s' but for what the states were rounded: those of chunks and trees are no sums of the
   /// ones before them.
   template <class R>
   static R weight_alone(const R& t, const R& s) {
-    return exp_of_zero(t - s);
+    return exp_of_roundings(t - s);
   }
   template <class R>
   static R weighted_alone(const R& x, const R& t, const R& s) {
@@ -69,9 +69,9 @@ struct scan_gradients {
 template <class Form, class R>
 void scan_adjoint(const_lane<R> a, const_lane<R> h, const R& s0, const_lane<R> s, const_lane<R> grad_s,
                   const R& grad_last, scan_gradients<R> grad) {
-  R carry = charged(grad_last);
+  R carry = by_magnitude(grad_last);
   for (std::size_t i = s.size(); i-- > 0;) {
-    const R lambda = Form::keep(charged(grad_s[i]) + carry);
+    const R lambda = Form::keep(by_magnitude(grad_s[i]) + carry);
     const R t = a[i] + (i == 0 ? s0 : s[i - 1]);
     const bool no_past = is_minus_infinity(t), no_input = is_minus_infinity(h[i]);
     if (no_past || no_input) {

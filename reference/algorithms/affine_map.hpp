@@ -47,8 +47,8 @@ class affine_map {
   void pull_back(std::span<const R> x, std::span<const R> grad_y, accumulators<R>& grad_x, gradients& grad) const {
     for (std::size_t o = 0; o < outputs(); ++o) {
       for (std::size_t k = 0; k < inputs(); ++k) {
-        grad_x[k].add_product(grad_y[o], charged(weight(o, k)));
-        grad.weight[o * inputs() + k].add_product(grad_y[o], charged(x[k]));
+        grad_x[k].add_product(grad_y[o], by_magnitude(weight(o, k)));
+        grad.weight[o * inputs() + k].add_product(grad_y[o], by_magnitude(x[k]));
       }
       grad.bias[o].add(grad_y[o]);
     }

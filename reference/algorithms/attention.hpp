@@ -12,7 +12,8 @@
 #include <limits>
 #include <vector>
 
-#include "reference/readings/stages.hpp"
+#include "reference/derived_vjp.hpp"
+#include "reference/readings/adjoint.hpp"
 
 namespace assay::reference {
 
@@ -78,7 +79,7 @@ inline core::attribute_declaration scale_attribute() {
 
 /// What of a row of attention mutants and other algorithms replace.
 template <class R>
-struct attention_recipe {
+struct attention_recipe : differentiable_recipe<attention_recipe, R> {
   std::vector<R> (*weights)(const std::vector<R>& logits) = softmax<R>;
   R(*logit)
   (const R& product, const R& bias, const R& scale) = [](const R& product, const R& bias, const R& scale) {
@@ -91,6 +92,10 @@ struct attention_recipe {
   };
   bool mean_from_output = false;  ///< see mean_along
 };
+
+/// The pullback of a head is one block (attend), whose steps are those of the reading beneath.
+template <class R>
+struct attention_recipe<adjoint<R>> : attention_recipe<R> {};
 
 /// The weights of query i; `bias` is its row, [m].
 template <class R>
@@ -143,14 +148,6 @@ struct attention_gradients {
   std::vector<accumulator<R>> q, k, v;  ///< of a head: [n, d], [m, d], [m, e]
   explicit attention_gradients(const attention_head<R>& head)
       : q(head.queries * head.width), k(head.keys * head.width), v(head.keys * head.value_width) {}
-  /// The totals as head `index` of arrays of all heads.
-  void store_head(std::size_t index, field<R>& grad_q, field<R>& grad_k, field<R>& grad_v) const {
-    const auto store = [index](attention_stage stage, const std::vector<accumulator<R>>& from, field<R>& to) {
-      for (std::size_t i = 0; i < from.size(); ++i) to.storage()[index * from.size() + i] = total_in(stage, from[i]);
-    };
-    store(attention_stage::scores, q, grad_q), store(attention_stage::scores, k, grad_k);
-    store(attention_stage::output, v, grad_v);
-  }
 };
 
 /// g_i . v_j of one query less that of the key with the most weight. The weights add up to 1, so nothing changes by it
@@ -237,6 +234,41 @@ void attend_vjp(const attention_head<R>& head, const R* bias, const R* grad_out,
       on_logit(i, j, grad_logit);
     }
   }
+}
+
+/// A head as one block of a tape, with attend_vjp for its pullback.
+template <class R>
+void attend(const attention_head<adjoint<R>>& head, const adjoint<R>* bias, adjoint<R>* out,
+            const attention_recipe<adjoint<R>>& how) {
+  struct operand {
+    std::vector<R> numbers;
+    std::vector<typename tape<R>::node> nodes;
+    operand(const adjoint<R>* from, std::size_t size) {
+      for (std::size_t i = 0; i < size; ++i) numbers.push_back(from[i].number), nodes.push_back(from[i].node);
+    }
+    void put(tape<R>& graph, attention_stage stage, const std::vector<accumulator<R>>& sums) const {
+      for (std::size_t i = 0; i < sums.size(); ++i) graph.put(nodes[i], cotangent<R>(total_in(stage, sums[i])));
+    }
+  };
+  const std::size_t n = head.queries, m = head.keys, d = head.width, e = head.value_width;
+  const operand q(head.q, n * d), k(head.k, m * d), v(head.v, m * e), b(bias, n * m);
+  const auto plain_head = [=, scale = head.scale.number](const operand& q_, const operand& k_, const operand& v_) {
+    return attention_head<R>{n, m, d, e, scale, q_.numbers.data(), k_.numbers.data(), v_.numbers.data()};
+  };
+  const attention_recipe<R>& steps = how;
+  std::vector<R> numbers(n * e);
+  attend(plain_head(q, k, v), b.numbers.data(), numbers.data(), steps);
+  const auto first = tape<R>::current().add_block(n * e, [=](tape<R>& graph, std::span<const cotangent<R>> g) {
+    std::vector<R> grad_out;
+    for (const cotangent<R>& x : g) grad_out.push_back(x.number);
+    attention_gradients<R> sums(plain_head(q, k, v));
+    attend_vjp(plain_head(q, k, v), b.numbers.data(), grad_out.data(), sums, steps,
+               [&](std::size_t i, std::size_t j, const R& x) { graph.put(b.nodes[i * m + j], cotangent<R>(x)); });
+    q.put(graph, attention_stage::scores, sums.q);
+    k.put(graph, attention_stage::scores, sums.k);
+    v.put(graph, attention_stage::output, sums.v);
+  });
+  for (std::size_t i = 0; i < n * e; ++i) out[i] = adjoint<R>(numbers[i], first + static_cast<unsigned>(i));
 }
 
 }  // namespace assay::reference

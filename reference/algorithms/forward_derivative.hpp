@@ -35,11 +35,11 @@ R tangent_of_step(const R& t, const R& h, const R& s, const R& dt, const R& dh) 
 /// Step after step. Inputs a[n], h[n], s0, the states s[n], a direction. Writes ds[n]. `Form` as in the adjoint.
 template <class Form, class R>
 void scan_tangent(const_lane<R> a, const_lane<R> h, const R& s0, const_lane<R> s, scan_direction<R> d, lane<R> ds) {
-  R carried = charged(d.s0);
+  R carried = by_magnitude(d.s0);
   for (std::size_t i = 0; i < ds.size(); ++i) {
     const R t = a[i] + (i == 0 ? s0 : s[i - 1]);
-    const R dt = charged(d.a[i]) + carried;
-    carried = ds[i] = tangent_of_step<Form>(t, h[i], R(s[i]), dt, charged(d.h[i]));
+    const R dt = by_magnitude(d.a[i]) + carried;
+    carried = ds[i] = tangent_of_step<Form>(t, h[i], R(s[i]), dt, by_magnitude(d.h[i]));
   }
 }
 
@@ -60,8 +60,9 @@ struct dual_step {
 /// The derivative of the state enters, like the state, as an element before the first.
 template <class Form, class R>
 std::vector<dual_step<Form, R>> dual_elements(const_lane<R> a, const_lane<R> h, const R& s0, scan_direction<R> d) {
-  std::vector<dual_step<Form, R>> elements{{{R(0.0), s0}, R(0.0), charged(d.s0)}};
-  for (std::size_t i = 0; i < a.size(); ++i) elements.push_back({{a[i], h[i]}, charged(d.a[i]), charged(d.h[i])});
+  std::vector<dual_step<Form, R>> elements{{{R(0.0), s0}, R(0.0), by_magnitude(d.s0)}};
+  for (std::size_t i = 0; i < a.size(); ++i)
+    elements.push_back({{a[i], h[i]}, by_magnitude(d.a[i]), by_magnitude(d.h[i])});
   return elements;
 }
 
@@ -86,14 +87,14 @@ struct linear_step {
 template <class Form, class R>
 std::vector<linear_step<R>> linear_elements(const_lane<R> a, const_lane<R> h, const R& s0, const_lane<R> s,
                                             scan_direction<R> d) {
-  std::vector<linear_step<R>> elements{{R(0.0), charged(d.s0)}};
+  std::vector<linear_step<R>> elements{{R(0.0), by_magnitude(d.s0)}};
   for (std::size_t i = 0; i < a.size(); ++i) {
     const R t = a[i] + (i == 0 ? s0 : s[i - 1]);
     const bool no_past = is_minus_infinity(t), no_input = is_minus_infinity(h[i]);
     elements.push_back({no_past    ? R(0.0)
                         : no_input ? Form::weight_alone(t, R(s[i]))
                                    : Form::weights(t, h[i], R(s[i])).w,
-                        tangent_of_step<Form>(t, h[i], R(s[i]), charged(d.a[i]), charged(d.h[i]))});
+                        tangent_of_step<Form>(t, h[i], R(s[i]), by_magnitude(d.a[i]), by_magnitude(d.h[i]))});
   }
   return elements;
 }

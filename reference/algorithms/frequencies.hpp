@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstddef>
 
+#include "reference/readings/differentiated.hpp"
 #include "reference/readings/stages.hpp"
 
 namespace assay::reference {
@@ -23,7 +24,7 @@ R geometric_frequency(const R& base, std::size_t t, std::size_t steps) {
 template <class R>
 R or_product_of_factors(const R& theta, const R& base, std::size_t t, std::size_t steps) {
   if (t == 0) return theta;
-  return also_by(theta, [&] {
+  return covering(theta, [&] {
     const R factor = power(base, ratio(-1, static_cast<long>(steps)));
     R product = factor;
     for (std::size_t k = 1; k < t; ++k) product = product * factor;
@@ -31,19 +32,12 @@ R or_product_of_factors(const R& theta, const R& base, std::size_t t, std::size_
   });
 }
 
-/// Its derivative in the base, -(t / steps) theta / base, from theta.
-template <class R>
-R geometric_frequency_slope(const R& base, const R& theta, std::size_t t, std::size_t steps) {
-  if (t == 0) return R(0.0);
-  return -(from_integer<R>(static_cast<double>(t)) / from_integer<R>(static_cast<double>(steps)) * theta / base);
-}
-
 /// A sine or cosine of an angle, with the allowance of code that has the angle in two parts, coarse and fine, where
 /// that is larger. By the addition theorem it is a sum of two products of a sine and a cosine, whose magnitudes add up
 /// to `size`. The first pair has exact angles: there no other error hides that of the products.
 template <class R>
 R or_sum_of_products(const R& wave, double size) {
-  return also_by(wave, [&] {
+  return covering(wave, [&] {
     const R factor = cos(R(0.0)), products = R(size) * factor * factor;
     return wave + (products - R(size));
   });
@@ -58,6 +52,14 @@ R sine_of(const R& angle) {
 template <class R>
 R cosine_of(const R& angle) {
   return or_sum_of_products(cos(angle), to_double(angle) == 0.0 ? 0.0 : 1.0);
+}
+template <carries_derivatives D>
+D sine_of(const D& angle) {
+  return D::made(sine_of(angle.number), D::by(angle, [&] { return cosine_of(angle.number); }));
+}
+template <carries_derivatives D>
+D cosine_of(const D& angle) {
+  return D::made(cosine_of(angle.number), D::by(angle, [&] { return -sine_of(angle.number); }));
 }
 
 /// cos and sin of an angle.

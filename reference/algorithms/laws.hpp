@@ -107,7 +107,8 @@ inline void widen_by_cumsum_autograd(const_lane<tracked> a, const_lane<tracked> 
     // One input alone, s0: exp((log |g| - s0) + s0).
     const double g = std::fabs(grad_last.number), size = log_magnitude(g);
     const double rounded = 2 * size + finite_magnitude(std::log(g) - s0.number) + accuracy::log + accuracy::exp;
-    if (g > 0 && std::isfinite(s0.number)) grad.s0.error = std::max(grad.s0.error, propagate(g, rounded) + tracked::tau());
+    if (g > 0 && std::isfinite(s0.number))
+      grad.s0.error = std::max(grad.s0.error, propagate(g, rounded) + tracked::tau());
     return;
   }
   // s0 is the first input of the logcumsumexp: its gradient is exp(r + s0), and no part of the suffix sum.

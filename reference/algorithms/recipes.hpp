@@ -3,27 +3,38 @@
 #pragma once
 
 #include "reference/accuracy_class.hpp"
-#include "reference/readings/tracked.hpp"
+#include "reference/readings/adjoint.hpp"
 
 namespace assay::reference {
+
+/// The recipe make<R>(), and make<adjoint<R>>() for gradients that are derived.
+template <class R, class Make>
+auto with_gradient(Make make) {
+  auto how = make.template operator()<R>();
+  if constexpr (requires { how.of_gradient; }) {
+    using steps = std::remove_const_t<typename decltype(how.of_gradient)::element_type>;
+    how.of_gradient = std::make_shared<const steps>(make.template operator()<adjoint<R>>());
+  }
+  return how;
+}
 
 /// Encoding::algorithm<R>(c) where there is one.
 template <class Encoding, class R>
 typename Encoding::template recipe<R> algorithm_of(accuracy_class c) {
   if constexpr (requires { Encoding::template algorithm<R>(c); })
-    return Encoding::template algorithm<R>(c);
+    return with_gradient<R>([c]<class Number>() { return Encoding::template algorithm<Number>(c); });
   else
     return {};
 }
 
 /// The laws of ascending classes for one call: by Encoding::laws, whose recipes take over what those before them have
-/// computed; else Encoding::law(c) where there is one; else the algorithm, read as an error bound.
+/// computed; else Encoding::law<R>(c) where there is one; else the algorithm, read as an error bound.
 template <class Encoding>
 class law_series {
  public:
   typename Encoding::template recipe<tracked> next(accuracy_class c) {
-    if constexpr (requires { Encoding::law(c); })
-      return Encoding::law(c);
+    if constexpr (requires { Encoding::template law<tracked>(c); })
+      return with_gradient<tracked>([c]<class R>() { return Encoding::template law<R>(c); });
     else
       return algorithm_of<Encoding, tracked>(c);
   }

@@ -47,16 +47,16 @@ coordinate_pair<R> turned(const coordinate_pair<R>& x, const rotation<R>& by) {
 /// By minus the angle, of a cotangent.
 template <class R>
 coordinate_pair<R> turned_back(const coordinate_pair<R>& g, const rotation<R>& by) {
-  return {charged(g.first * by.cosine) + charged(g.second * by.sine),
-          charged(g.second * by.cosine) + charged(-(g.first * by.sine))};
+  return {by_magnitude(g.first * by.cosine) + by_magnitude(g.second * by.sine),
+          by_magnitude(g.second * by.cosine) + by_magnitude(-(g.first * by.sine))};
 }
 /// g_second y_first - g_first y_second for y = turned(x, by): the derivative in the angle. In terms of x, as automatic
 /// differentiation has it: what that adds up is no smaller.
 template <class R>
 R torque(const coordinate_pair<R>& x, const rotation<R>& by, const coordinate_pair<R>& g) {
-  const R of_sine = charged(g.second * x.first) + charged(-(g.first * x.second));
-  const R of_cosine = charged(g.first * x.first) + charged(g.second * x.second);
-  return of_sine * charged(by.cosine) + of_cosine * charged(-by.sine);
+  const R of_sine = by_magnitude(g.second * x.first) + by_magnitude(-(g.first * x.second));
+  const R of_cosine = by_magnitude(g.first * x.first) + by_magnitude(g.second * x.second);
+  return of_sine * by_magnitude(by.cosine) + of_cosine * by_magnitude(-by.sine);
 }
 
 /// Where the coordinates of a pair stand.

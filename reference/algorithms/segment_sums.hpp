@@ -8,9 +8,32 @@
 #include <type_traits>
 #include <vector>
 
-#include "reference/readings/tracked.hpp"
+#include "reference/readings/adjoint.hpp"
 
 namespace assay::reference {
+
+/// Sums and their adjoint (below) as one block of a tape.
+template <class R, class Sums, class Adjoint>
+void taped_segment_sums(const_lane<adjoint<R>> a, adjoint<R>* out, Sums sums, Adjoint pull) {
+  const std::size_t n = a.size();
+  std::vector<R> plain(n), block;
+  std::vector<typename tape<R>::node> from(n);
+  for (std::size_t i = 0; i < n; ++i) plain[i] = a[i].number, from[i] = a[i].node;
+  for (std::size_t k = 0; k < n * n; ++k) block.push_back(out[k].number);
+  sums({plain.data(), 1, n}, block.data());
+  const auto first = tape<R>::current().add_block(n * n, [=](tape<R>& graph, std::span<const cotangent<R>> g) {
+    std::vector<R> given, grad(n);
+    for (const cotangent<R>& x : g) given.push_back(x.by_magnitude());
+    pull(given.data(), {grad.data(), 1, n});
+    for (std::size_t i = 0; i < n; ++i) graph.put(from[i], cotangent<R>(grad[i]));
+  });
+  for (std::size_t k = 0; k < n * n; ++k) out[k] = adjoint<R>(block[k], first + static_cast<unsigned>(k));
+}
+
+template <class R>
+void segment_sums_adjoint(const R* grad, lane<R> grad_a);
+template <class R>
+void segment_sums_adjoint_by_suffix(const R* grad, lane<R> grad_a);
 
 /// As defined, row by row: D_ii = 0, D_ij = D_{i-1,j} + a_i. An a_i = -inf reaches the segments across it alone.
 /// Error: at most (i - j - 1) u |D_ij| in any order where all a have one sign (Higham 2002, section 4.2). The allowance
@@ -18,6 +41,10 @@ namespace assay::reference {
 /// they are at least (i - j - 1) |D_ij|, so that a slack of 2 covers every order.
 template <class R>
 void segment_sums(const_lane<R> a, R* out) {
+  if constexpr (is_adjoint<R>) {
+    using number = typename R::underlying;
+    return taped_segment_sums<number>(a, out, segment_sums<number>, segment_sums_adjoint<number>);
+  }
   const std::size_t n = a.size();
   for (std::size_t i = 0; i < n; ++i) {
     for (std::size_t j = 0; j < i; ++j) out[i * n + j] = out[(i - 1) * n + j] + a[i];
@@ -81,6 +108,10 @@ class prefix_differences<tracked> {
 /// As published with prefix sums: D_ij = C_i - C_j.
 template <class R>
 void segment_sums_by_prefix(const_lane<R> a, R* out) {
+  if constexpr (is_adjoint<R>) {
+    using number = typename R::underlying;
+    return taped_segment_sums<number>(a, out, segment_sums_by_prefix<number>, segment_sums_adjoint_by_suffix<number>);
+  }
   const std::size_t n = a.size();
   const prefix_differences<R> sums(a);
   for (std::size_t i = 0; i < n; ++i)
@@ -98,7 +129,7 @@ void segment_sums_adjoint(const R* grad, lane<R> grad_a) {
     accumulator<R> sum;
     for (std::size_t i = l; i < n; ++i) sum.add(earlier_keys[i]);
     grad_a[l] = sum.total();
-    for (std::size_t i = l; i < n; ++i) earlier_keys[i].add(charged(grad[i * n + l]));
+    for (std::size_t i = l; i < n; ++i) earlier_keys[i].add(by_magnitude(grad[i * n + l]));
   }
 }
 
@@ -109,8 +140,8 @@ void segment_sums_adjoint_by_suffix(const R* grad, lane<R> grad_a) {
   const std::size_t n = grad_a.size();
   accumulator<R> sum;
   for (std::size_t l = n; l-- > 0;) {
-    for (std::size_t j = 0; j <= l; ++j) sum.add(charged(grad[l * n + j]));
-    for (std::size_t r = l; r < n; ++r) sum.add(-charged(grad[r * n + l]));
+    for (std::size_t j = 0; j <= l; ++j) sum.add(by_magnitude(grad[l * n + j]));
+    for (std::size_t r = l; r < n; ++r) sum.add(-by_magnitude(grad[r * n + l]));
     grad_a[l] = sum.total();
   }
 }

@@ -1,6 +1,7 @@
 // Numbers of a definition, such as a base, as a reading takes them in.
 #pragma once
 
+#include "reference/readings/differentiated.hpp"
 #include "reference/readings/rounded.hpp"
 #include "reference/readings/tracked.hpp"
 
@@ -25,6 +26,11 @@ struct setting_reader<rounded> {
     r.number = x;
     return r;
   }
+};
+
+template <carries_derivatives D>
+struct setting_reader<D> {
+  static D read(double x) { return D(setting_reader<typename D::underlying>::read(x)); }
 };
 
 template <class R>

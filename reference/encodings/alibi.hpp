@@ -32,6 +32,7 @@
 #include <string>
 #include <string_view>
 
+#include "reference/derived_vjp.hpp"
 #include "reference/operation_record.hpp"
 #include "reference/readings/tracked.hpp"
 
@@ -87,7 +88,7 @@ struct alibi {
 
   /// What algorithms and mutants replace.
   template <class R>
-  struct recipe {
+  struct recipe : differentiable_recipe<recipe, R> {
     std::function<R(const alibi_rule& rule, std::size_t head)> slope = [](const alibi_rule& rule, std::size_t head) {
       return power(R(2.0), alibi_exponent(rule, head));
     };
@@ -98,9 +99,10 @@ struct alibi {
   };
 
   /// That of the published program, which allows for one power a head as well.
-  static recipe<tracked> law(accuracy_class) {
-    recipe<tracked> how;
-    how.slope = alibi_slope_by_products<tracked>;
+  template <class R>
+  static recipe<R> law(accuracy_class) {
+    recipe<R> how;
+    how.slope = alibi_slope_by_products<R>;
     return how;
   }
 
@@ -120,10 +122,6 @@ struct alibi {
   static fields<R> slopes(const arguments<R>& call, const recipe<R>& how);
   template <class R>
   static fields<R> bias(const arguments<R>& call, const recipe<R>& how);
-  template <class R>
-  static fields<R> bias_vjp(const arguments<R>& call, const recipe<R>& how);
-  template <class R, class Visit>
-  static void each_visible(const arguments<R>& call, const recipe<R>& how, Visit visit);
   static constexpr const char* source = "Press, Smith and Lewis 2022, arXiv 2108.12409, section 3";
 };
 
@@ -228,7 +226,7 @@ alibi::record<R> alibi::bias_record() {
                       .independent = {"h", "n", "m"}},
       .algorithms = one_algorithm,
       .forward = bias<R>,
-      .vjp = bias_vjp<R>,
+      .vjp = derived_vjp<alibi, R>,
       .jvp = not_offered};
 }
 
@@ -241,45 +239,22 @@ fields<R> alibi::slopes(const arguments<R>& call, const recipe<R>& how) {
   return {{"slopes", std::move(slopes)}};
 }
 
-/// Calls visit(index of the pair, its coefficient) for every pair that is not masked.
-template <class R, class Visit>
-void alibi::each_visible(const arguments<R>& call, const recipe<R>& how, Visit visit) {
-  const alibi_form form{call.template setting<std::string>("form"), call.template setting<bool>("causal"),
-                        static_cast<double>(call.template setting<std::int64_t>("last_position"))};
-  const auto& queries = call.integers.at("query_position").values.storage();
-  const auto& keys = call.integers.at("key_position").values.storage();
-  for (std::size_t i = 0; i < queries.size(); ++i)
-    for (std::size_t j = 0; j < keys.size(); ++j)
-      if (!how.hides(form, queries[i], keys[j])) visit(i * keys.size() + j, how.coefficient(form, queries[i], keys[j]));
-}
-
 template <class R>
 fields<R> alibi::bias(const arguments<R>& call, const recipe<R>& how) {
+  const alibi_form form{call.template setting<std::string>("form"), call.template setting<bool>("causal"),
+                        static_cast<double>(call.template setting<std::int64_t>("last_position"))};
   const field<R>& slopes = call["slopes"];
-  const std::size_t heads = slopes.size(), queries = call.integers.at("query_position").size(),
-                    keys = call.integers.at("key_position").size();
-  field<R> bias = make_field<R>({heads, queries, keys});
+  const auto& queries = call.integers.at("query_position").values.storage();
+  const auto& keys = call.integers.at("key_position").values.storage();
+  field<R> bias = make_field<R>({slopes.size(), queries.size(), keys.size()});
   for (R& x : bias.storage()) x = R(-std::numeric_limits<double>::infinity());
-  each_visible(call, how, [&](std::size_t pair, const R& c) {
-    for (std::size_t k = 0; k < heads; ++k)
-      bias.storage()[k * queries * keys + pair] = how.product(slopes.storage()[k], c);
-  });
+  for (std::size_t i = 0; i < queries.size(); ++i)
+    for (std::size_t j = 0; j < keys.size(); ++j) {
+      if (how.hides(form, queries[i], keys[j])) continue;
+      const R c = how.coefficient(form, queries[i], keys[j]);
+      for (std::size_t k = 0; k < slopes.size(); ++k) bias(k, i, j) = how.product(slopes(k), c);
+    }
   return {{"bias", std::move(bias)}};
-}
-
-template <class R>
-fields<R> alibi::bias_vjp(const arguments<R>& call, const recipe<R>& how) {
-  const field<R>& cotangents = call["grad_bias"];
-  const std::size_t heads = call["slopes"].size(),
-                    pairs = call.integers.at("query_position").size() * call.integers.at("key_position").size();
-  std::vector<accumulator<R>> sums(heads);
-  each_visible(call, how, [&](std::size_t pair, const R& c) {
-    for (std::size_t k = 0; k < heads; ++k)
-      sums[k].add_product(charged(cotangents.storage()[k * pairs + pair]), charged(c));
-  });
-  field<R> grad = make_field<R>({heads});
-  for (std::size_t k = 0; k < heads; ++k) grad.storage()[k] = sums[k].total();
-  return {{"grad_slopes", std::move(grad)}};
 }
 
 }  // namespace assay::reference::encodings

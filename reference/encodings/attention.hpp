@@ -14,6 +14,7 @@
 #include <string_view>
 
 #include "reference/algorithms/attention.hpp"
+#include "reference/derived_vjp.hpp"
 #include "reference/operation_record.hpp"
 
 namespace assay::reference::encodings {
@@ -33,8 +34,6 @@ struct attention {
   class heads;
   template <class R>
   static fields<R> output(const arguments<R>& call, const recipe<R>& how);
-  template <class R>
-  static fields<R> output_vjp(const arguments<R>& call, const recipe<R>& how);
 };
 
 template <class R>
@@ -61,7 +60,7 @@ std::vector<attention::record<R>> attention::records() {
                            .independent = {"B", "h", "n"}},
            .algorithms = one_algorithm,
            .forward = output<R>,
-           .vjp = output_vjp<R>,
+           .vjp = derived_vjp<attention, R>,
            .jvp = not_offered}};
 }
 
@@ -99,26 +98,6 @@ fields<R> attention::output(const arguments<R>& call, const recipe<R>& how) {
     attend(all.at(head), call["bias"].data() + all.first_bias(head),
            out.data() + head * all.queries() * all.value_width(), how);
   return {{"o", std::move(out)}};
-}
-
-template <class R>
-fields<R> attention::output_vjp(const arguments<R>& call, const recipe<R>& how) {
-  const heads<R> all(call);
-  const field<R>& bias = call["bias"];
-  fields<R> grads;
-  for (const char* input : {"q", "k", "v", "bias"}) grads.emplace("grad_" + std::string(input), call[input]);
-  std::vector<accumulator<R>> of_bias(bias.size());
-  for (std::size_t head = 0; head < all.count(); ++head) {
-    attention_gradients<R> sums(all.at(head));
-    const std::size_t first = all.first_bias(head);
-    attend_vjp(all.at(head), bias.data() + first, call["grad_o"].data() + head * all.queries() * all.value_width(),
-               sums, how,
-               [&](std::size_t i, std::size_t j, const R& x) { of_bias[first + i * all.keys() + j].add(x); });
-    sums.store_head(head, grads.at("grad_q"), grads.at("grad_k"), grads.at("grad_v"));
-  }
-  for (std::size_t i = 0; i < of_bias.size(); ++i)
-    grads.at("grad_bias").storage()[i] = total_in(attention_stage::scores, of_bias[i]);
-  return grads;
 }
 
 }  // namespace assay::reference::encodings

@@ -18,6 +18,7 @@
 
 #include "reference/algorithms/attention.hpp"
 #include "reference/algorithms/segment_sums.hpp"
+#include "reference/derived_vjp.hpp"
 #include "reference/operation_record.hpp"
 
 namespace assay::reference::encodings {
@@ -28,28 +29,19 @@ struct fox {
   /// How one head of one row is computed: what algorithms, accuracy classes and mutants replace. The blocks are
   /// n x n; sums leaves above the diagonal what stands there.
   template <class R>
-  struct recipe {
+  struct recipe : differentiable_recipe<recipe, R> {
     std::function<void(const_lane<R> a, R* decay)> sums = segment_sums<R>;
-    std::function<void(const R* grad_decay, lane<R> grad_a)> adjoint = segment_sums_adjoint<R>;
     std::function<R(const R& g)> gate = [](const R& g) { return log_sigmoid(g); };
-    std::function<R(const R& g)> gate_slope = [](const R& g) { return sigmoid(-g); };
     attention_recipe<R> heads{};
   };
 
   /// Sums of segments have no shorter tree of their own.
   template <class R>
   static recipe<R> algorithm(accuracy_class c);
-  /// Prefix sums have no answer behind a gate of 0, but their adjoint, which is linear, may stand beside sums that
-  /// have.
-  static recipe<tracked> law(accuracy_class c) {
-    using R = tracked;
-    recipe<R> how = algorithm<R>(c);
-    if (c == accuracy_class::cumsum)
-      how.sums = [](const_lane<R> a, R* out) {
-        bool resets = false;
-        for (std::size_t i = 0; i < a.size(); ++i) resets = resets || is_minus_infinity(a[i]);
-        (resets ? segment_sums<R> : segment_sums_by_prefix<R>)(a, out);
-      };
+  template <class R>
+  static recipe<R> law(accuracy_class c) {
+    recipe<R> how;
+    if (c == accuracy_class::cumsum) how.sums = law_of_prefix_sums<R>;
     return how;
   }
 
@@ -72,14 +64,12 @@ struct fox {
   static record<R> attention_record();
   template <gates Gates, class R>
   static fields<R> decay(const arguments<R>& call, const recipe<R>& how);
-  template <gates Gates, class R>
-  static fields<R> decay_vjp(const arguments<R>& call, const recipe<R>& how);
   template <class R>
   static fields<R> attention(const arguments<R>& call, const recipe<R>& how);
   template <class R>
-  static fields<R> attention_vjp(const arguments<R>& call, const recipe<R>& how);
-  template <class R>
   class heads;
+  template <class R>
+  static void law_of_prefix_sums(const_lane<R> a, R* out);
 
   static core::tensor_declaration log_f();
   static algorithm_list algorithms() { return {accuracy_class::sequential, accuracy_class::cumsum}; }
@@ -126,7 +116,7 @@ fox::record<R> fox::decay_record() {
                           .independent = {"B", "h"}},
           .algorithms = algorithms(),
           .forward = decay<Gates, R>,
-          .vjp = decay_vjp<Gates, R>,
+          .vjp = derived_vjp<fox, R>,
           .jvp = not_offered};
 }
 
@@ -149,17 +139,28 @@ fox::record<R> fox::attention_record() {
                           .independent = {"B", "h"}},
           .algorithms = algorithms(),
           .forward = attention<R>,
-          .vjp = attention_vjp<R>,
+          .vjp = derived_vjp<fox, R>,
           .jvp = not_offered};
 }
 
 template <class R>
 fox::recipe<R> fox::algorithm(accuracy_class c) {
   recipe<R> how;
-  if (c != accuracy_class::cumsum) return how;
-  how.sums = segment_sums_by_prefix<R>;
-  how.adjoint = segment_sums_adjoint_by_suffix<R>;
+  if (c == accuracy_class::cumsum) how.sums = segment_sums_by_prefix<R>;
   return how;
+}
+
+/// Prefix sums have no answer behind a gate of 0, but their adjoint, which is linear, may stand beside sums that have.
+template <class R>
+void fox::law_of_prefix_sums(const_lane<R> a, R* out) {
+  if constexpr (is_adjoint<R>) {
+    using number = typename R::underlying;
+    taped_segment_sums<number>(a, out, law_of_prefix_sums<number>, segment_sums_adjoint_by_suffix<number>);
+  } else {
+    bool resets = false;
+    for (std::size_t i = 0; i < a.size(); ++i) resets = resets || is_minus_infinity(a[i]);
+    (resets ? segment_sums<R> : segment_sums_by_prefix<R>)(a, out);
+  }
 }
 
 /// Calls visit(offset of the lane in [B, n, h], offset of the block in [B, h, n, n]) for every head.
@@ -181,20 +182,6 @@ fields<R> fox::decay(const arguments<R>& call, const recipe<R>& how) {
     how.sums({a.data() + lane, heads, n}, decay.data() + block);
   });
   return {{"D", std::move(decay)}};
-}
-
-template <fox::gates Gates, class R>
-fields<R> fox::decay_vjp(const arguments<R>& call, const recipe<R>& how) {
-  const field<R>&gates = call[Gates == gates::logits ? "g" : "log_f"], &cotangents = call["grad_D"];
-  const std::size_t batch = gates.shape(0), n = gates.shape(1), heads = gates.shape(2);
-  field<R> grad = make_field<R>({batch, n, heads});
-  for_each_fox_head(batch, n, heads, [&](std::size_t lane, std::size_t block) {
-    how.adjoint(cotangents.data() + block, {grad.data() + lane, heads, n});
-  });
-  if constexpr (Gates == gates::logits)
-    for (std::size_t i = 0; i < grad.size(); ++i)
-      grad.storage()[i] = grad.storage()[i] * how.gate_slope(gates.storage()[i]);
-  return {{Gates == gates::logits ? "grad_g" : "grad_log_f", std::move(grad)}};
 }
 
 /// The heads of all rows of the batch, each with its decay.
@@ -240,30 +227,6 @@ fields<R> fox::attention(const arguments<R>& call, const recipe<R>& how) {
   for (std::size_t head = 0; head < all.count(); ++head)
     attend(all.at(head), all.decay(head, how).data(), out.data() + head * all.tokens() * all.value_width(), how.heads);
   return {{"o", std::move(out)}};
-}
-
-template <class R>
-fields<R> fox::attention_vjp(const arguments<R>& call, const recipe<R>& how) {
-  const heads<R> all(call);
-  const std::size_t n = all.tokens();
-  fields<R> out;
-  for (const char* input : {"q", "k", "v", "log_f"}) out.emplace("grad_" + std::string(input), call[input]);
-  for (std::size_t head = 0; head < all.count(); ++head) {
-    std::vector<R> grad_decay(n * n, R(0.0));
-    attention_gradients<R> sums(all.at(head));
-    attend_vjp(all.at(head), all.decay(head, how).data(), call["grad_o"].data() + head * n * all.value_width(), sums,
-               how.heads, [&](std::size_t i, std::size_t j, const R& x) { grad_decay[i * n + j] = x; });
-    sums.store_head(head, out.at("grad_q"), out.at("grad_k"), out.at("grad_v"));
-    const auto adjoint = [&](const std::vector<R>& from) {
-      std::vector<R> of_gates(n, R(0.0));
-      how.adjoint(from.data(), {of_gates.data(), 1, n});
-      return of_gates;
-    };
-    const std::vector<R> of_gates = in_stage<R>(stage::decay, adjoint, grad_decay);
-    for (std::size_t i = 0; i < n; ++i)
-      out.at("grad_log_f").storage()[all.first_gate(head) + i * all.stride()] = of_gates[i];
-  }
-  return out;
 }
 
 }  // namespace assay::reference::encodings

@@ -290,8 +290,8 @@ heinsen::states<R> heinsen::run_tangent(const field<R>& a, const field<R>& h, co
     how.tangent({a.data() + first, d, n}, {h.data() + first, d, n}, s0.storage()[k], {s.data() + first, d, n},
                 {{direction.a.data() + first, d, n}, {direction.h.data() + first, d, n}, direction.s0.storage()[k]},
                 {out.s.data() + first, d, n});
-    out.s_n.storage()[k] = n > 0 ? out.s.storage()[first + (n - 1) * d]
-                                 : how.tangent_kept(s0.storage()[k], direction.s0.storage()[k]);
+    out.s_n.storage()[k] =
+        n > 0 ? out.s.storage()[first + (n - 1) * d] : how.tangent_kept(s0.storage()[k], direction.s0.storage()[k]);
   });
   return out;
 }
@@ -357,7 +357,7 @@ heinsen::module_gradients<R, H, Rest> heinsen::embed_position_vjp(const H& to_lo
   field<R> grad_s = s;
   std::vector<R> cotangent(e), of_logits(2 * d);
   const auto load_cotangent = [&](std::size_t token) {
-    for (std::size_t k = 0; k < e; ++k) cotangent[k] = charged(grad_y.storage()[token * e + k]);
+    for (std::size_t k = 0; k < e; ++k) cotangent[k] = by_magnitude(grad_y.storage()[token * e + k]);
   };
   for (std::size_t token = 0; token < tokens; ++token) {
     load_cotangent(token);

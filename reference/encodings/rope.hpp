@@ -33,6 +33,7 @@
 #include "reference/algorithms/frequencies.hpp"
 #include "reference/algorithms/rotary.hpp"
 #include "reference/algorithms/settings.hpp"
+#include "reference/derived_vjp.hpp"
 #include "reference/operation_record.hpp"
 
 namespace assay::reference::encodings {
@@ -42,7 +43,7 @@ struct rope {
 
   /// The parts of the formula: what mutants replace.
   template <class R>
-  struct recipe {
+  struct recipe : differentiable_recipe<recipe, R> {
     std::function<R(const R& base, std::size_t t, std::size_t steps)> frequency = geometric_frequency<R>;
     /// The steps of the exponent by features and pairs that rotate.
     std::function<std::size_t(std::size_t features, std::size_t pairs)> steps = [](std::size_t, std::size_t pairs) {
@@ -57,7 +58,7 @@ struct rope {
     std::function<R(const coordinate_pair<R>& x, const rotation<R>&, const coordinate_pair<R>& g)> angle_slope =
         torque<R>;
     /// The factor of the torque in theta-bar.
-    std::function<R(const R& position)> lever = [](const R& position) { return charged(position); };
+    std::function<R(const R& position)> lever = [](const R& position) { return by_magnitude(position); };
   };
 
   template <class R>
@@ -84,8 +85,6 @@ struct rope {
   static R scaled_frequency(const arguments<R>& call, const recipe<R>& how, const R& base, std::size_t t);
   template <class R>
   static fields<R> frequencies(const arguments<R>& call, const recipe<R>& how);
-  template <class R>
-  static fields<R> frequencies_vjp(const arguments<R>& call, const recipe<R>& how);
 
   template <class R>
   struct turns;
@@ -171,7 +170,7 @@ rope::record<R> rope::frequencies_record() {
            .independent = {"k"}},
       .algorithms = one_algorithm,
       .forward = frequencies<R>,
-      .vjp = frequencies_vjp<R>,
+      .vjp = derived_vjp<rope, R>,
       .jvp = not_offered};
 }
 
@@ -258,23 +257,6 @@ fields<R> rope::frequencies(const arguments<R>& call, const recipe<R>& how) {
   for (std::size_t k = 0; k < base.size(); ++k)
     for (std::size_t t = 0; t < pairs; ++t) theta(k, t) = scaled_frequency(call, how, base.storage()[k], t);
   return {{"theta", std::move(theta)}};
-}
-
-template <class R>
-fields<R> rope::frequencies_vjp(const arguments<R>& call, const recipe<R>& how) {
-  const field<R>& base = call["base"];
-  const auto pairs = static_cast<std::size_t>(call.template setting<std::int64_t>("pairs"));
-  field<R> grad = make_field<R>({base.size()});
-  for (std::size_t k = 0; k < base.size(); ++k) {
-    const R& b = base.storage()[k];
-    accumulator<R> slope;
-    for (std::size_t t = 1; t < pairs; ++t) {
-      const R share = R(-static_cast<double>(t)) / R(static_cast<double>(pairs));
-      slope.add_product(charged(call["grad_theta"](k, t)), charged(share * scaled_frequency(call, how, b, t) / b));
-    }
-    grad.storage()[k] = slope.total();
-  }
-  return {{"grad_base", std::move(grad)}};
 }
 
 /// The rotations of all rows and tokens.
@@ -370,7 +352,7 @@ rope::turn_gradients<R> rope::turn_vjp(const arguments<R>& call, const recipe<R>
     grad.x.storage()[second] = back.second;
     const R slope = in_stage<R>(rotary_stage::product, how.angle_slope, at, all.at(token, t), cotangent);
     grad.theta[t].add_product(how.lever(all.position[token]), slope);
-    grad.position[token].add_product(charged(all.theta[t]), slope);
+    grad.position[token].add_product(by_magnitude(all.theta[t]), slope);
   });
   return grad;
 }

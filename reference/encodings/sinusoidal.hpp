@@ -41,6 +41,7 @@
 #include "reference/algorithms/frequencies.hpp"
 #include "reference/algorithms/settings.hpp"
 #include "reference/algorithms/sinusoidal_columns.hpp"
+#include "reference/derived_vjp.hpp"
 #include "reference/operation_record.hpp"
 #include "reference/readings/tracked.hpp"
 
@@ -74,18 +75,20 @@ R decay_at(const R& s, const R& base) {
   return R(1.0) - (entire_cosine_integral(s) - entire_cosine_integral(s / base)) / log(base);
 }
 
-/// Its derivative as it is written, 0 at s = 0.
-template <class R>
-R decay_slope_by_cosines(const R& s, const R& base) {
-  if (to_double(s) == 0.0) return R(0.0);
-  return (cos(s) - cos(s / base)) / (s * log(base));
-}
-/// The same; where s is small and the cosines cancel, their difference is a product of sines.
+/// Its slope in s, 0 at s = 0: (cos s - cos(s/b)) / (s log b). Where s is small and the cosines cancel, their
+/// difference is a product of sines; programs may have either.
 template <class R>
 R decay_slope_at(const R& s, const R& base) {
-  if (to_double(s) == 0.0 || std::fabs(to_double(s)) > 1.0) return decay_slope_by_cosines(s, base);
+  if (to_double(s) == 0.0) return R(0.0);
+  const auto by_cosines = [&] { return (cos(s) - cos(s / base)) / (s * log(base)); };
+  if (std::fabs(to_double(s)) > 1.0) return by_cosines();
   const R half = s / R(2.0), share = half / base;
-  return -(R(2.0) * sin(half + share) * (sin(half - share) / (s * log(base))));
+  return covering(-(R(2.0) * sin(half + share) * (sin(half - share) / (s * log(base)))), by_cosines);
+}
+/// The base is a setting.
+template <carries_derivatives D>
+D decay_at(const D& s, const D& base) {
+  return D::made(decay_at(s.number, base.number), D::by(s, [&] { return decay_slope_at(s.number, base.number); }));
 }
 
 struct sinusoidal {
@@ -93,24 +96,13 @@ struct sinusoidal {
 
   /// How elements are computed: what mutants and controls replace.
   template <class R>
-  struct recipe {
+  struct recipe : differentiable_recipe<recipe, R> {
     std::function<table_plan(const core::attributes&)> plan = plan_of_table;
     std::function<R(double)> position = from_integer<R>;
     std::function<R(const R& base, std::size_t step, std::size_t steps)> frequency = geometric_frequency<R>;
     std::function<R(waveform, const R& m, const R& theta)> wave = wave_at<R>;
-    /// The derivative of the angle in theta.
-    std::function<R(const R& m)> angle_by_theta = [](const R& m) { return m; };
-    std::function<R(const R& base, const R& theta, std::size_t step, std::size_t steps)> frequency_by_base =
-        geometric_frequency_slope<R>;
-    std::function<R(const R&s, const R&base)> decay = decay_at<R>, decay_slope = decay_slope_at<R>;
+    std::function<R(const R& s, const R& base)> decay = decay_at<R>;
   };
-
-  /// Of the derivative of decay as it is written: the cancellation near 0 is no bug.
-  static recipe<tracked> law(accuracy_class) {
-    recipe<tracked> how;
-    how.decay_slope = decay_slope_by_cosines<tracked>;
-    return how;
-  }
 
   template <class R>
   using record = operation_record<R, recipe<R>>;
@@ -133,15 +125,9 @@ struct sinusoidal {
   template <class R>
   static fields<R> table_at(const arguments<R>& call, const recipe<R>& how);
   template <class R>
-  static fields<R> table_at_vjp(const arguments<R>& call, const recipe<R>& how);
-  template <class R>
   static fields<R> frequencies(const arguments<R>& call, const recipe<R>& how);
   template <class R>
-  static fields<R> frequencies_vjp(const arguments<R>& call, const recipe<R>& how);
-  template <class R>
   static fields<R> decay(const arguments<R>& call, const recipe<R>& how);
-  template <class R>
-  static fields<R> decay_vjp(const arguments<R>& call, const recipe<R>& how);
 
   static core::attribute_declaration layout() {
     return choice("layout", "interleaved", "half_split", "pairs side by side, or halves");
@@ -233,7 +219,7 @@ sinusoidal::record<R> sinusoidal::table_at_record() {
                           .independent = {"n"}},
           .algorithms = one_algorithm,
           .forward = table_at<R>,
-          .vjp = table_at_vjp<R>,
+          .vjp = derived_vjp<sinusoidal, R>,
           .jvp = not_offered};
 }
 
@@ -258,7 +244,7 @@ sinusoidal::record<R> sinusoidal::frequencies_record() {
                           .independent = {"k"}},
           .algorithms = one_algorithm,
           .forward = frequencies<R>,
-          .vjp = frequencies_vjp<R>,
+          .vjp = derived_vjp<sinusoidal, R>,
           .jvp = not_offered};
 }
 
@@ -274,7 +260,7 @@ sinusoidal::record<R> sinusoidal::decay_record() {
                .independent = {"n"}},
           .algorithms = one_algorithm,
           .forward = decay<R>,
-          .vjp = decay_vjp<R>,
+          .vjp = derived_vjp<sinusoidal, R>,
           .jvp = not_offered};
 }
 
@@ -310,31 +296,6 @@ fields<R> sinusoidal::table_at(const arguments<R>& call, const recipe<R>& how) {
 }
 
 template <class R>
-fields<R> sinusoidal::table_at_vjp(const arguments<R>& call, const recipe<R>& how) {
-  const field<R>&positions = call["position"], &theta = call["theta"], &cotangent = call["grad_p"];
-  const std::vector<column> columns = arrange_pairs(call.settings, theta.size(), theta.size());
-  std::vector<accumulator<R>> by_position(positions.size()), by_theta(theta.size());
-  for (std::size_t i = 0; i < positions.size(); ++i)
-    for (std::size_t c = 0; c < columns.size(); ++c) {
-      const R& m = positions(i);
-      const std::size_t k = columns[c].pair;
-      // sin' = cos, cos' = -sin
-      const bool is_sine = columns[c].function == waveform::sine;
-      const R slope = is_sine ? how.wave(waveform::cosine, m, theta(k)) : -how.wave(waveform::sine, m, theta(k));
-      const R by_angle = in_stage<R>(
-          sinusoidal_stage::table, [](const R& x, const R& y) { return charged(x) * charged(y); }, cotangent(i, c),
-          slope);
-      by_position[i].add_product(charged(theta(k)), by_angle);
-      by_theta[k].add_product(charged(how.angle_by_theta(m)), by_angle);
-    }
-  field<R> of_positions = make_field<R>({positions.size()}), of_theta = make_field<R>({theta.size()});
-  for (std::size_t i = 0; i < positions.size(); ++i)
-    of_positions(i) = total_in(sinusoidal_stage::table, by_position[i]);
-  for (std::size_t k = 0; k < theta.size(); ++k) of_theta(k) = total_in(sinusoidal_stage::table, by_theta[k]);
-  return {{"grad_position", std::move(of_positions)}, {"grad_theta", std::move(of_theta)}};
-}
-
-template <class R>
 fields<R> sinusoidal::frequencies(const arguments<R>& call, const recipe<R>& how) {
   const field<R>& bases = call["base"];
   const auto pairs = static_cast<std::size_t>(core::setting<std::int64_t>(call.settings, "pairs"));
@@ -346,40 +307,12 @@ fields<R> sinusoidal::frequencies(const arguments<R>& call, const recipe<R>& how
 }
 
 template <class R>
-fields<R> sinusoidal::frequencies_vjp(const arguments<R>& call, const recipe<R>& how) {
-  const field<R>&bases = call["base"], &cotangent = call["grad_theta"];
-  const auto pairs = static_cast<std::size_t>(core::setting<std::int64_t>(call.settings, "pairs"));
-  const frequency_scale scale = scale_of(core::setting<std::string>(call.settings, "rule"), 2 * pairs, pairs);
-  field<R> grad = make_field<R>({bases.size()});
-  for (std::size_t k = 0; k < bases.size(); ++k) {
-    accumulator<R> sum;
-    for (std::size_t i = 0; i < pairs; ++i) {
-      const std::size_t step = scale.stride * i;
-      const R theta = how.frequency(bases(k), step, scale.steps);
-      sum.add_product(charged(cotangent(k, i)), charged(how.frequency_by_base(bases(k), theta, step, scale.steps)));
-    }
-    grad(k) = sum.total();
-  }
-  return {{"grad_base", std::move(grad)}};
-}
-
-template <class R>
 fields<R> sinusoidal::decay(const arguments<R>& call, const recipe<R>& how) {
   const field<R>& distances = call["s"];
   const R base = from_setting<R>(core::setting<double>(call.settings, "base"));
   field<R> g = make_field<R>({distances.size()});
   for (std::size_t i = 0; i < distances.size(); ++i) g(i) = how.decay(distances(i), base);
   return {{"g", std::move(g)}};
-}
-
-template <class R>
-fields<R> sinusoidal::decay_vjp(const arguments<R>& call, const recipe<R>& how) {
-  const field<R>& distances = call["s"];
-  const R base = from_setting<R>(core::setting<double>(call.settings, "base"));
-  field<R> grad = make_field<R>({distances.size()});
-  for (std::size_t i = 0; i < distances.size(); ++i)
-    grad(i) = charged(call["grad_g"](i)) * charged(how.decay_slope(distances(i), base));
-  return {{"grad_s", std::move(grad)}};
 }
 
 }  // namespace assay::reference::encodings

@@ -24,29 +24,19 @@
 #include <vector>
 
 #include "reference/algorithms/log_buckets.hpp"
+#include "reference/derived_vjp.hpp"
 #include "reference/operation_record.hpp"
 
 namespace assay::reference::encodings {
-
-/// The gradient of one head's table: each bucket gets the sum of the cotangents of its pairs.
-template <class R>
-void scatter_to_buckets(const std::vector<std::size_t>& bucket_of_pair, const R* grad_bias, lane<R> grad_table) {
-  std::vector<accumulator<R>> sums(grad_table.size());
-  for (std::size_t pair = 0; pair < bucket_of_pair.size(); ++pair)
-    sums[bucket_of_pair[pair]].add(charged(grad_bias[pair]));
-  for (std::size_t b = 0; b < sums.size(); ++b) grad_table[b] = sums[b].total();
-}
 
 struct t5_bias {
   static constexpr std::string_view name = "t5_bias";
 
   /// What algorithms and mutants replace.
   template <class R>
-  struct recipe {
+  struct recipe : differentiable_recipe<recipe, R> {
     std::function<std::int64_t(const bucket_map& map, double distance)> bucket = bucket_of;
     std::function<R(const R& entry)> entry = [](const R& x) { return x; };
-    std::function<void(const std::vector<std::size_t>& bucket_of_pair, const R* grad_bias, lane<R> grad_table)>
-        scatter = scatter_to_buckets<R>;
   };
 
   static bucket_map map_of(const core::attributes& settings);
@@ -67,8 +57,6 @@ struct t5_bias {
   static fields<R> bucket(const arguments<R>& call, const recipe<R>& how);
   template <class R>
   static fields<R> bias(const arguments<R>& call, const recipe<R>& how);
-  template <class R>
-  static fields<R> bias_vjp(const arguments<R>& call, const recipe<R>& how);
   template <class R>
   static std::vector<std::size_t> bucket_of_pair(const arguments<R>& call, const recipe<R>& how);
 
@@ -156,7 +144,7 @@ t5_bias::record<R> t5_bias::bias_record() {
                           .conflict = conflict_of},
           .algorithms = one_algorithm,
           .forward = bias<R>,
-          .vjp = bias_vjp<R>,
+          .vjp = derived_vjp<t5_bias, R>,
           .jvp = not_offered};
 }
 
@@ -191,16 +179,6 @@ fields<R> t5_bias::bias(const arguments<R>& call, const recipe<R>& how) {
     for (std::size_t pair = 0; pair < bucket.size(); ++pair)
       bias.storage()[k * bucket.size() + pair] = how.entry(table.storage()[k * buckets + bucket[pair]]);
   return {{"bias", std::move(bias)}};
-}
-
-template <class R>
-fields<R> t5_bias::bias_vjp(const arguments<R>& call, const recipe<R>& how) {
-  const std::vector<std::size_t> bucket = bucket_of_pair(call, how);
-  const std::size_t heads = call["table"].shape(0), buckets = call["table"].shape(1);
-  field<R> grad = make_field<R>({heads, buckets});
-  for (std::size_t k = 0; k < heads; ++k)
-    how.scatter(bucket, call["grad_bias"].data() + k * bucket.size(), {grad.data() + k * buckets, 1, buckets});
-  return {{"grad_table", std::move(grad)}};
 }
 
 }  // namespace assay::reference::encodings

@@ -141,16 +141,6 @@ rounded clamp(const rounded& x, double low, double high) {
 }
 bool is_positive(const rounded& x) { return x.number > 0.0; }
 
-// Dual numbers.
-
-boost::tribool less(const tangent& x, const tangent& y) { return less(x.number, y.number); }
-tangent either(boost::tribool condition, const tangent& x, const tangent& y) { return condition ? x : y; }
-tangent larger(const tangent& x, const tangent& y) { return x.number.number < y.number.number ? y : x; }
-tangent floor(const tangent& x) { return tangent(floor(x.number)); }
-tangent clamp(const tangent& x, double low, double high) {
-  return x.number.number < low || x.number.number > high ? tangent(clamp(x.number, low, high)) : x;
-}
-
 // Balls.
 
 template <class Number>

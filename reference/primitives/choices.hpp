@@ -15,7 +15,6 @@ template <class Number>
 boost::tribool less(const ball<Number>& x, const ball<Number>& y);
 boost::tribool less(const tracked& x, const tracked& y);
 boost::tribool less(const rounded& x, const rounded& y);
-boost::tribool less(const tangent& x, const tangent& y);
 
 /// x where the condition is true, y where it is false, and what contains both where it is indeterminate.
 value either(boost::tribool condition, const value& x, const value& y);
@@ -27,7 +26,6 @@ ball<Number> either(boost::tribool condition, const ball<Number>& x, const ball<
 /// Where it is indeterminate, either branch may be the truth and either may have been taken.
 tracked either(boost::tribool condition, const tracked& x, const tracked& y);
 rounded either(boost::tribool condition, const rounded& x, const rounded& y);
-tangent either(boost::tribool condition, const tangent& x, const tangent& y);
 
 /// The larger one; NaN if either is.
 value larger(const value& x, const value& y);
@@ -36,7 +34,6 @@ template <class Number>
 ball<Number> larger(const ball<Number>& x, const ball<Number>& y);
 tracked larger(const tracked& x, const tracked& y);
 rounded larger(const rounded& x, const rounded& y);
-tangent larger(const tangent& x, const tangent& y);
 
 /// The largest integer that is at most x; NaN stays NaN.
 value floor(const value& x);
@@ -46,8 +43,6 @@ template <class Number>
 ball<Number> floor(const ball<Number>& x);
 tracked floor(const tracked& x);
 rounded floor(const rounded& x);
-/// The derivative is 0, also at the jumps.
-tangent floor(const tangent& x);
 
 /// min(max(x, low), high), low <= high; NaN stays NaN.
 value clamp(const value& x, double low, double high);
@@ -57,8 +52,6 @@ ball<Number> clamp(const ball<Number>& x, double low, double high);
 tracked clamp(const tracked& x, double low, double high);
 /// The limits, too, are numbers of the format.
 rounded clamp(const rounded& x, double low, double high);
-/// At the limits x itself: the subgradient 1, as in PyTorch's clamp.
-tangent clamp(const tangent& x, double low, double high);
 
 /// For adjoints that split cotangents by sign; an enclosure may not know.
 bool is_positive(const value& x);

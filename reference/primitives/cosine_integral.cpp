@@ -43,12 +43,6 @@ tracked entire_cosine_integral(const tracked& x) {
 
 rounded entire_cosine_integral(const rounded& x) { return rounded(entire_cosine_integral(x.number)); }
 
-tangent entire_cosine_integral(const tangent& x) {
-  const value r = entire_cosine_integral(x.number), half = sin(x.number / value(2.0));
-  if (x.number.number == 0) return tangent(r, value(0.0));
-  return tangent(r, value(2.0) * half * half / x.number * x.derivative);
-}
-
 // Balls.
 
 template <class Number>

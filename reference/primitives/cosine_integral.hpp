@@ -24,7 +24,5 @@ ball<Number> entire_cosine_integral(const ball<Number>& x);
 /// logarithm and that of Ci cancel near 0.
 tracked entire_cosine_integral(const tracked& x);
 rounded entire_cosine_integral(const rounded& x);
-/// With the slope (1 - cos x) / x = 2 sin^2(x / 2) / x.
-tangent entire_cosine_integral(const tangent& x);
 
 }  // namespace assay::reference

@@ -15,11 +15,6 @@ tracked exp(const tracked& x) {
 
 rounded exp(const rounded& x) { return rounded(std::exp(x.number)); }
 
-tangent exp(const tangent& x) {
-  const value r = exp(x.number);
-  return tangent(r, r * x.derivative);
-}
-
 // Balls.
 
 template <class Number>

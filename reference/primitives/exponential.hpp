@@ -19,6 +19,5 @@ ball<Number> exp(const ball<Number>& x);
 /// |dr| <= r growth(E_x) + C_e r + tau.
 tracked exp(const tracked& x);
 rounded exp(const rounded& x);
-tangent exp(const tangent& x);
 
 }  // namespace assay::reference

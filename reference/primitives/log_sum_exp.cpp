@@ -55,13 +55,6 @@ rounded log_sum_exp(const rounded& x, const rounded& y) {
   return m + log1p(exp(rounded(-std::fabs((x - y).number))));
 }
 
-tangent log_sum_exp(const tangent& t, const tangent& h) {
-  if (is_minus_infinity(t)) return h;
-  if (is_minus_infinity(h)) return t;
-  const weight_pair<value> weight = carry_weights(t.number - h.number);
-  return tangent(log_sum_exp(t.number, h.number), weight.w * t.derivative + weight.v * h.derivative);
-}
-
 // Balls.
 
 template <class Number>

@@ -16,7 +16,5 @@ ball<Number> log_sum_exp(const ball<Number>& x, const ball<Number>& y);
 tracked log_sum_exp(const tracked& t, const tracked& h);
 /// max(x, y) + log1p(exp(-|x - y|)), the special values resolved before the difference is formed.
 rounded log_sum_exp(const rounded& x, const rounded& y);
-/// ds = w dt + v dh, with the derivative 0 of a branch that is -inf.
-tangent log_sum_exp(const tangent& t, const tangent& h);
 
 }  // namespace assay::reference

@@ -22,9 +22,6 @@ tracked log1p(const tracked& x) {
 rounded log(const rounded& x) { return rounded(std::log(x.number)); }
 rounded log1p(const rounded& x) { return rounded(std::log1p(x.number)); }
 
-tangent log(const tangent& x) { return tangent(log(x.number), x.derivative / x.number); }
-tangent log1p(const tangent& x) { return tangent(log1p(x.number), x.derivative / (value(1.0) + x.number)); }
-
 // Balls.
 
 template <class Number>

@@ -18,7 +18,6 @@ ball<Number> log(const ball<Number>& x);
 /// |dr| <= E_x / |x| + C_l |r|.
 tracked log(const tracked& x);
 rounded log(const rounded& x);
-tangent log(const tangent& x);
 
 value log1p(const value& x);
 enclosure log1p(const enclosure& x);
@@ -27,6 +26,5 @@ ball<Number> log1p(const ball<Number>& x);
 /// |dr| <= E_x / |1 + x| + C_l |r|.
 tracked log1p(const tracked& x);
 rounded log1p(const rounded& x);
-tangent log1p(const tangent& x);
 
 }  // namespace assay::reference

@@ -65,14 +65,6 @@ rounded sigmoid(const rounded& z) {
 }
 weight_pair<rounded> carry_weights(const rounded& z) { return {sigmoid(z), sigmoid(-z)}; }
 
-tangent softplus(const tangent& x) { return tangent(softplus(x.number), sigmoid(x.number) * x.derivative); }
-tangent log_sigmoid(const tangent& g) { return tangent(log_sigmoid(g.number), sigmoid(-g.number) * g.derivative); }
-tangent sigmoid(const tangent& z) {
-  const value w = sigmoid(z.number), v = sigmoid(-z.number);
-  return tangent(w, w * v * z.derivative);
-}
-weight_pair<tangent> carry_weights(const tangent& z) { return {sigmoid(z), sigmoid(-z)}; }
-
 // Balls.
 
 template <class Number>

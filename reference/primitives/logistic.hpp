@@ -24,7 +24,6 @@ template <class Number>
 ball<Number> sigmoid(const ball<Number>& z);
 tracked sigmoid(const tracked& z);
 rounded sigmoid(const rounded& z);
-tangent sigmoid(const tangent& z);
 
 /// {sigmoid(z), sigmoid(-z)}, neither by subtraction.
 weight_pair<value> carry_weights(const value& z);
@@ -35,7 +34,6 @@ weight_pair<ball<Number>> carry_weights(const ball<Number>& z);
 /// v may be formed as sigmoid(-z) or as 1 - w multiplied by the adjoint: 3w for the latter.
 weight_pair<tracked> carry_weights(const tracked& z);
 weight_pair<rounded> carry_weights(const rounded& z);
-weight_pair<tangent> carry_weights(const tangent& z);
 
 value softplus(const value& x);
 enclosure softplus(const enclosure& x);
@@ -43,7 +41,6 @@ template <class Number>
 ball<Number> softplus(const ball<Number>& x);
 tracked softplus(const tracked& x);
 rounded softplus(const rounded& x);
-tangent softplus(const tangent& x);
 
 value log_sigmoid(const value& g);
 enclosure log_sigmoid(const enclosure& g);
@@ -51,6 +48,5 @@ template <class Number>
 ball<Number> log_sigmoid(const ball<Number>& g);
 tracked log_sigmoid(const tracked& g);
 rounded log_sigmoid(const rounded& g);
-tangent log_sigmoid(const tangent& g);
 
 }  // namespace assay::reference

@@ -77,15 +77,6 @@ tracked pow(const tracked& x, const tracked& e) {
 rounded power(const rounded& x, rational e) { return rounded(std::pow(x.number, e.to_double())); }
 rounded pow(const rounded& x, const rounded& e) { return rounded(std::pow(x.number, e.number)); }
 
-tangent power(const tangent& x, rational e) {
-  const value r = power(x.number, e);
-  return tangent(r, value(static_cast<double>(e.p)) * r / (value(static_cast<double>(e.q)) * x.number) * x.derivative);
-}
-tangent pow(const tangent& x, const tangent& e) {
-  const value r = pow(x.number, e.number);
-  return tangent(r, r * (e.number / x.number * x.derivative + log(x.number) * e.derivative));
-}
-
 // Balls.
 
 template <class Number>

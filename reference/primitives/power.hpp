@@ -29,7 +29,6 @@ ball<Number> power(const ball<Number>& x, rational e);
 /// (those of e, of log x and of their product) by the argument.
 tracked power(const tracked& x, rational e);
 rounded power(const rounded& x, rational e);
-tangent power(const tangent& x, rational e);
 
 value pow(const value& x, const value& e);
 /// Monotonic in each argument: its extremes are at corners. Openness is claimed where both are single numbers.
@@ -39,6 +38,5 @@ ball<Number> pow(const ball<Number>& x, const ball<Number>& e);
 /// As exp(e log x), whose argument is off by |e / x| E_x + |log x| E_e and by its own roundings.
 tracked pow(const tracked& x, const tracked& e);
 rounded pow(const rounded& x, const rounded& e);
-tangent pow(const tangent& x, const tangent& e);
 
 }  // namespace assay::reference

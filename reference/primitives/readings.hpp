@@ -7,7 +7,6 @@ struct value;
 class enclosure;
 struct tracked;
 struct rounded;
-struct tangent;
 template <class Number>
 struct ball;
 

@@ -33,9 +33,6 @@ tracked cos(const tracked& x) { return turned(std::cos(x.number), std::sin(x.num
 rounded sin(const rounded& x) { return rounded(std::sin(x.number)); }
 rounded cos(const rounded& x) { return rounded(std::cos(x.number)); }
 
-tangent sin(const tangent& x) { return tangent(sin(x.number), cos(x.number) * x.derivative); }
-tangent cos(const tangent& x) { return tangent(cos(x.number), -sin(x.number) * x.derivative); }
-
 // Balls.
 
 namespace {

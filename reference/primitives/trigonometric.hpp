@@ -18,7 +18,6 @@ ball<Number> sin(const ball<Number>& x);
 /// With the angle off by e = u E_x: |dr| <= min(|cos x| e + e^2 / 2, 2) + C_s |r| u + tau u.
 tracked sin(const tracked& x);
 rounded sin(const rounded& x);
-tangent sin(const tangent& x);
 
 value cos(const value& x);
 enclosure cos(const enclosure& x);
@@ -27,6 +26,5 @@ ball<Number> cos(const ball<Number>& x);
 /// As sin, with the slope |sin x|.
 tracked cos(const tracked& x);
 rounded cos(const rounded& x);
-tangent cos(const tangent& x);
 
 }  // namespace assay::reference

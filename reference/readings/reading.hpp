@@ -5,17 +5,18 @@
 //   +, -, *, /, unary -  and the primitives of reference/primitives, each a file with all readings and its accuracy
 //   is_minus_infinity(x) exact knowledge: x is -inf whatever its rounding errors
 //   to_double(x)         a double near x: for choices that change no result, such as the shift of a softmax
-//   charged(x)           x as it enters an adjoint: its magnitude in the allowance reading (an allowance
-//                        must not cancel), x itself in all others
-//   settled(x)           x after a rounding in the log domain: see adjoint.hpp
-//   also_by(x, other)    x; in the allowance reading with the error of other(), another way to it, where that is larger
-//   exp_of_zero(x)       exp(x) where x is 0 but for the rounding of its terms: 1 where nothing is rounded
+//   covering(x, other)   x; in the allowance reading with the error of other(), another way to it, where that is larger
 // Readings that treat a composition with care specialise the class templates of this file.
 //
-// The readings: `value` (multiprecision), `enclosure` (outward-rounded interval), `tracked` (allowance),
-// `tangent` (dual number), `rounded` (the plain arithmetic of a format). The format that `tracked` and `rounded`
-// compute in, and the precision of enclosures, are values of the thread (working_format.hpp, enclosure.hpp): a formula
-// is compiled once for each reading.
+// Algorithms with an adjoint of their own (reference/algorithms), and those alone, have three more:
+//   by_magnitude(x)         a cotangent or slope: its magnitude in the allowance reading (an allowance must not cancel)
+//   stored_as_logarithm(x)  x, kept as log|x|
+//   exp_of_roundings(x)     exp(x) where x is 0 but for the rounding of its terms: 1 where nothing is rounded
+//
+// The readings: `value` (multiprecision), `enclosure` (outward-rounded interval), `tracked` (allowance), `tangent`
+// (dual number), `adjoint<R>` (a number on a tape over R), `rounded` (the plain arithmetic of a format). The format
+// that `tracked` and `rounded` compute in, and the precision of enclosures, are values of the thread
+// (working_format.hpp, enclosure.hpp): a formula is compiled once for each reading.
 #pragma once
 
 #include <cstddef>
@@ -109,19 +110,19 @@ R from_integer(double x) {
 }
 
 template <class R>
-R charged(const R& x) {
+R by_magnitude(const R& x) {
   return x;
 }
 template <class R>
-R settled(const R& x) {
+R stored_as_logarithm(const R& x) {
   return x;
 }
 template <class R, class Other>
-R also_by(const R& x, Other) {
+R covering(const R& x, Other) {
   return x;
 }
 template <class R>
-R exp_of_zero(const R&) {
+R exp_of_roundings(const R&) {
   return R(1.0);
 }
 

@@ -45,7 +45,7 @@ struct rounded {
     return x;
   }
 
-  friend rounded exp_of_zero(rounded x) { return exp(x); }
+  friend rounded exp_of_roundings(rounded x) { return exp(x); }
   friend double to_double(rounded x) { return x.number; }
   friend bool is_minus_infinity(rounded x) { return std::isinf(x.number) && x.number < 0.0; }
 };

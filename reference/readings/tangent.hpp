@@ -1,34 +1,36 @@
-// The derivative along one direction: dual numbers over `value`. Checks the hand-written adjoint.
+// The derivative along one direction: dual numbers over `value`. Checks gradients.
 #pragma once
 
+#include "reference/readings/differentiated.hpp"
 #include "reference/readings/value.hpp"
 
 namespace assay::reference {
 
 struct tangent {
+  using underlying = value;
   value number, derivative;
 
   tangent() = default;
   explicit tangent(double x) : number(x) {}
   explicit tangent(value x, value d = value(0.0)) : number(std::move(x)), derivative(std::move(d)) {}
 
-  friend tangent operator+(const tangent& x, const tangent& y) {
-    return tangent(x.number + y.number, x.derivative + y.derivative);
+  // See differentiated.hpp.
+  static value along(const tangent& x) { return x.derivative; }
+  static value against(const tangent& x) { return -x.derivative; }
+  template <class Slope>
+  static value by(const tangent& x, Slope slope) {
+    return slope() * x.derivative;
   }
-  friend tangent operator-(const tangent& x, const tangent& y) {
-    return tangent(x.number - y.number, x.derivative - y.derivative);
+  template <class Divisor>
+  static value over(const tangent& x, Divisor divisor) {
+    return x.derivative / divisor();
   }
-  friend tangent operator*(const tangent& x, const tangent& y) {
-    return tangent(x.number * y.number, x.derivative * y.number + x.number * y.derivative);
+  template <class... Parts>
+  static tangent made(value r, const Parts&... parts) {
+    value derivative(0.0);
+    ((derivative = derivative + parts), ...);
+    return tangent(std::move(r), std::move(derivative));
   }
-  friend tangent operator/(const tangent& x, const tangent& y) {
-    const value r = x.number / y.number;
-    return tangent(r, (x.derivative - r * y.derivative) / y.number);
-  }
-  friend tangent operator-(const tangent& x) { return tangent(-x.number, -x.derivative); }
-
-  friend double to_double(const tangent& x) { return x.number.to_double(); }
-  friend bool is_minus_infinity(const tangent& x) { return is_minus_infinity(x.number); }
 };
 
 }  // namespace assay::reference

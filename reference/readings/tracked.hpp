@@ -101,14 +101,14 @@ struct tracked {
 
   friend double to_double(const tracked& x) { return x.number; }
   friend bool is_minus_infinity(const tracked& x) { return std::isinf(x.number) && x.number < 0.0; }
-  friend tracked charged(const tracked& x) { return {std::fabs(x.number), x.error}; }
+  friend tracked by_magnitude(const tracked& x) { return {std::fabs(x.number), x.error}; }
   template <class Other>
-  friend tracked also_by(const tracked& x, Other other) {
+  friend tracked covering(const tracked& x, Other other) {
     return {x.number, std::max(x.error, other().error)};
   }
-  friend tracked exp_of_zero(const tracked& x) { return exp(tracked(0.0, x.error)); }
+  friend tracked exp_of_roundings(const tracked& x) { return exp(tracked(0.0, x.error)); }
   /// Rounding log|x| instead of x multiplies the rounding error by |log|x||.
-  friend tracked settled(const tracked& x) {
+  friend tracked stored_as_logarithm(const tracked& x) {
     return {x.number, x.error + finite_magnitude(x.number * std::log(std::fabs(x.number)))};
   }
 

@@ -13,9 +13,9 @@ using namespace reference::encodings;
 
 // Another coefficient of the slope.
 recipe_change<recipe> with_coefficient(double (*coefficient)(const alibi_form& form, double query, double key)) {
-  return [coefficient](recipe& how) {
+  return [coefficient](auto& how) {
     how.coefficient = [coefficient](const alibi_form& form, double query, double key) {
-      return from_integer<R>(coefficient(form, query, key));
+      return from_integer<typename std::decay_t<decltype(how)>::number>(coefficient(form, query, key));
     };
   };
 }
@@ -43,8 +43,9 @@ void count_positions(request& call) {
 
 std::vector<variant> mutants() {
   std::vector<variant> all{
-      changed_alibi("mutant/alibi_wrong_sign", "meta-pytorch/attention-gym#86", "the bias grows with distance",
-                    {.formula = [](recipe& how) { how.product = [](const R& m, const R& c) { return -(m * c); }; }}),
+      changed_alibi(
+          "mutant/alibi_wrong_sign", "meta-pytorch/attention-gym#86", "the bias grows with distance",
+          {.formula = [](auto& how) { how.product = [](const auto& m, const auto& c) { return -(m * c); }; }}),
       changed_alibi("mutant/alibi_key_form_in_both_directions", "AL09 bigscience-workshop/Megatron-DeepSpeed#101",
                     "a bias linear in the key's position where the distance is meant",
                     {.formula = with_coefficient([](const alibi_form& form, double query, double key) {
@@ -77,11 +78,11 @@ std::vector<variant> mutants() {
                     "keys and queries are counted, those of a masked memory too",
                     {.inputs = count_positions, .telling = true}),
       changed_alibi("mutant/alibi_causal_ignored", "AL09 Dao-AILab/flash-attention#540", "the mask is left out",
-                    {.formula = [](recipe& how) { how.hides = [](auto&&...) { return false; }; }, .telling = true}),
+                    {.formula = [](auto& how) { how.hides = [](auto&&...) { return false; }; }, .telling = true}),
       changed_alibi("mutant/alibi_own_key_masked", "SC04 triton-lang/triton#8412: off by one",
                     "the query's own key is masked",
                     {.formula =
-                         [](recipe& how) {
+                         [](auto& how) {
                            how.hides = [](const alibi_form& form, double query, double key) {
                              return form.causal && key >= query;
                            };
@@ -120,7 +121,8 @@ std::vector<variant> mutants() {
                            for (double& m : call.inputs.at("slopes").values.storage()) m *= factor;
                            factor /= 2;
                          },
-                     .declared = nothing_declared, .remembers = true}),
+                     .declared = nothing_declared,
+                     .remembers = true}),
   };
   for (auto* others : {precision_mutants, slope_mutants})
     for (variant& v : others()) all.push_back(std::move(v));
@@ -133,9 +135,10 @@ std::vector<variant> precision_mutants() {
       changed_alibi("mutant/alibi_distance_in_storage_dtype", "EleutherAI/gpt-neox, positional_embeddings.py",
                     "distances are rounded to the dtype of the scores before they are multiplied",
                     {.formula =
-                         [](recipe& how, dtype storage) {
+                         [](auto& how, dtype storage) {
                            how.coefficient = [storage](const alibi_form& form, double query, double key) {
-                             return from_integer<R>(core::round_to(storage, form.coefficient(query, key)));
+                             return from_integer<typename std::decay_t<decltype(how)>::number>(
+                                 core::round_to(storage, form.coefficient(query, key)));
                            };
                          },
                      .shown_in = dtype::bf16}),
@@ -144,9 +147,9 @@ std::vector<variant> precision_mutants() {
       changed_alibi("mutant/alibi_product_in_bf16", "DT16 NVIDIA/TensorRT-Model-Connect#667",
                     "slope, position and their product are rounded to bf16",
                     {.formula =
-                         [](recipe& how) {
-                           how.product = [](const R& slope, const R& c) {
-                             const auto held = [](const R& x) { return R(core::round_to(dtype::bf16, x.number)); };
+                         [](auto& how) {
+                           how.product = [](const auto& slope, const auto& c) {
+                             const auto held = [](const auto& x) { return held_in(dtype::bf16, x); };
                              return held(held(slope) * held(c));
                            };
                          }}),

@@ -15,7 +15,7 @@ using namespace reference;  // the recipes below are written in its vocabulary
 using namespace reference::encodings;
 
 recipe_change<recipe> with_heads(recipe_change<attention::recipe> change) {
-  return [change](recipe& how, core::dtype storage) { change(how.heads, storage); };
+  return [change](auto& how, core::dtype storage) { change(how.heads, storage); };
 }
 
 // exp(D_ij) is formed for all pairs and those of later keys masked afterwards: where it overflowed, the derivative of

@@ -57,32 +57,31 @@ std::vector<variant> controls() {
                   {.formula = with_entry(summed_backwards),
                    .beside = {right<reference::encodings::attention>, right<reference::encodings::alibi>}}),
       changed_fox("control/fox_summed_in_pairs", "pairwise summation", "the same sums as a tree",
-                  {.formula =
-                       [](recipe& how) {
-                         how.sums = sum_in_pairs;
-                         how.adjoint = segment_sums_adjoint_by_suffix<R>;
-                       }}),
+                  {.formula = with_sums{sum_in_pairs, segment_sums_adjoint_by_suffix<R>}}),
       // With their adjoint by suffix sums.
-      changed_fox(
-          "control/fox_declared_prefix_sums", "prefix sums, where all gates are finite", "differences of prefix sums",
-          {.formula = [](recipe& how) { how = reference::encodings::fox::algorithm<R>(accuracy_class::cumsum); },
-           .declared =
-               [](description& about) {
-                 for (const auto& [operation, types] : about.operations)
-                   about.domain[operation] = {{operation.starts_with("fox/gated") ? "g" : "log_f", {}}};
-               }}),
+      changed_fox("control/fox_declared_prefix_sums", "prefix sums, where all gates are finite",
+                  "differences of prefix sums",
+                  {.formula =
+                       [](auto& how) {
+                         using number = typename std::decay_t<decltype(how)>::number;
+                         how = reference::encodings::fox::algorithm<number>(accuracy_class::cumsum);
+                       },
+                   .declared =
+                       [](description& about) {
+                         for (const auto& [operation, types] : about.operations)
+                           about.domain[operation] = {{operation.starts_with("fox/gated") ? "g" : "log_f", {}}};
+                       }}),
       changed_fox("control/fox_masked_later", "CT04 state-spaces/mamba#520: masked later",
-                  "D of later keys is formed, and then masked",
-                  {.formula = [](recipe& how) { how.sums = mask_later; }}),
+                  "D of later keys is formed, and then masked", {.formula = with_sums{mask_later}}),
       changed_fox("control/fox_guarded_exp", "CT10 fla-org/flash-linear-attention#463: a guard",
                   "no exponent above 0 reaches exp, and that of 0 is 1",
-                  {.formula = [](recipe& how) { how.heads.weights = attention::guarded_softmax; }}),
+                  {.formula = [](auto& how) { how.heads.weights = attention::guarded_softmax; }}),
       changed_fox("control/fox_total_less_prefix", "suffix sums as the total less prefix sums",
                   "of class cumsum: gradients cancel, also that of the first gate",
-                  {.formula = [](recipe& how) { how.adjoint = total_less_prefix; }}),
+                  {.formula = with_sums{segment_sums<R>, total_less_prefix}}),
       changed_fox("control/fox_mean_from_output", "FlashAttention, Algorithm 4 (arXiv 2205.14135)",
                   "the mean of the gradient is g . o of the stored output, in f16 and bf16 stage by stage",
-                  {.formula = [](recipe& how) { how.heads.mean_from_output = true; },
+                  {.formula = [](auto& how) { how.heads.mean_from_output = true; },
                    .arithmetic = in_usual_stages,
                    .declared = nothing_declared}),
       changed_fox("control/fox_usual_stages", "eager attention with log f in f32",

@@ -40,7 +40,12 @@ std::vector<variant> gate_mutants() {
                   {.formula = with_gate([](const R& g) { return log(exp(g)) - log(R(1.0) + exp(g)); })}),
       changed_fox("mutant/fox_slope_of_other_side", "FW14 pytorch/pytorch#1835: the derivative",
                   "the slope of the gate is sigmoid(g)",
-                  {.formula = [](recipe& how) { how.gate_slope = [](const R& g) { return sigmoid(g); }; }}),
+                  {.gradient =
+                       [](gradient_recipe& how) {
+                         how.gate = [](const G& g) {
+                           return G::made(log_sigmoid(g.number), G::by(g, [&] { return sigmoid(g.number); }));
+                         };
+                       }}),
       // The exponential is lost beside 1.
       changed_fox(
           "mutant/fox_gate_without_log1p", "FW18 meta-pytorch/attention-gym#351",
@@ -60,7 +65,7 @@ std::vector<variant> gate_mutants() {
                    .telling = true}),
       changed_fox("mutant/fox_prefix_in_storage", "half-precision prefix sums",
                   "prefix sums are kept in the storage dtype",
-                  {.formula = [](recipe& how) { how.sums = segment_sums_by_prefix<R>; },
+                  {.formula = with_sums{segment_sums_by_prefix<R>},
                    .arithmetic = in_storage,
                    .declared =
                        [](description& about) {
@@ -68,7 +73,7 @@ std::vector<variant> gate_mutants() {
                        },
                    .shown_in = dtype::bf16}),
       changed_fox("mutant/fox_decay_in_bf16", "DT17 HabanaAI/vllm-fork#503: biases in bf16", "D has the digits of bf16",
-                  {.formula = [](recipe& how) { how.sums = sums_in_bf16; }}),
+                  {.formula = with_sums{sums_in_bf16}}),
   };
 }
 

@@ -34,14 +34,12 @@ R factored(const_lane<R> a, std::size_t i, std::size_t j) {
 }
 
 // What stands above the diagonal, in D and in attention.
-recipe_change<recipe> with_mask(double above) {
-  return [above](recipe& how) {
-    how.sums = [above](const_lane<R> a, R* out) {
-      segment_sums<R>(a, out);
-      for (std::size_t i = 0; i < a.size(); ++i)
-        for (std::size_t j = i + 1; j < a.size(); ++j) out[i * a.size() + j] = R(above);
-    };
-  };
+with_sums with_mask(double above) {
+  return {[above](const_lane<R> a, R* out) {
+    segment_sums<R>(a, out);
+    for (std::size_t i = 0; i < a.size(); ++i)
+      for (std::size_t j = i + 1; j < a.size(); ++j) out[i * a.size() + j] = R(above);
+  }};
 }
 
 void reverse_heads_of_gates(request& call) {
@@ -65,19 +63,17 @@ void transpose_decay(core::tensors& outputs) {
 }
 
 // The gradient of gate l is the sum of those cotangents for which `counts` says so.
-recipe_change<recipe> with_adjoint(bool (*counts)(std::size_t i, std::size_t j, std::size_t l)) {
-  return [counts](recipe& how) {
-    how.adjoint = [counts](const R* grad, lane<R> grad_a) {
-      const std::size_t n = grad_a.size();
-      for (std::size_t l = 0; l < n; ++l) {
-        R sum(0.0);
-        for (std::size_t i = 0; i < n; ++i)
-          for (std::size_t j = 0; j < n; ++j)
-            if (counts(i, j, l)) sum = sum + grad[i * n + j];
-        grad_a[l] = sum;
-      }
-    };
-  };
+with_sums with_adjoint(bool (*counts)(std::size_t i, std::size_t j, std::size_t l)) {
+  return {segment_sums<R>, [counts](const R* grad, lane<R> grad_a) {
+            const std::size_t n = grad_a.size();
+            for (std::size_t l = 0; l < n; ++l) {
+              R sum(0.0);
+              for (std::size_t i = 0; i < n; ++i)
+                for (std::size_t j = 0; j < n; ++j)
+                  if (counts(i, j, l)) sum = sum + grad[i * n + j];
+              grad_a[l] = sum;
+            }
+          }};
 }
 
 std::vector<variant> gradient_mutants() {
@@ -123,7 +119,7 @@ std::vector<variant> mutants() {
       // It does not say that log f = -inf has no answer: -inf - (-inf).
       changed_fox("mutant/fox_reset_gives_nan", "a difference of prefix sums, as published code has it",
                   "log f = -inf makes every later pair NaN",
-                  {.formula = [](recipe& how) { how.sums = segment_sums_by_prefix<R>; }, .telling = true}),
+                  {.formula = with_sums{segment_sums_by_prefix<R>}, .telling = true}),
       changed_fox("mutant/fox_gate_floored", "a floor on log f, as published code has it", "log f below -100 is -100",
                   {.formula = with_entry([](const_lane<R> a, std::size_t i, std::size_t j) {
                      R sum(0.0);

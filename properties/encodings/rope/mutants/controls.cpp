@@ -77,9 +77,11 @@ std::vector<variant> controls() {
   return {
       changed_rope("control/rope_frequencies_by_exp", "exp and log for a power", "exp(-(t/r) log base)",
                    {.formula =
-                        [](recipe& how) {
-                          how.frequency = [](const R& base, std::size_t t, std::size_t steps) {
-                            return exp(R(-static_cast<double>(t)) / R(static_cast<double>(steps)) * log(base));
+                        [](auto& how) {
+                          how.frequency = [](const auto& base, std::size_t t, std::size_t steps) {
+                            using number = std::decay_t<decltype(base)>;
+                            return exp(number(-static_cast<double>(t)) / number(static_cast<double>(steps)) *
+                                       log(base));
                           };
                         }}),
       changed_rope("control/rope_products_of_factors", "ggml_rope_cache_init of ggml-org/llama.cpp",

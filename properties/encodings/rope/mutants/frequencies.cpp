@@ -11,12 +11,12 @@ using namespace reference;  // the recipes below are written in its vocabulary
 
 // Other steps of the exponent.
 recipe_change<recipe> with_steps(std::size_t (*steps)(std::size_t features, std::size_t pairs)) {
-  return [steps](recipe& how) { how.steps = steps; };
+  return [steps](auto& how) { how.steps = steps; };
 }
 recipe_change<recipe> with_frequencies_in(core::dtype held) {
-  return [held](recipe& how) {
-    how.frequency = [held](const R& base, std::size_t t, std::size_t steps) {
-      return R(core::round_to(held, geometric_frequency<R>(base, t, steps).number));
+  return [held](auto& how) {
+    how.frequency = [held](const auto& base, std::size_t t, std::size_t steps) {
+      return held_in(held, geometric_frequency(base, t, steps));
     };
   };
 }
@@ -99,9 +99,11 @@ std::vector<variant> frequency_mutants() {
                         }}),
       changed_rope("mutant/rope_interpolation_inverted", "RP14 ml-explore/mlx-lm#1554", "positions times the scale",
                    {.inputs = multiply_by_scale}),
-      changed_rope("mutant/rope_base_times_factor", "RP14 lablup/mlxcel#1324",
-                   "base' = base factor instead of base factor^(d/(d-2))",
-                   {.formula = [](recipe& how) { how.stretch = geometric_frequency<R>; }}),
+      changed_rope(
+          "mutant/rope_base_times_factor", "RP14 lablup/mlxcel#1324",
+          "base' = base factor instead of base factor^(d/(d-2))",
+          {.formula =
+               [](auto& how) { how.stretch = geometric_frequency<typename std::decay_t<decltype(how)>::number>; }}),
       changed_rope("mutant/rope_fixed_base", "GPT-J of huggingface/transformers", "the base is 10000 always",
                    {.inputs = [](request& call) { set_setting(call, "base", 10000.0); }, .telling = true}),
       changed_rope("mutant/rope_wrong_sign", "a convention of published programs", "rotates by -m theta",

@@ -17,6 +17,12 @@ R coarse_and_fine(waveform function, const R& m, const R& theta) {
   const double cosine = std::cos(coarse) * std::cos(fine) - std::sin(coarse) * std::sin(fine);
   return R(function == waveform::sine ? sine : cosine);
 }
+G coarse_and_fine_taped(waveform function, const G& m, const G& theta) {
+  const auto at = [&](waveform f) { return coarse_and_fine(f, m.number, theta.number); };
+  return G::made(at(function), G::by(m * theta, [&] {
+                   return function == waveform::sine ? at(waveform::cosine) : -at(waveform::sine);
+                 }));
+}
 
 void reverse_rows(core::tensors& all, const std::vector<core::tensor_declaration>& declared) {
   for (const auto& d : declared) {
@@ -49,8 +55,10 @@ std::vector<variant> controls() {
       // As most code has it.
       changed_sinusoidal("control/sinusoidal_exponential_form", "exp(-(2i/d) log b) instead of a power",
                          "frequencies by an exponential",
-                         {.formula = with_frequency([](const R& base, std::size_t step, std::size_t steps) {
-                            return exp(-(R(static_cast<double>(step)) / R(static_cast<double>(steps)) * log(base)));
+                         {.formula = with_frequency([](const auto& base, std::size_t step, std::size_t steps) {
+                            using number = std::decay_t<decltype(base)>;
+                            const number share = number(static_cast<double>(step)) / number(static_cast<double>(steps));
+                            return exp(-(share * log(base)));
                           })}),
       changed_sinusoidal("control/sinusoidal_frequencies_in_f64", "frequencies in f64, rounded once",
                          "frequencies within half a unit",
@@ -58,7 +66,9 @@ std::vector<variant> controls() {
                             return R(std::pow(base.number, -static_cast<double>(step) / static_cast<double>(steps)));
                           })}),
       changed_sinusoidal("control/sinusoidal_coarse_and_fine", "rotations by multiples of 256 and by the rest",
-                         "the addition theorem in f64", {.formula = [](recipe& how) { how.wave = coarse_and_fine; }}),
+                         "the addition theorem in f64",
+                         {.formula = [](recipe& how) { how.wave = coarse_and_fine; },
+                          .gradient = [](gradient_recipe& how) { how.wave = coarse_and_fine_taped; }}),
       changed_sinusoidal("control/sinusoidal_rows_backwards", "rows from the last to the first",
                          "another order of evaluation",
                          {.inputs = [](request& call) { reverse_rows(call.inputs, call.operation->inputs); },

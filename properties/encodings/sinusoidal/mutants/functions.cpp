@@ -9,36 +9,43 @@ namespace {
 using namespace reference;  // the recipes below are written in its vocabulary
 using namespace reference::encodings;
 
-recipe_change<recipe> with_base_slope(R (*slope)(const R& base, const R& theta, std::size_t step, std::size_t steps)) {
-  return [slope](recipe& how) { how.frequency_by_base = slope; };
-}
 recipe_change<recipe> with_decay(R (*decay)(const R& s, const R& base)) {
   return [decay](recipe& how) { how.decay = decay; };
 }
-recipe_change<recipe> with_decay_slope(R (*slope)(const R& s, const R& base)) {
-  return [slope](recipe& how) { how.decay_slope = slope; };
+gradient_change<recipe> with_decay_slope(R (*slope)(const R& s, const R& base)) {
+  return [slope](gradient_recipe& how) {
+    how.decay = [slope](const G& s, const G& base) {
+      return G::made(decay_at(s.number, base.number), G::by(s, [&] { return slope(s.number, base.number); }));
+    };
+  };
+}
+// The angle m theta, whose derivative in theta is 1.
+G wave_without_position(waveform function, const G& m, const G& theta) {
+  const G angle = G::made(m.number * theta.number, G::by(m, [&] { return theta.number; }), G::along(theta));
+  return function == waveform::sine ? sin(angle) : cos(angle);
+}
+// -t / steps / base for -t / steps theta / base.
+G frequency_without_theta(const G& base, std::size_t step, std::size_t steps) {
+  return G::made(geometric_frequency(base.number, step, steps), G::by(base, [&] {
+                   return -(R(static_cast<double>(step)) / R(static_cast<double>(steps)) / base.number);
+                 }));
 }
 
 }  // namespace
 
 std::vector<variant> function_mutants() {
   return {
+      changed_sinusoidal("mutant/sinusoidal_theta_gradient_without_position",
+                         "trainable frequencies, kexue.fm/archives/8231", "the gradient of theta lacks the factor m",
+                         {.gradient = [](gradient_recipe& how) { how.wave = wave_without_position; }, .telling = true}),
+      changed_sinusoidal("mutant/sinusoidal_base_gradient_of_wrong_sign",
+                         "the sign of an exponent lost in its derivative",
+                         "the gradient of the base has the wrong sign",
+                         {.outputs = [](core::tensors& outputs) { negate(outputs, "grad_base"); }}),
       changed_sinusoidal(
-          "mutant/sinusoidal_theta_gradient_without_position", "trainable frequencies, kexue.fm/archives/8231",
-          "the gradient of theta lacks the factor m",
-          {.formula = [](recipe& how) { how.angle_by_theta = [](const R&) { return R(1.0); }; }, .telling = true}),
-      changed_sinusoidal(
-          "mutant/sinusoidal_base_gradient_of_wrong_sign", "the sign of an exponent lost in its derivative",
-          "the gradient of the base has the wrong sign",
-          {.formula = with_base_slope([](const R& base, const R& theta, std::size_t step, std::size_t steps) {
-             return -geometric_frequency_slope(base, theta, step, steps);
-           })}),
-      changed_sinusoidal("mutant/sinusoidal_base_gradient_without_theta",
-                         "GR07 pytorch/pytorch#196705: a factor dropped", "the gradient of the base lacks theta",
-                         {.formula = with_base_slope([](const R& base, const R&, std::size_t step, std::size_t steps) {
-                            return geometric_frequency_slope(base, R(1.0), step, steps);
-                          }),
-                          .telling = true}),
+          "mutant/sinusoidal_base_gradient_without_theta", "GR07 pytorch/pytorch#196705: a factor dropped",
+          "the gradient of the base lacks theta",
+          {.gradient = [](gradient_recipe& how) { how.frequency = frequency_without_theta; }, .telling = true}),
       changed_sinusoidal("mutant/sinusoidal_decay_undefined_at_0", "Ci(0) - Ci(0), infinity less infinity",
                          "the decay at distance 0 is NaN",
                          {.formula = with_decay([](const R& s, const R& base) {
@@ -74,11 +81,11 @@ std::vector<variant> function_mutants() {
       changed_sinusoidal("mutant/sinusoidal_decay_slope_undefined_at_0",
                          "GR01 pytorch/pytorch#49724: NaN where the derivative has a limit",
                          "the gradient of the decay at distance 0 is NaN",
-                         {.formula = with_decay_slope(
+                         {.gradient = with_decay_slope(
                               [](const R& s, const R& base) { return (cos(s) - cos(s / base)) / (s * log(base)); })}),
       changed_sinusoidal("mutant/sinusoidal_decay_slope_without_far_end", "GR07 pytorch/pytorch#196705: a term dropped",
                          "the gradient of the decay is that of Ci(s) alone",
-                         {.formula = with_decay_slope([](const R& s, const R& base) {
+                         {.gradient = with_decay_slope([](const R& s, const R& base) {
                             return s.number == 0.0 ? R(0.0) : cos(s) / (s * log(base));
                           })}),
   };

@@ -18,7 +18,7 @@ std::function<void(request&)> with_other(const char* setting, const char* one, c
   };
 }
 recipe_change<recipe> with_plan(void (*change)(table_plan& plan, const core::attributes& settings)) {
-  return [change](recipe& how) {
+  return [change](auto& how) {
     how.plan = [change](const core::attributes& settings) {
       table_plan plan = plan_of_table(settings);
       change(plan, settings);
@@ -103,8 +103,8 @@ std::vector<variant> mutants() {
                          {.formula = with_position([](double m) { return std::fabs(m); })}),
       changed_sinusoidal("mutant/sinusoidal_frequencies_in_bf16",
                          "zihangdai/xlnet: frequencies in the dtype of the run", "frequencies of 8 bits",
-                         {.formula = with_frequency([](const R& base, std::size_t step, std::size_t steps) {
-                            return R(core::round_to(core::dtype::bf16, geometric_frequency(base, step, steps).number));
+                         {.formula = with_frequency([](const auto& base, std::size_t step, std::size_t steps) {
+                            return held_in(core::dtype::bf16, geometric_frequency(base, step, steps));
                           })}),
       changed_sinusoidal("mutant/sinusoidal_offset_ignored", "facebookresearch/fairseq: positions from padding_idx + 1",
                          "the offset has no effect",

@@ -11,8 +11,15 @@ using R = reference::rounded;
 using recipe = reference::encodings::sinusoidal::recipe<R>;
 inline constexpr auto& changed_sinusoidal = make_variant<reference::encodings::sinusoidal>;
 
-inline recipe_change<recipe> with_frequency(R (*frequency)(const R& base, std::size_t step, std::size_t steps)) {
-  return [frequency](recipe& how) { how.frequency = frequency; };
+using gradient_recipe = gradient_steps<recipe>::type;
+using G = gradient_recipe::number;
+
+template <class Frequency>
+recipe_change<recipe> with_frequency(Frequency frequency) {
+  if constexpr (std::invocable<Frequency, const G&, std::size_t, std::size_t>)
+    return [frequency](auto& how) { how.frequency = frequency; };
+  else
+    return [frequency](recipe& how) { how.frequency = frequency; };
 }
 
 std::vector<variant> mutants();

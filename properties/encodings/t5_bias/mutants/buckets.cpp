@@ -15,7 +15,7 @@ using encoding = reference::encodings::t5_bias;
 
 using bucket_function = std::int64_t (*)(const bucket_map& map, double distance);
 recipe_change<recipe> with_bucket(bucket_function bucket) {
-  return [bucket](recipe& how) { how.bucket = bucket; };
+  return [bucket](auto& how) { how.bucket = bucket; };
 }
 // In the operation of buckets alone: a table has no such element.
 change_of<core::tensors, const request&> with_bucket_outside(bucket_function bucket) {
@@ -44,7 +44,7 @@ bool has_logarithm(const bucket_map& map, double distance) {
 // The offset as a number of any arithmetic, before its integer part is taken.
 using offset_function = double (*)(const offset_terms& x);
 recipe_change<recipe> with_offset(offset_function offset) {
-  return [offset](recipe& how) {
+  return [offset](auto& how) {
     how.bucket = [offset](const bucket_map& map, double distance) {
       if (!has_logarithm(map, distance)) return bucket_of(map, distance);
       const auto reached = map.exact() + static_cast<std::int64_t>(std::floor(offset(offset_terms(map, distance))));

@@ -2,6 +2,9 @@
 #include "properties/encodings/t5_bias/mutants/mutants.hpp"
 
 #include <algorithm>
+#include <numeric>
+#include <set>
+#include <span>
 
 #include "properties/faults/call_changes.hpp"
 #include "reference/encodings/attention.hpp"
@@ -11,7 +14,6 @@ namespace {
 
 using namespace reference;  // the recipes below are written in its vocabulary
 using namespace reference::encodings;
-using bucket_list = std::vector<std::size_t>;  // by pair
 using core::dtype;
 
 // As [b, h], which is [h, b].
@@ -37,8 +39,35 @@ void zero_after_the_query(core::tensors& outputs, const request& call) {
 recipe_change<recipe> with_entry(R (*entry)(const R& x)) {
   return [entry](recipe& how) { how.entry = entry; };
 }
-recipe_change<recipe> with_scatter(void (*scatter)(const bucket_list& bucket, const R* grad, lane<R> grad_table)) {
-  return [scatter](recipe& how) { how.scatter = scatter; };
+
+// Of the gradient of the table, buckets of one head after another.
+struct row_of_gradient {
+  std::span<double> buckets;
+  core::dtype type;
+  void set(std::size_t bucket, double x) const { buckets[bucket] = core::round_to(type, x); }
+};
+change_of<core::tensors, const request&> in_each_row(void (*change)(const row_of_gradient& row)) {
+  return [change](core::tensors& outputs) {
+    if (!outputs.contains("grad_table")) return;
+    core::tensor& grad = outputs.at("grad_table");
+    const std::size_t buckets = grad.shape()[1];
+    for (std::size_t first = 0; first < grad.size(); first += buckets)
+      change({{grad.values.data() + first, buckets}, grad.type});
+  };
+}
+
+// Of the pairs of one bucket all but the last have no cotangent.
+void keep_last_of_each_bucket(request& call) {
+  if (!call.operation->is_vjp()) return;
+  const bucket_map map = reference::encodings::t5_bias::map_of(core::completed(*call.operation, call.attributes));
+  const auto &query = call.inputs.at("query_position").values.storage(),
+             &key = call.inputs.at("key_position").values.storage();
+  auto& cotangents = call.inputs.at("grad_bias").values.storage();
+  std::set<std::pair<std::size_t, std::int64_t>> seen;  // head, bucket
+  for (std::size_t k = cotangents.size(); k-- > 0;) {
+    const double distance = key[k % key.size()] - query[k / key.size() % query.size()];
+    if (!seen.emplace(k / (key.size() * query.size()), bucket_of(map, distance)).second) cotangents[k] = 0.0;
+  }
 }
 
 }  // namespace
@@ -57,28 +86,25 @@ std::vector<variant> mutants() {
                  {.formula = with_entry([](const R& x) { return R(core::round_to(dtype::bf16, x.number)); })}),
       changed_t5("mutant/t5_after_the_query_is_0", "a bias masked with the scores",
                  "in one direction keys after the query have no bias", {.outputs = zero_after_the_query}),
-      changed_t5("mutant/t5_scatter_assigns", "GR26 nntile/nntile#229: overwritten, not added",
-                 "of the pairs of one bucket the last one alone counts",
-                 {.formula = with_scatter([](const bucket_list& bucket, const R* grad, lane<R> out) {
-                    for (std::size_t pair = 0; pair < bucket.size(); ++pair) out[bucket[pair]] = grad[pair];
-                  }),
-                  .beside = {right<reference::encodings::attention>},
-                  .telling = true}),
+      changed_t5(
+          "mutant/t5_scatter_assigns", "GR26 nntile/nntile#229: overwritten, not added",
+          "of the pairs of one bucket the last one alone counts",
+          {.inputs = keep_last_of_each_bucket, .beside = {right<reference::encodings::attention>}, .telling = true}),
       // The backward pass numbers the buckets from 1.
       changed_t5("mutant/t5_scatter_to_next_bucket", "GR26 nntile/nntile#229: another index",
                  "cotangents are added to the bucket after theirs",
-                 {.formula = with_scatter([](const bucket_list& bucket, const R* grad, lane<R> out) {
-                    bucket_list next;
-                    for (const std::size_t b : bucket) next.push_back(std::min(b + 1, out.size() - 1));
-                    scatter_to_buckets<R>(next, grad, out);
+                 {.outputs = in_each_row([](const row_of_gradient& row) {
+                    const std::size_t last = row.buckets.size() - 1;
+                    row.set(last, row.buckets[last] + row.buckets[last - 1]);
+                    for (std::size_t b = last; b-- > 1;) row.set(b, row.buckets[b - 1]);
+                    row.set(0, 0.0);
                   }),
                   .telling = true}),
       changed_t5("mutant/t5_gradient_of_unused", "GR04 jax-ml/jax#23842: a masked branch in the gradient",
                  "the unused bucket gets the gradients of all others",
-                 {.formula = with_scatter([](const bucket_list& bucket, const R* grad, lane<R> out) {
-                    scatter_to_buckets<R>(bucket, grad, out);
-                    R& unused = out[out.size() / 2];
-                    for (std::size_t pair = 0; pair < bucket.size(); ++pair) unused = unused + grad[pair];
+                 {.outputs = in_each_row([](const row_of_gradient& row) {
+                    const std::size_t unused = row.buckets.size() / 2;
+                    row.set(unused, std::accumulate(row.buckets.begin(), row.buckets.end(), row.buckets[unused]));
                   }),
                   .telling = true}),
   };

@@ -100,13 +100,13 @@ fields<R> skeleton::adjoint(const arguments<R>& call, const recipe<R>& how) {
   const field<R>&x = call["x"], &a = call["a"];
   const std::size_t n = x.shape(1), d = x.shape(2), tokens = x.shape(0) * n;
   std::vector<R> positions = positions_of(call, how);
-  // charged(): bounds must not cancel as sums do.
+  // by_magnitude(): bounds must not cancel as sums do.
   field<R> grad_x = make_field<R>({x.shape(0), n, d}), grad_a = make_field<R>({d}), grad_b = make_field<R>({d});
   field<R> grad_y = call["grad_y"], charged_x = x;
-  for (R& r : grad_y.storage()) r = charged(r);
-  for (R& r : charged_x.storage()) r = charged(r);
-  for (R& r : positions) r = charged(r);
-  for (std::size_t i = 0; i < x.size(); ++i) grad_x.storage()[i] = charged(a[i % d]) * grad_y.storage()[i];
+  for (R& r : grad_y.storage()) r = by_magnitude(r);
+  for (R& r : charged_x.storage()) r = by_magnitude(r);
+  for (R& r : positions) r = by_magnitude(r);
+  for (std::size_t i = 0; i < x.size(); ++i) grad_x.storage()[i] = by_magnitude(a[i % d]) * grad_y.storage()[i];
   for (std::size_t k = 0; k < d; ++k) {
     const const_lane<R> cotangents(grad_y.data() + k, d, tokens);
     grad_a[k] = how.dot({charged_x.data() + k, d, tokens}, cotangents);

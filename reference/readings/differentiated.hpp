@@ -1,0 +1,169 @@
+// Numbers that carry derivatives: their arithmetic and their primitives, each with its exact partial derivatives,
+// written once. Dual numbers (tangent.hpp) take these as the slopes of a direction, numbers on a tape (adjoint.hpp) as
+// edges of the graph.
+//
+// Such a number D has a `number` of the reading that it differentiates, D::underlying, and D::made(r, parts...), which
+// makes the result r of a function from its operands. A part says how the result moves with one of them: D::along(x),
+// with the slope 1; D::against(x), with -1; D::by(x, f), with the slope f(); D::over(x, f), with 1 / f(). A slope is
+// computed only where x is no constant.
+//
+// A branch that depends on a comparison has the slopes of the branch that is taken, and where the reading cannot tell
+// (Kleene 1952, section 64), slopes that contain those of both.
+#pragma once
+
+#include "reference/readings/reading.hpp"
+
+namespace assay::reference {
+
+template <class D>
+concept carries_derivatives = requires(const D& x) {
+  typename D::underlying;
+  D::along(x);
+};
+
+template <carries_derivatives D>
+D operator+(const D& x, const D& y) {
+  return D::made(x.number + y.number, D::along(x), D::along(y));
+}
+template <carries_derivatives D>
+D operator-(const D& x, const D& y) {
+  return D::made(x.number - y.number, D::along(x), D::against(y));
+}
+template <carries_derivatives D>
+D operator-(const D& x) {
+  return D::made(-x.number, D::against(x));
+}
+template <carries_derivatives D>
+D operator*(const D& x, const D& y) {
+  return D::made(x.number * y.number, D::by(x, [&] { return y.number; }), D::by(y, [&] { return x.number; }));
+}
+template <carries_derivatives D>
+D operator/(const D& x, const D& y) {
+  const auto r = x.number / y.number;
+  return D::made(r, D::over(x, [&] { return y.number; }), D::by(y, [&] { return -(r / y.number); }));
+}
+
+template <carries_derivatives D>
+double to_double(const D& x) {
+  return to_double(x.number);
+}
+template <carries_derivatives D>
+bool is_minus_infinity(const D& x) {
+  return is_minus_infinity(x.number);
+}
+
+template <carries_derivatives D>
+D exp(const D& x) {
+  const auto r = exp(x.number);
+  return D::made(r, D::by(x, [&] { return r; }));
+}
+template <carries_derivatives D>
+D log(const D& x) {
+  return D::made(log(x.number), D::over(x, [&] { return x.number; }));
+}
+template <carries_derivatives D>
+D log1p(const D& x) {
+  using R = typename D::underlying;
+  return D::made(log1p(x.number), D::over(x, [&] { return R(1.0) + x.number; }));
+}
+template <carries_derivatives D>
+D sin(const D& x) {
+  return D::made(sin(x.number), D::by(x, [&] { return cos(x.number); }));
+}
+template <carries_derivatives D>
+D cos(const D& x) {
+  return D::made(cos(x.number), D::by(x, [&] { return -sin(x.number); }));
+}
+
+template <carries_derivatives D>
+weight_pair<D> carry_weights(const D& z) {
+  const auto weight = carry_weights(z.number);
+  const auto slope = [&] { return weight.w * weight.v; };
+  return {D::made(weight.w, D::by(z, slope)), D::made(weight.v, D::by(z, [&] { return -slope(); }))};
+}
+template <carries_derivatives D>
+D sigmoid(const D& z) {
+  const auto w = sigmoid(z.number);
+  return D::made(w, D::by(z, [&] { return w * sigmoid(-z.number); }));
+}
+template <carries_derivatives D>
+D softplus(const D& x) {
+  return D::made(softplus(x.number), D::by(x, [&] { return sigmoid(x.number); }));
+}
+template <carries_derivatives D>
+D log_sigmoid(const D& g) {
+  return D::made(log_sigmoid(g.number), D::by(g, [&] { return sigmoid(-g.number); }));
+}
+/// A branch that is -inf is a dead end: the result is the other one.
+template <carries_derivatives D>
+D log_sum_exp(const D& t, const D& h) {
+  if (is_minus_infinity(t)) return h;
+  if (is_minus_infinity(h)) return t;
+  const auto weight = carry_weights(t.number - h.number);
+  return D::made(log_sum_exp(t.number, h.number), D::by(t, [&] { return weight.w; }),
+                 D::by(h, [&] { return weight.v; }));
+}
+
+template <carries_derivatives D>
+D power(const D& x, rational e) {
+  using R = typename D::underlying;
+  const auto r = power(x.number, e);
+  const auto integer = [](long i) { return from_integer<R>(static_cast<double>(i)); };
+  return D::made(r, D::by(x, [&] { return integer(e.p) * r / (integer(e.q) * x.number); }));
+}
+template <carries_derivatives D>
+D pow(const D& x, const D& e) {
+  const auto r = pow(x.number, e.number);
+  return D::made(r, D::by(x, [&] { return e.number * r / x.number; }), D::by(e, [&] { return r * log(x.number); }));
+}
+
+/// The slope (1 - cos x) / x = 2 sin^2(x / 2) / x.
+template <carries_derivatives D>
+D entire_cosine_integral(const D& x) {
+  using R = typename D::underlying;
+  const auto slope = [&] {
+    if (to_double(x) == 0.0) return R(0.0);
+    const R half = sin(x.number / R(2.0));
+    return R(2.0) * half * half / x.number;
+  };
+  return D::made(entire_cosine_integral(x.number), D::by(x, slope));
+}
+
+template <carries_derivatives D>
+boost::tribool less(const D& x, const D& y) {
+  return less(x.number, y.number);
+}
+template <carries_derivatives D>
+D either(boost::tribool condition, const D& x, const D& y) {
+  using R = typename D::underlying;
+  if (!boost::indeterminate(condition)) return condition ? x : y;
+  return D::made(either(condition, x.number, y.number), D::by(x, [&] { return either(condition, R(1.0), R(0.0)); }),
+                 D::by(y, [&] { return either(condition, R(0.0), R(1.0)); }));
+}
+/// Where both are equal, x.
+template <carries_derivatives D>
+D larger(const D& x, const D& y) {
+  const boost::tribool below = less(x, y);
+  const D of_branch = either(below, y, x);
+  return D::made(larger(x.number, y.number), D::along(of_branch));
+}
+/// The derivative is 0, also at the jumps.
+template <carries_derivatives D>
+D floor(const D& x) {
+  return D(floor(x.number));
+}
+/// At the limits x itself: the subgradient 1, as in PyTorch's clamp.
+template <carries_derivatives D>
+D clamp(const D& x, double low, double high) {
+  using R = typename D::underlying;
+  const D within = either(less(x.number, R(low)) || less(R(high), x.number), D(R(0.0)), x);
+  return D::made(clamp(x.number, low, high), D::along(within));
+}
+
+/// Another way to the number moves with x as the number itself does.
+template <carries_derivatives D, class Other>
+D covering(const D& x, Other other) {
+  return D::made(covering(x.number, [&] { return other().number; }), D::along(x));
+}
+
+}  // namespace assay::reference
