@@ -46,6 +46,9 @@ class Number:
         value = self.value.exp()
         return self._on_tape(value, (self, value))
 
+    def log(self):
+        return self._on_tape(self.value.log(), (self, ONE / self.value))
+
     def cos_sin(self):
         cosine, sine = self.value.cos_sin()
         return self._on_tape(cosine, (self, -sine)), self._on_tape(sine, (self, cosine))

@@ -127,11 +127,12 @@ class Interval:
         return spread(value, mpf_shift(value, -PRECISION - 5), mpf_mul(value, mpf_shift(width, 1), 30, "c"))
 
     def log(self):
-        """Of a positive point."""
-        if self.is_value(fone):
-            return Interval(fzero)
-        value = mpf_log(self.lo, PRECISION + GUARD, "d")
-        return spread(value, mpf_shift(mpf_abs(value), -PRECISION - 5), fzero)
+        """Of positive numbers."""
+        if is_special(self.lo) or self.is_value(fone):
+            return Interval(mpf_log(self.lo, PRECISION))
+        values = [mpf_log(x, PRECISION + GUARD, "d") for x in (self.lo, self.hi)]
+        low, high = (spread(value, mpf_shift(mpf_abs(value), -PRECISION - 5), fzero) for value in values)
+        return Interval(low.lo, high.hi, self.open or fone not in (self.lo, self.hi))  # log 1 has no error
 
     def cos_sin(self):
         if self.is_value(fzero):

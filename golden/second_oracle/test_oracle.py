@@ -44,6 +44,7 @@ class enclosures(unittest.TestCase):
             "multiply": (lambda x, y: x * y, lambda x, y: x * y),
             "divide": (lambda x, y: x / y, lambda x, y: x / y),
             "exp": (lambda x, y: x.exp(), lambda x, y: mp.exp(x)),
+            "log": (lambda x, y: (x * x + y * y).log(), lambda x, y: mp.log(x * x + y * y)),
             "cos": (lambda x, y: x.cos_sin()[0], lambda x, y: mp.cos(x)),
             "sin": (lambda x, y: x.cos_sin()[1], lambda x, y: mp.sin(x)),
             "log_add_exp": (lambda x, y: x.log_add_exp(y), lambda x, y: mp.log(mp.exp(x) + mp.exp(y))),
@@ -65,7 +66,9 @@ class enclosures(unittest.TestCase):
         for _ in range(100):
             base, r, t = abs(self.draw(1, 20)), self.random.randint(1, 64), self.random.randint(0, 64)
             self.assertTrue(contains(interval.power(Interval.of(base), -t, r), mpf(base)**(mpf(-t) / r)), (base, t, r))
-            self.assertTrue(contains(Interval.of(base).log(), mp.log(base)), base)
+            near = 1 + math.ldexp(1, -self.random.randint(1, 50))
+            for x in (base, near):
+                self.assertTrue(contains(Interval.of(x).log(), mp.log(x)), x)
             self.assertTrue(contains(Interval.of(base).inverse_sqrt(), 1 / mp.sqrt(base)), base)
             self.assertTrue(contains(interval.cosine_integral(Interval.of(base)), mp.ci(base)), base)
 
@@ -130,6 +133,18 @@ class check(unittest.TestCase):
                                  text=True, check=False)
             self.assertEqual(run.returncode, 1, run.stderr)
             self.assertIn("a.f64.safetensors: slopes[0] is missing", run.stdout)
+
+    def test_names_the_function_that_an_operation_lacks(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for operation in ("unknown/bias", "alibi/unknown:vjp"):
+                with open(os.path.join(folder, "manifest.json"), "w", encoding="utf-8") as file:
+                    json.dump({"files": [{"id": "a", "dtype": "f64", "operation": operation}]}, file)
+                run = subprocess.run([sys.executable, "-B", os.path.join(HERE, "check.py"), folder],
+                                     capture_output=True, text=True, check=False)
+                self.assertEqual(run.returncode, 1, run.stderr)
+                encoding, name = operation.removesuffix(":vjp").split("/")
+                self.assertIn(f"{operation}: not checked", run.stdout)
+                self.assertIn(f"{encoding}.py must define {name}(call)", run.stdout)
 
     def test_finds_a_changed_last_bit_of_every_operation_and_names_its_place(self):
         draws = random.Random(9)

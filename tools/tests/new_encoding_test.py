@@ -114,7 +114,8 @@ class NewEncoding(unittest.TestCase):
         self.assertEqual(declared, {})
 
     def test_each_step_is_named(self):
-        steps = ("formula", "declaration", "adjoint", "families", "laws", "mutants", "recipe", "golden set", "example")
+        steps = ("formula", "declaration", "adjoint", "families", "laws", "mutants", "recipe", "golden set", "oracle",
+                 "example")
         places = [self.done.stdout.find(f"{k}. {step} ") for k, step in enumerate(steps, 1)]
         self.assertNotIn(-1, places)
         self.assertEqual(places, sorted(places))
@@ -222,7 +223,8 @@ class NewEncoding(unittest.TestCase):
                                  "properties/encodings/relative/mutants/mutants.hpp",
                                  "properties/encodings/relative/mutants/mutants.cpp",
                                  "properties/encodings/relative/tests/formula_test.cpp",
-                                 "golden/recipes/relative.json", "tools/examples/torch_relative.py", "CMakeLists.txt"])
+                                 "golden/second_oracle/relative.py", "golden/recipes/relative.json",
+                                 "tools/examples/torch_relative.py", "CMakeLists.txt"])
 
     def test_a_folder_with_other_sources(self):
         folder = self.path("properties/encodings/another_one")

@@ -1,0 +1,51 @@
+"""Attention with a bias: Vaswani et al. 2017, eq. (1)."""
+
+from mpmath.libmp import fninf, mpf_gt
+
+from formula import MINUS_INFINITY, ONE, ZERO, enclosure_of, total
+from interval import Interval
+
+
+def weighted_mean(logits, values):
+    """The mean of `values` (a list of lists by component) under softmax; no keys have the mean 0."""
+    seen = [j for j, z in enumerate(logits) if not enclosure_of(z).is_value(fninf)]
+    if not seen:
+        return [ZERO for _ in values]
+    largest = seen[0]
+    for j in seen:
+        if mpf_gt(enclosure_of(logits[j]).lo, enclosure_of(logits[largest]).lo):
+            largest = j
+    if any(enclosure_of(logits[j]).is_nan for j in seen):
+        nan = total(logits[j] for j in seen)
+        return [total(v[j] for j in seen) * nan for v in values]
+    weights = {j: ONE if j == largest else (logits[j] - logits[largest]).exp() for j in seen}
+    norm = total(weights[j] for j in seen if j != largest) + ONE if len(seen) > 1 else ONE
+    sums = [total(v[j] if j == largest else v[j] * weights[j] for j in seen) for v in values]
+    return [x / norm if len(seen) > 1 else x for x in sums]
+
+
+def attend(call, get, row, head, bias_at):
+    """o of a row and a head; bias_at(i, j) is -inf where i does not see j."""
+    heads, n, m, d, e = call.size("h", "n", "m", "d", "e")
+    scale = ONE if call.settings["scale"] == "one" or d == 0 else Interval.of(d).inverse_sqrt()
+    block, out = row * heads + head, {}
+    for i in range(n):
+        logits = []
+        for j in range(m):
+            bias = bias_at(i, j)
+            if enclosure_of(bias).is_value(fninf):
+                logits.append(MINUS_INFINITY)
+                continue
+            dot = total(get("q", (block * n + i) * d + k) * get("k", (block * m + j) * d + k) for k in range(d))
+            logits.append(dot * scale + bias)
+        values = [[get("v", (block * m + j) * e + c) for j in range(m)] for c in range(e)]
+        for c, x in enumerate(weighted_mean(logits, values)):
+            out["o", (block * n + i) * e + c] = x
+    return out
+
+
+def output(call):
+    n, m = call.size("n", "m")
+    return call.parts(lambda get, head, row: attend(call, get, row, head,
+                                                    lambda i, j: get("bias", (head * n + i) * m + j)),
+                      "h", together="B")  # a head's bias is shared by the rows

@@ -1,0 +1,37 @@
+"""The Forgetting Transformer: Lin et al. 2025, section 3."""
+
+from attention import attend
+from formula import MINUS_INFINITY, ZERO, log_sigmoid
+
+
+def decays(get, name, row, head, n, heads, gate=lambda a: a):
+    """D_ij = a_{j+1} + ... + a_i for j <= i"""
+    a, out = [gate(get(name, (row * n + i) * heads + head)) for i in range(n)], {}
+    for i in range(n):
+        out[i, i] = ZERO
+        for j in reversed(range(i)):
+            out[i, j] = a[j + 1] + out[i, j + 1] if j + 1 < i else a[i]
+    return out
+
+
+def decay(call, name="log_f", *gate):
+    n, heads = call.size("n", "h")
+
+    def block(get, row, head):
+        d, first = decays(get, name, row, head, n, heads, *gate), (row * heads + head) * n * n
+        return {("D", first + i * n + j): d.get((i, j), MINUS_INFINITY) for i in range(n) for j in range(n)}
+    return call.parts(block, "B", "h")
+
+
+def gated_decay(call):
+    return decay(call, "g", log_sigmoid)
+
+
+def attention(call):
+    n, heads = call.size("n", "h")
+    call.sizes["m"] = n
+
+    def block(get, row, head):
+        d = decays(get, "log_f", row, head, n, heads)
+        return attend(call, get, row, head, lambda i, j: d.get((i, j), MINUS_INFINITY))
+    return call.parts(block, "B", "h")

@@ -1,0 +1,48 @@
+"""Biases by bucket of distance: Raffel et al. 2020; tensorflow/mesh, _relative_position_bucket."""
+
+import functools
+
+from mpmath.libmp import mpf_floor, to_int
+
+from formula import pair_bias
+from interval import Interval
+
+
+def bucket_of(settings, distance):
+    """Of the key's position less the query's."""
+    buckets, both = int(settings["buckets"]), settings["bidirectional"]
+    start = 0
+    if both:
+        buckets //= 2
+        start = buckets if distance > 0 else 0
+        n = abs(distance)
+    else:
+        n = max(-distance, 0)
+    if settings["form"] == "clipped":
+        return start + min(n, buckets - 1)
+    exact = buckets // 2
+    if n < exact:
+        return start + n
+    farthest = int(settings["max_distance"])
+    if n >= farthest:
+        return start + buckets - 1
+    steps = (log_of_quotient(n, exact) / log_of_quotient(farthest, exact)) * Interval.of(buckets - exact)
+    low, high = (to_int(mpf_floor(x, 60)) for x in (steps.lo, steps.hi))
+    # At most one integer t lies between; the quotient reaches it where D^t E^(N-E-t) <= n^(N-E).
+    if low != high and not farthest**high * exact**(buckets - exact - high) <= n**(buckets - exact):
+        high = low
+    return start + min(buckets - 1, exact + high)
+
+
+def log_of_quotient(n, m):
+    return Interval.of(n).log() - Interval.of(m).log()
+
+
+def bucket(call):
+    distances = call.integers("distance")
+    return call.parts(lambda get, i: {("bucket", i): Interval.of(bucket_of(call.settings, distances[i]))}, "n")
+
+
+def bias(call):
+    width, at = call.sizes["b"], functools.cache(functools.partial(bucket_of, call.settings))
+    return pair_bias(call, lambda get, head, i, j: get("table", head * width + at(j - i)))
