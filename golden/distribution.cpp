@@ -65,17 +65,13 @@ core::result<draw_function> normal(const json& j) {
   };
 }
 
-core::result<draw_function> constant(const json& j) {
-  const auto x = number_from(j);
-  if (!x) return tl::make_unexpected(x.error());
-  return [x = *x](core::counter_random&, core::dtype, std::size_t) { return x; };
-}
-
 core::result<draw_function> values(const json& j) {
   const auto all = numbers_from(j);
   if (!all) return tl::make_unexpected(all.error());
   return [all = *all](core::counter_random&, core::dtype, std::size_t index) { return all[index % all.size()]; };
 }
+
+core::result<draw_function> constant(const json& j) { return values(json::array({j})); }
 
 core::result<draw_function> choice(const json& j) {
   const auto all = numbers_from(j);

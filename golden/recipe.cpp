@@ -41,14 +41,16 @@ core::axis_sizes axes_of_settings(const core::operation& op, const core::attribu
   return sizes;
 }
 
+// Inputs that `j` leaves out have the distribution `otherwise`, or none where they are a family's.
 core::result<std::map<std::string, distribution>> inputs_from(const json& j, const core::operation& op,
-                                                              const json& otherwise) {
+                                                              const json* otherwise) {
   if (!j.is_object()) return core::failure("must be an object of distributions");
   for (const auto& [name, ignored] : j.items())
     if (op.input(name) == nullptr) return core::failure(op.name + " has no input '" + formats::shown(name) + "'");
   std::map<std::string, distribution> all;
   for (const auto& declaration : op.inputs) {
-    auto d = parse_distribution(j.contains(declaration.name) ? j.at(declaration.name) : otherwise);
+    if (otherwise == nullptr && !j.contains(declaration.name)) continue;
+    auto d = parse_distribution(j.contains(declaration.name) ? j.at(declaration.name) : *otherwise);
     if (!d) return formats::within(declaration.name, d.error());
     for (const prefix& p : d->prefixes)
       if (!core::axis_of(declaration, p.axis))
@@ -58,9 +60,10 @@ core::result<std::map<std::string, distribution>> inputs_from(const json& j, con
   return all;
 }
 
-core::result<recipe_entry> entry_from(const json& j, const std::string& encoding, const json& otherwise) {
+core::result<recipe_entry> entry_from(const json& j, const std::string& encoding, const json& otherwise,
+                                      const input_families& families) {
   if (auto ok = formats::require_members(j, {"id", "reason", "operation", "dtypes", "axes", "seed", "inputs"},
-                                         {"attributes"});
+                                         {"attributes", "family"});
       !ok)
     return tl::make_unexpected(ok.error());
   recipe_entry entry;
@@ -91,14 +94,18 @@ core::result<recipe_entry> entry_from(const json& j, const std::string& encoding
   const auto seed = formats::count_member(j, "seed");
   if (!seed) return tl::make_unexpected(seed.error());
   entry.seed = *seed;
-  auto inputs = inputs_from(j.at("inputs"), *entry.operation, otherwise);
+  if (j.contains("family")) {
+    entry.family = j.at("family").get<std::string>();
+    entry.draw_family = families.draw;
+  }
+  auto inputs = inputs_from(j.at("inputs"), *entry.operation, j.contains("family") ? nullptr : &otherwise);
   if (!inputs) return formats::within("inputs", inputs.error());
   entry.inputs = std::move(*inputs);
   entry.sha256 = formats::sha256(json::array({j, otherwise}).dump());
   return entry;
 }
 
-core::result<recipe> recipe_from(const json& j) {
+core::result<recipe> recipe_from(const json& j, const input_families& families) {
   if (auto ok = formats::require_members(j, {"schema", "encoding", "default", "entries"}, {"version"}); !ok)
     return tl::make_unexpected(ok.error());
   if (j.at("schema") != schema)
@@ -122,10 +129,14 @@ core::result<recipe> recipe_from(const json& j) {
     const bool named = item.is_object() && item.contains("id") && item.at("id").is_string();
     const std::string where = "entry " + (named ? "'" + formats::shown(item.at("id").get<std::string>()) + "'"
                                                 : std::to_string(r.entries.size()));
-    auto entry = entry_from(item, r.encoding, j.at("default"));
-    if (!entry) return formats::within(where, entry.error());
-    if (!ids.insert(entry->id).second) return core::failure(where + ": the id is there twice");
-    r.entries.push_back(std::move(*entry));
+    const auto all = entries_of(item, r.encoding, families);
+    if (!all) return formats::within(where, all.error());
+    for (const json& one : *all) {
+      auto entry = entry_from(one, r.encoding, j.at("default"), families);
+      if (!entry) return formats::within(where, entry.error());
+      if (!ids.insert(entry->id).second) return core::failure("entry '" + entry->id + "': the id is there twice");
+      r.entries.push_back(std::move(*entry));
+    }
   }
   return r;
 }
@@ -138,10 +149,10 @@ bool is_entry_id(const std::string& text) {
   });
 }
 
-core::result<recipe> read_recipe(const std::filesystem::path& path) {
+core::result<recipe> read_recipe(const std::filesystem::path& path, const input_families& families) {
   const auto file = formats::read_json_file(path, largest_file);
   if (!file) return tl::make_unexpected(file.error());
-  auto r = recipe_from(file->value);
+  auto r = recipe_from(file->value, families);
   if (!r) return formats::within(path.string(), r.error());
   r->sha256 = formats::sha256(file->text);
   return r;
@@ -159,9 +170,14 @@ core::result<void> check_inputs(const core::operation& op, const core::tensors& 
 
 core::result<core::tensors> draw_inputs(const recipe_entry& entry, core::dtype type) {
   core::tensors inputs;
-  for (const auto& declaration : entry.operation->inputs)
-    inputs.emplace(declaration.name, draw(entry.inputs.at(declaration.name), declaration, type, entry.axes,
-                                          entry.seed ^ core::fnv1a(declaration.name)));
+  if (!entry.family.empty()) inputs = entry.draw_family(entry, type);
+  for (const auto& declaration : entry.operation->inputs) {
+    if (const auto d = entry.inputs.find(declaration.name); d != entry.inputs.end())
+      inputs.insert_or_assign(
+          declaration.name, draw(d->second, declaration, type, entry.axes, entry.seed ^ core::fnv1a(declaration.name)));
+    if (const core::tensor& t = inputs.at(declaration.name); t.shape() != core::shape_of(declaration, entry.axes))
+      return core::failure(declaration.name + ": the family '" + entry.family + "' has no inputs of these sizes");
+  }
   if (auto ok = check_inputs(*entry.operation, inputs); !ok) return tl::make_unexpected(ok.error());
   return inputs;
 }

@@ -31,65 +31,6 @@ golden::recipe recipe_of(const std::string& encoding) {
 
 }  // namespace
 
-TEST_CASE("golden/set/recipes_cover_every_operation_and_dtype") {
-  for (const std::string& encoding : reference::encoding_names()) {
-    std::set<std::pair<std::string, core::dtype>> covered;
-    for (const auto& entry : recipe_of(encoding).entries)
-      for (const core::dtype type : entry.dtypes) covered.emplace(entry.operation->name, type);
-    for (const core::operation& op : reference::operations())
-      if (op.name.starts_with(encoding + "/"))
-        for (const core::dtype type : core::floating_dtypes) {
-          INFO(op.name << " in " << core::name_of(type));
-          CHECK(covered.contains({op.name, type}));
-        }
-  }
-}
-
-TEST_CASE("golden/set/recipes_use_every_value_of_every_setting") {
-  for (const std::string& encoding : reference::encoding_names()) {
-    const golden::recipe r = recipe_of(encoding);
-    for (const core::operation& op : reference::operations())
-      for (const core::attribute_declaration& setting : op.attributes)
-        for (const core::attribute& value : setting.values) {
-          if (!op.name.starts_with(encoding + "/")) continue;
-          INFO(op.name << ": " << setting.name << " = " << core::to_string(value));
-          CHECK(std::any_of(r.entries.begin(), r.entries.end(), [&](const auto& e) {
-            return e.operation == &op && e.attributes.at(setting.name) == value;
-          }));
-        }
-  }
-}
-
-TEST_CASE("golden/set/recipes_reach_special_values_blocks_and_long_sequences") {
-  std::set<std::string> with_nan, with_plus_infinity;
-  std::set<std::pair<std::string, std::size_t>> tokens;
-  for (const std::string& encoding : reference::encoding_names())
-    for (const auto& entry : recipe_of(encoding).entries) {
-      if (const auto n = entry.axes.find("n"); n != entry.axes.end()) tokens.emplace(entry.operation->name, n->second);
-      if (!entry.operation->is_forward()) continue;
-      const core::tensors inputs = golden::draw_inputs(entry, entry.dtypes.front()).value();
-      for (const auto& [name, t] : inputs)
-        for (const double x : t.values) {
-          if (std::isnan(x)) with_nan.insert(entry.operation->name);
-          if (std::isinf(x) && x > 0) with_plus_infinity.insert(entry.operation->name);
-        }
-    }
-  // All functions of tensors that are no integers, but for frequencies: their bases are positive numbers.
-  for (const core::operation& op : reference::operations())
-    if (op.is_forward() && !op.inputs.empty() && op.name != "t5_bias/bucket" && op.name != "sinusoidal/table" &&
-        op.name != "sinusoidal/decay" && !op.name.ends_with("/frequencies")) {
-      INFO(op.name);
-      CHECK(with_nan.contains(op.name));
-    }
-  for (const char* op : {"heinsen/scan", "heinsen/gated_scan", "fox/gated_decay", "sinusoidal/table_at"})
-    CHECK(with_plus_infinity.contains(op));
-  for (const std::size_t n :
-       {0, 1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 127, 128, 129, 255, 256, 257, 513, 1025, 1100})
-    CHECK(tokens.contains({"heinsen/scan", n}));
-  for (const char* op : {"heinsen/scan:vjp", "heinsen/scan:jvp", "heinsen/gated_scan", "heinsen/gated_scan:vjp"})
-    CHECK(tokens.contains({op, 1100}));
-}
-
 TEST_CASE("golden/set/what_is_undecided_is_refused") {
   const auto folder = formats::temporary_folder::make().value();
   golden::recipe r = recipe_of("heinsen");

@@ -6,6 +6,7 @@
 #include "golden/index.hpp"
 #include "tools/commands.hpp"
 #include "tools/golden/commands.hpp"
+#include "tools/golden/families.hpp"
 #include "tools/golden/reveal.hpp"
 
 namespace assay::tools {
@@ -25,7 +26,7 @@ core::result<std::optional<golden::recipe>> recipe_for(const fs::path& set, cons
   const fs::path file = fs::is_directory(given, ignored)
                             ? given / (fs::weakly_canonical(set, ignored).filename().string() + ".json")
                             : given;
-  auto r = golden::read_recipe(file);
+  auto r = golden::read_recipe(file, all_families());
   if (!r) return tl::make_unexpected(r.error());
   return std::optional(std::move(*r));
 }

@@ -8,6 +8,7 @@
 #include "golden/index.hpp"
 #include "tools/commands.hpp"
 #include "tools/golden/commands.hpp"
+#include "tools/golden/families.hpp"
 #include "tools/golden/reveal.hpp"
 
 namespace assay::tools {
@@ -31,7 +32,7 @@ core::result<std::vector<golden::recipe>> recipes_in(const fs::path& folder) {
   std::sort(paths.begin(), paths.end());
   std::vector<golden::recipe> all;
   for (const fs::path& path : paths) {
-    auto r = golden::read_recipe(path);
+    auto r = golden::read_recipe(path, all_families());
     if (!r) return tl::make_unexpected(r.error());
     if (path.stem() != r->encoding) return core::failure(path.string() + ": must be named " + r->encoding + ".json");
     all.push_back(std::move(*r));
@@ -83,7 +84,7 @@ int golden_make(const golden_make_options& options) {
   if (fs::is_directory(options.recipe, ignored)) {
     const auto recipes = recipes_in(options.recipe);
     done = recipes ? make_all(*recipes, options.out, making) : tl::make_unexpected(recipes.error());
-  } else if (const auto recipe = golden::read_recipe(options.recipe); !recipe) {
+  } else if (const auto recipe = golden::read_recipe(options.recipe, all_families()); !recipe) {
     done = tl::make_unexpected(recipe.error());
   } else {
     const auto made = golden::make_set(*recipe, options.out, making);

@@ -1,5 +1,6 @@
 // The committed golden sets: what the recipes make, worth having, and small.
 #include <catch2/catch.hpp>
+#include <cmath>
 #include <map>
 #include <set>
 
@@ -7,6 +8,7 @@
 #include "golden/formats/temporary_folder.hpp"
 #include "golden/index.hpp"
 #include "reference/oracle.hpp"
+#include "tools/golden/families.hpp"
 #include "tools/golden/reveal.hpp"
 
 namespace {
@@ -33,7 +35,74 @@ std::vector<golden::golden_file> all_files() {
   return all;
 }
 
+golden::recipe recipe_in(const fs::path& folder, const std::string& encoding) {
+  const auto r = golden::read_recipe(folder / (encoding + ".json"), tools::all_families());
+  INFO((r ? "" : r.error().message));
+  REQUIRE(r.has_value());
+  return *r;
+}
+golden::recipe recipe_of(const std::string& encoding) { return recipe_in(committed / "recipes", encoding); }
+
 }  // namespace
+
+TEST_CASE("golden/sets/recipes_cover_every_operation_and_dtype") {
+  for (const std::string& encoding : reference::encoding_names()) {
+    std::set<std::pair<std::string, core::dtype>> covered;
+    for (const auto& entry : recipe_of(encoding).entries)
+      for (const core::dtype type : entry.dtypes) covered.emplace(entry.operation->name, type);
+    for (const core::operation& op : reference::operations())
+      if (op.name.starts_with(encoding + "/"))
+        for (const core::dtype type : core::floating_dtypes) {
+          INFO(op.name << " in " << core::name_of(type));
+          CHECK(covered.contains({op.name, type}));
+        }
+  }
+}
+
+TEST_CASE("golden/sets/recipes_use_every_value_of_every_setting") {
+  for (const std::string& encoding : reference::encoding_names()) {
+    const golden::recipe r = recipe_of(encoding);
+    for (const core::operation& op : reference::operations())
+      for (const core::attribute_declaration& setting : op.attributes)
+        for (const core::attribute& value : setting.values) {
+          if (!op.name.starts_with(encoding + "/")) continue;
+          INFO(op.name << ": " << setting.name << " = " << core::to_string(value));
+          CHECK(std::any_of(r.entries.begin(), r.entries.end(), [&](const auto& e) {
+            return e.operation == &op && e.attributes.at(setting.name) == value;
+          }));
+        }
+  }
+}
+
+TEST_CASE("golden/sets/recipes_reach_special_values_blocks_and_long_sequences") {
+  std::set<std::string> with_nan, with_plus_infinity;
+  std::set<std::pair<std::string, std::size_t>> tokens;
+  for (const std::string& encoding : reference::encoding_names())
+    for (const auto& entry : recipe_of(encoding).entries) {
+      if (const auto n = entry.axes.find("n"); n != entry.axes.end()) tokens.emplace(entry.operation->name, n->second);
+      if (!entry.operation->is_forward()) continue;
+      const core::tensors inputs = golden::draw_inputs(entry, entry.dtypes.front()).value();
+      for (const auto& [name, t] : inputs)
+        for (const double x : t.values) {
+          if (std::isnan(x)) with_nan.insert(entry.operation->name);
+          if (std::isinf(x) && x > 0) with_plus_infinity.insert(entry.operation->name);
+        }
+    }
+  // All functions of tensors that are no integers, but for frequencies: their bases are positive numbers.
+  for (const core::operation& op : reference::operations())
+    if (op.is_forward() && !op.inputs.empty() && op.name != "t5_bias/bucket" && op.name != "sinusoidal/table" &&
+        op.name != "sinusoidal/decay" && !op.name.ends_with("/frequencies")) {
+      INFO(op.name);
+      CHECK(with_nan.contains(op.name));
+    }
+  for (const char* op : {"heinsen/scan", "heinsen/gated_scan", "fox/gated_decay", "sinusoidal/table_at"})
+    CHECK(with_plus_infinity.contains(op));
+  for (const std::size_t n :
+       {0, 1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 127, 128, 129, 255, 256, 257, 513, 1025, 1100})
+    CHECK(tokens.contains({"heinsen/scan", n}));
+  for (const char* op : {"heinsen/scan:vjp", "heinsen/scan:jvp", "heinsen/gated_scan", "heinsen/gated_scan:vjp"})
+    CHECK(tokens.contains({op, 1100}));
+}
 
 // Whatever somebody edits by hand, in a file, a manifest or the index, is not what the recipes make.
 TEST_CASE("golden/sets/the_committed_sets_are_made_again_byte_by_byte", "[golden]") {
@@ -43,10 +112,7 @@ TEST_CASE("golden/sets/the_committed_sets_are_made_again_byte_by_byte", "[golden
   options.reveal = tools::all_revealed();
   for (const std::string& encoding : reference::encoding_names()) {
     const fs::path set = committed / "sets" / encoding, again = folder.path() / encoding;
-    const auto recipe = golden::read_recipe(committed / "recipes" / (encoding + ".json"));
-    INFO((recipe ? "" : recipe.error().message));
-    REQUIRE(recipe.has_value());
-    const auto made = golden::make_set(*recipe, again, options);
+    const auto made = golden::make_set(recipe_of(encoding), again, options);
     INFO((made ? "" : made.error().message));
     REQUIRE(made.has_value());
     std::size_t files = 0;
@@ -109,14 +175,13 @@ TEST_CASE("golden/sets/no_answer_that_knows_nothing_passes_a_file", "[golden]") 
   CHECK(found == degenerate);
 }
 
-// They are made on demand: here, that they can be.
+// They are made on demand: here, that they can be. An encoding may have none.
 TEST_CASE("golden/sets/the_recipes_of_long_sets_can_be_made", "[golden]") {
-  for (const std::string& encoding : reference::encoding_names()) {
-    const auto recipe = golden::read_recipe(committed / "recipes" / "full" / (encoding + ".json"));
-    INFO((recipe ? "" : recipe.error().message));
-    REQUIRE(recipe.has_value());
-    REQUIRE_FALSE(recipe->entries.empty());
-    for (const golden::recipe_entry& entry : recipe->entries) {
+  std::size_t files = 0;
+  for (const auto& file : fs::directory_iterator(committed / "recipes" / "full")) {
+    const std::string encoding = file.path().stem();
+    ++files;
+    for (const golden::recipe_entry& entry : recipe_in(file.path().parent_path(), encoding).entries) {
       REQUIRE_FALSE(entry.dtypes.empty());
       // What is hard to round is so in one dtype.
       const bool hard = entry.id.find("hard-to-round") != std::string::npos;
@@ -129,12 +194,66 @@ TEST_CASE("golden/sets/the_recipes_of_long_sets_can_be_made", "[golden]") {
       }
     }
   }
+  CHECK(files > 0);
+}
+
+// One line of a recipe gives every operation, dtype and value of a setting, and a set that proves itself.
+TEST_CASE("golden/sets/a_line_of_families_makes_a_set") {
+  const auto folder = formats::temporary_folder::make().value();
+  const auto recipe_with = [&](const std::string& line) {
+    const std::string text = R"({"schema": "assay-golden-recipe/1", "encoding": "alibi", "default": {"constant": 1},
+      "entries": [)" + line + "]}";
+    REQUIRE(formats::replace_file(folder.path() / "alibi.json", text).has_value());
+    return golden::read_recipe(folder.path() / "alibi.json", tools::all_families());
+  };
+  const golden::recipe r = recipe_with(
+                               R"({"family": ["mild", "nan_inside"], "axes": {"h": 2, "n": 2, "m": 3}, "seed": 5},
+         {"id": "steep", "family": "mild", "operation": "alibi/bias", "axes": {"h": 2, "n": 1, "m": 2}, "seed": 6,
+          "inputs": {"slopes": {"constant": 64}}, "dtypes": ["f32"]})")
+                               .value();
+  std::set<std::tuple<std::string, core::dtype, std::string>> seen;
+  std::set<std::string> ids;
+  for (const golden::recipe_entry& e : r.entries) {
+    ids.insert(e.id);
+    for (const core::dtype type : e.dtypes)
+      for (const auto& [name, value] : e.attributes)
+        seen.emplace(e.operation->name, type, name + " " + core::to_string(value));
+  }
+  for (const core::operation& op : reference::operations())
+    for (const core::attribute_declaration& a : op.attributes)
+      for (const core::attribute& value : a.values)
+        for (const core::dtype type : core::floating_dtypes)
+          if (op.name.starts_with("alibi/")) {
+            INFO(op.name << " " << a.name << " " << core::to_string(value));
+            CHECK(seen.contains({op.name, type, a.name + " " + core::to_string(value)}));
+          }
+  CHECK(ids.contains("bias-vjp-mild-form-absolute"));
+  CHECK(ids.contains("bias-nan-inside"));
+  CHECK_FALSE(ids.contains("bias-vjp-nan-inside"));  // no gradient is asked at NaN
+  CHECK_FALSE(ids.contains("slopes-nan-inside"));    // it has no inputs: one family is all
+  CHECK(r.entries.back().reason == "slopes from 2^-8 to 1, the last queries of a sequence");
+  const core::tensors steep = golden::draw_inputs(r.entries.back(), core::dtype::f32).value();
+  for (const double slope : steep.at("slopes").values) CHECK(slope == 64);
+  CHECK(steep.at("key_position").size() == 2);
+  REQUIRE(golden::make_set(r, folder.path() / "set").has_value());
+  CHECK(golden::check_set(folder.path() / "set", {}, &r).problems.empty());
+  const auto refused = [&](const std::string& line) { return recipe_with(line).error().message; };
+  using Catch::Matchers::Contains;
+  CHECK_THAT(refused(R"({"family": "milld", "axes": {}, "seed": 1})"),
+             Contains("no operation of alibi has the family 'milld'"));
+  CHECK_THAT(refused(R"({"family": "nan_inside", "operation": "alibi/bias:vjp", "axes": {}, "seed": 1})"),
+             Contains("\"alibi/bias:vjp\" has not the family 'nan_inside'"));
+  CHECK_THAT(refused(R"({"family": "mild", "axes": {"h": 1, "n": 1, "m": 1, "q": 1}, "seed": 1})"),
+             Contains("axis 'q'"));
+  CHECK_THAT(refused(R"({"family": "mild", "axes": {"h": 1, "n": 1}, "seed": 1})"), Contains("'m' is missing"));
+  CHECK_THAT(refused(R"({"family": [3], "axes": {}, "seed": 1})"), Contains("a list of names"));
+  CHECK_THAT(refused(R"({"family": "mild", "axes": {}})"), Contains("'seed' is missing"));
 }
 
 TEST_CASE("golden/index/other_values_need_another_version") {
   const auto folder = formats::temporary_folder::make().value();
   const fs::path set = folder.path() / "alibi";
-  const golden::recipe all = golden::read_recipe(committed / "recipes" / "alibi.json").value();
+  const golden::recipe all = recipe_of("alibi");
   golden::recipe r = all;
   r.entries.resize(3);
   const auto make = [&] {

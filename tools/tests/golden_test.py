@@ -61,11 +61,15 @@ class Schemas(unittest.TestCase):
 
     def test_recipes(self):
         validator = validator_of("recipe")
-        for path in sorted(glob.glob(os.path.join(GOLDEN, "recipes", "**", "*.json"), recursive=True)):
+        of_families = os.path.join(GOLDEN, os.pardir, "tools", "skeleton", "golden", "recipes", "skeleton.json")
+        for path in sorted(glob.glob(os.path.join(GOLDEN, "recipes", "**", "*.json"), recursive=True)) + [of_families]:
             self.assertEqual([e.message[:200] for e in validator.iter_errors(load(path))], [], path)
         self.refuses(validator, load(os.path.join(GOLDEN, "recipes", "t5_bias.json")), lambda r: r.update(more=1),
                      lambda r: r.pop("default"), lambda r: r["entries"][0].update(seed=-1),
-                     lambda r: r["entries"][0]["inputs"].update(distance={"constant": 1, "uniform": [0, 1]}))
+                     lambda r: r["entries"][0]["inputs"].update(distance={"constant": 1, "uniform": [0, 1]}),
+                     lambda r: r["entries"][0].pop("id"))
+        self.refuses(validator, load(of_families), lambda r: r["entries"][0].update(family=[]),
+                     lambda r: r["entries"][0].pop("family"), lambda r: r["entries"][0].pop("seed"))
 
     def test_manifests_and_index(self):
         validator = validator_of("manifest")

@@ -1,0 +1,11 @@
+// The families of inputs that recipes of golden sets may name.
+#pragma once
+
+#include "golden/recipe.hpp"
+
+namespace assay::tools {
+
+/// Those of the catalogue. An entry's inputs are those of the case of this seed, these sizes and these settings.
+golden::input_families all_families();
+
+}  // namespace assay::tools
