@@ -5,19 +5,17 @@
 namespace assay::optimized {
 
 #define ASSAY_ENCODING(name) std::vector<routine> name##_routines();
-#include "assay_encodings.inc"
+#include "assay_kernels.inc"
 #undef ASSAY_ENCODING
 
 namespace {
 
 std::vector<routine> collect() {
   std::vector<routine> all;
-  for (const auto& encoding : {
-#define ASSAY_ENCODING(name) name##_routines(),
-#include "assay_encodings.inc"
+#define ASSAY_ENCODING(name) \
+  for (routine & r : name##_routines()) all.push_back(std::move(r));
+#include "assay_kernels.inc"
 #undef ASSAY_ENCODING
-       })
-    all.insert(all.end(), encoding.begin(), encoding.end());
   return all;
 }
 
@@ -32,7 +30,7 @@ core::result<core::tensors> evaluate(std::string_view operation, core::dtype typ
                                      const core::attributes& settings) {
   const auto& all = routines();
   const auto it = std::find_if(all.begin(), all.end(), [&](const routine& r) { return r.name == operation; });
-  if (it == all.end()) return core::failure("optimized: unknown operation '" + std::string(operation) + "'");
+  if (it == all.end()) return core::failure("optimized: there is no kernel of '" + std::string(operation) + "'");
   if (!it->takes(type))
     return core::failure(it->name + ": optimized takes no arrays of " + std::string(core::name_of(type)));
   if (const auto target = active_target(); !target) return tl::make_unexpected(target.error());

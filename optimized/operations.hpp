@@ -1,4 +1,4 @@
-// The optimized implementation of every operation, by name: tensors in, tensors out.
+// The optimized operations, by name: tensors in, tensors out. An encoding need not have any.
 #pragma once
 
 #include <string>
@@ -35,7 +35,8 @@ struct routine {
   }
 };
 
-/// Those of all encodings, each a `std::vector<routine> <encoding>_routines()` in encodings/<encoding>.cpp.
+/// Those of all encodings that have kernels, each a `std::vector<routine> <encoding>_routines()` in
+/// encodings/<encoding>/tensors.cpp.
 const std::vector<routine>& routines();
 
 /// The outputs of an operation on arrays of `type`, or an error: no such operation, no such dtype

@@ -139,44 +139,6 @@ TEST_CASE("fox/diagnosis/facts_speak_of_its_own_inputs", "[property][gate]") {
   CHECK(d.facts.value_or("").starts_with("log f = -inf gives NaN"));
 }
 
-// Operation by operation: the truths of one serve all implementations.
-TEST_CASE("properties/diagnosis/nothing_is_said_of_what_is_right", "[property][gate]") {
-  std::size_t examined = 0;
-  for (const core::operation& op : reference::operations())
-    for (const core::dtype type : {core::dtype::f64, core::dtype::f32})
-      for (const char* name : {"optimized", "reference", "sequential", "tree", "linear", "cumsum", "control/odd_chunks",
-                               "control/doubling_tree", "control/double_inside"}) {
-        INFO(name << " " << op.name << " " << core::name_of(type) << ", seed " << probe_seed);
-        if (!make_builtin(name).value()->describe().offers(op.name, type) || !testing::is_own_algorithm(name, op))
-          continue;
-        // The truth itself, at up to 1000 digits: once for each function.
-        if (std::string(name) == "reference" && (type == core::dtype::f64 || !op.is_forward())) continue;
-        const diagnosis d = diagnosed(name, op.name, type);
-        INFO(d.explained.value_or("") << d.facts.value_or(""));
-        CHECK_FALSE(d.explained);
-        CHECK_FALSE(d.facts);
-        ++examined;
-      }
-  REQUIRE(examined > 0);
-}
-
-TEST_CASE("properties/diagnosis/nothing_is_said_of_controls", "[property][gate]") {
-  std::vector<variant> controls;
-  for (const encoding_tests& tests : all_encoding_tests())
-    controls.insert(controls.end(), tests.controls.begin(), tests.controls.end());
-  REQUIRE(controls.size() >= 11);
-  for (const core::operation& op : reference::operations())
-    for (const variant& control : controls) {
-      const auto under_test = control.make();
-      if (!under_test->describe().offers(op.name, core::dtype::f32)) continue;
-      const diagnosis d = diagnose(*under_test, op, core::dtype::f32, {{}, probe_seed, control.make});
-      INFO(control.id << " " << op.name << ": " << d.explained.value_or("") << d.facts.value_or(""));
-      CHECK_FALSE(d.explained);
-      CHECK_FALSE(d.facts);
-      CHECK_FALSE(d.other_bits);
-    }
-}
-
 TEST_CASE("heinsen/diagnosis/noise_is_explained_by_nothing", "[property][gate]") {
   for (const char* name : {"anti/noise", "anti/constant", "anti/shuffled"}) {
     const diagnosis d = diagnosed(name, "heinsen/scan", core::dtype::f32);

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <catch2/catch.hpp>
 #include <cstdlib>
 #include <string>
 #include <vector>
@@ -54,6 +56,20 @@ inline bool is_own_algorithm(const std::string& builtin, const core::operation& 
 inline const property& truth_property(const core::operation& op) {
   const core::derivative kind = op.kind();
   return *find_property(kind == core::derivative::vjp ? "vjp" : kind == core::derivative::jvp ? "jvp" : "value");
+}
+
+inline const encoding_tests& tests_of(const std::string& encoding) {
+  const auto& all = all_encoding_tests();
+  const auto found = std::find_if(all.begin(), all.end(), [&](const auto& t) { return t.name == encoding; });
+  REQUIRE(found != all.end());
+  return *found;
+}
+
+inline std::vector<core::operation> operations_of(const std::string& encoding) {
+  std::vector<core::operation> own;
+  for (const core::operation& op : reference::operations())
+    if (op.name.starts_with(encoding + "/")) own.push_back(op);
+  return own;
 }
 
 /// Why a check failed and the command that runs it again.

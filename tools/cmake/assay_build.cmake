@@ -165,18 +165,32 @@ function(assay_library folder)
   endif()
 endfunction()
 
-# A Catch2 test program: one CTest per test case, named after it. See assay_compile_together.
+# A Catch2 test program: one CTest per test case, named after it. See assay_compile_together. SOURCES need all encodings,
+# EACH_ENCODING those that are built.
 function(assay_test name)
-  if(NOT ASSAY_TESTS)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;EACH_ENCODING;LINK")
+  if(NOT ASSAY_ALL_TESTS)
+    set(arg_SOURCES "")
+  endif()
+  if(NOT ASSAY_TESTS OR "${arg_SOURCES}${arg_EACH_ENCODING}" STREQUAL "")
     return()
   endif()
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;LINK")
-  add_executable(${name} ${arg_SOURCES})
+  add_executable(${name} ${arg_SOURCES} ${arg_EACH_ENCODING})
   target_link_libraries(${name} PRIVATE ${arg_LINK} assay_catch_main assay_warnings)
   assay_cold(${name})
   assay_shared_precompile(${name} tests)
   assay_compile_together(${name})
   catch_discover_tests(${name})
+  assay_label_tests_of(${name})
+endfunction()
+
+# A test that is a command. Status 77: it cannot run here. LABELS: besides those that its name has.
+function(assay_command_test name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "COMMAND;ENVIRONMENT;LABELS")
+  add_test(NAME ${name} COMMAND ${arg_COMMAND})
+  assay_labels(labels ${name})
+  set_tests_properties(${name} PROPERTIES SKIP_RETURN_CODE 77 LABELS "${labels};${arg_LABELS}"
+                                          ENVIRONMENT "ASSAY=$<TARGET_FILE:assay>;${arg_ENVIRONMENT}")
 endfunction()
 
 if(ASSAY_TESTS)
@@ -196,18 +210,28 @@ int assay_run_tests(int argc, char** argv) { return Catch::Session().run(argc, a
   endif()
 endif()
 
-# Every encoding needs its file in a folder, NAME followed by `rest`; a missing one stops configuration.
-function(assay_check_encoding_files folder rest)
-  foreach(encoding IN LISTS ASSAY_ENCODINGS)
-    if(NOT EXISTS "${PROJECT_SOURCE_DIR}/${folder}/${encoding}${rest}")
-      message(FATAL_ERROR "encoding '${encoding}' has no ${folder}/${encoding}${rest}")
+# Each of the encodings needs a file in a folder: its name followed by one of `rests`. Where there is none configuration
+# stops.
+function(assay_check_encoding_files encodings folder rests)
+  foreach(encoding IN LISTS encodings)
+    list(TRANSFORM rests PREPEND "${folder}/${encoding}" OUTPUT_VARIABLE files)
+    set(found FALSE)
+    foreach(file IN LISTS files)
+      if(EXISTS "${PROJECT_SOURCE_DIR}/${file}")
+        set(found TRUE)
+      endif()
+    endforeach()
+    if(NOT found)
+      list(JOIN files " or " files)
+      message(FATAL_ERROR "encoding '${encoding}' has no ${files}")
     endif()
   endforeach()
 endfunction()
 
-# generated/assay_encodings.inc holds ASSAY_ENCODING(name) for every encoding.
-set(assay_encoding_lines "")
-foreach(encoding IN LISTS ASSAY_ENCODINGS)
-  string(APPEND assay_encoding_lines "ASSAY_ENCODING(${encoding})\n")
-endforeach()
-file(CONFIGURE OUTPUT "${PROJECT_BINARY_DIR}/generated/assay_encodings.inc" CONTENT "${assay_encoding_lines}" @ONLY)
+# generated/<file> holds ASSAY_ENCODING(name) for each encoding.
+function(assay_write_encodings file)
+  list(TRANSFORM ARGN REPLACE "(.+)" "ASSAY_ENCODING(\\1)\n" OUTPUT_VARIABLE lines)
+  list(JOIN lines "" lines)
+  file(CONFIGURE OUTPUT "${PROJECT_BINARY_DIR}/generated/${file}" CONTENT "${lines}" @ONLY)
+endfunction()
+assay_write_encodings(assay_encodings.inc ${ASSAY_ENCODINGS})

@@ -159,11 +159,6 @@ void print(const char* encoding, const char* which, const row& r) {
              r.seconds / std::max<double>(1, static_cast<double>(r.mutants)), r.longest);
 }
 
-const encoding_tests& tests_of(const std::string& encoding) {
-  const auto& all = all_encoding_tests();
-  return *std::find_if(all.begin(), all.end(), [&](const auto& t) { return t.name == encoding; });
-}
-
 void check_catalogue(const char* encoding) {
   const row r = table_row(tests_of(encoding).mutants, {}, 1);
   print(encoding, "catalogue", r);

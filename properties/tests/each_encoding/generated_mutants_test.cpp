@@ -1,5 +1,4 @@
 // Mutants made by rule: each is caught, or is none, or errs by less than the gate can see.
-#include <algorithm>
 #include <catch2/catch.hpp>
 
 #include "properties/harness/generated_trials.hpp"
@@ -15,10 +14,7 @@ void check_kills_of_generated(const std::string& encoding) {
   trial_options o;
   o.seed = seed;
   o.cases = scaled(4);
-  const auto& all = all_encoding_tests();
-  const auto tests = std::find_if(all.begin(), all.end(), [&](const auto& t) { return t.name == encoding; });
-  REQUIRE(tests != all.end());
-  const generated_trials t = try_generated_mutants(*tests, o);
+  const generated_trials t = try_generated_mutants(tests_of(encoding), o);
   for (const survivor& s : t.survivors) {
     INFO(s.mutant << ": " << s.detail);
     CHECK(s.why != survival::unexplained);

@@ -1,0 +1,44 @@
+# The labels of a test (ctest -L alibi, -L pair_bias, -LE thorough): the encodings that its name has as a part between
+# slashes, also as torch_NAME, and their kinds. ASSAY_ENCODINGS and ASSAY_KINDS are set before.
+
+# Long, and alike for all encodings: every mutant diagnosed, known and as if nobody knew it, every control once more in
+# formats that other tests have, and PyTorch. CI has the archetype of each kind; for the others they are `thorough`, and
+# tools/test --all runs them.
+set(assay_long_and_alike "^properties/diagnosis/(mutants_are|generated_are|nothing_false)|^properties/controls/none_fails_(f64|f16)|^examples/gate/torch_")
+
+function(assay_labels result name)
+  set(labels "")
+  foreach(encoding IN LISTS ASSAY_ENCODINGS)
+    if(NOT "/${name}/" MATCHES "/(torch_)?${encoding}[/:]")
+      continue()
+    endif()
+    list(APPEND labels ${encoding})
+    foreach(kind IN LISTS ASSAY_KINDS)
+      list(FIND ASSAY_KIND_${kind} ${encoding} place)
+      if(place GREATER_EQUAL 0)
+        list(APPEND labels ${kind})
+      endif()
+      if(place GREATER 0 AND name MATCHES "${assay_long_and_alike}")
+        list(APPEND labels thorough)
+      endif()
+    endforeach()
+  endforeach()
+  list(REMOVE_DUPLICATES labels)
+  set(${result} "${labels}" PARENT_SCOPE)
+endfunction()
+
+# Catch2's test cases are known when their program is built: ctest labels them when it reads them.
+function(assay_label_tests_of target)
+  set(file "${CMAKE_CURRENT_BINARY_DIR}/${target}_labels.cmake")
+  set(lines "")
+  foreach(list IN ITEMS ASSAY_ENCODINGS ASSAY_KINDS)
+    string(APPEND lines "set(${list} ${${list}})\n")
+  endforeach()
+  foreach(kind IN LISTS ASSAY_KINDS)
+    string(APPEND lines "set(ASSAY_KIND_${kind} ${ASSAY_KIND_${kind}})\n")
+  endforeach()
+  file(WRITE "${file}" "${lines}include(\"${CMAKE_CURRENT_FUNCTION_LIST_FILE}\")\nforeach(test IN LISTS ${target}_TESTS)\n"
+                       "  assay_labels(labels \"\${test}\")\n"
+                       "  set_tests_properties(\"\${test}\" PROPERTIES LABELS \"\${labels}\")\nendforeach()\n")
+  set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES "${file}")
+endfunction()
