@@ -29,11 +29,16 @@ encoding_routines routines_of(std::string_view name) {
 }  // namespace
 
 const std::vector<encoding_routines>& registry() {
-  static const std::vector<encoding_routines> all{
+  static const std::vector<encoding_routines> all = [] {
+    std::vector<encoding_routines> made{
 #define ASSAY_ENCODING(name) routines_of<encodings::name>(#name),
 #include "assay_encodings.inc"
 #undef ASSAY_ENCODING
-  };
+    };
+    for (const encoding_routines& r : made)
+      for (const declared_operation& d : r.operations) core::check_roles(d.declaration);
+    return made;
+  }();
   return all;
 }
 
@@ -78,6 +83,7 @@ const core::operation* find_operation(std::string_view name) {
 }
 
 const core::operation& forward_of(const core::operation& op) {
+  if (op.is_forward()) return op;
   const core::operation* forward = find_operation(op.forward_name());
   ASSAY_EXPECTS(forward != nullptr);
   return *forward;

@@ -20,9 +20,7 @@ using sizes_seen = std::set<std::size_t>;
 
 // A case without a token says nothing of tokens, even where a state goes through it.
 bool says_something(const probe* p) {
-  const core::axis_sizes sizes = sizes_of(p->c);
-  const auto n = sizes.find("n");
-  if (n != sizes.end() && n->second == 0) return false;
+  if (core::size_with(*p->c.call.operation, sizes_of(p->c), core::axis_role::token) == 0) return false;
   return std::any_of(p->actual.begin(), p->actual.end(), [](const auto& out) { return out.second.size() > 0; });
 }
 
@@ -85,7 +83,7 @@ std::string words_of_axis(const std::string& axis, const sizes_seen& wrong, std:
 // other.
 std::optional<std::string> by_axis(const std::string& axis, const probes_seen& wrong, const probes_seen& right,
                                    size_experiments& again) {
-  const bool tokens = axis == "n";
+  const bool tokens = axis == core::axis_with(*wrong.front()->c.call.operation, core::axis_role::token);
   sizes_seen of_wrong = sizes_along(axis, wrong), of_right = sizes_along(axis, right);
   if (of_wrong.empty() || of_right.empty()) return std::nullopt;
   const bool above = *of_wrong.begin() > *of_right.rbegin();
@@ -214,13 +212,14 @@ std::optional<std::string> where(const std::vector<const probe*>& wrong, const s
   if (right.empty()) return "";
   const core::operation& op = *wrong.front()->c.call.operation;
   if (auto rule = by_reach(wrong, right, again, counted)) return rule;
-  if (auto rule = by_axis("n", wrong, right, again)) return rule;
+  const std::string tokens = core::axis_with(op, core::axis_role::token);
+  if (auto rule = by_axis(tokens, wrong, right, again)) return rule;
   // What is the size of an axis is said of the axis: a width is wrong among others that were not tried.
   for (const core::attribute_declaration& a : op.attributes)
     if (a.axis.empty())
       if (auto rule = by_setting(a, wrong, right, again)) return rule;
   for (const std::string& axis : core::axis_symbols(op))
-    if (axis != "n")
+    if (axis != tokens)
       if (auto rule = by_axis(axis, wrong, right, again)) return rule;
   for (const core::attribute_declaration& a : op.attributes)
     if (auto rule = by_value(a, wrong, right, again, counted)) return rule;

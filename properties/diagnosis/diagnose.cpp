@@ -144,7 +144,7 @@ class examination {
   [[nodiscard]] std::vector<test_case> cases_answered() {
     std::vector<test_case> answered;
     const std::size_t wanted = cases_besides({}, 0).size() + cases_repeated;
-    for (test_case& c : cases_besides({"mild"}, draws_repeated)) {
+    for (test_case& c : cases_besides({mild_family_of(op_).name}, draws_repeated)) {
       if (answered.size() == wanted) break;
       const call_result outputs = under_test_.evaluate(c.call);
       if (outputs || outputs.error().kind != fault::unsupported) answered.push_back(std::move(c));
@@ -165,7 +165,8 @@ class examination {
   [[nodiscard]] std::optional<explanation> memory_fault() const {
     std::vector<std::string> families;
     for (const family& f : families_of(op_)) families.push_back(f.name);
-    for (const auto& cases : {cases_besides({"mild"}, cases_of_session), cases_besides(families, 1)}) {
+    for (const auto& cases :
+         {cases_besides({mild_family_of(op_).name}, cases_of_session), cases_besides(families, 1)}) {
       const auto started = options_.fresh ? options_.fresh() : nullptr;
       if (!started) return std::nullopt;
       const std::vector<probe> session = session_of(*started, op_, cases);

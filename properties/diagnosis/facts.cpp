@@ -48,7 +48,8 @@ std::string in_some(const probes_seen& wrong, const probes_seen& right, size_exp
   std::set<std::size_t> both;
   std::set_intersection(at.begin(), at.end(), not_at.begin(), not_at.end(), std::inserter(both, both.end()));
   if (both.empty() && !at.empty() && !not_at.empty() &&
-      again.confirm("n", wrong, {*at.begin()}, right, {*not_at.begin()}))
+      again.confirm(core::axis_with(*wrong.front()->c.call.operation, core::axis_role::token), wrong, {*at.begin()},
+                    right, {*not_at.begin()}))
     return words::at_lengths({at.begin(), at.end()}, {not_at.begin(), not_at.end()});
   return words::in_some(wrong.size(), wrong.size() + right.size());
 }

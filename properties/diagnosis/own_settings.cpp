@@ -52,7 +52,7 @@ std::vector<test_case> fresh_cases_like(const std::vector<const probe*>& wrong, 
                                         implementation& under_test, std::uint64_t seed) {
   const test_case& like = wrong.front()->c;
   const core::operation& op = *like.call.operation;
-  std::set<std::string> families{"mild"};
+  std::set<std::string> families{mild_family_of(op).name};
   for (const probe* p : wrong) families.insert(p->c.family);
   std::vector<test_case> all;
   for (const std::string& name : families)

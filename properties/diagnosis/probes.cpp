@@ -24,9 +24,10 @@ constexpr std::size_t most_elements = 20000, most_elements_of_large = std::size_
 // The batch rows of two cases as those of one; what has no batch axis is the first one's.
 core::tensors join_rows(const core::operation& op, const core::tensors& first, const core::tensors& second) {
   core::tensors joined;
+  const std::string rows_axis = core::axis_with(op, core::axis_role::batch);
   for (const auto& d : op.inputs) {
     const core::tensor& t = first.at(d.name);
-    if (core::axis_of(d, "B") != 0u) {
+    if (core::axis_of(d, rows_axis) != 0u) {
       joined.emplace(d.name, t);
       continue;
     }
@@ -132,7 +133,7 @@ bool is_of_family(const test_case& c) {
     const auto& [name, t] = input;
     const auto before = drawn.find(name);
     if (before == drawn.end()) return false;
-    if (c.family != "mild") return core::identical(t, before->second);
+    if (!is_mild(c)) return core::identical(t, before->second);
     return !core::is_floating(t.type) || largest(t) <= std::max(1.0, largest(before->second));
   });
 }
@@ -144,7 +145,8 @@ constexpr std::size_t tokens_that_tell = 3;
 std::vector<test_case> changed_in_one(case_key key, const test_case& from) {
   const core::operation& op = *key.operation;
   core::axis_sizes sizes = sizes_of(from);
-  if (const auto n = sizes.find("n"); n != sizes.end()) n->second = std::max(n->second, tokens_that_tell);
+  if (const auto n = sizes.find(core::axis_with(op, core::axis_role::token)); n != sizes.end())
+    n->second = std::max(n->second, tokens_that_tell);
   std::vector<test_case> all;
   const core::attributes settings = core::completed(op, from.call.attributes);
   const auto add = [&](const core::axis_sizes& of, const core::attributes& with) {
@@ -180,15 +182,17 @@ std::vector<test_case> like(const test_case& counterexample, std::uint64_t seed)
   case_key key{&op, counterexample.call.type, counterexample.family, seed, extent(sizes), {}};
   for (const auto& [name, value] : counterexample.call.attributes)
     if (op.attribute(name) != nullptr) key.settings[name] = {value};
-  for (const std::string& name : std::set<std::string>{counterexample.family, "mild"}) {
+  const std::string tokens = core::axis_with(op, core::axis_role::token),
+                    batch = core::axis_with(op, core::axis_role::batch);
+  for (const std::string& name : std::set<std::string>{counterexample.family, mild_family_of(op).name}) {
     if (find_family(op, name) == nullptr) continue;
     key.family = name;
     for (std::size_t k = 0; k < cases_like_counterexample; ++k) {
       key.seed = seed + 5000 + k;
-      if (const auto n = sizes.find("n"); n != sizes.end())
-        key.size.axes["n"] = k % 2 == 0 ? n->second : std::max(n->second, tokens_that_tell);
-      if (const auto B = sizes.find("B"); B != sizes.end() && B->second > 1)
-        key.size.axes["B"] = k % 2 == 0 ? B->second : std::max(B->second, rows);
+      if (const auto n = sizes.find(tokens); n != sizes.end())
+        key.size.axes[tokens] = k % 2 == 0 ? n->second : std::max(n->second, tokens_that_tell);
+      if (const auto B = sizes.find(batch); B != sizes.end() && B->second > 1)
+        key.size.axes[batch] = k % 2 == 0 ? B->second : std::max(B->second, rows);
       all.push_back(make_case(key));
     }
     for (test_case& other : changed_in_one(key, counterexample)) all.push_back(std::move(other));
@@ -220,9 +224,9 @@ std::vector<planned_probe> all_cases(const description& about, const core::opera
     for (test_case& other : like(c, seed))
       if (!is_too_large(other)) all.push_back({std::move(other), probe_kind::family});
   for (const family& f : families_of(op)) {
-    if (f.name == "mild")
+    if (f.is_mild)
       for (const std::size_t n : lengths_tried) {
-        if (!about.sizes_of_axis(op, "n").holds(n)) continue;
+        if (!about.sizes_of_axis(op, core::axis_with(op, core::axis_role::token)).holds(n)) continue;
         auto c = length_case(about, op, type, f, seed + n, n);
         if (c && !is_too_large(*c)) all.push_back({std::move(*c), probe_kind::length});
       }
@@ -253,8 +257,8 @@ std::optional<bool> is_right(const test_case& c, core::tensors actual, const cor
 probe probe_of(const test_case& c, probe_kind kind, core::tensors actual, const core::precisions& compute) {
   probe p{c, kind};
   p.actual = std::move(actual);
-  const core::axis_sizes sizes = sizes_of(c);
-  if (const auto n = sizes.find("n"); n != sizes.end()) p.tokens = n->second;
+  const std::string tokens = core::axis_with(*c.call.operation, core::axis_role::token);
+  if (!tokens.empty()) p.tokens = sizes_of(c).at(tokens);
   p.truth = expect(c.call, compute);
   const value_report judged = judge(*p.truth, p.actual);
   find_wrong(p, *all_laws(*p.truth), compute, judged);

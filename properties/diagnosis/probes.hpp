@@ -41,7 +41,7 @@ struct probe {
     return truth->truth.at(output).truth(i);
   }
   /// Of the mild family, as it is: no check has put special or large values into it.
-  [[nodiscard]] bool is_mild() const { return of_family && c.family == "mild" && !holds_special(c); }
+  [[nodiscard]] bool is_mild() const { return of_family && properties::is_mild(c) && !holds_special(c); }
   /// Whether little else than the right function gives the element: it is neither 0, 1 or -1 nor what an input holds in
   /// its place.
   [[nodiscard]] bool tells_at(const std::string& output, std::size_t i) const;

@@ -14,14 +14,13 @@ namespace {
 
 // The elements of an input that belong to each element of an output: those at the same places of the input's axes.
 // Empty where the output lacks one of these.
-std::vector<double> spread(const request& call, const std::string& input, const core::tensor_declaration& output,
-                           const core::shape& shape) {
-  const core::tensor_declaration* declared = call.operation->input(input);
-  if (declared == nullptr) return {};
-  const core::tensor& t = call.inputs.at(input);
+std::vector<double> spread(const request& call, const core::tensor_declaration* input,
+                           const core::tensor_declaration& output, const core::shape& shape) {
+  if (input == nullptr) return {};
+  const core::tensor& t = call.inputs.at(input->name);
   const core::shape own = t.shape();
   std::vector<std::size_t> axes;
-  for (const std::string& symbol : declared->axes) {
+  for (const std::string& symbol : input->axes) {
     const auto axis = core::axis_of(output, symbol);
     if (!axis || output.axes[*axis] != symbol) return {};
     axes.push_back(*axis);
@@ -38,16 +37,12 @@ std::vector<double> spread(const request& call, const std::string& input, const 
 
 // |position|, or the distance, of each element of an output; empty where it has none.
 std::vector<double> reaches(const request& call, const core::tensor_declaration& output, const core::shape& shape) {
-  for (const char* alone : {"position", "distance"})
-    if (auto x = spread(call, alone, output, shape); !x.empty()) {
-      for (double& v : x) v = std::fabs(v);
-      return x;
-    }
-  auto query = spread(call, "query_position", output, shape);
-  const auto key = spread(call, "key_position", output, shape);
-  if (key.empty()) return {};
-  for (std::size_t i = 0; i < query.size(); ++i) query[i] = std::fabs(query[i] - key[i]);
-  return query;
+  const auto [own, of_key] = core::places_of(*call.operation);
+  std::vector<double> reach = spread(call, own, output, shape);
+  const std::vector<double> key = spread(call, of_key, output, shape);
+  if (of_key != nullptr && key.empty()) return {};
+  for (std::size_t i = 0; i < reach.size(); ++i) reach[i] = std::fabs(reach[i] - (key.empty() ? 0.0 : key[i]));
+  return reach;
 }
 
 struct placed {
@@ -127,12 +122,13 @@ std::optional<interval> interval_of(std::vector<placed> all, double spared) {
 
 // Inputs whose reach lies between two numbers, of either sign.
 std::vector<input_domains> inputs_reaching(const core::operation& op, double low, double high) {
-  for (const char* alone : {"position", "distance"})
-    if (op.input(alone) != nullptr) return {{{alone, {low, high}}}, {{alone, {-high, -low}}}};
-  if (low == 0) return {{{"query_position", {0, high}}, {"key_position", {0, high}}}};
+  const auto [own, of_key] = core::places_of(op);
+  if (of_key == nullptr) return {{{own->name, {low, high}}}, {{own->name, {-high, -low}}}};
+  const std::string &query = own->name, &key = of_key->name;
+  if (low == 0) return {{{query, {0, high}}, {key, {0, high}}}};
   const double room = std::floor((high - low) / 2);
   const declared_domain near{0, room}, far{low + room, low + 2 * room};
-  return {{{"query_position", near}, {"key_position", far}}, {{"query_position", far}, {"key_position", near}}};
+  return {{{query, near}, {key, far}}, {{query, far}, {key, near}}};
 }
 
 // Whether what is wrong is not so where the interval says that it is right, and something that is right is wrong
@@ -176,7 +172,8 @@ std::optional<std::string> by_reach(const std::vector<const probe*>& wrong, cons
   constexpr double by_chance = 0.3;
   const auto found = interval_of(std::move(all), counted == evidence::any ? 0.0 : by_chance);
   if (!found || !holds_elsewhere(*found, wrong, right, again)) return std::nullopt;
-  const auto at = [&](double reach) { return grows->words(reach); };
+  const core::operation& op = *wrong.front()->c.call.operation;
+  const auto at = [&](double reach) { return grows->words(op, reach); };
   if (!found->right_behind) return words::from_on(at(found->first), at(*found->right_before));
   if (!found->right_before) return words::up_to(at(found->last), at(*found->right_behind));
   return words::between(at(found->first), at(found->last), at(*found->right_before), at(*found->right_behind));

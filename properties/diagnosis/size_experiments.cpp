@@ -62,7 +62,7 @@ std::optional<size_experiments::verdict> size_experiments::verdict_of(const std:
   if (!is_new) return seen->second;
   verdict found = verdict::says_nothing;
   case_key key = *of;
-  const std::size_t most = key.family == "mild" ? fresh_mild_cases : fresh_cases;
+  const std::size_t most = is_mild(*key.operation, key.family) ? fresh_mild_cases : fresh_cases;
   for (std::size_t k = 0; k < most && found != verdict::wrong; ++k) {
     key.seed = seed_ + 11000 + k;
     const test_case c = make_case(key);

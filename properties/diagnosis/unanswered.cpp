@@ -1,6 +1,7 @@
 #include "properties/diagnosis/unanswered.hpp"
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 #include "properties/diagnosis/size_condition.hpp"
@@ -10,7 +11,22 @@ namespace assay::properties {
 namespace {
 
 constexpr std::size_t farthest_size = 256;
-const core::axis_sizes sizes_elsewhere{{"B", 2}, {"n", 9}, {"m", 11}, {"h", 6}, {"d", 66}, {"e", 70}, {"r", 33}};
+
+// Other sizes, no two of them alike: the second width is larger than the first.
+core::axis_sizes sizes_elsewhere(const core::operation& op, core::axis_sizes sizes) {
+  using core::axis_role;
+  std::size_t more = 0;
+  for (auto [axis, size] : core::sizes_by_role(op, {{axis_role::batch, 2},
+                                                    {axis_role::token, 9},
+                                                    {axis_role::key, 11},
+                                                    {axis_role::head, 6},
+                                                    {axis_role::width, 66},
+                                                    {axis_role::pairs, 33}})) {
+    if (core::role_of(op, axis) == axis_role::width) size += std::exchange(more, more + 4);
+    sizes[axis] = size;
+  }
+  return sizes;
+}
 
 class questions {
  public:
@@ -21,7 +37,7 @@ class questions {
   std::optional<bool> are_answered(const core::axis_sizes& sizes) {
     const core::operation& op = *of_.call.operation;
     core::attributes settings = core::completed(op, of_.call.attributes);
-    case_key key{&op, of_.call.type, "mild", seed_, extent(sizes)};
+    case_key key{&op, of_.call.type, mild_family_of(op).name, seed_, extent(sizes)};
     for (const core::attribute_declaration& a : op.attributes) {
       if (const auto size = sizes.find(a.axis); size != sizes.end() && !a.axis.empty())
         settings[a.name] = static_cast<std::int64_t>(size->second);
@@ -108,10 +124,7 @@ std::optional<std::string> where_unanswered(implementation& under_test, const te
   questions ask(under_test, c, seed);
   const core::axis_sizes sizes = sizes_of(c);
   if (ask.are_answered(sizes) != false) return std::nullopt;  // its values matter, or its family
-  core::axis_sizes elsewhere = sizes;
-  for (auto& [axis, size] : elsewhere)
-    if (const auto usual = sizes_elsewhere.find(axis); usual != sizes_elsewhere.end()) size = usual->second;
-  const std::vector<core::axis_sizes> others{sizes, elsewhere};
+  const std::vector<core::axis_sizes> others{sizes, sizes_elsewhere(*c.call.operation, sizes)};
   for (const auto& [axis, size] : sizes)
     for (const conditions& all : conditions_on(ask, sizes, axis))
       if (hold_everywhere(ask, all, others)) return words_of(all);

@@ -41,8 +41,10 @@ constexpr rearrangement rearrangements[] = {{"reversed", "is reversed along", ba
                                             {"one_early", "is one early along", one_early},
                                             {"first_for_all", "has its first element for all along", only_first}};
 
-std::string words_of(const rearrangement& r, const std::string& tensor, const std::string& symbol) {
-  if (r.order == only_first && symbol == "B") return tensor + " is that of the first row for all";
+std::string words_of(const rearrangement& r, const core::operation& op, const std::string& tensor,
+                     const std::string& symbol) {
+  if (r.order == only_first && core::role_of(op, symbol) == core::axis_role::batch)
+    return tensor + " is that of the first row for all";
   return fmt::format("{} {} {}", tensor, r.words, symbol);
 }
 
@@ -75,7 +77,7 @@ declared_fault_list axis_faults(const core::operation& op) {
       const std::string& symbol = d->axes[axis];
       const std::string place = fmt::format("{}_{}", symbol, axis);
       for (const rearrangement& r : rearrangements)
-        all.push_back(fault_in(op, *d, fmt::format("{}_along_{}", r.what, place), words_of(r, d->name, symbol),
+        all.push_back(fault_in(op, *d, fmt::format("{}_along_{}", r.what, place), words_of(r, op, d->name, symbol),
                                rearranged(axis, r.order)));
       if (axis + 1 < d->axes.size())
         all.push_back(fault_in(op, *d, fmt::format("transposed_{}_{}", axis, axis + 1),

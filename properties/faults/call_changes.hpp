@@ -27,9 +27,10 @@ inline void round_each(core::tensors& all, std::string_view name, core::dtype he
   change_each(all, name, [held](double x) { return core::round_to(held, x); });
 }
 
-/// Rounds the positions of queries and keys, so that large ones are no longer told apart.
+/// Rounds all positions, so that large ones are no longer told apart.
 inline void round_positions(request& call, core::dtype held) {
-  for (const char* name : {"query_position", "key_position"}) round_each(call.inputs, name, held);
+  for (const core::tensor_declaration& d : call.operation->inputs)
+    if (d.role == core::input_role::position) round_each(call.inputs, d.name, held);
 }
 
 /// The value of a setting, that of the standard where the call does not set it. Precondition: the operation has it.

@@ -64,7 +64,9 @@ void add_errors(declared_fault_list& all, const core::operation& op, const core:
 void add_lost(declared_fault_list& all, const core::operation& op, const core::tensor_declaration& d) {
   for (std::size_t axis = 0; axis < d.axes.size(); ++axis) {
     const std::string& symbol = d.axes[axis];
-    if (symbol == "n" || symbol == "m") {
+    const core::axis_role role = core::role_of(op, symbol);
+    const bool of_tokens = role == core::axis_role::token || role == core::axis_role::key;
+    if (of_tokens) {
       all.push_back(fault_in(op, d, fmt::format("first_lost_along_{}_{}", symbol, axis),
                              fmt::format("the first element of {} along {} is lost", d.name, symbol),
                              zero_at(axis, 0, 1)));
@@ -73,7 +75,7 @@ void add_lost(declared_fault_list& all, const core::operation& op, const core::t
     }
     if (!is_output(op, d)) continue;
     for (const std::size_t k : {1, 2, 16, 64}) {
-      if (k > 2 && symbol != "n" && symbol != "m") continue;
+      if (k > 2 && !of_tokens) continue;
       all.push_back(fault_in(op, d, fmt::format("lost_from_{}_along_{}_{}", k, symbol, axis),
                              fmt::format("{} is 0 from position {} of {} on", d.name, k, symbol), zero_at(axis, k, 0)));
     }

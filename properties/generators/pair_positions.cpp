@@ -7,7 +7,7 @@ namespace assay::properties {
 
 double largest_position(core::dtype type) { return type == core::dtype::f16 ? 0x1p11 + 1000 : 0x1p31; }
 
-pair_positions draw_pairs(core::counter_random& random, extent size) {
+pair_positions draw_pairs(const core::operation& op, core::counter_random& random, extent size) {
   std::size_t queries = random.below(5), keys = random.below(6);
   if (size.range == lengths::exactly) queries = keys = size.tokens;
   if (size.range == lengths::long_ones) {
@@ -22,7 +22,8 @@ pair_positions draw_pairs(core::counter_random& random, extent size) {
     queries = 3;
     keys = 5;
   }
-  return {std::vector<double>(size.axis("n", queries)), std::vector<double>(size.axis("m", keys))};
+  return {std::vector<double>(size.axis(core::axis_with(op, core::axis_role::token), queries)),
+          std::vector<double>(size.axis(core::axis_with(op, core::axis_role::key), keys))};
 }
 
 namespace {
@@ -51,9 +52,10 @@ void scattered(pair_positions& positions, core::dtype type, core::counter_random
     positions.key[random.below(positions.key.size())] = positions.query.back();
 }
 
-void add_positions(core::tensors& inputs, const pair_positions& positions) {
-  inputs["query_position"] = core::make_tensor(core::dtype::i64, {positions.query.size()}, positions.query);
-  inputs["key_position"] = core::make_tensor(core::dtype::i64, {positions.key.size()}, positions.key);
+void add_positions(const core::operation& op, core::tensors& inputs, const pair_positions& positions) {
+  const auto [query, key] = core::places_of(op);
+  inputs[query->name] = core::make_tensor(core::dtype::i64, {positions.query.size()}, positions.query);
+  inputs[key->name] = core::make_tensor(core::dtype::i64, {positions.key.size()}, positions.key);
 }
 
 }  // namespace assay::properties

@@ -19,7 +19,7 @@ using position_filler = void (*)(pair_positions& positions, core::dtype type, co
 double largest_position(core::dtype type);
 
 /// Queries and keys of a case of that size: few queries, up to 300 keys where it is long.
-pair_positions draw_pairs(core::counter_random& random, extent size);
+pair_positions draw_pairs(const core::operation& op, core::counter_random& random, extent size);
 
 /// Keys 0, 1, ... and the last queries among them, as in decoding with a cache.
 void in_order(pair_positions& positions, core::dtype type, core::counter_random& random);
@@ -28,7 +28,7 @@ void far_window(pair_positions& positions, core::dtype type, core::counter_rando
 /// All over the range of positions, in no order, some of them twice.
 void scattered(pair_positions& positions, core::dtype type, core::counter_random& random);
 
-/// The inputs `query_position` and `key_position`.
-void add_positions(core::tensors& inputs, const pair_positions& positions);
+/// The two inputs that hold them.
+void add_positions(const core::operation& op, core::tensors& inputs, const pair_positions& positions);
 
 }  // namespace assay::properties

@@ -79,6 +79,8 @@ core::axis_sizes sizes_of(const test_case& c);
 /// A family of inputs: the regime in which some fault, and no other family, shows.
 struct family {
   std::string name, summary;
+  /// The usual inputs, numbers of order 1. It is the first family of an encoding, and every operation has it.
+  bool is_mild = false;
   /// NaN is among the inputs: forward operations only.
   bool holds_nan = false;
   /// Worth running at more than 1000 tokens, where accuracy classes part.
@@ -101,6 +103,13 @@ std::vector<family> families_of(const core::operation& op);
 
 /// The family of an operation by its name; null where it has none of that name.
 const family* find_family(const core::operation& op, const std::string& name);
+
+/// The mild family of an operation.
+const family& mild_family_of(const core::operation& op);
+/// Whether it is the mild one of the operation that has this name.
+bool is_mild(const core::operation& op, const std::string& name);
+/// Whether the inputs are of the mild family.
+inline bool is_mild(const test_case& c) { return is_mild(*c.call.operation, c.family); }
 
 /// The case of a key. Every setting is drawn from its values. Cotangents and tangents are
 /// random, not constant, and cover every output or input; one in eight cases has them on one alone.

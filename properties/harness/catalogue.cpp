@@ -16,7 +16,7 @@ catalogue (*&installed())() {
 // Inputs of which many terms weigh something along a long axis, else mild ones.
 const family* base_of_one_sign(const std::vector<family>& all) {
   for (const auto& is_such :
-       {+[](const family& f) { return !f.tells_along.empty(); }, +[](const family& f) { return f.name == "mild"; }})
+       {+[](const family& f) { return !f.tells_along.empty(); }, +[](const family& f) { return f.is_mild; }})
     if (const auto found = std::find_if(all.begin(), all.end(), is_such); found != all.end()) return &*found;
   return nullptr;
 }
@@ -25,8 +25,10 @@ const catalogue& current() {
   static const catalogue all = [] {
     ASSAY_EXPECTS(installed() != nullptr);
     catalogue made = installed()();
-    for (encoding_tests& tests : made.encodings)
+    for (encoding_tests& tests : made.encodings) {
+      if (!tests.families.empty()) tests.families.front().is_mild = true;
       if (const family* like = base_of_one_sign(tests.families)) tests.families.push_back(one_sign_family(*like));
+    }
     return made;
   }();
   return all;
@@ -78,6 +80,18 @@ const family* find_family(const core::operation& op, const std::string& name) {
     for (const family& f : tests->families)
       if (f.name == name && f.applies(reference::forward_of(op))) return &f;
   return nullptr;
+}
+
+const family& mild_family_of(const core::operation& op) {
+  const encoding_tests* tests = encoding_tests_of(op);
+  ASSAY_EXPECTS(tests != nullptr && !tests->families.empty() &&
+                tests->families.front().applies(reference::forward_of(op)));
+  return tests->families.front();
+}
+
+bool is_mild(const core::operation& op, const std::string& name) {
+  const family* named = find_family(op, name);
+  return named != nullptr && named->is_mild;
 }
 
 }  // namespace assay::properties

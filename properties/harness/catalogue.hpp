@@ -69,7 +69,7 @@ struct long_calls {
 
 struct encoding_tests {
   std::string name;
-  std::vector<family> families;
+  std::vector<family> families;  ///< the first one is mild
   std::vector<variant> mutants, controls;
   std::vector<unmodelled> not_modelled;
   std::vector<usual_size> sizes{};

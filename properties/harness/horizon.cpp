@@ -37,7 +37,7 @@ std::vector<double> errors_by_token(const expectation& expected, const core::ten
 
 test_case horizon_case(const description& about, const core::operation& op, core::dtype type, std::size_t tokens,
                        std::uint64_t seed) {
-  return make_case(key_for(about, op, type, "mild", seed, {lengths::exactly, tokens}));
+  return make_case(mild_key_for(about, op, type, seed, {lengths::exactly, tokens}));
 }
 
 tl::expected<horizon, call_failure> measure_horizon(implementation& under_test, const test_case& c) {

@@ -9,11 +9,6 @@
 namespace assay::properties {
 namespace {
 
-std::size_t size_or_one(const core::axis_sizes& sizes, const char* axis) {
-  const auto it = sizes.find(axis);
-  return it == sizes.end() ? 1 : it->second;
-}
-
 kill record(const variant& mutant, check_result r) {
   kill k;
   k.by = r.checked;
@@ -21,8 +16,9 @@ kill record(const variant& mutant, check_result r) {
   k.cases = r.run();
   k.found = std::move(*r.found);
   const core::axis_sizes sizes = sizes_of(k.found.minimal);
-  k.tokens = size_or_one(sizes, "n");
-  k.lanes = size_or_one(sizes, "B") * size_or_one(sizes, "d");
+  const auto size_with = [&](core::axis_role role) { return core::size_with(*k.operation, sizes, role); };
+  k.tokens = size_with(core::axis_role::token);
+  k.lanes = size_with(core::axis_role::batch) * size_with(core::axis_role::width);
   k.repeats = r.checked->check(*mutant.make(), k.found.minimal).verdict == status::failed;
   return k;
 }

@@ -104,19 +104,20 @@ constexpr double longest_context = 0x1p17;
 // Rows as wide as heads are at the farthest positions of every power of two, as far as the domain goes: digits told of
 // narrow rows are too many. There one frequency is 1, so that its angles are exact, and the others are small.
 std::vector<case_key> far_rows(const description& about, const core::operation& op, core::dtype type) {
-  const core::tensor_declaration* position = op.input("position");
-  if (position == nullptr || core::is_floating(position->type_in(type)) || op.grows_with != &core::with_position)
-    return {};
-  const case_key any = key_for(about, op, type, "mild", 0, {});
-  const auto size_of = [&](const char* axis, std::size_t wanted) {
+  const core::tensor_declaration* position = core::integer_positions(op);
+  if (position == nullptr || op.grows_with != &core::with_position) return {};
+  using core::axis_role;
+  const case_key any = mild_key_for(about, op, type, 0, {});
+  const auto size_of = [&](const std::string& axis, std::size_t wanted) {
     const auto declared = any.sizes.find(axis);
     return declared == any.sizes.end() ? wanted : declared->second.nearest(wanted);
   };
-  core::axis_sizes wide;
-  for (const char* one : {"B", "h"})
-    if (core::free_axes(op).contains(one)) wide[one] = size_of(one, 1);
-  if (core::free_axes(op).contains("d")) wide["d"] = size_of("d", head_size);
-  const auto domain = any.domain.find("position");
+  core::axis_sizes wide =
+      core::sizes_by_role(op, {{axis_role::batch, 1}, {axis_role::head, 1}, {axis_role::width, head_size}});
+  std::erase_if(wide, [&](const auto& axis) { return core::attribute_of_axis(op, axis.first) != nullptr; });
+  for (auto& [axis, size] : wide) size = size_of(axis, size);
+  const std::string tokens = core::axis_with(op, axis_role::token);
+  const auto domain = any.domain.find(position->name);
   const declared_domain inside = domain == any.domain.end() ? declared_domain{0.0} : domain->second;
   const double farthest = std::min({inside.high, 0x1p31 - 3, core::largest_finite(type) - 1});
   std::vector<case_key> all;
@@ -125,16 +126,16 @@ std::vector<case_key> far_rows(const description& about, const core::operation& 
     const auto positions = static_cast<double>(from < longest_context ? near_positions : far_positions);
     const double first = std::max({last - positions + 1, inside.low, 0.0});
     if (last < from || last < first) continue;
-    wide["n"] = size_of("n", static_cast<std::size_t>(last - first) + 1);
+    wide[tokens] = size_of(tokens, static_cast<std::size_t>(last - first) + 1);
     case_key key = key_of_sizes(any, wide, settings_of_sizes::standard);
     for (const core::attribute_declaration& a : op.attributes) {
-      if (a.axis != "d") continue;
+      if (a.axis.empty() || core::role_of(op, a.axis) != axis_role::width) continue;
       const auto within = any.settings.find(a.name);
       key.settings[a.name] = {within == any.settings.end()
                                   ? core::attribute(static_cast<std::int64_t>(head_size))
                                   : *std::max_element(within->second.begin(), within->second.end())};
     }
-    key.domain["position"] = {first, last};
+    key.domain[position->name] = {first, last};
     all.push_back(std::move(key));
   }
   return all;
@@ -169,11 +170,14 @@ case_key key_for(const description& about, const core::operation& op, core::dtyp
   return key;
 }
 
+case_key mild_key_for(const description& about, const core::operation& op, core::dtype type, std::uint64_t seed,
+                      extent size) {
+  return key_for(about, op, type, mild_family_of(op).name, seed, std::move(size));
+}
+
 case_key key_of_call(const description& about, const core::operation& op, core::dtype type, std::uint64_t seed,
                      core::axis_sizes wanted) {
-  const case_key any = key_for(about, op, type, "mild", seed, {});
-  const std::set<std::string> symbols = core::axis_symbols(op);
-  std::erase_if(wanted, [&](const auto& axis) { return !symbols.contains(axis.first); });
+  const case_key any = mild_key_for(about, op, type, seed, {});
   for (auto& [symbol, size] : wanted) {
     if (const auto declared = any.sizes.find(symbol); declared != any.sizes.end())
       size = declared->second.nearest(size);
@@ -218,7 +222,8 @@ std::vector<case_key> plan_of(const property& p, const description& about, const
   // One case must tell all: of the first family, which is mild. Its batch rows may stand at the same positions.
   for (const core::axis_sizes& end : declared_ends(op, declared)) {
     add(key_of(families.front().name, end, settings_of_sizes::standard));
-    if (end.contains("B") && families.size() > 1) add(key_of(families.back().name, end, settings_of_sizes::standard));
+    if (end.contains(core::axis_with(op, core::axis_role::batch)) && families.size() > 1)
+      add(key_of(families.back().name, end, settings_of_sizes::standard));
   }
   for (const sized_call& s : long_axes(op, type, families_of(p, op), declared, options)) {
     const core::attributes set = sizes_set(op, s.axes);
@@ -252,7 +257,7 @@ std::vector<case_key> plan_of(const property& p, const description& about, const
       add(std::move(keys[k]));
     }
   }
-  if (options.sizes != run_options::usual::none && families.front().name == "mild")
+  if (options.sizes != run_options::usual::none && families.front().is_mild)
     for (case_key& key : far_rows(about, op, type)) {
       key.seed = options.seed;
       plan.push_back(std::move(key));

@@ -44,9 +44,8 @@ bool sums_stay_finite(const test_case& c, const core::tensor& t) {
   const auto& x = t.values.storage();
   double largest = 0;
   for (const double v : x) largest = std::max(largest, std::fabs(v));
-  const core::axis_sizes sizes = sizes_of(c);
-  const auto n = sizes.find("n");
-  return n == sizes.end() || static_cast<double>(n->second) * largest < core::largest_finite(c.call.type) / 8;
+  const std::size_t tokens = core::size_with(*c.call.operation, sizes_of(c), core::axis_role::token);
+  return static_cast<double>(tokens) * largest < core::largest_finite(c.call.type) / 8;
 }
 
 }  // namespace
@@ -97,6 +96,7 @@ bool is_asked(const property& p, const core::operation& op, const description& a
 
 std::vector<family> families_of(const property& p, const core::operation& op) {
   std::vector<family> all = families_of(op);
+  if (p.of_mild_inputs) std::erase_if(all, [](const family& f) { return !f.is_mild; });
   if (!p.families.empty())
     std::erase_if(all, [&](const family& f) {
       return std::find(p.families.begin(), p.families.end(), f.name) == p.families.end();

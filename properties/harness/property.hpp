@@ -44,6 +44,7 @@ struct property {
   std::size_t calls = 1;
   /// The families it is run over; empty: all that apply to the operation.
   std::vector<std::string> families{};
+  bool of_mild_inputs = false;  ///< it is run over the mild family alone
   /// Why it stays although it kills no mutant alone; empty where it kills some.
   std::string stays_because{};
   /// Implementations that it asks; every one where empty.

@@ -71,17 +71,17 @@ counterexample shrink(const property& p, implementation& under_test, const test_
 bool has_narrow_rows(const test_case& c) {
   constexpr std::size_t usual_head = 64;  // the smallest one in common use
   const core::operation& op = *c.call.operation;
-  const core::tensor_declaration* position = op.input("position");
-  if (position == nullptr || core::is_floating(position->type_in(c.call.type))) return false;
+  const std::string width = core::axis_with(op, core::axis_role::width);
+  if (core::integer_positions(op) == nullptr || width.empty()) return false;
   std::size_t widest = usual_head;
-  if (const auto declared = c.key.sizes.find("d"); declared != c.key.sizes.end())
+  if (const auto declared = c.key.sizes.find(width); declared != c.key.sizes.end())
     widest = declared->second.nearest(usual_head);
   for (const core::attribute_declaration& a : op.attributes)
     if (const auto within = c.key.settings.find(a.name);
-        a.axis == "d" && !c.key.size.axes.contains("d") && within != c.key.settings.end())
+        a.axis == width && !c.key.size.axes.contains(width) && within != c.key.settings.end())
       widest = static_cast<std::size_t>(
           std::get<std::int64_t>(*std::max_element(within->second.begin(), within->second.end())));
-  return sizes_of(c).at("d") < std::min(usual_head, widest);
+  return sizes_of(c).at(width) < std::min(usual_head, widest);
 }
 
 void record_for_drawing(check_result& r, const value_report& value, const test_case& c) {
@@ -90,11 +90,11 @@ void record_for_drawing(check_result& r, const value_report& value, const test_c
   const core::error_growth* grows = c.call.operation->grows_with;
   if (grows == nullptr) return;
   constexpr double largest_key = 0x1p63;
-  const double reach = grows->of(c.call.inputs, sizes_of(c));
+  const double reach = grows->of(*c.call.operation, c.call.inputs, sizes_of(c));
   error_there& here = r.by_growth[std::bit_floor(static_cast<std::uint64_t>(std::clamp(reach, 1.0, largest_key)))];
   ++here.cases;
   here.farthest = std::max(here.farthest, reach);
-  if (!grows->of_mild_inputs || c.family == "mild") {
+  if (!grows->of_mild_inputs || is_mild(c)) {
     if (!has_narrow_rows(c)) here.told = std::max(here.told, reach);
     // A wrong case keeps no digit: where it is no number, its error in ulp says nothing.
     here.told_ulp = std::max(here.told_ulp, value.passed ? value.largest_ulp : std::numeric_limits<double>::infinity());

@@ -122,8 +122,11 @@ const setting_values& settings_to_draw(const description& about, const core::ope
 case_key key_for(const description& about, const core::operation& op, core::dtype type, std::string family,
                  std::uint64_t seed, extent size);
 
-/// The key of a mild case with standard settings: of these sizes, as far as the operation has the axes, or the nearest
-/// declared ones.
+/// That of a case of the mild family.
+case_key mild_key_for(const description& about, const core::operation& op, core::dtype type, std::uint64_t seed,
+                      extent size);
+
+/// The key of a mild case with standard settings: of these sizes, or the nearest declared ones.
 case_key key_of_call(const description& about, const core::operation& op, core::dtype type, std::uint64_t seed,
                      core::axis_sizes wanted);
 

@@ -85,13 +85,14 @@ double allowed_error(core::dtype storage, const core::precisions& compute, doubl
 namespace {
 
 bool has_steps(const core::operation& op) {
+  const std::string tokens = core::axis_with(op, core::axis_role::token);
   return std::any_of(op.outputs.begin(), op.outputs.end(),
-                     [](const auto& d) { return core::axis_of(d, "n").has_value(); });
+                     [&](const auto& d) { return core::axis_of(d, tokens).has_value(); });
 }
 
-// The axis that steps are made along: "n", or the first one of operations that know no such axis.
+// The axis that steps are made along: that of tokens, or the first one where no output has tokens.
 std::optional<std::size_t> step_axis(const core::operation& op, const core::tensor_declaration& d) {
-  if (has_steps(op)) return core::axis_of(d, "n");
+  if (has_steps(op)) return core::axis_of(d, core::axis_with(op, core::axis_role::token));
   return d.axes.empty() ? std::nullopt : std::optional<std::size_t>(0);
 }
 

@@ -92,8 +92,8 @@ value_report judge(const expectation& expected, const core::tensors& outputs);
 value_report judge(const request& call, const core::precisions& compute, const core::tensors& outputs);
 
 /// The outputs of the previous time step at every step: an answer that knows nothing of the present token.
-/// At the first step the state before it where an output has its shape, else 0. Of an operation
-/// without a token axis "n" the first axis is that of time.
+/// At the first step the state before it where an output has its shape, else 0. Of an operation whose outputs have no
+/// tokens the first axis is that of time.
 core::tensors previous_step(const request& call, const core::tensors& outputs);
 
 }  // namespace assay::properties

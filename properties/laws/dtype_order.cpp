@@ -56,8 +56,9 @@ std::optional<test_case> after_dtype(const description& about, test_case c, core
 }
 
 property dtype_order_property() {
-  property p = law("dtype_order", "a call is right after a call of the same shapes in another dtype",
-                   {.families = {"mild"}, .with = [](const core::operation&) { return true; }}, {4, check_dtype_order});
+  property p =
+      law("dtype_order", "a call is right after a call of the same shapes in another dtype",
+          {.with = [](const core::operation&) { return true; }, .of_mild_inputs = true}, {4, check_dtype_order});
   p.concerns = [](const description& about) {
     return !about.recorded && std::any_of(about.operations.begin(), about.operations.end(),
                                           [](const auto& offered) { return offered.second.size() > 1; });

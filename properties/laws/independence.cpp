@@ -121,11 +121,11 @@ std::optional<test_case> larger_case(const description& about, const test_case& 
       if (std::holds_alternative<double>(value) && value > larger.call.attributes.at(a.name))
         larger.call.attributes[a.name] = value;
   }
-  const core::axis_sizes sizes = sizes_of(c);
-  if (const auto tokens = sizes.find("n"); tokens != sizes.end()) {
-    std::vector<std::size_t> twice(2 * tokens->second);
-    for (std::size_t i = 0; i < twice.size(); ++i) twice[i] = i % tokens->second;
-    larger.call.inputs = core::restrict_axis(op, c.call.inputs, "n", twice);
+  if (const std::string axis = core::axis_with(op, core::axis_role::token); !axis.empty()) {
+    const std::size_t tokens = sizes_of(c).at(axis);
+    std::vector<std::size_t> twice(2 * tokens);
+    for (std::size_t i = 0; i < twice.size(); ++i) twice[i] = i % tokens;
+    larger.call.inputs = core::restrict_axis(op, c.call.inputs, axis, twice);
   }
   if (!core::check_request(larger.call) || !within_domain(about, larger)) return std::nullopt;
   return larger;

@@ -52,6 +52,16 @@ TEST_CASE("properties/families/hold_what_they_are_named_after", "[unit][gate]") 
     }
 }
 
+// Every operation has one mild family, which draws a case of any of its sizes; other families are not mild.
+TEST_CASE("properties/families/one_of_every_operation_is_mild", "[unit][gate]") {
+  for (const core::operation& op : reference::operations()) {
+    INFO(op.name);
+    const std::vector<family> all = families_of(op);
+    CHECK(std::count_if(all.begin(), all.end(), [](const family& f) { return f.is_mild; }) == 1);
+    CHECK(is_mild(make_case({&op, core::dtype::f32, mild_family_of(op).name, 1})));
+  }
+}
+
 TEST_CASE("properties/keys/settings_are_part_of_a_key", "[unit][gate]") {
   const core::operation& op = *reference::find_operation("rope/rotate");
   case_key key{&op, core::dtype::f32, "mild", 3};

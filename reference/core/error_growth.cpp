@@ -5,26 +5,21 @@
 #include <algorithm>
 #include <cmath>
 
+#include "reference/core/operation.hpp"
+
 namespace assay::core {
 namespace {
 
-using sizes_by_symbol = std::map<std::string, std::size_t>;
-
-double size_along(const sizes_by_symbol& sizes, const std::string& symbol) {
-  return static_cast<double>(sizes.at(symbol));
-}
-
 // The largest finite |x|; 0 where there is none.
-double largest_in(const tensors& inputs, const std::string& name) {
+double largest_in(const tensor& t) {
   double largest = 0;
-  for (const double x : inputs.at(name).values.storage())
+  for (const double x : t.values.storage())
     if (std::isfinite(x)) largest = std::max(largest, std::fabs(x));
   return largest;
 }
 
-double largest_distance(const tensors& inputs, const sizes_by_symbol&) {
-  if (inputs.contains("distance")) return largest_in(inputs, "distance");
-  const auto &query = inputs.at("query_position").values.storage(), &key = inputs.at("key_position").values.storage();
+double largest_distance(const tensor& of_query, const tensor& of_key) {
+  const auto &query = of_query.values.storage(), &key = of_key.values.storage();
   if (query.empty() || key.empty()) return 0;
   const auto [first_query, last_query] = std::minmax_element(query.begin(), query.end());
   const auto [first_key, last_key] = std::minmax_element(key.begin(), key.end());
@@ -33,17 +28,16 @@ double largest_distance(const tensors& inputs, const sizes_by_symbol&) {
 
 }  // namespace
 
-std::string error_growth::words(double x) const { return fmt::format(fmt::runtime(at), x); }
+double error_growth::of(const operation& op, const tensors& inputs, const axis_sizes& sizes) const {
+  if (along) return static_cast<double>(size_with(op, sizes, *along));
+  const auto [own, key] = places_of(op);
+  ASSAY_EXPECTS(own != nullptr);
+  return key == nullptr ? largest_in(inputs.at(own->name))
+                        : largest_distance(inputs.at(own->name), inputs.at(key->name));
+}
 
-const error_growth with_tokens{"number of tokens", "n = {}", true,
-                               [](const tensors&, const sizes_by_symbol& sizes) { return size_along(sizes, "n"); }};
-const error_growth with_keys{"number of keys", "m = {}", true,
-                             [](const tensors&, const sizes_by_symbol& sizes) { return size_along(sizes, "m"); }};
-const error_growth with_position{
-    "largest position", "position {}", false,
-    [](const tensors& inputs, const sizes_by_symbol&) { return largest_in(inputs, "position"); }};
-const error_growth with_distance{"largest distance", "distance {}", false, largest_distance};
-const error_growth with_state{"largest |s|", "|s| = {}", false,
-                              [](const tensors& inputs, const sizes_by_symbol&) { return largest_in(inputs, "s"); }};
+std::string error_growth::words(const operation& op, double x) const {
+  return along ? fmt::format("{} = {}", axis_with(op, *along), x) : fmt::format(fmt::runtime(at), x);
+}
 
 }  // namespace assay::core

@@ -1,35 +1,40 @@
 // What the errors of an operation grow with: digits are told along it.
 #pragma once
 
-#include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 
+#include "reference/core/roles.hpp"
 #include "reference/core/tensor.hpp"
 
 namespace assay::core {
 
-/// A number of a call, never negative, and how it is told.
+/// A number of a call, never negative, and how it is told: the size of an axis, or how far elements are from 0 or from
+/// one another.
 struct error_growth {
-  std::string_view quantity;  ///< "number of tokens"
-  std::string_view at;        ///< where that number is {}: "position {}"
+  std::string_view quantity;         ///< "number of tokens"
+  std::optional<axis_role> along{};  ///< the axis whose size it is; else it is the largest position or distance
+  std::string_view at{};             ///< where that is {}: "position {}"
   /// Digits are told of mild inputs: others lose them however few tokens there are.
   bool of_mild_inputs = false;
-  double (*of)(const tensors& inputs, const std::map<std::string, std::size_t>& sizes) = nullptr;
 
+  /// That number of a call; 0 where there is no finite position.
+  [[nodiscard]] double of(const operation& op, const tensors& inputs, const axis_sizes& sizes) const;
   /// "n = 1024", "position 2047"
-  [[nodiscard]] std::string words(double x) const;
+  [[nodiscard]] std::string words(const operation& op, double x) const;
 };
 
-/// n: errors of steps and of prefix sums add up.
-extern const error_growth with_tokens;
-/// m: those of a softmax and its sums.
-extern const error_growth with_keys;
+/// Errors of steps and of prefix sums add up.
+inline constexpr error_growth with_tokens{
+    .quantity = "number of tokens", .along = axis_role::token, .of_mild_inputs = true};
+/// Those of a softmax and its sums.
+inline constexpr error_growth with_keys{.quantity = "number of keys", .along = axis_role::key, .of_mild_inputs = true};
 /// The largest |position|: the error of an angle is proportional to it (position times a rounded frequency).
-extern const error_growth with_position;
-/// The largest |query_position - key_position|, or |distance|.
-extern const error_growth with_distance;
-/// The largest |s|: it is the exponent of what is computed.
-extern const error_growth with_state;
+inline constexpr error_growth with_position{.quantity = "largest position", .at = "position {}"};
+/// The largest distance of a key from a query.
+inline constexpr error_growth with_distance{.quantity = "largest distance", .at = "distance {}"};
+/// The largest distance |s| where it is the exponent of what is computed.
+inline constexpr error_growth with_state{.quantity = "largest |s|", .at = "|s| = {}"};
 
 }  // namespace assay::core

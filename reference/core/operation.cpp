@@ -64,6 +64,26 @@ bool value_domain::contains(double x) const {
   return std::isfinite(x) && x >= low && x <= high;
 }
 
+tensor_declaration parameter(std::string name, std::vector<std::string> axes, std::string meaning,
+                             value_domain domain) {
+  return {.name = std::move(name),
+          .axes = std::move(axes),
+          .meaning = std::move(meaning),
+          .domain = domain,
+          .role = input_role::parameter};
+}
+
+tensor_declaration integers(std::string name, std::vector<std::string> axes, std::string meaning, value_domain domain,
+                            input_role role) {
+  return {.name = std::move(name),
+          .axes = std::move(axes),
+          .meaning = std::move(meaning),
+          .domain = domain,
+          .differentiable = false,
+          .own_type = dtype::i64,
+          .role = role};
+}
+
 const tensor_declaration* operation::input(std::string_view wanted) const { return find(inputs, wanted); }
 const tensor_declaration* operation::output(std::string_view wanted) const { return find(outputs, wanted); }
 const attribute_declaration* operation::attribute(std::string_view wanted) const { return find(attributes, wanted); }
@@ -85,12 +105,14 @@ operation derivative_of(const operation& forward, const char* suffix) {
           .stages = forward.stages,
           .grows_with = forward.grows_with,
           .independent = forward.independent,
+          .axis_roles = forward.axis_roles,
           .conflict = forward.conflict};
 }
 
 // A tensor beside one of the forward operation, in its shape.
-tensor_declaration beside(const tensor_declaration& d, const char* prefix, const char* meaning) {
-  return {.name = prefix + d.name, .axes = d.axes, .meaning = meaning + d.name, .differentiable = false};
+tensor_declaration beside(const tensor_declaration& d, const char* prefix, const char* meaning,
+                          input_role role = input_role::value) {
+  return {.name = prefix + d.name, .axes = d.axes, .meaning = meaning + d.name, .differentiable = false, .role = role};
 }
 
 precisions operation::usual_precisions(dtype storage) const {
@@ -103,7 +125,8 @@ precisions operation::usual_precisions(dtype storage) const {
 
 operation vjp_of(const operation& forward) {
   operation vjp = derivative_of(forward, ":vjp");
-  for (const auto& out : forward.outputs) vjp.inputs.push_back(beside(out, "grad_", "cotangent of "));
+  for (const auto& out : forward.outputs)
+    vjp.inputs.push_back(beside(out, "grad_", "cotangent of ", input_role::cotangent));
   for (const auto& in : forward.inputs)
     if (in.differentiable) vjp.outputs.push_back(beside(in, "grad_", "gradient in "));
   return vjp;
@@ -112,7 +135,7 @@ operation vjp_of(const operation& forward) {
 operation jvp_of(const operation& forward) {
   operation jvp = derivative_of(forward, ":jvp");
   for (const auto& in : forward.inputs)
-    if (in.differentiable) jvp.inputs.push_back(beside(in, "tangent_", "tangent of "));
+    if (in.differentiable) jvp.inputs.push_back(beside(in, "tangent_", "tangent of ", input_role::tangent));
   for (const auto& out : forward.outputs) jvp.outputs.push_back(beside(out, "tangent_", "directional derivative of "));
   return jvp;
 }

@@ -14,6 +14,7 @@
 #include "reference/core/error_growth.hpp"
 #include "reference/core/precisions.hpp"
 #include "reference/core/result.hpp"
+#include "reference/core/roles.hpp"
 #include "reference/core/tensor.hpp"
 
 namespace assay::core {
@@ -46,9 +47,17 @@ struct tensor_declaration {
   /// Its own dtype, whatever that of the call: i64 for positions and bucket numbers, which are exact.
   std::optional<dtype> own_type{};
   error_scale scale = error_scale::absolute;  ///< of an output
+  input_role role = input_role::value;        ///< of an input
 
   [[nodiscard]] dtype type_in(dtype of_call) const { return own_type.value_or(of_call); }
 };
+
+/// A real input that is one for all rows and tokens: weights, slopes, a table.
+tensor_declaration parameter(std::string name, std::vector<std::string> axes, std::string meaning,
+                             value_domain domain = {});
+/// Exact integers: positions, distances, numbers of buckets.
+tensor_declaration integers(std::string name, std::vector<std::string> axes, std::string meaning, value_domain domain,
+                            input_role role);
 
 /// A setting of an operation: a convention on which implementations differ, or a number of the definition.
 struct attribute_declaration {
@@ -61,9 +70,6 @@ struct attribute_declaration {
   double high = std::numeric_limits<double>::infinity();
   std::string axis{};  ///< the axis symbol whose size it is
 };
-
-/// The size of each axis symbol.
-using axis_sizes = std::map<std::string, std::size_t>;
 
 /// A recurrent operation hands its state on: `state_out` of one chunk is `state_in` of the next.
 struct recurrence {
@@ -94,6 +100,8 @@ struct operation {
   const error_growth* grows_with = nullptr;
   /// Axes along which it is many functions beside one another: no element reaches another position of these.
   std::vector<std::string> independent{"B"};
+  /// The roles of axes whose symbols mean something else, or nothing, in the rest of the project (roles.hpp).
+  std::map<std::string, axis_role> axis_roles{};
   /// Why settings and sizes do not go together; empty where they do.
   std::string (*conflict)(const core::attributes& settings, const axis_sizes& sizes) = nullptr;
 

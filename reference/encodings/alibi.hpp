@@ -188,18 +188,13 @@ template <class R>
 alibi::record<R> alibi::bias_record() {
   using std::int64_t, std::string;
   constexpr double furthest = 0x1p31;
-  const auto position = [](const char* name, const char* axis, const char* meaning) -> core::tensor_declaration {
-    return {.name = name,
-            .axes = {axis},
-            .meaning = meaning,
-            .domain = {-furthest, furthest},
-            .differentiable = false,
-            .own_type = core::dtype::i64};
+  const auto position = [](const char* name, const char* axis, const char* meaning) {
+    return core::integers(name, {axis}, meaning, {-furthest, furthest}, core::input_role::position);
   };
   return {
       .declaration = {.name = "alibi/bias",
                       .source = source,
-                      .inputs = {{.name = "slopes", .axes = {"h"}, .meaning = "slope of each head"},
+                      .inputs = {core::parameter("slopes", {"h"}, "slope of each head"),
                                  position("query_position", "n", "position of each query"),
                                  position("key_position", "m", "position of each key")},
                       // One product of a slope and an exact integer.

@@ -48,7 +48,8 @@ std::vector<attention::record<R>> attention::records() {
                                       {.name = "bias",
                                        .axes = {"h", "n", "m"},
                                        .meaning = "added to the logits; -inf: the mask",
-                                       .domain = masked}},
+                                       .domain = masked,
+                                       .role = core::input_role::logit}},
                            // Linear in the values: a scale of 1 would mean nothing to it.
                            .outputs = {{.name = "o",
                                         .axes = {"B", "h", "n", "e"},

@@ -82,7 +82,8 @@ inline core::tensor_declaration fox::log_f() {
           .axes = {"B", "n", "h"},
           .meaning = "log forget gates",
           .domain = decays,
-          .summed_over_time = true};
+          .summed_over_time = true,
+          .role = core::input_role::logit};
 }
 
 /// The decay in f32, whatever the dtype, as zhixuan-lin/forgetting-transformer has it
@@ -101,8 +102,11 @@ std::vector<fox::record<R>> fox::records() {
 template <fox::gates Gates, class R>
 fox::record<R> fox::decay_record() {
   constexpr bool logits = Gates == gates::logits;
-  const core::tensor_declaration g{
-      .name = "g", .axes = {"B", "n", "h"}, .meaning = "gate logits, log f = log sigmoid(g)", .summed_over_time = true};
+  const core::tensor_declaration g{.name = "g",
+                                   .axes = {"B", "n", "h"},
+                                   .meaning = "gate logits, log f = log sigmoid(g)",
+                                   .summed_over_time = true,
+                                   .role = core::input_role::logit};
   return {.declaration = {.name = logits ? "fox/gated_decay" : "fox/decay",
                           .source = source,
                           .inputs = {logits ? g : log_f()},

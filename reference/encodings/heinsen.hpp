@@ -132,7 +132,11 @@ struct heinsen {
   static core::tensor_declaration logits_tensor(const char* called, std::vector<std::string> axes,
                                                 const char* meaning) {
     constexpr double infinity = std::numeric_limits<double>::infinity(), largest = std::numeric_limits<double>::max();
-    return {.name = called, .axes = std::move(axes), .meaning = meaning, .domain = {-infinity, largest, true}};
+    return {.name = called,
+            .axes = std::move(axes),
+            .meaning = meaning,
+            .domain = {-infinity, largest, true},
+            .role = core::input_role::logit};
   }
   static core::tensor_declaration initial_state() {
     return logits_tensor("s0", {"B", "d"}, "state before the first token");
@@ -169,9 +173,13 @@ heinsen::record<R> heinsen::scan_record() {
                                        .axes = {"B", "n", "d"},
                                        .meaning = "log decay",
                                        .domain = {-std::numeric_limits<double>::infinity(), 0.0, true},
-                                       .summed_over_time = true};
-  const core::tensor_declaration g{
-      .name = "g", .axes = {"B", "n", "d"}, .meaning = "gate logits, log p = log sigmoid(g)", .summed_over_time = true};
+                                       .summed_over_time = true,
+                                       .role = core::input_role::logit};
+  const core::tensor_declaration g{.name = "g",
+                                   .axes = {"B", "n", "d"},
+                                   .meaning = "gate logits, log p = log sigmoid(g)",
+                                   .summed_over_time = true,
+                                   .role = core::input_role::logit};
   return {.declaration = {.name = gated ? "heinsen/gated_scan" : "heinsen/scan",
                           .source =
                               gated ? "Heinsen 2024, eq. (3) with the log-sigmoid of eq. (2)" : "Heinsen 2024, eq. (3)",
@@ -198,10 +206,10 @@ heinsen::record<R> heinsen::module_record() {
   return {.declaration = {.name = "heinsen/embed_position",
                           .source = "Heinsen 2024, eqs. (1) to (3)",
                           .inputs = {{.name = "x", .axes = {"B", "n", "e"}, .meaning = "tokens"},
-                                     {.name = "W_H", .axes = {"2d", "e"}, .meaning = "weights of H, gate half first"},
-                                     {.name = "b_H", .axes = {"2d"}, .meaning = "bias of H"},
-                                     {.name = "W_R", .axes = {"e", "d"}, .meaning = "weights of R"},
-                                     {.name = "b_R", .axes = {"e"}, .meaning = "bias of R"},
+                                     core::parameter("W_H", {"2d", "e"}, "weights of H, gate half first"),
+                                     core::parameter("b_H", {"2d"}, "bias of H"),
+                                     core::parameter("W_R", {"e", "d"}, "weights of R"),
+                                     core::parameter("b_R", {"e"}, "bias of R"),
                                      initial_state()},
                           .outputs = {{.name = "y", .axes = {"B", "n", "e"}, .meaning = "tokens with position"},
                                       last_state()},

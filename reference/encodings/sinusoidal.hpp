@@ -172,12 +172,8 @@ template <class R>
 sinusoidal::record<R> sinusoidal::table_record() {
   return {.declaration = {.name = "sinusoidal/table",
                           .source = source,
-                          .inputs = {{.name = "position",
-                                      .axes = {"n"},
-                                      .meaning = "positions m",
-                                      .domain = domain_of_positions,
-                                      .differentiable = false,
-                                      .own_type = core::dtype::i64}},
+                          .inputs = {core::integers("position", {"n"}, "positions m", domain_of_positions,
+                                                    core::input_role::position)},
                           .outputs = {{.name = "p", .axes = {"n", "d"}, .meaning = "encodings, positions by columns"}},
                           .attributes = {{.name = "width",
                                           .meaning = "columns d",
@@ -208,26 +204,28 @@ sinusoidal::record<R> sinusoidal::table_record() {
 
 template <class R>
 sinusoidal::record<R> sinusoidal::table_at_record() {
-  return {.declaration = {.name = "sinusoidal/table_at",
-                          .source = source,
-                          .inputs = {{.name = "position", .axes = {"n"}, .meaning = "positions m"},
-                                     {.name = "theta", .axes = {"r"}, .meaning = "frequencies"}},
-                          .outputs = {{.name = "p", .axes = {"n", "2r"}, .meaning = "encodings, positions by columns"}},
-                          .attributes = {layout(), first()},
-                          .stages = stages_with_sums(),
-                          .grows_with = &core::with_position,
-                          .independent = {"n"}},
-          .algorithms = one_algorithm,
-          .forward = table_at<R>,
-          .vjp = derived_vjp<sinusoidal, R>,
-          .jvp = not_offered};
+  return {
+      .declaration =
+          {.name = "sinusoidal/table_at",
+           .source = source,
+           .inputs = {{.name = "position", .axes = {"n"}, .meaning = "positions m", .role = core::input_role::position},
+                      core::parameter("theta", {"r"}, "frequencies")},
+           .outputs = {{.name = "p", .axes = {"n", "2r"}, .meaning = "encodings, positions by columns"}},
+           .attributes = {layout(), first()},
+           .stages = stages_with_sums(),
+           .grows_with = &core::with_position,
+           .independent = {"n"}},
+      .algorithms = one_algorithm,
+      .forward = table_at<R>,
+      .vjp = derived_vjp<sinusoidal, R>,
+      .jvp = not_offered};
 }
 
 template <class R>
 sinusoidal::record<R> sinusoidal::frequencies_record() {
   return {.declaration = {.name = "sinusoidal/frequencies",
                           .source = source,
-                          .inputs = {{.name = "base", .axes = {"k"}, .meaning = "b", .domain = {.low = 1.0}}},
+                          .inputs = {core::parameter("base", {"k"}, "b", {.low = 1.0})},
                           // A power: it has the relative accuracy of its logarithm, and angles m theta need all of it.
                           .outputs = {{.name = "theta",
                                        .axes = {"k", "r"},
@@ -253,7 +251,11 @@ sinusoidal::record<R> sinusoidal::decay_record() {
   return {.declaration =
               {.name = "sinusoidal/decay",
                .source = "Su 2021, kexue.fm/archives/8231",
-               .inputs = {{.name = "s", .axes = {"n"}, .meaning = "distances", .domain = domain_of_positions}},
+               .inputs = {{.name = "s",
+                           .axes = {"n"},
+                           .meaning = "distances",
+                           .domain = domain_of_positions,
+                           .role = core::input_role::distance}},
                .outputs = {{.name = "g", .axes = {"n"}, .meaning = "the integral of cos(s b^-t) over t from 0 to 1"}},
                .attributes = {base(20.0)},
                .grows_with = &core::with_state,

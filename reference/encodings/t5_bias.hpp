@@ -63,13 +63,9 @@ struct t5_bias {
   static constexpr double furthest = 0x1p31;
   static constexpr const char* source =
       "Raffel et al. 2020, arXiv 1910.10683; tensorflow/mesh, _relative_position_bucket";
-  static core::tensor_declaration integer(const char* called, const char* axis, const char* meaning) {
-    return {.name = called,
-            .axes = {axis},
-            .meaning = meaning,
-            .domain = {-furthest, furthest},
-            .differentiable = false,
-            .own_type = core::dtype::i64};
+  static core::tensor_declaration integer(const char* called, const char* axis, const char* meaning,
+                                          core::input_role role) {
+    return core::integers(called, {axis}, meaning, {-furthest, furthest}, role);
   }
   /// Those of the map; `buckets_axis` is the axis whose size the number of buckets is, or empty.
   static std::vector<core::attribute_declaration> map_attributes(const char* buckets_axis);
@@ -114,8 +110,9 @@ template <class R>
 t5_bias::record<R> t5_bias::bucket_record() {
   return {.declaration = {.name = "t5_bias/bucket",
                           .source = source,
-                          .inputs = {integer("distance", "n", "position of the key less that of the query")},
-                          .outputs = {integer("bucket", "n", "number of the bucket, from 0")},
+                          .inputs = {integer("distance", "n", "position of the key less that of the query",
+                                             core::input_role::distance)},
+                          .outputs = {integer("bucket", "n", "number of the bucket, from 0", core::input_role::value)},
                           .attributes = map_attributes(""),
                           .grows_with = &core::with_distance,
                           .independent = {"n"},
@@ -128,24 +125,25 @@ t5_bias::record<R> t5_bias::bucket_record() {
 
 template <class R>
 t5_bias::record<R> t5_bias::bias_record() {
-  return {.declaration = {.name = "t5_bias/bias",
-                          .source = source,
-                          .inputs = {{.name = "table", .axes = {"h", "b"}, .meaning = "bias of each head and bucket"},
-                                     integer("query_position", "n", "position of each query"),
-                                     integer("key_position", "m", "position of each key")},
-                          // An element of the table, copied.
-                          .outputs = {{.name = "bias",
-                                       .axes = {"h", "n", "m"},
-                                       .meaning = "logit bias, queries by keys",
-                                       .scale = core::error_scale::relative}},
-                          .attributes = map_attributes("b"),
-                          .grows_with = &core::with_distance,
-                          .independent = {"h", "n", "m"},
-                          .conflict = conflict_of},
-          .algorithms = one_algorithm,
-          .forward = bias<R>,
-          .vjp = derived_vjp<t5_bias, R>,
-          .jvp = not_offered};
+  return {
+      .declaration = {.name = "t5_bias/bias",
+                      .source = source,
+                      .inputs = {core::parameter("table", {"h", "b"}, "bias of each head and bucket"),
+                                 integer("query_position", "n", "position of each query", core::input_role::position),
+                                 integer("key_position", "m", "position of each key", core::input_role::position)},
+                      // An element of the table, copied.
+                      .outputs = {{.name = "bias",
+                                   .axes = {"h", "n", "m"},
+                                   .meaning = "logit bias, queries by keys",
+                                   .scale = core::error_scale::relative}},
+                      .attributes = map_attributes("b"),
+                      .grows_with = &core::with_distance,
+                      .independent = {"h", "n", "m"},
+                      .conflict = conflict_of},
+      .algorithms = one_algorithm,
+      .forward = bias<R>,
+      .vjp = derived_vjp<t5_bias, R>,
+      .jvp = not_offered};
 }
 
 template <class R>

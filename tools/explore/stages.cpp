@@ -43,8 +43,12 @@ results stage_errors(const cell& c) {
   const narrowed what = narrowed_by(c);
   const dtype narrow = *core::dtype_named(c.arithmetic);
   const auto width = static_cast<std::size_t>(c.scale);
-  const properties::extent size(
-      core::axis_sizes{{"B", 1}, {"n", c.size}, {"m", c.size}, {"h", 2}, {"d", width}, {"e", width}});
+  using core::axis_role;
+  const properties::extent size(core::sizes_by_role(*what.operation, {{axis_role::batch, 1},
+                                                                      {axis_role::token, c.size},
+                                                                      {axis_role::key, c.size},
+                                                                      {axis_role::head, 2},
+                                                                      {axis_role::width, width}}));
   const core::request call = properties::make_case({what.operation, narrow, c.family, c.seed, size}).call;
   const reference::certified_outputs truth = reference::truth_of(call);
   double largest = 0, squares = 0, count = 0;

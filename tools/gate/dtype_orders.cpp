@@ -42,7 +42,7 @@ class orders {
     constexpr std::uint64_t draws = 64;
     for (std::uint64_t k = 0; k < draws; ++k) {
       const test_case c = make_case(
-          properties::key_for(about_, *r.operation, r.type, "mild", seed_ + k, {properties::lengths::exactly, tokens}));
+          properties::mild_key_for(about_, *r.operation, r.type, seed_ + k, {properties::lengths::exactly, tokens}));
       if (within_domain(about_, c) && within_domain(about_, properties::in_dtype(c, first)))
         return properties::after_dtype(about_, c, first);
     }

@@ -33,10 +33,11 @@ struct selection {
   bool properties_named = false;
   bool goes_on = false;  ///< whatever fails, every planned case is run
 
-  /// Outputs are compared with the truth on mild inputs, as those of long sequences are.
-  [[nodiscard]] bool holds_mild_values() const {
+  /// Outputs of the operation are compared with the truth on mild inputs, as those of long sequences are.
+  [[nodiscard]] bool holds_mild_values(const core::operation& op) const {
     return std::any_of(properties.begin(), properties.end(), [](const auto* p) { return p->name == "value"; }) &&
-           (families.empty() || std::find(families.begin(), families.end(), "mild") != families.end());
+           (families.empty() || std::any_of(families.begin(), families.end(),
+                                            [&](const std::string& f) { return properties::is_mild(op, f); }));
   }
 };
 

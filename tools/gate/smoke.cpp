@@ -13,20 +13,30 @@ using properties::counterexample;
 using properties::fault;
 using properties::test_case;
 
-// Sizes of small models; `features` of a head.
-core::axis_sizes sizes_with(std::size_t features) {
-  return {{"B", 2}, {"n", 8}, {"m", 8}, {"h", 8}, {"b", 32}, {"d", features}, {"e", features}, {"r", features / 2}};
+// Sizes of small models; `features` of a head. A number of parameters is the standard one where it is a setting.
+core::axis_sizes sizes_with(const core::operation& op, std::size_t features) {
+  using core::axis_role;
+  core::axis_sizes sizes = core::sizes_by_role(op, {{axis_role::batch, 2},
+                                                    {axis_role::token, 8},
+                                                    {axis_role::key, 8},
+                                                    {axis_role::head, 8},
+                                                    {axis_role::width, features},
+                                                    {axis_role::pairs, features / 2}});
+  for (const core::attribute_declaration& a : op.attributes)
+    if (!a.axis.empty() && core::role_of(op, a.axis) == axis_role::parameter)
+      sizes[a.axis] = static_cast<std::size_t>(std::get<std::int64_t>(a.standard));
+  return sizes;
 }
 
 std::vector<test_case> calls_to_try(const properties::description& about, const core::operation& op, core::dtype type,
                                     std::uint64_t seed) {
   std::vector<case_key> keys;
   for (const std::size_t features : {64u, 128u, 32u, 8u})
-    keys.push_back(key_of_call(about, op, type, seed, sizes_with(features)));
+    keys.push_back(key_of_call(about, op, type, seed, sizes_with(op, features)));
   constexpr std::uint64_t draws = 4;
   for (std::uint64_t k = 0; k < draws; ++k)
     for (const properties::extent& size : {properties::extent(properties::lengths::exactly, 3), properties::extent()})
-      keys.push_back(properties::key_for(about, op, type, "mild", seed + k, size));
+      keys.push_back(properties::mild_key_for(about, op, type, seed + k, size));
   std::vector<test_case> all;
   for (auto key = keys.begin(); key != keys.end(); ++key)
     if (std::find(keys.begin(), key, *key) == key) all.push_back(properties::make_case(*key));

@@ -37,7 +37,7 @@ constexpr violation_text violation_texts[] = {
 };
 
 std::string up_to(const core::operation& op, const digits_up_to& d) {
-  return fmt::format("up to {}", op.grows_with->words(d.farthest));
+  return fmt::format("up to {}", op.grows_with->words(op, d.farthest));
 }
 
 }  // namespace

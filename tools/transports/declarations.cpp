@@ -10,13 +10,19 @@ namespace assay::transports {
 using nlohmann::ordered_json;
 
 std::string declarations_json() {
-  const auto tensors = [](const std::vector<core::tensor_declaration>& all) {
+  const auto tensors = [](const std::vector<core::tensor_declaration>& all, bool are_inputs) {
     ordered_json list = ordered_json::array();
     for (const auto& d : all) {
       list.push_back({{"name", d.name}, {"axes", d.axes}});
       if (d.own_type) list.back()["dtype"] = core::name_of(*d.own_type);
+      if (are_inputs) list.back()["role"] = core::name_of(d.role);
     }
     return list;
+  };
+  const auto roles = [](const core::operation& op) {
+    ordered_json all = ordered_json::object();
+    for (const std::string& axis : core::axis_symbols(op)) all[axis] = core::name_of(core::role_of(op, axis));
+    return all;
   };
   const auto attributes = [](const std::vector<core::attribute_declaration>& all) {
     ordered_json list = ordered_json::array();
@@ -36,10 +42,11 @@ std::string declarations_json() {
   ordered_json operations = ordered_json::array();
   for (const core::operation& op : reference::operations())
     operations.push_back({{"name", op.name},
-                          {"inputs", tensors(op.inputs)},
-                          {"outputs", tensors(op.outputs)},
+                          {"inputs", tensors(op.inputs, true)},
+                          {"outputs", tensors(op.outputs, false)},
                           {"attributes", attributes(op.attributes)},
                           {"axes", core::free_axes(op)},
+                          {"axis_roles", roles(op)},
                           {"stages", stages(op.stages)},
                           {"recurrent", reference::forward_of(op).recurrent.has_value()}});
   return operations.dump();

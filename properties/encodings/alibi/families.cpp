@@ -55,14 +55,14 @@ family filled_by(std::string name, std::string summary, slope_source slope, posi
   f.generate = [slope, fill](const core::operation& op, dtype type, const core::attributes& settings,
                              counter_random& random, extent size) -> core::tensors {
     if (op.inputs.empty()) return {};
-    pair_positions positions = draw_pairs(random, size);
+    pair_positions positions = draw_pairs(op, random, size);
     fill(positions, type, random);
     if (random.one_in(2)) end_at_last_position(positions, settings);
     const std::size_t drawn = random.one_in(40) ? 0 : 1 + random.below(3);
     std::vector<double> slopes(size.axis("h", size.is_given() ? 2 : drawn));
     for (double& m : slopes) m = slope(type, random);
     core::tensors inputs{{"slopes", core::make_tensor(type, {slopes.size()}, slopes)}};
-    add_positions(inputs, positions);
+    add_positions(op, inputs, positions);
     return inputs;
   };
   return f;

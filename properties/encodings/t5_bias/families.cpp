@@ -102,7 +102,7 @@ family filled_by(std::string name, std::string summary, distance_source distance
     std::vector<double> table(heads * buckets);
     for (double& x : table) x = entry(type, random);
     core::tensors inputs{{"table", core::make_tensor(type, {heads, buckets}, table)}};
-    add_positions(inputs, positions_of(distances, random, size));
+    add_positions(op, inputs, positions_of(distances, random, size));
     return inputs;
   };
   return f;

@@ -1,5 +1,7 @@
-// The harness alone, without any encoding of assay::properties: a catalogue with one property and one family.
+// The harness alone, without any encoding of assay::properties: a catalogue with a property and a family for an
+// operation of the reference, and for one whose axes and inputs nobody else names so.
 #include <catch2/catch.hpp>
+#include <set>
 
 #include "properties/harness/catalogue.hpp"
 #include "properties/harness/certified_implementation.hpp"
@@ -27,6 +29,59 @@ property buckets_are_not_negative() {
   return p;
 }
 
+using core::axis_role, core::input_role;
+
+// Rows of features, turned by positions.
+const core::operation& turn() {
+  static const core::operation op{
+      .name = "other/turn",
+      .inputs = {{.name = "u", .axes = {"R", "t", "c"}},
+                 core::integers("where", {"R", "t"}, "", {0.0, 0x1p31}, input_role::position)},
+      .outputs = {{.name = "w", .axes = {"R", "t", "c"}}},
+      .grows_with = &core::with_position,
+      .independent = {"R", "t"},
+      .axis_roles = {{"R", axis_role::batch}, {"t", axis_role::token}, {"c", axis_role::width}}};
+  return op;
+}
+
+encoding_tests tests_of_turn() {
+  family usual{"usual", "small numbers"};
+  usual.generate = [](const core::operation&, core::dtype type, const core::attributes&, core::counter_random& random,
+                      extent size) {
+    const std::size_t rows = size.axis("R", 2), tokens = size.axis("t", 3), width = size.axis("c", 2);
+    std::vector<double> u(rows * tokens * width), where(rows * tokens);
+    for (double& x : u) x = random.normal();
+    for (double& x : where) x = static_cast<double>(random.below(9));
+    return core::tensors{{"u", core::make_tensor(type, {rows, tokens, width}, u)},
+                         {"where", core::make_tensor(core::dtype::i64, {rows, tokens}, where)}};
+  };
+  family wide = usual;
+  wide.name = "wide";
+  wide.parts_classes = usual.parts_classes = true;
+  encoding_tests tests;
+  tests.name = "other";
+  tests.families = {usual, wide};
+  return tests;
+}
+
+// Passes, and remembers what it was asked.
+std::vector<test_case>& seen() {
+  static std::vector<test_case> all;
+  return all;
+}
+property looks_on() {
+  property p{"looks_on", "what is asked"};
+  p.applies = [](const core::operation& op) { return op.name == turn().name; };
+  p.check = [](implementation&, const test_case& c) -> outcome {
+    seen().push_back(c);
+    outcome o;
+    o.value = value_report{};
+    return o;
+  };
+  p.decides_class = true;
+  return p;
+}
+
 catalogue archetype() {
   family mild{"mild", "distances 1 to 9"};
   mild.generate = [](const core::operation&, core::dtype, const core::attributes&, core::counter_random& random,
@@ -38,7 +93,12 @@ catalogue archetype() {
   encoding_tests tests;
   tests.name = "t5_bias";
   tests.families = {mild};
-  return {{buckets_are_not_negative()}, {tests}};
+  return {{buckets_are_not_negative(), looks_on()}, {tests, tests_of_turn()}};
+}
+
+void install_archetype() {
+  static const bool once = (install_catalogue(archetype), true);
+  CHECK(once);
 }
 
 // Negative buckets where there are more than two distances.
@@ -59,7 +119,7 @@ class sometimes_negative final : public implementation {
 }  // namespace
 
 TEST_CASE("harness/an_archetype_is_enough", "[unit][gate]") {
-  install_catalogue(archetype);
+  install_archetype();
   CHECK_THROWS_AS(install_catalogue(archetype), core::contract_violation);
   const core::operation& op = *reference::find_operation(operation);
   const property& p = *find_property("not_negative");
@@ -69,4 +129,39 @@ TEST_CASE("harness/an_archetype_is_enough", "[unit][gate]") {
   const check_result r = run_property(p, wrong, op, core::dtype::f64, {});
   REQUIRE(r.found);
   CHECK(r.found->minimal.call.inputs.at("distance").size() == 3);
+}
+
+// Where errors grow with a position, rows as wide as heads stand at the farthest ones of every power of two: by roles,
+// whatever the axes, the input and the family are called.
+TEST_CASE("harness/sizes_positions_and_families_follow_from_roles", "[unit][gate]") {
+  install_archetype();
+  CHECK(mild_family_of(turn()).name == "usual");
+  certified_implementation nobody;
+  seen().clear();
+  run_options options;
+  options.sizes = run_options::usual::some;
+  const check_result r = run_property(*find_property("looks_on"), nobody, turn(), core::dtype::f32, options);
+  CHECK(r.verdict() == status::passed);
+  std::set<double> ends;
+  for (const test_case& c : seen()) {
+    if (!c.key.domain.contains("where")) continue;
+    const core::axis_sizes sizes = sizes_of(c);
+    CHECK(is_mild(c));
+    CHECK((sizes.at("R") == 1 && sizes.at("c") == 256));
+    const declared_domain inside = c.key.domain.at("where");
+    for (const double x : c.call.inputs.at("where").values.storage()) CHECK((x >= inside.low && x <= inside.high));
+    ends.insert(inside.high);
+  }
+  for (double end = 1; end < 0x1p31 - 4; end *= 2) CHECK(ends.contains(std::min(2 * end - 1, 0x1p31 - 3)));
+  // Digits are told as far as wide rows were tried.
+  CHECK(r.digits().back().farthest > 0x1p31 - 20);
+  // Narrow ones tell of no position.
+  options.sizes = run_options::usual::none;
+  CHECK(run_property(*find_property("looks_on"), nobody, turn(), core::dtype::f32, options).digits().empty());
+}
+
+TEST_CASE("harness/the_step_before_is_along_tokens", "[unit]") {
+  const core::tensor w = core::make_tensor(core::dtype::f32, {1, 2, 2}, {1, 2, 3, 4});
+  const core::tensors before = previous_step({&turn(), core::dtype::f32, {}}, {{"w", w}});
+  CHECK(core::identical(before.at("w"), core::make_tensor(core::dtype::f32, {1, 2, 2}, {0, 0, 1, 2})));
 }

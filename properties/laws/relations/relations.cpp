@@ -38,6 +38,7 @@ property law(const char* name, const char* sentence, const law_scope& scope, sta
              }};
   p.calls = what.calls;
   p.families = scope.families;
+  p.of_mild_inputs = scope.of_mild_inputs;
   return p;
 }
 

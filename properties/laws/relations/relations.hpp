@@ -17,10 +17,11 @@ struct statement {
 };
 
 /// The operations of a law by name, or all of an encoding as "fox/*", or those that have something; and the families,
-/// all where none are named.
+/// all where none are named, or the mild one alone.
 struct law_scope {
   std::vector<std::string> operations{}, families{};
   std::function<bool(const core::operation&)> with{};
+  bool of_mild_inputs = false;
 };
 
 property law(const char* name, const char* sentence, const law_scope& scope, statement what);

@@ -1,6 +1,8 @@
 // Mutants made by rule: each is caught, or is none, or errs by less than the gate can see.
 #include <catch2/catch.hpp>
+#include <map>
 
+#include "properties/faults/declared_fault.hpp"
 #include "properties/harness/generated_trials.hpp"
 #include "properties/tests/gating.hpp"
 
@@ -25,6 +27,22 @@ void check_kills_of_generated(const std::string& encoding) {
 }
 
 }  // namespace
+
+// Of an operation whose axes nobody else calls so.
+TEST_CASE("properties/faults/of_tokens_and_rows_follow_from_roles", "[unit][gate]") {
+  using core::axis_role;
+  const core::operation op{.name = "other/turn",
+                           .inputs = {{.name = "u", .axes = {"R", "t", "c"}}},
+                           .outputs = {{.name = "w", .axes = {"R", "t", "c"}}},
+                           .axis_roles = {{"R", axis_role::batch}, {"t", axis_role::token}, {"c", axis_role::width}}};
+  std::map<std::string, std::string> words;
+  for (const declared_fault_list& list : {value_faults(op), axis_faults(op)})
+    for (const declared_fault& f : list) words[f.where + "/" + f.what] = f.words;
+  CHECK(words.contains("u/last_lost_along_t_1"));
+  CHECK(words.contains("w/lost_from_64_along_t_1"));
+  CHECK(!words.contains("w/lost_from_64_along_c_2"));
+  CHECK(words.at("u/first_for_all_along_R_0") == "u is that of the first row for all");
+}
 
 // A test for each encoding, so that test processes share the work.
 #define ASSAY_ENCODING(name) \

@@ -1,0 +1,67 @@
+// What axes and inputs are for. Sizes, positions, families and faults follow from it: nothing outside an encoding names
+// an axis or an input.
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+
+namespace assay::core {
+
+struct operation;
+struct tensor_declaration;
+
+/// The size of each axis symbol.
+using axis_sizes = std::map<std::string, std::size_t>;
+
+enum class axis_role {
+  batch,
+  head,
+  token,  ///< where there are keys besides: queries
+  key,
+  width,      ///< features
+  pairs,      ///< pairs of features that turn together: half a width
+  parameter,  ///< numbers of the definition: buckets, bases
+};
+
+enum class input_role {
+  value,
+  position,   ///< of tokens or of keys, as its axis says
+  distance,   ///< the position of a key less that of a query
+  logit,      ///< a logarithm: it is added before an exp, or is the logit of a gate
+  parameter,  ///< one for all rows and tokens
+  cotangent,
+  tangent,
+};
+
+std::string_view name_of(axis_role role);
+std::string_view name_of(input_role role);
+
+/// The role of an axis as a declaration writes it, "n" or "2d": what the operation declares (`axis_roles`), else what
+/// the symbol means throughout the project (roles.cpp). A contract violation where it means nothing.
+axis_role role_of(const operation& op, std::string_view axis);
+
+/// The symbol of the axis with a role, of several the first by name; empty where there is none.
+std::string axis_with(const operation& op, axis_role role);
+
+/// Its size, 1 where there is no such axis.
+std::size_t size_with(const operation& op, const axis_sizes& sizes, axis_role role);
+
+/// A size for each axis that has one of these roles.
+axis_sizes sizes_by_role(const operation& op, const std::map<axis_role, std::size_t>& sizes);
+
+/// The inputs that say where an element stands; null where there are none.
+struct place_inputs {
+  const tensor_declaration* own = nullptr;  ///< positions, or distances; where `key` is set, positions of queries
+  const tensor_declaration* key = nullptr;  ///< positions of keys: what counts is how far they are from the queries
+};
+place_inputs places_of(const operation& op);
+
+/// The positions of tokens where they are integers and nothing else says where an element stands, else null.
+const tensor_declaration* integer_positions(const operation& op);
+
+/// A contract violation that says what is wrong where an axis has no role, several axes are tokens or keys, a position
+/// is that of neither, or an input is the same for all rows and tokens and no parameter.
+void check_roles(const operation& op);
+
+}  // namespace assay::core

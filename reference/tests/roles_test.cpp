@@ -1,0 +1,88 @@
+// What axes and inputs are for: of every operation there is, and of one whose axes and inputs are called otherwise.
+#include <catch2/catch.hpp>
+
+#include "reference/oracle.hpp"
+
+using namespace assay;
+using namespace assay::core;
+
+namespace {
+
+const value_domain anywhere{};
+
+operation with_other_names() {
+  return {.name = "other/turn",
+          .inputs = {{.name = "u", .axes = {"R", "t", "2c"}},
+                     integers("where", {"R", "t"}, "", anywhere, input_role::position),
+                     parameter("angle", {"c"}, "")},
+          .outputs = {{.name = "w", .axes = {"R", "t", "2c"}}},
+          .grows_with = &with_position,
+          .independent = {"R", "t"},
+          .axis_roles = {{"R", axis_role::batch}, {"t", axis_role::token}, {"c", axis_role::pairs}}};
+}
+
+operation of_pairs() {
+  return {.name = "other/bias",
+          .inputs = {integers("of_key", {"s"}, "", anywhere, input_role::position),
+                     integers("of_query", {"t"}, "", anywhere, input_role::position)},
+          .outputs = {{.name = "w", .axes = {"t", "s"}}},
+          .grows_with = &with_distance,
+          .axis_roles = {{"t", axis_role::token}, {"s", axis_role::key}}};
+}
+
+tensor numbers(const std::vector<double>& x) { return make_tensor(dtype::i64, {x.size()}, x); }
+
+}  // namespace
+
+TEST_CASE("core/roles/every_operation_has_them", "[unit]") {
+  for (const operation& op : reference::operations()) {
+    INFO(op.name);
+    CHECK_NOTHROW(check_roles(op));
+    // Where errors grow with positions or distances, there are some; where with tokens or keys, there is such an axis.
+    if (op.grows_with == nullptr) continue;
+    if (op.grows_with->along) CHECK(!axis_with(op, *op.grows_with->along).empty());
+    if (!op.grows_with->along) CHECK(places_of(op).own != nullptr);
+    if (op.grows_with == &with_distance)
+      CHECK((places_of(op).key != nullptr || places_of(op).own->role == input_role::distance));
+  }
+}
+
+TEST_CASE("core/roles/follow_from_declarations_not_from_names", "[unit]") {
+  const operation op = with_other_names(), vjp = vjp_of(op);
+  CHECK(role_of(op, "2c") == axis_role::pairs);
+  CHECK(axis_with(op, axis_role::token) == "t");
+  CHECK(axis_with(op, axis_role::key).empty());
+  CHECK(sizes_by_role(op, {{axis_role::batch, 2}, {axis_role::pairs, 3}, {axis_role::head, 4}}) ==
+        axis_sizes{{"R", 2}, {"c", 3}});
+  CHECK(integer_positions(op)->name == "where");
+  CHECK_NOTHROW(check_roles(vjp));
+  CHECK(axis_with(vjp, axis_role::token) == "t");
+  CHECK(vjp.input("grad_w")->role == input_role::cotangent);
+  CHECK(jvp_of(op).input("tangent_u")->role == input_role::tangent);
+  const tensors inputs{{"where", make_tensor(dtype::i64, {1, 3}, {5, -9, 2})}};
+  CHECK(op.grows_with->of(op, inputs, {}) == 9);
+  CHECK(with_tokens.of(op, inputs, {{"t", 3}}) == 3);
+  CHECK(with_tokens.words(op, 3) == "t = 3");
+}
+
+TEST_CASE("core/roles/a_position_is_of_queries_or_of_keys_as_its_axis_says", "[unit]") {
+  const operation op = of_pairs();
+  CHECK_NOTHROW(check_roles(op));
+  CHECK(places_of(op).own->name == "of_query");
+  CHECK(places_of(op).key->name == "of_key");
+  CHECK(integer_positions(op) == nullptr);
+  CHECK(with_distance.of(op, {{"of_query", numbers({4, 7})}, {"of_key", numbers({1, 30})}}, {}) == 26);
+}
+
+TEST_CASE("core/roles/what_is_missing_is_a_contract_violation", "[unit]") {
+  const auto refused = [](auto change) {
+    operation op = with_other_names();
+    change(op);
+    CHECK_THROWS_AS(check_roles(op), contract_violation);
+  };
+  refused([](operation& op) { op.axis_roles.erase("c"); });
+  refused([](operation& op) { op.axis_roles["R"] = axis_role::token; });
+  refused([](operation& op) { op.inputs[1].axes = {"R", "c"}; });
+  refused([](operation& op) { op.inputs[2].role = input_role::value; });
+  refused([](operation& op) { op.inputs[0].role = input_role::parameter; });
+}
