@@ -8,9 +8,10 @@ def bias(call):
     """MLP(psi(t) / (psi(max(L, n)) + epsilon)), psi(y) = log(1 + |c y|), L = |multiplier threshold|"""
     settings, width, keys = call.settings, call.sizes["w"], call.integers("key_position")
     threshold, epsilon = (Interval.of(float(settings[name])) for name in ("threshold", "epsilon"))
-    steep = ONE / Interval.of(100) if settings["activation"] == "leaky_relu" else ZERO
 
     def of_distance(get, head, i, t):
+        steep = ONE / Interval.of(100) if settings["activation"] == "leaky_relu" else ZERO  # at the precision of the run
+
         def psi(y):
             return (absolute(get("c", 0)) * y + ONE).log()
 

@@ -12,7 +12,7 @@ struct axis {
   std::string_view symbol;
 };
 
-// "2d" is twice the size of d.
+// "2d" is twice the size of d; "1", without a symbol, is a size by itself.
 axis parse_axis(std::string_view text) {
   axis a;
   const auto [end, ignored] = std::from_chars(text.data(), text.data() + text.size(), a.factor);
@@ -143,7 +143,8 @@ operation jvp_of(const operation& forward) {
 std::set<std::string> axis_symbols(const operation& op) {
   std::set<std::string> symbols;
   for (const auto& d : op.inputs)
-    for (const std::string& text : d.axes) symbols.emplace(parse_axis(text).symbol);
+    for (const std::string& text : d.axes)
+      if (const axis a = parse_axis(text); !a.symbol.empty()) symbols.emplace(a.symbol);
   for (const auto& a : op.attributes)
     if (!a.axis.empty()) symbols.insert(a.axis);
   return symbols;
@@ -189,8 +190,8 @@ shape shape_of(const tensor_declaration& declaration, const axis_sizes& sizes) {
   for (const std::string& text : declaration.axes) {
     const axis a = parse_axis(text);
     const auto it = sizes.find(std::string(a.symbol));
-    ASSAY_EXPECTS(it != sizes.end());
-    s.push_back(a.factor * it->second);
+    ASSAY_EXPECTS(a.symbol.empty() || it != sizes.end());
+    s.push_back(a.factor * (a.symbol.empty() ? 1 : it->second));
   }
   return s;
 }
@@ -297,6 +298,7 @@ class found_sizes {
   result<void> take(const tensor_declaration& d, const shape& s, std::size_t i) {
     const axis a = parse_axis(d.axes[i]);
     const std::string symbol(a.symbol);
+    if (symbol.empty()) return s[i] == a.factor ? result<void>() : failure(wanted(d) + " but has " + to_string(s));
     const auto known = sizes_.find(symbol);
     if (known == sizes_.end()) {
       if (s[i] % a.factor != 0)

@@ -11,6 +11,7 @@
 #include "properties/builtin.hpp"
 #include "properties/harness/catalogue.hpp"
 #include "reference/oracle.hpp"
+#include "tools/golden/families.hpp"
 #include "tools/golden/reveal.hpp"
 
 namespace {
@@ -31,7 +32,7 @@ std::string bytes_of(const fs::path& path) {
 void check_that_it_is_made_again(const std::string& encoding) {
   const auto folder = formats::temporary_folder::make().value();
   const fs::path set = committed / "sets" / encoding, again = folder.path() / encoding;
-  const auto recipe = golden::read_recipe(committed / "recipes" / (encoding + ".json"));
+  const auto recipe = golden::read_recipe(committed / "recipes" / (encoding + ".json"), tools::all_families());
   INFO((recipe ? "" : recipe.error().message));
   REQUIRE(recipe.has_value());
   golden::set_options options;

@@ -1,0 +1,163 @@
+// Functional interpolation (Li et al., "Functional Interpolation for Relative Positions Improves Long Context
+// Transformers", ICLR 2024, arXiv 2310.04418): a bias that a small network makes of the distance t = i - j, divided by
+// the length that the query has seen,
+//
+//   B_hij = f(x)_h,   x = psi(t) / (psi(max(L, i)) + epsilon),   psi(y) = log(1 + |c y|),   L = |multiplier threshold|
+//   f(x)_h = sum_k w2_hk activation(w1_k x + b1_k) + b2_h                                                     section 3
+//
+// Shapes: c, multiplier [1]; w1, b1 [w]; w2 [h, w]; b2 [h]; positions of queries [n] and keys [m], from 0; bias [h, n,
+// m]. The authors published no code: epsilon, the learned multiplier and the activations are those of
+// chuanyang-Zheng/DAPE. `normalizer`: the query's position, or the largest distance of its row: the same for causal
+// rows that begin at key 0. `future`: keys after the query are masked, stand at the distance 0, or at their own
+// distance.
+//
+// Special values: x is in [0, 1], and 0 at t = 0. Where max(L, i) or c is 0, x is 0 / epsilon; NaN without epsilon.
+// Gradients where the formula has a kink: 0 for ReLU at 0; at L = i the position counts, and not the multiplier.
+// Law: log1p is of class sequential; log(1 + y) loses y beside 1: it is of class linear.
+#pragma once
+
+#include <algorithm>
+#include <functional>
+#include <string_view>
+
+#include "reference/algorithms/settings.hpp"
+#include "reference/kinds/pair_bias.hpp"
+
+namespace assay::reference::encodings {
+
+struct fire {
+  static constexpr std::string_view name = "fire";
+
+  /// What of a bias has a format of its own, in the order of stages(). Published code casts x to the dtype of the
+  /// scores before the network.
+  enum class stage { argument, mlp, accumulation };
+
+  template <class R>
+  struct recipe : differentiable_recipe<recipe, R> {
+    std::function<R(const R& y)> log_of_one_plus = [](const R& y) { return log1p(y); };
+    /// What psi(max(L, i)) is divided by as.
+    std::function<R(const R& psi, const R& epsilon)> divisor = [](const R& psi, const R& e) { return psi + e; };
+  };
+  template <class R>
+  static recipe<R> algorithm(accuracy_class c) {
+    recipe<R> how;
+    if (c == accuracy_class::linear) how.log_of_one_plus = [](const R& y) { return log(R(1.0) + y); };
+    return how;
+  }
+
+  template <class R>
+  using record = operation_record<R, recipe<R>>;
+  template <class R>
+  static std::vector<record<R>> records();
+
+ private:
+  template <class R>
+  struct pairs;
+};
+
+template <class R>
+struct fire::pairs : future_keys {
+  using recipe = fire::recipe<R>;
+  const arguments<R>& call;
+  const recipe& how;
+  const field<R>&w1, &b1, &w2, &b2;
+  bool by_position, leaky;
+  R scale, least_length, epsilon;
+  std::vector<double> largest_distance;  ///< of each row
+
+  pairs(const arguments<R>& c, const recipe& steps)
+      : future_keys(c.settings),
+        call(c),
+        how(steps),
+        w1(c["w1"]),
+        b1(c["b1"]),
+        w2(c["w2"]),
+        b2(c["b2"]),
+        by_position(core::chosen<bool>(c.settings, "normalizer", {{"position", true}, {"largest_distance", false}})),
+        leaky(core::chosen<bool>(c.settings, "activation", {{"relu", false}, {"leaky_relu", true}})) {
+    in_stage<R>(stage::argument, [&] {
+      const auto magnitude = [](const R& x) { return larger(x, -x); };
+      scale = magnitude(c["c"](0));
+      least_length = magnitude(c["multiplier"](0) * from_setting<R>(c.template setting<double>("threshold")));
+      epsilon = from_setting<R>(c.template setting<double>("epsilon"));
+      return R(0.0);
+    });
+    for (const double query : c.integers.at("query_position").values.storage()) {
+      double largest = 0.0;
+      for (const double key : c.integers.at("key_position").values.storage())
+        largest = std::max(largest, distance(query, key).value_or(0.0));
+      largest_distance.push_back(largest);
+    }
+  }
+  [[nodiscard]] std::vector<std::size_t> lanes() const { return {b2.size()}; }
+
+  R argument(const key_of_query& at) const {
+    const R length = from_integer<R>(by_position ? at.query : largest_distance[at.i]);
+    const auto psi = [&](const R& y) { return how.log_of_one_plus(scale * y); };
+    const R furthest = larger(length, least_length);
+    // x is 1 exactly, which no interval of a quotient says; arithmetic divides.
+    if constexpr (!computes_in_formats<R>)
+      if (at.distance == to_double(length) && to_double(epsilon) == 0.0 && to_double(scale) != 0.0 &&
+          bool(!less(length, least_length)))
+        return R(at.distance / at.distance);
+    return psi(from_integer<R>(at.distance)) / how.divisor(psi(furthest), epsilon);
+  }
+  R activation(const R& x) const { return either(less(R(0.0), x), x, leaky ? x * (R(1.0) / R(100.0)) : R(0.0)); }
+  void operator()(const key_of_query& at, R* bias) const {
+    const R x = taken_by(stage::mlp, stage::argument, in_stage<R>(stage::argument, [&] { return argument(at); }));
+    std::vector<R> hidden;
+    for (std::size_t k = 0; k < w1.size(); ++k) {
+      accumulator<R> sum;
+      sum.add_product(w1(k), x);
+      sum.add(b1(k));
+      hidden.push_back(in_stage<R>(
+          stage::mlp, [&](const accumulator<R>& s) { return activation(s.total()); }, sum));
+    }
+    for (std::size_t h = 0; h < b2.size(); ++h) {
+      accumulator<R> sum;
+      for (std::size_t k = 0; k < hidden.size(); ++k) sum.add_product(w2(h, k), hidden[k]);
+      sum.add(b2(h));
+      bias[h] = total_in(stage::mlp, sum);
+    }
+  }
+};
+
+template <class R>
+std::vector<fire::record<R>> fire::records() {
+  using std::string;
+  const auto number = [](const char* called, const char* meaning, double standard,
+                         std::vector<core::attribute> values) {
+    return core::attribute_declaration{.name = called,
+                                       .meaning = meaning,
+                                       .standard = standard,
+                                       .values = std::move(values),
+                                       .low = 0.0,
+                                       .high = 0x1p31};
+  };
+  const auto one_of = [](const char* called, const char* meaning, const char* standard, const char* other) {
+    return core::attribute_declaration{
+        .name = called, .meaning = meaning, .standard = string(standard), .values = {string(standard), string(other)}};
+  };
+  return {pair_bias_record<pairs, R>(
+      {.name = "fire/bias",
+       .source = "Li et al. 2024, arXiv 2310.04418, section 3",
+       .inputs = with_pair_positions(
+           {core::parameter("c", {"1"}, "scale of distances"), core::parameter("multiplier", {"1"}, "of the threshold"),
+            core::parameter("w1", {"w"}, "weights of the hidden layer"), core::parameter("b1", {"w"}, "its biases"),
+            core::parameter("w2", {"h", "w"}, "weights of the heads"), core::parameter("b2", {"h"}, "their biases")},
+           0.0),
+       .outputs = {pair_bias_output(core::error_scale::absolute)},
+       .attributes = {number("threshold", "L before the multiplier", 512.0, {512.0, 8.0, 64.0, 2048.0}),
+                      number("epsilon", "added to psi(max(L, i))", 1e-6, {1e-6, 0.0}),
+                      one_of("activation", "of the hidden layer; leaky: 1/100 of what is negative", "relu",
+                             "leaky_relu"),
+                      one_of("normalizer", "i, or the largest distance of the row", "position", "largest_distance"),
+                      future_keys::declared()},
+       .stages = {{.name = "argument", .meaning = "psi and x"},
+                  {.name = "mlp", .meaning = "x as the network takes it, hidden units and the bias", .narrow = true},
+                  {.name = string(core::accumulation), .meaning = "the sums of the network"}},
+       .independent = {"h", "n"}},
+      {accuracy_class::sequential, accuracy_class::linear})};
+}
+
+}  // namespace assay::reference::encodings

@@ -1,0 +1,144 @@
+// The kind of encodings that add a bias to the logit of query i and key j: B_hij = f_h(i, j; parameters).
+//
+// Shapes: query_position [n] and key_position [m], i64, exact, without gradient; parameters as declared; bias [h, n,
+// m], or [B, h, n, m] where it depends on the scores. A pair that is hidden has the bias -inf, a constant: its
+// cotangent belongs to nothing. NaN reaches the elements that it enters.
+//
+// An operation of this kind is a class template over the reading R,
+//   struct pairs { using recipe = ...;                      the steps that variants replace
+//     pairs(const arguments<R>&, const recipe&);            what all pairs share: parameters, settings
+//     std::vector<std::size_t> lanes() const;               the axes of the bias before n and m
+//     std::optional<double> distance(double query, double key) const;   nothing where the pair is hidden
+//     void operator()(const key_of_query& at, R* bias) const; }        the formula, for every lane
+// Loops, declarations and the gradient are the kind's. The gradient is derived pair by pair: it holds the graph of one
+// pair at a time, however many there are.
+#pragma once
+
+#include <cmath>
+#include <limits>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "reference/derived_vjp.hpp"
+#include "reference/oracle.hpp"
+
+namespace assay::reference {
+
+/// Key j of query i, which stand at these positions.
+struct key_of_query {
+  std::size_t i, j;
+  double query, key;
+  double distance;  ///< exact, as the operation counts it
+};
+
+/// What becomes of keys after the query.
+struct future_keys {
+  enum class rule { masked, zero, symmetric };
+  rule of;
+
+  explicit future_keys(const core::attributes& settings)
+      : of(core::chosen<rule>(settings, "future",
+                              {{"masked", rule::masked}, {"zero", rule::zero}, {"symmetric", rule::symmetric}})) {}
+  /// Nothing where the pair is masked.
+  [[nodiscard]] std::optional<double> distance(double query, double key) const {
+    if (key > query && of == rule::masked) return std::nullopt;
+    return key > query && of == rule::zero ? 0.0 : std::fabs(query - key);
+  }
+  static core::attribute_declaration declared() {
+    using std::string;
+    return {.name = "future",
+            .meaning = "keys after the query: -inf, at the distance 0, or at their own distance",
+            .standard = string("masked"),
+            .values = {string("masked"), string("zero"), string("symmetric")}};
+  }
+};
+
+/// The inputs of an operation of this kind: its parameters and the positions, from `first` on.
+inline std::vector<core::tensor_declaration> with_pair_positions(std::vector<core::tensor_declaration> parameters,
+                                                                 double first = -0x1p31) {
+  const auto position = [first](const char* name, const char* axis, const char* meaning) {
+    return core::integers(name, {axis}, meaning, {first, 0x1p31}, core::input_role::position);
+  };
+  parameters.push_back(position("query_position", "n", "position of each query"));
+  parameters.push_back(position("key_position", "m", "position of each key"));
+  return parameters;
+}
+/// Its output.
+inline core::tensor_declaration pair_bias_output(core::error_scale scale) {
+  return {.name = "bias", .axes = {"h", "n", "m"}, .meaning = "logit bias, queries by keys", .scale = scale};
+}
+
+/// Calls visit(pair, index of its first lane in the output, from lane to lane) for every pair that is not hidden.
+template <class R, class Pairs, class Visit>
+void each_pair(const arguments<R>& call, const Pairs& formula, Visit visit) {
+  const auto& queries = call.integers.at("query_position").values.storage();
+  const auto& keys = call.integers.at("key_position").values.storage();
+  for (std::size_t i = 0; i < queries.size(); ++i)
+    for (std::size_t j = 0; j < keys.size(); ++j)
+      if (const auto distance = formula.distance(queries[i], keys[j]))
+        visit(key_of_query{i, j, queries[i], keys[j], *distance}, i * keys.size() + j);
+}
+
+template <template <class> class Pairs, class R>
+fields<R> pair_bias(const arguments<R>& call, const typename Pairs<R>::recipe& how) {
+  const Pairs<R> formula(call, how);
+  core::shape shape = formula.lanes();
+  std::size_t lanes = 1;
+  for (const std::size_t size : shape) lanes *= size;
+  const std::size_t n = call.integers.at("query_position").size(), m = call.integers.at("key_position").size();
+  shape.insert(shape.end(), {n, m});
+  field<R> bias = make_field<R>(shape);
+  for (R& x : bias.storage()) x = R(-std::numeric_limits<double>::infinity());
+  std::vector<R> of_pair(lanes);
+  each_pair(call, formula, [&](const key_of_query& at, std::size_t first) {
+    formula(at, of_pair.data());
+    for (std::size_t lane = 0; lane < lanes; ++lane) bias.storage()[lane * n * m + first] = std::move(of_pair[lane]);
+  });
+  const core::operation& op = *find_operation(core::operation_name(call.operation).forward);
+  return {{op.outputs.front().name, std::move(bias)}};
+}
+
+/// See derived_vjp.hpp.
+template <template <class> class Pairs, class R>
+fields<R> pair_bias_vjp(const arguments<R>& call, const typename Pairs<R>::recipe& how) {
+  if constexpr (carries_derivatives<R>) {
+    throw core::contract_violation("no second derivative of " + call.operation);
+  } else {
+    const core::operation& op = *find_operation(core::operation_name(call.operation).forward);
+    const field<R>& cotangents = call.inputs.at("grad_" + op.outputs.front().name);
+    tape<R> graph;
+    const lifted_inputs<R> lifted(call, op);
+    const auto variables = graph.last();
+    using number = adjoint<R>;
+    using steps = typename Pairs<number>::recipe;
+    const steps standard = how.of_gradient ? steps(*how.of_gradient) : steps{};
+    const Pairs<number> formula(lifted.in, standard);
+    const auto shared = graph.last();
+    const std::size_t n = call.integers.at("query_position").size(), m = call.integers.at("key_position").size();
+    std::vector<number> of_pair(n * m == 0 ? 0 : cotangents.size() / (n * m));
+    each_pair(call, formula, [&](const key_of_query& at, std::size_t first) {
+      formula(at, of_pair.data());
+      for (std::size_t lane = 0; lane < of_pair.size(); ++lane)
+        graph.put(of_pair[lane].node, cotangent<R>(cotangents.storage()[lane * n * m + first]));
+      graph.sweep(shared);
+    });
+    graph.sweep(variables);
+    return lifted.gradients();
+  }
+}
+
+/// The record of an operation of this kind. Heads, queries and keys are independent of one another.
+template <template <class> class Pairs, class R>
+operation_record<R, typename Pairs<R>::recipe> pair_bias_record(core::operation declaration,
+                                                                algorithm_list algorithms = one_algorithm) {
+  declaration.grows_with = &core::with_distance;
+  return {.declaration = std::move(declaration),
+          .algorithms = std::move(algorithms),
+          .forward = pair_bias<Pairs, R>,
+          .vjp = pair_bias_vjp<Pairs, R>,
+          .jvp = not_offered};
+}
+
+}  // namespace assay::reference
