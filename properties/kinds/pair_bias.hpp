@@ -5,6 +5,8 @@
 #include <string_view>
 #include <vector>
 
+#include "properties/faults/call_changes.hpp"
+#include "properties/faults/recipe_variant.hpp"
 #include "properties/generators/pair_positions.hpp"
 #include "properties/harness/catalogue.hpp"
 
@@ -30,6 +32,40 @@ std::vector<property> laws_of_distance(const std::string& name, const std::vecto
 void count_as_last(request& call);
 /// Queries are the first of the keys: of a cached sequence the wrong rows.
 void count_from_first_key(request& call);
+
+/// Faults that encodings of distances share: mutant/NAME_first_rows, _indices_for_positions, _distances_in_bf16.
+template <class Encoding>
+std::vector<variant> faults_of_distance(const std::string& name) {
+  return {
+      make_variant<Encoding>("mutant/" + name + "_first_rows", "NVIDIA/NeMo, kerple_relative_position_embedding.py",
+                             "queries behind a cache have the first rows of the distances",
+                             {.inputs = count_from_first_key}),
+      make_variant<Encoding>("mutant/" + name + "_indices_for_positions", "AL05 lucidrains/x-transformers#242",
+                             "keys and queries are counted, wherever they stand",
+                             {.inputs = count_as_last, .telling = true}),
+      make_variant<Encoding>("mutant/" + name + "_distances_in_bf16",
+                             "chijames/KERPLE: distances in the dtype of the scores", "distances are rounded to bf16",
+                             {.inputs = [](request& call) { round_positions(call, core::dtype::bf16); }}),
+  };
+}
+
+/// Right: the other ways in which code computes a logarithm of 1 + x, or all of it.
+template <class Encoding>
+std::vector<variant> controls_of_arithmetic(const std::string& name) {
+  return {make_variant<Encoding>("control/" + name + "_log_of_sum",
+                                 "chijames/KERPLE and chuanyang-Zheng/DAPE: torch.log(1 + x)",
+                                 "the logarithm of 1 + x, which loses x beside 1",
+                                 {.formula =
+                                      [](auto& how) {
+                                        using number = typename std::decay_t<decltype(how)>::number;
+                                        how = Encoding::template algorithm<number>(reference::accuracy_class::linear);
+                                      }}),
+          make_variant<Encoding>("control/" + name + "_in_f64", "all in f64, rounded once", "another precision",
+                                 {.arithmetic = in_f64}),
+          make_variant<Encoding>("control/" + name + "_usual_stages", "eager code",
+                                 "f16 and bf16: each stage in its usual format",
+                                 {.arithmetic = in_usual_stages, .declared = nothing_declared})};
+}
 
 /// The case of one head by hand, for a test: positions as given, a parameter of one number each, in f64.
 core::tensor bias_by_hand(const char* operation, const std::map<std::string, std::vector<double>>& parameters,

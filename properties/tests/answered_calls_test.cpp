@@ -19,7 +19,7 @@ call_failure error(const char* message) { return {fault::error_reply, message}; 
 // The optimized kernels, but for the calls that it does not answer.
 class answers_some final : public implementation {
  public:
-  explicit answers_some(failure_of fails) : right_(make_builtin("optimized").value()), fails_(std::move(fails)) {
+  explicit answers_some(failure_of fails) : right_(make_builtin("sequential").value()), fails_(std::move(fails)) {
     about = right_->describe();
   }
   [[nodiscard]] const description& describe() const override { return about; }

@@ -26,9 +26,6 @@ namespace assay::reference::encodings {
 struct kerple {
   static constexpr std::string_view name = "kerple";
 
-  /// What of a bias has a format of its own, in the order of stages().
-  enum class stage { distance, function, product };
-
   template <class R>
   struct recipe : differentiable_recipe<recipe, R> {
     std::function<R(const R& x)> log_of_one_plus = [](const R& x) { return log1p(x); };
@@ -46,133 +43,98 @@ struct kerple {
   static std::vector<record<R>> records();
 
  private:
-  template <class R>
-  struct pairs;
-  template <class R>
-  struct log_pairs;
-  template <class R>
-  struct power_pairs;
-  template <class R>
-  struct log_power_pairs;
-  template <class R>
-  struct weighted_pairs;
-};
-
-/// What the four have in common.
-template <class R>
-struct kerple::pairs : future_keys {
-  using recipe = kerple::recipe<R>;
-  const arguments<R>& call;
-  const recipe& how;
-
-  pairs(const arguments<R>& c, const recipe& steps) : future_keys(c.settings), call(c), how(steps) {}
-  [[nodiscard]] std::vector<std::size_t> lanes() const { return {call["r1"].size()}; }
+  /// What of a bias has a format of its own.
+  enum class stage { distance, function, product };
 
   /// t^exponent, with the derivative 0 at t = 0.
-  static R power_of(double t, const R& exponent) {
+  template <class R>
+  static R power(const head_of_pair<R>& p, const char* exponent) {
+    const double t = p.at.distance;
     return in_stage<R>(
-        stage::distance, [t](const R& e) { return t == 0.0 ? R(0.0) * e : pow(from_integer<R>(t), e); }, exponent);
+        stage::distance, [t](const R& e) { return t == 0.0 ? R(0.0) * e : pow(from_integer<R>(t), e); }, p[exponent]);
   }
-  /// -r1 log(1 + r2 t).
-  R logarithm(const R& r1, const R& r2, const R& t) const {
-    const R x = in_stage<R>(
-        stage::distance, [](const R& a, const R& b) { return a * b; }, r2, t);
-    return negated_product(r1, in_stage<R>(stage::function, how.log_of_one_plus, x));
-  }
-  static R negated_product(const R& x, const R& y) {
+  template <class R>
+  static R less_product(const R& x, const R& y) {
     return in_stage<R>(
         stage::product, [](const R& a, const R& b) { return -(a * b); }, x, y);
   }
-};
-
-template <class R>
-struct kerple::log_pairs : pairs<R> {
-  using pairs<R>::pairs;
-  void operator()(const key_of_query& at, R* bias) const {
-    const R t = in_stage<R>(stage::distance, [&] { return from_integer<R>(at.distance); });
-    for (std::size_t h = 0; h < this->call["r1"].size(); ++h)
-      bias[h] = this->logarithm(this->call["r1"](h), this->call["r2"](h), t);
+  /// -r1 log(1 + r2 t)
+  template <class R>
+  static R logarithm(const head_of_pair<R>& p, const R& t, const recipe<R>& how) {
+    const R x = in_stage<R>(stage::distance, std::multiplies<>(), p["r2"], t);
+    return less_product(p["r1"], in_stage<R>(stage::function, how.log_of_one_plus, x));
   }
-};
 
-template <class R>
-struct kerple::power_pairs : pairs<R> {
-  using pairs<R>::pairs;
-  void operator()(const key_of_query& at, R* bias) const {
-    for (std::size_t h = 0; h < this->call["r1"].size(); ++h)
-      bias[h] = this->negated_product(this->call["r1"](h), this->power_of(at.distance, this->call["r2"](h)));
-  }
-};
-
-template <class R>
-struct kerple::log_power_pairs : pairs<R> {
-  using pairs<R>::pairs;
-  void operator()(const key_of_query& at, R* bias) const {
-    for (std::size_t h = 0; h < this->call["r1"].size(); ++h)
-      bias[h] =
-          this->logarithm(this->call["r1"](h), this->call["r2"](h), this->power_of(at.distance, this->call["r3"](h)));
-  }
-};
-
-template <class R>
-struct kerple::weighted_pairs : pairs<R> {
-  using pairs<R>::pairs;
-  [[nodiscard]] std::vector<std::size_t> lanes() const { return {this->call["s"].shape(0), this->call["s"].shape(1)}; }
-  void operator()(const key_of_query& at, R* scores) const {
-    const field<R>& s = this->call["s"];
-    for (std::size_t b = 0; b < s.shape(0); ++b)
-      for (std::size_t h = 0; h < s.shape(1); ++h) {
-        const auto power = [&](const char* factor, const char* exponent) {
-          return this->negated_product(this->call[factor](h), this->power_of(at.distance, this->call[exponent](h)));
-        };
-        const R weight = in_stage<R>(
-            stage::function, [](const R& x) { return exp(x); }, power("w1", "w2"));
-        scores[b * s.shape(1) + h] = in_stage<R>(
-            stage::product, [](const R& x, const R& w, const R& added) { return x * w + added; }, s(b, h, at.i, at.j),
-            weight, power("r1", "r2"));
-      }
-  }
+  struct log_bias {
+    template <class R>
+    static R of(const head_of_pair<R>& p, const recipe<R>& how) {
+      const R t = in_stage<R>(stage::distance, [&] { return from_integer<R>(p.at.distance); });
+      return logarithm(p, t, how);
+    }
+  };
+  struct power_bias {
+    template <class R>
+    static R of(const head_of_pair<R>& p, const recipe<R>&) {
+      return less_product(p["r1"], power(p, "r2"));
+    }
+  };
+  struct log_power_bias {
+    template <class R>
+    static R of(const head_of_pair<R>& p, const recipe<R>& how) {
+      return logarithm(p, power(p, "r3"), how);
+    }
+  };
+  struct weighted_score {
+    template <class R>
+    static R of(const head_of_pair<R>& p, const recipe<R>& how) {
+      const R exponent = less_product(p["w1"], power(p, "w2")), bias = power_bias::of(p, how);
+      const R weight = in_stage<R>(
+          stage::function, [](const R& x) { return exp(x); }, exponent);
+      return in_stage<R>(
+          stage::product, [](const R& s, const R& w, const R& b) { return s * w + b; }, p["s"], weight, bias);
+    }
+  };
+  template <class R>
+  using log_pairs = pairs_by_head<kerple, log_bias, R>;
+  template <class R>
+  using power_pairs = pairs_by_head<kerple, power_bias, R>;
+  template <class R>
+  using log_power_pairs = pairs_by_head<kerple, log_power_bias, R>;
+  template <class R>
+  using weighted_pairs = pairs_by_head<kerple, weighted_score, R>;
 };
 
 template <class R>
 std::vector<kerple::record<R>> kerple::records() {
-  constexpr const char* source = "Chi et al. 2022, arXiv 2205.09921, eqs. (6) and (7)";
-  const std::vector<core::stage_declaration> stages{{.name = "distance", .meaning = "t, its power and r2 t"},
-                                                    {.name = "function", .meaning = "the logarithm or exponential"},
-                                                    {.name = "product", .meaning = "the product with r1, and sums"}};
-  const auto factor = [](const char* called, const char* meaning) {
-    return core::parameter(called, {"h"}, meaning, {.low = 0.0});
-  };
-  const auto exponent = [](const char* called, const char* meaning) {
-    return core::parameter(called, {"h"}, meaning, {.low = 0.0, .high = 2.0});
-  };
-  const auto of = [&](const char* called, std::vector<core::tensor_declaration> parameters) -> core::operation {
+  const auto declared = [](const char* called, std::vector<core::tensor_declaration> inputs) -> core::operation {
     return {.name = called,
-            .source = source,
-            .inputs = with_pair_positions(std::move(parameters)),
+            .source = "Chi et al. 2022, arXiv 2205.09921, eqs. (6) and (7)",
+            .inputs = with_pair_positions(std::move(inputs)),
             .outputs = {pair_bias_output(core::error_scale::relative)},  // a product, and nothing cancels
             .attributes = {future_keys::declared()},
-            .stages = stages,
+            .stages = {{.name = "distance", .meaning = "t, its power and r2 t"},
+                       {.name = "function", .meaning = "the logarithm or exponential"},
+                       {.name = "product", .meaning = "the product with r1, and sums"}},
             .independent = {"h", "n", "m"}};
   };
-  core::operation weighted = of("kerple/weighted_scores", {{.name = "s",
-                                                            .axes = {"B", "h", "n", "m"},
-                                                            .meaning = "scores before the bias",
-                                                            .role = core::input_role::logit},
-                                                           factor("w1", "rate of the weight"),
-                                                           exponent("w2", "exponent of the weight"),
-                                                           factor("r1", "factor"),
-                                                           exponent("r2", "exponent")});
+  const core::tensor_declaration r1 = core::parameter("r1", {"h"}, "factor", {.low = 0.0}),
+                                 r2 = core::parameter("r2", {"h"}, "scale of the distance", {.low = 0.0});
+  const auto exponent = [](const char* called) {
+    return core::parameter(called, {"h"}, "exponent of the distance", {.low = 0.0, .high = 2.0});
+  };
+  core::operation weighted =
+      declared("kerple/weighted_scores",
+               {core::tensor_declaration{.name = "s",
+                                         .axes = {"B", "h", "n", "m"},
+                                         .meaning = "scores before the bias",
+                                         .role = core::input_role::logit},
+                core::parameter("w1", {"h"}, "rate of the weight", {.low = 0.0}), exponent("w2"), r1, exponent("r2")});
   weighted.outputs = {{.name = "scores", .axes = {"B", "h", "n", "m"}, .meaning = "weighted and biased scores"}};
   weighted.independent.push_back("B");
   const algorithm_list logarithms{accuracy_class::sequential, accuracy_class::linear};
-  return {pair_bias_record<log_pairs, R>(
-              of("kerple/log", {factor("r1", "factor"), factor("r2", "scale of the distance")}), logarithms),
-          pair_bias_record<power_pairs, R>(of("kerple/power", {factor("r1", "factor"), exponent("r2", "exponent")})),
-          pair_bias_record<log_power_pairs, R>(
-              of("kerple/log_power",
-                 {factor("r1", "factor"), factor("r2", "scale of the power"), exponent("r3", "exponent")}),
-              logarithms),
+  return {pair_bias_record<log_pairs, R>(declared("kerple/log", {r1, r2}), logarithms),
+          pair_bias_record<power_pairs, R>(declared("kerple/power", {r1, exponent("r2")})),
+          pair_bias_record<log_power_pairs, R>(declared("kerple/log_power", {r1, r2, exponent("r3")}), logarithms),
           pair_bias_record<weighted_pairs, R>(std::move(weighted))};
 }
 

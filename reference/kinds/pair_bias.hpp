@@ -129,6 +129,45 @@ fields<R> pair_bias_vjp(const arguments<R>& call, const typename Pairs<R>::recip
   }
 }
 
+/// A pair as the formula of one head sees it.
+template <class R>
+struct head_of_pair {
+  const arguments<R>& call;
+  const key_of_query& at;
+  std::size_t batch, head;
+
+  /// The number of an input: of this head, or of this row, head, query and key.
+  const R& operator[](const char* input) const {
+    const field<R>& x = call[input];
+    return x.dimension() == 1 ? x(head) : x(batch, head, at.i, at.j);
+  }
+};
+
+/// Heads one by one: Formula::of(head_of_pair<R>, recipe<R>) is the bias of one. Keys after the query follow the
+/// setting `future`; `scores` names an input [B, h, n, m] where there is one, else the bias is [h, n, m].
+template <class Encoding, class Formula, class R>
+struct pairs_by_head : future_keys {
+  using recipe = typename Encoding::template recipe<R>;
+  const arguments<R>& call;
+  const recipe& how;
+  std::size_t rows, heads;
+
+  pairs_by_head(const arguments<R>& c, const recipe& steps) : future_keys(c.settings), call(c), how(steps) {
+    const core::operation& op = *find_operation(core::operation_name(c.operation).forward);
+    const core::tensor_declaration& first = op.inputs.front();
+    const field<R>& x = c[first.name.c_str()];
+    rows = first.axes.size() == 1 ? 0 : x.shape(0);
+    heads = x.shape(first.axes.size() == 1 ? 0 : 1);
+  }
+  [[nodiscard]] std::vector<std::size_t> lanes() const {
+    return rows == 0 ? std::vector{heads} : std::vector{rows, heads};
+  }
+  void operator()(const key_of_query& at, R* bias) const {
+    for (std::size_t b = 0; b < std::max<std::size_t>(rows, 1); ++b)
+      for (std::size_t h = 0; h < heads; ++h) *bias++ = Formula::template of<R>(head_of_pair<R>{call, at, b, h}, how);
+  }
+};
+
 /// The record of an operation of this kind. Heads, queries and keys are independent of one another.
 template <template <class> class Pairs, class R>
 operation_record<R, typename Pairs<R>::recipe> pair_bias_record(core::operation declaration,

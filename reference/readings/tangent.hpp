@@ -14,6 +14,12 @@ struct tangent {
   explicit tangent(double x) : number(x) {}
   explicit tangent(value x, value d = value(0.0)) : number(std::move(x)), derivative(std::move(d)) {}
 
+  /// r = x / y with (x' - r y') / y, which is 0 where numerator and denominator move alike.
+  friend tangent operator/(const tangent& x, const tangent& y) {
+    const value r = x.number / y.number;
+    return tangent(r, (x.derivative - r * y.derivative) / y.number);
+  }
+
   // See differentiated.hpp.
   static value along(const tangent& x) { return x.derivative; }
   static value against(const tangent& x) { return -x.derivative; }
