@@ -150,21 +150,20 @@ struct pairs_by_head : future_keys {
   using recipe = typename Encoding::template recipe<R>;
   const arguments<R>& call;
   const recipe& how;
-  std::size_t rows, heads;
+  std::vector<std::size_t> rows_and_heads;  ///< or heads alone
 
   pairs_by_head(const arguments<R>& c, const recipe& steps) : future_keys(c.settings), call(c), how(steps) {
     const core::operation& op = *find_operation(core::operation_name(c.operation).forward);
     const core::tensor_declaration& first = op.inputs.front();
-    const field<R>& x = c[first.name.c_str()];
-    rows = first.axes.size() == 1 ? 0 : x.shape(0);
-    heads = x.shape(first.axes.size() == 1 ? 0 : 1);
+    const std::size_t before = first.axes.size() == 1 ? 1 : 2;  // [h], or [B, h, n, m]
+    for (std::size_t k = 0; k < before; ++k) rows_and_heads.push_back(c[first.name.c_str()].shape(k));
   }
-  [[nodiscard]] std::vector<std::size_t> lanes() const {
-    return rows == 0 ? std::vector{heads} : std::vector{rows, heads};
-  }
+  [[nodiscard]] std::vector<std::size_t> lanes() const { return rows_and_heads; }
   void operator()(const key_of_query& at, R* bias) const {
-    for (std::size_t b = 0; b < std::max<std::size_t>(rows, 1); ++b)
-      for (std::size_t h = 0; h < heads; ++h) *bias++ = Formula::template of<R>(head_of_pair<R>{call, at, b, h}, how);
+    const std::size_t rows = rows_and_heads.size() == 1 ? 1 : rows_and_heads.front();
+    for (std::size_t b = 0; b < rows; ++b)
+      for (std::size_t h = 0; h < rows_and_heads.back(); ++h)
+        *bias++ = Formula::template of<R>(head_of_pair<R>{call, at, b, h}, how);
   }
 };
 
