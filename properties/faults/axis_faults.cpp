@@ -75,6 +75,7 @@ declared_fault_list axis_faults(const core::operation& op) {
   for (const core::tensor_declaration* d : tensors_of(op))
     for (std::size_t axis = 0; axis < d->axes.size(); ++axis) {
       const std::string& symbol = d->axes[axis];
+      if (!varies(symbol)) continue;
       const std::string place = fmt::format("{}_{}", symbol, axis);
       for (const rearrangement& r : rearrangements)
         all.push_back(fault_in(op, *d, fmt::format("{}_along_{}", r.what, place), words_of(r, op, d->name, symbol),

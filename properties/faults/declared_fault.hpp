@@ -10,6 +10,9 @@
 
 namespace assay::properties {
 
+/// An axis that varies from call to call; "1" is one element, along which nothing can be exchanged or lost.
+inline bool varies(const std::string& axis) { return axis.find_first_not_of("0123456789") != std::string::npos; }
+
 /// What a faulty implementation gives for a call, made from what the right one gives.
 using faulty_call = std::function<call_result(implementation& right, const request& call)>;
 

@@ -64,6 +64,7 @@ void add_errors(declared_fault_list& all, const core::operation& op, const core:
 void add_lost(declared_fault_list& all, const core::operation& op, const core::tensor_declaration& d) {
   for (std::size_t axis = 0; axis < d.axes.size(); ++axis) {
     const std::string& symbol = d.axes[axis];
+    if (!varies(symbol)) continue;
     const core::axis_role role = core::role_of(op, symbol);
     const bool of_tokens = role == core::axis_role::token || role == core::axis_role::key;
     if (of_tokens) {

@@ -43,9 +43,10 @@ std::vector<variant> faults_of_distance(const std::string& name) {
       make_variant<Encoding>("mutant/" + name + "_indices_for_positions", "AL05 lucidrains/x-transformers#242",
                              "keys and queries are counted, wherever they stand",
                              {.inputs = count_as_last, .telling = true}),
-      make_variant<Encoding>("mutant/" + name + "_distances_in_bf16",
-                             "chijames/KERPLE: distances in the dtype of the scores", "distances are rounded to bf16",
-                             {.inputs = [](request& call) { round_positions(call, core::dtype::bf16); }}),
+      make_variant<Encoding>(
+          "mutant/" + name + "_distances_in_bf16", "chijames/KERPLE: distances in the dtype of the scores",
+          "distances are rounded to bf16",
+          {.inputs = [](request& call) { round_positions(call, core::dtype::bf16); }, .telling = true}),
   };
 }
 

@@ -61,6 +61,11 @@ std::vector<R> softmax(const std::vector<R>& logits) {
   return weights;
 }
 
+/// The same as a block of a tape. grad S_j = P_j (g_j - sum_l P_l g_l): that of the only key is 0, whatever its logit
+/// is.
+template <class R>
+std::vector<adjoint<R>> taped_softmax(const std::vector<adjoint<R>>& logits);
+
 /// The factor of q . k for a setting `scale`.
 template <class R>
 R logit_scale(const std::string& setting, std::size_t width) {
@@ -236,6 +241,32 @@ void attend_vjp(const attention_head<R>& head, const R* bias, const R* grad_out,
   }
 }
 
+template <class R>
+std::vector<adjoint<R>> taped_softmax(const std::vector<adjoint<R>>& logits) {
+  std::vector<R> plain;
+  std::vector<typename tape<R>::node> from;
+  for (const adjoint<R>& x : logits) plain.push_back(x.number), from.push_back(x.node);
+  const std::vector<R> weights = softmax(plain);
+  const auto first = tape<R>::current().add_block(weights.size(), [=](tape<R>& graph, std::span<const cotangent<R>> g) {
+    std::vector<R> along;
+    for (const cotangent<R>& x : g) along.push_back(x.number);
+    if constexpr (!computes_in_formats<R>) subtract_heaviest(along, weights, plain.data());
+    accumulator<R> sum;
+    std::size_t keys = 0;
+    for (std::size_t j = 0; j < weights.size(); ++j)
+      if (!is_minus_infinity(plain[j])) sum.add_product(weights[j], along[j]), ++keys;
+    const R mean = sum.total();
+    for (std::size_t j = 0; j < weights.size(); ++j) {
+      if (is_minus_infinity(plain[j])) continue;
+      const R grad = weights[j] * (along[j] - mean);
+      graph.put(from[j], cotangent<R>(keys == 1 ? vanishing(grad) : grad));
+    }
+  });
+  std::vector<adjoint<R>> out;
+  for (std::size_t j = 0; j < weights.size(); ++j) out.emplace_back(weights[j], first + static_cast<unsigned>(j));
+  return out;
+}
+
 /// A head as one block of a tape, with attend_vjp for its pullback.
 template <class R>
 void attend(const attention_head<adjoint<R>>& head, const adjoint<R>* bias, adjoint<R>* out,
@@ -247,7 +278,8 @@ void attend(const attention_head<adjoint<R>>& head, const adjoint<R>* bias, adjo
       for (std::size_t i = 0; i < size; ++i) numbers.push_back(from[i].number), nodes.push_back(from[i].node);
     }
     void put(tape<R>& graph, attention_stage stage, const std::vector<accumulator<R>>& sums) const {
-      for (std::size_t i = 0; i < sums.size(); ++i) graph.put(nodes[i], cotangent<R>(total_in(stage, sums[i])));
+      for (std::size_t i = 0; i < sums.size(); ++i)
+        graph.put_in(stage, nodes[i], cotangent<R>(total_in(stage, sums[i])));
     }
   };
   const std::size_t n = head.queries, m = head.keys, d = head.width, e = head.value_width;
@@ -263,7 +295,9 @@ void attend(const attention_head<adjoint<R>>& head, const adjoint<R>* bias, adjo
     for (const cotangent<R>& x : g) grad_out.push_back(x.number);
     attention_gradients<R> sums(plain_head(q, k, v));
     attend_vjp(plain_head(q, k, v), b.numbers.data(), grad_out.data(), sums, steps,
-               [&](std::size_t i, std::size_t j, const R& x) { graph.put(b.nodes[i * m + j], cotangent<R>(x)); });
+               [&](std::size_t i, std::size_t j, const R& x) {
+                 graph.put_in(attention_stage::scores, b.nodes[i * m + j], cotangent<R>(x));
+               });
     q.put(graph, attention_stage::scores, sums.q);
     k.put(graph, attention_stage::scores, sums.k);
     v.put(graph, attention_stage::output, sums.v);

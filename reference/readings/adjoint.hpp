@@ -83,6 +83,10 @@ class cotangent_sum {
  public:
   void add(const cotangent<R>& g) { sum().add(g.number); }
   void add_product(const cotangent<R>& g, const R& slope) { sum().add_product(g.number, slope); }
+  /// To units that are 1 / factor as large.
+  void rescale(double factor) requires computes_in_formats<R> {
+    if (sum_) sum_ = sum_->in_units(factor);
+  }
   /// Nothing reaches it: exactly 0.
   [[nodiscard]] cotangent<R> total() const { return cotangent<R>(sum_ ? sum_->total() : R(0.0)); }
 
@@ -111,6 +115,7 @@ class cotangent_sum<tracked> {
          std::fabs(r)});
     forms_products_ = true;
   }
+  void rescale(double factor) { propagated_ *= factor; }
   [[nodiscard]] cotangent<tracked> total() const {
     const double of_sums = arithmetic_of_sums().u / tracked::u();
     const double additions = forms_products_ ? roundings_ : std::max(roundings_ - 1, 0.0);
@@ -154,7 +159,7 @@ class tape {
   }
   /// A node without edges, whose cotangents are the gradient.
   node add_variable() {
-    nodes_.push_back({edges_.size(), nullptr});
+    nodes_.push_back({edges_.size(), nullptr, true});
     return last();
   }
   /// `count` nodes, the first of which is returned, whose cotangents `pull` hands on, all at once, in the format of the
@@ -166,8 +171,11 @@ class tape {
     return first;
   }
 
-  /// A cotangent that reaches a node: of an output, or handed on by a block.
+  /// A cotangent that reaches a node: of an output, or handed on by a block, as a number of that format.
   void put(node to, const cotangent<R>& g);
+  /// The same as a number of the format of a stage.
+  template <class Stage>
+  void put_in(Stage stage, node to, const cotangent<R>& g);
   /// Takes the cotangents of all nodes after `first` back to it and those before it, and forgets those nodes.
   void sweep(node first = 0);
   [[nodiscard]] node last() const { return static_cast<node>(nodes_.size() - 1); }
@@ -179,7 +187,8 @@ class tape {
  private:
   struct entry {
     std::size_t end;               // of its edges
-    const working_format* format;  // none of variables
+    const working_format* format;  // none of variables that nothing has reached
+    bool is_variable = false;
   };
   struct block {
     node first;
@@ -190,6 +199,7 @@ class tape {
   [[nodiscard]] const working_format& format_of(node n) const {
     return nodes_[n].format != nullptr ? *nodes_[n].format : arithmetic();
   }
+  const working_format& format_that_takes(node to);
   [[nodiscard]] cotangent<R> total(node n) const;
   void send(const cotangent<R>& g, const edge& e);
 
@@ -201,14 +211,40 @@ class tape {
   std::vector<cotangent_sum<R>> sums_;
 };
 
+// The format of a node that a number of this thread's format is to reach.
+template <class R>
+const working_format& tape<R>::format_that_takes(node to) {
+  entry& e = nodes_[to];
+  if (e.is_variable && (e.format == nullptr || e.format->u < arithmetic().u)) {
+    if constexpr (computes_in_formats<R>)
+      if (e.format != nullptr) sums_[to].rescale(e.format->u / arithmetic().u);
+    e.format = &arithmetic_here();
+  }
+  return *e.format;
+}
+
+template <class R>
+template <class Stage>
+void tape<R>::put_in(Stage stage, node to, const cotangent<R>& g) {
+  if constexpr (computes_in_formats<R>)
+    if (stages_differ()) {
+      const working_format& inside = format_of_stage(static_cast<std::size_t>(stage));
+      const double ratio = arithmetic().u / inside.u;
+      const switched_to scope(inside);
+      return put(to, g.in_units(ratio));
+    }
+  put(to, g);
+}
+
 template <class R>
 void tape<R>::put(node to, const cotangent<R>& g) {
   if (to == 0) return;
   if (sums_.size() < nodes_.size()) sums_.resize(nodes_.size());
   if constexpr (computes_in_formats<R>)
     if (stages_differ()) {
-      const double ratio = arithmetic().u / format_of(to).u;
-      const switched_to scope(format_of(to));
+      const working_format& into = format_that_takes(to);
+      const double ratio = arithmetic().u / into.u;
+      const switched_to scope(into);
       return sums_[to].add(g.in_units(ratio));
     }
   sums_[to].add(g);
@@ -237,11 +273,11 @@ void tape<R>::send(const cotangent<R>& g, const edge& e) {
   if constexpr (computes_in_formats<R>)
     if (stages_differ()) {
       if (e.how != step::product_in_sum) {
-        const bool is_cast = nodes_[e.to].format != nullptr && nodes_[e.to].format->u > arithmetic().u;
+        const bool is_cast = !nodes_[e.to].is_variable && nodes_[e.to].format->u > arithmetic().u;
         const cotangent<R> here = term();
         return put(e.to, is_cast ? here.rounded_to(*nodes_[e.to].format) : here);
       }
-      const working_format& into = format_of(e.to);
+      const working_format& into = format_that_takes(e.to);
       const double ratio = arithmetic().u / into.u;
       const switched_to scope(into);
       return sums_[e.to].add_product(g.in_units(ratio), e.slope.in_units(ratio));
@@ -256,7 +292,7 @@ template <class R>
 void tape<R>::sweep(node first) {
   sums_.resize(nodes_.size());
   for (node n = last(); n > first; --n) {
-    if (nodes_[n].format == nullptr) continue;
+    if (nodes_[n].is_variable) continue;
     const switched_to scope(*nodes_[n].format);
     if (!blocks_.empty() && n == blocks_.back().first + blocks_.back().count - 1) {
       const block b = std::move(blocks_.back());
@@ -309,7 +345,10 @@ struct adjoint {
   template <class... Parts>
   static adjoint made(R r, const Parts&... parts) {
     if (((parts.edge.to == 0) && ...)) return adjoint(std::move(r));
-    (graph::current().add_edge(parts.edge), ...);
+    const auto add = [](const auto& e) {
+      if (e.to != 0) graph::current().add_edge(e);
+    };
+    (add(parts.edge), ...);
     return adjoint(std::move(r), graph::current().close());
   }
 

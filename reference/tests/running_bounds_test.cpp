@@ -20,31 +20,31 @@ namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
-using draw = std::function<double(core::counter_random&)>;
+using number_source = std::function<double(core::counter_random&)>;
 // The decays are log p or gate logits, as the operation has them.
 struct numbers_of_lane {
-  draw decay, h, s0;
+  number_source decay, h, s0;
 };
-draw constant(double x) {
+number_source constant(double x) {
   return [x](core::counter_random&) { return x; };
 }
-draw uniform(double low, double high) {
+number_source uniform(double low, double high) {
   return [=](core::counter_random& r) { return r.uniform(low, high); };
 }
-draw normal() {
+number_source normal() {
   return [](core::counter_random& r) { return r.normal(); };
 }
-draw one_of(std::vector<double> x) {
+number_source one_of(std::vector<double> x) {
   return [x](core::counter_random& r) { return x[r.below(x.size())]; };
 }
-draw mixed(const draw& usual, const draw& rare, std::uint64_t once_in) {
+number_source mixed(const number_source& usual, const number_source& rare, std::uint64_t once_in) {
   return [=](core::counter_random& r) { return r.one_in(once_in) ? rare(r) : usual(r); };
 }
 // Of either sign, 2^low to 2^high by magnitude.
-draw powers(double low, double high) {
+number_source powers(double low, double high) {
   return [=](core::counter_random& r) { return std::exp2(r.uniform(low, high)) * (r.one_in(2) ? 1.0 : -1.0); };
 }
-draw negative(const draw& x) {
+number_source negative(const number_source& x) {
   return [=](core::counter_random& r) { return -std::fabs(x(r)); };
 }
 
@@ -106,16 +106,16 @@ const std::vector<std::pair<const char*, numbers_of_lane>>& hard_gates() {
   return all;
 }
 
-core::tensor drawn(dtype type, const core::shape& s, const draw& x, core::counter_random& random) {
+core::tensor drawn(dtype type, const core::shape& s, const number_source& x, core::counter_random& random) {
   core::tensor t = core::zeros(type, s);
   for (double& value : t.values.storage()) value = core::round_to(type, x(random));
   return t;
 }
 
 // Cotangents or tangents, which are exact: of order 1, such that sums cancel, of all sizes, and mostly 0.
-const std::vector<draw>& cotangents() {
-  static const std::vector<draw> all{normal(), one_of({1.0, -1.0, 0.5}), powers(-1000, 100),
-                                     mixed(constant(0), constant(1.5), 12), powers(-30, 30)};
+const std::vector<number_source>& cotangents() {
+  static const std::vector<number_source> all{normal(), one_of({1.0, -1.0, 0.5}), powers(-1000, 100),
+                                              mixed(constant(0), constant(1.5), 12), powers(-30, 30)};
   return all;
 }
 
@@ -124,10 +124,10 @@ core::request call_of(const char* operation, const numbers_of_lane& lane, dtype 
   core::counter_random random(seed);
   core::request call{find_operation(operation), type, {}};
   for (const core::tensor_declaration& d : call.operation->inputs) {
-    const draw& numbers = d.name == "h"                        ? lane.h
-                          : d.name == "s0"                     ? lane.s0
-                          : d.name == "log_p" || d.name == "g" ? lane.decay
-                                                               : cotangents()[seed % cotangents().size()];
+    const number_source& numbers = d.name == "h"                        ? lane.h
+                                   : d.name == "s0"                     ? lane.s0
+                                   : d.name == "log_p" || d.name == "g" ? lane.decay
+                                                                        : cotangents()[seed % cotangents().size()];
     call.inputs.emplace(d.name,
                         drawn(type, core::shape_of(d, {{"B", s[0]}, {"n", s[1]}, {"d", s[2]}}), numbers, random));
   }
