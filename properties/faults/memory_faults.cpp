@@ -48,7 +48,7 @@ declared_fault cached_outputs(const core::operation& op, const char* what, const
       const std::string key = key_of(call, known->calls++);
       if (const auto before = known->outputs.find(key); before != known->outputs.end()) {
         // Settings may fix a shape: the outputs of other shapes are of no use.
-        if (core::check_outputs(*call.operation, call.type, core::check_request(call).value(), before->second))
+        if (core::check_outputs(*call.operation, call.type, core::sizes_of(call), before->second))
           return before->second;
       }
       call_result outputs = right.evaluate(call);

@@ -46,7 +46,7 @@ void add_random(test_case& c, const std::string& prefix, const std::vector<core:
 // The cotangents of a vjp, the tangents of a jvp.
 void add_derivative_inputs(test_case& c, const core::operation& forward, bool of_one_sign,
                            core::counter_random& random) {
-  const core::axis_sizes sizes = core::check_request({&forward, c.call.type, c.call.inputs, c.call.attributes}).value();
+  const core::axis_sizes sizes = core::sizes_of({&forward, c.call.type, c.call.inputs, c.call.attributes});
   if (c.call.operation->is_vjp()) {
     add_random(c, "grad_", forward.outputs, sizes, of_one_sign, random);
   } else {
@@ -112,8 +112,6 @@ std::vector<double> simpler_numbers(core::dtype type, double x) {
 }
 
 }  // namespace
-
-core::axis_sizes sizes_of(const test_case& c) { return core::check_request(c.call).value(); }
 
 std::string summary(const test_case& c) {
   std::string text = fmt::format("{} {}", c.call.operation->name, core::name_of(c.call.type));

@@ -74,7 +74,7 @@ struct test_case {
 /// "heinsen/scan f32 B=1 n=3 d=1 family mild seed 42"
 std::string summary(const test_case& c);
 /// The sizes of the case's axes.
-core::axis_sizes sizes_of(const test_case& c);
+inline core::axis_sizes sizes_of(const test_case& c) { return core::sizes_of(c.call); }
 
 /// A family of inputs: the regime in which some fault, and no other family, shows.
 struct family {

@@ -28,6 +28,7 @@ TEST_CASE("properties/keys/make_the_same_case_again", "[unit][gate]") {
           const test_case c = make_case(key), again = make_case(c.key);
           INFO(canonical_text(key));
           REQUIRE(c.key == key);
+          REQUIRE(sizes_of(c) == core::check_request(c.call).value());
           REQUIRE(c.call.attributes == again.call.attributes);
           REQUIRE(c.call.inputs.size() == again.call.inputs.size());
           for (const auto& [name, t] : c.call.inputs) REQUIRE(core::identical(t, again.call.inputs.at(name)));
@@ -59,6 +60,17 @@ TEST_CASE("properties/families/one_of_every_operation_is_mild", "[unit][gate]") 
     const std::vector<family> all = families_of(op);
     CHECK(std::count_if(all.begin(), all.end(), [](const family& f) { return f.is_mild; }) == 1);
     CHECK(is_mild(make_case({&op, core::dtype::f32, mild_family_of(op).name, 1})));
+  }
+}
+
+// Sizes are read off the call: a smaller case has its own.
+TEST_CASE("properties/cases/smaller_ones_have_their_own_sizes", "[unit][gate]") {
+  for (const core::operation& op : reference::operations()) {
+    const test_case c = make_case({&op, core::dtype::f32, mild_family_of(op).name, 5, lengths::around_blocks});
+    for (const test_case& smaller : simpler_cases(c)) {
+      INFO(summary(smaller));
+      REQUIRE(sizes_of(smaller) == core::check_request(smaller.call).value());
+    }
   }
 }
 

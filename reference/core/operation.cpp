@@ -360,6 +360,24 @@ result<void> check_outputs(const operation& op, dtype type, const axis_sizes& si
   return {};
 }
 
+axis_sizes sizes_of(const request& call) {
+  axis_sizes sizes;
+  for (const attribute_declaration& a : call.operation->attributes) {
+    if (a.axis.empty()) continue;
+    const auto set = call.attributes.find(a.name);
+    const attribute& value = set == call.attributes.end() ? a.standard : set->second;
+    sizes[a.axis] = static_cast<std::size_t>(as_number(value).value());
+  }
+  for (const tensor_declaration& d : call.operation->inputs) {
+    const auto& lengths = call.inputs.at(d.name).values.shape();
+    for (std::size_t i = 0; i < d.axes.size(); ++i) {
+      const axis a = parse_axis(d.axes[i]);
+      sizes.try_emplace(std::string(a.symbol), lengths[i] / a.factor);
+    }
+  }
+  return sizes;
+}
+
 result<void> check_domain(const operation& op, const tensors& inputs) {
   for (const auto& d : op.inputs) {
     const tensor& t = inputs.at(d.name);

@@ -193,6 +193,9 @@ result<axis_sizes> check_request(const request& call);
 /// The same for outputs, whose sizes the inputs have fixed.
 result<void> check_outputs(const operation& op, dtype type, const axis_sizes& sizes, const tensors& outputs);
 
+/// The sizes of all axes of a call that check_request accepts, without checking it again.
+axis_sizes sizes_of(const request& call);
+
 /// The strict contract: an error that names the first tensor and index outside the declared domain.
 result<void> check_domain(const operation& op, const tensors& inputs);
 

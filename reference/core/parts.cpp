@@ -98,7 +98,7 @@ std::size_t pieces_wanted(const part_size& part, std::size_t elements, std::size
 std::vector<kept_positions> split_call(const request& call, const part_size& part) {
   const operation& op = *call.operation;
   std::size_t largest = 0, lanes = 1;
-  const axis_sizes sizes = check_request(call).value();
+  const axis_sizes sizes = sizes_of(call);
   for (const auto* declared : {&op.inputs, &op.outputs})
     for (const tensor_declaration& d : *declared) largest = std::max(largest, element_count(shape_of(d, sizes)));
   std::vector<std::pair<std::size_t, std::string>> axes;

@@ -65,7 +65,7 @@ bool guarded_candidate::would_outlast(const properties::request& call) {
 }
 
 void guarded_candidate::note_slow(const properties::request& call, const expected_time& t) {
-  const std::size_t size = core::check_request(call).value().at(t.axis);
+  const std::size_t size = core::sizes_of(call).at(t.axis);
   auto& axes = slow_[{call.operation->name, call.type}];
   const auto [it, is_first] = axes.emplace(t.axis, slow_axis{t, size});
   if (!is_first && size < it->second.size) it->second = {t, size};

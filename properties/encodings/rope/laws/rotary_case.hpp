@@ -12,7 +12,7 @@ class rotary_case {
  public:
   explicit rotary_case(const test_case& c) : rotary_case(c.call) {}
   explicit rotary_case(const request& call)
-      : settings_(core::completed(*call.operation, call.attributes)), sizes_(core::check_request(call).value()) {
+      : settings_(core::completed(*call.operation, call.attributes)), sizes_(core::sizes_of(call)) {
     const auto r = sizes_.find("r");
     layout_ = {sizes_.at("d"),
                r != sizes_.end() ? r->second
