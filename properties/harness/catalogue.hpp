@@ -72,7 +72,7 @@ struct encoding_tests {
   std::vector<family> families;  ///< the first one is mild
   std::vector<variant> mutants, controls;
   std::vector<unmodelled> not_modelled;
-  std::vector<usual_size> sizes{};
+  std::vector<usual_size> sizes{};  ///< an operation that has none here gets them by its roles (usual_sizes.hpp)
   std::vector<long_calls> long_ones{};
   std::vector<property> laws;  ///< properties of this encoding alone
   /// Mutants made by rule: those of the encoding's own rules and, once it is registered, those that its declarations

@@ -9,6 +9,7 @@
 #include <tuple>
 
 #include "properties/harness/one_sign.hpp"
+#include "properties/harness/usual_sizes.hpp"
 #include "reference/core/fnv1a.hpp"
 
 namespace assay::properties {
@@ -35,11 +36,14 @@ std::vector<usual_size> usual_sizes(const core::operation& op, core::dtype type,
   std::vector<usual_size> all;
   const encoding_tests* tests = encoding_tests_of(op);
   if (tests == nullptr || options.sizes == run_options::usual::none) return all;
-  for (std::size_t k = 0; k < tests->sizes.size(); ++k) {
-    usual_size u = tests->sizes[k];
-    if ((!u.always && options.sizes != run_options::usual::all) ||
-        std::find(u.functions.begin(), u.functions.end(), op.forward_name()) == u.functions.end())
-      continue;
+  const auto is_of_operation = [&](const usual_size& u) {
+    return std::find(u.functions.begin(), u.functions.end(), op.forward_name()) != u.functions.end();
+  };
+  const bool are_declared = std::any_of(tests->sizes.begin(), tests->sizes.end(), is_of_operation);
+  const std::vector<usual_size> sizes = are_declared ? tests->sizes : sizes_by_roles(op);
+  for (std::size_t k = 0; k < sizes.size(); ++k) {
+    usual_size u = sizes[k];
+    if ((!u.always && options.sizes != run_options::usual::all) || !is_of_operation(u)) continue;
     core::counter_random random = random_for(op, type, k, options.seed);
     for (auto& [symbol, size] : u.axes)
       if (const std::size_t more = random.below(size / 8 + 1); !stands_for_itself(size)) size += more;

@@ -1,18 +1,17 @@
 // Faults that begin at the sizes that kernels are run at: the planned sizes must reach them.
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <catch2/catch.hpp>
-#include <map>
 #include <optional>
 
 #include "properties/builtin.hpp"
-#include "properties/harness/choices.hpp"
-#include "properties/harness/runner.hpp"
+#include "properties/harness/tests/size_demands.hpp"
+#include "properties/tests/gating.hpp"
 #include "reference/oracle.hpp"
 
 using namespace assay;
 using namespace assay::properties;
+using namespace assay::properties::testing;
 using usual = run_options::usual;
 
 namespace {
@@ -83,113 +82,6 @@ std::string missed(const std::vector<fault_at>& faults, usual sizes) {
   return all;
 }
 
-// Where the axis of a symbol is large: beyond what one block of a kernel, or one thread, usually takes.
-std::optional<std::size_t> large(const std::string& axis) {
-  static const std::map<std::string, std::size_t> from{{"B", 5},  {"h", 9},  {"n", 65}, {"m", 129},
-                                                       {"d", 65}, {"e", 65}, {"r", 33}, {"k", 3}};
-  const auto found = from.find(axis);
-  return found == from.end() ? std::nullopt : std::optional(found->second);
-}
-
-// Whether blocks of kernels divide the axis: two rows or heads, 32 pairs, 64 of anything else.
-bool is_whole(const std::string& axis, std::size_t size) {
-  const bool has_rows = axis == "B" || axis == "h" || axis == "k";
-  return size > 1 && size % (has_rows ? 2 : axis == "r" ? 32 : 64) == 0;
-}
-
-struct planned_case {
-  std::string family;
-  core::axis_sizes axes;
-  core::attributes settings;
-};
-
-// Whether what an index of a row or head goes wrong with shows: more than one of each.
-bool has_several_rows(const planned_case& c) {
-  return std::all_of(c.axes.begin(), c.axes.end(),
-                     [](const auto& axis) { return (axis.first != "B" && axis.first != "h") || axis.second > 1; });
-}
-
-// The cases of a quick run whose sizes are given.
-std::vector<planned_case> quick_cases(const core::operation& op, const std::string& property, std::uint64_t seed) {
-  run_options options;
-  options.seed = seed;
-  options.sizes = usual::some;
-  std::vector<planned_case> all;
-  for (const case_key& key : plan_of(*find_property(property), description{}, op, core::dtype::f32, options))
-    if (key.size.is_given()) {
-      const test_case c = make_case(key);
-      all.push_back({key.family, sizes_of(c), c.call.attributes});
-    }
-  return all;
-}
-
-// Every pair of large axes, every large axis with every family, with every value of every choice and with integers at
-// their standard value and at another, more than two blocks of 64 tokens and of keys in several rows and heads, a last
-// block that lacks one, the widths of heads that models have over more than a block, and all axes in whole blocks.
-std::string not_reached(const core::operation& op, std::uint64_t seed) {
-  std::vector<std::string> axes;
-  for (const std::string& symbol : core::axis_symbols(op))
-    if (large(symbol)) axes.push_back(symbol);
-  const std::vector<planned_case> cases = quick_cases(op,
-                                                      op.is_forward() ? "value"
-                                                      : op.is_vjp()   ? "vjp"
-                                                                      : "jvp",
-                                                      seed);
-  const auto is_large = [](const planned_case& c, const std::string& axis) {
-    const auto size = c.axes.find(axis);
-    return size != c.axes.end() && size->second >= *large(axis);
-  };
-  const auto reached = [&](const auto& holds) { return std::any_of(cases.begin(), cases.end(), holds); };
-  std::string missing;
-  for (const std::string& a : axes) {
-    for (const std::string& b : axes)
-      if (a <= b && !reached([&](const planned_case& c) { return is_large(c, a) && is_large(c, b); }))
-        missing += fmt::format("{}: {} with {}; ", op.name, a, b);
-    for (const family& f : families_of(op))
-      if (!reached([&](const planned_case& c) { return is_large(c, a) && c.family == f.name; }))
-        missing += fmt::format("{}: {} with {}; ", op.name, a, f.name);
-    for (const core::attribute_declaration& choice : op.attributes)
-      for (const core::attribute& value : choice.values)
-        if (is_choice(choice) && !reached([&](const planned_case& c) {
-              const auto set = c.settings.find(choice.name);
-              return is_large(c, a) && set != c.settings.end() && set->second == value;
-            }))
-          missing += fmt::format("{}: {} with {} = {}; ", op.name, a, choice.name, core::to_string(value));
-    for (const core::attribute_declaration& integer : op.attributes)
-      for (const bool standard : {true, false})
-        if (is_integer(integer) && !reached([&](const planned_case& c) {
-              return is_large(c, a) && (c.settings.at(integer.name) == integer.standard) == standard;
-            }))
-          missing += fmt::format("{}: {} with {} {}; ", op.name, a, integer.name, standard ? "as usual" : "set");
-  }
-  for (const char* along : {"n", "m"})
-    if (core::axis_symbols(op).contains(along) &&
-        !reached([&](const planned_case& c) { return c.axes.at(along) >= 129 && has_several_rows(c); }))
-      missing += fmt::format("{}: {} of several rows; ", op.name, along);
-  for (const char* along : {"n", "m"})
-    if (core::axis_symbols(op).contains(along) &&
-        !reached([&](const planned_case& c) { return c.axes.at(along) % 64 == 63; }))
-      missing += fmt::format("{}: a last block of {} that is nearly full; ", op.name, along);
-  const auto has_width = [&](const planned_case& c, std::size_t width) {
-    return std::all_of(c.axes.begin(), c.axes.end(), [&](const auto& axis) {
-      const bool along = axis.first == "m" || (axis.first == "n" && !c.axes.contains("m"));
-      return along ? axis.second > 64 : (axis.first != "d" && axis.first != "e") || axis.second == width;
-    });
-  };
-  for (const std::size_t width : {64, 128})
-    if (core::axis_symbols(op).contains("d") && core::axis_symbols(op).contains("h") &&
-        !reached([&](const planned_case& c) { return has_width(c, width); }))
-      missing += fmt::format("{}: width {} over more than a block; ", op.name, width);
-  if (axes.size() > 1 && !reached([&](const planned_case& c) {
-        return std::all_of(axes.begin(), axes.end(), [&](const std::string& axis) {
-          const auto size = c.axes.find(axis);
-          return size != c.axes.end() && is_whole(axis, size->second);
-        });
-      }))
-    missing += op.name + ": whole blocks; ";
-  return missing;
-}
-
 }  // namespace
 
 // A kernel that is right in long sequences and with wide rows may be wrong where both meet, in one of its layouts, or
@@ -197,7 +89,7 @@ std::string not_reached(const core::operation& op, std::uint64_t seed) {
 TEST_CASE("properties/sizes/a_quick_run_has_large_axes_together", "[property]") {
   for (const std::uint64_t seed : {1, 2, 3}) {
     std::string missing;
-    for (const core::operation& op : reference::operations()) missing += not_reached(op, seed);
+    for (const core::operation& op : reference::operations()) missing += not_reached(op, truth_property(op).name, seed);
     INFO("seed " << seed);
     CHECK(missing == "");
   }

@@ -1,11 +1,12 @@
 // The harness alone, without any encoding of assay::properties: a catalogue with a property and a family for an
-// operation of the reference, and for one whose axes and inputs nobody else names so.
+// operation of the reference, and for some whose axes and inputs nobody else names so.
 #include <catch2/catch.hpp>
 #include <set>
 
 #include "properties/harness/catalogue.hpp"
 #include "properties/harness/certified_implementation.hpp"
 #include "properties/harness/runner.hpp"
+#include "properties/harness/tests/size_demands.hpp"
 #include "reference/oracle.hpp"
 
 using namespace assay;
@@ -29,31 +30,78 @@ property buckets_are_not_negative() {
   return p;
 }
 
-using core::axis_role, core::input_role;
+using core::axis_role, core::input_role, core::integers, core::parameter;
 
-// Rows of features, turned by positions.
-const core::operation& turn() {
-  static const core::operation op{
-      .name = "other/turn",
-      .inputs = {{.name = "u", .axes = {"R", "t", "c"}},
-                 core::integers("where", {"R", "t"}, "", {0.0, 0x1p31}, input_role::position)},
-      .outputs = {{.name = "w", .axes = {"R", "t", "c"}}},
-      .grows_with = &core::with_position,
-      .independent = {"R", "t"},
-      .axis_roles = {{"R", axis_role::batch}, {"t", axis_role::token}, {"c", axis_role::width}}};
-  return op;
+const std::map<std::string, axis_role> other_axes{
+    {"R", axis_role::batch}, {"g", axis_role::head},  {"t", axis_role::token}, {"s", axis_role::key},
+    {"c", axis_role::width}, {"f", axis_role::width}, {"p", axis_role::pairs}, {"a", axis_role::parameter}};
+
+// Rows of features that turn, biases of pairs, attention, a table, frequencies.
+const std::vector<core::operation>& other_operations() {
+  const auto position = [](const char* name, std::vector<std::string> axes) {
+    return integers(name, std::move(axes), "", {0.0, 0x1p31}, input_role::position);
+  };
+  const auto size_of = [](const char* axis) -> core::attribute_declaration {
+    return {.name = "size",
+            .meaning = "",
+            .standard = std::int64_t{4},
+            .values = {std::int64_t{4}},
+            .low = 1,
+            .high = 1e5,
+            .axis = axis};
+  };
+  static const std::vector<core::operation> all{
+      {.name = "other/turn",
+       .inputs = {{.name = "u", .axes = {"R", "t", "g", "c"}}, position("where", {"R", "t"})},
+       .outputs = {{.name = "w", .axes = {"R", "t", "g", "c"}}},
+       .grows_with = &core::with_position,
+       .independent = {"R", "t", "g"},
+       .axis_roles = other_axes},
+      {.name = "other/bias",
+       .inputs = {parameter("slope", {"g"}, ""), position("of_query", {"t"}), position("of_key", {"s"})},
+       .outputs = {{.name = "w", .axes = {"g", "t", "s"}}},
+       .attributes = {{.name = "masked", .meaning = "", .standard = true, .values = {true, false}}},
+       .grows_with = &core::with_distance,
+       .independent = {"g", "t", "s"},
+       .axis_roles = other_axes},
+      {.name = "other/attention",
+       .inputs = {{.name = "q", .axes = {"R", "g", "t", "c"}},
+                  {.name = "k", .axes = {"R", "g", "s", "c"}},
+                  {.name = "v", .axes = {"R", "g", "s", "f"}}},
+       .outputs = {{.name = "w", .axes = {"R", "g", "t", "f"}}},
+       .grows_with = &core::with_keys,
+       .independent = {"R", "g", "t"},
+       .axis_roles = other_axes},
+      {.name = "other/table",
+       .inputs = {position("where", {"t"})},
+       .outputs = {{.name = "w", .axes = {"t", "c"}}},
+       .attributes = {size_of("c")},
+       .grows_with = &core::with_position,
+       .independent = {"t"},
+       .axis_roles = other_axes},
+      {.name = "other/frequencies",
+       .inputs = {parameter("base", {"a"}, "")},
+       .outputs = {{.name = "w", .axes = {"a", "p"}}},
+       .attributes = {size_of("p")},
+       .independent = {"a"},
+       .axis_roles = other_axes}};
+  return all;
 }
+const core::operation& turn() { return other_operations().front(); }
 
-encoding_tests tests_of_turn() {
+encoding_tests tests_of_others() {
   family usual{"usual", "small numbers"};
-  usual.generate = [](const core::operation&, core::dtype type, const core::attributes&, core::counter_random& random,
-                      extent size) {
-    const std::size_t rows = size.axis("R", 2), tokens = size.axis("t", 3), width = size.axis("c", 2);
-    std::vector<double> u(rows * tokens * width), where(rows * tokens);
-    for (double& x : u) x = random.normal();
-    for (double& x : where) x = static_cast<double>(random.below(9));
-    return core::tensors{{"u", core::make_tensor(type, {rows, tokens, width}, u)},
-                         {"where", core::make_tensor(core::dtype::i64, {rows, tokens}, where)}};
+  usual.generate = [](const core::operation& op, core::dtype type, const core::attributes&,
+                      core::counter_random& random, extent size) {
+    core::tensors inputs;
+    for (const core::tensor_declaration& d : op.inputs) {
+      core::shape shape;
+      for (const std::string& axis : d.axes) shape.push_back(size.axis(axis, 2));
+      std::vector<double> values(core::element_count(shape));
+      for (double& x : values) x = d.own_type ? static_cast<double>(random.below(9)) : random.normal();
+      inputs.emplace(d.name, core::make_tensor(d.type_in(type), shape, values));
+    }
+    return inputs;
   };
   family wide = usual;
   wide.name = "wide";
@@ -71,7 +119,7 @@ std::vector<test_case>& seen() {
 }
 property looks_on() {
   property p{"looks_on", "what is asked"};
-  p.applies = [](const core::operation& op) { return op.name == turn().name; };
+  p.applies = [](const core::operation& op) { return op.name.starts_with("other/"); };
   p.check = [](implementation&, const test_case& c) -> outcome {
     seen().push_back(c);
     outcome o;
@@ -93,7 +141,7 @@ catalogue archetype() {
   encoding_tests tests;
   tests.name = "t5_bias";
   tests.families = {mild};
-  return {{buckets_are_not_negative(), looks_on()}, {tests, tests_of_turn()}};
+  return {{buckets_are_not_negative(), looks_on()}, {tests, tests_of_others()}};
 }
 
 void install_archetype() {
@@ -147,7 +195,7 @@ TEST_CASE("harness/sizes_positions_and_families_follow_from_roles", "[unit][gate
     if (!c.key.domain.contains("where")) continue;
     const core::axis_sizes sizes = sizes_of(c);
     CHECK(is_mild(c));
-    CHECK((sizes.at("R") == 1 && sizes.at("c") == 256));
+    CHECK((sizes.at("R") == 1 && sizes.at("g") == 1 && sizes.at("c") == 256));
     const declared_domain inside = c.key.domain.at("where");
     for (const double x : c.call.inputs.at("where").values.storage()) CHECK((x >= inside.low && x <= inside.high));
     ends.insert(inside.high);
@@ -160,8 +208,17 @@ TEST_CASE("harness/sizes_positions_and_families_follow_from_roles", "[unit][gate
   CHECK(run_property(*find_property("looks_on"), nobody, turn(), core::dtype::f32, options).digits().empty());
 }
 
+// An encoding that declares no sizes has all that a quick run must have.
+TEST_CASE("harness/usual_sizes_follow_from_roles", "[unit][gate]") {
+  install_archetype();
+  for (const core::operation& op : other_operations()) {
+    CHECK_NOTHROW(core::check_roles(op));
+    for (const std::uint64_t seed : {1, 2, 3}) CHECK(testing::not_reached(op, "looks_on", seed) == "");
+  }
+}
+
 TEST_CASE("harness/the_step_before_is_along_tokens", "[unit]") {
-  const core::tensor w = core::make_tensor(core::dtype::f32, {1, 2, 2}, {1, 2, 3, 4});
+  const core::tensor w = core::make_tensor(core::dtype::f32, {1, 2, 1, 2}, {1, 2, 3, 4});
   const core::tensors before = previous_step({&turn(), core::dtype::f32, {}}, {{"w", w}});
-  CHECK(core::identical(before.at("w"), core::make_tensor(core::dtype::f32, {1, 2, 2}, {0, 0, 1, 2})));
+  CHECK(core::identical(before.at("w"), core::make_tensor(core::dtype::f32, {1, 2, 1, 2}, {0, 0, 1, 2})));
 }
