@@ -53,14 +53,17 @@ core::result<void> add_candidate(explore::sweep& sweep, const std::string& candi
   for (const explore::grid& g : sweep.grids) {
     const explore::measure* m = explore::find_measure(g.measure);
     if (m == nullptr || !m->takes_candidates) continue;
-    explore::grid own = g;
-    own.implementation = {candidate};
-    own.storage = {"same"};
-    std::erase_if(own.arithmetic, [&](const std::string& name) {
-      const auto type = core::dtype_named(name);
-      return !type || !(*started)->describe().offers("heinsen/scan", *type);
-    });
-    if (!own.arithmetic.empty()) added.push_back(std::move(own));
+    for (const std::string& family : g.family) {
+      explore::grid own = g;
+      own.implementation = {candidate};
+      own.storage = {"same"};
+      own.family = {family};
+      std::erase_if(own.arithmetic, [&](const std::string& name) {
+        const auto type = core::dtype_named(name);
+        return !type || !(*started)->describe().offers(m->asks(family), *type);
+      });
+      if (!own.arithmetic.empty()) added.push_back(std::move(own));
+    }
   }
   if (added.empty())
     return core::failure(fmt::format("sweep {}: no grid of it asks for what {} offers", sweep.name, candidate));
@@ -132,8 +135,10 @@ int list_sweeps() {
     fmt::print("{:17}implementation: {}{}\n", "", fmt::join(m.implementations, ", "),
                m.takes_candidates ? ", or a candidate" : "");
     if (!m.families.empty()) fmt::print("{:17}family: {}\n", "", fmt::join(m.families, ", "));
-    for (const auto& [axis, means] :
-         {std::pair{"decay", m.decay_means}, {"scale", m.scale_means}, {"size", m.size_means}})
+    for (const auto& [axis, means] : {std::pair{"family", m.family_means},
+                                      {"decay", m.decay_means},
+                                      {"scale", m.scale_means},
+                                      {"size", m.size_means}})
       if (!means.empty()) fmt::print("{:17}{}: {}\n", "", axis, means);
   }
   return all_passed;

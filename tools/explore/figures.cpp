@@ -29,10 +29,7 @@ constexpr chart_spec specs[] = {
     {"gradient", "median_log_p", "law", x_axis::size, "tokens n", "median relative error, d/d log p", true},
     {"gradient_reach", "ends_at", "law", x_axis::memory, "1 / (1 - p)", "tokens that a gradient reaches", false},
     {"conditioning", "response", "law", x_axis::memory, "1 / (1 - p)", "change of s / change of the input", false},
-    {"angle", "largest", "law", x_axis::size, "position m", "largest error of a row", true},
-    {"rotary_score", "largest", nullptr, x_axis::size, "position m", "largest error of a score", false},
-    {"linear_bias", "total_variation", nullptr, x_axis::size, "tokens n", "total variation of the weights", true},
-    {"forget_gates", "largest", "law", x_axis::size, "tokens n", "error of the nearest pair's decay", false}};
+    {"error", "largest", "law", x_axis::size, "what errors grow with", "largest error", false}};
 
 struct question_words {
   const char *measure, *title, *preset;
@@ -45,13 +42,8 @@ constexpr question_words titles[] = {
     {"gradient", "Which gradients are noise?", "gradient"},
     {"gradient_reach", "How far back does a gradient reach?", "gradient"},
     {"conditioning", "Which errors of the inputs does the recurrence amplify?", "conditioning"},
-    {"angle", "How many digits of an angle are left at a position?", "angles"},
-    {"neighbours", "From which position on are neighbours the same?", "angles"},
-    {"rotary_score", "What does a rotation in narrow formats do to a score?", "angles"},
-    {"linear_bias", "What do narrow formats do to linear biases?", "biases"},
-    {"buckets", "Which distances fall into a wrong bucket?", "biases"},
-    {"forget_gates", "What do prefix sums do to forget gates?", "biases"},
-    {"stage", "Which stage of an operation must not be narrow?", "stages"}};
+    {"error", "How many digits are left, and which stage must not be narrow?", "angles"},
+    {"repeats", "From which position on are neighbours the same?", "angles"}};
 
 double place_on(x_axis axis, const cell& c) {
   if (axis == x_axis::size) return static_cast<double>(c.size);
@@ -77,7 +69,7 @@ std::string common_words(const chart_spec& spec, const cell& c) {
   const measure& m = *find_measure(c.measure);
   std::vector<std::string> words;
   if (spec.one_chart_per_storage) words.push_back(c.storage);
-  if (!m.families.empty()) words.push_back(c.family);
+  if (has_family(m)) words.push_back(c.family);
   if (spec.axis == x_axis::size && !m.decay_means.empty()) words.push_back(fmt::format("decay {}", c.decay));
   if (!m.scale_means.empty()) words.push_back(fmt::format("scale {}", c.scale));
   if (spec.axis != x_axis::size && c.measure == "conditioning") words.push_back(fmt::format("{} tokens", c.size));

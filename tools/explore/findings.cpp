@@ -10,7 +10,6 @@
 #include "tools/explore/measure.hpp"
 #include "tools/explore/page.hpp"
 #include "tools/explore/pivot.hpp"
-#include "tools/explore/scans.hpp"
 #include "tools/report/escape.hpp"
 
 namespace assay::explore {
@@ -39,11 +38,7 @@ std::string size_words(const cell& c) { return fmt::format("{}", c.size); }
 std::string decay_words(const cell& c) { return fmt::format("{}", c.decay); }
 std::string who(const cell& c) { return fmt::format("{}, {}", c.implementation, format_words(c)); }
 
-std::string who_or_wrong(const cell& c) {
-  const scan_algorithm* known = find_scan(c.implementation);
-  return known != nullptr && known->is_wrong ? fmt::format("{} (wrong), {}", c.implementation, format_words(c))
-                                             : who(c);
-}
+bool is_mutant(const cell& c) { return c.implementation.starts_with("builtin:mutant/"); }
 
 std::function<bool(const cell&)> of(const char* measure) {
   return [measure](const cell& c) { return c.measure == measure; };
@@ -52,9 +47,7 @@ std::function<bool(const cell&)> of(const char* measure) {
 std::vector<finding> of_the_recurrence() {
   const auto gates = [](double decay) {
     return [decay](const cell& c) {
-      const scan_algorithm* known = find_scan(c.implementation);  // null: a candidate
-      return c.measure == "scan" && c.family == "gates" && c.decay == decay && c.scale == 1.0 &&
-             (known == nullptr || !known->is_wrong);
+      return c.measure == "scan" && c.family == "gates" && c.decay == decay && c.scale == 1.0 && !is_mutant(c);
     };
   };
   const auto constant = [](const cell& c) { return c.measure == "scan" && c.family == "constant" && c.size == 16384; };
@@ -84,9 +77,9 @@ std::vector<finding> of_the_recurrence() {
        "family that were measured. None: infinities or NaN where the truth is finite.",
        [](const cell& c) {
          return c.measure == "scan" && c.size == 4096 && c.family != "constant" && c.storage == c.arithmetic &&
-                !is_candidate(c.implementation);
+                (!is_candidate(c.implementation) || is_mutant(c));
        },
-       {"algorithm", who_or_wrong, [](const cell& c) { return c.family; },
+       {"algorithm", who, [](const cell& c) { return c.family; },
         [=](const measured_cell& m) {
           return is_finite(m) ? fmt::format("{:.1f}", value_of(m, "digits")) : std::string("none");
         },
@@ -159,60 +152,31 @@ std::vector<finding> of_gradients() {
            {"input", [](const cell& c) { return c.implementation; }, p_and_n, beside_law("response")}}};
 }
 
-std::vector<finding> of_hazards() {
-  const auto with_width = [](const cell& c) { return fmt::format("{}, d = {}", who(c), c.scale); };
-  const auto buckets = [](const cell& c) { return fmt::format("{}, {} buckets, D = {}", c.family, c.scale, c.size); };
-  const auto flips = [](const measured_cell& m) {
+std::vector<finding> of_operations() {
+  const auto asked = [](const cell& c) {
+    return fmt::format("{}, {}{}", c.family, who(c), c.scale == 1 ? "" : fmt::format(", d = {}", c.scale));
+  };
+  const auto with_wrong = [](const measured_cell& m) {
     const double wrong = value_of(m, "wrong");
-    return wrong == 0.0 ? std::string("0")
-                        : fmt::format("{}, from {} to {}", shown(wrong), shown(value_of(m, "first_wrong")),
-                                      shown(value_of(m, "last_wrong")));
+    return beside_law("largest")(m) +
+           (wrong > 0 ? fmt::format(", {} wrong from {} to {}", shown(wrong), shown(value_of(m, "first_wrong")),
+                                    shown(value_of(m, "last_wrong")))
+                      : "");
   };
-  const auto bias = [](const measured_cell& m) {
-    return value_of(m, "nonfinite") == 1.0 ? std::string("NaN")
-                                           : fmt::format("{} distinct, {}", shown(value_of(m, "distinct_of_16")),
-                                                         shown(value_of(m, "total_variation")));
-  };
-  const auto slope = [](const cell& c) { return fmt::format("{}, slope {}", who(c), c.decay); };
-  const auto gate = [](const cell& c) { return fmt::format("{}, mean {}", who(c), c.decay); };
-  const auto stage_inputs = [](const cell& c) { return fmt::format("{}, {}, n = {}", c.arithmetic, c.family, c.size); };
-  return {{"Angles: largest error of a row of the sinusoidal table, by position",
-           "angles",
-           "In brackets the bound 2 m u plus the rounding of what is stored.",
-           of("angle"),
-           {"recipe of the frequencies", with_width, size_words, beside_law("largest")}},
-          {"Angles: the first position with the row of its successor",
-           "angles",
-           "In brackets 2^p.",
-           of("neighbours"),
-           {"recipe", who, [](const cell&) { return "position"; },
-            [](const measured_cell& m) {
-              return std::isnan(value_of(m, "merged_at")) ? fmt::format("none up to {}", m.what.size)
-                                                          : beside_law("merged_at")(m);
-            }}},
-          {"Rotations: largest error of a score, by position",
-           "angles",
-           "–: no number.",
-           of("rotary_score"),
-           {"what is narrow", who, size_words, alone("largest")}},
-          {"Linear biases: distinct biases of the last 16 keys, and total variation of the weights",
-           "biases",
-           "",
-           of("linear_bias"),
-           {"form", slope, size_words, bias}},
-          {"T5's buckets: distances in a wrong one", "biases", "", of("buckets"), {"form", who, buckets, flips}},
-          {"Forget gates: error of the nearest pair's decay",
-           "biases",
-           "In brackets the spacing of the format at the prefix sum. –: no number.",
-           of("forget_gates"),
-           {"form", gate, size_words, beside_law("largest")}},
-          {"Stages: largest error with one stage in a narrow format",
-           "stages",
-           "Relative to the scale of the output. The tensors are of the narrow format, and all other stages are "
-           "computed in "
-           "f32. \"usual\" is what common code does.",
-           of("stage"),
-           {"stage", [](const cell& c) { return c.implementation; }, stage_inputs, alone("largest")}}};
+  return {
+      {"Operations: largest error, by tokens, keys, or the largest position or distance",
+       "angles",
+       "Relative to the scale of the output. In brackets what the formula's rounding explains. An angle, a product: "
+       "this stage is computed in the stored format, all others as said. Wrong: without a digit. –: no number.",
+       of("error"),
+       {"operation", asked, size_words, with_wrong}},
+      {"Operations: the first position, or distance from the query, with the row of the next one",
+       "angles",
+       "And how many of the first 16 rows differ from the next one.",
+       of("repeats"),
+       {"operation", asked, size_words, [](const measured_cell& m) {
+          return fmt::format("{}, {} of 16", shown(value_of(m, "merged_at")), shown(value_of(m, "distinct_of_16")));
+        }}}};
 }
 
 // Cells whose measured value is not within a factor of 2 of a law that predicts it (and does not bound it).
@@ -247,7 +211,7 @@ std::string findings(const sweep_identity& identity, const std::vector<measured_
   std::string s =
       fmt::format("# Numerical limits of position encodings\n\nMeasured by Assay {}, sweep `{}`, {} cells.\n",
                   identity.version, identity.name, cells.size());
-  for (auto* part : {of_the_recurrence, of_positions, of_gradients, of_hazards})
+  for (auto* part : {of_the_recurrence, of_positions, of_gradients, of_operations})
     for (finding& f : part()) {
       for (const measured_cell& m : cells)
         if (f.takes(m.what)) f.table.take(m);

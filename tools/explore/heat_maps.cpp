@@ -90,7 +90,7 @@ heat_map table_of(const std::string& measure, const std::vector<measured_cell>& 
   for (const measured_cell& m : cells) {
     if (m.what.measure != measure) continue;
     std::string name = fmt::format("{}, {}", m.what.implementation, format_words(m.what));
-    if (!about.families.empty()) name += ", " + m.what.family;
+    if (has_family(about)) name += ", " + m.what.family;
     if (!about.decay_means.empty()) name += fmt::format(", {}", m.what.decay);
     if (!about.scale_means.empty()) name += fmt::format(", scale {}", m.what.scale);
     if (!about.size_means.empty()) name += fmt::format(", {}", m.what.size);

@@ -23,10 +23,12 @@ struct measure {
   std::string_view name, summary;
   std::string_view size_means, decay_means, scale_means;  ///< empty: the axis does not count
   std::vector<std::string> implementations{};
-  std::vector<std::string> families{};  ///< empty: the axis does not count
+  std::vector<std::string> families{};  ///< empty: the axis does not count, or means what `family_means` says
   bool takes_candidates = false;        ///< an implementation may be a candidate's specification, too
   bool takes_files = false;             ///< a family may be a file of recorded inputs, too
-  bool takes_storage = false;           ///< a storage format other than that of the arithmetic
+  std::string_view family_means{};
+  std::string (*asks)(const std::string& family) = nullptr;  ///< of a candidate: the operation
+  bool takes_storage = false;                                ///< a storage format other than that of the arithmetic
   /// What else must hold of a cell whose names are known.
   core::result<void> (*check)(const cell& c) = nullptr;
   /// Work of a batch in steps of about equal time: proportional to the sizes, or less.
@@ -36,6 +38,9 @@ struct measure {
   /// Precondition: check_cell accepts all cells, and they have the same batch.
   std::function<core::result<std::vector<results>>(std::span<const cell> batch, const caller& call)> run{};
 };
+
+/// Whether the family of inputs counts.
+inline bool has_family(const measure& m) { return !m.families.empty() || !m.family_means.empty(); }
 
 const std::vector<measure>& measures();
 /// Null where there is none of that name.
@@ -54,12 +59,7 @@ measure merging_positions();
 measure gradient_error();
 measure gradient_reach();
 measure conditioning();
-measure angle_errors();
-measure merging_neighbours();
-measure rotary_scores();
-measure linear_bias();
-measure bucket_flips();
-measure forget_gate_sums();
-measure stage_costs();
+measure operation_errors();
+measure repeated_rows();
 
 }  // namespace assay::explore

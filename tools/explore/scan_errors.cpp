@@ -247,6 +247,7 @@ measure scan_errors() {
             .scale_means = "of h",
             .takes_candidates = true,
             .takes_files = true,
+            .asks = [](const std::string&) { return std::string("heinsen/scan"); },
             .takes_storage = true,
             .check = check,
             .steps = steps,

@@ -11,20 +11,6 @@
 // | bare_linear     | X = p X + e^h without a shift: overflows                                          |
 // | cumsum          | two prefix sums (Heinsen 2023); A, h - A and the log-sum-exp are stored            |
 // | chunked_cumsum  | two prefix sums in every 64 tokens, the state carried on                          |
-//
-// Wrong ones, each after a fault that is met in practice:
-//
-// | naive_exp       | log(exp(a + s) + exp(h)): overflows and underflows                              |
-// | block_maximum   | exponentials of 64 tokens relative to their largest: what lies far below is lost |
-// | plain_log       | log(1 + e) in place of log1p(e)                                                  |
-// | threshold       | no log1p where the terms are more than 4 apart                                  |
-// | floored_log     | log(X + 1e-6)                                                                    |
-// | one_sided       | t + log1p(exp(h - t)), t = a + s, whichever is larger: overflows where h is       |
-// | stale_shift     | X = p X + e^h with a shift that follows every 64 tokens: overflows in between     |
-// | narrow_state    | step by step, with the state stored in bf16                                       |
-// | clamped_decay   | step by step, with log p no smaller than -4                                       |
-// | early_cut_off   | Hillis and Steele with too few strides: inputs 32 tokens back are forgotten      |
-// | narrow_sum      | two prefix sums, with that of log p stored in f16: its error is u |A_n| of f16    |
 #pragma once
 
 #include <memory>
@@ -50,7 +36,6 @@ struct scan_algorithm {
   std::string_view name, summary;
   /// What it writes to memory between its steps is rounded to `stored`.
   std::unique_ptr<streaming_scan> (*start)(const storage_format& stored);
-  bool is_wrong = false;
 };
 const std::vector<scan_algorithm>& scan_algorithms();
 /// Null where there is none of that name.

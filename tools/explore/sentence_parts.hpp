@@ -51,13 +51,4 @@ inline range ratios(const all_cells& cells, const std::string& result, const std
   return r;
 }
 
-// hazard_sentences.cpp
-sentences of_angles(const all_cells& cells);
-sentences of_neighbours(const all_cells& cells);
-sentences of_scores(const all_cells& cells);
-sentences of_linear_biases(const all_cells& cells);
-sentences of_buckets(const all_cells& cells);
-sentences of_forget_gates(const all_cells& cells);
-sentences of_stages(const all_cells& cells);
-
 }  // namespace assay::explore

@@ -212,6 +212,33 @@ sentences of_conditioning(const all_cells& cells) {
   return all;
 }
 
+sentences of_errors(const all_cells& cells) {
+  sentences all;
+  const auto name = [](const cell& c) {
+    return fmt::format("{}, {} in {}, scale {}", c.family, c.implementation, format_words(c), c.scale);
+  };
+  for (const auto& [words, group] : grouped(cells, name)) {
+    std::vector<std::string> at;
+    for (const measured_cell* m : group)
+      at.push_back(std::isnan(value_of(*m, "largest"))
+                       ? fmt::format("no number at {}", m->what.size)
+                       : fmt::format("{:.1f} at {}", value_of(*m, "digits"), m->what.size));
+    all.push_back(fmt::format("{}: digits {}.", words, fmt::join(at, ", ")));
+  }
+  return all;
+}
+
+sentences of_repeats(const all_cells& cells) {
+  sentences all;
+  for (const measured_cell* m : cells) {
+    const double merged = value_of(*m, "merged_at");
+    all.push_back(fmt::format("{}, {} in {}: {}.", m->what.family, m->what.implementation, format_words(m->what),
+                              std::isnan(merged) ? fmt::format("no neighbours are the same up to {}", m->what.size)
+                                                 : fmt::format("place {} has the row of the next one", shown(merged))));
+  }
+  return all;
+}
+
 }  // namespace
 
 std::vector<std::string> sentences_of(const std::string& measure, const std::vector<measured_cell>& cells) {
@@ -222,13 +249,8 @@ std::vector<std::string> sentences_of(const std::string& measure, const std::vec
                                                                              {"gradient", of_gradients},
                                                                              {"gradient_reach", of_reach},
                                                                              {"conditioning", of_conditioning},
-                                                                             {"angle", of_angles},
-                                                                             {"neighbours", of_neighbours},
-                                                                             {"rotary_score", of_scores},
-                                                                             {"linear_bias", of_linear_biases},
-                                                                             {"buckets", of_buckets},
-                                                                             {"forget_gates", of_forget_gates},
-                                                                             {"stage", of_stages}};
+                                                                             {"error", of_errors},
+                                                                             {"repeats", of_repeats}};
   all_cells own;
   for (const measured_cell& m : cells)
     if (m.what.measure == measure) own.push_back(&m);

@@ -25,7 +25,7 @@ question = "What does a page show? <b>&"
 include = ["conditioning"]
 [[grid]]
 measure = "scan"
-implementation = ["sequential", "cumsum", "naive_exp"]
+implementation = ["sequential", "cumsum", "bare_linear"]
 arithmetic = ["f32", "bf16"]
 family = ["gates", "spikes"]
 decay = [0, -4]
@@ -38,17 +38,18 @@ arithmetic = ["f16", "bf16"]
 decay = [0.1, 0.5, 0.9, 1]
 size = 1
 [[grid]]
-measure = "rotary_score"
-implementation = "all_narrow"
+measure = "error"
+implementation = "formula"
 arithmetic = ["f32", "f16"]
+family = "rope/rotate"
+scale = 32
 size = [1, 240, 131000]
 [[grid]]
-measure = "buckets"
-implementation = "quotient"
+measure = "repeats"
+implementation = "formula"
 arithmetic = "bf16"
-family = "causal"
-scale = 32
-size = 128
+family = "alibi/bias,form=key"
+size = 512
 """
 
 
@@ -109,7 +110,7 @@ class InChromium(unittest.TestCase):
     def test_numbers_are_those_of_the_file(self):
         BROWSER.open(PAGE)
         cells = stored()
-        shown = {"scan": "rms", "merging": "merged_at", "conditioning": "response", "rotary_score": "largest"}
+        shown = {"scan": "rms", "merging": "merged_at", "conditioning": "response", "error": "largest"}
         points = BROWSER.evaluate("[...document.querySelectorAll('.point[data-cell]')].map(p => [p.dataset.cell, p.dataset.y])")
         self.assertGreater(len(points), 60)
         for text, y in points:
@@ -188,7 +189,7 @@ class InChromium(unittest.TestCase):
     def test_wrong_algorithms_stand_out(self):
         BROWSER.open(PAGE)
         broken = BROWSER.evaluate("[...document.querySelectorAll('td.broken')].map(t => t.dataset.cell)")
-        self.assertTrue(any(text.startswith("scan naive_exp") for text in broken), broken)
+        self.assertTrue(any(text.startswith("scan bare_linear") for text in broken), broken)
         self.assertFalse(any(text.startswith("scan sequential") for text in broken), broken)
 
     def test_two_sweeps_side_by_side(self):

@@ -26,21 +26,27 @@ ENVIRONMENT = {**os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_R
 # Cells without a family, those of a candidate, NaN and infinities travel between ranks.
 SWEEP = """name = "ranks"
 [[grid]]
-measure = "angle"
-implementation = ["power", "rounded_once"]
+measure = "error"
+implementation = "formula"
 arithmetic = ["f64", "f16", "bf16"]
+family = ["sinusoidal/table", "rope/rotate"]
 scale = 128
 size = [10, 1000, 1000000]
 [[grid]]
-measure = "buckets"
-implementation = ["quotient", "reciprocal"]
+measure = "repeats"
+implementation = "formula"
 arithmetic = "bf16"
-family = ["bidirectional", "causal"]
-scale = 32
-size = 128
+family = "alibi/bias,form=key"
+size = [128, 512]
+[[grid]]
+measure = "merging"
+implementation = "sequential"
+arithmetic = "bf16"
+decay = [0.5, 0.9]
+size = 1
 [[grid]]
 measure = "scan"
-implementation = ["sequential", "cumsum", "naive_exp", "builtin:sequential"]
+implementation = ["sequential", "cumsum", "bare_linear", "builtin:sequential"]
 arithmetic = "f32"
 family = ["gates", "drift", "resets"]
 decay = [-2, 4]

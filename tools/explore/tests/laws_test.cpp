@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "tools/explore/measure.hpp"
-#include "tools/explore/tests/nobody.hpp"
+#include "tools/explore/tests/callers.hpp"
 
 using namespace assay;
 using namespace assay::explore;
@@ -125,105 +125,82 @@ TEST_CASE("explore/conditioning/p_is_worse_than_log_p", "[property]") {
   CHECK(found({"conditioning", "p", "f64", "f64", "", 0.99, 1, 5000}).at("law") == Approx(99).epsilon(1e-3));
 }
 
-TEST_CASE("explore/angle/errors_of_tables", "[property]") {
-  const auto largest = [](const char* recipe, double d, std::uint64_t m, const char* type, const char* storage) {
-    return found({"angle", recipe, type, storage, "", 0, d, m}).at("largest");
+// The published figures are of one position; here they are the largest of the last 64.
+TEST_CASE("explore/error/of_a_sinusoidal_table", "[property]") {
+  const auto largest = [](const char* formula, double d, std::uint64_t m, const char* type, const char* storage) {
+    return found({"error", formula, type, storage, "sinusoidal/table", 0, d, m}).at("largest");
   };
   const std::pair<std::uint64_t, double> published[] = {
       {1000, 2.9e-5}, {2048, 6.1e-5}, {10000, 3.2e-4}, {100000, 5.2e-3}};
-  for (const auto& [m, error] : published) within(largest("power", 128, m, "f32", "f32"), error, 2);
-  within(largest("exponential", 128, 10000, "f32", "f32"), 6.5e-4, 2);
-  within(largest("rounded_once", 512, 10000, "f32", "f32"), 5.0e-4, 2);
-  within(largest("rounded_once", 128, 1000, "bf16", "bf16"), 2.0, 2);
-  within(largest("rounded_once", 128, 1000, "f64", "bf16"), 2.0e-3, 2);
-}
-
-TEST_CASE("explore/neighbours/merge_at_the_first_odd_number_that_is_none", "[property]") {
-  CHECK(found({"neighbours", "rounded_once", "bf16", "bf16", "", 0, 16, 1000}).at("merged_at") <= 256);
-  CHECK(found({"neighbours", "rounded_once", "f16", "f16", "", 0, 16, 5000}).at("merged_at") == 2048);
-  CHECK(std::isnan(found({"neighbours", "rounded_once", "f32", "bf16", "", 0, 128, 4096}).at("merged_at")));
-}
-
-TEST_CASE("explore/rotary_score/by_what_is_narrow", "[property]") {
-  struct row {
-    const char *recipe, *arithmetic, *storage;
-    double at_240, at_4000;
+  for (const auto& [m, error] : published) within(largest("formula", 128, m, "f32", "f32"), error, 3);
+  within(largest("formula", 128, 1000, "bf16", "bf16"), 2.0, 2);
+  within(largest("formula", 128, 1000, "f64", "bf16"), 2.0e-3, 2);
+  CHECK(largest("formula", 128, 1000, "f64", "e4m3") <= 0x1p-4);
+  const auto checked = [](const char* what, const char* storage, const char* operation, double d, std::uint64_t size) {
+    return check_cell({"error", what, "f32", storage, operation, 0, d, size, 1}).has_value();
   };
-  for (const row& r : {row{"all_narrow", "f32", "f32", 6.7e-6, 1.3e-4},
-                       {"narrow_output", "f32", "bf16", 9.5e-3, 9.3e-3},
-                       {"narrow_table", "f32", "bf16", 1.5e-2, 1.4e-2},
-                       {"narrow_positions", "f32", "bf16", 1.2, 2.0},
-                       {"all_narrow", "bf16", "bf16", 1.4, 2.6},
-                       {"all_narrow", "f16", "f16", 9.0e-2, 1.7}}) {
-    INFO(r.recipe << " " << r.storage);
-    within(found({"rotary_score", r.recipe, r.arithmetic, r.storage, "", 0, 1, 240}).at("largest"), r.at_240, 2);
-    within(found({"rotary_score", r.recipe, r.arithmetic, r.storage, "", 0, 1, 4000}).at("largest"), r.at_4000, 2);
+  CHECK(checked("formula", "e4m3", "sinusoidal/table", 128, 1000000));
+  CHECK_FALSE(checked("angle", "e4m3", "sinusoidal/table", 128, 1000));
+  CHECK_FALSE(checked("softmax", "bf16", "sinusoidal/table", 128, 1000));
+  CHECK_FALSE(checked("formula", "f32", "sinusoidal/table", 1, 1000));
+  CHECK_FALSE(checked("formula", "f32", "sinusoidal/table:vjp", 128, 1000));
+  CHECK_FALSE(checked("formula", "f32", "sinusoidal/frequencies", 128, 1000));
+  CHECK_FALSE(checked("formula", "f32", "fox/decay", 1, 5000));
+  CHECK(checked("formula", "f32", "alibi/bias,form=key,causal=false", 1, 1000));
+  CHECK_FALSE(checked("formula", "f32", "alibi/bias,form=keys", 1, 1000));
+  CHECK_FALSE(checked("formula", "f32", "alibi/bias,shape=key", 1, 1000));
+  CHECK_FALSE(checked("formula", "f32", "alibi/bias,causal=perhaps", 1, 1000));
+}
+
+TEST_CASE("explore/repeats/merge_at_the_first_odd_number_that_is_none", "[property]") {
+  const auto merged = [](const char* type, const char* storage, double d, std::uint64_t n) {
+    return found({"repeats", "formula", type, storage, "sinusoidal/table", 0, d, n}).at("merged_at");
+  };
+  CHECK(merged("bf16", "bf16", 16, 1000) <= 256);
+  CHECK(merged("f16", "f16", 16, 5000) == 2048);
+  CHECK(std::isnan(merged("f32", "bf16", 128, 4096)));
+}
+
+// With slopes of two heads. A bias linear in the key's position is large beside near keys, and bf16 does not tell them
+// apart.
+TEST_CASE("explore/repeats/the_key_form_loses_near_keys", "[property]") {
+  const auto near = [](const char* bias, std::uint64_t n) {
+    return found({"repeats", "formula", "f32", "bf16", bias, 0, 1, n});
+  };
+  for (const auto& [n, distinct] : {std::pair<std::uint64_t, double>{512, 9}, {2048, 4}, {8192, 1}}) {
+    CHECK(near("alibi/bias,form=key", n).at("distinct_of_16") <= distinct);
+    CHECK(near("alibi/bias,form=key", n).at("merged_at") <= 2);
+    CHECK(near("alibi/bias,form=distance", n).at("distinct_of_16") == 16);
+    CHECK(near("alibi/bias,form=distance", n).at("merged_at") >= 128);
   }
-  CHECK(found({"rotary_score", "all_narrow", "f16", "f16", "", 0, 1, 131000}).at("nonfinite") == 1);
-}
-
-TEST_CASE("explore/linear_bias/the_key_form_loses_near_keys", "[property]") {
-  const auto bias = [](const char* form, std::uint64_t n) {
-    return found({"linear_bias", form, "f32", "bf16", "", 0.5, 1, n});
-  };
-  const std::tuple<std::uint64_t, double, double> published[] = {{512, 9, 0.155}, {2048, 3, 0.257}, {8192, 1, 0.615}};
-  for (const auto& [n, distinct, variation] : published) {
-    CHECK(bias("key_form", n).at("distinct_of_16") == distinct);
-    CHECK(bias("key_form", n).at("total_variation") == Approx(variation).epsilon(0.02));
-    CHECK(bias("distance_form", n).at("distinct_of_16") == 16);
-    CHECK(bias("distance_form", n).at("total_variation") < 1e-4);
-  }
-}
-
-TEST_CASE("explore/buckets/flips", "[property]") {
-  const auto wrong = [](const char* form, const char* type, const char* family, double buckets, std::uint64_t d) {
-    return found({"buckets", form, type, type, family, 0, buckets, d});
-  };
-  CHECK(wrong("quotient", "f32", "bidirectional", 32, 128).at("wrong") == 0);
-  CHECK(wrong("quotient", "f32", "causal", 32, 128).at("wrong") == 0);
-  // bf16: 45 and 90 in both directions, 76 and 112 in one.
-  CHECK(wrong("quotient", "bf16", "bidirectional", 32, 128).at("wrong") >= 2);
-  CHECK(wrong("quotient", "bf16", "causal", 32, 128).at("wrong") >= 2);
-  // A logarithm that is an ulp low: 16, 32 and 64.
-  const results low = wrong("low_logarithm", "f32", "bidirectional", 32, 128);
-  CHECK(low.at("wrong") == 3);
-  CHECK(low.at("first_wrong") == 16);
-  CHECK(low.at("last_wrong") == 64);
-  CHECK(wrong("low_logarithm", "f32", "causal", 32, 128).at("wrong") == 0);
-}
-
-TEST_CASE("explore/forget_gates/prefix_sums_lose_the_nearest_pair", "[property]") {
-  const auto largest = [](const char* type, const char* storage, double mean, std::uint64_t n) {
-    return found({"forget_gates", "prefix_sums", type, storage, "gates", mean, 1, n}).at("largest");
-  };
-  within(largest("f32", "f32", 4, 2048), 1.9e-6, 2);
-  within(largest("f32", "f32", 0, 16384), 4.8e-4, 2);
-  within(largest("f32", "f32", -3, 16384), 2.0e-3, 2);
-  within(largest("f64", "f16", 0, 2048), 0.90, 2);
-  within(largest("f64", "bf16", 0, 2048), 7.7, 2);
-  CHECK(std::isnan(largest("f64", "f16", 0, 131072)));
-  CHECK(found({"forget_gates", "segments", "f32", "f32", "gates", 0, 1, 16384}).at("largest") == 0);
 }
 
 // Positions beyond 2^8 are no numbers of bf16, so that angles must be wide, and cosines need not be. Of attention it is
 // the sums of products that must be.
-TEST_CASE("explore/stage/angles_and_sums_must_be_wide", "[property]") {
-  const auto largest = [](const std::string& stage, std::uint64_t n) {
-    return found({"stage", stage.c_str(), "bf16", "bf16", "mild", 0, 64, n}).at("largest");
+TEST_CASE("explore/error/angles_and_sums_must_be_wide", "[property]") {
+  const auto largest = [](const char* stage, const char* operation, std::uint64_t n) {
+    return found({"error", stage, "f32", "bf16", operation, 0, 64, n}).at("largest");
   };
-  const double rotated = largest("rope/rotate/none", 512);
+  const double rotated = largest("formula", "rope/rotate", 512);
   CHECK(rotated < 0x1p-8);
-  CHECK(largest("rope/rotate/table", 512) < 8 * rotated);
-  CHECK(largest("rope/rotate/usual", 512) < 8 * rotated);
-  CHECK(largest("rope/rotate/angle", 512) > 64 * rotated);
-  const double attended = largest("attention/output/none", 64);
-  CHECK(largest("attention/output/usual", 64) < 8 * attended);
-  CHECK(largest("attention/output/accumulation", 64) > largest("attention/output/usual", 64));
-  const auto checked = [](const char* stage, const char* format, std::uint64_t n) {
-    return check_cell({"stage", stage, format, format, "mild", 0, 64, n, 1}).has_value();
+  CHECK(largest("table", "rope/rotate", 512) < 8 * rotated);
+  CHECK(largest("usual", "rope/rotate", 512) < 8 * rotated);
+  CHECK(largest("angle", "rope/rotate", 512) > 64 * rotated);
+  const double attended = largest("formula", "attention/output", 64);
+  CHECK(largest("usual", "attention/output", 64) < 8 * attended);
+  CHECK(largest("accumulation", "attention/output", 64) > largest("usual", "attention/output", 64));
+}
+
+// A logarithm that is an ulp low: 16, 32 and 64. Prefix sums in bf16 lose all digits of the nearest pair.
+TEST_CASE("explore/error/of_candidates", "[property]") {
+  const auto wrong = [](const char* mutant, const char* operation, std::uint64_t size) {
+    return measure_cell({"error", mutant, "f32", "f32", operation, 0, 1, size, 1}, mutants).value();
   };
-  CHECK(checked("rope/rotate/angle", "f16", 64));
-  CHECK_FALSE(checked("rope/rotate/angle", "f32", 64));
-  CHECK_FALSE(checked("rope/rotate/softmax", "f16", 64));
-  CHECK_FALSE(checked("rope/rotate/angle", "f16", 5000));
+  const results low = wrong("builtin:mutant/t5_log_one_ulp_low", "t5_bias/bucket", 128);
+  CHECK(low.at("wrong") == 3);
+  CHECK(low.at("first_wrong") == 16);
+  CHECK(low.at("last_wrong") == 64);
+  CHECK(wrong("builtin:mutant/t5_log_one_ulp_low", "t5_bias/bucket,bidirectional=false", 128).at("wrong") == 0);
+  CHECK(wrong("builtin:mutant/fox_prefix_in_storage", "fox/decay", 256).at("largest") >=
+        found({"error", "formula", "f32", "f32", "fox/decay", 0, 1, 256}).at("largest"));
 }

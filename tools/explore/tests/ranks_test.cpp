@@ -72,7 +72,8 @@ outcome run_on(
     const std::function<void(const progress_report&)>& tell = [](const auto&) {}) {
   const auto cells = cells_with_a_failing_one();
   const auto folder = formats::temporary_folder::make().value();
-  auto store = sweep_store::create(folder.path() / "sweep", {"0.1.0", "test", "why?", "0123", "", cells.size(), 1, 1}).value();
+  auto store =
+      sweep_store::create(folder.path() / "sweep", {"0.1.0", "test", "why?", "0123", "", cells.size(), 1, 1}).value();
   outcome y;
   run_settings settings{1, {}, no_candidates};
   settings.tell = [&](const progress_report& r) {
