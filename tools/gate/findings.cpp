@@ -184,7 +184,7 @@ std::optional<std::string> sentence_of_passed(const check_result& c, bool run_pa
   }
   if (has_classes) {
     const bool loses_digits = *reached >= reference::accuracy_class::linear;
-    return run_passed || loses_digits ? std::optional(class_sentence(*reached, run_passed)) : std::nullopt;
+    return run_passed || loses_digits ? std::optional(class_sentence(*c.operation, *reached, run_passed)) : std::nullopt;
   }
   return run_passed ? std::optional(share_sentence(share)) : std::nullopt;
 }

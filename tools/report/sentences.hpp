@@ -12,7 +12,7 @@
 namespace assay::tools {
 
 /// "correct; rounds like step-by-step code: class sequential"; without "correct" where other parts of the run failed.
-std::string class_sentence(reference::accuracy_class reached, bool run_passed);
+std::string class_sentence(const core::operation& op, reference::accuracy_class reached, bool run_passed);
 /// "correct: rounding explains every error (at most 86 % of the allowance)", of operations with one algorithm.
 /// Precondition: the share of the law is at most class_slack.
 std::string share_sentence(double share_of_law);

@@ -73,17 +73,19 @@ TEST_CASE("assay/report/findings_stand_right_under_the_verdict") {
 
 TEST_CASE("assay/report/sentences") {
   using reference::accuracy_class;
-  CHECK(tools::class_sentence(accuracy_class::uniform, true) ==
+  CHECK(tools::class_sentence(*reference::find_operation("heinsen/scan"), accuracy_class::uniform, true) ==
         "correct; errors do not grow with the length: class uniform");
-  CHECK(tools::class_sentence(accuracy_class::sequential, true) ==
+  CHECK(tools::class_sentence(*reference::find_operation("heinsen/scan"), accuracy_class::sequential, true) ==
         "correct; rounds like step-by-step code: class sequential");
-  CHECK(tools::class_sentence(accuracy_class::tree, true) ==
+  CHECK(tools::class_sentence(*reference::find_operation("heinsen/scan"), accuracy_class::tree, true) ==
         "correct; rounds like a tree or a chunked scan: class tree");
-  CHECK(tools::class_sentence(accuracy_class::linear, true) ==
+  CHECK(tools::class_sentence(*reference::find_operation("heinsen/scan"), accuracy_class::linear, true) ==
         "correct, but rounds like a scan in the linear domain, on exp(s): class linear");
-  CHECK(tools::class_sentence(accuracy_class::cumsum, true) ==
+  CHECK(tools::class_sentence(*reference::find_operation("heinsen/scan"), accuracy_class::cumsum, true) ==
         "correct, but loses digits as the length grows, as prefix sums do: class cumsum");
-  CHECK(tools::class_sentence(accuracy_class::cumsum, false) ==
+  CHECK(tools::class_sentence(*reference::find_operation("kerple/log:vjp"), accuracy_class::linear, true) ==
+        "correct, but loses x in log(1 + x) where x is small: class linear");
+  CHECK(tools::class_sentence(*reference::find_operation("heinsen/scan"), accuracy_class::cumsum, false) ==
         "loses digits as the length grows, as prefix sums do: class cumsum");
   CHECK(tools::share_sentence(0) == "correct: no error beyond the rounding of the results");
   CHECK(tools::share_sentence(0.001) == "correct: rounding explains every error (at most 1 % of the allowance)");
