@@ -114,8 +114,8 @@ endfunction()
 
 # The sources of one folder are compiled as one text, at most eight at a time: most of what one file takes is the
 # instantiation of what its neighbours instantiate as well (JSON, arrays, containers), and once for all takes a third of
-# the time. So a name of an anonymous namespace stands once in a folder. The folders below those that are named count as
-# one.
+# the time. So a name of an anonymous namespace stands once in a folder. The folders below those that are named, by
+# regular expressions, count as one.
 function(assay_compile_together target)
   if(NOT ASSAY_COMPILE_TOGETHER)
     return()

@@ -1,13 +1,18 @@
 # The labels of a test (ctest -L alibi, -L pair_bias, -LE thorough): the encodings that its name has as a part between
 # slashes, also as torch_NAME, and their kinds. ASSAY_ENCODINGS and ASSAY_KINDS are set before.
 
-# Long, and alike for all encodings: every mutant diagnosed, known and as if nobody knew it, every control once more in
-# formats that other tests have, and PyTorch. CI has the archetype of each kind; for the others they are `thorough`, and
+# Long, and alike for all encodings: a diagnosis of every mutant, known and as if nobody knew it, and of right code; every
+# control in f64 and f16, too; PyTorch. CI has the archetype of each kind; for the others they are `thorough`, and
 # tools/test --all runs them.
-set(assay_long_and_alike "^properties/diagnosis/(mutants_are|generated_are|nothing_false)|^properties/controls/none_fails_(f64|f16)|^examples/gate/torch_")
+set(assay_long_and_alike "^properties/diagnosis/(mutants_are|generated_are|nothing_)|^properties/controls/none_fails_(f64|f16)|^examples/gate/torch_")
+# Long, and about what CI does not use: models that learn, the plan of a full run.
+set(assay_long "^tools/experiments$|^properties/sizes/a_full_run_reaches_further$")
 
 function(assay_labels result name)
   set(labels "")
+  if(name MATCHES "${assay_long}")
+    list(APPEND labels thorough)
+  endif()
   foreach(encoding IN LISTS ASSAY_ENCODINGS)
     if(NOT "/${name}/" MATCHES "/(torch_)?${encoding}[/:]")
       continue()

@@ -34,8 +34,9 @@ class Folder(unittest.TestCase):
         return run("gate", "--candidate", candidate, "--report", self.report, "--operation", "heinsen/scan",
                    "--dtype", "f32", *arguments)
 
-    VALUE = ("--property", "value")  # one check, where a test needs no more
     SMALL = ("--max-elements", "2000")  # no large sizes, where a test is not about them
+    VALUE = ("--property", "value", *SMALL)  # one check, where a test needs no more
+    VALUE_OF_ALL_SIZES = ("--property", "value")
 
     def read_report(self):
         with open(os.path.join(self.report, "report.json")) as file:
@@ -132,7 +133,7 @@ class Findings(Folder):
         return findings
 
     def test_one_sentence_for_one_fault(self):
-        few = ("--property", "value", "--property", "repeat", "--family", "mild")
+        few = (*self.VALUE, "--property", "repeat", "--family", "mild")
         self.assertEqual(self.findings("builtin:mutant/first_token_does_not_decay", *few),
                          ["the first token does not decay s0 (heinsen/scan in f32)"])
         rounding, digits = self.findings("builtin:sequential", *few)
@@ -141,10 +142,10 @@ class Findings(Folder):
 
     def test_right_with_few_digits(self):
         self.assertIn("correct, but loses digits as the length grows, as prefix sums do: class cumsum",
-                      " ".join(self.findings("builtin:cumsum", "--property", "value", "--family", "gates_near_zero")))
+                      " ".join(self.findings("builtin:cumsum", *self.VALUE, "--family", "gates_near_zero")))
 
     def test_nothing_is_called_right_under_a_failed_verdict(self):
-        findings = self.findings("builtin:cumsum", "--property", "value", "--family", "gates_near_zero",
+        findings = self.findings("builtin:cumsum", *self.VALUE, "--family", "gates_near_zero",
                                  "--require-class", "uniform")
         self.assertIn("loses digits as the length grows, as prefix sums do", " ".join(findings))
         self.assertFalse([f for f in findings if f.startswith("correct")])
@@ -152,7 +153,7 @@ class Findings(Folder):
 
 class Snippets(Folder):
     def test_every_snippet_runs_and_shows_the_difference(self):
-        self.gate("builtin:mutant/unguarded_infinite_prefix", "--dtype", "f64")
+        self.gate("builtin:mutant/unguarded_infinite_prefix", "--dtype", "f64", *self.SMALL)
         failed = [c for c in self.read_report()["checks"] if "counterexample" in c]
         self.assertTrue(failed)
         for check in failed:
@@ -166,7 +167,7 @@ class Snippets(Folder):
                 self.assertIn("nan", done.stdout)
 
     def test_a_user_pastes_a_call(self):
-        self.gate("builtin:mutant/ignores_initial_state", "--property", "value")
+        self.gate("builtin:mutant/ignores_initial_state", *self.VALUE)
         snippet = self.read_report()["checks"][0]["counterexample"]["snippet"]
         placeholder = "return recorded"
         self.assertIn(placeholder, snippet)
@@ -191,14 +192,14 @@ class Selection(Folder):
             self.assertIn("Only part", file.read())
 
     def test_a_filter_changes_no_case(self):
-        self.gate("builtin:cumsum", "--property", "value", *self.SMALL)
+        self.gate("builtin:cumsum", *self.VALUE)
         filtered = self.read_report()["checks"][0]
         self.gate("builtin:cumsum", *self.SMALL)
         self.assertEqual(filtered, self.read_report()["checks"][0])
 
 
 class Pinning(Folder):
-    FEW = ("--property", "value", "--property", "lanes", "--family", "mild", "--family", "gates_near_one")
+    FEW = (*Folder.VALUE, "--property", "lanes", "--family", "mild", "--family", "gates_near_one")
 
     def few(self, candidate, *arguments):
         return self.gate(candidate, *self.FEW, *arguments)
@@ -232,7 +233,7 @@ class Pinning(Folder):
             report["checks"].append({"property": "lost", "operation": "heinsen/scan", "dtype": "f32", "verdict": "passed"})
 
         path = self.baseline("builtin:sequential", more)
-        self.assertEqual(self.gate("builtin:sequential", "--property", "value", "--baseline", path).returncode, 0)
+        self.assertEqual(self.gate("builtin:sequential", *self.VALUE, "--baseline", path).returncode, 0)
         self.assertEqual(run("gate", "--candidate", "builtin:sequential", "--report", self.report, "--dtype", "f32",
                              "--family", "mild", *self.SMALL, "--baseline", path).returncode, 1)
         complaints = " ".join(self.read_report()["complaints"])
@@ -316,12 +317,12 @@ class OutsideCandidates(Folder):
 
     def test_state_between_calls(self):
         remembers = "scan.calls = getattr(scan, 'calls', 0) + 1; states = states * (1 + 4e-7 * (scan.calls % 2))"
-        done = self.gate(self.candidate(remembers), "--property", "repeat", "--family", "mild")
+        done = self.gate(self.candidate(remembers), "--property", "repeat", "--family", "mild", *self.SMALL)
         self.assertEqual(done.returncode, 1)
         self.assertIn("state is kept between calls", self.read_report()["findings"][0])
 
     def test_lanes_that_mix(self):
-        done = self.gate(self.candidate("states[1:] = states[:1]; s[1:] = s[:1]"), "--property", "lanes")
+        done = self.gate(self.candidate("states[1:] = states[:1]; s[1:] = s[:1]"), "--property", "lanes", *self.SMALL)
         self.assertEqual(done.returncode, 1)
         self.assertTrue(self.read_report()["findings"])
 
@@ -331,12 +332,12 @@ class OutsideCandidates(Folder):
         for word, words in (("wrong_shape", None), ("bad output", None), ("wrong_dtype", "it is bad output (wrong_shape)"),
                             ("crash", "listed as crash, but it is bad output (wrong_shape)"),
                             ("", "listed as failed, but it is bad output (wrong_shape)")):
-            done = self.gate(candidate, "--property", "value", "--family", "mild", *self.SMALL, "--known-failures",
+            done = self.gate(candidate, *self.VALUE, "--family", "mild", "--known-failures",
                              self.known(f"value heinsen/scan f32 {word} # issue 12"))
             self.assertEqual(done.returncode, 1 if words else 0, done.stdout)
             self.assertIn(words or "issue 12", done.stdout)
 
-    EMPTY = ("--property", "value", "--property", "empty_axes", "--max-elements", "2000")
+    EMPTY = (*Folder.VALUE, "--property", "empty_axes")
 
     def of_empty_axes(self):
         return next(c for c in self.read_report()["checks"] if c["property"] == "empty_axes")
@@ -387,7 +388,7 @@ class OutsideCandidates(Folder):
 
     def test_a_first_call_that_fails_is_told(self):
         # The usual size alone: no check would try it.
-        done = self.gate(self.candidate("assert h.shape != (2, 8, 64), 'not this one'"), *self.VALUE, *self.SMALL)
+        done = self.gate(self.candidate("assert h.shape != (2, 8, 64), 'not this one'"), *self.VALUE)
         self.assertEqual(done.returncode, 1)
         check = self.read_report()["checks"][0]
         self.assertEqual(self.read_report()["complaints"], [])
@@ -431,15 +432,15 @@ class OutsideCandidates(Folder):
 
     def test_large_cases_and_shapes(self):
         wrong_from_row_200 = "states = states.copy(); states[199:] += 1"
-        self.assertEqual(self.gate(self.candidate(wrong_from_row_200), *self.VALUE).returncode, 1)
+        self.assertEqual(self.gate(self.candidate(wrong_from_row_200), *self.VALUE_OF_ALL_SIZES).returncode, 1)
         wrong_at_one_shape = "states = states + (states.shape[:2] == (200, 44))"
-        self.assertEqual(self.gate(self.candidate(wrong_at_one_shape), *self.VALUE).returncode, 0)
-        done = self.gate(self.candidate(wrong_at_one_shape), *self.VALUE, "--shape", "B=200,n=44")
+        self.assertEqual(self.gate(self.candidate(wrong_at_one_shape), *self.VALUE_OF_ALL_SIZES).returncode, 0)
+        done = self.gate(self.candidate(wrong_at_one_shape), *self.VALUE_OF_ALL_SIZES, "--shape", "B=200,n=44")
         self.assertEqual(done.returncode, 1)
         self.assertIn("B=200", self.read_report()["checks"][0]["counterexample"]["case"])
         wrong_in_large_calls = "states = states + (states.size > 3000 and states.shape[-1] > 4)"
-        self.assertEqual(self.gate(self.candidate(wrong_in_large_calls), *self.VALUE).returncode, 1)
-        done = self.gate(self.candidate(wrong_in_large_calls), *self.VALUE, *self.SMALL)
+        self.assertEqual(self.gate(self.candidate(wrong_in_large_calls), *self.VALUE_OF_ALL_SIZES).returncode, 1)
+        done = self.gate(self.candidate(wrong_in_large_calls), *self.VALUE)
         self.assertEqual(done.returncode, 0)
         words = "of the sizes that kernels are run at, those with more than 2000 elements were not tried"
         self.assertIn(words, self.read_report()["warnings"])
@@ -454,7 +455,7 @@ class OutsideCandidates(Folder):
 
     def test_a_shape_concerns_what_is_offered(self):
         def gate(shape):
-            return run("gate", "--candidate", self.candidate(), *self.VALUE, "--family", "mild", "--shape", shape,
+            return run("gate", "--candidate", self.candidate(), *self.VALUE_OF_ALL_SIZES, "--family", "mild", "--shape", shape,
                        "--report", self.report)
 
         # Other operations of Assay have these axes; the candidate offers the scan alone.
@@ -471,19 +472,19 @@ class OutsideCandidates(Folder):
 
     def test_nothing_is_sent_outside_a_declared_domain(self):
         done = self.gate(self.candidate("assert np.all(abs(h) <= 3) and np.all(abs(s0) <= 3) and np.all(log_p >= -3)",
-                                        ", domain={'h': [-3, 3], 's0': [-3, 3], 'log_p': [-3, 0]}"))
+                                        ", domain={'h': [-3, 3], 's0': [-3, 3], 'log_p': [-3, 0]}"), *self.SMALL)
         self.assertEqual(done.returncode, 0, done.stdout)
 
     def test_requests_that_are_not_offered(self):
         for more in (["--operation", "heinsen/gated_scan"], ["--operation", "heinsen/scan:vjp"], ["--dtype", "f16"]):
-            done = self.gate(self.candidate(), *self.VALUE, *self.SMALL, "--property", "vjp", *more)
+            done = self.gate(self.candidate(), *self.VALUE, "--property", "vjp", *more)
             self.assertEqual(done.returncode, 1, more)
             self.assertIn("not offered", self.read_report()["complaints"][0])
-        self.assertEqual(self.gate(self.candidate(), *self.VALUE, *self.SMALL).returncode, 0)
+        self.assertEqual(self.gate(self.candidate(), *self.VALUE).returncode, 0)
 
     def shares(self, fault, words):
         """The shares that the sentence tells, for errors that grow up to where the gate calls them a bug."""
-        few = ("--property", "value", "--family", "mild")
+        few = (*self.VALUE, "--family", "mild")
         low, high = 0.0, 12.0
         while high - low > 0.1:  # log2 of the error in units of 2^-24
             middle = (low + high) / 2

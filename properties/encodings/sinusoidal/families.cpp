@@ -110,7 +110,7 @@ std::size_t draw_length(counter_random& random, extent size, std::size_t columns
   return random.one_in(2) ? random.below(6) : std::min(most, random.below(18));
 }
 
-core::tensor numbers(dtype type, std::size_t count, const std::function<double()>& draw) {
+core::tensor drawn_numbers(dtype type, std::size_t count, const std::function<double()>& draw) {
   std::vector<double> all(count);
   for (double& x : all) x = core::round_to(type, draw());
   return core::make_tensor(type, {count}, all);
@@ -132,7 +132,7 @@ family of_positions(std::string name, std::string summary, position_filler fill,
     if (table) return {{"position", core::make_tensor(dtype::i64, {positions.size()}, positions)}};
     for (double& m : positions) m = core::round_to(type, m);
     return {{"position", core::make_tensor(type, {positions.size()}, positions)},
-            {"theta", numbers(type, pairs, [&] { return theta(type, random); })}};
+            {"theta", drawn_numbers(type, pairs, [&] { return theta(type, random); })}};
   };
   return f;
 }
@@ -159,7 +159,7 @@ family of_numbers(const char* operation, const char* input, std::string name, st
                    extent size) -> core::tensors {
     const std::size_t most = size.range == lengths::exactly ? size.tokens : 24;
     const std::size_t count = size.axis(op.input(input)->axes[0], std::min(draw_length(random, size, 8), most));
-    return {{input, numbers(type, count, [&] { return draw(type, random); })}};
+    return {{input, drawn_numbers(type, count, [&] { return draw(type, random); })}};
   };
   return f;
 }
