@@ -12,7 +12,7 @@ namespace assay::optimized::alibi {
 
 /// The slopes of all heads: the paper's, where those of a power of two are completed by every other one of the next; of
 /// MPT, which sorts them otherwise; or 2^(-alpha k / heads), k = 1..heads, for any number of heads.
-enum class slope_rule { official, mpt, exponential };
+enum class slope_rule { official, mpt, naive };
 
 /// slopes, [heads]: within half a unit of the last place, and correctly rounded for all heads up to 128 (tests).
 /// `alpha_max`, a multiple of 1/16, is 8 in the paper, whose own rule does not read it.
@@ -20,9 +20,9 @@ template <class Real>
 void slopes(slope_rule rule, double alpha_max, const view<Real, 1>& slopes);
 
 /// What a slope is multiplied by: key - query, -|key - query|, key, or key - last.
-enum class bias_form { difference, absolute, key, key_from_last };
+enum class bias_form { distance, absolute, key, key_from_last };
 struct bias_rule {
-  bias_form form = bias_form::difference;
+  bias_form form = bias_form::distance;
   bool causal = true;  ///< keys after the query are masked: -inf
   double last = 0;     ///< of key_from_last
 };

@@ -9,11 +9,12 @@
 
 namespace assay::properties {
 
-/// " where n = h", " where n is more than 64 and d is odd": up to three conditions. They are read off experiments
-/// around one wrong case, hold for all of the wrong ones and together for none of the right ones, and fresh cases
-/// beside each bound and far from it confirm them. Where they hold for few right ones (one for five wrong ones), too,
-/// the words say in how many of such cases it is wrong. Nothing where there are no such conditions. Precondition: some
-/// are wrong, the smallest first.
+/// " where n = h", " where n is more than 64 and d is odd": up to three conditions.
+///
+/// They are read off experiments around one wrong case. All wrong cases fulfil them, and no right case fulfils all of
+/// them. Fresh cases beside each bound and far from it confirm them. Where a few right cases fulfil them, too, at most
+/// one for five wrong ones, the words say in how many of such cases it is wrong. Nothing where there are no such
+/// conditions. Precondition: some are wrong, the smallest first.
 std::optional<std::string> by_several_axes(const std::vector<const probe*>& wrong,
                                            const std::vector<const probe*>& right, size_experiments& again);
 

@@ -9,11 +9,12 @@
 
 namespace assay::properties {
 
-/// " from position 1024 on, and right up to position 1000", of all elements that are numbers: no wrong one lies before,
-/// at least half of those behind are wrong, and hardly any, or of `any` evidence none, is of a right call; or the other
-/// way around, or between two places; and fresh cases confirm it, wrong ones moved to where it is right and right ones
-/// to where it is wrong. Nothing where there is no such place, or where the operation has neither positions nor
-/// distances that belong to its elements.
+/// " from position 1024 on, and right up to position 1000": a place, or two, between wrong and right elements.
+///
+/// Of all elements that are numbers none on the right side is wrong, and at least half of those on the other side are.
+/// Hardly any of these is of a right call; of `any` evidence none is. Fresh cases confirm it: wrong ones are right
+/// where they are moved to the right side, and right ones wrong on the other. Nothing where there is no such place, or
+/// where the elements of the operation have neither positions nor distances.
 std::optional<std::string> by_reach(const std::vector<const probe*>& wrong, const std::vector<const probe*>& right,
                                     size_experiments& again, evidence counted);
 

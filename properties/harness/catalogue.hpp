@@ -16,13 +16,14 @@ namespace assay::properties {
 
 /// A wrong (mutant) or a right but different (control) implementation.
 struct variant {
-  std::string id;       ///< "mutant/<id>" or "control/<id>" on the command line
+  std::string id;       ///< "mutant/NAME" or "control/NAME", behind "builtin:" on the command line
   std::string models;   ///< the public report that a mutant models, or what a control does otherwise
   std::string summary;  ///< the fault, in one sentence
   std::function<std::unique_ptr<implementation>()> make;
   core::dtype shown_in = core::dtype::f32;  ///< the dtype in which a mutant's fault shows
   bool remembers = false;                   ///< faulty only from its second call on
-  bool telling = false;                     ///< of a mutant: all those marked make every property kill one of them
+  /// Of a mutant: it is one of a few that together give every property one to kill, and that short tests run.
+  bool telling = false;
   /// Of a mutant that answers another call rightly: that call, of one with all settings.
   std::function<request(const request& call)> answered{};
 };

@@ -34,7 +34,8 @@ bool check_result::tells_digits() const {
   const auto& outputs = operation->outputs;
   return std::any_of(outputs.begin(), outputs.end(),
                      [&](const auto& d) { return core::is_floating(d.type_in(type)); }) &&
-         std::any_of(by_growth.begin(), by_growth.end(), [](const auto& from) { return from.second.told >= 0; });
+         std::any_of(by_growth.begin(), by_growth.end(),
+                     [](const auto& from) { return from.second.digits_farthest >= 0; });
 }
 
 namespace {
@@ -59,18 +60,18 @@ std::vector<digits_up_to> check_result::digits() const {
   std::vector<error_there> told;
   double before = 0;  // of cases that count and reach no further than those that are told of
   for (const auto& [from, there] : by_growth) {
-    before = std::max(before, there.told_ulp);
-    if (there.told < 0) continue;
+    before = std::max(before, there.digits_ulp);
+    if (there.digits_farthest < 0) continue;
     told.push_back(there);
-    told.back().told_ulp = before;
+    told.back().digits_ulp = before;
   }
   std::vector<digits_up_to> all;
   for (int digits = static_cast<int>(core::format_of(type).precision * 0.30103); digits >= 1; --digits) {
     const auto lost = std::find_if(told.begin(), told.end(), [&](const error_there& there) {
-      return !(told_error(there.told_ulp) * ulp <= std::pow(10.0, -digits));
+      return !(told_error(there.digits_ulp) * ulp <= std::pow(10.0, -digits));
     });
     if (lost == told.begin()) continue;
-    const double farthest = std::prev(lost)->told;
+    const double farthest = std::prev(lost)->digits_farthest;
     if (all.empty() || farthest > all.back().farthest) all.push_back({digits, farthest});
     if (lost == told.end()) break;
   }

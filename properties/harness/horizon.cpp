@@ -66,8 +66,8 @@ void record_horizon(check_result& r, const test_case& c, const horizon& h) {
   const auto tell = [&](std::size_t tokens, double error) {
     error_there& there = r.by_growth[std::bit_floor(tokens)];
     there.farthest = std::max(there.farthest, static_cast<double>(tokens));
-    there.told = std::max(there.told, static_cast<double>(tokens));
-    there.told_ulp = std::max(there.told_ulp, error / ulp);
+    there.digits_farthest = std::max(there.digits_farthest, static_cast<double>(tokens));
+    there.digits_ulp = std::max(there.digits_ulp, error / ulp);
   };
   for (std::size_t k = 0; k < h.error_at_power.size(); ++k) tell(std::size_t{1} << k, h.error_at_power[k]);
   tell(h.measured, h.largest_error);

@@ -95,9 +95,10 @@ void record_for_drawing(check_result& r, const value_report& value, const test_c
   ++here.cases;
   here.farthest = std::max(here.farthest, reach);
   if (!grows->of_mild_inputs || is_mild(c)) {
-    if (!has_narrow_rows(c)) here.told = std::max(here.told, reach);
+    if (!has_narrow_rows(c)) here.digits_farthest = std::max(here.digits_farthest, reach);
     // A wrong case keeps no digit: where it is no number, its error in ulp says nothing.
-    here.told_ulp = std::max(here.told_ulp, value.passed ? value.largest_ulp : std::numeric_limits<double>::infinity());
+    here.digits_ulp =
+        std::max(here.digits_ulp, value.passed ? value.largest_ulp : std::numeric_limits<double>::infinity());
   }
   here.failed = here.failed || !value.passed;
   for (std::size_t k = 0; k < here.ratios.size(); ++k) here.ratios[k] = std::max(here.ratios[k], value.ratios[k]);

@@ -59,8 +59,9 @@ struct error_there {
   /// to law of any element.
   std::array<double, reference::accuracy_classes.size()> law_ulp{}, ratios{};
   bool failed = false;  ///< one of these cases is a bug
-  /// Of those of these cases that digits are told of (error_growth::of_mild_inputs); none where `told` is below 0.
-  double told_ulp = 0, told = -1;
+  /// The largest error, in ulp, and the farthest, of those of these cases by which a report says how many digits are
+  /// kept (error_growth::of_mild_inputs); there are none where `digits_farthest` is below 0.
+  double digits_ulp = 0, digits_farthest = -1;
 };
 
 /// The largest error, where what it grows with is at most `farthest`, is at most 10^-digits of the output's scale.

@@ -263,8 +263,8 @@ TEST_CASE("properties/digits/are_told_along_what_errors_grow_with", "[unit][gate
   r.operation = reference::find_operation("rope/rotate");
   r.type = core::dtype::f32;
   const auto with = [&](std::uint64_t from, double farthest, double ulp) {
-    r.by_growth[from].told = farthest;
-    r.by_growth[from].told_ulp = ulp;
+    r.by_growth[from].digits_farthest = farthest;
+    r.by_growth[from].digits_ulp = ulp;
   };
   CHECK(r.digits().empty());
   with(1, 1, 0.5);
@@ -274,9 +274,9 @@ TEST_CASE("properties/digits/are_told_along_what_errors_grow_with", "[unit][gate
   // An ulp is 1.2e-7: 0.5 of them keep 7 digits, 3 keep 6, 300 keep 4, 20000 keep 2; of what is beyond half an ulp,
   // twice as much is allowed for.
   CHECK(r.digits() == std::vector<digits_up_to>{{7, 1}, {6, 15}, {4, 2047}, {2, 131071}});
-  r.by_growth[1024].told_ulp = 450;
+  r.by_growth[1024].digits_ulp = 450;
   CHECK(r.digits() == std::vector<digits_up_to>{{7, 1}, {6, 15}, {3, 2047}, {2, 131071}});
-  r.by_growth[512].told_ulp = 9000;  // rows too narrow to be told of, and worse all the same
+  r.by_growth[512].digits_ulp = 9000;  // rows too narrow to be told of, and worse all the same
   CHECK(r.digits() == std::vector<digits_up_to>{{7, 1}, {6, 15}, {2, 131071}});
   with(1 << 20, 2e6, std::numeric_limits<double>::infinity());
   CHECK(r.digits().back() == digits_up_to{2, 131071});

@@ -23,8 +23,9 @@ core::result<pins> read_pins(const gate_options& o);
 gate_report empty_report(const gate_options& o);
 
 /// Adds the parts to a report that knows its candidate, and everything that follows from them: complaints, findings,
-/// the verdict. `cut_short`: why there are not all parts, or not the whole last one. Then nothing is said of what is
-/// missing, and what nothing else is wrong with is broken, for nobody knows whether it would have passed.
+/// the verdict. `cut_short` says why parts are missing, or the end of the last one. Then no
+/// baseline is compared, and known failures only where their checks were run. A run that would have passed is broken:
+/// nobody knows what the missing parts would have found.
 void assemble(const gate_options& options, const selection& selected, const std::vector<part_record>& parts,
               const pins& held_against, gate_report& report, const std::string& cut_short = "");
 

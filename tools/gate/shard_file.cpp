@@ -101,7 +101,7 @@ ASSAY_MEMBERS(call_failure, kind, message, errors)
 ASSAY_MEMBERS(refusal, axis, settings, message)
 ASSAY_MEMBERS(outcome, verdict, message, failure, value, expected, actual, refused)
 ASSAY_MEMBERS(counterexample, original, minimal, shown, reference_passes)
-ASSAY_MEMBERS(error_there, cases, farthest, largest_ulp, law_ulp, ratios, failed, told_ulp, told)
+ASSAY_MEMBERS(error_there, cases, farthest, largest_ulp, law_ulp, ratios, failed, digits_ulp, digits_farthest)
 ASSAY_MEMBERS(check_result, checked, operation, type, planned, cases, families, families_skipped, ratios, forced_by,
               needed_by, largest_ulp, largest_sizes, error_to_allowance, by_growth, worst, worst_case, found, refused)
 ASSAY_MEMBERS(horizon, measured, error_at_power, largest_error, judged)

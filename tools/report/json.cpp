@@ -157,7 +157,7 @@ ordered_json horizon_json(const gate_report& r, const measured_horizon& h) {
       for (const auto& [digits, farthest] : c.digits())
         marks.push_back({{"digits", digits},
                          {"tokens", static_cast<std::uint64_t>(farthest)},
-                         {"or_more", farthest == c.by_growth.rbegin()->second.told}});
+                         {"or_more", farthest == c.by_growth.rbegin()->second.digits_farthest}});
   for (const double e : h.found.error_at_power) errors.push_back(number(e));
   return {{"operation", h.operation->name},
           {"dtype", core::name_of(h.type)},

@@ -1,10 +1,9 @@
 // The operations of attention with linear biases on tensors.
-#include "optimized/encodings/alibi.hpp"
-
 #include <cstdint>
 #include <string>
 #include <vector>
 
+#include "optimized/encodings/alibi.hpp"
 #include "optimized/tensor_arrays.hpp"
 
 namespace assay::optimized {
@@ -16,7 +15,7 @@ core::tensors evaluate_slopes(const arguments& call) {
   const auto& name = core::setting<std::string>(call.settings, "rule");
   const auto rule = name == "official" ? alibi::slope_rule::official
                     : name == "mpt"    ? alibi::slope_rule::mpt
-                                       : alibi::slope_rule::exponential;
+                                       : alibi::slope_rule::naive;
   return with_arrays(call, [&]<class Real>(tensor_arrays<Real>& arrays) {
     alibi::slopes(rule, core::setting<double>(call.settings, "alpha_max"),
                   arrays.template output<1>("slopes", {heads}));
@@ -28,7 +27,7 @@ alibi::bias_rule rule_of(const core::attributes& settings) {
   return {name == "key"             ? alibi::bias_form::key
           : name == "key_from_last" ? alibi::bias_form::key_from_last
           : name == "absolute"      ? alibi::bias_form::absolute
-                                    : alibi::bias_form::difference,
+                                    : alibi::bias_form::distance,
           core::setting<bool>(settings, "causal"),
           static_cast<double>(core::setting<std::int64_t>(settings, "last_position"))};
 }
