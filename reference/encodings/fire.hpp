@@ -35,8 +35,6 @@ struct fire {
   template <class R>
   struct recipe : differentiable_recipe<recipe, R> {
     std::function<R(const R& y)> log_of_one_plus = [](const R& y) { return log1p(y); };
-    /// What psi(max(L, i)) is divided by as.
-    std::function<R(const R& psi, const R& epsilon)> divisor = [](const R& psi, const R& e) { return psi + e; };
   };
   template <class R>
   static recipe<R> algorithm(accuracy_class c) {
@@ -60,58 +58,51 @@ struct fire::pairs : future_keys {
   using recipe = fire::recipe<R>;
   const arguments<R>& call;
   const recipe& how;
-  const field<R>&w1, &b1, &w2, &b2;
-  bool by_position, leaky;
-  R scale, least_length, epsilon;
-  std::vector<double> largest_distance;  ///< of each row
+  bool leaky;
+  std::vector<double> lengths;  ///< of each row: the position of its query, or its largest distance
 
   pairs(const arguments<R>& c, const recipe& steps)
       : future_keys(c.settings),
         call(c),
         how(steps),
-        w1(c["w1"]),
-        b1(c["b1"]),
-        w2(c["w2"]),
-        b2(c["b2"]),
-        by_position(core::chosen<bool>(c.settings, "normalizer", {{"position", true}, {"largest_distance", false}})),
         leaky(core::chosen<bool>(c.settings, "activation", {{"relu", false}, {"leaky_relu", true}})) {
-    in_stage<R>(stage::argument, [&] {
-      const auto magnitude = [](const R& x) { return larger(x, -x); };
-      scale = magnitude(c["c"](0));
-      least_length = magnitude(c["multiplier"](0) * from_setting<R>(c.template setting<double>("threshold")));
-      epsilon = from_setting<R>(c.template setting<double>("epsilon"));
-      return R(0.0);
-    });
+    const bool by_position =
+        core::chosen<bool>(c.settings, "normalizer", {{"position", true}, {"largest_distance", false}});
     for (const double query : c.integers.at("query_position").values.storage()) {
       double largest = 0.0;
       for (const double key : c.integers.at("key_position").values.storage())
         largest = std::max(largest, distance(query, key).value_or(0.0));
-      largest_distance.push_back(largest);
+      lengths.push_back(by_position ? query : largest);
     }
   }
-  [[nodiscard]] std::vector<std::size_t> lanes() const { return {b2.size()}; }
+  [[nodiscard]] std::vector<std::size_t> lanes() const { return {call["b2"].size()}; }
 
   R argument(const key_of_query& at) const {
-    const R length = from_integer<R>(by_position ? at.query : largest_distance[at.i]);
-    const auto psi = [&](const R& y) { return how.log_of_one_plus(scale * y); };
-    const R furthest = larger(length, least_length);
+    const auto magnitude = [](const R& x) { return larger(x, -x); };
+    const auto set = [&](const char* name) { return from_setting<R>(call.template setting<double>(name)); };
+    const R c = magnitude(call["c"](0)), length = from_integer<R>(lengths[at.i]), epsilon = set("epsilon"),
+            least = magnitude(call["multiplier"](0) * set("threshold"));
     // x is 1 exactly, which no interval of a quotient says; arithmetic divides.
     if constexpr (!computes_in_formats<R>)
-      if (at.distance == to_double(length) && to_double(epsilon) == 0.0 && to_double(scale) != 0.0 &&
-          bool(!less(length, least_length)))
+      if (at.distance == lengths[at.i] && to_double(epsilon) == 0.0 && to_double(c) != 0.0 &&
+          bool(!less(length, least)))
         return R(at.distance / at.distance);
-    return psi(from_integer<R>(at.distance)) / how.divisor(psi(furthest), epsilon);
+    const auto psi = [&](const R& y) { return how.log_of_one_plus(c * y); };
+    return psi(from_integer<R>(at.distance)) / (psi(larger(length, least)) + epsilon);
   }
-  R activation(const R& x) const { return either(less(R(0.0), x), x, leaky ? x * (R(1.0) / R(100.0)) : R(0.0)); }
   void operator()(const key_of_query& at, R* bias) const {
+    const field<R>&w1 = call["w1"], &b1 = call["b1"], &w2 = call["w2"], &b2 = call["b2"];
     const R x = taken_by(stage::mlp, stage::argument, in_stage<R>(stage::argument, [&] { return argument(at); }));
+    const auto activated = [&](const accumulator<R>& sum) {
+      const R y = sum.total();
+      return either(less(R(0.0), y), y, leaky ? y * (R(1.0) / R(100.0)) : R(0.0));
+    };
     std::vector<R> hidden;
     for (std::size_t k = 0; k < w1.size(); ++k) {
       accumulator<R> sum;
       sum.add_product(w1(k), x);
       sum.add(b1(k));
-      hidden.push_back(in_stage<R>(
-          stage::mlp, [&](const accumulator<R>& s) { return activation(s.total()); }, sum));
+      hidden.push_back(in_stage<R>(stage::mlp, activated, sum));
     }
     for (std::size_t h = 0; h < b2.size(); ++h) {
       accumulator<R> sum;

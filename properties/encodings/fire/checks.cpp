@@ -58,10 +58,10 @@ std::vector<variant> mutants() {
                           });
                         }}),
            changed("mutant/fire_argument_in_bf16", "chuanyang-Zheng/DAPE: x in the dtype of the scores",
-                   "x has the digits of bf16",
+                   "psi has the digits of bf16",
                    {.formula =
                         [](auto&how) {
-                          how.divisor = [](const auto& psi, const auto& e) { return held_in(dtype::bf16, psi + e); };
+                          how.log_of_one_plus = [](const auto& y) { return held_in(dtype::bf16, log1p(y)); };
                         }}),
        })
     all.push_back(std::move(v));
