@@ -45,7 +45,7 @@ std::vector<variant> mutants() {
                         },
                    .telling = true}),
            changed("mutant/fire_epsilon_missing", "a guard that is left out", "psi(max(L, i)) is not guarded",
-                   {.inputs = [](request&call) { set_setting(call, "epsilon", 0.0); }}),
+                   {.inputs = [](request&call) { set_setting(call, "epsilon", 0.0); }, .shown_in = dtype::f64}),
            changed("mutant/fire_multiplier_without_gradient", "GR07 pytorch/pytorch#196705: a path dropped",
                    "the multiplier gets no gradient",
                    {.outputs = [](core::tensors&outputs) { set_to_zero(outputs, "grad_multiplier"); }}),
@@ -84,7 +84,6 @@ encoding_tests make_tests() {
   };
   tests.families.front().parts_classes = true;
   tests.families.back().holds_nan = true;
-  tests.sizes = pair_bias_sizes(bias.operations);
   tests.controls = controls_of_arithmetic<encoding>("fire");
   tests.laws = {
       law("fire_sign_of_scale", "the sign of c is irrelevant", bias,

@@ -78,11 +78,6 @@ encoding_tests make_tests() {
   };
   tests.families.front().parts_classes = true;
   tests.families.back().holds_nan = true;
-  tests.sizes = pair_bias_sizes(biases);
-  for (usual_size u : pair_bias_sizes({"kerple/weighted_scores"})) {
-    u.axes["B"] = u.family == every_family ? 5 : 2;
-    tests.sizes.push_back(std::move(u));
-  }
   tests.controls = controls_of_arithmetic<encoding>("kerple");
   tests.laws = laws_of_distance("kerple", biases, tame);
   tests.laws.push_back(
