@@ -1,6 +1,7 @@
 // The optimized operations, by name: tensors in, tensors out. An encoding need not have any.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,6 +22,8 @@ struct arguments {
   execution on;
   std::size_t step = 1;  ///< elements from one to the next of a row
   std::size_t gap = 0;   ///< elements that nobody may write, behind every row and every block of rows
+  /// Where it is set it is called, once the arrays are made, with the operation on these arrays alone: to time it.
+  const std::function<void(const std::function<void()>& operation)>* timing = nullptr;
 };
 
 /// An implementation of the operation `name`. Precondition of `evaluate`: core::check_request accepts the call.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <any>
 #include <array>
 #include <cstdint>
 #include <deque>
@@ -62,8 +63,10 @@ class tensor_arrays {
   /// A new output, of the dtype of the call, or of integers.
   template <std::size_t Rank, class T = Real>
   view<T, Rank> output(const std::string& name, const std::array<std::size_t, Rank>& shape) {
+    if (again_) return next_view<view<T, Rank>>();
     memory<T>& elements = memory_of<T>();
     const view<T, Rank> v = place<T>(elements, shape);
+    views_.emplace_back(v);
     collect_.push_back([this, name, v, &elements](core::tensors& outputs) {
       const core::dtype type = std::is_same_v<T, std::int64_t> ? core::dtype::i64 : call_.type;
       core::tensor t = core::unwritten(type, core::shape(v.shape.begin(), v.shape.end()));
@@ -84,7 +87,16 @@ class tensor_arrays {
   /// An array for what is no output.
   template <std::size_t Rank>
   view<Real, Rank> scratch(const std::array<std::size_t, Rank>& shape) {
-    return place<Real>(memory_of<Real>(), shape);
+    if (again_) return next_view<view<Real, Rank>>();
+    const view<Real, Rank> v = place<Real>(memory_of<Real>(), shape);
+    views_.emplace_back(v);
+    return v;
+  }
+
+  /// From now on it gives the arrays that it has made, in the order in which they were asked for.
+  void begin_again() {
+    again_ = true;
+    next_ = 0;
   }
 
   /// The outputs as tensors.
@@ -95,6 +107,11 @@ class tensor_arrays {
   }
 
  private:
+  template <class View>
+  View next_view() {
+    return std::any_cast<View>(views_.at(next_++));
+  }
+
   // A number that no test expects.
   template <class T>
   static T mark_of() {
@@ -136,6 +153,7 @@ class tensor_arrays {
 
   template <class T, std::size_t Rank>
   view<const T, Rank> copy_of(const core::tensor& t) {
+    if (again_) return next_view<view<const T, Rank>>();
     const core::shape extents = t.shape();
     ASSAY_EXPECTS(extents.size() == Rank);
     std::array<std::size_t, Rank> shape{};
@@ -145,7 +163,9 @@ class tensor_arrays {
     for_each_piece(v, [=](const view<T, 1>& piece, std::size_t first) {
       for (std::size_t i = 0; i < piece.shape[0]; ++i) *piece.at(i) = stored<T>(from[first + i]);
     });
-    return v;
+    const view<const T, Rank> made = v;
+    views_.emplace_back(made);
+    return made;
   }
 
   // visit(piece, number of its first element) for pieces of rows along the last axis, on the threads of the call.
@@ -173,12 +193,16 @@ class tensor_arrays {
   std::deque<memory<double>> doubles_;
   std::deque<memory<std::int64_t>> integers_;
   std::vector<std::function<void(core::tensors&)>> collect_;
+  std::vector<std::any> views_;  // in the order in which they were asked for
+  std::size_t next_ = 0;
+  bool again_ = false;
 };
 
 template <class Real, class Run>
 core::tensors outputs_of(const arguments& call, Run run) {
   tensor_arrays<Real> arrays(call);
   run(arrays);
+  if (call.timing != nullptr) (*call.timing)([&] { arrays.begin_again(), run(arrays); });
   return arrays.take();
 }
 

@@ -3,7 +3,6 @@
 #include <array>
 #include <cstring>
 
-#include "optimized/benchmarks/scan_arrays.hpp"
 #include "optimized/dispatch.hpp"
 
 namespace assay::bench {
@@ -44,10 +43,6 @@ std::function<void()> time_to_read(int threads, const float* from, std::size_t c
       [[maybe_unused]] const volatile float sum = sum_of_array(from + first, n);
     });
   };
-}
-
-std::function<void()> time_to_copy(int threads, const std::vector<const float*>& from, float* to, std::size_t count) {
-  return [=] { optimized::benchmarks::floor<false>(threads, from, {to}, count); };
 }
 
 }  // namespace assay::bench

@@ -3,14 +3,11 @@
 
 #include <cstddef>
 #include <functional>
-#include <vector>
 
 namespace assay::bench {
 
 /// Each is divided among the threads. Arrays are those of the operation, so that caches hold what they hold for it.
 std::function<void()> time_to_write(int threads, float* to, std::size_t count);
 std::function<void()> time_to_read(int threads, const float* from, std::size_t count);
-/// Reads two arrays, or one named twice, and writes one.
-std::function<void()> time_to_copy(int threads, const std::vector<const float*>& from, float* to, std::size_t count);
 
 }  // namespace assay::bench

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
-#include "properties/harness/case.hpp"
+#include "properties/harness/sized_key.hpp"
 #include "reference/oracle.hpp"
 #include "tools/explore/formats.hpp"
 
@@ -86,19 +86,8 @@ core::request call_of(const asked& what, const cell& c, std::size_t tokens) {
                                                  {axis_role::key, tokens},
                                                  {axis_role::width, width},
                                                  {axis_role::pairs, std::max<std::size_t>(1, width / 2)}};
-  core::axis_sizes sizes = core::sizes_by_role(op, by_role);
-  properties::case_key key{&op, what.type, what.family, c.seed};
-  for (const core::attribute_declaration& a : op.attributes) {
-    const auto asked_for = what.settings.find(a.name);
-    core::attribute value = asked_for == what.settings.end() ? a.standard : asked_for->second;
-    if (const auto size = a.axis.empty() ? by_role.end() : by_role.find(core::role_of(op, a.axis));
-        size != by_role.end() && asked_for == what.settings.end())
-      value = static_cast<std::int64_t>(size->second);
-    if (!a.axis.empty()) sizes.erase(a.axis);
-    key.settings[a.name] = {value};
-  }
-  key.size = properties::extent(sizes);
-  core::request call = properties::make_case(key).call;
+  core::request call =
+      properties::make_case(properties::mild_key(op, what.type, by_role, what.settings, what.family, c.seed)).call;
   const storage_format& stored = *find_format(c.storage);
   for (const core::tensor_declaration& d : op.inputs)
     if (!stored.type && !d.own_type)
