@@ -11,9 +11,9 @@ namespace {
 /// A right implementation of one operation, with one fault.
 class with_fault final : public implementation {
  public:
-  with_fault(const declared_fault& fault, std::unique_ptr<implementation> right)
+  with_fault(const declared_fault& fault, std::unique_ptr<implementation> right, std::string name)
       : right_(std::move(right)), about_(right_->describe()), operation_(fault.operation), faulty_(fault.make()) {
-    about_.name = fault.id();
+    about_.name = std::move(name);
     // The other operations are those of the right implementation: nothing is found there.
     std::erase_if(about_.operations, [&](const auto& offered) { return offered.first != fault.operation->name; });
   }
@@ -54,6 +54,15 @@ class plain final : public implementation {
  private:
   description about_;
 };
+
+variant variant_with(const declared_fault& fault, std::string id, std::string models,
+                     const std::function<std::unique_ptr<implementation>()>& right) {
+  variant v{id, std::move(models), fault.operation->name + ": " + fault.words,
+            [fault, right, id] { return std::make_unique<with_fault>(fault, right(), id); }};
+  v.remembers = fault.remembers;
+  v.answered = fault.answered;
+  return v;
+}
 
 }  // namespace
 
@@ -117,13 +126,22 @@ std::vector<variant> declared_mutants(const std::string& encoding,
   std::vector<variant> all;
   for (const core::operation& op : reference::operations()) {
     if (!op.name.starts_with(encoding + "/")) continue;
-    for (const declared_fault& fault : declared_faults(op)) {
-      variant v{fault.id(), "generated", op.name + ": " + fault.words,
-                [fault, right] { return std::make_unique<with_fault>(fault, right()); }};
-      v.remembers = fault.remembers;
-      v.answered = fault.answered;
-      all.push_back(std::move(v));
-    }
+    for (const declared_fault& fault : declared_faults(op))
+      all.push_back(variant_with(fault, fault.id(), "generated", right));
+  }
+  return all;
+}
+
+std::vector<variant> reported_faults(const std::vector<reported_fault>& reported) {
+  std::vector<variant> all;
+  for (const reported_fault& r : reported) {
+    const std::string fault(r.fault), encoding = fault.substr(0, fault.find('/'));
+    const core::operation* op = reference::find_operation(fault.substr(0, fault.find('/', encoding.size() + 1)));
+    const declared_fault_list faults = op != nullptr ? declared_faults(*op) : declared_fault_list{};
+    const auto found =
+        std::find_if(faults.begin(), faults.end(), [&](const auto& f) { return f.id() == "generated/" + fault; });
+    if (found == faults.end()) throw core::contract_violation("no declaration has the fault " + fault);
+    all.push_back(variant_with(*found, r.id, r.report, [encoding] { return plain_implementation(encoding); }));
   }
   return all;
 }

@@ -17,6 +17,15 @@ namespace assay::properties {
 /// A fault that the declaration has no place for is left out.
 declared_fault_list declared_faults(const core::operation& op);
 
+/// One of these that a public report is about.
+struct reported_fault {
+  const char* id;      ///< "mutant/NAME"
+  const char* report;  ///< owner/name#issue
+  const char* fault;   ///< "alibi/bias/causal/always_false": the id of the generated mutant without "generated/"
+};
+/// A contract violation where no declaration has such a fault.
+std::vector<variant> reported_faults(const std::vector<reported_fault>& reported);
+
 /// All faults of all operations of an encoding, each in an otherwise right implementation.
 std::vector<variant> declared_mutants(const std::string& encoding,
                                       const std::function<std::unique_ptr<implementation>()>& right);

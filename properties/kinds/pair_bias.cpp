@@ -2,18 +2,22 @@
 
 #include <algorithm>
 
-#include "properties/laws/relations/relations.hpp"
 #include "reference/oracle.hpp"
 
 namespace assay::properties {
 namespace {
 
-core::axis_sizes drawn_sizes(const core::operation& op, core::counter_random& random, extent size) {
+core::axis_sizes drawn_sizes(const core::operation& op, const core::attributes& settings, core::counter_random& random,
+                             extent size) {
   using core::axis_role;
   core::axis_sizes sizes;
   for (const std::string& symbol : core::axis_symbols(op)) {
     const axis_role role = core::role_of(op, symbol);
     if (role == axis_role::token || role == axis_role::key) continue;
+    if (const core::attribute_declaration* a = core::attribute_of_axis(op, symbol)) {
+      sizes[symbol] = static_cast<std::size_t>(core::setting<std::int64_t>(settings, a->name));
+      continue;
+    }
     const bool few = role == axis_role::parameter;
     const std::size_t drawn = random.one_in(40) ? 0 : 1 + random.below(few ? 6 : 3);
     sizes[symbol] = size.axis(symbol, size.is_given() ? (few ? 5 : 2) : drawn);
@@ -41,16 +45,13 @@ void count_queries_from(request& call, double first) {
 
 }  // namespace
 
-family pair_bias_family(std::string name, std::string summary, parameter_source number, position_filler fill) {
+family pair_bias_family(std::string name, std::string summary, parameter_source number, position_source positions_of) {
   family f{std::move(name), std::move(summary)};
-  f.generate = [number, fill](const core::operation& op, core::dtype type, const core::attributes&,
-                              core::counter_random& random, extent size) -> core::tensors {
-    pair_positions positions = draw_pairs(op, random, size);
-    // Of distances 0 and 1 a power tells nothing.
-    if (size.range == lengths::short_ones && positions.key.size() < 3 && !random.one_in(3))
-      positions.key.resize(3 + random.below(4));
-    fill(positions, type, random);
-    core::axis_sizes sizes = drawn_sizes(op, random, size);
+  f.generate = [number, positions_of](const core::operation& op, core::dtype type, const core::attributes& settings,
+                                      core::counter_random& random, extent size) -> core::tensors {
+    if (op.inputs.empty()) return {};
+    const pair_positions positions = positions_of(op, type, settings, random, size);
+    core::axis_sizes sizes = drawn_sizes(op, settings, random, size);
     sizes["n"] = positions.query.size();
     sizes["m"] = positions.key.size();
     core::tensors inputs;
@@ -64,6 +65,19 @@ family pair_bias_family(std::string name, std::string summary, parameter_source 
     return inputs;
   };
   return f;
+}
+
+family pair_bias_family(std::string name, std::string summary, parameter_source number, position_filler fill) {
+  return pair_bias_family(std::move(name), std::move(summary), number,
+                          [fill](const core::operation& op, core::dtype type, const core::attributes&,
+                                 core::counter_random& random, extent size) {
+                            pair_positions positions = draw_pairs(op, random, size);
+                            // Of distances 0 and 1 a power tells nothing.
+                            if (size.range == lengths::short_ones && positions.key.size() < 3 && !random.one_in(3))
+                              positions.key.resize(3 + random.below(4));
+                            fill(positions, type, random);
+                            return positions;
+                          });
 }
 
 std::vector<usual_size> pair_bias_sizes(const std::vector<std::string>& operations) {
@@ -83,12 +97,11 @@ std::vector<usual_size> pair_bias_sizes(const std::vector<std::string>& operatio
 }
 
 std::vector<property> laws_of_distance(const std::string& name, const std::vector<std::string>& operations,
-                                       const std::vector<std::string>& families) {
+                                       const std::vector<std::string>& families,
+                                       std::function<bool(const test_case&)> of_distance) {
   const law_scope bias{operations, families};
-  const std::string output = reference::find_operation(operations.front())->outputs.front().name;
   return {law((name + "_shift").c_str(), "all tokens later: the same bias", bias,
-              identical_after(where(has_elements, each_of({"query_position", "key_position"}, later)), output,
-                              "all tokens later")),
+              agree_after(where(of_distance, each_of({"query_position", "key_position"}, later)), "all tokens later")),
           law((name + "_neutral_keys").c_str(), "other keys, before or after, change no key's bias", bias,
               agree_alone("m", run_of_keys, "some keys alone, then with others"))};
 }
@@ -107,7 +120,7 @@ core::tensor bias_by_hand(const char* operation, const std::map<std::string, std
   const core::operation& op = *reference::find_operation(operation);
   core::request call{&op, core::dtype::f64, {}, std::move(settings)};
   core::axis_sizes sizes{{"h", 1}, {"n", queries.size()}, {"m", keys.size()}};
-  if (const auto hidden = parameters.find("w1"); hidden != parameters.end()) sizes["w"] = hidden->second.size();
+  for (const auto& [name, numbers] : parameters) sizes.try_emplace(op.input(name)->axes.back(), numbers.size());
   for (const auto& [name, numbers] : parameters)
     call.inputs.emplace(name, core::make_tensor(call.type, core::shape_of(*op.input(name), sizes), numbers));
   add_positions(op, call.inputs, {queries, keys});

@@ -1,6 +1,7 @@
 // What tests of biases of pairs share (reference/kinds/pair_bias.hpp): families, sizes, laws and faults.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -9,24 +10,32 @@
 #include "properties/faults/recipe_variant.hpp"
 #include "properties/generators/pair_positions.hpp"
 #include "properties/harness/catalogue.hpp"
+#include "properties/laws/relations/relations.hpp"
 
 namespace assay::properties {
 
 /// A number of an input, by its name.
 using parameter_source = double (*)(std::string_view input, core::dtype type, core::counter_random& random);
 
+/// Positions of queries and keys, as many as a case of that size has.
+using position_source =
+    std::function<pair_positions(const core::operation& op, core::dtype type, const core::attributes& settings,
+                                 core::counter_random& random, extent size)>;
+
 /// A family of operations of this kind: their parameters drawn one by one, and positions of queries and keys. Few heads
-/// and hidden units, now and then none.
+/// and hidden units, now and then none. Operations without inputs have cases that differ in their settings.
+family pair_bias_family(std::string name, std::string summary, parameter_source number, position_source positions);
 family pair_bias_family(std::string name, std::string summary, parameter_source number, position_filler positions);
 
 /// Sizes of operations whose bias is cheap: many heads, tokens by tokens, long rows of keys and of queries; those of
 /// every family among them.
 std::vector<usual_size> pair_bias_sizes(const std::vector<std::string>& operations);
 
-/// Of operations whose bias depends on distances alone: NAME_shift, all tokens later have the same bits, and
-/// NAME_neutral_keys, keys before and after change no key's bias.
+/// NAME_shift: where the bias depends on distances alone, all tokens later have the same bias. NAME_neutral_keys: keys
+/// before and after change no key's bias.
 std::vector<property> laws_of_distance(const std::string& name, const std::vector<std::string>& operations,
-                                       const std::vector<std::string>& families);
+                                       const std::vector<std::string>& families,
+                                       std::function<bool(const test_case&)> of_distance = has_elements);
 
 /// Keys are counted as they lie in memory, and queries as the last of them, wherever their tokens stand.
 void count_as_last(request& call);
@@ -68,7 +77,7 @@ std::vector<variant> controls_of_arithmetic(const std::string& name) {
                                  {.arithmetic = in_usual_stages, .declared = nothing_declared})};
 }
 
-/// The case of one head by hand, for a test: positions as given, a parameter of one number each, in f64.
+/// The case of one head by hand, for a test: positions and parameters as given, in f64.
 core::tensor bias_by_hand(const char* operation, const std::map<std::string, std::vector<double>>& parameters,
                           const std::vector<double>& queries, const std::vector<double>& keys,
                           core::attributes settings = {});

@@ -143,16 +143,17 @@ struct head_of_pair {
   }
 };
 
-/// Heads one by one: Formula::of(head_of_pair<R>, recipe<R>) is the bias of one. Keys after the query follow the
-/// setting `future`; `scores` names an input [B, h, n, m] where there is one, else the bias is [h, n, m].
-template <class Encoding, class Formula, class R>
-struct pairs_by_head : future_keys {
+/// Heads one by one: Formula::of(head_of_pair<R>, recipe<R>) is the bias of one. The first input has the axes of the
+/// bias, [B, h, n, m], or [h] where it is [h, n, m]. Distances(settings).distance(query, key) counts the distance, if
+/// not by the setting `future`.
+template <class Encoding, class Formula, class R, class Distances = future_keys>
+struct pairs_by_head : Distances {
   using recipe = typename Encoding::template recipe<R>;
   const arguments<R>& call;
   const recipe& how;
   std::vector<std::size_t> rows_and_heads;  ///< or heads alone
 
-  pairs_by_head(const arguments<R>& c, const recipe& steps) : future_keys(c.settings), call(c), how(steps) {
+  pairs_by_head(const arguments<R>& c, const recipe& steps) : Distances(c.settings), call(c), how(steps) {
     const core::operation& op = *find_operation(core::operation_name(c.operation).forward);
     const core::tensor_declaration& first = op.inputs.front();
     const std::size_t before = first.axes.size() == 1 ? 1 : 2;  // [h], or [B, h, n, m]

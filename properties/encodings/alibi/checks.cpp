@@ -1,0 +1,198 @@
+// ALiBi: families, and faults of public reports.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "properties/faults/declared_faults.hpp"
+#include "properties/kinds/pair_bias.hpp"
+#include "reference/encodings/alibi.hpp"
+
+namespace assay::properties::encodings::alibi {
+namespace {
+
+using core::counter_random;
+using core::dtype;
+using encoding = reference::encodings::alibi;
+using R = reference::rounded;
+using recipe = encoding::recipe<R>;
+using reference::encodings::alibi_rule;
+inline constexpr auto& changed = make_variant<encoding>;
+
+double moderate(std::string_view, dtype, counter_random& random) { return random.uniform(0x1p-8, 1.0); }
+double power_of_two(std::string_view, dtype, counter_random& random) {
+  return std::ldexp(1.0, -static_cast<int>(random.below(17)));
+}
+double of_either_sign(std::string_view, dtype, counter_random& random) {
+  return random.one_in(6) ? 0.0 : random.normal();
+}
+double wide(std::string_view, dtype type, counter_random& random) {
+  const int lowest = type == dtype::f16 ? -12 : -60;
+  return std::ldexp(1.0 + random.uniform(),
+                    lowest + static_cast<int>(random.below(static_cast<std::size_t>(4 - lowest))));
+}
+double subnormal(std::string_view, dtype type, counter_random& random) {
+  return core::smallest_subnormal(type) * static_cast<double>(1 + random.below(100));
+}
+// At the farthest of scattered positions the bias is beyond the largest number.
+double steep(std::string_view, dtype type, counter_random& random) {
+  const double bits = std::log2(largest_position(type));
+  return core::largest_finite(type) * std::exp2(-random.uniform(bits - 8, bits));
+}
+double number_or_nan(std::string_view input, dtype type, counter_random& random) {
+  return random.one_in(3) ? std::numeric_limits<double>::quiet_NaN() : moderate(input, type, random);
+}
+
+// An implementation that counts from the last key may take no other `last_position` than that key's: keys in a row are
+// moved so that they end there, and queries with them.
+void end_at_last_position(pair_positions& positions, const core::attributes& settings) {
+  const std::vector<double>& keys = positions.key;
+  if (core::setting<std::string>(settings, "form") != "key_from_last" || keys.empty()) return;
+  const double shift = static_cast<double>(core::setting<std::int64_t>(settings, "last_position")) - keys.back();
+  for (std::size_t j = 1; j < keys.size(); ++j)
+    if (keys[j] != keys[j - 1] + 1) return;
+  if (keys.front() + shift < 0) return;
+  for (auto* all : {&positions.query, &positions.key})
+    for (double& p : *all) p = std::max(p + shift, 0.0);
+}
+
+family of_slopes(std::string name, std::string summary, parameter_source slope, position_filler fill) {
+  return pair_bias_family(std::move(name), std::move(summary), slope,
+                          [fill](const core::operation& op, dtype type, const core::attributes& settings,
+                                 counter_random& random, extent size) {
+                            pair_positions positions = draw_pairs(op, random, size);
+                            fill(positions, type, random);
+                            if (random.one_in(2)) end_at_last_position(positions, settings);
+                            return positions;
+                          });
+}
+
+recipe_change<recipe> with_slope(R (*slope)(const alibi_rule& rule, std::size_t head)) {
+  return [slope](recipe& how) { how.slope = slope; };
+}
+// The right rule for other heads, in another order or under another name.
+R right_slope(const alibi_rule& rule, std::size_t head) { return recipe{}.slope(rule, head); }
+
+std::vector<variant> mutants() {
+  std::vector<variant> all = reported_faults({
+      {"mutant/alibi_wrong_sign", "meta-pytorch/attention-gym#86", "alibi/bias/bias/negated"},
+      {"mutant/alibi_gradient_of_wrong_sign", "meta-pytorch/attention-gym#86: the gradient",
+       "alibi/bias:vjp/grad_slopes/negated"},
+      {"mutant/alibi_key_form_in_both_directions", "AL09 bigscience-workshop/Megatron-DeepSpeed#101",
+       "alibi/bias/form/always_key"},
+      {"mutant/alibi_causal_ignored", "AL09 Dao-AILab/flash-attention#540", "alibi/bias/causal/always_false"},
+      {"mutant/alibi_masked_pairs_in_gradient", "GR04 jax-ml/jax#23842", "alibi/bias:vjp/causal/always_false"},
+      {"mutant/alibi_keys_off_by_one", "SC04 triton-lang/triton#8412: off by one", "alibi/bias/key_position/one_off"},
+      {"mutant/alibi_keys_by_queries", "SC04 triton-lang/triton#8412: axes", "alibi/bias/bias/transposed_1_2"},
+      {"mutant/alibi_slope_in_bf16", "Dao-AILab/flash-attention#845", "alibi/bias/slopes/in_bf16"},
+      {"mutant/alibi_all_in_bf16", "DT16 NVIDIA/TensorRT-Model-Connect#667", "alibi/bias/call/in_bf16"},
+      {"mutant/alibi_bias_in_bf16", "DT17 HabanaAI/vllm-fork#503", "alibi/bias/bias/in_bf16"},
+      {"mutant/alibi_naive_slopes", "ml-explore/mlx, positional_encoding.py", "alibi/slopes/rule/always_naive"},
+      {"mutant/alibi_alpha_max_is_8", "mosaicml/llm-foundry#186", "alibi/slopes/alpha_max/ignored"},
+  });
+  for (variant& v : faults_of_distance<encoding>("alibi")) all.push_back(std::move(v));
+  for (variant& v : std::vector<variant>{
+           changed("mutant/alibi_distance_from_one", "Press, Smith and Lewis 2022, section 3, whose indices begin at 1",
+                   "the nearest key has the distance 1",
+                   {.formula = [](auto&how) { how.product = [](const auto& m, const auto& c) { return m * c - m; }; }}),
+           changed("mutant/alibi_mask_is_finite", "a mask of -10000, as early code has it", "-10000 instead of -inf",
+                   {.outputs =
+                        [](core::tensors&outputs) {
+                          change_each(outputs, "bias", [](double x) { return std::isinf(x) && x < 0 ? -10000 : x; });
+                        }}),
+           changed("mutant/alibi_rescaled_at_every_call", "NVIDIA/NeMo: an interpolation factor",
+                   "slopes that are kept are halved at every call",
+                   {.inputs =
+                        [factor = 1.0](request&call) mutable {
+                          change_each(call.inputs, "slopes", [&](double m) { return m * factor; });
+                          factor /= 2;
+                        },
+                   .declared = nothing_declared,
+                   .remembers = true}),
+           changed("mutant/alibi_positions_in_f32", "Dao-AILab/flash-attention#845: precision of positions",
+                   "positions are rounded to f32 before they are subtracted",
+                   {.inputs = [](request&call) { round_positions(call, dtype::f32); }, .shown_in = dtype::f64}),
+           // What overflows is told from the mask, which is written later.
+           changed("mutant/alibi_saturates",
+                   "huggingface/transformers, modeling_opt.py: scores no lower than the least number",
+                   "a bias beyond the largest number becomes that number",
+                   {.formula =
+                        [](recipe&how, dtype storage) {
+                          how.product = [least = -core::largest_finite(storage)](const R& slope, const R& c) {
+                            const R product = slope * c;
+                            return product.number < least ? R(least) : product;
+                          };
+                        }}),
+           changed("mutant/alibi_exponent_from_head_0", "AL02 paiml/aprender#2143",
+                   "the first slope is 1, each other one that of the head before",
+                   {.formula = with_slope([](const alibi_rule&rule, std::size_t head) {
+                      return head == 0 ? R(1.0) : right_slope(rule, head - 1);
+                    })}),
+           changed("mutant/alibi_slopes_sorted", "ofirpress/attention_with_linear_biases#17",
+                   "the slopes in descending order",
+                   {.outputs =
+                        [](core::tensors&outputs) {
+                          if (!outputs.contains("slopes")) return;
+                          auto& slopes = outputs.at("slopes").values.storage();
+                          std::sort(slopes.begin(), slopes.end(), std::greater<>());
+                        }}),
+       })
+    all.push_back(std::move(v));
+  return all;
+}
+
+std::vector<variant> controls() {
+  return {
+      changed("control/alibi_recursive_form", "the official program: powers by multiplication",
+              "the same slopes, one from the other",
+              {.formula = [](recipe& how) { how = encoding::law<R>(reference::accuracy_class::sequential); }}),
+      changed("control/alibi_concatenated", "CT07 baichuan-inc/Baichuan2#225: every second slope, then the others",
+              "the same slopes in the same order",
+              {.formula = with_slope([](const alibi_rule& rule, std::size_t head) {
+                 const bool official = rule.name == "official";
+                 return right_slope({official ? "mpt" : rule.name, official ? 8.0 : rule.alpha_max, rule.heads}, head);
+               })}),
+      changed("control/alibi_by_exponential", "slopes as exp(e log 2)", "the same slopes",
+              {.formula = with_slope([](const alibi_rule& rule, std::size_t head) {
+                 const double exponent = reference::encodings::alibi_exponent(rule, head).to_double();
+                 return exp(R(exponent) * log(R(2.0)));
+               })})};
+}
+
+}  // namespace
+
+encoding_tests make_tests() {
+  const std::vector<std::string> slopes{"alibi/slopes"}, bias{"alibi/bias"};
+  encoding_tests tests;
+  tests.name = "alibi";
+  tests.families = {
+      of_slopes("mild", "slopes from 2^-8 to 1, the last queries of a sequence", moderate, in_order),
+      of_slopes("powers_of_two", "slopes 1 to 2^-16", power_of_two, in_order),
+      of_slopes("far_window", "a window far from the first token", moderate, far_window),
+      of_slopes("scattered", "positions all over their range, in no order", moderate, scattered),
+      of_slopes("either_sign", "slopes of either sign, and 0", of_either_sign, scattered),
+      of_slopes("wide", "slopes from 2^-60 to 16", wide, far_window),
+      of_slopes("subnormal", "subnormal slopes", subnormal, scattered),
+      of_slopes("beyond_the_largest", "slopes so steep that far biases overflow", steep, scattered),
+      of_slopes("nan_inside", "a NaN among the slopes", number_or_nan, in_order),
+  };
+  tests.families.front().parts_classes = true;
+  tests.families.back().holds_nan = true;
+  tests.sizes = pair_bias_sizes(bias);
+  for (const usual_size& size : std::vector<usual_size>{{slopes, {{"h", 9}}, true},
+                                                        {slopes, {{"h", 65}}, true, every_family},
+                                                        {slopes, {{"h", 144}}, true},
+                                                        {slopes, {{"h", 513}}},
+                                                        {bias, {{"h", 2}, {"n", 2}, {"m", 65537}}}})
+    tests.sizes.push_back(size);
+  tests.long_ones = {{bias, {{"m", 2}}}};
+  tests.mutants = mutants();
+  tests.controls = controls();
+  tests.laws = laws_of_distance("alibi", bias, {"mild", "powers_of_two", "far_window", "scattered", "either_sign"},
+                                [](const test_case& c) {
+                                  const auto& form = setting<std::string>(c, "form");
+                                  return has_elements(c) && (form == "distance" || form == "absolute");
+                                });
+  return tests;
+}
+
+}  // namespace assay::properties::encodings::alibi
