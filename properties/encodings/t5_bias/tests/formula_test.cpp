@@ -8,6 +8,7 @@
 #include <set>
 
 #include "properties/builtin.hpp"
+#include "properties/kinds/pair_bias.hpp"
 #include "reference/algorithms/log_buckets.hpp"
 #include "reference/oracle.hpp"
 
@@ -145,6 +146,13 @@ TEST_CASE("t5_bias/bucket/distances_that_flip", "[property][t5_bias]") {
     CHECK(flipped(variant, both, true).empty());
     CHECK(flipped(variant, one, false).empty());
   }
+}
+
+// Four buckets a direction, two of them exact: distances 0, -1, -2 and -128 before the query, 1 and 2 after it.
+TEST_CASE("t5_bias/bias/by_hand", "[property][t5_bias]") {
+  const core::tensor bias = bias_by_hand("t5_bias/bias", {{"table", {0, 1, 2, 3, 4, 5, 6, 7}}}, {200},
+                                         {200, 199, 198, 72, 201, 202}, {{"buckets", std::int64_t{8}}});
+  CHECK(std::vector<double>(bias.values.begin(), bias.values.end()) == std::vector<double>{0, 1, 2, 3, 5, 6});
 }
 
 // The first distances of the logarithmic buckets, as known for the two defaults.

@@ -1,0 +1,175 @@
+// The relative bias of T5: distances near the ends of the buckets, and a law of these ends.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "properties/kinds/pair_bias.hpp"
+#include "reference/encodings/t5_bias.hpp"
+
+namespace assay::properties::encodings::t5_bias {
+
+std::vector<variant> mutants();  // variants.cpp
+std::vector<variant> controls();
+
+namespace {
+
+using core::counter_random;
+using core::dtype;
+using encoding = reference::encodings::t5_bias;
+using reference::bucket_map;
+using distance_source = double (*)(const bucket_map& map, counter_random& random);
+
+constexpr double furthest = 0x1p31;
+
+double near(const bucket_map& map, counter_random& random) {
+  if (random.one_in(6)) return 0.0;
+  return random.sign() * static_cast<double>(random.below(static_cast<std::size_t>(map.of_direction() + 2)));
+}
+// The first or last distance of a bucket.
+double at_boundary(const bucket_map& map, counter_random& random) {
+  const std::int64_t logarithmic = map.of_direction() - map.exact();
+  if (map.form == "clipped" || random.one_in(8))
+    return random.sign() * static_cast<double>(map.of_direction() - 1 + static_cast<std::int64_t>(random.below(2)));
+  const auto t = 1 + static_cast<std::int64_t>(random.below(static_cast<std::size_t>(logarithmic)));
+  return random.sign() * static_cast<double>(reference::first_of_log_bucket(map, t) - (random.one_in(3) ? 1 : 0));
+}
+double near_power_of_two(const bucket_map& map, counter_random& random) {
+  if (random.one_in(4)) return at_boundary(map, random);
+  const double power = std::ldexp(1.0, static_cast<int>(random.below(32)));
+  return random.sign() * std::min(furthest, power - 1 + static_cast<double>(random.below(3)));
+}
+double up_to_maximum(const bucket_map& map, counter_random& random) {
+  if (random.one_in(2)) return at_boundary(map, random);
+  return random.sign() * static_cast<double>(random.below(static_cast<std::size_t>(map.max_distance + 2)));
+}
+double far(const bucket_map&, counter_random& random) {
+  return random.sign() * std::floor(std::exp2(random.uniform(0, 31)));
+}
+
+double normal(std::string_view, dtype, counter_random& random) { return random.normal(); }
+double wide(std::string_view, dtype type, counter_random& random) {
+  const auto f = core::format_of(type);
+  const auto binades = static_cast<std::size_t>(f.max_exponent - f.min_exponent + f.precision);
+  return random.sign() * std::ldexp(1.0, f.min_exponent - f.precision + 1 + static_cast<int>(random.below(binades)));
+}
+double number_or_nan(std::string_view, dtype, counter_random& random) {
+  return random.one_in(3) ? std::numeric_limits<double>::quiet_NaN() : random.normal();
+}
+
+std::vector<double> draw_distances(distance_source distance, const core::attributes& settings, counter_random& random,
+                                   extent size, const char* axis) {
+  const std::size_t drawn = size.is_given()                    ? 5
+                            : size.range == lengths::exactly   ? size.tokens
+                            : size.range == lengths::long_ones ? 200 + random.below(100)
+                            : size.range == lengths::around_blocks
+                                ? (std::size_t{1} << (3 + random.below(4))) - 1 + random.below(3)
+                                : random.below(26);
+  std::vector<double> all(size.axis(axis, drawn));
+  for (double& d : all) d = distance(encoding::map_of(settings), random);
+  return all;
+}
+
+/// Queries, and keys at these distances from them.
+using layout = pair_positions (*)(const std::vector<double>& distances, counter_random& random, extent size);
+
+// One query whose keys lie at the drawn distances, and others near it.
+pair_positions around_one(const std::vector<double>& distances, counter_random& random, extent size) {
+  const double first = static_cast<double>(random.below(2000));
+  const std::size_t drawn = random.one_in(20) ? 0 : 1 + random.below(3);
+  pair_positions positions{std::vector<double>(size.axis("n", size.is_given() ? 3 : drawn)), distances};
+  for (std::size_t i = 0; i < positions.query.size(); ++i) positions.query[i] = first + static_cast<double>(i);
+  for (double& key : positions.key) key = std::clamp(key + first, -furthest, furthest);
+  return positions;
+}
+// Queries all over the positions, of either sign and in no order; keys at the drawn distances from one of them.
+pair_positions around_many(const std::vector<double>& distances, counter_random& random, extent size) {
+  pair_positions positions{std::vector<double>(size.axis("n", size.is_given() ? 5 : 1 + random.below(5))), distances};
+  for (double& query : positions.query)
+    query = random.sign() * std::floor(std::exp2(random.uniform(0, random.one_in(2) ? 12 : 31)));
+  if (positions.query.empty()) return positions;
+  for (double& key : positions.key)
+    key = std::clamp(key + positions.query[random.below(positions.query.size())], -furthest, furthest);
+  return positions;
+}
+
+family at_distances(std::string name, std::string summary, distance_source distance, parameter_source entry,
+                    layout place = around_one) {
+  family f = pair_bias_family(std::move(name), std::move(summary), entry,
+                              [distance, place](const core::operation&, dtype, const core::attributes& settings,
+                                                counter_random& random, extent size) {
+                                return place(draw_distances(distance, settings, random, size, "m"), random, size);
+                              });
+  f.generate = [distance, of_pairs = f.generate](const core::operation& op, dtype type,
+                                                 const core::attributes& settings, counter_random& random,
+                                                 extent size) -> core::tensors {
+    if (op.input("distance") == nullptr) return of_pairs(op, type, settings, random, size);
+    const std::vector<double> distances = draw_distances(distance, settings, random, size, "n");
+    return {{"distance", core::make_tensor(dtype::i64, {distances.size()}, distances)}};
+  };
+  return f;
+}
+
+// The first distance of every logarithmic bucket and the one before it, n = E as the end of the exact ones among them,
+// under settings on which published orders of evaluation in f32 miss an end, and which few cases draw.
+void check_ends(experiment& e) {
+  struct hard {
+    std::int64_t buckets, largest;
+    bool bidirectional;
+  };
+  constexpr hard settings[] = {{8, 200, true}, {16, 400, true}, {32, 800, true}, {128, 100, false}};
+  const hard& chosen = settings[e.c.seed % 4];
+  test_case c = with_settings(e.c, {{"buckets", chosen.buckets},
+                                    {"max_distance", chosen.largest},
+                                    {"bidirectional", chosen.bidirectional},
+                                    {"form", std::string("log")}});
+  const bucket_map map = encoding::map_of(c.call.attributes);
+  std::vector<double> distances;
+  for (std::int64_t t = 0; t < map.of_direction() - map.exact(); ++t)
+    for (const std::int64_t before : {0, 1})
+      distances.push_back(
+          static_cast<double>(before - (t == 0 ? map.exact() : reference::first_of_log_bucket(map, t))));
+  c.call.inputs = {{"distance", core::make_tensor(dtype::i64, {distances.size()}, distances)}};
+  const numbers bucket(e.call(c), "bucket");
+  for (std::size_t i = 0; i < distances.size(); ++i)
+    e.equal(exactly(static_cast<double>(reference::bucket_of(map, distances[i]))), exactly(bucket.x[i]),
+            "the bucket of distance {}", distances[i]);
+}
+
+}  // namespace
+
+encoding_tests make_tests() {
+  const std::vector<std::string> bucket{"t5_bias/bucket"}, bias{"t5_bias/bias"};
+  encoding_tests tests;
+  tests.name = "t5_bias";
+  tests.families = {
+      at_distances("mild", "distances within the buckets of one direction", near, normal),
+      at_distances("boundaries", "first and last distances of the buckets", at_boundary, normal),
+      at_distances("up_to_maximum", "distances up to the largest one told apart, many at the ends of buckets",
+                   up_to_maximum, normal),
+      at_distances("powers_of_two", "distances next to powers of two", near_power_of_two, normal),
+      at_distances("far", "distances up to 2^31", far, normal),
+      at_distances("wide_table", "tables over the whole range of the format", up_to_maximum, wide),
+      at_distances("scattered", "queries all over the positions, in no order, and keys near them", up_to_maximum,
+                   normal, around_many),
+      at_distances("nan_inside", "a NaN in some buckets", near, number_or_nan),
+  };
+  tests.families.front().parts_classes = true;
+  tests.families.back().holds_nan = true;
+  for (family& f : tests.families)
+    if (f.name == "scattered" || f.holds_nan)
+      f.applies = [](const core::operation& op) { return op.input("table") != nullptr; };
+  tests.sizes = pair_bias_sizes(bias);
+  for (const usual_size& size : std::vector<usual_size>{{bucket, {{"n", 4097}}, true},
+                                                        {bucket, {{"n", 1023}}, true},
+                                                        {bucket, {{"n", 130}}, true, every_family},
+                                                        {bucket, {{"n", 65537}}}})
+    tests.sizes.push_back(size);
+  tests.mutants = mutants();
+  tests.controls = controls();
+  tests.laws = laws_of_distance("t5", bias, {});
+  tests.laws.push_back(law("t5_hard_settings", "logarithmic buckets begin where integers say, where f32 misses it",
+                           {bucket}, {1, check_ends}));
+  return tests;
+}
+
+}  // namespace assay::properties::encodings::t5_bias
