@@ -59,22 +59,28 @@ std::vector<variant> faults_of_distance(const std::string& name) {
   };
 }
 
-/// Right: the other ways in which code computes a logarithm of 1 + x, or all of it.
+/// Right: all in another precision.
 template <class Encoding>
-std::vector<variant> controls_of_arithmetic(const std::string& name) {
-  return {make_variant<Encoding>("control/" + name + "_log_of_sum",
-                                 "chijames/KERPLE and chuanyang-Zheng/DAPE: torch.log(1 + x)",
-                                 "the logarithm of 1 + x, which loses x beside 1",
-                                 {.formula =
-                                      [](auto& how) {
-                                        using number = typename std::decay_t<decltype(how)>::number;
-                                        how = Encoding::template algorithm<number>(reference::accuracy_class::linear);
-                                      }}),
-          make_variant<Encoding>("control/" + name + "_in_f64", "all in f64, rounded once", "another precision",
+std::vector<variant> controls_of_precision(const std::string& name) {
+  return {make_variant<Encoding>("control/" + name + "_in_f64", "all in f64, rounded once", "another precision",
                                  {.arithmetic = in_f64}),
           make_variant<Encoding>("control/" + name + "_usual_stages", "eager code",
                                  "f16 and bf16: each stage in its usual format",
                                  {.arithmetic = in_usual_stages, .declared = nothing_declared})};
+}
+
+/// Right: the other ways in which code computes a logarithm of 1 + x, or all of it.
+template <class Encoding>
+std::vector<variant> controls_of_arithmetic(const std::string& name) {
+  std::vector<variant> all = controls_of_precision<Encoding>(name);
+  all.insert(all.begin(),
+             make_variant<Encoding>("control/" + name + "_log_of_sum",
+                                    "chijames/KERPLE and chuanyang-Zheng/DAPE: torch.log(1 + x)",
+                                    "the logarithm of 1 + x, which loses x beside 1", {.formula = [](auto& how) {
+                                      using number = typename std::decay_t<decltype(how)>::number;
+                                      how = Encoding::template algorithm<number>(reference::accuracy_class::linear);
+                                    }}));
+  return all;
 }
 
 /// The case of one head by hand, for a test: positions and parameters as given, in f64.
