@@ -103,6 +103,7 @@ std::vector<variant> mutants() {
                    "slopes that are kept are halved at every call",
                    {.inputs =
                         [factor = 1.0](request&call) mutable {
+                          if (!call.inputs.contains("slopes")) return;
                           change_each(call.inputs, "slopes", [&](double m) { return m * factor; });
                           factor /= 2;
                         },
