@@ -372,6 +372,7 @@ axis_sizes sizes_of(const request& call) {
     const auto& lengths = call.inputs.at(d.name).values.shape();
     for (std::size_t i = 0; i < d.axes.size(); ++i) {
       const axis a = parse_axis(d.axes[i]);
+      if (a.symbol.empty()) continue;
       sizes.try_emplace(std::string(a.symbol), lengths[i] / a.factor);
     }
   }
