@@ -17,7 +17,6 @@
 #pragma once
 
 #include <algorithm>
-#include <functional>
 #include <string_view>
 
 #include "reference/algorithms/settings.hpp"
@@ -33,14 +32,10 @@ struct fire {
   enum class stage { argument, mlp, accumulation };
 
   template <class R>
-  struct recipe : differentiable_recipe<recipe, R> {
-    std::function<R(const R& y)> log_of_one_plus = [](const R& y) { return log1p(y); };
-  };
+  using recipe = logarithm_recipe<R>;
   template <class R>
   static recipe<R> algorithm(accuracy_class c) {
-    recipe<R> how;
-    if (c == accuracy_class::linear) how.log_of_one_plus = [](const R& y) { return log(R(1.0) + y); };
-    return how;
+    return algorithm_of_logarithm<R>(c);
   }
 
   template <class R>
@@ -69,10 +64,10 @@ struct fire::pairs : future_keys {
     const bool by_position =
         core::chosen<bool>(c.settings, "normalizer", {{"position", true}, {"largest_distance", false}});
     for (const double query : c.integers.at("query_position").values.storage()) {
-      double largest = 0.0;
+      lengths.push_back(by_position ? query : 0.0);
+      if (by_position) continue;
       for (const double key : c.integers.at("key_position").values.storage())
-        largest = std::max(largest, distance(query, key).value_or(0.0));
-      lengths.push_back(by_position ? query : largest);
+        lengths.back() = std::max(lengths.back(), distance(query, key).value_or(0.0));
     }
   }
   [[nodiscard]] std::vector<std::size_t> lanes() const { return {call["b2"].size()}; }

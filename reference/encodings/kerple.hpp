@@ -27,14 +27,10 @@ struct kerple {
   static constexpr std::string_view name = "kerple";
 
   template <class R>
-  struct recipe : differentiable_recipe<recipe, R> {
-    std::function<R(const R& x)> log_of_one_plus = [](const R& x) { return log1p(x); };
-  };
+  using recipe = logarithm_recipe<R>;
   template <class R>
   static recipe<R> algorithm(accuracy_class c) {
-    recipe<R> how;
-    if (c == accuracy_class::linear) how.log_of_one_plus = [](const R& x) { return log(R(1.0) + x); };
-    return how;
+    return algorithm_of_logarithm<R>(c);
   }
 
   template <class R>

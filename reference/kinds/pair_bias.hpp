@@ -15,6 +15,7 @@
 #pragma once
 
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <optional>
 #include <string>
@@ -54,6 +55,19 @@ struct future_keys {
             .values = {string("masked"), string("zero"), string("symmetric")}};
   }
 };
+
+/// The steps of a bias by a logarithm of 1 + x: log1p is of class sequential; log(1 + x), which loses x beside 1, of
+/// class linear.
+template <class R>
+struct logarithm_recipe : differentiable_recipe<logarithm_recipe, R> {
+  std::function<R(const R& x)> log_of_one_plus = [](const R& x) { return log1p(x); };
+};
+template <class R>
+logarithm_recipe<R> algorithm_of_logarithm(accuracy_class c) {
+  logarithm_recipe<R> how;
+  if (c == accuracy_class::linear) how.log_of_one_plus = [](const R& x) { return log(R(1.0) + x); };
+  return how;
+}
 
 /// The inputs of an operation of this kind: its parameters and the positions, from `first` on.
 inline std::vector<core::tensor_declaration> with_pair_positions(std::vector<core::tensor_declaration> parameters,
