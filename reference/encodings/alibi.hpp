@@ -61,10 +61,10 @@ struct alibi {
   /// What algorithms and mutants replace.
   template <class R>
   struct recipe : differentiable_recipe<recipe, R> {
-    std::function<R(const alibi_rule& rule, std::size_t head)> slope = [](const alibi_rule& rule, std::size_t head) {
+    recipe_step<R, R(const alibi_rule& rule, std::size_t head)> slope = [](const alibi_rule& rule, std::size_t head) {
       return power(R(2.0), alibi_exponent(rule, head));
     };
-    std::function<R(const R& m, const R& c)> product = [](const R& m, const R& c) { return m * c; };
+    recipe_step<R, R(const R& m, const R& c)> product = [](const R& m, const R& c) { return m * c; };
   };
 
   /// Slopes by products of the first one, as the published program has them: whose rounding they raise to its power. It
@@ -88,6 +88,7 @@ struct alibi {
   static std::vector<record<R>> records();
 
  private:
+  static constexpr const char* source = "Press, Smith and Lewis 2022, arXiv 2108.12409, section 3";
   /// What a slope is multiplied by, c(i, j): exact for positions below 2^52.
   struct coefficients {
     bool causal;
@@ -114,6 +115,8 @@ struct alibi {
   };
   template <class R>
   using bias_pairs = pairs_by_head<alibi, bias, R, coefficients>;
+  static core::operation slopes_declaration();
+  static core::operation bias_declaration();
   template <class R>
   static fields<R> slopes(const arguments<R>& call, const recipe<R>& how);
 };
@@ -143,68 +146,74 @@ fields<R> alibi::slopes(const arguments<R>& call, const recipe<R>& how) {
   return {{"slopes", std::move(slopes)}};
 }
 
-template <class R>
-std::vector<alibi::record<R>> alibi::records() {
+inline core::operation alibi::slopes_declaration() {
   using core::attribute, std::int64_t, std::string;
-  constexpr const char* source = "Press, Smith and Lewis 2022, arXiv 2108.12409, section 3";
   std::vector<attribute> heads{attribute(int64_t{8})};
   for (const int64_t n : {1, 2, 3, 4, 5, 6, 7, 12, 16, 40, 71, 112}) heads.emplace_back(n);
-  return {
-      {.declaration = {.name = "alibi/slopes",
-                       .source = source,
-                       // A power: it has the relative accuracy of its logarithm.
-                       .outputs = {{.name = "slopes",
-                                    .axes = {"h"},
-                                    .meaning = "slope of each head",
-                                    .scale = core::error_scale::relative}},
-                       .attributes = {{.name = "heads",
-                                       .meaning = "number of heads",
-                                       .standard = int64_t{8},
-                                       .values = heads,
-                                       .low = 1,
-                                       .high = 1024,
-                                       .axis = "h"},
-                                      {.name = "rule",
-                                       .meaning = "how slopes are chosen, which differs where the heads are no "
-                                                  "power of two",
-                                       .standard = string("official"),
-                                       .values = {string("official"), string("naive"), string("mpt")}},
-                                      {.name = "alpha_max",
-                                       .meaning = "-log2 of the smallest slope of the rules naive and mpt; a "
-                                                  "multiple of 1/16",
-                                       .standard = 8.0,
-                                       .values = {8.0, 4.0, 16.0},
-                                       .low = 1.0 / alibi_rule::alpha_parts,
-                                       .high = 64}},
-                       .independent = {},
-                       .conflict = [](const core::attributes& settings, const core::axis_sizes&) -> string {
-                         const double parts = core::setting<double>(settings, "alpha_max") * alibi_rule::alpha_parts;
-                         return parts == std::floor(parts) ? "" : "attribute 'alpha_max' must be a multiple of 1/16";
-                       }},
-       .algorithms = one_algorithm,
-       .forward = slopes<R>,
-       .vjp = not_differentiable,
-       .jvp = not_offered},
-      pair_bias_record<bias_pairs, R>(
-          {.name = "alibi/bias",
-           .source = source,
-           .inputs = with_pair_positions({core::parameter("slopes", {"h"}, "slope of each head")}),
-           .outputs = {pair_bias_output(core::error_scale::relative)},  // one product of a slope and an exact integer
-           .attributes = {{.name = "form",
-                           .meaning = "what the slope multiplies: j - i, -|i - j|, j, or j - last_position",
-                           .standard = string("distance"),
-                           .values = {string("distance"), string("absolute"), string("key"), string("key_from_last")}},
-                          {.name = "causal",
-                           .meaning = "-inf where the key comes after the query",
-                           .standard = true,
-                           .values = {true, false}},
-                          {.name = "last_position",
-                           .meaning = "of the last key, for the form key_from_last",
-                           .standard = int64_t{0},
-                           .values = {int64_t{0}, int64_t{7}, int64_t{500}},
-                           .low = 0,
-                           .high = 0x1p31}},
-           .independent = {"h", "n", "m"}})};
+  return {.name = "alibi/slopes",
+          .source = source,
+          // A power: it has the relative accuracy of its logarithm.
+          .outputs = {{.name = "slopes",
+                       .axes = {"h"},
+                       .meaning = "slope of each head",
+                       .scale = core::error_scale::relative}},
+          .attributes = {{.name = "heads",
+                          .meaning = "number of heads",
+                          .standard = int64_t{8},
+                          .values = heads,
+                          .low = 1,
+                          .high = 1024,
+                          .axis = "h"},
+                         {.name = "rule",
+                          .meaning = "how slopes are chosen, which differs where the heads are no "
+                                     "power of two",
+                          .standard = string("official"),
+                          .values = {string("official"), string("naive"), string("mpt")}},
+                         {.name = "alpha_max",
+                          .meaning = "-log2 of the smallest slope of the rules naive and mpt; a "
+                                     "multiple of 1/16",
+                          .standard = 8.0,
+                          .values = {8.0, 4.0, 16.0},
+                          .low = 1.0 / alibi_rule::alpha_parts,
+                          .high = 64}},
+          .independent = {},
+          .conflict = [](const core::attributes& settings, const core::axis_sizes&) -> string {
+            const double parts = core::setting<double>(settings, "alpha_max") * alibi_rule::alpha_parts;
+            return parts == std::floor(parts) ? "" : "attribute 'alpha_max' must be a multiple of 1/16";
+          }};
+}
+
+inline core::operation alibi::bias_declaration() {
+  using std::int64_t, std::string;
+  return {.name = "alibi/bias",
+          .source = source,
+          .inputs = with_pair_positions({core::parameter("slopes", {"h"}, "slope of each head")}),
+          .outputs = {pair_bias_output(core::error_scale::relative)},  // one product of a slope and an exact integer
+          .attributes = {{.name = "form",
+                          .meaning = "what the slope multiplies: j - i, -|i - j|, j, or j - last_position",
+                          .standard = string("distance"),
+                          .values = {string("distance"), string("absolute"), string("key"), string("key_from_last")}},
+                         {.name = "causal",
+                          .meaning = "-inf where the key comes after the query",
+                          .standard = true,
+                          .values = {true, false}},
+                         {.name = "last_position",
+                          .meaning = "of the last key, for the form key_from_last",
+                          .standard = int64_t{0},
+                          .values = {int64_t{0}, int64_t{7}, int64_t{500}},
+                          .low = 0,
+                          .high = 0x1p31}},
+          .independent = {"h", "n", "m"}};
+}
+
+template <class R>
+std::vector<alibi::record<R>> alibi::records() {
+  return {{.declaration = slopes_declaration(),
+           .algorithms = one_algorithm,
+           .forward = slopes<R>,
+           .vjp = not_differentiable,
+           .jvp = not_offered},
+          pair_bias_record<bias_pairs, R>(bias_declaration())};
 }
 
 }  // namespace assay::reference::encodings

@@ -36,18 +36,18 @@ struct heinsen {
   /// How one lane is computed: what algorithms, accuracy classes and mutants replace.
   template <class R>
   struct recipe {
-    std::function<void(const_lane<R> a, const_lane<R> h, const R& s0, lane<R> s)> scan = sequential_scan<R>;
-    std::function<void(const_lane<R> a, const_lane<R> h, const R& s0, const_lane<R> s, const_lane<R> grad_s,
-                       const R& grad_last, scan_gradients<R> grad)>
+    recipe_step<R, void(const_lane<R> a, const_lane<R> h, const R& s0, lane<R> s)> scan = sequential_scan<R>;
+    recipe_step<R, void(const_lane<R> a, const_lane<R> h, const R& s0, const_lane<R> s, const_lane<R> grad_s,
+                        const R& grad_last, scan_gradients<R> grad)>
         adjoint = scan_adjoint<sigmoid_form, R>;
-    std::function<void(const_lane<R> a, const_lane<R> h, const R& s0, const_lane<R> s, scan_direction<R> direction,
-                       lane<R> ds)>
+    recipe_step<R, void(const_lane<R> a, const_lane<R> h, const R& s0, const_lane<R> s, scan_direction<R> direction,
+                        lane<R> ds)>
         tangent = scan_tangent<sigmoid_form, R>;
     /// What is handed on after no tokens: the state as it was, and its tangent.
-    std::function<R(const R& s0)> state_kept = [](const R& s0) { return s0; };
-    std::function<R(const R& s0, const R& of_s0)> tangent_kept = [](const R&, const R& of_s0) { return of_s0; };
-    std::function<R(const R& g)> gate = [](const R& g) { return log_sigmoid(g); };
-    std::function<R(const R& g)> gate_slope = [](const R& g) { return sigmoid(-g); };
+    recipe_step<R, R(const R& s0)> state_kept = [](const R& s0) { return s0; };
+    recipe_step<R, R(const R& s0, const R& of_s0)> tangent_kept = [](const R&, const R& of_s0) { return of_s0; };
+    recipe_step<R, R(const R& g)> gate = [](const R& g) { return log_sigmoid(g); };
+    recipe_step<R, R(const R& g)> gate_slope = [](const R& g) { return sigmoid(-g); };
   };
 
   /// The algorithm that a class is named after, with the derivatives that belong to it.
@@ -114,6 +114,8 @@ struct heinsen {
 
   template <decay Decay, class R>
   struct scan_inputs;
+  static core::operation scan_declaration(decay given);
+  static core::operation module_declaration();
   template <decay Decay, class R>
   static record<R> scan_record();
   template <class R>
@@ -166,9 +168,8 @@ std::vector<heinsen::record<R>> heinsen::records() {
   return {scan_record<decay::log_p, R>(), scan_record<decay::gate, R>(), module_record<R>()};
 }
 
-template <heinsen::decay Decay, class R>
-heinsen::record<R> heinsen::scan_record() {
-  constexpr bool gated = Decay == decay::gate;
+inline core::operation heinsen::scan_declaration(decay given) {
+  const bool gated = given == decay::gate;
   const core::tensor_declaration log_p{.name = "log_p",
                                        .axes = {"B", "n", "d"},
                                        .meaning = "log decay",
@@ -180,15 +181,19 @@ heinsen::record<R> heinsen::scan_record() {
                                    .meaning = "gate logits, log p = log sigmoid(g)",
                                    .summed_over_time = true,
                                    .role = core::input_role::logit};
-  return {.declaration = {.name = gated ? "heinsen/gated_scan" : "heinsen/scan",
-                          .source =
-                              gated ? "Heinsen 2024, eq. (3) with the log-sigmoid of eq. (2)" : "Heinsen 2024, eq. (3)",
-                          .inputs = {gated ? g : log_p, logits_tensor("h", {"B", "n", "d"}, "input logits"),
-                                     initial_state()},
-                          .outputs = {logits_tensor("s", {"B", "n", "d"}, "states"), last_state()},
-                          .recurrent = state_handed_on("s"),
-                          .grows_with = &core::with_tokens,
-                          .independent = {"B", "d"}},
+  return {.name = gated ? "heinsen/gated_scan" : "heinsen/scan",
+          .source = gated ? "Heinsen 2024, eq. (3) with the log-sigmoid of eq. (2)" : "Heinsen 2024, eq. (3)",
+          .inputs = {gated ? g : log_p, logits_tensor("h", {"B", "n", "d"}, "input logits"), initial_state()},
+          .outputs = {logits_tensor("s", {"B", "n", "d"}, "states"), last_state()},
+          .recurrent = state_handed_on("s"),
+          .grows_with = &core::with_tokens,
+          .independent = {"B", "d"}};
+}
+
+template <heinsen::decay Decay, class R>
+heinsen::record<R> heinsen::scan_record() {
+  constexpr bool gated = Decay == decay::gate;
+  return {.declaration = scan_declaration(Decay),
           .algorithms = algorithms(),
           .forward = scan<Decay, R>,
           .vjp = scan_vjp<Decay, R>,
@@ -201,21 +206,24 @@ heinsen::record<R> heinsen::scan_record() {
                                            .jvp = running::bound_scan_jvp}};
 }
 
+inline core::operation heinsen::module_declaration() {
+  return {.name = "heinsen/embed_position",
+          .source = "Heinsen 2024, eqs. (1) to (3)",
+          .inputs = {{.name = "x", .axes = {"B", "n", "e"}, .meaning = "tokens"},
+                     core::parameter("W_H", {"2d", "e"}, "weights of H, gate half first"),
+                     core::parameter("b_H", {"2d"}, "bias of H"),
+                     core::parameter("W_R", {"e", "d"}, "weights of R"),
+                     core::parameter("b_R", {"e"}, "bias of R"),
+                     initial_state()},
+          .outputs = {{.name = "y", .axes = {"B", "n", "e"}, .meaning = "tokens with position"}, last_state()},
+          .stages = module_stages(),
+          .recurrent = state_handed_on(),
+          .grows_with = &core::with_tokens};
+}
+
 template <class R>
 heinsen::record<R> heinsen::module_record() {
-  return {.declaration = {.name = "heinsen/embed_position",
-                          .source = "Heinsen 2024, eqs. (1) to (3)",
-                          .inputs = {{.name = "x", .axes = {"B", "n", "e"}, .meaning = "tokens"},
-                                     core::parameter("W_H", {"2d", "e"}, "weights of H, gate half first"),
-                                     core::parameter("b_H", {"2d"}, "bias of H"),
-                                     core::parameter("W_R", {"e", "d"}, "weights of R"),
-                                     core::parameter("b_R", {"e"}, "bias of R"),
-                                     initial_state()},
-                          .outputs = {{.name = "y", .axes = {"B", "n", "e"}, .meaning = "tokens with position"},
-                                      last_state()},
-                          .stages = module_stages(),
-                          .recurrent = state_handed_on(),
-                          .grows_with = &core::with_tokens},
+  return {.declaration = module_declaration(),
           .algorithms = algorithms(),
           .forward = module_forward<R>,
           .vjp = module_vjp<R>,
@@ -304,8 +312,8 @@ heinsen::states<R> heinsen::run_tangent(const field<R>& a, const field<R>& h, co
   return out;
 }
 
-template <class R>
-field<R> mapped(const field<R>& x, const std::function<R(const R&)>& f) {
+template <class R, class F>
+field<R> mapped(const field<R>& x, const F& f) {
   field<R> y = x;
   for (R& element : y.storage()) element = f(element);
   return y;

@@ -39,6 +39,10 @@ struct kerple {
   static std::vector<record<R>> records();
 
  private:
+  enum class form { log, power, log_power, weighted_scores };
+  static core::operation declared(const char* called, std::vector<core::tensor_declaration> inputs);
+  static core::operation declaration(form of);
+
   /// What of a bias has a format of its own.
   enum class stage { distance, function, product };
 
@@ -100,24 +104,27 @@ struct kerple {
   using weighted_pairs = pairs_by_head<kerple, weighted_score, R>;
 };
 
-template <class R>
-std::vector<kerple::record<R>> kerple::records() {
-  const auto declared = [](const char* called, std::vector<core::tensor_declaration> inputs) -> core::operation {
-    return {.name = called,
-            .source = "Chi et al. 2022, arXiv 2205.09921, eqs. (6) and (7)",
-            .inputs = with_pair_positions(std::move(inputs)),
-            .outputs = {pair_bias_output(core::error_scale::relative)},  // a product, and nothing cancels
-            .attributes = {future_keys::declared()},
-            .stages = {{.name = "distance", .meaning = "t, its power and r2 t"},
-                       {.name = "function", .meaning = "the logarithm or exponential"},
-                       {.name = "product", .meaning = "the product with r1, and sums"}},
-            .independent = {"h", "n", "m"}};
-  };
+inline core::operation kerple::declared(const char* called, std::vector<core::tensor_declaration> inputs) {
+  return {.name = called,
+          .source = "Chi et al. 2022, arXiv 2205.09921, eqs. (6) and (7)",
+          .inputs = with_pair_positions(std::move(inputs)),
+          .outputs = {pair_bias_output(core::error_scale::relative)},  // a product, and nothing cancels
+          .attributes = {future_keys::declared()},
+          .stages = {{.name = "distance", .meaning = "t, its power and r2 t"},
+                     {.name = "function", .meaning = "the logarithm or exponential"},
+                     {.name = "product", .meaning = "the product with r1, and sums"}},
+          .independent = {"h", "n", "m"}};
+}
+
+inline core::operation kerple::declaration(form of) {
   const core::tensor_declaration r1 = core::parameter("r1", {"h"}, "factor", {.low = 0.0}),
                                  r2 = core::parameter("r2", {"h"}, "scale of the distance", {.low = 0.0});
   const auto exponent = [](const char* called) {
     return core::parameter(called, {"h"}, "exponent of the distance", {.low = 0.0, .high = 2.0});
   };
+  if (of == form::log) return declared("kerple/log", {r1, r2});
+  if (of == form::power) return declared("kerple/power", {r1, exponent("r2")});
+  if (of == form::log_power) return declared("kerple/log_power", {r1, r2, exponent("r3")});
   core::operation weighted =
       declared("kerple/weighted_scores",
                {core::tensor_declaration{.name = "s",
@@ -127,11 +134,16 @@ std::vector<kerple::record<R>> kerple::records() {
                 core::parameter("w1", {"h"}, "rate of the weight", {.low = 0.0}), exponent("w2"), r1, exponent("r2")});
   weighted.outputs = {{.name = "scores", .axes = {"B", "h", "n", "m"}, .meaning = "weighted and biased scores"}};
   weighted.independent.push_back("B");
+  return weighted;
+}
+
+template <class R>
+std::vector<kerple::record<R>> kerple::records() {
   const algorithm_list logarithms{accuracy_class::sequential, accuracy_class::linear};
-  return {pair_bias_record<log_pairs, R>(declared("kerple/log", {r1, r2}), logarithms),
-          pair_bias_record<power_pairs, R>(declared("kerple/power", {r1, exponent("r2")})),
-          pair_bias_record<log_power_pairs, R>(declared("kerple/log_power", {r1, r2, exponent("r3")}), logarithms),
-          pair_bias_record<weighted_pairs, R>(std::move(weighted))};
+  return {pair_bias_record<log_pairs, R>(declaration(form::log), logarithms),
+          pair_bias_record<power_pairs, R>(declaration(form::power)),
+          pair_bias_record<log_power_pairs, R>(declaration(form::log_power), logarithms),
+          pair_bias_record<weighted_pairs, R>(declaration(form::weighted_scores))};
 }
 
 }  // namespace assay::reference::encodings

@@ -34,7 +34,7 @@ struct t5_bias {
   /// What algorithms and mutants replace.
   template <class R>
   struct recipe : differentiable_recipe<recipe, R> {
-    std::function<std::int64_t(const bucket_map& map, double distance)> bucket = bucket_of;
+    recipe_step<R, std::int64_t(const bucket_map& map, double distance)> bucket = bucket_of;
   };
 
   static bucket_map map_of(const core::attributes& settings) {
@@ -63,6 +63,12 @@ struct t5_bias {
       for (std::size_t k = 0; k < table.shape(0); ++k) bias[k] = table(k, bucket);
     }
   };
+  static constexpr double furthest = 0x1p31;
+  /// `buckets_axis`: the axis whose size the number of buckets is, or empty.
+  static core::operation declared(const char* called, std::vector<core::tensor_declaration> inputs,
+                                  core::tensor_declaration output, const char* buckets_axis);
+  static core::operation bucket_declaration();
+  static core::operation bias_declaration();
   template <class R>
   static fields<R> bucket(const arguments<R>& call, const recipe<R>& how);
 };
@@ -77,64 +83,71 @@ fields<R> t5_bias::bucket(const arguments<R>& call, const recipe<R>& how) {
   return {{"bucket", std::move(bucket)}};
 }
 
-template <class R>
-std::vector<t5_bias::record<R>> t5_bias::records() {
+inline core::operation t5_bias::declared(const char* called, std::vector<core::tensor_declaration> inputs,
+                                         core::tensor_declaration output, const char* buckets_axis) {
   using std::int64_t, std::string;
-  constexpr double furthest = 0x1p31;
+  return {
+      .name = called,
+      .source = "Raffel et al. 2020, arXiv 1910.10683; tensorflow/mesh, _relative_position_bucket",
+      .inputs = std::move(inputs),
+      .outputs = {std::move(output)},
+      // Pairs of the first two on which published code in f32 goes wrong by one are among them. Up to 256 bucket
+      // numbers are exact in every format.
+      .attributes = {{.name = "buckets",
+                      .meaning = "number of buckets, those of both directions",
+                      .standard = int64_t{32},
+                      .values = {int64_t{32}, int64_t{4}, int64_t{8}, int64_t{16}, int64_t{64}, int64_t{128}},
+                      .low = 2,
+                      .high = 256,
+                      .axis = buckets_axis},
+                     {.name = "max_distance",
+                      .meaning = "from here on all distances share the last bucket",
+                      .standard = int64_t{128},
+                      .values = {int64_t{128}, int64_t{256}, int64_t{200}, int64_t{400}, int64_t{800}, int64_t{100}},
+                      .low = 2,
+                      .high = furthest},
+                     {.name = "bidirectional",
+                      .meaning = "keys after the query have half of the buckets; else they count as 0",
+                      .standard = true,
+                      .values = {true, false}},
+                     {.name = "form",
+                      .meaning = "logarithmic beyond half of the buckets, or min(n, N - 1)",
+                      .standard = string("log"),
+                      .values = {string("log"), string("clipped")}}},
+      .independent = {"n"},
+      .conflict = [](const core::attributes& settings, const core::axis_sizes&) {
+        return map_of(settings).conflict();
+      }};
+}
+
+inline core::operation t5_bias::bucket_declaration() {
   const auto integers = [](const char* called, const char* meaning, core::input_role role) {
     return core::integers(called, {"n"}, meaning, {-furthest, furthest}, role);
-  };
-  // `buckets_axis`: the axis whose size the number of buckets is, or empty.
-  const auto declared = [](const char* called, std::vector<core::tensor_declaration> inputs,
-                           core::tensor_declaration output, const char* buckets_axis) -> core::operation {
-    return {
-        .name = called,
-        .source = "Raffel et al. 2020, arXiv 1910.10683; tensorflow/mesh, _relative_position_bucket",
-        .inputs = std::move(inputs),
-        .outputs = {std::move(output)},
-        // Pairs of the first two on which published code in f32 goes wrong by one are among them. Up to 256 bucket
-        // numbers are exact in every format.
-        .attributes = {{.name = "buckets",
-                        .meaning = "number of buckets, those of both directions",
-                        .standard = int64_t{32},
-                        .values = {int64_t{32}, int64_t{4}, int64_t{8}, int64_t{16}, int64_t{64}, int64_t{128}},
-                        .low = 2,
-                        .high = 256,
-                        .axis = buckets_axis},
-                       {.name = "max_distance",
-                        .meaning = "from here on all distances share the last bucket",
-                        .standard = int64_t{128},
-                        .values = {int64_t{128}, int64_t{256}, int64_t{200}, int64_t{400}, int64_t{800}, int64_t{100}},
-                        .low = 2,
-                        .high = furthest},
-                       {.name = "bidirectional",
-                        .meaning = "keys after the query have half of the buckets; else they count as 0",
-                        .standard = true,
-                        .values = {true, false}},
-                       {.name = "form",
-                        .meaning = "logarithmic beyond half of the buckets, or min(n, N - 1)",
-                        .standard = string("log"),
-                        .values = {string("log"), string("clipped")}}},
-        .independent = {"n"},
-        .conflict = [](const core::attributes& settings, const core::axis_sizes&) {
-          return map_of(settings).conflict();
-        }};
   };
   core::operation of_distance =
       declared("t5_bias/bucket",
                {integers("distance", "position of the key less that of the query", core::input_role::distance)},
                integers("bucket", "number of the bucket, from 0", core::input_role::value), "");
   of_distance.grows_with = &core::with_distance;
+  return of_distance;
+}
+
+inline core::operation t5_bias::bias_declaration() {
   core::operation of_pair = declared(
       "t5_bias/bias", with_pair_positions({core::parameter("table", {"h", "b"}, "bias of each head and bucket")}),
       pair_bias_output(core::error_scale::relative), "b");  // an element of the table, copied
   of_pair.independent = {"h", "n", "m"};
-  return {{.declaration = std::move(of_distance),
+  return of_pair;
+}
+
+template <class R>
+std::vector<t5_bias::record<R>> t5_bias::records() {
+  return {{.declaration = bucket_declaration(),
            .algorithms = one_algorithm,
            .forward = bucket<R>,
            .vjp = not_differentiable,
            .jvp = not_offered},
-          pair_bias_record<pairs, R>(std::move(of_pair))};
+          pair_bias_record<pairs, R>(bias_declaration())};
 }
 
 }  // namespace assay::reference::encodings

@@ -60,7 +60,7 @@ struct future_keys {
 /// class linear.
 template <class R>
 struct logarithm_recipe : differentiable_recipe<logarithm_recipe, R> {
-  std::function<R(const R& x)> log_of_one_plus = [](const R& x) { return log1p(x); };
+  recipe_step<R, R(const R& x)> log_of_one_plus = [](const R& x) { return log1p(x); };
 };
 template <class R>
 logarithm_recipe<R> algorithm_of_logarithm(accuracy_class c) {

@@ -12,6 +12,8 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
+#include <type_traits>
 #include <vector>
 
 #include "reference/readings/reading.hpp"
@@ -25,6 +27,11 @@ concept computes_in_formats = requires(const R& x) {
   x.in_units(1.0);
   x.rounded_once();
 };
+
+/// A step of a recipe, which algorithms, laws and mutants replace. All of these compute in formats; a proof reads the
+/// formula as it stands, and a pointer to it compiles faster.
+template <class R, class Signature>
+using recipe_step = std::conditional_t<computes_in_formats<R>, std::function<Signature>, Signature*>;
 
 template <computes_in_formats R>
 R in_units(const R& x, double factor) {

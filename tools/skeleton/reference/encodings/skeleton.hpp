@@ -8,7 +8,6 @@
 // distance, an infinite a NaN at t = 0.
 #pragma once
 
-#include <functional>
 #include <string_view>
 
 #include "reference/kinds/pair_bias.hpp"
@@ -22,20 +21,24 @@ struct skeleton {
   /// an interval, a number with its error bound, a dual number, a number of the gradient's graph.
   template <class R>
   struct recipe : differentiable_recipe<recipe, R> {
-    std::function<R(const R& t)> levelled = [](const R& t) { return t / (R(1.0) + t); };
+    recipe_step<R, R(const R& t)> levelled = [](const R& t) { return t / (R(1.0) + t); };
   };
+
+  static core::operation declaration() {
+    return {.name = "skeleton/bias",
+            .source = "author year, arXiv number, equation",
+            .inputs = with_pair_positions({core::parameter("a", {"h"}, "factor")}),
+            // Products and quotients; a sum that may cancel declares absolute.
+            .outputs = {pair_bias_output(core::error_scale::relative)},
+            .attributes = {future_keys::declared()},
+            .independent = {"h", "n", "m"}};
+  }
 
   template <class R>
   using record = operation_record<R, recipe<R>>;
   template <class R>
   static std::vector<record<R>> records() {
-    return {pair_bias_record<pairs, R>({.name = "skeleton/bias",
-                                        .source = "author year, arXiv number, equation",
-                                        .inputs = with_pair_positions({core::parameter("a", {"h"}, "factor")}),
-                                        // Products and quotients; a sum that may cancel declares absolute.
-                                        .outputs = {pair_bias_output(core::error_scale::relative)},
-                                        .attributes = {future_keys::declared()},
-                                        .independent = {"h", "n", "m"}})};
+    return {pair_bias_record<pairs, R>(declaration())};
   }
 
  private:
