@@ -10,6 +10,7 @@
 #include "tools/commands.hpp"
 #include "tools/explore_commands.hpp"
 #include "tools/golden/commands.hpp"
+#include "tools/judge/judge.hpp"
 #include "tools/transports/library_host.hpp"
 
 namespace assay::tools {
@@ -100,6 +101,17 @@ void add_selection(CLI::App& command, gate_options& selected) {
   command.add_option("--seed", selected.seed, "seed of all cases")->check(fits_64_bits)->capture_default_str();
 }
 
+// One call of an operation, as its inputs and the user say it.
+void add_asked_call(CLI::App& command, asked_by_command& asked) {
+  command.add_option("operation", asked.words.operation, "such as rope/rotate or rope/rotate:vjp")->required();
+  command.add_option("--inputs", asked.words.inputs, "safetensors: the inputs, by their names")->required();
+  command.add_option("--dtype", asked.words.dtype, "of the call, where the inputs do not tell");
+  command.add_option("--set", asked.settings, "a setting, such as layout=half_split; may be repeated");
+  command.add_option("--compute", asked.compute,
+                     "the precision of the arithmetic, such as f32, or of stages: angle=f32,product=bf16");
+  command.add_option("--class", asked.words.accuracy_class, "within the law of this accuracy class");
+}
+
 int run(int argc, char** argv) {
   CLI::App app{
       "Assay verifies implementations of position encodings of Transformers: is it right, and how many digits does it "
@@ -167,6 +179,16 @@ int run(int argc, char** argv) {
   add_candidate(*replay_command, replaying.candidate);
   add_limits(*replay_command, replaying.limits);
 
+  asked_by_command asking;
+  CLI::App* truth_command = app.add_subcommand("truth", "the correctly rounded outputs of a call of yours");
+  CLI::App* judge_command = app.add_subcommand("judge", "are these outputs of a call of yours right?");
+  add_asked_call(*truth_command, asking);
+  add_asked_call(*judge_command, asking);
+  truth_command->add_option("--out", asking.file, "safetensors: each output, and NAME.allowed, what it may err by")
+      ->required();
+  judge_command->add_option("--outputs", asking.file, "safetensors: your outputs, by their names")->required();
+  CLI::App* serve_command = app.add_subcommand("serve", "answers such questions, one a line")->group("");
+
   mutants_options killing;
   CLI::App* mutants_command = app.add_subcommand("mutants", "which property kills which wrong implementation");
   mutants_command->add_option("mutant", killing.names, "only these; see: assay list mutants");
@@ -220,6 +242,9 @@ int run(int argc, char** argv) {
   if (*merge_command) return merge(merging);
   if (golden) return golden.run();
   if (exploring) return exploring.run(threads);
+  if (*truth_command) return truth(asking);
+  if (*judge_command) return judge(asking);
+  if (*serve_command) return serve();
   if (*mutants_command) return mutants(killing);
   if (*detectability_command) return detectability(detecting);
   return replay(replaying);

@@ -144,6 +144,15 @@ std::optional<explanation> explanation_of(const std::vector<probe>& probes,
   return chosen(all);
 }
 
+std::optional<explanation> explanation_of_call(const probe& wrong, const std::vector<dictionary_entry>& dictionary) {
+  std::vector<candidate_entry> all;
+  for (const dictionary_entry& entry : dictionary) {
+    if (!all.empty() && all.front().entry->from != entry.from) break;
+    if (!entry.remembers && likeness_to(entry)(wrong)) all.push_back({&entry, ""});
+  }
+  return chosen(all);
+}
+
 std::optional<explanation> explanation_of_session(const std::vector<probe>& session,
                                                   const std::vector<dictionary_entry>& dictionary) {
   std::vector<candidate_entry> all;

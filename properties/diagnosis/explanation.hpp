@@ -23,6 +23,9 @@ struct explanation {
 std::optional<explanation> explanation_of(const std::vector<probe>& probes,
                                           const std::vector<dictionary_entry>& dictionary, size_experiments& again);
 
+/// What explains one wrong call, of which nothing else is known.
+std::optional<explanation> explanation_of_call(const probe& wrong, const std::vector<dictionary_entry>& dictionary);
+
 /// The same of an implementation that remembers: entries that remember, too, and give alike outputs for the same calls
 /// in the same order.
 std::optional<explanation> explanation_of_session(const std::vector<probe>& session,

@@ -49,6 +49,8 @@ value_report judge_elements(const expectation& expected, const reference::allowa
         report.law_ulp = element.laws_in_ulp(i);
       }
       const bool wrong = ratios[widest] > bug_slack;
+      ++report.elements;
+      report.wrong += wrong;
       if (report.passed && (wrong || report.worst.output.empty() || ratios[widest] > report.worst.ratio))
         report.worst = element.report(name, x, i, ratios[widest]);
       if (wrong && report.passed) {
@@ -184,6 +186,8 @@ void add(value_report& all, const value_report& part) {
     all.law_ulp = part.law_ulp;
   }
   all.informative = all.informative || part.informative;
+  all.elements += part.elements;
+  all.wrong += part.wrong;
   if (!part.worst.output.empty() && (all.worst.output.empty() || says_more(part, all))) {
     all.worst = part.worst;
     all.message = part.message;

@@ -44,8 +44,9 @@ struct value_report {
   double largest_ulp = 0;  ///< the largest error, in ulp of the output's scale
   /// By accuracy class: the error that its law allows the element with the largest error, in the same unit.
   std::array<double, reference::accuracy_classes.size()> law_ulp{};
-  element_report worst;  ///< the first failing element, else the one with the largest ratio
-  std::string message;   ///< empty where passed
+  std::size_t elements = 0, wrong = 0;  ///< judged, and those that are bugs
+  element_report worst;                 ///< the first failing element, else the one with the largest ratio
+  std::string message;                  ///< empty where passed
 
   /// The first class that explains the case; nothing where none does.
   [[nodiscard]] std::optional<reference::accuracy_class> accuracy_class() const;

@@ -9,6 +9,7 @@
 
 #include "properties/harness/catalogue.hpp"
 #include "properties/harness/runner.hpp"
+#include "tools/transports/near_names.hpp"
 
 namespace assay::tools {
 namespace {
@@ -30,8 +31,7 @@ tl::unexpected<core::error> unknown(const std::string& what, const std::string& 
 
 core::result<void> select_operations(const gate_options& o, selection& s) {
   for (const std::string& name : o.operations)
-    if (reference::find_operation(name) == nullptr)
-      return core::failure("unknown operation '" + name + "' (see: assay list operations)");
+    if (const auto op = transports::operation_named(name); !op) return tl::make_unexpected(op.error());
   const auto& encodings = reference::encoding_names();
   for (const std::string& name : o.encodings)
     if (std::find(encodings.begin(), encodings.end(), name) == encodings.end())

@@ -4,6 +4,8 @@
 #include <numeric>
 #include <utility>
 
+#include "reference/oracle.hpp"
+
 namespace assay::transports {
 namespace {
 
@@ -42,6 +44,16 @@ std::vector<std::string> near_names(const std::string& written, const std::vecto
   for (const auto& [d, name] : near)
     if (names.size() < most_names) names.push_back(name);
   return names;
+}
+
+core::result<const core::operation*> operation_named(const std::string& name) {
+  if (const core::operation* op = reference::find_operation(name)) return op;
+  std::vector<std::string> known;
+  for (const core::operation& op : reference::operations()) known.push_back(op.name);
+  std::string near;
+  for (const std::string& n : near_names(name, known)) near += (near.empty() ? "near: " : ", ") + n;
+  return core::failure("unknown operation '" + name + "' (" + near + (near.empty() ? "" : "; ") +
+                       "see: assay list operations)");
 }
 
 }  // namespace assay::transports

@@ -25,16 +25,6 @@ bool names_operation(const std::string& text, std::size_t at) {
   return module.size() < before.size() && (!is_path || module.ends_with(".py"));
 }
 
-core::result<void> check_operation(const std::string& name) {
-  if (reference::find_operation(name) != nullptr) return {};
-  std::vector<std::string> known;
-  for (const core::operation& op : reference::operations()) known.push_back(op.name);
-  std::string near;
-  for (const std::string& n : near_names(name, known)) near += (near.empty() ? "near: " : ", ") + n;
-  return core::failure("unknown operation '" + name + "' (" + near + (near.empty() ? "" : "; ") +
-                       "see: assay list operations)");
-}
-
 }  // namespace
 
 std::filesystem::path python_folder() {
@@ -58,7 +48,7 @@ core::result<python_function> parse_python_function(const std::string& text) {
   python_function wanted{place.substr(0, colon), place.substr(colon + 1), named ? text.substr(at + 1) : ""};
   if (!named) return wanted;
   if (wanted.operation.empty()) return malformed();
-  if (auto ok = check_operation(wanted.operation); !ok) return tl::make_unexpected(ok.error());
+  if (const auto op = operation_named(wanted.operation); !op) return tl::make_unexpected(op.error());
   return wanted;
 }
 

@@ -1,0 +1,86 @@
+#include "tools/judge/asked_call.hpp"
+
+#include <fmt/format.h>
+
+#include "golden/formats/attributes_json.hpp"
+#include "golden/formats/json_file.hpp"
+#include "golden/formats/safetensors.hpp"
+#include "tools/transports/hello.hpp"
+#include "tools/transports/message.hpp"
+#include "tools/transports/near_names.hpp"
+
+namespace assay::tools {
+namespace {
+
+using nlohmann::json;
+
+// The dtype of the first tensor that has none of its own; f32 where all have.
+core::result<core::dtype> dtype_of(const core::operation& op, const core::tensors& inputs, const std::string& asked) {
+  if (!asked.empty()) {
+    const auto type = core::dtype_named(asked);
+    if (!type || !core::is_floating(*type))
+      return core::failure(fmt::format("unknown dtype '{}'; known: f64, f32, f16, bf16", formats::shown(asked)));
+    return *type;
+  }
+  for (const core::tensor_declaration& d : op.inputs)
+    if (const auto given = inputs.find(d.name); given != inputs.end() && !d.own_type) {
+      if (core::is_floating(given->second.type)) return given->second.type;
+      return core::failure(fmt::format("input '{}' must be of a floating-point dtype, and is {}", d.name,
+                                       core::name_of(given->second.type)));
+    }
+  return core::dtype::f32;
+}
+
+core::result<core::precisions> precisions_from(const core::operation& op, core::dtype type, const json& compute) {
+  properties::description about;
+  about.operations[op.name] = {type};
+  try {
+    if (!compute.is_null()) transports::parse_compute({{core::name_of(type), compute}}, about);
+  } catch (const transports::malformed& wrong) {
+    return core::failure(wrong.rule);
+  }
+  return about.precisions_of(op, type);
+}
+
+core::result<std::optional<reference::accuracy_class>> class_from(const std::string& text) {
+  const auto named = reference::accuracy_class_named(text);
+  if (named || text.empty()) return named;
+  return core::failure("unknown accuracy class '" + formats::shown(text) +
+                       "'; known: uniform, sequential, tree, linear, cumsum");
+}
+
+}  // namespace
+
+core::result<asked_call> asked_call_from(const asked_words& words) {
+  const auto named = transports::operation_named(words.operation);
+  if (!named) return tl::make_unexpected(named.error());
+  const core::operation* op = *named;
+  auto inputs = formats::read_safetensors(words.inputs);
+  if (!inputs) return core::failure(inputs.error().message);
+  auto settings = formats::declared_attributes_from(*op, words.settings.is_null() ? json::object() : words.settings);
+  if (!settings) return tl::make_unexpected(settings.error());
+  const auto type = dtype_of(*op, *inputs, words.dtype);
+  if (!type) return tl::make_unexpected(type.error());
+  auto compute = precisions_from(*op, *type, words.compute);
+  if (!compute) return tl::make_unexpected(compute.error());
+  const auto within = class_from(words.accuracy_class);
+  if (!within) return tl::make_unexpected(within.error());
+  asked_call asked{{op, *type, std::move(*inputs), std::move(*settings)}, std::move(*compute), *within};
+  if (const auto ok = core::check_request(asked.call); !ok) return tl::make_unexpected(ok.error());
+  return asked;
+}
+
+core::result<json> settings_from(const std::vector<std::string>& texts) {
+  json all = json::object();
+  for (const std::string& text : texts) {
+    const std::size_t equals = text.find('=');
+    if (equals == std::string::npos || equals == 0)
+      return core::failure("'" + formats::shown(text) + "' must be NAME=VALUE, such as layout=half_split");
+    const std::string name = text.substr(0, equals), value = text.substr(equals + 1);
+    const json parsed = json::parse(value, nullptr, false);
+    all[name] = parsed.is_number() || parsed.is_boolean() ? parsed : json(value);
+  }
+  return all;
+}
+
+}  // namespace assay::tools

@@ -1,0 +1,99 @@
+#include "tools/judge/judge.hpp"
+
+#include <fmt/format.h>
+
+#include "golden/formats/safetensors.hpp"
+#include "properties/diagnosis/one_call.hpp"
+#include "properties/harness/expected_outputs.hpp"
+#include "tools/commands.hpp"
+#include "tools/transports/outputs.hpp"
+
+namespace assay::tools {
+namespace {
+
+std::string words_of_right(const asked_call& asked, const properties::value_report& r) {
+  const core::operation& op = *asked.call.operation;
+  std::string words = fmt::format("right: {} elements", r.elements);
+  if (const auto reached = r.accuracy_class(); reached && reference::has_classes(op))
+    words += fmt::format(", of class {}", name_of(*reached));
+  if (r.elements > 0) words += fmt::format(", the largest error {:.3g} ulp", r.largest_ulp);
+  if (!r.informative) words += "; an answer that knows nothing of the inputs would pass, too";
+  return words;
+}
+
+std::string words_of_wrong(const asked_call& asked, const core::tensors& outputs, const properties::value_report& r) {
+  std::string words = fmt::format("wrong: {}", r.message);
+  if (r.wrong > 1) words += fmt::format("\nin all {} of {} elements are wrong", r.wrong, r.elements);
+  if (const auto cause = properties::explanation_of_outputs(asked.call, asked.compute, outputs, r))
+    words += "\n" + *cause;
+  return words;
+}
+
+// "uniform" contains least: a class that is wider than asked for.
+bool exceeds(const asked_call& asked, const properties::value_report& r) {
+  if (!asked.within) return false;
+  const auto reached = r.accuracy_class();
+  return !reached || *reached > *asked.within;
+}
+
+core::result<asked_call> read(const asked_by_command& asked) {
+  asked_words words = asked.words;
+  const auto settings = settings_from(asked.settings);
+  if (!settings) return tl::make_unexpected(settings.error());
+  words.settings = *settings;
+  if (asked.compute.find('=') == std::string::npos) {
+    if (!asked.compute.empty()) words.compute = asked.compute;
+  } else {
+    std::vector<std::string> stages;
+    for (std::size_t from = 0; from <= asked.compute.size();) {
+      const std::size_t end = std::min(asked.compute.find(',', from), asked.compute.size());
+      stages.push_back(asked.compute.substr(from, end - from));
+      from = end + 1;
+    }
+    const auto compute = settings_from(stages);
+    if (!compute) return tl::make_unexpected(compute.error());
+    words.compute = *compute;
+  }
+  return asked_call_from(words);
+}
+
+}  // namespace
+
+core::result<void> write_truth(const asked_call& asked, const std::filesystem::path& out) {
+  core::tensors all;
+  for (auto& [name, y] : properties::expected_outputs(asked.call, asked.compute, asked.within)) {
+    all.emplace(name + ".allowed", core::tensor{core::dtype::f64, y.allowed});
+    all.emplace(name, y.truth);
+  }
+  return formats::write_safetensors(out, all);
+}
+
+core::result<judgement> judge_outputs(const asked_call& asked, const std::filesystem::path& outputs) {
+  const auto given = transports::read_outputs(outputs, asked.call);
+  if (!given) return core::failure(given.error().message);
+  const properties::value_report r = properties::judge(asked.call, asked.compute, *given);
+  if (!r.passed) return judgement{false, words_of_wrong(asked, *given, r)};
+  if (!exceeds(asked, r)) return judgement{true, words_of_right(asked, r)};
+  return judgement{false, fmt::format("{}, and not of class {}", words_of_right(asked, r), name_of(*asked.within))};
+}
+
+int truth(const asked_by_command& asked) {
+  const auto call = read(asked);
+  const auto written = call ? write_truth(*call, asked.file) : tl::make_unexpected(call.error());
+  if (written) return all_passed;
+  complain(written.error().message);
+  return wrong_input;
+}
+
+int judge(const asked_by_command& asked) {
+  const auto call = read(asked);
+  const auto found = call ? judge_outputs(*call, asked.file) : tl::make_unexpected(call.error());
+  if (!found) {
+    complain(found.error().message);
+    return wrong_input;
+  }
+  fmt::print("{}\n", found->words);
+  return found->right ? all_passed : check_failed;
+}
+
+}  // namespace assay::tools

@@ -1,0 +1,72 @@
+#include <fmt/format.h>
+
+#include <iostream>
+
+#include "golden/formats/json_file.hpp"
+#include "golden/formats/strict_json.hpp"
+#include "tools/commands.hpp"
+#include "tools/judge/judge.hpp"
+
+namespace assay::tools {
+namespace {
+
+using nlohmann::json;
+
+struct question {
+  bool asks_truth = true;
+  asked_words words;
+  std::filesystem::path outputs;
+};
+
+core::result<question> question_from(const json& j) {
+  if (auto ok = formats::require_members(j, {"id", "ask", "operation", "inputs", "outputs"},
+                                         {"dtype", "settings", "compute", "class"});
+      !ok)
+    return tl::make_unexpected(ok.error());
+  for (const char* key : {"ask", "operation", "inputs", "outputs", "dtype", "class"})
+    if (j.contains(key))
+      if (auto text = formats::text_member(j, key); !text) return tl::make_unexpected(text.error());
+  if (j["ask"] != "truth" && j["ask"] != "judge") return core::failure("'ask' must be truth or judge");
+  question q{j["ask"] == "truth", {j["operation"], j["inputs"].get<std::string>()}, j["outputs"].get<std::string>()};
+  q.words.dtype = j.value("dtype", "");
+  q.words.settings = j.value("settings", json());
+  q.words.compute = j.value("compute", json());
+  q.words.accuracy_class = j.value("class", "");
+  return q;
+}
+
+void answer(const json& j, nlohmann::ordered_json& reply) {
+  const auto refuse = [&](const core::error& e) { reply["error"] = e.message; };
+  const auto q = question_from(j);
+  if (!q) return refuse(q.error());
+  const auto asked = asked_call_from(q->words);
+  if (!asked) return refuse(asked.error());
+  if (q->asks_truth) {
+    if (const auto written = write_truth(*asked, q->outputs); !written) return refuse(written.error());
+  } else {
+    const auto found = judge_outputs(*asked, q->outputs);
+    if (!found) return refuse(found.error());
+    reply["right"] = found->right;
+    reply["words"] = found->words;
+  }
+  reply["ok"] = true;
+}
+
+}  // namespace
+
+int serve() {
+  for (std::string line; std::getline(std::cin, line);) {
+    const auto parsed = formats::parse_strict_json(line);
+    if (!parsed || !parsed->value.is_object() || !parsed->value.contains("id")) {
+      complain("a question that is none: " + formats::shown(line));
+      return wrong_input;
+    }
+    nlohmann::ordered_json reply{{"id", parsed->value["id"]}, {"ok", false}};
+    answer(parsed->value, reply);
+    fmt::print("{}\n", reply.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
+    std::fflush(stdout);
+  }
+  return all_passed;
+}
+
+}  // namespace assay::tools
