@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "properties/diagnosis/consequences.hpp"
 #include "properties/diagnosis/dictionary.hpp"
 #include "properties/diagnosis/explanation.hpp"
 #include "properties/diagnosis/facts.hpp"
@@ -26,6 +27,7 @@ class examination {
     for (const failed_case& f : options_.failed)
       if (f.checked->decides_class && !found_.unanswered)
         found_.unanswered = where_unanswered(under_test_, f.shown, options_.seed);
+    find_consequences();
     if (!under_test_.describe().recorded && examine_repetition()) return std::move(found_);
     std::vector<probe> probes = run_probes(under_test_, op_, type_, {counterexamples_, others_, options_.seed});
     leave_out_empty(probes);
@@ -62,6 +64,14 @@ class examination {
         add_wrong_calls(f, make_case(key), others_);
       }
     }
+  }
+
+  void find_consequences() {
+    const auto decides = [](const failed_case& f) { return f.checked->decides_class; };
+    if (std::none_of(options_.failed.begin(), options_.failed.end(), decides)) return;
+    for (const failed_case& f : options_.failed)
+      if (!decides(f) && fails_by_wrong_values_alone(*f.checked, f.shown, under_test_, options_.fresh))
+        found_.consequences.push_back(f.checked->name);
   }
 
   status add_wrong_calls(const failed_case& f, const test_case& of, std::vector<test_case>& wrong) {

@@ -27,6 +27,8 @@ struct diagnosis {
   std::optional<std::string> other_bits;
   /// Properties whose counterexample passed when it was run again.
   std::vector<std::string> vanished{};
+  /// Properties that fail by wrong values alone, where a property that compares with the truth has failed.
+  std::vector<std::string> consequences{};
   /// With which sizes calls are answered with an error (where_unanswered), of a failed case that is.
   std::optional<std::string> unanswered{};
 

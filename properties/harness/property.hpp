@@ -47,6 +47,8 @@ struct property {
   bool of_mild_inputs = false;  ///< it is run over the mild family alone
   /// Why it stays although it kills no mutant alone; empty where it kills some.
   std::string stays_because{};
+  /// It asks whether calls before change an answer.
+  bool about_state = false;
   /// Implementations that it asks; every one where empty.
   std::function<bool(const description&)> concerns{};
 };

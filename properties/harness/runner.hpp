@@ -96,6 +96,9 @@ struct check_result {
   std::string worst_case;
   std::optional<counterexample> found;
   std::vector<refusal> refused{};  ///< of each axis the first
+  /// It failed, and passes where wrong outputs are replaced by the truth: the property that compares with the truth
+  /// has found the fault.
+  bool is_consequence = false;
 
   [[nodiscard]] std::size_t count(status s) const;
   [[nodiscard]] std::size_t run() const;

@@ -178,8 +178,10 @@ property lane_property() {
   return law("lanes", "batch rows and features do not influence one another", {.with = has_lanes}, {3, check_lanes});
 }
 property repeat_property() {
-  return law("repeat", "the same call gives the same outputs", {.with = [](const core::operation&) { return true; }},
-             {2, check_repeat});
+  property p = law("repeat", "the same call gives the same outputs",
+                   {.with = [](const core::operation&) { return true; }}, {2, check_repeat});
+  p.about_state = true;
+  return p;
 }
 
 }  // namespace assay::properties

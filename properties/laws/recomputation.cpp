@@ -59,8 +59,10 @@ void check_recomputation(experiment& e) {
 }  // namespace
 
 property recomputation_property() {
-  return law("recomputation", "a call of the same shapes or the same inputs as the one before is computed anew",
-             {.with = [](const core::operation& op) { return !op.inputs.empty(); }}, {4, check_recomputation});
+  property p = law("recomputation", "a call of the same shapes or the same inputs as the one before is computed anew",
+                   {.with = [](const core::operation& op) { return !op.inputs.empty(); }}, {4, check_recomputation});
+  p.about_state = true;
+  return p;
 }
 
 }  // namespace assay::properties

@@ -127,11 +127,14 @@ class part {
         options.failed.push_back({c.checked, c.found->minimal});
     }
     record_.found = properties::diagnose(candidate_, op(), record_.type, options);
+    const auto is_among = [](const std::vector<std::string>& names, const check_result& c) {
+      return std::find(names.begin(), names.end(), c.checked->name) != names.end();
+    };
     for (const std::size_t k : failed_) {
       check_result& c = record_.checks[k];
-      const auto& vanished = record_.found.vanished;
-      if (c.found && std::find(vanished.begin(), vanished.end(), c.checked->name) != vanished.end())
-        c.found->shown.message += " (run again, this case passed)";
+      const bool vanished = is_among(record_.found.vanished, c);
+      if (c.found && vanished) c.found->shown.message += " (run again, this case passed)";
+      c.is_consequence = !vanished && is_among(record_.found.consequences, c);
     }
   }
 

@@ -103,9 +103,11 @@ ASSAY_MEMBERS(outcome, verdict, message, failure, value, expected, actual, refus
 ASSAY_MEMBERS(counterexample, original, minimal, shown, reference_passes)
 ASSAY_MEMBERS(error_there, cases, farthest, largest_ulp, law_ulp, ratios, failed, digits_ulp, digits_farthest)
 ASSAY_MEMBERS(check_result, checked, operation, type, planned, cases, families, families_skipped, ratios, forced_by,
-              needed_by, largest_ulp, largest_sizes, error_to_allowance, by_growth, worst, worst_case, found, refused)
+              needed_by, largest_ulp, largest_sizes, error_to_allowance, by_growth, worst, worst_case, found, refused,
+              is_consequence)
 ASSAY_MEMBERS(horizon, measured, error_at_power, largest_error, judged)
-ASSAY_MEMBERS(diagnosis, explained, named, facts, of_settings, function_is_right, other_bits, vanished, unanswered)
+ASSAY_MEMBERS(diagnosis, explained, named, facts, of_settings, function_is_right, other_bits, vanished, consequences,
+              unanswered)
 
 }  // namespace assay::properties
 

@@ -54,11 +54,13 @@ std::string header(const gate_report& r) {
 }
 
 std::string failure(const gate_report& r, const check_result& c, bool open) {
+  const std::string others = consequences_in_words(r, c);
   return fmt::format(
-      "<details class=\"failure\"{}><summary><b>{}</b> of {} in {}</summary>\n<p>{}</p>\n<p class=\"note\">{}: "
+      "<details class=\"failure\"{}><summary><b>{}</b> of {} in {}</summary>\n<p>{}</p>\n{}<p class=\"note\">{}: "
       "{}</p>\n{}<pre class=\"replay\"><code>{}</code></pre></details>\n",
       open ? " open" : "", escape_markup(c.checked->name), escape_markup(c.operation->name), core::name_of(c.type),
-      escape_markup(c.found->shown.message), r.golden.empty() ? smallest_case_words(c) : "File",
+      escape_markup(c.found->shown.message), others.empty() ? "" : "<p>" + escape_markup(others) + "</p>\n",
+      r.golden.empty() ? smallest_case_words(c) : "File",
       escape_markup(r.golden.empty() ? summary(c.found->minimal) : c.found->minimal.family),
       counterexample_tables(r, c), escape_markup(replay_command(r, c)));
 }
@@ -67,7 +69,7 @@ std::string failure_details(const gate_report& r) {
   std::string first, more;
   std::size_t shown = 0;
   for (const check_result& c : r.checks) {
-    if (!c.found) continue;
+    if (!c.found || c.is_consequence) continue;
     const bool open = shown++ < failures_open;
     (open ? first : more) += failure(r, c, open);
   }

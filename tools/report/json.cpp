@@ -125,6 +125,7 @@ ordered_json check_json(const gate_report& r, const check_result& c) {
                  {"families", c.families},
                  {"families_outside_domain", c.families_skipped}};
   if (const std::string reason = reason_of(r, c); !reason.empty()) j["reason"] = reason;
+  if (const check_result* cause = cause_of(r, c)) j["by_fault_of"] = cause->checked->name;
   for (const properties::refusal& refused : c.refused) {
     ordered_json& one = j["refused"].emplace_back(ordered_json{{"axis", refused.axis}, {"message", refused.message}});
     if (!refused.settings.empty()) one["settings"] = refused.settings;
@@ -198,7 +199,8 @@ ordered_json to_json(const gate_report& r) {
             {"passed", n.passed},
             {"failed", n.failed},
             {"uninformative", n.uninformative},
-            {"skipped", n.skipped}}},
+            {"skipped", n.skipped},
+            {"by_fault_of_another", n.consequences}}},
           {"warnings", r.warnings},
           {"start_fault", r.start_fault ? fault_json(*r.start_fault) : ordered_json()},
           {"adapter_faults", faults},

@@ -40,13 +40,20 @@ void add_check(suite& to, const gate_report& r, const check_result& c) {
     ++to.skipped;
     to.add(c.checked->name,
            fmt::format("    <skipped message=\"{}\"/>\n", escape_markup("known to fail: " + excuse->reason)) + about);
+  } else if (const check_result* cause = cause_of(r, c)) {
+    ++to.skipped;
+    to.add(c.checked->name, fmt::format("    <skipped message=\"{}\"/>\n",
+                                        escape_markup(fmt::format("fails by the fault that '{}' shows: {}",
+                                                                  cause->checked->name, c.found->shown.message))) +
+                                about);
   } else if (c.found) {
     complaint found(c.found->shown.message);
     found.kind = failure_kind(c);
     if (c.found->shown.failure) found.errors = c.found->shown.failure->errors;
     to.add_fault(c.checked->name, r.verdict == gate_verdict::broken, found,
-                 escape_markup(c.found->shown.message) + "\n" + smallest_case_words(c) + ": " +
-                     escape_markup(summary(c.found->minimal)) + "\nReplay: " + escape_markup(replay_command(r, c)));
+                 escape_markup(c.found->shown.message) + "\n" + escape_markup(consequences_in_words(r, c)) + "\n" +
+                     smallest_case_words(c) + ": " + escape_markup(summary(c.found->minimal)) +
+                     "\nReplay: " + escape_markup(replay_command(r, c)));
   } else if (const std::string reason = reason_of(r, c); !reason.empty()) {
     ++to.skipped;
     to.add(c.checked->name, fmt::format("    <skipped message=\"{}\"/>\n", escape_markup(reason)) + about);

@@ -81,12 +81,15 @@ std::string check_table(const gate_report& r) {
 std::string failures(const gate_report& r) {
   std::string text;
   for (const check_result& c : r.checks)
-    if (c.found)
+    if (c.found && !c.is_consequence) {
+      const std::string others = consequences_in_words(r, c);
       // In a block of its own a command keeps every blank, and is copied as a line.
       text += fmt::format("- **{}** of `{}` in {}: {}\n  {}: {}. Replay:\n{}", c.checked->name, c.operation->name,
                           core::name_of(c.type), escape_markdown(c.found->shown.message), smallest_case_words(c),
                           escape_markdown(summary(c.found->minimal)),
                           markdown_block({plain(replay_command(r, c))}, "sh", "  "));
+      if (!others.empty()) text += "  " + escape_markdown(others) + "\n";
+    }
   return text;
 }
 

@@ -112,6 +112,7 @@ struct gate_report {
 /// How many checks ended how.
 struct check_counts {
   std::size_t checks = 0, passed = 0, failed = 0, uninformative = 0, skipped = 0;
+  std::size_t consequences = 0;  ///< of the failed ones
 };
 check_counts count_checks(const gate_report& r);
 
@@ -165,8 +166,14 @@ inline constexpr std::size_t stderr_shown = 4;
 std::string places_in_words(const stderr_excerpt& e);
 /// The sentences alone.
 std::vector<std::string> texts_of(const std::vector<complaint>& complaints);
-/// "24 checks: 20 passed, 1 failed, 3 uninformative"
+/// "24 checks: 17 passed, 4 failed (3 of them by the fault of another), 3 uninformative"
 std::string counts_in_words(const gate_report& r);
+/// The checks that fail by the fault that this one has found.
+std::vector<const properties::check_result*> consequences_of(const gate_report& r, const properties::check_result& c);
+/// "This fault also fails 2 other checks: rotation_norms, shift."; empty where it fails no others.
+std::string consequences_in_words(const gate_report& r, const properties::check_result& c);
+/// The check that has found the fault by which this one fails; null where it fails by one of its own.
+const properties::check_result* cause_of(const gate_report& r, const properties::check_result& c);
 /// The command that runs a counterexample again, or holds the outputs against the golden sets again, from the folder in
 /// which the gate ran, quoted for a POSIX shell; with the limits on the candidate that were not the usual ones, as its
 /// verdict may depend on them.

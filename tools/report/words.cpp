@@ -122,8 +122,7 @@ std::string reason_of(const gate_report& r, const check_result& c) {
       return c.run() == 0 ? "no case was run"
                           : "uninformative: an answer that knows nothing would pass every one of these cases";
     case status::unsupported:
-      if (!c.refused.empty())
-        return "unsupported: it " + refusals_in_words(c);
+      if (!c.refused.empty()) return "unsupported: it " + refusals_in_words(c);
       return r.candidate.recorded
                  ? "unsupported: it needs a candidate that runs; what it asks is not among the exported cases"
                  : "unsupported: the candidate declines what this property needs";
@@ -143,6 +142,7 @@ check_counts count_checks(const gate_report& r) {
        : s == status::failed        ? n.failed
        : s == status::uninformative ? n.uninformative
                                     : n.skipped);
+    n.consequences += c.is_consequence;
   }
   return n;
 }
@@ -150,9 +150,33 @@ check_counts count_checks(const gate_report& r) {
 std::string counts_in_words(const gate_report& r) {
   const check_counts n = count_checks(r);
   std::string text = fmt::format("{} checks: {} passed, {} failed", n.checks, n.passed, n.failed);
+  if (n.consequences > 0) text += fmt::format(" ({} of them by the fault of another)", n.consequences);
   if (n.uninformative > 0) text += fmt::format(", {} uninformative", n.uninformative);
   if (n.skipped > 0) text += fmt::format(", {} skipped", n.skipped);
   return text;
+}
+
+std::vector<const check_result*> consequences_of(const gate_report& r, const check_result& c) {
+  std::vector<const check_result*> all;
+  if (c.checked->decides_class)
+    for (const check_result& other : r.checks)
+      if (other.is_consequence && other.operation == c.operation && other.type == c.type) all.push_back(&other);
+  return all;
+}
+
+std::string consequences_in_words(const gate_report& r, const check_result& c) {
+  const auto all = consequences_of(r, c);
+  std::string names;
+  for (const check_result* other : all) names += (names.empty() ? "" : ", ") + other->checked->name;
+  if (all.empty()) return names;
+  return fmt::format("This fault also fails {} other check{}: {}.", all.size(), all.size() == 1 ? "" : "s", names);
+}
+
+const check_result* cause_of(const gate_report& r, const check_result& c) {
+  if (!c.is_consequence) return nullptr;
+  for (const check_result& other : r.checks)
+    if (other.checked->decides_class && other.operation == c.operation && other.type == c.type) return &other;
+  return nullptr;
 }
 
 std::string counterexample_name(const check_result& c) {
