@@ -37,7 +37,7 @@ core::result<core::precisions> precisions_from(const core::operation& op, core::
   try {
     if (!compute.is_null()) transports::parse_compute({{core::name_of(type), compute}}, about);
   } catch (const transports::malformed& wrong) {
-    return core::failure(wrong.rule);
+    return core::failure(wrong.rule.substr(wrong.rule.find('.') + 1));  // of no greeting: "hello.compute ..."
   }
   return about.precisions_of(op, type);
 }

@@ -15,7 +15,7 @@ import xml.etree.ElementTree
 
 import jsonschema
 
-from reports import ASSAY, HERE, HOSTILE, HOSTILE_NAME, ONE, Reports, drawn_checks, failures_of, report_of, text_of
+from reports import ASSAY, HERE, HOSTILE, HOSTILE_NAME, ONE, Reports, consequences_of, drawn_checks, failures_of, report_of, text_of
 
 SCHEMAS = os.path.join(HERE, "..", "report")
 
@@ -138,7 +138,10 @@ class Agreement(unittest.TestCase):
                 failed, counts = failures_of(report), report["check_counts"]
                 words = f"{counts['checks']} checks: {counts['passed']} passed, {counts['failed']} failed"
                 self.assertEqual(len(report["checks"]), counts["checks"])
-                self.assertEqual(len(failed), counts["failed"])
+                consequences = consequences_of(report)
+                hidden = sum(map(len, consequences.values()))
+                self.assertEqual(hidden, counts["by_fault_of_another"])
+                self.assertEqual(len(failed), counts["failed"] - hidden)
                 # the verdict
                 self.assertEqual(junit["verdict"], report["verdict"])
                 self.assertTrue(page.text["h1"].lower().startswith(report["verdict"] + ":"))
@@ -148,11 +151,17 @@ class Agreement(unittest.TestCase):
                 self.assertEqual(junit["failures"], failed)
                 self.assertEqual([tuple(re.fullmatch(r"(\S+) of (\S+) in (\S+)", f).groups()) for f in page.failures], failed)
                 self.assertEqual(re.findall(r"^- \*\*(\w+)\*\* of `([^`]+)` in (\w+):", summary, re.M), failed)
+                # the checks that fail by the fault of another, once in each file
+                self.assertLessEqual(set(consequences), set(failed))
+                for names in consequences.values():
+                    said = f"This fault also fails {len(names)} other check{'s' * (len(names) > 1)}: {', '.join(names)}."
+                    for file in ("summary.md", "index.html", "junit.xml"):
+                        self.assertIn(said, text_of(folder, file).replace("\\_", "_"), file)
                 # the counts
                 self.assertTrue(page.text["counts"].startswith(words), page.text["counts"])
                 self.assertIn("\n" + words, summary)
                 self.assertEqual(junit["checks"], counts["checks"])
-                self.assertEqual(junit["skipped"], counts["skipped"] + counts["uninformative"])
+                self.assertEqual(junit["skipped"], counts["skipped"] + counts["uninformative"] + hidden)
                 self.assertEqual(junit["complaints"], len(report["complaints"]))
 
     def test_expected_verdicts(self):
@@ -307,7 +316,8 @@ class Text(unittest.TestCase):
 
     def test_the_replay_command_works_where_the_gate_ran(self):
         report = report_of(REPORTS["failing"])
-        commands = [c["counterexample"]["replay"] for c in report["checks"] if "counterexample" in c]
+        commands = [c["counterexample"]["replay"] for c in report["checks"]
+                    if "counterexample" in c and "by_fault_of" not in c]
         self.assertIn("'failing one'\\''s report/counterexamples/", commands[0])
         path = os.path.dirname(ASSAY) + ":" + os.environ["PATH"]
         for command in commands[:3]:

@@ -92,4 +92,15 @@ def report_of(folder):
 
 
 def failures_of(report):
-    return [(c["property"], c["operation"], c["dtype"]) for c in report["checks"] if c["verdict"] == "failed"]
+    """Those that stand alone, each once."""
+    return [(c["property"], c["operation"], c["dtype"]) for c in report["checks"]
+            if c["verdict"] == "failed" and "by_fault_of" not in c]
+
+
+def consequences_of(report):
+    """By the check that has found the fault: the names of those that fail by it."""
+    found = {}
+    for c in report["checks"]:
+        if "by_fault_of" in c:
+            found.setdefault((c["by_fault_of"], c["operation"], c["dtype"]), []).append(c["property"])
+    return found
