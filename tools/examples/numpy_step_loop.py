@@ -11,7 +11,7 @@ import numpy as np
 
 here = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [os.path.join(here, host) for host in ("../adapters/python", "../../../assay/python")]  # source, installed
-from assay_host import Candidate
+from assay import Candidate
 
 candidate = Candidate("numpy-step-loop", version=np.__version__, properties={"deterministic": True})
 np.seterr(all="ignore")  # infinities are values here

@@ -12,7 +12,7 @@ import torch.nn.functional as F
 
 here = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [os.path.join(here, host) for host in ("../adapters/python", "../../../assay/python")]  # source, installed
-from assay_host import Candidate
+from assay import Candidate
 
 candidate = Candidate("torch-fox", version=torch.__version__, properties={"deterministic": True})
 torch.set_num_threads(1)

@@ -10,7 +10,7 @@ import numpy
 from training import KINDS, Outcome
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "adapters", "python"))
-from assay_tensors import write_safetensors
+from assay.tensors import write_safetensors
 
 # The algorithms that accuracy classes are named after, and prefix sums in chunks.
 CLASSES = ("sequential", "balanced_tree", "linear", "cumsum", "chunked_cumsum")

@@ -285,7 +285,7 @@ CANDIDATE = """
 import sys
 sys.path.insert(0, {adapters!r})
 import numpy as np
-from assay_host import Candidate
+from assay import Candidate
 candidate = Candidate("test", properties={{"deterministic": True}})
 
 @candidate.numpy("heinsen/scan", dtypes=["f32"]{options})

@@ -26,7 +26,7 @@ GOLDEN = os.path.join(HERE, "..", "..", "golden")
 SETS = os.path.join(GOLDEN, "sets")
 
 sys.path.insert(0, os.path.join(HERE, "..", "adapters", "python"))
-from assay_tensors import bf16_to_f32, read_safetensors, write_safetensors  # noqa: E402
+from assay.tensors import bf16_to_f32, read_safetensors, write_safetensors  # noqa: E402
 
 
 def run(*arguments, **environment):

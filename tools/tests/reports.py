@@ -20,7 +20,7 @@ CANDIDATE = """
 import sys
 sys.path.insert(0, {adapters!r})
 import numpy as np
-from assay_host import Candidate
+from assay import Candidate
 candidate = Candidate({name!r}, properties={{"deterministic": True}})
 
 @candidate.numpy("heinsen/scan", dtypes=["f32"]{options})

@@ -116,7 +116,7 @@ class Shards(unittest.TestCase):
         script = os.path.join(self.folder, "partly.py")
         adapters = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "adapters", "python")
         with open(script, "w", encoding="utf-8") as file:
-            file.write(f"import sys\nsys.path.insert(0, {adapters!r})\nimport numpy\nfrom assay_host import Candidate\n"
+            file.write(f"import sys\nsys.path.insert(0, {adapters!r})\nimport numpy\nfrom assay import Candidate\n"
                        "candidate = Candidate('partly')\n"
                        "@candidate.numpy('fox/gated_decay', dtypes=['f32', 'bf16'])\n"
                        "def gated(g, dtype):\n    raise ValueError('no device')\n"

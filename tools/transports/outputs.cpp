@@ -45,7 +45,7 @@ std::string words_of_exchange(const core::operation& op, const core::axis_sizes&
         if (came == expected || came != exchanged) continue;
         const bool heads = i == 1 && j == 2 && came.size() == 4;
         return ": axes " + d.axes[i] + " and " + d.axes[j] + " look exchanged" +
-               (heads ? "; the adapter heads_first of assay_adapters gives and takes them in the other order" : "");
+               (heads ? "; the adapter heads_first of assay.adapters gives and takes them in the other order" : "");
       }
   }
   return "";

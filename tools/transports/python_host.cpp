@@ -10,7 +10,7 @@
 namespace assay::transports {
 namespace {
 
-constexpr const char* host_script = "assay_python.py";
+constexpr const char* host_script = "python_candidate.py";
 
 std::string interpreter() {
   const char* chosen = std::getenv("ASSAY_PYTHON");
@@ -27,13 +27,13 @@ bool names_operation(const std::string& text, std::size_t at) {
 
 }  // namespace
 
-std::filesystem::path python_folder() {
+std::filesystem::path python_package() {
   const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe");
-  const std::filesystem::path folder = program.parent_path().parent_path() / "share/assay/python";
-  if (!std::filesystem::exists(folder / host_script))
-    throw std::runtime_error("the Python host is missing: " + program.string() + " expects " + host_script + " in " +
-                             folder.string());
-  return folder;
+  const std::filesystem::path prefix = program.parent_path().parent_path(), installed = prefix / "share/assay/python/assay";
+  for (const std::filesystem::path& folder : {installed, prefix})
+    if (std::filesystem::exists(folder / host_script)) return folder;
+  throw std::runtime_error("the Python host is missing: " + program.string() + " expects " + host_script + " in " +
+                           installed.string());
 }
 
 core::result<python_function> parse_python_function(const std::string& text) {
@@ -55,7 +55,7 @@ core::result<python_function> parse_python_function(const std::string& text) {
 process_candidate::started start_python(const python_function& wanted, const process_limits& limits) {
   return process_candidate::start(
       // -B: nothing is written beside the user's modules.
-      {interpreter(), "-B", (python_folder() / host_script).string(), wanted.module, wanted.function, wanted.operation,
+      {interpreter(), "-B", (python_package() / host_script).string(), wanted.module, wanted.function, wanted.operation,
        declarations_json()},
       "python:" + wanted.module + ":" + wanted.function + (wanted.operation.empty() ? "" : "@") + wanted.operation,
       limits);

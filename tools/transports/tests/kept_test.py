@@ -93,7 +93,7 @@ class Kept(Folder):
     def test_exchanged_axes_are_said_with_their_adapter(self):
         _, done, report = self.gated(MODULE, "heads_first", "--property", "value", "--family", "mild")
         self.assertIn(done.returncode, (1, 3))
-        self.assertIn(": axes n and h look exchanged; the adapter heads_first of assay_adapters gives and takes them in "
+        self.assertIn(": axes n and h look exchanged; the adapter heads_first of assay.adapters gives and takes them in "
                       "the other order", done.stdout)
 
     @unittest.skipIf(torch is None, "/usr/bin/python3 has no torch (Debian: python3-torch)")

@@ -12,7 +12,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 ADAPTER = os.path.join(HERE, "..", "..", "adapters", "python")
 sys.path[:0] = [os.path.join(HERE, "..", "..", "tests"), ADAPTER]
 try:
-    from assay_function import NotAnOperation, candidate_of, deduce, framework_of
+    from assay.function import NotAnOperation, candidate_of, deduce, framework_of
     from cli_test import ASSAY, Folder, run  # noqa: E402
 except ModuleNotFoundError as missing:
     print(f"skipped: {sys.executable} has no {missing.name} (Debian: python3-numpy)")
@@ -26,7 +26,7 @@ MODULE = """
 import os, sys, time
 import numpy as np
 import assay
-from assay_host import Candidate
+from assay import Candidate
 print('{"a line": "that looks like a message"}')
 
 def scan(log_p, h, s0, block=32):
@@ -287,14 +287,14 @@ class Functions(Folder):
         shutil.copytree(ADAPTER, os.path.join(installed, "share", "assay", "python"))
         os.mkdir(os.path.join(installed, "bin"))
         program = shutil.copy(ASSAY, os.path.join(installed, "bin"))
-        with open(os.path.join(installed, "share", "assay", "python", "assay_python.py"), "w") as file:
+        with open(os.path.join(installed, "share", "assay", "python", "assay", "python_candidate.py"), "w") as file:
             file.write("import sys; sys.exit('the installed host')\n")
         self.ends("scan", 3, "the installed host", assay=program)
 
     def test_a_program_without_its_host_says_where_it_expects_it(self):
         os.mkdir(os.path.join(self.folder.name, "bin"))
         program = shutil.copy(ASSAY, os.path.join(self.folder.name, "bin"))
-        expected = os.path.join(os.path.realpath(self.folder.name), "share", "assay", "python")
+        expected = os.path.join(os.path.realpath(self.folder.name), "share", "assay", "python", "assay")
         done = subprocess.run([program, "gate", "--candidate", f"python:{self.path}:scan", "--report", self.report],
                               capture_output=True, text=True, stdin=subprocess.DEVNULL)
         self.assertEqual(done.returncode, 4, done.stdout + done.stderr)

@@ -14,7 +14,7 @@ from cli_test import Folder, run  # noqa: E402
 
 sys.path.insert(0, os.path.join(HERE, "..", "..", "adapters", "python"))
 import numpy  # noqa: E402
-from assay_host import Candidate, read_safetensors, write_safetensors  # noqa: E402
+from assay.host import Candidate, read_safetensors, write_safetensors  # noqa: E402
 
 candidate = Candidate("elsewhere")
 

@@ -1,9 +1,9 @@
 """What the adapters have in common: wrappers that keep the claims of a function, and changes of its tensors."""
 import inspect
 
-from assay_claims import candidate, claims_of, joined
-from assay_host import Unsupported
-from assay_signature import is_module, signature_of
+from assay.claims import candidate, claims_of, joined
+from assay.host import Unsupported
+from assay.signature import is_module, signature_of
 
 USUAL_WIDTH = 64
 

@@ -6,19 +6,19 @@ import dis
 import inspect
 import types
 
-from assay_claims import WrongClaim, check_domain, claims_of
-from assay_frameworks import is_of_numbers
-from assay_host import Candidate
-from assay_matching import (NotAnOperation, check_positions, declaration_of, deduce, names_of, settings_taken,
+from assay.claims import WrongClaim, check_domain, claims_of
+from assay.frameworks import is_of_numbers
+from assay.host import Candidate
+from assay.matching import (NotAnOperation, check_positions, declaration_of, deduce, names_of, settings_taken,
                             takes_by_name)
-from assay_modules import dtypes_of_module, module_in
-from assay_signature import is_module, signature_of, takes
+from assay.modules import dtypes_of_module, module_in
+from assay.signature import is_module, signature_of, takes
 
 
 def candidate_of(function, declarations, operation=None, dtypes=None, framework=None, *, constants=(), **about):
     """A candidate with the one operation that `function` computes, and its vjp by autograd where it is a torch
     function. Without `operation` the names of the function's parameters say which it is. `about` holds words of
-    assay_claims.WORDS, which go before those that the function or its module, of these constants, declares."""
+    assay.claims.WORDS, which go before those that the function or its module, of these constants, declares."""
     _check_callable(function)
     claims = claims_of(function, constants)
     about["framework"] = framework

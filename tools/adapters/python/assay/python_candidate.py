@@ -11,8 +11,12 @@ import os
 import shlex
 import sys
 
-from assay_errors import in_words, place_of, users_traceback
-from assay_streams import protocol_streams, send
+# The folder of this script is on the path, which would make `host` or `tensors` modules that a user could mean: the
+# folder of the package is meant, unless the interpreter has it among its own, as in the environment of a wheel.
+_FOLDER = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+sys.path[:1] = [] if _FOLDER in sys.path[1:] else [_FOLDER]
+from assay.errors import in_words, place_of, users_traceback
+from assay.streams import protocol_streams, send
 
 _ANOTHER = "; ASSAY_PYTHON may name another interpreter"
 
@@ -30,7 +34,7 @@ def load(module):
 
 def named(loaded, name):
     """The object `name` (which may have dots) of a module."""
-    from assay_function import NotAnOperation
+    from assay.function import NotAnOperation
     found = loaded
     for part in name.split("."):
         if not hasattr(found, part):
@@ -47,8 +51,8 @@ def how_to_name(module, name, operations):
 
 def candidate_from(loaded, name, operation, declarations):
     """The candidate of that name in a module, or one around the function of that name."""
-    from assay_function import NotAnOperation, candidate_of, check_candidate
-    from assay_host import Candidate
+    from assay.function import NotAnOperation, candidate_of, check_candidate
+    from assay.host import Candidate
     found = named(loaded, name)
     if not isinstance(found, Candidate):
         return candidate_of(found, declarations, operation, constants=vars(loaded))
@@ -66,8 +70,8 @@ def missing_package(error, module):
 
 def why_not(error, module, name):
     """Why there is no candidate, the reason first."""
-    from assay_claims import WrongClaim
-    from assay_function import NotAnOperation
+    from assay.claims import WrongClaim
+    from assay.function import NotAnOperation
     if isinstance(error, NotAnOperation):
         return str(error) + how_to_name(module, name, error.choices)
     if isinstance(error, WrongClaim):
@@ -90,7 +94,7 @@ def main():
     module, name, operation, declarations = sys.argv[1:]
     streams = protocol_streams()  # before the user's module may print
     try:
-        import assay_host  # noqa: F401, needs numpy
+        import assay.host  # noqa: F401, needs numpy
     except ModuleNotFoundError as missing:
         refuse(f"{sys.executable} has no {missing.name}{_ANOTHER}", streams)
     sys.path.insert(0, os.getcwd())

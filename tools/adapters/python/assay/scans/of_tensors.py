@@ -1,8 +1,8 @@
-"""The scans of assay_scan.py on tensors of PyTorch, with their derivatives."""
+"""The scans of assay.scans on tensors of PyTorch, with their derivatives."""
 import torch
 
-from assay_scan_calls import call_forward, call_jvp, check_all
-from assay_scan_library import Array, Cotangents, Gradients, Inputs, call
+from assay.scans.calls import call_forward, call_jvp, check_all
+from assay.scans.library import Array, Cotangents, Gradients, Inputs, call
 
 
 def scan(gated, given, threads, target):

@@ -20,7 +20,7 @@ def in_words(error):
     message = _in_order(str(error)).strip().removeprefix(f"{kind}: ")
     if len(message) > _LONGEST:
         message = message[:_LONGEST * 2 // 3] + "\n[...]\n" + message[-_LONGEST // 3:]
-    own_words = type(error).__module__.startswith("assay_")  # of Assay itself: the sentence says it all
+    own_words = type(error).__module__.startswith("assay.")  # of Assay itself: the sentence says it all
     return (message if own_words else f"{kind}: {message}") + place_of(error)
 
 

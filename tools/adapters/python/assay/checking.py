@@ -1,16 +1,11 @@
-"""Assay from Python, for tests of your own:
-
-    import assay
+"""assay.check, for tests of your own:
 
     def test_my_scan():
         assay.check(my_scan, "heinsen/scan")
 
 raises AssertionError with what is wrong, and where the report is. The function stays in the calling process, so
 that closures and functions of the test file work; one that never returns hangs the test, as in any other test.
-Needs numpy and the program `assay`: $ASSAY, beside this folder's installation, or on PATH.
-
-assay.scan and assay.gated_scan compute the log-linear recurrence on arrays and on tensors, with its gradient, and
-assay.scan_jvp and assay.gated_scan_jvp its derivative along a direction: see assay_scan.py. They need libassay_scan and not the program.
+Needs numpy and the program `assay` (assay/installed.py says where it is looked for).
 """
 import json
 import os
@@ -22,34 +17,11 @@ import subprocess
 import sys
 import tempfile
 
-_HERE = os.path.dirname(os.path.abspath(__file__))
-if _HERE not in sys.path:
-    sys.path.append(_HERE)
-from assay_claims import WrongClaim, candidate  # noqa: E402
-from assay_function import NotAnOperation, candidate_of  # noqa: E402
-from assay_host import Candidate, Unsupported  # noqa: E402
-
-__all__ = ["Candidate", "NotAnOperation", "Unsupported", "WrongClaim", "candidate", "check", "gated_scan",
-           "gated_scan_jvp", "program", "scan", "scan_jvp"]
+from assay.function import candidate_of
+from assay.host import Candidate
+from assay.installed import PACKAGE, environment, program
 
 _PASSED, _FAILED, _BROKEN = 0, 1, 3
-
-
-def __getattr__(name):
-    # Imported when they are wanted: whoever checks a function of his own needs no libassay_scan.
-    if name in ("scan", "gated_scan", "scan_jvp", "gated_scan_jvp"):
-        import assay_scan
-        return getattr(assay_scan, name)
-    raise AttributeError(f"module 'assay' has no attribute '{name}'")
-
-
-def program():
-    """The path of the program `assay`."""
-    installed = os.path.join(_HERE, "..", "..", "..", "bin", "assay")
-    found = os.environ.get("ASSAY") or shutil.which(installed) or shutil.which("assay")
-    if not found:
-        raise FileNotFoundError("the program 'assay' was not found: name it in the environment variable ASSAY")
-    return found
 
 
 def check(function, operation=None, dtypes=None, *, effort="quick", seed=1, require_class=(), report=None,
@@ -104,9 +76,9 @@ def _gate(assay, candidate, arguments):
         path = os.path.join(folder, "socket")  # in a folder that no other user enters
         listener.bind(path)
         listener.listen()
-        relay = "process:" + shlex.join([sys.executable, "-S", os.path.join(_HERE, "assay_relay.py"), path])
+        relay = "process:" + shlex.join([sys.executable, "-I", "-S", os.path.join(PACKAGE, "relay.py"), path])
         gate = subprocess.Popen([assay, "gate", "--candidate", relay, *arguments], stdin=subprocess.DEVNULL,
-                                stdout=subprocess.DEVNULL, stderr=errors)
+                                stdout=subprocess.DEVNULL, stderr=errors, env=environment())
         try:
             _serve(candidate, listener, gate)
         finally:

@@ -5,11 +5,11 @@ import functools
 import pytest
 
 import assay
-from assay_claims import WrongClaim, claims_of
-from assay_host import Unsupported
+from assay.claims import WrongClaim, claims_of
+from assay.host import Unsupported
 
 torch = pytest.importorskip("torch")
-from assay_adapters import from_cos_sin, from_freqs_cis, one_row  # noqa: E402
+from assay.adapters import from_cos_sin, from_freqs_cis, one_row  # noqa: E402
 
 FEW = ["--property=value", "--property=vjp", "--family=mild", "--max-elements=2000"]
 

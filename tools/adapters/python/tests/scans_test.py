@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import assay
-import assay_scan_library
+import assay.scans.library
 
 torch = pytest.importorskip("torch")
 INF = float("inf")
@@ -239,8 +239,8 @@ def test_threads_and_targets():
     expected = assay.scan(*inputs, threads=1)
     for threads in (2, 3):
         assert torch.equal(assay.scan(*inputs, threads=threads)[0], expected[0])
-    assert "baseline" in assay_scan_library.targets()
-    for target in assay_scan_library.targets():
+    assert "baseline" in assay.scans.library.targets()
+    for target in assay.scans.library.targets():
         assert torch.allclose(assay.scan(*inputs, target=target)[0], expected[0], atol=1e-5)
 
 

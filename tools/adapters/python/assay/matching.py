@@ -5,7 +5,7 @@ Declarations of operations are dicts as `assay list operations --json` prints th
 import difflib
 import inspect
 
-from assay_signature import signature_of, takes
+from assay.signature import signature_of, takes
 
 
 class NotAnOperation(Exception):

@@ -1,9 +1,9 @@
 """Adapters for functions that rotate by tables, as popular code has them: cosines and sines, or complex numbers."""
 import functools
 
-from assay_claims import WrongClaim
-from assay_modules import dtypes_of_module
-from assay_wrapping import USUAL_WIDTH, decline_odd, positional, swap, with_claims
+from assay.claims import WrongClaim
+from assay.modules import dtypes_of_module
+from assay.wrapping import USUAL_WIDTH, decline_odd, positional, swap, with_claims
 
 
 def from_cos_sin(function, tables=None, layout="half_split", heads_first=True, base=None, of_width=None,

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tests of assay_host.py. Ends with status 77 (skipped, in CTest's words) where numpy is missing."""
+"""Tests of assay/host.py. Ends with status 77 (skipped, in CTest's words) where numpy is missing."""
 import contextlib
 import io
 import json
@@ -19,10 +19,10 @@ try:
 except ImportError:
     torch = None
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-import assay_host
-import assay_tensors
-from assay_host import Candidate, Unsupported
+ADAPTERS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+sys.path.insert(0, ADAPTERS)
+from assay import tensors as stored_tensors
+from assay.host import Candidate, Unsupported
 
 INF, NAN = numpy.inf, numpy.nan
 ONES = [("F32", numpy.ones(2, dtype=numpy.float32)), ("BF16", numpy.array([0x3F80], dtype="<u2"))]
@@ -46,24 +46,24 @@ class Files(unittest.TestCase):
 
     def call(self, candidate, operation, inputs, attributes=None, dtype="f32"):
         """The answer, and the outputs where there are any."""
-        assay_host.write_safetensors(self.path("in"), inputs)
+        stored_tensors.write_safetensors(self.path("in"), inputs)
         answer = candidate.answer({"id": 7, "operation": operation, "dtype": dtype, "attributes": attributes or {},
                                    "inputs": self.path("in"), "outputs": self.path("out")})
         self.assertEqual(answer["id"], 7)
-        return answer, assay_host.read_safetensors(self.path("out")) if answer["ok"] else None
+        return answer, stored_tensors.read_safetensors(self.path("out")) if answer["ok"] else None
 
 
 class Safetensors(Files):
     def test_round_trip_keeps_every_bit(self):
         tensors = {stored: (stored, numpy.array(VALUES, dtype=code).reshape(2, 4))
-                   for _, stored, code in assay_tensors.DTYPES if stored in ("F64", "F32", "F16")}
+                   for _, stored, code in stored_tensors.DTYPES if stored in ("F64", "F32", "F16")}
         tensors["BF16"] = ("BF16", numpy.arange(65536, dtype=numpy.uint16))
         tensors["I64"] = ("I64", numpy.array([-2**53, 3]))
         tensors["BOOL"] = ("BOOL", numpy.array([True, False]))
         tensors["scalar"] = ("I32", numpy.array(-1, dtype=numpy.int32))
         tensors["empty"] = ("F32", numpy.zeros((3, 0), dtype=numpy.float32))
-        assay_host.write_safetensors(self.path("x"), tensors)
-        back = assay_host.read_safetensors(self.path("x"))
+        stored_tensors.write_safetensors(self.path("x"), tensors)
+        back = stored_tensors.read_safetensors(self.path("x"))
         self.assertEqual(set(back), set(tensors))
         for name, (stored, array) in tensors.items():
             self.assertEqual(back[name][0], stored)
@@ -73,14 +73,14 @@ class Safetensors(Files):
 
     def test_bf16_rounds_to_nearest_even(self):
         every = numpy.arange(65536, dtype=numpy.uint16)
-        values = assay_tensors.bf16_to_f32(every)
+        values = stored_tensors.bf16_to_f32(every)
         numbers = ~numpy.isnan(values)
-        numpy.testing.assert_array_equal(assay_tensors.f32_to_bf16(values)[numbers], every[numbers])
-        self.assertTrue(numpy.isnan(assay_tensors.bf16_to_f32(assay_tensors.f32_to_bf16(values[~numbers]))).all())
+        numpy.testing.assert_array_equal(stored_tensors.f32_to_bf16(values)[numbers], every[numbers])
+        self.assertTrue(numpy.isnan(stored_tensors.bf16_to_f32(stored_tensors.f32_to_bf16(values[~numbers]))).all())
         one = 0x3F80
         cases = [(1 + 2**-8, one), (1 + 2**-8 + 2**-20, one + 1), (1 + 3 * 2**-8, one + 2), (3.4e38, 0x7F80),
                  (-3.4e38, 0xFF80), (2.0**-134, 0), (1.5 * 2.0**-134, 1)]
-        got = assay_tensors.f32_to_bf16(numpy.array([value for value, _ in cases], dtype=numpy.float32))
+        got = stored_tensors.f32_to_bf16(numpy.array([value for value, _ in cases], dtype=numpy.float32))
         self.assertEqual(list(got), [bits for _, bits in cases])
 
 
@@ -117,7 +117,7 @@ class NumpyFunctions(Files):
                 error = self.call(candidate, operation, inputs)[0]["error"]
             self.assertEqual("; it answers where axes 1 and 2 of tensors of four axes are exchanged" in error, is_told,
                              error)
-            self.assertEqual(error.endswith("the adapter heads_first of assay_adapters does that"), is_told)
+            self.assertEqual(error.endswith("the adapter heads_first of assay.adapters does that"), is_told)
 
     def test_a_wrong_dtype_is_not_hidden(self):
         candidate = Candidate("c")
@@ -194,7 +194,7 @@ class NumpyFunctions(Files):
         with quiet():
             error = self.call(candidate, "x/fail", {})[0]["error"]
         self.assertLess(len(error), 2200)
-        self.assertRegex(error, r"(?s)^ValueError: the beginning .* the end$")
+        self.assertRegex(error, r"(?s)^ValueError: the beginning .* the end \(host_test\.py, line \d+, in \w+\)$")
 
     def test_claims_must_be_known_and_sendable(self):
         for claims, words in (({"determinstic": True}, "unknown claim 'determinstic'; known: compute, "),
@@ -417,7 +417,7 @@ class Serving(Files):
     PROGRAM = """
 import os, sys
 sys.path.insert(0, sys.argv[1])
-from assay_host import Candidate
+from assay.host import Candidate
 candidate = Candidate("chatty", version="3", properties={"deterministic": True})
 @candidate.numpy("x/echo", ["f32"])
 def echo(a):
@@ -429,11 +429,11 @@ candidate.serve()
 """
 
     def test_prints_and_reads_do_not_reach_the_protocol(self):
-        assay_host.write_safetensors(self.path("in"), {"a": ("F32", numpy.ones(2, dtype=numpy.float32))})
+        stored_tensors.write_safetensors(self.path("in"), {"a": ("F32", numpy.ones(2, dtype=numpy.float32))})
         call = {"id": 1, "operation": "x/echo", "dtype": "f32", "attributes": {}, "inputs": self.path("in"),
                 "outputs": self.path("out")}
         lines = "".join(json.dumps(message) + "\n" for message in ({"hello": {"protocol": 1}}, call, {**call, "id": 2}))
-        command = [sys.executable, "-c", self.PROGRAM, os.path.dirname(os.path.abspath(__file__))]
+        command = [sys.executable, "-c", self.PROGRAM, ADAPTERS]
         done = subprocess.run(command, input=lines, capture_output=True, text=True,
                               env={**os.environ, "ASSAY_PROTOCOL": "1"})
         self.assertEqual(done.returncode, 0, done.stderr)
@@ -445,7 +445,7 @@ candidate.serve()
 
     def test_without_assay_it_says_how_to_run_it(self):
         environment = {name: value for name, value in os.environ.items() if name != "ASSAY_PROTOCOL"}
-        command = [sys.executable, "-c", self.PROGRAM, os.path.dirname(os.path.abspath(__file__))]
+        command = [sys.executable, "-c", self.PROGRAM, ADAPTERS]
         done = subprocess.run(command, capture_output=True, text=True, env=environment)
         self.assertEqual(done.returncode, 1)
         self.assertIn("assay gate --candidate", done.stderr)

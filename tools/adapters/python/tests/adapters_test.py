@@ -7,13 +7,14 @@ import numpy
 import pytest
 
 import assay
-from assay_claims import WrongClaim, check_domain, claims_of
-from assay_function import candidate_of, framework_of
-from assay_host import Unsupported
+from assay.checking import _relayed as relayed
+from assay.claims import WrongClaim, check_domain, claims_of
+from assay.function import candidate_of, framework_of
+from assay.host import Unsupported
 
 torch = pytest.importorskip("torch")
 arange = torch.arange
-from assay_adapters import alibi_in_one, consecutive, even_heads, from_table, heads_first, one_row  # noqa: E402
+from assay.adapters import alibi_in_one, consecutive, even_heads, from_table, heads_first, one_row  # noqa: E402
 
 FEW = ["--property=value", "--property=vjp", "--family=mild", "--max-elements=2000"]  # some make a call of each row
 
@@ -314,9 +315,9 @@ def test_a_setting_of_at_least_two():
 
 
 def test_the_hello_of_a_function_of_this_process_says_so():
-    of_function = assay._relayed({"hello": {"name": "f", "properties": {"deterministic": True}}})["hello"]
+    of_function = relayed({"hello": {"name": "f", "properties": {"deterministic": True}}})["hello"]
     assert of_function == {"name": "f", "properties": {"deterministic": True, "relayed": True}}
-    assert assay._relayed({"id": 1, "ok": True}) == {"id": 1, "ok": True}
+    assert relayed({"id": 1, "ok": True}) == {"id": 1, "ok": True}
 
 
 def test_a_precision_of_a_dtype_that_is_not_asked_for_is_left_out():

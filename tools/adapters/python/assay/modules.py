@@ -3,8 +3,8 @@ import copy
 import itertools
 import weakref
 
-from assay_signature import is_module
-from assay_tensors import FLOATING
+from assay.signature import is_module
+from assay.tensors import FLOATING
 
 _copies = weakref.WeakKeyDictionary()
 

@@ -3,9 +3,9 @@ import contextlib
 
 import numpy
 
-from assay_signature import takes
-from assay_strides import numpy_view, torch_view
-from assay_tensors import STORED_NAME, bf16_to_f32, f32_to_bf16
+from assay.signature import takes
+from assay.strides import numpy_view, torch_view
+from assay.tensors import STORED_NAME, bf16_to_f32, f32_to_bf16
 
 
 class InputOverwritten(Exception):

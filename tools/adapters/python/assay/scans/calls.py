@@ -1,5 +1,5 @@
 """What the scans on NumPy arrays and on tensors of PyTorch share: checks of their arguments, and the calls."""
-from assay_scan_library import DTYPES, IN_16_BITS, Direction, Inputs, Outputs, Tangents, call
+from assay.scans.library import DTYPES, IN_16_BITS, Direction, Inputs, Outputs, Tangents, call
 
 
 def _checked(name, value, kind, dtype, rank):

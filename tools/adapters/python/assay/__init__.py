@@ -1,0 +1,31 @@
+"""Assay from Python, for tests of your own:
+
+    import assay
+
+    def test_my_scan():
+        assay.check(my_scan, "heinsen/scan")
+
+See assay/checking.py for what it takes. assay.scan and assay.gated_scan compute the log-linear recurrence on arrays and
+on tensors, with its gradient, and assay.scan_jvp and assay.gated_scan_jvp its derivative along a direction: see
+assay/scans. They need libassay_scan and not the program.
+"""
+import importlib
+
+# A name is imported when it is wanted: the host must say itself that numpy is missing, and whoever checks a function of
+# his own needs no libassay_scan.
+_MODULES = {"assay.checking": ("check",), "assay.claims": ("WrongClaim", "candidate"),
+            "assay.host": ("Candidate", "Unsupported"), "assay.installed": ("program",),
+            "assay.matching": ("NotAnOperation",),
+            "assay.scans": ("gated_scan", "gated_scan_jvp", "scan", "scan_jvp")}
+_MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}
+__all__ = sorted(_MODULE_OF)
+
+
+def __getattr__(name):
+    if name not in _MODULE_OF:
+        raise AttributeError(f"module 'assay' has no attribute '{name}'")
+    return getattr(importlib.import_module(_MODULE_OF[name]), name)
+
+
+def __dir__():
+    return sorted({*globals(), *__all__})

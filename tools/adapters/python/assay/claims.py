@@ -1,0 +1,137 @@
+"""What a function says of itself: by the decorator assay.candidate, or by constants of its module.
+
+    @assay.candidate(operation="rope/rotate", dtypes=["f32", "bf16"], compute={"bf16": "bf16"},
+                     domain={"layout": ["half_split"]}, vjp=False)
+    def rotate(x, position):
+        ...
+
+or, in a module that must not import Assay:
+
+    ASSAY_DTYPES = ["f32", "bf16"]
+    ASSAY_COMPUTE = {"bf16": "bf16"}
+
+The words are the same. Those of the decorator go before those of the module, those of a later decorator before those of
+an earlier one.
+"""
+import math
+
+_ATTRIBUTE, _PREFIX = "__assay__", "ASSAY_"
+WORDS = ("operation", "dtypes", "compute", "domain", "vjp", "vjp_domain", "framework", "empty", "strides", "variants",
+         "properties", "flush_subnormals", "name", "version")
+
+
+class WrongClaim(ValueError):
+    """A declaration that is none."""
+
+
+def candidate(**claims):
+    """A decorator that leaves the function as it is and notes what it says of itself:
+
+    operation         what it computes, where the names of its parameters do not tell
+    dtypes            such as ["f32", "bf16"]; otherwise f32 and f64, or the dtype of a torch module's parameters
+    compute           the precision of its arithmetic by dtype, such as {"bf16": "f32"}, or of its stages, such as
+                      {"bf16": {"angle": "f32", "product": "bf16"}}; see: assay list stages
+    domain            such as {"log_p": "finite", "h": [-9, 9], "layout": ["half_split"]}; sizes of axes as
+                      {"n": {"multiple_of": 64}, "d": [2, 256]}; whole numbers of a setting also as
+                      {"width": {"at_least": 2}}
+    vjp               False: autograd has no derivative of it; or a function that computes the derivative
+    vjp_domain        of the derivative, where it is narrower than that of the function
+    framework         "torch" or "numpy", where the function does not show it
+    empty             False: it takes no empty axis, and is not asked for any; True: it takes them, and an error is a
+                      failure; without it an error to one is a refusal, which the report tells and which fails nothing
+    strides           False: it takes contiguous inputs, and is not given views, such as transposed ones
+    variants, properties, flush_subnormals, name, version: as for a Candidate
+    """
+    _check_words(claims, "assay.candidate")
+
+    def note(function):
+        try:
+            setattr(function, _ATTRIBUTE, joined(_noted(function), claims))
+        except (AttributeError, TypeError):
+            raise WrongClaim(f"nothing can be noted on {function!r}: decorate a function around it, or use constants "
+                             "of the module") from None
+        return function
+    return note
+
+
+def joined(claims, more):
+    """Both claims, of which the second go before the first; domains are joined likewise."""
+    domains = {word: {**claims[word], **more[word]} for word in ("domain", "vjp_domain")
+               if isinstance(claims.get(word), dict) and isinstance(more.get(word), dict)}
+    return {**claims, **more, **domains}
+
+
+def claims_of(function, constants=()):
+    """The claims of a function, whatever it is wrapped in, and of the module whose constants these are."""
+    module = {name[len(_PREFIX):].lower(): value for name, value in dict(constants).items() if name.startswith(_PREFIX)}
+    _check_words(module, "the module", lambda word: _PREFIX + word.upper())
+    return joined(module, _noted(function))
+
+
+def _noted(function):
+    for inner in ("forward", "func"):  # of a torch module, of functools.partial
+        if not hasattr(function, _ATTRIBUTE) and hasattr(function, inner):
+            function = getattr(function, inner)
+    return getattr(function, _ATTRIBUTE, {})
+
+
+def _check_words(claims, where, spelt=str):
+    unknown = [word for word in claims if word not in WORDS]
+    if unknown:
+        raise WrongClaim(f"{where} has the unknown declaration {spelt(unknown[0])}; known: "
+                         f"{', '.join(map(spelt, WORDS))}")
+
+
+def check_domain(domain, declared, word="domain"):
+    """An error unless the domain names inputs, the state, settings and axes of the operation, each with values."""
+    if not isinstance(domain, dict):
+        raise WrongClaim(f"{word} must map names of inputs and settings to their values, and is {domain!r}")
+    settings = [setting["name"] for setting in declared["attributes"]]
+    values = [tensor["name"] for tensor in declared["inputs"]] + ["state"] * declared["recurrent"]
+    integers = [setting["name"] for setting in declared["attributes"] if type(setting.get("standard")) is int]
+    sized = {setting["axis"] for setting in declared["attributes"] if "axis" in setting}
+    axes = [axis for axis in sorted({*declared["axes"], *sized}) if axis not in values + settings]
+    for name, allowed in domain.items():
+        where = f"{word}: '{name}'"
+        if name not in values + settings + axes:
+            raise WrongClaim(f"{where} is no input, setting or axis of {declared['name']}; known: "
+                             f"{', '.join(values + settings + axes)}")
+        if name in axes or (name in integers and isinstance(allowed, dict)):
+            _check_sizes(allowed, where)
+        elif name in settings and not (isinstance(allowed, (list, tuple)) and allowed):
+            range_too = ' or a range such as {"at_least": 2}' if name in integers else ""
+            raise WrongClaim(f"{where} is a setting: it needs a list of values{range_too}, not {allowed!r}")
+        if name in values and allowed != "finite":
+            _check_interval(allowed, where)
+
+
+def _check_sizes(allowed, where):
+    words = ("multiple_of", "at_least", "at_most")
+    if isinstance(allowed, dict) and allowed:
+        unknown = [word for word in allowed if word not in words]
+        if unknown:
+            raise WrongClaim(f"{where} has the unknown word {unknown[0]!r}; known: {', '.join(words)}")
+        numbers = list(allowed.values())
+    elif isinstance(allowed, (list, tuple)) and len(allowed) == 2:
+        numbers = list(allowed)
+    else:
+        raise WrongClaim(f"{where} needs [low, high] or {{\"multiple_of\": k}}, not {allowed!r}")
+    if not all(isinstance(number, int) and not isinstance(number, bool) and number >= 0 for number in numbers):
+        raise WrongClaim(f"{where} needs whole numbers, not {allowed!r}")
+
+
+def check_finite(numbers, where):
+    """JSON has neither NaN nor infinities."""
+    if any(isinstance(number, float) and not math.isfinite(number) for number in numbers):
+        raise WrongClaim(f"{where} has {numbers!r}: the ends of an interval must be finite numbers; \"finite\" stands "
+                         "for all of them")
+
+
+def _check_interval(allowed, where):
+    is_pair = isinstance(allowed, (list, tuple)) and len(allowed) == 2
+    if not is_pair or not all(isinstance(end, (int, float)) and not isinstance(end, bool) for end in allowed):
+        raise WrongClaim(f"{where} needs \"finite\" or [low, high], not {allowed!r}")
+    check_finite(allowed, where)
+    low, high = allowed
+    if low > high:
+        raise WrongClaim(f"{where} has the interval {allowed!r}, which holds no value: low exceeds high")

@@ -1,0 +1,11 @@
+"""The names that modules had before Assay was a package; they go with version 0.2."""
+import importlib
+import sys
+import warnings
+
+
+def moved(old, new):
+    """For a module `old` that is the module `new` by its former name."""
+    warnings.warn(f"{old} is now {new}, and its former name goes with version 0.2: import {new}", FutureWarning,
+                  stacklevel=3)
+    sys.modules[old] = importlib.import_module(new)

@@ -1,0 +1,195 @@
+"""Host for candidates written in Python: speaks Assay's candidate protocol, version 1.
+
+    from assay.host import Candidate
+    candidate = Candidate("my-scan", version="1.2")
+
+    @candidate.torch("heinsen/scan", dtypes=["f32", "f64"])
+    def scan(log_p, h, s0):
+        ...
+        return {"s": s, "s_n": s_n}
+
+    candidate.serve()
+
+A function gets the inputs of the operation by name (and the attributes of the call, if any) and returns its
+outputs by name. One with a parameter `dtype` also gets the dtype of the call, as one of torch or numpy: an operation
+without floating-point inputs has no other sign of it. An output may be a tensor, an array, or numbers of Python, which
+are rounded to the dtype of the call. The inputs must be unchanged after the call. Needs numpy; torch is imported only
+for functions registered with `Candidate.torch`. What a function prints goes to stderr. bf16 reaches numpy functions as
+float32 (exact), and their float32 results are rounded to bf16; torch functions get torch.bfloat16.
+"""
+import json
+import os
+import sys
+import traceback
+
+from assay.claims import WrongClaim, check_finite
+from assay.errors import in_words, is_out_of_memory
+from assay.frameworks import InputOverwritten, NumpyFunction, TorchFunction
+from assay.streams import protocol_streams, send
+from assay.strides import STRIDES, can_expand
+from assay.tensors import FLOATING, KNOWN, read_safetensors, write_safetensors
+
+
+class Unsupported(Exception):
+    """Raised by a function to decline a call: Assay counts it as skipped, not as failed."""
+
+
+# Further members of the hello.
+_CLAIMS = ("compute", "flush_subnormals", "variants", "properties")
+
+
+def _check_sendable(word, value):
+    try:
+        json.dumps(value, allow_nan=False)
+    except (TypeError, ValueError) as reason:
+        raise WrongClaim(f"{word} is {value!r}, which is no JSON: {reason}; dtypes are words such as \"f32\"") from None
+
+
+def _decline_empty(inputs):
+    for name, (_, array) in inputs.items():
+        if 0 in array.shape:
+            raise Unsupported(f"empty axes are declared as unsupported, and '{name}' has the shape {list(array.shape)}")
+
+
+def _answer_of(function, inputs, attributes, dtype):
+    """The outputs. A function that refuses inputs which are not contiguous declines them: it gives no wrong value."""
+    own = dict(attributes)
+    strides = own.pop("strides", None)
+    if strides is None:
+        return function(inputs, own, dtype)
+    if strides not in STRIDES:
+        raise Unsupported(f"no strides {strides!r}; known: {', '.join(STRIDES)}")
+    if strides == "expanded" and not any(can_expand(array) for _, array in inputs.values()):
+        raise Unsupported("no input has equal values along an axis")
+    try:
+        return function(inputs, own, dtype, strides)
+    except (InputOverwritten, Unsupported):
+        raise
+    except Exception as error:
+        raise Unsupported(f"it refuses {strides} inputs: {in_words(error)}") from None
+
+
+def _answers_with_heads_exchanged(function, inputs, message):
+    """Whether it answers where axes 1 and 2 of tensors of four axes change places."""
+    of_four = [array.shape for _, array in inputs.values() if array.ndim == 4]
+    if all(shape[1] == shape[2] for shape in of_four) or any(0 in shape for shape in of_four):
+        return False
+    exchanged = {name: (stored, array.swapaxes(1, 2).copy() if array.ndim == 4 else array)
+                 for name, (stored, array) in inputs.items()}
+    try:
+        _answer_of(function, exchanged, message["attributes"], message["dtype"])
+    except Exception:  # then it says nothing of axes
+        return False
+    return True
+
+
+class Candidate:
+    """A set of operations under a name. `claims` are further members of the hello, such as
+    compute={"bf16": "f32"} (or a precision for each stage), flush_subnormals=True, variants={"block": [32, 64]} or
+    properties={"deterministic": True}. With strides=False the functions get contiguous inputs alone; otherwise also
+    views, such as transposed ones (assay/strides.py)."""
+
+    def __init__(self, name, version="", strides=True, **claims):
+        unknown = sorted(set(claims) - set(_CLAIMS))
+        if unknown:
+            raise WrongClaim(f"unknown claim '{unknown[0]}'; known: {', '.join(_CLAIMS)}")
+        for word, value in claims.items():
+            _check_sendable(word, value)
+        if set(claims.get("properties", {})) - {"deterministic"}:
+            raise WrongClaim(f"properties is {claims['properties']!r}; known: deterministic")
+        variants = claims.get("variants", {})
+        if "strides" in variants:
+            raise WrongClaim("variants: 'strides' is a word of Assay's own: see strides=False")
+        if strides and isinstance(variants, dict):
+            claims["variants"] = {**variants, "strides": list(STRIDES)}
+        self._hello = {"protocol": 1, "name": name, "version": str(version), "operations": {}, "domain": {}, **claims}
+        self._functions = {}
+
+    def numpy(self, operation, dtypes, domain=None, empty=None):
+        """Registers a function of numpy arrays. A domain maps input names (or "state") to "finite" or [low, high], and
+        names of settings to lists of the values that the function takes. With empty=False calls with an empty axis are
+        declined as unsupported, with empty=True an error to one is a failure, and otherwise a refusal. Derivatives are operations of their own: "<operation>:vjp"."""
+        def register(function):
+            self._add(operation, dtypes, domain, empty, NumpyFunction(function))
+            return function
+        return register
+
+    def torch(self, operation, dtypes, domain=None, vjp=True, vjp_domain=None, empty=None):
+        """Registers a function of torch tensors and, unless vjp=False, its derivative by autograd.
+        vjp_domain is the domain of the derivative, which takes the settings that the function does."""
+        def register(function):
+            self._add(operation, dtypes, domain, empty, TorchFunction(function))
+            if vjp:
+                self.autograd(operation, vjp_domain)
+            return function
+        return register
+
+    def autograd(self, operation, domain=None):
+        """Registers the derivative of a function of torch tensors that was registered before."""
+        function, empty = self._functions[operation]
+        self._add(operation + ":vjp", self.operations[operation], domain, empty, function.vjp)
+
+    @property
+    def operations(self):
+        """The dtypes of each operation."""
+        return self._hello["operations"]
+
+    @property
+    def domains(self):
+        """The declared domain of each operation that has one."""
+        return self._hello["domain"]
+
+    def _add(self, operation, dtypes, domain, empty, function):
+        unknown = [name for name in dtypes if name not in KNOWN]
+        if unknown or operation in self._functions:
+            raise WrongClaim(f"{operation}: " + (f"unknown dtypes {unknown}; known: {', '.join(FLOATING)}" if unknown
+                                                 else "registered twice"))
+        if empty not in (None, True, False):
+            raise WrongClaim(f"{operation}: empty must be True or False, not {empty!r}")
+        for name, values in (domain or {}).items():
+            check_finite(values if isinstance(values, (list, tuple)) else [values], f"{operation}: domain: '{name}'")
+            _check_sendable(f"{operation}: domain: '{name}'", values)
+        self._functions[operation] = function, empty
+        self._hello["operations"][operation] = list(dtypes)
+        if domain:
+            self._hello["domain"][operation] = domain
+        if empty:
+            properties = self._hello.get("properties", {})
+            self._hello["properties"] = {**properties, "empty": [*properties.get("empty", []), operation]}
+
+    def answer(self, message):
+        """The answer to one message of the protocol."""
+        if "hello" in message:
+            return {"hello": self._hello}
+        answer, inputs = {"id": message["id"], "ok": False}, {}
+        try:
+            if message["operation"] not in self._functions:
+                raise Unsupported(f"no operation {message['operation']}")
+            function, empty = self._functions[message["operation"]]
+            inputs = read_safetensors(message["inputs"])
+            if empty is False:
+                _decline_empty(inputs)
+            outputs = _answer_of(function, inputs, message["attributes"], message["dtype"])
+            write_safetensors(message["outputs"], outputs)
+            answer["ok"] = True
+        except Unsupported as reason:
+            answer.update(unsupported=True, reason=str(reason))
+        except Exception as error:  # whatever the function did wrong is an answer, not the end
+            if is_out_of_memory(error):  # a square of 65 000 tokens, say, is too large, and not wrong
+                answer.update(unsupported=True, reason=f"not enough memory: {in_words(error)}")
+                return answer
+            traceback.print_exc()
+            answer["error"] = in_words(error)
+            if _answers_with_heads_exchanged(function, inputs, message):
+                answer["error"] += ("; it answers where axes 1 and 2 of tensors of four axes are exchanged, heads and "
+                                    "tokens: the adapter heads_first of assay.adapters does that")
+        return answer
+
+    def serve(self, streams=None):
+        """Answers until the requests end; `streams` are those of protocol_streams, for the program that took them."""
+        if os.environ.get("ASSAY_PROTOCOL") != "1":
+            sys.exit(f"{sys.argv[0]} is a candidate for Assay; run: "
+                     f"assay gate --candidate 'process:{sys.executable} {sys.argv[0]}'")
+        requests, answers = streams or protocol_streams()
+        for line in iter(requests.readline, ""):
+            send(self.answer(json.loads(line)), answers)
