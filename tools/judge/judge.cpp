@@ -70,6 +70,13 @@ core::result<void> write_truth(const asked_call& asked, const std::filesystem::p
 
 core::result<judgement> judge_outputs(const asked_call& asked, const std::filesystem::path& outputs) {
   const auto given = transports::read_outputs(outputs, asked.call);
+  // Outputs of another shape or dtype are wrong outputs; a file that is none is no answer.
+  using properties::fault;
+  const auto is_wrong = [](fault f) {
+    return f == fault::missing_output || f == fault::unknown_output || f == fault::wrong_dtype ||
+           f == fault::wrong_shape;
+  };
+  if (!given && is_wrong(given.error().kind)) return judgement{false, "wrong: " + given.error().message};
   if (!given) return core::failure(given.error().message);
   const properties::value_report r = properties::judge(asked.call, asked.compute, *given);
   if (!r.passed) return judgement{false, words_of_wrong(asked, *given, r)};

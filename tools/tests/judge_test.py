@@ -14,7 +14,7 @@ import numpy
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "adapters", "python"))
-from assay_tensors import read_safetensors, write_safetensors
+from assay.tensors import read_safetensors, write_safetensors
 
 ASSAY = os.environ["ASSAY"]
 
@@ -63,7 +63,7 @@ class Judge(unittest.TestCase):
         usual = self.truth("rope/rotate", inputs)["y.allowed"][1]
         wide = self.truth("rope/rotate", inputs, "--compute", "angle=bf16,table=bf16,product=bf16")["y.allowed"][1]
         self.assertTrue((wide > 10 * usual).any())
-        self.assertTrue((wide >= usual)[:, 1:].all())  # at position 0 the angle is exact in both
+        self.assertTrue((wide >= 0.8 * usual).all())  # what is held exactly is told stage by stage
 
     def test_outputs_are_judged(self):
         right = self.file("right", y=self.truth("rope/rotate", self.rotation, "--set", "layout=half_split")["y"])
@@ -115,9 +115,9 @@ class Judge(unittest.TestCase):
                 self.run_assay(code, "judge", *arguments, "--inputs", self.rotation, "--outputs", right, said=said)
         call = ("judge", "rope/rotate", "--inputs", self.rotation, "--outputs")
         self.run_assay(2, *call, os.path.join(self.folder.name, "none"), said="none")
-        self.run_assay(2, *call, self.file("z", z=("F32", self.x)), said="output 'y' is missing")
-        self.run_assay(2, *call, self.file("short", y=("F32", self.x[:1])), said="shape")
-        self.run_assay(2, *call, self.file("wide", y=("F64", self.x.astype(float))), said="f64")
+        self.run_assay(1, *call, self.file("z", z=("F32", self.x)), said="output 'y' is missing")
+        self.run_assay(1, *call, self.file("short", y=("F32", self.x[:1])), said="shape")
+        self.run_assay(1, *call, self.file("wide", y=("F64", self.x.astype(float))), said="f64")
 
     def test_one_process_serves_many_questions(self):
         right = self.file("served", y=self.truth("rope/rotate", self.rotation)["y"])

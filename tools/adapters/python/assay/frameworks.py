@@ -5,7 +5,7 @@ import numpy
 
 from assay.signature import takes
 from assay.strides import numpy_view, torch_view
-from assay.tensors import STORED_NAME, bf16_to_f32, f32_to_bf16
+from assay.tensors import STORED_NAME, bf16_to_f32, f32_to_bf16, stored_of
 
 
 class InputOverwritten(Exception):
@@ -121,7 +121,7 @@ class TorchFunction:
         domains; where the function does not take it, nothing is said."""
         def content(values):
             outputs = call(values)
-            return {name: self._stored(outputs[name])[1].tobytes() for name in outputs}
+            return {name: stored_of(outputs[name])[1].tobytes() for name in outputs}
         with self.torch.no_grad():
             before = content(inputs)
             if content(inputs) != before:  # by chance: what changes tells nothing
@@ -140,7 +140,7 @@ class TorchFunction:
 
     def _call(self, tensors, attributes, dtype):
         of_call = {"dtype": self.types[dtype]} if self.takes_dtype else {}
-        with _inputs_kept(tensors, lambda tensor: self._stored(tensor)[1]):
+        with _inputs_kept(tensors, lambda tensor: stored_of(tensor)[1]):
             return _checked(self.function(**tensors, **attributes, **of_call))
 
     def _differentiable(self, name, outputs, cotangent):
@@ -162,20 +162,13 @@ class TorchFunction:
             return self.torch.from_numpy(array)
         return {name: load(*value) for name, value in inputs.items()}
 
-    def _stored(self, tensor):
-        tensor = tensor.detach().cpu().contiguous()
-        if tensor.dtype == self.torch.bfloat16:
-            return "BF16", tensor.view(self.torch.int16).numpy().view(numpy.uint16)
-        array = tensor.numpy()
-        return STORED_NAME.get(array.dtype), array
-
     def _store(self, outputs, dtype):
         def store(name, value):
             if isinstance(value, (list, tuple)) and not is_of_numbers(value):
                 raise TypeError(f"output '{name}' is a {type(value).__name__} of {len(value)} values, no tensor")
             if not self.torch.is_tensor(value):
                 return _array(name, value, dtype, _NUMPY_TYPES[dtype])
-            stored, array = self._stored(value)
+            stored, array = stored_of(value)
             if stored is None:
                 raise TypeError(f"output '{name}' has dtype {value.dtype}, which Assay does not know")
             return stored, array

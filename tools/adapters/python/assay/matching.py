@@ -8,7 +8,7 @@ import inspect
 from assay.signature import signature_of, takes
 
 
-class NotAnOperation(Exception):
+class NotAnOperation(ValueError):
     """The function is no implementation of any operation, or of the one named. `choices`: the operations whose
     inputs its parameters are, where there are several."""
 

@@ -14,6 +14,20 @@ KNOWN = [name for name, _, _ in DTYPES]
 FLOATING = KNOWN[:4]
 
 
+def stored_of(value):
+    """A tensor or array, or numbers, as it stands in a file: its stored name and a NumPy array, bf16 as its bits. The
+    name is None where Assay knows no such dtype."""
+    if hasattr(value, "detach"):  # of torch, wherever it is and whatever gradient it has
+        value = value.detach().cpu().contiguous()
+        if str(value.dtype) == "torch.bfloat16":
+            return "BF16", value.view(__import__("torch").int16).numpy().view(numpy.uint16)
+        value = value.numpy()
+    elif not hasattr(value, "__array__") and hasattr(value, "__dlpack__"):
+        value = numpy.from_dlpack(value)
+    array = numpy.asarray(value)
+    return STORED_NAME.get(array.dtype.newbyteorder("<")), array
+
+
 def bf16_to_f32(bits):
     """The float32 values of bf16 bit patterns (uint16); exact."""
     return (bits.astype(numpy.uint32) << 16).view(numpy.float32)

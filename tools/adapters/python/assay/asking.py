@@ -1,0 +1,185 @@
+"""assay.truth and assay.judge, for tests that are there already:
+
+    expected = assay.truth("rope/rotate", x=x, position=position, layout="half_split")
+    numpy.testing.assert_array_less(abs(y - expected["y"]), expected.allowed["y"])
+
+    assay.judge("rope/rotate", y, x=x, position=position, layout="half_split")
+
+Both take the inputs and the settings of one call by name (see: assay list operations), of derivatives too
+("rope/rotate:vjp" with grad_y). An input may be a NumPy array, a tensor of torch, numbers, or whatever has __array__ or
+__dlpack__. Numbers of Python are rounded to the dtype of the call; arrays must have it. NumPy has no bf16: with
+dtype="bf16" float32 arrays hold its values.
+
+    dtype           "f64", "f32", "f16" or "bf16"; that of the first array without it, f32 where there is none
+    compute         the precision of the arithmetic, or of its stages, as among the claims of a candidate
+    accuracy_class  within the law of this class, such as "sequential"; without it whatever is no bug
+
+Raise ValueError where the call is none. One process of the program answers all calls.
+"""
+import atexit
+import json
+import os
+import subprocess
+import tempfile
+import threading
+
+import numpy
+
+from assay.installed import program
+from assay.matching import declaration_of, names_of
+from assay.tensors import bf16_to_f32, f32_to_bf16, read_safetensors, stored_of, write_safetensors
+
+_FLOATS = {"f64": numpy.float64, "f32": numpy.float32, "f16": numpy.float16, "bf16": numpy.float32}
+_NAMES = {"F64": "f64", "F32": "f32", "F16": "f16", "BF16": "bf16"}
+
+
+class Truth(dict):
+    """The outputs by name, correctly rounded; `allowed`: by name, the error that each element may have. It is 0 where
+    the truth is NaN or an infinity, and infinite where every finite answer is right."""
+
+    def __init__(self, outputs, allowed):
+        super().__init__(outputs)
+        self.allowed = allowed
+
+
+def truth(operation, *, dtype=None, compute=None, accuracy_class=None, **values):
+    """The truth of a call of `operation`, and what is allowed of it."""
+    with _server() as server:
+        call = server.call("truth", operation, dtype, compute, accuracy_class, values)
+        server.ask(call)
+        tensors = {name: bf16_to_f32(array) if stored == "BF16" else array
+                   for name, (stored, array) in read_safetensors(call["outputs"]).items()}
+    allowed = {name.removesuffix(".allowed"): tensors.pop(name) for name in list(tensors) if name.endswith(".allowed")}
+    return Truth(tensors, allowed)
+
+
+def judge(operation, outputs, *, dtype=None, compute=None, accuracy_class=None, **values):
+    """AssertionError unless `outputs` are right: it says which element is wrong, by how much, how much is allowed, and
+    which other convention or known fault gives such outputs. They are an array, where the operation has one output, a
+    tuple in its order, or a dict. Returns in words how exact they are."""
+    __tracebackhide__ = True  # pytest shows the caller's line
+    with _server() as server:
+        call = server.call("judge", operation, dtype, compute, accuracy_class, values)
+        declared = names_of(declaration_of(server.declarations, operation)["outputs"])
+        if not isinstance(outputs, dict):
+            given = outputs if isinstance(outputs, (tuple, list)) and len(declared) > 1 else [outputs]
+            if len(given) != len(declared):
+                raise ValueError(f"{operation} has the outputs {', '.join(declared)}, and {len(given)} came")
+            outputs = dict(zip(declared, given))
+        write_safetensors(call["outputs"], {name: _tensor(name, value, call["dtype"], None)
+                                            for name, value in outputs.items()})
+        answer = server.ask(call)
+    if not answer["right"]:
+        raise AssertionError(f"{operation}: {answer['words']}")
+    return answer["words"]
+
+
+def _tensor(name, value, dtype, own):
+    """As it stands in a file. `own`: the dtype that the operation declares for the input, if any."""
+    stored, array = stored_of(value)
+    if stored is None:
+        raise ValueError(f"'{name}' has the dtype {array.dtype}, which Assay does not know")
+    if own == "i64" and array.dtype.kind in "iu":
+        return "I64", array.astype(numpy.int64)
+    if own is None and isinstance(value, (bool, int, float, list, tuple)):
+        array = array.astype(_FLOATS[dtype])
+        return (_stored_name(dtype), f32_to_bf16(array)) if dtype == "bf16" else (_stored_name(dtype), array)
+    if dtype == "bf16" and stored == "F32":
+        bits = f32_to_bf16(array)
+        if not numpy.array_equal(bf16_to_f32(bits), array, equal_nan=True):
+            raise ValueError(f"'{name}' holds numbers that are none of bf16: round them first")
+        return "BF16", bits
+    return stored, array
+
+
+def _stored_name(dtype):
+    return next(stored for stored, name in _NAMES.items() if name == dtype)
+
+
+class _Server:
+    """The process `assay serve`, and the folder of the files that it reads and writes."""
+
+    def __init__(self):
+        self.owner = os.getpid()  # a fork has its own
+        self.lock = threading.RLock()
+        self.folder = tempfile.TemporaryDirectory(prefix="assay-")
+        listed = subprocess.run([program(), "list", "operations", "--json"], stdout=subprocess.PIPE, check=True)
+        self.declarations = json.loads(listed.stdout)
+        self.errors = tempfile.TemporaryFile()
+        self.process = subprocess.Popen([program(), "serve"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                        stderr=self.errors, encoding="utf-8")
+        self.asked = 0
+
+    def __enter__(self):
+        self.lock.acquire()
+        return self
+
+    def __exit__(self, *_):
+        for name in os.listdir(self.folder.name):
+            os.remove(os.path.join(self.folder.name, name))
+        self.lock.release()
+
+    def call(self, ask, operation, dtype, compute, accuracy_class, values):
+        """The question, with its inputs in a file."""
+        declared = declaration_of(self.declarations, operation)
+        inputs = {tensor["name"]: tensor for tensor in declared["inputs"]}
+        settings = names_of(declared["attributes"])
+        for name in values:
+            if name not in inputs and name not in settings:
+                raise ValueError(f"{operation} has no input or setting '{name}'; inputs: {', '.join(inputs) or 'none'}; "
+                                 f"settings: {', '.join(settings) or 'none'}")
+        tensors = {name: value for name, value in values.items() if name in inputs}
+        if dtype is None:
+            known = (_NAMES.get(stored_of(value)[0]) for name, value in tensors.items()
+                     if "dtype" not in inputs[name] and not isinstance(value, (bool, int, float, list, tuple)))
+            dtype = next(filter(None, known), "f32")
+        if dtype not in _FLOATS:
+            raise ValueError(f"unknown dtype {dtype!r}; known: {', '.join(_FLOATS)}")
+        self.asked += 1
+        path = os.path.join(self.folder.name, f"{self.asked}.in.safetensors")
+        write_safetensors(path, {name: _tensor(name, value, dtype, inputs[name].get("dtype"))
+                                 for name, value in tensors.items()})
+        question = {"id": self.asked, "ask": ask, "operation": operation, "inputs": path, "dtype": dtype,
+                    "outputs": os.path.join(self.folder.name, f"{self.asked}.out.safetensors"),
+                    "settings": {name: value for name, value in values.items() if name in settings}}
+        if compute is not None:
+            question["compute"] = compute
+        if accuracy_class is not None:
+            question["class"] = accuracy_class
+        return question
+
+    def ask(self, question):
+        try:
+            self.process.stdin.write(json.dumps(question, allow_nan=False) + "\n")
+            self.process.stdin.flush()
+            answer = self.process.stdout.readline()
+        except BrokenPipeError:
+            answer = ""
+        if not answer:
+            self.close()
+            self.errors.seek(0)
+            raise RuntimeError(f"assay serve ended with status {self.process.returncode}: "
+                               + self.errors.read().decode(errors="replace")[-2000:].strip())
+        answer = json.loads(answer)
+        if not answer["ok"]:
+            raise ValueError(answer["error"])
+        return answer
+
+    def close(self):
+        if self.owner == os.getpid():
+            self.process.stdin.close()
+            self.process.wait()
+            self.process.stdout.close()
+
+
+_running = None
+_starting = threading.Lock()
+
+
+def _server():
+    global _running
+    with _starting:
+        if _running is None or _running.owner != os.getpid() or _running.process.poll() is not None:
+            _running = _Server()
+            atexit.register(_running.close)
+        return _running
