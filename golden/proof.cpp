@@ -71,13 +71,17 @@ std::vector<std::string> names_beside(const std::string& output, core::dtype sto
   return names;
 }
 
-double allowed_distance(core::dtype type, double y, double low, double bound) {
+double largest_distance(core::dtype type, double y, double low, double bound) {
   const bool overflowed = std::isinf(y) && low != 0.0;
   if (std::isnan(y) || (std::isinf(y) && !overflowed)) return 0.0;
   if (std::isnan(bound) || std::isinf(bound)) return infinity;
   if (overflowed) return std::fabs(low) - bound > core::largest_finite(type) ? 0.0 : infinity;
   if (core::is_floating(type) && std::fabs(y + low) + bound >= core::largest_finite(type)) return infinity;
-  return coarse_upwards(add_upwards(bound, std::fabs(low)));
+  return add_upwards(bound, std::fabs(low));
+}
+
+double allowed_distance(core::dtype type, double y, double low, double bound) {
+  return coarse_upwards(largest_distance(type, y, low, bound));
 }
 
 core::result<proved_outputs> prove(const core::request& call, std::size_t rungs) {

@@ -58,7 +58,8 @@ std::vector<std::string> names_beside(const std::string& output, core::dtype sto
 /// An error that names output and index where an element is decided by none of the first `rungs` precisions.
 core::result<proved_outputs> prove(const core::request& call, std::size_t rungs = reference::precision_digits.size());
 
-/// An allowance of one element from y, y:low and the bound b on |x - truth|.
+/// How far x may be off y by the bound b on |x - truth|, from y and y:low; and that as an allowance.
+double largest_distance(core::dtype type, double y, double low, double bound);
 double allowed_distance(core::dtype type, double y, double low, double bound);
 
 }  // namespace assay::golden

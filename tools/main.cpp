@@ -184,7 +184,7 @@ int run(int argc, char** argv) {
   CLI::App* judge_command = app.add_subcommand("judge", "are these outputs of a call of yours right?");
   add_asked_call(*truth_command, asking);
   add_asked_call(*judge_command, asking);
-  truth_command->add_option("--out", asking.file, "safetensors: each output, and NAME.allowed, what it may err by")
+  truth_command->add_option("--out", asking.file, "safetensors: each output, and NAME:allowed, what it may err by")
       ->required();
   judge_command->add_option("--outputs", asking.file, "safetensors: your outputs, by their names")->required();
   CLI::App* serve_command = app.add_subcommand("serve", "answers such questions, one a line")->group("");

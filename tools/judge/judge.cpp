@@ -2,9 +2,9 @@
 
 #include <fmt/format.h>
 
+#include "golden/expected_outputs.hpp"
 #include "golden/formats/safetensors.hpp"
 #include "properties/diagnosis/one_call.hpp"
-#include "properties/harness/expected_outputs.hpp"
 #include "tools/commands.hpp"
 #include "tools/transports/outputs.hpp"
 
@@ -61,8 +61,8 @@ core::result<asked_call> read(const asked_by_command& asked) {
 
 core::result<void> write_truth(const asked_call& asked, const std::filesystem::path& out) {
   core::tensors all;
-  for (auto& [name, y] : properties::expected_outputs(asked.call, asked.compute, asked.within)) {
-    all.emplace(name + ".allowed", core::tensor{core::dtype::f64, y.allowed});
+  for (auto& [name, y] : golden::expected_outputs(asked.call, asked.compute, asked.within)) {
+    all.emplace(name + ":allowed", core::tensor{core::dtype::f64, y.allowed});
     all.emplace(name, y.truth);
   }
   return formats::write_safetensors(out, all);

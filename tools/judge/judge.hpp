@@ -9,8 +9,8 @@
 
 namespace assay::tools {
 
-/// Writes every output, correctly rounded, and beside it "NAME.allowed" in f64: the error that each element may have
-/// (properties/harness/expected_outputs.hpp).
+/// Writes every output, correctly rounded, and beside it "NAME:allowed" in f64: the error that each element may have
+/// (golden/expected_outputs.hpp).
 core::result<void> write_truth(const asked_call& asked, const std::filesystem::path& out);
 
 struct judgement {

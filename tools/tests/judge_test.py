@@ -54,14 +54,14 @@ class Judge(unittest.TestCase):
         stored, y = truth["y"]
         self.assertEqual(stored, "F32")
         numpy.testing.assert_array_equal(y, expected.astype(numpy.float32))
-        self.assertEqual(truth["y.allowed"][0], "F64")
-        self.assertTrue((truth["y.allowed"][1] >= numpy.abs(y - expected)).all())
+        self.assertEqual(truth["y:allowed"][0], "F64")
+        self.assertTrue((truth["y:allowed"][1] >= numpy.abs(y - expected)).all())
 
     def test_a_wider_allowance_is_that_of_less_precise_arithmetic(self):
         inputs = self.file("bf16", x=("BF16", (self.x.view(numpy.uint32) >> 16).astype(numpy.uint16)),
                            position=("I64", numpy.tile(numpy.arange(16), (2, 1))))
-        usual = self.truth("rope/rotate", inputs)["y.allowed"][1]
-        wide = self.truth("rope/rotate", inputs, "--compute", "angle=bf16,table=bf16,product=bf16")["y.allowed"][1]
+        usual = self.truth("rope/rotate", inputs)["y:allowed"][1]
+        wide = self.truth("rope/rotate", inputs, "--compute", "angle=bf16,table=bf16,product=bf16")["y:allowed"][1]
         self.assertTrue((wide > 10 * usual).any())
         self.assertTrue((wide >= 0.8 * usual).all())  # what is held exactly is told stage by stage
 
@@ -89,9 +89,9 @@ class Judge(unittest.TestCase):
         inputs = self.file("scan", log_p=("F32", numpy.full(shape, -1e-4, numpy.float32)),
                            h=("F32", numpy.zeros(shape, numpy.float32)), s0=("F32", numpy.zeros((1, 2), numpy.float32)))
         truth = self.truth("heinsen/scan", inputs)
-        allowed = self.truth("heinsen/scan", inputs, "--class", "sequential")["s.allowed"][1]
-        self.assertTrue((allowed <= truth["s.allowed"][1]).all())
-        s = (truth["s"][1] + 0.5 * truth["s.allowed"][1]).astype(numpy.float32)
+        allowed = self.truth("heinsen/scan", inputs, "--class", "sequential")["s:allowed"][1]
+        self.assertTrue((allowed <= truth["s:allowed"][1]).all())
+        s = (truth["s"][1] + 0.5 * truth["s:allowed"][1]).astype(numpy.float32)
         outputs = self.file("far", s=("F32", s), s_n=("F32", s[:, -1]))
         call = ("judge", "heinsen/scan", "--inputs", inputs, "--outputs", outputs)
         self.run_assay(0, *call, said="right: ")

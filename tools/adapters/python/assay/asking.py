@@ -34,8 +34,8 @@ _NAMES = {"F64": "f64", "F32": "f32", "F16": "f16", "BF16": "bf16"}
 
 
 class Truth(dict):
-    """The outputs by name, correctly rounded; `allowed`: by name, the error that each element may have. It is 0 where
-    the truth is NaN or an infinity, and infinite where every finite answer is right."""
+    """The outputs by name, correctly rounded; `allowed`: by name, how far each element may be off them. It is 0 where
+    the truth is NaN or an infinity, and infinite where every number is right."""
 
     def __init__(self, outputs, allowed):
         super().__init__(outputs)
@@ -49,7 +49,7 @@ def truth(operation, *, dtype=None, compute=None, accuracy_class=None, **values)
         server.ask(call)
         tensors = {name: bf16_to_f32(array) if stored == "BF16" else array
                    for name, (stored, array) in read_safetensors(call["outputs"]).items()}
-    allowed = {name.removesuffix(".allowed"): tensors.pop(name) for name in list(tensors) if name.endswith(".allowed")}
+    allowed = {name.removesuffix(":allowed"): tensors.pop(name) for name in list(tensors) if name.endswith(":allowed")}
     return Truth(tensors, allowed)
 
 

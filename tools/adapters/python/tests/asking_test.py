@@ -1,11 +1,14 @@
 """Tests of assay.truth and assay.judge, run by pytest with ASSAY set to the program."""
+import json
 import os
+import struct
 import threading
 
 import numpy as np
 import pytest
 
 import assay
+from assay.tensors import bf16_to_f32, read_safetensors
 
 RANDOM = np.random.default_rng(7)
 X = RANDOM.normal(size=(2, 5, 3, 8)).astype(np.float32)
@@ -115,6 +118,45 @@ def test_calls_come_from_several_threads_and_leave_no_files():
 def test_a_process_that_was_killed_is_started_again():
     from assay import asking
     assay.truth("alibi/slopes", heads=2)
-    asking._server().process.kill()
-    asking._server().process.wait()
+    process = asking._server().process
+    process.kill()
+    process.wait()
     assert assay.truth("alibi/slopes", heads=2)["slopes"].shape == (2,)
+
+
+GOLDEN = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "..", "..", "golden", "sets")
+
+
+def golden_files():
+    """The smallest file of every operation in every dtype; allowances stand there with few digits and a margin."""
+    with open(os.path.join(GOLDEN, "index.json"), encoding="utf-8") as file:
+        files = json.load(file)["files"]
+    smallest = {}
+    for f in files:
+        key, size = (f["operation"], f["dtype"]), os.path.getsize(os.path.join(GOLDEN, f["file"]))
+        if "nan" not in f["flags"] and size < smallest.get(key, (1 << 16, None))[0]:
+            smallest[key] = (size, f)
+    return [f for _, f in smallest.values()]
+
+
+def test_every_operation_has_the_truth_and_the_allowance_of_the_golden_sets():
+    operations = set()
+    for f in golden_files():
+        path = os.path.join(GOLDEN, f["file"])
+        with open(path, "rb") as file:
+            (length,) = struct.unpack("<Q", file.read(8))
+            roles = json.loads(json.loads(file.read(length))["__metadata__"]["roles"])
+        tensors = {name: bf16_to_f32(array) if stored == "BF16" else array
+                   for name, (stored, array) in read_safetensors(path).items()}
+        call = {**{name: tensors[name] for name, role in roles.items() if role not in ("output", "low", "allowance")}, **f["settings"]}
+        call.update(dtype=f["dtype"], compute=f["dtype"])
+        found = assay.truth(f["operation"], **call)
+        for name, array in found.items():
+            np.testing.assert_array_equal(array, tensors[name], f["file"])
+            if name + ":bug" in tensors:
+                wider = tensors[name + ":bug"]
+                assert (found.allowed[name] <= wider).all() and (found.allowed[name] >= 0.98 * wider).all(), f["file"]
+        assert assay.judge(f["operation"], dict(found), **call).startswith("right: ")
+        operations.add(f["operation"])
+    from assay import asking
+    assert operations == {d["name"] for d in asking._server().declarations}

@@ -1,19 +1,18 @@
-#include "properties/harness/expected_outputs.hpp"
+#include "golden/expected_outputs.hpp"
 
 #include <tbb/parallel_for.h>
 
-#include <cmath>
-
+#include "golden/proof.hpp"
 #include "reference/core/parts.hpp"
 #include "reference/error_bound.hpp"
 #include "reference/oracle.hpp"
 
-namespace assay::properties {
+namespace assay::golden {
 namespace {
 
 using reference::accuracy_class;
 
-std::map<std::string, expected_output> of_part(const request& call, const core::precisions& compute,
+std::map<std::string, expected_output> of_part(const core::request& call, const core::precisions& compute,
                                                std::optional<accuracy_class> within) {
   const accuracy_class law = within.value_or(reference::accuracy_classes.back());
   const reference::certified_outputs truths = reference::certify(call);
@@ -25,9 +24,10 @@ std::map<std::string, expected_output> of_part(const request& call, const core::
     expected_output out{truth.rounded, xt::zeros<double>(truth.rounded.shape())};
     for (std::size_t i = 0; i < truth.rounded.size(); ++i) {
       const double x = truth.truth(i), of_law = k.storage()[i];
-      if (!std::isfinite(x)) continue;
-      out.allowed.storage()[i] = within ? reference::class_bound(law, storage, unit, of_law, x)
-                                        : reference::bug_bound(storage, unit, of_law, x);
+      const double bound = within ? reference::class_bound(law, storage, unit, of_law, x)
+                                  : reference::bug_bound(storage, unit, of_law, x);
+      out.allowed.storage()[i] = largest_distance(storage, truth.rounded.values.storage()[i], truth.low.storage()[i],
+                                                  bound + truth.radius.storage()[i]);
     }
     all.emplace(name, std::move(out));
   }
@@ -36,7 +36,7 @@ std::map<std::string, expected_output> of_part(const request& call, const core::
 
 }  // namespace
 
-std::map<std::string, expected_output> expected_outputs(const request& call, const core::precisions& compute,
+std::map<std::string, expected_output> expected_outputs(const core::request& call, const core::precisions& compute,
                                                         std::optional<accuracy_class> within) {
   const std::vector<core::kept_positions> parts =
       core::split_call(call, core::usual_part_of(reference::forward_of(*call.operation)));
@@ -62,4 +62,4 @@ std::map<std::string, expected_output> expected_outputs(const request& call, con
   return all;
 }
 
-}  // namespace assay::properties
+}  // namespace assay::golden
