@@ -23,7 +23,7 @@ std::string words_of_right(const asked_call& asked, const properties::value_repo
 
 std::string words_of_wrong(const asked_call& asked, const core::tensors& outputs, const properties::value_report& r) {
   std::string words = fmt::format("wrong: {}", r.message);
-  if (r.wrong > 1) words += fmt::format("\nin all {} of {} elements are wrong", r.wrong, r.elements);
+  if (r.wrong > 1) words += fmt::format("\n{} of {} elements are wrong in all", r.wrong, r.elements);
   if (const auto cause = properties::explanation_of_outputs(asked.call, asked.compute, outputs, r))
     words += "\n" + *cause;
   return words;
