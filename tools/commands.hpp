@@ -46,6 +46,13 @@ struct merge_options {
 /// The report that one run would have given.
 int merge(const merge_options& options);
 
+struct compare_options {
+  std::vector<std::filesystem::path> reports;  ///< report.json, or the folders that hold them
+  std::filesystem::path page{};                ///< empty: none
+};
+/// Reports side by side: a table of candidates by operations, in Markdown on stdout and as a page.
+int compare(const compare_options& options);
+
 struct cases_options {
   std::filesystem::path folder;
   gate_options selected;  ///< encodings, operations, dtypes, effort and seed

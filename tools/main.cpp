@@ -162,6 +162,11 @@ int run(int argc, char** argv) {
   merge_command->add_option("--known-failures", merging.known_failures, "checks that are expected to fail, and must");
   merge_command->add_option("--report", merging.report, "folder of the merged report")->capture_default_str();
 
+  compare_options comparing;
+  CLI::App* compare_command = app.add_subcommand("compare", "the reports of several candidates side by side");
+  compare_command->add_option("reports", comparing.reports, "report.json of each, or its folder")->required();
+  compare_command->add_option("--page", comparing.page, "writes the table as a page, too, such as compared.html");
+
   cases_options exporting;
   CLI::App* cases_command = app.add_subcommand("cases", "writes the cases of a gate, to be computed elsewhere");
   cases_command->add_option("--export", exporting.folder, "a folder that does not exist yet")->required();
@@ -240,6 +245,7 @@ int run(int argc, char** argv) {
   if (!shard_text.empty()) gating.shard = *parse_shard(shard_text);
   if (*gate_command) return gate(gating);
   if (*merge_command) return merge(merging);
+  if (*compare_command) return compare(comparing);
   if (golden) return golden.run();
   if (exploring) return exploring.run(threads);
   if (*truth_command) return truth(asking);

@@ -134,7 +134,7 @@ void read_sweep(std::string_view bytes) {
 
 // A baseline is held against a run that checked nothing, and against one that checked one thing.
 void read_baseline(std::string_view bytes) {
-  const auto baseline = tools::read_baseline(in_scratch("report.json", bytes));
+  const auto baseline = tools::read_report(in_scratch("report.json", bytes));
   if (!baseline) return;
   tools::gate_report report;
   tools::compare_with_baseline(*baseline, {}, report);

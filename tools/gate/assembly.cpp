@@ -47,7 +47,7 @@ std::vector<known_failure> those_run(const std::vector<known_failure>& known, co
 core::result<pins> read_pins(const gate_options& o) {
   pins p;
   if (!o.baseline.empty()) {
-    auto baseline = read_baseline(o.baseline);
+    auto baseline = read_report(o.baseline);
     if (!baseline) return tl::make_unexpected(baseline.error());
     p.baseline = std::move(*baseline);
   }

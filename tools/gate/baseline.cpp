@@ -91,7 +91,7 @@ void compare_offers(const json& baseline, const gate_options& o, gate_report& re
 
 }  // namespace
 
-core::result<json> read_baseline(const std::filesystem::path& path) {
+core::result<json> read_report(const std::filesystem::path& path) {
   auto document = formats::read_json_file(path, largest_report);
   if (!document) return tl::make_unexpected(document.error());
   if (document->value.value("schema", json()) != "assay-report/1" || !is_whole(document->value))

@@ -11,7 +11,7 @@
 namespace assay::tools {
 
 /// An earlier report. Refuses a file that is no whole assay-report/1: what was cut off would count as never checked.
-core::result<nlohmann::json> read_baseline(const std::filesystem::path& path);
+core::result<nlohmann::json> read_report(const std::filesystem::path& path);
 
 /// Complains about what got worse: a check that passed and does not pass, or is gone; an accuracy class that is worse;
 /// an operation or a dtype that is not offered any more. What this run was asked to leave out is not missed.
