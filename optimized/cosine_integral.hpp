@@ -4,7 +4,7 @@
 namespace assay::optimized {
 
 /// [Ci(|s|) - Ci(|s|/base)] / log(base), 1 for s = 0. Within 2^-51 for every finite s and base >= 20 (measured:
-/// properties/encodings/sinusoidal/tests/hazards_test.cpp); NaN for NaN.
+/// properties/encodings/sinusoidal/tests/formula_test.cpp); NaN for NaN.
 double decay_at(double s, double base);
 
 /// Its derivative (cos s - cos(s/base)) / (s log(base)), 0 for s = 0, base >= 20. Within 13 2^-53 of its size for

@@ -28,16 +28,13 @@ inline std::vector<column> arrange_pairs(const core::attributes& settings, std::
   const bool sine_first = core::chosen<bool>(settings, "first", {{"sine", true}, {"cosine", false}});
   const waveform one = sine_first ? waveform::sine : waveform::cosine;
   const waveform other = sine_first ? waveform::cosine : waveform::sine;
+  const bool interleaved = core::chosen<bool>(settings, "layout", {{"interleaved", true}, {"half_split", false}});
   std::vector<column> all;
-  if (core::chosen<bool>(settings, "layout", {{"interleaved", true}, {"half_split", false}})) {
-    for (std::size_t i = 0; i < leading; ++i) {
-      all.push_back({one, i});
-      if (i < trailing) all.push_back({other, i});
-    }
-  } else {
-    for (std::size_t i = 0; i < leading; ++i) all.push_back({one, i});
-    for (std::size_t i = 0; i < trailing; ++i) all.push_back({other, i});
+  for (std::size_t i = 0; i < leading; ++i) {
+    all.push_back({one, i});
+    if (interleaved && i < trailing) all.push_back({other, i});
   }
+  for (std::size_t i = 0; !interleaved && i < trailing; ++i) all.push_back({other, i});
   return all;
 }
 

@@ -35,33 +35,24 @@
 
 #include <cmath>
 #include <functional>
-#include <limits>
 #include <string_view>
 
 #include "reference/algorithms/frequencies.hpp"
 #include "reference/algorithms/settings.hpp"
 #include "reference/algorithms/sinusoidal_columns.hpp"
-#include "reference/derived_vjp.hpp"
-#include "reference/operation_record.hpp"
-#include "reference/readings/tracked.hpp"
+#include "reference/kinds/table.hpp"
 
 namespace assay::reference::encodings {
 
-/// What of a table has a format of its own, in the order of sinusoidal_stages().
+/// What of a table has a format of its own. All are in f32 and stored once, whatever the dtype, as
+/// SinusoidalPositionalEmbedding.get_embedding of facebookresearch/fairseq has it
+/// (fairseq/modules/sinusoidal_positional_embedding.py). Transformer-XL and XLNet compute angles in the dtype of the
+/// tensors.
 enum class sinusoidal_stage { angle, table };
-
-/// All in f32 and stored once, whatever the dtype, as SinusoidalPositionalEmbedding.get_embedding of
-/// facebookresearch/fairseq (fairseq/modules/sinusoidal_positional_embedding.py) has it. Transformer-XL and XLNet
-/// compute angles in the dtype of the tensors.
-inline std::vector<core::stage_declaration> sinusoidal_stages() {
-  return {{.name = "angle", .meaning = "frequencies, positions and m theta"},
-          {.name = "table", .meaning = "sines and cosines of the angles"}};
-}
 
 /// sin or cos of m theta.
 template <class R>
 R wave_at(waveform function, const R& m, const R& theta) {
-  if (function == waveform::zero) return R(0.0);
   const R angle = in_stage<R>(
       sinusoidal_stage::angle, [](const R& x, const R& y) { return x * y; }, m, theta);
   return in_stage<R>(
@@ -74,7 +65,6 @@ template <class R>
 R decay_at(const R& s, const R& base) {
   return R(1.0) - (entire_cosine_integral(s) - entire_cosine_integral(s / base)) / log(base);
 }
-
 /// Its slope in s, 0 at s = 0: (cos s - cos(s/b)) / (s log b). Where s is small and the cosines cancel, their
 /// difference is a product of sines; programs may have either.
 template <class R>
@@ -91,230 +81,132 @@ D decay_at(const D& s, const D& base) {
   return D::made(decay_at(s.number, base.number), D::by(s, [&] { return decay_slope_at(s.number, base.number); }));
 }
 
-struct sinusoidal {
-  static constexpr std::string_view name = "sinusoidal";
-
-  /// How elements are computed: what mutants and controls replace.
-  template <class R>
-  struct recipe : differentiable_recipe<recipe, R> {
-    std::function<table_plan(const core::attributes&)> plan = plan_of_table;
-    std::function<R(double)> position = from_integer<R>;
-    std::function<R(const R& base, std::size_t step, std::size_t steps)> frequency = geometric_frequency<R>;
-    std::function<R(waveform, const R& m, const R& theta)> wave = wave_at<R>;
-    std::function<R(const R& s, const R& base)> decay = decay_at<R>;
-  };
-
-  template <class R>
-  using record = operation_record<R, recipe<R>>;
-  template <class R>
-  static std::vector<record<R>> records() {
-    return {table_record<R>(), table_at_record<R>(), frequencies_record<R>(), decay_record<R>()};
-  }
-
- private:
-  template <class R>
-  static record<R> table_record();
-  template <class R>
-  static record<R> table_at_record();
-  template <class R>
-  static record<R> frequencies_record();
-  template <class R>
-  static record<R> decay_record();
-  template <class R>
-  static fields<R> table(const arguments<R>& call, const recipe<R>& how);
-  template <class R>
-  static fields<R> table_at(const arguments<R>& call, const recipe<R>& how);
-  template <class R>
-  static fields<R> frequencies(const arguments<R>& call, const recipe<R>& how);
-  template <class R>
-  static fields<R> decay(const arguments<R>& call, const recipe<R>& how);
-
-  static core::attribute_declaration layout() {
-    return choice("layout", "interleaved", "half_split", "pairs side by side, or halves");
-  }
-  static core::attribute_declaration first() {
-    return choice("first", "sine", "cosine", "the function of the first column");
-  }
-  static core::attribute_declaration rule() {
-    return choice("rule", "paper", "tensor2tensor", "frequencies b^(-2i/d), or b^(-i/(d/2 - 1)), whose slowest is 1/b");
-  }
-  static core::attribute_declaration odd() {
-    using std::string;
-    return {.name = "odd",
-            .meaning =
-                "the last column of an odd width: 0, one more of the first function, or 0 behind the table of "
-                "width d - 1",
-            .standard = string("zero"),
-            .values = {string("zero"), string("extra"), string("padded")}};
-  }
-  static core::attribute_declaration base(double low) {
-    return {.name = "base", .meaning = "b", .standard = 1e4, .values = {1e4, 1e3, 1e2}, .low = low, .high = 1e9};
-  }
-  /// Of two strings, the standard one first.
-  static core::attribute_declaration choice(const char* called, std::string standard, std::string other,
-                                            const char* meaning) {
-    return {.name = called, .meaning = meaning, .standard = standard, .values = {standard, std::move(other)}};
-  }
-  static std::vector<core::stage_declaration> stages_with_sums() {
-    std::vector<core::stage_declaration> all = sinusoidal_stages();
-    all.push_back({.name = std::string(core::accumulation), .meaning = "the sums in grad_position and grad_theta"});
-    return all;
-  }
-  static std::vector<core::attribute> integers(const std::vector<std::int64_t>& all) {
-    return {all.begin(), all.end()};
-  }
-  static constexpr double furthest = 0x1p31;
-  static constexpr core::value_domain domain_of_positions{-furthest, furthest};
-  static constexpr const char* source = "Vaswani et al. 2017, arXiv 1706.03762, section 3.5";
+/// The steps that variants replace.
+template <class R>
+struct sinusoidal_recipe : differentiable_recipe<sinusoidal_recipe, R> {
+  std::function<table_plan(const core::attributes&)> plan = plan_of_table;
+  std::function<R(double)> position = from_integer<R>;
+  std::function<R(const R& base, std::size_t step, std::size_t steps)> frequency = geometric_frequency<R>;
+  std::function<R(waveform, const R& m, const R& theta)> wave = wave_at<R>;
+  std::function<R(const R& s, const R& base)> decay = decay_at<R>;
 };
 
+/// Of position m, by the frequency of each column.
 template <class R>
-sinusoidal::record<R> sinusoidal::table_record() {
-  return {.declaration = {.name = "sinusoidal/table",
-                          .source = source,
-                          .inputs = {core::integers("position", {"n"}, "positions m", domain_of_positions,
-                                                    core::input_role::position)},
-                          .outputs = {{.name = "p", .axes = {"n", "d"}, .meaning = "encodings, positions by columns"}},
-                          .attributes = {{.name = "width",
-                                          .meaning = "columns d",
-                                          .standard = std::int64_t{8},
-                                          .values = integers({8, 16, 4, 2, 1, 3, 7}),
-                                          .low = 1,
-                                          .high = 65536,
-                                          .axis = "d"},
-                                         layout(),
-                                         first(),
-                                         rule(),
-                                         base(1.0),
-                                         {.name = "offset",
-                                          .meaning = "added to every position",
-                                          .standard = std::int64_t{0},
-                                          .values = integers({0, 1, 2}),
-                                          .low = 0,
-                                          .high = furthest},
-                                         odd()},
-                          .stages = sinusoidal_stages(),
-                          .grows_with = &core::with_position,
-                          .independent = {"n"}},
-          .algorithms = one_algorithm,
-          .forward = table<R>,
-          .vjp = not_differentiable,
-          .jvp = not_offered};
+void fill_row(const std::vector<column>& columns, const sinusoidal_recipe<R>& how, const R& m,
+              const std::vector<R>& theta, R* row) {
+  for (std::size_t c = 0; c < columns.size(); ++c)
+    if (columns[c].function != waveform::zero) row[c] = how.wave(columns[c].function, m, theta[c]);
 }
-
+/// Positions are integers, and frequencies follow from the settings.
 template <class R>
-sinusoidal::record<R> sinusoidal::table_at_record() {
-  return {
-      .declaration =
-          {.name = "sinusoidal/table_at",
-           .source = source,
-           .inputs = {{.name = "position", .axes = {"n"}, .meaning = "positions m", .role = core::input_role::position},
-                      core::parameter("theta", {"r"}, "frequencies")},
-           .outputs = {{.name = "p", .axes = {"n", "2r"}, .meaning = "encodings, positions by columns"}},
-           .attributes = {layout(), first()},
-           .stages = stages_with_sums(),
-           .grows_with = &core::with_position,
-           .independent = {"n"}},
-      .algorithms = one_algorithm,
-      .forward = table_at<R>,
-      .vjp = derived_vjp<sinusoidal, R>,
-      .jvp = not_offered};
-}
-
-template <class R>
-sinusoidal::record<R> sinusoidal::frequencies_record() {
-  return {.declaration = {.name = "sinusoidal/frequencies",
-                          .source = source,
-                          .inputs = {core::parameter("base", {"k"}, "b", {.low = 1.0})},
-                          // A power: it has the relative accuracy of its logarithm, and angles m theta need all of it.
-                          .outputs = {{.name = "theta",
-                                       .axes = {"k", "r"},
-                                       .meaning = "frequencies of d = 2r columns",
-                                       .scale = core::error_scale::relative}},
-                          .attributes = {{.name = "pairs",
-                                          .meaning = "r",
-                                          .standard = std::int64_t{4},
-                                          .values = integers({4, 1, 2, 3, 8}),
-                                          .low = 1,
-                                          .high = 32768,
-                                          .axis = "r"},
-                                         rule()},
-                          .independent = {"k"}},
-          .algorithms = one_algorithm,
-          .forward = frequencies<R>,
-          .vjp = derived_vjp<sinusoidal, R>,
-          .jvp = not_offered};
-}
-
-template <class R>
-sinusoidal::record<R> sinusoidal::decay_record() {
-  return {.declaration =
-              {.name = "sinusoidal/decay",
-               .source = "Su 2021, kexue.fm/archives/8231",
-               .inputs = {{.name = "s",
-                           .axes = {"n"},
-                           .meaning = "distances",
-                           .domain = domain_of_positions,
-                           .role = core::input_role::distance}},
-               .outputs = {{.name = "g", .axes = {"n"}, .meaning = "the integral of cos(s b^-t) over t from 0 to 1"}},
-               .attributes = {base(20.0)},
-               .grows_with = &core::with_state,
-               .independent = {"n"}},
-          .algorithms = one_algorithm,
-          .forward = decay<R>,
-          .vjp = derived_vjp<sinusoidal, R>,
-          .jvp = not_offered};
-}
-
-template <class R>
-fields<R> sinusoidal::table(const arguments<R>& call, const recipe<R>& how) {
-  const auto& positions = call.integers.at("position").values.storage();
-  const auto offset = static_cast<double>(core::setting<std::int64_t>(call.settings, "offset"));
-  const double base = core::setting<double>(call.settings, "base");
-  const auto in_angles = [](auto compute) { return in_stage<R>(sinusoidal_stage::angle, compute); };
+rows<R> wave_table(const arguments<R>& call, const sinusoidal_recipe<R>& how) {
   const table_plan plan = how.plan(call.settings);
-  const std::size_t n = positions.size(), d = plan.columns.size();
-  field<R> p = make_field<R>({n, d});
-  for (std::size_t c = 0; c < d; ++c) {
-    const column& here = plan.columns[c];
-    if (here.function == waveform::zero) continue;
-    const R theta = in_angles(
-        [&] { return how.frequency(from_setting<R>(base), plan.scale.stride * here.pair, plan.scale.steps); });
-    for (std::size_t i = 0; i < n; ++i)
-      p(i, c) = how.wave(here.function, in_angles([&] { return how.position(positions[i] + offset); }), theta);
+  const R base = from_setting<R>(call.template setting<double>("base"));
+  std::vector<R> theta;
+  for (const column& c : plan.columns)
+    theta.push_back(c.function == waveform::zero ? R(0.0) : in_stage<R>(sinusoidal_stage::angle, [&] {
+      return how.frequency(base, plan.scale.stride * c.pair, plan.scale.steps);
+    }));
+  const auto offset = static_cast<double>(call.template setting<std::int64_t>("offset"));
+  return {plan.columns.size(), [&call, &how, plan, theta, offset](std::size_t i, R* row) {
+            const double m = call.integers.at("position").values.storage()[i] + offset;
+            fill_row(plan.columns, how, in_stage<R>(sinusoidal_stage::angle, [&] { return how.position(m); }), theta,
+                     row);
+          }};
+}
+template <class R>
+rows<R> wave_table_at(const arguments<R>& call, const sinusoidal_recipe<R>& how) {
+  const field<R>&position = call["position"], &given = call["theta"];
+  const std::vector<column> columns = arrange_pairs(call.settings, given.size(), given.size());
+  std::vector<R> theta;
+  for (const column& c : columns) theta.push_back(given(c.pair));
+  return {columns.size(), [&how, &position, columns, theta](std::size_t i, R* row) {
+            fill_row(columns, how, position(i), theta, row);
+          }};
+}
+template <class R>
+rows<R> frequencies_of_base(const arguments<R>& call, const sinusoidal_recipe<R>& how) {
+  const auto pairs = static_cast<std::size_t>(call.template setting<std::int64_t>("pairs"));
+  const frequency_scale scale = scale_of(call.template setting<std::string>("rule"), 2 * pairs, pairs);
+  return {pairs, [&how, &base = call["base"], pairs, scale](std::size_t k, R* row) {
+            for (std::size_t i = 0; i < pairs; ++i) row[i] = how.frequency(base(k), scale.stride * i, scale.steps);
+          }};
+}
+template <class R>
+rows<R> decay_curve(const arguments<R>& call, const sinusoidal_recipe<R>& how) {
+  const R base = from_setting<R>(call.template setting<double>("base"));
+  return {1, [&how, &s = call["s"], base](std::size_t i, R* g) { *g = how.decay(s(i), base); }};
+}
+
+struct sinusoidal {
+  static constexpr std::string_view name = "sinusoidal";
+  template <class R>
+  using recipe = sinusoidal_recipe<R>;
+  template <class R>
+  static std::vector<operation_record<R, recipe<R>>> records() {
+    using core::input_role;
+    constexpr const char* source = "Vaswani et al. 2017, arXiv 1706.03762, section 3.5";
+    constexpr core::value_domain positions{-0x1p31, 0x1p31};
+    const auto layout = choice("layout", {"interleaved", "half_split"}, "pairs side by side, or halves"),
+               first = choice("first", {"sine", "cosine"}, "the function of the first column"),
+               rule = choice("rule", {"paper", "tensor2tensor"},
+                             "frequencies b^(-2i/d), or b^(-i/(d/2 - 1)), whose slowest is 1/b"),
+               odd = choice(
+                   "odd", {"zero", "extra", "padded"},
+                   "the last column of an odd width: 0, one more of the first function, or 0 behind the table of "
+                   "width d - 1");
+    const auto base = [](double low) { return real("base", {1e4, 1e3, 1e2}, {low, 1e9}, "b"); };
+    const std::vector<core::stage_declaration> stages{
+        {.name = "angle", .meaning = "frequencies, positions and m theta"},
+        {.name = "table", .meaning = "sines and cosines of the angles"}};
+    auto with_sums = stages;
+    with_sums.push_back(
+        {.name = std::string(core::accumulation), .meaning = "the sums in grad_position and grad_theta"});
+    const auto table = [](const char* columns) -> core::tensor_declaration {
+      return {.name = "p", .axes = {"n", columns}, .meaning = "encodings, positions by columns"};
+    };
+    return {table_record<sinusoidal, R, wave_table<R>>(
+                {.name = "sinusoidal/table",
+                 .source = source,
+                 .inputs = {core::integers("position", {"n"}, "positions m", positions, input_role::position)},
+                 .outputs = {table("d")},
+                 .attributes = {integer("width", {8, 16, 4, 2, 1, 3, 7}, {1, 65536}, "columns d", "d"), layout, first,
+                                rule, base(1.0),
+                                integer("offset", {0, 1, 2}, {0, positions.high}, "added to every position"), odd},
+                 .stages = stages,
+                 .grows_with = &core::with_position}),
+            table_record<sinusoidal, R, wave_table_at<R>>(
+                {.name = "sinusoidal/table_at",
+                 .source = source,
+                 .inputs = {{.name = "position", .axes = {"n"}, .meaning = "positions m", .role = input_role::position},
+                            core::parameter("theta", {"r"}, "frequencies")},
+                 .outputs = {table("2r")},
+                 .attributes = {layout, first},
+                 .stages = with_sums,
+                 .grows_with = &core::with_position}),
+            table_record<sinusoidal, R, frequencies_of_base<R>>(
+                {.name = "sinusoidal/frequencies",
+                 .source = source,
+                 .inputs = {core::parameter("base", {"k"}, "b", {.low = 1.0})},
+                 // A power: it has the relative accuracy of its logarithm, and angles m theta need all of it.
+                 .outputs = {{.name = "theta",
+                              .axes = {"k", "r"},
+                              .meaning = "frequencies of d = 2r columns",
+                              .scale = core::error_scale::relative}},
+                 .attributes = {integer("pairs", {4, 1, 2, 3, 8}, {1, 32768}, "r", "r"), rule}}),
+            table_record<sinusoidal, R, decay_curve<R>>(
+                {.name = "sinusoidal/decay",
+                 .source = "Su 2021, kexue.fm/archives/8231",
+                 .inputs = {{.name = "s",
+                             .axes = {"n"},
+                             .meaning = "distances",
+                             .domain = positions,
+                             .role = input_role::distance}},
+                 .outputs = {{.name = "g", .axes = {"n"}, .meaning = "the integral of cos(s b^-t) over t from 0 to 1"}},
+                 .attributes = {base(20.0)},
+                 .grows_with = &core::with_state})};
   }
-  return {{"p", std::move(p)}};
-}
-
-template <class R>
-fields<R> sinusoidal::table_at(const arguments<R>& call, const recipe<R>& how) {
-  const field<R>&positions = call["position"], &theta = call["theta"];
-  const std::vector<column> columns = arrange_pairs(call.settings, theta.size(), theta.size());
-  field<R> p = make_field<R>({positions.size(), columns.size()});
-  for (std::size_t i = 0; i < positions.size(); ++i)
-    for (std::size_t c = 0; c < columns.size(); ++c)
-      p(i, c) = how.wave(columns[c].function, positions(i), theta(columns[c].pair));
-  return {{"p", std::move(p)}};
-}
-
-template <class R>
-fields<R> sinusoidal::frequencies(const arguments<R>& call, const recipe<R>& how) {
-  const field<R>& bases = call["base"];
-  const auto pairs = static_cast<std::size_t>(core::setting<std::int64_t>(call.settings, "pairs"));
-  const frequency_scale scale = scale_of(core::setting<std::string>(call.settings, "rule"), 2 * pairs, pairs);
-  field<R> theta = make_field<R>({bases.size(), pairs});
-  for (std::size_t k = 0; k < bases.size(); ++k)
-    for (std::size_t i = 0; i < pairs; ++i) theta(k, i) = how.frequency(bases(k), scale.stride * i, scale.steps);
-  return {{"theta", std::move(theta)}};
-}
-
-template <class R>
-fields<R> sinusoidal::decay(const arguments<R>& call, const recipe<R>& how) {
-  const field<R>& distances = call["s"];
-  const R base = from_setting<R>(core::setting<double>(call.settings, "base"));
-  field<R> g = make_field<R>({distances.size()});
-  for (std::size_t i = 0; i < distances.size(); ++i) g(i) = how.decay(distances(i), base);
-  return {{"g", std::move(g)}};
-}
+};
 
 }  // namespace assay::reference::encodings

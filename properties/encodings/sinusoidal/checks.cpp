@@ -1,0 +1,184 @@
+// Sinusoidal encodings: families, and laws of rows, columns and decay.
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "properties/kinds/table.hpp"
+#include "properties/laws/relations/relations.hpp"
+#include "reference/algorithms/sinusoidal_columns.hpp"
+
+namespace assay::properties::encodings::sinusoidal {
+
+std::vector<variant> mutants();  // variants.cpp
+std::vector<variant> controls();
+
+namespace {
+
+using core::dtype;
+using reference::column;
+using reference::waveform;
+
+// Convergents of pi: sin m is smaller than 1/m. Of 312689 and 169646 whole rows nearly repeat row 0.
+const std::vector<double> near_repeats{0,      3,      22,     44,     333,    355,    710,     33102,
+                                       103993, 104348, 169646, 208341, 312689, 833719, 1146408, 4272943};
+
+double of_either_sign(const drawing& from) { return static_cast<double>(from.random.below(600)) - 300.0; }
+void fractions(std::vector<double>& positions, const drawing& from) {
+  const bool halves = from.random.one_in(2);
+  for (double& m : positions)
+    m = halves ? static_cast<double>(from.random.below(200)) / 2.0 - 20.0 : from.random.uniform(-50.0, 50.0);
+}
+/// Of either sign, and a power of two in size: 2^`most` at most, 2^-`steps` of it at least.
+double log_uniform(const drawing& from, int most, std::size_t steps) {
+  return from.random.sign() *
+         std::ldexp(from.random.uniform(0.5, 1.0), most - static_cast<int>(from.random.below(steps)));
+}
+double zero_or_small(const drawing& from) { return from.random.one_in(3) ? 0.0 : log_uniform(from, 1, 12); }
+
+double geometric(const drawing& from) { return std::pow(1e4, -static_cast<double>(from.random.below(16)) / 16.0); }
+double one_or_geometric(const drawing& from) { return from.random.one_in(3) ? 1.0 : geometric(from); }
+// Zero, subnormal, and larger than any that a base gives.
+double extreme_theta(const drawing& from) {
+  switch (from.random.below(4)) {
+    case 0:
+      return 0.0;
+    case 1:
+      return core::smallest_subnormal(from.type) * static_cast<double>(1 + from.random.below(40));
+    case 2:
+      return from.random.sign() * from.random.uniform(1.0, 60.0);
+    default:
+      return std::ldexp(1.0, static_cast<int>(from.random.below(9)));
+  }
+}
+
+double usual_base(const drawing& from) {
+  constexpr std::array bases{10000.0, 1000.0, 100.0, 10.0, 20000.0, 2.0};
+  return from.random.one_in(2) ? bases[from.random.below(bases.size())] : from.random.uniform(2.0, 20000.0);
+}
+double extreme_base(const drawing& from) {
+  if (from.random.one_in(2)) return 1.0 + std::fabs(log_uniform(from, 0, 20));
+  const double largest = core::largest_finite(from.type);
+  return std::ldexp(largest, -static_cast<int>(from.random.below(static_cast<std::size_t>(std::ilogb(largest)))));
+}
+
+// Distances of decay: near 0, inside the window from 1 to the base, and beyond.
+double usual_distance(const drawing& from) { return from.random.sign() * from.random.uniform(0.0, 60.0); }
+double small_distance(const drawing& from) {
+  return from.random.one_in(4) ? 0.0 : log_uniform(from, 1, from.type == dtype::f16 ? 12 : 60);
+}
+double wide_distance(const drawing& from) {
+  return from.type == dtype::f16 ? log_uniform(from, 15, 15) : log_uniform(from, 30, 30);
+}
+
+core::attributes settings_of(const test_case& c) { return core::completed(*c.call.operation, c.call.attributes); }
+std::vector<column> columns_of(const test_case& c) {
+  if (c.call.inputs.contains("theta")) {
+    const std::size_t pairs = c.call.inputs.at("theta").size();
+    return reference::arrange_pairs(settings_of(c), pairs, pairs);
+  }
+  return reference::plan_of_table(settings_of(c)).columns;
+}
+test_case at_positions(const test_case& c, const std::vector<double>& positions) {
+  test_case other = c;
+  core::tensor& m = other.call.inputs.at("position");
+  m = core::make_tensor(m.type, {positions.size()}, positions);
+  if (c.call.operation->attribute("offset") != nullptr) other.call.attributes["offset"] = std::int64_t{0};
+  return other;
+}
+
+// At position 0 every sine is 0 and every cosine 1: the row shows which columns hold which.
+void check_first_row(experiment& e) {
+  const numbers row(e.call(at_positions(e.c, {0.0})), "p");
+  const std::vector<column> columns = columns_of(e.c);
+  for (std::size_t k = 0; k < columns.size(); ++k)
+    e.equal(exactly(columns[k].function == waveform::cosine), row[k], 1.0, "column {} of position 0, row {:.3g}", k,
+            fmt::join(row.x.begin(), row.x.end(), " "));
+}
+
+// p_{m+k} = p_m R_k^T, of two functions of one frequency.
+void check_addition(experiment& e) {
+  const core::tensor& m = e.c.call.inputs.at("position");
+  const std::size_t n = m.size();
+  std::vector<double> all(m.values.begin(), m.values.end());
+  const bool far = n > 0 && *std::max_element(all.begin(), all.end()) > 1000;
+  const double by = (far ? -1.0 : 1.0) * static_cast<double>(1 + e.c.seed % 100);  // towards 0
+  for (std::size_t i = 0; i < n; ++i) all.push_back(all[i] + by);
+  all.push_back(by);
+  const numbers p(e.call(at_positions(e.c, all)), "p");
+  const std::vector<column> columns = columns_of(e.c);
+  for (std::size_t s = 0; s < columns.size(); ++s)
+    for (std::size_t c = 0; c < columns.size(); ++c) {
+      if (columns[s].function != waveform::sine || columns[c].function != waveform::cosine) continue;
+      if (columns[s].pair != columns[c].pair) continue;
+      for (std::size_t i = 0; i < n; ++i) {
+        const approximate sine = p(i, s) * p(2 * n, c) + p(i, c) * p(2 * n, s),
+                          cosine = p(i, c) * p(2 * n, c) - p(i, s) * p(2 * n, s);
+        e.equal(p(n + i, s), sine, 1.0, "the sine of a sum at position {}, frequency {}", all[n + i], columns[s].pair);
+        e.equal(p(n + i, c), cosine, 1.0, "the cosine of a sum at position {}, frequency {}", all[n + i],
+                columns[s].pair);
+      }
+    }
+}
+
+double negated(const test_case&, double x) { return -x; }
+
+}  // namespace
+
+encoding_tests make_tests() {
+  const std::string table = "sinusoidal/table", table_at = "sinusoidal/table_at";
+  const number_filler usual = each(geometric), or_one = each(one_or_geometric), distances = each(usual_distance);
+  encoding_tests tests;
+  tests.name = "sinusoidal";
+  tests.families = {
+      table_family("mild", "consecutive positions; bases from 2 to 20000; distances below 60",
+                   {{"position", in_a_row}, {"theta", usual}, {"base", each(usual_base)}, {"s", distances}}),
+      table_family("large_positions", "positions that short formats cannot tell apart, to 2^31",
+                   {{"position", one_of(hard_positions)}, {"theta", usual}}),
+      table_family("consecutive_far", "consecutive positions, far away",
+                   {{"position", in_a_row_from(hard_positions)}, {"theta", usual}}),
+      table_family("negative_positions", "positions of both signs",
+                   {{"position", each(of_either_sign)}, {"theta", usual}}),
+      table_family("near_collisions", "positions whose rows nearly repeat",
+                   {{"position", one_of(near_repeats)}, {"theta", or_one}}),
+      of_real_numbers(
+          table_family("fractions", "halves and other fractions", {{"position", fractions}, {"theta", usual}})),
+      of_real_numbers(table_family("extreme_theta", "frequencies that are 0, subnormal or large",
+                                   {{"position", fractions}, {"theta", each(extreme_theta)}})),
+      of_real_numbers(table_family("small_positions", "positions that are 0 or below 2",
+                                   {{"position", each(zero_or_small)}, {"theta", or_one}})),
+      table_family("extreme_bases", "bases near 1 and to the end of the format", {{"base", each(extreme_base)}}),
+      table_family("small_distances", "distances that are 0 or below 2", {{"s", each(small_distance)}}),
+      table_family("wide_distances", "distances inside the window of decay and beyond", {{"s", each(wide_distance)}}),
+      of_real_numbers(table_family("nan_inside", "a NaN in some positions or distances",
+                                   {{"position", with_nan(in_a_row)}, {"theta", usual}, {"s", with_nan(distances)}})),
+  };
+  // Longer tables in several families: one long case alone may have no frequency.
+  for (family& f : tests.families)
+    f.parts_classes = f.name == "mild" || f.name == "fractions" || f.name == "negative_positions";
+  tests.families.back().holds_nan = true;
+  tests.sizes = table_sizes(table, "d");
+  for (const usual_size& size : table_sizes(table_at, "r", 2)) tests.sizes.push_back(size);
+  const auto odd = [&](const char* setting, const char* value, const char* last) -> usual_size {
+    return {{table}, {{"n", 5}, {"d", 33}}, true, "", {{setting, std::string(value)}, {"odd", std::string(last)}}};
+  };
+  tests.sizes.push_back({{table}, {{"n", 3}, {"d", 514}}, true, "consecutive_far"});
+  tests.sizes.push_back(odd("layout", "interleaved", "zero"));
+  tests.sizes.push_back(odd("rule", "tensor2tensor", "extra"));
+  tests.long_ones = {{{table}, {{"n", 2}, {"d", 2}}},
+                     {{table_at}, {{"n", 2}}},
+                     {{"sinusoidal/frequencies"}, {{"r", 1}}},
+                     {{"sinusoidal/decay"}, {}, {{"n", 4100}}}};  // an integral takes 0.1 ms
+  tests.mutants = mutants();
+  tests.controls = controls();
+  const std::vector<std::string> whole{"mild", "large_positions", "consecutive_far", "near_collisions",
+                                       "negative_positions"};
+  tests.laws = {
+      law("sinusoidal_first_row", "at position 0 sines are 0 and cosines 1", {{table, table_at}, whole},
+          {1, check_first_row}),
+      law("sinusoidal_addition", "a later row is a rotation of an earlier one", {{table}, whole}, {1, check_addition}),
+      law("sinusoidal_decay", "decay is even in the distance", {{"sinusoidal/decay"}},
+          agree_after(each_of({"s"}, negated), "the other direction"))};
+  return tests;
+}
+
+}  // namespace assay::properties::encodings::sinusoidal
