@@ -51,12 +51,27 @@ struct alibi_term {
   [[nodiscard]] rational exponent() const { return ratio(first.p * count, first.q); }
 };
 /// Of head `k`, counted from 0.
-alibi_term alibi_term_of(const alibi_rule& rule, std::size_t k);
+inline alibi_term alibi_term_of(const alibi_rule& rule, std::size_t k) {
+  const auto heads = static_cast<long>(rule.heads), head = static_cast<long>(k) + 1;
+  const long alpha = std::lround(rule.alpha_max * alibi_rule::alpha_parts);
+  enum class spacing { official, naive, mpt };
+  const auto by = core::chosen<spacing>(
+      rule.name, {{"official", spacing::official}, {"naive", spacing::naive}, {"mpt", spacing::mpt}});
+  if (by == spacing::naive) return {ratio(-alpha, alibi_rule::alpha_parts * heads), head};
+  long below = 1;
+  while (2 * below <= heads) below *= 2;
+  const long above = below == heads ? below : 2 * below;
+  if (by == spacing::official)
+    return head <= below ? alibi_term{ratio(-8, below), head} : alibi_term{ratio(-4, below), 2 * (head - below) - 1};
+  const long place = above == heads ? head : head <= above / 2 ? 2 * head : 2 * (head - above / 2) - 1;
+  return {ratio(-alpha, alibi_rule::alpha_parts * above), place};
+}
 /// The exponent e of its slope 2^e.
 inline rational alibi_exponent(const alibi_rule& rule, std::size_t k) { return alibi_term_of(rule, k).exponent(); }
 
 struct alibi {
   static constexpr std::string_view name = "alibi";
+  static constexpr const char* source = "Press, Smith and Lewis 2022, arXiv 2108.12409, section 3";
 
   /// What algorithms and mutants replace.
   template <class R>
@@ -82,13 +97,49 @@ struct alibi {
     return how;
   }
 
+  static core::operation slopes_declaration() {
+    return {.name = "alibi/slopes",
+            .source = source,
+            // A power: it has the relative accuracy of its logarithm.
+            .outputs = {{.name = "slopes",
+                         .axes = {"h"},
+                         .meaning = "slope of each head",
+                         .scale = core::error_scale::relative}},
+            .attributes = {integer("heads", {8, 1, 2, 3, 4, 5, 6, 7, 12, 16, 40, 71, 112}, {1, 1024}, "number of heads",
+                                   "h"),
+                           choice("rule", {"official", "naive", "mpt"},
+                                  "how slopes are chosen, which differs where the heads are no power of two"),
+                           real("alpha_max", {8, 4, 16}, {1.0 / alibi_rule::alpha_parts, 64},
+                                "-log2 of the smallest slope of the rules naive and mpt; a multiple of 1/16")},
+            .independent = {},
+            .conflict = [](const core::attributes& settings, const core::axis_sizes&) -> std::string {
+              const double parts = core::setting<double>(settings, "alpha_max") * alibi_rule::alpha_parts;
+              return parts == std::floor(parts) ? "" : "attribute 'alpha_max' must be a multiple of 1/16";
+            }};
+  }
+  static core::operation bias_declaration() {
+    return {.name = "alibi/bias",
+            .source = source,
+            .inputs = with_pair_positions({core::parameter("slopes", {"h"}, "slope of each head")}),
+            .outputs = {pair_bias_output(core::error_scale::relative)},  // one product of a slope and an exact integer
+            .attributes = {choice("form", {"distance", "absolute", "key", "key_from_last"},
+                                  "what the slope multiplies: j - i, -|i - j|, j, or j - last_position"),
+                           flag("causal", true, "-inf where the key comes after the query"),
+                           integer("last_position", {0, 7, 500}, {0, 0x1p31},
+                                   "of the last key, for the form key_from_last")},
+            .independent = {"h", "n", "m"}};
+  }
   template <class R>
-  using record = operation_record<R, recipe<R>>;
-  template <class R>
-  static std::vector<record<R>> records();
+  static std::vector<operation_record<R, recipe<R>>> records() {
+    return {{.declaration = slopes_declaration(),
+             .algorithms = one_algorithm,
+             .forward = slopes<R>,
+             .vjp = not_differentiable,
+             .jvp = not_offered},
+            pair_bias_record<bias_pairs, R>(bias_declaration())};
+  }
 
  private:
-  static constexpr const char* source = "Press, Smith and Lewis 2022, arXiv 2108.12409, section 3";
   /// What a slope is multiplied by, c(i, j): exact for positions below 2^52.
   struct coefficients {
     bool causal;
@@ -115,105 +166,15 @@ struct alibi {
   };
   template <class R>
   using bias_pairs = pairs_by_head<alibi, bias, R, coefficients>;
-  static core::operation slopes_declaration();
-  static core::operation bias_declaration();
   template <class R>
-  static fields<R> slopes(const arguments<R>& call, const recipe<R>& how);
+  static fields<R> slopes(const arguments<R>& call, const recipe<R>& how) {
+    const auto heads = static_cast<std::size_t>(call.template setting<std::int64_t>("heads"));
+    const alibi_rule rule{call.template setting<std::string>("rule"), call.template setting<double>("alpha_max"),
+                          heads};
+    field<R> slopes = make_field<R>({heads});
+    for (std::size_t k = 0; k < heads; ++k) slopes.storage()[k] = how.slope(rule, k);
+    return {{"slopes", std::move(slopes)}};
+  }
 };
-
-inline alibi_term alibi_term_of(const alibi_rule& rule, std::size_t k) {
-  const auto heads = static_cast<long>(rule.heads), head = static_cast<long>(k) + 1;
-  const long alpha = std::lround(rule.alpha_max * alibi_rule::alpha_parts);
-  enum class spacing { official, naive, mpt };
-  const auto by = core::chosen<spacing>(
-      rule.name, {{"official", spacing::official}, {"naive", spacing::naive}, {"mpt", spacing::mpt}});
-  if (by == spacing::naive) return {ratio(-alpha, alibi_rule::alpha_parts * heads), head};
-  long below = 1;
-  while (2 * below <= heads) below *= 2;
-  const long above = below == heads ? below : 2 * below;
-  if (by == spacing::official)
-    return head <= below ? alibi_term{ratio(-8, below), head} : alibi_term{ratio(-4, below), 2 * (head - below) - 1};
-  const long place = above == heads ? head : head <= above / 2 ? 2 * head : 2 * (head - above / 2) - 1;
-  return {ratio(-alpha, alibi_rule::alpha_parts * above), place};
-}
-
-template <class R>
-fields<R> alibi::slopes(const arguments<R>& call, const recipe<R>& how) {
-  const auto heads = static_cast<std::size_t>(call.template setting<std::int64_t>("heads"));
-  const alibi_rule rule{call.template setting<std::string>("rule"), call.template setting<double>("alpha_max"), heads};
-  field<R> slopes = make_field<R>({heads});
-  for (std::size_t k = 0; k < heads; ++k) slopes.storage()[k] = how.slope(rule, k);
-  return {{"slopes", std::move(slopes)}};
-}
-
-inline core::operation alibi::slopes_declaration() {
-  using core::attribute, std::int64_t, std::string;
-  std::vector<attribute> heads{attribute(int64_t{8})};
-  for (const int64_t n : {1, 2, 3, 4, 5, 6, 7, 12, 16, 40, 71, 112}) heads.emplace_back(n);
-  return {.name = "alibi/slopes",
-          .source = source,
-          // A power: it has the relative accuracy of its logarithm.
-          .outputs = {{.name = "slopes",
-                       .axes = {"h"},
-                       .meaning = "slope of each head",
-                       .scale = core::error_scale::relative}},
-          .attributes = {{.name = "heads",
-                          .meaning = "number of heads",
-                          .standard = int64_t{8},
-                          .values = heads,
-                          .low = 1,
-                          .high = 1024,
-                          .axis = "h"},
-                         {.name = "rule",
-                          .meaning = "how slopes are chosen, which differs where the heads are no "
-                                     "power of two",
-                          .standard = string("official"),
-                          .values = {string("official"), string("naive"), string("mpt")}},
-                         {.name = "alpha_max",
-                          .meaning = "-log2 of the smallest slope of the rules naive and mpt; a "
-                                     "multiple of 1/16",
-                          .standard = 8.0,
-                          .values = {8.0, 4.0, 16.0},
-                          .low = 1.0 / alibi_rule::alpha_parts,
-                          .high = 64}},
-          .independent = {},
-          .conflict = [](const core::attributes& settings, const core::axis_sizes&) -> string {
-            const double parts = core::setting<double>(settings, "alpha_max") * alibi_rule::alpha_parts;
-            return parts == std::floor(parts) ? "" : "attribute 'alpha_max' must be a multiple of 1/16";
-          }};
-}
-
-inline core::operation alibi::bias_declaration() {
-  using std::int64_t, std::string;
-  return {.name = "alibi/bias",
-          .source = source,
-          .inputs = with_pair_positions({core::parameter("slopes", {"h"}, "slope of each head")}),
-          .outputs = {pair_bias_output(core::error_scale::relative)},  // one product of a slope and an exact integer
-          .attributes = {{.name = "form",
-                          .meaning = "what the slope multiplies: j - i, -|i - j|, j, or j - last_position",
-                          .standard = string("distance"),
-                          .values = {string("distance"), string("absolute"), string("key"), string("key_from_last")}},
-                         {.name = "causal",
-                          .meaning = "-inf where the key comes after the query",
-                          .standard = true,
-                          .values = {true, false}},
-                         {.name = "last_position",
-                          .meaning = "of the last key, for the form key_from_last",
-                          .standard = int64_t{0},
-                          .values = {int64_t{0}, int64_t{7}, int64_t{500}},
-                          .low = 0,
-                          .high = 0x1p31}},
-          .independent = {"h", "n", "m"}};
-}
-
-template <class R>
-std::vector<alibi::record<R>> alibi::records() {
-  return {{.declaration = slopes_declaration(),
-           .algorithms = one_algorithm,
-           .forward = slopes<R>,
-           .vjp = not_differentiable,
-           .jvp = not_offered},
-          pair_bias_record<bias_pairs, R>(bias_declaration())};
-}
 
 }  // namespace assay::reference::encodings

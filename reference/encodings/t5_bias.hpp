@@ -25,11 +25,13 @@
 
 #include "reference/algorithms/log_buckets.hpp"
 #include "reference/kinds/pair_bias.hpp"
+#include "reference/kinds/table.hpp"
 
 namespace assay::reference::encodings {
 
 struct t5_bias {
   static constexpr std::string_view name = "t5_bias";
+  static constexpr double furthest = 0x1p31;
 
   /// What algorithms and mutants replace.
   template <class R>
@@ -42,12 +44,55 @@ struct t5_bias {
             core::setting<bool>(settings, "bidirectional"), core::setting<std::string>(settings, "form")};
   }
 
+  /// `buckets_axis`: the axis whose size the number of buckets is, or empty. Pairs of the first two settings on which
+  /// published code in f32 goes wrong by one are among them. Up to 256 bucket numbers are exact in every format.
+  static core::operation declared(const char* called, std::vector<core::tensor_declaration> inputs,
+                                  core::tensor_declaration output, const char* buckets_axis) {
+    return {
+        .name = called,
+        .source = "Raffel et al. 2020, arXiv 1910.10683; tensorflow/mesh, _relative_position_bucket",
+        .inputs = std::move(inputs),
+        .outputs = {std::move(output)},
+        .attributes = {integer("buckets", {32, 4, 8, 16, 64, 128}, {2, 256},
+                               "number of buckets, those of both directions", buckets_axis),
+                       integer("max_distance", {128, 256, 200, 400, 800, 100}, {2, furthest},
+                               "from here on all distances share the last bucket"),
+                       flag("bidirectional", true,
+                            "keys after the query have half of the buckets; else they count as 0"),
+                       choice("form", {"log", "clipped"}, "logarithmic beyond half of the buckets, or min(n, N - 1)")},
+        .independent = {"h", "n", "m"},
+        .conflict = [](const core::attributes& settings, const core::axis_sizes&) {
+          return map_of(settings).conflict();
+        }};
+  }
+  static core::operation bucket_declaration() {
+    const auto integers = [](const char* called, const char* meaning, core::input_role role) {
+      return core::integers(called, {"n"}, meaning, {-furthest, furthest}, role);
+    };
+    core::operation of_distance =
+        declared("t5_bias/bucket",
+                 {integers("distance", "position of the key less that of the query", core::input_role::distance)},
+                 integers("bucket", "number of the bucket, from 0", core::input_role::value), "");
+    of_distance.grows_with = &core::with_distance;
+    return of_distance;
+  }
+  static core::operation bias_declaration() {
+    return declared("t5_bias/bias",
+                    with_pair_positions({core::parameter("table", {"h", "b"}, "bias of each head and bucket")}),
+                    pair_bias_output(core::error_scale::relative), "b");  // an element of the table, copied
+  }
+
   template <class R>
-  using record = operation_record<R, recipe<R>>;
-  template <class R>
-  static std::vector<record<R>> records();
+  static std::vector<operation_record<R, recipe<R>>> records() {
+    return {table_record<t5_bias, R, bucket<R>>(bucket_declaration()), pair_bias_record<pairs, R>(bias_declaration())};
+  }
 
  private:
+  template <class R>
+  static rows<R> bucket(const arguments<R>& call, const recipe<R>& how) {
+    return {1, [&how, &distance = call.integers.at("distance").values.storage(), map = map_of(call.settings)](
+                   std::size_t i, R* row) { *row = R(static_cast<double>(how.bucket(map, distance[i]))); }};
+  }
   template <class R>
   struct pairs {
     using recipe = t5_bias::recipe<R>;
@@ -63,91 +108,6 @@ struct t5_bias {
       for (std::size_t k = 0; k < table.shape(0); ++k) bias[k] = table(k, bucket);
     }
   };
-  static constexpr double furthest = 0x1p31;
-  /// `buckets_axis`: the axis whose size the number of buckets is, or empty.
-  static core::operation declared(const char* called, std::vector<core::tensor_declaration> inputs,
-                                  core::tensor_declaration output, const char* buckets_axis);
-  static core::operation bucket_declaration();
-  static core::operation bias_declaration();
-  template <class R>
-  static fields<R> bucket(const arguments<R>& call, const recipe<R>& how);
 };
-
-template <class R>
-fields<R> t5_bias::bucket(const arguments<R>& call, const recipe<R>& how) {
-  const bucket_map map = map_of(call.settings);
-  const core::tensor& distance = call.integers.at("distance");
-  field<R> bucket = make_field<R>(distance.shape());
-  for (std::size_t i = 0; i < bucket.size(); ++i)
-    bucket.storage()[i] = R(static_cast<double>(how.bucket(map, distance.values.storage()[i])));
-  return {{"bucket", std::move(bucket)}};
-}
-
-inline core::operation t5_bias::declared(const char* called, std::vector<core::tensor_declaration> inputs,
-                                         core::tensor_declaration output, const char* buckets_axis) {
-  using std::int64_t, std::string;
-  return {
-      .name = called,
-      .source = "Raffel et al. 2020, arXiv 1910.10683; tensorflow/mesh, _relative_position_bucket",
-      .inputs = std::move(inputs),
-      .outputs = {std::move(output)},
-      // Pairs of the first two on which published code in f32 goes wrong by one are among them. Up to 256 bucket
-      // numbers are exact in every format.
-      .attributes = {{.name = "buckets",
-                      .meaning = "number of buckets, those of both directions",
-                      .standard = int64_t{32},
-                      .values = {int64_t{32}, int64_t{4}, int64_t{8}, int64_t{16}, int64_t{64}, int64_t{128}},
-                      .low = 2,
-                      .high = 256,
-                      .axis = buckets_axis},
-                     {.name = "max_distance",
-                      .meaning = "from here on all distances share the last bucket",
-                      .standard = int64_t{128},
-                      .values = {int64_t{128}, int64_t{256}, int64_t{200}, int64_t{400}, int64_t{800}, int64_t{100}},
-                      .low = 2,
-                      .high = furthest},
-                     {.name = "bidirectional",
-                      .meaning = "keys after the query have half of the buckets; else they count as 0",
-                      .standard = true,
-                      .values = {true, false}},
-                     {.name = "form",
-                      .meaning = "logarithmic beyond half of the buckets, or min(n, N - 1)",
-                      .standard = string("log"),
-                      .values = {string("log"), string("clipped")}}},
-      .independent = {"n"},
-      .conflict = [](const core::attributes& settings, const core::axis_sizes&) {
-        return map_of(settings).conflict();
-      }};
-}
-
-inline core::operation t5_bias::bucket_declaration() {
-  const auto integers = [](const char* called, const char* meaning, core::input_role role) {
-    return core::integers(called, {"n"}, meaning, {-furthest, furthest}, role);
-  };
-  core::operation of_distance =
-      declared("t5_bias/bucket",
-               {integers("distance", "position of the key less that of the query", core::input_role::distance)},
-               integers("bucket", "number of the bucket, from 0", core::input_role::value), "");
-  of_distance.grows_with = &core::with_distance;
-  return of_distance;
-}
-
-inline core::operation t5_bias::bias_declaration() {
-  core::operation of_pair = declared(
-      "t5_bias/bias", with_pair_positions({core::parameter("table", {"h", "b"}, "bias of each head and bucket")}),
-      pair_bias_output(core::error_scale::relative), "b");  // an element of the table, copied
-  of_pair.independent = {"h", "n", "m"};
-  return of_pair;
-}
-
-template <class R>
-std::vector<t5_bias::record<R>> t5_bias::records() {
-  return {{.declaration = bucket_declaration(),
-           .algorithms = one_algorithm,
-           .forward = bucket<R>,
-           .vjp = not_differentiable,
-           .jvp = not_offered},
-          pair_bias_record<pairs, R>(bias_declaration())};
-}
 
 }  // namespace assay::reference::encodings

@@ -23,6 +23,7 @@
 #include <vector>
 
 #include "reference/derived_vjp.hpp"
+#include "reference/kinds/declarations.hpp"
 #include "reference/oracle.hpp"
 
 namespace assay::reference {
@@ -48,11 +49,8 @@ struct future_keys {
     return key > query && of == rule::zero ? 0.0 : std::fabs(query - key);
   }
   static core::attribute_declaration declared() {
-    using std::string;
-    return {.name = "future",
-            .meaning = "keys after the query: -inf, at the distance 0, or at their own distance",
-            .standard = string("masked"),
-            .values = {string("masked"), string("zero"), string("symmetric")}};
+    return choice("future", {"masked", "zero", "symmetric"},
+                  "keys after the query: -inf, at the distance 0, or at their own distance");
   }
 };
 
