@@ -24,6 +24,11 @@ struct arguments {
   std::size_t gap = 0;   ///< elements that nobody may write, behind every row and every block of rows
   /// Where it is set it is called, once the arrays are made, with the operation on these arrays alone: to time it.
   const std::function<void(const std::function<void()>& operation)>* timing = nullptr;
+
+  template <class T>
+  [[nodiscard]] const T& setting(const char* name) const {
+    return core::setting<T>(settings, name);
+  }
 };
 
 /// An implementation of the operation `name`. Precondition of `evaluate`: core::check_request accepts the call.

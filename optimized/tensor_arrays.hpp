@@ -59,6 +59,10 @@ class tensor_arrays {
   view<const double, Rank> positions(const std::string& name) {
     return copy_of<double, Rank>(call_.inputs.at(name));
   }
+  view<const double, 1> positions(const std::string& name) { return positions<1>(name); }
+  /// Inputs with one axis, and with two.
+  view<const Real, 1> vector(const std::string& name) { return input<1>(name); }
+  view<const Real, 2> matrix(const std::string& name) { return input<2>(name); }
 
   /// A new output, of the dtype of the call, or of integers.
   template <std::size_t Rank, class T = Real>
@@ -82,6 +86,11 @@ class tensor_arrays {
       outputs.emplace(name, std::move(t));
     });
     return v;
+  }
+
+  template <std::size_t Rank>
+  view<Real, Rank> output(const std::string& name, const std::size_t (&shape)[Rank]) {
+    return output<Rank>(name, std::to_array(shape));
   }
 
   /// An array for what is no output.
@@ -211,6 +220,12 @@ template <class Run>
 core::tensors with_arrays(const arguments& call, Run run) {
   ASSAY_EXPECTS(call.type == core::dtype::f32 || call.type == core::dtype::f64);
   return call.type == core::dtype::f32 ? outputs_of<float>(call, run) : outputs_of<double>(call, run);
+}
+
+/// The same as a routine: run(call, arrays).
+template <auto run>
+core::tensors on_arrays(const arguments& call) {
+  return with_arrays(call, [&](auto& arrays) { run(call, arrays); });
 }
 
 /// The same for operations that take arrays in 16 bits, too.

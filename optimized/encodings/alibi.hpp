@@ -33,7 +33,7 @@ template <class Real>
 void bias(const execution& on, const bias_rule& rule, const view<const Real, 1>& slopes,
           const view<const double, 1>& query, const view<const double, 1>& key, const view<Real, 3>& bias);
 
-/// Its adjoint in the slopes: sums in double by rows.
+/// Its adjoint in the slopes: sums in double, by blocks of queries.
 template <class Real>
 void bias_vjp(const execution& on, const bias_rule& rule, const view<const double, 1>& query,
               const view<const double, 1>& key, const view<const Real, 3>& grad_bias, const view<Real, 1>& grad_slopes);

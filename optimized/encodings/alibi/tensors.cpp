@@ -10,45 +10,18 @@ namespace assay::optimized {
 namespace alibi {
 namespace {
 
-core::tensors evaluate_slopes(const arguments& call) {
-  const auto heads = static_cast<std::size_t>(core::setting<std::int64_t>(call.settings, "heads"));
-  const auto& name = core::setting<std::string>(call.settings, "rule");
-  const auto rule = name == "official" ? alibi::slope_rule::official
-                    : name == "mpt"    ? alibi::slope_rule::mpt
-                                       : alibi::slope_rule::naive;
-  return with_arrays(call, [&]<class Real>(tensor_arrays<Real>& arrays) {
-    alibi::slopes(rule, core::setting<double>(call.settings, "alpha_max"),
-                  arrays.template output<1>("slopes", {heads}));
-  });
+slope_rule slopes_of(const arguments& call) {
+  return core::chosen<slope_rule>(
+      call.settings, "rule",
+      {{"official", slope_rule::official}, {"mpt", slope_rule::mpt}, {"naive", slope_rule::naive}});
 }
-
-alibi::bias_rule rule_of(const core::attributes& settings) {
-  const auto& name = core::setting<std::string>(settings, "form");
-  return {name == "key"             ? alibi::bias_form::key
-          : name == "key_from_last" ? alibi::bias_form::key_from_last
-          : name == "absolute"      ? alibi::bias_form::absolute
-                                    : alibi::bias_form::distance,
-          core::setting<bool>(settings, "causal"),
-          static_cast<double>(core::setting<std::int64_t>(settings, "last_position"))};
-}
-
-core::tensors evaluate_bias(const arguments& call) {
-  return with_arrays(call, [&]<class Real>(tensor_arrays<Real>& arrays) {
-    const auto slopes = arrays.template input<1>("slopes");
-    const auto query = arrays.template positions<1>("query_position");
-    const auto key = arrays.template positions<1>("key_position");
-    alibi::bias(call.on, rule_of(call.settings), slopes, query, key,
-                arrays.template output<3>("bias", {slopes.shape[0], query.shape[0], key.shape[0]}));
-  });
-}
-
-core::tensors evaluate_bias_vjp(const arguments& call) {
-  return with_arrays(call, [&]<class Real>(tensor_arrays<Real>& arrays) {
-    const auto grad_bias = arrays.template input<3>("grad_bias");
-    alibi::bias_vjp(call.on, rule_of(call.settings), arrays.template positions<1>("query_position"),
-                    arrays.template positions<1>("key_position"), grad_bias,
-                    arrays.template output<1>("grad_slopes", {grad_bias.shape[0]}));
-  });
+bias_rule rule_of(const arguments& call) {
+  return {core::chosen<bias_form>(call.settings, "form",
+                                  {{"distance", bias_form::distance},
+                                   {"absolute", bias_form::absolute},
+                                   {"key", bias_form::key},
+                                   {"key_from_last", bias_form::key_from_last}}),
+          call.setting<bool>("causal"), static_cast<double>(call.setting<std::int64_t>("last_position"))};
 }
 
 }  // namespace
@@ -56,7 +29,21 @@ core::tensors evaluate_bias_vjp(const arguments& call) {
 
 std::vector<routine> alibi_routines() {
   using namespace alibi;
-  return {{"alibi/slopes", evaluate_slopes}, {"alibi/bias", evaluate_bias}, {"alibi/bias:vjp", evaluate_bias_vjp}};
+  return {
+      {"alibi/slopes", on_arrays<[](const arguments& call, auto& arrays) {
+         const auto heads = static_cast<std::size_t>(call.setting<std::int64_t>("heads"));
+         slopes(slopes_of(call), call.setting<double>("alpha_max"), arrays.output("slopes", {heads}));
+       }>},
+      {"alibi/bias", on_arrays<[](const arguments& call, auto& arrays) {
+         const auto m = arrays.vector("slopes");
+         const auto query = arrays.positions("query_position"), key = arrays.positions("key_position");
+         bias(call.on, rule_of(call), m, query, key, arrays.output("bias", {m.shape[0], query.shape[0], key.shape[0]}));
+       }>},
+      {"alibi/bias:vjp", on_arrays<[](const arguments& call, auto& arrays) {
+         const auto grad_bias = arrays.template input<3>("grad_bias");
+         bias_vjp(call.on, rule_of(call), arrays.positions("query_position"), arrays.positions("key_position"),
+                  grad_bias, arrays.output("grad_slopes", {grad_bias.shape[0]}));
+       }>}};
 }
 
 }  // namespace assay::optimized

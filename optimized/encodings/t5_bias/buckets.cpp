@@ -1,18 +1,14 @@
-// Up to the first distance of the last bucket the bucket of each distance stands in a table. The buckets of a query serve
-// all its heads. Biases are copies, and gradients sums by blocks of queries, joined in their order: the same bits for any
-// number of threads.
+// Up to the first distance of the last bucket the bucket of each distance stands in a table. Biases are copies, and
+// gradients sums.
 #include <gmp.h>
 
 #include <algorithm>
 
 #include "optimized/encodings/t5_bias.hpp"
-#include "optimized/numbers.hpp"
-#include "reference/core/result.hpp"
+#include "optimized/pair_bias.hpp"
 
 namespace assay::optimized::t5_bias {
 namespace {
-
-constexpr std::size_t queries_of_block = 64;
 
 /// The smallest n with n^q >= d^t e^(q-t).
 std::int64_t first_distance(std::int64_t d, std::int64_t e, unsigned long t, unsigned long q) {
@@ -27,21 +23,13 @@ std::int64_t first_distance(std::int64_t d, std::int64_t e, unsigned long t, uns
   return n;
 }
 
-/// The buckets of one query and every key.
-class row_of_buckets {
- public:
-  row_of_buckets(const bucket_lookup& bucket_of, const view<const double, 1>& key)
-      : bucket_of_(bucket_of), key_(key), row_(key.shape[0]) {}
-  const std::vector<std::size_t>& of(double query) {
-    for (std::size_t j = 0; j < row_.size(); ++j) row_[j] = bucket_of_(*key_.at(j) - query);
-    return row_;
-  }
-
- private:
-  const bucket_lookup& bucket_of_;
-  const view<const double, 1>& key_;
-  std::vector<std::size_t> row_;
-};
+/// Of one query, the bucket of every key.
+auto buckets_by(const bucket_rule& rule) {
+  return
+      [bucket_of = bucket_lookup(rule)](double query, const std::vector<double>& keys, std::vector<std::size_t>& out) {
+        for (std::size_t j = 0; j < out.size(); ++j) out[j] = bucket_of(keys[j] - query);
+      };
+}
 
 }  // namespace
 
@@ -81,47 +69,21 @@ void buckets(const bucket_rule& rule, const view<const double, 1>& distance, con
 template <class Real>
 void bias(const execution& on, const bucket_rule& rule, const view<const Real, 2>& table,
           const view<const double, 1>& query, const view<const double, 1>& key, const view<Real, 3>& bias) {
-  const std::size_t heads = table.shape[0], n = query.shape[0], m = key.shape[0];
-  ASSAY_EXPECTS(has_shape(table, {heads, static_cast<std::size_t>(rule.buckets)}));
-  ASSAY_EXPECTS(has_shape(query, {n}) && has_shape(key, {m}) && has_shape(bias, {heads, n, m}));
-  const bucket_lookup bucket_of(rule);
-  for_each_task(on.threads, n, [&](std::size_t i) {
-    row_of_buckets buckets(bucket_of, key);
-    const std::vector<std::size_t>& of_key = buckets.of(*query.at(i));
-    for (std::size_t k = 0; k < heads; ++k) {
-      const view<const Real, 1> of_bucket = part(table, k);
-      const view<Real, 1> row = part(bias, k, i);
-      with_step(row, [&](auto step) {
-        for (std::size_t j = 0; j < m; ++j) row.data[static_cast<std::ptrdiff_t>(j) * step] = *of_bucket.at(of_key[j]);
-      });
-    }
+  ASSAY_EXPECTS(has_shape(table, {bias.shape[0], static_cast<std::size_t>(rule.buckets)}));
+  write_biases<std::size_t>(on, query, key, bias, buckets_by(rule), [&](std::size_t head) {
+    return [of_bucket = part(table, head)](std::size_t bucket) { return *of_bucket.at(bucket); };
   });
 }
 
 template <class Real>
 void bias_vjp(const execution& on, const bucket_rule& rule, const view<const double, 1>& query,
               const view<const double, 1>& key, const view<const Real, 3>& grad_bias, const view<Real, 2>& grad_table) {
-  const std::size_t heads = grad_table.shape[0], n = query.shape[0], m = key.shape[0];
-  ASSAY_EXPECTS(has_shape(grad_table, {heads, static_cast<std::size_t>(rule.buckets)}));
-  ASSAY_EXPECTS(has_shape(query, {n}) && has_shape(key, {m}) && has_shape(grad_bias, {heads, n, m}));
-  const bucket_lookup bucket_of(rule);
-  const std::size_t blocks = (n + queries_of_block - 1) / queries_of_block, count = grad_table.size();
-  std::vector<double> parts(blocks * count);
-  for_each_task(on.threads, blocks, [&](std::size_t block) {
-    row_of_buckets buckets(bucket_of, key);
-    for (std::size_t i = block * queries_of_block; i < std::min((block + 1) * queries_of_block, n); ++i) {
-      const std::vector<std::size_t>& of_key = buckets.of(*query.at(i));
-      for (std::size_t k = 0; k < heads; ++k) {
-        double* const sums = parts.data() + block * count + k * grad_table.shape[1];
-        const view<const Real, 1> row = part(grad_bias, k, i);
-        for (std::size_t j = 0; j < m; ++j) sums[of_key[j]] += static_cast<double>(*row.at(j));
-      }
-    }
-  });
-  std::vector<double> sums(count);
-  for (std::size_t block = 0; block < blocks; ++block)
-    for (std::size_t b = 0; b < count; ++b) sums[b] += parts[block * count + b];
-  store(sums, grad_table);
+  const auto count = static_cast<std::size_t>(rule.buckets);
+  ASSAY_EXPECTS(has_shape(grad_table, {grad_bias.shape[0], count}));
+  const auto add = [](double* sums, const std::vector<std::size_t>& bucket, const view<const Real, 1>& cotangents) {
+    for (std::size_t j = 0; j < bucket.size(); ++j) sums[bucket[j]] += static_cast<double>(*cotangents.at(j));
+  };
+  store(sums_of_pairs<std::size_t>(on, query, key, grad_bias, count, buckets_by(rule), add), grad_table);
 }
 
 #define ASSAY_INSTANTIATE(Real)                                                                                      \

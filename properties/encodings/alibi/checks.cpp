@@ -75,8 +75,6 @@ R right_slope(const alibi_rule& rule, std::size_t head) { return recipe{}.slope(
 std::vector<variant> mutants() {
   std::vector<variant> all = reported_faults({
       {"mutant/alibi_wrong_sign", "meta-pytorch/attention-gym#86", "alibi/bias/bias/negated"},
-      {"mutant/alibi_gradient_of_wrong_sign", "meta-pytorch/attention-gym#86: the gradient",
-       "alibi/bias:vjp/grad_slopes/negated"},
       {"mutant/alibi_key_form_in_both_directions", "AL09 bigscience-workshop/Megatron-DeepSpeed#101",
        "alibi/bias/form/always_key"},
       {"mutant/alibi_causal_ignored", "AL09 Dao-AILab/flash-attention#540", "alibi/bias/causal/always_false"},
@@ -109,9 +107,6 @@ std::vector<variant> mutants() {
                         },
                    .declared = nothing_declared,
                    .remembers = true}),
-           changed("mutant/alibi_positions_in_f32", "Dao-AILab/flash-attention#845: precision of positions",
-                   "positions are rounded to f32 before they are subtracted",
-                   {.inputs = [](request&call) { round_positions(call, dtype::f32); }, .shown_in = dtype::f64}),
            // What overflows is told from the mask, which is written later.
            changed("mutant/alibi_saturates",
                    "huggingface/transformers, modeling_opt.py: scores no lower than the least number",

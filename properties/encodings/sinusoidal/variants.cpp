@@ -78,17 +78,12 @@ G decay_by_logarithm(const G& s, const G& base) {
 }
 
 // By the addition theorem.
-R coarse_and_fine(waveform function, const R& m, const R& theta) {
-  const double steps = 256 * std::nearbyint(m.number / 256);
-  const double coarse = steps * theta.number, fine = (m.number - steps) * theta.number;
-  return R(function == waveform::sine ? std::sin(coarse) * std::cos(fine) + std::cos(coarse) * std::sin(fine)
-                                      : std::cos(coarse) * std::cos(fine) - std::sin(coarse) * std::sin(fine));
-}
-G coarse_and_fine_taped(waveform function, const G& m, const G& theta) {
-  const auto at = [&](waveform f) { return coarse_and_fine(f, m.number, theta.number); };
-  return G::made(at(function), G::by(m * theta, [&] {
-                   return function == waveform::sine ? at(waveform::cosine) : -at(waveform::sine);
-                 }));
+template <class N>
+N coarse_and_fine(waveform function, const N& m, const N& theta) {
+  const double steps = 256 * std::nearbyint(to_double(m) / 256);
+  const N coarse = N(steps) * theta, fine = (m - N(steps)) * theta;
+  return function == waveform::sine ? sin(coarse) * cos(fine) + cos(coarse) * sin(fine)
+                                    : cos(coarse) * cos(fine) - sin(coarse) * sin(fine);
 }
 
 }  // namespace
@@ -200,9 +195,8 @@ std::vector<variant> controls() {
                      };
                    }}),
       changed("control/sinusoidal_coarse_and_fine", "rotations by multiples of 256 and by the rest",
-              "the addition theorem in f64",
-              {.formula = [](recipe& how) { how.wave = coarse_and_fine; },
-               .gradient = [](gradient_recipe& how) { how.wave = coarse_and_fine_taped; }}),
+              "the addition theorem",
+              {.formula = [](auto& how) { how.wave = coarse_and_fine<typename std::decay_t<decltype(how)>::number>; }}),
   };
 }
 

@@ -1,7 +1,6 @@
 // Wrong and right ways to T5's buckets and their biases.
 #include <algorithm>
 #include <cmath>
-#include <set>
 
 #include "properties/faults/declared_faults.hpp"
 #include "properties/kinds/pair_bias.hpp"
@@ -57,31 +56,15 @@ variant right_by_default(const char* id, const char* models, offset_function off
        }});
 }
 
-bucket_map map_of(const request& call) { return encoding::map_of(core::completed(*call.operation, call.attributes)); }
-const auto& elements(const request& call, const char* input) { return call.inputs.at(input).values.storage(); }
-
 // In the operation of buckets alone: a table has no such element.
 void leave_unclamped(core::tensors& outputs, const request& call) {
   if (!outputs.contains("bucket")) return;
-  const bucket_map map = map_of(call);
-  const auto& distance = elements(call, "distance");
+  const bucket_map map = encoding::map_of(core::completed(*call.operation, call.attributes));
+  const auto& distance = call.inputs.at("distance").values.storage();
   for (std::size_t i = 0; i < distance.size(); ++i)
     if (has_logarithm(map, distance[i]))
       outputs.at("bucket").values.storage()[i] =
           static_cast<double>(map.base(distance[i]) + unclamped(map, distance[i], offset_in_f64));
-}
-
-// Of the pairs of one bucket all but the last have no cotangent.
-void keep_last_of_each_bucket(request& call) {
-  if (!call.operation->is_vjp()) return;
-  const bucket_map map = map_of(call);
-  const auto &query = elements(call, "query_position"), &key = elements(call, "key_position");
-  auto& cotangents = call.inputs.at("grad_bias").values.storage();
-  std::set<std::pair<std::size_t, std::int64_t>> seen;  // head, bucket
-  for (std::size_t k = cotangents.size(); k-- > 0;) {
-    const double distance = key[k % key.size()] - query[k / key.size() % query.size()];
-    if (!seen.emplace(k / (key.size() * query.size()), bucket_of(map, distance)).second) cotangents[k] = 0.0;
-  }
 }
 
 }  // namespace
@@ -101,8 +84,6 @@ std::vector<variant> mutants() {
   });
   for (variant& v : faults_of_distance<encoding>("t5")) all.push_back(std::move(v));
   for (variant& v : std::vector<variant>{
-           changed("mutant/t5_scatter_assigns", "GR26 nntile/nntile#229: overwritten, not added",
-                   "of the pairs of one bucket the last one alone counts", {.inputs = keep_last_of_each_bucket}),
            changed("mutant/t5_no_clamp", "huggingface/candle#1312",
                    "distances beyond the largest go beyond the last bucket", {.outputs = leave_unclamped}),
            // The distance back from the query is the unsigned number.
@@ -126,16 +107,11 @@ std::vector<variant> mutants() {
                    {.formula = with_offset([](const offset_terms& x) {
                       return f32(f32(log_f32(x.ratio) * f32(1.0 / log_f32(x.largest))) * x.logarithmic);
                     })}),
-           changed("mutant/t5_by_exact_reciprocal", "a constant folded to its reciprocal, in f64",
-                   "the logarithm is multiplied by a reciprocal that is rounded once",
-                   {.formula = with_offset([](const offset_terms& x) {
-                      return f32(f32(log_f32(x.ratio) * f32(1.0 / std::log(x.largest))) * x.logarithmic);
-                    }),
-                   .telling = true}),
            changed("mutant/t5_f32_log_in_f64", "numpy/numpy, NEP 50: a scalar of f64 widens an f32 expression",
                    "a logarithm in f32 is divided and multiplied in f64",
                    {.formula = with_offset(
-                        [](const offset_terms& x) { return log_f32(x.ratio) / std::log(x.largest) * x.logarithmic; })}),
+                        [](const offset_terms& x) { return log_f32(x.ratio) / std::log(x.largest) * x.logarithmic; }),
+                   .telling = true}),
            changed("mutant/t5_buckets_in_bf16", "mindspore-lab/mindone#670", "the formula is evaluated in bf16",
                    {.formula = with_offset([](const offset_terms& x) {
                       const double ratio = bf16(bf16(x.n) / x.exact);
