@@ -32,7 +32,9 @@ inline approximate operator*(approximate x, approximate y) {
 inline approximate& operator+=(approximate& x, approximate y) { return x = x + y; }
 /// The length of a pair of coordinates.
 inline approximate length_of(approximate x, approximate y) {
-  const double length = std::hypot(x.value, y.value);
+  // Squares that neither overflow nor vanish. Not hypot, for which the program would need glibc 2.35: see tools/wheel.
+  const long double first = x.value, second = y.value;
+  const double length = static_cast<double>(std::sqrt(first * first + second * second));
   return {length, x.error + y.error + 0x1p-48 * length};
 }
 inline bool agree(approximate x, approximate y) { return agree(x.value, y.value, x.error + y.error); }

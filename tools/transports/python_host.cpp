@@ -29,7 +29,8 @@ bool names_operation(const std::string& text, std::size_t at) {
 
 std::filesystem::path python_package() {
   const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe");
-  const std::filesystem::path prefix = program.parent_path().parent_path(), installed = prefix / "share/assay/python/assay";
+  const std::filesystem::path prefix = program.parent_path().parent_path(),
+                              installed = prefix / "share/assay/python/assay";
   for (const std::filesystem::path& folder : {installed, prefix})
     if (std::filesystem::exists(folder / host_script)) return folder;
   throw std::runtime_error("the Python host is missing: " + program.string() + " expects " + host_script + " in " +

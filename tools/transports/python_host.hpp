@@ -9,13 +9,13 @@
 namespace assay::transports {
 
 /// The folder of the package `assay` of Python: <prefix>/share/assay/python/assay, where this program is
-/// <prefix>/bin/assay, or <prefix> itself, as in a wheel. The build tree is a prefix, with a link to the sources. Throws
-/// std::runtime_error, which names the folder, where the host is not there: an incomplete installation is a fault of
-/// Assay's own, not of a candidate.
+/// <prefix>/bin/assay, or <prefix> itself, as in a wheel. The build tree is a prefix, with a link to the sources.
+/// Throws std::runtime_error, which names the folder, where the host is not there: an incomplete installation is a
+/// fault of Assay's own, not of a candidate.
 std::filesystem::path python_package();
 
-/// A function or assay.Candidate of a module. The interpreter is $ASSAY_PYTHON, which the command of a wheel sets to that of its
-/// environment, else python3 on PATH.
+/// A function or assay.Candidate of a module. The interpreter is $ASSAY_PYTHON, which the command of a wheel sets to
+/// that of its environment, else python3 on PATH.
 struct python_function {
   std::string module;     ///< importable, with the current folder first on the path; or a path that ends in .py
   std::string function;   ///< a name in it, such as "scan" or "model.scan"

@@ -28,8 +28,9 @@ double size_of_torques(const test_case& c) {
   const auto &x = values("x"), &g = values("grad_y"), &m = values("position"), &theta = values("theta");
   double size = 0;
   for_pairs(shape, [&](std::size_t v, std::size_t t, std::size_t first, std::size_t second) {
-    size +=
-        std::fabs(m[v / shape.heads()] * theta[t]) * std::hypot(x[first], x[second]) * std::hypot(g[first], g[second]);
+    const approximate of_x = length_of(exactly(x[first]), exactly(x[second]));
+    const approximate of_g = length_of(exactly(g[first]), exactly(g[second]));
+    size += std::fabs(m[v / shape.heads()] * theta[t]) * of_x.value * of_g.value;
   });
   return size;
 }

@@ -107,7 +107,8 @@ void check_frequencies(experiment& e) {
   const auto& m = c.call.inputs.at("position").values.storage();
   for_pairs(shape, [&](std::size_t v, std::size_t t, std::size_t first, std::size_t second) {
     const double turned = std::fabs(m[v / shape.heads()]) * frequency.allowed[t];
-    const approximate inherited{0.0, std::min(turned, 2.0) * std::hypot(x[first], x[second]) * (1 + 0x1p-50)};
+    const double length = length_of(exactly(x[first]), exactly(x[second])).value;
+    const approximate inherited{0.0, std::min(turned, 2.0) * length * (1 + 0x1p-50)};
     for (const std::size_t i : {first, second})
       e.equal(y[i], z[i] + inherited, "y element {} by base and by frequencies", i);
   });

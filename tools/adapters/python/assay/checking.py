@@ -9,6 +9,7 @@ Needs numpy and the program `assay` (assay/installed.py says where it is looked 
 """
 import json
 import os
+import re
 import select
 import shlex
 import shutil
@@ -36,6 +37,7 @@ def check(function, operation=None, dtypes=None, *, effort="quick", seed=1, requ
     compute, vjp and others. They go before those of the function. Without `dtypes` it is checked in those that it
     declares, else in f32 and f64.
     """
+    __tracebackhide__ = True  # pytest shows the caller's line, and what is wrong
     assay = program()
     if isinstance(function, Candidate):
         candidate, selected = function, [operation] if operation else []
@@ -60,13 +62,14 @@ def check(function, operation=None, dtypes=None, *, effort="quick", seed=1, requ
 
 
 def _findings(folder, said):
-    """The report up to its tables."""
+    """The report up to its tables, without what names the relay, which has ended."""
     try:
         with open(os.path.join(folder, "summary.md"), encoding="utf-8") as file:
             text = file.read()
     except OSError:
         return said
-    return text.split("\n## Checks", 1)[0].strip()
+    text = re.split(r"^## (?:Accuracy|Checks)", text, 1, re.MULTILINE)[0]
+    return re.sub(r" Replay:\n *```sh\n.*?\n *```| Candidate `process:.*?`,", "", text, flags=re.DOTALL).strip()
 
 
 def _gate(assay, candidate, arguments):

@@ -1,0 +1,92 @@
+"""The pytest plugin, in runs of pytest of their own. Run by pytest with ASSAY set to the program."""
+import json
+import os
+import re
+import subprocess
+import sys
+import xml.etree.ElementTree
+
+import pytest
+
+FOLDER = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+TESTS = '''
+import numpy
+import pytest
+
+FEW = ["--property=value", "--family=mild", "--max-elements=2000"]
+
+
+def rotate(x, position):
+    r = x.shape[-1] // 2
+    theta = 10000 ** (-numpy.arange(r, dtype=x.dtype) / max(r, 1))
+    angle = (position[..., None] * theta).astype(x.dtype)[:, :, None]
+    a, b, rest = x[..., :r], x[..., r:2 * r], x[..., 2 * r:]
+    cos, sin = numpy.cos(angle), numpy.sin(angle)
+    return numpy.concatenate([a * cos - b * sin, a * sin + b * cos, rest], -1)
+
+
+def test_right(assay):
+    assay.check(rotate, "rope/rotate", ["f64"], domain={"layout": ["half_split"]}, options=FEW)
+
+
+class TestWrong:
+    @pytest.mark.parametrize("dtype", ["f32"])
+    def test_layout(self, assay, dtype):
+        assay.check(rotate, "rope/rotate", [dtype], options=FEW)
+
+
+def test_two_checks(assay):
+    for dtype in ("f32", "f64"):
+        assay.check(rotate, "rope/rotate", [dtype], domain={"layout": ["half_split"]}, options=FEW)
+
+
+def test_no_operation(assay):
+    with pytest.raises(assay.NotAnOperation):
+        assay.check(lambda a, b: a)
+'''
+
+
+def run(folder, *arguments, code):
+    """What pytest says of TESTS in a folder."""
+    (folder / "test_model.py").write_text(TESTS)
+    done = subprocess.run([sys.executable, "-B", "-m", "pytest", "-p", "assay.pytest_plugin", "-p", "no:cacheprovider",
+                           *arguments], cwd=folder, capture_output=True, text=True, stdin=subprocess.DEVNULL,
+                          env={**os.environ, "PYTHONPATH": FOLDER})
+    assert done.returncode == code, done.stdout + done.stderr
+    return done.stdout + done.stderr
+
+
+def reports(folder):
+    """Their folders below this one."""
+    return sorted(os.path.relpath(parent, folder) for parent, _, names in os.walk(folder) if "report.json" in names)
+
+
+ALL = ["test_model.py/TestWrong/test_layout_f32_", "test_model.py/test_right", "test_model.py/test_two_checks",
+       "test_model.py/test_two_checks-2"]
+
+
+def test_a_failure_says_what_is_wrong_on_the_smallest_case(tmp_path):
+    said = run(tmp_path, "--junit-xml=junit.xml", code=1)
+    assert "1 failed, 3 passed" in said
+    assert '- declared layout = "interleaved", behaves as layout = "half_split"' in said
+    assert re.search(r"\*\*value\*\* of `rope/rotate` in f32: y\[.*\]: expected .*\n.*Smallest case found: rope/rotate f32 B=1", said)
+    assert 'assay.check(rotate, "rope/rotate", [dtype], options=FEW)' in said
+    assert not re.search(r"checking\.py|pytest_plugin\.py|relay\.py|## Accuracy", said)
+    assert reports(tmp_path / "assay-report") == ALL
+    (failure,) = xml.etree.ElementTree.parse(tmp_path / "junit.xml").iter("failure")
+    assert 'behaves as layout = "half_split"' in failure.get("message")
+
+
+def test_options_and_selection(tmp_path):
+    run(tmp_path, "-k", "right", "--assay-seed=7", "--assay-effort=quick", "--assay-report=kept", code=0)
+    assert reports(tmp_path / "kept") == ["test_model.py/test_right"]
+    assert json.loads((tmp_path / "kept/test_model.py/test_right/report.json").read_text())["seed"] == "7"
+    assert not (tmp_path / "assay-report").exists()
+    assert "--assay-effort: invalid choice: 'much'" in run(tmp_path, "--assay-effort=much", code=4)
+
+
+def test_with_several_processes(tmp_path):
+    pytest.importorskip("xdist")
+    said = run(tmp_path, "-n", "2", "--assay-report=kept", code=1)
+    assert "1 failed, 3 passed" in said and 'behaves as layout = "half_split"' in said
+    assert reports(tmp_path / "kept") == ALL
