@@ -22,7 +22,7 @@ FOLDERS = ("reference", "optimized", "properties", "golden", "tools")
 DOCUMENTS = ["README.md", "CONTRIBUTING.md", *(f"{folder}/README.md" for folder in FOLDERS),
              "properties/MEASURED.md", "optimized/MEASURED.md"]
 GENERATED = re.compile(r"(<!-- generated: assay (.+?) -->\n)(.*?)(<!-- end -->)", re.DOTALL)
-PROGRAM = re.compile(r"(?:^|[\s'`])(?:build/\w+/)?assay (?=[a-z-])")
+PROGRAM = re.compile(r"(?:^|[\s'`])(?<!from )(?:build/\w+/)?assay (?=[a-z-])")
 
 
 def read(path):
