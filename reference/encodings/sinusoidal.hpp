@@ -33,6 +33,7 @@
 // less (frequencies.hpp).
 #pragma once
 
+#include <array>
 #include <cmath>
 #include <functional>
 #include <string_view>
@@ -84,11 +85,11 @@ D decay_at(const D& s, const D& base) {
 /// The steps that variants replace.
 template <class R>
 struct sinusoidal_recipe : differentiable_recipe<sinusoidal_recipe, R> {
-  std::function<table_plan(const core::attributes&)> plan = plan_of_table;
-  std::function<R(double)> position = from_integer<R>;
-  std::function<R(const R& base, std::size_t step, std::size_t steps)> frequency = geometric_frequency<R>;
-  std::function<R(waveform, const R& m, const R& theta)> wave = wave_at<R>;
-  std::function<R(const R& s, const R& base)> decay = decay_at<R>;
+  recipe_step<R, table_plan(const core::attributes&)> plan = plan_of_table;
+  recipe_step<R, R(double)> position = from_integer<R>;
+  recipe_step<R, R(const R& base, std::size_t step, std::size_t steps)> frequency = geometric_frequency<R>;
+  recipe_step<R, R(waveform, const R& m, const R& theta)> wave = wave_at<R>;
+  recipe_step<R, R(const R& s, const R& base)> decay = decay_at<R>;
 };
 
 /// Of position m, by the frequency of each column.
@@ -143,8 +144,7 @@ struct sinusoidal {
   static constexpr std::string_view name = "sinusoidal";
   template <class R>
   using recipe = sinusoidal_recipe<R>;
-  template <class R>
-  static std::vector<operation_record<R, recipe<R>>> records() {
+  static std::array<core::operation, 4> declarations() {
     using core::input_role;
     constexpr const char* source = "Vaswani et al. 2017, arXiv 1706.03762, section 3.5";
     constexpr core::value_domain positions{-0x1p31, 0x1p31};
@@ -166,46 +166,47 @@ struct sinusoidal {
     const auto table = [](const char* columns) -> core::tensor_declaration {
       return {.name = "p", .axes = {"n", columns}, .meaning = "encodings, positions by columns"};
     };
-    return {table_record<sinusoidal, R, wave_table<R>>(
-                {.name = "sinusoidal/table",
-                 .source = source,
-                 .inputs = {core::integers("position", {"n"}, "positions m", positions, input_role::position)},
-                 .outputs = {table("d")},
-                 .attributes = {integer("width", {8, 16, 4, 2, 1, 3, 7}, {1, 65536}, "columns d", "d"), layout, first,
-                                rule, base(1.0),
-                                integer("offset", {0, 1, 2}, {0, positions.high}, "added to every position"), odd},
-                 .stages = stages,
-                 .grows_with = &core::with_position}),
-            table_record<sinusoidal, R, wave_table_at<R>>(
-                {.name = "sinusoidal/table_at",
-                 .source = source,
-                 .inputs = {{.name = "position", .axes = {"n"}, .meaning = "positions m", .role = input_role::position},
-                            core::parameter("theta", {"r"}, "frequencies")},
-                 .outputs = {table("2r")},
-                 .attributes = {layout, first},
-                 .stages = with_sums,
-                 .grows_with = &core::with_position}),
-            table_record<sinusoidal, R, frequencies_of_base<R>>(
-                {.name = "sinusoidal/frequencies",
-                 .source = source,
-                 .inputs = {core::parameter("base", {"k"}, "b", {.low = 1.0})},
-                 // A power: it has the relative accuracy of its logarithm, and angles m theta need all of it.
-                 .outputs = {{.name = "theta",
-                              .axes = {"k", "r"},
-                              .meaning = "frequencies of d = 2r columns",
-                              .scale = core::error_scale::relative}},
-                 .attributes = {integer("pairs", {4, 1, 2, 3, 8}, {1, 32768}, "r", "r"), rule}}),
-            table_record<sinusoidal, R, decay_curve<R>>(
-                {.name = "sinusoidal/decay",
-                 .source = "Su 2021, kexue.fm/archives/8231",
-                 .inputs = {{.name = "s",
-                             .axes = {"n"},
-                             .meaning = "distances",
-                             .domain = positions,
-                             .role = input_role::distance}},
-                 .outputs = {{.name = "g", .axes = {"n"}, .meaning = "the integral of cos(s b^-t) over t from 0 to 1"}},
-                 .attributes = {base(20.0)},
-                 .grows_with = &core::with_state})};
+    return {
+        {{.name = "sinusoidal/table",
+          .source = source,
+          .inputs = {core::integers("position", {"n"}, "positions m", positions, input_role::position)},
+          .outputs = {table("d")},
+          .attributes = {integer("width", {8, 16, 4, 2, 1, 3, 7}, {1, 65536}, "columns d", "d"), layout, first, rule,
+                         base(1.0), integer("offset", {0, 1, 2}, {0, positions.high}, "added to every position"), odd},
+          .stages = stages,
+          .grows_with = &core::with_position},
+         {.name = "sinusoidal/table_at",
+          .source = source,
+          .inputs = {{.name = "position", .axes = {"n"}, .meaning = "positions m", .role = input_role::position},
+                     core::parameter("theta", {"r"}, "frequencies")},
+          .outputs = {table("2r")},
+          .attributes = {layout, first},
+          .stages = with_sums,
+          .grows_with = &core::with_position},
+         {.name = "sinusoidal/frequencies",
+          .source = source,
+          .inputs = {core::parameter("base", {"k"}, "b", {.low = 1.0})},
+          // A power: it has the relative accuracy of its logarithm, and angles m theta need all of it.
+          .outputs = {{.name = "theta",
+                       .axes = {"k", "r"},
+                       .meaning = "frequencies of d = 2r columns",
+                       .scale = core::error_scale::relative}},
+          .attributes = {integer("pairs", {4, 1, 2, 3, 8}, {1, 32768}, "r", "r"), rule}},
+         {.name = "sinusoidal/decay",
+          .source = "Su 2021, kexue.fm/archives/8231",
+          .inputs =
+              {{.name = "s", .axes = {"n"}, .meaning = "distances", .domain = positions, .role = input_role::distance}},
+          .outputs = {{.name = "g", .axes = {"n"}, .meaning = "the integral of cos(s b^-t) over t from 0 to 1"}},
+          .attributes = {base(20.0)},
+          .grows_with = &core::with_state}}};
+  }
+  template <class R>
+  static std::vector<operation_record<R, recipe<R>>> records() {
+    auto [table, table_at, frequencies, decay] = declarations();
+    return {table_record<sinusoidal, R, wave_table<R>>(std::move(table)),
+            table_record<sinusoidal, R, wave_table_at<R>>(std::move(table_at)),
+            table_record<sinusoidal, R, frequencies_of_base<R>>(std::move(frequencies)),
+            table_record<sinusoidal, R, decay_curve<R>>(std::move(decay))};
   }
 };
 
