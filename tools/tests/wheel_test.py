@@ -190,6 +190,7 @@ class Environment(unittest.TestCase):
             file.write(test)
         if importlib.util.find_spec("pytest"):
             self.assertIn("1 passed", self.ends(0, "python3", "-m", "pytest", "test_scan.py"))
+            self.ends(0, "python3", "-m", "pytest", "-p", "assay.pytest_plugin", "--collect-only", "test_scan.py")
 
     def test_4_an_interpreter_that_is_named_goes_first(self):
         said = self.ends(3, "assay", "gate", "--candidate", "python:model:rotate", ASSAY_PYTHON=within("decoy", "python3"))

@@ -164,6 +164,12 @@ class Functions(Folder):
     def test_a_function_of_a_module_of_the_current_folder(self):
         self.ends("scan", 0, "# Assay: scan", module="users_module", cwd=self.folder.name, arguments=self.MILD)
 
+    def test_modules_of_the_user_may_have_the_names_of_the_hosts(self):
+        for name in ("host", "tensors"):
+            with open(os.path.join(self.folder.name, f"{name}.py"), "w") as file:
+                file.write("from users_module import scan\n")
+            self.ends("scan", 0, module=name, cwd=self.folder.name, arguments=("--property", "value", *self.MILD))
+
     def test_a_candidate_of_a_file(self):
         self.ends("candidate", 0, "# Assay: mine 7")
 

@@ -11,10 +11,12 @@ import os
 import shlex
 import sys
 
-# The folder of this script is on the path, which would make `host` or `tensors` modules that a user could mean: the
-# folder of the package is meant, unless the interpreter has it among its own, as in the environment of a wheel.
-_FOLDER = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-sys.path[:1] = [] if _FOLDER in sys.path[1:] else [_FOLDER]
+# The first folder of the path is that of this script, and its `host` or `tensors` could be modules that a user means: the
+# one above is meant, from which this package comes. Then it is the last, for modules by their former names: it may be the
+# environment of a wheel, with packages that another interpreter has of its own.
+sys.path[0] = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+import assay  # noqa: E402, F401
+sys.path.append(sys.path.pop(0))
 from assay.errors import in_words, place_of, users_traceback
 from assay.streams import protocol_streams, send
 
