@@ -85,8 +85,6 @@ struct variation {
   arithmetic_rule arithmetic = f32_or_wider;
   /// What it says of itself, where that is not its arithmetic alone.
   std::function<void(description& about)> declared{};
-  /// Makers of what else it offers: `right<Encoding>`, for laws between operations of several encodings.
-  std::vector<std::unique_ptr<implementation> (*)(std::string name)> beside{};
   core::dtype shown_in = core::dtype::f32;  ///< see `variant`
   bool remembers = false;                   ///< see `variant`
   bool telling = false;                     ///< see `variant`
@@ -130,25 +128,12 @@ class recipe_variant final : public implementation {
   variation<Encoding> how_;
 };
 
-/// The right recipe.
-template <class Encoding>
-std::unique_ptr<implementation> right(std::string name) {
-  return std::make_unique<recipe_variant<Encoding>>(std::move(name));
-}
-
-/// An implementation of all operations of its parts; it says of itself what they say, first of all the first.
-std::unique_ptr<implementation> joined(std::vector<std::unique_ptr<implementation>> parts);
-
 /// `id` is "mutant/NAME" or "control/NAME"; `models` the public report (owner/name#issue), or what a control does
 /// otherwise; `summary` the fault in one sentence.
 template <class Encoding>
 variant make_variant(std::string id, const char* models, std::string summary, variation<Encoding> how) {
   const auto make = [id, how]() -> std::unique_ptr<implementation> {
-    if (how.beside.empty()) return std::make_unique<recipe_variant<Encoding>>(id, how);
-    std::vector<std::unique_ptr<implementation>> parts;
-    parts.push_back(std::make_unique<recipe_variant<Encoding>>(id, how));
-    for (const auto& other : how.beside) parts.push_back(other(id));
-    return joined(std::move(parts));
+    return std::make_unique<recipe_variant<Encoding>>(id, how);
   };
   return {std::move(id), models, std::move(summary), make, how.shown_in, how.remembers, how.telling};
 }

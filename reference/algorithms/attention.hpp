@@ -10,27 +10,15 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <type_traits>
 #include <vector>
 
-#include "reference/derived_vjp.hpp"
 #include "reference/readings/adjoint.hpp"
 
 namespace assay::reference {
 
 /// What of attention has a format of its own, in the order of attention_stages().
 enum class attention_stage { scores, softmax, output, accumulation };
-
-/// f16 and bf16: matrix products of that dtype, added up in f32; the softmax in f32, its weights cast back, as
-/// eager attention of huggingface/transformers has it (LlamaAttention.forward in
-/// src/transformers/models/llama/modeling_llama.py, BloomAttention.forward in
-/// src/transformers/models/bloom/modeling_bloom.py). Fused kernels (Dao-AILab/flash-attention) keep the scores in f32
-/// and cast the weights alone: they err by less.
-inline std::vector<core::stage_declaration> attention_stages() {
-  return {{.name = "scores", .meaning = "scale q . k + bias", .narrow = true},
-          {.name = "softmax", .meaning = "exponentials of the scores, their sum and the quotient"},
-          {.name = "output", .meaning = "the weights as they multiply v, and o", .narrow = true},
-          {.name = std::string(core::accumulation), .meaning = "the sums of q . k and of weights times v"}};
-}
 
 /// Contiguous arrays of one head: q [n, d], k [m, d], v [m, e].
 template <class R>
@@ -61,30 +49,9 @@ std::vector<R> softmax(const std::vector<R>& logits) {
   return weights;
 }
 
-/// The same as a block of a tape. grad S_j = P_j (g_j - sum_l P_l g_l): that of the only key is 0, whatever its logit
-/// is.
-template <class R>
-std::vector<adjoint<R>> taped_softmax(const std::vector<adjoint<R>>& logits);
-
-/// The factor of q . k for a setting `scale`.
-template <class R>
-R logit_scale(const std::string& setting, std::size_t width) {
-  const bool scaled = core::chosen<bool>(setting, {{"inverse_sqrt", true}, {"one", false}});
-  if (!scaled || width == 0) return R(1.0);
-  return in_stage<R>(attention_stage::scores, [&] { return power(R(static_cast<double>(width)), ratio(-1, 2)); });
-}
-
-inline core::attribute_declaration scale_attribute() {
-  using std::string;
-  return {.name = "scale",
-          .meaning = "factor of q . k",
-          .standard = string("inverse_sqrt"),
-          .values = {string("inverse_sqrt"), string("one")}};
-}
-
 /// What of a row of attention mutants and other algorithms replace.
 template <class R>
-struct attention_recipe : differentiable_recipe<attention_recipe, R> {
+struct attention_steps {
   std::vector<R> (*weights)(const std::vector<R>& logits) = softmax<R>;
   R(*logit)
   (const R& product, const R& bias, const R& scale) = [](const R& product, const R& bias, const R& scale) {
@@ -98,14 +65,14 @@ struct attention_recipe : differentiable_recipe<attention_recipe, R> {
   bool mean_from_output = false;  ///< see mean_along
 };
 
-/// The pullback of a head is one block (attend), whose steps are those of the reading beneath.
+/// Those of the adjoint of a head (attend_vjp), which are of the reading beneath.
 template <class R>
-struct attention_recipe<adjoint<R>> : attention_recipe<R> {};
+struct attention_steps<adjoint<R>> : attention_steps<R> {};
 
 /// The weights of query i; `bias` is its row, [m].
 template <class R>
 std::vector<R> attention_weights(const attention_head<R>& head, std::size_t i, const R* bias,
-                                 const attention_recipe<R>& how) {
+                                 const attention_steps<R>& how) {
   std::vector<R> logits(head.keys);
   for (std::size_t j = 0; j < head.keys; ++j) {
     accumulator<R> product;
@@ -122,7 +89,7 @@ std::vector<R> attention_weights(const attention_head<R>& head, std::size_t i, c
 
 /// out [n, e]; bias [n, m].
 template <class R>
-void attend(const attention_head<R>& head, const R* bias, R* out, const attention_recipe<R>& how) {
+void attend(const attention_head<R>& head, const R* bias, R* out, const attention_steps<R>& how) {
   for (std::size_t i = 0; i < head.queries; ++i) {
     const std::vector<R> weights = taken_by(attention_stage::output, attention_stage::softmax,
                                             attention_weights(head, i, bias + i * head.keys, how));
@@ -139,9 +106,9 @@ void attend(const attention_head<R>& head, const R* bias, R* out, const attentio
 /// arithmetic.
 template <class R>
 R vanishing(const R& x) {
-  if constexpr (requires { R::tau; })
+  if constexpr (std::is_same_v<R, tracked>)
     return {0.0, x.error};
-  else if constexpr (requires { R::round(0.0); })
+  else if constexpr (computes_in_formats<R>)
     return x;
   else
     return R(0.0);
@@ -176,7 +143,7 @@ void subtract_heaviest(std::vector<R>& along, const std::vector<R>& weights, con
 /// takes them.
 template <class R>
 R mean_along(const attention_head<R>& head, const R* bias, const R* cotangent, const std::vector<R>& weights,
-             const std::vector<R>& factors, const std::vector<R>& along, const attention_recipe<R>& how) {
+             const std::vector<R>& factors, const std::vector<R>& along, const attention_steps<R>& how) {
   using stage = attention_stage;
   const auto by_sum = [&] {
     accumulator<R> sum;
@@ -194,17 +161,14 @@ R mean_along(const attention_head<R>& head, const R* bias, const R* cotangent, c
     }
     return total_in(stage::softmax, sum);
   };
-  if (how.mean_from_output) return by_output();
-  R mean = by_sum();
-  if constexpr (requires { R::tau; }) mean.error = std::max(mean.error, by_output().error);
-  return mean;
+  return how.mean_from_output ? by_output() : covering(by_sum(), by_output);
 }
 
 /// With the cotangents g_i of o_i: grad S_ij = P_ij (g_i . v_j - sum_l P_il g_i . v_l), 0 where b_ij = -inf; every row
 /// of it adds up to 0. on_logit(i, j, grad S_ij) is called for every pair that is not kept apart.
 template <class R, class OnLogit>
 void attend_vjp(const attention_head<R>& head, const R* bias, const R* grad_out, attention_gradients<R>& gradients,
-                const attention_recipe<R>& how, OnLogit on_logit) {
+                const attention_steps<R>& how, OnLogit on_logit) {
   using stage = attention_stage;
   std::vector<R> along(head.keys);  // g_i . v_j
   for (std::size_t i = 0; i < head.queries; ++i) {
@@ -239,70 +203,6 @@ void attend_vjp(const attention_head<R>& head, const R* bias, const R* grad_out,
       on_logit(i, j, grad_logit);
     }
   }
-}
-
-template <class R>
-std::vector<adjoint<R>> taped_softmax(const std::vector<adjoint<R>>& logits) {
-  std::vector<R> plain;
-  std::vector<typename tape<R>::node> from;
-  for (const adjoint<R>& x : logits) plain.push_back(x.number), from.push_back(x.node);
-  const std::vector<R> weights = softmax(plain);
-  const auto first = tape<R>::current().add_block(weights.size(), [=](tape<R>& graph, std::span<const cotangent<R>> g) {
-    std::vector<R> along;
-    for (const cotangent<R>& x : g) along.push_back(x.number);
-    if constexpr (!computes_in_formats<R>) subtract_heaviest(along, weights, plain.data());
-    accumulator<R> sum;
-    std::size_t keys = 0;
-    for (std::size_t j = 0; j < weights.size(); ++j)
-      if (!is_minus_infinity(plain[j])) sum.add_product(weights[j], along[j]), ++keys;
-    const R mean = sum.total();
-    for (std::size_t j = 0; j < weights.size(); ++j) {
-      if (is_minus_infinity(plain[j])) continue;
-      const R grad = weights[j] * (along[j] - mean);
-      graph.put(from[j], cotangent<R>(keys == 1 ? vanishing(grad) : grad));
-    }
-  });
-  std::vector<adjoint<R>> out;
-  for (std::size_t j = 0; j < weights.size(); ++j) out.emplace_back(weights[j], first + static_cast<unsigned>(j));
-  return out;
-}
-
-/// A head as one block of a tape, with attend_vjp for its pullback.
-template <class R>
-void attend(const attention_head<adjoint<R>>& head, const adjoint<R>* bias, adjoint<R>* out,
-            const attention_recipe<adjoint<R>>& how) {
-  struct operand {
-    std::vector<R> numbers;
-    std::vector<typename tape<R>::node> nodes;
-    operand(const adjoint<R>* from, std::size_t size) {
-      for (std::size_t i = 0; i < size; ++i) numbers.push_back(from[i].number), nodes.push_back(from[i].node);
-    }
-    void put(tape<R>& graph, attention_stage stage, const std::vector<accumulator<R>>& sums) const {
-      for (std::size_t i = 0; i < sums.size(); ++i)
-        graph.put_in(stage, nodes[i], cotangent<R>(total_in(stage, sums[i])));
-    }
-  };
-  const std::size_t n = head.queries, m = head.keys, d = head.width, e = head.value_width;
-  const operand q(head.q, n * d), k(head.k, m * d), v(head.v, m * e), b(bias, n * m);
-  const auto plain_head = [=, scale = head.scale.number](const operand& q_, const operand& k_, const operand& v_) {
-    return attention_head<R>{n, m, d, e, scale, q_.numbers.data(), k_.numbers.data(), v_.numbers.data()};
-  };
-  const attention_recipe<R>& steps = how;
-  std::vector<R> numbers(n * e);
-  attend(plain_head(q, k, v), b.numbers.data(), numbers.data(), steps);
-  const auto first = tape<R>::current().add_block(n * e, [=](tape<R>& graph, std::span<const cotangent<R>> g) {
-    std::vector<R> grad_out;
-    for (const cotangent<R>& x : g) grad_out.push_back(x.number);
-    attention_gradients<R> sums(plain_head(q, k, v));
-    attend_vjp(plain_head(q, k, v), b.numbers.data(), grad_out.data(), sums, steps,
-               [&](std::size_t i, std::size_t j, const R& x) {
-                 graph.put_in(attention_stage::scores, b.nodes[i * m + j], cotangent<R>(x));
-               });
-    q.put(graph, attention_stage::scores, sums.q);
-    k.put(graph, attention_stage::scores, sums.k);
-    v.put(graph, attention_stage::output, sums.v);
-  });
-  for (std::size_t i = 0; i < n * e; ++i) out[i] = adjoint<R>(numbers[i], first + static_cast<unsigned>(i));
 }
 
 }  // namespace assay::reference

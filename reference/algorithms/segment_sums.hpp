@@ -118,6 +118,20 @@ void segment_sums_by_prefix(const_lane<R> a, R* out) {
     for (std::size_t j = 0; j <= i; ++j) out[i * n + j] = j == i ? R(0.0) : sums.between(i, j);
 }
 
+/// The error bound of differences of prefix sums. They have no answer behind an a = -inf, but their adjoint, which is
+/// linear, may stand beside sums that have.
+template <class R>
+void law_of_prefix_differences(const_lane<R> a, R* out) {
+  if constexpr (is_adjoint<R>) {
+    using number = typename R::underlying;
+    return taped_segment_sums<number>(a, out, law_of_prefix_differences<number>,
+                                      segment_sums_adjoint_by_suffix<number>);
+  }
+  bool resets = false;
+  for (std::size_t i = 0; i < a.size(); ++i) resets = resets || is_minus_infinity(a[i]);
+  (resets ? segment_sums<R> : segment_sums_by_prefix<R>)(a, out);
+}
+
 /// The adjoint of the sums: grad_a_l = sum of grad_D_ij over i >= l > j, in any order. D is linear in a, so nothing
 /// else enters, and a_1, which stands in no segment, has the gradient 0. `grad` is n x n; its entries above the
 /// diagonal are not read.

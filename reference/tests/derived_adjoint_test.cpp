@@ -34,6 +34,34 @@ core::request drawn(const char* name, dtype type, const core::axis_sizes& sizes,
   return c;
 }
 
+// A softmax as a block of a tape. grad S_j = P_j (g_j - sum_l P_l g_l): that of the only key is 0, whatever its logit
+// is.
+template <class R>
+std::vector<adjoint<R>> taped_softmax(const std::vector<adjoint<R>>& logits) {
+  std::vector<R> plain;
+  std::vector<typename tape<R>::node> from;
+  for (const adjoint<R>& x : logits) plain.push_back(x.number), from.push_back(x.node);
+  const std::vector<R> weights = softmax(plain);
+  const auto first = tape<R>::current().add_block(weights.size(), [=](tape<R>& graph, std::span<const cotangent<R>> g) {
+    std::vector<R> along;
+    for (const cotangent<R>& x : g) along.push_back(x.number);
+    if constexpr (!computes_in_formats<R>) subtract_heaviest(along, weights, plain.data());
+    accumulator<R> sum;
+    std::size_t keys = 0;
+    for (std::size_t j = 0; j < weights.size(); ++j)
+      if (!is_minus_infinity(plain[j])) sum.add_product(weights[j], along[j]), ++keys;
+    const R mean = sum.total();
+    for (std::size_t j = 0; j < weights.size(); ++j) {
+      if (is_minus_infinity(plain[j])) continue;
+      const R grad = weights[j] * (along[j] - mean);
+      graph.put(from[j], cotangent<R>(keys == 1 ? vanishing(grad) : grad));
+    }
+  });
+  std::vector<adjoint<R>> out;
+  for (std::size_t j = 0; j < weights.size(); ++j) out.emplace_back(weights[j], first + static_cast<unsigned>(j));
+  return out;
+}
+
 // Attention of which only the softmax is a block.
 template <class R>
 fields<R> composed_attention_vjp(const arguments<R>& call) {

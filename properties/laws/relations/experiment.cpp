@@ -20,12 +20,6 @@ const measured_call& experiment::call(const core::operation* other, core::tensor
   return call(test_case{{other, c.call.type, std::move(inputs), core::completed(*other, settings)}, c.family, c.seed});
 }
 
-const measured_call& experiment::call_allowed(const test_case& other, const measured_call& like) {
-  outputs_of(other);
-  calls_.back().allowed = like.allowed;
-  return calls_.back();
-}
-
 const measured_call& experiment::right_call(const test_case& other) {
   const measured_call& made = call(other);
   judge(other, made.outputs);

@@ -37,8 +37,6 @@ class experiment {
   const measured_call& call(const test_case& other);
   /// A call of another operation, in the dtype of the case.
   const measured_call& call(const core::operation* other, core::tensors inputs, core::attributes settings = {});
-  /// A call whose outputs are allowed the errors of another one: where its own inputs, NaN say, leave none.
-  const measured_call& call_allowed(const test_case& other, const measured_call& like);
   /// A call whose outputs must be right: judged against the truth.
   const measured_call& right_call(const test_case& other);
   /// A call with an empty axis, inside the declared domain: right; or answered with an error where `beside`, the same

@@ -10,7 +10,7 @@
 
 using namespace assay;
 
-TEST_CASE("fox/decay/allowance_of_every_order", "[unit][fox]") {
+TEST_CASE("reference/segment_sums/allowance_of_every_order", "[unit]") {
   constexpr std::size_t n = 63;
   const double u = core::unit_roundoff(core::dtype::f32);
   const reference::computing_in format(core::dtype::f32);

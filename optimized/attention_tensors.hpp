@@ -1,0 +1,40 @@
+// Operations that attend, on tensors: q [B, h, n, d], k [B, h, m, d], v [B, h, m, e], the setting `scale`, and the
+// array that the bias of each head is made of.
+#pragma once
+
+#include <string>
+
+#include "optimized/tensor_arrays.hpp"
+
+namespace assay::optimized {
+
+template <template <class> class Inputs, class Real>
+Inputs<Real> attention_inputs_of(const arguments& call, tensor_arrays<Real>& arrays, const char* of_bias) {
+  return {arrays.template input<4>("q"), arrays.template input<4>("k"), arrays.template input<4>("v"),
+          arrays.template input<3>(of_bias), core::setting<std::string>(call.settings, "scale") == "inverse_sqrt"};
+}
+
+/// attend(execution, inputs, o)
+template <template <class> class Inputs, class Attend>
+core::tensors attention_on_tensors(const arguments& call, const char* of_bias, Attend attend) {
+  return with_arrays(call, [&]<class Real>(tensor_arrays<Real>& arrays) {
+    const auto in = attention_inputs_of<Inputs>(call, arrays, of_bias);
+    const auto [B, h, n, d] = in.q.shape;
+    attend(call.on, in, arrays.template output<4>("o", {B, h, n, in.v.shape[3]}));
+  });
+}
+
+/// attend_vjp(execution, inputs, grad_o, gradients); of_bias(inputs) is the array that the bias is made of.
+template <template <class> class Inputs, template <class> class Gradients, class OfBias, class Attend>
+core::tensors attention_vjp_on_tensors(const arguments& call, const std::string& name, OfBias of_bias,
+                                       Attend attend_vjp) {
+  return with_arrays(call, [&]<class Real>(tensor_arrays<Real>& arrays) {
+    const auto in = attention_inputs_of<Inputs>(call, arrays, name.c_str());
+    const Gradients<Real> out{
+        arrays.template output<4>("grad_q", in.q.shape), arrays.template output<4>("grad_k", in.k.shape),
+        arrays.template output<4>("grad_v", in.v.shape), arrays.template output<3>("grad_" + name, of_bias(in).shape)};
+    attend_vjp(call.on, in, arrays.template input<4>("grad_o"), out);
+  });
+}
+
+}  // namespace assay::optimized

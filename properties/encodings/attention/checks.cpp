@@ -1,0 +1,172 @@
+// Attention with a bias: families, and faults of public reports.
+#include <algorithm>
+#include <cmath>
+
+#include "properties/faults/call_changes.hpp"
+#include "properties/faults/declared_faults.hpp"
+#include "properties/kinds/attention.hpp"
+#include "reference/core/special_values.hpp"
+#include "reference/encodings/attention.hpp"
+
+namespace assay::properties::encodings::attention {
+namespace {
+
+using core::infinity;
+using encoding = reference::encodings::attention;
+using R = reference::rounded;
+inline constexpr auto& changed = make_variant<encoding>;
+
+// The bias of a relative encoding: -1/2 a token.
+void bias_where_none_is(request& call) {
+  core::tensor& bias = call.inputs.at("bias");
+  if (std::any_of(bias.values.begin(), bias.values.end(), [](double b) { return b != 0.0; })) return;
+  const auto rows = rows_of(bias);
+  for (std::size_t row = 0; row < rows.size(); ++row)
+    for (std::size_t j = 0; j < rows[row].size(); ++j) {
+      const auto distance = static_cast<double>(row % bias.shape()[1]) - static_cast<double>(j);
+      rows[row][j] = core::round_to(call.type, -0.5 * std::fabs(distance));
+    }
+}
+
+// As where -inf is replaced by a number that is the least there is: no key weighs more than another.
+void see_all_keys_where_none_is(request& call) {
+  for (const std::span<double> row : rows_of(call.inputs.at("bias")))
+    if (std::all_of(row.begin(), row.end(), [](double b) { return b == -infinity; }))
+      std::fill(row.begin(), row.end(), 0.0);
+}
+
+void average_gradient_of_bias(core::tensors& outputs, const request& call) {
+  const auto batch = static_cast<double>(std::max<std::size_t>(1, call.inputs.at("q").shape()[0]));
+  change_each(outputs, "grad_bias", [batch](double x) { return x / batch; });
+}
+
+void shift_bias(request& call) {
+  for (const std::span<double> row : rows_of(call.inputs.at("bias"))) {
+    const double largest = *std::max_element(row.begin(), row.end());
+    if (largest == -infinity) continue;
+    const auto exact = [&](double x) {
+      const double less = x - largest;
+      return less + largest == x && core::round_to(call.type, less) == less;
+    };
+    if (!std::all_of(row.begin(), row.end(), exact)) continue;
+    for (double& x : row) x -= largest;
+  }
+}
+
+std::vector<variant> mutants() {
+  std::vector<variant> all = reported_faults({
+      {"mutant/attention_no_scale", "a factor forgotten in a port", "attention/output/scale/always_one"},
+      {"mutant/attention_bias_forgotten", "huggingface/transformers#29067: a fused path without the bias",
+       "attention/output/bias/zeroed"},
+      {"mutant/attention_bias_twice", "a bias that the caller and the kernel add", "attention/output/bias/doubled"},
+      {"mutant/attention_bias_in_bf16", "DT17 HabanaAI/vllm-fork#503", "attention/output/bias/in_bf16"},
+      {"mutant/attention_other_head", "SC04 triton-lang/triton#8412: axes", "attention/output/bias/reversed_along_h_0"},
+      {"mutant/attention_first_row_of_bias", "RP22 unslothai/unsloth#3699: one row for all",
+       "attention/output/bias/first_for_all_along_n_1"},
+  });
+  for (auto faults : {faults_of_attention<encoding>("attention", "the bias"), faults_of_weights<encoding>("attention")})
+    for (variant& v : faults) all.push_back(std::move(v));
+  for (variant& v : std::vector<variant>{
+           changed("mutant/attention_scaled_by_width", "RP16 sgl-project/sglang#33558: a factor squared",
+                   "q . k is divided by d", {.formula = with_logit([](const R&product, const R&bias, const R&scale) {
+                                               return scale * scale * product + bias;
+                                             })}),
+           changed("mutant/attention_bias_where_none_is",
+                   "T504 huggingface/transformers#8518: a bias in cross-attention",
+                   "where the bias is 0 everywhere it is -|i - j| / 2", {.inputs = bias_where_none_is}),
+           changed("mutant/attention_mask_is_finite", "a mask of -10000 instead of -inf",
+                   "masked keys have the bias -10000",
+                   {.inputs =
+                        [](request&call) {
+                          change_each(call.inputs, "bias", [](double b) { return b == -infinity ? -10000.0 : b; });
+                        },
+                   .telling = true}),
+           changed("mutant/attention_all_keys_where_none_is",
+                   "ml-explore/mlx#2395: neither 0 nor NaN in a row fully masked",
+                   "a query whose keys are all masked sees all of them",
+                   {.inputs = see_all_keys_where_none_is, .telling = true}),
+           changed("mutant/attention_no_mean_in_gradient", "GR07 pytorch/pytorch#196705: a term dropped",
+                   "the gradient of the logits lacks the mean",
+                   {.formula =
+                        [](auto&how) {
+                          how.grad_logit = [](const R& weight, const R& along, const R&) { return weight * along; };
+                        }}),
+           changed("mutant/attention_bias_gradient_averaged", "GR04 jax-ml/jax#23842: a reduction over the batch",
+                   "the gradient of the bias is averaged over the batch, not added up",
+                   {.outputs = average_gradient_of_bias}),
+       })
+    all.push_back(std::move(v));
+  return all;
+}
+
+std::vector<variant> controls() {
+  std::vector<variant> all = controls_of_weights<encoding>("attention");
+  for (variant& v : controls_of_attention<encoding>("attention")) all.push_back(std::move(v));
+  all.push_back(changed("control/attention_bias_shifted", "CT09 vllm-project/vllm#945",
+                        "the largest bias of each row is subtracted where that is exact", {.inputs = shift_bias}));
+  return all;
+}
+
+// Every output element is a sum over all keys: a product of two large axes costs as much as a third.
+std::vector<usual_size> sizes() {
+  const std::vector<std::string> output{"attention/output"};
+  const std::string axes = "B h n m d e";
+  std::vector<usual_size> all;
+  add_sizes(all, output, axes,
+            "5 9 3 130 80 3, 5 9 66 3 66 130, 1 2 66 130 3 66, 2 2 64 64 64 64, 1 1 9 130 64 64, 66 2 2 9 3 65,"
+            "1 2 5 258 3 2, 1 1 66 66 2 2, 1 2 9 130 128 128, 1 34 2 5 3 2, 1 2 3 1300 3 2, 1 2 255 63 3 2");
+  add_sizes(all, output, axes, "2 2 130 130 2 3", true, "causal");
+  add_sizes(all, output, axes, "1 2 66 130 3 2", true, "masked_inside");
+  add_sizes(all, output, axes, "5 9 2 5 66 66, 1 2 5 258 3 2, 2 2 66 17 3 2", true, every_family);
+  add_sizes(all, output, axes,
+            "1 2 9 17 96 96, 1 2 9 17 256 256, 1 2 66 513 65 65, 2 2 2 4097 3 2, 2 65 3 17 4 3, 2 2 130 130 128 128,"
+            "65537 1 1 2 2 1, 2 2 4097 2 2 2",
+            false);
+  add_sizes(all, output, axes, "1 2 258 258 64 64", false, "causal");
+  add_sizes(all, output, axes, "5 9 66 258 66 66", false, every_family);
+  return all;
+}
+
+void mild(drawn_inputs&, const core::operation&, core::dtype, core::counter_random&) {}
+
+}  // namespace
+
+encoding_tests make_tests() {
+  encoding_tests tests;
+  tests.name = "attention";
+  tests.families = {
+      attention_family("mild", "numbers of order 1", mild),
+      attention_family("no_bias", "a bias of 0 everywhere", no_bias),
+      attention_family("causal", "no key behind the query", causal),
+      attention_family("masked_inside", "every other key is masked", masked_inside),
+      attention_family("few_keys", "all keys but three are masked", few_keys),
+      attention_family("large_logits", "logits of order 1000", large_logits),
+      attention_family("equal_logits", "all keys weigh the same", equal_logits),
+      attention_family("linear_bias", "a bias of -1/2 a token of distance", linear_bias),
+      attention_family("far_keys", "all logits near -30000, or farther, to -1e30", far_keys),
+      attention_family("rows_apart", "rows of +1500 and rows of -1500", rows_apart),
+      attention_family("one_key_wins", "one key weighs e^50 times the others", one_key_wins),
+      attention_family("equal_values", "all values but the last key's are the same number", equal_values),
+      attention_family("small_values", "values near the smallest normal number", small_values),
+      attention_family("large_values", "values near the largest number", large_values),
+      attention_family("nan_inside", "a NaN in q or v", nan_in_queries_or_values),
+  };
+  tests.families.back().holds_nan = true;
+  for (family& f : tests.families) {
+    if (f.name == "few_keys" || f.name == "mild") f.tells_along = "m";  // values show of few, gradients of all
+    // Where logits are sums of 2^16 terms, their law allows any weights, unless the terms are 0.
+    if (f.name == "equal_logits") f.tells_along = "d";
+  }
+  tests.sizes = sizes();
+  tests.long_ones = {{{"attention/output"}, {{"m", 2}}}};
+  tests.mutants = mutants();
+  tests.controls = controls();
+  tests.laws = laws_of_bias(
+      "attention", "attention/output",
+      {"mild", "causal", "masked_inside", "linear_bias", "one_key_wins", "far_keys", "equal_values", "no_bias"});
+  tests.laws.push_back(law_of_weights());
+  tests.rests_on_convention = has_row_without_keys;
+  return tests;
+}
+
+}  // namespace assay::properties::encodings::attention

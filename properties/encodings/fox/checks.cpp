@@ -1,0 +1,141 @@
+// Forgetting attention: families, which are those of Heinsen's gates, as one lane of gates is filled alike in both, and
+// laws of the decay.
+#include <algorithm>
+#include <cmath>
+
+#include "properties/generators/lane_inputs.hpp"
+#include "properties/kinds/attention.hpp"
+#include "reference/core/special_values.hpp"
+
+namespace assay::properties::encodings::fox {
+
+std::vector<variant> mutants();  // variants.cpp
+std::vector<variant> controls();
+
+namespace {
+
+using core::infinity;
+
+family of_gates(std::string name, std::string summary, lane_filler fill, input_filler then = {}) {
+  family f = attention_family(
+      std::move(name), std::move(summary),
+      [fill, then](drawn_inputs& in, const core::operation& op, core::dtype type, core::counter_random& random) {
+        const bool gated = op.input("g") != nullptr;
+        const std::size_t n = in.sizes.at("n"), heads = in.sizes.at("h");
+        std::vector<double>& gates = in.of.at(gated ? "g" : "log_f");
+        for (std::size_t k = 0; k < in.sizes.at("B") * heads; ++k) {
+          lane_inputs lane{std::vector<double>(n), std::vector<double>(n)};
+          fill(lane, gated, type, random);
+          for (std::size_t i = 0; i < n; ++i) gates[(k / heads * n + i) * heads + k % heads] = lane.gate[i];
+        }
+        if (then) then(in, op, type, random);
+      });
+  f.parts_classes = f.name == "mild" || f.name == "gates_near_one" || f.name == "wide";
+  // A logit is finite: only log f itself can be -inf.
+  if (f.name == "infinite_inside") f.applies = [](const core::operation& op) { return op.input("log_f") != nullptr; };
+  if (f.name == "large_logits") f.applies = [](const core::operation& op) { return op.input("q") != nullptr; };
+  if (f.name == "gates_near_one") f.tells_along = "n";  // what lies far behind weighs something
+  f.holds_nan = f.name == "nan_inside";
+  return f;
+}
+
+// D_ij + D_jk = D_ik within the errors allowed to the three; the diagonal and what lies above it are as they are
+// defined.
+void check_path(experiment& e) {
+  const numbers d(e.call(), "D");
+  const std::size_t n = d.shape[3];
+  for (std::size_t p = 0; p < d.size(); ++p) {
+    const std::size_t i = p / n % n, k = p % n, j = (i + k) / 2, block = p - i * n - k;
+    if (k >= i)
+      e.equal(exactly(k == i ? 0.0 : -infinity), exactly(d.x[p]), "D at query {}, key {}", i, k);
+    else
+      e.equal(d[p], d[block + i * n + j] + d[block + j * n + k], "D from {} to {}, and by way of {}", k, i, j);
+  }
+}
+
+// The tokens from the last one on at which all gates are 0: they are as a sequence that starts there, and so are their
+// gradients, as no token of them is seen from before.
+std::vector<std::size_t> behind_reset(const test_case& c, std::size_t n) {
+  const core::tensor& gates = c.call.inputs.at("log_f");
+  const auto& a = gates.values.storage();
+  const std::size_t heads = gates.shape()[2];
+  for (std::size_t first = n; first-- > 1;) {
+    bool all = has_elements(c);
+    for (std::size_t x = 0; x < a.size(); ++x) all = all && (x / heads % n != first || a[x] == -infinity);
+    if (all) return span_of(first, n);
+  }
+  return {};
+}
+
+std::vector<std::size_t> first_tokens(const test_case& c, std::size_t n) {
+  return n < 2 ? std::vector<std::size_t>{} : span_of(0, 1 + core::counter_random(c.seed).below(n - 1));
+}
+
+// Decays are a square of tokens; attention sums over one of its sides, of which mild gates leave twenty tokens: what
+// lies far behind weighs something where gates are near one.
+std::vector<usual_size> sizes() {
+  const std::vector<std::string> decays{"fox/decay", "fox/gated_decay"}, attention{"fox/attention"};
+  const std::string gates = "B n h", heads = "B h n d e";
+  std::vector<usual_size> all;
+  add_sizes(all, decays, gates, "5 17 9, 66 5 2, 2 130 2, 1 258 1, 5 66 1, 1 66 9, 2 128 4, 1 255 1, 3 9 9");
+  add_sizes(all, decays, gates, "5 9 9, 1 66 2", true, every_family);
+  add_sizes(all, decays, gates, "2 1025 2, 2 129 33, 1 513 3, 65537 2 1", false);
+  add_sizes(all, decays, gates, "5 130 9", false, every_family);
+  add_sizes(all, attention, heads,
+            "5 9 17 80 3, 66 2 5 2 65, 2 2 130 3 2, 5 1 66 2 3, 1 1 66 64 64, 1 9 66 2 3, 2 2 64 64 64, 1 1 72 128 128,"
+            "3 9 9 3 2");
+  add_sizes(all, attention, heads, "1 2 383 2 2", true, "gates_near_one");
+  add_sizes(all, attention, heads, "5 9 5 66 66, 1 2 66 3 2", true, every_family);
+  add_sizes(all, attention, heads, "1 2 9 96 96, 1 2 9 256 256, 1 2 258 65 33, 2 2 1025 2 1, 65537 1 2 1 1", false);
+  add_sizes(all, attention, heads, "1 1 1300 2 1", false, "gates_near_one");
+  add_sizes(all, attention, heads, "5 9 130 66 66", false, every_family);
+  return all;
+}
+
+}  // namespace
+
+encoding_tests make_tests() {
+  const std::vector<std::string> finite{"mild",          "gates_near_one", "gates_near_zero",
+                                        "constant_gate", "no_decay",       "infinite_inside",
+                                        "wide",          "block_half_life"};
+  encoding_tests tests;
+  tests.name = "fox";
+  tests.families = {
+      of_gates("mild", "gates of order 1", mild),
+      of_gates("gates_near_one", "log f from -2^-4 to -2^-29", gates_near_one),
+      of_gates("gates_near_zero", "log f from -5 to -60", gates_near_zero),
+      of_gates("constant_gate", "one gate for the whole lane, 2^-17 to 1: ALiBi", constant_gate),
+      of_gates("block_half_life", "decay over a block is e^-0.3 to e^-3", block_half_life),
+      of_gates("infinite_inside", "log f is -inf here and there: resets", infinite_inside),
+      of_gates("no_decay", "log f = 0 or above -1e-6", no_decay),
+      of_gates("powers_of_two", "all gates are powers of two", powers_of_two),
+      of_gates("subnormal", "all gates are subnormal", subnormal),
+      of_gates("wide", "log f from -69 to 0", wide),
+      of_gates("extreme_gates", "decays beyond the exponent range", extreme_gates),
+      of_gates("large_logits", "logits of order 100 to 1000: exp of them overflows", mild, large_logits),
+      of_gates("special_values", "zeros, and numbers at the ends of the domain and of the formats", special_values),
+      of_gates("nan_inside", "a NaN in some lanes", nan_inside),
+  };
+  tests.sizes = sizes();
+  tests.long_ones = {{{"fox/decay", "fox/gated_decay"}, {{"n", 2}}}, {{"fox/attention"}, {{"n", 2}}, {{"n", 1100}}}};
+  tests.mutants = mutants();
+  tests.controls = controls();
+  tests.laws = {law("decay_path", "D is 0 on the diagonal, -inf above it, and below it the sum over any token between",
+                    {{"fox/decay", "fox/gated_decay"}, finite}, {1, check_path}),
+                law("gate_reset", "a gate of 0 forgets all that came before",
+                    {{"fox/attention", "fox/attention:vjp"}, {"infinite_inside"}},
+                    agree_alone("n", behind_reset, "the tokens from a gate of 0 on")),
+                law("later_tokens", "tokens that come later change no output", {{"fox/attention"}, finite},
+                    agree_alone("n", first_tokens, "the first tokens"))};
+  tests.not_modelled = {{"IX10 fla-org/flash-linear-attention#769, NVIDIA-NeMo/Automodel#3802",
+                         "an index beyond 2^31 needs 46 341 tokens, whose pairs do not fit a gate run"}};
+  tests.facts = {{"infinite_inside", "log f = -inf gives"},
+                 {"extreme_gates", "decays beyond the exponent range give"},
+                 {"no_decay", "gates at 1 (log f = 0, or nearly) give"},
+                 {"gates_near_one", "gates near 1 give"},
+                 {"gates_near_zero", "gates near 0 give"},
+                 {"special_values", "special values (zeros, ends of the domain and of the formats) give"}};
+  return tests;
+}
+
+}  // namespace assay::properties::encodings::fox

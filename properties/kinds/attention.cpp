@@ -1,0 +1,186 @@
+#include "properties/kinds/attention.hpp"
+
+#include <cmath>
+#include <limits>
+#include <sstream>
+
+#include "reference/core/special_values.hpp"
+
+namespace assay::properties {
+namespace {
+
+using core::infinity;
+
+// Of one key alone attention gives the value, whatever the logits are; of a query without features likewise. Outputs
+// grow with the square of the tokens where each is a query and a key, and attention forms an exponential for every
+// pair.
+core::axis_sizes attention_sizes(const core::operation& op, core::counter_random& random, extent size) {
+  const std::size_t block = (std::size_t{1} << (3 + random.below(4))) - 1 + random.below(3);
+  core::axis_sizes s{{"B", 1}, {"h", 1}, {"d", 1 + random.below(4)}, {"e", 1 + random.below(3)}};
+  std::size_t &n = s["n"], &m = s["m"];
+  if (core::axis_with(op, core::axis_role::key).empty()) {
+    n = size.is_given()                        ? 4
+        : size.range == lengths::exactly       ? size.tokens
+        : size.range == lengths::long_ones     ? 200 + random.below(100)
+        : size.range == lengths::around_blocks ? block
+                                               : random.below(random.one_in(2) ? 9 : 34);
+    if (size.range == lengths::short_ones && n < 17) {
+      s["h"] = random.one_in(60) ? 0 : 1 + random.below(3);
+      if (random.one_in(3)) s["B"] = 2;
+    }
+    if (op.input("q") != nullptr && size.range != lengths::exactly) n = std::min<std::size_t>(n, 40);
+  } else if (size.is_given()) {
+    s = {{"B", 1}, {"h", 1}, {"n", 2}, {"m", 5}, {"d", 2}, {"e", 2}};
+  } else if (size.range == lengths::exactly) {
+    s = {{"B", 1}, {"h", 1}, {"n", size.tokens}, {"m", size.tokens}, {"d", 2}, {"e", 2}};
+  } else if (size.range == lengths::around_blocks) {
+    n = 1 + random.below(3), m = block;
+  } else if (size.range == lengths::long_ones) {
+    s = {{"B", 1}, {"h", 1}, {"n", 2}, {"m", 200 + random.below(100)}, {"d", 4}, {"e", 2}};
+  } else {
+    n = random.one_in(30) ? 0 : 1 + random.below(5), m = random.one_in(30) ? 0 : 1 + random.below(5);
+    for (const char* axis : {"B", "h"}) s[axis] = random.one_in(3) ? 2 : 1;
+  }
+  for (auto& [axis, drawn] : s) drawn = size.axis(axis, drawn);
+  return s;
+}
+
+void scale_normal(std::vector<double>& x, double by) {
+  for (double& y : x) y *= by;
+}
+
+// visit(query i, its bias [m]), head by head.
+template <class Visit>
+void for_queries(drawn_inputs& in, Visit visit) {
+  std::vector<double>& bias = in.of.at("bias");
+  const std::size_t n = in.sizes.at("n"), m = in.sizes.at("m");
+  for (std::size_t row = 0; row * m < bias.size(); ++row) visit(row % n, std::span(bias).subspan(row * m, m));
+}
+
+void mask(std::span<double> row, std::size_t j) {
+  const auto left = row.size() - static_cast<std::size_t>(std::count(row.begin(), row.end(), -infinity));
+  if (left > 1) row[j] = -infinity;
+}
+
+}  // namespace
+
+family attention_family(std::string name, std::string summary, input_filler fill) {
+  family f{std::move(name), std::move(summary)};
+  f.generate = [fill](const core::operation& op, core::dtype type, const core::attributes&,
+                      core::counter_random& random, extent size) -> core::tensors {
+    drawn_inputs in{attention_sizes(op, random, size)};
+    for (const core::tensor_declaration& d : op.inputs) {
+      std::size_t count = 1;
+      for (const std::size_t s : core::shape_of(d, in.sizes)) count *= s;
+      auto& x = in.of.emplace(d.name, count).first->second;
+      for (double& y : x) y = random.normal();
+    }
+    fill(in, op, type, random);
+    core::tensors inputs;
+    for (const core::tensor_declaration& d : op.inputs)
+      inputs.emplace(d.name, core::make_tensor(type, core::shape_of(d, in.sizes), in.of.at(d.name)));
+    return inputs;
+  };
+  return f;
+}
+
+void large_logits(drawn_inputs& in, const core::operation&, core::dtype, core::counter_random&) {
+  for (const char* input : {"q", "k"}) scale_normal(in.of.at(input), 16);
+}
+
+void equal_values(drawn_inputs& in, const core::operation&, core::dtype, core::counter_random& random) {
+  const std::size_t keys = in.sizes.at("m"), width = in.sizes.at("e");
+  const double all = random.normal();
+  std::vector<double>& v = in.of.at("v");
+  for (std::size_t i = 0; i < v.size(); ++i)
+    if (i / width % keys + 1 < keys) v[i] = all;
+}
+
+void small_values(drawn_inputs& in, const core::operation&, core::dtype type, core::counter_random&) {
+  scale_normal(in.of.at("v"), 16 * core::smallest_normal(type));
+}
+
+void large_values(drawn_inputs& in, const core::operation&, core::dtype type, core::counter_random& random) {
+  for (double& x : in.of.at("v")) x = random.uniform(-1, 1) * core::largest_finite(type) / 64;
+}
+
+void nan_in_queries_or_values(drawn_inputs& in, const core::operation&, core::dtype, core::counter_random& random) {
+  std::vector<double>& x = in.of.at(random.one_in(2) ? "q" : "v");
+  if (!x.empty()) x[random.below(x.size())] = std::numeric_limits<double>::quiet_NaN();
+}
+
+void no_bias(drawn_inputs& in, const core::operation&, core::dtype, core::counter_random&) {
+  scale_normal(in.of.at("bias"), 0);
+}
+
+// The last query sees every key.
+void causal(drawn_inputs& in, const core::operation&, core::dtype, core::counter_random&) {
+  for_queries(in, [&](std::size_t i, std::span<double> row) {
+    for (std::size_t j = 0; j < row.size(); ++j)
+      if (j + in.sizes.at("n") > i + row.size()) mask(row, j);
+  });
+}
+
+void masked_inside(drawn_inputs& in, const core::operation&, core::dtype, core::counter_random& random) {
+  for_queries(in, [&](std::size_t, std::span<double> row) {
+    for (std::size_t j = 0; j < row.size(); ++j)
+      if (random.one_in(2)) mask(row, j);
+  });
+}
+
+// Three keys for every query: one of the last, and two that lie anywhere: with all keys one weighs next to nothing.
+void few_keys(drawn_inputs& in, const core::operation&, core::dtype, core::counter_random& random) {
+  for_queries(in, [&](std::size_t, std::span<double> row) {
+    std::fill(row.begin(), row.end(), -infinity);
+    row[row.size() - 1 - random.below(std::min<std::size_t>(row.size(), 4))] = random.normal();
+    for (int k = 0; k < 2; ++k) row[random.below(row.size())] = random.normal();
+  });
+}
+
+void equal_logits(drawn_inputs& in, const core::operation&, core::dtype, core::counter_random& random) {
+  scale_normal(in.of.at("q"), 0);
+  std::vector<double>& bias = in.of.at("bias");
+  std::fill(bias.begin(), bias.end(), random.normal());
+}
+
+// ALiBi, slope 1/2, of queries behind all keys.
+void linear_bias(drawn_inputs& in, const core::operation&, core::dtype, core::counter_random&) {
+  for_queries(in, [](std::size_t i, std::span<double> row) {
+    for (std::size_t j = 0; j < row.size(); ++j) row[j] = -0.5 * static_cast<double>(row.size() + i - j);
+  });
+}
+
+// All keys so far away that a mask weighs more than they do: one of -10000, or what a format holds. Where keys are so
+// far that their logits round to one number, every finite answer is right, and no other one.
+void far_keys(drawn_inputs& in, const core::operation& op, core::dtype type, core::counter_random& random) {
+  const double farthest = std::min(std::exp2(random.uniform(15, 100)), core::largest_finite(type) - 8),
+               level = random.one_in(2) ? 30000 : farthest;
+  for (double& x : in.of.at("bias")) x = random.uniform(-8, 8) - level;
+  masked_inside(in, op, type, random);
+}
+
+// Rows whose logits differ by more than the exponent range: each needs a shift of its own.
+void rows_apart(drawn_inputs& in, const core::operation&, core::dtype, core::counter_random&) {
+  for_queries(in, [](std::size_t i, std::span<double> row) {
+    for (double& x : row) x += i % 2 == 0 ? 1500.0 : -1500.0;
+  });
+}
+
+void one_key_wins(drawn_inputs& in, const core::operation&, core::dtype, core::counter_random& random) {
+  for_queries(in, [&](std::size_t, std::span<double> row) { row[random.below(row.size())] += 50.0; });
+}
+
+void add_sizes(std::vector<usual_size>& to, const std::vector<std::string>& operations, const std::string& axes,
+               const std::string& sizes, bool always, const std::string& family) {
+  std::istringstream rows(sizes);
+  for (std::string row; std::getline(rows, row, ',');) {
+    std::istringstream symbols(axes), numbers(row);
+    usual_size of{operations, {}, always, family};
+    std::size_t size = 0;
+    for (std::string symbol; symbols >> symbol && numbers >> size;) of.axes[symbol] = size;
+    ASSAY_EXPECTS(!symbols && !(numbers >> size));  // as many numbers as axes
+    to.push_back(std::move(of));
+  }
+}
+
+}  // namespace assay::properties

@@ -1,0 +1,184 @@
+// What tests of encodings in the logits of attention share (reference/kinds/attention.hpp): families, sizes, laws,
+// wrong and right ways from logits to weights.
+#pragma once
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "properties/faults/recipe_variant.hpp"
+#include "properties/harness/catalogue.hpp"
+#include "properties/laws/relations/relations.hpp"
+
+namespace assay::properties {
+
+/// A case before rounding: numbers of the inputs by name, row-major, and the sizes of their axes.
+struct drawn_inputs {
+  core::axis_sizes sizes;
+  std::map<std::string, std::vector<double>> of{};
+};
+/// Changes inputs that are normal so far.
+using input_filler =
+    std::function<void(drawn_inputs& in, const core::operation& op, core::dtype type, core::counter_random& random)>;
+/// A family of operations of this kind. Keys are few and queries too; where each token is both, there are up to 33,
+/// and fewer in several heads.
+family attention_family(std::string name, std::string summary, input_filler fill);
+
+// Fillers of queries and keys, of values, and of a bias [h, n, m]. A mask leaves every query a key: without one
+// implementations differ.
+void large_logits(drawn_inputs& in, const core::operation& op, core::dtype type, core::counter_random& random);
+void equal_values(drawn_inputs& in, const core::operation& op, core::dtype type, core::counter_random& random);
+void small_values(drawn_inputs& in, const core::operation& op, core::dtype type, core::counter_random& random);
+void large_values(drawn_inputs& in, const core::operation& op, core::dtype type, core::counter_random& random);
+void nan_in_queries_or_values(drawn_inputs& in, const core::operation& op, core::dtype type,
+                              core::counter_random& random);
+void no_bias(drawn_inputs& in, const core::operation& op, core::dtype type, core::counter_random& random);
+void causal(drawn_inputs& in, const core::operation& op, core::dtype type, core::counter_random& random);
+void masked_inside(drawn_inputs& in, const core::operation& op, core::dtype type, core::counter_random& random);
+void few_keys(drawn_inputs& in, const core::operation& op, core::dtype type, core::counter_random& random);
+void equal_logits(drawn_inputs& in, const core::operation& op, core::dtype type, core::counter_random& random);
+void linear_bias(drawn_inputs& in, const core::operation& op, core::dtype type, core::counter_random& random);
+void far_keys(drawn_inputs& in, const core::operation& op, core::dtype type, core::counter_random& random);
+void rows_apart(drawn_inputs& in, const core::operation& op, core::dtype type, core::counter_random& random);
+void one_key_wins(drawn_inputs& in, const core::operation& op, core::dtype type, core::counter_random& random);
+
+/// Adds usual sizes, "5 9 17, 66 2 5" along the axes "B h n".
+void add_sizes(std::vector<usual_size>& to, const std::vector<std::string>& operations, const std::string& axes,
+               const std::string& sizes, bool always = true, const std::string& family = "");
+
+/// weights_sum, of every operation that is softmax(logits of q and k) v: the weights of a query add up to 1.
+property law_of_weights();
+/// NAME_row_constants: a number added to a row of the bias changes nothing. NAME_rows_without_keys: see
+/// rows_without_keys.cpp.
+std::vector<property> laws_of_bias(const std::string& name, const std::string& operation,
+                                   const std::vector<std::string>& families);
+/// Whether some query has no key that is not masked.
+bool has_row_without_keys(const request& call);
+
+/// The rows of a tensor, the last axis.
+inline std::vector<std::span<double>> rows_of(core::tensor& t) {
+  std::vector<std::span<double>> rows;
+  for (std::size_t first = 0, keys = t.shape().back(); first < t.size(); first += keys)
+    rows.emplace_back(t.values.data() + first, keys);
+  return rows;
+}
+
+/// Ways from the logits of a row to its weights, in plain arithmetic.
+namespace weights {
+using R = reference::rounded;
+using row = std::vector<R>;
+
+/// exp(S_j - shift) over their sum; masked keys weigh nothing.
+row by_shift(
+    const row& logits, const R& shift, R (*exponential)(const R&) = [](const R& x) { return exp(x); });
+R largest_of(const row& logits);
+
+row without_shift(const row& logits);
+/// Blocks of four keys, the last one filled up with keys of logit 0 and value 0.
+row with_padded_keys(const row& logits);
+row masked_after_softmax(const row& logits);
+/// Online softmax that forgets to rescale what it has when a larger logit comes.
+row never_rescaled(const row& logits);
+/// A guard against positive exponents that also cuts 0.
+row cut_at_zero(const row& logits);
+
+// Right ones.
+/// Two passes, weights divided before they multiply the values, the shift of a block of keys rescaled as in fused
+/// kernels (Milakov and Gimelshein 2018, arXiv 1805.02867).
+row online_softmax(const row& logits);
+/// exp(S - LSE), LSE the shift plus the logarithm of the sum.
+row by_log_sum_exp(const row& logits);
+row masked_before_sum(const row& logits);
+/// No exponent above 0 reaches exp, and that of 0 is 1.
+row guarded_softmax(const row& logits);
+
+/// As a step of the formula and of its gradient.
+inline auto steps(row (*of)(const row& logits)) {
+  return [of](auto& how) { how.weights = of; };
+}
+}  // namespace weights
+
+/// scale q . k + bias by another step, in the gradient too.
+using logit_step = reference::rounded (*)(const reference::rounded& product, const reference::rounded& bias,
+                                          const reference::rounded& scale);
+inline auto with_logit(logit_step logit) {
+  return [logit](auto& how) { how.logit = logit; };
+}
+
+/// Faults of every encoding of this kind: mutant/NAME_no_shift and _bias_scaled, `bias` being what it adds.
+template <class Encoding>
+std::vector<variant> faults_of_attention(const std::string& name, const std::string& bias) {
+  using R = reference::rounded;
+  return {
+      make_variant<Encoding>("mutant/" + name + "_no_shift", "FW14 pytorch/pytorch#1835: overflow",
+                             "exp without a shift", {.formula = weights::steps(weights::without_shift)}),
+      make_variant<Encoding>(
+          "mutant/" + name + "_bias_scaled", "NVIDIA/TensorRT-Model-Connect#32: a bias scaled with the logits",
+          bias + " is scaled with q . k",
+          {.formula = with_logit([](const R& product, const R& b, const R& scale) { return scale * (product + b); }),
+           .telling = true})};
+}
+
+/// Faults of weights and masks, whatever the bias is: the archetype has them.
+template <class Encoding>
+std::vector<variant> faults_of_weights(const std::string& name) {
+  return {
+      make_variant<Encoding>("mutant/" + name + "_padded_keys_count",
+                             "SC13 pytorch/pytorch#139641: padding enters with 0 instead of -inf",
+                             "blocks of four keys are filled up with keys of logit 0",
+                             {.formula = weights::steps(weights::with_padded_keys), .telling = true}),
+      make_variant<Encoding>(
+          "mutant/" + name + "_mask_after_softmax", "GR04 jax-ml/jax#23842: masked after the exponential",
+          "masked keys take their share of the weight", {.formula = weights::steps(weights::masked_after_softmax)}),
+      make_variant<Encoding>("mutant/" + name + "_no_rescaling", "FW10 a running maximum without rescaling",
+                             "an online softmax keeps its sum when the maximum grows",
+                             {.formula = weights::steps(weights::never_rescaled)}),
+      make_variant<Encoding>("mutant/" + name + "_guard_cuts_zero", "FW24 fla-org/flash-linear-attention#461",
+                             "a guard against positive exponents also cuts 0: the largest logit",
+                             {.formula = weights::steps(weights::cut_at_zero)}),
+  };
+}
+
+/// Right: published ways of computing that every encoding of this kind may have.
+template <class Encoding>
+std::vector<variant> controls_of_attention(const std::string& name) {
+  return {
+      make_variant<Encoding>("control/" + name + "_guarded_exp", "CT10 fla-org/flash-linear-attention#463: a guard",
+                             "no exponent above 0 reaches exp, and that of 0 is 1",
+                             {.formula = weights::steps(weights::guarded_softmax)}),
+      make_variant<Encoding>("control/" + name + "_mean_from_output", "FlashAttention, Algorithm 4 (arXiv 2205.14135)",
+                             "the mean of the gradient is g . o of the stored output, in f16 and bf16 stage by stage",
+                             {.formula = [](auto& how) { how.mean_from_output = true; },
+                              .arithmetic = in_usual_stages,
+                              .declared = nothing_declared}),
+      make_variant<Encoding>("control/" + name + "_usual_stages", "LlamaAttention of huggingface/transformers",
+                             "f16 and bf16: sums and softmax in f32, scores, weights and output in the dtype",
+                             {.arithmetic = in_usual_stages, .declared = nothing_declared}),
+  };
+}
+
+/// Right: other ways from logits to weights: the archetype has them.
+template <class Encoding>
+std::vector<variant> controls_of_weights(const std::string& name) {
+  using R = reference::rounded;
+  return {
+      make_variant<Encoding>("control/" + name + "_online_softmax", "a running maximum with rescaling",
+                             "the sum is rescaled whenever the maximum grows",
+                             {.formula = weights::steps(weights::online_softmax)}),
+      make_variant<Encoding>("control/" + name + "_log_sum_exp", "weights as exp(S - LSE)",
+                             "the sum is divided by in the exponent",
+                             {.formula = weights::steps(weights::by_log_sum_exp)}),
+      make_variant<Encoding>("control/" + name + "_masked_before_sum", "CT04 state-spaces/mamba#520: masked later",
+                             "exponentials of masked keys are formed, and then set to 0",
+                             {.formula = weights::steps(weights::masked_before_sum)}),
+      make_variant<Encoding>("control/" + name + "_bias_first", "the sum in the other order", "bias + scale q . k",
+                             {.formula = with_logit([](const R& product, const R& bias, const R& scale) {
+                                return bias + product * scale;
+                              })}),
+  };
+}
+
+}  // namespace assay::properties

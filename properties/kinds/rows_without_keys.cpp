@@ -1,0 +1,124 @@
+// Laws of a bias that is an input: constants of a row, and queries that no key is left for.
+//
+// The softmax of a row of -inf is 0 / 0. Programs give NaN there, as the formula does, or 0, as fused kernels do
+// (pytorch/pytorch#103963 and #133882); both are right, and anything else is a value that no key gave. Other queries
+// do not notice. Where such a row is 0 it has no gradients, and gives none.
+#include <cmath>
+#include <optional>
+
+#include "properties/kinds/attention.hpp"
+#include "reference/core/special_values.hpp"
+#include "reference/oracle.hpp"
+
+namespace assay::properties {
+namespace {
+
+using core::infinity;
+
+// The case with a bias on a grid, so that adding whole numbers is exact, and those numbers added; nothing where the
+// dtype has no room for the sum.
+std::optional<test_case> with_row_constants(const test_case& c, double (*constant)(std::size_t row)) {
+  test_case moved = c;
+  core::tensor& bias = moved.call.inputs.at("bias");
+  const auto rows = rows_of(bias);
+  for (std::size_t row = 0; row < rows.size(); ++row)
+    for (double& x : rows[row]) {
+      if (!std::isfinite(x)) continue;
+      const double exact = std::nearbyint(x * 8) / 8;
+      x = exact + constant(row);
+      if (core::round_to(bias.type, exact) != exact || core::round_to(bias.type, x) != x) return std::nullopt;
+    }
+  return moved.call.inputs.at("bias").size() > 0 ? std::optional(moved) : std::nullopt;
+}
+std::optional<test_case> on_grid(const test_case& c) {
+  return with_row_constants(c, [](std::size_t) { return 0.0; });
+}
+// It holds exactly while nothing that is no logit of the row competes with it: a null key, or a finite number that
+// stands for the mask. Against the latter some numbers are beyond any such.
+std::optional<test_case> with_constants(const test_case& c) {
+  std::optional<test_case> far;
+  if (c.seed % 2 == 0) far = with_row_constants(c, [](std::size_t row) { return row % 2 == 0 ? -25000.0 : 25000.0; });
+  return far ? far : with_row_constants(c, [](std::size_t row) { return static_cast<double>(row % 5) - 1.0; });
+}
+
+// Every other query of the case has no key, the first or the second among them.
+bool has_no_key(const test_case& c, std::size_t query) { return query % 2 == c.seed % 2; }
+
+test_case without_keys(const test_case& c) {
+  test_case other = c;
+  core::tensor& bias = other.call.inputs.at("bias");
+  const auto rows = rows_of(bias);
+  for (std::size_t row = 0; row < rows.size(); ++row)
+    if (has_no_key(c, row % bias.shape()[1])) std::fill(rows[row].begin(), rows[row].end(), -infinity);
+  return other;
+}
+
+// What the program makes of a row without keys: all of it 0, or all of it NaN.
+enum class convention { none, zero, nan };
+
+// Replaces such rows by 0, the reference's convention, and says which one the program has.
+convention settle(experiment& e, core::tensor& o) {
+  const std::size_t queries = o.shape()[2], width = o.shape()[3];
+  convention seen = convention::none;
+  for (std::size_t i = 0; i < o.size(); ++i) {
+    if (!has_no_key(e.c, i / width % queries)) continue;
+    double& x = o.values.storage()[i];
+    if (x != 0.0 && !std::isnan(x))
+      e.wrong(fmt::format("o at flat index {} is {:.9g}, where the query has no key: neither 0 nor NaN", i, x));
+    const convention here = std::isnan(x) ? convention::nan : convention::zero;
+    if (seen != convention::none && seen != here)
+      e.wrong("where a query has no key some elements of o are 0 and others NaN");
+    seen = here;
+    x = 0.0;
+  }
+  return seen;
+}
+
+convention convention_of(experiment& e, const test_case& forward) {
+  core::tensors outputs = e.outputs_of(forward);
+  const convention seen = settle(e, outputs.at("o"));
+  e.judge(forward, outputs);
+  e.count(seen != convention::none);
+  return seen;
+}
+
+void check_rows_without_keys(experiment& e) {
+  e.needs_domain(e.c);
+  test_case c = without_keys(e.c);
+  e.needs(c.call.inputs.at("bias").size() > 0);
+  e.needs_domain(c);
+  const core::operation& forward = reference::forward_of(*c.call.operation);
+  if (c.call.operation->is_forward()) {
+    convention_of(e, c);
+    return;
+  }
+  // The gradients of NaN are NaN wherever they reach.
+  e.needs_operation(forward.name);
+  test_case point = c;
+  point.call.operation = &forward;
+  point.call.inputs.erase("grad_o");
+  if (convention_of(e, point) == convention::zero) e.right_call(c);
+}
+
+}  // namespace
+
+bool has_row_without_keys(const request& call) {
+  core::tensor bias = call.inputs.at("bias");
+  const auto rows = rows_of(bias);
+  const bool no_keys = bias.shape()[2] == 0 && bias.shape()[0] * bias.shape()[1] > 0;
+  return no_keys || std::any_of(rows.begin(), rows.end(), [](std::span<double> row) {
+           return std::all_of(row.begin(), row.end(), [](double b) { return b == -infinity; });
+         });
+}
+
+std::vector<property> laws_of_bias(const std::string& name, const std::string& operation,
+                                   const std::vector<std::string>& families) {
+  const law_scope both{{operation, operation + ":vjp"}, families};
+  return {
+      law((name + "_row_constants").c_str(), "a number added to a row of the bias changes nothing", both,
+          agree_between(on_grid, with_constants, "a number added to each row of logits")),
+      law((name + "_rows_without_keys").c_str(),
+          "a query without a key gives 0 or NaN, and other queries do not notice", both, {2, check_rows_without_keys})};
+}
+
+}  // namespace assay::properties

@@ -1,0 +1,150 @@
+// Wrong and right ways from the logits of a row to its weights, and the law that they add up to 1.
+#include <algorithm>
+#include <cmath>
+
+#include "properties/kinds/attention.hpp"
+#include "reference/core/special_values.hpp"
+#include "reference/oracle.hpp"
+
+namespace assay::properties {
+namespace weights {
+namespace {
+
+// f(j) of every key that is not masked, 0 of the others.
+template <class F>
+row of_seen(const row& logits, F f) {
+  row all(logits.size(), R(0.0));
+  for (std::size_t j = 0; j < logits.size(); ++j)
+    if (!is_minus_infinity(logits[j])) all[j] = f(j);
+  return all;
+}
+
+row over(row all, const R& sum) {
+  for (R& w : all)
+    if (w.number != 0.0) w = w / sum;
+  return all;
+}
+
+row masked_as_zero(row logits) {
+  for (R& s : logits)
+    if (is_minus_infinity(s)) s = R(0.0);
+  return logits;
+}
+
+}  // namespace
+
+R largest_of(const row& logits) {
+  R largest(-core::infinity);
+  for (const R& s : logits) largest = larger(largest, s);
+  return largest;
+}
+
+row by_shift(const row& logits, const R& shift, R (*exponential)(const R&)) {
+  R sum(0.0);
+  const row all = of_seen(logits, [&](std::size_t j) {
+    const R weight = exponential(logits[j] - shift);
+    sum = sum + weight;
+    return weight;
+  });
+  return over(all, sum);
+}
+
+row without_shift(const row& logits) { return by_shift(logits, R(0.0)); }
+
+row with_padded_keys(const row& logits) {
+  row padded = logits;
+  while (padded.size() % 4 != 0) padded.push_back(R(0.0));
+  padded = by_shift(padded, largest_of(padded));
+  padded.resize(logits.size());
+  return padded;
+}
+
+row masked_after_softmax(const row& logits) {
+  const row seen = masked_as_zero(logits), all = by_shift(seen, largest_of(seen));
+  return of_seen(logits, [&](std::size_t j) { return all[j]; });
+}
+
+row never_rescaled(const row& logits) {
+  R shift(-core::infinity), sum(0.0);
+  const row all = of_seen(logits, [&](std::size_t j) {
+    shift = larger(shift, logits[j]);
+    const R weight = exp(logits[j] - shift);
+    sum = sum + weight;
+    return weight;
+  });
+  return over(all, sum);
+}
+
+row cut_at_zero(const row& logits) {
+  return by_shift(logits, largest_of(logits), [](const R& x) { return x.number >= 0.0 ? R(0.0) : exp(x); });
+}
+
+row online_softmax(const row& logits) {
+  R shift(-core::infinity), sum(0.0);
+  for (const R& s : logits) {
+    if (is_minus_infinity(s)) continue;
+    const R before = shift;
+    shift = larger(shift, s);
+    sum = (is_minus_infinity(before) ? R(0.0) : sum * exp(before - shift)) + exp(s - shift);
+  }
+  return of_seen(logits, [&](std::size_t j) { return exp(logits[j] - shift) / sum; });
+}
+
+row by_log_sum_exp(const row& logits) {
+  const R shift = largest_of(logits);
+  R sum(0.0);
+  for (const R& s : logits)
+    if (!is_minus_infinity(s)) sum = sum + exp(s - shift);
+  return of_seen(logits, [&](std::size_t j) { return exp((logits[j] - shift) - log(sum)); });
+}
+
+row masked_before_sum(const row& logits) {
+  const R shift = largest_of(logits);
+  row all = masked_as_zero(logits);
+  for (R& s : all) s = exp(s - shift);
+  all = of_seen(logits, [&](std::size_t j) { return all[j]; });
+  R sum(0.0);
+  for (const R& w : all) sum = sum + w;
+  return over(all, sum);
+}
+
+row guarded_softmax(const row& logits) {
+  return by_shift(logits, largest_of(logits), [](const R& x) { return x.number > 0.0 ? R(1.0) : exp(x); });
+}
+
+}  // namespace weights
+
+namespace {
+
+// The mean of ones is 1, and 0 where the query has no key. Without a bias among the inputs it has itself.
+void check_sum_of_weights(experiment& e) {
+  test_case ones = e.c;
+  for (double& x : ones.call.inputs.at("v").values.storage()) x = 1.0;
+  const numbers mean(e.call(ones), "o");
+  std::vector<bool> has_key;  // of the queries of a row
+  if (const auto bias = ones.call.inputs.find("bias"); bias != ones.call.inputs.end())
+    for (const std::span<double> row : rows_of(bias->second))
+      has_key.push_back(std::any_of(row.begin(), row.end(), [](double x) { return !std::isinf(x); }));
+  for (std::size_t at = 0; at < mean.size(); ++at) {
+    const std::size_t query = at / mean.shape[3];
+    const bool seen = !ones.call.inputs.contains("bias") || (!has_key.empty() && has_key[query % has_key.size()]);
+    e.equal(exactly(seen), mean[at], "head {}: the mean of ones at query {}", query / mean.shape[2],
+            query % mean.shape[2]);
+  }
+}
+
+}  // namespace
+
+property law_of_weights() {
+  // Of every encoding those families whose numbers are finite.
+  const std::vector<std::string> finite{"mild",          "causal",          "masked_inside",  "linear_bias",
+                                        "one_key_wins",  "far_keys",        "rows_apart",     "equal_logits",
+                                        "no_bias",       "equal_values",    "gates_near_one", "gates_near_zero",
+                                        "constant_gate", "infinite_inside", "no_decay",       "wide"};
+  const auto attends = [](const core::operation& op) {
+    return op.is_forward() && op.input("q") && op.input("k") && op.input("v") && op.output("o");
+  };
+  return law("weights_sum", "the weights of a query add up to 1", {{}, finite, attends}, {1, check_sum_of_weights});
+}
+
+}  // namespace assay::properties

@@ -1,0 +1,170 @@
+// The kind of encodings that are part of the logits of attention: o_i = sum_j P_ij v_j with the weights P of the logits
+// S_ij = scale q_i . k_j + b_ij (algorithms/attention.hpp).
+//
+// Shapes: q [B, h, n, d], k [B, h, m, d], v [B, h, m, e]; b [n, m] of each row and head; o [B, h, n, e]. Setting
+// `scale` of q . k: "inverse_sqrt", 1 / sqrt(d) (Vaswani et al. 2017, eq. 1), or "one" (T5; Raffel et al. 2020,
+// section 2.1). Every query and key may be hidden from the other: b_ij = -inf. A NaN reaches every query that may see
+// it; an infinite logit is none of the domain.
+//
+// An operation of this kind is a class template over the reading R,
+//   struct heads { using recipe = ...;                      attention_steps<R> and steps of its own
+//     heads(const arguments<R>&, const recipe&);            what all heads share: parameters, settings
+//     std::vector<R> bias(std::size_t row, std::size_t head) const; }    the formula, [n, m]
+// Loops, declarations and the gradient are the kind's. The bias may read q and k: it lies on the tape, so that what a
+// pair adds to its logit (q_i . a_ij, a product with a position, a sum of gates of q . k) has its gradients as well.
+// Weights that are no softmax and logits that are no sum are steps of a row (attention_steps), beside their pullback
+// in attend_vjp. The gradient is derived head by head: the tape holds one bias at a time, however many there are.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "reference/algorithms/attention.hpp"
+#include "reference/derived_vjp.hpp"
+#include "reference/operation_record.hpp"
+#include "reference/oracle.hpp"
+
+namespace assay::reference {
+
+/// f16 and bf16: matrix products of that dtype, added up in f32; the softmax in f32, its weights cast back, as
+/// eager attention of huggingface/transformers has it (LlamaAttention.forward in
+/// src/transformers/models/llama/modeling_llama.py, BloomAttention.forward in
+/// src/transformers/models/bloom/modeling_bloom.py). Fused kernels (Dao-AILab/flash-attention) keep the scores in f32
+/// and cast the weights alone: they err by less.
+inline std::vector<core::stage_declaration> attention_stages() {
+  return {{.name = "scores", .meaning = "scale q . k + bias", .narrow = true},
+          {.name = "softmax", .meaning = "exponentials of the scores, their sum and the quotient"},
+          {.name = "output", .meaning = "the weights as they multiply v, and o", .narrow = true},
+          {.name = std::string(core::accumulation), .meaning = "the sums of q . k and of weights times v"}};
+}
+
+/// An operation of this kind: keys along the axis `keys`, and the input that the bias is made of.
+inline core::operation attention_operation(const char* called, const char* keys, core::tensor_declaration of_bias) {
+  using std::string;
+  return {.name = called,
+          .inputs = {{.name = "q", .axes = {"B", "h", "n", "d"}, .meaning = "queries"},
+                     {.name = "k", .axes = {"B", "h", keys, "d"}, .meaning = "keys"},
+                     {.name = "v", .axes = {"B", "h", keys, "e"}, .meaning = "values"},
+                     std::move(of_bias)},
+          // Linear in the values: a scale of 1 would mean nothing to it.
+          .outputs = {{.name = "o",
+                       .axes = {"B", "h", "n", "e"},
+                       .meaning = "weighted means of the values",
+                       .scale = core::error_scale::by_row}},
+          .attributes = {{.name = "scale",
+                          .meaning = "factor of q . k",
+                          .standard = string("inverse_sqrt"),
+                          .values = {string("inverse_sqrt"), string("one")}}},
+          .stages = attention_stages()};
+}
+
+/// The factor of q . k for a setting `scale`.
+template <class R>
+R logit_scale(const std::string& setting, std::size_t width) {
+  const bool scaled = core::chosen<bool>(setting, {{"inverse_sqrt", true}, {"one", false}});
+  if (!scaled || width == 0) return R(1.0);
+  return in_stage<R>(attention_stage::scores, [&] { return power(R(static_cast<double>(width)), ratio(-1, 2)); });
+}
+
+/// The heads of all rows of a call, one after the other.
+template <class R>
+class attention_heads {
+ public:
+  explicit attention_heads(const arguments<R>& call)
+      : q_(call["q"]),
+        k_(call["k"]),
+        v_(call["v"]),
+        first_{q_.shape(2),
+               k_.shape(2),
+               q_.shape(3),
+               v_.shape(3),
+               logit_scale<R>(call.template setting<std::string>("scale"), q_.shape(3)),
+               q_.data(),
+               k_.data(),
+               v_.data()} {}
+
+  [[nodiscard]] std::size_t heads() const { return q_.shape(1); }  ///< of a row
+  [[nodiscard]] std::size_t count() const { return q_.shape(0) * heads(); }
+  [[nodiscard]] attention_head<R> at(std::size_t number) const {
+    attention_head<R> head = first_;
+    head.q += number * head.queries * head.width;
+    head.k += number * head.keys * head.width;
+    head.v += number * head.keys * head.value_width;
+    return head;
+  }
+  /// Where its output begins.
+  [[nodiscard]] std::size_t output(std::size_t number) const { return number * first_.queries * first_.value_width; }
+
+ private:
+  const field<R>&q_, &k_, &v_;
+  attention_head<R> first_;
+};
+
+template <template <class> class Formula, class R>
+fields<R> attention_output(const arguments<R>& call, const typename Formula<R>::recipe& how) {
+  if constexpr (is_adjoint<R>) {
+    throw core::contract_violation("the gradient of " + call.operation + " goes head by head");
+  } else {
+    const Formula<R> formula(call, how);
+    const attention_heads<R> all(call);
+    field<R> out = make_field<R>({call["q"].shape(0), call["q"].shape(1), call["q"].shape(2), call["v"].shape(3)});
+    for (std::size_t i = 0; i < all.count(); ++i)
+      attend(all.at(i), formula.bias(i / all.heads(), i % all.heads()).data(), out.data() + all.output(i), how);
+    return {{"o", std::move(out)}};
+  }
+}
+
+/// See derived_vjp.hpp; the adjoint of a head is attend_vjp.
+template <template <class> class Formula, class R>
+fields<R> attention_output_vjp(const arguments<R>& call, const typename Formula<R>::recipe& how) {
+  if constexpr (carries_derivatives<R>) {
+    throw core::contract_violation("no second derivative of " + call.operation);
+  } else {
+    tape<R> graph;
+    const lifted_inputs<R> lifted(call, *find_operation(core::operation_name(call.operation).forward));
+    const auto variables = graph.last();
+    using number = adjoint<R>;
+    using recipe = typename Formula<number>::recipe;
+    const recipe steps = how.of_gradient ? recipe(*how.of_gradient) : recipe{};
+    const Formula<number> formula(lifted.in, steps);
+    const auto shared = graph.last();
+    const attention_heads<R> all(call);
+    const auto put = [&](const char* input, attention_stage stage, std::size_t number_of_head,
+                         const std::vector<accumulator<R>>& sums) {
+      const auto first = lifted.first.at(input) + static_cast<unsigned>(number_of_head * sums.size());
+      for (std::size_t k = 0; k < sums.size(); ++k)
+        graph.put_in(stage, first + static_cast<unsigned>(k), cotangent<R>(total_in(stage, sums[k])));
+    };
+    for (std::size_t i = all.count(); i-- > 0;) {
+      const attention_head<R> head = all.at(i);
+      const std::vector<number> bias = formula.bias(i / all.heads(), i % all.heads());
+      std::vector<R> plain;
+      for (const number& b : bias) plain.push_back(b.number);
+      attention_gradients<R> sums(head);
+      attend_vjp<R>(head, plain.data(), call["grad_o"].data() + all.output(i), sums, steps,
+                    [&](std::size_t query, std::size_t key, const R& x) {
+                      graph.put_in(attention_stage::scores, bias[query * head.keys + key].node, cotangent<R>(x));
+                    });
+      put("q", attention_stage::scores, i, sums.q);
+      put("k", attention_stage::scores, i, sums.k);
+      put("v", attention_stage::output, i, sums.v);
+      graph.sweep(shared);
+    }
+    graph.sweep(variables);
+    return lifted.gradients();
+  }
+}
+
+/// The record of an operation of this kind.
+template <template <class> class Formula, class R>
+operation_record<R, typename Formula<R>::recipe> attention_record(core::operation declaration,
+                                                                  algorithm_list algorithms = one_algorithm) {
+  return {.declaration = std::move(declaration),
+          .algorithms = std::move(algorithms),
+          .forward = attention_output<Formula, R>,
+          .vjp = attention_output_vjp<Formula, R>,
+          .jvp = not_offered};
+}
+
+}  // namespace assay::reference
