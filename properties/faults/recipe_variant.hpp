@@ -138,4 +138,12 @@ variant make_variant(std::string id, const char* models, std::string summary, va
   return {std::move(id), models, std::move(summary), make, how.shown_in, how.remembers, how.telling};
 }
 
+/// One list after the other.
+inline std::vector<variant> all_of(std::vector<std::vector<variant>> lists) {
+  std::vector<variant> all;
+  for (std::vector<variant>& list : lists)
+    for (variant& v : list) all.push_back(std::move(v));
+  return all;
+}
+
 }  // namespace assay::properties

@@ -81,7 +81,8 @@ inline R halved(const_lane<R> a, std::size_t first, std::size_t last) {
   return halved(a, first, middle) + halved(a, middle, last);
 }
 
-/// The adjoint by suffix sums as the total less prefix sums. What the total holds and the suffix does not is left as rounding, also of the first gate, whose gradient is 0.
+/// The adjoint by suffix sums as the total less prefix sums. What the total holds and the suffix does not is left as
+/// rounding, also of the first gate, whose gradient is 0.
 inline void total_less_prefix(const R* grad, lane<R> grad_a) {
   const std::size_t n = grad_a.size();
   std::vector<R> before(n + 1, R(0.0));

@@ -3,8 +3,8 @@
 //
 // Shapes: q [B, h, n, d], k [B, h, m, d], v [B, h, m, e]; b [n, m] of each row and head; o [B, h, n, e]. Setting
 // `scale` of q . k: "inverse_sqrt", 1 / sqrt(d) (Vaswani et al. 2017, eq. 1), or "one" (T5; Raffel et al. 2020,
-// section 2.1). Every query and key may be hidden from the other: b_ij = -inf. A NaN reaches every query that may see
-// it; an infinite logit is none of the domain.
+// section 2.1). b_ij = -inf hides key j from query i. A NaN reaches every query that may see it; an infinite logit is
+// none of the domain.
 //
 // An operation of this kind is a class template over the reading R,
 //   struct heads { using recipe = ...;                      attention_steps<R> and steps of its own
@@ -12,8 +12,9 @@
 //     std::vector<R> bias(std::size_t row, std::size_t head) const; }    the formula, [n, m]
 // Loops, declarations and the gradient are the kind's. The bias may read q and k: it lies on the tape, so that what a
 // pair adds to its logit (q_i . a_ij, a product with a position, a sum of gates of q . k) has its gradients as well.
-// Weights that are no softmax and logits that are no sum are steps of a row (attention_steps), beside their pullback
-// in attend_vjp. The gradient is derived head by head: the tape holds one bias at a time, however many there are.
+// Other weights than a softmax, a capped logit and values of a pair belong into a row: they are steps of it
+// (attention_steps) with a pullback in attend_vjp. The gradient is derived head by head: the tape holds one bias at a
+// time, however many there are.
 #pragma once
 
 #include <string>

@@ -96,6 +96,24 @@ fields<R> composed_attention_vjp(const arguments<R>& call) {
   return lifted.gradients();
 }
 
+// A bias that reads q and k: with b_ij = q_i . k_j and the scale 1 the logits are those of 2 q.
+template <class R>
+struct product_as_bias {
+  using recipe = encodings::attention::recipe<R>;
+  const field<R>&q, &k;
+  product_as_bias(const arguments<R>& call, const recipe&) : q(call["q"]), k(call["k"]) {}
+  [[nodiscard]] std::vector<R> bias(std::size_t row, std::size_t head) const {
+    std::vector<R> all;
+    for (std::size_t i = 0; i < q.shape(2); ++i)
+      for (std::size_t j = 0; j < k.shape(2); ++j) {
+        accumulator<R> product;
+        for (std::size_t c = 0; c < q.shape(3); ++c) product.add_product(q(row, head, i, c), k(row, head, j, c));
+        all.push_back(product.total());
+      }
+    return all;
+  }
+};
+
 // All assignments of two formats to the stages, but for sums in less than what is added up.
 std::vector<core::precisions> assignments(const core::operation& op, dtype narrow) {
   std::vector<core::precisions> all{narrow, dtype::f32};
@@ -174,6 +192,21 @@ TEST_CASE("reference/derived_adjoint/attention_composed_of_steps", "[property]")
       CHECK(s.at(0.5) >= 0.4);
       CHECK(s.at(0.95) <= 2.0);
       CHECK(s.worst_rounded <= 1.0);
+    }
+}
+
+TEST_CASE("reference/derived_adjoint/a_bias_may_read_queries_and_keys", "[unit]") {
+  core::request call =
+      drawn("attention/output:vjp", dtype::f64, {{"B", 2}, {"h", 2}, {"n", 3}, {"m", 4}, {"d", 2}, {"e", 3}}, 1);
+  call.attributes["scale"] = std::string("one");
+  call.inputs.at("bias").values.fill(0.0);
+  const fields<value> by_bias = attention_output_vjp<product_as_bias, value>(lift<value>(call), {});
+  call.inputs.at("q").values *= 2.0;
+  const fields<value> doubled = evaluate<encodings::attention, value>(lift<value>(call), {});
+  for (const char* gradient : {"grad_q", "grad_k", "grad_v"})
+    for (std::size_t i = 0; i < by_bias.at(gradient).size(); ++i) {
+      const value y = doubled.at(gradient).storage()[i], expected = gradient == std::string("grad_q") ? y + y : y;
+      CHECK(std::fabs((by_bias.at(gradient).storage()[i] - expected).to_double()) < 1e-90);
     }
 }
 

@@ -1,10 +1,11 @@
 // Sums of log forget gates may be added in any order: the allowance is that of the worst one.
+#include "reference/algorithms/segment_sums.hpp"
+
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <vector>
 
-#include "reference/algorithms/segment_sums.hpp"
 #include "reference/core/counter_random.hpp"
 #include "reference/readings/working_format.hpp"
 

@@ -54,21 +54,24 @@ void shift_bias(request& call) {
 }
 
 std::vector<variant> mutants() {
-  std::vector<variant> all = reported_faults({
-      {"mutant/attention_no_scale", "a factor forgotten in a port", "attention/output/scale/always_one"},
-      {"mutant/attention_bias_forgotten", "huggingface/transformers#29067: a fused path without the bias",
-       "attention/output/bias/zeroed"},
-      {"mutant/attention_bias_twice", "a bias that the caller and the kernel add", "attention/output/bias/doubled"},
-      {"mutant/attention_bias_in_bf16", "DT17 HabanaAI/vllm-fork#503", "attention/output/bias/in_bf16"},
-      {"mutant/attention_other_head", "SC04 triton-lang/triton#8412: axes", "attention/output/bias/reversed_along_h_0"},
-      {"mutant/attention_first_row_of_bias", "RP22 unslothai/unsloth#3699: one row for all",
-       "attention/output/bias/first_for_all_along_n_1"},
-  });
-  for (auto faults : {faults_of_attention<encoding>("attention", "the bias"), faults_of_weights<encoding>("attention")})
-    for (variant& v : faults) all.push_back(std::move(v));
-  for (variant& v : std::vector<variant>{
+  return all_of(
+      {reported_faults({
+           {"mutant/attention_no_scale", "a factor forgotten in a port", "attention/output/scale/always_one"},
+           {"mutant/attention_bias_forgotten", "huggingface/transformers#29067: a fused path without the bias",
+            "attention/output/bias/zeroed"},
+           {"mutant/attention_bias_twice", "a bias that the caller and the kernel add",
+            "attention/output/bias/doubled"},
+           {"mutant/attention_bias_in_bf16", "DT17 HabanaAI/vllm-fork#503", "attention/output/bias/in_bf16"},
+           {"mutant/attention_other_head", "SC04 triton-lang/triton#8412: axes",
+            "attention/output/bias/reversed_along_h_0"},
+           {"mutant/attention_first_row_of_bias", "RP22 unslothai/unsloth#3699: one row for all",
+            "attention/output/bias/first_for_all_along_n_1"},
+       }),
+       faults_of_attention<encoding>("attention", "the bias"),
+       faults_of_weights<encoding>("attention"),
+       {
            changed("mutant/attention_scaled_by_width", "RP16 sgl-project/sglang#33558: a factor squared",
-                   "q . k is divided by d", {.formula = with_logit([](const R&product, const R&bias, const R&scale) {
+                   "q . k is divided by d", {.formula = with_logit([](const R& product, const R& bias, const R& scale) {
                                                return scale * scale * product + bias;
                                              })}),
            changed("mutant/attention_bias_where_none_is",
@@ -77,10 +80,10 @@ std::vector<variant> mutants() {
            changed("mutant/attention_mask_is_finite", "a mask of -10000 instead of -inf",
                    "masked keys have the bias -10000",
                    {.inputs =
-                        [](request&call) {
+                        [](request& call) {
                           change_each(call.inputs, "bias", [](double b) { return b == -infinity ? -10000.0 : b; });
                         },
-                   .telling = true}),
+                    .telling = true}),
            changed("mutant/attention_all_keys_where_none_is",
                    "ml-explore/mlx#2395: neither 0 nor NaN in a row fully masked",
                    "a query whose keys are all masked sees all of them",
@@ -88,23 +91,20 @@ std::vector<variant> mutants() {
            changed("mutant/attention_no_mean_in_gradient", "GR07 pytorch/pytorch#196705: a term dropped",
                    "the gradient of the logits lacks the mean",
                    {.formula =
-                        [](auto&how) {
+                        [](auto& how) {
                           how.grad_logit = [](const R& weight, const R& along, const R&) { return weight * along; };
                         }}),
            changed("mutant/attention_bias_gradient_averaged", "GR04 jax-ml/jax#23842: a reduction over the batch",
                    "the gradient of the bias is averaged over the batch, not added up",
                    {.outputs = average_gradient_of_bias}),
-       })
-    all.push_back(std::move(v));
-  return all;
+       }});
 }
 
 std::vector<variant> controls() {
-  std::vector<variant> all = controls_of_weights<encoding>("attention");
-  for (variant& v : controls_of_attention<encoding>("attention")) all.push_back(std::move(v));
-  all.push_back(changed("control/attention_bias_shifted", "CT09 vllm-project/vllm#945",
-                        "the largest bias of each row is subtracted where that is exact", {.inputs = shift_bias}));
-  return all;
+  return all_of({controls_of_weights<encoding>("attention"),
+                 controls_of_attention<encoding>("attention"),
+                 {changed("control/attention_bias_shifted", "CT09 vllm-project/vllm#945",
+                          "the largest bias of each row is subtracted where that is exact", {.inputs = shift_bias})}});
 }
 
 // Every output element is a sum over all keys: a product of two large axes costs as much as a third.

@@ -53,21 +53,22 @@ void mask_after_exp_in_gradient(core::tensors& outputs, const request& call) {
 }  // namespace
 
 std::vector<variant> mutants() {
-  std::vector<variant> all = reported_faults({
-      {"mutant/fox_wrong_sign", "meta-pytorch/attention-gym#86", "fox/decay/log_f/negated"},
-      {"mutant/fox_other_head", "SC04 triton-lang/triton#8412: axes", "fox/decay/log_f/reversed_along_h_2"},
-      {"mutant/fox_transposed", "SC04 triton-lang/triton#8412: axes", "fox/decay/D/transposed_2_3"},
-      {"mutant/fox_decay_in_bf16", "DT17 HabanaAI/vllm-fork#503: biases in bf16", "fox/decay/D/in_bf16"},
-      {"mutant/fox_gate_detached", "GR07 pytorch/pytorch#196705: a path dropped",
-       "fox/attention:vjp/grad_log_f/zeroed"},
-  });
-  for (variant& v : faults_of_attention<encoding>("fox", "D")) all.push_back(std::move(v));
-  for (variant& v : std::vector<variant>{
+  return all_of(
+      {reported_faults({
+           {"mutant/fox_wrong_sign", "meta-pytorch/attention-gym#86", "fox/decay/log_f/negated"},
+           {"mutant/fox_other_head", "SC04 triton-lang/triton#8412: axes", "fox/decay/log_f/reversed_along_h_2"},
+           {"mutant/fox_transposed", "SC04 triton-lang/triton#8412: axes", "fox/decay/D/transposed_2_3"},
+           {"mutant/fox_decay_in_bf16", "DT17 HabanaAI/vllm-fork#503: biases in bf16", "fox/decay/D/in_bf16"},
+           {"mutant/fox_gate_detached", "GR07 pytorch/pytorch#196705: a path dropped",
+            "fox/attention:vjp/grad_log_f/zeroed"},
+       }),
+       faults_of_attention<encoding>("fox", "D"),
+       {
            changed("mutant/fox_own_token", "SC04 triton-lang/triton#8412: off by one",
                    "D_ij decays by the key's own gate too",
                    {.formula =
                         with_entry([](const_lane<R> a, std::size_t i, std::size_t j) { return sum_of(a, j, i + 1); }),
-                   .telling = true}),
+                    .telling = true}),
            // It does not say that log f = -inf has no answer: -inf - (-inf).
            changed("mutant/fox_reset_gives_nan", "a difference of prefix sums, as published code has it",
                    "log f = -inf makes every later pair NaN",
@@ -90,19 +91,19 @@ std::vector<variant> mutants() {
                    "exp(C_i - C_k) exp(C_k - C_j) about the middle of 32 keys overflows",
                    {.formula = with_entry(factored<16>)}),
            changed("mutant/fox_log_of_sigmoid", "FW14 pytorch/pytorch#1835", "the gate overflows",
-                   {.formula = with_gate([](const R&g) { return log(exp(g)) - log(R(1.0) + exp(g)); })}),
+                   {.formula = with_gate([](const R& g) { return log(exp(g)) - log(R(1.0) + exp(g)); })}),
            // The exponential is lost beside 1.
            changed("mutant/fox_gate_without_log1p", "FW18 meta-pytorch/attention-gym#351",
                    "log f is -log(1 + exp(-g)), 0 for large g",
                    {.formula =
-                        with_gate([](const R&g) { return g.number > 0.0 ? -log(R(1.0) + exp(-g)) : log_sigmoid(g); }),
-                   .telling = true}),
+                        with_gate([](const R& g) { return g.number > 0.0 ? -log(R(1.0) + exp(-g)) : log_sigmoid(g); }),
+                    .telling = true}),
            // softplus in f16, whose exponential overflows: what is no number becomes 0, no decay at all.
-           changed(
-               "mutant/fox_gate_saturates", "FW13 sbryngelson/ANEForge#113",
-               "a gate that forgets by more than f16 can say forgets nothing",
-               {.formula = with_gate([](const R&g) { return std::exp(-g.number) > 65504.0 ? R(0.0) : log_sigmoid(g); }),
-               .telling = true}),
+           changed("mutant/fox_gate_saturates", "FW13 sbryngelson/ANEForge#113",
+                   "a gate that forgets by more than f16 can say forgets nothing",
+                   {.formula =
+                        with_gate([](const R& g) { return std::exp(-g.number) > 65504.0 ? R(0.0) : log_sigmoid(g); }),
+                    .telling = true}),
            // A guard against positive exponents that lets no log f = 0 pass: its exponential is 0.
            changed("mutant/fox_open_gate_forgets", "FW24 fla-org/flash-linear-attention#461",
                    "log f = 0 forgets everything",
@@ -110,41 +111,34 @@ std::vector<variant> mutants() {
                       return sum_of(a, j + 1, i + 1,
                                     [](const R& x) { return x.number >= 0.0 ? R(-core::infinity) : x; });
                     }),
-                   .telling = true}),
+                    .telling = true}),
            changed("mutant/fox_prefix_in_storage", "half-precision prefix sums",
                    "prefix sums are kept in the storage dtype",
                    {.formula = with_sums{segment_sums_by_prefix<R>},
-                   .arithmetic = in_storage,
-                   .declared =
-                        [](description&about) {
+                    .arithmetic = in_storage,
+                    .declared =
+                        [](description& about) {
                           for (const dtype t : {dtype::f16, dtype::bf16}) about.compute[t] = dtype::f32;
                         },
-                   .shown_in = dtype::bf16}),
+                    .shown_in = dtype::bf16}),
            changed("mutant/fox_masked_pairs_in_gradient", "GR04 jax-ml/jax#23842", "cotangents of masked pairs count",
                    {.inputs = count_masked_pairs}),
            // Whatever q . k is.
            changed("mutant/fox_pruned_by_decay_alone", "the threshold of arXiv 2504.06949 without the bound of q . k",
                    "keys with D below -6 are left out",
-                   {.formula = with_logit([](const R&product, const R&bias, const R&scale) {
+                   {.formula = with_logit([](const R& product, const R& bias, const R& scale) {
                       return bias.number < -6.0 ? R(-core::infinity) : scale * product + bias;
                     }),
-                   .telling = true}),
+                    .telling = true}),
            changed("mutant/fox_masked_after_exp", "GR20 huggingface/transformers#48455",
                    "the gradient of a gate is NaN where exp(-D) overflows", {.outputs = mask_after_exp_in_gradient}),
-       })
-    all.push_back(std::move(v));
-  return all;
+       }});
 }
 
 std::vector<variant> controls() {
-  std::vector<variant> all = controls_of_attention<encoding>("fox");
-  for (variant& v : std::vector<variant>{
-           changed("control/fox_summed_backwards", "sums from the query back", "the same sums in another order",
-                   {.formula = with_entry([](const_lane<R> a, std::size_t i, std::size_t j) {
-                      R sum(0.0);
-                      for (std::size_t l = i; l > j; --l) sum = sum + a[l];
-                      return sum;
-                    })}),
+  return all_of(
+      {controls_of_attention<encoding>("fox"),
+       {
            changed("control/fox_summed_in_pairs", "pairwise summation", "the same sums as a tree",
                    {.formula = with_sums{with_entry([](const_lane<R> a, std::size_t i, std::size_t j) {
                                            return halved(a, j + 1, i + 1);
@@ -154,17 +148,17 @@ std::vector<variant> controls() {
            changed("control/fox_declared_prefix_sums", "prefix sums, where all gates are finite",
                    "differences of prefix sums",
                    {.formula =
-                        [](auto&how) {
+                        [](auto& how) {
                           using number = typename std::decay_t<decltype(how)>::number;
                           how = encoding::algorithm<number>(accuracy_class::cumsum);
                         },
-                   .declared =
-                        [](description&about) {
+                    .declared =
+                        [](description& about) {
                           for (const auto& [operation, types] : about.operations)
                             about.domain[operation] = {{operation.starts_with("fox/gated") ? "g" : "log_f", {}}};
                         }}),
            changed("control/fox_masked_later", "CT04 state-spaces/mamba#520: masked later",
-                   "D of later keys is formed, and then masked", {.formula = with_sums{[](const_lane<R> a, R*out) {
+                   "D of later keys is formed, and then masked", {.formula = with_sums{[](const_lane<R> a, R* out) {
                                                                     const std::size_t n = a.size();
                                                                     for (std::size_t p = 0; p < n * n; ++p)
                                                                       out[p] = -sum_of(a, p / n + 1, p % n + 1);
@@ -173,9 +167,7 @@ std::vector<variant> controls() {
            changed("control/fox_total_less_prefix", "suffix sums as the total less prefix sums",
                    "of class cumsum: gradients cancel, also that of the first gate",
                    {.formula = with_sums{segment_sums<R>, total_less_prefix}}),
-       })
-    all.push_back(std::move(v));
-  return all;
+       }});
 }
 
 }  // namespace assay::properties::encodings::fox
