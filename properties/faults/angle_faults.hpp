@@ -8,7 +8,7 @@ namespace assay::properties {
 /// An angle less multiples of 2 pi as a single f32: good for small angles only.
 template <class R>
 R reduced_once(const R& x) {
-  const double turns = std::nearbyint(x.number / (2 * M_PI));
+  const double turns = std::nearbyint(to_double(x) / (2 * M_PI));
   return x - R(turns) * R(static_cast<float>(2 * M_PI));
 }
 
@@ -25,7 +25,7 @@ template <class R>
 reduced_angle<R> reduced_by_parts(const R& x) {
   constexpr double first = 0x1.92p+1, second = 0x1.fbp-11;                 // pi to 8 bits; the 9 bits behind them
   constexpr double third = M_PI - first - second, rest = 0x1.1a62633p-53;  // pi - M_PI
-  const double j = std::nearbyint(x.number / M_PI);
+  const double j = std::nearbyint(to_double(x) / M_PI);
   R z = x;
   for (const double part : {first, second, third, rest}) z = z - R(j) * R(part);
   return {z, std::fmod(j, 2.0) != 0.0};

@@ -176,8 +176,10 @@ class tape {
   /// The same as a number of the format of a stage.
   template <class Stage>
   void put_in(Stage stage, node to, const cotangent<R>& g);
-  /// Takes the cotangents of all nodes after `first` back to it and those before it, and forgets those nodes.
-  void sweep(node first = 0);
+  /// Takes the cotangents of all nodes after `first` back to it and those before it, and forgets those nodes; or keeps
+  /// them, without blocks, for other cotangents.
+  enum class then : std::uint8_t { forget, keep };
+  void sweep(node first = 0, then nodes = then::forget);
   [[nodiscard]] node last() const { return static_cast<node>(nodes_.size() - 1); }
   /// What has reached a variable.
   [[nodiscard]] R gradient(node variable) const {
@@ -289,7 +291,7 @@ void tape<R>::send(const cotangent<R>& g, const edge& e) {
 }
 
 template <class R>
-void tape<R>::sweep(node first) {
+void tape<R>::sweep(node first, then nodes) {
   sums_.resize(nodes_.size());
   for (node n = last(); n > first; --n) {
     if (nodes_[n].is_variable) continue;
@@ -308,9 +310,10 @@ void tape<R>::sweep(node first) {
     const cotangent<R> g = sums_[n].total();
     for (std::size_t e = begin; e < nodes_[n].end; ++e) send(g, edges_[e]);
   }
-  nodes_.resize(first + std::size_t{1});
+  sums_.resize(first + std::size_t{1});
+  if (nodes == then::keep) return;
+  nodes_.resize(sums_.size());
   edges_.resize(nodes_.back().end);
-  sums_.resize(nodes_.size());
 }
 
 template <class R>

@@ -3,7 +3,6 @@
 
 #include <catch2/catch.hpp>
 
-#include "reference/algorithms/rotary.hpp"
 #include "reference/core/counter_random.hpp"
 #include "reference/oracle.hpp"
 

@@ -1,5 +1,6 @@
 // What the optimized rotary embedding promises: 2 ulp at every position, and the same bits in both layouts and on any
-// number of threads. `properties_test "rope/rotate/largest_error*" -s` shows the errors, beside those of plain f32.
+// number of threads.
+// `properties_test "rope/rotate/largest_error*" -s` shows the errors, beside those of plain f32.
 #include <fmt/format.h>
 
 #include <catch2/catch.hpp>
@@ -71,7 +72,8 @@ TEST_CASE("rope/rotate/layouts_agree_bit_by_bit", "[property]") {
     for (const char* name : {"optimized", "sequential"}) {
       request half = rotation(type, positions, "half_split", 73), interleaved = half;
       interleaved.attributes["layout"] = std::string("interleaved");
-      const reference::rotary_layout from{features, features / 2, true}, to{features, features / 2, false};
+      const reference::rotary_layout from(half.attributes, features, features / 2),
+          to(interleaved.attributes, features, features / 2);
       const auto moved = [&](const core::tensor& t) {
         core::tensor r = t;
         for (std::size_t v = 0; v < t.size(); v += features)

@@ -1,32 +1,27 @@
-// Families of inputs for rotary position embedding: regimes of positions, of x, and of bases.
+#include "properties/kinds/rotation.hpp"
+
 #include <algorithm>
-#include <cmath>
 #include <limits>
 
-#include "properties/encodings/rope/laws/laws.hpp"
-#include "properties/encodings/rope/mutants/mutants.hpp"
-#include "properties/harness/catalogue.hpp"
-#include "reference/encodings/rope.hpp"
-
-namespace assay::properties::encodings::rope {
+namespace assay::properties {
 namespace {
 
 using core::counter_random;
 using core::dtype;
 
-struct extents {
+struct rotary_extents {
   std::size_t batch, n, heads, features;
   [[nodiscard]] std::size_t elements() const { return batch * n * heads * features; }
 };
 
-extents draw_extents(const core::attributes& settings, counter_random& random, extent size) {
+rotary_extents draw_extents(const core::attributes& settings, counter_random& random, extent size) {
   const auto rotary = settings.find("rotary");
   const std::size_t least =
       rotary == settings.end() ? 0 : 2 * static_cast<std::size_t>(std::get<std::int64_t>(rotary->second));
   if (size.is_given())
     return {size.axis("B", 1), size.axis("n", 3), size.axis("h", 1), std::max(least, size.axis("d", 4))};
   if (size.range == lengths::exactly) return {1, size.tokens, 1, std::max<std::size_t>(least, 4)};
-  extents s{1, 0, 1, std::max<std::size_t>(least, 2 + random.below(4))};
+  rotary_extents s{1, 0, 1, std::max<std::size_t>(least, 2 + random.below(4))};
   if (size.range == lengths::long_ones) {
     s.n = 40 + random.below(20);
   } else if (size.range == lengths::around_blocks) {
@@ -83,7 +78,7 @@ void real_positions(std::vector<double>& row, dtype, counter_random& random) {
   for (double& m : row) m = random.one_in(6) ? 0.0 : std::ldexp(random.normal(), static_cast<int>(random.below(11)));
 }
 
-// As `evicted`, none of them 0: at angle 0 a NaN is a matter of convention (laws/special_values.cpp).
+// As `evicted`, none of them 0: at angle 0 a NaN is a matter of convention (has_special_value_at_angle_0).
 void evicted_from_one(std::vector<double>& row, dtype type, counter_random& random) {
   evicted(row, type, random);
   for (double& m : row) m += 1.0;
@@ -122,8 +117,6 @@ void with_nan(std::vector<double>& x, std::size_t features, dtype type, counter_
     if (random.one_in(8)) v = std::numeric_limits<double>::quiet_NaN();
 }
 
-bool rotates(const core::operation& op) { return op.input("x") != nullptr; }
-
 // Frequencies as published, each moved a little, and here and there one that runs backwards or, unless all are to move,
 // stands still.
 std::vector<double> draw_theta(std::size_t pairs, bool moving, counter_random& random) {
@@ -138,7 +131,7 @@ std::vector<double> draw_theta(std::size_t pairs, bool moving, counter_random& r
 
 core::tensors draw_rotation(const core::operation& op, dtype type, const core::attributes& settings,
                             counter_random& random, extent size, row_filler positions, x_filler fill) {
-  extents s = draw_extents(settings, random, size);
+  rotary_extents s = draw_extents(settings, random, size);
   if (op.input("theta")) s.features = std::max(s.features, 2 * size.axis("r", 0));
   std::vector<double> x(s.elements()), position, row(s.n);
   fill(x, s.features, type, random);
@@ -162,114 +155,29 @@ core::tensors draw_rotation(const core::operation& op, dtype type, const core::a
   return inputs;
 }
 
-family rotated(std::string name, std::string summary, row_filler positions, x_filler fill) {
+family rotated(std::string name, std::string summary, row_filler positions, x_filler fill, bool parts_classes = false) {
   family f{std::move(name), std::move(summary)};
   f.generate = [positions, fill](const core::operation& op, dtype type, const core::attributes& settings,
                                  counter_random& random, extent size) {
     return draw_rotation(op, type, settings, random, size, positions, fill);
   };
-  f.applies = rotates;
-  return f;
-}
-
-using base_filler = double (*)(dtype type, counter_random& random);
-
-double usual_base(dtype type, counter_random& random) {
-  constexpr double usual[] = {10000, 100, 500000, 1000000};
-  return usual[random.below(type == dtype::f16 ? 2 : std::size(usual))];
-}
-double base_near_one(dtype, counter_random& random) {
-  return 1.0 + std::ldexp(random.uniform(1, 2), -1 - static_cast<int>(random.below(9)));
-}
-double wide_base(dtype type, counter_random& random) {
-  return std::exp2(random.uniform(0, std::ilogb(core::largest_finite(type))));
-}
-
-core::tensors draw_bases(dtype type, counter_random& random, extent size, base_filler fill) {
-  std::vector<double> bases(size.is_given()                     ? size.axis("k", 3)
-                            : size.range == lengths::short_ones ? random.below(5)
-                                                                : 12);
-  // A base that a format rounds to 1 would have one frequency alone.
-  for (double& base : bases) base = std::max(fill(type, random), 1.0 + 2.0 * core::unit_roundoff(type));
-  return {{"base", core::make_tensor(type, {bases.size()}, bases)}};
-}
-
-family of_bases(std::string name, std::string summary, base_filler fill) {
-  family f{std::move(name), std::move(summary)};
-  f.generate = [fill](const core::operation&, dtype type, const core::attributes&, counter_random& random,
-                      extent size) { return draw_bases(type, random, size, fill); };
-  f.applies = [](const core::operation& op) { return !rotates(op); };
-  return f;
-}
-
-family mild() {
-  family f{"mild", "positions from 0 on, x of order 1; the usual bases"};
-  f.generate = [](const core::operation& op, dtype type, const core::attributes& settings, counter_random& random,
-                  extent size) {
-    return rotates(op) ? draw_rotation(op, type, settings, random, size, counted, normal)
-                       : draw_bases(type, random, size, usual_base);
+  f.holds_nan = fill == with_infinities || fill == with_nan;
+  f.parts_classes = parts_classes;
+  f.applies = [positions](const core::operation& op) {
+    if (op.input("x") == nullptr || op.input("position") == nullptr) return false;
+    return positions != real_positions || !op.input("position")->own_type;
   };
-  f.parts_classes = true;
   return f;
-}
-
-std::vector<usual_size> usual_sizes() {
-  const std::vector<std::string> rotations{"rope/rotate", "rope/rotate_by"}, frequencies{"rope/frequencies"};
-  return {
-      {rotations, {{"B", 5}, {"n", 9}, {"h", 9}, {"d", 80}}, true},
-      {rotations, {{"B", 66}, {"n", 2}, {"h", 2}, {"d", 130}}, true},
-      {rotations, {{"B", 3}, {"n", 127}, {"h", 3}, {"d", 66}}, true},
-      {rotations, {{"B", 1}, {"n", 1025}, {"h", 1}, {"d", 64}}, true},
-      {rotations, {{"B", 5}, {"n", 66}, {"h", 9}, {"d", 6}}, true},
-      {rotations, {{"B", 2}, {"n", 128}, {"h", 4}, {"d", 64}}, true},
-      {{"rope/rotate"}, {{"B", 2}, {"n", 130}, {"h", 2}, {"d", 128}}, true, "", {{"base", 1e6}}},
-      {{"rope/rotate"}, {{"B", 3}, {"n", 66}, {"h", 3}, {"d", 96}}, true, "", {{"rotary", std::int64_t{24}}}},
-      // Partial rotation as GPT-J and GPT-NeoX have it.
-      {{"rope/rotate"},
-       {{"B", 2}, {"n", 9}, {"h", 2}, {"d", 96}},
-       true,
-       "",
-       {{"rotary", std::int64_t{24}}, {"base", 1e4}, {"position_scale", 1.0}}},
-      {{"rope/rotate"},
-       {{"B", 2}, {"n", 9}, {"h", 2}, {"d", 66}},
-       true,
-       "",
-       {{"rotary", std::int64_t{13}}, {"position_scale", 3.0}}},
-      {{"rope/rotate_by"}, {{"B", 2}, {"n", 130}, {"h", 2}, {"d", 128}}, true},
-      {{"rope/rotate_by"}, {{"B", 2}, {"n", 66}, {"h", 9}, {"d", 66}}, true, "real_positions"},
-      {rotations, {{"B", 2}, {"n", 3}, {"h", 66}, {"d", 6}}, true},
-      {rotations, {{"B", 1}, {"n", 3}, {"h", 2}, {"d", 515}}, true},
-      {rotations, {{"B", 1}, {"n", 3}, {"h", 2}, {"d", 514}}, true, "large_positions"},
-      {rotations, {{"B", 1}, {"n", 4097}, {"h", 1}, {"d", 6}}, true},
-      {rotations, {{"B", 5}, {"n", 9}, {"h", 9}, {"d", 130}}, true, every_family},
-      {rotations, {{"B", 2}, {"n", 258}, {"h", 2}, {"d", 6}}, true, every_family},
-      {rotations, {{"B", 2}, {"n", 5}, {"h", 2}, {"d", 96}}},
-      {rotations, {{"B", 2}, {"n", 5}, {"h", 2}, {"d", 256}}},
-      {rotations, {{"B", 3}, {"n", 4097}, {"h", 2}, {"d", 64}}},
-      {rotations, {{"B", 2}, {"n", 65}, {"h", 65}, {"d", 34}}},
-      {rotations, {{"B", 2}, {"n", 257}, {"h", 3}, {"d", 258}}},
-      {rotations, {{"B", 1}, {"n", 9}, {"h", 3}, {"d", 4096}}},
-      {rotations, {{"B", 65537}, {"n", 1}, {"h", 1}, {"d", 8}}},
-      {rotations, {{"B", 2}, {"n", 65537}, {"h", 2}, {"d", 2}}},
-      {rotations, {{"B", 5}, {"n", 258}, {"h", 9}, {"d", 130}}, false, every_family},
-      {frequencies, {{"k", 3}, {"r", 65}}, true},
-      {frequencies, {{"k", 4}, {"r", 64}}, true},
-      {frequencies, {{"k", 3}, {"r", 66}}, true, every_family},
-      {frequencies, {{"k", 65}, {"r", 128}}},
-      {frequencies, {{"k", 2}, {"r", 2048}}},
-  };
 }
 
 }  // namespace
 
-encoding_tests make_tests() {
-  encoding_tests tests;
-  tests.name = "rope";
-  tests.families = {
-      mild(),
-      rotated("large_positions", "positions where formats end, up to 2^31 - 1", at_hard_positions, normal),
+std::vector<family> rotation_families() {
+  return {
+      rotated("mild", "positions from 0 on, x of order 1", counted, normal, true),
+      rotated("large_positions", "positions where formats end, up to 2^31 - 1", at_hard_positions, normal, true),
       rotated("left_padding", "every row counts from a place of its own", padded, normal),
-      rotated("decode", "positions from a large one on", decoded, normal),
+      rotated("decode", "positions from a large one on", decoded, normal, true),
       rotated("evicted", "positions with gaps, as a cache has them after tokens were dropped", evicted, normal),
       rotated("real_positions", "fractions, negative positions", real_positions, normal),
       rotated("one_hot", "one coordinate is 1 or -1, the others 0", decoded, one_hot),
@@ -277,24 +185,46 @@ encoding_tests make_tests() {
       rotated("large_x", "x up to 2^12: rotated numbers cancel", at_hard_positions, large),
       rotated("infinite_x", "infinities in some pairs", at_first_positions, with_infinities),
       rotated("nan_inside", "a NaN in some pairs", evicted_from_one, with_nan),
-      of_bases("bases_near_one", "bases from 1.5 down to 1 + 2^-10", base_near_one),
-      of_bases("wide_bases", "bases from 1 to near the largest number", wide_base),
   };
-  for (family& f : tests.families) {
-    if (f.name == "infinite_x" || f.name == "nan_inside") f.holds_nan = true;
-    if (f.name == "large_positions" || f.name == "decode") f.parts_classes = true;
-    if (f.name == "real_positions") f.applies = [](const core::operation& op) { return op.input("theta") != nullptr; };
-  }
-  tests.rests_on_convention = has_special_value_at_angle_0;
-  tests.sizes = usual_sizes();
-  tests.long_ones = {{{"rope/rotate"}, {{"d", 2}}, {{"d", 16390}}},
-                     {{"rope/rotate_by"}, {{"d", 2}, {"r", 0}}},
-                     {{"rope/frequencies"}, {{"r", 1}}, {{"r", 33000}}}};
-  tests.mutants = mutants();
-  tests.controls = controls();
-  tests.not_modelled = not_modelled();
-  tests.laws = laws();
-  return tests;
 }
 
-}  // namespace assay::properties::encodings::rope
+std::vector<usual_size> rotation_sizes(const std::vector<std::string>& operations) {
+  const auto of = [&](std::size_t rows, std::size_t tokens, std::size_t heads, std::size_t features, bool always,
+                      const char* name = "") -> usual_size {
+    return {operations, {{"B", rows}, {"n", tokens}, {"h", heads}, {"d", features}}, always, name};
+  };
+  return {
+      of(5, 9, 9, 80, true),
+      of(66, 2, 2, 130, true),
+      of(3, 127, 3, 66, true),
+      of(1, 1025, 1, 64, true),
+      of(5, 66, 9, 6, true),
+      of(2, 128, 4, 64, true),
+      of(2, 3, 66, 6, true),
+      of(1, 3, 2, 515, true),
+      of(1, 3, 2, 514, true, "large_positions"),
+      of(1, 4097, 1, 6, true),
+      of(5, 9, 9, 130, true, every_family),
+      of(2, 258, 2, 6, true, every_family),
+      of(2, 5, 2, 96, false),
+      of(2, 5, 2, 256, false),
+      of(3, 4097, 2, 64, false),
+      of(2, 65, 65, 34, false),
+      of(2, 257, 3, 258, false),
+      of(1, 9, 3, 4096, false),
+      of(65537, 1, 1, 8, false),
+      of(2, 65537, 2, 2, false),
+      of(5, 258, 9, 130, false, every_family),
+  };
+}
+
+rotary_case::rotary_case(const request& call)
+    : rotary_case(core::completed(*call.operation, call.attributes), core::sizes_of(call)) {}
+rotary_case::rotary_case(const core::attributes& settings, const core::axis_sizes& sizes)
+    : rows(sizes.at("B")),
+      tokens(sizes.at("n")),
+      heads(sizes.at("h")),
+      layout(settings, sizes.at("d"),
+             sizes.contains("r") ? sizes.at("r") : reference::turning_pairs(sizes.at("d"), settings)) {}
+
+}  // namespace assay::properties

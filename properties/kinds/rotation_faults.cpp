@@ -1,0 +1,91 @@
+#include "properties/kinds/rotation_faults.hpp"
+
+#include <algorithm>
+
+#include "properties/kinds/rotation.hpp"
+
+namespace assay::properties {
+namespace {
+
+// Of a rotation of token by token, with tokens and heads exchanged.
+core::tensor transposed(const core::tensor& t) {
+  const core::shape s = t.shape();
+  core::tensor other = core::zeros(t.type, {s[0], s[2], s[1], s[3]});
+  for (std::size_t row = 0; row < s[0]; ++row)
+    for (std::size_t token = 0; token < s[1]; ++token)
+      for (std::size_t head = 0; head < s[2]; ++head)
+        for (std::size_t k = 0; k < s[3]; ++k) other.values(row, head, token, k) = t.values(row, token, head, k);
+  return other;
+}
+bool rotates_tokens(const request& call) {
+  const auto position = call.inputs.find("position");
+  return call.inputs.contains("x") && !call.inputs.contains("theta") && position->second.size() > 0;
+}
+
+void reorder(const request& call, core::tensors& all, std::initializer_list<const char*> names, coordinate_order at,
+             bool of_halves_alone, bool back) {
+  if (!call.inputs.contains("x")) return;
+  const rotary_case shape(call);
+  if (of_halves_alone && !shape.layout.half_split) return;
+  std::vector<std::size_t> order(shape.layout.features);
+  for (std::size_t k = 0; k < order.size(); ++k) {
+    const std::size_t from = at(k, shape.layout.pairs, order.size());
+    order[back ? from : k] = back ? k : from;
+  }
+  for (const char* name : names)
+    if (const auto t = all.find(name); t != all.end()) t->second = core::take(t->second, 3, order);
+}
+
+}  // namespace
+
+change_of_call with_position(double (*at)(const token_positions& given, std::size_t row, std::size_t token)) {
+  return [at](request& call) {
+    const auto found = call.inputs.find("position");
+    if (found == call.inputs.end()) return;
+    const token_positions given = found->second.values;
+    for (std::size_t row = 0; row < given.shape(0); ++row)
+      for (std::size_t token = 0; token < given.shape(1); ++token)
+        found->second.values(row, token) = at(given, row, token);
+  };
+}
+change_of_call with_each_position(double (*of)(double m)) {
+  return [of](request& call) {
+    const auto found = call.inputs.find("position");
+    if (found == call.inputs.end()) return;
+    for (double& m : found->second.values.storage()) m = of(m);
+  };
+}
+
+void heads_as_tokens(request& call) {
+  if (!rotates_tokens(call)) return;
+  for (const char* name : {"x", "grad_y"})
+    if (const auto t = call.inputs.find(name); t != call.inputs.end()) t->second = transposed(t->second);
+  core::tensor& position = call.inputs.at("position");
+  const std::size_t tokens = position.shape()[1];
+  std::vector<std::size_t> of_heads(call.inputs.at("x").shape()[1]);
+  for (std::size_t h = 0; h < of_heads.size(); ++h) of_heads[h] = std::min(h, tokens - 1);
+  position = core::take(position, 1, of_heads);
+}
+void tokens_again(core::tensors& outputs, const request& call) {
+  if (!rotates_tokens(call)) return;
+  for (auto& [name, t] : outputs) t = transposed(t);
+}
+
+void clear_the_rest(core::tensors& outputs, const request& call) {
+  if (!call.inputs.contains("x")) return;
+  const reference::rotary_layout layout = rotary_case(call).layout;
+  auto& y = outputs.at(call.operation->is_vjp() ? "grad_x" : "y").values.storage();
+  for (std::size_t i = 0; i < y.size(); ++i)
+    if (i % layout.features >= 2 * layout.pairs) y[i] = 0.0;
+}
+
+change_of_call take_in_order(coordinate_order at, bool of_halves_alone) {
+  return [=](request& call) { reorder(call, call.inputs, {"x", "grad_y"}, at, of_halves_alone, false); };
+}
+std::function<void(core::tensors&, const request&)> put_back(coordinate_order at, bool of_halves_alone) {
+  return [=](core::tensors& outputs, const request& call) {
+    reorder(call, outputs, {"y", "grad_x"}, at, of_halves_alone, true);
+  };
+}
+
+}  // namespace assay::properties

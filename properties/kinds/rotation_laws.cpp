@@ -1,0 +1,173 @@
+// Laws of rotations by position, which need no truth.
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "properties/kinds/rotation.hpp"
+
+namespace assay::properties {
+namespace {
+
+/// The case with positions changed one by one, row by row; nothing where a new one is none of the domain or of the
+/// dtype.
+template <class Change>
+std::optional<test_case> with_positions(const test_case& c, Change change) {
+  test_case moved = c;
+  core::tensor& position = moved.call.inputs.at("position");
+  for (double& m : position.values.storage()) {
+    m = change(m);
+    // Integers too must be numbers that the dtype of the call reaches: f16 ends at 65504.
+    if (std::fabs(m) > core::largest_finite(c.call.type) || core::round_to(position.type, m) != m) return std::nullopt;
+    if (!c.call.operation->input("position")->domain.contains(m)) return std::nullopt;
+  }
+  return moved;
+}
+
+void check_pair_norms(experiment& e) {
+  const numbers y(e.call(), "y");
+  const given_numbers x(e.c, "x");
+  rotary_case(e.c).for_pairs([&](std::size_t v, std::size_t t, std::size_t first, std::size_t second) {
+    e.equal(length_of(x[first], x[second]), length_of(y[first], y[second]),
+            "the length of pair {} of vector {}, before and after", t, v);
+  });
+}
+
+// 1 and 0 are exact, and so are the products and the sum.
+void check_identity(experiment& e) {
+  const numbers y(e.call(*with_positions(e.c, [](double) { return 0.0; })), "y");
+  const given_numbers x(e.c, "x");
+  for (std::size_t i = 0; i < x.size(); ++i) e.equal(x[i], exactly(y.x[i]), "element {} at position 0", i);
+}
+
+// Unit vector k everywhere: what heads and rows do to one another shows elsewhere. Tokens stand at 0, 1, ..., one alone
+// at 1; angles of their own: no sine is subnormal, where the implementation knows a base of 100.
+test_case with_unit_vectors(const experiment& e, std::size_t k, const rotary_case& shape) {
+  test_case probe = e.c;
+  auto &x = probe.call.inputs.at("x").values.storage(), &m = probe.call.inputs.at("position").values.storage();
+  for (std::size_t i = 0; i < x.size(); ++i) x[i] = i % shape.layout.features == k ? 1.0 : 0.0;
+  for (std::size_t i = 0; i < m.size(); ++i) m[i] = shape.tokens == 1 ? 1.0 : static_cast<double>(i % shape.tokens);
+  if (const auto given = probe.call.inputs.find("theta"); given != probe.call.inputs.end())
+    for (std::size_t t = 0; t < given->second.size(); ++t)
+      given->second.values.storage()[t] = core::round_to(e.c.call.type, 1.0 / static_cast<double>(t + 1));
+  if (e.c.call.operation->attribute("base") == nullptr) return probe;
+  test_case steep = with_setting(probe, "base", 100.0);
+  return within_domain(e.about(), steep) ? steep : probe;
+}
+
+// The pairs that turn, recovered from what unit vectors become at position 1, are the declared ones.
+void check_certificate(experiment& e) {
+  const rotary_case shape(e.c);
+  const std::size_t d = shape.layout.features;
+  e.needs(shape.vectors() > 0 && shape.layout.pairs > 0);
+  const std::size_t at = shape.tokens == 1 ? 0 : shape.heads * d;
+  std::vector<std::pair<std::size_t, std::size_t>> declared, found;
+  for (std::size_t t = 0; t < shape.layout.pairs; ++t)
+    declared.emplace_back(shape.layout.first(t), shape.layout.second(t));
+  for (std::size_t k = 0; k < d; ++k) {
+    const numbers y(e.call(with_unit_vectors(e, k, shape)), "y");
+    std::vector<std::size_t> reached;
+    for (std::size_t i = 0; i < d; ++i)
+      if (i != k && y.x[at + i] != 0.0) reached.push_back(i);
+    if (reached.size() > 1)
+      e.wrong(fmt::format("no rotation of pairs: coordinate {} turns to {}", k, fmt::join(reached, ", ")));
+    if (!reached.empty() && y.x[at + reached.front()] > 0.0) found.emplace_back(k, reached.front());
+  }
+  std::sort(declared.begin(), declared.end());
+  std::sort(found.begin(), found.end());
+  if (found != declared)
+    e.wrong(fmt::format("declared pairs {}, behaves as {}, where the first of a pair turns to the second one",
+                        fmt::join(declared, " "), found.empty() ? "none" : fmt::format("{}", fmt::join(found, " "))));
+  e.count(true);
+}
+
+// (R_m q).(R_n k) = (R_{m+s} q).(R_{n+s} k) = (R_{m-n} q).k: the key is the token of its row at the lowest position.
+void check_relativity(experiment& e) {
+  const rotary_case shape(e.c);
+  const given_numbers m(e.c, "position"), x(e.c, "x");
+  std::vector<std::size_t> keys(shape.rows);
+  for (std::size_t i = 0; i < m.size(); ++i)
+    if (std::size_t& key = keys[i / shape.tokens]; m[i].value < m[i - i % shape.tokens + key].value)
+      key = i % shape.tokens;
+  const double step = e.c.seed % 2 == 0 ? 1.0 : 3.0;
+  const auto moved = with_positions(e.c, [&](double position) { return position + step; });
+  const auto apart = with_positions(e.c, [&, i = std::size_t{0}](double position) mutable {
+    const std::size_t row = i++ / shape.tokens;
+    return position - m[row * shape.tokens + keys[row]].value;
+  });
+  e.needs(moved && apart);
+  const numbers y(e.call(), "y"), z(e.call(*moved), "y"), w(e.call(*apart), "y");
+  const std::size_t d = shape.layout.features;
+  for (std::size_t v = 0; v < shape.vectors(); ++v) {
+    const std::size_t row = v / shape.heads / shape.tokens;
+    const std::size_t key = (row * shape.tokens + keys[row]) * shape.heads + v % shape.heads;
+    const auto score = [&](const auto& q, const auto& k) {
+      approximate sum;
+      for (std::size_t i = 0; i < d; ++i) sum += q[v * d + i] * k[key * d + i];
+      return sum;
+    };
+    e.equal(score(y, y), score(z, z), "the score of vectors {} and {}, and where both stand {} further on", v, key,
+            step);
+    e.equal(score(y, y), score(w, x), "the score of vectors {} and {}, and by the difference of their positions", v,
+            key);
+  }
+}
+
+// A NaN in a pair of angle 0 makes its partner NaN, or leaves it as it is; the other pairs stay as they are.
+void check_nan_at_angle_0(experiment& e) {
+  const auto still = with_positions(e.c, [](double) { return 0.0; });
+  e.needs(still.has_value());
+  e.needs_domain(*still);
+  core::tensors outputs = e.outputs_of(*still);
+  const auto& x = still->call.inputs.at("x").values.storage();
+  auto& y = outputs.at("y").values.storage();
+  bool informative = false;
+  rotary_case(*still).for_pairs([&](std::size_t, std::size_t, std::size_t first, std::size_t second) {
+    if (!std::isnan(x[first]) && !std::isnan(x[second])) return;
+    informative = true;
+    for (const std::size_t i : {first, second}) {
+      if (!std::isnan(y[i]) && y[i] != x[i])
+        e.wrong(
+            fmt::format("y at flat index {} is {:.9g}, where x is {:.9g} and its pair has angle 0 and holds a NaN: "
+                        "neither x nor NaN",
+                        i, y[i], x[i]));
+      y[i] = std::numeric_limits<double>::quiet_NaN();  // as the formula has it
+    }
+  });
+  e.judge(*still, outputs);
+  e.count(informative);
+}
+
+}  // namespace
+
+bool has_special_value_at_angle_0(const request& call) {
+  if (call.operation->input("x") == nullptr) return false;
+  const auto& x = call.inputs.at("x").values.storage();
+  const auto& position = call.inputs.at("position").values.storage();
+  const auto theta = call.inputs.find("theta");
+  const rotary_case shape(call);
+  bool found = false;
+  shape.for_pairs([&](std::size_t v, std::size_t t, std::size_t first, std::size_t second) {
+    if (std::isfinite(x[first]) && std::isfinite(x[second])) return;
+    const bool has_frequency = theta == call.inputs.end() || theta->second.values.storage()[t] != 0.0;
+    found = found || !has_frequency || position[v / shape.heads] == 0.0;
+  });
+  return found;
+}
+
+std::vector<property> laws_of_rotation(const std::string& name, const std::vector<std::string>& operations) {
+  const law_scope moderate{operations, {"mild", "left_padding", "decode", "real_positions", "one_hot"}};
+  const auto of = [&](const char* what, const char* sentence, const law_scope& scope, statement says) {
+    return law((name + "_" + what).c_str(), sentence, scope, std::move(says));
+  };
+  return {of("norms", "rotations keep the length of every pair", moderate, {1, check_pair_norms}),
+          of("identity", "position 0 changes nothing", moderate, {1, check_identity}),
+          of("certificate", "unit vectors turn in the pairs that were declared", {operations, {"mild"}},
+             {4, check_certificate}),
+          of("relativity", "scores depend on differences of positions alone", moderate, {3, check_relativity}),
+          of("nan_at_0", "at angle 0 a NaN reaches its partner or leaves it as it is", {operations, {"nan_inside"}},
+             {1, check_nan_at_angle_0})};
+}
+
+}  // namespace assay::properties

@@ -1,0 +1,217 @@
+// The kind of encodings that turn pairs of the coordinates of queries and keys by angles that depend on the position:
+//
+//   y_first  = x_first cos a - x_second sin a
+//   y_second = x_first sin a + x_second cos a
+//
+// Shapes: x [B, n, h, d] -> y [B, n, h, d]; a position for each token, [B, n] or as declared, i64 (exact, without
+// gradient) or real. Coordinates that are in no pair stay as they are.
+//
+// Special values: infinities and NaN in x stay in their pair. The angle 0 is the identity of finite x; an infinity or a
+// NaN makes its partner NaN there (0 times infinity), unless an implementation leaves such pairs alone: both are right,
+// and tests keep infinities and NaN where the angle is not 0.
+//
+// Gradients: x-bar is y-bar turned by -a; a-bar = y-bar_second y_first - y-bar_first y_second, the torque.
+//
+// An operation of this kind is a class template over the reading R,
+//   struct turns { using recipe = ...;                      made of rotary_recipe: the steps that variants replace
+//     turns(const arguments<R>&, const recipe&);            what all tokens share: frequencies, settings
+//     rotary_layout layout;
+//     std::vector<rotation<R>> rotations(std::size_t token) const; }   of each pair, at this token of [B, n]
+// Loops, declarations and the gradient are the kind's. The gradient is derived head by head: it holds the graph of one
+// vector at a time, and what a frequency or a position gets from all heads and tokens is one sum, in any order.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "reference/algorithms/frequencies.hpp"
+#include "reference/derived_vjp.hpp"
+#include "reference/oracle.hpp"
+
+namespace assay::reference {
+
+/// What of a rotation has a format of its own, in the order of rotary_stages().
+enum class rotary_stage { angle, table, product };
+
+/// f16 and bf16: angles in f32, their cosines and sines cast to the dtype of the tensors, and products of that dtype,
+/// as LlamaRotaryEmbedding.forward and apply_rotary_pos_emb of huggingface/transformers have it
+/// (src/transformers/models/llama/modeling_llama.py; pull request 29285: angles in bf16 are wrong on long contexts).
+/// Code that multiplies in f32, as facebookresearch/llama does, errs by less.
+inline std::vector<core::stage_declaration> rotary_stages() {
+  return {{.name = "angle", .meaning = "frequencies, positions and m theta"},
+          {.name = "table", .meaning = "cosines and sines of the angles", .narrow = true},
+          {.name = "product", .meaning = "products with the coordinates, and their sums", .narrow = true}};
+}
+
+/// Two coordinates that are turned together.
+template <class R>
+struct coordinate_pair {
+  R first, second;
+
+  friend coordinate_pair in_units(const coordinate_pair& x, double factor) {
+    return {in_units(x.first, factor), in_units(x.second, factor)};
+  }
+};
+
+/// The rotation by m theta.
+template <class R>
+rotation<R> rotation_at(const R& position, const R& theta) {
+  const R angle = in_stage<R>(
+      rotary_stage::angle, [](const R& m, const R& t) { return m * t; }, position, theta);
+  return in_stage<R>(
+      rotary_stage::table, [](const R& a) { return rotation<R>(a); }, angle);
+}
+template <class R>
+coordinate_pair<R> turned(const coordinate_pair<R>& x, const rotation<R>& by) {
+  return {x.first * by.cosine - x.second * by.sine, x.first * by.sine + x.second * by.cosine};
+}
+
+/// The steps that all encodings of this kind have.
+template <template <class> class Recipe, class R>
+struct rotary_recipe : differentiable_recipe<Recipe, R> {
+  std::function<rotation<R>(const R& position, const R& theta)> rotation_at = reference::rotation_at<R>;
+  std::function<coordinate_pair<R>(const coordinate_pair<R>&, const rotation<R>&)> turn = turned<R>;
+};
+
+/// Where the coordinates of pair t stand: side by side, or t and t + pairs.
+struct rotary_layout {
+  std::size_t features, pairs;
+  bool half_split;
+
+  /// Of a call with the setting `layout`.
+  rotary_layout(const core::attributes& settings, std::size_t width, std::size_t count)
+      : features(width),
+        pairs(count),
+        half_split(core::chosen<bool>(settings, "layout", {{"interleaved", false}, {"half_split", true}})) {}
+  [[nodiscard]] std::size_t first(std::size_t t) const { return half_split ? t : 2 * t; }
+  [[nodiscard]] std::size_t second(std::size_t t) const { return half_split ? t + pairs : 2 * t + 1; }
+  static core::attribute_declaration declared() {
+    using std::string;
+    return {.name = "layout",
+            .meaning = "which coordinates are a pair",
+            .standard = string("interleaved"),
+            .values = {string("interleaved"), string("half_split")}};
+  }
+};
+
+/// Pairs that turn of these many features: the setting `rotary`, where 0 stands for all.
+inline std::size_t turning_pairs(std::size_t features, const core::attributes& settings) {
+  const auto rotary = core::setting<std::int64_t>(settings, "rotary");
+  return rotary == 0 ? features / 2 : static_cast<std::size_t>(rotary);
+}
+inline core::attribute_declaration rotary_setting() {
+  using std::int64_t;
+  return {.name = "rotary",
+          .meaning = "pairs that rotate, 0 for all",
+          .standard = int64_t{0},
+          .values = {int64_t{0}, int64_t{1}, int64_t{2}},
+          .low = 0.0,
+          .high = 1048576.0};
+}
+/// Why so many pairs do not fit into d coordinates; empty where they do.
+inline std::string conflict_of_pairs(std::size_t pairs, const char* called, const core::axis_sizes& sizes) {
+  if (2 * pairs <= sizes.at("d")) return {};
+  return called + std::to_string(pairs) + " pairs are more than d = " + std::to_string(sizes.at("d")) + " holds";
+}
+
+/// Angles m theta_t: a position m of each token, a frequency of each pair.
+template <class R, class Recipe>
+struct turns_by_frequency {
+  using recipe = Recipe;
+  const recipe& how;
+  rotary_layout layout;
+  std::vector<R> theta{}, position{};
+
+  [[nodiscard]] std::vector<rotation<R>> rotations(std::size_t token) const {
+    std::vector<rotation<R>> all;
+    for (const R& t : theta) all.push_back(how.rotation_at(position[token], t));
+    return all;
+  }
+};
+
+/// Turns one vector in place.
+template <class R, class Turns>
+void turn(const Turns& formula, const typename Turns::recipe& how, const std::vector<rotation<R>>& by, R* x) {
+  for (std::size_t t = 0; t < formula.layout.pairs; ++t) {
+    R &first = x[formula.layout.first(t)], &second = x[formula.layout.second(t)];
+    coordinate_pair<R> both = in_stage<R>(rotary_stage::product, how.turn, coordinate_pair<R>{first, second}, by[t]);
+    first = std::move(both.first);
+    second = std::move(both.second);
+  }
+}
+
+template <template <class> class Turns, class R>
+fields<R> rotate(const arguments<R>& call, const typename Turns<R>::recipe& how) {
+  const Turns<R> formula(call, how);
+  field<R> y = call["x"];
+  const std::size_t heads = y.shape(2), features = y.shape(3);
+  for (std::size_t token = 0; y.size() > 0 && token < y.shape(0) * y.shape(1); ++token) {
+    const std::vector<rotation<R>> by = formula.rotations(token);
+    for (std::size_t v = token * heads; v < (token + 1) * heads; ++v)
+      turn(formula, how, by, y.storage().data() + v * features);
+  }
+  return {{"y", std::move(y)}};
+}
+
+/// See derived_vjp.hpp.
+template <template <class> class Turns, class R>
+fields<R> rotate_vjp(const arguments<R>& call, const typename Turns<R>::recipe& how) {
+  if constexpr (carries_derivatives<R>) {
+    throw core::contract_violation("no second derivative of " + call.operation);
+  } else {
+    using number = adjoint<R>;
+    using steps = typename Turns<number>::recipe;
+    tape<R> graph;
+    const lifted_inputs<R> lifted(call, *find_operation(core::operation_name(call.operation).forward));
+    const auto variables = graph.last();
+    const steps of_gradient = how.of_gradient ? steps(*how.of_gradient) : steps{};
+    const Turns<number> formula(lifted.in, of_gradient);
+    const auto shared = graph.last();
+    const field<number>& x = lifted.in["x"];
+    const std::size_t heads = x.shape(2), features = x.shape(3);
+    for (std::size_t token = 0; x.size() > 0 && token < x.shape(0) * x.shape(1); ++token) {
+      const std::vector<rotation<number>> by = formula.rotations(token);
+      const auto angles = graph.last();
+      std::vector<number> y(features);
+      for (std::size_t v = token * heads, end = v + heads; v < end; ++v) {
+        for (std::size_t k = 0; k < features; ++k) y[k] = x.storage()[v * features + k];
+        turn(formula, of_gradient, by, y.data());
+        for (std::size_t k = 0; k < features; ++k)
+          graph.put(y[k].node, cotangent<R>(call["grad_y"].storage()[v * features + k]));
+        graph.sweep(angles);
+        graph.sweep(shared, v + 1 < end ? tape<R>::then::keep : tape<R>::then::forget);
+      }
+    }
+    graph.sweep(variables);
+    return lifted.gradients();
+  }
+}
+
+inline core::tensor_declaration vectors_by_head(const char* called, const char* meaning) {
+  return {.name = called, .axes = {"B", "n", "h", "d"}, .meaning = meaning};
+}
+
+/// The record of an operation of this kind: the kind puts x before the inputs and rotary_stages() before the stages of
+/// its declaration, and has the output.
+template <template <class> class Turns, class R>
+operation_record<R, typename Turns<R>::recipe> rotation_record(core::operation declaration) {
+  declaration.inputs.insert(declaration.inputs.begin(), vectors_by_head("x", "queries or keys"));
+  // A coordinate may cancel, but the length of its pair, and with it the error, is that of the row x.
+  declaration.outputs = {vectors_by_head("y", "the same, rotated")};
+  declaration.outputs.front().scale = core::error_scale::by_row;
+  std::vector<core::stage_declaration> stages = rotary_stages();
+  stages.insert(stages.end(), declaration.stages.begin(), declaration.stages.end());
+  declaration.stages = std::move(stages);
+  declaration.grows_with = &core::with_position;
+  declaration.independent = {"B", "n", "h"};
+  return {.declaration = std::move(declaration),
+          .algorithms = one_algorithm,
+          .forward = rotate<Turns, R>,
+          .vjp = rotate_vjp<Turns, R>,
+          .jvp = not_offered};
+}
+
+}  // namespace assay::reference
