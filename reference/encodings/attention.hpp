@@ -19,8 +19,7 @@ struct attention {
   struct recipe : attention_steps<R>, differentiable_recipe<recipe, R> {};
   template <class R>
   using record = operation_record<R, recipe<R>>;
-  template <class R>
-  static std::vector<record<R>> records() {
+  static core::operation declaration() {
     constexpr double largest = std::numeric_limits<double>::max();
     core::operation output = attention_operation("attention/output", "m",
                                                  {.name = "bias",
@@ -31,7 +30,11 @@ struct attention {
     output.source = "Vaswani et al. 2017, arXiv 1706.03762, eq. (1)";
     output.grows_with = &core::with_keys;
     output.independent = {"B", "h", "n"};
-    return {attention_record<heads, R>(std::move(output))};
+    return output;
+  }
+  template <class R>
+  static std::vector<record<R>> records() {
+    return {attention_record<heads, R>(declaration())};
   }
 
  private:

@@ -12,7 +12,6 @@
 // it stands at j <= i; those above the diagonal belong to a constant.
 #pragma once
 
-#include <functional>
 #include <limits>
 #include <string_view>
 
@@ -28,8 +27,8 @@ struct fox {
   /// n x n; sums leaves above the diagonal what stands there.
   template <class R>
   struct recipe : attention_steps<R>, differentiable_recipe<recipe, R> {
-    std::function<void(const_lane<R> a, R* decay)> sums = segment_sums<R>;
-    std::function<R(const R& g)> gate = [](const R& g) { return log_sigmoid(g); };
+    recipe_step<R, void(const_lane<R> a, R* decay)> sums = segment_sums<R>;
+    recipe_step<R, R(const R& g)> gate = [](const R& g) { return log_sigmoid(g); };
   };
 
   /// Sums of segments have no shorter tree of their own.
@@ -52,6 +51,8 @@ struct fox {
   static std::vector<record<R>> records();
 
  private:
+  static core::operation decay_declaration(bool of_logits);
+  static core::operation attention_declaration();
   template <bool of_logits, class R>
   static record<R> decay_record();
   template <bool of_logits, class R>
@@ -64,37 +65,44 @@ struct fox {
   static constexpr const char* source = "Lin et al. 2025, arXiv 2503.02130, section 3";
 };
 
-template <class R>
-std::vector<fox::record<R>> fox::records() {
-  record<R> of_log_f = decay_record<false, R>();
-  core::operation attention = attention_operation("fox/attention", "n", of_log_f.declaration.inputs.front());
+inline core::operation fox::decay_declaration(bool of_logits) {
+  return {.name = of_logits ? "fox/gated_decay" : "fox/decay",
+          .source = source,
+          .inputs = {{.name = of_logits ? "g" : "log_f",
+                      .axes = {"B", "n", "h"},
+                      .meaning = of_logits ? "gate logits, log f = log sigmoid(g)" : "log forget gates",
+                      .domain = of_logits ? core::value_domain{} : decays,
+                      .summed_over_time = true,
+                      .role = core::input_role::logit}},
+          // A sum of logarithms that are all at most 0: nothing cancels.
+          .outputs = {{.name = "D",
+                       .axes = {"B", "h", "n", "n"},
+                       .meaning = "logit bias, queries by keys",
+                       .domain = decays,
+                       .scale = core::error_scale::relative}},
+          .grows_with = &core::with_tokens,
+          .independent = {"B", "h"}};
+}
+inline core::operation fox::attention_declaration() {
+  core::operation attention = attention_operation("fox/attention", "n", decay_declaration(false).inputs.front());
   attention.source = source;
   // In f32, whatever the dtype, as zhixuan-lin/forgetting-transformer has it
   // (src/forgetting_transformer/ops/forgetting_attention.py: log_fgate.float() before torch.cumsum).
   attention.stages.push_back({.name = "decay", .meaning = "sums of log f"});
   attention.grows_with = &core::with_tokens;
   attention.independent = {"B", "h"};
-  return {std::move(of_log_f), decay_record<true, R>(), attention_record<heads, R>(std::move(attention), algorithms())};
+  return attention;
+}
+
+template <class R>
+std::vector<fox::record<R>> fox::records() {
+  return {decay_record<false, R>(), decay_record<true, R>(),
+          attention_record<heads, R>(attention_declaration(), algorithms())};
 }
 
 template <bool of_logits, class R>
 fox::record<R> fox::decay_record() {
-  return {.declaration = {.name = of_logits ? "fox/gated_decay" : "fox/decay",
-                          .source = source,
-                          .inputs = {{.name = of_logits ? "g" : "log_f",
-                                      .axes = {"B", "n", "h"},
-                                      .meaning = of_logits ? "gate logits, log f = log sigmoid(g)" : "log forget gates",
-                                      .domain = of_logits ? core::value_domain{} : decays,
-                                      .summed_over_time = true,
-                                      .role = core::input_role::logit}},
-                          // A sum of logarithms that are all at most 0: nothing cancels.
-                          .outputs = {{.name = "D",
-                                       .axes = {"B", "h", "n", "n"},
-                                       .meaning = "logit bias, queries by keys",
-                                       .domain = decays,
-                                       .scale = core::error_scale::relative}},
-                          .grows_with = &core::with_tokens,
-                          .independent = {"B", "h"}},
+  return {.declaration = decay_declaration(of_logits),
           .algorithms = algorithms(),
           .forward = decay<of_logits, R>,
           .vjp = derived_vjp<fox, R>,

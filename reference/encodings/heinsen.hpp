@@ -16,7 +16,6 @@
 // lane from there on. Gradients at -inf: see algorithms/adjoint.hpp.
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <string_view>
 

@@ -16,7 +16,6 @@
 // loses x beside 1: it is of class linear.
 #pragma once
 
-#include <functional>
 #include <string_view>
 
 #include "reference/kinds/pair_bias.hpp"

@@ -10,20 +10,29 @@
 //     scaling "interpolation" (Chen et al. 2023, arXiv 2306.15595): theta / factor
 //     scaling "ntk": of base' = base factor^(r/(r-1)), so that theta_0 = 1 and theta_{r-1} is divided by the factor;
 //     it is read as base^(-t/r) factor^(-t/(r-1)), which overflows in no format. One pair has theta_0 = 1.
+//   rope/extended_frequencies  base [k]                     -> theta [k, r]: yarn, llama3, dynamic and others, by
+//     algorithms/extended_frequencies.hpp
+//   rope/divided_frequencies   base [k], factors [r]        -> theta [k, r], theta_t / factors_t (LongRoPE, Ding et al.
+//     2024, arXiv 2402.13753)
+//   rope/magnitude    factor s [k]                          -> magnitude [k]; 1 for s <= 1
+//     rule "yarn": c log s / 10 + 1, c = `mscale`; "ratio": that over the same with `mscale_all_dim` (DeepSeek);
+//     "su": sqrt(1 + log s / log L0), L0 = `trained_length` (LongRoPE)
 //   rope/rotate       x [B, n, h, d], position [B, n] i64    -> y [B, n, h, d], angle m / position_scale theta_t
 //     `rotary` pairs rotate, all floor(d/2) where it is 0; theta_t has their number for r. d may be odd.
 //   rope/rotate_by    x [B, n, h, d], theta [r], position [B, n] real -> y, 2r <= d
 //
 #pragma once
 
+#include <array>
 #include <cstdint>
-#include <functional>
+#include <limits>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "reference/algorithms/settings.hpp"
+#include "reference/algorithms/extended_frequencies.hpp"
 #include "reference/kinds/rotation.hpp"
+#include "reference/kinds/table.hpp"
 
 namespace assay::reference::encodings {
 
@@ -33,14 +42,16 @@ struct rope {
   /// The parts of the formula: what mutants replace.
   template <class R>
   struct recipe : rotary_recipe<recipe, R> {
-    std::function<R(const R& base, std::size_t t, std::size_t steps)> frequency = geometric_frequency<R>;
+    recipe_step<R, R(const R& base, std::size_t t, std::size_t steps)> frequency = geometric_frequency<R>;
     /// The steps of the exponent by features and pairs that rotate.
-    std::function<std::size_t(std::size_t features, std::size_t pairs)> steps = [](std::size_t, std::size_t pairs) {
+    recipe_step<R, std::size_t(std::size_t features, std::size_t pairs)> steps = [](std::size_t, std::size_t pairs) {
       return pairs;
     };
     /// What "ntk" multiplies a frequency by.
-    std::function<R(const R& factor, std::size_t t, std::size_t pairs)> stretch =
+    recipe_step<R, R(const R& factor, std::size_t t, std::size_t pairs)> stretch =
         [](const R& factor, std::size_t t, std::size_t pairs) { return geometric_frequency<R>(factor, t, pairs - 1); };
+    recipe_step<R, R(const extension& by, const R& base, const R& theta, std::size_t t)> extend = extended_frequency<R>;
+    recipe_step<R, R(const core::attributes& settings, const R& factor)> magnitude = magnitude_at<R>;
   };
 
   template <class R>
@@ -49,8 +60,18 @@ struct rope {
   static std::vector<record<R>> records();
 
  private:
+  static std::array<core::operation, 6> declarations();
+  static std::size_t pairs_of(const core::attributes& settings) {
+    return static_cast<std::size_t>(core::setting<std::int64_t>(settings, "pairs"));
+  }
   template <class R>
-  static fields<R> frequencies(const arguments<R>& call, const recipe<R>& how);
+  static rows<R> frequencies(const arguments<R>& call, const recipe<R>& how);
+  template <class R>
+  static rows<R> extended(const arguments<R>& call, const recipe<R>& how);
+  template <class R>
+  static rows<R> divided(const arguments<R>& call, const recipe<R>& how);
+  template <class R>
+  static rows<R> magnitudes(const arguments<R>& call, const recipe<R>& how);
   template <class R>
   struct turns_by_base;
   template <class R>
@@ -59,23 +80,41 @@ struct rope {
 
 /// theta_t of `pairs` pairs, stretched as the settings say.
 template <class R>
-fields<R> rope::frequencies(const arguments<R>& call, const recipe<R>& how) {
+rows<R> rope::frequencies(const arguments<R>& call, const recipe<R>& how) {
   enum class scaling { none, ntk, interpolation };
   const auto by = core::chosen<scaling>(
       call.settings, "scaling",
       {{"none", scaling::none}, {"ntk", scaling::ntk}, {"interpolation", scaling::interpolation}});
-  const field<R>& base = call["base"];
-  const auto pairs = static_cast<std::size_t>(call.template setting<std::int64_t>("pairs"));
+  const std::size_t pairs = pairs_of(call.settings);
   const R factor = from_setting<R>(call.template setting<double>("factor"));
-  field<R> theta = make_field<R>({base.size(), pairs});
-  for (std::size_t k = 0; k < base.size(); ++k)
-    for (std::size_t t = 0; t < pairs; ++t) {
-      const R frequency = how.frequency(base.storage()[k], t, how.steps(2 * pairs, pairs));
-      theta(k, t) = by == scaling::ntk && pairs > 1 ? frequency * how.stretch(factor, t, pairs)
-                    : by == scaling::interpolation  ? frequency / factor
-                                                    : frequency;
-    }
-  return {{"theta", std::move(theta)}};
+  return {pairs, [&how, &base = call["base"], by, pairs, factor](std::size_t k, R* row) {
+            for (std::size_t t = 0; t < pairs; ++t) {
+              row[t] = how.frequency(base(k), t, how.steps(2 * pairs, pairs));
+              if (by == scaling::ntk && pairs > 1) row[t] = row[t] * how.stretch(factor, t, pairs);
+              if (by == scaling::interpolation) row[t] = row[t] / factor;
+            }
+          }};
+}
+
+/// The same for longer contexts (algorithms/extended_frequencies.hpp).
+template <class R>
+rows<R> rope::extended(const arguments<R>& call, const recipe<R>& how) {
+  return {pairs_of(call.settings), [&how, &base = call["base"], by = extension(call.settings)](std::size_t k, R* row) {
+            for (std::size_t t = 0; t < by.pairs; ++t)
+              row[t] = how.extend(by, base(k), how.frequency(base(k), t, by.pairs), t);
+          }};
+}
+template <class R>
+rows<R> rope::divided(const arguments<R>& call, const recipe<R>& how) {
+  const field<R>&base = call["base"], &factors = call["factors"];
+  return {factors.size(), [&how, &base, &factors](std::size_t k, R* row) {
+            for (std::size_t t = 0; t < factors.size(); ++t)
+              row[t] = how.frequency(base(k), t, factors.size()) / factors(t);
+          }};
+}
+template <class R>
+rows<R> rope::magnitudes(const arguments<R>& call, const recipe<R>& how) {
+  return {1, [&how, &call](std::size_t k, R* row) { *row = how.magnitude(call.settings, call["factor"](k)); }};
 }
 
 template <class R>
@@ -106,64 +145,99 @@ struct rope::turns_by_inputs : turns_by_frequency<R, recipe<R>> {
   }
 };
 
+inline std::array<core::operation, 6> rope::declarations() {
+  constexpr const char* source = "Su et al. 2021, arXiv 2104.09864, eqs. (15) and (34)";
+  constexpr double largest = std::numeric_limits<double>::max();
+  const auto factor = [](double low) { return real("factor", {low, 2.0, 4.0, 3.5}, {low, 0x1p31}, "how much longer"); };
+  // A power: it has the relative accuracy of its logarithm, and angles m theta need all of it.
+  const core::tensor_declaration frequencies{
+      .name = "theta", .axes = {"k", "r"}, .meaning = "frequencies", .scale = core::error_scale::relative};
+  const auto pairs = [](const std::vector<std::int64_t>& values) {
+    return integer("pairs", values, {1.0, 0x1p20}, "pairs of coordinates", "r");
+  };
+  const auto base = [](double low) { return core::parameter("base", {"k"}, "base of the frequencies", {.low = low}); };
+  core::tensor_declaration fixed_base = base(2.0);
+  fixed_base.differentiable = false;  // a number of a configuration: floors and ramps of it are no function to train
+  return {
+      {{.name = "rope/frequencies",
+        .source = source,
+        .inputs = {base(1.0)},
+        .outputs = {frequencies},
+        .attributes = {pairs({1, 2, 3, 4, 8}),
+                       choice("scaling", {"none", "ntk", "interpolation"}, "for longer contexts"), factor(1.0)}},
+       {.name = "rope/extended_frequencies",
+        .source = "Peng et al. 2023, arXiv 2309.00071; Grattafiori et al. 2024, arXiv 2407.21783",
+        .inputs = {fixed_base},
+        .outputs = {frequencies},
+        .attributes = {pairs({64, 32, 48, 1, 2, 8}),
+                       choice("scaling", {"yarn", "llama3", "dynamic", "dynamic_steps", "ntk_fixed", "ntk_mixed"},
+                              "for longer contexts"),
+                       factor(1.0),
+                       integer("trained_length", {8192, 4096, 32768, 2048, 16}, {1.0, 0x1p31}, "L0, in tokens"),
+                       integer("length", {8192, 4096, 4097, 131072, 100000, 1}, {1.0, 0x1p31}, "L, of this sequence"),
+                       real("beta_fast", {32.0, 4.0}, {0x1p-10, 0x1p20}, "turns of a pair that yarn leaves alone"),
+                       real("beta_slow", {1.0, 2.0}, {0x1p-10, 0x1p20}, "turns of a pair that it interpolates"),
+                       flag("truncate", true, "lo and hi of yarn are integers"),
+                       choice("ramp", {"index", "turns"}, "what the ramp of yarn is linear in"),
+                       choice("last", {"width", "pairs"}, "what cuts hi of yarn: d - 1 or r - 1"),
+                       choice("blend", {"frequencies", "wavelengths"}, "what the ramp of yarn weighs"),
+                       real("low", {1.0, 0.5}, {0x1p-10, 0x1p20}, "turns of a pair that llama3 interpolates"),
+                       real("high", {4.0, 32.0}, {0x1p-10, 0x1p20}, "turns of a pair that it leaves alone"),
+                       real("mixed", {0.625, 1.0}, {0x1p-10, 4.0}, "beta of ntk_mixed")},
+        .conflict = [](const core::attributes& settings,
+                       const core::axis_sizes&) { return conflict_of_extension(settings); }},
+       {.name = "rope/divided_frequencies",
+        .source = "Ding et al. 2024, arXiv 2402.13753",
+        .inputs = {base(1.0), core::parameter("factors", {"r"}, "what divides each frequency", {0x1p-20, largest})},
+        .outputs = {frequencies}},
+       {.name = "rope/magnitude",
+        .source = "Peng et al. 2023, arXiv 2309.00071, eq. (22); Ding et al. 2024, arXiv 2402.13753",
+        .inputs = {core::parameter("factor", {"k"}, "how much longer", {.low = 0x1p-20})},
+        .outputs = {{.name = "magnitude",
+                     .axes = {"k"},
+                     .meaning = "what multiplies queries and keys",
+                     .scale = core::error_scale::relative}},
+        .attributes = {choice("rule", {"yarn", "ratio", "su"},
+                              "0.1 mscale log s + 1, that over the same of mscale_all_dim, sqrt(1 + log s / log L0)"),
+                       real("mscale", {1.0, 0.707}, {0.0, 0x1p20}, "of yarn and ratio"),
+                       real("mscale_all_dim", {1.0, 0.707, 0.0}, {0.0, 0x1p20}, "of ratio"),
+                       integer("trained_length", {4096, 8192, 2}, {2.0, 0x1p31}, "L0 of su")}},
+       rotation_declaration(
+           {.name = "rope/rotate",
+            .source = source,
+            .inputs = {core::integers("position", {"B", "n"}, "positions", {0.0, 2147483648.0},
+                                      core::input_role::position)},
+            .attributes = {rotary_layout::declared(), rotary_setting(),
+                           real("base", {10000.0, 100.0, 500000.0}, {1.0, largest}, "base of the frequencies"),
+                           real("position_scale", {1.0, 4.0}, {1.0, largest}, "divides the positions")},
+            .conflict =
+                [](const core::attributes& settings, const core::axis_sizes& sizes) {
+                  return conflict_of_pairs(turning_pairs(sizes.at("d"), settings), "rotary = ", sizes);
+                }}),
+       rotation_declaration({.name = "rope/rotate_by",
+                             .source = source,
+                             .inputs = {core::parameter("theta", {"r"}, "frequencies"),
+                                        {.name = "position",
+                                         .axes = {"B", "n"},
+                                         .meaning = "positions, real numbers",
+                                         .role = core::input_role::position}},
+                             .attributes = {rotary_layout::declared()},
+                             .stages = {{.name = std::string(core::accumulation),
+                                         .meaning = "the sums in grad_theta and grad_position"}},
+                             .conflict = [](const core::attributes&, const core::axis_sizes& sizes) {
+                               return conflict_of_pairs(sizes.at("r"), "", sizes);
+                             }})}};
+}
+
 template <class R>
 std::vector<rope::record<R>> rope::records() {
-  using std::int64_t, std::string;
-  constexpr const char* source = "Su et al. 2021, arXiv 2104.09864, eqs. (15) and (34)";
-  const auto number = [](const char* called, double standard, std::vector<core::attribute> values,
-                         const char* meaning) -> core::attribute_declaration {
-    return {.name = called, .meaning = meaning, .standard = standard, .values = std::move(values), .low = 1.0};
-  };
-  return {{.declaration = {.name = "rope/frequencies",
-                           .source = source,
-                           .inputs = {core::parameter("base", {"k"}, "base of the frequencies", {.low = 1.0})},
-                           // A power: it has the relative accuracy of its logarithm, and angles m theta need all of it.
-                           .outputs = {{.name = "theta",
-                                        .axes = {"k", "r"},
-                                        .meaning = "frequencies",
-                                        .scale = core::error_scale::relative}},
-                           .attributes = {{.name = "pairs",
-                                           .meaning = "pairs of coordinates",
-                                           .standard = int64_t{1},
-                                           .values = {int64_t{1}, int64_t{2}, int64_t{3}, int64_t{4}, int64_t{8}},
-                                           .low = 1.0,
-                                           .high = 1048576.0,
-                                           .axis = "r"},
-                                          {.name = "scaling",
-                                           .meaning = "for longer contexts",
-                                           .standard = string("none"),
-                                           .values = {string("none"), string("ntk"), string("interpolation")}},
-                                          number("factor", 1.0, {1.0, 2.0, 4.0, 3.5}, "how much longer")},
-                           .independent = {"k"}},
-           .algorithms = one_algorithm,
-           .forward = frequencies<R>,
-           .vjp = derived_vjp<rope, R>,
-           .jvp = not_offered},
-          rotation_record<turns_by_base, R>(
-              {.name = "rope/rotate",
-               .source = source,
-               .inputs = {core::integers("position", {"B", "n"}, "positions", {0.0, 2147483648.0},
-                                         core::input_role::position)},
-               .attributes = {rotary_layout::declared(), rotary_setting(),
-                              number("base", 10000.0, {10000.0, 100.0, 500000.0}, "base of the frequencies"),
-                              number("position_scale", 1.0, {1.0, 4.0}, "divides the positions")},
-               .conflict =
-                   [](const core::attributes& settings, const core::axis_sizes& sizes) {
-                     return conflict_of_pairs(turning_pairs(sizes.at("d"), settings), "rotary = ", sizes);
-                   }}),
-          rotation_record<turns_by_inputs, R>(
-              {.name = "rope/rotate_by",
-               .source = source,
-               .inputs = {core::parameter("theta", {"r"}, "frequencies"),
-                          {.name = "position",
-                           .axes = {"B", "n"},
-                           .meaning = "positions, real numbers",
-                           .role = core::input_role::position}},
-               .attributes = {rotary_layout::declared()},
-               .stages = {{.name = string(core::accumulation), .meaning = "the sums in grad_theta and grad_position"}},
-               .conflict = [](const core::attributes&, const core::axis_sizes& sizes) {
-                 return conflict_of_pairs(sizes.at("r"), "", sizes);
-               }})};
+  const auto [frequencies, extended, divided, magnitudes, rotate, rotate_by] = declarations();
+  return {table_record<rope, R, rope::frequencies<R>>(frequencies),
+          table_record<rope, R, rope::extended<R>>(extended),
+          table_record<rope, R, rope::divided<R>>(divided),
+          table_record<rope, R, rope::magnitudes<R>>(magnitudes),
+          rotation_record<turns_by_base, R>(rotate),
+          rotation_record<turns_by_inputs, R>(rotate_by)};
 }
 
 }  // namespace assay::reference::encodings

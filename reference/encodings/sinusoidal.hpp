@@ -35,7 +35,6 @@
 
 #include <array>
 #include <cmath>
-#include <functional>
 #include <string_view>
 
 #include "reference/algorithms/frequencies.hpp"

@@ -15,7 +15,6 @@
 #pragma once
 
 #include <cmath>
-#include <functional>
 #include <limits>
 #include <optional>
 #include <string>

@@ -22,13 +22,13 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "reference/algorithms/frequencies.hpp"
 #include "reference/derived_vjp.hpp"
+#include "reference/kinds/declarations.hpp"
 #include "reference/oracle.hpp"
 
 namespace assay::reference {
@@ -72,8 +72,8 @@ coordinate_pair<R> turned(const coordinate_pair<R>& x, const rotation<R>& by) {
 /// The steps that all encodings of this kind have.
 template <template <class> class Recipe, class R>
 struct rotary_recipe : differentiable_recipe<Recipe, R> {
-  std::function<rotation<R>(const R& position, const R& theta)> rotation_at = reference::rotation_at<R>;
-  std::function<coordinate_pair<R>(const coordinate_pair<R>&, const rotation<R>&)> turn = turned<R>;
+  recipe_step<R, rotation<R>(const R& position, const R& theta)> rotation_at = reference::rotation_at<R>;
+  recipe_step<R, coordinate_pair<R>(const coordinate_pair<R>&, const rotation<R>&)> turn = turned<R>;
 };
 
 /// Where the coordinates of pair t stand: side by side, or t and t + pairs.
@@ -89,11 +89,7 @@ struct rotary_layout {
   [[nodiscard]] std::size_t first(std::size_t t) const { return half_split ? t : 2 * t; }
   [[nodiscard]] std::size_t second(std::size_t t) const { return half_split ? t + pairs : 2 * t + 1; }
   static core::attribute_declaration declared() {
-    using std::string;
-    return {.name = "layout",
-            .meaning = "which coordinates are a pair",
-            .standard = string("interleaved"),
-            .values = {string("interleaved"), string("half_split")}};
+    return choice("layout", {"interleaved", "half_split"}, "which coordinates are a pair");
   }
 };
 
@@ -103,13 +99,7 @@ inline std::size_t turning_pairs(std::size_t features, const core::attributes& s
   return rotary == 0 ? features / 2 : static_cast<std::size_t>(rotary);
 }
 inline core::attribute_declaration rotary_setting() {
-  using std::int64_t;
-  return {.name = "rotary",
-          .meaning = "pairs that rotate, 0 for all",
-          .standard = int64_t{0},
-          .values = {int64_t{0}, int64_t{1}, int64_t{2}},
-          .low = 0.0,
-          .high = 1048576.0};
+  return integer("rotary", {0, 1, 2}, {0.0, 0x1p20}, "pairs that rotate, 0 for all");
 }
 /// Why so many pairs do not fit into d coordinates; empty where they do.
 inline std::string conflict_of_pairs(std::size_t pairs, const char* called, const core::axis_sizes& sizes) {
@@ -194,10 +184,9 @@ inline core::tensor_declaration vectors_by_head(const char* called, const char* 
   return {.name = called, .axes = {"B", "n", "h", "d"}, .meaning = meaning};
 }
 
-/// The record of an operation of this kind: the kind puts x before the inputs and rotary_stages() before the stages of
-/// its declaration, and has the output.
-template <template <class> class Turns, class R>
-operation_record<R, typename Turns<R>::recipe> rotation_record(core::operation declaration) {
+/// The declaration of an operation of this kind, which puts x before the inputs and rotary_stages() before the stages,
+/// and has the output.
+inline core::operation rotation_declaration(core::operation declaration) {
   declaration.inputs.insert(declaration.inputs.begin(), vectors_by_head("x", "queries or keys"));
   // A coordinate may cancel, but the length of its pair, and with it the error, is that of the row x.
   declaration.outputs = {vectors_by_head("y", "the same, rotated")};
@@ -207,6 +196,11 @@ operation_record<R, typename Turns<R>::recipe> rotation_record(core::operation d
   declaration.stages = std::move(stages);
   declaration.grows_with = &core::with_position;
   declaration.independent = {"B", "n", "h"};
+  return declaration;
+}
+/// Of such a declaration.
+template <template <class> class Turns, class R>
+operation_record<R, typename Turns<R>::recipe> rotation_record(core::operation declaration) {
   return {.declaration = std::move(declaration),
           .algorithms = one_algorithm,
           .forward = rotate<Turns, R>,

@@ -1,0 +1,66 @@
+#include "reference/algorithms/extended_frequencies.hpp"
+
+#include <mpfr.h>
+
+#include <cmath>
+
+#include "reference/oracle.hpp"
+#include "reference/readings/enclosure.hpp"
+
+namespace assay::reference {
+namespace {
+
+// The integer below c(beta), where both ends of an interval agree on it.
+double floor_of_index(const extension& e, double base, double beta) {
+  for (const unsigned digits : precision_digits) {
+    const computing_with_digits precision(digits);
+    const enclosure index = floor(index_of_turns(e, enclosure(base), beta));
+    if (mpfr_equal_p(index.low(), index.high()) != 0) return to_double(index);
+  }
+  throw core::contract_violation("the index of a pair that makes " + std::to_string(beta) + " turns is undecided");
+}
+
+}  // namespace
+
+extension::extension(const core::attributes& settings)
+    : of(core::chosen<kind>(settings, "scaling",
+                            {{"yarn", kind::yarn},
+                             {"llama3", kind::llama3},
+                             {"dynamic", kind::dynamic},
+                             {"dynamic_steps", kind::dynamic_steps},
+                             {"ntk_fixed", kind::ntk_fixed},
+                             {"ntk_mixed", kind::ntk_mixed}})),
+      pairs(static_cast<std::size_t>(core::setting<std::int64_t>(settings, "pairs"))),
+      factor(core::setting<double>(settings, "factor")),
+      trained_length(static_cast<double>(core::setting<std::int64_t>(settings, "trained_length"))),
+      length(static_cast<double>(core::setting<std::int64_t>(settings, "length"))),
+      fast(core::setting<double>(settings, of == kind::llama3 ? "high" : "beta_fast")),
+      slow(core::setting<double>(settings, of == kind::llama3 ? "low" : "beta_slow")),
+      truncates(core::setting<bool>(settings, "truncate")),
+      by_turns(core::chosen<bool>(settings, "ramp", {{"index", false}, {"turns", true}})),
+      by_wavelengths(core::chosen<bool>(settings, "blend", {{"frequencies", false}, {"wavelengths", true}})),
+      last(static_cast<double>(core::chosen<bool>(settings, "last", {{"width", true}, {"pairs", false}}) ? 2 * pairs
+                                                                                                         : pairs) -
+           1.0),
+      mixed(core::setting<double>(settings, "mixed")) {}
+
+std::string conflict_of_extension(const core::attributes& settings) {
+  const auto above = [&](const char* greater, const char* less) {
+    return core::setting<double>(settings, greater) > core::setting<double>(settings, less)
+               ? std::string()
+               : "attribute '" + std::string(greater) + "' must be larger than '" + less + "'";
+  };
+  const std::string of_yarn = above("beta_fast", "beta_slow");
+  return of_yarn.empty() ? above("high", "low") : of_yarn;
+}
+
+double index_below(const extension& e, double base, double beta) { return floor_of_index(e, base, beta); }
+double index_above(const extension& e, double base, double beta) { return floor_of_index(e, base, beta) + 1.0; }
+
+double steps_of_length(const extension& e) {
+  double steps = 1.0;  // 2^k of the least k with L <= 2^k L0; of shorter lengths k is 0 or below
+  while (steps * e.trained_length < e.length) steps *= 2.0;
+  return std::max(1.0, 2.0 * steps - 1.0);
+}
+
+}  // namespace assay::reference

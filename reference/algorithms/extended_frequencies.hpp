@@ -1,0 +1,130 @@
+// Rotary frequencies for contexts that are longer than those of training. theta_t = base^(-t/r), t = 0 ... r - 1, is
+// stretched by the factor s = `factor`; L0 = `trained_length`, L = `length`, x_t = L0 theta_t / (2 pi) the turns of
+// pair t within the trained length.
+//
+//   yarn           theta_t (g/s + 1 - g), g = clamp((t - lo) / (hi - lo), 0, 1), lo = max(floor c(beta_fast), 0),
+//                  hi = min(ceil c(beta_slow), d - 1), hi + 0.001 where they are equal, c(beta) = r log(L0 / (2 pi
+//                  beta)) / log base: the real index of the pair that makes beta turns
+//                  Peng et al. 2023, arXiv 2309.00071, section 3.2, as jquesnelle/yarn and all code since has it
+//   llama3         theta_t ((1 - g)/s + g), g = clamp((x_t - low) / (high - low), 0, 1)
+//                  Grattafiori et al. 2024, arXiv 2407.21783, whose three branches are this clamp
+//   dynamic        theta_t a^(-t/(r-1)), a = max(1, s L / L0 - (s - 1))          huggingface/transformers, "dynamic"
+//   dynamic_steps  the same, a = max(1, 2^(ceil(log2(L / L0)) + 1) - 1)          QwenLM/Qwen
+//   ntk_fixed      theta_t s^(-(t+1)/r)                                          kexue.fm/archives/9706
+//   ntk_mixed      theta_t exp(-a (t+1)^beta), a = log s / r^beta                likewise; vLLM's mixed_b
+//
+// Conventions of yarn: `ramp` over the index of the pair, or over turns, as eq. 21 has it: that of llama3 with
+// beta_slow and beta_fast for low and high; `truncate`, without which lo and hi are the real c; `last`, the end that
+// cuts hi: d - 1 or r - 1; `blend` of frequencies (eq. 25) or of wavelengths (eq. 23): theta_t / (g s + 1 - g).
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "reference/algorithms/frequencies.hpp"
+#include "reference/algorithms/settings.hpp"
+#include "reference/primitives/constants.hpp"
+
+namespace assay::reference {
+
+struct extension {
+  enum class kind { yarn, llama3, dynamic, dynamic_steps, ntk_fixed, ntk_mixed };
+  kind of;
+  std::size_t pairs;
+  double factor, trained_length, length;
+  double fast, slow;  ///< beta of yarn; high and low of llama3
+  bool truncates, by_turns, by_wavelengths;
+  double last;  ///< that cuts hi
+  double mixed;
+
+  explicit extension(const core::attributes& settings);
+};
+/// Why the settings do not go together; empty where they do.
+std::string conflict_of_extension(const core::attributes& settings);
+
+/// floor(c(beta)) or ceil(c(beta)), decided by intervals: pi being transcendental, c is no integer. Precondition: base
+/// > 1.
+double index_below(const extension& e, double base, double beta);
+double index_above(const extension& e, double base, double beta);
+/// 2^(ceil(log2(L / L0)) + 1) - 1, by integers; at least 1.
+double steps_of_length(const extension& e);
+
+/// min(max(x, 0), 1).
+template <class R>
+R clamped_to_unit(const R& x) {
+  return -larger(-larger(x, R(0.0)), R(-1.0));
+}
+
+/// c(beta).
+template <class R>
+R index_of_turns(const extension& e, const R& base, double beta) {
+  const R turns = from_setting<R>(e.trained_length) / (R(2.0) * pi<R>() * from_setting<R>(beta));
+  return from_integer<R>(static_cast<double>(e.pairs)) * log(turns) / log(base);
+}
+
+/// How much of pair t is interpolated by yarn: 0 to 1.
+template <class R>
+R ramp_of_index(const extension& e, const R& base, std::size_t t) {
+  const R here = from_integer<R>(static_cast<double>(t)), zero(0.0), last(e.last);
+  if (!e.truncates) {
+    const R low = larger(index_of_turns(e, base, e.fast), zero),
+            high = -larger(-index_of_turns(e, base, e.slow), -last);
+    return clamped_to_unit((here - low) / (high - low));
+  }
+  const double low = std::max(index_below(e, to_double(base), e.fast), 0.0),
+               high = std::min(index_above(e, to_double(base), e.slow), e.last);
+  const R width = low == high ? from_setting<R>(0.001) : from_integer<R>(high - low);
+  return clamped_to_unit(from_integer<R>(static_cast<double>(t) - low) / width);
+}
+
+/// How much of a frequency stays as it is, by its turns: 0 to 1.
+template <class R>
+R kept_by_turns(const extension& e, const R& theta) {
+  const R turns = from_setting<R>(e.trained_length) * theta / (R(2.0) * pi<R>()), low = from_setting<R>(e.slow);
+  return clamped_to_unit((turns - low) / (from_setting<R>(e.fast) - low));
+}
+
+/// Precondition: the settings have no conflict; base > 1 for yarn.
+template <class R>
+R extended_frequency(const extension& e, const R& base, const R& theta, std::size_t t) {
+  using kind = extension::kind;
+  const auto r = static_cast<long>(e.pairs), pair = static_cast<long>(t);
+  const R s = from_setting<R>(e.factor);
+  if (e.of == kind::yarn || e.of == kind::llama3) {
+    const bool by_turns = e.of == kind::llama3 || e.by_turns;
+    const R share = by_turns ? kept_by_turns(e, theta) : ramp_of_index(e, base, t), rest = R(1.0) - share;
+    const R &kept = by_turns ? share : rest, &stretched = by_turns ? rest : share;
+    if (e.of == kind::yarn && e.by_wavelengths) return theta / (stretched * s + kept);
+    return theta * (stretched / s + kept);
+  }
+  if (e.of == kind::ntk_fixed) return theta * power(s, ratio(-(pair + 1), r));
+  if (e.of == kind::ntk_mixed) {
+    const R beta = from_setting<R>(e.mixed),
+            share = from_integer<R>(static_cast<double>(t + 1)) / R(static_cast<double>(e.pairs));
+    return theta * exp(-(log(s) * pow(share, beta)));
+  }
+  if (t == 0) return theta;
+  const R longer =
+      e.of == kind::dynamic
+          ? larger(R(1.0), s * from_setting<R>(e.length) / from_setting<R>(e.trained_length) - (s - R(1.0)))
+          : from_setting<R>(steps_of_length(e));
+  return theta * power(longer, ratio(-pair, r - 1));
+}
+
+/// What multiplies queries and keys where contexts are `factor` times as long.
+template <class R>
+R magnitude_at(const core::attributes& settings, const R& factor) {
+  enum class rule { yarn, ratio, su };
+  const auto by =
+      core::chosen<rule>(settings, "rule", {{"yarn", rule::yarn}, {"ratio", rule::ratio}, {"su", rule::su}});
+  const R growth = either(less(R(1.0), factor), log(factor), R(0.0) * factor);
+  const auto scaled = [&](const char* by_setting) {
+    return from_setting<R>(0.1) * from_setting<R>(core::setting<double>(settings, by_setting)) * growth + R(1.0);
+  };
+  if (by == rule::yarn) return scaled("mscale");
+  if (by == rule::ratio) return scaled("mscale") / scaled("mscale_all_dim");
+  const auto trained = static_cast<double>(core::setting<std::int64_t>(settings, "trained_length"));
+  return power(R(1.0) + growth / log(from_integer<R>(trained)), ratio(1, 2));
+}
+
+}  // namespace assay::reference
