@@ -40,9 +40,7 @@ TEST_CASE("rope/rotate/certificate_names_what_it_found", "[property][gate]") {
   };
   const example examples[] = {
       {"wrong_layout", "half_split", 0, "(0, 3) (1, 4) (2, 5), behaves as (0, 1) (2, 3) (4, 5)"},
-      {"layout_ignored", "interleaved", 2, "(0, 1) (2, 3), behaves as (0, 2) (1, 3)"},
       {"at_end_of_head", "interleaved", 2, "(0, 1) (2, 3), behaves as (2, 3) (4, 5)"},
-      {"pairs_of_whole_head", "half_split", 2, "(0, 2) (1, 3), behaves as (0, 3) (1, 4)"},
       {"rotary_ignored", "interleaved", 1, "(0, 1), behaves as (0, 1) (2, 3) (4, 5)"},
       {"wrong_sign", "interleaved", 0, "(0, 1) (2, 3) (4, 5), behaves as (1, 0) (3, 2) (5, 4)"},
       {"offset_dropped", "half_split", 0, "(0, 3) (1, 4) (2, 5), behaves as none"},
