@@ -18,6 +18,7 @@ import subprocess
 import sys
 import tempfile
 
+from assay.claims import WrongClaim
 from assay.function import candidate_of
 from assay.host import Candidate
 from assay.installed import PACKAGE, environment, program
@@ -40,6 +41,8 @@ def check(function, operation=None, dtypes=None, *, effort="quick", seed=1, requ
     __tracebackhide__ = True  # pytest shows the caller's line, and what is wrong
     assay = program()
     if isinstance(function, Candidate):
+        if about:
+            raise WrongClaim(f"a Candidate says itself what holds for it: declare {', '.join(about)} where it is made")
         candidate, selected = function, [operation] if operation else []
     else:
         listed = subprocess.run([assay, "list", "operations", "--json"], stdout=subprocess.PIPE, check=True)

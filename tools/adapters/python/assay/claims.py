@@ -16,7 +16,7 @@ an earlier one.
 import math
 
 _ATTRIBUTE, _PREFIX = "__assay__", "ASSAY_"
-WORDS = ("operation", "dtypes", "compute", "domain", "vjp", "vjp_domain", "framework", "empty", "strides", "variants",
+WORDS = ("operation", "dtypes", "compute", "domain", "vjp", "vjp_domain", "framework", "device", "empty", "strides", "variants",
          "properties", "flush_subnormals", "name", "version")
 
 
@@ -37,6 +37,8 @@ def candidate(**claims):
     vjp               False: autograd has no derivative of it; or a function that computes the derivative
     vjp_domain        of the derivative, where it is narrower than that of the function
     framework         "torch" or "numpy", where the function does not show it
+    device            "cuda" or another word of torch: where the inputs of a torch function lie when it is called, and
+                      the numbers of a module; its outputs are brought back
     empty             False: it takes no empty axis, and is not asked for any; True: it takes them, and an error is a
                       failure; without it an error to one is a refusal, which the report tells and which fails nothing
     strides           False: it takes contiguous inputs, and is not given views, such as transposed ones

@@ -3,9 +3,10 @@ import contextlib
 
 import numpy
 
+from assay.devices import device_named, wait_for
 from assay.signature import takes
 from assay.strides import numpy_view, torch_view
-from assay.tensors import STORED_NAME, bf16_to_f32, f32_to_bf16, stored_of
+from assay.tensors import KNOWN, STORED_NAME, bf16_to_f32, f32_to_bf16, stored_of
 
 
 class InputOverwritten(Exception):
@@ -33,16 +34,19 @@ def is_of_numbers(value):
 
 
 def _array(name, value, dtype, float_type):
-    """The array of an output that is no torch tensor, with its stored name."""
-    array = numpy.asarray(value)
+    """The stored name and the array of an output that is no torch tensor of a torch function."""
+    stored, array = stored_of(value)
     if is_of_numbers(value) and array.dtype == numpy.float64:
         array = array.astype(float_type)
-    if dtype == "bf16" and array.dtype == numpy.float32:
+        stored = STORED_NAME[array.dtype]
+    if dtype == "bf16" and stored == "F32":
         return "BF16", f32_to_bf16(array)
-    if array.dtype not in STORED_NAME:
-        raise TypeError(f"output '{name}' has dtype {array.dtype}, which Assay does not know")
+    if stored is None:
+        raise TypeError(f"output '{name}' is of type {type(value).__name__}, of which NumPy makes no array of numbers"
+                        if array.dtype == object else
+                        f"output '{name}' has dtype {array.dtype}, which Assay does not know: known are {', '.join(KNOWN)}")
     # Not cast: a result of another dtype is a fault that the gate must see.
-    return STORED_NAME[array.dtype], array
+    return stored, array
 
 
 def _checked(outputs):
@@ -74,9 +78,12 @@ _NO_AUTOGRAD = "declare vjp=False, or give the derivative's function as vjp"
 
 
 class TorchFunction:
-    def __init__(self, function):
+    """`device`: a word of torch, such as "cuda:1", of where the inputs lie when the function is called."""
+
+    def __init__(self, function, device=None):
         import torch
         self.torch = torch
+        self.device = device_named(torch, device or "cpu")
         self.function = function
         self.types = {"f64": torch.float64, "f32": torch.float32, "f16": torch.float16, "bf16": torch.bfloat16}
         self.takes_dtype = takes(function, "dtype")
@@ -160,7 +167,7 @@ class TorchFunction:
             if stored == "BF16":
                 return self.torch.from_numpy(array.view(numpy.int16)).view(self.torch.bfloat16)
             return self.torch.from_numpy(array)
-        return {name: load(*value) for name, value in inputs.items()}
+        return {name: load(*value).to(self.device) for name, value in inputs.items()}
 
     def _store(self, outputs, dtype):
         def store(name, value):
@@ -170,6 +177,8 @@ class TorchFunction:
                 return _array(name, value, dtype, _NUMPY_TYPES[dtype])
             stored, array = stored_of(value)
             if stored is None:
-                raise TypeError(f"output '{name}' has dtype {value.dtype}, which Assay does not know")
+                raise TypeError(f"output '{name}' has dtype {value.dtype}, which Assay does not know: known are "
+                                f"{', '.join(KNOWN)}")
             return stored, array
+        wait_for(self.torch, self.device)  # also for what runs beside the stream that copies wait for
         return {name: store(name, value) for name, value in outputs.items()}

@@ -27,7 +27,7 @@ def candidate_of(function, declarations, operation=None, dtypes=None, framework=
     declared = declaration_of(declarations, operation) if operation else deduce(function, declarations)
     dtypes = dtypes or claims.get("dtypes") or dtypes_of_module(function) or ["f32", "f64"]
     dtypes = [dtypes] if isinstance(dtypes, str) else list(dtypes)
-    hello = {word: claims[word] for word in ("compute", "strides", "variants", "properties", "flush_subnormals")
+    hello = {word: claims[word] for word in ("compute", "strides", "device", "variants", "properties", "flush_subnormals")
              if word in claims}
     if "compute" in hello:
         hello["compute"] = _compute_of(hello["compute"], claims.get("dtypes"), dtypes)
@@ -85,7 +85,8 @@ def _register(candidate, function, declared, dtypes, domain, claims):
     if framework not in ("torch", "numpy"):
         raise WrongClaim(f"framework must be \"torch\" or \"numpy\", not {framework!r}")
     options = {"domain": domain, "empty": claims.get("empty"), **({"vjp": False} if framework == "torch" else {})}
-    getattr(candidate, framework)(declared["name"], dtypes, **options)(_adapted(function, declared, by_name))
+    getattr(candidate, framework)(declared["name"], dtypes, **options)(
+        _adapted(function, declared, by_name, candidate.device))
 
 
 def _register_derivative(candidate, function, declarations, declared, dtypes, claims):
@@ -171,7 +172,7 @@ def _package(value):
     return ""
 
 
-def _adapted(function, declared, by_name):
+def _adapted(function, declared, by_name, device):
     """The function of inputs by name whose outputs go by name."""
     inputs, outputs = names_of(declared["inputs"]), names_of(declared["outputs"])
     left_out = set(names_of(declared["attributes"])) - set(settings_taken(function, declared))
@@ -181,7 +182,7 @@ def _adapted(function, declared, by_name):
         values = {name: value for name, value in values.items() if name not in left_out}
         if takes_dtype:
             values["dtype"] = dtype
-        of_call = module_in(function, dtype)
+        of_call = module_in(function, dtype, device)
         if by_name:
             return _by_name(of_call(**values), outputs)
         named = {name: value for name, value in values.items() if name not in inputs}

@@ -87,9 +87,10 @@ class Candidate:
     """A set of operations under a name. `claims` are further members of the hello, such as
     compute={"bf16": "f32"} (or a precision for each stage), flush_subnormals=True, variants={"block": [32, 64]} or
     properties={"deterministic": True}. With strides=False the functions get contiguous inputs alone; otherwise also
-    views, such as transposed ones (assay/strides.py)."""
+    views, such as transposed ones (assay/strides.py). `device`, such as "cuda", is where the inputs of torch functions
+    lie when they are called."""
 
-    def __init__(self, name, version="", strides=True, **claims):
+    def __init__(self, name, version="", strides=True, device=None, **claims):
         unknown = sorted(set(claims) - set(_CLAIMS))
         if unknown:
             raise WrongClaim(f"unknown claim '{unknown[0]}'; known: {', '.join(_CLAIMS)}")
@@ -104,12 +105,16 @@ class Candidate:
             claims["variants"] = {**variants, "strides": list(STRIDES)}
         self._hello = {"protocol": 1, "name": name, "version": str(version), "operations": {}, "domain": {}, **claims}
         self._functions = {}
+        self.device = device
 
     def numpy(self, operation, dtypes, domain=None, empty=None):
         """Registers a function of numpy arrays. A domain maps input names (or "state") to "finite" or [low, high], and
         names of settings to lists of the values that the function takes. With empty=False calls with an empty axis are
         declined as unsupported, with empty=True an error to one is a failure, and otherwise a refusal. Derivatives are operations of their own: "<operation>:vjp"."""
         def register(function):
+            if self.device not in (None, "cpu"):
+                raise WrongClaim(f"device is {self.device!r}, which is for functions of torch tensors: {operation} is one "
+                                 "of NumPy arrays, and brings them there and back itself")
             self._add(operation, dtypes, domain, empty, NumpyFunction(function))
             return function
         return register
@@ -118,7 +123,7 @@ class Candidate:
         """Registers a function of torch tensors and, unless vjp=False, its derivative by autograd.
         vjp_domain is the domain of the derivative, which takes the settings that the function does."""
         def register(function):
-            self._add(operation, dtypes, domain, empty, TorchFunction(function))
+            self._add(operation, dtypes, domain, empty, TorchFunction(function, self.device))
             if vjp:
                 self.autograd(operation, vjp_domain)
             return function

@@ -23,13 +23,13 @@ def dtypes_of_module(function):
     return [name for name in FLOATING if types[name] in _dtypes_within(function)]
 
 
-def module_in(function, dtype):
-    """A copy of a module as `module.to(dtype).eval()` makes it; one with numbers of several dtypes keeps them. Any
-    other function as it is."""
+def module_in(function, dtype, device):
+    """A copy of a module as `module.to(device, dtype).eval()` makes it; one with numbers of several dtypes keeps them,
+    and without a device each stays where it is. Any other function as it is."""
     if not is_module(function):
         return function
     copies = _copies.setdefault(function, {})
-    if dtype not in copies:
-        own = copy.deepcopy(function).eval()
-        copies[dtype] = own.to(dtype) if len(_dtypes_within(function)) == 1 else own
-    return copies[dtype]
+    if (dtype, device) not in copies:
+        to = dtype if len(_dtypes_within(function)) == 1 else None
+        copies[dtype, device] = copy.deepcopy(function).eval().to(device=device, dtype=to)
+    return copies[dtype, device]

@@ -99,7 +99,7 @@ def _parameters_of(function, words):
 def _angles(x, position, base):
     import torch
     pairs = x.shape[-1] // 2
-    theta = base ** -(torch.arange(pairs, dtype=torch.float64) / max(pairs, 1))
+    theta = base ** -(torch.arange(pairs, dtype=torch.float64, device=position.device) / max(pairs, 1))
     return position.double().unsqueeze(-1) * theta
 
 

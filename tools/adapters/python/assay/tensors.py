@@ -15,17 +15,33 @@ FLOATING = KNOWN[:4]
 
 
 def stored_of(value):
-    """A tensor or array, or numbers, as it stands in a file: its stored name and a NumPy array, bf16 as its bits. The
-    name is None where Assay knows no such dtype."""
-    if hasattr(value, "detach"):  # of torch, wherever it is and whatever gradient it has
+    """A tensor or array of any framework, wherever it lies, or numbers, as it stands in a file: its stored name and a
+    NumPy array, bf16 as its bits. The name is None where Assay knows no such dtype."""
+    if hasattr(value, "detach"):  # of torch, whatever gradient it has
         value = value.detach().cpu().contiguous()
         if str(value.dtype) == "torch.bfloat16":
             return "BF16", value.view(__import__("torch").int16).numpy().view(numpy.uint16)
         value = value.numpy()
-    elif not hasattr(value, "__array__") and hasattr(value, "__dlpack__"):
-        value = numpy.from_dlpack(value)
-    array = numpy.asarray(value)
+    try:
+        array = numpy.asarray(value) if hasattr(value, "__array__") or not hasattr(value, "__dlpack__") else (
+            numpy.from_dlpack(value))
+    except Exception as reason:  # of CuPy, say: NumPy itself reads no other device than the CPU, and no bf16
+        return stored_of(_by_torch(value, reason))
+    if array.dtype.name == "bfloat16":  # of the package ml_dtypes, as JAX and TensorFlow have it
+        return "BF16", array.view(numpy.uint16)
     return STORED_NAME.get(array.dtype.newbyteorder("<")), array
+
+
+def _by_torch(value, reason):
+    """What NumPy does not take, as a tensor of torch."""
+    if not hasattr(value, "__dlpack__"):
+        raise reason
+    try:
+        import torch
+        return torch.from_dlpack(value)
+    except Exception as also:
+        raise TypeError(f"a {type(value).__name__} comes to the CPU neither by NumPy ({reason}) nor by torch ({also}): "
+                        "return an array of NumPy") from None
 
 
 def bf16_to_f32(bits):

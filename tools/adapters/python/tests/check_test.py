@@ -77,3 +77,15 @@ def test_what_is_no_operation():
         assay.check(scan, "heinsen/scam")
     with pytest.raises(RuntimeError, match="status 2"):
         assay.check(scan, options=["--no-such-option"])
+
+
+def test_a_device_that_is_not_there_is_said_before_any_case():
+    torch = pytest.importorskip("torch")
+
+    @assay.candidate(device="gpu")
+    def far(log_p, h, s0):
+        pytest.fail(f"called with {torch.is_tensor(h)}")
+    with pytest.raises(assay.WrongClaim, match="device is 'gpu', which torch does not know"):
+        assay.check(far, dtypes=["f32"])
+    with pytest.raises(assay.WrongClaim, match="a Candidate says itself what holds for it: declare device where it is made"):
+        assay.check(assay.Candidate("c"), device="cpu")

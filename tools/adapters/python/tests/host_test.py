@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import types
 import unittest
 
 try:
@@ -22,6 +23,7 @@ except ImportError:
 ADAPTERS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path.insert(0, ADAPTERS)
 from assay import tensors as stored_tensors
+from assay.devices import wait_for
 from assay.host import Candidate, Unsupported
 
 INF, NAN = numpy.inf, numpy.nan
@@ -156,6 +158,53 @@ class NumpyFunctions(Files):
                 answer, _ = self.call(candidate, "x/halves", {"a": (stored, array), "b": (stored, array)})
             self.assertRegex(answer["error"], "^the function overwrote its input 'a' in place")
 
+    def test_arrays_of_other_packages_are_taken(self):
+        def array_alone(array):
+            class Array:
+                def __array__(self, *of, **how):
+                    return array
+            return Array()
+
+        def refused(*of, **how):  # as CuPy does
+            raise TypeError("implicit conversion to a NumPy array is not allowed")
+
+        class DLPack:
+            def __init__(self, array):
+                self.__dlpack__, self.__dlpack_device__ = array.__dlpack__, array.__dlpack_device__
+
+        class NoImplicitArray(DLPack):
+            __array__ = refused
+        half = numpy.float32(0.5)
+        makes = {"array": array_alone, "dlpack": DLPack}
+        if torch is not None:  # by which NumPy's refusals are mended
+            makes["refusing"] = lambda array: NoImplicitArray(torch.from_numpy(array))
+            makes["bf16"] = lambda array: DLPack(torch.from_numpy(array).bfloat16())
+        for name, make in makes.items():
+            candidate = Candidate("c")
+            candidate.numpy("x/half", ["f32"])(lambda a: {"y": make(a * half)})
+            with self.subTest(name):
+                answer, outputs = self.call(candidate, "x/half", {"a": ONES[0]})
+                self.assertTrue(answer["ok"], answer)
+                stored, array = outputs["y"]
+                self.assertEqual((stored, array.tolist()), ("BF16", [0x3F00, 0x3F00]) if name == "bf16" else
+                                 ("F32", [0.5, 0.5]))
+        candidate = Candidate("c")
+        candidate.numpy("x/refused", ["f32"])(lambda a: {"y": type("Refusing", (), {"__array__": refused})()})
+        candidate.numpy("x/far", ["f32"])(lambda a: {"y": type("Far", (), {"__dlpack__": refused})()})
+        candidate.numpy("x/any", ["f32"])(lambda a: {"y": object()})
+        for name, words in (("refused", "^TypeError: implicit conversion"),
+                            ("far", "^TypeError: a Far comes to the CPU neither by NumPy .* nor by torch .*: return an "
+                             "array of NumPy"),
+                            ("any", "output 'y' is of type object, of which NumPy makes no array of numbers")):
+            with quiet():
+                self.assertRegex(self.call(candidate, f"x/{name}", {"a": ONES[0]})[0]["error"], words)
+
+    def test_a_type_of_two_bytes_named_bfloat16_is_bf16(self):
+        named = numpy.dtype((type("bfloat", (numpy.void,), {}), [("bits", "<u2")]))
+        self.assertEqual(named.name, "bfloat16")
+        stored, bits = stored_tensors.stored_of(numpy.array([0x3F80, 0x4000], numpy.uint16).view(named))
+        self.assertEqual((stored, bits.dtype, bits.tolist()), ("BF16", numpy.uint16, [0x3F80, 0x4000]))
+
     def test_numbers_of_python_have_the_dtype_of_the_call(self):
         candidate = Candidate("c")
         candidate.numpy("x/list", ["f32", "bf16"])(lambda: {"y": [0.1, 0.2], "n": [1, 2]})
@@ -287,6 +336,43 @@ class TorchFunctions(Files):
             answer = self.call(candidate, f"x/{name}", {"a": ("F32", numpy.ones(2, dtype=numpy.float32))})[0]
             self.assertTrue(answer["unsupported"])
             self.assertRegex(answer["reason"], "^not enough memory: ")
+
+    def test_functions_are_called_on_their_device(self):
+        candidate, seen = Candidate("c", device="cpu"), []
+
+        class Twice(torch.nn.Module):
+            def forward(self, a):
+                seen.append(a.device.type)
+                return {"y": 2 * a}
+        candidate.torch("x/op", ["f32", "bf16"])(Twice())
+        for stored, array in ONES:
+            inputs = {"a": (stored, array), "grad_y": (stored, array)}
+            self.assertTrue(self.call(candidate, "x/op", {"a": inputs["a"]})[0]["ok"])
+            self.assertEqual(self.call(candidate, "x/op:vjp", inputs)[1]["grad_a"][0], stored)
+        self.assertEqual(set(seen), {"cpu"})
+
+    def test_a_device_that_is_not_there_is_a_wrong_declaration(self):
+        for device, words in (("gpu", "^device is 'gpu', which torch does not know; known are such as \"cpu\""),
+                              (["cuda"], "which torch does not know"),
+                              ("meta", "^device is 'meta', which this machine or its torch .* does not have: ")):
+            with self.assertRaisesRegex(ValueError, words):
+                Candidate("c", device=device).torch("x/op", ["f32"])(abs)
+        if not torch.cuda.is_available():
+            with self.assertRaisesRegex(ValueError, "^device is 'cuda:1', which this machine .* does not have: .*CUDA"):
+                Candidate("c", device="cuda:1").torch("x/op", ["f32"])(abs)
+        with self.assertRaisesRegex(ValueError, "^device is 'cuda', which is for functions of torch tensors: x/op is one "
+                                    "of NumPy arrays"):
+            Candidate("c", device="cuda").numpy("x/op", ["f32"])(abs)
+
+    def test_a_device_is_waited_for(self):
+        waited = []
+        api = types.SimpleNamespace(
+            cuda=types.SimpleNamespace(synchronize=lambda device=None: waited.append(device)),
+            mps=types.SimpleNamespace(synchronize=lambda: waited.append("mps")),
+            cpu=types.SimpleNamespace(synchronize=lambda device=None: waited.append("cpu")))
+        for name in ("cuda:1", "mps", "xpu", "cpu"):
+            wait_for(api, torch.device(name))
+        self.assertEqual(waited, [torch.device("cuda:1"), "mps"])
 
     def test_what_failed_in_torchscript_comes_first(self):
         candidate = Candidate("c")
