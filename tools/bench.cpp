@@ -7,12 +7,25 @@
 #include "tools/commands.hpp"
 
 namespace assay::tools {
+namespace {
+
+// Where the program was built, or empty for one that was installed.
+std::filesystem::path build_folder(const std::filesystem::path& program) {
+  const std::filesystem::path folder = program.parent_path().parent_path();
+  return std::filesystem::exists(folder / "CMakeCache.txt") ? folder : std::filesystem::path{};
+}
+
+}  // namespace
 
 int bench(std::vector<std::string> arguments, int threads, const std::string& target) {
   const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe").parent_path() / "assay-bench";
   if (!std::filesystem::exists(program)) {
-    complain("there is no " + program.string() +
-             ": `assay bench` is built where Google Benchmark is installed (Debian: libbenchmark-dev)");
+    const std::filesystem::path built = build_folder(program);
+    complain("there is no " + program.string() + ", which `assay bench` starts; " +
+             (built.empty()
+                  ? "packages and wheels have none: build it in a clone of Assay, with `tools/quickstart bench`"
+                  : "build it: cmake --build " + built.string() + " --target assay_bench") +
+             " (needs Google Benchmark, Debian: libbenchmark-dev)");
     return wrong_input;
   }
   if (threads > 0) arguments.insert(arguments.begin(), "--threads=" + std::to_string(threads));

@@ -103,17 +103,23 @@ class Bench(unittest.TestCase):
 class Missing(unittest.TestCase):
     """Beside a program without assay-bench."""
 
-    def test_says_so(self):
+    def test_says_how_to_get_it(self):
         with tempfile.TemporaryDirectory() as folder:
-            alone = shutil.copy(pathlib.Path(ASSAY).resolve(), folder)
-            done = subprocess.run([alone, "bench"], capture_output=True, text=True, check=False)
-        self.assertEqual(done.returncode, 2)
-        self.assertIn("libbenchmark-dev", done.stderr)
+            folder = pathlib.Path(folder).resolve()
+            (folder / "bin").mkdir()
+            alone = shutil.copy(pathlib.Path(ASSAY).resolve(), folder / "bin")
+            for words in ("packages and wheels have none: build it in a clone of Assay, with `tools/quickstart bench`",
+                          f"build it: cmake --build {folder} --target assay_bench"):
+                done = subprocess.run([alone, "bench"], capture_output=True, text=True, check=False)
+                self.assertEqual(done.returncode, 2)
+                self.assertIn(f"there is no {alone}-bench, which `assay bench` starts; {words} (needs Google Benchmark, "
+                              "Debian: libbenchmark-dev)", done.stderr)
+                (folder / "CMakeCache.txt").touch()  # from here on it is a build folder
 
 
 if __name__ == "__main__":
     if not (pathlib.Path(ASSAY).resolve().parent / "assay-bench").exists():
-        if not unittest.TextTestRunner().run(Missing("test_says_so")).wasSuccessful():
+        if not unittest.TextTestRunner().run(Missing("test_says_how_to_get_it")).wasSuccessful():
             sys.exit(1)
         sys.exit(77)
     unittest.main()
