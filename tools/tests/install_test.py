@@ -90,12 +90,13 @@ class Installed(unittest.TestCase):
         example = os.path.join(self.prefix, "share", "doc", "assay", "examples", "numpy_step_loop.py")
         self.gate("process:/usr/bin/python3 " + example)
 
-    def test_the_recipe_for_plain_shell_gates(self):
-        recipe = os.path.join(self.prefix, "share", "doc", "assay", "examples", "ci", "gate.sh")
+    def test_the_gates_of_a_ci_server(self):
         for candidate, code in (("builtin:sequential", 0), ("builtin:mutant/drops_nan", 1), ("nothing", 2)):
-            done = subprocess.run(["sh", recipe, "--operation", "heinsen/scan", "--dtype", "f32", "--property", "value"],
+            done = subprocess.run(["/usr/bin/python3", "-B", "-m", "assay.ci", "--candidates", candidate, "--dtypes=f32",
+                                   "--operations=heinsen/scan", "--options=--property=value"],
                                   cwd=self.folder.name, capture_output=True, text=True, stdin=subprocess.DEVNULL,
-                                  env={**os.environ, "ASSAY": self.assay, "CANDIDATE": candidate})
+                                  env={**os.environ, "ASSAY": "", "PYTHONPATH": os.path.join(self.prefix, "share", "assay",
+                                                                                             "python")})
             self.assertEqual(done.returncode, code, done.stdout + done.stderr)
         self.assertTrue(os.path.exists(os.path.join(self.folder.name, "assay-report", "junit.xml")))
 

@@ -1,0 +1,83 @@
+"""Gates for a CI server; an action of GitHub and a template of GitLab (tools/action) call it:
+
+    python -m assay.ci --candidates "python:model:rotate" --dtypes f32,bf16
+
+One candidate after another is gated. The report lies in the folder --report, or that of each of several in a folder there.
+What they say is appended to --summary. The exit code is the largest of the gates'. An option whose value is empty is as one
+that is left out.
+"""
+import argparse
+import os
+import re
+import shlex
+import subprocess
+import sys
+
+from assay.installed import environment, program
+
+_WRONG_INPUT = 2  # such a gate writes no report
+
+
+def _parser():
+    parser = argparse.ArgumentParser(prog="python -m assay.ci", description=__doc__.partition("\n")[0])
+    parser.add_argument("--candidates", required=True, help="as for assay gate, one a line; lines with # are comments")
+    for name in ("operations", "dtypes"):
+        parser.add_argument(f"--{name}", default="", help="only these: lines, or a list with commas")
+    for name in ("effort", "seed", "baseline", "known-failures"):
+        parser.add_argument(f"--{name}", default="", help="that of assay gate")
+    parser.add_argument("--options", default="", help="further ones of assay gate, such as '--require-class uniform'")
+    parser.add_argument("--report", default="assay-report", help="folder of the reports")
+    parser.add_argument("--summary", default=os.environ.get("GITHUB_STEP_SUMMARY"), help="file in Markdown")
+    return parser
+
+
+def _arguments_of(asked):
+    """Those of assay gate that all candidates share."""
+    lists = [f"--{option}={word.strip()}" for option, text in (("operation", asked.operations), ("dtype", asked.dtypes))
+             for word in re.split(r"[,\n]", text) if word.strip()]
+    single = [f"--{name.replace('_', '-')}={getattr(asked, name)}" for name in ("effort", "seed", "baseline", "known_failures")
+              if getattr(asked, name)]
+    return lists + single + shlex.split(asked.options)
+
+
+def _gate(candidate, folder, arguments):
+    """The exit code, and what the report says."""
+    print(f"\n== {candidate}", flush=True)
+    code = subprocess.run([program(), "gate", f"--candidate={candidate}", f"--report={folder}", *arguments],
+                          env=environment()).returncode
+    summary = os.path.join(folder, "summary.md")
+    if code != _WRONG_INPUT and os.path.exists(summary):
+        with open(summary, encoding="utf-8") as file:
+            return code, file.read()
+    return code, f"# Assay: no report of `{candidate}`\n\n`assay gate` ended with exit code {code}: see the log.\n"
+
+
+def main():
+    parser = _parser()
+    asked = parser.parse_args()
+    candidates = [line for line in map(str.strip, asked.candidates.splitlines()) if line and not line.startswith("#")]
+    if not candidates:
+        parser.error("--candidates names none")
+    if len(candidates) > 1 and (asked.baseline or asked.known_failures):
+        parser.error("a baseline and a list of known failures are of one candidate: give each a job of its own")
+    folders = [asked.report] if len(candidates) == 1 else [
+        os.path.join(asked.report, f"{number}-" + re.sub(r"[^\w.]+", "-", candidate)[:60].strip("-"))
+        for number, candidate in enumerate(candidates, 1)]
+    codes = []
+
+    def append(text):
+        if asked.summary:
+            with open(asked.summary, "a", encoding="utf-8") as file:
+                file.write(text + "\n")
+    for candidate, folder in zip(candidates, folders):
+        code, said = _gate(candidate, folder, _arguments_of(asked))
+        codes.append(code if code >= 0 else 128 - code)  # a signal, as shells have it
+        append(said)
+    written = [folder for folder, code in zip(folders, codes) if code != _WRONG_INPUT]
+    if len(written) > 1:
+        append(subprocess.run([program(), "compare", *written], stdout=subprocess.PIPE, text=True).stdout)
+    sys.exit(max(codes))
+
+
+if __name__ == "__main__":
+    main()
