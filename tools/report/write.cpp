@@ -1,3 +1,7 @@
+#include <unistd.h>
+
+#include <cerrno>
+
 #include "golden/formats/file.hpp"
 #include "tools/case_file.hpp"
 #include "tools/report/report.hpp"
@@ -9,7 +13,12 @@ core::result<void> prepare_report(const std::filesystem::path& folder) {
   std::error_code failed;
   const std::filesystem::path cases = folder / "counterexamples";
   std::filesystem::create_directories(cases, failed);
-  if (failed) return core::failure("cannot create " + cases.string() + ": " + failed.message());
+  // One that was there may be another user's: what it holds could then be neither removed nor replaced.
+  for (const std::filesystem::path& written : {folder, cases})
+    if (!failed && ::access(written.c_str(), W_OK) != 0) failed.assign(errno, std::generic_category());
+  if (failed)
+    return core::failure("cannot write to " + cases.string() + ": " + failed.message() +
+                         "; --report names another folder");
   for (auto entry = std::filesystem::directory_iterator(cases, failed); entry != std::filesystem::directory_iterator();
        entry.increment(failed))
     if (entry->path().extension() == ".json" || entry->path().extension() == ".py")

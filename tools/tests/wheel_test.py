@@ -194,7 +194,7 @@ class Environment(unittest.TestCase):
 
     def test_4_an_interpreter_that_is_named_goes_first(self):
         said = self.ends(3, "assay", "gate", "--candidate", "python:model:rotate", ASSAY_PYTHON=within("decoy", "python3"))
-        self.assertIn("has no numpy; ASSAY_PYTHON may name another interpreter", said)
+        self.assertIn("has no numpy: install it there, or name another interpreter in ASSAY_PYTHON", said)
 
     def test_5_nothing_is_left(self):
         self.assertTrue(self.files() - self.before)

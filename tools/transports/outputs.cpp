@@ -51,6 +51,30 @@ std::string words_of_exchange(const core::operation& op, const core::axis_sizes&
   return "";
 }
 
+bool fits(const core::shape& expected, const core::operation& op, std::size_t output, const core::tensors& outputs) {
+  const auto came = outputs.find(op.outputs[output].name);
+  return came != outputs.end() && came->second.shape() == expected;
+}
+
+// ": s and s_n look exchanged" of two outputs of different shapes, each of which has that of the other.
+std::string words_of_order(const core::operation& op, const core::axis_sizes& sizes, const core::tensors& outputs) {
+  for (std::size_t i = 0; i < op.outputs.size(); ++i)
+    for (std::size_t j = i + 1; j < op.outputs.size(); ++j) {
+      const core::shape one = core::shape_of(op.outputs[i], sizes), other = core::shape_of(op.outputs[j], sizes);
+      if (one != other && fits(other, op, i, outputs) && fits(one, op, j, outputs))
+        return ": " + op.outputs[i].name + " and " + op.outputs[j].name + " look exchanged";
+    }
+  return "";
+}
+
+// What the author of the candidate may do about it; empty where nothing is known.
+std::string advice(fault kind, const core::operation& op, const core::axis_sizes& sizes, const core::tensors& outputs) {
+  if (kind == fault::wrong_dtype) return ": Assay does not cast, the candidate must";
+  if (kind != fault::wrong_shape) return "";
+  const std::string order = words_of_order(op, sizes, outputs);
+  return order.empty() ? words_of_exchange(op, sizes, outputs) : order;
+}
+
 }  // namespace
 
 properties::call_result read_outputs(const std::filesystem::path& path, const properties::request& call,
@@ -64,9 +88,7 @@ properties::call_result read_outputs(const std::filesystem::path& path, const pr
   ASSAY_EXPECTS(sizes.has_value());
   if (const auto ok = core::check_outputs(*call.operation, call.type, *sizes, *tensors); !ok) {
     const fault kind = fault_of_tensors(*call.operation, call.type, *tensors);
-    const std::string exchanged =
-        kind == fault::wrong_shape ? words_of_exchange(*call.operation, *sizes, *tensors) : "";
-    return failed(kind, {ok.error().message + exchanged});
+    return failed(kind, {ok.error().message + advice(kind, *call.operation, *sizes, *tensors)});
   }
   return std::move(*tensors);
 }

@@ -65,6 +65,10 @@ def in_stages(stages):
         return x
     return function
 
+@assay.candidate(domain={"layout": ["halfsplit"]})
+def misspelt_value(x, position):
+    return x
+
 @assay.candidate(operation="rope/rotate", dtypes=["f32"], compute={"bf16": "f32"}, vjp=False)
 def not_offered(x, position):
     return x
@@ -94,6 +98,15 @@ def swapped(h, log_p, state):
 
 def one_output(log_p, h, s0):
     return scan(log_p, h, s0)[0]
+
+def exchanged(log_p, h, s0):
+    return scan(log_p, h, s0)[::-1]
+
+def wide(log_p, h, s0):
+    return [output.astype(np.float64) for output in scan(log_p, h, s0)]
+
+def listed(log_p, h, s0):
+    return list(scan(log_p, h, s0)), s0
 
 def crashes(log_p, h, s0):
     os.kill(os.getpid(), 11)
@@ -175,12 +188,26 @@ class Functions(Folder):
 
     def test_wrong_functions_fail(self):
         self.ends("Models.forgets", 1, "**value** of `heinsen/scan` in f32")
+        self.ends("exchanged", 3, "output 's' must have shape [B, n, d] but has [2, 64]: s and s_n look exchanged")
+        self.ends("wide", 3, "output 's' must be f32 but is f64: Assay does not cast, the candidate must")
+        self.ends("listed", 3, "TypeError: output 's' is a list of 2 values, no tensor: join them to one")
         self.ends("one_output", 3, "the function must return s, s_n: a tuple in this order or a dict; it returned 1 value")
 
     def test_broken_functions(self):
         self.ends("crashes", 3, "signal 11")
         self.ends("exits", 3, "early exit")
         self.ends("hangs", 3, "no answer within", arguments=("--case-timeout", "0.1"))
+
+    def test_a_folder_that_cannot_be_written_to_is_said_before_any_call(self):
+        report, self.report = self.report, os.path.join(self.path, "report")
+        self.ends("hangs", 2, f"cannot write to {self.report}/counterexamples: Not a directory; --report names another folder")
+        self.report = os.path.join(self.folder.name, "others")
+        os.makedirs(os.path.join(self.report, "counterexamples"))
+        os.chmod(self.folder.name, 0o755)
+        if os.getuid() == 0:  # whom nothing keeps from writing
+            self.ends("hangs", 2, f"cannot write to {self.report}/counterexamples: Permission denied; --report names another "
+                      "folder", user=65534)
+        self.report = report
 
     def test_every_declared_setting_is_checked(self):
         self.ends("sound", 0, arguments=self.MILD)
@@ -199,7 +226,8 @@ class Functions(Folder):
                          ["skipped"])
 
     def test_an_input_that_is_overwritten_is_named(self):
-        self.ends("in_place", 3, "error reply: the function overwrote its input 'log_p' in place")
+        self.ends("in_place", 3, "error reply: the function overwrote its input 'log_p' in place: the "
+                  "caller's own data is changed after the call; change a copy")
 
     def test_why_it_did_not_start_stands_in_the_verdict(self):
         def verdict_of(text, function="scan"):
@@ -211,7 +239,7 @@ class Functions(Folder):
         start = "the candidate did not start: error reply: broken.py:scan: "
         for text, reason in (
                 ("\nimport no_such_package.sub\n", "it needs the package 'no_such_package', which /usr/bin/python3 does not "
-                 "have; ASSAY_PYTHON may name another interpreter (broken.py, line 2)"),
+                 "have: install it there, or name another interpreter in ASSAY_PYTHON (broken.py, line 2)"),
                 ("import sys\nsys.exit(4)", "it ended the program while it was imported, with status 4 (broken.py, line 2)")):
             self.assertEqual(verdict_of(text), start + reason)
         self.assertEqual(verdict_of("x = 1 / 0"), start + "ZeroDivisionError: division by zero (broken.py, line 1)")
@@ -228,6 +256,7 @@ class Functions(Folder):
         self.ends("not_offered", 3, "hello.compute['bf16'] is of a dtype that no operation is offered in; offered: f32")
         self.ends("misspelt", 3, "domain: 'logp' is no input, setting or axis of heinsen/scan; known: log_p, h, s0, state, B, d, n")
         self.ends("candidate_of_nothing", 3, "domain of heinsen/scan: 'logp' is no input, setting or axis")
+        self.ends("misspelt_value", 3, "domain: 'layout' has the value 'halfsplit'; known: interleaved, half_split")
         self.ends("reversed_interval", 3, "'h' has the interval [2, 1], which holds no value: low exceeds high")
         self.ends("beside", 3, "hello.domain['heinsen/scan']['log_p'] holds no value of log_p, which lies in [-inf, 0]")
 
@@ -238,7 +267,8 @@ class Functions(Folder):
         self.assertGreater(self.read_report()["cases"]["unsupported"], 0)
 
     def test_functions_that_are_none(self):
-        self.ends("no_operation", 3, "its parameters (a, b) are the inputs of no operation; see: assay list operations")
+        self.ends("no_operation", 3, "its parameters (a, b) are the inputs of no operation; name them so, or name the "
+                  "operation, whose inputs then come in its order: python:MODULE:FUNCTION@OPERATION, ", "; see: assay list operations")
         self.ends("one_more", 3, "its parameters (log_p, h, s0, chunk) are the inputs of no operation; "
                   "heinsen/scan(log_p, h, s0) misfits by: 'chunk' is no input and has no default")
         self.ends("one_more@heinsen/scan", 3, "one_more: missing a required argument: 'chunk': it cannot be called as")
@@ -250,7 +280,9 @@ class Functions(Folder):
         self.ends("candidate@heinsen/scan", 3, "a Candidate names its operations itself: leave out @heinsen/scan")
         self.ends("nothing", 3, "the module has no 'nothing'")
         self.ends("Models.forget", 3, "the module has no 'Models.forget'; near: forgets")
-        self.ends("scan", 3, "No module named 'no_such_module'", module="no_such_module")
+        self.ends("scan", 3, "No module named 'no_such_module' in this folder or among the packages of ", ": start assay in "
+                  "its folder, or name its file, as in python:FOLDER/MODULE.py:FUNCTION", module="no_such_module")
+        self.ends("scan", 3, f"there is no file {self.folder.name}/none.py", module="none.py", cwd=self.folder.name)
         self.assertEqual(self.gate("python:module").returncode, 2)
         self.assertEqual(self.gate("python:module:").returncode, 2)
         self.assertEqual(self.gate("python::scan@heinsen/scan").returncode, 2)
@@ -285,7 +317,8 @@ class Functions(Folder):
         with open(plain, "w") as file:
             file.write("#!/bin/sh\nexec /usr/bin/python3 -S \"$@\"\n")  # without site-packages
         os.chmod(plain, 0o755)
-        self.ends("scan", 3, "did not start: error reply: /usr/bin/python3 has no numpy; ASSAY_PYTHON may name another",
+        self.ends("scan", 3, "did not start: error reply: /usr/bin/python3 has no numpy: install it there, or name another "
+                  "interpreter in ASSAY_PYTHON",
                   env={**os.environ, "ASSAY_PYTHON": plain})
 
     def test_an_installed_program_finds_its_own_host(self):

@@ -11,6 +11,7 @@ on tensors, with its gradient, and assay.scan_jvp and assay.gated_scan_jvp its d
 assay/scans. They need libassay_scan and not the program.
 """
 import importlib
+import sys
 
 # A name is imported when it is wanted: the host must say itself that numpy is missing, and whoever checks a function of
 # his own needs no libassay_scan.
@@ -25,7 +26,13 @@ __all__ = sorted(_MODULE_OF)
 def __getattr__(name):
     if name not in _MODULE_OF:
         raise AttributeError(f"module 'assay' has no attribute '{name}'")
-    return getattr(importlib.import_module(_MODULE_OF[name]), name)
+    try:
+        return getattr(importlib.import_module(_MODULE_OF[name]), name)
+    except ModuleNotFoundError as error:
+        if error.name != "numpy":
+            raise
+        raise ModuleNotFoundError(f"assay.{name} needs NumPy, which {sys.executable} does not have: install it there",
+                                  name="numpy") from None
 
 
 def __dir__():

@@ -25,7 +25,7 @@ import threading
 
 import numpy
 
-from assay.installed import program
+from assay.installed import declarations, program
 from assay.matching import declaration_of, names_of
 from assay.tensors import bf16_to_f32, f32_to_bf16, read_safetensors, stored_of, write_safetensors
 
@@ -103,8 +103,7 @@ class _Server:
         self.owner = os.getpid()  # a fork has its own
         self.lock = threading.RLock()
         self.folder = tempfile.TemporaryDirectory(prefix="assay-")
-        listed = subprocess.run([program(), "list", "operations", "--json"], stdout=subprocess.PIPE, check=True)
-        self.declarations = json.loads(listed.stdout)
+        self.declarations = declarations()
         self.errors = tempfile.TemporaryFile()
         self.process = subprocess.Popen([program(), "serve"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                         stderr=self.errors, encoding="utf-8")

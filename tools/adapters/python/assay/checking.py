@@ -21,7 +21,8 @@ import tempfile
 from assay.claims import WrongClaim
 from assay.function import candidate_of
 from assay.host import Candidate
-from assay.installed import PACKAGE, environment, program
+from assay.installed import PACKAGE, declarations, environment, program
+from assay.matching import NotAnOperation
 
 _PASSED, _FAILED, _BROKEN = 0, 1, 3
 
@@ -45,8 +46,10 @@ def check(function, operation=None, dtypes=None, *, effort="quick", seed=1, requ
             raise WrongClaim(f"a Candidate says itself what holds for it: declare {', '.join(about)} where it is made")
         candidate, selected = function, [operation] if operation else []
     else:
-        listed = subprocess.run([assay, "list", "operations", "--json"], stdout=subprocess.PIPE, check=True)
-        candidate = candidate_of(function, json.loads(listed.stdout), operation, dtypes, **about)
+        try:
+            candidate = candidate_of(function, declarations(), operation, dtypes, **about)
+        except (NotAnOperation, WrongClaim) as wrong:
+            raise wrong.with_traceback(None) from None  # of the caller's declarations, not of lines of Assay
         selected = list(candidate.operations)
         dtypes = dtypes or next(iter(candidate.operations.values()))
     arguments = [f"--operation={name}" for name in selected] + [f"--dtype={dtype}" for dtype in dtypes or ()]

@@ -63,6 +63,10 @@ def main():
     folders = [asked.report] if len(candidates) == 1 else [
         os.path.join(asked.report, f"{number}-" + re.sub(r"[^\w.]+", "-", candidate)[:60].strip("-"))
         for number, candidate in enumerate(candidates, 1)]
+    try:
+        program()
+    except FileNotFoundError as missing:
+        parser.error(str(missing))
     codes = []
 
     def append(text):

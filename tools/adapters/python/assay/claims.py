@@ -44,7 +44,7 @@ def candidate(**claims):
     strides           False: it takes contiguous inputs, and is not given views, such as transposed ones
     variants, properties, flush_subnormals, name, version: as for a Candidate
     """
-    _check_words(claims, "assay.candidate")
+    check_words(claims, "assay.candidate")
 
     def note(function):
         try:
@@ -66,7 +66,7 @@ def joined(claims, more):
 def claims_of(function, constants=()):
     """The claims of a function, whatever it is wrapped in, and of the module whose constants these are."""
     module = {name[len(_PREFIX):].lower(): value for name, value in dict(constants).items() if name.startswith(_PREFIX)}
-    _check_words(module, "the module", lambda word: _PREFIX + word.upper())
+    check_words(module, "the module", lambda word: _PREFIX + word.upper())
     return joined(module, _noted(function))
 
 
@@ -77,7 +77,7 @@ def _noted(function):
     return getattr(function, _ATTRIBUTE, {})
 
 
-def _check_words(claims, where, spelt=str):
+def check_words(claims, where, spelt=str):
     unknown = [word for word in claims if word not in WORDS]
     if unknown:
         raise WrongClaim(f"{where} has the unknown declaration {spelt(unknown[0])}; known: "
@@ -92,6 +92,7 @@ def check_domain(domain, declared, word="domain"):
     values = [tensor["name"] for tensor in declared["inputs"]] + ["state"] * declared["recurrent"]
     integers = [setting["name"] for setting in declared["attributes"] if type(setting.get("standard")) is int]
     sized = {setting["axis"] for setting in declared["attributes"] if "axis" in setting}
+    words = {setting["name"]: setting["values"] for setting in declared["attributes"] if type(setting.get("standard")) is str}
     axes = [axis for axis in sorted({*declared["axes"], *sized}) if axis not in values + settings]
     for name, allowed in domain.items():
         where = f"{word}: '{name}'"
@@ -103,6 +104,9 @@ def check_domain(domain, declared, word="domain"):
         elif name in settings and not (isinstance(allowed, (list, tuple)) and allowed):
             range_too = ' or a range such as {"at_least": 2}' if name in integers else ""
             raise WrongClaim(f"{where} is a setting: it needs a list of values{range_too}, not {allowed!r}")
+        unknown = [value for value in allowed if value not in words[name]] if name in words else []
+        if unknown:
+            raise WrongClaim(f"{where} has the value {unknown[0]!r}; known: {', '.join(words[name])}")
         if name in values and allowed != "finite":
             _check_interval(allowed, where)
 

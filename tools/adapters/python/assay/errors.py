@@ -45,9 +45,19 @@ def place_of(error):
     return f" ({os.path.basename(own[-1].filename)}, line {own[-1].lineno}{function})"
 
 
-def users_traceback(error):
+def users_lines(error):
     """The lines of the user's own code that an exception passed, the last one at the end."""
     return "".join(traceback.format_list(_users_frames(error))).rstrip()
+
+
+def users_traceback(error):
+    """The traceback through the user's own code; where an exception passed none, through all."""
+    described = part = traceback.TracebackException.from_exception(error)
+    while part is not None:
+        own = [frame for frame in part.stack if _is_users(frame.filename)]
+        part.stack = traceback.StackSummary.from_list(own) if own else part.stack
+        part = part.__cause__ or part.__context__
+    return "".join(described.format()).rstrip()
 
 
 def _is_users(path):

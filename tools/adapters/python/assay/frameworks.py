@@ -1,5 +1,6 @@
 """Calls of functions of NumPy arrays and of torch tensors with the tensors of a message, (stored name, array) each."""
 import contextlib
+import sys
 
 import numpy
 
@@ -23,7 +24,7 @@ def _inputs_kept(given, array_of):
     changed = [f"'{name}'" for name, value in given.items() if content(value) != before[name]]
     if changed:
         raise InputOverwritten(f"the function overwrote its input{'s' * (len(changed) > 1)} {' and '.join(changed)} in "
-                               "place: the caller's own data is changed after the call")
+                               "place: the caller's own data is changed after the call; change a copy")
 
 
 def is_of_numbers(value):
@@ -35,7 +36,12 @@ def is_of_numbers(value):
 
 def _array(name, value, dtype, float_type):
     """The stored name and the array of an output that is no torch tensor of a torch function."""
-    stored, array = stored_of(value)
+    try:
+        stored, array = stored_of(value)
+    except ValueError:
+        if not isinstance(value, (list, tuple)):
+            raise
+        raise _no_tensor(name, value) from None
     if is_of_numbers(value) and array.dtype == numpy.float64:
         array = array.astype(float_type)
         stored = STORED_NAME[array.dtype]
@@ -47,6 +53,10 @@ def _array(name, value, dtype, float_type):
                         f"output '{name}' has dtype {array.dtype}, which Assay does not know: known are {', '.join(KNOWN)}")
     # Not cast: a result of another dtype is a fault that the gate must see.
     return stored, array
+
+
+def _no_tensor(name, value):
+    return TypeError(f"output '{name}' is a {type(value).__name__} of {len(value)} values, no tensor: join them to one")
 
 
 def _checked(outputs):
@@ -81,7 +91,13 @@ class TorchFunction:
     """`device`: a word of torch, such as "cuda:1", of where the inputs lie when the function is called."""
 
     def __init__(self, function, device=None):
-        import torch
+        try:
+            import torch
+        except ModuleNotFoundError as error:
+            if error.name != "torch":
+                raise
+            raise ModuleNotFoundError(f"functions of torch tensors need torch, which {sys.executable} does not have: install "
+                                      "it there", name="torch") from None
         self.torch = torch
         self.device = device_named(torch, device or "cpu")
         self.function = function
@@ -172,7 +188,7 @@ class TorchFunction:
     def _store(self, outputs, dtype):
         def store(name, value):
             if isinstance(value, (list, tuple)) and not is_of_numbers(value):
-                raise TypeError(f"output '{name}' is a {type(value).__name__} of {len(value)} values, no tensor")
+                raise _no_tensor(name, value)
             if not self.torch.is_tensor(value):
                 return _array(name, value, dtype, _NUMPY_TYPES[dtype])
             stored, array = stored_of(value)

@@ -6,7 +6,7 @@ import dis
 import inspect
 import types
 
-from assay.claims import WrongClaim, check_domain, claims_of
+from assay.claims import WrongClaim, check_domain, check_words, claims_of
 from assay.frameworks import is_of_numbers
 from assay.host import Candidate
 from assay.matching import (NotAnOperation, check_positions, declaration_of, deduce, names_of, settings_taken,
@@ -21,6 +21,7 @@ def candidate_of(function, declarations, operation=None, dtypes=None, framework=
     assay.claims.WORDS, which go before those that the function or its module, of these constants, declares."""
     _check_callable(function)
     claims = claims_of(function, constants)
+    check_words(about, "assay.check")
     about["framework"] = framework
     claims.update({word: value for word, value in about.items() if value is not None})
     operation = operation or claims.get("operation")

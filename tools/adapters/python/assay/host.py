@@ -20,10 +20,9 @@ float32 (exact), and their float32 results are rounded to bf16; torch functions 
 import json
 import os
 import sys
-import traceback
 
 from assay.claims import WrongClaim, check_finite
-from assay.errors import in_words, is_out_of_memory
+from assay.errors import in_words, is_out_of_memory, users_traceback
 from assay.frameworks import InputOverwritten, NumpyFunction, TorchFunction
 from assay.streams import protocol_streams, send
 from assay.strides import STRIDES, can_expand
@@ -104,7 +103,7 @@ class Candidate:
         if strides and isinstance(variants, dict):
             claims["variants"] = {**variants, "strides": list(STRIDES)}
         self._hello = {"protocol": 1, "name": name, "version": str(version), "operations": {}, "domain": {}, **claims}
-        self._functions = {}
+        self._functions, self._told = {}, set()
         self.device = device
 
     def numpy(self, operation, dtypes, domain=None, empty=None):
@@ -183,12 +182,19 @@ class Candidate:
             if is_out_of_memory(error):  # a square of 65 000 tokens, say, is too large, and not wrong
                 answer.update(unsupported=True, reason=f"not enough memory: {in_words(error)}")
                 return answer
-            traceback.print_exc()
+            self._tell(error)
             answer["error"] = in_words(error)
             if _answers_with_heads_exchanged(function, inputs, message):
                 answer["error"] += ("; it answers where axes 1 and 2 of tensors of four axes are exchanged, heads and "
                                     "tokens: the adapter heads_first of assay.adapters does that")
         return answer
+
+    def _tell(self, error):
+        """The traceback to stderr, once for all calls that fail alike."""
+        text = users_traceback(error)
+        if text not in self._told:
+            self._told.add(text)
+            print(text, file=sys.stderr, flush=True)
 
     def serve(self, streams=None):
         """Answers until the requests end; `streams` are those of protocol_streams, for the program that took them."""

@@ -1,7 +1,9 @@
 """Where the program and libassay_scan lie: beside this package, as a wheel has them, or in the prefix whose
 share/assay/python it is in."""
+import json
 import os
 import shutil
+import subprocess
 import sys
 
 PACKAGE = os.path.dirname(os.path.abspath(__file__))
@@ -16,10 +18,26 @@ def beside(*parts):
 
 def program():
     """The path of the program `assay`: $ASSAY, beside this package, or on PATH."""
+    __tracebackhide__ = True  # of pytest
     found = os.environ.get("ASSAY") or beside("bin", "assay") or shutil.which("assay")
     if not found:
         raise FileNotFoundError("the program 'assay' was not found: name it in the environment variable ASSAY")
+    if not shutil.which(found):
+        named = "ASSAY names" if os.environ.get("ASSAY") else "beside this package there is"
+        raise FileNotFoundError(f"{named} {found}, which is no program that can be started: name the program 'assay' in the "
+                                "environment variable ASSAY, or unset it where the wheel is installed")
     return found
+
+
+def declarations():
+    """Those of all operations, as the program lists them."""
+    __tracebackhide__ = True
+    listed = subprocess.run([program(), "list", "operations", "--json"], stdin=subprocess.DEVNULL, capture_output=True, text=True)
+    try:
+        return json.loads(listed.stdout)
+    except ValueError:
+        raise RuntimeError(f"{program()} does not answer as Assay does: `assay list operations --json` ended with status "
+                           f"{listed.returncode}. {listed.stderr[-500:]}".strip()) from None
 
 
 def environment():

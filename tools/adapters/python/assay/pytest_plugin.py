@@ -7,6 +7,7 @@ Each check leaves its report in the folder of its test, below that of --assay-re
 """
 import os
 import re
+import warnings
 
 import pytest
 
@@ -40,6 +41,17 @@ class Assay:
         folder = self._folder + f"-{self._checks}" * (self._checks > 1)
         package.check(function, operation, dtypes, **{"effort": self._options.assay_effort,
                                                       "seed": self._options.assay_seed, "report": folder, **more})
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_fixture_setup(fixturedef):
+    """Another plugin may have a fixture of this name. One of a conftest or of a test's own file is meant."""
+    module = fixturedef.func.__module__
+    if fixturedef.argname == "assay" and not fixturedef.baseid and module.rpartition(".")[2] not in (
+            "conftest", __name__.rpartition(".")[2]):
+        warnings.warn(pytest.PytestWarning(
+            f"the fixture 'assay' of this test is that of the plugin {module}, not Assay's: leave that "
+            f"plugin out (-p no:NAME), or write `import assay` in the test's file, which needs no fixture"))
 
 
 @pytest.fixture

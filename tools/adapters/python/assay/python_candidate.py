@@ -17,15 +17,18 @@ import sys
 sys.path[0] = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 import assay  # noqa: E402, F401
 sys.path.append(sys.path.pop(0))
-from assay.errors import in_words, place_of, users_traceback
+from assay.errors import in_words, place_of, users_lines
 from assay.streams import protocol_streams, send
 
-_ANOTHER = "; ASSAY_PYTHON may name another interpreter"
+_ANOTHER = ": install it there, or name another interpreter in ASSAY_PYTHON"
 
 
 def load(module):
     if not module.endswith(".py"):
         return importlib.import_module(module)
+    if not os.path.isfile(module):
+        from assay.matching import NotAnOperation
+        raise NotAnOperation(f"there is no file {os.path.abspath(module)}")
     sys.path.insert(0, os.path.dirname(os.path.abspath(module)))
     spec = importlib.util.spec_from_file_location(os.path.splitext(os.path.basename(module))[0], module)
     loaded = importlib.util.module_from_spec(spec)
@@ -66,7 +69,8 @@ def candidate_from(loaded, name, operation, declarations):
 
 def missing_package(error, module):
     if error.name and module.split(".")[0] == error.name.split(".")[0] and not module.endswith(".py"):
-        return f"No module named '{error.name}' in this folder or among the packages of {sys.executable}"
+        return (f"No module named '{error.name}' in this folder or among the packages of {sys.executable}: start assay in its "
+                "folder, or name its file, as in python:FOLDER/MODULE.py:FUNCTION")
     return f"it needs the package '{error.name}', which {sys.executable} does not have{_ANOTHER}"
 
 
@@ -105,7 +109,7 @@ def main():
         found = candidate_from(load(module), name, operation, json.loads(declarations))
     except (Exception, SystemExit) as error:
         reason = f"{module}:{name}: {why_not(error, module, name)}"
-        refuse("\n".join(filter(None, [reason, users_traceback(error)])), streams)
+        refuse("\n".join(filter(None, [reason, users_lines(error)])), streams)
     found.serve(streams)
 
 

@@ -1,6 +1,8 @@
 """Tests of assay.check, run by pytest with ASSAY set to the program: also an example of its use."""
 import os
 import re
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -75,8 +77,27 @@ def test_what_is_no_operation():
         assay.check(lambda a, b: a)
     with pytest.raises(assay.NotAnOperation, match="unknown operation 'heinsen/scam'"):
         assay.check(scan, "heinsen/scam")
+    with pytest.raises(assay.WrongClaim, match="assay.check has the unknown declaration tolerance; known: operation, dtypes, "):
+        assay.check(scan, tolerance=1e-3)
     with pytest.raises(RuntimeError, match="status 2"):
         assay.check(scan, options=["--no-such-option"])
+
+
+def test_what_is_no_program(monkeypatch, tmp_path):
+    for named in (tmp_path / "nothing", tmp_path):
+        monkeypatch.setenv("ASSAY", str(named))
+        with pytest.raises(FileNotFoundError, match=f"^ASSAY names {named}, which is no program that can be started: name"):
+            assay.check(scan)
+    monkeypatch.setenv("ASSAY", "true")  # found on PATH
+    with pytest.raises(RuntimeError, match="^true does not answer as Assay does: .* ended with status 0"):
+        assay.check(scan)
+
+
+def test_without_numpy_it_says_what_to_install():
+    program = "import sys; sys.path.insert(0, {!r}); import assay; assay.check(len)".format(
+        os.path.dirname(os.path.dirname(os.path.abspath(assay.__file__))))
+    done = subprocess.run([sys.executable, "-B", "-S", "-c", program], capture_output=True, text=True)
+    assert f"assay.check needs NumPy, which {sys.executable} does not have: install it there" in done.stderr
 
 
 def test_a_device_that_is_not_there_is_said_before_any_case():

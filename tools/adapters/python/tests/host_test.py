@@ -9,6 +9,7 @@ import sys
 import tempfile
 import types
 import unittest
+import unittest.mock
 
 try:
     import numpy
@@ -245,6 +246,21 @@ class NumpyFunctions(Files):
         self.assertLess(len(error), 2200)
         self.assertRegex(error, r"(?s)^ValueError: the beginning .* the end \(host_test\.py, line \d+, in \w+\)$")
 
+    def test_equal_failures_are_told_once_without_lines_of_assay(self):
+        candidate, told = Candidate("c"), io.StringIO()
+
+        def fail(a):
+            try:
+                return {}["state"]
+            except KeyError as missing:
+                raise ValueError(f"no state for {a.dtype}") from missing
+        candidate.numpy("x/fail", ["f32", "bf16"])(fail)
+        with contextlib.redirect_stderr(told):
+            for _ in range(3):
+                self.call(candidate, "x/fail", {"a": ONES[0]})
+        text = told.getvalue()
+        self.assertEqual((text.count("no state for float32"), text.count("KeyError: 'state'"), text.count("host.py")), (1, 1, 0))
+
     def test_claims_must_be_known_and_sendable(self):
         for claims, words in (({"determinstic": True}, "unknown claim 'determinstic'; known: compute, "),
                               ({"properties": {"determinstic": True}}, "properties is .*; known: deterministic"),
@@ -254,6 +270,11 @@ class NumpyFunctions(Files):
         for ends in ([0, NAN], [-INF, 0]):
             with self.assertRaisesRegex(ValueError, "'a' has .* must be finite numbers"):
                 Candidate("c").numpy("x", ["f32"], domain={"a": ends})(abs)
+
+    def test_without_torch_it_says_what_to_install(self):
+        with unittest.mock.patch.dict(sys.modules, torch=None):
+            with self.assertRaisesRegex(ModuleNotFoundError, f"need torch, which {sys.executable} does not have: install it"):
+                Candidate("c").torch("x", ["f32"])(abs)
 
     def test_registration_is_checked(self):
         candidate = Candidate("c")

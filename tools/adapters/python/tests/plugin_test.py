@@ -46,12 +46,12 @@ def test_no_operation(assay):
 '''
 
 
-def run(folder, *arguments, code):
+def run(folder, *arguments, code, PYTHONPATH=FOLDER):
     """What pytest says of TESTS in a folder."""
     (folder / "test_model.py").write_text(TESTS)
     done = subprocess.run([sys.executable, "-B", "-m", "pytest", "-p", "assay.pytest_plugin", "-p", "no:cacheprovider",
                            *arguments], cwd=folder, capture_output=True, text=True, stdin=subprocess.DEVNULL,
-                          env={**os.environ, "PYTHONPATH": FOLDER})
+                          env={**os.environ, "PYTHONPATH": PYTHONPATH})
     assert done.returncode == code, done.stdout + done.stderr
     return done.stdout + done.stderr
 
@@ -83,6 +83,19 @@ def test_options_and_selection(tmp_path):
     assert json.loads((tmp_path / "kept/test_model.py/test_right/report.json").read_text())["seed"] == "7"
     assert not (tmp_path / "assay-report").exists()
     assert "--assay-effort: invalid choice: 'much'" in run(tmp_path, "--assay-effort=much", code=4)
+
+
+def test_the_lines_of_assay_are_not_shown_and_another_plugins_fixture_is_named(tmp_path):
+    (tmp_path / "other.py").write_text("import pytest\n@pytest.fixture\ndef assay():\n    return pytest\n")
+    (tmp_path / "test_wrong.py").write_text("def test_domain(assay):\n    assay.check(lambda log_p, h, s0: h, 'heinsen/scan', "
+                                            "domain={'layot': []})\n")
+    said = run(tmp_path, "test_wrong.py", code=1)
+    assert "domain: 'layot' is no input, setting or axis of heinsen/scan; known: log_p, h" in said
+    assert not re.search(r"/assay/\w+\.py|PytestWarning", said)
+    said = run(tmp_path, "-p", "other", "test_wrong.py", code=1, PYTHONPATH=f"{FOLDER}:{tmp_path}")
+    assert "the fixture 'assay' of this test is that of the plugin other, not Assay's: leave that plugin out" in said
+    (tmp_path / "conftest.py").write_text((tmp_path / "other.py").read_text())
+    assert "PytestWarning" not in run(tmp_path, "test_wrong.py", code=1)
 
 
 def test_with_several_processes(tmp_path):
