@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 #include <charconv>
+#include <cstdio>
 #include <exception>
 #include <optional>
 
@@ -15,7 +16,9 @@
 
 namespace assay::tools {
 
-void complain(const std::string& message) { fmt::print(stderr, "assay: {}\n", message); }
+void complain(const std::string& message) {
+  std::fputs(fmt::format("assay: {}\n", message).c_str(), stderr);  // unlike fmt::print it does not throw
+}
 
 namespace {
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <iterator>
 
 #include "tools/gate/findings.hpp"
@@ -101,7 +102,8 @@ void assemble(const gate_options& options, const selection& selected, const std:
 int publish(const gate_report& report, const std::filesystem::path& folder) {
   const auto summary = write_report(report, folder);
   if (!summary) return complain(summary.error().message), own_fault;
-  fmt::print("{}\nReport: {}\n", *summary, (folder / "report.json").string());
+  // Not fmt::print, which throws where nobody reads.
+  std::fputs(fmt::format("{}\nReport: {}\n", *summary, (folder / "report.json").string()).c_str(), stdout);
   return exit_code_of(report.verdict);
 }
 

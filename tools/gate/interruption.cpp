@@ -27,6 +27,13 @@ sigset_t watched_signals() {
   return set;
 }
 
+// Those, and that of a reader of the output who has gone: writes then fail, and the run goes on to its report.
+sigset_t held_signals() {
+  sigset_t set = watched_signals();
+  sigaddset(&set, SIGPIPE);
+  return set;
+}
+
 struct family_ties {
   pid_t parent = -1, group = -1;
 };
@@ -55,7 +62,7 @@ core::result<std::unique_ptr<interruption>> interruption::watch() {
 interruption::interruption(formats::temporary_folder folder) : folder_(std::move(folder)) {
   if (const char* before = std::getenv("TMPDIR")) before_ = before;
   ::setenv("TMPDIR", folder_->path().c_str(), 1);
-  const sigset_t signals = watched_signals();
+  const sigset_t signals = held_signals();
   ::pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   watcher_ = std::thread([this] { wait(); });
 }
@@ -67,7 +74,7 @@ interruption::~interruption() {
   before_.empty() ? ::unsetenv("TMPDIR") : ::setenv("TMPDIR", before_.c_str(), 1);
   // A second signal that came meanwhile would end the program without its exit code.
   if (signal_ != 0) return;
-  const sigset_t signals = watched_signals();
+  const sigset_t signals = held_signals();  // here SIGPIPE ends a run whose report is written
   ::pthread_sigmask(SIG_UNBLOCK, &signals, nullptr);
 }
 

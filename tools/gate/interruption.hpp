@@ -19,7 +19,7 @@ struct interrupted {
   bool reported = false;  ///< what was judged before
 };
 
-/// Holds SIGINT and SIGTERM back while it lives and makes $TMPDIR a private folder, which it removes at the end.
+/// Holds SIGINT, SIGTERM and SIGPIPE back while it lives and makes $TMPDIR a private folder, which it removes at the end.
 /// Once a signal came, every process group that this process has started is killed again and again, so that no
 /// wait for a candidate goes on, until the run has unwound by `throw_if_interrupted`; a run that does not within
 /// ten seconds is ended on the spot. One at a time, made before any other thread.

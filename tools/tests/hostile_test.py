@@ -205,6 +205,16 @@ class Hostile(unittest.TestCase):
                 with self.subTest(behaviour=behaviour, signal=number):
                     self.interrupt(behaviour, number)
 
+    def test_a_reader_who_goes_costs_no_report(self):
+        for stream in ("stdout", "stderr"):
+            with self.subTest(stream):
+                process = self.start_gate("correct", case_timeout="60")
+                getattr(process, stream).close()
+                process.communicate(timeout=120)
+                self.assertEqual(process.returncode, -signal.SIGPIPE)
+                self.assertEqual(self.read_report()["footer"], "complete")
+                self.assertEqual((self.left_over(), os.listdir(self.temporary)), ([], []))
+
     def test_interruption_before_hello(self):
         process = self.start_gate("silent hello")
         while not self.left_over():
