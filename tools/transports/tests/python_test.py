@@ -297,7 +297,7 @@ class Functions(Folder):
         self.ends("scan@xyz", 2, "unknown operation 'xyz' (see: assay list operations)")
 
     def test_parameters_of_several_operations_list_the_words_to_type(self):
-        self.ends("frequencies", 3, "the parameters are the inputs of rope/frequencies and of sinusoidal/frequencies",
+        self.ends("frequencies", 3, "inputs of rope/frequencies and of rope/extended_frequencies and of sinusoidal/frequencies",
                   f"  --candidate python:{self.path}:frequencies@rope/frequencies\n",
                   f"  --candidate python:{self.path}:frequencies@sinusoidal/frequencies\n")
         # What was shown is taken.
