@@ -10,7 +10,8 @@ The relative error of mpmath's exp, log, sin, cos and ci at p bits is taken to b
 
 from mpmath import mp
 from mpmath.libmp import (fnan, finf, fninf, fone, fzero, from_float, from_int, mpf_abs, mpf_add, mpf_cos_sin, mpf_div,
-                          mpf_exp, mpf_gt, mpf_le, mpf_log, mpf_lt, mpf_mul, mpf_neg, mpf_shift, mpf_sqrt, mpf_sub)
+                          mpf_exp, mpf_ge, mpf_gt, mpf_le, mpf_log, mpf_lt, mpf_mul, mpf_neg, mpf_pi, mpf_shift,
+                          mpf_sqrt, mpf_sub, to_int)
 
 PRECISION = 160  # bits of the ends
 GUARD = 12  # more bits for elementary functions, of which 7 are their error
@@ -208,6 +209,29 @@ def power(base, numerator, denominator):
     if base.lo[1] == 1 and (base.lo[2] * numerator) % denominator == 0:  # a power of two
         return Interval(mpf_shift(fone, base.lo[2] * numerator // denominator))
     return (base.log() * exponent).exp()
+
+
+def pi():
+    return Interval(mpf_pi(PRECISION, "f"), mpf_pi(PRECISION, "c"), True)
+
+
+def floor(x):
+    """The largest integer below x, which is none itself."""
+    low, high = to_int(x.lo, "f"), to_int(x.hi, "f")
+    if low != high:
+        raise Undecided
+    return low
+
+
+def clipped(x):
+    """min(max(x, 0), 1)"""
+    if mpf_le(x.hi, fzero):
+        return Interval(fzero)
+    if mpf_ge(x.lo, fone):
+        return Interval(fone)
+    if mpf_lt(x.lo, fzero) or mpf_gt(x.hi, fone):
+        raise Undecided
+    return x
 
 
 def cosine_integral(x):

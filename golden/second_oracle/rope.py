@@ -1,8 +1,9 @@
-"""Rotary encoding: Su et al. 2021, eqs. (15) and (34)."""
+"""Rotary encoding: Su et al. 2021, eqs. (15) and (34). Longer contexts: Peng et al. 2023 (YaRN), Grattafiori et al. 2024
+(Llama 3), Ding et al. 2024 (LongRoPE), kexue.fm/archives/9706 (ntk_fixed, ntk_mixed), QwenLM/Qwen (dynamic_steps)."""
 
 import interval
-from formula import table_of_powers
-from interval import Interval
+from formula import ONE, ZERO, enclosure_of, exceeds, power_of, table_of_powers
+from interval import Interval, clipped, floor, pi
 
 
 def frequencies(call):
@@ -16,6 +17,95 @@ def frequencies(call):
             return theta * interval.power(factor, -t, r - 1)
         return theta
     return table_of_powers(call, lambda t: (-t, r), stretch)
+
+
+def ramp(settings, r, base):
+    """How much of pair t is interpolated."""
+    trained, last = Interval.of(int(settings["trained_length"])), 2 * r - 1 if settings["last"] == "width" else r - 1
+
+    def index(beta):
+        turns = trained / (Interval.of(2) * pi() * Interval.of(float(settings[beta])))
+        return Interval.of(r) * turns.log() / base.log()
+    low, high = index("beta_fast"), index("beta_slow")
+    if settings["truncate"]:
+        low, high = Interval.of(max(floor(low), 0)), Interval.of(min(-floor(-high), last))
+    else:
+        low, high = (low if exceeds(low, ZERO) else ZERO), (high if exceeds(Interval.of(last), high) else
+                                                            Interval.of(last))
+    width = Interval.of(0.001) if low.is_point and high.is_point and low.lo == high.lo else high - low
+    return lambda t: clipped((Interval.of(t) - low) / width)
+
+
+def extended_frequencies(call):
+    settings, r, scaling = call.settings, call.sizes["r"], call.settings["scaling"]
+    s, trained, length = float(settings["factor"]), int(settings["trained_length"]), int(settings["length"])
+    factor = Interval.of(s)
+
+    def unstretched(ends):
+        low, high = (Interval.of(float(settings[name])) for name in ends)
+        return lambda theta: clipped((Interval.of(trained) * theta / (Interval.of(2) * pi()) - low) / (high - low))
+
+    def blended(theta, stretched):
+        if settings["blend"] == "wavelengths" and scaling == "yarn":
+            return theta if s == 1 else theta / (stretched * factor + (ONE - stretched))
+        return theta if s == 1 else theta * (stretched / factor + (ONE - stretched))
+
+    def dynamic(theta, t, longer):
+        if t == 0:
+            return theta
+        if longer.is_point:
+            return theta * interval.power(longer, -t, r - 1)
+        return theta * (longer.log() * (Interval.of(-t) / Interval.of(r - 1))).exp()
+
+    def row(get, k):
+        base = get("base", k)
+        share = ramp(settings, r, base) if scaling == "yarn" and settings["ramp"] == "index" else None
+        kept = unstretched(("low", "high") if scaling == "llama3" else ("beta_slow", "beta_fast"))
+        out = {}
+        for t in range(r):
+            theta = power_of(base, -t, r)
+            if scaling in ("yarn", "llama3"):
+                value = blended(theta, share(t) if share else ONE - kept(theta))
+            elif scaling == "ntk_fixed":
+                value = theta * interval.power(factor, -t - 1, r)
+            elif scaling == "ntk_mixed":
+                exponent = ((Interval.of(t + 1) / Interval.of(r)).log() * Interval.of(float(settings["mixed"]))).exp()
+                value = theta * (-(factor.log() * exponent)).exp()
+            elif scaling == "dynamic":
+                longer = factor * Interval.of(length) / Interval.of(trained) - (factor - ONE)
+                value = dynamic(theta, t, longer if length > trained else ONE)
+            else:
+                doublings = 0
+                while trained << doublings < length:
+                    doublings += 1
+                value = dynamic(theta, t, Interval.of(2 ** (doublings + 1) - 1))
+            out["theta", k * r + t] = value
+        return out
+    return call.parts(row, "k")
+
+
+def divided_frequencies(call):
+    r = call.sizes["r"]
+    return call.parts(lambda get, k: {("theta", k * r + t): power_of(get("base", k), -t, r) / get("factors", t)
+                                      for t in range(r)}, together="k")
+
+
+def magnitude(call):
+    settings, trained = call.settings, Interval.of(int(call.settings["trained_length"]))
+    of_yarn, of_all = (Interval.of(0.1) * Interval.of(float(settings[name])) for name in ("mscale", "mscale_all_dim"))
+
+    def value(s):
+        if enclosure_of(s).is_nan:
+            return s
+        if not exceeds(s, ONE):
+            return ONE
+        growth = s.log()
+        if settings["rule"] == "su":
+            return ((growth / trained.log() + ONE).log() * Interval.of(0.5)).exp()
+        if settings["rule"] == "ratio":
+            return ONE if of_yarn.lo == of_all.lo else (growth * of_yarn + ONE) / (growth * of_all + ONE)
+        return growth * of_yarn + ONE
+    return call.parts(lambda get, k: {("magnitude", k): value(get("factor", k))}, "k")
 
 
 def rotated(call, get, token, angles):

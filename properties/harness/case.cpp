@@ -4,6 +4,7 @@
 #include <tbb/blocked_range.h>
 #include <tbb/parallel_for.h>
 
+#include <algorithm>
 #include <cmath>
 #include <numeric>
 
@@ -57,21 +58,35 @@ void add_derivative_inputs(test_case& c, const core::operation& forward, bool of
   }
 }
 
-core::attributes draw_any_settings(const case_key& key, core::counter_random& random) {
+// What a family draws settings from, as far as the key allows it.
+setting_values settings_within(setting_values key, const setting_values& of_family) {
+  for (const auto& [name, values] : of_family) {
+    const auto allowed = key.try_emplace(name, values).first;
+    std::vector<core::attribute> both;
+    std::copy_if(values.begin(), values.end(), std::back_inserter(both), [&among = allowed->second](const auto& value) {
+      return std::find(among.begin(), among.end(), value) != among.end();
+    });
+    if (!both.empty()) allowed->second = std::move(both);
+  }
+  return key;
+}
+
+core::attributes draw_any_settings(const case_key& key, const setting_values& within, core::counter_random& random) {
   core::attributes all;
   for (const core::attribute_declaration& a : key.operation->attributes) {
-    const auto values = values_to_draw(a, key.settings, key.size.is_given() ? size_domains{} : key.sizes);
+    const auto values = values_to_draw(a, within, key.size.is_given() ? size_domains{} : key.sizes);
     all.emplace(a.name, values[random.below(values.size())]);
   }
   return all;
 }
 
 // Settings that go together: those that are declared one by one may not.
-core::attributes draw_settings(const case_key& key, core::counter_random& random) {
+core::attributes draw_settings(const case_key& key, const family& from, core::counter_random& random) {
   constexpr int draws = 64;
-  core::attributes all = draw_any_settings(key, random);
+  const setting_values within = settings_within(key.settings, from.settings);
+  core::attributes all = draw_any_settings(key, within, random);
   for (int k = 1; k < draws && !core::conflict_within(*key.operation, all).empty(); ++k)
-    all = draw_any_settings(key, random);
+    all = draw_any_settings(key, within, random);
   return all;
 }
 
@@ -143,7 +158,7 @@ namespace {
 // Its sizes may be others than those of the key.
 test_case drawn(const case_key& key, const extent& size, const family& from, core::counter_random random) {
   const core::operation& forward = reference::forward_of(*key.operation);
-  test_case c{{key.operation, key.type, {}, draw_settings(key, random)}, from.name, key.seed, key};
+  test_case c{{key.operation, key.type, {}, draw_settings(key, from, random)}, from.name, key.seed, key};
   c.call.inputs = from.generate(forward, key.type, c.call.attributes, random, size);
   if (!key.operation->is_forward()) add_derivative_inputs(c, forward, from.of_one_sign, random);
   if (!from.holds_nan) steer_into(c, key.domain, random);

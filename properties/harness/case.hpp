@@ -90,6 +90,9 @@ struct family {
   /// The axis that is long with these inputs, where mild ones average away or allow what goes wrong along it; empty
   /// where there is none.
   std::string tells_along{};
+  /// What its settings are drawn from where the key allows it: those beside which its inputs tell. A value that stands
+  /// there twice is drawn twice as often.
+  setting_values settings{};
   /// The inputs of the *forward* operation for these settings, all that it declares; cotangents and tangents are added
   /// by make_case.
   std::function<core::tensors(const core::operation& op, core::dtype type, const core::attributes& settings,

@@ -36,8 +36,9 @@ core::axis_sizes drawn_axes(const core::operation& op, const core::attributes& s
     if (symbol == rows) continue;
     const core::attribute_declaration* a = core::attribute_of_axis(op, symbol);
     const std::size_t drawn = random.below(5);
+    const bool counts = size.is_given() || size.range == lengths::exactly;  // there one case must tell
     sizes[symbol] = a != nullptr ? static_cast<std::size_t>(core::setting<std::int64_t>(settings, a->name))
-                                 : size.axis(symbol, size.is_given() ? 3 : drawn);
+                                 : size.axis(symbol, counts ? 3 : drawn);
   }
   std::size_t columns = 1;
   for (const std::size_t x : core::shape_of(op.outputs.front(), sizes)) columns *= x;
@@ -90,7 +91,7 @@ family table_family(std::string name, std::string summary, std::map<std::string,
     for (const core::tensor_declaration& d : op.inputs) {
       const core::shape shape = core::shape_of(d, sizes);
       std::vector<double> x(core::zeros(type, shape).size());
-      inputs.at(d.name)(x, {type, furthest_position(op, type), random});
+      inputs.at(d.name)(x, {type, settings, furthest_position(op, type), random});
       for (double& number : x) number = core::round_to(d.type_in(type), number);
       all.emplace(d.name, core::make_tensor(d.type_in(type), shape, x));
     }

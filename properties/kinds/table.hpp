@@ -14,6 +14,7 @@ namespace assay::properties {
 /// What the numbers of an input are drawn for, and from.
 struct drawing {
   core::dtype type;
+  const core::attributes& settings;
   double furthest;  ///< position: it is finite in f16, as are sums over positions where there is a gradient
   core::counter_random& random;
 };

@@ -10,12 +10,13 @@
 namespace assay::reference {
 namespace {
 
-// The integer below c(beta), where both ends of an interval agree on it.
-double floor_of_index(const extension& e, double base, double beta) {
+// The integer that both ends of an interval agree on.
+double integer_beside(const extension& e, double base, double beta, bool above) {
+  if (std::isnan(base)) return base;
   for (const unsigned digits : precision_digits) {
     const computing_with_digits precision(digits);
-    const enclosure index = floor(index_of_turns(e, enclosure(base), beta));
-    if (mpfr_equal_p(index.low(), index.high()) != 0) return to_double(index);
+    const enclosure index = index_of_turns(e, enclosure(base), beta), integer = above ? -floor(-index) : floor(index);
+    if (mpfr_equal_p(integer.low(), integer.high()) != 0) return to_double(integer);
   }
   throw core::contract_violation("the index of a pair that makes " + std::to_string(beta) + " turns is undecided");
 }
@@ -54,8 +55,8 @@ std::string conflict_of_extension(const core::attributes& settings) {
   return of_yarn.empty() ? above("high", "low") : of_yarn;
 }
 
-double index_below(const extension& e, double base, double beta) { return floor_of_index(e, base, beta); }
-double index_above(const extension& e, double base, double beta) { return floor_of_index(e, base, beta) + 1.0; }
+double index_below(const extension& e, double base, double beta) { return integer_beside(e, base, beta, false); }
+double index_above(const extension& e, double base, double beta) { return integer_beside(e, base, beta, true); }
 
 double steps_of_length(const extension& e) {
   double steps = 1.0;  // 2^k of the least k with L <= 2^k L0; of shorter lengths k is 0 or below

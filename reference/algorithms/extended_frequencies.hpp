@@ -19,6 +19,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 
 #include "reference/algorithms/frequencies.hpp"
@@ -42,8 +43,8 @@ struct extension {
 /// Why the settings do not go together; empty where they do.
 std::string conflict_of_extension(const core::attributes& settings);
 
-/// floor(c(beta)) or ceil(c(beta)), decided by intervals: pi being transcendental, c is no integer. Precondition: base
-/// > 1.
+/// floor(c(beta)) and ceil(c(beta)), decided by intervals: pi being transcendental, c of a finite base is no integer.
+/// NaN of a base that is none. Precondition: base > 1.
 double index_below(const extension& e, double base, double beta);
 double index_above(const extension& e, double base, double beta);
 /// 2^(ceil(log2(L / L0)) + 1) - 1, by integers; at least 1.
@@ -62,19 +63,24 @@ R index_of_turns(const extension& e, const R& base, double beta) {
   return from_integer<R>(static_cast<double>(e.pairs)) * log(turns) / log(base);
 }
 
-/// How much of pair t is interpolated by yarn: 0 to 1.
+/// How much of pair t is interpolated: 0 to 1.
 template <class R>
-R ramp_of_index(const extension& e, const R& base, std::size_t t) {
-  const R here = from_integer<R>(static_cast<double>(t)), zero(0.0), last(e.last);
+using ramp_of_pairs = std::function<R(std::size_t t)>;
+/// That of yarn, from lo to hi. Where hi < lo, as where no pair makes beta_slow turns, it is as published code has it:
+/// that far from lo, and the other way round.
+template <class R>
+ramp_of_pairs<R> ramp_of_index(const extension& e, const R& base) {
+  const auto at = [](const R& from_low, const R& width) {
+    return clamped_to_unit(from_low / (to_double(width) == 0.0 ? from_setting<R>(0.001) : width));
+  };
   if (!e.truncates) {
-    const R low = larger(index_of_turns(e, base, e.fast), zero),
-            high = -larger(-index_of_turns(e, base, e.slow), -last);
-    return clamped_to_unit((here - low) / (high - low));
+    const R low = larger(index_of_turns(e, base, e.fast), R(0.0)),
+            high = -larger(-index_of_turns(e, base, e.slow), R(-e.last));
+    return [=](std::size_t t) { return at(from_integer<R>(static_cast<double>(t)) - low, high - low); };
   }
   const double low = std::max(index_below(e, to_double(base), e.fast), 0.0),
                high = std::min(index_above(e, to_double(base), e.slow), e.last);
-  const R width = low == high ? from_setting<R>(0.001) : from_integer<R>(high - low);
-  return clamped_to_unit(from_integer<R>(static_cast<double>(t) - low) / width);
+  return [=](std::size_t t) { return at(from_integer<R>(static_cast<double>(t) - low), from_integer<R>(high - low)); };
 }
 
 /// How much of a frequency stays as it is, by its turns: 0 to 1.
@@ -84,18 +90,25 @@ R kept_by_turns(const extension& e, const R& theta) {
   return clamped_to_unit((turns - low) / (from_setting<R>(e.fast) - low));
 }
 
-/// Precondition: the settings have no conflict; base > 1 for yarn.
+/// The ramp of those that have one.
 template <class R>
-R extended_frequency(const extension& e, const R& base, const R& theta, std::size_t t) {
+ramp_of_pairs<R> ramp_of(const extension& e, const R& base) {
+  return e.of == extension::kind::yarn && !e.by_turns ? ramp_of_index(e, base) : ramp_of_pairs<R>();
+}
+/// Of theta = base^(-t/r). Precondition: the settings have no conflict; base > 1 for yarn.
+template <class R>
+R extended_frequency(const extension& e, const ramp_of_pairs<R>& ramp, const R& /*base*/, const R& theta,
+                     std::size_t t) {
   using kind = extension::kind;
   const auto r = static_cast<long>(e.pairs), pair = static_cast<long>(t);
   const R s = from_setting<R>(e.factor);
   if (e.of == kind::yarn || e.of == kind::llama3) {
-    const bool by_turns = e.of == kind::llama3 || e.by_turns;
-    const R share = by_turns ? kept_by_turns(e, theta) : ramp_of_index(e, base, t), rest = R(1.0) - share;
-    const R &kept = by_turns ? share : rest, &stretched = by_turns ? rest : share;
-    if (e.of == kind::yarn && e.by_wavelengths) return theta / (stretched * s + kept);
-    return theta * (stretched / s + kept);
+    const auto blended = [&] {
+      const R share = ramp ? ramp(t) : kept_by_turns(e, theta), rest = R(1.0) - share;
+      const R &kept = ramp ? rest : share, &stretched = ramp ? share : rest;
+      return e.of == kind::yarn && e.by_wavelengths ? theta / (stretched * s + kept) : theta * (stretched / s + kept);
+    };
+    return e.factor == 1.0 ? covering(theta, blended) : blended();  // the shares add up to 1, as no interval shows
   }
   if (e.of == kind::ntk_fixed) return theta * power(s, ratio(-(pair + 1), r));
   if (e.of == kind::ntk_mixed) {
@@ -122,7 +135,11 @@ R magnitude_at(const core::attributes& settings, const R& factor) {
     return from_setting<R>(0.1) * from_setting<R>(core::setting<double>(settings, by_setting)) * growth + R(1.0);
   };
   if (by == rule::yarn) return scaled("mscale");
-  if (by == rule::ratio) return scaled("mscale") / scaled("mscale_all_dim");
+  if (by == rule::ratio) {
+    const auto quotient = [&] { return scaled("mscale") / scaled("mscale_all_dim"); };
+    const auto equal = core::setting<double>(settings, "mscale") == core::setting<double>(settings, "mscale_all_dim");
+    return equal ? covering(R(1.0) + R(0.0) * growth, quotient) : quotient();
+  }
   const auto trained = static_cast<double>(core::setting<std::int64_t>(settings, "trained_length"));
   return power(R(1.0) + growth / log(from_integer<R>(trained)), ratio(1, 2));
 }

@@ -50,7 +50,9 @@ struct rope {
     /// What "ntk" multiplies a frequency by.
     recipe_step<R, R(const R& factor, std::size_t t, std::size_t pairs)> stretch =
         [](const R& factor, std::size_t t, std::size_t pairs) { return geometric_frequency<R>(factor, t, pairs - 1); };
-    recipe_step<R, R(const extension& by, const R& base, const R& theta, std::size_t t)> extend = extended_frequency<R>;
+    recipe_step<R, ramp_of_pairs<R>(const extension& by, const R& base)> ramp = ramp_of<R>;
+    recipe_step<R, R(const extension& by, const ramp_of_pairs<R>& ramp, const R& base, const R& theta, std::size_t t)>
+        extend = extended_frequency<R>;
     recipe_step<R, R(const core::attributes& settings, const R& factor)> magnitude = magnitude_at<R>;
   };
 
@@ -100,8 +102,9 @@ rows<R> rope::frequencies(const arguments<R>& call, const recipe<R>& how) {
 template <class R>
 rows<R> rope::extended(const arguments<R>& call, const recipe<R>& how) {
   return {pairs_of(call.settings), [&how, &base = call["base"], by = extension(call.settings)](std::size_t k, R* row) {
+            const ramp_of_pairs<R> ramp = how.ramp(by, base(k));
             for (std::size_t t = 0; t < by.pairs; ++t)
-              row[t] = how.extend(by, base(k), how.frequency(base(k), t, by.pairs), t);
+              row[t] = how.extend(by, ramp, base(k), how.frequency(base(k), t, by.pairs), t);
           }};
 }
 template <class R>
@@ -169,12 +172,13 @@ inline std::array<core::operation, 6> rope::declarations() {
         .source = "Peng et al. 2023, arXiv 2309.00071; Grattafiori et al. 2024, arXiv 2407.21783",
         .inputs = {fixed_base},
         .outputs = {frequencies},
-        .attributes = {pairs({64, 32, 48, 1, 2, 8}),
+        .attributes = {pairs({8, 64, 32, 48, 1, 2}),
                        choice("scaling", {"yarn", "llama3", "dynamic", "dynamic_steps", "ntk_fixed", "ntk_mixed"},
                               "for longer contexts"),
-                       factor(1.0),
-                       integer("trained_length", {8192, 4096, 32768, 2048, 16}, {1.0, 0x1p31}, "L0, in tokens"),
-                       integer("length", {8192, 4096, 4097, 131072, 100000, 1}, {1.0, 0x1p31}, "L, of this sequence"),
+                       real("factor", {4.0, 8.0, 40.0, 1.0, 3.5, 1.001}, {1.0, 0x1p31}, "how much longer"),
+                       integer("trained_length", {8192, 4096, 32768, 2048, 131072, 16}, {1.0, 0x1p31}, "L0, in tokens"),
+                       integer("length", {8192, 4096, 4097, 8191, 131072, 131073, 100000, 1}, {1.0, 0x1p31},
+                               "L, of this sequence"),
                        real("beta_fast", {32.0, 4.0}, {0x1p-10, 0x1p20}, "turns of a pair that yarn leaves alone"),
                        real("beta_slow", {1.0, 2.0}, {0x1p-10, 0x1p20}, "turns of a pair that it interpolates"),
                        flag("truncate", true, "lo and hi of yarn are integers"),
@@ -201,7 +205,7 @@ inline std::array<core::operation, 6> rope::declarations() {
                               "0.1 mscale log s + 1, that over the same of mscale_all_dim, sqrt(1 + log s / log L0)"),
                        real("mscale", {1.0, 0.707}, {0.0, 0x1p20}, "of yarn and ratio"),
                        real("mscale_all_dim", {1.0, 0.707, 0.0}, {0.0, 0x1p20}, "of ratio"),
-                       integer("trained_length", {4096, 8192, 2}, {2.0, 0x1p31}, "L0 of su")}},
+                       integer("trained_length", {4096, 8192, 3}, {2.0, 0x1p31}, "L0 of su")}},
        rotation_declaration(
            {.name = "rope/rotate",
             .source = source,

@@ -2,7 +2,10 @@
 #include <algorithm>
 #include <cmath>
 
+#include "properties/encodings/rope/longer_contexts.hpp"
+#include "properties/faults/recipe_variant.hpp"
 #include "properties/kinds/rotation.hpp"
+#include "properties/kinds/table.hpp"
 
 namespace assay::properties::encodings::rope {
 
@@ -11,44 +14,30 @@ std::vector<variant> controls();
 
 namespace {
 
-using core::counter_random;
-using core::dtype;
-
-using base_filler = double (*)(dtype type, counter_random& random);
-
-double usual_base(dtype type, counter_random& random) {
-  constexpr double usual[] = {10000, 100, 500000, 1000000};
-  return usual[random.below(type == dtype::f16 ? 2 : std::size(usual))];
+// A base that a format rounds to 1 would have one frequency alone.
+double no_less(double base, const drawing& from) { return std::max(base, 1.0 + 2.0 * core::unit_roundoff(from.type)); }
+double base_near_one(const drawing& from) {
+  return no_less(1.0 + std::ldexp(from.random.uniform(1, 2), -1 - static_cast<int>(from.random.below(9))), from);
 }
-double base_near_one(dtype, counter_random& random) {
-  return 1.0 + std::ldexp(random.uniform(1, 2), -1 - static_cast<int>(random.below(9)));
-}
-double wide_base(dtype type, counter_random& random) {
-  return std::exp2(random.uniform(0, std::ilogb(core::largest_finite(type))));
+double wide_base(const drawing& from) {
+  return no_less(std::exp2(from.random.uniform(0, std::ilogb(core::largest_finite(from.type)))), from);
 }
 
-family of_bases(std::string name, std::string summary, base_filler fill) {
-  family f{std::move(name), std::move(summary)};
-  f.generate = [fill](const core::operation&, dtype type, const core::attributes&, counter_random& random,
-                      extent size) -> core::tensors {
-    const std::size_t count = size.is_given()                     ? size.axis("k", 3)
-                              : size.range == lengths::short_ones ? random.below(5)
-                                                                  : 12;
-    std::vector<double> bases(count);
-    // A base that a format rounds to 1 would have one frequency alone.
-    for (double& base : bases) base = std::max(fill(type, random), 1.0 + 2.0 * core::unit_roundoff(type));
-    return {{"base", core::make_tensor(type, {count}, bases)}};
-  };
-  f.applies = [](const core::operation& op) { return op.input("base") != nullptr; };
+// Of frequencies that no context has stretched: elsewhere bases begin at 2, and their products are numbers, too.
+family of_bases(const char* name, const char* summary, double (*base)(const drawing& from)) {
+  family f = table_family(name, summary, {{"base", each(base)}});
+  f.applies = [](const core::operation& op) { return op.name == "rope/frequencies"; };
   return f;
 }
 
 // The mild family has operations of all kinds.
-family with_usual_bases(family mild) {
-  mild.summary += "; the usual bases";
-  mild.generate = [of_rotations = mild.generate, bases = of_bases("", "", usual_base).generate](
-                      const core::operation& op, dtype type, const core::attributes& settings, counter_random& random,
-                      extent size) { return (op.input("x") ? of_rotations : bases)(op, type, settings, random, size); };
+family with_usual_numbers(family mild) {
+  mild.summary += "; the usual bases and factors";
+  mild.generate = [of_rotations = mild.generate, numbers = usual_numbers().generate](
+                      const core::operation& op, core::dtype type, const core::attributes& settings,
+                      core::counter_random& random, extent size) {
+    return (op.input("x") ? of_rotations : numbers)(op, type, settings, random, size);
+  };
   mild.applies = [](const core::operation&) { return true; };
   return mild;
 }
@@ -57,14 +46,16 @@ family with_usual_bases(family mild) {
 
 encoding_tests make_tests() {
   const std::vector<std::string> rotate{"rope/rotate"}, rotate_by{"rope/rotate_by"},
-      rotations{"rope/rotate", "rope/rotate_by"}, frequencies{"rope/frequencies"};
+      rotations{"rope/rotate", "rope/rotate_by"},
+      frequencies{"rope/frequencies", "rope/extended_frequencies", "rope/divided_frequencies"};
   using std::int64_t;
   encoding_tests tests;
   tests.name = "rope";
   tests.families = rotation_families();
-  tests.families.front() = with_usual_bases(tests.families.front());
+  tests.families.front() = with_usual_numbers(tests.families.front());
   tests.families.push_back(of_bases("bases_near_one", "bases from 1.5 down to 1 + 2^-10", base_near_one));
   tests.families.push_back(of_bases("wide_bases", "bases from 1 to near the largest number", wide_base));
+  for (family& f : families_of_longer_contexts()) tests.families.push_back(std::move(f));
   tests.rests_on_convention = has_special_value_at_angle_0;
   tests.sizes = rotation_sizes(rotations);
   const core::attributes as_gpt_j{{"rotary", int64_t{24}}, {"base", 1e4}, {"position_scale", 1.0}},
@@ -86,14 +77,13 @@ encoding_tests make_tests() {
   tests.long_ones = {{rotate, {{"d", 2}}, {{"d", 16390}}},
                      {rotate_by, {{"d", 2}, {"r", 0}}},
                      {frequencies, {{"r", 1}}, {{"r", 33000}}}};
-  tests.mutants = mutants();
-  tests.controls = controls();
+  tests.mutants = all_of({mutants(), mutants_of_longer_contexts()});
+  tests.controls = all_of({controls(), controls_of_longer_contexts()});
   tests.not_modelled = {
       {"RP06 lucidrains/rotary-embedding-torch#27", "no operation has the scales of xPos"},
-      {"RP11 vllm-project/vllm#41236, vllm-project/vllm#3488",
-       "no operation has the trained length that dynamic scaling compares with; a base that is always stretched is "
-       "mutant/rope_base_always_scaled"},
-      {"RP16 NVIDIA/TensorRT-LLM#16379", "no operation has the factor by which YaRN multiplies scores"},
+      {"unslothai/unsloth#10681, lablup/mlxcel#1358, huggingface/transformers#33129",
+       "which list of factors a length has is chosen before rope/divided_frequencies is called"},
+      {"ml-explore/mlx-lm#1507, vllm-project/vllm#48351", "a magnitude that is given is computed by no operation"},
   };
   tests.laws = laws_of_rotation("rotation", rotations);
   return tests;
