@@ -25,7 +25,7 @@ core::tensors overwrite(const core::operation& op, const core::tensors& inputs, 
   if (!with_nan) return out;
   for (const auto& d : op.inputs) {
     const auto axis = core::axis_of(d, symbol);
-    if (!axis || d.own_type) continue;
+    if (!axis || d.own_type || !d.differentiable) continue;  // a number of a configuration is one
     core::tensor& t = out.at(d.name);
     const core::shape s = t.shape();
     const std::size_t inner = core::stride_of(s, *axis);

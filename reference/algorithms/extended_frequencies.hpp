@@ -86,7 +86,7 @@ ramp_of_pairs<R> ramp_of_index(const extension& e, const R& base) {
 /// How much of a frequency stays as it is, by its turns: 0 to 1.
 template <class R>
 R kept_by_turns(const extension& e, const R& theta) {
-  const R turns = from_setting<R>(e.trained_length) * theta / (R(2.0) * pi<R>()), low = from_setting<R>(e.slow);
+  const R turns = from_setting<R>(e.trained_length) / (R(2.0) * pi<R>()) * theta, low = from_setting<R>(e.slow);
   return clamped_to_unit((turns - low) / (from_setting<R>(e.fast) - low));
 }
 
@@ -119,7 +119,7 @@ R extended_frequency(const extension& e, const ramp_of_pairs<R>& ramp, const R& 
   if (t == 0) return theta;
   const R longer =
       e.of == kind::dynamic
-          ? larger(R(1.0), s * from_setting<R>(e.length) / from_setting<R>(e.trained_length) - (s - R(1.0)))
+          ? larger(R(1.0), s * (from_setting<R>(e.length) / from_setting<R>(e.trained_length)) - (s - R(1.0)))
           : from_setting<R>(steps_of_length(e));
   return theta * power(longer, ratio(-pair, r - 1));
 }
