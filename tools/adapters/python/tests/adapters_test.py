@@ -259,7 +259,7 @@ ROTATE = {"name": "rope/rotate", "attributes": [{"name": "layout"}], "recurrent"
           "inputs": [{"name": "x"}]}
 BUCKETS = {"name": "t5_bias/bucket", "recurrent": False, "axes": ["n"], "inputs": [{"name": "distance"}],
            "attributes": [{"name": "buckets", "standard": 32}, {"name": "both_sides", "standard": True},
-                          {"name": "form", "standard": "log"}]}
+                          {"name": "form", "standard": "log", "values": ["log", "clipped"]}]}
 
 
 @pytest.mark.parametrize("declared, domain, words", [
