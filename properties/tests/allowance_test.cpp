@@ -95,9 +95,11 @@ TEST_CASE("certification/share_proved_by_rung", "[property]") {
           if (f.holds_nan && !op.is_forward()) continue;
           const test_case c = make_case({&op, t, f.name, 1000 + seed}, f);
           const auto by_balls = reference::certify(c.call);
+          // The mean by equal weights is rational, and may be an exact tie, too.
+          const bool must_be_decided = op.is_forward() && f.name != "equal_logits";
           for (const auto& [name, proof] : by_balls)
             for (const std::uint8_t rung : proof.rung)
-              rung == reference::undecided ? open += op.is_forward() : ++at[rung];
+              rung == reference::undecided ? open += must_be_decided : ++at[rung];
           if (seed == 0) check_against_intervals(by_balls, c);
         }
     }
