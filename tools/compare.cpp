@@ -35,8 +35,8 @@ std::string number_text(const json& j) {
 
 // "7 digits up to n = 1, 3 up to n = 4097"
 std::string digits_of(const json& check) {
-  if (!check.contains("error_along")) return {};
-  const json& along = check["error_along"];
+  const json along = check.value("error_along", json());
+  if (!along.is_object()) return {};
   std::string text;
   for (const json& kept : along.value("digits", json::array())) {
     if (!kept.is_object() || !kept.contains("digits")) continue;

@@ -3,6 +3,7 @@
 #include <mpfr.h>
 
 #include <cmath>
+#include <limits>
 
 #include "reference/oracle.hpp"
 #include "reference/readings/enclosure.hpp"
@@ -12,7 +13,7 @@ namespace {
 
 // The integer that both ends of an interval agree on.
 double integer_beside(const extension& e, double base, double beta, bool above) {
-  if (std::isnan(base)) return base;
+  if (!(base >= 0.0)) return std::numeric_limits<double>::quiet_NaN();  // as its logarithm
   for (const unsigned digits : precision_digits) {
     const computing_with_digits precision(digits);
     const enclosure index = index_of_turns(e, enclosure(base), beta), integer = above ? -floor(-index) : floor(index);

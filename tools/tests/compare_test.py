@@ -4,6 +4,7 @@
 Run by CTest with ASSAY set to the program.
 """
 import html
+import json
 import os
 import re
 import subprocess
@@ -49,6 +50,20 @@ class Compare(unittest.TestCase):
         cells = [html.unescape(cell) for cell in re.findall(r"<td>(.*?)</td>", page)]
         told = [cell.strip() for cell in self.done.stdout.splitlines()[2].strip("|").split("|")][1:]
         self.assertEqual(cells, told)
+
+    def test_members_of_other_kinds_tell_nothing(self):
+        with open(os.path.join(self.reports[0], "report.json"), encoding="utf-8") as file:
+            report = json.load(file)
+        for check in report["checks"]:
+            check["error_along"] = 5
+        for part in report["accuracy_class"]:
+            part["largest_sizes"] = part["share_of_law"] = [{}]
+        path = os.path.join(self.folder, "strange.json")
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump(report, file)
+        done = run("compare", path)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertNotIn("digits", done.stdout)
 
     def test_what_is_no_report_is_refused(self):
         cut = os.path.join(self.folder, "cut.json")

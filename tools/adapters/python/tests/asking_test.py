@@ -64,6 +64,11 @@ def test_derivatives_several_outputs_and_numbers_of_python():
     assert assay.truth("alibi/slopes", heads=2, dtype="f16")["slopes"].tolist() == [0.0625, 0.00390625]
 
 
+def test_a_base_outside_of_the_domain_has_what_the_formula_gives():
+    theta = assay.truth("rope/extended_frequencies", base=np.array([-1.0, np.nan, np.inf]), pairs=2)["theta"]
+    assert np.isnan(theta[:2]).all() and theta[2].tolist() == [1.0, 0.0]
+
+
 def test_bf16_is_float32_and_wider_where_the_arithmetic_is_less_precise():
     x = (X.view(np.uint32) >> 16 << 16).view(np.float32)
     usual = assay.truth("rope/rotate", x=x, position=POSITION, dtype="bf16")
