@@ -108,14 +108,15 @@ def magnitude(call):
     return call.parts(lambda get, k: {("magnitude", k): value(get("factor", k))}, "k")
 
 
-def rotated(call, get, token, angles):
-    """y of a token, whose pairs are turned by these angles."""
+def rotated(call, get, token, angles, of_heads=None):
+    """y of a token, whose pairs are turned by these angles; of all heads or of these."""
     heads, d = call.size("h", "d")
     r = len(angles)
     pairs = [(2 * t, 2 * t + 1) if call.settings["layout"] == "interleaved" else (t, t + r) for t in range(r)]
     turns = [angle.cos_sin() for angle in angles]
     out = {}
-    for first in range(token * heads * d, (token + 1) * heads * d, d):
+    for head in range(heads) if of_heads is None else of_heads:
+        first = (token * heads + head) * d
         x = [get("x", first + k) for k in range(d)]
         for (a, b), (cosine, sine) in zip(pairs, turns):
             x[a], x[b] = x[a] * cosine - x[b] * sine, x[a] * sine + x[b] * cosine

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <string>
 
 namespace assay::properties {
 namespace {
@@ -10,14 +11,12 @@ using core::counter_random;
 using core::dtype;
 
 struct rotary_extents {
-  std::size_t batch, n, heads, features;
+  std::size_t batch, n, heads, features, axes = 1;
   [[nodiscard]] std::size_t elements() const { return batch * n * heads * features; }
 };
 
 rotary_extents draw_extents(const core::attributes& settings, counter_random& random, extent size) {
-  const auto rotary = settings.find("rotary");
-  const std::size_t least =
-      rotary == settings.end() ? 0 : 2 * static_cast<std::size_t>(std::get<std::int64_t>(rotary->second));
+  const std::size_t least = 2 * reference::turning_pairs(0, settings);
   if (size.is_given())
     return {size.axis("B", 1), size.axis("n", 3), size.axis("h", 1), std::max(least, size.axis("d", 4))};
   if (size.range == lengths::exactly) return {1, size.tokens, 1, std::max<std::size_t>(least, 4)};
@@ -35,18 +34,58 @@ rotary_extents draw_extents(const core::attributes& settings, counter_random& ra
   return s;
 }
 
-/// The positions of one row.
-using row_filler = void (*)(std::vector<double>& row, dtype type, counter_random& random);
+// Positions on several axes: each has its share of the pairs.
+void draw_axes(rotary_extents& s, const core::operation& op, const core::attributes& settings, counter_random& random,
+               const extent& size) {
+  std::size_t least = 1;
+  for (std::size_t k = 0; k < 3; ++k)
+    if (const auto set = settings.find("section_" + std::to_string(k));
+        set != settings.end() && std::get<std::int64_t>(set->second) > 0)
+      least = k + 1;
+  const std::size_t drawn = random.below(3) == 0 ? 2 : 3, pairs = s.features / 2;
+  const std::size_t dividing = !size.is_given() ? drawn : pairs % 3 == 0 ? 3 : pairs % 2 == 0 ? 2 : 1;
+  s.axes = std::max(least, size.axis("a", dividing));
+  if (op.input("theta") || reference::turning_pairs(0, settings) > 0) return;
+  while (s.features / 2 % std::max<std::size_t>(s.axes, 1) != 0) ++s.features;
+}
+
+/// Of how many axes, and which.
+struct axis_of_positions {
+  std::size_t number, axes;
+};
+/// The positions of one row on one axis.
+using row_filler = void (*)(std::vector<double>& row, axis_of_positions on, dtype type, counter_random& random);
 /// All of x.
 using x_filler = void (*)(std::vector<double>& x, std::size_t features, dtype type, counter_random& random);
 
+// Of a grid whose sides differ, 3, 2 and so many as are needed: the first axis is the fastest. Axes begin at 0, 1, 2.
+double of_grid(std::size_t token, axis_of_positions on) {
+  constexpr std::size_t sides[] = {3, 2};
+  for (std::size_t k = 0; k < on.number && k < 2; ++k) token /= sides[k];
+  const bool is_last = on.number + 1 == on.axes || on.number > 1;
+  return static_cast<double>(on.number % 3 + (is_last ? token : token % sides[on.number]));
+}
 // One token alone is the second: at position 0 nothing turns.
-void counted(std::vector<double>& row, dtype, counter_random&) {
-  for (std::size_t i = 0; i < row.size(); ++i) row[i] = static_cast<double>(row.size() == 1 ? 1 : i);
+void counted(std::vector<double>& row, axis_of_positions on, dtype, counter_random&) {
+  for (std::size_t i = 0; i < row.size(); ++i)
+    row[i] = row.size() == 1 ? 1.0 + static_cast<double>(on.number % 3) : of_grid(i, on);
+}
+// An image behind a class token, whose position is 0, or behind text.
+void behind_text(std::vector<double>& row, axis_of_positions on, dtype, counter_random&) {
+  for (std::size_t i = 0; i < row.size(); ++i)
+    row[i] = i == 0 ? 0.0 : i < 3 ? 254.0 + static_cast<double>(i) : 257.0 + of_grid(i - 3, on);
+}
+// Text: equal on all axes.
+void alike(std::vector<double>& row, axis_of_positions, dtype, counter_random&) {
+  for (std::size_t i = 0; i < row.size(); ++i) row[i] = 1000.0 + static_cast<double>(i);
+}
+// The second axis alone.
+void along_one(std::vector<double>& row, axis_of_positions on, dtype, counter_random&) {
+  for (std::size_t i = 0; i < row.size(); ++i) row[i] = on.number == 1 ? 1.0 + static_cast<double>(i) : 0.0;
 }
 // Where formats end: 2^8 (bf16), 2^11 (f16), 2^16, 2^24 (f32), 2^31. In f16 up to its largest number: a program
 // that counts in it has no answer beyond.
-void at_hard_positions(std::vector<double>& row, dtype type, counter_random& random) {
+void at_hard_positions(std::vector<double>& row, axis_of_positions, dtype type, counter_random& random) {
   constexpr double hard[] = {0,      255,     256,      257,      258,      2047,      2048,       2049,
                              2050,   4095,    15962,    32767,    65503,    65535,     65536,      65537,
                              131071, 1048576, 16777215, 16777217, 33554431, 268435455, 2147483646, 2147483647};
@@ -55,36 +94,36 @@ void at_hard_positions(std::vector<double>& row, dtype type, counter_random& ran
     } while (m > core::largest_finite(type));
 }
 // Every row has padding of its own on the left.
-void padded(std::vector<double>& row, dtype, counter_random& random) {
+void padded(std::vector<double>& row, axis_of_positions, dtype, counter_random& random) {
   const std::size_t padding = random.below(row.size() + 1);
   for (std::size_t i = 0; i < row.size(); ++i) row[i] = i < padding ? 0.0 : static_cast<double>(i - padding);
 }
 // A chunk or a single token behind what a cache holds.
-void decoded(std::vector<double>& row, dtype type, counter_random& random) {
+void decoded(std::vector<double>& row, axis_of_positions, dtype type, counter_random& random) {
   // 1001 is no number of bf16, 4001 and 16003 are none of f16.
   constexpr double starts[] = {1, 17, 100, 1000, 1001, 4000, 4001, 16000, 16003, 131000, 131071, 1000000};
   const double start = starts[random.below(core::largest_finite(type) < 1e5 ? 9 : std::size(starts))];
   for (std::size_t i = 0; i < row.size(); ++i) row[i] = start + static_cast<double>(i);
 }
 // What a cache holds after eviction: the first tokens, then a window with gaps.
-void evicted(std::vector<double>& row, dtype, counter_random& random) {
+void evicted(std::vector<double>& row, axis_of_positions, dtype, counter_random& random) {
   double m = static_cast<double>(random.below(4));
   for (double& position : row) {
     position = m;
     m += 1.0 + (random.one_in(3) ? static_cast<double>(random.below(60)) : 0.0);
   }
 }
-void real_positions(std::vector<double>& row, dtype, counter_random& random) {
+void real_positions(std::vector<double>& row, axis_of_positions, dtype, counter_random& random) {
   for (double& m : row) m = random.one_in(6) ? 0.0 : std::ldexp(random.normal(), static_cast<int>(random.below(11)));
 }
 
 // As `evicted`, none of them 0: at angle 0 a NaN is a matter of convention (has_special_value_at_angle_0).
-void evicted_from_one(std::vector<double>& row, dtype type, counter_random& random) {
-  evicted(row, type, random);
+void evicted_from_one(std::vector<double>& row, axis_of_positions on, dtype type, counter_random& random) {
+  evicted(row, on, type, random);
   for (double& m : row) m += 1.0;
 }
 // Where no rounding of the angle changes a sign: infinities show nothing else.
-void at_first_positions(std::vector<double>& row, dtype, counter_random& random) {
+void at_first_positions(std::vector<double>& row, axis_of_positions, dtype, counter_random& random) {
   for (double& m : row) m = 1.0 + static_cast<double>(random.below(2));
 }
 
@@ -129,28 +168,38 @@ std::vector<double> draw_theta(std::size_t pairs, bool moving, counter_random& r
   return theta;
 }
 
+bool has_axes(const core::operation& op) { return op.input("position")->axes.size() > 2; }
+
 core::tensors draw_rotation(const core::operation& op, dtype type, const core::attributes& settings,
                             counter_random& random, extent size, row_filler positions, x_filler fill) {
   rotary_extents s = draw_extents(settings, random, size);
   if (op.input("theta")) s.features = std::max(s.features, 2 * size.axis("r", 0));
-  std::vector<double> x(s.elements()), position, row(s.n);
+  const bool on_axes = has_axes(op);
+  if (on_axes) draw_axes(s, op, settings, random, size);
+  std::vector<double> x(s.elements()), position(s.batch * s.n * s.axes), row(s.n);
   fill(x, s.features, type, random);
-  for (std::size_t b = 0; b < s.batch; ++b) {
-    positions(row, type, random);
-    // The gradient of a frequency adds up positions times torques, which f16 itself cannot hold at large positions.
-    if (type == dtype::f16 && op.input("theta"))
-      for (double& m : row)
-        if (std::fabs(m) > 40.0) m = std::fmod(m, 40.0) + std::copysign(1.0, m);
-    position.insert(position.end(), row.begin(), row.end());
-  }
+  for (std::size_t b = 0; b < s.batch; ++b)
+    for (std::size_t k = 0; k < s.axes; ++k) {
+      positions(row, {k, s.axes}, type, random);
+      // The gradient of a frequency adds up positions times torques, which f16 itself cannot hold at large positions.
+      if (type == dtype::f16 && op.input("theta"))
+        for (double& m : row)
+          if (std::fabs(m) > 40.0) m = std::fmod(m, 40.0) + std::copysign(1.0, m);
+      for (std::size_t i = 0; i < s.n; ++i) position[(b * s.n + i) * s.axes + k] = row[i];
+    }
+  core::shape of_positions{s.batch, s.n};
+  if (on_axes) of_positions.push_back(s.axes);
   core::tensors inputs{{"x", core::make_tensor(type, {s.batch, s.n, s.heads, s.features}, x)},
-                       {"position", core::make_tensor(op.input("position")->type_in(type), {s.batch, s.n}, position)}};
+                       {"position", core::make_tensor(op.input("position")->type_in(type), of_positions, position)}};
   if (op.input("theta")) {
     const std::size_t pairs = size.is_given()    ? size.axis("r", s.features / 2)
                               : random.one_in(4) ? random.below(s.features / 2 + 1)
                                                  : s.features / 2;
-    inputs.emplace("theta", core::make_tensor(type, {pairs},
-                                              draw_theta(pairs, fill == with_infinities || fill == with_nan, random)));
+    const core::shape of_theta = on_axes ? core::shape{s.heads, s.axes, pairs} : core::shape{pairs};
+    std::vector<double> theta;
+    for (std::size_t k = 0; k < (on_axes ? s.heads * s.axes : 1); ++k)
+      for (const double t : draw_theta(pairs, fill == with_infinities || fill == with_nan, random)) theta.push_back(t);
+    inputs.emplace("theta", core::make_tensor(type, of_theta, theta));
   }
   return inputs;
 }
@@ -165,7 +214,8 @@ family rotated(std::string name, std::string summary, row_filler positions, x_fi
   f.parts_classes = parts_classes;
   f.applies = [positions](const core::operation& op) {
     if (op.input("x") == nullptr || op.input("position") == nullptr) return false;
-    return positions != real_positions || !op.input("position")->own_type;
+    const bool is_of_axes = positions == behind_text || positions == alike || positions == along_one;
+    return is_of_axes ? has_axes(op) : positions != real_positions || !op.input("position")->own_type;
   };
   return f;
 }
@@ -180,6 +230,9 @@ std::vector<family> rotation_families() {
       rotated("decode", "positions from a large one on", decoded, normal, true),
       rotated("evicted", "positions with gaps, as a cache has them after tokens were dropped", evicted, normal),
       rotated("real_positions", "fractions, negative positions", real_positions, normal),
+      rotated("behind_text", "a class token at 0, text, then an image whose sides differ", behind_text, normal),
+      rotated("alike", "text: the same position on all axes", alike, normal),
+      rotated("along_one", "the second axis alone", along_one, normal),
       rotated("one_hot", "one coordinate is 1 or -1, the others 0", decoded, one_hot),
       rotated("wide", "x from subnormal to 2^-8 of the largest number", padded, wide),
       rotated("large_x", "x up to 2^12: rotated numbers cancel", at_hard_positions, large),

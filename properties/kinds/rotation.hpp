@@ -41,8 +41,9 @@ struct rotary_case {
 /// in the declared pairs. NAME_relativity: scores depend on differences of positions alone. NAME_nan_at_0: at angle 0 a
 /// NaN reaches its partner or leaves it as it is.
 std::vector<property> laws_of_rotation(const std::string& name, const std::vector<std::string>& operations);
-/// Whether a pair has the angle 0 and holds an infinity or a NaN: by the formula its partner is NaN, 0 times such a
-/// number, and in code that leaves such pairs alone it is itself. Both are right.
+/// Whether a pair may have the angle 0, as a position or a frequency of it is 0, and holds an infinity or a NaN: by the
+/// formula its partner is NaN, 0 times such a number, and in code that leaves such pairs alone it is itself. Both are
+/// right.
 bool has_special_value_at_angle_0(const request& call);
 
 }  // namespace assay::properties

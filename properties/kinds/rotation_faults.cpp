@@ -42,10 +42,14 @@ change_of_call with_position(double (*at)(const token_positions& given, std::siz
   return [at](request& call) {
     const auto found = call.inputs.find("position");
     if (found == call.inputs.end()) return;
-    const token_positions given = found->second.values;
-    for (std::size_t row = 0; row < given.shape(0); ++row)
-      for (std::size_t token = 0; token < given.shape(1); ++token)
-        found->second.values(row, token) = at(given, row, token);
+    auto& m = found->second.values;
+    if (m.dimension() < 2) return;  // of a table
+    const std::size_t rows = m.shape(0), tokens = m.shape(1), axes = m.size() / std::max<std::size_t>(rows * tokens, 1);
+    for (std::size_t k = 0; k < axes; ++k) {
+      token_positions given = xt::zeros<double>({rows, tokens});
+      for (std::size_t i = 0; i < given.size(); ++i) given.storage()[i] = m.storage()[i * axes + k];
+      for (std::size_t i = 0; i < given.size(); ++i) m.storage()[i * axes + k] = at(given, i / tokens, i % tokens);
+    }
   };
 }
 change_of_call with_each_position(double (*of)(double m)) {

@@ -19,7 +19,8 @@ namespace assay::properties {
 
 using change_of_call = std::function<void(request&)>;
 using token_positions = xt::xarray<double>;  ///< of rows and tokens
-/// Another position for each token, by those that were given. Nothing is rounded to the dtype of the positions.
+/// Another position for each token, on each axis, by those that were given. Nothing is rounded to the dtype of the
+/// positions.
 change_of_call with_position(double (*at)(const token_positions& given, std::size_t row, std::size_t token));
 /// The same, by its own position alone.
 change_of_call with_each_position(double (*of)(double m));

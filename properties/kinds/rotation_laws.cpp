@@ -47,7 +47,9 @@ test_case with_unit_vectors(const experiment& e, std::size_t k, const rotary_cas
   test_case probe = e.c;
   auto &x = probe.call.inputs.at("x").values.storage(), &m = probe.call.inputs.at("position").values.storage();
   for (std::size_t i = 0; i < x.size(); ++i) x[i] = i % shape.layout.features == k ? 1.0 : 0.0;
-  for (std::size_t i = 0; i < m.size(); ++i) m[i] = shape.tokens == 1 ? 1.0 : static_cast<double>(i % shape.tokens);
+  const std::size_t axes = m.size() / (shape.rows * shape.tokens);
+  for (std::size_t i = 0; i < m.size(); ++i)
+    m[i] = shape.tokens == 1 ? 1.0 : static_cast<double>(i / axes % shape.tokens);
   if (const auto given = probe.call.inputs.find("theta"); given != probe.call.inputs.end())
     for (std::size_t t = 0; t < given->second.size(); ++t)
       given->second.values.storage()[t] = core::round_to(e.c.call.type, 1.0 / static_cast<double>(t + 1));
@@ -82,19 +84,22 @@ void check_certificate(experiment& e) {
   e.count(true);
 }
 
-// (R_m q).(R_n k) = (R_{m+s} q).(R_{n+s} k) = (R_{m-n} q).k: the key is the token of its row at the lowest position.
+// (R_m q).(R_n k) = (R_{m+s} q).(R_{n+s} k) = (R_{m-n} q).k: the key is the token of its row at the lowest position, on
+// the first axis where there are several.
 void check_relativity(experiment& e) {
   const rotary_case shape(e.c);
   const given_numbers m(e.c, "position"), x(e.c, "x");
   std::vector<std::size_t> keys(shape.rows);
-  for (std::size_t i = 0; i < m.size(); ++i)
-    if (std::size_t& key = keys[i / shape.tokens]; m[i].value < m[i - i % shape.tokens + key].value)
+  const std::size_t tokens = shape.rows * shape.tokens, axes = m.size() / std::max<std::size_t>(tokens, 1);
+  e.needs(axes > 0);
+  for (std::size_t i = 0; i < tokens; ++i)
+    if (std::size_t& key = keys[i / shape.tokens]; m[i * axes].value < m[(i - i % shape.tokens + key) * axes].value)
       key = i % shape.tokens;
   const double step = e.c.seed % 2 == 0 ? 1.0 : 3.0;
   const auto moved = with_positions(e.c, [&](double position) { return position + step; });
   const auto apart = with_positions(e.c, [&, i = std::size_t{0}](double position) mutable {
-    const std::size_t row = i++ / shape.tokens;
-    return position - m[row * shape.tokens + keys[row]].value;
+    const std::size_t row = i / axes / shape.tokens, axis = i++ % axes;
+    return position - m[(row * shape.tokens + keys[row]) * axes + axis].value;
   });
   e.needs(moved && apart);
   const numbers y(e.call(), "y"), z(e.call(*moved), "y"), w(e.call(*apart), "y");
@@ -147,11 +152,19 @@ bool has_special_value_at_angle_0(const request& call) {
   const auto& position = call.inputs.at("position").values.storage();
   const auto theta = call.inputs.find("theta");
   const rotary_case shape(call);
+  const std::size_t axes = position.size() / std::max<std::size_t>(shape.rows * shape.tokens, 1);
+  const auto has_zero = [](const auto& all, std::size_t first, std::size_t step, std::size_t end) {
+    for (std::size_t i = first; i < end; i += step)
+      if (all[i] == 0.0) return true;
+    return false;
+  };
   bool found = false;
   shape.for_pairs([&](std::size_t v, std::size_t t, std::size_t first, std::size_t second) {
-    if (std::isfinite(x[first]) && std::isfinite(x[second])) return;
-    const bool has_frequency = theta == call.inputs.end() || theta->second.values.storage()[t] != 0.0;
-    found = found || !has_frequency || position[v / shape.heads] == 0.0;
+    if (found || (std::isfinite(x[first]) && std::isfinite(x[second]))) return;
+    const std::size_t token = v / shape.heads;
+    found = has_zero(position, token * axes, 1, (token + 1) * axes) ||
+            (theta != call.inputs.end() &&
+             has_zero(theta->second.values.storage(), t, shape.layout.pairs, theta->second.size()));
   });
   return found;
 }

@@ -3,8 +3,8 @@
 //   y_first  = x_first cos a - x_second sin a
 //   y_second = x_first sin a + x_second cos a
 //
-// Shapes: x [B, n, h, d] -> y [B, n, h, d]; a position for each token, [B, n] or as declared, i64 (exact, without
-// gradient) or real. Coordinates that are in no pair stay as they are.
+// Shapes: x [B, n, h, d] -> y [B, n, h, d]; a position for each token, [B, n], or several, [B, n, a], i64 (exact,
+// without gradient) or real. Coordinates that are in no pair stay as they are.
 //
 // Special values: infinities and NaN in x stay in their pair. The angle 0 is the identity of finite x; an infinity or a
 // NaN makes its partner NaN there (0 times infinity), unless an implementation leaves such pairs alone: both are right,
@@ -16,7 +16,8 @@
 //   struct turns { using recipe = ...;                      made of rotary_recipe: the steps that variants replace
 //     turns(const arguments<R>&, const recipe&);            what all tokens share: frequencies, settings
 //     rotary_layout layout;
-//     std::vector<rotation<R>> rotations(std::size_t token) const; }   of each pair, at this token of [B, n]
+//     std::vector<rotation<R>> rotations(std::size_t token) const; }   of each pair, at this token of [B, n];
+//                                                           rotations(token, head) where heads have their own
 // Loops, declarations and the gradient are the kind's. The gradient is derived head by head: it holds the graph of one
 // vector at a time, and what a frequency or a position gets from all heads and tokens is one sum, in any order.
 #pragma once
@@ -93,10 +94,13 @@ struct rotary_layout {
   }
 };
 
-/// Pairs that turn of these many features: the setting `rotary`, where 0 stands for all.
+/// Pairs that turn of these many features: those of the settings that count pairs, where 0 stands for all.
 inline std::size_t turning_pairs(std::size_t features, const core::attributes& settings) {
-  const auto rotary = core::setting<std::int64_t>(settings, "rotary");
-  return rotary == 0 ? features / 2 : static_cast<std::size_t>(rotary);
+  std::size_t counted = 0;
+  for (const char* name : {"rotary", "section_0", "section_1", "section_2"})
+    if (const auto set = settings.find(name); set != settings.end())
+      counted += static_cast<std::size_t>(std::get<std::int64_t>(set->second));
+  return counted == 0 ? features / 2 : counted;
 }
 inline core::attribute_declaration rotary_setting() {
   return integer("rotary", {0, 1, 2}, {0.0, 0x1p20}, "pairs that rotate, 0 for all");
@@ -122,6 +126,19 @@ struct turns_by_frequency {
   }
 };
 
+/// Whether heads have angles of their own.
+template <class Turns>
+inline constexpr bool turns_by_head = requires(const Turns& formula) {
+  formula.rotations(0, 0);
+};
+template <class Turns>
+auto rotations_at(const Turns& formula, std::size_t token, [[maybe_unused]] std::size_t head) {
+  if constexpr (turns_by_head<Turns>)
+    return formula.rotations(token, head);
+  else
+    return formula.rotations(token);
+}
+
 /// Turns one vector in place.
 template <class R, class Turns>
 void turn(const Turns& formula, const typename Turns::recipe& how, const std::vector<rotation<R>>& by, R* x) {
@@ -139,9 +156,11 @@ fields<R> rotate(const arguments<R>& call, const typename Turns<R>::recipe& how)
   field<R> y = call["x"];
   const std::size_t heads = y.shape(2), features = y.shape(3);
   for (std::size_t token = 0; y.size() > 0 && token < y.shape(0) * y.shape(1); ++token) {
-    const std::vector<rotation<R>> by = formula.rotations(token);
-    for (std::size_t v = token * heads; v < (token + 1) * heads; ++v)
-      turn(formula, how, by, y.storage().data() + v * features);
+    std::vector<rotation<R>> by;
+    for (std::size_t head = 0; head < heads; ++head) {
+      if (head == 0 || turns_by_head<Turns<R>>) by = rotations_at(formula, token, head);
+      turn(formula, how, by, y.storage().data() + (token * heads + head) * features);
+    }
   }
   return {{"y", std::move(y)}};
 }
@@ -163,16 +182,22 @@ fields<R> rotate_vjp(const arguments<R>& call, const typename Turns<R>::recipe& 
     const field<number>& x = lifted.in["x"];
     const std::size_t heads = x.shape(2), features = x.shape(3);
     for (std::size_t token = 0; x.size() > 0 && token < x.shape(0) * x.shape(1); ++token) {
-      const std::vector<rotation<number>> by = formula.rotations(token);
-      const auto angles = graph.last();
+      std::vector<rotation<number>> by;
+      auto angles = graph.last();
       std::vector<number> y(features);
-      for (std::size_t v = token * heads, end = v + heads; v < end; ++v) {
+      for (std::size_t head = 0; head < heads; ++head) {
+        const std::size_t v = token * heads + head;
+        if (head == 0 || turns_by_head<Turns<number>>) {
+          by = rotations_at(formula, token, head);
+          angles = graph.last();
+        }
         for (std::size_t k = 0; k < features; ++k) y[k] = x.storage()[v * features + k];
         turn(formula, of_gradient, by, y.data());
         for (std::size_t k = 0; k < features; ++k)
           graph.put(y[k].node, cotangent<R>(call["grad_y"].storage()[v * features + k]));
         graph.sweep(angles);
-        graph.sweep(shared, v + 1 < end ? tape<R>::then::keep : tape<R>::then::forget);
+        const bool again = head + 1 < heads && !turns_by_head<Turns<number>>;
+        graph.sweep(shared, again ? tape<R>::then::keep : tape<R>::then::forget);
       }
     }
     graph.sweep(variables);

@@ -80,7 +80,6 @@ encoding_tests make_tests() {
   tests.mutants = all_of({mutants(), mutants_of_longer_contexts()});
   tests.controls = all_of({controls(), controls_of_longer_contexts()});
   tests.not_modelled = {
-      {"RP06 lucidrains/rotary-embedding-torch#27", "no operation has the scales of xPos"},
       {"unslothai/unsloth#10681, lablup/mlxcel#1358, huggingface/transformers#33129",
        "which list of factors a length has is chosen before rope/divided_frequencies is called"},
       {"ml-explore/mlx-lm#1507, vllm-project/vllm#48351", "a magnitude that is given is computed by no operation"},

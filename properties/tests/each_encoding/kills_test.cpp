@@ -44,7 +44,8 @@ void check_kills(const std::string& encoding) {
   // A pair that is rotated has two lanes; a width that is a setting does not shrink.
   const std::vector<core::operation> all = operations_of(encoding);
   const bool sets_width = std::any_of(all.begin(), all.end(), [](const auto& op) { return op.attribute("width"); });
-  const bool rotates = std::any_of(all.begin(), all.end(), [](const auto& op) { return op.attribute("rotary"); });
+  const bool rotates =
+      std::any_of(all.begin(), all.end(), [](const auto& op) { return op.input("x") && op.input("position"); });
   CHECK(median(lanes) <= (sets_width ? 8 : rotates ? 2 : 1));
 }
 

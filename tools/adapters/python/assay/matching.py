@@ -25,11 +25,20 @@ def deduce(function, declarations):
         raise _no_match(function, declarations)
     # A function of all inputs of a derivative takes those of the operation too, and then more.
     most = max(len(d["inputs"]) for d in matching)
-    named = [d for d in matching if len(d["inputs"]) == most]
+    named = _simplest([d for d in matching if len(d["inputs"]) == most])
     if len(named) > 1:
         raise NotAnOperation(f"the parameters are the inputs of {' and of '.join(names_of(named))}: name the operation "
                              "that is meant", names_of(named))
     return named[0]
+
+
+def _simplest(declarations):
+    """Those that have the fewest axes; of operations on the same values the one that is listed first. Who says
+    rotate(x, position) means RoPE, and no encoding that is made of it."""
+    axes = [sum(len(tensor["axes"]) for tensor in declared["inputs"]) for declared in declarations]
+    least = [declared for declared, count in zip(declarations, axes) if count == min(axes)]
+    on_values = all(any(tensor["role"] == "value" for tensor in declared["inputs"]) for declared in least)
+    return least[:1] if on_values else least
 
 
 def names_of(tensors):

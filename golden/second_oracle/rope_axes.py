@@ -1,0 +1,55 @@
+"""Rotary encoding on several axes: Heo et al. 2024 (arXiv 2403.13298), eqs. (9) and (10); sections as in Qwen2-VL."""
+
+import interval
+from formula import total
+from interval import Interval
+from rope import rotated
+
+
+def angles_of(settings, d, axes):
+    """Of each pair: the axis of its position, and (numerator, denominator) of the exponent of its frequency."""
+    sections = [int(settings[f"section_{k}"]) for k in range(3)]
+    if not any(sections):
+        sections = [d // 2 // axes] * axes
+    used = max((k + 1 for k, section in enumerate(sections) if section), default=0)
+    sections = sections[:used]
+    pairs = sum(sections)
+    if settings["assignment"] == "blocks":
+        owners = [k for k, section in enumerate(sections) for _ in range(section)]
+    else:  # the first has all; then the others take every used-th
+        owners = [0] * pairs
+        for k in range(1, used):
+            for t in range(k, used * sections[k], used):
+                owners[t] = k
+    numbers = [owners[:t].count(k) for t, k in enumerate(owners)]
+    exponents = {"per_axis": [(i, sections[k]) for i, k in zip(numbers, owners)],
+                 "shared": [(t, pairs) for t in range(pairs)],
+                 "by_turns": [(used * i + k, pairs) for i, k in zip(numbers, owners)]}[settings["exponent"]]
+    columns = [k if settings["order"] == "xy" else used - 1 - k for k in owners]
+    return list(zip(columns, exponents))
+
+
+def rotate(call):
+    n, d, axes = call.size("n", "d", "a")
+    positions, base = call.integers("position"), Interval.of(float(call.settings["base"]))
+    pairs = angles_of(call.settings, d, axes)
+
+    def token(get, row, i):
+        place = positions[(row * n + i) * axes:(row * n + i + 1) * axes]
+        return rotated(call, get, row * n + i, [Interval.of(place[k]) * interval.power(base, -step, steps)
+                                                for k, (step, steps) in pairs])
+    return call.parts(token, "B", "n")
+
+
+def rotate_by(call):
+    n, h, axes, r = call.size("n", "h", "a", "r")
+
+    def token(get, row, i):
+        at = row * n + i
+        out = {}
+        for head in range(h):
+            angles = [total(get("position", at * axes + k) * get("theta", (head * axes + k) * r + t)
+                            for k in range(axes)) for t in range(r)]
+            out.update(rotated(call, get, at, angles, [head]))
+        return out
+    return call.parts(token, together="Bn")

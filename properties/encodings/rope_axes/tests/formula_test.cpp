@@ -1,0 +1,75 @@
+// Rotations on several axes small enough to check by hand.
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <string>
+
+#include "reference/oracle.hpp"
+
+using namespace assay;
+
+namespace {
+
+constexpr double cos_1 = 0.54030230586813972, cos_2 = -0.4161468365471424, sin_2 = 0.90929742682568170,
+                 cos_4 = -0.65364362086361191;
+
+// The first coordinates of pairs whose x is (1, 0), of halves: the cosines of their angles.
+std::vector<double> cosines(std::size_t pairs, const std::vector<double>& position, core::attributes settings) {
+  std::vector<double> x(2 * pairs, 0.0);
+  std::fill_n(x.begin(), pairs, 1.0);
+  settings["layout"] = std::string("half_split");
+  core::request call{reference::find_operation("rope_axes/rotate"), core::dtype::f64, {}, std::move(settings)};
+  call.inputs.emplace("x", core::make_tensor(core::dtype::f64, {1, 1, 1, 2 * pairs}, x));
+  call.inputs.emplace("position", core::make_tensor(core::dtype::i64, {1, 1, position.size()}, position));
+  const core::tensor y = reference::certify(call).at("y").rounded;
+  return {y.values.begin(), y.values.begin() + static_cast<std::ptrdiff_t>(pairs)};
+}
+core::attributes with(const char* name, const char* value) { return {{name, std::string(value)}, {"base", 4.0}}; }
+using all = std::vector<double>;
+
+}  // namespace
+
+TEST_CASE("rope_axes/formula/by_hand", "[property]") {
+  // x at 4, y at 2. Two pairs each, with the frequencies 1 and 4^(-1/2): angles 4, 2 and 2, 1.
+  CHECK(cosines(4, {4, 2}, with("order", "xy")) == all{cos_4, cos_2, cos_2, cos_1});
+  CHECK(cosines(4, {4, 2}, with("order", "yx")) == all{cos_2, cos_1, cos_4, cos_2});
+  CHECK(cosines(4, {4, 2}, with("assignment", "alternating")) == all{cos_4, cos_2, cos_2, cos_1});
+  // Frequencies 4^(-t/4) along all pairs, of which the third is 1/2; 4^(0/4), 4^(-2/4) and 4^(-1/4), 4^(-3/4) by turns.
+  CHECK(cosines(4, {4, 2}, with("exponent", "shared"))[2] == cos_1);
+  CHECK(cosines(4, {4, 2}, with("exponent", "by_turns"))[1] == cos_2);
+  // One pair, then two: 4 and 2, 1. Three axes, of which the first has two pairs.
+  const core::attributes one_and_two{{"section_0", std::int64_t{1}}, {"section_1", std::int64_t{2}}, {"base", 4.0}};
+  CHECK(cosines(3, {4, 2}, one_and_two) == all{cos_4, cos_2, cos_1});
+  const core::attributes of_three{{"assignment", std::string("alternating")},
+                                  {"section_0", std::int64_t{2}},
+                                  {"section_1", std::int64_t{1}},
+                                  {"section_2", std::int64_t{1}},
+                                  {"base", 16.0}};
+  CHECK(cosines(4, {4, 2, 0}, of_three) == all{cos_4, cos_2, 1.0, cos_1});
+  CHECK(cosines(3, {0, 0, 0}, {}) == all{1.0, 1.0, 1.0});
+
+  // Heads of their own: 1 + 2 * 0.5 = 2 and 0.
+  core::request mixed{reference::find_operation("rope_axes/rotate_by"), core::dtype::f64, {}, {}};
+  mixed.inputs.emplace("x", core::make_tensor(core::dtype::f64, {1, 1, 2, 2}, {1, 0, 1, 0}));
+  mixed.inputs.emplace("theta", core::make_tensor(core::dtype::f64, {2, 2, 1}, {1, 0.5, 2, -1}));
+  mixed.inputs.emplace("position", core::make_tensor(core::dtype::f64, {1, 1, 2}, {1, 2}));
+  const auto y = reference::certify(mixed).at("y").rounded.values;
+  CHECK(all(y.begin(), y.end()) == all{cos_2, sin_2, 1.0, 0.0});
+}
+
+TEST_CASE("rope_axes/rotate/refusals_say_why", "[property][gate]") {
+  const core::operation& op = *reference::find_operation("rope_axes/rotate");
+  const auto why = [&](core::attributes settings, std::size_t d, std::size_t a) {
+    return op.conflict(core::completed(op, settings), {{"B", 1}, {"n", 1}, {"h", 1}, {"d", d}, {"a", a}});
+  };
+  CHECK(why({}, 8, 3) == "a = 3 axes do not divide the 4 pairs of d = 8");
+  CHECK(why({}, 12, 3).empty());
+  CHECK(why({}, 12, 0) == "a = 0: there is no axis");
+  core::attributes three{
+      {"section_0", std::int64_t{2}}, {"section_1", std::int64_t{1}}, {"section_2", std::int64_t{1}}};
+  CHECK(why(three, 8, 2) == "a = 2 axes are fewer than the 3 sections");
+  CHECK(why(three, 6, 3) == "the sections' 4 pairs are more than d = 6 holds");
+  three["assignment"] = std::string("alternating");
+  CHECK(why(three, 8, 3).empty());
+  three["section_2"] = std::int64_t{2};
+  CHECK(why(three, 10, 3) == "section_2 = 2 pairs are more than every 3th of 5");
+}

@@ -1,0 +1,127 @@
+// xPos: families, a law, and faults of public reports.
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+#include "properties/faults/declared_faults.hpp"
+#include "properties/kinds/rotation.hpp"
+#include "properties/kinds/rotation_faults.hpp"
+#include "properties/kinds/table.hpp"
+#include "reference/encodings/xpos.hpp"
+
+namespace assay::properties::encodings::xpos {
+namespace {
+
+using encoding = reference::encodings::xpos;
+inline constexpr auto& changed = make_variant<encoding>;
+
+// |m - c| where the fastest pair's scale is so far on the way to the largest number of the format: with the settings of
+// a call, and with the standard ones, which a law may put in their place.
+double reach(core::dtype type, const core::attributes& settings, double share) {
+  const double gamma = std::min(core::setting<double>(settings, "gamma"), 0.4),
+               base = std::min(core::setting<double>(settings, "scale_base"), 512.0);
+  return std::floor(share * base * std::log(core::largest_finite(type)) / std::log1p(1.0 / gamma));
+}
+
+// The same with positions inside that reach of the centre.
+family inside_reach(family f, double share) {
+  f.generate = [make = f.generate, share](const core::operation& op, core::dtype type, const core::attributes& settings,
+                                          core::counter_random& random, extent size) {
+    core::tensors inputs = make(op, type, settings, random, size);
+    const double most = std::min(reach(type, settings, share), 0x1p31 - 2.0);
+    for (double& m : inputs.at("position").values.storage()) m = std::fmod(m, most);
+    return inputs;
+  };
+  return f;
+}
+std::vector<family> families() {
+  std::vector<family> all;
+  const family mild_table = table_family("", "", {{"position", in_a_row}});
+  for (family& f : rotation_families()) {
+    if (f.name == "wide" || f.name == "large_x") continue;  // times a scale they overflow
+    all.push_back(inside_reach(f, 0.5));
+  }
+  family& mild = all.front();
+  mild.generate = [of_rotations = mild.generate, of_table = mild_table.generate](
+                      const core::operation& op, core::dtype type, const core::attributes& settings,
+                      core::counter_random& random, extent size) {
+    return (op.input("x") ? of_rotations : of_table)(op, type, settings, random, size);
+  };
+  mild.applies = [](const core::operation&) { return true; };
+  all.push_back(inside_reach(table_family("scattered", "positions where formats end, inside the reach of the scale",
+                                          {{"position", one_of(hard_positions)}}),
+                             0.9));
+  return all;
+}
+
+// z of queries times z of keys is 1.
+void check_reciprocal(experiment& e) {
+  const auto down = core::setting<bool>(e.c.call.attributes, "down");
+  const numbers z(e.call(), "z"), w(e.call(with_setting(e.c, "down", !down)), "z");
+  for (std::size_t i = 0; i < z.size(); ++i)
+    e.equal(computed(1.0), z[i] * w[i], "scale {} of queries times that of keys", i);
+}
+
+std::vector<variant> mutants() {
+  std::vector<variant> all = reported_faults({
+      {"mutant/xpos_other_centre", "lucidrains/x-transformers#233: the centre of another length for cached keys",
+       "xpos/rotate/center/one_off"},
+      {"mutant/xpos_offset_missing", "RP06 lucidrains/rotary-embedding-torch#27: no offset in decoding",
+       "xpos/rotate/position/counted"},
+      {"mutant/xpos_keys_as_queries", "one scale for queries and keys", "xpos/scale/down/ignored"},
+      {"mutant/xpos_fixed_scale_base", "512 where a model has 2048", "xpos/rotate/scale_base/ignored"},
+      {"mutant/xpos_rotary_ignored", "AI-Hypercomputer/maxtext#4616", "xpos/rotate/rotary/ignored"},
+  });
+  for (variant& v : faults_of_rotation<encoding>("xpos"))
+    // Scales end before angles of 10^5, and no angle has a gradient.
+    if (v.id != "mutant/xpos_reduction_runs_out_of_bits" && v.id != "mutant/xpos_torque_of_input")
+      all.push_back(std::move(v));
+  all.push_back(changed("mutant/xpos_scale_without_effect", "a scale that is found and not used", "scales are 1",
+                        {.formula =
+                             [](auto& how) {
+                               using number = typename std::decay_t<decltype(how)>::number;
+                               how.scale = [](const number&, const number&) { return number(1.0); };
+                             },
+                         .telling = true}));
+  return all;
+}
+
+std::vector<variant> controls() {
+  std::vector<variant> all = controls_of_rotation<encoding>("xpos");
+  all.push_back(changed("control/xpos_reciprocal", "microsoft/torchscale: 1 / scale for keys",
+                        "a power of a negative exponent is the reciprocal of a power", {.formula = [](auto& how) {
+                          using number = typename std::decay_t<decltype(how)>::number;
+                          how.scale = [](const number& zeta, const number& e) {
+                            return to_double(e) < 0.0 ? number(1.0) / pow(zeta, -e) : pow(zeta, e);
+                          };
+                        }}));
+  all.push_back(changed("control/xpos_by_exp", "exp and log for a power", "exp(e log zeta)", {.formula = [](auto& how) {
+                          using number = typename std::decay_t<decltype(how)>::number;
+                          how.scale = [](const number& zeta, const number& e) { return exp(e * log(zeta)); };
+                        }}));
+  return all;
+}
+
+}  // namespace
+
+encoding_tests make_tests() {
+  const std::vector<std::string> scale{"xpos/scale"}, rotate{"xpos/rotate"};
+  encoding_tests tests;
+  tests.name = "xpos";
+  tests.families = families();
+  tests.rests_on_convention = has_special_value_at_angle_0;
+  tests.sizes = rotation_sizes(rotate);
+  for (const usual_size& size : table_sizes("xpos/scale", "r", 2)) tests.sizes.push_back(size);
+  const core::attributes of_nemo{{"scale_base", 2048.0}, {"center", std::int64_t{65}}};
+  tests.sizes.push_back({rotate, {{"B", 2}, {"n", 130}, {"h", 2}, {"d", 128}}, true, "", of_nemo});
+  tests.long_ones = {{rotate, {{"d", 2}}, {{"d", 16390}}}, {scale, {{"r", 1}}, {{"r", 33000}}}};
+  tests.mutants = mutants();
+  tests.controls = controls();
+  for (property& p : laws_of_rotation("xpos", rotate))
+    if (p.name == "xpos_certificate" || p.name == "xpos_nan_at_0") tests.laws.push_back(std::move(p));
+  tests.laws.push_back(law("xpos_reciprocal", "the scales of queries and of keys are reciprocal",
+                           {scale, {"mild", "scattered"}}, {2, check_reciprocal}));
+  return tests;
+}
+
+}  // namespace assay::properties::encodings::xpos
