@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <numeric>
 
 #include "properties/diagnosis/sentences.hpp"
@@ -174,16 +175,22 @@ bool is_of_sums(const assignment& a, const core::operation& op) {
 // numbers are evidence, too.
 std::optional<double> evidence_for(const assignment& other, const std::vector<probe>& probes) {
   std::size_t explained = 0;
-  double of_law = 0, of_numbers = 0;
+  // By seed: a case with another setting has the numbers of the same case, and tells little more.
+  std::map<std::uint64_t, double> of_law, of_numbers;
   for (const probe& p : probes) {
     if (p.right) continue;
     const judged_again again(p, other.formats);
     if (!again.passes()) return std::nullopt;
     ++explained;
-    of_law += again.evidence_of_law();
-    if (is_of_sums(other, *p.c.call.operation)) of_numbers += again.evidence_of_numbers();
+    of_law[p.c.seed] = std::max(of_law[p.c.seed], again.evidence_of_law());
+    if (is_of_sums(other, *p.c.call.operation))
+      of_numbers[p.c.seed] = std::max(of_numbers[p.c.seed], again.evidence_of_numbers());
   }
-  const double evidence = std::max(of_law, of_numbers);
+  const auto sum = [](const auto& by_seed) {
+    return std::accumulate(by_seed.begin(), by_seed.end(), 0.0,
+                           [](double all, const auto& one) { return all + one.second; });
+  };
+  const double evidence = std::max(sum(of_law), sum(of_numbers));
   if (explained < least_explained || evidence < least_evidence) return std::nullopt;
   if (other.narrow == probes.front().c.call.type) return evidence;
   // Nothing but the errors speaks for a format that is narrower than the tensors.
