@@ -79,6 +79,10 @@ std::string words_of_axis(const std::string& axis, const sizes_seen& wrong, std:
                     : fmt::format(" where {} is less than {}", axis, right);
 }
 
+core::attribute value_in(const probe& p, const std::string& setting) {
+  return core::completed(*p.c.call.operation, p.c.call.attributes).at(setting);
+}
+
 // Where all wrong sizes of an axis lie on one side of all right ones, and changing it alone turns the one into the
 // other.
 std::optional<std::string> by_axis(const std::string& axis, const probes_seen& wrong, const probes_seen& right,
@@ -94,6 +98,8 @@ std::optional<std::string> by_axis(const std::string& axis, const probes_seen& w
     const auto [last_right, first_wrong] = again.boundary(*wrong.front(), axis, right_at, wrong_at);
     for (const probe* p : {wrong.front(), wrong[wrong.size() / 2]})
       if (!stands_alone(*p, axis, last_right, first_wrong, again)) return std::nullopt;
+    for (const probe* p : one_of_each_choice(wrong))
+      if (again.is_right(*p, {{axis, first_wrong}}) == true) return std::nullopt;
     if (above ? !holds_far_behind(wrong, axis, first_wrong, again)
               : !is_right_far_behind(wrong, axis, last_right, again))
       return std::nullopt;
@@ -108,10 +114,6 @@ std::optional<std::string> by_axis(const std::string& axis, const probes_seen& w
       !stands_alone(*wrong.front(), axis, *rule->right_at.begin(), *rule->wrong_at.begin(), again))
     return std::nullopt;
   return rule->words;
-}
-
-core::attribute value_in(const probe& p, const std::string& setting) {
-  return core::completed(*p.c.call.operation, p.c.call.attributes).at(setting);
 }
 
 std::vector<core::attribute> without(std::vector<core::attribute> values, const core::attribute& value) {

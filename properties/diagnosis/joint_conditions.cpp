@@ -20,9 +20,12 @@ class confirmation {
       : wrong_(wrong), again_(again), all_(found.all), at_(found.at), has_exceptions_(has_exceptions) {}
 
   // Whether fresh cases on both sides of each condition are as they say, some wrong, and some right for each of them;
-  // with one and with many of every other axis too. Where there are exceptions, a few cases for which all conditions
+  // with one and with many of every other axis too, and with other
+  // choices. Where there are exceptions, a few cases for which all conditions
   // hold may be right.
-  bool holds() {
+  bool holds(const std::vector<const probe*>& with_other_choices) {
+    for (const probe* p : with_other_choices)
+      if (again_.is_right(*p, moved(false), evidence::telling) == true && !has_exceptions_) return false;
     std::size_t appears = 0, exceptions = 0;
     std::vector<bool> disappears(all_.size());
     for (const core::axis_sizes& from : {at_, moved(false), moved(true)})
@@ -106,7 +109,7 @@ std::optional<std::string> by_several_axes(const std::vector<const probe*>& wron
     const auto refutes = [&](const probe* other) { return !has_empty_axis(*other) && holds(other); };
     const auto exceptions = static_cast<std::size_t>(std::count_if(right.begin(), right.end(), refutes));
     if (!std::all_of(wrong.begin(), wrong.end(), holds) || wrong_for_each_exception * exceptions > wrong.size() ||
-        !confirmation(p, *found, exceptions > 0, again).holds())
+        !confirmation(p, *found, exceptions > 0, again).holds(one_of_each_choice(wrong)))
       return std::nullopt;
     return " where " + words_of(found->all) +
            (exceptions == 0 ? ""

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "properties/harness/choices.hpp"
 #include "properties/harness/runner.hpp"
 #include "properties/harness/verdict.hpp"
 
@@ -74,6 +75,23 @@ std::optional<size_experiments::verdict> size_experiments::verdict_of(const std:
       found = *is ? verdict::right : verdict::wrong;
   }
   return seen->second = found;
+}
+
+std::vector<const probe*> one_of_each_choice(const std::vector<const probe*>& all) {
+  const auto value_in = [](const probe* p, const std::string& setting) {
+    return core::completed(*p->c.call.operation, p->c.call.attributes).at(setting);
+  };
+  std::vector<const probe*> some;
+  for (const core::attribute_declaration& a : all.front()->c.call.operation->attributes) {
+    if (!is_choice(a)) continue;
+    std::vector<core::attribute> seen{value_in(all.front(), a.name)};
+    for (const probe* p : all)
+      if (const core::attribute value = value_in(p, a.name); std::find(seen.begin(), seen.end(), value) == seen.end()) {
+        seen.push_back(value);
+        some.push_back(p);
+      }
+  }
+  return some;
 }
 
 std::optional<bool> size_experiments::is_right(const probe& like, const core::axis_sizes& changed, evidence counted) {

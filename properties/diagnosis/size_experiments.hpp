@@ -17,6 +17,9 @@ namespace assay::properties {
 /// So many of them, the first and the last among them.
 std::vector<const probe*> some_of(const std::vector<const probe*>& all, std::size_t most);
 
+/// A case for each value of a choice that the first one does not have: another kernel may have another bound.
+std::vector<const probe*> one_of_each_choice(const std::vector<const probe*>& all);
+
 class size_experiments {
  public:
   size_experiments(implementation& under_test, std::uint64_t seed) : under_test_(under_test), seed_(seed) {}
