@@ -10,6 +10,9 @@ namespace assay::transports {
 
 /// hello.compute: by storage dtype a precision, or one for each stage.
 void parse_compute(const nlohmann::json& value, properties::description& to);
+/// hello.parameters: by operation what its function has names for. Settings that are not among them have standard
+/// values.
+void parse_parameters(const nlohmann::json& value, properties::description& to);
 /// hello.domain: by operation the values of inputs, settings and axes.
 void parse_domains(const nlohmann::json& value, properties::description& to);
 

@@ -141,19 +141,14 @@ values_by_setting values_of(const core::operation& op, const properties::descrip
   return all;
 }
 
-std::map<std::string, core::size_bounds> bounds_of(const core::operation& op, const properties::description& about) {
-  std::map<std::string, core::size_bounds> all;
-  if (const auto declared = about.sizes.find(op.name); declared != about.sizes.end())
-    for (const auto& [symbol, sizes] : declared->second)
-      all[symbol] = {sizes.nearest(1), sizes.nearest(core::size_bounds{}.high)};
-  return all;
-}
-
 // Why a value of a setting goes with none of the others; empty where it goes with some, or where there are too many.
 class compatibility {
  public:
   compatibility(const core::operation& op, const properties::description& about, values_by_setting others)
-      : op_(op), others_(std::move(others)), bounds_(bounds_of(op, about)) {}
+      : op_(op),
+        others_(std::move(others)),
+        bounds_(about.sizes.contains(op.name) ? properties::bounds_of(about.sizes.at(op.name))
+                                              : std::map<std::string, core::size_bounds>{}) {}
 
   std::string conflict_of(const std::string& setting, const core::attribute& value) {
     tried_ = 0;
@@ -216,6 +211,21 @@ void parse_domains(const json& value, properties::description& to) {
       parse_domain_of(*op, inputs, where, to);
       require_compatible(*op, to, where);
     }
+  }
+}
+
+void parse_parameters(const json& value, properties::description& to) {
+  require(value.is_object(), "hello.parameters must be an object");
+  for (const auto& [operation, names] : value.items()) {
+    const std::string where = "hello.parameters['" + clean(operation, 80) + "']";
+    require(to.operations.contains(operation), where + " is no operation that hello.operations offers");
+    require(names.is_array(), where + " must be an array of names");
+    const core::operation* op = reference::find_operation(operation);
+    if (op == nullptr) continue;
+    properties::setting_values settings = to.settings_of(*op);
+    for (const core::attribute_declaration& a : op->attributes)
+      if (std::find(names.begin(), names.end(), a.name) == names.end()) settings.try_emplace(a.name, 1, a.standard);
+    to.settings[operation] = std::move(settings);
   }
 }
 

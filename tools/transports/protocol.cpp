@@ -84,6 +84,7 @@ properties::description parse_hello_object(const json& greeting) {
   parse_operations(*operations, answer);
   if (const json* compute = member(greeting, "compute")) parse_compute(*compute, answer);
   if (const json* domain = member(greeting, "domain")) parse_domains(*domain, answer);
+  if (const json* parameters = member(greeting, "parameters")) parse_parameters(*parameters, answer);
   if (const json* variants = member(greeting, "variants")) parse_variants(*variants, answer);
   if (const json* flush = member(greeting, "flush_subnormals"))
     answer.flush_subnormals = parse_flag(*flush, "flush_subnormals");

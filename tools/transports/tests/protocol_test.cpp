@@ -86,6 +86,30 @@ TEST_CASE("transports/protocol/hello_is_strict") {
              Contains("at most 80 bytes"));
 }
 
+// An operation may get settings after a candidate was written.
+TEST_CASE("transports/protocol/settings_without_a_parameter_have_standard_values") {
+  const auto of_rotation = [](const std::string& more) {
+    return transports::parse_hello(
+        R"({"hello":{"protocol":1,"name":"c","operations":{"rope/rotate":["f32"],"rope/rotate:vjp":["f32"]},)" + more +
+        "}}");
+  };
+  const auto hello =
+      of_rotation(R"("domain":{"rope/rotate":{"layout":["half_split"]}},)"
+                  R"("parameters":{"rope/rotate":["x","position","layout","base"],"rope/rotate:vjp":["base"]})");
+  REQUIRE(hello.has_value());
+  for (const char* name : {"rope/rotate", "rope/rotate:vjp"}) {
+    INFO(name);
+    const core::operation& op = *reference::find_operation(name);
+    const auto& settings = hello->settings_of(op);
+    CHECK_FALSE(settings.contains("base"));
+    CHECK(settings.at("layout") == std::vector<core::attribute>{std::string("half_split")});
+    CHECK(settings.at("position_scale") == std::vector<core::attribute>{1.0});
+    CHECK(settings.size() == op.attributes.size() - 1);
+  }
+  for (const std::string wrong : {"[]", R"({"b/a":[]})", R"({"rope/rotate":"base"})"})
+    CHECK_FALSE(of_rotation("\"parameters\":" + wrong).has_value());
+}
+
 TEST_CASE("transports/protocol/a_domain_names_what_there_is") {
   const auto with_domain = [](const std::string& operation, const std::string& domain) {
     return R"({"hello":{"protocol":1,"name":"c","operations":{")" + operation + R"(":["f32"]},"domain":{")" +

@@ -214,7 +214,8 @@ class Narrowed(Folder):
                 self.assertTrue(answer["ok"], answer)
         with open(os.path.join(cases, "hello.json"), "w") as file:
             json.dump({"protocol": 1, "name": "cluster", "operations": {"rope/rotate": ["f32"]},
-                       "domain": {"rope/rotate": {"layout": ["half_split"]}}}, file)
+                       "domain": {"rope/rotate": {"layout": ["half_split"]}},
+                       "parameters": {"rope/rotate": ["layout", "rotary", "base", "position_scale"]}}, file)
         done = run("gate", "--candidate", "recorded:" + cases, "--report", self.report, "--operation", "rope/rotate",
                    "--dtype", "f32", "--property", "value", *self.SMALL)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)

@@ -5,7 +5,7 @@ import sys
 import numpy
 
 from assay.devices import device_named, wait_for
-from assay.signature import takes
+from assay.signature import named_parameters, takes
 from assay.strides import numpy_view, torch_view
 from assay.tensors import KNOWN, STORED_NAME, bf16_to_f32, f32_to_bf16, stored_of
 
@@ -65,6 +65,12 @@ def _checked(outputs):
     return outputs
 
 
+def _taken(function, attributes):
+    """The settings that it has parameters for: the others have their standard values (Candidate._add says so)."""
+    known = named_parameters(function)
+    return attributes if known is None else {name: value for name, value in attributes.items() if name in known}
+
+
 # bf16 is f32 in NumPy.
 _NUMPY_TYPES = {"f64": numpy.float64, "f32": numpy.float32, "f16": numpy.float16, "bf16": numpy.float32}
 
@@ -79,7 +85,7 @@ class NumpyFunction:
                   for name, (stored, array) in inputs.items()}
         of_call = {"dtype": _NUMPY_TYPES[dtype]} if self.takes_dtype else {}
         with _inputs_kept(arrays, lambda array: array):
-            outputs = _checked(self.function(**arrays, **attributes, **of_call))
+            outputs = _checked(self.function(**arrays, **_taken(self.function, attributes), **of_call))
         stored_as = "bf16" if any(stored == "BF16" for stored, _ in inputs.values()) else dtype
         return {name: _array(name, value, stored_as, _NUMPY_TYPES[dtype]) for name, value in outputs.items()}
 
@@ -164,7 +170,7 @@ class TorchFunction:
     def _call(self, tensors, attributes, dtype):
         of_call = {"dtype": self.types[dtype]} if self.takes_dtype else {}
         with _inputs_kept(tensors, lambda tensor: stored_of(tensor)[1]):
-            return _checked(self.function(**tensors, **attributes, **of_call))
+            return _checked(self.function(**tensors, **_taken(self.function, attributes), **of_call))
 
     def _differentiable(self, name, outputs, cotangent):
         value = outputs.get(name)

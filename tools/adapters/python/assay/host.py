@@ -24,6 +24,7 @@ import sys
 from assay.claims import WrongClaim, check_finite
 from assay.errors import in_words, is_out_of_memory, users_traceback
 from assay.frameworks import InputOverwritten, NumpyFunction, TorchFunction
+from assay.signature import named_parameters
 from assay.streams import protocol_streams, send
 from assay.strides import STRIDES, can_expand
 from assay.tensors import FLOATING, KNOWN, read_safetensors, write_safetensors
@@ -157,6 +158,9 @@ class Candidate:
         self._hello["operations"][operation] = list(dtypes)
         if domain:
             self._hello["domain"][operation] = domain
+        known = named_parameters(getattr(function, "function", None))
+        if known is not None:
+            self._hello.setdefault("parameters", {})[operation] = known
         if empty:
             properties = self._hello.get("properties", {})
             self._hello["properties"] = {**properties, "empty": [*properties.get("empty", []), operation]}

@@ -28,6 +28,17 @@ def signature_of(function):
         default=a.default_value if a.has_default_value() else inspect.Parameter.empty) for a in arguments])
 
 
+def named_parameters(function):
+    """The names of the parameters that may go by name; None of a function that takes any, or tells none."""
+    try:
+        parameters = signature_of(function).parameters.values()
+    except (TypeError, ValueError):
+        return None
+    if any(p.kind == p.VAR_KEYWORD for p in parameters):
+        return None
+    return [p.name for p in parameters if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
+
+
 def takes(function, name):
     """Whether the function has a parameter of this name."""
     try:
