@@ -10,13 +10,25 @@ namespace {
 struct axis {
   std::size_t factor = 1;
   std::string_view symbol;
+  std::string_view each{};
+
+  [[nodiscard]] bool is_multiple() const { return factor != 1 || !each.empty(); }
+  // What the size of the symbol is multiplied by.
+  [[nodiscard]] std::size_t times(const axis_sizes& sizes) const {
+    return factor * (each.empty() ? 1 : sizes.at(std::string(each)));
+  }
 };
 
-// "2d" is twice the size of d; "1", without a symbol, is a size by itself.
+// "2d" is twice the size of d; "h*u" holds u for each h, where u is the size of a setting; "1", without a symbol, is a
+// size by itself.
 axis parse_axis(std::string_view text) {
   axis a;
   const auto [end, ignored] = std::from_chars(text.data(), text.data() + text.size(), a.factor);
   a.symbol = text.substr(static_cast<std::size_t>(end - text.data()));
+  if (const std::size_t star = a.symbol.find('*'); star != std::string_view::npos) {
+    a.each = a.symbol.substr(star + 1);
+    a.symbol = a.symbol.substr(0, star);
+  }
   return a;
 }
 
@@ -191,7 +203,7 @@ shape shape_of(const tensor_declaration& declaration, const axis_sizes& sizes) {
     const axis a = parse_axis(text);
     const auto it = sizes.find(std::string(a.symbol));
     ASSAY_EXPECTS(a.symbol.empty() || it != sizes.end());
-    s.push_back(a.factor * (a.symbol.empty() ? 1 : it->second));
+    s.push_back(a.times(sizes) * (a.symbol.empty() ? 1 : it->second));
   }
   return s;
 }
@@ -228,16 +240,35 @@ std::optional<std::size_t> axis_of(const tensor_declaration& declaration, std::s
   return static_cast<std::size_t>(it - declaration.axes.begin());
 }
 
+namespace {
+
+// By an input that has the axis alone.
+std::size_t size_of_axis(const operation& op, const tensors& inputs, std::string_view symbol) {
+  for (const auto& d : op.inputs)
+    if (const auto i = axis_of(d, symbol)) return inputs.at(d.name).shape()[*i];
+  return 0;
+}
+
+}  // namespace
+
 tensors restrict_axis(const operation& op, const tensors& inputs, std::string_view symbol,
                       const std::vector<std::size_t>& positions) {
   tensors out = inputs;
+  const std::size_t size = size_of_axis(op, inputs, symbol);
   for (const auto& d : op.inputs)
     for (std::size_t i = 0; i < d.axes.size(); ++i) {
       const axis a = parse_axis(d.axes[i]);
       if (a.symbol != symbol) continue;
       tensor& t = out.at(d.name);
-      const std::size_t block = t.shape()[i] / a.factor;
       std::vector<std::size_t> kept;
+      if (!a.each.empty()) {
+        const std::size_t each = size == 0 ? 0 : t.shape()[i] / size;
+        for (const std::size_t p : positions)
+          for (std::size_t k = 0; k < each; ++k) kept.push_back(p * each + k);
+        t = take(t, i, kept);
+        continue;
+      }
+      const std::size_t block = t.shape()[i] / a.factor;
       for (std::size_t b = 0; b < a.factor; ++b)
         for (const std::size_t p : positions) kept.push_back(b * block + p);
       t = take(t, i, kept);
@@ -301,11 +332,12 @@ class found_sizes {
     if (symbol.empty()) return s[i] == a.factor ? result<void>() : failure(wanted(d) + " but has " + to_string(s));
     const auto known = sizes_.find(symbol);
     if (known == sizes_.end()) {
-      if (s[i] % a.factor != 0)
+      const std::size_t times = a.times(sizes_);
+      if (s[i] % times != 0)
         return failure(wanted(d) + " but has " + to_string(s) + ": axis " + std::to_string(i) +
-                       " must be a multiple of " + std::to_string(a.factor));
-      set(symbol, s[i] / a.factor, d.name);
-    } else if (s[i] != a.factor * known->second) {
+                       " must be a multiple of " + std::to_string(times));
+      set(symbol, s[i] / times, d.name);
+    } else if (s[i] != a.times(sizes_) * known->second) {
       return failure(wanted(d) + " with " + symbol + " = " + std::to_string(known->second) + " (from '" +
                      *fixed_by_.at(symbol) + "') but has " + to_string(s));
     }
@@ -340,7 +372,7 @@ result<axis_sizes> check_request(const request& call) {
   for (const bool multiples : {false, true})
     for (const auto& d : op.inputs)
       for (std::size_t i = 0; i < d.axes.size(); ++i)
-        if ((parse_axis(d.axes[i]).factor != 1) == multiples)
+        if (parse_axis(d.axes[i]).is_multiple() == multiples)
           if (auto ok = found.take(d, call.inputs.at(d.name).shape(), i); !ok) return tl::make_unexpected(ok.error());
   if (op.conflict != nullptr)
     if (const std::string why = op.conflict(settings, found.sizes()); !why.empty())
@@ -373,7 +405,7 @@ axis_sizes sizes_of(const request& call) {
     for (std::size_t i = 0; i < d.axes.size(); ++i) {
       const axis a = parse_axis(d.axes[i]);
       if (a.symbol.empty()) continue;
-      sizes.try_emplace(std::string(a.symbol), lengths[i] / a.factor);
+      sizes.try_emplace(std::string(a.symbol), lengths[i] / a.times(sizes));
     }
   }
   return sizes;

@@ -44,7 +44,8 @@ std::string_view name_of(input_role role) {
 }
 
 axis_role role_of(const operation& op, std::string_view axis) {
-  const std::string_view symbol = axis.substr(std::min(axis.find_first_not_of("0123456789"), axis.size()));
+  const std::string_view product = axis.substr(std::min(axis.find_first_not_of("0123456789"), axis.size()));
+  const std::string_view symbol = product.substr(0, product.find('*'));
   if (symbol.empty()) return axis_role::parameter;  // "1"
   if (const auto own = op.axis_roles.find(std::string(symbol)); own != op.axis_roles.end()) return own->second;
   for (const auto& [known, role] : roles_of_symbols)
