@@ -84,8 +84,9 @@ core::attributes draw_any_settings(const case_key& key, const setting_values& wi
 core::attributes draw_settings(const case_key& key, const family& from, core::counter_random& random) {
   constexpr int draws = 64;
   const setting_values within = settings_within(key.settings, from.settings);
+  const auto bounds = bounds_of(key.sizes);
   core::attributes all = draw_any_settings(key, within, random);
-  for (int k = 1; k < draws && !core::conflict_within(*key.operation, all).empty(); ++k)
+  for (int k = 1; k < draws && !core::conflict_within(*key.operation, all, bounds).empty(); ++k)
     all = draw_any_settings(key, within, random);
   return all;
 }

@@ -45,7 +45,11 @@ std::vector<case_key> with_choices_by_turns(const case_key& key, std::size_t fir
     core::attributes together;
     std::size_t shift = 0;
     for (const auto& [name, values] : choices) {
-      together[name] = values[(turn + shift) % values.size()];
+      // The next value where one does not go together with those of other settings.
+      for (std::size_t k = 0; k < values.size(); ++k) {
+        together[name] = values[(turn + shift + k) % values.size()];
+        if (core::conflict_within(*key.operation, core::completed(*key.operation, together)).empty()) break;
+      }
       chosen.settings[name] = {together[name]};
       shift += first;
     }

@@ -131,4 +131,11 @@ core::axis_sizes sizes_inside(core::axis_sizes drawn, const size_domains& declar
   return drawn;
 }
 
+std::map<std::string, core::size_bounds> bounds_of(const size_domains& declared) {
+  std::map<std::string, core::size_bounds> all;
+  for (const auto& [symbol, sizes] : declared)
+    all[symbol] = {sizes.nearest(1), sizes.nearest(core::size_bounds{}.high)};
+  return all;
+}
+
 }  // namespace assay::properties

@@ -21,4 +21,7 @@ std::vector<core::attribute> values_to_draw(const core::attribute_declaration& o
 /// the two above it, so that not all cases have one size.
 core::axis_sizes sizes_inside(core::axis_sizes drawn, const size_domains& declared, std::uint64_t seed);
 
+/// The smallest and the largest of the declared sizes of each axis.
+std::map<std::string, core::size_bounds> bounds_of(const size_domains& declared);
+
 }  // namespace assay::properties

@@ -14,13 +14,18 @@ namespace assay::properties {
 namespace {
 
 // The case, and the same with each other value of a choice: one mode of a kernel may refuse what another one takes. And
-// with the standard values of integers, which an empty axis goes with: no two of its features rotate.
+// with the standard values of integers, one of them and all, which an empty axis goes with: no two of its features
+// rotate.
 std::vector<test_case> with_each_choice(const description& about, const test_case& c) {
   std::vector<test_case> all{c};
   for (const core::attribute_declaration& a : c.call.operation->attributes)
     for (const core::attribute& value : values_to_draw(a, settings_to_draw(about, *c.call.operation), {}))
       if (value != c.call.attributes.at(a.name) && (is_choice(a) || (is_integer(a) && value == a.standard)))
         all.push_back(with_settings(c, {{a.name, value}}));
+  core::attributes standard;
+  for (const core::attribute_declaration& a : c.call.operation->attributes)
+    if (is_integer(a)) standard[a.name] = a.standard;
+  all.push_back(with_settings(c, standard));
   std::erase_if(all, [&](const test_case& x) { return !core::check_request(x.call) || !within_domain(about, x); });
   return all;
 }

@@ -101,10 +101,17 @@ TEST_CASE("properties/empty_axes/every_axis_of_every_operation_is_asked_in_one_c
           if (size == 0) asked.insert(axis);
         return it_answers;
       });
-      // d = 0 leaves no room for the frequencies of rope/rotate_by; every other axis may be empty alone.
+      // d = 0 leaves no room for frequencies that are given, and positions on no axis turn nothing; every other axis
+      // may be empty alone.
       std::set<std::string> expected = axes;
-      if (op.forward_name() == "rope/rotate_by") expected.erase("d");
+      if (axes.contains("r") && op.input("x") != nullptr) expected.erase("d");
       const test_case c = make_case(key_for(watched.about, op, core::dtype::f32, "mild", seed + k, {}));
+      if (op.forward_name() == "rope_axes/rotate") {
+        expected.erase("a");
+        // Without sections d = 0 has equal shares of no pairs, where all that there are can be shared equally.
+        const core::axis_sizes sizes = sizes_of(c);
+        if (sizes.at("d") / 2 % sizes.at("a") != 0) expected.erase("d");
+      }
       if (!core::check_request(c.call) || has_empty(sizes_of(c))) continue;
       INFO(summary(c));
       CHECK(find_property("empty_axes")->check(watched, c).verdict != status::failed);
