@@ -2,7 +2,7 @@
 (Llama 3), Ding et al. 2024 (LongRoPE), kexue.fm/archives/9706 (ntk_fixed, ntk_mixed), QwenLM/Qwen (dynamic_steps)."""
 
 import interval
-from formula import ONE, ZERO, enclosure_of, exceeds, power_of, table_of_powers
+from formula import ONE, ZERO, enclosure_of, exceeds, power_of, table_of_powers, total
 from interval import Interval, clipped, floor, pi
 
 
@@ -108,32 +108,76 @@ def magnitude(call):
     return call.parts(lambda get, k: {("magnitude", k): value(get("factor", k))}, "k")
 
 
+def pairs_of(settings, d, r):
+    """The coordinates of each pair. A call without a setting has the standard one."""
+    start = d - 2 * r if settings.get("at") == "end" else 0
+    if settings["layout"] == "interleaved":
+        return [(start + 2 * t, start + 2 * t + 1) for t in range(r)]
+    apart = d // 2 if settings.get("partial") == "proportional" else r
+    return [(start + t, start + t + apart) for t in range(r)]
+
+
+def turned(x, settings, angles):
+    """The coordinates of a vector, whose pairs are turned by these angles and multiplied by the magnitude."""
+    factor = Interval.of(float(settings.get("magnitude", 1)))
+    for (a, b), angle in zip(pairs_of(settings, len(x), len(angles)), angles):
+        cosine, sine = (factor * wave for wave in angle.cos_sin())
+        x[a], x[b] = x[a] * cosine - x[b] * sine, x[a] * sine + x[b] * cosine
+    return x
+
+
 def rotated(call, get, token, angles, of_heads=None):
     """y of a token, whose pairs are turned by these angles; of all heads or of these."""
     heads, d = call.size("h", "d")
-    r = len(angles)
-    pairs = [(2 * t, 2 * t + 1) if call.settings["layout"] == "interleaved" else (t, t + r) for t in range(r)]
-    turns = [angle.cos_sin() for angle in angles]
     out = {}
     for head in range(heads) if of_heads is None else of_heads:
         first = (token * heads + head) * d
-        x = [get("x", first + k) for k in range(d)]
-        for (a, b), (cosine, sine) in zip(pairs, turns):
-            x[a], x[b] = x[a] * cosine - x[b] * sine, x[a] * sine + x[b] * cosine
+        x = turned([get("x", first + k) for k in range(d)], call.settings, angles)
         out.update({("y", first + k): v for k, v in enumerate(x)})
     return out
 
 
-def rotate(call):
-    n, d = call.size("n", "d")
-    r = int(call.settings["rotary"]) or d // 2
-    positions = call.integers("position")
-    base, scale = (Interval.of(float(call.settings[name])) for name in ("base", "position_scale"))
+def angles_of(call, position):
+    d, settings = call.sizes["d"], call.settings
+    r = int(settings["rotary"]) or d // 2
+    steps = d // 2 if settings.get("partial") == "proportional" else r
+    base, scale = (Interval.of(float(settings[name])) for name in ("base", "position_scale"))
+    m = Interval.of(-position if settings.get("direction") == "clockwise" else position) / scale
+    return [m * interval.power(base, -t, steps) for t in range(r)]
 
-    def token(get, row, i):
-        m = Interval.of(positions[row * n + i]) / scale
-        return rotated(call, get, row * n + i, [m * interval.power(base, -t, r) for t in range(r)])
-    return call.parts(token, "B", "n")
+
+def rotate(call):
+    n = call.sizes["n"]
+    positions = call.integers("position")
+    return call.parts(lambda get, row, i: rotated(call, get, row * n + i, angles_of(call, positions[row * n + i])),
+                      "B", "n")
+
+
+def scores_of(call, vector):
+    """Scores of the vectors (get, "q" or "k", first element, position) of each side."""
+    n, m, key_heads, group, d = call.size("n", "m", "h", "u", "d")
+    queries, keys, heads = call.integers("query_position"), call.integers("key_position"), key_heads * group
+
+    def factor():
+        by = Interval.of(float(call.settings["logit_factor"]))
+        return by if call.settings["scale"] == "one" or d == 0 else by * Interval.of(d).inverse_sqrt()
+
+    def of_group(get, row, key_head):
+        k = [vector(get, "k", ((row * m + j) * key_heads + key_head) * d, keys[row * m + j]) for j in range(m)]
+        out = {}
+        for head in range(key_head * group, (key_head + 1) * group):
+            for i in range(n):
+                q = vector(get, "q", ((row * n + i) * heads + head) * d, queries[row * n + i])
+                out.update({("s", ((row * heads + head) * n + i) * m + j): total(a * b for a, b in zip(q, k[j])) * factor()
+                            for j in range(m)})
+        return out
+    return call.parts(of_group, "B", "h")
+
+
+def scores(call):
+    d = call.sizes["d"]
+    return scores_of(call, lambda get, name, first, position: turned(
+        [get(name, first + c) for c in range(d)], call.settings, angles_of(call, position)))
 
 
 def rotate_by(call):

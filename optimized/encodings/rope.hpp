@@ -21,8 +21,9 @@ struct scale {
   double factor = 1.0;
 };
 
-/// theta_t for t < pairs, each divided by position_scale, to about 105 bits.
-prepared_frequencies geometric_frequencies(double base, std::size_t pairs, double position_scale);
+/// theta_t = base^(-t / of) for t < pairs, each divided by position_scale, to about 105 bits. Without `of` it is
+/// `pairs`.
+prepared_frequencies geometric_frequencies(double base, std::size_t pairs, double position_scale, std::size_t of = 0);
 
 /// y = x, [B, n, h, d], turned at position, [B, n]; with `back` by the opposite angles, which is the adjoint. Features
 /// that are in no pair are copied. Precondition: theta.size() = pairs.count, 2 pairs.count <= d.

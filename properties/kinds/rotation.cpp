@@ -46,7 +46,8 @@ void draw_axes(rotary_extents& s, const core::operation& op, const core::attribu
   const std::size_t dividing = !size.is_given() ? drawn : pairs % 3 == 0 ? 3 : pairs % 2 == 0 ? 2 : 1;
   s.axes = std::max(least, size.axis("a", dividing));
   if (op.input("theta") || reference::turning_pairs(0, settings) > 0) return;
-  while (s.features / 2 % std::max<std::size_t>(s.axes, 1) != 0) ++s.features;
+  // A multiple of the width: declared multiples stay.
+  if (s.axes > 0 && pairs % s.axes != 0) s.features = 2 * pairs * s.axes + s.features % 2;
 }
 
 /// Of how many axes, and which.
@@ -134,6 +135,10 @@ void one_hot(std::vector<double>& x, std::size_t features, dtype, counter_random
   for (std::size_t k = 0; k + features <= x.size() && features > 0; k += features)
     x[k + random.below(features)] = random.sign();
 }
+// Of scores: a query is the key of its token.
+void each_its_own_key(std::vector<double>& x, std::size_t features, dtype type, counter_random& random) {
+  normal(x, features, type, random);
+}
 // From the smallest numbers of the format to 2^-8 of the largest: sums of gradients must not overflow.
 void wide(std::vector<double>& x, std::size_t, dtype type, counter_random& random) {
   const int low = std::ilogb(core::smallest_subnormal(type)), high = std::ilogb(core::largest_finite(type)) - 8;
@@ -169,6 +174,16 @@ std::vector<double> draw_theta(std::size_t pairs, bool moving, counter_random& r
 }
 
 bool has_axes(const core::operation& op) { return op.input("position")->axes.size() > 2; }
+// With the frequencies of all pairs, published code turns the rest of them by the angle 0: what becomes of a NaN there
+// is a matter of convention (has_special_value_at_angle_0).
+void keep_rest_finite(std::vector<double>& x, const core::attributes& settings, std::size_t features) {
+  if (!reference::rotary_layout::has(settings, "partial", "proportional")) return;
+  const reference::rotary_layout layout(settings, features, reference::turning_pairs(features, settings));
+  std::vector<bool> turns(features);
+  for (std::size_t t = 0; t < layout.pairs; ++t) turns[layout.first(t)] = turns[layout.second(t)] = true;
+  for (std::size_t i = 0; i < x.size(); ++i)
+    if (!turns[i % features] && !std::isfinite(x[i])) x[i] = 0.5;
+}
 
 core::tensors draw_rotation(const core::operation& op, dtype type, const core::attributes& settings,
                             counter_random& random, extent size, row_filler positions, x_filler fill) {
@@ -178,6 +193,7 @@ core::tensors draw_rotation(const core::operation& op, dtype type, const core::a
   if (on_axes) draw_axes(s, op, settings, random, size);
   std::vector<double> x(s.elements()), position(s.batch * s.n * s.axes), row(s.n);
   fill(x, s.features, type, random);
+  keep_rest_finite(x, settings, s.features);
   for (std::size_t b = 0; b < s.batch; ++b)
     for (std::size_t k = 0; k < s.axes; ++k) {
       positions(row, {k, s.axes}, type, random);
@@ -204,17 +220,59 @@ core::tensors draw_rotation(const core::operation& op, dtype type, const core::a
   return inputs;
 }
 
+// Keys from the first token on, queries up to the last one: of as many tokens as there are of the more.
+core::tensors draw_scores(const core::operation&, dtype type, const core::attributes& settings, counter_random& random,
+                          extent size, row_filler positions, x_filler fill) {
+  const rotary_extents s = draw_extents(settings, random, size);
+  const auto group = static_cast<std::size_t>(core::setting<std::int64_t>(settings, "group"));
+  const std::size_t more = size.range == lengths::short_ones ? random.below(5) : 0;
+  const std::size_t keys = size.axis("m", size.is_given()                                          ? 5
+                                          : size.range == lengths::short_ones && random.one_in(12) ? 0
+                                                                                                   : s.n + more);
+  const std::size_t queries = size.range == lengths::long_ones ? std::min<std::size_t>(s.n, 4) : s.n;
+  std::vector<double> row(std::max(queries, keys)), of_queries, of_keys;
+  for (std::size_t b = 0; b < s.batch; ++b) {
+    positions(row, {0, 1}, type, random);
+    of_keys.insert(of_keys.end(), row.begin(), row.begin() + static_cast<std::ptrdiff_t>(keys));
+    of_queries.insert(of_queries.end(), row.end() - static_cast<std::ptrdiff_t>(queries), row.end());
+  }
+  const auto vectors = [&](std::size_t tokens, std::size_t heads) {
+    std::vector<double> x(s.batch * tokens * heads * s.features);
+    fill(x, s.features, type, random);
+    if (fill == large && type == dtype::f16)
+      for (double& v : x) v /= 16;  // products of them are stored, before they are scaled
+    return core::make_tensor(type, {s.batch, tokens, heads, s.features}, x);
+  };
+  core::tensors inputs{{"q", vectors(queries, s.heads * group)}, {"k", vectors(keys, s.heads)}};
+  inputs.emplace("query_position", core::make_tensor(dtype::i64, {s.batch, queries}, of_queries));
+  inputs.emplace("key_position", core::make_tensor(dtype::i64, {s.batch, keys}, of_keys));
+  if (fill == each_its_own_key && group == 1) {
+    const std::size_t both = std::min(queries, keys) * s.heads * s.features;
+    for (std::size_t b = 0; b < s.batch; ++b) {
+      auto &q = inputs.at("q").values.storage(), &k = inputs.at("k").values.storage();
+      std::copy_n(k.begin() + static_cast<std::ptrdiff_t>((b + 1) * keys * s.heads * s.features - both), both,
+                  q.begin() + static_cast<std::ptrdiff_t>((b + 1) * queries * s.heads * s.features - both));
+    }
+  }
+  return inputs;
+}
+
 family rotated(std::string name, std::string summary, row_filler positions, x_filler fill, bool parts_classes = false) {
   family f{std::move(name), std::move(summary)};
   f.generate = [positions, fill](const core::operation& op, dtype type, const core::attributes& settings,
                                  counter_random& random, extent size) {
-    return draw_rotation(op, type, settings, random, size, positions, fill);
+    return (op.input("q") ? draw_scores : draw_rotation)(op, type, settings, random, size, positions, fill);
   };
   f.holds_nan = fill == with_infinities || fill == with_nan;
   f.parts_classes = parts_classes;
-  f.applies = [positions](const core::operation& op) {
-    if (op.input("x") == nullptr || op.input("position") == nullptr) return false;
+  f.applies = [positions, fill](const core::operation& op) {
     const bool is_of_axes = positions == behind_text || positions == alike || positions == along_one;
+    // Products of such numbers overflow, or are NaN by the one formula and infinite by another.
+    if (op.input("query_position") != nullptr)
+      return op.input("q") != nullptr && !is_of_axes && positions != real_positions && fill != wide &&
+             fill != with_infinities;
+    if (fill == each_its_own_key) return false;
+    if (op.input("x") == nullptr || op.input("position") == nullptr) return false;
     return is_of_axes ? has_axes(op) : positions != real_positions || !op.input("position")->own_type;
   };
   return f;
@@ -237,6 +295,8 @@ std::vector<family> rotation_families() {
       rotated("wide", "x from subnormal to 2^-8 of the largest number", padded, wide),
       rotated("large_x", "x up to 2^12: rotated numbers cancel", at_hard_positions, large),
       rotated("infinite_x", "infinities in some pairs", at_first_positions, with_infinities),
+      rotated("query_is_key", "a query is the key of its token: most scores are largest there", decoded,
+              each_its_own_key),
       rotated("nan_inside", "a NaN in some pairs", evicted_from_one, with_nan),
   };
 }
@@ -268,6 +328,33 @@ std::vector<usual_size> rotation_sizes(const std::vector<std::string>& operation
       of(65537, 1, 1, 8, false),
       of(2, 65537, 2, 2, false),
       of(5, 258, 9, 130, false, every_family),
+  };
+}
+
+std::vector<usual_size> score_sizes(const std::vector<std::string>& operations) {
+  const auto of = [&](std::size_t rows, std::size_t heads, std::size_t queries, std::size_t keys, std::size_t features,
+                      bool always, const char* name = "") -> usual_size {
+    return {operations, {{"B", rows}, {"h", heads}, {"n", queries}, {"m", keys}, {"d", features}}, always, name};
+  };
+  return {
+      of(5, 9, 66, 3, 3, true),
+      of(5, 9, 2, 130, 3, true),
+      of(1, 1, 66, 130, 3, true),
+      of(1, 1, 66, 2, 66, true),
+      of(1, 1, 2, 130, 66, true),
+      of(1, 1, 3, 66, 64, true),
+      of(1, 1, 3, 66, 128, true),
+      of(2, 2, 64, 64, 64, true),
+      of(1, 2, 63, 191, 2, true),
+      of(2, 2, 130, 3, 2, true),
+      {operations, {{"B", 2}, {"h", 2}, {"n", 9}, {"m", 66}, {"d", 6}}, true, "", {{"group", std::int64_t{3}}}},
+      of(5, 9, 2, 3, 66, true, every_family),
+      of(2, 2, 66, 3, 3, true, every_family),
+      of(2, 2, 3, 130, 3, true, every_family),
+      of(1, 2, 66, 130, 128, false),
+      of(1, 1, 258, 514, 64, false),
+      of(2, 2, 2, 4097, 6, false),
+      of(1, 2, 5, 66, 256, false),
   };
 }
 

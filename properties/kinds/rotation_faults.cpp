@@ -22,20 +22,6 @@ bool rotates_tokens(const request& call) {
   return call.inputs.contains("x") && !call.inputs.contains("theta") && position->second.size() > 0;
 }
 
-void reorder(const request& call, core::tensors& all, std::initializer_list<const char*> names, coordinate_order at,
-             bool of_halves_alone, bool back) {
-  if (!call.inputs.contains("x")) return;
-  const rotary_case shape(call);
-  if (of_halves_alone && !shape.layout.half_split) return;
-  std::vector<std::size_t> order(shape.layout.features);
-  for (std::size_t k = 0; k < order.size(); ++k) {
-    const std::size_t from = at(k, shape.layout.pairs, order.size());
-    order[back ? from : k] = back ? k : from;
-  }
-  for (const char* name : names)
-    if (const auto t = all.find(name); t != all.end()) t->second = core::take(t->second, 3, order);
-}
-
 }  // namespace
 
 change_of_call with_position(double (*at)(const token_positions& given, std::size_t row, std::size_t token)) {
@@ -77,19 +63,13 @@ void tokens_again(core::tensors& outputs, const request& call) {
 
 void clear_the_rest(core::tensors& outputs, const request& call) {
   if (!call.inputs.contains("x")) return;
-  const reference::rotary_layout layout = rotary_case(call).layout;
-  auto& y = outputs.at(call.operation->is_vjp() ? "grad_x" : "y").values.storage();
-  for (std::size_t i = 0; i < y.size(); ++i)
-    if (i % layout.features >= 2 * layout.pairs) y[i] = 0.0;
-}
-
-change_of_call take_in_order(coordinate_order at, bool of_halves_alone) {
-  return [=](request& call) { reorder(call, call.inputs, {"x", "grad_y"}, at, of_halves_alone, false); };
-}
-std::function<void(core::tensors&, const request&)> put_back(coordinate_order at, bool of_halves_alone) {
-  return [=](core::tensors& outputs, const request& call) {
-    reorder(call, outputs, {"y", "grad_x"}, at, of_halves_alone, true);
-  };
+  const rotary_case shape(call);
+  core::tensor& y = outputs.at(call.operation->is_vjp() ? "grad_x" : "y");
+  core::tensor turned = core::zeros(y.type, y.shape());
+  shape.for_pairs([&](std::size_t, std::size_t, std::size_t first, std::size_t second) {
+    for (const std::size_t i : {first, second}) turned.values.storage()[i] = y.values.storage()[i];
+  });
+  y = std::move(turned);
 }
 
 }  // namespace assay::properties

@@ -30,12 +30,6 @@ void tokens_again(core::tensors& outputs, const request& call);
 /// Coordinates that do not turn become 0.
 void clear_the_rest(core::tensors& outputs, const request& call);
 
-/// Which coordinate of a head stands in the place k.
-using coordinate_order = std::size_t (*)(std::size_t k, std::size_t pairs, std::size_t features);
-/// What is rotated is in that order, and goes back: in the layout `half_split` alone, or in both.
-change_of_call take_in_order(coordinate_order at, bool of_halves_alone);
-std::function<void(core::tensors&, const request&)> put_back(coordinate_order at, bool of_halves_alone);
-
 // Wrong steps, for any reading.
 
 inline constexpr auto turned_backwards = []<class N>(
@@ -78,9 +72,6 @@ std::vector<variant> faults_of_rotation(const std::string& name) {
   const auto fault = [&](const char* what, const char* models, const char* summary, variation<Encoding> how) {
     return make_variant<Encoding>("mutant/" + name + "_" + what, models, summary, std::move(how));
   };
-  const auto reordered = [](coordinate_order at, bool of_halves_alone) -> variation<Encoding> {
-    return {.inputs = take_in_order(at, of_halves_alone), .outputs = put_back(at, of_halves_alone)};
-  };
   return {
       fault("offset_dropped", "RP08 flashinfer-ai/flashinfer#847", "every row starts at position 0",
             {.inputs = with_position([](const token_positions& m, std::size_t row, std::size_t token) {
@@ -103,19 +94,6 @@ std::vector<variant> faults_of_rotation(const std::string& name) {
             {.inputs = heads_as_tokens, .outputs = tokens_again}),
       fault("rest_is_zero", "RP07 fla-org/flash-linear-attention#1177", "coordinates that do not rotate become 0",
             {.outputs = clear_the_rest}),
-      fault("at_end_of_head", "pie-project/pie#603: rope_partial_last beside rope_partial",
-            "the last coordinates rotate instead of the first",
-            reordered([](std::size_t k, std::size_t pairs,
-                         std::size_t features) { return (k + features - 2 * pairs) % features; },
-                      false)),
-      // The partner of t is t + floor(d/2), however many pairs rotate.
-      fault("pairs_of_whole_head", "pie-project/pie#602", "coordinate t is a pair with t + d/2, though fewer rotate",
-            reordered(
-                [](std::size_t k, std::size_t pairs, std::size_t features) {
-                  const std::size_t half = features / 2;
-                  return k < pairs ? k : k < 2 * pairs ? half + k - pairs : k < half + pairs ? k - pairs : k;
-                },
-                true)),
       fault("wrong_sign", "a convention of published programs", "rotates by -m theta",
             {.formula = [](auto& how) { how.turn = turned_backwards; }, .telling = true}),
       fault("sine_and_cosine_swapped", "GPT-J of huggingface/transformers: sines stand first in its table",

@@ -25,17 +25,26 @@ std::optional<test_case> with_positions(const test_case& c, Change change) {
   return moved;
 }
 
+// What a rotation multiplies pairs by.
+double magnitude_of(const test_case& c) {
+  const core::attributes all = core::completed(*c.call.operation, c.call.attributes);
+  const auto found = all.find("magnitude");
+  return found == all.end() ? 1.0 : std::get<double>(found->second);
+}
+
 void check_pair_norms(experiment& e) {
   const numbers y(e.call(), "y");
   const given_numbers x(e.c, "x");
+  const approximate magnitude = exactly(magnitude_of(e.c));
   rotary_case(e.c).for_pairs([&](std::size_t v, std::size_t t, std::size_t first, std::size_t second) {
-    e.equal(length_of(x[first], x[second]), length_of(y[first], y[second]),
+    e.equal(magnitude * length_of(x[first], x[second]), length_of(y[first], y[second]),
             "the length of pair {} of vector {}, before and after", t, v);
   });
 }
 
 // 1 and 0 are exact, and so are the products and the sum.
 void check_identity(experiment& e) {
+  e.needs(magnitude_of(e.c) == 1.0);
   const numbers y(e.call(*with_positions(e.c, [](double) { return 0.0; })), "y");
   const given_numbers x(e.c, "x");
   for (std::size_t i = 0; i < x.size(); ++i) e.equal(x[i], exactly(y.x[i]), "element {} at position 0", i);
@@ -65,8 +74,11 @@ void check_certificate(experiment& e) {
   e.needs(shape.vectors() > 0 && shape.layout.pairs > 0);
   const std::size_t at = shape.tokens == 1 ? 0 : shape.heads * d;
   std::vector<std::pair<std::size_t, std::size_t>> declared, found;
-  for (std::size_t t = 0; t < shape.layout.pairs; ++t)
+  const bool backwards = reference::rotary_layout::has(e.c.call.attributes, "direction", "clockwise");
+  for (std::size_t t = 0; t < shape.layout.pairs; ++t) {
     declared.emplace_back(shape.layout.first(t), shape.layout.second(t));
+    if (backwards) std::swap(declared.back().first, declared.back().second);
+  }
   for (std::size_t k = 0; k < d; ++k) {
     const numbers y(e.call(with_unit_vectors(e, k, shape)), "y");
     std::vector<std::size_t> reached;
@@ -104,6 +116,7 @@ void check_relativity(experiment& e) {
   e.needs(moved && apart);
   const numbers y(e.call(), "y"), z(e.call(*moved), "y"), w(e.call(*apart), "y");
   const std::size_t d = shape.layout.features;
+  const double magnitude = magnitude_of(e.c);
   for (std::size_t v = 0; v < shape.vectors(); ++v) {
     const std::size_t row = v / shape.heads / shape.tokens;
     const std::size_t key = (row * shape.tokens + keys[row]) * shape.heads + v % shape.heads;
@@ -114,15 +127,16 @@ void check_relativity(experiment& e) {
     };
     e.equal(score(y, y), score(z, z), "the score of vectors {} and {}, and where both stand {} further on", v, key,
             step);
-    e.equal(score(y, y), score(w, x), "the score of vectors {} and {}, and by the difference of their positions", v,
-            key);
+    if (magnitude == 1.0)
+      e.equal(score(y, y), score(w, x), "the score of vectors {} and {}, and by the difference of their positions", v,
+              key);
   }
 }
 
 // A NaN in a pair of angle 0 makes its partner NaN, or leaves it as it is; the other pairs stay as they are.
 void check_nan_at_angle_0(experiment& e) {
   const auto still = with_positions(e.c, [](double) { return 0.0; });
-  e.needs(still.has_value());
+  e.needs(still.has_value() && magnitude_of(e.c) == 1.0);
   e.needs_domain(*still);
   core::tensors outputs = e.outputs_of(*still);
   const auto& x = still->call.inputs.at("x").values.storage();
@@ -146,6 +160,14 @@ void check_nan_at_angle_0(experiment& e) {
 
 }  // namespace
 
+std::vector<property> laws_of_scores(const std::string& name, const std::vector<std::string>& operations) {
+  const law_scope scope{operations, {"mild", "left_padding", "decode", "evicted", "query_is_key"}};
+  const auto later = [](const test_case& c, double m) { return m + static_cast<double>(1 + c.seed % 200); };
+  return {
+      law((name + "_shift").c_str(), "all tokens later: the same scores", scope,
+          agree_after(where(has_elements, each_of({"query_position", "key_position"}, later)), "all tokens later"))};
+}
+
 bool has_special_value_at_angle_0(const request& call) {
   if (call.operation->input("x") == nullptr) return false;
   const auto& x = call.inputs.at("x").values.storage();
@@ -159,14 +181,18 @@ bool has_special_value_at_angle_0(const request& call) {
     return false;
   };
   bool found = false;
+  std::size_t turning = 0;
   shape.for_pairs([&](std::size_t v, std::size_t t, std::size_t first, std::size_t second) {
+    for (const std::size_t i : {first, second})
+      if (!std::isfinite(x[i])) ++turning;
     if (found || (std::isfinite(x[first]) && std::isfinite(x[second]))) return;
     const std::size_t token = v / shape.heads;
     found = has_zero(position, token * axes, 1, (token + 1) * axes) ||
             (theta != call.inputs.end() &&
              has_zero(theta->second.values.storage(), t, shape.layout.pairs, theta->second.size()));
   });
-  return found;
+  const auto all = std::count_if(x.begin(), x.end(), [](double v) { return !std::isfinite(v); });
+  return found || (shape.layout.proportional && static_cast<std::size_t>(all) > turning);
 }
 
 std::vector<property> laws_of_rotation(const std::string& name, const std::vector<std::string>& operations) {

@@ -32,8 +32,10 @@ double error_growth::of(const operation& op, const tensors& inputs, const axis_s
   if (along) return static_cast<double>(size_with(op, sizes, *along));
   const auto [own, key] = places_of(op);
   ASSAY_EXPECTS(own != nullptr);
-  return key == nullptr ? largest_in(inputs.at(own->name))
-                        : largest_distance(inputs.at(own->name), inputs.at(key->name));
+  if (key == nullptr) return largest_in(inputs.at(own->name));
+  const tensor &of_own = inputs.at(own->name), &of_key = inputs.at(key->name);
+  return quantity == with_position.quantity ? std::max(largest_in(of_own), largest_in(of_key))
+                                            : largest_distance(of_own, of_key);
 }
 
 std::string error_growth::words(const operation& op, double x) const {

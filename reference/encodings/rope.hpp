@@ -19,8 +19,15 @@
 //     "su": sqrt(1 + log s / log L0), L0 = `trained_length` (LongRoPE)
 //   rope/rotate       x [B, n, h, d], position [B, n] i64    -> y [B, n, h, d], angle m / position_scale theta_t
 //     `rotary` pairs rotate, all floor(d/2) where it is 0; theta_t has their number for r. d may be odd.
+//     `direction` "clockwise": by the negative angle (karpathy/nanochat). `partial` "proportional": the first of all
+//     pairs of the head, with their frequencies (Gemma 4); `at` "end": a block of the last coordinates (DeepSeek).
+//     `magnitude` multiplies the coordinates of pairs that rotate, and no others, as tables of cosines and sines times
+//     `attention_scaling` do (huggingface/transformers).
 //   rope/rotate_by    x [B, n, h, d], theta [r], position [B, n] real -> y, 2r <= d
-//
+//   rope/scores       q [B, n, h u, d], k [B, m, h, d], query_position [B, n], key_position [B, m] i64
+//     -> s [B, h u, n, m] = scale logit_factor (R_i q_i) . (R_j k_j), R as of rope/rotate; scale is 1 / sqrt(d) or 1,
+//     and `logit_factor` what some multiply all logits by (mscale^2 of DeepSeek), whichever coordinates turn;
+//     u = `group`.
 #pragma once
 
 #include <array>
@@ -31,6 +38,7 @@
 #include <vector>
 
 #include "reference/algorithms/extended_frequencies.hpp"
+#include "reference/kinds/rotary_scores.hpp"
 #include "reference/kinds/rotation.hpp"
 #include "reference/kinds/table.hpp"
 
@@ -62,7 +70,7 @@ struct rope {
   static std::vector<record<R>> records();
 
  private:
-  static std::array<core::operation, 6> declarations();
+  static std::array<core::operation, 7> declarations();
   static std::size_t pairs_of(const core::attributes& settings) {
     return static_cast<std::size_t>(core::setting<std::int64_t>(settings, "pairs"));
   }
@@ -122,33 +130,37 @@ rows<R> rope::magnitudes(const arguments<R>& call, const recipe<R>& how) {
 
 template <class R>
 struct rope::turns_by_base : turns_by_frequency<R, recipe<R>> {
-  turns_by_base(const arguments<R>& call, const recipe<R>& with)
+  turns_by_base(const arguments<R>& call, const recipe<R>& with, const turned_vectors& of)
       : turns_by_frequency<R, recipe<R>>{
-            with, {call.settings, call["x"].shape(3), turning_pairs(call["x"].shape(3), call.settings)}} {
-    const auto base = call.template setting<double>("base"), scale = call.template setting<double>("position_scale");
+            with, {call.settings, call[of.x].shape(3), turning_pairs(call[of.x].shape(3), call.settings)}} {
+    const auto base = call.template setting<double>("base"), scale = call.template setting<double>("position_scale"),
+               multiplied_by = call.template setting<double>("magnitude");
+    const bool backwards =
+        core::chosen<bool>(call.settings, "direction", {{"counterclockwise", false}, {"clockwise", true}});
     const auto in_angles = [](auto compute) { return in_stage<R>(rotary_stage::angle, compute); };
-    const std::size_t steps = with.steps(this->layout.features, this->layout.pairs);
+    const std::size_t steps = with.steps(this->layout.features, this->layout.all_pairs());
     for (std::size_t t = 0; t < this->layout.pairs; ++t)
       this->theta.push_back(in_angles([&] {
-        const R b = from_setting<R>(base);
-        return or_product_of_factors(with.frequency(b, t, steps), b, t, steps);
+        const R b = from_setting<R>(base), found = or_product_of_factors(with.frequency(b, t, steps), b, t, steps);
+        return backwards ? -found : found;
       }));
-    for (const double m : call.integers.at("position").values.storage())
+    for (const double m : call.integers.at(of.position).values.storage())
       this->position.push_back(
           in_angles([&] { return scale == 1.0 ? from_integer<R>(m) : from_integer<R>(m) / from_setting<R>(scale); }));
+    if (multiplied_by != 1.0) this->magnitude = in_angles([&] { return from_setting<R>(multiplied_by); });
   }
 };
 
 template <class R>
 struct rope::turns_by_inputs : turns_by_frequency<R, recipe<R>> {
-  turns_by_inputs(const arguments<R>& call, const recipe<R>& with)
-      : turns_by_frequency<R, recipe<R>>{with, {call.settings, call["x"].shape(3), call["theta"].size()}} {
+  turns_by_inputs(const arguments<R>& call, const recipe<R>& with, const turned_vectors& of)
+      : turns_by_frequency<R, recipe<R>>{with, {call.settings, call[of.x].shape(3), call["theta"].size()}} {
     this->theta.assign(call["theta"].storage().begin(), call["theta"].storage().end());
-    this->position.assign(call["position"].storage().begin(), call["position"].storage().end());
+    this->position.assign(call[of.position].storage().begin(), call[of.position].storage().end());
   }
 };
 
-inline std::array<core::operation, 6> rope::declarations() {
+inline std::array<core::operation, 7> rope::declarations() {
   constexpr const char* source = "Su et al. 2021, arXiv 2104.09864, eqs. (15) and (34)";
   constexpr double largest = std::numeric_limits<double>::max();
   const auto factor = [](double low) { return real("factor", {low, 2.0, 4.0, 3.5}, {low, 0x1p31}, "how much longer"); };
@@ -158,6 +170,18 @@ inline std::array<core::operation, 6> rope::declarations() {
   const auto pairs = [](const std::vector<std::int64_t>& values) {
     return integer("pairs", values, {1.0, 0x1p20}, "pairs of coordinates", "r");
   };
+  const auto positions = [](const char* called, const char* tokens) {
+    return core::integers(called, {"B", tokens}, "positions", {0.0, 2147483648.0}, core::input_role::position);
+  };
+  const std::vector<core::attribute_declaration> of_rotation{
+      rotary_layout::declared(),
+      rotary_setting(),
+      real("base", {10000.0, 100.0, 500000.0}, {1.0, largest}, "base of the frequencies"),
+      real("position_scale", {1.0, 4.0}, {1.0, largest}, "divides the positions"),
+      choice("direction", {"counterclockwise", "clockwise"}, "by m theta or by -m theta"),
+      choice("partial", {"block", "proportional"}, "fewer pairs are a head of their own, or the first of all pairs"),
+      choice("at", {"start", "end"}, "which coordinates turn where not all do"),
+      real("magnitude", {1.0, 1.3465735902799727}, {0x1p-20, 0x1p20}, "multiplies the coordinates that turn")};
   const auto base = [](double low) { return core::parameter("base", {"k"}, "base of the frequencies", {.low = low}); };
   core::tensor_declaration fixed_base = base(2.0);
   fixed_base.differentiable = false;  // a number of a configuration: floors and ramps of it are no function to train
@@ -206,42 +230,41 @@ inline std::array<core::operation, 6> rope::declarations() {
                        real("mscale", {1.0, 0.707}, {0.0, 0x1p20}, "of yarn and ratio"),
                        real("mscale_all_dim", {1.0, 0.707, 0.0}, {0.0, 0x1p20}, "of ratio"),
                        integer("trained_length", {4096, 8192, 3}, {2.0, 0x1p31}, "L0 of su")}},
-       rotation_declaration(
-           {.name = "rope/rotate",
-            .source = source,
-            .inputs = {core::integers("position", {"B", "n"}, "positions", {0.0, 2147483648.0},
-                                      core::input_role::position)},
-            .attributes = {rotary_layout::declared(), rotary_setting(),
-                           real("base", {10000.0, 100.0, 500000.0}, {1.0, largest}, "base of the frequencies"),
-                           real("position_scale", {1.0, 4.0}, {1.0, largest}, "divides the positions")},
-            .conflict =
-                [](const core::attributes& settings, const core::axis_sizes& sizes) {
-                  return conflict_of_pairs(turning_pairs(sizes.at("d"), settings), "rotary = ", sizes);
-                }}),
-       rotation_declaration({.name = "rope/rotate_by",
+       rotation_declaration({.name = "rope/rotate",
                              .source = source,
-                             .inputs = {core::parameter("theta", {"r"}, "frequencies"),
-                                        {.name = "position",
-                                         .axes = {"B", "n"},
-                                         .meaning = "positions, real numbers",
-                                         .role = core::input_role::position}},
-                             .attributes = {rotary_layout::declared()},
-                             .stages = {{.name = std::string(core::accumulation),
-                                         .meaning = "the sums in grad_theta and grad_position"}},
-                             .conflict = [](const core::attributes&, const core::axis_sizes& sizes) {
-                               return conflict_of_pairs(sizes.at("r"), "", sizes);
-                             }})}};
+                             .inputs = {positions("position", "n")},
+                             .attributes = of_rotation,
+                             .conflict = conflict_of_rotation}),
+       rotation_declaration(
+           {.name = "rope/rotate_by",
+            .source = source,
+            .inputs = {core::parameter("theta", {"r"}, "frequencies"),
+                       {.name = "position",
+                        .axes = {"B", "n"},
+                        .meaning = "positions, real numbers",
+                        .role = core::input_role::position}},
+            .attributes = {rotary_layout::declared()},
+            .stages = {{.name = std::string(core::accumulation),
+                        .meaning = "the sums in grad_theta and grad_position"}},
+            .conflict = [](const core::attributes&,
+                           const core::axis_sizes& sizes) { return conflict_of_pairs(sizes.at("r"), "", sizes); }}),
+       scores_declaration({.name = "rope/scores",
+                           .source = source,
+                           .inputs = {positions("query_position", "n"), positions("key_position", "m")},
+                           .attributes = of_rotation,
+                           .conflict = conflict_of_rotation})}};
 }
 
 template <class R>
 std::vector<rope::record<R>> rope::records() {
-  const auto [frequencies, extended, divided, magnitudes, rotate, rotate_by] = declarations();
+  const auto [frequencies, extended, divided, magnitudes, rotate, rotate_by, scores] = declarations();
   return {table_record<rope, R, rope::frequencies<R>>(frequencies),
           table_record<rope, R, rope::extended<R>>(extended),
           table_record<rope, R, rope::divided<R>>(divided),
           table_record<rope, R, rope::magnitudes<R>>(magnitudes),
           rotation_record<turns_by_base, R>(rotate),
-          rotation_record<turns_by_inputs, R>(rotate_by)};
+          rotation_record<turns_by_inputs, R>(rotate_by),
+          scores_record<turns_by_base, R>(scores)};
 }
 
 }  // namespace assay::reference::encodings

@@ -15,7 +15,7 @@
 //   `assignment` "blocks": those of the first axis, then those of the second (rope-vit; Qwen2-VL: 16, 24, 24);
 //     "alternating": one of each axis by turns, what an axis lacks belongs to the first (Qwen3-VL: 24, 20, 20).
 //   `exponent` e of pair t, which is number i of its axis k, which has s pairs, of m axes that have some:
-//     "per_axis" i/s (rope-vit, Llama 4), "shared" t/r (M-RoPE), "by_turns" (m i + k)/r (Pixtral)
+//     "per_axis" i/s (rope-vit, Llama 4), "shared" t/r (M-RoPE), "by_turns" (m i + k)/r < 1 (Pixtral)
 //   `order` "xy": the first of these axes is the first number of a position; "yx": they run from the last one on.
 //
 // Position 0 on all axes is the identity: class tokens.
@@ -106,7 +106,9 @@ inline std::string rope_axes::conflict(const core::attributes& settings, const c
   if (counts.size() > axes) return a + " axes are fewer than the " + std::to_string(counts.size()) + " sections";
   if (counts.empty() && pairs % axes != 0)
     return a + " axes do not divide the " + std::to_string(pairs) + " pairs of d = " + std::to_string(sizes.at("d"));
-  for (std::size_t k = 1; k < counts.size() && alternates(settings); ++k)
+  // By turns the first axis has pairs, too, that the others lack; its exponents by turns end at 1 as all others do.
+  const bool by_turns = core::setting<std::string>(settings, "exponent") == "by_turns";
+  for (std::size_t k = by_turns ? 0 : 1; k < counts.size() && (by_turns || alternates(settings)); ++k)
     if (counts[k] > 0 && counts.size() * (counts[k] - 1) + k >= pairs)
       return "section_" + std::to_string(k) + " = " + std::to_string(counts[k]) + " pairs are more than every " +
              std::to_string(counts.size()) + "th of " + std::to_string(pairs);
@@ -118,7 +120,7 @@ struct rope_axes::turns_by_base : turns_by_frequency<R, recipe<R>> {
   std::size_t axes;
   std::vector<pair_on_axis> shared;
 
-  turns_by_base(const arguments<R>& call, const recipe<R>& with)
+  turns_by_base(const arguments<R>& call, const recipe<R>& with, const turned_vectors&)
       : turns_by_frequency<R, recipe<R>>{
             with, {call.settings, call["x"].shape(3), turning_pairs(call["x"].shape(3), call.settings)}} {
     const core::tensor& positions = call.integers.at("position");
@@ -149,7 +151,7 @@ struct rope_axes::turns_by_inputs {
   const field<R>&theta, &position;
   rotary_layout layout;
 
-  turns_by_inputs(const arguments<R>& call, const recipe& with)
+  turns_by_inputs(const arguments<R>& call, const recipe& with, const turned_vectors&)
       : how(with),
         theta(call["theta"]),
         position(call["position"]),

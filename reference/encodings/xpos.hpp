@@ -9,6 +9,9 @@
 //
 //   xpos/scale   position [n] i64                            -> z [n, r], r = `pairs`
 //   xpos/rotate  x [B, n, h, d], position [B, n] i64          -> y [B, n, h, d]
+//   xpos/scores  q [B, n, h u, d], k [B, m, h, d], query_position [B, n], key_position [B, m] i64 -> s [B, h u, n, m],
+//   as
+//     rope/scores, of queries that grow and keys that shrink; u = `group`
 //
 // Domain: a product of a z that overflows and one that underflows is NaN, though the score is moderate. gamma = 0.4 and
 // B = 512 reach up to |m - c| = 36260 in f32 and bf16, 4532 in f16.
@@ -22,6 +25,7 @@
 #include <vector>
 
 #include "reference/algorithms/settings.hpp"
+#include "reference/kinds/rotary_scores.hpp"
 #include "reference/kinds/rotation.hpp"
 #include "reference/kinds/table.hpp"
 
@@ -42,7 +46,7 @@ struct xpos {
   static std::vector<record<R>> records();
 
  private:
-  static std::array<core::operation, 2> declarations();
+  static std::array<core::operation, 3> declarations();
 
   /// z_t by position.
   template <class R>
@@ -52,11 +56,11 @@ struct xpos {
     double base, center;
     bool down;
 
-    scales(const arguments<R>& call, const recipe<R>& with, std::size_t pairs)
+    scales(const arguments<R>& call, const recipe<R>& with, std::size_t pairs, bool of_keys)
         : how(with),
           base(call.template setting<double>("scale_base")),
           center(static_cast<double>(call.template setting<std::int64_t>("center"))),
-          down(call.template setting<bool>("down")) {
+          down(of_keys) {
       const auto gamma = call.template setting<double>("gamma");
       for (std::size_t t = 0; t < pairs; ++t)
         zeta.push_back(in_stage<R>(rotary_stage::angle, [&] {
@@ -81,8 +85,8 @@ struct xpos {
 template <class R>
 rows<R> xpos::scale(const arguments<R>& call, const recipe<R>& how) {
   const auto pairs = static_cast<std::size_t>(call.template setting<std::int64_t>("pairs"));
-  return {pairs, [by = scales<R>(call, how, pairs), &positions = call.integers.at("position").values.storage()](
-                     std::size_t i, R* row) {
+  return {pairs, [by = scales<R>(call, how, pairs, call.template setting<bool>("down")),
+                  &positions = call.integers.at("position").values.storage()](std::size_t i, R* row) {
             for (std::size_t t = 0; t < by.zeta.size(); ++t) row[t] = by.of(positions[i], t);
           }};
 }
@@ -92,12 +96,13 @@ struct xpos::turns : turns_by_frequency<R, recipe<R>> {
   const core::tensor& at;
   scales<R> by;
 
-  turns(const arguments<R>& call, const recipe<R>& with)
+  turns(const arguments<R>& call, const recipe<R>& with, const turned_vectors& of)
       : turns_by_frequency<R, recipe<R>>{with,
-                                         {call.settings, call["x"].shape(3),
-                                          turning_pairs(call["x"].shape(3), call.settings)}},
-        at(call.integers.at("position")),
-        by(call, with, this->layout.pairs) {
+                                         {call.settings, call[of.x].shape(3),
+                                          turning_pairs(call[of.x].shape(3), call.settings)}},
+        at(call.integers.at(of.position)),
+        by(call, with, this->layout.pairs,
+           of.keys || (call.settings.contains("down") && call.template setting<bool>("down"))) {
     const auto in_angles = [](auto compute) { return in_stage<R>(rotary_stage::angle, compute); };
     const auto base = call.template setting<double>("base");
     const std::size_t pairs = this->layout.pairs;
@@ -112,58 +117,55 @@ struct xpos::turns : turns_by_frequency<R, recipe<R>> {
     std::vector<rotation<R>> all = turns_by_frequency<R, recipe<R>>::rotations(token);
     for (std::size_t t = 0; t < all.size(); ++t) {
       const R z = taken_by(rotary_stage::table, rotary_stage::angle, by.of(at.values.storage()[token], t));
-      all[t] = in_stage<R>(rotary_stage::table, scaled, all[t], z);
+      all[t] = of_magnitude(all[t], z);
     }
     return all;
   }
-
- private:
-  static rotation<R> scaled(rotation<R> turned, const R& z) {
-    turned.cosine = turned.cosine * z;
-    turned.sine = turned.sine * z;
-    return turned;
-  }
 };
 
-inline std::array<core::operation, 2> xpos::declarations() {
+inline std::array<core::operation, 3> xpos::declarations() {
   constexpr const char* source = "Sun et al. 2022, arXiv 2212.10554, eqs. (9) and (11)";
   constexpr double furthest = 2147483648.0;
-  const auto positions = [](std::vector<std::string> axes) {
-    return core::integers("position", std::move(axes), "positions", {0.0, furthest}, core::input_role::position);
+  const auto positions = [](const char* called, std::vector<std::string> axes) {
+    return core::integers(called, std::move(axes), "positions", {0.0, furthest}, core::input_role::position);
   };
   const std::vector<core::attribute_declaration> scaling{
       real("gamma", {0.4, 1.0}, {0x1p-10, 0x1p10}, "the fastest pair has zeta = gamma / (1 + gamma)"),
       real("scale_base", {512.0, 2048.0, 700.7}, {1.0, std::numeric_limits<double>::max()}, "B: divides the positions"),
-      integer("center", {0, 3, 100}, {0.0, furthest}, "c: the position that is not scaled"),
-      flag("down", false, "keys: the reciprocal")};
-  core::operation table{
-      .name = "xpos/scale",
-      .source = source,
-      .inputs = {positions({"n"})},
-      .outputs = {{.name = "z", .axes = {"n", "r"}, .meaning = "scales", .scale = core::error_scale::relative}},
-      .attributes = {integer("pairs", {4, 1, 2, 3, 8}, {1.0, 0x1p20}, "pairs of coordinates", "r")}};
-  core::operation rotated =
-      rotation_declaration({.name = "xpos/rotate",
-                            .source = source,
-                            .inputs = {positions({"B", "n"})},
-                            .attributes = {rotary_layout::declared(), rotary_setting(),
-                                           real("base", {10000.0, 100.0, 500000.0},
-                                                {1.0, std::numeric_limits<double>::max()}, "base of the frequencies")},
-                            .conflict = [](const core::attributes& settings, const core::axis_sizes& sizes) {
-                              return conflict_of_pairs(turning_pairs(sizes.at("d"), settings), "rotary = ", sizes);
-                            }});
+      integer("center", {0, 3, 100}, {0.0, furthest}, "c: the position that is not scaled")};
+  const std::vector<core::attribute_declaration> turning{
+      rotary_layout::declared(), rotary_setting(),
+      real("base", {10000.0, 100.0, 500000.0}, {1.0, std::numeric_limits<double>::max()}, "base of the frequencies")};
+  std::array<core::operation, 3> all{
+      {{.name = "xpos/scale",
+        .source = source,
+        .inputs = {positions("position", {"n"})},
+        .outputs = {{.name = "z", .axes = {"n", "r"}, .meaning = "scales", .scale = core::error_scale::relative}},
+        .attributes = {integer("pairs", {4, 1, 2, 3, 8}, {1.0, 0x1p20}, "pairs of coordinates", "r")}},
+       rotation_declaration({.name = "xpos/rotate",
+                             .source = source,
+                             .inputs = {positions("position", {"B", "n"})},
+                             .attributes = turning,
+                             .conflict = conflict_of_rotation}),
+       scores_declaration({.name = "xpos/scores",
+                           .source = source,
+                           .inputs = {positions("query_position", {"B", "n"}), positions("key_position", {"B", "m"})},
+                           .attributes = turning,
+                           .conflict = conflict_of_rotation})}};
   static constexpr core::error_growth with_exponent{.quantity = "largest position", .at = "position {}"};
-  for (core::operation* op : {&table, &rotated}) {
-    op->attributes.insert(op->attributes.end(), scaling.begin(), scaling.end());
-    op->grows_with = &with_exponent;  // not with_position: far rows overflow
+  for (core::operation& op : all) {
+    op.attributes.insert(op.attributes.end(), scaling.begin(), scaling.end());
+    if (op.input("k") == nullptr) op.attributes.push_back(flag("down", false, "keys: the reciprocal"));
+    op.grows_with = &with_exponent;  // not with_position: far rows overflow
   }
-  return {table, rotated};
+  return all;
 }
 
 template <class R>
 std::vector<xpos::record<R>> xpos::records() {
-  const auto [scale, rotate] = declarations();
-  return {table_record<xpos, R, xpos::scale<R>>(scale), rotation_record<turns, R>(rotate)};
+  const auto [scale, rotate, scores] = declarations();
+  return {table_record<xpos, R, xpos::scale<R>>(scale), rotation_record<turns, R>(rotate),
+          scores_record<turns, R>(scores)};
 }
 
 }  // namespace assay::reference::encodings

@@ -14,7 +14,7 @@
 //
 // An operation of this kind is a class template over the reading R,
 //   struct turns { using recipe = ...;                      made of rotary_recipe: the steps that variants replace
-//     turns(const arguments<R>&, const recipe&);            what all tokens share: frequencies, settings
+//     turns(const arguments<R>&, const recipe&, turned_vectors);   what all tokens share: frequencies, settings
 //     rotary_layout layout;
 //     std::vector<rotation<R>> rotations(std::size_t token) const; }   of each pair, at this token of [B, n];
 //                                                           rotations(token, head) where heads have their own
@@ -23,6 +23,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -34,8 +35,9 @@
 
 namespace assay::reference {
 
-/// What of a rotation has a format of its own, in the order of rotary_stages().
-enum class rotary_stage { angle, table, product };
+/// What of a rotation has a format of its own, in the order of rotary_stages(); `scores` where queries and keys are
+/// multiplied (rotary_scores.hpp).
+enum class rotary_stage { angle, table, product, scores };
 
 /// f16 and bf16: angles in f32, their cosines and sines cast to the dtype of the tensors, and products of that dtype,
 /// as LlamaRotaryEmbedding.forward and apply_rotary_pos_emb of huggingface/transformers have it
@@ -70,6 +72,25 @@ coordinate_pair<R> turned(const coordinate_pair<R>& x, const rotation<R>& by) {
   return {x.first * by.cosine - x.second * by.sine, x.first * by.sine + x.second * by.cosine};
 }
 
+/// Cosine and sine times a magnitude, as huggingface/transformers multiplies its tables by `attention_scaling`.
+template <class R>
+rotation<R> of_magnitude(const rotation<R>& by, const R& magnitude) {
+  return in_stage<R>(
+      rotary_stage::table,
+      [](rotation<R> r, const R& factor) {
+        r.cosine = r.cosine * factor;
+        r.sine = r.sine * factor;
+        return r;
+      },
+      by, magnitude);
+}
+
+/// Which vectors of a call turn, and where the positions of their tokens are.
+struct turned_vectors {
+  const char *x = "x", *position = "position";
+  bool keys = false;  ///< of scores: queries and keys may turn by rules of their own
+};
+
 /// The steps that all encodings of this kind have.
 template <template <class> class Recipe, class R>
 struct rotary_recipe : differentiable_recipe<Recipe, R> {
@@ -77,20 +98,35 @@ struct rotary_recipe : differentiable_recipe<Recipe, R> {
   recipe_step<R, coordinate_pair<R>(const coordinate_pair<R>&, const rotation<R>&)> turn = turned<R>;
 };
 
-/// Where the coordinates of pair t stand: side by side, or t and t + pairs.
+/// Where the coordinates of pair t stand: side by side, or `apart` from one another. Those that turn are the first of
+/// the features, or with the setting `at` = "end" the last. Settings that an operation does not have are standard ones.
 struct rotary_layout {
   std::size_t features, pairs;
   bool half_split;
+  /// The setting `partial`: the coordinates that turn are a block, as if there were no others; or they stand, and have
+  /// frequencies, as if all turned ("proportional", Gemma 4).
+  bool proportional;
+  std::size_t start, apart;
 
-  /// Of a call with the setting `layout`.
   rotary_layout(const core::attributes& settings, std::size_t width, std::size_t count)
       : features(width),
         pairs(count),
-        half_split(core::chosen<bool>(settings, "layout", {{"interleaved", false}, {"half_split", true}})) {}
-  [[nodiscard]] std::size_t first(std::size_t t) const { return half_split ? t : 2 * t; }
-  [[nodiscard]] std::size_t second(std::size_t t) const { return half_split ? t + pairs : 2 * t + 1; }
+        half_split(core::chosen<bool>(settings, "layout", {{"interleaved", false}, {"half_split", true}})),
+        proportional(has(settings, "partial", "proportional")),
+        start(has(settings, "at", "end") ? width - 2 * count : 0),
+        apart(!half_split    ? 1
+              : proportional ? width / 2
+                             : count) {}
+  [[nodiscard]] std::size_t first(std::size_t t) const { return start + (half_split ? t : 2 * t); }
+  [[nodiscard]] std::size_t second(std::size_t t) const { return first(t) + apart; }
+  /// Pairs of which the frequencies are those of the first ones.
+  [[nodiscard]] std::size_t all_pairs() const { return proportional ? features / 2 : pairs; }
   static core::attribute_declaration declared() {
     return choice("layout", {"interleaved", "half_split"}, "which coordinates are a pair");
+  }
+  static bool has(const core::attributes& settings, const char* name, const char* value) {
+    const auto set = settings.find(name);
+    return set != settings.end() && std::get<std::string>(set->second) == value;
   }
 };
 
@@ -111,6 +147,13 @@ inline std::string conflict_of_pairs(std::size_t pairs, const char* called, cons
   return called + std::to_string(pairs) + " pairs are more than d = " + std::to_string(sizes.at("d")) + " holds";
 }
 
+/// Why a rotation has no such settings; empty where it has.
+inline std::string conflict_of_rotation(const core::attributes& settings, const core::axis_sizes& sizes) {
+  if (rotary_layout::has(settings, "partial", "proportional") && rotary_layout::has(settings, "at", "end"))
+    return "partial = \"proportional\" turns the first pairs, and at = \"end\" the last ones";
+  return conflict_of_pairs(turning_pairs(sizes.at("d"), settings), "rotary = ", sizes);
+}
+
 /// Angles m theta_t: a position m of each token, a frequency of each pair.
 template <class R, class Recipe>
 struct turns_by_frequency {
@@ -118,10 +161,14 @@ struct turns_by_frequency {
   const recipe& how;
   rotary_layout layout;
   std::vector<R> theta{}, position{};
+  std::optional<R> magnitude{};
 
   [[nodiscard]] std::vector<rotation<R>> rotations(std::size_t token) const {
     std::vector<rotation<R>> all;
-    for (const R& t : theta) all.push_back(how.rotation_at(position[token], t));
+    for (const R& t : theta) {
+      all.push_back(how.rotation_at(position[token], t));
+      if (magnitude) all.back() = of_magnitude(all.back(), *magnitude);
+    }
     return all;
   }
 };
@@ -152,7 +199,7 @@ void turn(const Turns& formula, const typename Turns::recipe& how, const std::ve
 
 template <template <class> class Turns, class R>
 fields<R> rotate(const arguments<R>& call, const typename Turns<R>::recipe& how) {
-  const Turns<R> formula(call, how);
+  const Turns<R> formula(call, how, {});
   field<R> y = call["x"];
   const std::size_t heads = y.shape(2), features = y.shape(3);
   for (std::size_t token = 0; y.size() > 0 && token < y.shape(0) * y.shape(1); ++token) {
@@ -177,7 +224,7 @@ fields<R> rotate_vjp(const arguments<R>& call, const typename Turns<R>::recipe& 
     const lifted_inputs<R> lifted(call, *find_operation(core::operation_name(call.operation).forward));
     const auto variables = graph.last();
     const steps of_gradient = how.of_gradient ? steps(*how.of_gradient) : steps{};
-    const Turns<number> formula(lifted.in, of_gradient);
+    const Turns<number> formula(lifted.in, of_gradient, {});
     const auto shared = graph.last();
     const field<number>& x = lifted.in["x"];
     const std::size_t heads = x.shape(2), features = x.shape(3);

@@ -29,10 +29,11 @@ frequency scaled_frequency(const scale& scaled, double base, std::size_t pair, s
 
 }  // namespace
 
-prepared_frequencies geometric_frequencies(double base, std::size_t pairs, double position_scale) {
+prepared_frequencies geometric_frequencies(double base, std::size_t pairs, double position_scale, std::size_t of) {
+  const auto steps = static_cast<long>(of == 0 ? pairs : of);
   std::vector<frequency> theta;
   for (std::size_t t = 0; t < pairs; ++t)
-    theta.push_back(divided(geometric_frequency(base, static_cast<long>(t), static_cast<long>(pairs)), position_scale));
+    theta.push_back(divided(geometric_frequency(base, static_cast<long>(t), steps), position_scale));
   return prepared_frequencies(std::move(theta));
 }
 

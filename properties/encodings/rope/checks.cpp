@@ -36,7 +36,7 @@ family with_usual_numbers(family mild) {
   mild.generate = [of_rotations = mild.generate, numbers = usual_numbers().generate](
                       const core::operation& op, core::dtype type, const core::attributes& settings,
                       core::counter_random& random, extent size) {
-    return (op.input("x") ? of_rotations : numbers)(op, type, settings, random, size);
+    return (op.input("x") || op.input("q") ? of_rotations : numbers)(op, type, settings, random, size);
   };
   mild.applies = [](const core::operation&) { return true; };
   return mild;
@@ -49,6 +49,7 @@ encoding_tests make_tests() {
       rotations{"rope/rotate", "rope/rotate_by"},
       frequencies{"rope/frequencies", "rope/extended_frequencies", "rope/divided_frequencies"};
   using std::int64_t;
+  using namespace std::string_literals;
   encoding_tests tests;
   tests.name = "rope";
   tests.families = rotation_families();
@@ -59,16 +60,43 @@ encoding_tests make_tests() {
   tests.rests_on_convention = has_special_value_at_angle_0;
   tests.sizes = rotation_sizes(rotations);
   const core::attributes as_gpt_j{{"rotary", int64_t{24}}, {"base", 1e4}, {"position_scale", 1.0}},
-      odd{{"rotary", int64_t{13}}, {"position_scale", 3.0}}, quarter{{"rotary", int64_t{24}}}, slow{{"base", 1e6}};
+      odd{{"rotary", int64_t{13}}, {"position_scale", 3.0}}, quarter{{"rotary", int64_t{24}}}, slow{{"base", 1e6}},
+      as_gemma_4{{"rotary", int64_t{64}},
+                 {"partial", "proportional"s},
+                 {"at", "start"s},
+                 {"layout", "half_split"s},
+                 {"base", 1e6}},
+      as_phi_4{{"rotary", int64_t{48}},
+               {"partial", "block"s},
+               {"at", "start"s},
+               {"layout", "half_split"s},
+               {"magnitude", std::sqrt(1 + std::log(32) / std::log(4096))}},
+      as_deepseek_v3{
+          {"rotary", int64_t{32}}, {"partial", "block"s}, {"at", "end"s}, {"layout", "interleaved"s}, {"base", 1e4}},
+      as_glm_4{
+          {"rotary", int64_t{32}}, {"partial", "block"s}, {"at", "start"s}, {"layout", "interleaved"s}, {"base", 1e4}};
+  core::attributes scores_of_deepseek_v3 = as_deepseek_v3;
+  scores_of_deepseek_v3["logit_factor"] = std::pow(0.1 * std::log(40) + 1, 2);
   for (const usual_size& size : std::vector<usual_size>{
            {rotate, {{"B", 2}, {"n", 130}, {"h", 2}, {"d", 128}}, true, "", slow},
            {rotate, {{"B", 3}, {"n", 66}, {"h", 3}, {"d", 96}}, true, "", quarter},
            {rotate, {{"B", 2}, {"n", 9}, {"h", 2}, {"d", 96}}, true, "", as_gpt_j},
            {rotate, {{"B", 2}, {"n", 9}, {"h", 2}, {"d", 66}}, true, "", odd},
+           {rotate,
+            {{"B", 2}, {"n", 9}, {"h", 66}, {"d", 10}},
+            true,
+            "",
+            {{"partial", "proportional"s}, {"at", "start"s}}},
+           {rotate, {{"B", 1}, {"n", 9}, {"h", 2}, {"d", 512}}, true, "", as_gemma_4},
+           {rotate, {{"B", 1}, {"n", 9}, {"h", 2}, {"d", 128}}, true, "", as_phi_4},
+           {rotate, {{"B", 1}, {"n", 9}, {"h", 2}, {"d", 192}}, true, "", as_deepseek_v3},
+           {rotate, {{"B", 1}, {"n", 9}, {"h", 2}, {"d", 128}}, true, "", as_glm_4},
+           {{"rope/scores"}, {{"B", 1}, {"h", 1}, {"n", 3}, {"m", 9}, {"d", 192}}, true, "", scores_of_deepseek_v3},
            {rotate_by, {{"B", 2}, {"n", 130}, {"h", 2}, {"d", 128}}, true},
            {rotate_by, {{"B", 2}, {"n", 66}, {"h", 9}, {"d", 66}}, true, "real_positions"},
            {frequencies, {{"k", 3}, {"r", 65}}, true},
            {frequencies, {{"k", 4}, {"r", 64}}, true},
+           {frequencies, {{"k", 2}, {"r", 48}}, true},
            {frequencies, {{"k", 3}, {"r", 66}}, true, every_family},
            {frequencies, {{"k", 65}, {"r", 128}}},
            {frequencies, {{"k", 2}, {"r", 2048}}},
@@ -76,7 +104,9 @@ encoding_tests make_tests() {
     tests.sizes.push_back(size);
   tests.long_ones = {{rotate, {{"d", 2}}, {{"d", 16390}}},
                      {rotate_by, {{"d", 2}, {"r", 0}}},
-                     {frequencies, {{"r", 1}}, {{"r", 33000}}}};
+                     {frequencies, {{"r", 1}}, {{"r", 33000}}},
+                     {{"rope/scores"}, {{"d", 2}, {"m", 2}}, {{"d", 4098}}}};
+  for (usual_size& size : score_sizes({"rope/scores"})) tests.sizes.push_back(std::move(size));
   tests.mutants = all_of({mutants(), mutants_of_longer_contexts()});
   tests.controls = all_of({controls(), controls_of_longer_contexts()});
   tests.not_modelled = {
@@ -85,6 +115,7 @@ encoding_tests make_tests() {
       {"ml-explore/mlx-lm#1507, vllm-project/vllm#48351", "a magnitude that is given is computed by no operation"},
   };
   tests.laws = laws_of_rotation("rotation", rotations);
+  for (property& p : laws_of_scores("scores", {"rope/scores"})) tests.laws.push_back(std::move(p));
   return tests;
 }
 

@@ -9,6 +9,10 @@
 #include "reference/encodings/rope.hpp"
 
 namespace assay::properties::encodings::rope {
+
+std::vector<variant> mutants_of_conventions();
+std::vector<variant> controls_of_conventions();
+
 namespace {
 
 using encoding = reference::encodings::rope;
@@ -23,7 +27,8 @@ std::string scaling_of(const request& call) {
 void multiply_by_scale(request& call) {
   if (call.operation->attribute("position_scale") == nullptr) return;
   const auto scale = setting_of<double>(call, "position_scale");
-  for (double& m : call.inputs.at("position").values.storage()) m *= scale;
+  for (const core::tensor_declaration& d : call.operation->inputs)
+    if (d.role == core::input_role::position) change_each(call.inputs, d.name, [&](double m) { return m * scale; });
   set_setting(call, "position_scale", 1.0);
 }
 
@@ -93,6 +98,7 @@ std::vector<variant> mutants() {
        "rope/rotate_by:vjp/grad_y/first_for_all_along_B_0"},
   });
   for (variant& v : faults_of_rotation<encoding>("rope")) all.push_back(std::move(v));
+  for (variant& v : mutants_of_conventions()) all.push_back(std::move(v));
   for (variant& v : std::vector<variant>{
            changed("mutant/rope_frequencies_of_neighbours", "raiyanyahya/how-to-train-your-gpt#6",
                    "halves are paired, and frequencies in the order of neighbours",
@@ -105,10 +111,6 @@ std::vector<variant> mutants() {
                    "an odd d has the frequencies of d + 1", with_steps([](std::size_t features, std::size_t pairs) {
                      return pairs == features / 2 ? (features + 1) / 2 : pairs;
                    })),
-           changed("mutant/rope_exponent_of_whole_head",
-                   "a convention of published programs (see RP07 fla-org/flash-linear-attention#1177)",
-                   "partial rotary with the exponents of the whole head, base^(-2t/d)",
-                   with_steps([](std::size_t features, std::size_t) { return features / 2; })),
            changed("mutant/rope_slowest_is_whole_base",
                    "a convention of published programs, tensorflow/tensor2tensor among them",
                    "exponents t/(r-1) instead of t/r",
@@ -151,7 +153,7 @@ std::vector<variant> mutants() {
 }
 
 std::vector<variant> controls() {
-  std::vector<variant> all = controls_of_rotation<encoding>("rope");
+  std::vector<variant> all = all_of({controls_of_rotation<encoding>("rope"), controls_of_conventions()});
   all.push_back(changed(
       "control/rope_frequencies_by_exp", "exp and log for a power", "exp(-(t/r) log base)", {.formula = [](auto& how) {
         how.frequency = [](const auto& base, std::size_t t, std::size_t steps) {

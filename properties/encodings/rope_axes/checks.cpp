@@ -118,6 +118,7 @@ encoding_tests make_tests() {
            {rotate, {{"B", 1}, {"n", 65}, {"h", 2}, {"d", 88}, {"a", 2}}, true, "behind_text", llama4},
            {rotate, {{"B", 1}, {"n", 129}, {"h", 2}, {"d", 64}, {"a", 2}}, true, "mild", rope_vit},
            {rotate_by, {{"B", 2}, {"n", 130}, {"h", 3}, {"d", 64}, {"a", 2}}, true},
+           {rotate_by, {{"B", 2}, {"n", 130}, {"h", 2}, {"d", 128}, {"a", 2}}, true},
            {rotate_by, {{"B", 2}, {"n", 66}, {"h", 9}, {"d", 64}, {"a", 3}}, true, "real_positions"},
        })
     tests.sizes.push_back(size);

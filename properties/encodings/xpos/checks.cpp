@@ -29,7 +29,9 @@ family inside_reach(family f, double share) {
                                           core::counter_random& random, extent size) {
     core::tensors inputs = make(op, type, settings, random, size);
     const double most = std::min(reach(type, settings, share), 0x1p31 - 2.0);
-    for (double& m : inputs.at("position").values.storage()) m = std::fmod(m, most);
+    for (const core::tensor_declaration& d : op.inputs)
+      if (d.role == core::input_role::position)
+        for (double& m : inputs.at(d.name).values.storage()) m = std::fmod(m, most);
     return inputs;
   };
   return f;
@@ -45,7 +47,7 @@ std::vector<family> families() {
   mild.generate = [of_rotations = mild.generate, of_table = mild_table.generate](
                       const core::operation& op, core::dtype type, const core::attributes& settings,
                       core::counter_random& random, extent size) {
-    return (op.input("x") ? of_rotations : of_table)(op, type, settings, random, size);
+    return (op.input("x") || op.input("q") ? of_rotations : of_table)(op, type, settings, random, size);
   };
   mild.applies = [](const core::operation&) { return true; };
   all.push_back(inside_reach(table_family("scattered", "positions where formats end, inside the reach of the scale",
@@ -62,16 +64,23 @@ void check_reciprocal(experiment& e) {
     e.equal(computed(1.0), z[i] * w[i], "scale {} of queries times that of keys", i);
 }
 
+std::optional<test_case> with_another_centre(const test_case& c) {
+  const auto center = core::setting<std::int64_t>(core::completed(*c.call.operation, c.call.attributes), "center");
+  return with_setting(c, "center", center + 3);
+}
+
 std::vector<variant> mutants() {
   std::vector<variant> all = reported_faults({
       {"mutant/xpos_other_centre", "lucidrains/x-transformers#233: the centre of another length for cached keys",
        "xpos/rotate/center/one_off"},
       {"mutant/xpos_offset_missing", "RP06 lucidrains/rotary-embedding-torch#27: no offset in decoding",
        "xpos/rotate/position/counted"},
+      {"mutant/xpos_scores_of_other_base", "512 where a model has 2048", "xpos/scores/scale_base/ignored"},
       {"mutant/xpos_keys_as_queries", "one scale for queries and keys", "xpos/scale/down/ignored"},
       {"mutant/xpos_fixed_scale_base", "512 where a model has 2048", "xpos/rotate/scale_base/ignored"},
       {"mutant/xpos_rotary_ignored", "AI-Hypercomputer/maxtext#4616", "xpos/rotate/rotary/ignored"},
   });
+  for (variant& v : all) v.telling = v.id == "mutant/xpos_keys_as_queries";
   for (variant& v : faults_of_rotation<encoding>("xpos"))
     // Scales end before angles of 10^5, and no angle has a gradient.
     if (v.id != "mutant/xpos_reduction_runs_out_of_bits" && v.id != "mutant/xpos_torque_of_input")
@@ -105,7 +114,7 @@ std::vector<variant> controls() {
 }  // namespace
 
 encoding_tests make_tests() {
-  const std::vector<std::string> scale{"xpos/scale"}, rotate{"xpos/rotate"};
+  const std::vector<std::string> scale{"xpos/scale"}, rotate{"xpos/rotate"}, scores{"xpos/scores"};
   encoding_tests tests;
   tests.name = "xpos";
   tests.families = families();
@@ -114,11 +123,19 @@ encoding_tests make_tests() {
   for (const usual_size& size : table_sizes("xpos/scale", "r", 2)) tests.sizes.push_back(size);
   const core::attributes of_nemo{{"scale_base", 2048.0}, {"center", std::int64_t{65}}};
   tests.sizes.push_back({rotate, {{"B", 2}, {"n", 130}, {"h", 2}, {"d", 128}}, true, "", of_nemo});
-  tests.long_ones = {{rotate, {{"d", 2}}, {{"d", 16390}}}, {scale, {{"r", 1}}, {{"r", 33000}}}};
+  for (const usual_size& size : score_sizes(scores)) tests.sizes.push_back(size);
+  tests.long_ones = {{rotate, {{"d", 2}}, {{"d", 16390}}},
+                     {scale, {{"r", 1}}, {{"r", 33000}}},
+                     {scores, {{"d", 2}, {"m", 2}}, {{"d", 4098}}}};
   tests.mutants = mutants();
   tests.controls = controls();
   for (property& p : laws_of_rotation("xpos", rotate))
     if (p.name == "xpos_certificate" || p.name == "xpos_nan_at_0") tests.laws.push_back(std::move(p));
+  for (property& p : laws_of_scores("xpos_scores", scores)) tests.laws.push_back(std::move(p));
+  property center = law("xpos_center", "another centre: the same scores", {scores, {"mild", "left_padding", "decode"}},
+                        agree_after(with_another_centre, "with another centre"));
+  center.stays_because = "it says that the centre is a convention: queries and keys of unlike centres break it";
+  tests.laws.push_back(std::move(center));
   tests.laws.push_back(law("xpos_reciprocal", "the scales of queries and of keys are reciprocal",
                            {scale, {"mild", "scattered"}}, {2, check_reciprocal}));
   return tests;

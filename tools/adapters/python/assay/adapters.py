@@ -31,6 +31,23 @@ def heads_first(function):
     return in_place_of(function, swapped)
 
 
+def axes_first(function):
+    """Of a function of x and position (rope_axes/rotate, rope_axes/rotate_by) whose positions have their axes first,
+    [a, B, n], as Qwen2-VL has them.
+
+        def rotate(x, position):  # position [3, B, n]
+            ...
+        rope = axes_first(rotate)
+    """
+    def moved(*values, **named):
+        given = signature_of(function).bind(*values, **named)
+        position = given.arguments["position"]
+        given.arguments["position"] = position.movedim(-1, 0) if hasattr(position, "movedim") else position.transpose(
+            2, 0, 1)
+        return function(*given.args, **given.kwargs)
+    return in_place_of(function, moved)
+
+
 def even_heads(function):
     """Of a function of x that takes even widths of x only: it declares them, and odd ones are declined.
 

@@ -2,34 +2,44 @@
 import functools
 
 from assay.claims import WrongClaim
+from assay.host import Unsupported
 from assay.modules import dtypes_of_module
 from assay.wrapping import USUAL_WIDTH, decline_odd, positional, swap, with_claims
 
 
 def from_cos_sin(function, tables=None, layout="half_split", heads_first=True, base=None, of_width=None,
-                 half_width=False):
+                 half_width=False, scores=False):
     """Of a function (q, k, cos, sin) that returns q and k rotated, or (x, cos, sin) that returns x rotated, as
     Hugging Face's transformers have it: x [B, h, n, d], or with heads_first=False [B, n, h, d]; cos and sin [B, n, d],
     each angle twice, or with half_width=True [B, n, d/2]. The names of its parameters say which it is; sin may stand
     before cos. Both results are judged: see _both.
 
-    `tables(x, position)` returns cos and sin, such as a rotary embedding module with that forward. One that is made
-    for a width is made by `of_width(width)` in its place, for each width that Assay asks for. It has one `base`, which
-    is 10000 unless it is named. Without either the adapter makes cos and sin, from angles in f64, for every base.
-    They are rounded to the dtype of x. Unless `compute` says otherwise, tables and products of bf16 and f16 are taken
-    to have that dtype, and angles to be in f32.
+    A function (q, k, cos, sin, mrope_section), as Qwen2-VL has it, takes positions on several axes: cos and sin
+    [a, B, n, d], and how many pairs each axis has. Its operation is rope_axes/rotate.
+
+    `tables(x, position)` returns cos and sin, such as a rotary embedding module with that forward; positions on several
+    axes are [a, B, n]. One that is made for a width is made by `of_width(width)` in its place, for each width that
+    Assay asks for. It has one `base`, which is 10000 unless it is named. Without either the adapter makes cos and sin,
+    from angles in f64, for every base. They are rounded to the dtype of x. Unless `compute` says otherwise, tables and
+    products of bf16 and f16 are taken to have that dtype, and angles to be in f32.
+
+    With scores=True only products of q and k are judged, by rope/scores: for functions that return coordinates in an
+    order of their own, or something that only such products undo.
 
         from_cos_sin(apply_rotary_pos_emb)
         from_cos_sin(apply_rotary_pos_emb, of_width=RotaryEmbedding)
         from_cos_sin(apply_rotary_pos_emb, tables=rotary_emb, base=500000.0)
+        from_cos_sin(apply_multimodal_rotary_pos_emb)
     """
     def cos_sin(x, angle):
         angle = angle if half_width else _TWICE[layout](angle)
         return angle.cos().to(x.dtype), angle.sin().to(x.dtype)
-    return _rotation(function, ("cos", "sin"), cos_sin, tables, layout, heads_first, base, of_width)
+    words = ("cos", "sin", "section") if any("section" in p.name for p in positional(function)) else ("cos", "sin")
+    return _rotation(function, words, cos_sin, tables, layout, heads_first, base, of_width, scores)
 
 
-def from_freqs_cis(function, tables=None, layout="interleaved", heads_first=False, base=None, of_width=None):
+def from_freqs_cis(function, tables=None, layout="interleaved", heads_first=False, base=None, of_width=None,
+                   scores=False):
     """Of a function (xq, xk, freqs_cis) that returns both rotated, or (x, freqs_cis) that returns x rotated, as Meta's
     Llama has it: x [B, n, h, d], or with heads_first=True [B, h, n, d]; freqs_cis complex [B, n, d/2], the e^(i angle).
     `tables(x, position)` returns freqs_cis. The adapter makes complex numbers of f64 for x in f64, of f32 for all
@@ -40,47 +50,77 @@ def from_freqs_cis(function, tables=None, layout="interleaved", heads_first=Fals
     def cis(x, angle):
         import torch
         return (torch.polar(torch.ones_like(angle), angle).to(torch.promote_types(x.dtype, torch.complex64)),)
-    return _rotation(function, ("freqs",), cis, tables, layout, heads_first, base, of_width)
+    return _rotation(function, ("freqs",), cis, tables, layout, heads_first, base, of_width, scores)
 
 
 _PARAMETERS = {("cos", "sin"): "from_cos_sin is for (q, k, cos, sin) and (x, cos, sin)",
+               ("cos", "sin", "section"): "from_cos_sin is for (q, k, cos, sin, mrope_section)",
                ("freqs",): "from_freqs_cis is for (xq, xk, freqs_cis) and (x, freqs_cis)"}
 _TWICE = {"half_split": lambda angle: angle.repeat(*[1] * (angle.ndim - 1), 2),
           "interleaved": lambda angle: angle.repeat_interleave(2, -1)}
 
 
-def _rotation(function, words, standard, tables, layout, heads_first, base, of_width):
+def _rotation(function, words, standard, tables, layout, heads_first, base, of_width, scores):
     """`words`: what the names of the parameters for tables hold. `standard(x, angle)` makes these tables of angles
     [..., d/2] in f64, in the order of the words."""
     turned, order = _parameters_of(function, words)
     made = functools.lru_cache(of_width or (lambda width: tables))
+    own_tables = tables or of_width
+    by_axis = "section" in words
 
-    def rotated(x, given):
-        decline_odd(x)
+    def turn(values, given):
+        """What the function returns of q and k, or of x."""
         given = dict(zip(words, given if isinstance(given, (tuple, list)) else [given]))
         given = [given[word] for word in order]
+        results = function(*map(swap, values), *given) if heads_first else function(*values, *given)
+        if turned == 1:
+            return swap(results) if heads_first else results
+        if not isinstance(results, (tuple, list)) or len(results) != 2:
+            raise TypeError("it must return q and k, both rotated")
+        return [swap(result) if heads_first else result for result in results]
 
-        def turn(*values):
-            results = function(*map(swap, values), *given) if heads_first else function(*values, *given)
-            if turned == 1:
-                return swap(results) if heads_first else results
-            if not isinstance(results, (tuple, list)) or len(results) != 2:
-                raise TypeError("it must return q and k, both rotated")
-            return [swap(result) if heads_first else result for result in results]
-        return turn(x) if turned == 1 else _both(turn, x)
+    def tables_of(x, position, base):
+        decline_odd(x)
+        return made(x.shape[-1])(x, position) if own_tables else standard(x, _angles(x, position, base))
+
+    def rotated(x, given):
+        return turn([x], given) if turned == 1 else _both(lambda *values: turn(values, given), x)
 
     def rotate(x, position, base):
-        return rotated(x, standard(x, _angles(x, position, base)))
+        return rotated(x, tables_of(x, position, base))
 
-    def rotate_with_tables(x, position):
-        return rotated(x, made(x.shape[-1])(x, position))
-    claims = {"operation": "rope/rotate", "framework": "torch",
-              "domain": {"layout": [layout], "d": {"multiple_of": 2}}}
-    if not (tables or of_width):
-        return with_claims(function, rotate, **claims)
-    claims["domain"]["base"] = [base or 10000.0]
-    claims["dtypes"] = dtypes_of_module(made(USUAL_WIDTH))
-    return with_claims(function, rotate_with_tables, **claims)
+    def rotate_on_axes(x, position, base, section_0, section_1, section_2):
+        decline_odd(x)
+        position = position.movedim(-1, 0)  # [B, n, a] to [a, B, n]
+        sections = _sections(x.shape[-1] // 2, len(position), [section_0, section_1, section_2])
+        return rotated(x, (*tables_of(x, position, base), sections))
+
+    def products(q, k, query_position, key_position, base, scale, group):
+        q = turn([q] * turned, tables_of(q, query_position, base))
+        k = turn([k] * turned, tables_of(k, key_position, base))
+        q, k = (q, k) if turned == 1 else (q[0], k[1])
+        k = k.repeat_interleave(group, 2)  # heads of q follow one another in their group
+        s = q.transpose(1, 2) @ k.permute(0, 2, 3, 1)
+        return s * max(q.shape[-1], 1) ** -0.5 if scale == "inverse_sqrt" else s
+
+    answer = products if scores else rotate_on_axes if by_axis else rotate
+    claims = {"operation": "rope/scores" if scores else "rope_axes/rotate" if by_axis else "rope/rotate",
+              "framework": "torch", "domain": {"layout": [layout], "d": {"multiple_of": 2}}}
+    if by_axis:
+        claims["domain"].update(assignment=["blocks"], exponent=["shared"], order=["xy"])
+    if own_tables:
+        answer = functools.partial(answer, base=None)
+        claims["domain"]["base"] = [base or 10000.0]
+        claims["dtypes"] = dtypes_of_module(made(USUAL_WIDTH))
+    return with_claims(function, answer, **claims)
+
+
+def _sections(pairs, axes, sections):
+    """The pairs of each axis, where 0 everywhere says equal shares."""
+    sections = sections[:axes] if any(sections) else [pairs // axes] * axes
+    if sum(sections) != pairs:
+        raise Unsupported(f"it turns all {pairs} pairs, and sections of {sum(sections)} leave a rest")
+    return sections
 
 
 def _parameters_of(function, words):
@@ -89,7 +129,7 @@ def _parameters_of(function, words):
     held = [[word for word in words if word in name] for name in names]
     turned = len(names) - len(words)
     if turned not in (1, 2) or any(held[:turned]) or sorted(held[turned:]) != [[word] for word in sorted(words)]:
-        others = "; ".join(form for known, form in _PARAMETERS.items() if known != words)
+        others = "; ".join(form for known, form in _PARAMETERS.items() if not {*known} & {*words})
         called = getattr(function, "__name__", "the function")
         raise WrongClaim(f"{_PARAMETERS[words]}, and the parameters of {called} are ({', '.join(names)}); {others}; a "
                          "function around it may name them so")

@@ -9,7 +9,7 @@ from assay.claims import WrongClaim, claims_of
 from assay.host import Unsupported
 
 torch = pytest.importorskip("torch")
-from assay.adapters import from_cos_sin, from_freqs_cis, one_row  # noqa: E402
+from assay.adapters import axes_first, from_cos_sin, from_freqs_cis, one_row  # noqa: E402
 
 FEW = ["--property=value", "--property=vjp", "--family=mild", "--max-elements=2000"]
 
@@ -84,6 +84,50 @@ ROTATIONS = {
     "complex, x alone": assay.candidate(empty=False)(
         from_freqs_cis(rotate_one_by_complex, layout="half_split", heads_first=True)),
 }
+
+
+def rotate_multimodal(q, k, cos, sin, mrope_section, unsqueeze_dim=1):
+    """cos and sin [a, B, n, d]: of each axis its section of the first half, and again of the second."""
+    def of_sections(tables):
+        parts = tables.split(2 * list(mrope_section), -1)
+        return torch.cat([part[i % len(mrope_section)] for i, part in enumerate(parts)], -1)
+    return rotate_both(q, k, of_sections(cos), of_sections(sin), unsqueeze_dim=unsqueeze_dim)
+
+
+def test_tables_by_axis():
+    assay.check(from_cos_sin(rotate_multimodal), dtypes=["f32"], options=FEW)
+
+    def height_first(q, k, cos, sin, mrope_section):
+        return rotate_multimodal(q, k, cos[[0, 2, 1]], sin[[0, 2, 1]], mrope_section)
+    with pytest.raises(AssertionError, match="rope_axes/rotate"):
+        assay.check(from_cos_sin(height_first), dtypes=["f32"], options=FEW)
+
+
+def test_positions_by_axis_may_stand_first():
+    def rotate(x, position, section_0, section_1, section_2, base=10000.0):
+        sections = [section_0, section_1, section_2][:len(position)]
+        sections = sections if any(sections) else [x.shape[-1] // 2 // len(position)] * len(position)
+        if 2 * sum(sections) != x.shape[-1]:
+            raise Unsupported("the rest is no pair")
+        theta = base ** -(torch.arange(sum(sections)).double() / max(sum(sections), 1))
+        angle = torch.cat([part[i] for i, part in enumerate((position.unsqueeze(-1) * theta).split(sections, -1))], -1)
+        return rotate_one(x, torch.cat([angle.cos()] * 2, -1).to(x.dtype), torch.cat([angle.sin()] * 2, -1).to(x.dtype))
+    assay.check(axes_first(rotate), "rope_axes/rotate", dtypes=["f32"], options=FEW,
+                domain={"layout": ["half_split"], "exponent": ["shared"], "base": [10000.0], "d": {"multiple_of": 2}})
+
+
+def test_scores_alone_are_judged():
+    order = [2, 0, 3, 1]
+
+    def in_another_order(q, k, cos, sin):
+        q, k = rotate_both(q, k, cos, sin)
+        by = [i for i in order if i < q.shape[-1]] + list(range(4, q.shape[-1]))
+        return q[..., by], k[..., by]
+    with pytest.raises(AssertionError):
+        assay.check(from_cos_sin(in_another_order), dtypes=["f32"], options=FEW)
+    assay.check(from_cos_sin(in_another_order, scores=True), dtypes=["f32"], options=FEW)
+    with pytest.raises(AssertionError, match="rope/scores"):
+        assay.check(from_cos_sin(leaves_k, scores=True), dtypes=["f32"], options=FEW)
 
 
 @pytest.mark.parametrize("name", ROTATIONS)
