@@ -250,7 +250,11 @@ std::optional<std::string> precision_explanation_of(const std::vector<probe>& pr
     if (found.empty()) continue;
     std::vector<std::string> stages;
     for (const assignment& a : found) stages.push_back(words_of(a, op));
-    return words::explained_in(stages, found.front().narrow, declaration_of(found, op, call.type));
+    const core::dtype narrow = found.front().narrow;
+    // No candidate declares a format that is narrower than its tensors.
+    const bool can_be_declared = less_precise(narrow, call.type) != narrow || narrow == call.type;
+    return words::explained_in(stages, found.back().stages.size() > 1, narrow,
+                               can_be_declared ? std::optional(declaration_of(found, op, call.type)) : std::nullopt);
   }
   return std::nullopt;
 }

@@ -105,9 +105,10 @@ std::string between(const std::string& first, const std::string& last, const std
                      right_behind);
 }
 
-std::string explained_in(const std::vector<std::string>& stages, core::dtype format, const std::string& declaration) {
-  return fmt::format("explained if {} is computed in {}: declare it{}, or mend it", fmt::join(stages, ", or "),
-                     core::name_of(format), declaration);
+std::string explained_in(const std::vector<std::string>& stages, bool several, core::dtype format,
+                         const std::optional<std::string>& declaration) {
+  return fmt::format("explained if {} {} computed in {}: {}", fmt::join(stages, ", or "), several ? "are" : "is",
+                     core::name_of(format), declaration ? "declare it" + *declaration + ", or mend it" : "mend it");
 }
 
 std::string same_call_gives(unequal_because why, unequal_by how, const std::string& when) {

@@ -49,7 +49,8 @@ std::string between(const std::string& first, const std::string& last, const std
                     const std::string& right_behind);
 
 /// Whole sentences. "explained if angle (...) is computed in bf16: declare it (compute = ...), or mend it".
-std::string explained_in(const std::vector<std::string>& stages, core::dtype format, const std::string& declaration);
+std::string explained_in(const std::vector<std::string>& stages, bool several, core::dtype format,
+                         const std::optional<std::string>& declaration);
 
 /// Why equal calls differ, how, and when: "state is kept between calls: the same call gives other outputs after other
 /// calls".

@@ -49,8 +49,10 @@ TEST_CASE("properties/diagnosis/sentences/where", "[unit][diagnosis]") {
 }
 
 TEST_CASE("properties/diagnosis/sentences/whole", "[unit][diagnosis]") {
-  CHECK(explained_in({"accumulation (the sums)"}, core::dtype::bf16, " (compute = ...)") ==
+  CHECK(explained_in({"accumulation (the sums)"}, false, core::dtype::bf16, " (compute = ...)") ==
         "explained if accumulation (the sums) is computed in bf16: declare it (compute = ...), or mend it");
+  CHECK(explained_in({"x and y"}, true, core::dtype::bf16, std::nullopt) ==
+        "explained if x and y are computed in bf16: mend it");
   CHECK(same_call_gives(unequal_because::state_is_kept, unequal_by::outputs, after_others) ==
         "state is kept between calls: the same call gives other outputs after other calls");
   CHECK(same_call_gives(unequal_because::calls_race, unequal_by::bits, repeated_at_once) ==
