@@ -56,11 +56,9 @@ std::string in_some(const probes_seen& wrong, const probes_seen& right, size_exp
 
 // Those whose NaN are no matter of convention: where there is nothing to weigh programs give them.
 probes_seen without_convention(const probes_seen& probes) {
-  const encoding_tests* tests = encoding_tests_of(*probes.front()->c.call.operation);
   probes_seen kept;
-  std::copy_if(probes.begin(), probes.end(), std::back_inserter(kept), [&](const probe* p) {
-    return tests == nullptr || !tests->rests_on_convention || !tests->rests_on_convention(p->c.call);
-  });
+  std::copy_if(probes.begin(), probes.end(), std::back_inserter(kept),
+               [](const probe* p) { return !rests_on_convention(p->c.call); });
   return kept;
 }
 

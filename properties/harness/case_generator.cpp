@@ -30,11 +30,10 @@ rc::Gen<test_case> cases_like(const case_key& key, const family& from, const is_
 
 is_admissible stays_in_domain(const test_case& c, const description& about) {
   const bool inside = core::check_domain(*c.call.operation, c.call.inputs).has_value();
-  const encoding_tests* tests = encoding_tests_of(*c.call.operation);
-  const bool decided = tests != nullptr && tests->rests_on_convention && !tests->rests_on_convention(c.call);
-  return [inside, decided, tests, &about](const test_case& smaller) {
+  const bool decided = !rests_on_convention(c.call);
+  return [inside, decided, &about](const test_case& smaller) {
     if (inside && !core::check_domain(*smaller.call.operation, smaller.call.inputs)) return false;
-    if (decided && tests->rests_on_convention(smaller.call)) return false;
+    if (decided && rests_on_convention(smaller.call)) return false;
     return within_domain(about, smaller);
   };
 }

@@ -50,6 +50,11 @@ const encoding_tests* encoding_tests_of(const core::operation& op) {
   return it == all.end() ? nullptr : &*it;
 }
 
+bool rests_on_convention(const request& call) {
+  const encoding_tests* tests = encoding_tests_of(*call.operation);
+  return tests != nullptr && tests->rests_on_convention && tests->rests_on_convention(call);
+}
+
 const std::vector<property>& properties() {
   static const std::vector<property> all = [] {
     std::vector<property> list = current().general;

@@ -100,5 +100,7 @@ void install_catalogue(catalogue (*make)());
 const std::vector<encoding_tests>& all_encoding_tests();
 /// Those of an operation's encoding; null where none are installed.
 const encoding_tests* encoding_tests_of(const core::operation& op);
+/// See encoding_tests.
+bool rests_on_convention(const request& call);
 
 }  // namespace assay::properties

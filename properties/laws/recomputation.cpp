@@ -47,7 +47,7 @@ std::optional<test_case> in_another_setting(const description& about, const test
 
 void check_recomputation(experiment& e) {
   const auto compute_after = [&](const std::optional<test_case>& other, const char* words) {
-    if (!other || !within_domain(e.about(), *other)) return;
+    if (!other || !within_domain(e.about(), *other) || rests_on_convention(other->call)) return;
     e.outputs_of(e.c);
     e.during(words, [&] { e.right_call(*other); });
   };

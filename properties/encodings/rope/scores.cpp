@@ -97,6 +97,24 @@ void turn_by_difference(core::tensors& outputs, const request& call) {
         }
 }
 
+// The rest of the pairs is turned by the angle 0, as tables of cosines 1 and sines 0 turn it: 0 times an infinity is
+// NaN.
+void turn_rest_by_0(core::tensors& outputs, const request& call) {
+  const auto y = outputs.find(call.operation->is_vjp() ? "grad_x" : "y");
+  if (y == outputs.end() || !has(call, "partial") || setting_of<std::string>(call, "partial") == "block") return;
+  const core::attributes settings = core::completed(*call.operation, call.attributes);
+  auto& values = y->second.values.storage();
+  const std::size_t d = y->second.shape()[3];
+  const reference::rotary_layout layout(settings, d, reference::turning_pairs(d, settings));
+  for (std::size_t v = 0; v < values.size(); v += d)
+    for (std::size_t t = layout.pairs; t < layout.all_pairs(); ++t) {
+      double &a = values[v + layout.first(t)], &b = values[v + layout.second(t)];
+      const double x = a, z = b;
+      a += 0.0 * z;
+      b += 0.0 * x;
+    }
+}
+
 }  // namespace
 
 std::vector<variant> mutants_of_conventions() {
@@ -144,6 +162,8 @@ std::vector<variant> controls_of_conventions() {
                         for (const char* name : {"rope/rotate", "rope/scores"})
                           about.settings[name]["direction"] = {std::string("clockwise")};
                       }}),
+      other_rope("control/rope_rest_turned_by_0", "huggingface/transformers: gemma4, tables whose other angles are 0",
+                 "proportional rotation whose other pairs are turned by 0", {.outputs = turn_rest_by_0}),
       other_rope("control/rope_scores_by_difference", "relative forms of rotary encoding: q . R_{j-i} k",
                  "scores by the difference of the positions", {.outputs = turn_by_difference}),
   };
