@@ -59,14 +59,15 @@ void add_derivative_inputs(test_case& c, const core::operation& forward, bool of
 }
 
 // What a family draws settings from, as far as the key allows it.
-setting_values settings_within(setting_values key, const setting_values& of_family) {
+setting_values settings_within(setting_values key, const setting_values& of_family, bool of_size) {
   for (const auto& [name, values] : of_family) {
     const auto allowed = key.try_emplace(name, values).first;
     std::vector<core::attribute> both;
     std::copy_if(values.begin(), values.end(), std::back_inserter(both), [&among = allowed->second](const auto& value) {
       return std::find(among.begin(), among.end(), value) != among.end();
     });
-    if (!both.empty()) allowed->second = std::move(both);
+    // A case of such values alone lies outside what is declared, and is counted so: another one is not of this family.
+    if (!both.empty() || !of_size) allowed->second = both.empty() ? values : std::move(both);
   }
   return key;
 }
@@ -83,7 +84,7 @@ core::attributes draw_any_settings(const case_key& key, const setting_values& wi
 // Settings that go together: those that are declared one by one may not.
 core::attributes draw_settings(const case_key& key, const family& from, core::counter_random& random) {
   constexpr int draws = 64;
-  const setting_values within = settings_within(key.settings, from.settings);
+  const setting_values within = settings_within(key.settings, from.settings, key.size.is_given());
   const auto bounds = bounds_of(key.sizes);
   core::attributes all = draw_any_settings(key, within, random);
   for (int k = 1; k < draws && !core::conflict_within(*key.operation, all, bounds).empty(); ++k)
