@@ -49,15 +49,15 @@ void count_on(core::tensor& t) {
 bool is_index(const core::tensor_declaration& d) { return d.own_type && !d.axes.empty(); }
 
 // All indices of a call together: one of two alone is another fault.
-declared_fault counted_on(const core::operation& op) {
+declared_fault of_all(const core::operation& op, const char* where, const char* what, const std::string& words, tensor_edit edit) {
   std::vector<std::string> names;
   for (const core::tensor_declaration& d : op.inputs)
     if (is_index(d)) names.push_back(d.name);
-  const std::string words =
-      fmt::format("{} {} counted on from the first", fmt::join(names, " and "), names.size() > 1 ? "are" : "is");
-  return fault_of_call(op, "call", "counted_on", words, [names](request& call) {
-    for (const std::string& name : names) count_on(call.inputs.at(name));
-  });
+  return fault_of_call(op, where, what,
+                       fmt::format("{} {} {}", fmt::join(names, " and "), names.size() > 1 ? "are" : "is", words),
+                       [names, edit](request& call) {
+                         for (const std::string& name : names) edit(call.inputs.at(name));
+                       });
 }
 
 }  // namespace
@@ -74,7 +74,11 @@ declared_fault_list index_faults(const core::operation& op) {
       for (const index_fault& fault : of_inputs) add(fault);
     all.push_back(fault_in(op, *d, "counted", d->name + " is counted from 0, whatever it is", count));
   }
-  if (std::any_of(op.inputs.begin(), op.inputs.end(), is_index)) all.push_back(counted_on(op));
+  const auto indices = std::count_if(op.inputs.begin(), op.inputs.end(), is_index);
+  if (indices > 0) all.push_back(of_all(op, "call", "counted_on", "counted on from the first", count_on));
+  for (const index_fault& fault : of_inputs)
+    if (const std::string words = fault.words; indices > 1 && words.starts_with("is held "))
+      all.push_back(of_all(op, "positions", fault.what, words.substr(3), each_value(fault.of)));
   return all;
 }
 

@@ -34,9 +34,15 @@ namespace assay::reference::encodings {
 struct xpos {
   static constexpr std::string_view name = "xpos";
 
+  /// What B divides: keys shrink where queries grow.
+  static double away_from(double position, double center, bool of_keys) {
+    return of_keys ? center - position : position - center;
+  }
+
   template <class R>
   struct recipe : rotary_recipe<recipe, R> {
     recipe_step<R, R(const R& base, std::size_t t, std::size_t steps)> frequency = geometric_frequency<R>;
+    recipe_step<R, double(double position, double center, bool of_keys)> away = away_from;
     recipe_step<R, R(const R& zeta, const R& exponent)> scale = [](const R& zeta, const R& e) { return pow(zeta, e); };
   };
 
@@ -69,7 +75,7 @@ struct xpos {
         }));
     }
     [[nodiscard]] R of(double position, std::size_t t) const {
-      const double away = down ? center - position : position - center;
+      const double away = how.away(position, center, down);
       if (away == 0.0) return R(1.0);
       return in_stage<R>(
           rotary_stage::angle, [&](const R& z) { return how.scale(z, from_integer<R>(away) / from_setting<R>(base)); },

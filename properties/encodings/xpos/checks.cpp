@@ -3,6 +3,7 @@
 #include <cmath>
 #include <string>
 
+#include "properties/faults/call_changes.hpp"
 #include "properties/faults/declared_faults.hpp"
 #include "properties/kinds/rotation.hpp"
 #include "properties/kinds/rotation_faults.hpp"
@@ -64,27 +65,65 @@ void check_reciprocal(experiment& e) {
     e.equal(computed(1.0), z[i] * w[i], "scale {} of queries times that of keys", i);
 }
 
+bool has_center(const request& call) { return call.operation->attribute("center") != nullptr; }
+
 std::optional<test_case> with_another_centre(const test_case& c) {
   const auto center = core::setting<std::int64_t>(core::completed(*c.call.operation, c.call.attributes), "center");
   return with_setting(c, "center", center + 3);
 }
 
+// The centre of so many tokens as the call has.
+void centre_of_this_call(request& call) {
+  if (!has_center(call)) return;
+  const std::size_t tokens =
+      call.inputs.contains("x")
+          ? call.inputs.at("x").shape()[1]
+          : call.inputs.at(call.inputs.contains("k") ? "key_position" : "position").shape().back();
+  set_setting(call, "center", static_cast<std::int64_t>(tokens / 2));
+}
+
+// Scales by the number of a token in its call, angles by its position: where positions follow one another it is another
+// centre.
+void count_scales_from_0(request& call) {
+  if (!has_center(call) || !call.inputs.contains("x")) return;
+  const core::tensor& position = call.inputs.at("position");
+  const auto& m = position.values.storage();
+  for (std::size_t i = 0; i < m.size(); ++i)
+    if (m[i] != m.front() + static_cast<double>(i % position.shape()[1])) return;
+  if (!m.empty())
+    change_setting<std::int64_t>(call, "center",
+                                 [&](std::int64_t c) { return c + static_cast<std::int64_t>(m.front()); });
+}
+
 std::vector<variant> mutants() {
   std::vector<variant> all = reported_faults({
-      {"mutant/xpos_other_centre", "lucidrains/x-transformers#233: the centre of another length for cached keys",
-       "xpos/rotate/center/one_off"},
-      {"mutant/xpos_offset_missing", "RP06 lucidrains/rotary-embedding-torch#27: no offset in decoding",
+      {"mutant/xpos_offset_missing", "RP06 lucidrains/rotary-embedding-torch#27: no offset at all",
        "xpos/rotate/position/counted"},
       {"mutant/xpos_scores_of_other_base", "512 where a model has 2048", "xpos/scores/scale_base/ignored"},
-      {"mutant/xpos_keys_as_queries", "one scale for queries and keys", "xpos/scale/down/ignored"},
       {"mutant/xpos_fixed_scale_base", "512 where a model has 2048", "xpos/rotate/scale_base/ignored"},
       {"mutant/xpos_rotary_ignored", "AI-Hypercomputer/maxtext#4616", "xpos/rotate/rotary/ignored"},
   });
-  for (variant& v : all) v.telling = v.id == "mutant/xpos_keys_as_queries";
   for (variant& v : faults_of_rotation<encoding>("xpos"))
     // Scales end before angles of 10^5, and no angle has a gradient.
     if (v.id != "mutant/xpos_reduction_runs_out_of_bits" && v.id != "mutant/xpos_torque_of_input")
       all.push_back(std::move(v));
+  all.push_back(changed("mutant/xpos_centre_of_this_call",
+                        "lucidrains/x-transformers#233: the centre of another length for cached keys",
+                        "the centre is half the number of tokens of this call", {.inputs = centre_of_this_call}));
+  all.push_back(changed("mutant/xpos_scales_counted", "lucidrains/rotary-embedding-torch#27: no offset in decoding",
+                        "the scale is that of the number of a token in its call, and the angle that of its position",
+                        {.inputs = count_scales_from_0}));
+  all.push_back(changed(
+      "mutant/xpos_keys_grow", "one scale for queries and keys", "keys grow as queries do",
+      {.formula = [](auto& how) { how.away = [](double position, double center, bool) { return position - center; }; },
+       .telling = true}));
+  all.push_back(changed("mutant/xpos_keys_about_another_centre",
+                        "lucidrains/x-transformers#233: a centre for queries and another one for cached keys",
+                        "the centre of keys is three tokens off", {.formula = [](auto& how) {
+                          how.away = [](double position, double center, bool of_keys) {
+                            return encoding::away_from(position, of_keys ? center + 3 : center, of_keys);
+                          };
+                        }}));
   all.push_back(changed("mutant/xpos_scale_without_effect", "a scale that is found and not used", "scales are 1",
                         {.formula =
                              [](auto& how) {
@@ -126,7 +165,7 @@ encoding_tests make_tests() {
   for (const usual_size& size : score_sizes(scores)) tests.sizes.push_back(size);
   tests.long_ones = {{rotate, {{"d", 2}}, {{"d", 16390}}},
                      {scale, {{"r", 1}}, {{"r", 33000}}},
-                     {scores, {{"d", 2}, {"m", 2}}, {{"d", 4098}}}};
+                     {scores, {{"d", 2}, {"m", 1}, {"n", 1}}, {{"d", 4098}, {"u", 3}}}};
   tests.mutants = mutants();
   tests.controls = controls();
   for (property& p : laws_of_rotation("xpos", rotate))
