@@ -96,7 +96,9 @@ explanation named_alike(const std::vector<const candidate_entry*>& alike) {
   e.sentence = introduction(*alike.front());
   e.sentence +=
       fmt::format("{}", fmt::join(words.begin(), words.begin() + static_cast<std::ptrdiff_t>(shown), ", or "));
-  if (words.size() > shown) e.sentence += fmt::format(", or {} other faults that look alike", words.size() - shown);
+  if (const std::size_t more = words.size() - shown; more > 0)
+    e.sentence +=
+        more == 1 ? ", or another fault that looks alike" : fmt::format(", or {} other faults that look alike", more);
   return e;
 }
 
