@@ -45,13 +45,6 @@ void factor_of_lengths(request& call) {
               std::max(1.0, static_cast<double>(setting_of<std::int64_t>(call, "length")) /
                                 static_cast<double>(setting_of<std::int64_t>(call, "trained_length"))));
 }
-// The longest context that the factor is for: s L / L0 - (s - 1) is s^2 - s + 1 always.
-void longest_length(request& call) {
-  if (call.operation->attribute("length") == nullptr || setting_of<std::string>(call, "scaling") != "dynamic") return;
-  set_setting(call, "length",
-              static_cast<std::int64_t>(setting_of<double>(call, "factor") *
-                                        static_cast<double>(setting_of<std::int64_t>(call, "trained_length"))));
-}
 
 R with_factor_in_power(extension by, const ramp& share, const R& base, const R& theta, std::size_t t) {
   by.factor = std::pow(by.factor, static_cast<double>(t) / static_cast<double>(by.pairs));
@@ -61,12 +54,26 @@ R with_ramp_reversed(const extension& by, const ramp& share, const R& base, cons
   const ramp reversed = [&](std::size_t pair) { return R(1.0) - share(pair); };
   return reference::extended_frequency(by, share ? reversed : share, base, theta, t);
 }
-// In its band between low and high llama3 has wavelengths for frequencies.
+// The longest context that the factor is for, which is no integer: s L / L0 - (s - 1) is s^2 - s + 1 always.
+R of_longest_length(extension by, const ramp& share, const R& base, const R& theta, std::size_t t) {
+  if (by.of == extension::kind::dynamic) by.length = by.factor * by.trained_length;
+  return reference::extended_frequency(by, share, base, theta, t);
+}
+// In the band between low and high of llama3 the wavelengths are blended: kept(settings, theta) of them.
+template <R kept(const extension& by, const R& theta)>
 R with_wavelengths(const extension& by, const ramp& share, const R& base, const R& theta, std::size_t t) {
-  const R kept = reference::kept_by_turns(by, theta);
-  if (by.of != extension::kind::llama3 || kept.number <= 0.0 || kept.number >= 1.0)
+  const R by_turns = reference::kept_by_turns(by, theta);
+  if (by.of != extension::kind::llama3 || by_turns.number <= 0.0 || by_turns.number >= 1.0)
     return reference::extended_frequency(by, share, base, theta, t);
-  return theta / ((R(1.0) - kept) / reference::from_setting<R>(by.factor) + kept);
+  const R unstretched = kept(by, theta);
+  return theta / ((R(1.0) - unstretched) * reference::from_setting<R>(by.factor) + unstretched);
+}
+// Linear in the wavelength, 0 at the short end.
+R kept_by_wavelength(const extension& by, const R& theta) {
+  const R trained = reference::from_setting<R>(by.trained_length), wavelength = R(2.0) * reference::pi<R>() / theta,
+          shortest = trained / reference::from_setting<R>(by.fast),
+          longest = trained / reference::from_setting<R>(by.slow);
+  return (wavelength - shortest) / (longest - shortest);
 }
 
 // As huggingface/transformers computes them.
@@ -122,10 +129,17 @@ std::vector<variant> mutants_of_longer_contexts() {
                      "frequencies are those of short contexts",
                      with_frequency(
                          [](const extension&, const ramp&, const R&, const R& theta, std::size_t) { return theta; })),
-          variant_of("mutant/rope_wavelengths_blended", "ml-explore/mlx-examples#907",
-                     "llama3 blends wavelengths as if they were frequencies", with_frequency(with_wavelengths)),
-          variant_of("mutant/rope_longest_length_always", "vllm-project/vllm#41236, vllm-project/vllm#3488",
-                     "the base is stretched for the longest context at every length", {.inputs = longest_length}),
+          variant_of("mutant/rope_wavelengths_blended_backwards", "ml-explore/mlx-examples#907, its first version",
+                     "llama3 blends wavelengths by their share of the band, the short ones stretched most",
+                     with_frequency(with_wavelengths<kept_by_wavelength>)),
+          variant_of("mutant/rope_wavelengths_blended",
+                     "ml-explore/mlx-examples#907, with its ends the right way round",
+                     "llama3 blends wavelengths instead of frequencies",
+                     with_frequency(with_wavelengths<reference::kept_by_turns<R>>)),
+          variant_of("mutant/rope_longest_length_always",
+                     "vllm-project/vllm#41236, vllm-project/vllm#5093, vllm-project/vllm#3488",
+                     "the base is stretched for the longest context at every length",
+                     with_frequency(of_longest_length)),
           variant_of("mutant/rope_magnitude_of_magnitude", "NVIDIA/TensorRT-LLM#16379",
                      "a magnitude is the coefficient of another one",
                      with_magnitude([](const std::string& rule, const auto& m) {
