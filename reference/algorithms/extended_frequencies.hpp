@@ -136,9 +136,11 @@ R magnitude_at(const core::attributes& settings, const R& factor) {
   };
   if (by == rule::yarn) return scaled("mscale");
   if (by == rule::ratio) {
-    const auto quotient = [&] { return scaled("mscale") / scaled("mscale_all_dim"); };
-    const auto equal = core::setting<double>(settings, "mscale") == core::setting<double>(settings, "mscale_all_dim");
-    return equal ? covering(R(1.0) + R(0.0) * growth, quotient) : quotient();
+    // Of equal numbers it is 1, which no interval shows: proofs are told. Programs divide, and the terms of the
+    // derivative cancel but for their roundings: readings that count these divide, too.
+    const bool equal = core::setting<double>(settings, "mscale") == core::setting<double>(settings, "mscale_all_dim");
+    if (equal && !computes_in_formats<R>) return R(1.0) + R(0.0) * growth;
+    return scaled("mscale") / scaled("mscale_all_dim");
   }
   const auto trained = static_cast<double>(core::setting<std::int64_t>(settings, "trained_length"));
   return power(R(1.0) + growth / log(from_integer<R>(trained)), ratio(1, 2));

@@ -15,7 +15,8 @@
 //   rope/divided_frequencies   base [k], factors [r]        -> theta [k, r], theta_t / factors_t (LongRoPE, Ding et al.
 //     2024, arXiv 2402.13753)
 //   rope/magnitude    factor s [k]                          -> magnitude [k]; 1 for s <= 1
-//     rule "yarn": c log s / 10 + 1, c = `mscale`; "ratio": that over the same with `mscale_all_dim` (DeepSeek);
+//     rule "yarn": c log s / 10 + 1, c = `mscale`; "ratio": that over the same with `mscale_all_dim` (DeepSeek), of
+//     which 0 is a number like others: it divides by 1 (huggingface/transformers: not given, yarn with c = 1);
 //     "su": sqrt(1 + log s / log L0), L0 = `trained_length` (LongRoPE)
 //   rope/rotate       x [B, n, h, d], position [B, n] i64    -> y [B, n, h, d], angle m / position_scale theta_t
 //     `rotary` pairs rotate, all floor(d/2) where it is 0; theta_t has their number for r. d may be odd.
@@ -228,7 +229,7 @@ inline std::array<core::operation, 7> rope::declarations() {
         .attributes = {choice("rule", {"yarn", "ratio", "su"},
                               "0.1 mscale log s + 1, that over the same of mscale_all_dim, sqrt(1 + log s / log L0)"),
                        real("mscale", {1.0, 0.707}, {0.0, 0x1p20}, "of yarn and ratio"),
-                       real("mscale_all_dim", {1.0, 0.707, 0.0}, {0.0, 0x1p20}, "of ratio"),
+                       real("mscale_all_dim", {1.0, 0.707, 0.0}, {0.0, 0x1p20}, "of ratio; of 0 the divisor is 1"),
                        integer("trained_length", {4096, 8192, 3}, {2.0, 0x1p31}, "L0 of su")}},
        rotation_declaration({.name = "rope/rotate",
                              .source = source,

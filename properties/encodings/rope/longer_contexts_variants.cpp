@@ -156,6 +156,22 @@ std::vector<variant> controls_of_longer_contexts() {
   return {
       variant_of("control/rope_as_published", "huggingface/transformers and vllm-project/vllm",
                  "three branches, inverse frequencies and a stretched base", with_frequency(as_published)),
+      variant_of("control/rope_ratio_of_equal", "yarn_get_mscale of deepseek-ai/DeepSeek-V3",
+                 "a quotient, also of equal numbers",
+                 {.formula =
+                      [](auto& how) {
+                        how.magnitude = [](const core::attributes& settings, const auto& factor) {
+                          const auto by = [&](const char* coefficient) {
+                            core::attributes of_yarn = settings;
+                            of_yarn["rule"] = std::string("yarn");
+                            of_yarn["mscale"] = settings.at(coefficient);
+                            return reference::magnitude_at(of_yarn, factor);
+                          };
+                          const bool is_ratio = core::setting<std::string>(settings, "rule") == "ratio";
+                          return is_ratio ? by("mscale") / by("mscale_all_dim")
+                                          : reference::magnitude_at(settings, factor);
+                        };
+                      }}),
       variant_of("control/rope_numbers_in_f64", "configurations in Python: numbers in f64, rounded once",
                  "another precision",
                  [] {
