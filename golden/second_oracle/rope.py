@@ -43,7 +43,13 @@ def extended_frequencies(call):
 
     def unstretched(ends):
         low, high = (Interval.of(float(settings[name])) for name in ends)
-        return lambda theta: clipped((Interval.of(trained) * theta / (Interval.of(2) * pi()) - low) / (high - low))
+
+        def kept(theta):
+            turns = Interval.of(trained) * theta / (Interval.of(2) * pi())
+            if settings[ends[0]] == settings[ends[1]]:
+                return ONE if exceeds(turns, high) else ZERO
+            return clipped((turns - low) / (high - low))
+        return kept
 
     def blended(theta, stretched):
         if settings["blend"] == "wavelengths" and scaling == "yarn":

@@ -47,13 +47,9 @@ extension::extension(const core::attributes& settings)
       mixed(core::setting<double>(settings, "mixed")) {}
 
 std::string conflict_of_extension(const core::attributes& settings) {
-  const auto above = [&](const char* greater, const char* less) {
-    return core::setting<double>(settings, greater) > core::setting<double>(settings, less)
-               ? std::string()
-               : "attribute '" + std::string(greater) + "' must be larger than '" + less + "'";
-  };
-  const std::string of_yarn = above("beta_fast", "beta_slow");
-  return of_yarn.empty() ? above("high", "low") : of_yarn;
+  const auto of = [&](const char* name) { return core::setting<double>(settings, name); };
+  if (!(of("beta_fast") > of("beta_slow"))) return "attribute 'beta_fast' must be larger than 'beta_slow'";
+  return of("high") >= of("low") ? "" : "attribute 'high' must not be smaller than 'low'";
 }
 
 double index_below(const extension& e, double base, double beta) { return integer_beside(e, base, beta, false); }

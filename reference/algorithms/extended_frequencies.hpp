@@ -7,7 +7,8 @@
 //                  beta)) / log base: the real index of the pair that makes beta turns
 //                  Peng et al. 2023, arXiv 2309.00071, section 3.2, as jquesnelle/yarn and all code since has it
 //   llama3         theta_t ((1 - g)/s + g), g = clamp((x_t - low) / (high - low), 0, 1)
-//                  Grattafiori et al. 2024, arXiv 2407.21783, whose three branches are this clamp
+//                  Grattafiori et al. 2024, arXiv 2407.21783, whose three branches are this clamp; where low = high,
+//                  g is 0 below and 1 above (Llama 4 Scout, meta-llama/llama-models)
 //   dynamic        theta_t a^(-t/(r-1)), a = max(1, s L / L0 - (s - 1))          huggingface/transformers, "dynamic"
 //   dynamic_steps  the same, a = max(1, 2^(ceil(log2(L / L0)) + 1) - 1)          QwenLM/Qwen
 //   ntk_fixed      theta_t s^(-(t+1)/r)                                          kexue.fm/archives/9706
@@ -83,10 +84,12 @@ ramp_of_pairs<R> ramp_of_index(const extension& e, const R& base) {
   return [=](std::size_t t) { return at(from_integer<R>(static_cast<double>(t) - low), from_integer<R>(high - low)); };
 }
 
-/// How much of a frequency stays as it is, by its turns: 0 to 1.
+/// How much of a frequency stays as it is, by its turns: 0 to 1. Between equal ends is no pair: pi being
+/// transcendental, turns of a finite base are no rational number.
 template <class R>
 R kept_by_turns(const extension& e, const R& theta) {
   const R turns = from_setting<R>(e.trained_length) / (R(2.0) * pi<R>()) * theta, low = from_setting<R>(e.slow);
+  if (e.slow == e.fast) return either(less(turns, low), R(0.0), R(1.0));
   return clamped_to_unit((turns - low) / (from_setting<R>(e.fast) - low));
 }
 

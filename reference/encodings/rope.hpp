@@ -211,7 +211,7 @@ inline std::array<core::operation, 7> rope::declarations() {
                        choice("last", {"width", "pairs"}, "what cuts hi of yarn: d - 1 or r - 1"),
                        choice("blend", {"frequencies", "wavelengths"}, "what the ramp of yarn weighs"),
                        real("low", {1.0, 0.5}, {0x1p-10, 0x1p20}, "turns of a pair that llama3 interpolates"),
-                       real("high", {4.0, 32.0}, {0x1p-10, 0x1p20}, "turns of a pair that it leaves alone"),
+                       real("high", {4.0, 32.0, 1.0}, {0x1p-10, 0x1p20}, "turns of a pair that it leaves alone"),
                        real("mixed", {0.625, 1.0}, {0x1p-10, 4.0}, "beta of ntk_mixed")},
         .conflict = [](const core::attributes& settings,
                        const core::axis_sizes&) { return conflict_of_extension(settings); }},

@@ -150,9 +150,10 @@ class compatibility {
         bounds_(about.sizes.contains(op.name) ? properties::bounds_of(about.sizes.at(op.name))
                                               : std::map<std::string, core::size_bounds>{}) {}
 
-  std::string conflict_of(const std::string& setting, const core::attribute& value) {
+  /// Of these values; of none: why all there are conflict.
+  std::string conflict_of(const core::attributes& values) {
     tried_ = 0;
-    return conflict_from(0, {{setting, value}});
+    return conflict_from(0, values);
   }
 
  private:
@@ -180,20 +181,31 @@ class compatibility {
 };
 
 // Each declared value of a setting must go with some values of the others, and with some declared sizes: else no case
-// has it. One that goes with none there are is named before one that goes with none of the declared ones.
+// has it. One that goes with none there are is named before one that goes with none of the declared ones; of these one
+// that would go with some other value, and not one of a setting that the conflict is not about.
 void require_compatible(const core::operation& op, const properties::description& about, const std::string& where) {
   const values_by_setting declared = values_of(op, about, about.settings_of(op));
-  for (const values_by_setting& others : {values_of(op, about, {}), declared}) {
+  const values_by_setting free = values_of(op, about, {});
+  const auto conflict_whatever_is = [&](const std::string& setting, values_by_setting others) {
+    others[setting] = free.at(setting);
+    return !compatibility(op, about, std::move(others)).conflict_of({}).empty();
+  };
+  for (const values_by_setting& others : {free, declared}) {
     compatibility all(op, about, others);
+    std::string first;
     for (const core::attribute_declaration& a : op.attributes)
       for (const core::attribute& value : declared.at(a.name)) {
         const std::string member = where + "['" + a.name + "']";
         const auto right = core::check_attributes(op, {{a.name, value}});
         require(right.has_value(), member + ": " + (right ? "" : clean(right.error().message, 200)));
         if (!about.settings_of(op).contains(a.name)) continue;
-        const std::string why = all.conflict_of(a.name, value);
-        require(why.empty(), fmt::format("{}: {} = {}: {}", member, a.name, core::to_string(value), why));
+        const std::string why = all.conflict_of({{a.name, value}});
+        if (why.empty()) continue;
+        const std::string text = fmt::format("{}: {} = {}: {}", member, a.name, core::to_string(value), why);
+        require(conflict_whatever_is(a.name, others), text);
+        if (first.empty()) first = text;
       }
+    require(first.empty(), first);
   }
 }
 

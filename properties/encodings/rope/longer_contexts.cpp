@@ -69,10 +69,16 @@ std::vector<model> published_models() {
   core::attributes gpt_oss = with("yarn", 32, 32.0, 4096);
   gpt_oss["truncate"] = false;
   return {
+  setting_values others{};  ///< that models of the same family have
       {"qwen2_5", "Qwen2.5, by yarn", 1e6, with("yarn", 64, 4.0, 32768)},
       {"deepseek_v3", "DeepSeek-V3, by yarn", 1e4, with("yarn", 32, 40.0, 4096)},
       {"gpt_oss", "gpt-oss, by yarn between pairs", 150000, gpt_oss},
-      {"llama_3_1", "Llama 3.1", 5e5, with("llama3", 64, 8.0, 8192)},
+      {"llama_3_1",
+       "Llama 3.1 and 3.2",
+       5e5,
+       with("llama3", 64, 8.0, 8192),
+       {{"pairs", {int64_t{64}, int64_t{32}}}, {"factor", {8.0, 32.0}}}},
+      {"llama_4_scout", "Llama 4 Scout, llama3 without a band", 5e5, llama_4_scout},
       {"internlm2", "InternLM2 behind its trained length, dynamic", 1e6, at(65536, with("dynamic", 64, 2.0, 32768))},
       {"qwen_7b", "Qwen-7B behind a power of two, in steps", 1e4, at(32769, with("dynamic_steps", 64, 1.0, 8192))}};
 }
@@ -80,6 +86,8 @@ family of_model(const model& m) {
   family f = table_family(m.name, m.summary, {{"base", [base = m.base](std::vector<double>& all, const drawing& from) {
                                                  const double own = base < core::largest_finite(from.type) ? base : 1e4;
                                                  for (double& x : all)
+  core::attributes llama_4_scout = with("llama3", 64, 16.0, 8192);
+  llama_4_scout["high"] = 1.0;
                                                    x = std::ldexp(own, from.random.one_in(3) ? -1 : 0);
                                                }}});
   const core::operation& op = *reference::find_operation("rope/extended_frequencies");
@@ -96,6 +104,7 @@ void factors_of_longrope(std::vector<double>& factors, const drawing& from) {
 }
 }  // namespace
 
+  for (const auto& [name, values] : m.others) f.settings[name] = values;
 family usual_numbers() {
   return table_family(
       "mild", "the usual numbers",

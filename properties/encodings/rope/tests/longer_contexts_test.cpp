@@ -50,6 +50,9 @@ TEST_CASE("rope/extended_frequencies/by_hand", "[property]") {
   CHECK(turning[1] == 0.5);
   CHECK(turning[3] == Approx(0.125 * (0.25 + 0.75 * (1.9894367886486917 - 1.0) / 3.0)).epsilon(1e-15));
   CHECK(theta("llama3", {{"trained_length", int64_t{100}}, {"factor", 4.0}}) == turning);
+  // Without a band a pair is left alone or divided: turns are 15.9, 8, 4, 2.
+  CHECK(theta("llama3", {{"trained_length", int64_t{100}}, {"factor", 4.0}, {"low", 3.0}, {"high", 3.0}}) ==
+        numbers{1.0, 0.5, 0.25, 0.03125});
   // A half of pair t for each t: a = 7 * 2 - 6 = 8 and 8^(-t/3), at twice the trained length.
   const auto dynamic = [](const char* scaling, int64_t length) {
     return theta(scaling, {{"factor", 7.0}, {"trained_length", int64_t{4096}}, {"length", length}});
