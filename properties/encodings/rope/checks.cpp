@@ -104,7 +104,8 @@ encoding_tests make_tests() {
     tests.sizes.push_back(size);
   tests.long_ones = {{rotate, {{"d", 2}}, {{"d", 16390}}},
                      {rotate_by, {{"d", 2}, {"r", 0}}},
-                     {frequencies, {{"r", 1}}, {{"r", 33000}}},
+                     {frequencies, {{"r", 1}}, {{"k", 1026}, {"r", 33000}}},  // a program has one base, or a few
+                     {{"rope/magnitude"}, {}, {{"k", 1026}}},
                      {{"rope/scores"}, {{"d", 2}, {"m", 1}, {"n", 1}}, {{"d", 4098}, {"u", 3}}}};
   for (usual_size& size : score_sizes({"rope/scores"})) tests.sizes.push_back(std::move(size));
   tests.mutants = all_of({mutants(), mutants_of_longer_contexts()});
