@@ -3,14 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <functional>
 #include <set>
 #include <string_view>
 #include <utility>
 
 #include "properties/diagnosis/joint_conditions.hpp"
 #include "properties/diagnosis/reach.hpp"
-#include "properties/harness/choices.hpp"
+#include "properties/diagnosis/value_rules.hpp"
 
 namespace assay::properties {
 namespace {
@@ -79,10 +78,6 @@ std::string words_of_axis(const std::string& axis, const sizes_seen& wrong, std:
                     : fmt::format(" where {} is less than {}", axis, right);
 }
 
-core::attribute value_in(const probe& p, const std::string& setting) {
-  return core::completed(*p.c.call.operation, p.c.call.attributes).at(setting);
-}
-
 // Where all wrong sizes of an axis lie on one side of all right ones, and changing it alone turns the one into the
 // other.
 std::optional<std::string> by_axis(const std::string& axis, const probes_seen& wrong, const probes_seen& right,
@@ -116,85 +111,50 @@ std::optional<std::string> by_axis(const std::string& axis, const probes_seen& w
   return rule->words;
 }
 
-std::vector<core::attribute> without(std::vector<core::attribute> values, const core::attribute& value) {
-  std::erase(values, value);
-  return values;
-}
-
-// What all wrong cases have of a setting, values with which it would not be so, and values with which it would.
-struct value_rule {
-  std::string words;
-  std::function<bool(const core::attribute&)> holds;
-  std::vector<core::attribute> others, alike{};
-};
-
 // Whether some wrong cases are right with each of the other values and none is wrong with one, and some are wrong with
 // each of those alike, as far as they answer.
-bool decides(const value_rule& rule, const std::string& setting, const probes_seen& wrong, size_experiments& again) {
+bool decides(const value_rule& rule, const probes_seen& wrong, size_experiments& again) {
   constexpr std::size_t most_tried = 5;
   struct outcome {
     bool right = false, wrong = false;
   };
   // In larger calls, too: of two pairs all rotate where two are asked for.
-  const auto outcome_with = [&](const core::attribute& value) {
+  const auto outcome_with = [&](const core::attributes& values) {
     outcome all;
     for (const probe* p : some_of(wrong, most_tried)) {
       core::axis_sizes larger = sizes_of(p->c);
       for (auto& [axis, size] : larger) size = again.declared(*p, axis).nearest(2 * size + 1);
       for (const core::axis_sizes& sizes : {core::axis_sizes{}, larger})
-        if (const auto is = again.is_right(*p, sizes, {{setting, value}}, evidence::telling))
-          (*is ? all.right : all.wrong) = true;
+        if (const auto is = again.is_right(*p, sizes, values, evidence::telling)) (*is ? all.right : all.wrong) = true;
     }
     return all;
   };
-  for (const core::attribute& other : rule.others)
+  for (const core::attributes& other : rule.others)
     if (const outcome o = outcome_with(other); o.wrong || !o.right) return false;
-  for (const core::attribute& value : rule.alike)
-    if (const outcome o = outcome_with(value); o.right && !o.wrong) return false;
+  for (const core::attributes& alike : rule.alike)
+    if (const outcome o = outcome_with(alike); o.right && !o.wrong) return false;
   return !rule.others.empty();
 }
 
-// One value that all wrong cases have, or that none of them has the standard one; of numbers this first, as those that
-// were not tried are more.
-std::vector<value_rule> value_rules(const core::attribute_declaration& setting, const probes_seen& wrong) {
-  const core::attribute value = value_in(*wrong.front(), setting.name);
-  const value_rule one{fmt::format("{} = {}", setting.name, core::to_string(value)),
-                       [value](const core::attribute& x) { return x == value; }, without(setting.values, value)};
-  const value_rule another{fmt::format("{} is not {}", setting.name, core::to_string(setting.standard)),
-                           [standard = setting.standard](const core::attribute& x) { return x != standard; },
-                           {setting.standard},
-                           without(setting.values, setting.standard)};
-  std::vector<value_rule> all{one, another};
-  if (!is_choice(setting)) std::swap(all[0], all[1]);
-  std::erase_if(all, [&](const value_rule& rule) {
-    return !std::all_of(wrong.begin(), wrong.end(),
-                        [&](const probe* p) { return rule.holds(value_in(*p, setting.name)); });
-  });
-  return all;
-}
-
-// Where a setting alone decides: no right case has what all wrong ones have of it.
-std::optional<std::string> by_setting(const core::attribute_declaration& setting, const probes_seen& wrong,
-                                      const probes_seen& right, size_experiments& again) {
-  for (const value_rule& rule : value_rules(setting, wrong)) {
-    const auto holds = [&](const probe* p) { return rule.holds(value_in(*p, setting.name)); };
-    if (std::none_of(right.begin(), right.end(), holds) && decides(rule, setting.name, wrong, again))
+// Where settings alone decide: no right case has what all wrong ones have of them.
+std::optional<std::string> by_settings(const std::vector<value_rule>& rules, const probes_seen& wrong,
+                                       const probes_seen& right, size_experiments& again) {
+  for (const value_rule& rule : rules)
+    if (std::none_of(right.begin(), right.end(), [&](const probe* p) { return rule.holds_in(*p); }) &&
+        decides(rule, wrong, again))
       return " where " + rule.words;
-  }
   return std::nullopt;
 }
 
 // Where all that is wrong has one value of a setting, or another one than usual, is right without, and another rule
 // parts it from what is right with it: "where layout = "half_split" and h is more than 8".
-std::optional<std::string> by_value(const core::attribute_declaration& setting, const probes_seen& wrong,
-                                    const probes_seen& right, size_experiments& again, evidence counted) {
-  if (!setting.axis.empty()) return std::nullopt;
-  for (const value_rule& rule : value_rules(setting, wrong)) {
+std::optional<std::string> by_values(const std::vector<value_rule>& rules, const probes_seen& wrong,
+                                     const probes_seen& right, size_experiments& again, evidence counted) {
+  for (const value_rule& rule : rules) {
     probes_seen right_with_it;
     std::copy_if(right.begin(), right.end(), std::back_inserter(right_with_it),
-                 [&](const probe* p) { return rule.holds(value_in(*p, setting.name)); });
-    if (right_with_it.empty() || right_with_it.size() == right.size() || !decides(rule, setting.name, wrong, again))
-      continue;
+                 [&](const probe* p) { return rule.holds_in(*p); });
+    if (right_with_it.empty() || right_with_it.size() == right.size() || !decides(rule, wrong, again)) continue;
     const auto rest = where(wrong, right_with_it, again, counted);
     if (!rest || rest->empty()) continue;
     constexpr std::string_view opening = " where ";
@@ -216,15 +176,14 @@ std::optional<std::string> where(const std::vector<const probe*>& wrong, const s
   if (auto rule = by_reach(wrong, right, again, counted)) return rule;
   const std::string tokens = core::axis_with(op, core::axis_role::token);
   if (auto rule = by_axis(tokens, wrong, right, again)) return rule;
-  // What is the size of an axis is said of the axis: a width is wrong among others that were not tried.
-  for (const core::attribute_declaration& a : op.attributes)
-    if (a.axis.empty())
-      if (auto rule = by_setting(a, wrong, right, again)) return rule;
+  const std::vector<value_rule> of_one = rules_of_settings(op, wrong), of_two = rules_of_two_settings(op, wrong);
+  for (const std::vector<value_rule>& rules : {of_one, of_two})
+    if (auto rule = by_settings(rules, wrong, right, again)) return rule;
   for (const std::string& axis : core::axis_symbols(op))
     if (axis != tokens)
       if (auto rule = by_axis(axis, wrong, right, again)) return rule;
-  for (const core::attribute_declaration& a : op.attributes)
-    if (auto rule = by_value(a, wrong, right, again, counted)) return rule;
+  for (const std::vector<value_rule>& rules : {of_one, of_two})
+    if (auto rule = by_values(rules, wrong, right, again, counted)) return rule;
   return by_several_axes(wrong, right, again);
 }
 

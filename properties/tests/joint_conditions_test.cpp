@@ -189,6 +189,19 @@ const choice_fault choice_faults[] = {
      {{"base", {500000.0}}},
      [](const auto& s, const auto& a) { return core::setting<double>(a, "base") > 10000.0 && s.at("h") > 8; },
      "where base = 5e+05 and h is more than 8"},
+    // Two numbers that compare, whatever they are.
+    {"rope/extended_frequencies",
+     {{"k", 2}, {"r", 8}},
+     {{"scaling", {std::string("dynamic")}}, {"trained_length", {std::int64_t{32768}}}},
+     [](const auto&, const auto& a) {
+       return core::setting<std::int64_t>(a, "length") < core::setting<std::int64_t>(a, "trained_length");
+     },
+     "where length is less than trained_length"},
+    {"rope/magnitude",
+     {{"k", 3}},
+     {{"rule", {std::string("ratio")}}, {"mscale", {0.707}}, {"mscale_all_dim", {0.707}}},
+     [](const auto&, const auto& a) { return a.at("mscale") == a.at("mscale_all_dim") && is(a, "rule", "ratio"); },
+     "where rule = \"ratio\" and mscale = mscale_all_dim"},
     // Either of two; another bound with each value.
     {"rope/rotate", rope(1, 2, 5, 2), word("layout", "half_split"),
      [](const auto& s, const auto& a) { return is(a, "layout", "half_split") || s.at("h") > 4; }, nullptr},
