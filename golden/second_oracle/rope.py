@@ -90,10 +90,16 @@ def extended_frequencies(call):
     return call.parts(row, "k")
 
 
-def divided_frequencies(call):
+def divided_frequencies(call, factors="factors"):
     r = call.sizes["r"]
-    return call.parts(lambda get, k: {("theta", k * r + t): power_of(get("base", k), -t, r) / get("factors", t)
+    return call.parts(lambda get, k: {("theta", k * r + t): power_of(get("base", k), -t, r) / get(factors, t)
                                       for t in range(r)}, together="k")
+
+
+def switched_frequencies(call):
+    beyond = int(call.settings["length"]) - int(call.settings["trained_length"])
+    is_long = beyond > 0 or (beyond == 0 and call.settings["switch"] == "at_or_above")
+    return divided_frequencies(call, "long_factor" if is_long else "short_factor")
 
 
 def magnitude(call):

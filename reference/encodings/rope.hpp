@@ -14,6 +14,9 @@
 //     algorithms/extended_frequencies.hpp
 //   rope/divided_frequencies   base [k], factors [r]        -> theta [k, r], theta_t / factors_t (LongRoPE, Ding et al.
 //     2024, arXiv 2402.13753)
+//   rope/switched_frequencies  base [k], short_factor [r], long_factor [r] -> theta [k, r], divided by one of the two:
+//     by the long one where L = `length` is above L0 = `trained_length`, or, by `switch`, at L0 as well. No element of
+//     the other is used, and its gradient is 0.
 //   rope/magnitude    factor s [k]                          -> magnitude [k]; 1 for s <= 1
 //     rule "yarn": c log s / 10 + 1, c = `mscale`; "ratio": that over the same with `mscale_all_dim` (DeepSeek), of
 //     which 0 is a number like others: it divides by 1 (huggingface/transformers: not given, yarn with c = 1);
@@ -71,7 +74,7 @@ struct rope {
   static std::vector<record<R>> records();
 
  private:
-  static std::array<core::operation, 7> declarations();
+  static std::array<core::operation, 8> declarations();
   static std::size_t pairs_of(const core::attributes& settings) {
     return static_cast<std::size_t>(core::setting<std::int64_t>(settings, "pairs"));
   }
@@ -80,7 +83,16 @@ struct rope {
   template <class R>
   static rows<R> extended(const arguments<R>& call, const recipe<R>& how);
   template <class R>
-  static rows<R> divided(const arguments<R>& call, const recipe<R>& how);
+  static rows<R> divided_by(const field<R>& factors, const arguments<R>& call, const recipe<R>& how);
+  template <class R>
+  static rows<R> divided(const arguments<R>& call, const recipe<R>& how) {
+    return divided_by(call["factors"], call, how);
+  }
+  static bool is_long(const core::attributes& settings);
+  template <class R>
+  static rows<R> switched(const arguments<R>& call, const recipe<R>& how) {
+    return divided_by(call[is_long(call.settings) ? "long_factor" : "short_factor"], call, how);
+  }
   template <class R>
   static rows<R> magnitudes(const arguments<R>& call, const recipe<R>& how);
   template <class R>
@@ -117,12 +129,17 @@ rows<R> rope::extended(const arguments<R>& call, const recipe<R>& how) {
           }};
 }
 template <class R>
-rows<R> rope::divided(const arguments<R>& call, const recipe<R>& how) {
-  const field<R>&base = call["base"], &factors = call["factors"];
-  return {factors.size(), [&how, &base, &factors](std::size_t k, R* row) {
+rows<R> rope::divided_by(const field<R>& factors, const arguments<R>& call, const recipe<R>& how) {
+  return {factors.size(), [&how, &base = call["base"], &factors](std::size_t k, R* row) {
             for (std::size_t t = 0; t < factors.size(); ++t)
               row[t] = how.frequency(base(k), t, factors.size()) / factors(t);
           }};
+}
+inline bool rope::is_long(const core::attributes& settings) {
+  const auto length = core::setting<std::int64_t>(settings, "length"),
+             trained = core::setting<std::int64_t>(settings, "trained_length");
+  const bool at_it = core::chosen<bool>(settings, "switch", {{"above", false}, {"at_or_above", true}});
+  return at_it ? length >= trained : length > trained;
 }
 template <class R>
 rows<R> rope::magnitudes(const arguments<R>& call, const recipe<R>& how) {
@@ -161,7 +178,7 @@ struct rope::turns_by_inputs : turns_by_frequency<R, recipe<R>> {
   }
 };
 
-inline std::array<core::operation, 7> rope::declarations() {
+inline std::array<core::operation, 8> rope::declarations() {
   constexpr const char* source = "Su et al. 2021, arXiv 2104.09864, eqs. (15) and (34)";
   constexpr double largest = std::numeric_limits<double>::max();
   const auto factor = [](double low) { return real("factor", {low, 2.0, 4.0, 3.5}, {low, 0x1p31}, "how much longer"); };
@@ -183,6 +200,15 @@ inline std::array<core::operation, 7> rope::declarations() {
       choice("partial", {"block", "proportional"}, "fewer pairs are a head of their own, or the first of all pairs"),
       choice("at", {"start", "end"}, "which coordinates turn where not all do"),
       real("magnitude", {1.0, 1.3465735902799727}, {0x1p-20, 0x1p20}, "multiplies the coordinates that turn")};
+  const auto length = [](const std::vector<std::int64_t>& values) {
+    return integer("length", values, {1.0, 0x1p31}, "L, of this sequence");
+  };
+  const auto trained_length = [](const std::vector<std::int64_t>& values, double low, const char* meaning) {
+    return integer("trained_length", values, {low, 0x1p31}, meaning);
+  };
+  const auto divisors = [](const char* name, const char* meaning) {
+    return core::parameter(name, {"r"}, meaning, {0x1p-20, largest});
+  };
   const auto base = [](double low) { return core::parameter("base", {"k"}, "base of the frequencies", {.low = low}); };
   core::tensor_declaration fixed_base = base(2.0);
   fixed_base.differentiable = false;  // a number of a configuration: floors and ramps of it are no function to train
@@ -201,9 +227,8 @@ inline std::array<core::operation, 7> rope::declarations() {
                        choice("scaling", {"yarn", "llama3", "dynamic", "dynamic_steps", "ntk_fixed", "ntk_mixed"},
                               "for longer contexts"),
                        real("factor", {4.0, 8.0, 40.0, 1.0, 3.5, 1.001}, {1.0, 0x1p31}, "how much longer"),
-                       integer("trained_length", {8192, 4096, 32768, 2048, 131072, 16}, {1.0, 0x1p31}, "L0, in tokens"),
-                       integer("length", {8192, 4096, 4097, 8191, 131072, 131073, 100000, 1}, {1.0, 0x1p31},
-                               "L, of this sequence"),
+                       trained_length({8192, 4096, 32768, 2048, 131072, 16}, 1.0, "L0, in tokens"),
+                       length({8192, 4096, 4097, 8191, 131072, 131073, 100000, 1}),
                        real("beta_fast", {32.0, 4.0}, {0x1p-10, 0x1p20}, "turns of a pair that yarn leaves alone"),
                        real("beta_slow", {1.0, 2.0}, {0x1p-10, 0x1p20}, "turns of a pair that it interpolates"),
                        flag("truncate", true, "lo and hi of yarn are integers"),
@@ -217,8 +242,15 @@ inline std::array<core::operation, 7> rope::declarations() {
                        const core::axis_sizes&) { return conflict_of_extension(settings); }},
        {.name = "rope/divided_frequencies",
         .source = "Ding et al. 2024, arXiv 2402.13753",
-        .inputs = {base(1.0), core::parameter("factors", {"r"}, "what divides each frequency", {0x1p-20, largest})},
+        .inputs = {base(1.0), divisors("factors", "what divides each frequency")},
         .outputs = {frequencies}},
+       {.name = "rope/switched_frequencies",
+        .source = "Ding et al. 2024, arXiv 2402.13753; huggingface/transformers, \"longrope\"",
+        .inputs = {base(1.0), divisors("short_factor", "what divides each frequency of short sequences"),
+                   divisors("long_factor", "what divides each frequency of long ones")},
+        .outputs = {frequencies},
+        .attributes = {trained_length({4096, 8192}, 1.0, "L0, in tokens"), length({4096, 4097, 4095, 8192, 131072}),
+                       choice("switch", {"above", "at_or_above"}, "lengths that are long: above L0, or L0, too")}},
        {.name = "rope/magnitude",
         .source = "Peng et al. 2023, arXiv 2309.00071, eq. (22); Ding et al. 2024, arXiv 2402.13753",
         .inputs = {core::parameter("factor", {"k"}, "how much longer", {.low = 0x1p-20})},
@@ -230,7 +262,7 @@ inline std::array<core::operation, 7> rope::declarations() {
                               "0.1 mscale log s + 1, that over the same of mscale_all_dim, sqrt(1 + log s / log L0)"),
                        real("mscale", {1.0, 0.707}, {0.0, 0x1p20}, "of yarn and ratio"),
                        real("mscale_all_dim", {1.0, 0.707, 0.0}, {0.0, 0x1p20}, "of ratio; of 0 the divisor is 1"),
-                       integer("trained_length", {4096, 8192, 3}, {2.0, 0x1p31}, "L0 of su")}},
+                       trained_length({4096, 8192, 3}, 2.0, "L0 of su")}},
        rotation_declaration({.name = "rope/rotate",
                              .source = source,
                              .inputs = {positions("position", "n")},
@@ -258,14 +290,11 @@ inline std::array<core::operation, 7> rope::declarations() {
 
 template <class R>
 std::vector<rope::record<R>> rope::records() {
-  const auto [frequencies, extended, divided, magnitudes, rotate, rotate_by, scores] = declarations();
-  return {table_record<rope, R, rope::frequencies<R>>(frequencies),
-          table_record<rope, R, rope::extended<R>>(extended),
-          table_record<rope, R, rope::divided<R>>(divided),
-          table_record<rope, R, rope::magnitudes<R>>(magnitudes),
-          rotation_record<turns_by_base, R>(rotate),
-          rotation_record<turns_by_inputs, R>(rotate_by),
-          scores_record<turns_by_base, R>(scores)};
+  const auto [frequencies, extended, divided, switched, magnitudes, rotate, rotate_by, scores] = declarations();
+  return {table_record<rope, R, rope::frequencies<R>>(frequencies), table_record<rope, R, rope::extended<R>>(extended),
+          table_record<rope, R, rope::divided<R>>(divided),         table_record<rope, R, rope::switched<R>>(switched),
+          table_record<rope, R, rope::magnitudes<R>>(magnitudes),   rotation_record<turns_by_base, R>(rotate),
+          rotation_record<turns_by_inputs, R>(rotate_by),           scores_record<turns_by_base, R>(scores)};
 }
 
 }  // namespace assay::reference::encodings

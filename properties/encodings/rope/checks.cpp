@@ -47,7 +47,8 @@ family with_usual_numbers(family mild) {
 encoding_tests make_tests() {
   const std::vector<std::string> rotate{"rope/rotate"}, rotate_by{"rope/rotate_by"},
       rotations{"rope/rotate", "rope/rotate_by"},
-      frequencies{"rope/frequencies", "rope/extended_frequencies", "rope/divided_frequencies"};
+      frequencies{"rope/frequencies", "rope/extended_frequencies", "rope/divided_frequencies",
+                  "rope/switched_frequencies"};
   using std::int64_t;
   using namespace std::string_literals;
   encoding_tests tests;
@@ -111,8 +112,6 @@ encoding_tests make_tests() {
   tests.mutants = all_of({mutants(), mutants_of_longer_contexts()});
   tests.controls = all_of({controls(), controls_of_longer_contexts()});
   tests.not_modelled = {
-      {"unslothai/unsloth#10681, lablup/mlxcel#1358, huggingface/transformers#33129",
-       "which list of factors a length has is chosen before rope/divided_frequencies is called"},
       {"ml-explore/mlx-lm#1507, vllm-project/vllm#48351", "a magnitude that is given is computed by no operation"},
   };
   tests.laws = laws_of_rotation("rotation", rotations);

@@ -50,13 +50,26 @@ family where(bool (*applies)(const core::operation& op), family f) {
   return f;
 }
 bool has_ramp(const core::operation& op) { return op.attribute("ramp") != nullptr; }
-bool has_factors(const core::operation& op) { return op.input("factors") || op.input("factor"); }
+bool has_factors(const core::operation& op) {
+  return op.input("factors") || op.input("long_factor") || op.input("factor");
+}
+// Numbers of all operations for longer contexts.
+family of_numbers(const char* name, const char* summary, const number_filler& bases, const number_filler& divisors,
+                  const number_filler& extensions) {
+  return table_family(name, summary,
+                      {{"base", bases},
+                       {"factors", divisors},
+                       {"short_factor", divisors},
+                       {"long_factor", divisors},
+                       {"factor", extensions}});
+}
 
 // A published model: its base, and those of models that were made of it.
 struct model {
   const char *name, *summary;
   double base;
   core::attributes settings;
+  setting_values others{};  ///< that models of the same family have
 };
 std::vector<model> published_models() {
   const auto with = [](const char* scaling, int64_t pairs, double factor, int64_t trained) -> core::attributes {
@@ -68,8 +81,9 @@ std::vector<model> published_models() {
   };
   core::attributes gpt_oss = with("yarn", 32, 32.0, 4096);
   gpt_oss["truncate"] = false;
+  core::attributes llama_4_scout = with("llama3", 64, 16.0, 8192);
+  llama_4_scout["high"] = 1.0;
   return {
-  setting_values others{};  ///< that models of the same family have
       {"qwen2_5", "Qwen2.5, by yarn", 1e6, with("yarn", 64, 4.0, 32768)},
       {"deepseek_v3", "DeepSeek-V3, by yarn", 1e4, with("yarn", 32, 40.0, 4096)},
       {"gpt_oss", "gpt-oss, by yarn between pairs", 150000, gpt_oss},
@@ -86,12 +100,11 @@ family of_model(const model& m) {
   family f = table_family(m.name, m.summary, {{"base", [base = m.base](std::vector<double>& all, const drawing& from) {
                                                  const double own = base < core::largest_finite(from.type) ? base : 1e4;
                                                  for (double& x : all)
-  core::attributes llama_4_scout = with("llama3", 64, 16.0, 8192);
-  llama_4_scout["high"] = 1.0;
                                                    x = std::ldexp(own, from.random.one_in(3) ? -1 : 0);
                                                }}});
   const core::operation& op = *reference::find_operation("rope/extended_frequencies");
   for (const auto& [name, value] : core::completed(op, m.settings)) f.settings[name] = {value};
+  for (const auto& [name, values] : m.others) f.settings[name] = values;
   return where(has_ramp, f);
 }
 // As those of LongRoPE: hundredths that do not decrease, from 1 on to 3 (the short list) or to 64 (the long one).
@@ -104,11 +117,8 @@ void factors_of_longrope(std::vector<double>& factors, const drawing& from) {
 }
 }  // namespace
 
-  for (const auto& [name, values] : m.others) f.settings[name] = values;
 family usual_numbers() {
-  return table_family(
-      "mild", "the usual numbers",
-      {{"base", each(usual_base)}, {"factors", each(usual_divisor)}, {"factor", each(usual_extension)}});
+  return of_numbers("mild", "the usual numbers", each(usual_base), each(usual_divisor), each(usual_extension));
 }
 
 std::vector<family> families_of_longer_contexts() {
@@ -120,9 +130,7 @@ std::vector<family> families_of_longer_contexts() {
   };
   const auto factors = [](const char* name, const char* summary, number_filler divisors, number_filler extensions,
                           setting_values settings) {
-    family f =
-        where(has_factors,
-              table_family(name, summary, {{"base", each(usual_base)}, {"factors", divisors}, {"factor", extensions}}));
+    family f = where(has_factors, of_numbers(name, summary, each(usual_base), divisors, extensions));
     f.settings = std::move(settings);
     return f;
   };

@@ -112,6 +112,11 @@ std::vector<variant> mutants_of_longer_contexts() {
            "rope/extended_frequencies/length/one_off"},
           {"mutant/rope_steps_of_first_length", "QwenLM/Qwen#401: decoding has the steps of the prompt",
            "rope/extended_frequencies/length/stuck_at_first"},
+          {"mutant/rope_long_at_trained_length",
+           "unslothai/unsloth#10681: < for <=", "rope/switched_frequencies/switch/always_at_or_above"},
+          {"mutant/rope_list_of_first_length",
+           "huggingface/transformers#33129, vllm-project/vllm#27431: later calls have the list of the first one",
+           "rope/switched_frequencies/length/stuck_at_first"},
       }),
       {
           variant_of("mutant/rope_factor_in_power", "apache/tvm#18576", "the factor is raised to 2t/d",
@@ -140,6 +145,12 @@ std::vector<variant> mutants_of_longer_contexts() {
                      "vllm-project/vllm#41236, vllm-project/vllm#5093, vllm-project/vllm#3488",
                      "the base is stretched for the longest context at every length",
                      with_frequency(of_longest_length)),
+          variant_of("mutant/rope_long_list_always", "lablup/mlxcel#1358", "short sequences have the long list",
+                     {.inputs =
+                          [](request& call) {
+                            if (call.operation->input("long_factor") != nullptr)
+                              call.inputs.at("short_factor") = call.inputs.at("long_factor");
+                          }}),
           variant_of("mutant/rope_magnitude_of_magnitude", "NVIDIA/TensorRT-LLM#16379",
                      "a magnitude is the coefficient of another one",
                      with_magnitude([](const std::string& rule, const auto& m) {

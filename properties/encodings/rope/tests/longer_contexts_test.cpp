@@ -73,6 +73,21 @@ TEST_CASE("rope/divided_frequencies/by_hand", "[property]") {
   CHECK(halves == std::vector<double>{1.0, 0.25, 0.05, 0.015625});
 }
 
+TEST_CASE("rope/switched_frequencies/by_hand", "[property]") {
+  using numbers = std::vector<double>;
+  const numbers by_short{1.0, 0.5}, by_long{0.5, 0.0625};
+  for (const auto& [settings, expected] : std::vector<std::pair<core::attributes, numbers>>{
+           {{{"length", int64_t{4095}}}, by_short},
+           {{}, by_short},
+           {{{"length", int64_t{4097}}}, by_long},
+           {{{"length", int64_t{4097}}, {"trained_length", int64_t{8192}}}, by_short},
+           {{{"switch", std::string("at_or_above")}}, by_long},
+           {{{"switch", std::string("at_or_above")}, {"length", int64_t{4095}}}, by_short}})
+    CHECK(properties::table_by_hand("rope/switched_frequencies",
+                                    {{"base", {16.0}}, {"short_factor", {1.0, 0.5}}, {"long_factor", {2.0, 4.0}}},
+                                    settings) == expected);
+}
+
 TEST_CASE("rope/magnitude/by_hand", "[property]") {
   CHECK(magnitude("yarn", 32.0, {}) == Approx(1.3465735902799727).epsilon(1e-15));
   CHECK(magnitude("su", 32.0, {}) == Approx(std::sqrt(17.0 / 12.0)).epsilon(1e-15));  // log 32 / log 4096 = 5/12
