@@ -183,11 +183,13 @@ struct pairs_by_head : Distances {
 template <template <class> class Pairs, class R>
 operation_record<R, typename Pairs<R>::recipe> pair_bias_record(core::operation declaration,
                                                                 algorithm_list algorithms = one_algorithm) {
+  using vjp = optional_evaluator<R, typename Pairs<R>::recipe, not_differentiable_t>;
+  const vjp derived = declaration.has_gradient() ? vjp(pair_bias_vjp<Pairs, R>) : vjp(not_differentiable);
   declaration.grows_with = &core::with_distance;
   return {.declaration = std::move(declaration),
           .algorithms = std::move(algorithms),
           .forward = pair_bias<Pairs, R>,
-          .vjp = pair_bias_vjp<Pairs, R>,
+          .vjp = derived,
           .jvp = not_offered};
 }
 

@@ -43,17 +43,18 @@ std::string up_to(const core::operation& op, const digits_up_to& d) {
 }  // namespace
 
 std::string class_sentence(const core::operation& op, accuracy_class reached, bool run_passed) {
-  // What is no scan takes a logarithm of a sum.
+  // What is no scan takes a logarithm of a sum, or a sum of cosines.
   const bool is_scan = reference::forward_of(op).recurrent.has_value();
   for (const class_text& c : class_texts)
     if (c.is == reached)
-      return fmt::format(
-          "{}{}: class {}",
-          !run_passed ? ""
-          : c.loses   ? "correct, but "
-                      : "correct; ",
-          reached == accuracy_class::linear && !is_scan ? "loses x in log(1 + x) where x is small" : c.text,
-          name_of(reached));
+      return fmt::format("{}{}: class {}",
+                         !run_passed ? ""
+                         : c.loses   ? "correct, but "
+                                     : "correct; ",
+                         reached == accuracy_class::linear && !is_scan
+                             ? "loses what is small beside a larger number, as log(1 + x) does"
+                             : c.text,
+                         name_of(reached));
   return "";
 }
 

@@ -84,7 +84,7 @@ TEST_CASE("assay/report/sentences") {
   CHECK(tools::class_sentence(*reference::find_operation("heinsen/scan"), accuracy_class::cumsum, true) ==
         "correct, but loses digits as the length grows, as prefix sums do: class cumsum");
   CHECK(tools::class_sentence(*reference::find_operation("kerple/log:vjp"), accuracy_class::linear, true) ==
-        "correct, but loses x in log(1 + x) where x is small: class linear");
+        "correct, but loses what is small beside a larger number, as log(1 + x) does: class linear");
   CHECK(tools::class_sentence(*reference::find_operation("heinsen/scan"), accuracy_class::cumsum, false) ==
         "loses digits as the length grows, as prefix sums do: class cumsum");
   CHECK(tools::share_sentence(0) == "correct: no error beyond the rounding of the results");
