@@ -61,7 +61,7 @@ family pair_bias_family(std::string name, std::string summary, parameter_source 
       for (double& x : t.values.storage()) x = core::round_to(type, number(d.name, type, random));
       inputs.emplace(d.name, std::move(t));
     }
-    add_positions(op, inputs, positions);
+    if (core::places_of(op).key != nullptr) add_positions(op, inputs, positions);
     return inputs;
   };
   return f;

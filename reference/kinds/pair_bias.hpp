@@ -1,15 +1,15 @@
 // The kind of encodings that add a bias to the logit of query i and key j: B_hij = f_h(i, j; parameters).
 //
-// Shapes: query_position [n] and key_position [m], i64, exact, without gradient; parameters as declared; bias [h, n,
-// m], or [B, h, n, m] where it depends on the scores. A pair that is hidden has the bias -inf, a constant: its
-// cotangent belongs to nothing. NaN reaches the elements that it enters.
+// Shapes: query_position [n] and key_position [m], i64, exact, without gradient, where the formula asks for them;
+// parameters as declared; bias [h, n, m], or [B, h, n, m] where it depends on the scores. A pair that is hidden has the
+// bias -inf, a constant: its cotangent belongs to nothing. NaN reaches the elements that it enters.
 //
 // An operation of this kind is a class template over the reading R,
 //   struct pairs { using recipe = ...;                      the steps that variants replace
 //     pairs(const arguments<R>&, const recipe&);            what all pairs share: parameters, settings
 //     std::vector<std::size_t> lanes() const;               the axes of the bias before n and m
 //     std::optional<double> distance(double query, double key) const;   nothing where the pair is hidden
-//     void operator()(const key_of_query& at, R* bias) const; }        the formula, for every lane
+//     void operator()(const key_of_query& at, R* bias) const; }        the formula, for every lane: it may mix heads
 // Loops, declarations and the gradient are the kind's. The gradient is derived pair by pair: it holds the graph of one
 // pair at a time, however many there are.
 #pragma once
@@ -81,15 +81,32 @@ inline core::tensor_declaration pair_bias_output(core::error_scale scale) {
   return {.name = "bias", .axes = {"h", "n", "m"}, .meaning = "logit bias, queries by keys", .scale = scale};
 }
 
+/// Where queries and keys stand: all at 0 where nothing says so; there are as many as the first input has, [..., n, m].
+struct pair_places {
+  std::vector<double> queries, keys;
+
+  template <class R>
+  explicit pair_places(const arguments<R>& call) {
+    if (call.integers.contains("query_position")) {
+      for (auto [places, name] : {std::pair(&queries, "query_position"), std::pair(&keys, "key_position")})
+        places->assign(call.integers.at(name).values.begin(), call.integers.at(name).values.end());
+      return;
+    }
+    const core::operation& op = *find_operation(core::operation_name(call.operation).forward);
+    const auto& shape = call[op.inputs.front().name.c_str()].shape();
+    queries.assign(shape[shape.size() - 2], 0.0);
+    keys.assign(shape[shape.size() - 1], 0.0);
+  }
+  [[nodiscard]] std::size_t pairs() const { return queries.size() * keys.size(); }
+};
+
 /// Calls visit(pair, index of its first lane in the output, from lane to lane) for every pair that is not hidden.
-template <class R, class Pairs, class Visit>
-void each_pair(const arguments<R>& call, const Pairs& formula, Visit visit) {
-  const auto& queries = call.integers.at("query_position").values.storage();
-  const auto& keys = call.integers.at("key_position").values.storage();
-  for (std::size_t i = 0; i < queries.size(); ++i)
-    for (std::size_t j = 0; j < keys.size(); ++j)
-      if (const auto distance = formula.distance(queries[i], keys[j]))
-        visit(key_of_query{i, j, queries[i], keys[j], *distance}, i * keys.size() + j);
+template <class Pairs, class Visit>
+void each_pair(const pair_places& at, const Pairs& formula, Visit visit) {
+  for (std::size_t i = 0; i < at.queries.size(); ++i)
+    for (std::size_t j = 0; j < at.keys.size(); ++j)
+      if (const auto distance = formula.distance(at.queries[i], at.keys[j]))
+        visit(key_of_query{i, j, at.queries[i], at.keys[j], *distance}, i * at.keys.size() + j);
 }
 
 template <template <class> class Pairs, class R>
@@ -98,14 +115,15 @@ fields<R> pair_bias(const arguments<R>& call, const typename Pairs<R>::recipe& h
   core::shape shape = formula.lanes();
   std::size_t lanes = 1;
   for (const std::size_t size : shape) lanes *= size;
-  const std::size_t n = call.integers.at("query_position").size(), m = call.integers.at("key_position").size();
-  shape.insert(shape.end(), {n, m});
+  const pair_places places(call);
+  shape.insert(shape.end(), {places.queries.size(), places.keys.size()});
   field<R> bias = make_field<R>(shape);
   for (R& x : bias.storage()) x = R(-std::numeric_limits<double>::infinity());
   std::vector<R> of_pair(lanes);
-  each_pair(call, formula, [&](const key_of_query& at, std::size_t first) {
+  each_pair(places, formula, [&](const key_of_query& at, std::size_t first) {
     formula(at, of_pair.data());
-    for (std::size_t lane = 0; lane < lanes; ++lane) bias.storage()[lane * n * m + first] = std::move(of_pair[lane]);
+    for (std::size_t lane = 0; lane < lanes; ++lane)
+      bias.storage()[lane * places.pairs() + first] = std::move(of_pair[lane]);
   });
   const core::operation& op = *find_operation(core::operation_name(call.operation).forward);
   return {{op.outputs.front().name, std::move(bias)}};
@@ -127,12 +145,12 @@ fields<R> pair_bias_vjp(const arguments<R>& call, const typename Pairs<R>::recip
     const steps standard = how.of_gradient ? steps(*how.of_gradient) : steps{};
     const Pairs<number> formula(lifted.in, standard);
     const auto shared = graph.last();
-    const std::size_t n = call.integers.at("query_position").size(), m = call.integers.at("key_position").size();
-    std::vector<number> of_pair(n * m == 0 ? 0 : cotangents.size() / (n * m));
-    each_pair(call, formula, [&](const key_of_query& at, std::size_t first) {
+    const pair_places places(call);
+    std::vector<number> of_pair(places.pairs() == 0 ? 0 : cotangents.size() / places.pairs());
+    each_pair(places, formula, [&](const key_of_query& at, std::size_t first) {
       formula(at, of_pair.data());
       for (std::size_t lane = 0; lane < of_pair.size(); ++lane)
-        graph.put(of_pair[lane].node, cotangent<R>(cotangents.storage()[lane * n * m + first]));
+        graph.put(of_pair[lane].node, cotangent<R>(cotangents.storage()[lane * places.pairs() + first]));
       graph.sweep(shared);
     });
     graph.sweep(variables);
@@ -185,7 +203,7 @@ operation_record<R, typename Pairs<R>::recipe> pair_bias_record(core::operation 
                                                                 algorithm_list algorithms = one_algorithm) {
   using vjp = optional_evaluator<R, typename Pairs<R>::recipe, not_differentiable_t>;
   const vjp derived = declaration.has_gradient() ? vjp(pair_bias_vjp<Pairs, R>) : vjp(not_differentiable);
-  declaration.grows_with = &core::with_distance;
+  if (core::places_of(declaration).key != nullptr) declaration.grows_with = &core::with_distance;
   return {.declaration = std::move(declaration),
           .algorithms = std::move(algorithms),
           .forward = pair_bias<Pairs, R>,
