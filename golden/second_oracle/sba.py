@@ -1,0 +1,31 @@
+"""Stick-breaking attention: Tan et al. 2025 (arXiv 2410.17980), eq. (2); the approximations are the released code's."""
+
+from formula import MINUS_INFINITY, ZERO, exceeds, log_sigmoid
+from interval import Interval
+
+
+def broken(logits, softplus):
+    """The weights of keys, the nearest last, and what they leave."""
+    limit = {"exact": -MINUS_INFINITY, "linear_above_15": Interval.of(15),
+             "base2": Interval.of(15) * Interval.of(2).log()}[softplus]
+    weights, taken = [], ZERO
+    for z in reversed(logits):
+        linear = exceeds(z, limit)
+        weights.append(((ZERO if linear else log_sigmoid(z)) - taken).exp())
+        taken = taken + (z if linear else z.log_add_exp(ZERO))
+    return weights[::-1], (-taken).exp()
+
+
+def seen(call, i):
+    n, m = call.size("n", "m")
+    return range(max(0, i + m - n + call.settings["attend_current"]))
+
+
+def weights(call):
+    heads, n, m = call.size("h", "n", "m")
+
+    def row(get, b, h, i):
+        at, keys = (b * heads + h) * n + i, seen(call, i)
+        a, r = broken([get("z", at * m + j) for j in keys], call.settings["softplus"])
+        return {("r", at): r} | {("a", at * m + j): a[j] if j in keys else ZERO for j in range(m)}
+    return call.parts(row, "B", "h", "n")
