@@ -40,11 +40,14 @@ std::map<std::string, declared_domain> finite_inputs(const core::operation& op) 
   return all;
 }
 
-// The module finds log p itself, so that no domain keeps its sums from overflowing: those of f16 end at 65504.
+// What it sums it finds itself (log p of a module, logits of queries and keys), so that no domain keeps its sums from
+// overflowing: those of f16 end at 65504.
 bool sums_what_no_input_holds(const core::operation& op) {
+  const auto& algorithms = reference::algorithms_of(op);
   const core::operation& forward = reference::forward_of(op);
-  return forward.recurrent && std::none_of(forward.inputs.begin(), forward.inputs.end(),
-                                           [](const core::tensor_declaration& d) { return d.summed_over_time; });
+  return std::find(algorithms.begin(), algorithms.end(), reference::accuracy_class::cumsum) != algorithms.end() &&
+         std::none_of(forward.inputs.begin(), forward.inputs.end(),
+                      [](const core::tensor_declaration& d) { return d.summed_over_time; });
 }
 
 // One algorithm in the plain arithmetic of the dtype.

@@ -1,6 +1,6 @@
 """Stick-breaking attention: Tan et al. 2025 (arXiv 2410.17980), eq. (2); the approximations are the released code's."""
 
-from formula import MINUS_INFINITY, ZERO, exceeds, log_sigmoid
+from formula import MINUS_INFINITY, ONE, ZERO, exceeds, log_sigmoid, total
 from interval import Interval
 
 
@@ -29,3 +29,23 @@ def weights(call):
         a, r = broken([get("z", at * m + j) for j in keys], call.settings["softplus"])
         return {("r", at): r} | {("a", at * m + j): a[j] if j in keys else ZERO for j in range(m)}
     return call.parts(row, "B", "h", "n")
+
+
+def attention(call):
+    heads, n, m, d, e = call.size("h", "n", "m", "d", "e")
+
+    def head(get, b, h):
+        out, block = {}, b * heads + h
+        scale = ONE if call.settings["scale"] == "one" or d == 0 else Interval.of(d).inverse_sqrt()
+        for i in range(n):
+            at, keys = block * n + i, seen(call, i)
+            a, r = broken([total(get("q", at * d + c) * get("k", (block * m + j) * d + c) for c in range(d)) * scale
+                           for j in keys], call.settings["softplus"])
+            parts = [(a[j], j) for j in keys]
+            if call.settings["remainder"] == "value" and i + m >= n:
+                parts.append((r, i + m - n))
+            out["r", at] = r
+            for c in range(e):
+                out["o", at * e + c] = total(x * get("v", (block * m + j) * e + c) for x, j in parts)
+        return out
+    return call.parts(head, "B", "h")

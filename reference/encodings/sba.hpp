@@ -4,7 +4,11 @@
 //
 //   a_ij = sigmoid(z_ij) prod_{j < l < i} (1 - sigmoid(z_il)),   r_i = prod_{l < i} (1 - sigmoid(z_il))     eq. (2)
 //
-// Shapes: logits z and weights a [B, h, n, m], remainder r [B, h, n]. Queries are the last of the keys: query i stands
+// `sba/attention` is what they are for: o_i = sum_j a_ij v_j for z = scale q k^T, and + r_i v_i where `remainder` is
+// "value", as the released layer has it.
+//
+// Shapes: logits z and weights a [B, h, n, m], remainder r [B, h, n]; q [B, h, n, d], k [B, h, m, d], v [B, h, m, e], o
+// [B, h, n, e]. Queries are the last of the keys: query i stands
 // at key i + m - n, and sees those before it, and itself with `attend_current`. A query that sees none has r = 1; the
 // weight of a key that it does not see is 0, a constant.
 //
@@ -21,9 +25,9 @@
 #include <string_view>
 
 #include "reference/algorithms/stick_breaking.hpp"
-#include "reference/derived_vjp.hpp"
+#include "reference/kinds/attention.hpp"
 #include "reference/kinds/declarations.hpp"
-#include "reference/oracle.hpp"
+#include "reference/kinds/query_rows.hpp"
 
 namespace assay::reference::encodings {
 
@@ -65,14 +69,13 @@ struct sba {
 
  private:
   static core::operation weights_declaration();
+  static core::operation attention_declaration();
   template <class R>
-  static stick_rule<R> rule_of(const core::attributes& settings);
-  template <class R, class Visit>
-  static void each_row(const field<R>& z, const core::attributes& settings, Visit visit);
+  struct breaking;
   template <class R>
-  static fields<R> weights(const arguments<R>& call, const recipe<R>& how);
+  struct weight_rows;
   template <class R>
-  static fields<R> weights_vjp(const arguments<R>& call, const recipe<R>& how);
+  struct attention_rows;
 };
 
 inline core::operation sba::weights_declaration() {
@@ -101,76 +104,100 @@ inline core::operation sba::weights_declaration() {
           .grows_with = &core::with_keys,
           .independent = {"B", "h"}};
 }
-
-template <class R>
-stick_rule<R> sba::rule_of(const core::attributes& settings) {
-  const int form = core::chosen<int>(settings, "softplus", {{"exact", 0}, {"linear_above_15", 1}, {"base2", 2}});
-  const R infinite(std::numeric_limits<double>::infinity()), fifteen(15.0);
-  return {form == 0   ? infinite
-          : form == 1 ? fifteen
-                      : fifteen * log(R(2.0)),
-          static_cast<std::size_t>(stage::softplus)};
+inline core::operation sba::attention_declaration() {
+  const core::operation weights = weights_declaration();
+  core::operation attention = attention_operation("sba/attention", "m", {});
+  attention.inputs.pop_back();
+  attention.source = weights.source;
+  attention.outputs.front().meaning = "sums of the values by their weights";
+  attention.outputs.push_back(weights.outputs.back());
+  attention.attributes.insert(attention.attributes.end(), weights.attributes.begin(), weights.attributes.end());
+  attention.attributes.push_back(choice("remainder", {"drop", "value"}, "what is left goes to the query's own value"));
+  attention.stages[static_cast<std::size_t>(attention_stage::softmax)] = weights.stages.front();
+  attention.stages.push_back(weights.stages.back());
+  attention.grows_with = weights.grows_with;
+  attention.independent = weights.independent;
+  return attention;
 }
 
-/// visit(index of the row, index of its first logit, keys that it sees)
-template <class R, class Visit>
-void sba::each_row(const field<R>& z, const core::attributes& settings, Visit visit) {
-  const std::size_t n = z.shape(2), m = z.shape(3);
-  const bool attend_current = core::setting<bool>(settings, "attend_current");
-  for (std::size_t row = 0; row < z.shape(0) * z.shape(1) * n; ++row)
-    visit(row, row * m, seen_by(row % n, n, m, attend_current));
-}
-
+/// What all queries share; `stage` is that of the softplus.
 template <class R>
-fields<R> sba::weights(const arguments<R>& call, const recipe<R>& how) {
-  const field<R>& z = call["z"];
-  const stick_rule<R> rule = rule_of<R>(call.settings);
-  field<R> a = make_field<R>(core::shape(z.shape().begin(), z.shape().end())),
-           r = make_field<R>({z.shape(0), z.shape(1), z.shape(2)});
-  each_row(z, call.settings, [&](std::size_t row, std::size_t first, std::size_t keys) {
-    const R* seen = z.data() + first;
-    const std::vector<R> broken = in_stage<R>(
-        stage::weights, [&](const std::vector<R>& x) { return how.weights(x, rule); },
-        std::vector<R>(seen, seen + keys));
-    std::copy_n(broken.begin(), keys, a.data() + first);
-    r.storage()[row] = broken.back();
-  });
-  return {{"a", std::move(a)}, {"r", std::move(r)}};
-}
+struct sba::breaking {
+  const sba::recipe<R>& how;
+  bool attend_current;
+  stick_rule<R> rule;
 
-/// Derived row by row: the tape holds the graph of one at a time, however many there are.
-template <class R>
-fields<R> sba::weights_vjp(const arguments<R>& call, const recipe<R>& how) {
-  if constexpr (carries_derivatives<R>) {
-    throw core::contract_violation("no second derivative of " + call.operation);
-  } else {
-    const field<R>&z = call["z"], &grad_a = call["grad_a"], &grad_r = call["grad_r"];
-    const recipe<adjoint<R>> steps = how.of_gradient ? *how.of_gradient : recipe<adjoint<R>>{};
-    field<R> grad = make_field<R>(core::shape(z.shape().begin(), z.shape().end()));
-    each_row(z, call.settings, [&](std::size_t row, std::size_t first, std::size_t keys) {
-      tape<R> graph;
-      std::vector<adjoint<R>> logits;
-      for (std::size_t j = 0; j < keys; ++j) logits.push_back(adjoint<R>::variable(z.storage()[first + j]));
-      const auto rule = rule_of<adjoint<R>>(call.settings);
-      const std::vector<adjoint<R>> broken = in_stage<adjoint<R>>(
-          stage::weights, [&](const std::vector<adjoint<R>>& x) { return steps.weights(x, rule); }, logits);
-      for (std::size_t j = 0; j < keys; ++j) graph.put(broken[j].node, cotangent<R>(grad_a.storage()[first + j]));
-      graph.put(broken.back().node, cotangent<R>(grad_r.storage()[row]));
-      const auto variables = keys == 0 ? graph.last() : logits.back().node;
-      graph.sweep(variables);
-      for (std::size_t j = 0; j < keys; ++j) grad.storage()[first + j] = graph.gradient(logits[j].node);
-    });
-    return {{"grad_z", std::move(grad)}};
+  breaking(const arguments<R>& call, const sba::recipe<R>& steps, std::size_t stage)
+      : how(steps), attend_current(call.template setting<bool>("attend_current")) {
+    const int form = core::chosen<int>(call.settings, "softplus", {{"exact", 0}, {"linear_above_15", 1}, {"base2", 2}});
+    const R infinite(std::numeric_limits<double>::infinity()), fifteen(15.0);
+    rule = {form == 0 ? infinite : form == 1 ? fifteen : fifteen * log(R(2.0)), stage};
   }
-}
+  /// The keys that query i of n sees among m.
+  [[nodiscard]] std::size_t seen(std::size_t i, std::size_t n, std::size_t m) const {
+    const std::size_t before = i + m + (attend_current ? 1 : 0);
+    return before > n ? std::min(before - n, m) : 0;
+  }
+  /// Weights, and what is left.
+  template <class Stage>
+  [[nodiscard]] std::pair<std::vector<R>, R> broken(Stage of_weights, const std::vector<R>& logits) const {
+    std::vector<R> all = in_stage<R>(
+        of_weights, [this](const std::vector<R>& z) { return how.weights(z, rule); }, logits);
+    const R left = all.back();
+    all.pop_back();
+    return {std::move(all), left};
+  }
+};
+
+template <class R>
+struct sba::weight_rows : breaking<R> {
+  using recipe = sba::recipe<R>;
+  const field<R>& z;
+
+  weight_rows(const arguments<R>& call, const recipe& steps)
+      : breaking<R>(call, steps, static_cast<std::size_t>(stage::softplus)), z(call["z"]) {}
+  std::vector<std::vector<R>> operator()(std::size_t block, std::size_t i) const {
+    const std::size_t n = z.shape(2), m = z.shape(3);
+    const R* row = z.data() + (block * n + i) * m;
+    auto [weights, left] = this->broken(stage::weights, std::vector<R>(row, row + this->seen(i, n, m)));
+    weights.resize(m, R(0.0));
+    return {std::move(weights), {left}};
+  }
+};
+
+template <class R>
+struct sba::attention_rows : breaking<R> {
+  using recipe = sba::recipe<R>;
+  attention_heads<R> all;
+  bool gives_rest;
+
+  attention_rows(const arguments<R>& call, const recipe& steps)
+      : breaking<R>(call, steps, attention_stages().size()),
+        all(call),
+        gives_rest(core::chosen<bool>(call.settings, "remainder", {{"drop", false}, {"value", true}})) {}
+  std::vector<std::vector<R>> operator()(std::size_t block, std::size_t i) const {
+    using stage = attention_stage;
+    const attention_head<R> head = all.at(block);
+    const std::size_t n = head.queries, m = head.keys, width = head.value_width;
+    const auto [weights, left] = this->broken(stage::softmax, scaled_products(head, i, this->seen(i, n, m)));
+    const std::vector<R> factors = taken_by(stage::output, stage::softmax, weights);
+    const R rest = taken_by(stage::output, stage::softmax, left);
+    std::vector<R> out;
+    for (std::size_t c = 0; c < width; ++c) {
+      accumulator<R> sum;
+      for (std::size_t j = 0; j < factors.size(); ++j) sum.add_product(factors[j], head.v[j * width + c]);
+      if (gives_rest && i + m >= n) sum.add_product(rest, head.v[(i + m - n) * width + c]);
+      out.push_back(total_in(stage::output, sum));
+    }
+    return {std::move(out), {left}};
+  }
+};
 
 template <class R>
 std::vector<sba::record<R>> sba::records() {
-  return {{.declaration = weights_declaration(),
-           .algorithms = {accuracy_class::sequential, accuracy_class::linear, accuracy_class::cumsum},
-           .forward = weights<R>,
-           .vjp = weights_vjp<R>,
-           .jvp = not_offered}};
+  const algorithm_list algorithms{accuracy_class::sequential, accuracy_class::linear, accuracy_class::cumsum};
+  return {query_rows_record<weight_rows, R>(weights_declaration(), algorithms),
+          query_rows_record<attention_rows, R>(attention_declaration(), algorithms)};
 }
 
 }  // namespace assay::reference::encodings

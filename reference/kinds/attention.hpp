@@ -12,9 +12,9 @@
 //     std::vector<R> bias(std::size_t row, std::size_t head) const; }    the formula, [n, m]
 // Loops, declarations and the gradient are the kind's. The bias may read q and k: it lies on the tape, so that what a
 // pair adds to its logit (q_i . a_ij, a product with a position, a sum of gates of q . k) has its gradients as well.
-// Other weights than a softmax, a capped logit and values of a pair belong into a row: they are steps of it
-// (attention_steps) with a pullback in attend_vjp. The gradient is derived head by head: the tape holds one bias at a
-// time, however many there are.
+// A capped logit and values of a pair belong into a row: they are steps of it (attention_steps) with a pullback in
+// attend_vjp. Where weights are no softmax, a query is made as a whole (query_rows.hpp). The gradient is derived head
+// by head: the tape holds one bias at a time, however many there are.
 #pragma once
 
 #include <string>
@@ -101,6 +101,20 @@ class attention_heads {
   const field<R>&q_, &k_, &v_;
   attention_head<R> first_;
 };
+
+/// scale q_i . k_j of query i and the first keys.
+template <class R>
+std::vector<R> scaled_products(const attention_head<R>& head, std::size_t i, std::size_t keys) {
+  std::vector<R> logits;
+  for (std::size_t j = 0; j < keys; ++j) {
+    accumulator<R> product;
+    for (std::size_t c = 0; c < head.width; ++c)
+      product.add_product(head.q[i * head.width + c], head.k[j * head.width + c]);
+    const auto scaled = [](const accumulator<R>& dot, const R& scale) { return scale * dot.total(); };
+    logits.push_back(in_stage<R>(attention_stage::scores, scaled, product, head.scale));
+  }
+  return logits;
+}
 
 template <template <class> class Formula, class R>
 fields<R> attention_output(const arguments<R>& call, const typename Formula<R>::recipe& how) {

@@ -53,3 +53,15 @@ TEST_CASE("sba/formula/approximations_of_softplus", "[property]") {
     CHECK(values_of(weights_of({z - 0.5, 0}, 1, {{"softplus", std::string(softplus)}}), "a").front() < 1.0);
   }
 }
+
+TEST_CASE("sba/formula/attention_by_hand", "[property]") {
+  const core::operation& op = *reference::find_operation("sba/attention");
+  core::request call{&op, core::dtype::f64, {}, {{"remainder", std::string("value")}}};
+  call.inputs.emplace("q", core::make_tensor(call.type, {1, 1, 2, 1}, std::vector<double>{0, 0}));
+  call.inputs.emplace("k", core::make_tensor(call.type, {1, 1, 3, 1}, std::vector<double>{5, 6, 7}));
+  call.inputs.emplace("v", core::make_tensor(call.type, {1, 1, 3, 1}, std::vector<double>{4, 8, 16}));
+  CHECK(values_of(reference::certify(call), "o") == std::vector<double>{2 + 4, 1 + 4 + 4});  // logits 0: 1/2, then 1/4
+  CHECK(values_of(reference::certify(call), "r") == std::vector<double>{0.5, 0.25});
+  call.attributes = {};
+  CHECK(values_of(reference::certify(call), "o") == std::vector<double>{2, 1 + 4});
+}
