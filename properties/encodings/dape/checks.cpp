@@ -102,6 +102,7 @@ std::vector<variant> mutants() {
       {"mutant/dape_other_form", "chuanyang-Zheng/DAPE against its paper: x + a + f(x, a), or x + f(x, a)",
        "dape/logits/form/residual_and_plain_exchanged"},
   });
+  all.front().telling = true;
   for (variant& v : std::vector<variant>{
            changed("mutant/dape_masked_elements_seen", "code that adds -inf before the network",
                    "0.01 times -inf, and infinities of both signs, enter the sums",
@@ -120,10 +121,12 @@ std::vector<variant> mutants() {
                         [](request& call) {
                           change_each(call.inputs, "bias", [](double b) { return b == -infinity ? 0.0 : b; });
                         },
-                   .outputs = mask}),
+                   .outputs = mask,
+                   .telling = true}),
            changed("mutant/dape_other_activation", "a port with y sigmoid(y)", "the activation is another one",
                    {.formula =
-                        [](auto& how) { how.activation = [](const auto& y, const auto&) { return y * sigmoid(y); }; }}),
+                        [](auto& how) { how.activation = [](const auto& y, const auto&) { return y * sigmoid(y); }; },
+                   .telling = true}),
            changed("mutant/dape_triangle_of_a_cached_query",
                    "chuanyang-Zheng/DAPE, Alibi_DAPEV2: torch.tril of one query and all keys",
                    "of cached keys the network sees those up to the index of the query's row",
