@@ -55,10 +55,9 @@ struct rope {
   template <class R>
   struct recipe : rotary_recipe<recipe, R> {
     recipe_step<R, R(const R& base, std::size_t t, std::size_t steps)> frequency = geometric_frequency<R>;
-    /// The steps of the exponent by features and pairs that rotate.
-    recipe_step<R, std::size_t(std::size_t features, std::size_t pairs)> steps = [](std::size_t, std::size_t pairs) {
-      return pairs;
-    };
+    /// The steps of the exponent by features, pairs that have frequencies, and those of them that rotate.
+    recipe_step<R, std::size_t(std::size_t features, std::size_t pairs, std::size_t turning)> steps =
+        [](std::size_t, std::size_t pairs, std::size_t) { return pairs; };
     /// What "ntk" multiplies a frequency by.
     recipe_step<R, R(const R& factor, std::size_t t, std::size_t pairs)> stretch =
         [](const R& factor, std::size_t t, std::size_t pairs) { return geometric_frequency<R>(factor, t, pairs - 1); };
@@ -112,7 +111,7 @@ rows<R> rope::frequencies(const arguments<R>& call, const recipe<R>& how) {
   const R factor = from_setting<R>(call.template setting<double>("factor"));
   return {pairs, [&how, &base = call["base"], by, pairs, factor](std::size_t k, R* row) {
             for (std::size_t t = 0; t < pairs; ++t) {
-              row[t] = how.frequency(base(k), t, how.steps(2 * pairs, pairs));
+              row[t] = how.frequency(base(k), t, how.steps(2 * pairs, pairs, pairs));
               if (by == scaling::ntk && pairs > 1) row[t] = row[t] * how.stretch(factor, t, pairs);
               if (by == scaling::interpolation) row[t] = row[t] / factor;
             }
@@ -156,7 +155,7 @@ struct rope::turns_by_base : turns_by_frequency<R, recipe<R>> {
     const bool backwards =
         core::chosen<bool>(call.settings, "direction", {{"counterclockwise", false}, {"clockwise", true}});
     const auto in_angles = [](auto compute) { return in_stage<R>(rotary_stage::angle, compute); };
-    const std::size_t steps = with.steps(this->layout.features, this->layout.all_pairs());
+    const std::size_t steps = with.steps(this->layout.features, this->layout.all_pairs(), this->layout.pairs);
     for (std::size_t t = 0; t < this->layout.pairs; ++t)
       this->theta.push_back(in_angles([&] {
         const R b = from_setting<R>(base), found = or_product_of_factors(with.frequency(b, t, steps), b, t, steps);

@@ -29,7 +29,8 @@ constexpr chart_spec specs[] = {
     {"gradient", "median_log_p", "law", x_axis::size, "tokens n", "median relative error, d/d log p", true},
     {"gradient_reach", "ends_at", "law", x_axis::memory, "1 / (1 - p)", "tokens that a gradient reaches", false},
     {"conditioning", "response", "law", x_axis::memory, "1 / (1 - p)", "change of s / change of the input", false},
-    {"error", "largest", "law", x_axis::size, "what errors grow with", "largest error", false}};
+    {"error", "largest", "law", x_axis::size, "what errors grow with", "largest error", false},
+    {"angles", "largest", "law", x_axis::size, "position", "largest error, radians", false}};
 
 struct question_words {
   const char *measure, *title, *preset;
@@ -43,6 +44,7 @@ constexpr question_words titles[] = {
     {"gradient_reach", "How far back does a gradient reach?", "gradient"},
     {"conditioning", "Which errors of the inputs does the recurrence amplify?", "conditioning"},
     {"error", "How many digits are left, and which stage must not be narrow?", "angles"},
+    {"angles", "How many digits of an angle are left at a position, by scaling?", "angles"},
     {"repeats", "From which position on are neighbours the same?", "angles"}};
 
 double place_on(x_axis axis, const cell& c) {

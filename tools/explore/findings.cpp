@@ -170,6 +170,16 @@ std::vector<finding> of_operations() {
        "this stage is computed in the stored format, all others as said. Wrong: without a digit. –: no number.",
        of("error"),
        {"operation", asked, size_words, with_wrong}},
+      {"Frequencies: the largest error of an angle, by position",
+       "angles",
+       "In radians, of the base 10000: m theta off by its rounding and by m times the error of theta. In brackets "
+       "digits; a digit less is a "
+       "position ten times as far.",
+       of("angles"),
+       {"operation", asked, size_words,
+        [](const measured_cell& m) {
+          return fmt::format("{} ({:.1f})", shown(value_of(m, "largest")), value_of(m, "digits"));
+        }}},
       {"Operations: the first position, or distance from the query, with the row of the next one",
        "angles",
        "And how many of the first 16 rows differ from the next one.",

@@ -32,9 +32,9 @@ bool holds(const std::vector<std::string>& names, const std::string& name) {
 bool is_candidate(const std::string& implementation) { return implementation.find(':') != std::string::npos; }
 
 const std::vector<measure>& measures() {
-  static const std::vector<measure> all{scan_errors(),       running_sums(),     counters(),
-                                        merging_positions(), gradient_error(),   gradient_reach(),
-                                        conditioning(),      operation_errors(), repeated_rows()};
+  static const std::vector<measure> all{scan_errors(),    running_sums(),   counters(),     merging_positions(),
+                                        gradient_error(), gradient_reach(), conditioning(), operation_errors(),
+                                        angle_errors(),   repeated_rows()};
   return all;
 }
 

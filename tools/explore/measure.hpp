@@ -60,6 +60,7 @@ measure gradient_error();
 measure gradient_reach();
 measure conditioning();
 measure operation_errors();
+measure angle_errors();
 measure repeated_rows();
 
 }  // namespace assay::explore

@@ -55,6 +55,11 @@ double place_of(const core::operation& op, const core::tensor_declaration& outpu
   return places.key == nullptr ? size - static_cast<double>(rows - 1) + row : size - row;
 }
 
+double digits_of(double error) {
+  constexpr double most = 15;
+  return std::isnan(error) ? 0.0 : std::clamp(-std::log10(error), 0.0, most) + 0.0;
+}
+
 // Errors, relative to the scale of the output (core::error_scales), up to `size` of what they grow with: at the last
 // positions up to it, of a query at it from the first keys, or of so many tokens.
 core::result<results> errors_of(const asked& what, const cell& c, const caller& outside) {
@@ -95,10 +100,9 @@ core::result<results> errors_of(const asked& what, const cell& c, const caller& 
       last = std::fmax(last, at);
     }
   }
-  constexpr double most_digits = 15;
   return results{{"largest", largest},
                  {"rms", std::sqrt(squares / count)},
-                 {"digits", std::isnan(largest) ? 0.0 : std::clamp(-std::log10(largest), 0.0, most_digits) + 0.0},
+                 {"digits", digits_of(largest)},
                  {"law", law},
                  {"wrong", wrong},
                  {"first_wrong", first},
@@ -139,6 +143,31 @@ core::result<results> first_repeated_row(const asked& what, const cell& c, const
   return results{{"merged_at", merged}, {"distinct_of_16", distinct}};
 }
 
+// How far off m theta is, in radians, where theta is what the implementation gives of the base 10000, and the product
+// is rounded to the arithmetic: code that turns by it has no more digits, whatever it computes the rest in.
+core::result<results> errors_of_angles(const asked& what, const cell& c, const caller& outside) {
+  core::request call = call_of(what, c, 1);
+  put(call, what.operation->input("base"), [](double) { return 10000.0; });
+  const reference::certified theta = reference::truth_of(call).at("theta");
+  const auto out = computed(what, c, call, outside);
+  if (!out) return tl::make_unexpected(out.error());
+  const core::tensor& found = out->at("theta");
+  const auto m = static_cast<double>(c.size);
+  const core::dtype arithmetic = *core::dtype_named(c.arithmetic);
+  const auto allowed = reference::allow(call, what.formats, reference::one_algorithm);
+  const auto& k = allowed.at("theta").k[static_cast<std::size_t>(reference::one_algorithm)].storage();
+  const double u = core::unit_roundoff(arithmetic);
+  double largest = 0, law = 0, pair = 0;
+  for (std::size_t t = 0; t < found.size(); ++t) {
+    law = std::max(law, m * (2 * core::unit_roundoff(what.formats.unit()) * k[t] + u * theta.truth(t)));
+    const double x = found.values.storage()[t], product = core::round_to(arithmetic, m * x);
+    const double error = m * std::fabs(theta.error_of(x, t)) + std::fabs(std::fma(m, x, -product));
+    if (error > largest || std::isnan(error)) pair = static_cast<double>(t);
+    largest = std::isnan(error) || std::isnan(largest) ? nothing : std::max(largest, error);
+  }
+  return results{{"largest", largest}, {"digits", digits_of(largest)}, {"law", law}, {"pair", pair}};
+}
+
 core::result<void> check_operation(const cell& c) {
   const auto what = operation_from(c.family);
   if (!what) return refuse_cell(c, what.error().message);
@@ -161,6 +190,13 @@ core::result<void> check_error(const cell& c) {
   const core::operation& op = *operation_from(c.family)->operation;
   if (op.grows_with == nullptr) return refuse_cell(c, op.name + ": its errors grow with nothing");
   return grows_along_axis(op) && c.size > 4096 ? refuse_cell(c, "at most 4096 tokens") : core::result<void>();
+}
+
+core::result<void> check_angles(const cell& c) {
+  if (const auto checked = check_operation(c); !checked) return checked;
+  const core::operation& op = *operation_from(c.family)->operation;
+  const bool has_theta = op.outputs.size() == 1 && op.outputs.front().name == "theta" && op.input("base") != nullptr;
+  return has_theta ? core::result<void>() : refuse_cell(c, op.name + " gives no frequencies theta of a base");
 }
 
 core::result<void> check_repeats(const cell& c) {
@@ -216,6 +252,17 @@ measure operation_errors() {
     return c.scale * (grows_along_axis(*asked_by(c).operation) ? n * n : static_cast<double>(rows_of(c)));
   };
   return of_operations(std::move(m), errors_of);
+}
+
+measure angle_errors() {
+  measure m{.name = "angles",
+            .summary = "error of the angles that frequencies make at a position, in radians",
+            .size_means = "position",
+            .decay_means = "",
+            .scale_means = "",
+            .check = check_angles};
+  m.steps = [](std::span<const cell> batch) { return batch.front().scale; };
+  return of_operations(std::move(m), errors_of_angles);
 }
 
 measure repeated_rows() {

@@ -250,6 +250,7 @@ std::vector<std::string> sentences_of(const std::string& measure, const std::vec
                                                                              {"gradient_reach", of_reach},
                                                                              {"conditioning", of_conditioning},
                                                                              {"error", of_errors},
+                                                                             {"angles", of_errors},
                                                                              {"repeats", of_repeats}};
   all_cells own;
   for (const measured_cell& m : cells)

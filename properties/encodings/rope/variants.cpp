@@ -67,7 +67,7 @@ void turn_beyond_the_head(core::tensors& outputs, const request& call) {
 }
 
 // Other steps of the exponent.
-variation<encoding> with_steps(std::size_t (*steps)(std::size_t features, std::size_t pairs)) {
+variation<encoding> with_steps(std::size_t (*steps)(std::size_t features, std::size_t pairs, std::size_t turning)) {
   return {.formula = [steps](auto& how) { how.steps = steps; }};
 }
 
@@ -108,13 +108,19 @@ std::vector<variant> mutants() {
                    {.outputs = turn_beyond_the_head}),
            // The table of frequencies has a column for the coordinate that is left over.
            changed("mutant/rope_pairs_rounded_up", "RP07 lucidrains/rotary-embedding-torch#45",
-                   "an odd d has the frequencies of d + 1", with_steps([](std::size_t features, std::size_t pairs) {
+                   "an odd d has the frequencies of d + 1",
+                   with_steps([](std::size_t features, std::size_t pairs, std::size_t) {
                      return pairs == features / 2 ? (features + 1) / 2 : pairs;
                    })),
            changed("mutant/rope_slowest_is_whole_base",
                    "a convention of published programs, tensorflow/tensor2tensor among them",
-                   "exponents t/(r-1) instead of t/r",
-                   with_steps([](std::size_t, std::size_t pairs) { return std::max<std::size_t>(pairs, 2) - 1; })),
+                   "exponents t/(r-1) instead of t/r", with_steps([](std::size_t, std::size_t pairs, std::size_t) {
+                     return std::max<std::size_t>(pairs, 2) - 1;
+                   })),
+           changed("mutant/rope_exponents_of_block",
+                   "pegainfer-project/pegainfer#820: exponents of the block in proportional rotation",
+                   "pairs half a head apart with the exponents of a block, base^(-t/rotary)",
+                   with_steps([](std::size_t, std::size_t, std::size_t turning) { return turning; })),
            changed("mutant/rope_interpolated_twice", "RP16 sgl-project/sglang#33558", "the factor is squared",
                    {.inputs =
                         [](request&call) {

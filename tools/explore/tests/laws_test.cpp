@@ -152,6 +152,28 @@ TEST_CASE("explore/error/of_a_sinusoidal_table", "[property]") {
   CHECK_FALSE(checked("formula", "f32", "alibi/bias,causal=perhaps", 1, 1000));
 }
 
+// An error of theta is proportional to it, and so is that of the angle to the position: the fast pairs decide, which a
+// scaling leaves as they are, or divides.
+TEST_CASE("explore/angles/digits_of_an_angle_by_position_and_scaling", "[property]") {
+  const auto digits = [](const char* type, const char* frequencies, std::uint64_t position) {
+    const auto all = found({"angles", "formula", type, type, frequencies, 0, 128, position});
+    CHECK(all.at("largest") <= all.at("law"));
+    return all.at("digits");
+  };
+  for (const char* of : {"rope/frequencies", "rope/frequencies,scaling=interpolation,factor=4",
+                         "rope/extended_frequencies,scaling=yarn,factor=40,trained_length=4096",
+                         "rope/extended_frequencies,scaling=llama3,factor=8",
+                         "rope/extended_frequencies,scaling=dynamic,length=131072", "rope/divided_frequencies"}) {
+    INFO(of);
+    const double near = digits("f32", of, 8191), far = digits("f32", of, 131071);
+    CHECK((far > 1.5 && far < 3.5));
+    CHECK((near - far > 0.8 && near - far < 1.6));  // log10(16) = 1.2
+    CHECK(digits("f64", of, 131071) > far + 8);
+  }
+  CHECK_FALSE(check_cell({"angles", "formula", "f32", "f32", "rope/rotate", 0, 128, 8191, 1}).has_value());
+  CHECK_FALSE(check_cell({"angles", "formula", "f32", "f32", "rope/magnitude", 0, 1, 8191, 1}).has_value());
+}
+
 TEST_CASE("explore/repeats/merge_at_the_first_odd_number_that_is_none", "[property]") {
   const auto merged = [](const char* type, const char* storage, double d, std::uint64_t n) {
     return found({"repeats", "formula", type, storage, "sinusoidal/table", 0, d, n}).at("merged_at");
