@@ -344,7 +344,7 @@ std::vector<usual_size> score_sizes(const std::vector<std::string>& operations) 
       of(1, 1, 2, 130, 66, true),
       of(1, 1, 3, 66, 64, true),
       of(1, 1, 3, 66, 128, true),
-      of(1, 2, 17, 66, 64, true),
+      of(2, 2, 64, 64, 64, true),
       of(1, 2, 63, 191, 2, true),
       of(2, 2, 130, 3, 2, true),
       {operations, {{"B", 2}, {"h", 2}, {"n", 9}, {"m", 66}, {"d", 6}}, true, "", {{"group", std::int64_t{3}}}},

@@ -135,8 +135,7 @@ struct sba::breaking {
   }
   /// The keys that query i of n sees among m.
   [[nodiscard]] std::size_t seen(std::size_t i, std::size_t n, std::size_t m) const {
-    const std::size_t before = i + m + (attend_current ? 1 : 0);
-    return before > n ? std::min(before - n, m) : 0;
+    return seen_by(i, n, m, attend_current);
   }
   /// Weights, and what is left.
   template <class Stage>
