@@ -339,13 +339,19 @@ class found_sizes {
       set(symbol, s[i] / times, d.name);
     } else if (s[i] != a.times(sizes_) * known->second) {
       return failure(wanted(d) + " with " + symbol + " = " + std::to_string(known->second) + " (from '" +
-                     *fixed_by_.at(symbol) + "') but has " + to_string(s));
+                     *fixed_by_.at(symbol) + "')" + (a.each.empty() ? "" : " and " + with_setting(a)) + " but has " +
+                     to_string(s));
     }
     return {};
   }
   [[nodiscard]] const axis_sizes& sizes() const { return sizes_; }
 
  private:
+  // "u = 2 (from 'group')"
+  [[nodiscard]] std::string with_setting(const axis& a) const {
+    const std::string each(a.each);
+    return each + " = " + std::to_string(sizes_.at(each)) + " (from '" + *fixed_by_.at(each) + "')";
+  }
   void set(const std::string& symbol, std::size_t size, const std::string& by) {
     sizes_[symbol] = size;
     fixed_by_[symbol] = &by;

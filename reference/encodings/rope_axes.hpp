@@ -111,7 +111,10 @@ inline std::string rope_axes::conflict(const core::attributes& settings, const c
   for (std::size_t k = by_turns ? 0 : 1; k < counts.size() && (by_turns || alternates(settings)); ++k)
     if (counts[k] > 0 && counts.size() * (counts[k] - 1) + k >= pairs)
       return "section_" + std::to_string(k) + " = " + std::to_string(counts[k]) + " pairs are more than every " +
-             std::to_string(counts.size()) + "th of " + std::to_string(pairs);
+             (counts.size() == 3   ? "third"
+              : counts.size() == 2 ? "second"
+                                   : "one") +
+             " of " + std::to_string(pairs);
   return conflict_of_pairs(pairs, "the sections' ", sizes);
 }
 

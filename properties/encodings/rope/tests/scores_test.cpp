@@ -94,7 +94,8 @@ TEST_CASE("rope/scores/heads_of_queries_follow_one_another_in_their_group", "[pr
   const core::tensor of_k = reference::certify(call).at("grad_k").rounded;
   CHECK(std::vector<double>(of_k.values.begin(), of_k.values.end()) == std::vector<double>{3, 7});
   call.attributes["group"] = std::int64_t{3};
-  CHECK(core::check_request(call).error().message.find("must have shape [B, n, h*u, d] with h = 2") != string::npos);
+  CHECK(core::check_request(call).error().message.find(
+            "must have shape [B, n, h*u, d] with h = 2 (from 'k') and u = 3 (from 'group')") != string::npos);
 }
 
 TEST_CASE("rope/rotate/settings_that_exclude_each_other_are_refused", "[gate]") {
