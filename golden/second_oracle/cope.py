@@ -1,0 +1,32 @@
+"""Contextual positions: Golovneva et al. 2024 (arXiv 2405.18719), eqs. (3) and (4)."""
+
+from mpmath.libmp import fzero
+
+from formula import ZERO, enclosure_of, exceeds, log_sigmoid
+from interval import Interval
+
+
+def gate_of(g):
+    """sigmoid(g), 1/2 exactly at 0"""
+    if not enclosure_of(g).is_value(fzero):
+        return log_sigmoid(g).exp()
+    half, quarter = Interval.of(0.5), Interval.of(0.25)
+    return half if isinstance(g, Interval) else g.with_derivative(half, quarter)
+
+
+def positions(call):
+    heads, n, m = call.size("h", "n", "m")
+    limit = Interval.of(int(call.settings["positions"]) - 1)
+
+    def row(get, b, h, i):
+        at, out = (b * heads + h) * n + i, {}
+        seen = max(0, i + m - n + 1) if call.settings["causal"] else m
+        out.update({("p", at * m + j): ZERO for j in range(seen, m)})
+        count = None
+        for j in reversed(range(seen)):
+            gate = gate_of(get("g", at * m + j))
+            count = gate if count is None else count + gate
+            beyond = call.settings["positions"] and exceeds(count, limit)
+            out["p", at * m + j] = limit if beyond else count
+        return out
+    return call.parts(row, "B", "h", "n")

@@ -1,0 +1,31 @@
+// Contextual positions small enough to count by hand: gates of 1/2, 0 and 1.
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <limits>
+
+#include "reference/oracle.hpp"
+
+using namespace assay;
+
+namespace {
+
+std::vector<double> positions_of(const std::vector<double>& g, std::size_t n, core::attributes settings = {}) {
+  const core::operation& op = *reference::find_operation("cope/positions");
+  core::request call{&op, core::dtype::f64, {}, std::move(settings)};
+  call.inputs.emplace("g", core::make_tensor(call.type, {1, 1, n, g.size() / n}, g));
+  const reference::certified_outputs outputs = reference::certify(call);
+  const auto& p = outputs.at("p").rounded.values.storage();
+  return {p.begin(), p.end()};
+}
+
+}  // namespace
+
+TEST_CASE("cope/formula/by_hand", "[property]") {
+  constexpr double inf = std::numeric_limits<double>::infinity();
+  CHECK(positions_of({0, 0, 9, 0, 0, 0}, 2) == std::vector<double>{1, 0.5, 0, 1.5, 1, 0.5});  // the last two of three
+  CHECK(positions_of({0, 0, 0}, 1, {{"positions", std::int64_t{2}}}) == std::vector<double>{1, 1, 0.5});
+  CHECK(positions_of({0, 0, 0, 0}, 2, {{"causal", false}}) == std::vector<double>{1, 0.5, 1, 0.5});
+  CHECK(positions_of({inf, -inf, inf, 0}, 1) == std::vector<double>{2.5, 1.5, 1.5, 0.5});
+  const auto nan = positions_of({0, std::nan(""), 0}, 1);
+  CHECK((std::isnan(nan[0]) && std::isnan(nan[1]) && nan[2] == 0.5));
+}
