@@ -203,7 +203,10 @@ TEST_CASE("transports/protocol/a_domain_that_no_case_has_is_refused") {
   CHECK_THAT(refusal("alibi/slopes", R"({"alpha_max":[0.3]})"), Contains("must be a multiple of 1/16"));
   CHECK_THAT(refusal("t5_bias/bucket", R"({"buckets":[32],"max_distance":[5]})"),
              Contains("'max_distance' must be larger"));
-  CHECK_THAT(refusal("rope/extended_frequencies", R"({"scaling":["llama3"],"low":[4.0],"high":[1.0]})"),
+  // No other scaling would help: the ends are at fault.
+  CHECK_THAT(refusal("rope/extended_frequencies",
+                     R"({"scaling":["llama3"],"factor":[8.0],"trained_length":[8192],"length":[8192],)"
+                     R"("low":[4.0],"high":[1.0]})"),
              Contains("['low']: low = 4: attribute 'high' must not be smaller than 'low'"));
   const auto accepted = [](const std::string& domain) {
     return transports::parse_hello(R"({"hello":{"protocol":1,"name":"c","operations":{"rope/rotate":["f32"]},)"
