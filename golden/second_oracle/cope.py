@@ -1,8 +1,8 @@
 """Contextual positions: Golovneva et al. 2024 (arXiv 2405.18719), eqs. (3) and (4)."""
 
-from mpmath.libmp import fzero
+from mpmath.libmp import fzero, to_int
 
-from formula import ZERO, enclosure_of, exceeds, log_sigmoid
+from formula import ONE, ZERO, enclosure_of, exceeds, log_sigmoid
 from interval import Interval
 
 
@@ -28,5 +28,23 @@ def positions(call):
             count = gate if count is None else count + gate
             beyond = call.settings["positions"] and exceeds(count, limit)
             out["p", at * m + j] = limit if beyond else count
+        return out
+    return call.parts(row, "B", "h", "n")
+
+
+def interpolate(call):
+    heads, n, m, size = call.size("h", "n", "m", "a")
+
+    def row(get, b, h, i):
+        at, out = (b * heads + h) * n + i, {}
+        for j in range(m):
+            p = get("p", at * m + j)
+            if size == 0 or enclosure_of(p).is_nan:
+                out["b", at * m + j] = ZERO if size == 0 else p
+                continue
+            below, above = (to_int(enclosure_of(p).lo, way) for way in "fc")
+            lower, upper = (get("z", at * size + min(max(k, 0), size - 1)) for k in (below, above))
+            w = p - Interval.of(below)
+            out["b", at * m + j] = w * upper + (ONE - w) * lower
         return out
     return call.parts(row, "B", "h", "n")

@@ -41,6 +41,8 @@ core::axis_sizes attention_sizes(const core::operation& op, core::counter_random
     n = random.one_in(30) ? 0 : 1 + random.below(5), m = random.one_in(30) ? 0 : 1 + random.below(5);
     for (const char* axis : {"B", "h"}) s[axis] = random.one_in(3) ? 2 : 1;
   }
+  for (const std::string& symbol : core::axis_symbols(op))
+    if (core::role_of(op, symbol) == core::axis_role::parameter) s[symbol] = size.is_given() ? 5 : 1 + random.below(6);
   for (auto& [axis, drawn] : s) drawn = size.axis(axis, drawn);
   return s;
 }

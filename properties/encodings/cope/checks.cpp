@@ -16,11 +16,31 @@ using encoding = reference::encodings::cope;
 inline constexpr auto& changed = make_variant<encoding>;
 
 using logit_source = double (*)(core::counter_random& random);
-family of_gates(std::string name, std::string summary, logit_source logit) {
-  return attention_family(std::move(name), std::move(summary),
-                          [logit](drawn_inputs& in, const core::operation&, core::dtype, core::counter_random& random) {
-                            for (double& g : in.of.at("g")) g = logit(random);
-                          });
+// Positions among those of the table: a whole one, and a share of the way to the next.
+input_filler with_positions(double (*within)(core::counter_random& random)) {
+  return [within](drawn_inputs& in, const core::operation&, core::dtype, core::counter_random& random) {
+    const std::size_t size = in.sizes.at("a");
+    for (double& p : in.of.at("p")) {
+      const double share = within(random);
+      p = size < 2 ? 0.0 : static_cast<double>(random.below(size - (share == 0.0 ? 0 : 1))) + share;
+    }
+  };
+}
+double inside(core::counter_random& random) { return random.uniform(0.05, 0.95); }
+double at_an_integer(core::counter_random&) { return 0.0; }
+double beside_an_integer(core::counter_random& random) { return std::exp2(-random.uniform(3, 9)); }
+
+family of_either(std::string name, std::string summary, logit_source logit,
+                 double (*within)(core::counter_random& random) = nullptr) {
+  family f = attention_family(
+      std::move(name), std::move(summary),
+      [logit, within](drawn_inputs& in, const core::operation& op, core::dtype type, core::counter_random& random) {
+        if (in.of.contains("p")) return with_positions(within)(in, op, type, random);
+        for (double& g : in.of.at("g")) g = logit(random);
+      });
+  if (within == nullptr) f.applies = [](const core::operation& op) { return op.input("g") != nullptr; };
+  if (logit == nullptr) f.applies = [](const core::operation& op) { return op.input("p") != nullptr; };
+  return f;
 }
 double usual(core::counter_random& random) { return 1.5 * random.normal(); }
 double open(core::counter_random& random) { return random.uniform(2, 9); }
@@ -89,6 +109,20 @@ std::vector<variant> mutants() {
                    "the gate of the query's own key does not count", {.formula = with_sums(own_gate_missing)}),
            changed("mutant/cope_sums_in_bf16", "half-precision prefix sums", "sums are kept in bf16, and stop at 256",
                    {.formula = with_sums(kept_in_bf16), .telling = true}),
+           changed(
+               "mutant/cope_nearest_position", "positions that are rounded", "the nearest position stands for all",
+               {.inputs =
+                    [](request& call) { change_each(call.inputs, "p", [](double p) { return std::nearbyint(p); }); }}),
+           changed("mutant/cope_ends_exchanged", "floor and ceil exchanged",
+                   "the next position has the weight of the one before",
+                   {.formula =
+                        [](auto& how) {
+                          how.between = [](const auto& w, const auto& lower, const auto& upper) {
+                            using number = std::decay_t<decltype(w)>;
+                            return w * lower + (number(1.0) - w) * upper;
+                          };
+                        },
+                    .telling = true}),
            changed("mutant/cope_gates_detached", "GR07 pytorch/pytorch#196705: a path dropped",
                    "positions hand no gradient on",
                    {.outputs = [](core::tensors& outputs) { set_to_zero(outputs, "grad_g"); }}),
@@ -111,6 +145,16 @@ std::vector<variant> controls() {
                    }}),
       changed("control/cope_by_blocks", "blocks of keys", "sums of four keys, added to those of nearer blocks",
               {.formula = with_sums(by_blocks)}),
+      changed("control/cope_from_the_lower", "torch.lerp", "z[floor p] and w of the difference",
+              {.formula =
+                   [](auto& how) {
+                     how.between = [](const auto& w, const auto& lower, const auto& upper) {
+                       return lower + w * (upper - lower);
+                     };
+                   }}),
+      changed("control/cope_usual_stages", "facebookresearch/RAM, context_position.py",
+              "f16 and bf16: the interpolation in the dtype, sums in f32",
+              {.arithmetic = in_usual_stages, .declared = nothing_declared}),
       changed("control/cope_in_f64", "all in f64, rounded once", "another precision", {.arithmetic = in_f64}),
   };
 }
@@ -121,13 +165,14 @@ encoding_tests make_tests() {
   encoding_tests tests;
   tests.name = "cope";
   tests.families = {
-      of_gates("mild", "gates of order 1/2", usual),
-      of_gates("open", "gates near 1: each key counts", open),
-      of_gates("closed", "gates near 0", closed),
-      of_gates("whole", "gates that are 0 or 1, or nearly so: positions at integers", whole),
-      of_gates("closed_inside", "every third logit is -inf", with_closed),
-      of_gates("infinite_logits", "every third logit is +inf", with_infinite),
-      of_gates("nan_inside", "a NaN among the logits", with_nan),
+      of_either("mild", "gates of order 1/2; positions between integers", usual, inside),
+      of_either("open", "gates near 1: each key counts", open),
+      of_either("closed", "gates near 0", closed),
+      of_either("whole", "gates that are 0 or 1, or nearly so; positions at integers", whole, at_an_integer),
+      of_either("beside_integers", "positions just beyond an integer", nullptr, beside_an_integer),
+      of_either("closed_inside", "every third logit is -inf", with_closed),
+      of_either("infinite_logits", "every third logit is +inf", with_infinite),
+      of_either("nan_inside", "a NaN among the logits", with_nan),
   };
   for (family& f : tests.families) {
     f.parts_classes = f.name == "mild" || f.name == "open";
@@ -136,7 +181,7 @@ encoding_tests make_tests() {
     // At the end of a table a rounded sum may be on either side, with one gradient or the other.
     if (f.name == "whole") f.settings = {{"positions", {std::int64_t{0}}}};
   }
-  tests.long_ones = {{{"cope/positions"}, {{"m", 2}}}};
+  tests.long_ones = {{{"cope/positions"}, {{"m", 2}}}, {{"cope/interpolate"}, {{"m", 2}, {"a", 3}}}};
   tests.mutants = mutants();
   tests.controls = controls();
   tests.laws = {law("cope_steps", "from a key to the next one the position falls by 0 to 1",

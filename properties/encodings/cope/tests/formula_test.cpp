@@ -29,3 +29,13 @@ TEST_CASE("cope/formula/by_hand", "[property]") {
   const auto nan = positions_of({0, std::nan(""), 0}, 1);
   CHECK((std::isnan(nan[0]) && std::isnan(nan[1]) && nan[2] == 0.5));
 }
+
+TEST_CASE("cope/formula/interpolation_by_hand", "[property]") {
+  const core::operation& op = *reference::find_operation("cope/interpolate");
+  core::request call{&op, core::dtype::f64, {}};
+  call.inputs.emplace("p", core::make_tensor(call.type, {1, 1, 1, 4}, std::vector<double>{0, 0.25, 2, 1.5}));
+  call.inputs.emplace("z", core::make_tensor(call.type, {1, 1, 1, 3}, std::vector<double>{4, 8, 32}));
+  const reference::certified_outputs outputs = reference::certify(call);
+  const auto& b = outputs.at("b").rounded.values.storage();
+  CHECK(std::vector<double>(b.begin(), b.end()) == std::vector<double>{4, 5, 32, 20});
+}
