@@ -70,22 +70,6 @@ void check_whole_stick(experiment& e) {
     e.equal(exactly(1.0), sum_of(a, row * m, row * m + m) + r[row], "row {}: its weights and the remainder", row);
 }
 
-// The first keys are transparent: the other weights, and the remainder, are those of the others alone.
-void check_transparent(experiment& e) {
-  const core::operation& op = *e.c.call.operation;
-  const std::size_t m = sizes_of(e.c).at("m");
-  e.needs(m > 1 && has_elements(e.c));
-  const std::size_t first = 1 + core::counter_random(e.c.seed).below(m - 1);
-  core::tensors inputs = e.c.call.inputs;
-  fill_along(op, inputs, "z", "m", span_of(0, first), -infinity);
-  const test_case c = with_inputs(e.c, inputs);
-  e.needs_domain(c);
-  const std::vector<std::size_t> kept = span_of(first, m);
-  const measured_call& alone = e.call(with_inputs(e.c, core::restrict_axis(op, inputs, "m", kept)));
-  e.equal_along("m", alone, every(kept.size()), e.call(c), kept, experiment::without_axis::equal,
-                fmt::format("keys before {} are transparent", first));
-}
-
 // Those of all operations, but for what is dear: heads as wide as in models have few queries.
 std::vector<usual_size> sizes() {
   const std::string attention = "sba/attention";
@@ -123,10 +107,8 @@ encoding_tests make_tests() {
   tests.mutants = mutants();
   tests.controls = controls();
   const std::vector<std::string> finite{"mild", "sharp", "faint", "one_logit", "transparent"};
-  tests.laws = {
-      law("sba_whole_stick", "the weights of a query and what it leaves add up to 1", {{"sba/weights"}, finite},
-          {1, check_whole_stick}),
-      law("sba_transparent", "a key of logit -inf changes nothing", {{"sba/weights"}, finite}, {2, check_transparent})};
+  tests.laws = {law("sba_whole_stick", "the weights of a query and what it leaves add up to 1",
+                    {{"sba/weights"}, finite}, {1, check_whole_stick})};
   return tests;
 }
 

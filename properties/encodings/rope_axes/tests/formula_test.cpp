@@ -71,5 +71,5 @@ TEST_CASE("rope_axes/rotate/refusals_say_why", "[property][gate]") {
   three["assignment"] = std::string("alternating");
   CHECK(why(three, 8, 3).empty());
   three["section_2"] = std::int64_t{2};
-  CHECK(why(three, 10, 3) == "section_2 = 2 pairs are more than every 3th of 5");
+  CHECK(why(three, 10, 3) == "section_2 = 2 pairs are more than every third of 5");
 }

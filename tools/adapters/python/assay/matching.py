@@ -33,12 +33,11 @@ def deduce(function, declarations):
 
 
 def _simplest(declarations):
-    """Those that have the fewest axes; of operations on the same values the one that is listed first. Who says
-    rotate(x, position) means RoPE, and no encoding that is made of it."""
-    axes = [sum(len(tensor["axes"]) for tensor in declared["inputs"]) for declared in declarations]
-    least = [declared for declared, count in zip(declarations, axes) if count == min(axes)]
-    on_values = all(any(tensor["role"] == "value" for tensor in declared["inputs"]) for declared in least)
-    return least[:1] if on_values else least
+    """Of operations on the same values the one that has the fewest axes, and of these the one that is listed first.
+    Who says rotate(x, position) means RoPE, and no encoding that is made of it."""
+    if not all(any(tensor["role"] == "value" for tensor in declared["inputs"]) for declared in declarations):
+        return declarations
+    return [min(declarations, key=lambda declared: sum(len(tensor["axes"]) for tensor in declared["inputs"]))]
 
 
 def names_of(tensors):
