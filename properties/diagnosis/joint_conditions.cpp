@@ -20,9 +20,8 @@ class confirmation {
       : wrong_(wrong), again_(again), all_(found.all), at_(found.at), has_exceptions_(has_exceptions) {}
 
   // Whether fresh cases on both sides of each condition are as they say, some wrong, and some right for each of them;
-  // with one and with many of every other axis too, and with other
-  // choices. Where there are exceptions, a few cases for which all conditions
-  // hold may be right.
+  // with one and with many of every other axis too, and with other choices. Where there are exceptions, a few cases for
+  // which all conditions hold may be right.
   bool holds(const std::vector<const probe*>& with_other_choices) {
     for (const probe* p : with_other_choices)
       if (again_.is_right(*p, moved(false), evidence::telling) == true && !has_exceptions_) return false;

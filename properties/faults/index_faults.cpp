@@ -49,7 +49,8 @@ void count_on(core::tensor& t) {
 bool is_index(const core::tensor_declaration& d) { return d.own_type && !d.axes.empty(); }
 
 // All indices of a call together: one of two alone is another fault.
-declared_fault of_all(const core::operation& op, const char* where, const char* what, const std::string& words, tensor_edit edit) {
+declared_fault of_all(const core::operation& op, const char* where, const char* what, const std::string& words,
+                      tensor_edit edit) {
   std::vector<std::string> names;
   for (const core::tensor_declaration& d : op.inputs)
     if (is_index(d)) names.push_back(d.name);

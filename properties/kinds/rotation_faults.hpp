@@ -94,7 +94,7 @@ std::vector<variant> faults_of_rotation(const std::string& name) {
             {.inputs = heads_as_tokens, .outputs = tokens_again}),
       fault("rest_is_zero", "RP07 fla-org/flash-linear-attention#1177", "coordinates that do not rotate become 0",
             {.outputs = clear_the_rest}),
-      fault("wrong_sign", "a convention of published programs", "rotates by -m theta",
+      fault("wrong_sign", "karpathy/nanochat#489: the other direction than that of the weights", "rotates by -m theta",
             {.formula = [](auto& how) { how.turn = turned_backwards; }, .telling = true}),
       fault("sine_and_cosine_swapped", "GPT-J of huggingface/transformers: sines stand first in its table",
             "cosine and sine change places in the second coordinate",

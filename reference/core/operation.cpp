@@ -118,7 +118,8 @@ operation derivative_of(const operation& forward, const char* suffix) {
           .grows_with = forward.grows_with,
           .independent = forward.independent,
           .axis_roles = forward.axis_roles,
-          .conflict = forward.conflict};
+          .conflict = forward.conflict,
+          .named_only = forward.named_only};
 }
 
 // A tensor beside one of the forward operation, in its shape.

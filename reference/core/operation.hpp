@@ -105,6 +105,10 @@ struct operation {
   /// Why settings and sizes do not go together; empty where they do.
   std::string (*conflict)(const core::attributes& settings, const axis_sizes& sizes) = nullptr;
 
+  /// Its inputs are those of a more usual function: a function that takes them means it only where a name says so, or a
+  /// parameter that is a setting of it.
+  bool named_only = false;
+
   [[nodiscard]] const tensor_declaration* input(std::string_view name) const;
   [[nodiscard]] const tensor_declaration* output(std::string_view name) const;
   [[nodiscard]] const attribute_declaration* attribute(std::string_view name) const;

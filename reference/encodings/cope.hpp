@@ -92,7 +92,7 @@ struct cope {
     }
     std::vector<std::vector<R>> operator()(std::size_t block, std::size_t i) const {
       const std::size_t n = g.shape(2), m = g.shape(3);
-      const std::size_t seen = !causal ? m : i + m + 1 > n ? std::min(i + m + 1 - n, m) : 0;
+      const std::size_t seen = causal ? keys_seen(i, n, m, true) : m;
       const R* row = g.data() + (block * n + i) * m;
       std::vector<R> gates;
       for (std::size_t j = 0; j < seen; ++j) gates.push_back(how.gate(row[j]));
@@ -162,7 +162,8 @@ inline core::operation cope::positions_declaration() {
                                  "size of the table of positions; 0: no limit"),
                          flag("causal", true, "keys behind the query have no gate")},
           .grows_with = &core::with_keys,
-          .independent = {"B", "h"}};
+          .independent = {"B", "h"},
+          .named_only = true};
 }
 
 inline core::operation cope::interpolate_declaration() {
@@ -170,7 +171,7 @@ inline core::operation cope::interpolate_declaration() {
           .source = "Golovneva et al. 2024, arXiv 2405.18719, eq. (5)",
           .inputs = {{.name = "p",
                       .axes = {"B", "h", "n", "m"},
-                      .meaning = "positions of keys, counted from the query, up to a - 1",
+                      .meaning = "positions of keys, counted from the query; beyond a - 1 they count as a - 1",
                       .domain = {.low = 0.0}},
                      {.name = "z", .axes = {"B", "h", "n", "a"}, .meaning = "what a query has for each position"}},
           .outputs = {{.name = "b", .axes = {"B", "h", "n", "m"}, .meaning = "logit bias, queries by keys"}},

@@ -1,11 +1,9 @@
 // Rotary position embedding on several axes: width and height of an image, time. Pairs of coordinates are turned as by
 // RoPE (Su et al. 2021, arXiv 2104.09864); the angle of a pair is
 //
-//   rope_axes/rotate     p_k base^(-e)       of one axis k: axial (Heo et al. 2024, "Rotary Position Embedding for
-//   Vision
-//     Transformer", arXiv 2403.13298, eq. (9)), M-RoPE (Wang et al. 2024, "Qwen2-VL", arXiv 2409.12191, section 2.1)
-//   rope_axes/rotate_by  sum_k p_k theta_k   of all axes, with frequencies of each head: mixed (arXiv 2403.13298,
-//     eq. (10))
+//   rope_axes/rotate     p_k base^(-e)       of one axis k: axial (Heo et al. 2024, arXiv 2403.13298, eq. (9)), M-RoPE
+//     (Wang et al. 2024, "Qwen2-VL", arXiv 2409.12191, section 2.1)
+//   rope_axes/rotate_by  sum_k p_k theta_k   of all axes, with frequencies of each head: mixed (eq. (10))
 //
 // Shapes: x [B, n, h, d], position [B, n, a] -> y [B, n, h, d]; i64 (exact), or real beside theta [h, a, r].
 //
@@ -193,21 +191,23 @@ inline std::array<core::operation, 2> rope_axes::declarations() {
                                real("base", {10000.0, 100.0, 1000000.0}, {1.0, std::numeric_limits<double>::max()},
                                     "base of the frequencies")},
                 .axis_roles = roles,
-                .conflict = conflict}),
-           rotation_declaration({.name = "rope_axes/rotate_by",
-                                 .source = "Heo et al. 2024, arXiv 2403.13298, eq. (10)",
-                                 .inputs = {core::parameter("theta", {"h", "a", "r"}, "frequencies"),
-                                            {.name = "position",
-                                             .axes = {"B", "n", "a"},
-                                             .meaning = "positions on each axis, real numbers",
-                                             .role = core::input_role::position}},
-                                 .attributes = {rotary_layout::declared()},
-                                 .stages = {{.name = std::string(core::accumulation),
-                                             .meaning = "the sums in grad_theta and grad_position"}},
-                                 .axis_roles = roles,
-                                 .conflict = [](const core::attributes&, const core::axis_sizes& sizes) {
-                                   return conflict_of_pairs(sizes.at("r"), "", sizes);
-                                 }})}};
+                .conflict = conflict,
+                .named_only = true}),
+           rotation_declaration(
+               {.name = "rope_axes/rotate_by",
+                .source = "Heo et al. 2024, arXiv 2403.13298, eq. (10)",
+                .inputs = {core::parameter("theta", {"h", "a", "r"}, "frequencies"),
+                           {.name = "position",
+                            .axes = {"B", "n", "a"},
+                            .meaning = "positions on each axis, real numbers",
+                            .role = core::input_role::position}},
+                .attributes = {rotary_layout::declared()},
+                .stages = {{.name = std::string(core::accumulation),
+                            .meaning = "the sums in grad_theta and grad_position"}},
+                .axis_roles = roles,
+                .conflict = [](const core::attributes&,
+                               const core::axis_sizes& sizes) { return conflict_of_pairs(sizes.at("r"), "", sizes); },
+                .named_only = true})}};
 }
 
 template <class R>

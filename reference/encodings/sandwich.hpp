@@ -124,7 +124,8 @@ inline core::operation sandwich::declaration() {
           .independent = {"n", "m"},
           .conflict = [](const core::attributes& settings, const core::axis_sizes&) -> std::string {
             return core::setting<std::int64_t>(settings, "width") % 2 == 0 ? "" : "attribute 'width' must be even";
-          }};
+          },
+          .named_only = true};
 }
 
 }  // namespace assay::reference::encodings

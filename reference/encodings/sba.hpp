@@ -7,10 +7,10 @@
 // `sba/attention` is what they are for: o_i = sum_j a_ij v_j for z = scale q k^T, and + r_i v_i where `remainder` is
 // "value", as the released layer has it.
 //
-// Shapes: logits z and weights a [B, h, n, m], remainder r [B, h, n]; q [B, h, n, d], k [B, h, m, d], v [B, h, m, e], o
-// [B, h, n, e]. Queries are the last of the keys: query i stands
-// at key i + m - n, and sees those before it, and itself with `attend_current`. A query that sees none has r = 1; the
-// weight of a key that it does not see is 0, a constant.
+// Shapes: logits z and weights a [B, h, n, m], remainder r [B, h, n]; q [B, h, n, d], k [B, h, m, d], v [B, h, m, e],
+// o [B, h, n, e]. Queries are the last of the keys: query i stands at key i + m - n, and sees those before it, and
+// itself with `attend_current`. A query that sees none has r = 1; the weight of a key that it does not see is 0, a
+// constant.
 //
 // `softplus`: exact; linear_above_15, as shawntan/stickbreaking-attention describes it, whose softplus(z) is z for
 // z > 15, so that a row may add up to 1 + 3e-7; base2, as its kernels have it (sb_varlen/softplus.py), which compare
@@ -61,12 +61,6 @@ struct sba {
   template <class R>
   static std::vector<record<R>> records();
 
-  /// The keys that query i of n sees among m.
-  static std::size_t seen_by(std::size_t i, std::size_t n, std::size_t m, bool attend_current) {
-    const std::size_t before = i + m + (attend_current ? 1 : 0);
-    return before > n ? std::min(before - n, m) : 0;
-  }
-
  private:
   static core::operation weights_declaration();
   static core::operation attention_declaration();
@@ -102,7 +96,8 @@ inline core::operation sba::weights_declaration() {
           .stages = {{.name = "weights", .meaning = "sums of softplus, and exponentials"},
                      {.name = "softplus", .meaning = "softplus of the logits, as the sums take it", .narrow = true}},
           .grows_with = &core::with_keys,
-          .independent = {"B", "h"}};
+          .independent = {"B", "h"},
+          .named_only = true};
 }
 inline core::operation sba::attention_declaration() {
   const core::operation weights = weights_declaration();
@@ -117,6 +112,7 @@ inline core::operation sba::attention_declaration() {
   attention.stages.push_back(weights.stages.back());
   attention.grows_with = weights.grows_with;
   attention.independent = weights.independent;
+  attention.named_only = weights.named_only;
   return attention;
 }
 
@@ -133,9 +129,8 @@ struct sba::breaking {
     const R infinite(std::numeric_limits<double>::infinity()), fifteen(15.0);
     rule = {form == 0 ? infinite : form == 1 ? fifteen : fifteen * log(R(2.0)), stage};
   }
-  /// The keys that query i of n sees among m.
   [[nodiscard]] std::size_t seen(std::size_t i, std::size_t n, std::size_t m) const {
-    return seen_by(i, n, m, attend_current);
+    return keys_seen(i, n, m, attend_current);
   }
   /// Weights, and what is left.
   template <class Stage>

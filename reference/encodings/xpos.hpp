@@ -9,9 +9,8 @@
 //
 //   xpos/scale   position [n] i64                            -> z [n, r], r = `pairs`
 //   xpos/rotate  x [B, n, h, d], position [B, n] i64          -> y [B, n, h, d]
-//   xpos/scores  q [B, n, h u, d], k [B, m, h, d], query_position [B, n], key_position [B, m] i64 -> s [B, h u, n, m],
-//   as
-//     rope/scores, of queries that grow and keys that shrink; u = `group`
+//   xpos/scores  q [B, n, h u, d], k [B, m, h, d], query_position [B, n], key_position [B, m] i64
+//     -> s [B, h u, n, m], as rope/scores, of queries that grow and keys that shrink; u = `group`
 //
 // Domain: a product of a z that overflows and one that underflows is NaN, though the score is moderate. gamma = 0.4 and
 // B = 512 reach up to |m - c| = 36260 in f32 and bf16, 4532 in f16.
@@ -162,6 +161,7 @@ inline std::array<core::operation, 3> xpos::declarations() {
   for (core::operation& op : all) {
     op.attributes.insert(op.attributes.end(), scaling.begin(), scaling.end());
     if (op.input("k") == nullptr) op.attributes.push_back(flag("down", false, "keys: the reciprocal"));
+    op.named_only = true;
     op.grows_with = &with_exponent;  // not with_position: far rows overflow
   }
   return all;

@@ -19,6 +19,13 @@
 
 namespace assay::reference {
 
+/// The keys that query i of n sees among m, where queries are the last of the keys: those before its own, and with
+/// `own` that, too.
+inline std::size_t keys_seen(std::size_t i, std::size_t n, std::size_t m, bool own) {
+  const std::size_t before = i + m + (own ? 1 : 0);
+  return before > n ? std::min(before - n, m) : 0;
+}
+
 /// Calls visit(number of the query among all, what is made of it).
 template <class R, class Rows, class Visit>
 void each_query(const arguments<R>& call, const core::operation& op, const Rows& formula, Visit visit) {

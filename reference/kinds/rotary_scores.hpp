@@ -8,7 +8,8 @@
 // an angle grows with its position, not with the distance. NaN in a query or a key reaches all of its scores.
 //
 // Gradients: of q_i it is R_i^T sum_j g_ij R_j k_j, likewise of k_j, which adds up all heads of its group. They are
-// derived query by query: the graph holds the keys of one head, and the scores of one query.
+// derived query by query: the graph holds the keys of one head, and the scores of one query. Rotations hold no
+// variable.
 #pragma once
 
 #include <string>

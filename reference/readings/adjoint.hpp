@@ -96,7 +96,8 @@ class cotangent_sum {
 };
 
 /// m terms in any order: (m - 1) times the sum of their magnitudes, and one rounding each for products that are formed
-/// while they are added up (Higham 2002, section 4.2). Sums in a format of their own are rounded once, at the end.
+/// while they are added up (Higham 2002, section 4.2). Sums in a format of their own are rounded once, at the end; in
+/// one that is less precise each term is rounded as it is added, also among the subnormal numbers.
 template <>
 class cotangent_sum<tracked> {
  public:
@@ -118,9 +119,11 @@ class cotangent_sum<tracked> {
   void rescale(double factor) { propagated_ *= factor; }
   [[nodiscard]] cotangent<tracked> total() const {
     const double of_sums = arithmetic_of_sums().u / tracked::u();
-    const double additions = forms_products_ ? roundings_ : std::max(roundings_ - 1, 0.0);
+    const bool rounds_terms = forms_products_ || of_sums > 1.0;
+    const double additions = rounds_terms ? roundings_ : std::max(roundings_ - 1, 0.0);
     const double at_the_end = of_sums == 1.0 || additions == 0 ? 0.0 : charged_;
-    return {{value_, propagated_ + additions * charged_ * of_sums + at_the_end}, magnitude_};
+    return {{value_, propagated_ + additions * (charged_ * of_sums + tracked::underflow_of_sums()) + at_the_end},
+            magnitude_};
   }
 
  private:

@@ -50,6 +50,12 @@ struct tracked {
 
   static double u() { return arithmetic().u; }
   static double tau() { return arithmetic().tau; }
+  /// What a term loses among the subnormal numbers of a format of sums that is less precise than this one: half of the
+  /// smallest of them.
+  static double underflow_of_sums() {
+    const working_format& sums = arithmetic_of_sums();
+    return sums.u > u() ? sums.u * sums.u * sums.tau / u() : 0.0;
+  }
 
   tracked() = default;
   explicit tracked(double x) : number(x) {}
@@ -155,7 +161,8 @@ class accumulator<tracked> {
   [[nodiscard]] tracked total() const {
     const double of_sums = arithmetic_of_sums().u;
     if (of_sums == tracked::u()) return {sum_, propagated_ + terms_ * magnitudes_};
-    return {sum_, propagated_ + terms_ * magnitudes_ * (of_sums / tracked::u()) + finite_magnitude(sum_)};
+    return {sum_, propagated_ + terms_ * (magnitudes_ * (of_sums / tracked::u()) + tracked::underflow_of_sums()) +
+                      finite_magnitude(sum_)};
   }
   /// See stages.hpp.
   [[nodiscard]] accumulator in_units(double factor) const {

@@ -156,10 +156,10 @@ core::result<results> errors_of_angles(const asked& what, const cell& c, const c
   const core::dtype arithmetic = *core::dtype_named(c.arithmetic);
   const auto allowed = reference::allow(call, what.formats, reference::one_algorithm);
   const auto& k = allowed.at("theta").k[static_cast<std::size_t>(reference::one_algorithm)].storage();
-  const double u = core::unit_roundoff(arithmetic);
+  const double u = core::unit_roundoff(arithmetic), u_stored = find_format(c.storage)->unit_roundoff();
   double largest = 0, law = 0, pair = 0;
   for (std::size_t t = 0; t < found.size(); ++t) {
-    law = std::max(law, m * (2 * core::unit_roundoff(what.formats.unit()) * k[t] + u * theta.truth(t)));
+    law = std::max(law, m * (2 * core::unit_roundoff(what.formats.unit()) * k[t] + (u + u_stored) * theta.truth(t)));
     const double x = found.values.storage()[t], product = core::round_to(arithmetic, m * x);
     const double error = m * std::fabs(theta.error_of(x, t)) + std::fabs(std::fma(m, x, -product));
     if (error > largest || std::isnan(error)) pair = static_cast<double>(t);

@@ -43,7 +43,7 @@ std::string up_to(const core::operation& op, const digits_up_to& d) {
 }  // namespace
 
 std::string class_sentence(const core::operation& op, accuracy_class reached, bool run_passed) {
-  // What is no scan takes a logarithm of a sum, or a sum of cosines.
+  // What is no scan takes a logarithm of a sum, a sum of cosines, or a product of what is left.
   const bool is_scan = reference::forward_of(op).recurrent.has_value();
   for (const class_text& c : class_texts)
     if (c.is == reached)

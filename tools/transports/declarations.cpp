@@ -48,7 +48,8 @@ std::string declarations_json() {
                           {"axes", core::free_axes(op)},
                           {"axis_roles", roles(op)},
                           {"stages", stages(op.stages)},
-                          {"recurrent", reference::forward_of(op).recurrent.has_value()}});
+                          {"recurrent", reference::forward_of(op).recurrent.has_value()},
+                          {"named_only", op.named_only}});
   return operations.dump();
 }
 

@@ -231,13 +231,15 @@ void parse_parameters(const json& value, properties::description& to) {
   for (const auto& [operation, names] : value.items()) {
     const std::string where = "hello.parameters['" + clean(operation, 80) + "']";
     require(to.operations.contains(operation), where + " is no operation that hello.operations offers");
-    require(names.is_array(), where + " must be an array of names");
+    require(names.is_array() && std::all_of(names.begin(), names.end(), [](const json& n) { return n.is_string(); }),
+            where + " must be an array of names");
     const core::operation* op = reference::find_operation(operation);
     if (op == nullptr) continue;
     properties::setting_values settings = to.settings_of(*op);
     for (const core::attribute_declaration& a : op->attributes)
       if (std::find(names.begin(), names.end(), a.name) == names.end()) settings.try_emplace(a.name, 1, a.standard);
     to.settings[operation] = std::move(settings);
+    require_compatible(*op, to, where);
   }
 }
 

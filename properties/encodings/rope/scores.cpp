@@ -119,8 +119,6 @@ void turn_rest_by_0(core::tensors& outputs, const request& call) {
 
 std::vector<variant> mutants_of_conventions() {
   std::vector<variant> all = reported_faults({
-      {"mutant/rope_wrong_direction", "karpathy/nanochat#489: the other direction than that of the weights",
-       "rope/rotate/direction/counterclockwise_and_clockwise_exchanged"},
       {"mutant/rope_at_end_of_head", "pie-project/pie#603: rope_partial_last beside rope_partial",
        "rope/rotate/at/always_end"},
       {"mutant/rope_proportional_for_block", "pie-project/pie#602", "rope/rotate/partial/always_proportional"},

@@ -156,7 +156,10 @@ TEST_CASE("explore/error/of_a_sinusoidal_table", "[property]") {
 // scaling leaves as they are, or divides.
 TEST_CASE("explore/angles/digits_of_an_angle_by_position_and_scaling", "[property]") {
   const auto digits = [](const char* type, const char* frequencies, std::uint64_t position) {
-    const auto all = found({"angles", "formula", type, type, frequencies, 0, 128, position});
+    const auto all = found({"angles", "formula", type, type, frequencies, 0, 128, position}),
+               stored_short = found({"angles", "formula", type, "bf16", frequencies, 0, 128, position});
+    CHECK(stored_short.at("largest") <= stored_short.at("law"));
+    CHECK(stored_short.at("largest") > 100 * all.at("largest"));
     CHECK(all.at("largest") <= all.at("law"));
     return all.at("digits");
   };

@@ -106,7 +106,7 @@ TEST_CASE("transports/protocol/settings_without_a_parameter_have_standard_values
     CHECK(settings.at("position_scale") == std::vector<core::attribute>{1.0});
     CHECK(settings.size() == op.attributes.size() - 1);
   }
-  for (const std::string wrong : {"[]", R"({"b/a":[]})", R"({"rope/rotate":"base"})"})
+  for (const std::string wrong : {"[]", R"({"b/a":[]})", R"({"rope/rotate":"base"})", R"({"rope/rotate":[1]})"})
     CHECK_FALSE(of_rotation("\"parameters\":" + wrong).has_value());
 }
 

@@ -350,11 +350,10 @@ class Deduction(unittest.TestCase):
         return deduce(function, self.declarations)["name"]
 
     def test_parameters_name_the_operation(self):
-        inputs = [sorted(tensor["name"] for tensor in declared["inputs"]) for declared in self.declarations]
-        for declared in self.declarations:
+        usual = [declared for declared in self.declarations if not declared["named_only"]]
+        inputs = [sorted(tensor["name"] for tensor in declared["inputs"]) for declared in usual]
+        for declared in usual:
             names = [tensor["name"] for tensor in declared["inputs"]]
-            if {"x", "q"} & {*names} and inputs.count(sorted(names)) > 1:
-                continue  # test_of_rotations_rope_is_meant
             if not names or inputs.count(sorted(names)) > 1:  # nothing to go by, or two operations to choose from
                 self.assertRaises(NotAnOperation, self.named, eval(f"lambda {', '.join(names)}: 0"))
                 continue
@@ -365,13 +364,22 @@ class Deduction(unittest.TestCase):
                 self.assertRaises(NotAnOperation, self.named, eval(f"lambda {', '.join(names[1:])}: 0"))
         self.assertGreater(len(self.declarations), 6)
 
-    def test_of_rotations_rope_is_meant(self):
+    def test_the_usual_operation_is_meant(self):
         self.assertEqual(self.named(lambda x, position: x), "rope/rotate")
         self.assertEqual(self.named(lambda x, position, **settings: x), "rope/rotate")
         self.assertEqual(self.named(lambda x, theta, position: x), "rope/rotate_by")
         self.assertEqual(self.named(lambda x, position, grad_y: x), "rope/rotate:vjp")
         self.assertEqual(self.named(lambda x, position, down: x), "xpos/rotate")
         self.assertEqual(self.named(lambda x, position, order: x), "rope_axes/rotate")
+        self.assertEqual(self.named(lambda position: position), "sinusoidal/table")
+        self.assertEqual(self.named(lambda position, width=128, base=1e4: position), "sinusoidal/table")
+        self.assertEqual(self.named(lambda g: g), "fox/gated_decay")
+        self.assertEqual(self.named(lambda q, k, query_position, key_position: q), "rope/scores")
+        self.assertEqual(self.named(lambda q, k, v, attend_current: q), "sba/attention")
+        # Who writes attention(q, k, v) means a softmax.
+        for function in (lambda q, k, v: q, lambda q, k, v, scale="one": q, lambda query_position, key_position: 0, lambda z: z):
+            with self.assertRaisesRegex(NotAnOperation, "name the operation that is meant"):
+                self.named(function)
 
     def test_without_names_the_operation_must_be_said(self):
         candidate = candidate_of(lambda a, b, c: (a, b), self.declarations, "heinsen/scan", ["f64"], "numpy")

@@ -25,19 +25,20 @@ def deduce(function, declarations):
         raise _no_match(function, declarations)
     # A function of all inputs of a derivative takes those of the operation too, and then more.
     most = max(len(d["inputs"]) for d in matching)
-    named = _simplest([d for d in matching if len(d["inputs"]) == most])
-    if len(named) > 1:
-        raise NotAnOperation(f"the parameters are the inputs of {' and of '.join(names_of(named))}: name the operation "
-                             "that is meant", names_of(named))
-    return named[0]
+    meant = [d for d in matching if len(d["inputs"]) == most]
+    usual = [d for d in meant if not d["named_only"]] or [d for d in meant if _has_setting_of(function, d, declarations)]
+    if len(usual) != 1:
+        names = names_of(usual or meant)
+        raise NotAnOperation(f"the parameters are the inputs of {' and of '.join(names)}: name the operation that is "
+                             "meant", names)
+    return usual[0]
 
 
-def _simplest(declarations):
-    """Of operations on the same values the one that has the fewest axes, and of these the one that is listed first.
-    Who says rotate(x, position) means RoPE, and no encoding that is made of it."""
-    if not all(any(tensor["role"] == "value" for tensor in declared["inputs"]) for declared in declarations):
-        return declarations
-    return [min(declarations, key=lambda declared: sum(len(tensor["axes"]) for tensor in declared["inputs"]))]
+def _has_setting_of(function, declared, declarations):
+    """Whether a parameter is a setting that usual operations do not have: rotate(x, position) means RoPE, and
+    rotate(x, position, down) means xPos."""
+    usual = {name for d in declarations if not d["named_only"] for name in names_of(d["attributes"])}
+    return bool({p.name for p in _parameters(function)} & (set(names_of(declared["attributes"])) - usual))
 
 
 def names_of(tensors):

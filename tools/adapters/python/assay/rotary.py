@@ -15,7 +15,7 @@ def from_cos_sin(function, tables=None, layout="half_split", heads_first=True, b
     before cos. Both results are judged: see _both.
 
     A function (q, k, cos, sin, mrope_section), as Qwen2-VL has it, takes positions on several axes: cos and sin
-    [a, B, n, d], and how many pairs each axis has. Its operation is rope_axes/rotate.
+    [a, B, n, d], and how many pairs each of the three axes has. Its operation is rope_axes/rotate.
 
     `tables(x, position)` returns cos and sin, such as a rotary embedding module with that forward; positions on several
     axes are [a, B, n]. One that is made for a width is made by `of_width(width)` in its place, for each width that
@@ -107,7 +107,7 @@ def _rotation(function, words, standard, tables, layout, heads_first, base, of_w
     claims = {"operation": "rope/scores" if scores else "rope_axes/rotate" if by_axis else "rope/rotate",
               "framework": "torch", "domain": {"layout": [layout], "d": {"multiple_of": 2}}}
     if by_axis:
-        claims["domain"].update(assignment=["blocks"], exponent=["shared"], order=["xy"])
+        claims["domain"].update(assignment=["blocks"], exponent=["shared"], order=["xy"], a=[3, 3])
     if own_tables:
         answer = functools.partial(answer, base=None)
         claims["domain"]["base"] = [base or 10000.0]

@@ -90,7 +90,7 @@ def rotate_multimodal(q, k, cos, sin, mrope_section, unsqueeze_dim=1):
     """cos and sin [a, B, n, d]: of each axis its section of the first half, and again of the second."""
     def of_sections(tables):
         parts = tables.split(2 * list(mrope_section), -1)
-        return torch.cat([part[i % len(mrope_section)] for i, part in enumerate(parts)], -1)
+        return torch.cat([part[i % 3] for i, part in enumerate(parts)], -1)
     return rotate_both(q, k, of_sections(cos), of_sections(sin), unsqueeze_dim=unsqueeze_dim)
 
 
