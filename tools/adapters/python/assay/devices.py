@@ -1,5 +1,8 @@
 """Where the tensors of a torch function lie while it is called."""
+import sys
+
 from assay.claims import WrongClaim
+from assay.errors import is_of_accelerator
 from assay.signature import takes
 
 
@@ -24,3 +27,15 @@ def wait_for(torch, device):
     synchronize = getattr(getattr(torch, device.type, None), "synchronize", None)
     if device.type != "cpu" and synchronize:
         synchronize(*[device] * takes(synchronize, "device"))  # that of "mps" takes none
+
+
+def is_lost_by(error):
+    """Whether an error has ended the process's use of its accelerator: after the fault of a kernel every call fails."""
+    torch = sys.modules.get("torch")
+    if torch is None or not is_of_accelerator(error):
+        return False
+    try:
+        torch.cuda.synchronize()
+    except RuntimeError:
+        return True
+    return False

@@ -17,19 +17,32 @@ def in_words(error):
     """The type and message of an exception, and the last line of the user's own code that it passed. Of a long message
     the beginning and the end are kept."""
     kind = type(error).__name__
-    message = _in_order(str(error)).strip().removeprefix(f"{kind}: ")
+    message = _in_order(error).strip().removeprefix(f"{kind}: ")
     if len(message) > _LONGEST:
         message = message[:_LONGEST * 2 // 3] + "\n[...]\n" + message[-_LONGEST // 3:]
     own_words = type(error).__module__.startswith("assay.")  # of Assay itself: the sentence says it all
     return (message if own_words else f"{kind}: {message}") + place_of(error)
 
 
-def _in_order(message):
-    """TorchScript ends with what happened: it comes first."""
-    if not message.startswith("The following operation failed in the TorchScript interpreter"):
-        return message
-    trace, _, happened = message.strip().rpartition("\n")
-    return f"{happened}\n{trace}"
+def is_of_accelerator(error):
+    """Whether a kernel of an accelerator failed, in torch's words."""
+    return isinstance(error, RuntimeError) and str(error).startswith(("CUDA error: ", "HIP error: "))
+
+
+def _in_order(error):
+    """What happened, first. TorchScript ends with it; torch adds advice of how to debug a kernel; Triton's compiler shows
+    the kernel, and what is wrong is the cause of its error."""
+    message = str(error)
+    if message.startswith("The following operation failed in the TorchScript interpreter"):
+        trace, _, happened = message.strip().rpartition("\n")
+        return f"{happened}\n{trace}"
+    if is_of_accelerator(error):
+        return message.partition("\n")[0]
+    if type(error).__module__.startswith("triton.") and error.__cause__ is not None:
+        while error.__cause__ is not None:
+            error = error.__cause__
+        return f"{type(error).__name__}: {error}\n{message}"
+    return message
 
 
 def _users_frames(error):

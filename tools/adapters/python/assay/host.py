@@ -22,6 +22,7 @@ import os
 import sys
 
 from assay.claims import WrongClaim, check_finite
+from assay.devices import is_lost_by
 from assay.errors import in_words, is_out_of_memory, users_traceback
 from assay.frameworks import InputOverwritten, NumpyFunction, TorchFunction
 from assay.signature import named_parameters
@@ -187,6 +188,8 @@ class Candidate:
                 answer.update(unsupported=True, reason=f"not enough memory: {in_words(error)}")
                 return answer
             self._tell(error)
+            if is_lost_by(error):  # later calls would fail for this one: a new process answers them
+                sys.exit(f"{in_words(error)}: no later call of this process can use the accelerator, so it ends")
             answer["error"] = in_words(error)
             if _answers_with_heads_exchanged(function, inputs, message):
                 answer["error"] += ("; it answers where axes 1 and 2 of tensors of four axes are exchanged, heads and "

@@ -395,6 +395,34 @@ class TorchFunctions(Files):
             wait_for(api, torch.device(name))
         self.assertEqual(waited, [torch.device("cuda:1"), "mps"])
 
+    def test_a_fault_that_ends_the_accelerator_ends_the_process(self):
+        def kernel(x):
+            raise RuntimeError("CUDA error: misaligned address\nSearch for `cudaErrorMisalignedAddress' in ...")
+        candidate = Candidate("broken")
+        candidate.torch("x/y", dtypes=["f32"])(kernel)
+        call = candidate, "x/y", {"x": ("F32", numpy.ones(2, dtype=numpy.float32))}
+        with quiet(), unittest.mock.patch("torch.cuda.synchronize"):  # it answers: an error of this call alone
+            self.assertIn("RuntimeError: CUDA error: misaligned address (host_test.py", self.call(*call)[0]["error"])
+        gone = unittest.mock.patch("torch.cuda.synchronize", side_effect=RuntimeError("CUDA error: misaligned address"))
+        with quiet(), gone, self.assertRaises(SystemExit) as end:
+            self.call(*call)
+        self.assertIn("no later call of this process can use the accelerator", str(end.exception))
+
+    def test_what_triton_could_not_compile_comes_first(self):
+        of_triton = type("CompilationError", (Exception,), {"__module__": "triton.compiler.errors"})
+
+        def kernel(x):
+            try:
+                raise NameError("Cannot access global variable scale")
+            except NameError as inner:
+                raise of_triton("at 80:4:\n    first line of the kernel\n") from inner
+        candidate = Candidate("broken")
+        candidate.torch("x/y", dtypes=["f32"])(kernel)
+        call = candidate, "x/y", {"x": ("F32", numpy.ones(2, dtype=numpy.float32))}
+        with quiet():
+            self.assertIn("CompilationError: NameError: Cannot access global variable scale\nat 80:4:",
+                          self.call(*call)[0]["error"])
+
     def test_what_failed_in_torchscript_comes_first(self):
         candidate = Candidate("c")
         candidate.torch("x/op", ["f32"])(torch.jit.trace(lambda a: {"y": a[:2] + a}, torch.ones(2), strict=False))
