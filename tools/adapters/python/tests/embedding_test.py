@@ -126,7 +126,7 @@ def test_bf16_is_judged_in_the_arithmetic_that_is_declared():
         def scan(self, a, h, s):
             return super().scan(a, h, s.float()).bfloat16()
     assert assay.check_embed_position(InF32(), dtypes=["bf16"]).is_right
-    with pytest.raises(AssertionError, match='explained if the scan is computed in bf16: declare it .compute={"bf16": "bf16"}'):
+    with pytest.raises(AssertionError, match='explained if the scan is computed in bf16: declare it .compute={"bf16": "bf1'):
         assay.check_embed_position(StepLoop(), dtypes=["bf16"])
     assert assay.check_embed_position(StepLoop(), dtypes=["bf16"], compute={"bf16": "bf16"}).is_right
 
@@ -327,6 +327,15 @@ def test_errors_of_the_module_are_said_and_the_module_stays_as_it_is():
     assert all(torch.equal(value, before[name]) for name, value in module.state_dict().items())
     with pytest.raises(AssertionError, match="the output of forward has no gradient"):
         assay.check_embed_position(fault(total=lambda self, x, r: (x + r).detach()))
+
+
+def test_a_module_that_keeps_a_graph_is_not_copied():
+    module = fault(keep=lambda self, s: setattr(self, "kept", s[..., -1, :]))
+    module(torch.randn(1, 2, E_))
+    with pytest.raises(assay.NotEmbedPosition, match="the module cannot be copied, .* give one that has not run yet"):
+        assay.check_embed_position(module)
+    module.kept = None
+    assert assay.check_embed_position(module, state="attached").is_right
 
 
 def test_what_h_returns_in_itself_is_judged_alone_where_that_is_wanted():
