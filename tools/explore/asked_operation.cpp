@@ -1,13 +1,21 @@
 #include "tools/explore/asked_operation.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 
 #include "properties/harness/sized_key.hpp"
+#include "reference/evaluate_in.hpp"
 #include "reference/oracle.hpp"
 #include "tools/explore/formats.hpp"
+#include "tools/explore/single_cells.hpp"
 
 namespace assay::explore {
+
+using core::axis_role;
+
 namespace {
 
 // A value of the type that the setting has.
@@ -61,11 +69,25 @@ bool has_stage(const core::operation& op, const std::string& name) {
 
 bool grows_along_axis(const core::operation& op) { return op.grows_with != nullptr && op.grows_with->along; }
 
+std::vector<std::string> algorithm_names(const core::operation& op) {
+  if (!reference::has_classes(op)) return {"formula"};
+  std::vector<std::string> names;
+  for (const reference::accuracy_class c : reference::algorithms_of(op)) names.emplace_back(reference::name_of(c));
+  return names;
+}
+
+std::string_view size_words(const cell& c) {
+  const auto what = operation_from(c.family);
+  const core::error_growth* grows = what ? what->operation->grows_with : nullptr;
+  return grows == nullptr ? std::string_view("position") : grows->quantity;
+}
+
 asked asked_by(const cell& c) {
   asked what = *operation_from(c.family);
   const core::dtype arithmetic = *core::dtype_named(c.arithmetic);
   what.type = find_format(c.storage)->type.value_or(arithmetic);
   what.formats = arithmetic;
+  what.algorithm = reference::accuracy_class_named(c.implementation);
   if (c.implementation == "usual") what.formats = what.operation->usual_precisions(what.type);
   if (has_stage(*what.operation, c.implementation)) {
     std::vector<core::dtype> formats;
@@ -76,23 +98,153 @@ asked asked_by(const cell& c) {
   return what;
 }
 
+namespace {
+
+std::map<axis_role, std::size_t> sizes_of(const core::operation& op, const cell& c, std::size_t tokens) {
+  const auto width = static_cast<std::size_t>(c.scale);
+  std::size_t queries = core::places_of(op).key == nullptr ? tokens : 1;
+  // The last queries see as many keys as one of them does alone.
+  if (op.grows_with != nullptr && op.grows_with->along == axis_role::key)
+    queries = std::clamp<std::size_t>(16384 / tokens, 1, tokens);
+  return {{axis_role::batch, 1},    {axis_role::head, 2},      {axis_role::token, queries},
+          {axis_role::key, tokens}, {axis_role::width, width}, {axis_role::pairs, std::max<std::size_t>(1, width / 2)}};
+}
+
+std::size_t rows_growing_to_size(const core::operation& op, const cell& c) {
+  return grows_along_axis(op) ? c.size : rows_of(c);
+}
+
+}  // namespace
+
 core::request call_of(const asked& what, const cell& c, std::size_t tokens) {
   const core::operation& op = *what.operation;
-  const auto width = static_cast<std::size_t>(c.scale);
-  using core::axis_role;
-  const std::map<axis_role, std::size_t> by_role{{axis_role::batch, 1},
-                                                 {axis_role::head, 2},
-                                                 {axis_role::token, core::places_of(op).key == nullptr ? tokens : 1},
-                                                 {axis_role::key, tokens},
-                                                 {axis_role::width, width},
-                                                 {axis_role::pairs, std::max<std::size_t>(1, width / 2)}};
-  core::request call =
-      properties::make_case(properties::mild_key(op, what.type, by_role, what.settings, what.family, c.seed)).call;
+  core::request call = properties::make_case(properties::mild_key(op, what.type, sizes_of(op, c, tokens), what.settings,
+                                                                  what.family, c.seed))
+                           .call;
   const storage_format& stored = *find_format(c.storage);
   for (const core::tensor_declaration& d : op.inputs)
     if (!stored.type && !d.own_type)
       for (double& x : call.inputs.at(d.name).values.storage()) x = stored.round(x);
   return call;
+}
+
+std::size_t rows_of(const cell& c) {
+  return std::min<std::size_t>(std::clamp<std::size_t>(static_cast<std::size_t>(8192 / c.scale), 16, 256), c.size + 1);
+}
+
+const std::string& axis_of_places(const core::operation& op, const core::tensor_declaration& positions) {
+  const auto place = [&](const std::string& axis) {
+    const axis_role role = core::role_of(op, axis);
+    return role == axis_role::token || role == axis_role::key;
+  };
+  const auto found = std::find_if(positions.axes.begin(), positions.axes.end(), place);
+  return found == positions.axes.end() ? positions.axes.back() : *found;
+}
+
+core::request call_growing_to_size(const asked& what, const cell& c) {
+  const core::operation& op = *what.operation;
+  const std::size_t rows = rows_growing_to_size(op, c);
+  core::request call = call_of(what, c, rows);
+  if (grows_along_axis(op)) return call;
+  const auto size = static_cast<double>(c.size);
+  const auto [own, key] = core::places_of(op);
+  const bool has_key = key != nullptr;
+  put(call, own, [&](double i) { return has_key ? size : size - static_cast<double>(rows - 1) + i; });
+  put(call, key, [](double i) { return i; });
+  return call;
+}
+
+double pairs_in_call(const asked& what, const cell& c) {
+  const core::operation& op = *what.operation;
+  const auto sizes = sizes_of(op, c, rows_growing_to_size(op, c));
+  const auto tokens = static_cast<double>(sizes.at(axis_role::token));
+  if (!core::axis_with(op, axis_role::key).empty()) return tokens * static_cast<double>(sizes.at(axis_role::key));
+  return grows_along_axis(op) && !op.recurrent ? tokens * tokens : tokens;
+}
+
+core::result<core::tensors> computed(const asked& what, const cell& c, const core::request& call,
+                                     const caller& outside) {
+  if (is_candidate(c.implementation)) return outside(c.implementation, call);
+  core::request in_arithmetic = call;
+  if (what.algorithm) {
+    in_arithmetic.type = what.formats.unit();
+    for (const core::tensor_declaration& d : what.operation->inputs)
+      if (!d.own_type) in_arithmetic.inputs.at(d.name).type = in_arithmetic.type;
+  }
+  core::tensors out =
+      what.algorithm ? reference::evaluate(in_arithmetic, *what.algorithm) : reference::evaluate_in(call, what.formats);
+  const storage_format& stored = *find_format(c.storage);
+  for (const core::tensor_declaration& d : what.operation->outputs) {
+    if (d.own_type) continue;
+    core::tensor& t = out.at(d.name);
+    t.type = what.type;
+    for (double& x : t.values.storage()) x = stored.type ? core::round_to(t.type, x) : stored.round(x);
+  }
+  return out;
+}
+
+core::result<void> check_operation(const cell& c) {
+  const auto what = operation_from(c.family);
+  if (!what) return refuse_cell(c, what.error().message);
+  const core::operation& op = *what->operation;
+  const bool is_plain = c.implementation == "formula" || c.implementation == "usual" || is_candidate(c.implementation);
+  const std::vector<std::string> algorithms = algorithm_names(op);
+  const bool is_algorithm = std::find(algorithms.begin(), algorithms.end(), c.implementation) != algorithms.end();
+  if (!is_plain && !is_algorithm && !has_stage(op, c.implementation))
+    return refuse_cell(c, fmt::format("{} has no stage and no algorithm '{}'; its algorithms: {}", op.name,
+                                      c.implementation, fmt::join(algorithms, ", ")));
+  if (c.implementation != "formula" && !is_algorithm && !find_format(c.storage)->type)
+    return refuse_cell(c, "tensors in " + c.storage + " are those of the formula and of algorithms alone");
+  const bool has_width =
+      !core::axis_with(op, axis_role::width).empty() || !core::axis_with(op, axis_role::pairs).empty();
+  const bool is_even = c.scale >= 2 && c.scale <= 4096 && c.scale == 2 * std::floor(c.scale / 2);
+  if (has_width ? !is_even : c.scale != 1)
+    return refuse_cell(c, has_width ? "scale is the width here: even, 2 to 4096" : "it has no width: scale is 1");
+  return {};
+}
+
+measure of_operations(measure m, core::result<results> (*found)(const asked&, const cell&, const caller&)) {
+  m.scale_means = "width d; 1 where there is none";
+  m.family_means = "an operation, and settings or a family of it: alibi/bias,form=key";
+  m.implementations = {"formula", "usual"};
+  for (const reference::accuracy_class c : reference::accuracy_classes)
+    if (c != reference::accuracy_class::uniform) m.implementations.emplace_back(reference::name_of(c));
+  for (const core::operation& op : reference::operations())
+    for (const core::stage_declaration& s : op.stages)
+      if (std::find(m.implementations.begin(), m.implementations.end(), s.name) == m.implementations.end())
+        m.implementations.push_back(s.name);
+  m.takes_candidates = m.takes_storage = true;
+  m.asks = [](const std::string& family) {
+    const auto what = operation_from(family);
+    return what ? what->operation->name : "";
+  };
+  m.each_family = [] {
+    std::vector<std::string> names;
+    for (const core::operation& op : reference::operations()) {
+      if (!op.is_forward()) continue;
+      names.push_back(op.name);
+      if (!grows_along_axis(op)) continue;
+      for (const properties::family& f : properties::families_of(op))
+        if (!f.is_mild && f.tells_along == core::axis_with(op, *op.grows_with->along))
+          names.push_back(op.name + "," + f.name);
+    }
+    return names;
+  };
+  m.each_implementation = [](const std::string& family) {
+    const auto what = operation_from(family);
+    return what ? algorithm_names(*what->operation) : std::vector<std::string>{"formula"};
+  };
+  m.batch = text_of;
+  m.run = [found](std::span<const cell> batch, const caller& call) -> core::result<std::vector<results>> {
+    std::vector<results> all;
+    for (const cell& c : batch) {
+      auto one = found(asked_by(c), c, call);
+      if (!one) return tl::make_unexpected(one.error());
+      all.push_back(std::move(*one));
+    }
+    return all;
+  };
+  return m;
 }
 
 }  // namespace assay::explore

@@ -7,6 +7,7 @@
 #include <map>
 #include <set>
 
+#include "tools/explore/asked_operation.hpp"
 #include "tools/explore/heat_maps.hpp"
 #include "tools/explore/measure.hpp"
 
@@ -19,7 +20,7 @@ enum class x_axis { size, memory, decay };
 struct chart_spec {
   const char *measure, *result, *law;
   x_axis axis;
-  const char *x_label, *y_label;
+  const char *x_label, *y_label;  ///< of x null: what errors of the operation grow with
   bool one_chart_per_storage;
 };
 constexpr chart_spec specs[] = {
@@ -29,7 +30,7 @@ constexpr chart_spec specs[] = {
     {"gradient", "median_log_p", "law", x_axis::size, "tokens n", "median relative error, d/d log p", true},
     {"gradient_reach", "ends_at", "law", x_axis::memory, "1 / (1 - p)", "tokens that a gradient reaches", false},
     {"conditioning", "response", "law", x_axis::memory, "1 / (1 - p)", "change of s / change of the input", false},
-    {"error", "largest", "law", x_axis::size, "what errors grow with", "largest error", false},
+    {"error", "largest", "law", x_axis::size, nullptr, "largest error", false},
     {"angles", "largest", "law", x_axis::size, "position", "largest error, radians", false}};
 
 struct question_words {
@@ -95,7 +96,7 @@ void add_cells(const chart_spec& spec, const std::vector<measured_cell>& cells, 
     if (c.series.empty()) {
       c.title = common;
       c.id = slug(fmt::format("{} {}", spec.measure, common));
-      c.x_label = spec.x_label;
+      c.x_label = spec.x_label != nullptr ? spec.x_label : size_words(m.what);
       c.y_label = spec.y_label;
       c.keys = {"", spec.one_chart_per_storage ? m.what.storage : "", m.what.family};
     }

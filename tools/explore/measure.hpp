@@ -28,7 +28,11 @@ struct measure {
   bool takes_files = false;             ///< a family may be a file of recorded inputs, too
   std::string_view family_means{};
   std::string (*asks)(const std::string& family) = nullptr;  ///< of a candidate: the operation
-  bool takes_storage = false;                                ///< a storage format other than that of the arithmetic
+  /// What "each" stands for in a grid: families, of which those count that the measure accepts, and implementations of
+  /// a family.
+  std::vector<std::string> (*each_family)() = nullptr;
+  std::vector<std::string> (*each_implementation)(const std::string& family) = nullptr;
+  bool takes_storage = false;  ///< a storage format other than that of the arithmetic
   /// What else must hold of a cell whose names are known.
   core::result<void> (*check)(const cell& c) = nullptr;
   /// Work of a batch in steps of about equal time: proportional to the sizes, or less.

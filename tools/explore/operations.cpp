@@ -1,13 +1,15 @@
 // Measures of any operation, by what it declares: its error along what errors grow with, and where rows of neighbouring
 // positions are the same.
 //
-// Outputs are those of a candidate, or of the formula in plain arithmetic: all of it ("formula"), but for one stage,
-// which is computed in the storage format ("angle"), or with the stages in that format that common code has in it
-// ("usual"; assay list stages). Inputs are numbers of the storage format.
+// Outputs are those of a candidate, of an algorithm that a class is named after ("cumsum"), or of the formula in plain
+// arithmetic: all of it ("formula"), but for one stage, which is computed in the storage format ("angle"), or with the
+// stages in that format that common code has in it ("usual"; assay list stages). Inputs are numbers of the storage
+// format.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
-#include "reference/evaluate_in.hpp"
 #include "reference/oracle.hpp"
 #include "tools/explore/asked_operation.hpp"
 #include "tools/explore/formats.hpp"
@@ -16,40 +18,12 @@
 namespace assay::explore {
 namespace {
 
-using core::axis_role;
-
-// So many positions, or keys, make about 8192 numbers.
-std::size_t rows_of(const cell& c) {
-  return std::min<std::size_t>(std::clamp<std::size_t>(static_cast<std::size_t>(8192 / c.scale), 16, 256), c.size + 1);
-}
-
-// Writes the position of element i along the last axis of an input: place(i).
-template <class Place>
-void put(core::request& call, const core::tensor_declaration* input, Place place) {
-  if (input == nullptr) return;
-  core::tensor& t = call.inputs.at(input->name);
-  std::vector<double> values(t.size());
-  for (std::size_t i = 0; i < values.size(); ++i) values[i] = place(static_cast<double>(i % t.shape().back()));
-  t = core::make_tensor(t.type, t.shape(), values);
-}
-
-core::result<core::tensors> computed(const asked& what, const cell& c, const core::request& call,
-                                     const caller& outside) {
-  if (is_candidate(c.implementation)) return outside(c.implementation, call);
-  core::tensors out = reference::evaluate_in(call, what.formats);
-  const storage_format& stored = *find_format(c.storage);
-  for (const core::tensor_declaration& d : what.operation->outputs)
-    if (!stored.type && !d.own_type)
-      for (double& x : out.at(d.name).values.storage()) x = stored.round(x);
-  return out;
-}
-
 // How far an element of an output stands, in a call of errors_of; NaN where that is not told by positions.
 double place_of(const core::operation& op, const core::tensor_declaration& output, const core::shape& shape,
                 std::size_t element, double size, std::size_t rows) {
   const core::place_inputs places = core::places_of(op);
   const core::tensor_declaration* of_rows = places.key == nullptr ? places.own : places.key;
-  const auto axis = of_rows == nullptr ? std::nullopt : core::axis_of(output, of_rows->axes.back());
+  const auto axis = of_rows == nullptr ? std::nullopt : core::axis_of(output, axis_of_places(op, *of_rows));
   if (!axis || grows_along_axis(op)) return nothing;
   const auto row = static_cast<double>(element / core::stride_of(shape, *axis) % shape[*axis]);
   return places.key == nullptr ? size - static_cast<double>(rows - 1) + row : size - row;
@@ -64,17 +38,10 @@ double digits_of(double error) {
 // positions up to it, of a query at it from the first keys, or of so many tokens.
 core::result<results> errors_of(const asked& what, const cell& c, const caller& outside) {
   const core::operation& op = *what.operation;
-  const std::size_t rows = grows_along_axis(op) ? c.size : rows_of(c);
-  core::request call = call_of(what, c, rows);
-  const auto size = static_cast<double>(c.size);
-  if (!grows_along_axis(op)) {
-    const auto [own, key] = core::places_of(op);
-    const bool has_key = key != nullptr;
-    put(call, own, [&](double i) { return has_key ? size : size - static_cast<double>(rows - 1) + i; });
-    put(call, key, [](double i) { return i; });
-  }
+  const core::request call = call_growing_to_size(what, c);
+  const reference::accuracy_class law_of = what.algorithm.value_or(reference::one_algorithm);
   const reference::certified_outputs truth = reference::truth_of(call);
-  const reference::allowances allowed = reference::allow(call, what.formats, reference::one_algorithm);
+  const reference::allowances allowed = reference::allow(call, what.formats, law_of);
   const auto out = computed(what, c, call, outside);
   if (!out) return tl::make_unexpected(out.error());
   const double u = core::unit_roundoff(what.formats.unit()), u_stored = find_format(c.storage)->unit_roundoff();
@@ -82,19 +49,25 @@ core::result<results> errors_of(const asked& what, const cell& c, const caller& 
   for (const core::tensor_declaration& d : op.outputs) {
     const core::tensor& found = out->at(d.name);
     const reference::certified& proved = truth.at(d.name);
-    const auto& k = allowed.at(d.name).k[static_cast<std::size_t>(reference::one_algorithm)];
+    const auto& k = allowed.at(d.name).k[static_cast<std::size_t>(law_of)];
     std::vector<double> values(found.values.size());
     for (std::size_t i = 0; i < values.size(); ++i) values[i] = proved.truth(i);
     const std::vector<double> scales = core::error_scales(d, d.type_in(what.type), found.shape(), values);
+    // Of numbers that are relative to themselves those count beside which a subnormal number is less than a rounding:
+    // below them a law allows all of a number. In f16 most numbers are below, and all count.
+    const bool is_relative = d.scale == core::error_scale::relative && what.type != core::dtype::f16 && !d.own_type;
+    const double least = is_relative ? core::smallest_normal(what.type) / u : 0;
     for (std::size_t i = 0; i < values.size(); ++i) {
-      const double error = std::fabs(proved.error_of(found.values.storage()[i], i)) / scales[i];
+      const double x = found.values.storage()[i];
+      if (std::fabs(values[i]) < least && std::fabs(x) < least) continue;
+      const double error = std::fabs(proved.error_of(x, i)) / scales[i];
       largest = std::isnan(error) || std::isnan(largest) ? nothing : std::max(largest, error);
       squares += error * error;
       count += 1;
       if (std::isfinite(values[i]) && !d.own_type)
         law = std::max(law, (2 * u * k.storage()[i] + u_stored * std::fabs(values[i])) / scales[i]);
       if (error < 1) continue;
-      const double at = place_of(op, d, found.shape(), i, size, rows);
+      const double at = place_of(op, d, found.shape(), i, static_cast<double>(c.size), rows_of(c));
       wrong += 1;
       first = std::fmin(first, at);
       last = std::fmax(last, at);
@@ -115,7 +88,7 @@ core::result<results> first_repeated_row(const asked& what, const cell& c, const
   const core::operation& op = *what.operation;
   const auto [own, key] = core::places_of(op);
   const bool has_key = key != nullptr;
-  const std::string& axis = (has_key ? key : own)->axes.back();
+  const std::string& axis = axis_of_places(op, *(has_key ? key : own));
   const std::size_t rows = std::max<std::size_t>(2, rows_of(c));
   core::request call = call_of(what, c, rows);
   call.inputs = core::restrict_axis(op, call.inputs, axis, std::vector<std::size_t>(rows, 0));
@@ -168,28 +141,14 @@ core::result<results> errors_of_angles(const asked& what, const cell& c, const c
   return results{{"largest", largest}, {"digits", digits_of(largest)}, {"law", law}, {"pair", pair}};
 }
 
-core::result<void> check_operation(const cell& c) {
-  const auto what = operation_from(c.family);
-  if (!what) return refuse_cell(c, what.error().message);
-  const core::operation& op = *what->operation;
-  const bool is_plain = c.implementation == "formula" || c.implementation == "usual" || is_candidate(c.implementation);
-  if (!is_plain && !has_stage(op, c.implementation))
-    return refuse_cell(c, op.name + " has no stage '" + c.implementation + "'");
-  if (c.implementation != "formula" && !find_format(c.storage)->type)
-    return refuse_cell(c, "tensors in " + c.storage + " are those of the formula alone");
-  const bool has_width =
-      !core::axis_with(op, axis_role::width).empty() || !core::axis_with(op, axis_role::pairs).empty();
-  const bool is_even = c.scale >= 2 && c.scale <= 4096 && c.scale == 2 * std::floor(c.scale / 2);
-  if (has_width ? !is_even : c.scale != 1)
-    return refuse_cell(c, has_width ? "scale is the width here: even, 2 to 4096" : "it has no width: scale is 1");
-  return {};
-}
-
 core::result<void> check_error(const cell& c) {
   if (const auto checked = check_operation(c); !checked) return checked;
   const core::operation& op = *operation_from(c.family)->operation;
   if (op.grows_with == nullptr) return refuse_cell(c, op.name + ": its errors grow with nothing");
-  return grows_along_axis(op) && c.size > 4096 ? refuse_cell(c, "at most 4096 tokens") : core::result<void>();
+  constexpr double most = 4096.0 * 4096.0;
+  const double pairs = pairs_in_call(asked_by(c), c);
+  return pairs > most ? refuse_cell(c, fmt::format("at most {} pairs of tokens, and it has {}", most, pairs))
+                      : core::result<void>();
 }
 
 core::result<void> check_angles(const cell& c) {
@@ -205,35 +164,9 @@ core::result<void> check_repeats(const cell& c) {
   const auto [own, key] = core::places_of(op);
   const core::tensor_declaration* of_rows = key == nullptr ? own : key;
   const bool has_rows = of_rows != nullptr && std::all_of(op.outputs.begin(), op.outputs.end(), [&](const auto& d) {
-                          return core::axis_of(d, of_rows->axes.back()).has_value();
+                          return core::axis_of(d, axis_of_places(op, *of_rows)).has_value();
                         });
   return has_rows ? core::result<void>() : refuse_cell(c, op.name + " has no positions");
-}
-
-measure of_operations(measure m, core::result<results> (*found)(const asked&, const cell&, const caller&)) {
-  m.scale_means = "width d; 1 where there is none";
-  m.family_means = "an operation, and settings or a family of it: alibi/bias,form=key";
-  m.implementations = {"formula", "usual"};
-  for (const core::operation& op : reference::operations())
-    for (const core::stage_declaration& s : op.stages)
-      if (std::find(m.implementations.begin(), m.implementations.end(), s.name) == m.implementations.end())
-        m.implementations.push_back(s.name);
-  m.takes_candidates = m.takes_storage = true;
-  m.asks = [](const std::string& family) {
-    const auto what = operation_from(family);
-    return what ? what->operation->name : "";
-  };
-  m.batch = text_of;
-  m.run = [found](std::span<const cell> batch, const caller& call) -> core::result<std::vector<results>> {
-    std::vector<results> all;
-    for (const cell& c : batch) {
-      auto one = found(asked_by(c), c, call);
-      if (!one) return tl::make_unexpected(one.error());
-      all.push_back(std::move(*one));
-    }
-    return all;
-  };
-  return m;
 }
 
 }  // namespace
@@ -246,10 +179,7 @@ measure operation_errors() {
             .scale_means = "",
             .check = check_error};
   m.steps = [](std::span<const cell> batch) {
-    const cell& c = batch.front();
-    // Where errors grow with tokens there is a table of all pairs of them.
-    const auto n = static_cast<double>(c.size);
-    return c.scale * (grows_along_axis(*asked_by(c).operation) ? n * n : static_cast<double>(rows_of(c)));
+    return batch.front().scale * pairs_in_call(asked_by(batch.front()), batch.front());
   };
   return of_operations(std::move(m), errors_of);
 }

@@ -7,6 +7,7 @@
 #include <map>
 #include <set>
 
+#include "tools/explore/asked_operation.hpp"
 #include "tools/explore/figures.hpp"
 #include "tools/explore/formats.hpp"
 #include "tools/explore/sentence_parts.hpp"
@@ -223,7 +224,7 @@ sentences of_errors(const all_cells& cells) {
       at.push_back(std::isnan(value_of(*m, "largest"))
                        ? fmt::format("no number at {}", m->what.size)
                        : fmt::format("{:.1f} at {}", value_of(*m, "digits"), m->what.size));
-    all.push_back(fmt::format("{}: digits {}.", words, fmt::join(at, ", ")));
+    all.push_back(fmt::format("{}: digits by {}: {}.", words, size_words(group.front()->what), fmt::join(at, ", ")));
   }
   return all;
 }

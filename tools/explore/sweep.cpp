@@ -98,6 +98,11 @@ core::result<grid> read_grid(const toml::table& table, const std::string& origin
   reader.read("size", g.size, true);
   reader.read("seed", g.seed);
   if (auto done = reader.end(); !done) return tl::make_unexpected(done.error());
+  const measure* m = find_measure(g.measure);
+  if (g.family == std::vector<std::string>{"each"} && m != nullptr && m->each_family != nullptr) {
+    g.family = m->each_family();
+    g.of_each_family = true;
+  }
   return g;
 }
 
@@ -195,6 +200,28 @@ core::result<sweep> load_sweep(const std::string& name_or_file) {
   return read_sweep(*text, name_or_file);
 }
 
+namespace {
+
+std::vector<std::string> implementations_of(const grid& g, const std::string& family) {
+  const measure* m = find_measure(g.measure);
+  if (m == nullptr || m->each_implementation == nullptr) return g.implementation;
+  std::vector<std::string> all;
+  for (const std::string& name : g.implementation) {
+    const std::vector<std::string> named = name == "each" ? m->each_implementation(family) : std::vector{name};
+    all.insert(all.end(), named.begin(), named.end());
+  }
+  return all;
+}
+
+// Whether the measure accepts a cell, or else the same without a width, which it then becomes, and it is not dear.
+bool is_asked_for(cell& c) {
+  constexpr double most_steps = 1 << 23;
+  if (!check_cell(c)) c.scale = 1;
+  return check_cell(c) && find_measure(c.measure)->steps({&c, 1}) <= most_steps;
+}
+
+}  // namespace
+
 core::result<std::vector<cell>> cells_of(const sweep& s) {
   std::vector<cell> all;
   std::set<std::string> seen;
@@ -210,12 +237,13 @@ core::result<std::vector<cell>> cells_of(const sweep& s) {
         for (const double scale : g.scale)
           for (const auto& storage : g.storage)
             for (const auto seed : g.seed)
-              for (const auto& implementation : g.implementation)
+              for (const auto& implementation : implementations_of(g, family))
                 for (const auto& arithmetic : g.arithmetic)
                   for (const auto size : g.size) {
                     cell c{g.measure, implementation, arithmetic, storage == "same" ? arithmetic : storage,
                            family,    decay,          scale,      size,
                            seed};
+                    if (g.of_each_family && !is_asked_for(c)) continue;
                     if (const auto checked = check_cell(c); !checked)
                       return core::failure(fmt::format("sweep {}: {}", s.name, checked.error().message));
                     if (seen.insert(text_of(c)).second) all.push_back(std::move(c));

@@ -14,7 +14,9 @@
 //   size = [16, 256, 4096]
 //   seed = [1]                        # may be left out
 //
-// A grid is the product of its lists. Instead of a list of one thing the thing itself may stand.
+// A grid is the product of its lists. Instead of a list of one thing the thing itself may stand. Of operations the word
+// "each" stands for all of them as families, of which those count that such a cell can ask for in at most 2^23 steps,
+// with a scale of 1 where they have no width; and for all algorithms that an operation has.
 #pragma once
 
 #include <filesystem>
@@ -31,6 +33,7 @@ struct grid {
   std::vector<std::string> implementation, arithmetic, storage{"same"}, family{""};
   std::vector<double> decay{0.0}, scale{1.0};
   std::vector<std::uint64_t> size, seed{1};
+  bool of_each_family = false;  ///< cells that the measure refuses, or that are dear, are none of it
 };
 
 struct sweep {
