@@ -4,6 +4,7 @@ from fractions import Fraction
 
 from mpmath.libmp import from_man_exp
 
+from attention import attend_in_order
 from formula import MINUS_INFINITY, pair_bias
 from interval import Interval
 
@@ -32,13 +33,23 @@ def slope_exponents(heads, rule, alpha):
 
 
 def slopes(call):
-    exponents = slope_exponents(call.sizes["h"], call.settings["rule"], Fraction(call.settings["alpha_max"]))
-    return call.parts(lambda get, k: {("slopes", k): power_of_two(exponents[k])}, "h")
+    heads, first = int(call.settings["all_heads"]) or call.sizes["h"], int(call.settings["first_head"])
+    exponents = slope_exponents(heads, call.settings["rule"], Fraction(call.settings["alpha_max"]))
+    return call.parts(lambda get, k: {("slopes", k): power_of_two(exponents[first + k])}, "h")
+
+
+def coefficient(form, last):
+    return {"distance": lambda i, j: j - i, "absolute": lambda i, j: -abs(i - j), "key": lambda i, j: j,
+            "key_from_last": lambda i, j: j - last}[form]
 
 
 def bias(call):
-    form, causal, last = call.settings["form"], call.settings["causal"], int(call.settings["last_position"])
-    coefficient = {"distance": lambda i, j: j - i, "absolute": lambda i, j: -abs(i - j), "key": lambda i, j: j,
-                   "key_from_last": lambda i, j: j - last}[form]
+    causal, of_pair = call.settings["causal"], coefficient(call.settings["form"], int(call.settings["last_position"]))
     return pair_bias(call, lambda get, head, i, j: MINUS_INFINITY if causal and j > i else
-                     get("slopes", head) * Interval.of(coefficient(i, j)))
+                     get("slopes", head) * Interval.of(of_pair(i, j)))
+
+
+def attention(call):
+    of_pair = coefficient(call.settings["form"], None)
+    slopes = [float(x) for x in call.inputs["slopes"]]  # constants
+    return attend_in_order(call, lambda get, head, i, j: Interval.of(slopes[head]) * Interval.of(of_pair(i, j)))

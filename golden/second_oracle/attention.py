@@ -27,7 +27,7 @@ def weighted_mean(logits, values):
 def attend(call, get, row, head, bias_at):
     """o of a row and a head; bias_at(i, j) is -inf where i does not see j."""
     heads, n, m, d, e = call.size("h", "n", "m", "d", "e")
-    scale = ONE if call.settings["scale"] == "one" or d == 0 else Interval.of(d).inverse_sqrt()
+    scale = power_of_width(call.settings["scale"], d)
     block, out = row * heads + head, {}
     for i in range(n):
         logits = []
@@ -42,6 +42,26 @@ def attend(call, get, row, head, bias_at):
         for c, x in enumerate(weighted_mean(logits, values)):
             out["o", (block * n + i) * e + c] = x
     return out
+
+
+def power_of_width(factor, d):
+    """1, 1 / sqrt(d) or sqrt(d); 1 where there are no features"""
+    if factor == "one" or d == 0:
+        return ONE
+    root = Interval.of(d).inverse_sqrt()
+    return root if factor == "inverse_sqrt" else root * Interval.of(d)
+
+
+def attend_in_order(call, bias_of):
+    """Attention with a bias of the places of queries and keys: bias_of(get, head, query, key)."""
+    n, m, d = call.size("n", "m", "d")
+    first = m - n if call.settings["alignment"] == "last" else 0
+
+    def block(get, head, row):
+        factor = power_of_width(call.settings["bias_factor"], d)
+        return attend(call, get, row, head, lambda i, j: MINUS_INFINITY if call.settings["causal"] and j > first + i
+                      else bias_of(get, head, first + i, j) * factor)
+    return call.parts(block, "h", together="B")  # heads share their parameters between rows
 
 
 def output(call):

@@ -4,7 +4,8 @@ import functools
 
 from mpmath.libmp import mpf_floor, to_int
 
-from formula import pair_bias
+from attention import attend_in_order
+from formula import pair_bias, total
 from interval import Interval
 
 
@@ -46,3 +47,22 @@ def bucket(call):
 def bias(call):
     width, at = call.sizes["b"], functools.cache(functools.partial(bucket_of, call.settings))
     return pair_bias(call, lambda get, head, i, j: get("table", head * width + at(j - i)))
+
+
+def contextual(call):
+    """q_i . w[head, :, bucket], as tensorflow/mesh gathers it"""
+    heads, n, m, d, width = call.size("h", "n", "m", "d", "b")
+    queries, keys = call.integers("query_position"), call.integers("key_position")
+    at = functools.cache(functools.partial(bucket_of, call.settings))
+
+    def of_head(get, h, b):
+        block = (b * heads + h) * n
+        return {("bias", (block + i) * m + j): total(get("q", (block + i) * d + c) *
+                                                     get("w", (h * d + c) * width + at(key - query)) for c in range(d))
+                for i, query in enumerate(queries) for j, key in enumerate(keys)}
+    return call.parts(of_head, "h", together="B")
+
+
+def attention(call):
+    width, at = call.sizes["b"], functools.cache(functools.partial(bucket_of, call.settings))
+    return attend_in_order(call, lambda get, head, i, j: get("table", head * width + at(j - i)))

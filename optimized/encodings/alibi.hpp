@@ -14,10 +14,14 @@ namespace assay::optimized::alibi {
 /// MPT, which sorts them otherwise; or 2^(-alpha k / heads), k = 1..heads, for any number of heads.
 enum class slope_rule { official, mpt, naive };
 
+/// Some heads of a model: those of one device of several.
+struct model_heads {
+  std::size_t first = 0, all = 0;  ///< all: 0 where it has no others
+};
 /// slopes, [heads]: within half a unit of the last place, and correctly rounded for all heads up to 128 (tests).
 /// `alpha_max`, a multiple of 1/16, is 8 in the paper, whose own rule does not read it.
 template <class Real>
-void slopes(slope_rule rule, double alpha_max, const view<Real, 1>& slopes);
+void slopes(slope_rule rule, double alpha_max, const model_heads& of, const view<Real, 1>& slopes);
 
 /// What a slope is multiplied by: key - query, -|key - query|, key, or key - last.
 enum class bias_form { distance, absolute, key, key_from_last };

@@ -4,6 +4,7 @@
 #include <limits>
 #include <sstream>
 
+#include "properties/faults/call_changes.hpp"
 #include "reference/core/special_values.hpp"
 
 namespace assay::properties {
@@ -14,7 +15,8 @@ using core::infinity;
 // Of one key alone attention gives the value, whatever the logits are; of a query without features likewise. Outputs
 // grow with the square of the tokens where each is a query and a key, and attention forms an exponential for every
 // pair.
-core::axis_sizes attention_sizes(const core::operation& op, core::counter_random& random, extent size) {
+core::axis_sizes attention_sizes(const core::operation& op, const core::attributes& settings,
+                                 core::counter_random& random, extent size) {
   const std::size_t block = (std::size_t{1} << (3 + random.below(4))) - 1 + random.below(3);
   core::axis_sizes s{{"B", 1}, {"h", 1}, {"d", 1 + random.below(4)}, {"e", 1 + random.below(3)}};
   std::size_t &n = s["n"], &m = s["m"];
@@ -44,7 +46,22 @@ core::axis_sizes attention_sizes(const core::operation& op, core::counter_random
   for (const std::string& symbol : core::axis_symbols(op))
     if (core::role_of(op, symbol) == core::axis_role::parameter) s[symbol] = size.is_given() ? 5 : 1 + random.below(6);
   for (auto& [axis, drawn] : s) drawn = size.axis(axis, drawn);
+  for (const core::attribute_declaration& a : op.attributes)
+    if (!a.axis.empty()) s[a.axis] = static_cast<std::size_t>(core::setting<std::int64_t>(settings, a.name));
+  if (op.attribute("alignment") != nullptr && s.at("n") > s.at("m")) {
+    if (!size.axes.contains("n"))
+      s["n"] = s.at("m");
+    else if (!size.axes.contains("m"))
+      s["m"] = s.at("n");
+  }
   return s;
+}
+
+// Of the queries those at the end that they are counted from, not all.
+std::vector<std::size_t> counted_queries(const test_case& c, std::size_t n) {
+  if (n < 2) return {};
+  const std::size_t kept = 1 + core::counter_random(c.seed).below(n - 1);
+  return core::setting<std::string>(c.call.attributes, "alignment") == "last" ? span_of(n - kept, n) : span_of(0, kept);
 }
 
 void scale_normal(std::vector<double>& x, double by) {
@@ -68,9 +85,9 @@ void mask(std::span<double> row, std::size_t j) {
 
 family attention_family(std::string name, std::string summary, input_filler fill) {
   family f{std::move(name), std::move(summary)};
-  f.generate = [fill](const core::operation& op, core::dtype type, const core::attributes&,
+  f.generate = [fill](const core::operation& op, core::dtype type, const core::attributes& settings,
                       core::counter_random& random, extent size) -> core::tensors {
-    drawn_inputs in{attention_sizes(op, random, size)};
+    drawn_inputs in{attention_sizes(op, settings, random, size)};
     for (const core::tensor_declaration& d : op.inputs) {
       std::size_t count = 1;
       for (const std::size_t s : core::shape_of(d, in.sizes)) count *= s;
@@ -85,6 +102,8 @@ family attention_family(std::string name, std::string summary, input_filler fill
   };
   return f;
 }
+
+void as_drawn(drawn_inputs&, const core::operation&, core::dtype, core::counter_random&) {}
 
 void large_logits(drawn_inputs& in, const core::operation&, core::dtype, core::counter_random&) {
   for (const char* input : {"q", "k"}) scale_normal(in.of.at(input), 16);
@@ -183,6 +202,34 @@ void add_sizes(std::vector<usual_size>& to, const std::vector<std::string>& oper
     ASSAY_EXPECTS(!symbols && !(numbers >> size));  // as many numbers as axes
     to.push_back(std::move(of));
   }
+}
+
+void add_sizes_of_places(std::vector<usual_size>& to, const std::vector<std::string>& operations) {
+  const std::string axes = "B h n m d e";
+  add_sizes(to, operations, axes,
+            "5 9 3 130 1 2, 66 2 2 5 3 3, 2 2 129 130 2 1, 1 1 63 127 1 1, 5 1 65 66 1 2, 1 9 65 66 1 2,"
+            "1 1 65 66 66 66, 1 1 3 130 64 64, 2 2 64 64 64 64, 1 1 3 130 128 128, 3 9 8 9 3 2, 1 2 3 1300 3 2");
+  add_sizes(to, operations, axes, "5 9 3 5 66 66, 1 2 65 66 2 2, 1 2 3 258 3 2", true, every_family);
+  add_sizes(to, operations, axes,
+            "1 2 9 17 256 256, 1 2 65 130 128 128, 2 2 2 4097 3 2, 2 65 3 17 4 3, 2 2 258 513 2 3, 65537 1 1 2 2 1,"
+            "2 2 1025 1025 2 1",
+            false);
+}
+long_calls long_calls_of_places(const std::vector<std::string>& operations) {
+  return {operations, {{"m", 0}}, {{"n", 200}}};
+}
+
+bool has_query_before_keys(const request& call) {
+  if (call.operation->attribute("alignment") == nullptr) return false;
+  const std::size_t queries = call.inputs.at("q").shape()[2], keys = call.inputs.at("k").shape()[2];
+  if (keys == 0) return queries > 0;
+  return queries > keys && setting_of<bool>(call, "causal") && setting_of<std::string>(call, "alignment") == "last";
+}
+
+property law_of_cached_queries(const std::string& name, const std::string& operation,
+                               const std::vector<std::string>& families) {
+  return law((name + "_cached_queries").c_str(), "some queries alone, with all keys, give what they give among others",
+             {{operation}, families}, agree_alone("n", counted_queries, "queries alone, then among others"));
 }
 
 }  // namespace assay::properties

@@ -24,7 +24,7 @@ struct drawn_inputs {
 using input_filler =
     std::function<void(drawn_inputs& in, const core::operation& op, core::dtype type, core::counter_random& random)>;
 /// A family of operations of this kind. Keys are few and queries too; where each token is both, there are up to 33,
-/// and fewer in several heads.
+/// and fewer in several heads. Where queries have places among the keys, none is drawn to stand before them all.
 family attention_family(std::string name, std::string summary, input_filler fill);
 
 // Fillers of queries and keys, of values, and of a bias [h, n, m]. A mask leaves every query a key: without one
@@ -33,6 +33,7 @@ void large_logits(drawn_inputs& in, const core::operation& op, core::dtype type,
 void equal_values(drawn_inputs& in, const core::operation& op, core::dtype type, core::counter_random& random);
 void small_values(drawn_inputs& in, const core::operation& op, core::dtype type, core::counter_random& random);
 void large_values(drawn_inputs& in, const core::operation& op, core::dtype type, core::counter_random& random);
+void as_drawn(drawn_inputs& in, const core::operation& op, core::dtype type, core::counter_random& random);
 void nan_in_queries_or_values(drawn_inputs& in, const core::operation& op, core::dtype type,
                               core::counter_random& random);
 void no_bias(drawn_inputs& in, const core::operation& op, core::dtype type, core::counter_random& random);
@@ -49,12 +50,23 @@ void one_key_wins(drawn_inputs& in, const core::operation& op, core::dtype type,
 void add_sizes(std::vector<usual_size>& to, const std::vector<std::string>& operations, const std::string& axes,
                const std::string& sizes, bool always = true, const std::string& family = "");
 
+/// Whether some query has no key, where queries have places among them.
+bool has_query_before_keys(const request& call);
+/// Usual sizes and long calls of operations whose queries have places among the keys: not more queries than
+/// keys, also where a size is drawn above the declared one.
+void add_sizes_of_places(std::vector<usual_size>& to, const std::vector<std::string>& operations);
+long_calls long_calls_of_places(const std::vector<std::string>& operations);
+
 /// weights_sum, of every operation that is softmax(logits of q and k) v: the weights of a query add up to 1.
 property law_of_weights();
 /// NAME_row_constants: a number added to a row of the bias changes nothing. NAME_rows_without_keys: see
 /// rows_without_keys.cpp.
 std::vector<property> laws_of_bias(const std::string& name, const std::string& operation,
                                    const std::vector<std::string>& families);
+/// NAME_cached_queries: of operations whose queries have places among the keys, the last queries alone, or the first
+/// ones where they are counted from there, give what they give among others.
+property law_of_cached_queries(const std::string& name, const std::string& operation,
+                               const std::vector<std::string>& families);
 /// Whether some query has no key that is not masked.
 bool has_row_without_keys(const request& call);
 

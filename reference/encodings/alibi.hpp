@@ -3,9 +3,11 @@
 //
 //   B_hij = -m_h (i - j) for j <= i, and -inf for j > i (the causal mask)                            section 3
 //
-// with a slope m_h for each head. Shapes: slopes [h]; positions of queries [n] and keys [m]; bias [h, n, m].
+// with a slope m_h for each head. Shapes: slopes [h]; positions of queries [n] and keys [m]; bias [h, n, m]. Attention:
+// q [B, h, n, d], k [B, h, m, d], v [B, h, m, e], o [B, h, n, e].
 //
-// `alibi/slopes`: head k = 1..n of n, c = 2^floor(log2 n), C = 2^ceil(log2 n).
+// `alibi/slopes`: head k = 1..n of n, c = 2^floor(log2 n), C = 2^ceil(log2 n). Of heads that are split over devices n
+// is `all_heads`, and `first_head` says with which of them, counted from 0, those of a call begin.
 //   official  2^(-8k/c) for the first c heads, 2^(-4(2t-1)/c) for the remaining ones t = 1..n-c, whatever alpha_max is.
 //             The two bases of BLOOM and the m0, m1 of llama.cpp are the same function.
 //   naive     2^(-alpha k/n) for every n
@@ -19,7 +21,14 @@
 //   key_from_last  c = j - last, as MPT has it: another row constant
 // Causal: -inf for j > i. Otherwise the formula holds everywhere. BLOOM's form is `key` with the positions
 // (cumsum(mask) - 1) mask, counted from the first token after the padding; the padding itself has position 0, so no
-// bias. Falcon's form, which scales the bias with q . k, is another function. Heads without a bias have the slope 0.
+// bias. Heads without a bias have the slope 0.
+//
+// `alibi/attention`: softmax(scale q k^T + factor B) v as fused kernels have it, which take slopes, and no bias. Tokens
+// are counted as they lie: key j stands at j, query i at i + m - n, or at i. Slopes are constants of it. Rows of logits
+// may differ by constants: where no key behind the query counts by its distance, causal kernels add m j (Dao-AILab/
+// flash-attention, csrc/flash_attn/src/alibi.h) and its tests and MPT m (j - last), which lose digits as keys grow in
+// number: class linear, where m (j - i) is sequential.
+// Falcon scales the bias with q . k: `bias_factor` inverse_sqrt.
 //
 // Special values: a slope of NaN or infinity gives m c by IEEE 754 (infinity times 0 is NaN); what is masked is -inf
 // whatever the slope. Gradients: B is linear in m; cotangents of masked pairs belong to a constant.
@@ -31,6 +40,7 @@
 #include <string>
 #include <string_view>
 
+#include "reference/kinds/attention.hpp"
 #include "reference/kinds/pair_bias.hpp"
 
 namespace assay::reference::encodings {
@@ -68,23 +78,54 @@ inline alibi_term alibi_term_of(const alibi_rule& rule, std::size_t k) {
 /// The exponent e of its slope 2^e.
 inline rational alibi_exponent(const alibi_rule& rule, std::size_t k) { return alibi_term_of(rule, k).exponent(); }
 
+/// Where a query, its key and the last of the keys stand in attention.
+struct alibi_pair {
+  double query, key, last;
+};
+/// The bias of a pair: m (j - i), or -m |i - j| in both directions.
+template <class R>
+R alibi_bias(const R& slope, bool both, const alibi_pair& at) {
+  return slope * from_integer<R>(both ? -std::fabs(at.query - at.key) : at.key - at.query);
+}
+/// m j in place of m (j - i): rows differ by a constant.
+template <class R>
+R alibi_bias_of_key(const R& slope, bool both, const alibi_pair& at) {
+  return both ? alibi_bias(slope, both, at) : slope * from_integer<R>(at.key);
+}
+/// m (j - i) by way of m last. An index of a key is at most `last`, from either end: this errs by more than m j and
+/// m (j - last), and than a logit that is rounded with one of these. Where the logit itself has a less precise format,
+/// that is charged by m (j - i), as of a kernel that adds in f32.
+template <class R>
+R alibi_law_of_key(const R& slope, bool both, const alibi_pair& at) {
+  if (both) return alibi_bias(slope, both, at);
+  const auto product = [&](double c) { return slope * from_integer<R>(c); };
+  return (product(at.key) + product(at.last)) - (product(at.query) + product(at.last));
+}
+
 struct alibi {
   static constexpr std::string_view name = "alibi";
   static constexpr const char* source = "Press, Smith and Lewis 2022, arXiv 2108.12409, section 3";
 
   /// What algorithms and mutants replace.
   template <class R>
-  struct recipe : differentiable_recipe<recipe, R> {
+  struct recipe : attention_steps<R>, differentiable_recipe<recipe, R> {
     recipe_step<R, R(const alibi_rule& rule, std::size_t head)> slope = [](const alibi_rule& rule, std::size_t head) {
       return power(R(2.0), alibi_exponent(rule, head));
     };
     recipe_step<R, R(const R& m, const R& c)> product = [](const R& m, const R& c) { return m * c; };
+    recipe_step<R, R(const R& slope, bool both, const alibi_pair& at)> attended = alibi_bias<R>;
   };
 
+  template <class R>
+  static recipe<R> algorithm(accuracy_class c) {
+    recipe<R> how;
+    if (c == accuracy_class::linear) how.attended = alibi_bias_of_key<R>;
+    return how;
+  }
   /// Slopes by products of the first one, as the published program has them: whose rounding they raise to its power. It
   /// allows for one power a head as well.
   template <class R>
-  static recipe<R> law(accuracy_class) {
+  static recipe<R> law(accuracy_class c) {
     recipe<R> how;
     how.slope = [](const alibi_rule& rule, std::size_t head) {
       const alibi_term term = alibi_term_of(rule, head);
@@ -93,6 +134,7 @@ struct alibi {
       for (long i = 1; i < term.count; ++i) slope = slope * first;
       return slope;
     };
+    if (c == accuracy_class::linear) how.attended = alibi_law_of_key<R>;
     return how;
   }
 
@@ -106,6 +148,9 @@ struct alibi {
                          .scale = core::error_scale::relative}},
             .attributes = {integer("heads", {8, 1, 2, 3, 4, 5, 6, 7, 12, 16, 40, 71, 112}, {1, 1024}, "number of heads",
                                    "h"),
+                           integer("all_heads", {0, 12, 40, 1024}, {0, 1024},
+                                   "number of heads of the model, of which these are some; 0: these are all"),
+                           integer("first_head", {0, 1, 7, 30}, {0, 1023}, "the first of these heads, counted from 0"),
                            choice("rule", {"official", "naive", "mpt"},
                                   "how slopes are chosen, which differs where the heads are no power of two"),
                            real("alpha_max", {8, 4, 16}, {1.0 / alibi_rule::alpha_parts, 64},
@@ -113,7 +158,12 @@ struct alibi {
             .independent = {},
             .conflict = [](const core::attributes& settings, const core::axis_sizes&) -> std::string {
               const double parts = core::setting<double>(settings, "alpha_max") * alibi_rule::alpha_parts;
-              return parts == std::floor(parts) ? "" : "attribute 'alpha_max' must be a multiple of 1/16";
+              if (parts != std::floor(parts)) return "attribute 'alpha_max' must be a multiple of 1/16";
+              const slice_of_heads slice(settings);
+              return slice.first + slice.heads <= slice.all
+                         ? ""
+                         : "first_head + heads is " + std::to_string(slice.first + slice.heads) + ": more than the " +
+                               std::to_string(slice.all) + " heads of the model";
             }};
   }
   static core::operation bias_declaration() {
@@ -128,6 +178,16 @@ struct alibi {
                                    "of the last key, for the form key_from_last")},
             .independent = {"h", "n", "m"}};
   }
+  static core::operation attention_declaration() {
+    core::tensor_declaration slopes = core::parameter("slopes", {"h"}, "slope of each head");
+    slopes.differentiable = false;  // as kernels have it: alibi/bias has their gradient
+    core::operation op = attention_of_places("alibi/attention", std::move(slopes), true,
+                                             {.name = "bias", .meaning = "slopes times distances"});
+    op.source = source;
+    op.attributes.push_back(choice("form", {"distance", "absolute"},
+                                   "what the slope multiplies: j - i, or -|i - j|, which differs behind the query"));
+    return op;
+  }
   template <class R>
   static std::vector<operation_record<R, recipe<R>>> records() {
     return {{.declaration = slopes_declaration(),
@@ -135,10 +195,23 @@ struct alibi {
              .forward = slopes<R>,
              .vjp = not_differentiable,
              .jvp = not_offered},
-            pair_bias_record<bias_pairs, R>(bias_declaration())};
+            pair_bias_record<bias_pairs, R>(bias_declaration()),
+            attention_record<fused_heads, R>(attention_declaration(),
+                                             {accuracy_class::sequential, accuracy_class::linear})};
   }
 
  private:
+  /// The heads of a call of alibi/slopes among those of the model.
+  struct slice_of_heads {
+    std::int64_t heads, all, first;
+
+    explicit slice_of_heads(const core::attributes& settings)
+        : heads(core::setting<std::int64_t>(settings, "heads")),
+          all(core::setting<std::int64_t>(settings, "all_heads")),
+          first(core::setting<std::int64_t>(settings, "first_head")) {
+      if (all == 0) all = heads;
+    }
+  };
   /// What a slope is multiplied by, c(i, j): exact for positions below 2^52.
   struct coefficients {
     bool causal;
@@ -166,12 +239,33 @@ struct alibi {
   template <class R>
   using bias_pairs = pairs_by_head<alibi, bias, R, coefficients>;
   template <class R>
+  struct places {
+    using recipe = alibi::recipe<R>;
+    const field<R>& slopes;
+    const recipe& how;
+    bool both;  ///< keys behind the query count, by their distance
+    double last;
+
+    places(const arguments<R>& call, const recipe& steps)
+        : slopes(call["slopes"]),
+          how(steps),
+          both(!call.template setting<bool>("causal") &&
+               core::chosen<bool>(call.settings, "form", {{"absolute", true}, {"distance", false}})),
+          last(static_cast<double>(call["k"].shape(2)) - 1.0) {}
+    R operator()(std::size_t head, double query, double key) const {
+      return how.attended(slopes(head), both, {query, key, last});
+    }
+  };
+  template <class R>
+  using fused_heads = heads_of_places<places, R>;
+  template <class R>
   static fields<R> slopes(const arguments<R>& call, const recipe<R>& how) {
-    const auto heads = static_cast<std::size_t>(call.template setting<std::int64_t>("heads"));
+    const slice_of_heads slice(call.settings);
     const alibi_rule rule{call.template setting<std::string>("rule"), call.template setting<double>("alpha_max"),
-                          heads};
-    field<R> slopes = make_field<R>({heads});
-    for (std::size_t k = 0; k < heads; ++k) slopes.storage()[k] = how.slope(rule, k);
+                          static_cast<std::size_t>(slice.all)};
+    field<R> slopes = make_field<R>({static_cast<std::size_t>(slice.heads)});
+    for (std::size_t k = 0; k < slopes.size(); ++k)
+      slopes.storage()[k] = how.slope(rule, static_cast<std::size_t>(slice.first) + k);
     return {{"slopes", std::move(slopes)}};
   }
 };

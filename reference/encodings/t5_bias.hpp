@@ -12,6 +12,11 @@
 // min(n, N - 1) for all n, without D: in one direction the usual text-book bias r_min(i - j, N - 1). Keys after the
 // query share bucket 0 with the query's own where one direction counts: they are masked elsewhere.
 //
+// `t5_bias/contextual`: the table depends on the query, B_bhij = q_bhi . w[h, :, bucket(rho)], q [B, h, n, d], w [h, d,
+// b] (tensorflow/mesh, relative_attention_type "contextual"). `t5_bias/attention`: softmax(scale q k^T + factor B) v
+// for q [B, h, n, d], k [B, h, m, d], v [B, h, m, e]; key j stands at j, query i at i + m - n, or at i. T5 has scale 1
+// and factor 1; GPT-NeoX and lucidrains/x-transformers multiply the bias by sqrt(d).
+//
 // Shapes: distance, bucket [n]; table [h, b]; positions of queries [n] and keys [m]; bias [h, n, m]. Buckets are exact:
 // the floor is decided by integers (algorithms/log_buckets.hpp). An element of the table is copied, NaN included.
 // Gradient: that of a bucket is the sum of its cotangents, exactly 0 where there are none.
@@ -23,6 +28,7 @@
 #include <vector>
 
 #include "reference/algorithms/log_buckets.hpp"
+#include "reference/kinds/attention.hpp"
 #include "reference/kinds/pair_bias.hpp"
 #include "reference/kinds/table.hpp"
 
@@ -34,7 +40,7 @@ struct t5_bias {
 
   /// What algorithms and mutants replace.
   template <class R>
-  struct recipe : differentiable_recipe<recipe, R> {
+  struct recipe : attention_steps<R>, differentiable_recipe<recipe, R> {
     recipe_step<R, std::int64_t(const bucket_map& map, double distance)> bucket = bucket_of;
   };
 
@@ -81,9 +87,35 @@ struct t5_bias {
                     pair_bias_output(core::error_scale::relative), "b");  // an element of the table, copied
   }
 
+  static core::operation contextual_declaration() {
+    core::tensor_declaration bias = pair_bias_output(core::error_scale::absolute);
+    bias.axes.insert(bias.axes.begin(), "B");
+    core::operation op = declared(
+        "t5_bias/contextual",
+        with_pair_positions({{.name = "q", .axes = {"B", "h", "n", "d"}, .meaning = "queries"},
+                             core::parameter("w", {"h", "d", "b"}, "what a query is multiplied by for each bucket")}),
+        std::move(bias), "b");
+    op.independent.insert(op.independent.begin(), "B");
+    return op;
+  }
+  /// In f16 and bf16 a bias has the dtype of its table, as T5Attention of huggingface/transformers has it.
+  static core::operation attention_declaration() {
+    const core::operation bias = bias_declaration();
+    core::operation op =
+        attention_of_places("t5_bias/attention", bias.inputs.front(), false,
+                            {.name = "bias", .meaning = "elements of the table times their factor", .narrow = true});
+    op.source = bias.source;
+    op.attributes.front() = choice("scale", {"one", "inverse_sqrt"}, op.attributes.front().meaning);
+    op.attributes.insert(op.attributes.end(), bias.attributes.begin(), bias.attributes.end());
+    op.conflict = bias.conflict;
+    return op;
+  }
+
   template <class R>
   static std::vector<operation_record<R, recipe<R>>> records() {
-    return {table_record<t5_bias, R, bucket<R>>(bucket_declaration()), pair_bias_record<pairs, R>(bias_declaration())};
+    return {table_record<t5_bias, R, bucket<R>>(bucket_declaration()), pair_bias_record<pairs, R>(bias_declaration()),
+            pair_bias_record<contextual_pairs, R>(contextual_declaration()),
+            attention_record<fused_heads, R>(attention_declaration())};
   }
 
  private:
@@ -93,18 +125,46 @@ struct t5_bias {
                    std::size_t i, R* row) { *row = R(static_cast<double>(how.bucket(map, distance[i]))); }};
   }
   template <class R>
-  struct pairs {
+  struct bucketed {
     using recipe = t5_bias::recipe<R>;
-    const field<R>& table;
     const recipe& how;
     bucket_map map;
 
-    pairs(const arguments<R>& c, const recipe& steps) : table(c["table"]), how(steps), map(map_of(c.settings)) {}
-    [[nodiscard]] std::vector<std::size_t> lanes() const { return {table.shape(0)}; }
+    bucketed(const arguments<R>& c, const recipe& steps) : how(steps), map(map_of(c.settings)) {}
     [[nodiscard]] std::optional<double> distance(double query, double key) const { return key - query; }
+    [[nodiscard]] std::size_t bucket(double distance) const {
+      return static_cast<std::size_t>(how.bucket(map, distance));
+    }
+  };
+  template <class R>
+  struct pairs : bucketed<R> {
+    const field<R>& table;
+
+    pairs(const arguments<R>& c, const recipe<R>& steps) : bucketed<R>(c, steps), table(c["table"]) {}
+    [[nodiscard]] std::vector<std::size_t> lanes() const { return {table.shape(0)}; }
     void operator()(const key_of_query& at, R* bias) const {
-      const auto bucket = static_cast<std::size_t>(how.bucket(map, at.distance));
+      const std::size_t bucket = this->bucket(at.distance);
       for (std::size_t k = 0; k < table.shape(0); ++k) bias[k] = table(k, bucket);
+    }
+    /// Of tokens that are counted as they lie.
+    R operator()(std::size_t head, double query, double key) const { return table(head, this->bucket(key - query)); }
+  };
+  template <class R>
+  using fused_heads = heads_of_places<pairs, R>;
+  template <class R>
+  struct contextual_pairs : bucketed<R> {
+    const field<R>&q, &w;
+
+    contextual_pairs(const arguments<R>& c, const recipe<R>& steps) : bucketed<R>(c, steps), q(c["q"]), w(c["w"]) {}
+    [[nodiscard]] std::vector<std::size_t> lanes() const { return {q.shape(0), q.shape(1)}; }
+    void operator()(const key_of_query& at, R* bias) const {
+      const std::size_t bucket = this->bucket(at.distance);
+      for (std::size_t b = 0; b < q.shape(0); ++b)
+        for (std::size_t h = 0; h < q.shape(1); ++h) {
+          accumulator<R> sum;
+          for (std::size_t c = 0; c < q.shape(3); ++c) sum.add_product(q(b, h, at.i, c), w(h, c, bucket));
+          *bias++ = sum.total();
+        }
     }
   };
 };

@@ -12,17 +12,21 @@
 //     std::vector<R> bias(std::size_t row, std::size_t head) const; }    the formula, [n, m]
 // Loops, declarations and the gradient are the kind's. The bias may read q and k: it lies on the tape, so that what a
 // pair adds to its logit (q_i . a_ij, a product with a position, a sum of gates of q . k) has its gradients as well.
-// A capped logit and values of a pair belong into a row: they are steps of it (attention_steps) with a pullback in
-// attend_vjp. Where weights are no softmax, a query is made as a whole (query_rows.hpp). The gradient is derived head
-// by head: the tape holds one bias at a time, however many there are.
+// Where the bias follows from the places of queries and keys, the class template is a formula of those
+// (heads_of_places). A capped logit and values of a pair belong into a row: they are steps of it (attention_steps) with
+// a pullback in attend_vjp. Where weights are no softmax, a query is made as a whole (query_rows.hpp). The gradient is
+// derived head by head: the tape holds one bias at a time, however many there are.
 #pragma once
 
+#include <limits>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "reference/algorithms/attention.hpp"
 #include "reference/derived_vjp.hpp"
+#include "reference/kinds/declarations.hpp"
 #include "reference/operation_record.hpp"
 #include "reference/oracle.hpp"
 
@@ -60,12 +64,22 @@ inline core::operation attention_operation(const char* called, const char* keys,
           .stages = attention_stages()};
 }
 
+/// The power of the width that a factor is by its setting; without features every factor is 1.
+inline rational factor_exponent(const std::string& setting, std::size_t width) {
+  const long halves = core::chosen<long>(setting, {{"one", 0}, {"inverse_sqrt", -1}, {"sqrt", 1}});
+  return width == 0 ? ratio(0, 1) : ratio(halves, 2);
+}
+template <class R, class Stage>
+R factor_in(Stage stage, const std::string& setting, std::size_t width) {
+  const rational exponent = factor_exponent(setting, width);
+  if (exponent.p == 0) return R(1.0);
+  return in_stage<R>(stage, [&] { return power(R(static_cast<double>(width)), exponent); });
+}
+
 /// The factor of q . k for a setting `scale`.
 template <class R>
 R logit_scale(const std::string& setting, std::size_t width) {
-  const bool scaled = core::chosen<bool>(setting, {{"inverse_sqrt", true}, {"one", false}});
-  if (!scaled || width == 0) return R(1.0);
-  return in_stage<R>(attention_stage::scores, [&] { return power(R(static_cast<double>(width)), ratio(-1, 2)); });
+  return factor_in<R>(attention_stage::scores, setting, width);
 }
 
 /// The heads of all rows of a call, one after the other.
@@ -170,6 +184,75 @@ fields<R> attention_output_vjp(const arguments<R>& call, const typename Formula<
     return lifted.gradients();
   }
 }
+
+/// Where queries stand among the keys 0, 1, ..., and which keys they see.
+struct query_places {
+  bool causal;
+  double first;  ///< of query 0; below 0 it stands before all keys
+
+  query_places(const core::attributes& settings, std::size_t queries, std::size_t keys)
+      : causal(core::setting<bool>(settings, "causal")),
+        first(core::chosen<bool>(settings, "alignment", {{"last", true}, {"first", false}})
+                  ? static_cast<double>(keys) - static_cast<double>(queries)
+                  : 0.0) {}
+  [[nodiscard]] double of(std::size_t query) const { return first + static_cast<double>(query); }
+  [[nodiscard]] bool sees(std::size_t query, std::size_t key) const {
+    return !causal || static_cast<double>(key) <= of(query);
+  }
+  static std::vector<core::attribute_declaration> declared(bool causal) {
+    return {
+        flag("causal", causal, "keys behind the query are hidden"),
+        choice("alignment", {"last", "first"}, "query i stands at key i + m - n, as behind cached keys, or at key i")};
+  }
+};
+
+/// An operation that makes the bias itself, of a parameter and the places of queries and keys. A query that stands
+/// before the first key sees none where it is causal.
+inline core::operation attention_of_places(const char* called, core::tensor_declaration parameter, bool causal,
+                                           core::stage_declaration bias) {
+  core::operation op = attention_operation(called, "m", std::move(parameter));
+  for (core::attribute_declaration& a : query_places::declared(causal)) op.attributes.push_back(std::move(a));
+  op.attributes.push_back(choice("bias_factor", {"one", "inverse_sqrt", "sqrt"},
+                                 "what the bias is multiplied by: 1, 1 / sqrt(d) as q . k, or sqrt(d)"));
+  op.stages.push_back(std::move(bias));
+  op.grows_with = &core::with_keys;
+  op.independent = {"B", "h"};
+  return op;
+}
+
+/// Its heads: Formula<R>(call, recipe)(head, place of the query, place of the key) is the bias of a pair.
+template <template <class> class Formula, class R>
+struct heads_of_places {
+  using recipe = typename Formula<R>::recipe;
+  static constexpr std::size_t stage = 4;  ///< the one after those of attention
+  Formula<R> formula;
+  std::size_t queries, keys;
+  query_places places;
+  std::optional<R> factor{};
+
+  heads_of_places(const arguments<R>& call, const recipe& how)
+      : formula(call, how),
+        queries(call["q"].shape(2)),
+        keys(call["k"].shape(2)),
+        places(call.settings, queries, keys) {
+    const auto setting = call.template setting<std::string>("bias_factor");
+    if (setting != "one") factor = factor_in<R>(stage, setting, call["q"].shape(3));
+  }
+  [[nodiscard]] std::vector<R> bias(std::size_t, std::size_t head) const {
+    // Of parameters, which are exact.
+    const auto of_pairs = [&](const R& times) {
+      std::vector<R> all(queries * keys, R(-std::numeric_limits<double>::infinity()));
+      for (std::size_t i = 0; i < queries; ++i)
+        for (std::size_t j = 0; j < keys; ++j)
+          if (places.sees(i, j)) {
+            const R b = formula(head, places.of(i), static_cast<double>(j));
+            all[i * keys + j] = factor ? b * times : b;
+          }
+      return all;
+    };
+    return in_stage<R>(stage, of_pairs, factor.value_or(R(1.0)));
+  }
+};
 
 /// The record of an operation of this kind.
 template <template <class> class Formula, class R>

@@ -75,6 +75,13 @@ std::string advice(fault kind, const core::operation& op, const core::axis_sizes
   return order.empty() ? words_of_exchange(op, sizes, outputs) : order;
 }
 
+// Automatic differentiation has a gradient for every real input, also for those that are constants of the operation.
+void leave_out_gradients_of_constants(const core::operation& op, core::tensors& outputs) {
+  if (!op.is_vjp()) return;
+  for (const core::tensor_declaration& d : op.inputs)
+    if (!d.differentiable && !d.own_type) outputs.erase("grad_" + d.name);
+}
+
 }  // namespace
 
 properties::call_result read_outputs(const std::filesystem::path& path, const properties::request& call,
@@ -84,6 +91,7 @@ properties::call_result read_outputs(const std::filesystem::path& path, const pr
   };
   auto tensors = formats::read_safetensors(path, limits);
   if (!tensors) return failed(fault_of(tensors.error().kind), tensors.error());
+  leave_out_gradients_of_constants(*call.operation, *tensors);
   const auto sizes = core::check_request(call);
   ASSAY_EXPECTS(sizes.has_value());
   if (const auto ok = core::check_outputs(*call.operation, call.type, *sizes, *tensors); !ok) {

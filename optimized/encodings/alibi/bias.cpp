@@ -44,14 +44,17 @@ auto coefficients_by(const bias_rule& rule) {
 }  // namespace
 
 template <class Real>
-void slopes(slope_rule rule, double alpha_max, const view<Real, 1>& slopes) {
+void slopes(slope_rule rule, double alpha_max, const model_heads& of, const view<Real, 1>& slopes) {
   ASSAY_EXPECTS(has_shape(slopes, slopes.shape));
-  const long alpha = std::lround(alpha_max * parts), heads = static_cast<long>(slopes.shape[0]);
-  for (long head = 1; head <= heads; ++head) {
+  const long alpha = std::lround(alpha_max * parts), here = static_cast<long>(slopes.shape[0]),
+             heads = of.all == 0 ? here : static_cast<long>(of.all), first = static_cast<long>(of.first);
+  ASSAY_EXPECTS(first + here <= heads);
+  for (long k = 0; k < here; ++k) {
+    const long head = first + k + 1;
     const exponent e = rule == slope_rule::naive
                            ? exponent{alpha * head, parts * heads}
                            : mpt_exponent(head, heads, rule == slope_rule::official ? 8 * parts : alpha);
-    *slopes.at(head - 1) = static_cast<Real>(geometric_frequency(2.0, e.p, e.q).high);
+    *slopes.at(k) = static_cast<Real>(geometric_frequency(2.0, e.p, e.q).high);
   }
 }
 
@@ -81,7 +84,7 @@ void bias_vjp(const execution& on, const bias_rule& rule, const view<const doubl
 }
 
 #define ASSAY_INSTANTIATE(Real)                                                                                    \
-  template void slopes(slope_rule, double, const view<Real, 1>&);                                                  \
+  template void slopes(slope_rule, double, const model_heads&, const view<Real, 1>&);                              \
   template void bias(const execution&, const bias_rule&, const view<const Real, 1>&, const view<const double, 1>&, \
                      const view<const double, 1>&, const view<Real, 3>&);                                          \
   template void bias_vjp(const execution&, const bias_rule&, const view<const double, 1>&,                         \

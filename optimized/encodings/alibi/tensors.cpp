@@ -31,8 +31,11 @@ std::vector<routine> alibi_routines() {
   using namespace alibi;
   return {
       {"alibi/slopes", on_arrays<[](const arguments& call, auto& arrays) {
-         const auto heads = static_cast<std::size_t>(call.setting<std::int64_t>("heads"));
-         slopes(slopes_of(call), call.setting<double>("alpha_max"), arrays.output("slopes", {heads}));
+         const auto count = [&](const char* name) {
+           return static_cast<std::size_t>(call.setting<std::int64_t>(name));
+         };
+         slopes(slopes_of(call), call.setting<double>("alpha_max"), {count("first_head"), count("all_heads")},
+                arrays.output("slopes", {count("heads")}));
        }>},
       {"alibi/bias", on_arrays<[](const arguments& call, auto& arrays) {
          const auto m = arrays.vector("slopes");

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "properties/faults/declared_faults.hpp"
+#include "properties/kinds/attention.hpp"
 #include "properties/kinds/pair_bias.hpp"
 #include "reference/encodings/alibi.hpp"
 
@@ -15,6 +16,7 @@ using core::dtype;
 using encoding = reference::encodings::alibi;
 using R = reference::rounded;
 using recipe = encoding::recipe<R>;
+using reference::encodings::alibi_pair;
 using reference::encodings::alibi_rule;
 inline constexpr auto& changed = make_variant<encoding>;
 
@@ -55,20 +57,59 @@ void end_at_last_position(pair_positions& positions, const core::attributes& set
     for (double& p : *all) p = std::max(p + shift, 0.0);
 }
 
-family of_slopes(std::string name, std::string summary, parameter_source slope, position_filler fill) {
-  return pair_bias_family(std::move(name), std::move(summary), slope,
-                          [fill](const core::operation& op, dtype type, const core::attributes& settings,
-                                 counter_random& random, extent size) {
-                            pair_positions positions = draw_pairs(op, random, size);
-                            fill(positions, type, random);
-                            if (random.one_in(2)) end_at_last_position(positions, settings);
-                            return positions;
-                          });
+// Slopes of biases with positions, of attention with what else it has, or of both.
+family of_slopes(std::string name, std::string summary, parameter_source slope, position_filler fill,
+                 input_filler attends = {}) {
+  const family of_attention = attention_family(
+      name, summary, [=](drawn_inputs& in, const core::operation& op, dtype type, counter_random& random) {
+        for (double& m : in.of.at("slopes")) m = slope("slopes", type, random);
+        attends(in, op, type, random);
+      });
+  family f = pair_bias_family(std::move(name), std::move(summary), slope,
+                              [fill](const core::operation& op, dtype type, const core::attributes& settings,
+                                     counter_random& random, extent size) {
+                                pair_positions positions = draw_pairs(op, random, size);
+                                fill(positions, type, random);
+                                if (random.one_in(2)) end_at_last_position(positions, settings);
+                                return positions;
+                              });
+  f.applies = [fill, attends](const core::operation& op) {
+    return op.input("q") != nullptr ? attends != nullptr : fill != nullptr;
+  };
+  f.generate = [of_bias = f.generate, of_attention = of_attention.generate](const core::operation& op, dtype type,
+                                                                            const core::attributes& settings,
+                                                                            counter_random& random, extent size) {
+    return (op.input("q") != nullptr ? of_attention : of_bias)(op, type, settings, random, std::move(size));
+  };
+  return f;
 }
+// Slopes so small that the farthest key weighs something.
+void gentle(drawn_inputs& in, const core::operation&, dtype, counter_random& random) {
+  const auto keys = static_cast<double>(std::max<std::size_t>(in.sizes.at("m"), 1));
+  for (double& m : in.of.at("slopes")) m = random.uniform(0.5, 4) / keys;
+}
+void no_slopes(drawn_inputs& in, const core::operation&, dtype, counter_random&) {
+  for (double& m : in.of.at("slopes")) m = 0;
+}
+double nearest_wins(std::string_view, dtype, counter_random& random) { return random.uniform(20, 60); }
 
 recipe_change<recipe> with_slope(R (*slope)(const alibi_rule& rule, std::size_t head)) {
   return [slope](recipe& how) { how.slope = slope; };
 }
+// Biases of attention, of a number and of one on a tape.
+constexpr auto off_by_one = []<class N>(const N& slope, bool both, const alibi_pair& at) {
+  return reference::encodings::alibi_bias(slope, both, {at.query + 1, at.key, at.last});
+};
+constexpr auto by_key_in_both_directions = []<class N>(const N& slope, bool, const alibi_pair& at) {
+  return reference::encodings::alibi_bias_of_key(slope, false, at);
+};
+constexpr auto by_index_in_block = []<class N>(const N& slope, bool both, const alibi_pair& at) {
+  return reference::encodings::alibi_bias(slope, both, {at.query, std::fmod(at.key, 16), at.last});
+};
+constexpr auto from_last_key = []<class N>(const N& slope, bool both, const alibi_pair& at) {
+  return reference::encodings::alibi_bias(slope, both, {both ? at.query : at.last, at.key, at.last});
+};
+constexpr auto attended = [](auto of) { return [of](auto& how) { how.attended = of; }; };
 // The right rule for other heads, in another order or under another name.
 R right_slope(const alibi_rule& rule, std::size_t head) { return recipe{}.slope(rule, head); }
 
@@ -86,12 +127,31 @@ std::vector<variant> mutants() {
       {"mutant/alibi_bias_in_bf16", "DT17 HabanaAI/vllm-fork#503", "alibi/bias/bias/in_bf16"},
       {"mutant/alibi_naive_slopes", "ml-explore/mlx, positional_encoding.py", "alibi/slopes/rule/always_naive"},
       {"mutant/alibi_alpha_max_is_8", "mosaicml/llm-foundry#186", "alibi/slopes/alpha_max/ignored"},
+      {"mutant/alibi_slice_from_head_0", "flashinfer-ai/flashinfer#1606", "alibi/slopes/first_head/ignored"},
+      {"mutant/alibi_slice_as_a_model", "flashinfer-ai/flashinfer#1606", "alibi/slopes/all_heads/ignored"},
+      {"mutant/alibi_attention_causal_ignored", "Dao-AILab/flash-attention#540", "alibi/attention/causal/always_false"},
+      {"mutant/alibi_attention_bias_attenuated", "tenstorrent/tt-metal#56406: a bias scaled as q . k",
+       "alibi/attention/bias_factor/always_inverse_sqrt"},
+      {"mutant/alibi_attention_slopes_in_bf16", "Dao-AILab/flash-attention#845", "alibi/attention/slopes/in_bf16"},
   });
   for (variant& v : faults_of_distance<encoding>("alibi")) all.push_back(std::move(v));
+  for (variant& v : faults_of_attention<encoding>("alibi_attention", "the bias")) all.push_back(std::move(v));
   for (variant& v : std::vector<variant>{
            changed("mutant/alibi_distance_from_one", "Press, Smith and Lewis 2022, section 3, whose indices begin at 1",
                    "the nearest key has the distance 1",
                    {.formula = [](auto&how) { how.product = [](const auto& m, const auto& c) { return m * c - m; }; }}),
+           changed(
+               "mutant/alibi_attention_queries_first", "lucidrains/x-transformers#153, vllm-project/vllm#945",
+               "queries behind cached keys are counted from the first key",
+               {.inputs = [](request&call) { set_setting<std::string>(call, "alignment", "first"); }, .telling = true}),
+           changed("mutant/alibi_attention_off_by_one", "SC04 triton-lang/triton#8412: off by one",
+                   "distances in both directions are counted from the token behind the query",
+                   {.formula = attended(off_by_one)}),
+           changed("mutant/alibi_attention_by_key_in_both_directions", "Dao-AILab/flash-attention#1585",
+                   "slope times index of the key where keys behind the query count by their distance",
+                   {.formula = attended(by_key_in_both_directions)}),
+           changed("mutant/alibi_attention_block_index", "SC03 triton-lang/triton#2361",
+                   "keys are counted from the start of their block of 16", {.formula = attended(by_index_in_block)}),
            changed("mutant/alibi_mask_is_finite", "a mask of -10000, as early code has it", "-10000 instead of -inf",
                    {.outputs =
                         [](core::tensors&outputs) {
@@ -136,43 +196,81 @@ std::vector<variant> mutants() {
   return all;
 }
 
+// Exponents in base two, with a constant folded into the factors of the logits.
+weights::row in_base_two(const weights::row& logits) {
+  const R unit = log(R(2.0)), folded = R(1.0) / unit;
+  weights::row scaled;
+  for (const R& s : logits) scaled.push_back(is_minus_infinity(s) ? s : s * folded);
+  weights::row all(scaled.size(), R(0.0));
+  const R shift = weights::largest_of(scaled);
+  R sum(0.0);
+  for (std::size_t j = 0; j < scaled.size(); ++j)
+    if (!is_minus_infinity(scaled[j])) sum = sum + (all[j] = exp((scaled[j] - shift) * unit));
+  for (R& weight : all) weight = weight / sum;
+  return all;
+}
+
 std::vector<variant> controls() {
-  return {
-      changed("control/alibi_recursive_form", "the official program: powers by multiplication",
-              "the same slopes, one from the other",
-              {.formula = [](recipe& how) { how = encoding::law<R>(reference::accuracy_class::sequential); }}),
-      changed("control/alibi_concatenated", "CT07 baichuan-inc/Baichuan2#225: every second slope, then the others",
-              "the same slopes in the same order",
-              {.formula = with_slope([](const alibi_rule& rule, std::size_t head) {
-                 const bool official = rule.name == "official";
-                 return right_slope({official ? "mpt" : rule.name, official ? 8.0 : rule.alpha_max, rule.heads}, head);
-               })}),
-      changed("control/alibi_by_exponential", "slopes as exp(e log 2)", "the same slopes",
-              {.formula = with_slope([](const alibi_rule& rule, std::size_t head) {
-                 const double exponent = reference::encodings::alibi_exponent(rule, head).to_double();
-                 return exp(R(exponent) * log(R(2.0)));
-               })})};
+  return all_of(
+      {controls_of_attention<encoding>("alibi_attention"),
+       {
+           changed("control/alibi_recursive_form", "the official program: powers by multiplication",
+                   "the same slopes, one from the other",
+                   {.formula = [](recipe& how) { how = encoding::law<R>(reference::accuracy_class::sequential); }}),
+           changed(
+               "control/alibi_concatenated", "CT07 baichuan-inc/Baichuan2#225: every second slope, then the others",
+               "the same slopes in the same order",
+               {.formula = with_slope([](const alibi_rule& rule, std::size_t head) {
+                  const bool official = rule.name == "official";
+                  return right_slope({official ? "mpt" : rule.name, official ? 8.0 : rule.alpha_max, rule.heads}, head);
+                })}),
+           changed("control/alibi_by_exponential", "slopes as exp(e log 2)", "the same slopes",
+                   {.formula = with_slope([](const alibi_rule& rule, std::size_t head) {
+                      const double exponent = reference::encodings::alibi_exponent(rule, head).to_double();
+                      return exp(R(exponent) * log(R(2.0)));
+                    })}),
+           changed("control/alibi_attention_by_key", "Dao-AILab/flash-attention, csrc/flash_attn/src/alibi.h",
+                   "slope times index of the key: of class linear",
+                   {.formula = attended([]<class N>(const N& slope, bool both, const alibi_pair& at) {
+                      return reference::encodings::alibi_bias_of_key(slope, both, at);
+                    })}),
+           changed("control/alibi_attention_from_last_key", "huggingface/transformers, modeling_mpt.py",
+                   "slope times place before the last key: of class linear", {.formula = attended(from_last_key)}),
+           changed("control/alibi_attention_in_base_two",
+                   "exp2 of logits with a folded log2 e, as fused kernels have it", "exponents in base two",
+                   {.formula = weights::steps(in_base_two)}),
+           changed("control/alibi_attention_running_maximum", "Milakov and Gimelshein 2018, arXiv 1805.02867",
+                   "the sum is rescaled whenever the maximum grows",
+                   {.formula = weights::steps(weights::online_softmax)}),
+       }});
 }
 
 }  // namespace
 
 encoding_tests make_tests() {
-  const std::vector<std::string> slopes{"alibi/slopes"}, bias{"alibi/bias"};
+  const std::vector<std::string> slopes{"alibi/slopes"}, bias{"alibi/bias"}, attention{"alibi/attention"};
   encoding_tests tests;
   tests.name = "alibi";
   tests.families = {
-      of_slopes("mild", "slopes from 2^-8 to 1, the last queries of a sequence", moderate, in_order),
+      of_slopes("mild", "slopes from 2^-8 to 1, the last queries of a sequence", moderate, in_order, as_drawn),
       of_slopes("powers_of_two", "slopes 1 to 2^-16", power_of_two, in_order),
       of_slopes("far_window", "a window far from the first token", moderate, far_window),
       of_slopes("scattered", "positions all over their range, in no order", moderate, scattered),
-      of_slopes("either_sign", "slopes of either sign, and 0", of_either_sign, scattered),
+      of_slopes("either_sign", "slopes of either sign, and 0", of_either_sign, scattered, as_drawn),
       of_slopes("wide", "slopes from 2^-60 to 16", wide, far_window),
       of_slopes("subnormal", "subnormal slopes", subnormal, scattered),
       of_slopes("beyond_the_largest", "slopes so steep that far biases overflow", steep, scattered),
-      of_slopes("nan_inside", "a NaN among the slopes", number_or_nan, in_order),
+      of_slopes("gentle", "slopes so small that the farthest key weighs something", moderate, nullptr, gentle),
+      of_slopes("no_bias", "slopes of 0", moderate, nullptr, no_slopes),
+      of_slopes("one_key_wins", "slopes so steep that one key weighs e^20 times the others", nearest_wins, nullptr,
+                as_drawn),
+      of_slopes("large_logits", "logits of order 1000", moderate, nullptr, large_logits),
+      of_slopes("nan_inside", "a NaN among the slopes", number_or_nan, in_order, as_drawn),
   };
   tests.families.front().parts_classes = true;
   tests.families.back().holds_nan = true;
+  for (family& f : tests.families)
+    if (f.name == "gentle") f.tells_along = "m";
   tests.sizes = pair_bias_sizes(bias);
   for (const usual_size& size : std::vector<usual_size>{{slopes, {{"h", 9}}, true},
                                                         {slopes, {{"h", 65}}, true, every_family},
@@ -180,7 +278,9 @@ encoding_tests make_tests() {
                                                         {slopes, {{"h", 513}}},
                                                         {bias, {{"h", 2}, {"n", 2}, {"m", 65537}}}})
     tests.sizes.push_back(size);
-  tests.long_ones = {{bias, {{"m", 2}}}};
+  add_sizes_of_places(tests.sizes, attention);
+  tests.long_ones = {{bias, {{"m", 2}}}, long_calls_of_places(attention)};
+  tests.rests_on_convention = has_query_before_keys;
   tests.mutants = mutants();
   tests.controls = controls();
   tests.laws = laws_of_distance("alibi", bias, {"mild", "powers_of_two", "far_window", "scattered", "either_sign"},
@@ -188,6 +288,8 @@ encoding_tests make_tests() {
                                   const auto& form = setting<std::string>(c, "form");
                                   return has_elements(c) && (form == "distance" || form == "absolute");
                                 });
+  tests.laws.push_back(
+      law_of_cached_queries("alibi", attention.front(), {"mild", "either_sign", "gentle", "no_bias", "large_logits"}));
   return tests;
 }
 

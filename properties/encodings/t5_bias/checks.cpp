@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "properties/kinds/attention.hpp"
 #include "properties/kinds/pair_bias.hpp"
 #include "reference/encodings/t5_bias.hpp"
 
@@ -92,16 +93,42 @@ pair_positions around_many(const std::vector<double>& distances, counter_random&
   return positions;
 }
 
+const core::tensor_declaration* is_attention(const core::operation& op) { return op.input("v"); }
+// Attention, whose tokens are counted as they lie.
+family attends(std::string name, std::string summary, input_filler fill) {
+  family f = attention_family(std::move(name), std::move(summary), std::move(fill));
+  f.applies = [](const core::operation& op) { return is_attention(op) != nullptr; };
+  return f;
+}
+// Queries as T5's are at the start, whose logits are of order 1 without a scale.
+void usual_queries(drawn_inputs& in, const core::operation&, dtype, counter_random&) {
+  for (double& x : in.of.at("q")) x /= std::sqrt(static_cast<double>(in.sizes.at("d")));
+}
+void large_biases(drawn_inputs& in, const core::operation& op, dtype type, counter_random& random) {
+  usual_queries(in, op, type, random);
+  for (double& x : in.of.at("table")) x *= 16;
+}
+void of_order_100(drawn_inputs& in, const core::operation& op, dtype type, counter_random& random) {
+  usual_queries(in, op, type, random);
+  large_logits(in, op, type, random);
+}
+void nan_in_a_row(drawn_inputs& in, const core::operation&, dtype, counter_random& random) {
+  std::vector<double>& q = in.of.at("q");
+  if (!q.empty()) q[random.below(q.size())] = std::numeric_limits<double>::quiet_NaN();
+}
+
 family at_distances(std::string name, std::string summary, distance_source distance, parameter_source entry,
                     layout place = around_one) {
+  const family of_attention = attention_family(name, summary, usual_queries);
   family f = pair_bias_family(std::move(name), std::move(summary), entry,
                               [distance, place](const core::operation&, dtype, const core::attributes& settings,
                                                 counter_random& random, extent size) {
                                 return place(draw_distances(distance, settings, random, size, "m"), random, size);
                               });
-  f.generate = [distance, of_pairs = f.generate](const core::operation& op, dtype type,
-                                                 const core::attributes& settings, counter_random& random,
-                                                 extent size) -> core::tensors {
+  f.generate = [distance, of_pairs = f.generate, of_attention = of_attention.generate](
+                   const core::operation& op, dtype type, const core::attributes& settings, counter_random& random,
+                   extent size) -> core::tensors {
+    if (is_attention(op)) return of_attention(op, type, settings, random, size);
     if (op.input("distance") == nullptr) return of_pairs(op, type, settings, random, size);
     const std::vector<double> distances = draw_distances(distance, settings, random, size, "n");
     return {{"distance", core::make_tensor(dtype::i64, {distances.size()}, distances)}};
@@ -138,7 +165,8 @@ void check_ends(experiment& e) {
 }  // namespace
 
 encoding_tests make_tests() {
-  const std::vector<std::string> bucket{"t5_bias/bucket"}, bias{"t5_bias/bias"};
+  const std::vector<std::string> bucket{"t5_bias/bucket"}, bias{"t5_bias/bias"}, attention{"t5_bias/attention"},
+      biases{"t5_bias/bias", "t5_bias/contextual"};
   encoding_tests tests;
   tests.name = "t5_bias";
   tests.families = {
@@ -155,18 +183,32 @@ encoding_tests make_tests() {
   };
   tests.families.front().parts_classes = true;
   tests.families.back().holds_nan = true;
-  for (family& f : tests.families)
-    if (f.name == "scattered" || f.holds_nan)
-      f.applies = [](const core::operation& op) { return op.input("table") != nullptr; };
+  // Products of numbers over the whole range overflow.
+  for (family& f : tests.families) {
+    const bool of_pairs = f.name == "scattered" || f.holds_nan, of_tables = f.name == "wide_table",
+               is_mild = f.name == "mild";
+    f.applies = [=](const core::operation& op) {
+      if (is_attention(op)) return is_mild;
+      return !(of_pairs && op.input("distance")) && !(of_tables && op.input("w"));
+    };
+  }
+  tests.families.push_back(attends("large_logits", "logits of order 100: exp of them overflows", of_order_100));
+  tests.families.push_back(attends("large_biases", "biases of order 16", large_biases));
+  tests.families.push_back(attends("nan_in_a_query", "a NaN in a query", nan_in_a_row));
+  tests.families.back().holds_nan = true;
   tests.sizes = pair_bias_sizes(bias);
+  add_sizes_of_places(tests.sizes, attention);
+  tests.long_ones = {long_calls_of_places(attention)};
   for (const usual_size& size : std::vector<usual_size>{{bucket, {{"n", 4097}}, true},
                                                         {bucket, {{"n", 1023}}, true},
                                                         {bucket, {{"n", 130}}, true, every_family},
                                                         {bucket, {{"n", 65537}}}})
     tests.sizes.push_back(size);
+  tests.rests_on_convention = has_query_before_keys;
   tests.mutants = mutants();
   tests.controls = controls();
-  tests.laws = laws_of_distance("t5", bias, {});
+  tests.laws = laws_of_distance("t5", biases, {});
+  tests.laws.push_back(law_of_cached_queries("t5", attention.front(), {"mild", "large_logits", "large_biases"}));
   tests.laws.push_back(law("t5_hard_settings", "logarithmic buckets begin where integers say, where f32 misses it",
                            {bucket}, {1, check_ends}));
   return tests;

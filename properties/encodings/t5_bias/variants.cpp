@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "properties/faults/declared_faults.hpp"
+#include "properties/kinds/attention.hpp"
 #include "properties/kinds/pair_bias.hpp"
 #include "reference/encodings/t5_bias.hpp"
 
@@ -81,8 +82,23 @@ std::vector<variant> mutants() {
       {"mutant/t5_other_directions", "a fork that inverts its causal flag",
        "t5_bias/bucket/bidirectional/true_and_false_exchanged"},
       {"mutant/t5_maximum_is_128", "ggml-org/llama.cpp, llama-graph.cpp", "t5_bias/bucket/max_distance/ignored"},
+      {"mutant/t5_attention_bias_attenuated", "tenstorrent/tt-metal#56406: a bias scaled as q . k",
+       "t5_bias/attention/bias_factor/always_inverse_sqrt"},
+      {"mutant/t5_attention_scaled_queries", "T5 has no factor of q . k; a fused kernel's usual one",
+       "t5_bias/attention/scale/always_inverse_sqrt"},
+      {"mutant/t5_attention_other_head", "SC04 triton-lang/triton#8412: axes",
+       "t5_bias/attention/table/reversed_along_h_0"},
+      {"mutant/t5_contextual_other_head", "SC04 triton-lang/triton#8412: axes",
+       "t5_bias/contextual/w/reversed_along_h_0"},
+      {"mutant/t5_contextual_opposite_sign", "T505 dmlc/gluon-nlp#1470",
+       "t5_bias/contextual/bidirectional/true_and_false_exchanged"},
   });
   for (variant& v : faults_of_distance<encoding>("t5")) all.push_back(std::move(v));
+  for (variant& v : faults_of_attention<encoding>("t5_attention", "the bias")) all.push_back(std::move(v));
+  all.push_back(changed(
+      "mutant/t5_attention_queries_first", "lucidrains/x-transformers#153",
+      "queries behind cached keys are counted from the first key",
+      {.inputs = [](request& call) { set_setting<std::string>(call, "alignment", "first"); }, .telling = true}));
   for (variant& v : std::vector<variant>{
            changed("mutant/t5_no_clamp", "huggingface/candle#1312",
                    "distances beyond the largest go beyond the last bucket", {.outputs = leave_unclamped}),
@@ -126,31 +142,33 @@ std::vector<variant> mutants() {
 }
 
 std::vector<variant> controls() {
-  return {
-      changed("control/t5_with_epsilon", "google-research/t5x: log(n / E + eps)",
-              "a logarithm that never falls below a boundary",
-              {.formula = with_offset([](const offset_terms& x) {
-                 const double logarithm = log_f32(f32(x.ratio) + 0x1p-23);
-                 return f32(f32(logarithm / f32(std::log(x.largest))) * x.logarithmic);
-               })}),
-      // For the settings that the operation has.
-      changed("control/t5_in_f64", "the formula in f64", "no boundary comes out low",
-              {.formula = with_offset(offset_in_f64)}),
-      // The exact buckets are added before the floor.
-      right_by_default("control/t5_mixed_order", "ggml-org/llama.cpp: f32 logarithm, f64 quotient",
-                       [](const offset_terms& x) {
-                         return f32(x.exact + log_f32(x.ratio) * x.logarithmic / std::log(x.largest)) - x.exact;
-                       }),
-      right_by_default(
-          "control/t5_in_f32", "the formula in f32, as tensorflow/mesh has it",
-          [](const offset_terms& x) { return f32(f32(log_f32(x.ratio) / log_f32(x.largest)) * x.logarithmic); }),
-      right_by_default(
-          "control/t5_product_first", "the formula in f32, multiplied before divided",
-          [](const offset_terms& x) { return f32(f32(log_f32(x.ratio) * x.logarithmic) / log_f32(x.largest)); }),
-      right_by_default(
-          "control/t5_folded_constant", "the formula in f32, its constants folded",
-          [](const offset_terms& x) { return f32(log_f32(x.ratio) * f32(x.logarithmic / std::log(x.largest))); }),
-  };
+  return all_of(
+      {controls_of_attention<encoding>("t5_attention"),
+       {
+           changed("control/t5_with_epsilon", "google-research/t5x: log(n / E + eps)",
+                   "a logarithm that never falls below a boundary",
+                   {.formula = with_offset([](const offset_terms& x) {
+                      const double logarithm = log_f32(f32(x.ratio) + 0x1p-23);
+                      return f32(f32(logarithm / f32(std::log(x.largest))) * x.logarithmic);
+                    })}),
+           // For the settings that the operation has.
+           changed("control/t5_in_f64", "the formula in f64", "no boundary comes out low",
+                   {.formula = with_offset(offset_in_f64)}),
+           // The exact buckets are added before the floor.
+           right_by_default("control/t5_mixed_order", "ggml-org/llama.cpp: f32 logarithm, f64 quotient",
+                            [](const offset_terms& x) {
+                              return f32(x.exact + log_f32(x.ratio) * x.logarithmic / std::log(x.largest)) - x.exact;
+                            }),
+           right_by_default(
+               "control/t5_in_f32", "the formula in f32, as tensorflow/mesh has it",
+               [](const offset_terms& x) { return f32(f32(log_f32(x.ratio) / log_f32(x.largest)) * x.logarithmic); }),
+           right_by_default(
+               "control/t5_product_first", "the formula in f32, multiplied before divided",
+               [](const offset_terms& x) { return f32(f32(log_f32(x.ratio) * x.logarithmic) / log_f32(x.largest)); }),
+           right_by_default(
+               "control/t5_folded_constant", "the formula in f32, its constants folded",
+               [](const offset_terms& x) { return f32(log_f32(x.ratio) * f32(x.logarithmic / std::log(x.largest))); }),
+       }});
 }
 
 }  // namespace assay::properties::encodings::t5_bias

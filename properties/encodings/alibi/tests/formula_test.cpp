@@ -75,10 +75,68 @@ TEST_CASE("alibi/slopes/of_8_and_12_heads", "[property][alibi]") {
   }
 }
 
+TEST_CASE("alibi/slopes/heads_of_a_slice", "[property][alibi]") {
+  const core::operation& op = *reference::find_operation("alibi/slopes");
+  const auto slopes = [&](std::int64_t heads, std::int64_t all, std::int64_t first, const char* rule) {
+    const core::request call{
+        &op,
+        core::dtype::f64,
+        {},
+        {{"heads", heads}, {"all_heads", all}, {"first_head", first}, {"rule", std::string(rule)}}};
+    const auto outputs = make_builtin("optimized").value()->evaluate(call);
+    const core::tensor proved = reference::certify(call).at("slopes").rounded;
+    CHECK(core::identical(outputs.value().at("slopes"), proved));
+    return std::vector<double>(proved.values.begin(), proved.values.end());
+  };
+  for (const char* rule : {"official", "naive", "mpt"}) {
+    const std::vector<double> all = slopes(12, 0, 0, rule);
+    CHECK(slopes(5, 12, 7, rule) == std::vector<double>(all.begin() + 7, all.end()));
+    CHECK(slopes(4, 12, 0, rule) == std::vector<double>(all.begin(), all.begin() + 4));
+  }
+}
+
+// Three keys of logits 0 but for the bias, and values 1, 0, 0: the output is the weight of the first key.
+TEST_CASE("alibi/attention/by_hand", "[property][alibi]") {
+  const core::operation& op = *reference::find_operation("alibi/attention");
+  const auto weights = [&](std::size_t n, core::attributes settings) {
+    core::request call{&op, core::dtype::f64, {}, std::move(settings)};
+    call.inputs = {{"q", core::zeros(call.type, {1, 1, n, 4})},
+                   {"k", core::zeros(call.type, {1, 1, 3, 4})},
+                   {"v", core::make_tensor(call.type, {1, 1, 3, 1}, {1.0, 0.0, 0.0})},
+                   {"slopes", core::make_tensor(call.type, {1}, {std::log(2.0)})}};
+    const core::tensor o = reference::certify(call).at("o").rounded;
+    return std::vector<double>(o.values.begin(), o.values.end());
+  };
+  const auto near = [](const std::vector<double>& x, const std::vector<double>& y) {
+    CHECK(x.size() == y.size());
+    for (std::size_t k = 0; k < x.size(); ++k) CHECK(std::fabs(x[k] - y[k]) < 1e-15);
+  };
+  const auto first = [](const char* setting, const char* value) {
+    return core::attributes{{setting, std::string(value)}};
+  };
+  for (const char* form : {"distance", "absolute"}) {
+    near(weights(3, first("form", form)), {1.0, 1 / 3.0, 1 / 7.0});
+    near(weights(1, first("form", form)), {1 / 7.0});  // behind two cached keys
+  }
+  near(weights(2, first("alignment", "first")), {1.0, 1 / 3.0});
+  near(weights(2, {{"alignment", std::string("first")}, {"causal", false}}), {1 / 7.0, 1 / 7.0});
+  near(weights(2, {{"causal", false}, {"form", std::string("absolute")}}), {1 / 4.0, 1 / 7.0});
+  near(weights(1, first("bias_factor", "sqrt")), {1 / 21.0});  // of four features: twice the slope
+  near(weights(1, first("bias_factor", "inverse_sqrt")), {1 / (1 + std::sqrt(2.0) + 2)});
+  near(weights(5, {}), {0.0, 0.0, 1.0, 1 / 3.0, 1 / 7.0});  // two queries stand before the first key
+}
+
 TEST_CASE("alibi/slopes/settings_that_there_are_not", "[property][alibi]") {
   const core::operation& op = *reference::find_operation("alibi/slopes");
   CHECK(core::check_request({&op, core::dtype::f64, {}, {{"alpha_max", 8.0625}}}));
   CHECK_FALSE(core::check_request({&op, core::dtype::f64, {}, {{"alpha_max", 8.1}}}));
   CHECK_FALSE(core::check_request({&op, core::dtype::f64, {}, {{"heads", std::int64_t{0}}}}));
   CHECK_FALSE(core::check_request({&op, core::dtype::f64, {}, {{"rule", std::string("bloom")}}}));
+  const auto slice = [&](std::int64_t heads, std::int64_t all, std::int64_t first) {
+    return core::check_request(
+        {&op, core::dtype::f64, {}, {{"heads", heads}, {"all_heads", all}, {"first_head", first}}});
+  };
+  CHECK(slice(4, 12, 8));
+  CHECK_FALSE(slice(4, 12, 9));
+  CHECK_FALSE(slice(8, 0, 1));  // these are all
 }

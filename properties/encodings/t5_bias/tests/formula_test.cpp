@@ -134,6 +134,74 @@ TEST_CASE("t5_bias/bias/by_hand", "[property][t5_bias]") {
   CHECK(std::vector<double>(bias.values.begin(), bias.values.end()) == std::vector<double>{0, 1, 2, 3, 5, 6});
 }
 
+// Two heads, two features, four buckets: the query (1, 10) picks w[:, bucket].
+TEST_CASE("t5_bias/contextual/by_hand", "[property][t5_bias]") {
+  core::request call{reference::find_operation("t5_bias/contextual"),
+                     core::dtype::f64,
+                     {},
+                     {{"buckets", std::int64_t{4}}, {"bidirectional", false}, {"form", std::string("clipped")}}};
+  call.inputs = {{"q", core::make_tensor(call.type, {1, 1, 1, 2}, {1.0, 10.0})},
+                 {"w", core::make_tensor(call.type, {1, 2, 4}, {1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0})},
+                 {"query_position", core::make_tensor(core::dtype::i64, {1}, {7.0})},
+                 {"key_position", core::make_tensor(core::dtype::i64, {4}, {7.0, 6.0, 0.0, 9.0})}};
+  const core::tensor bias = reference::certify(call).at("bias").rounded;
+  CHECK(bias.shape() == core::shape{1, 1, 1, 4});
+  CHECK(std::vector<double>(bias.values.begin(), bias.values.end()) == std::vector<double>{51, 62, 84, 51});
+}
+
+// T5 with clipped buckets of one direction and table[t] = -m t is ALiBi up to the last distance that is told apart, to
+// the bit: the bias, and attention with it.
+TEST_CASE("t5_bias/bias/clipped_in_one_direction_is_alibi", "[property][t5_bias]") {
+  constexpr std::size_t heads = 3, buckets = 16;
+  for (const core::dtype type : {core::dtype::f64, core::dtype::f32, core::dtype::bf16}) {
+    core::counter_random random(7);
+    std::vector<double> slopes, table, queries, keys;
+    for (std::size_t h = 0; h < heads; ++h) slopes.push_back(core::round_to(type, random.uniform()));
+    for (const double m : slopes)
+      for (std::size_t t = 0; t < buckets; ++t) table.push_back(core::round_to(type, -m * static_cast<double>(t)));
+    for (std::size_t j = 0; j < buckets; ++j) queries.push_back(static_cast<double>(j));
+    keys = queries;
+    const core::attributes clipped{
+        {"buckets", static_cast<std::int64_t>(buckets)}, {"bidirectional", false}, {"form", std::string("clipped")}};
+    core::tensors of_t5{{"table", core::make_tensor(type, {heads, buckets}, table)}},
+        of_alibi{{"slopes", core::make_tensor(type, {heads}, slopes)}};
+    for (core::tensors* all : {&of_t5, &of_alibi})
+      for (const char* position : {"query_position", "key_position"})
+        all->emplace(position, core::make_tensor(core::dtype::i64, {buckets}, queries));
+    const auto bits = [&](const char* builtin, const char* name, const core::tensors& inputs,
+                          const core::attributes& settings, const char* output) {
+      const core::operation& op = *reference::find_operation(name);
+      return make_builtin(builtin).value()->evaluate({&op, type, inputs, settings}).value().at(output);
+    };
+    for (const char* builtin : {"sequential", "optimized"}) {
+      if (type == core::dtype::bf16 && std::string(builtin) == "optimized") continue;
+      core::tensor t5 = bits(builtin, "t5_bias/bias", of_t5, clipped, "bias");
+      const core::tensor alibi = bits(builtin, "alibi/bias", of_alibi, {}, "bias");
+      std::size_t seen = 0;
+      for (std::size_t p = 0; p < t5.size(); ++p) {
+        if (p % buckets > p / buckets % buckets) continue;  // masked by the caller
+        CHECK(t5.values.storage()[p] == alibi.values.storage()[p]);
+        ++seen;
+      }
+      CHECK(seen == heads * buckets * (buckets + 1) / 2);
+    }
+    if (type == core::dtype::bf16) continue;  // a slope times a distance is no number of bf16
+    core::tensors attends;
+    for (const char* input : {"q", "k", "v"}) {
+      core::tensor x = core::zeros(type, {2, heads, buckets, 4});
+      for (double& y : x.values.storage()) y = core::round_to(type, random.normal());
+      attends.emplace(input, std::move(x));
+    }
+    core::tensors by_table = attends, by_slopes = attends;
+    by_table.emplace("table", of_t5.at("table"));
+    by_slopes.emplace("slopes", of_alibi.at("slopes"));
+    core::attributes causal = clipped;
+    causal.insert({{"causal", true}, {"scale", std::string("inverse_sqrt")}});
+    CHECK(core::identical(bits("sequential", "t5_bias/attention", by_table, causal, "o"),
+                          bits("sequential", "alibi/attention", by_slopes, {}, "o")));
+  }
+}
+
 // The first distances of the logarithmic buckets, as known for the two defaults.
 TEST_CASE("t5_bias/bucket/known_boundaries", "[property][t5_bias]") {
   const auto boundaries = [](const bucket_map& map) {
