@@ -23,6 +23,34 @@ def decay(call, name="log_f", *gate):
     return call.parts(block, "B", "h")
 
 
+def last_rows(call, get, row, head):
+    """D_ij of query i and key j, where queries are the last of the keys and those before `first_key` are padding"""
+    n, m, heads = call.size("n", "m", "h")
+    a, out = [get("log_f", (row * m + l) * heads + head) for l in range(m)], {}
+    for i in range(n):
+        decay = ZERO
+        for j in reversed(range(call.integers("first_key")[row], i + m - n + 1)):
+            out[i, j] = decay
+            decay = a[j] if decay is ZERO else decay + a[j]
+    return out
+
+
+def cached_decay(call):
+    n, m, heads = call.size("n", "m", "h")
+
+    def block(get, row, head):
+        d, first = last_rows(call, get, row, head), (row * heads + head) * n * m
+        return {("D", first + i * m + j): d.get((i, j), MINUS_INFINITY) for i in range(n) for j in range(m)}
+    return call.parts(block, "B", "h")
+
+
+def cached_attention(call):
+    def block(get, row, head):
+        d = last_rows(call, get, row, head)
+        return attend(call, get, row, head, lambda i, j: d.get((i, j), MINUS_INFINITY))
+    return call.parts(block, "B", "h")
+
+
 def gated_decay(call):
     return decay(call, "g", log_sigmoid)
 

@@ -48,10 +48,12 @@ core::axis_sizes attention_sizes(const core::operation& op, const core::attribut
   for (auto& [axis, drawn] : s) drawn = size.axis(axis, drawn);
   for (const core::attribute_declaration& a : op.attributes)
     if (!a.axis.empty()) s[a.axis] = static_cast<std::size_t>(core::setting<std::int64_t>(settings, a.name));
-  if (op.attribute("alignment") != nullptr && s.at("n") > s.at("m")) {
-    if (!size.axes.contains("n"))
+  const bool conflicts = op.conflict != nullptr && !op.conflict(settings, s).empty();
+  if (s.contains("m") && s.at("n") > s.at("m") && (conflicts || op.attribute("alignment") != nullptr)) {
+    // Queries are among the keys: the size that nobody asked for gives way.
+    if (core::attribute_of_axis(op, "n") == nullptr && !size.axes.contains("n"))
       s["n"] = s.at("m");
-    else if (!size.axes.contains("m"))
+    else if (conflicts || !size.axes.contains("m"))
       s["m"] = s.at("n");
   }
   return s;
@@ -97,7 +99,7 @@ family attention_family(std::string name, std::string summary, input_filler fill
     fill(in, op, type, random);
     core::tensors inputs;
     for (const core::tensor_declaration& d : op.inputs)
-      inputs.emplace(d.name, core::make_tensor(type, core::shape_of(d, in.sizes), in.of.at(d.name)));
+      inputs.emplace(d.name, core::make_tensor(d.type_in(type), core::shape_of(d, in.sizes), in.of.at(d.name)));
     return inputs;
   };
   return f;

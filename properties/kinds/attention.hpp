@@ -59,8 +59,14 @@ long_calls long_calls_of_places(const std::vector<std::string>& operations);
 
 /// weights_sum, of every operation that is softmax(logits of q and k) v: the weights of a query add up to 1.
 property law_of_weights();
-/// NAME_row_constants: a number added to a row of the bias changes nothing. NAME_rows_without_keys: see
-/// rows_without_keys.cpp.
+/// A case as another one in which some queries have no key, and which of that one they are, by row and number.
+struct queries_without_keys {
+  std::function<test_case(const test_case& c)> hide;
+  std::function<bool(const test_case& hidden, std::size_t row, std::size_t query)> has_none;
+};
+/// NAME_rows_without_keys: see rows_without_keys.cpp.
+property law_of_rows_without_keys(const std::string& name, const law_scope& scope, const queries_without_keys& those);
+/// NAME_row_constants: a number added to a row of the bias changes nothing; and NAME_rows_without_keys.
 std::vector<property> laws_of_bias(const std::string& name, const std::string& operation,
                                    const std::vector<std::string>& families);
 /// NAME_cached_queries: of operations whose queries have places among the keys, the last queries alone, or the first

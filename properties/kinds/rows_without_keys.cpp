@@ -1,4 +1,4 @@
-// Laws of a bias that is an input: constants of a row, and queries that no key is left for.
+// Laws of a bias that is an input: constants of a row; and of queries that no key is left for.
 //
 // The softmax of a row of -inf is 0 / 0. Programs give NaN there, as the formula does, or 0, as fused kernels do
 // (pytorch/pytorch#103963 and #133882); both are right, and anything else is a value that no key gave. Other queries
@@ -42,14 +42,14 @@ std::optional<test_case> with_constants(const test_case& c) {
 }
 
 // Every other query of the case has no key, the first or the second among them.
-bool has_no_key(const test_case& c, std::size_t query) { return query % 2 == c.seed % 2; }
+bool is_every_other(const test_case& c, std::size_t, std::size_t query) { return query % 2 == c.seed % 2; }
 
-test_case without_keys(const test_case& c) {
+test_case with_masked_rows(const test_case& c) {
   test_case other = c;
   core::tensor& bias = other.call.inputs.at("bias");
   const auto rows = rows_of(bias);
   for (std::size_t row = 0; row < rows.size(); ++row)
-    if (has_no_key(c, row % bias.shape()[1])) std::fill(rows[row].begin(), rows[row].end(), -infinity);
+    if (is_every_other(c, 0, row % bias.shape()[1])) std::fill(rows[row].begin(), rows[row].end(), -infinity);
   return other;
 }
 
@@ -57,11 +57,11 @@ test_case without_keys(const test_case& c) {
 enum class convention { none, zero, nan };
 
 // Replaces such rows by 0, the reference's convention, and says which one the program has.
-convention settle(experiment& e, core::tensor& o) {
-  const std::size_t queries = o.shape()[2], width = o.shape()[3];
+convention settle(experiment& e, const test_case& c, const queries_without_keys& those, core::tensor& o) {
+  const std::size_t heads = o.shape()[1], queries = o.shape()[2], width = o.shape()[3];
   convention seen = convention::none;
   for (std::size_t i = 0; i < o.size(); ++i) {
-    if (!has_no_key(e.c, i / width % queries)) continue;
+    if (!those.has_none(c, i / (width * queries * heads), i / width % queries)) continue;
     double& x = o.values.storage()[i];
     if (x != 0.0 && !std::isnan(x))
       e.wrong(fmt::format("o at flat index {} is {:.9g}, where the query has no key: neither 0 nor NaN", i, x));
@@ -74,22 +74,22 @@ convention settle(experiment& e, core::tensor& o) {
   return seen;
 }
 
-convention convention_of(experiment& e, const test_case& forward) {
+convention convention_of(experiment& e, const queries_without_keys& those, const test_case& forward) {
   core::tensors outputs = e.outputs_of(forward);
-  const convention seen = settle(e, outputs.at("o"));
+  const convention seen = settle(e, forward, those, outputs.at("o"));
   e.judge(forward, outputs);
   e.count(seen != convention::none);
   return seen;
 }
 
-void check_rows_without_keys(experiment& e) {
+void check_rows_without_keys(experiment& e, const queries_without_keys& those) {
   e.needs_domain(e.c);
-  test_case c = without_keys(e.c);
-  e.needs(c.call.inputs.at("bias").size() > 0);
+  e.needs(has_elements(e.c));
+  const test_case c = those.hide(e.c);
   e.needs_domain(c);
   const core::operation& forward = reference::forward_of(*c.call.operation);
   if (c.call.operation->is_forward()) {
-    convention_of(e, c);
+    convention_of(e, those, c);
     return;
   }
   // The gradients of NaN are NaN wherever they reach.
@@ -97,7 +97,7 @@ void check_rows_without_keys(experiment& e) {
   test_case point = c;
   point.call.operation = &forward;
   point.call.inputs.erase("grad_o");
-  if (convention_of(e, point) == convention::zero) e.right_call(c);
+  if (convention_of(e, those, point) == convention::zero) e.right_call(c);
 }
 
 }  // namespace
@@ -111,14 +111,18 @@ bool has_row_without_keys(const request& call) {
          });
 }
 
+property law_of_rows_without_keys(const std::string& name, const law_scope& scope, const queries_without_keys& those) {
+  return law((name + "_rows_without_keys").c_str(),
+             "a query without a key gives 0 or NaN, and other queries do not notice", scope,
+             {2, [those](experiment& e) { check_rows_without_keys(e, those); }});
+}
+
 std::vector<property> laws_of_bias(const std::string& name, const std::string& operation,
                                    const std::vector<std::string>& families) {
   const law_scope both{{operation, operation + ":vjp"}, families};
-  return {
-      law((name + "_row_constants").c_str(), "a number added to a row of the bias changes nothing", both,
-          agree_between(on_grid, with_constants, "a number added to each row of logits")),
-      law((name + "_rows_without_keys").c_str(),
-          "a query without a key gives 0 or NaN, and other queries do not notice", both, {2, check_rows_without_keys})};
+  return {law((name + "_row_constants").c_str(), "a number added to a row of the bias changes nothing", both,
+              agree_between(on_grid, with_constants, "a number added to each row of logits")),
+          law_of_rows_without_keys(name, both, {with_masked_rows, is_every_other})};
 }
 
 }  // namespace assay::properties

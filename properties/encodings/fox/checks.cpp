@@ -16,12 +16,20 @@ namespace {
 
 using core::infinity;
 
+// Padding in two rows of three. Of attention every query keeps a key: programs differ in what one without gives.
+void draw_first_keys(drawn_inputs& in, const core::operation& op, core::counter_random& random) {
+  if (op.input("first_key") == nullptr) return;
+  const std::size_t m = in.sizes.at("m"), most = op.input("q") ? m - in.sizes.at("n") : m;
+  for (double& first : in.of.at("first_key"))
+    first = random.one_in(3) ? 0.0 : static_cast<double>(random.below(most + 1));
+}
+
 family of_gates(std::string name, std::string summary, lane_filler fill, input_filler then = {}) {
   family f = attention_family(
       std::move(name), std::move(summary),
       [fill, then](drawn_inputs& in, const core::operation& op, core::dtype type, core::counter_random& random) {
         const bool gated = op.input("g") != nullptr;
-        const std::size_t n = in.sizes.at("n"), heads = in.sizes.at("h");
+        const std::size_t n = in.sizes.at(op.input("first_key") ? "m" : "n"), heads = in.sizes.at("h");
         std::vector<double>& gates = in.of.at(gated ? "g" : "log_f");
         for (std::size_t k = 0; k < in.sizes.at("B") * heads; ++k) {
           lane_inputs lane{std::vector<double>(n), std::vector<double>(n)};
@@ -29,6 +37,7 @@ family of_gates(std::string name, std::string summary, lane_filler fill, input_f
           for (std::size_t i = 0; i < n; ++i) gates[(k / heads * n + i) * heads + k % heads] = lane.gate[i];
         }
         if (then) then(in, op, type, random);
+        draw_first_keys(in, op, random);
       });
   f.parts_classes = f.name == "mild" || f.name == "gates_near_one" || f.name == "wide";
   // A logit is finite: only log f itself can be -inf.
@@ -51,6 +60,51 @@ void check_path(experiment& e) {
     else
       e.equal(d[p], d[block + i * n + j] + d[block + j * n + k], "D from {} to {}, and by way of {}", k, i, j);
   }
+}
+
+// Gates that are the same for all tokens decay as ALiBi does, whose slope is -log f: D_ij = log f (i - j).
+std::optional<test_case> with_constant_gates(const test_case& c) {
+  test_case constant = c;
+  auto& a = constant.call.inputs.at("log_f").values.storage();
+  const core::shape s = c.call.inputs.at("log_f").shape();
+  for (std::size_t k = 0; k < a.size(); ++k) a[k] = std::max(a[k / (s[1] * s[2]) * s[1] * s[2] + k % s[2]], -64.0);
+  return constant;
+}
+void check_constant_gates(experiment& e) {
+  e.needs(has_elements(e.c));
+  const test_case c = *with_constant_gates(e.c);
+  const numbers d(e.call(c), "D");
+  const core::tensor& a = c.call.inputs.at("log_f");
+  const std::size_t n = d.shape[2], m = d.shape[3], heads = d.shape[1];
+  for (std::size_t p = 0; p < d.size(); ++p) {
+    const std::size_t own = p / m % n + m - n, j = p % m, head = p / (m * n);
+    if (d.x[p] == -infinity) continue;
+    const double exact = a.values.storage()[head / heads * m * heads + head % heads] *
+                         (static_cast<double>(own) - static_cast<double>(j));
+    e.equal({exact, std::fabs(exact) * 0x1p-53}, d[p], "D of query {} and key {}, and that of ALiBi", own, j);
+  }
+}
+
+// Queries that stand among the padding.
+test_case with_hidden_queries(const test_case& c) {
+  test_case hidden = c;
+  const std::size_t n = sizes_of(c).at("n"), m = sizes_of(c).at("m");
+  core::counter_random random(c.seed);
+  for (double& first : hidden.call.inputs.at("first_key").values.storage())
+    first = static_cast<double>(m - n + 1 + random.below(n));
+  return hidden;
+}
+bool sees_no_key(const request& call, std::size_t row, std::size_t query) {
+  const auto& q = call.inputs.at("q").shape();
+  return static_cast<double>(query + call.inputs.at("k").shape()[2] - q[2]) <
+         call.inputs.at("first_key").values.storage()[row];
+}
+bool has_hidden_query(const request& call) {
+  const auto first_key = call.inputs.find("first_key");
+  if (first_key == call.inputs.end() || !call.inputs.contains("q") || call.inputs.at("q").shape()[2] == 0) return false;
+  for (std::size_t row = 0; row < first_key->second.size(); ++row)
+    if (sees_no_key(call, row, 0)) return true;
+  return false;
 }
 
 // Tokens from one with a gate of 0 on are as a sequence that starts there, and so are their gradients: no token of them
@@ -90,6 +144,22 @@ std::vector<usual_size> sizes() {
   add_sizes(all, attention, heads, "1 2 9 96 96, 1 2 9 256 256, 1 2 258 65 33, 2 2 1025 2 1, 65537 1 2 1 1", false);
   add_sizes(all, attention, heads, "1 1 1300 2 1", false, "gates_near_one");
   add_sizes(all, attention, heads, "5 9 130 66 66", false, every_family);
+  const std::vector<std::string> cached{"fox/cached_attention"};
+  const std::string of_cache = "B h n m d e";
+  add_sizes(all, {"fox/cached_decay"}, "B n m h",
+            "5 1 9 17, 66 2 5 2, 2 130 132 2, 1 1 514 2, 5 1 130 2, 5 66 70 1, 1 66 130 9, 2 64 128 2, 2 127 255 2, 1 "
+            "1 258 1,"
+            "2 1 66 9, 5 2 7 9");
+  add_sizes(all, {"fox/cached_decay"}, "B n m h", "5 2 9 9, 1 66 130 1", true, every_family);
+  add_sizes(all, {"fox/cached_decay"}, "B n m h", "1 1 33000 2, 2 129 1025 2", false);
+  add_sizes(
+      all, cached, of_cache,
+      "5 9 2 17 80 3, 66 2 2 5 2 65, 2 2 130 132 2 1, 5 1 66 70 2 2, 1 9 66 67 1 1, 1 1 66 130 2 66, 1 1 66 70 66 2,"
+      "5 1 2 130 1 2, 1 9 2 130 66 1, 1 1 1 130 3 66, 5 9 1 7 2 2, 5 2 1 9 2 66, 1 9 1 9 2 66, 1 1 1 9 66 66,"
+      "2 2 64 128 64 64, 1 1 66 72 64 64, 1 1 66 72 128 128, 2 2 127 191 1 1");
+  add_sizes(all, cached, of_cache, "1 2 1 383 2 2", true, "gates_near_one");
+  add_sizes(all, cached, of_cache, "5 9 2 5 66 66, 1 1 66 130 2 2", true, every_family);
+  add_sizes(all, cached, of_cache, "1 2 1 8193 64 64, 2 2 258 1025 2 1", false);
   return all;
 }
 
@@ -118,15 +188,25 @@ encoding_tests make_tests() {
       of_gates("nan_inside", "a NaN in some lanes", nan_inside),
   };
   tests.sizes = sizes();
-  tests.long_ones = {{{"fox/decay", "fox/gated_decay"}, {{"n", 2}}}, {{"fox/attention"}, {{"n", 2}}, {{"n", 1100}}}};
+  tests.long_ones = {{{"fox/decay", "fox/gated_decay"}, {{"n", 2}}},
+                     {{"fox/attention"}, {{"n", 2}}, {{"n", 1100}}},
+                     {{"fox/cached_decay"}, {{"m", 0}}, {{"n", 260}}},
+                     {{"fox/cached_attention"}, {{"n", 1}, {"m", 0}}, {{"n", 260}}}};
   tests.mutants = mutants();
   tests.controls = controls();
   tests.laws = {law("decay_path", "D is 0 on the diagonal, -inf above it, and below it the sum over any token between",
                     {{"fox/decay", "fox/gated_decay"}, finite}, {1, check_path}),
+                law("constant_gates", "gates that are one number decay as ALiBi does with the slope -log f",
+                    {{"fox/decay", "fox/cached_decay"}, finite}, {1, check_constant_gates}),
+                law_of_rows_without_keys(
+                    "fox", {{"fox/cached_attention", "fox/cached_attention:vjp"}, finite},
+                    {with_hidden_queries, [](const test_case& c, std::size_t row,
+                                             std::size_t query) { return sees_no_key(c.call, row, query); }}),
                 law("gate_reset", "a gate of 0 forgets all that came before",
                     {{"fox/attention", "fox/attention:vjp"}, finite}, {2, check_reset}),
                 law("later_tokens", "tokens that come later change no output", {{"fox/attention"}, finite},
                     agree_alone("n", first_tokens, "the first tokens"))};
+  tests.rests_on_convention = has_hidden_query;
   tests.not_modelled = {{"IX10 fla-org/flash-linear-attention#769, NVIDIA-NeMo/Automodel#3802",
                          "an index beyond 2^31 needs 46 341 tokens, whose pairs do not fit a gate run"}};
   tests.facts = {{"infinite_inside", "log f = -inf gives"},

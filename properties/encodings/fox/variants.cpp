@@ -50,6 +50,35 @@ void mask_after_exp_in_gradient(core::tensors& outputs, const request& call) {
   }
 }
 
+// Queries that stand among the padding see all keys alike: masked by one finite number, they have its mean.
+void average_padding(core::tensors& outputs, const request& call) {
+  const auto first_key = call.inputs.find("first_key");
+  const auto found = outputs.find("o");
+  if (first_key == call.inputs.end() || found == outputs.end()) return;
+  auto& o = found->second.values;
+  const auto& v = call.inputs.at("v").values;
+  const std::size_t n = o.shape(2), m = v.shape(2);
+  for (std::size_t b = 0; b < o.shape(0); ++b)
+    for (std::size_t i = 0; i < n; ++i) {
+      if (static_cast<double>(i + m - n) >= first_key->second.values.storage()[b]) continue;
+      for (std::size_t h = 0; h < o.shape(1); ++h)
+        for (std::size_t c = 0; c < o.shape(3); ++c) {
+          double sum = 0;
+          for (std::size_t j = 0; j < m; ++j) sum += v(b, h, j, c);
+          o(b, h, i, c) = core::round_to(call.type, sum / static_cast<double>(m));
+        }
+    }
+}
+
+// Weights below e^-10 / m of the largest.
+weights::row pruned_at_tolerance(const weights::row& logits) {
+  weights::row kept = logits;
+  const double least = weights::largest_of(logits).number - std::log(static_cast<double>(logits.size())) - 10.0;
+  for (R& s : kept)
+    if (s.number < least) s = R(-core::infinity);
+  return softmax(kept);
+}
+
 }  // namespace
 
 std::vector<variant> mutants() {
@@ -59,6 +88,12 @@ std::vector<variant> mutants() {
            {"mutant/fox_other_head", "SC04 triton-lang/triton#8412: axes", "fox/decay/log_f/reversed_along_h_2"},
            {"mutant/fox_transposed", "SC04 triton-lang/triton#8412: axes", "fox/decay/D/transposed_2_3"},
            {"mutant/fox_decay_in_bf16", "DT17 HabanaAI/vllm-fork#503: biases in bf16", "fox/decay/D/in_bf16"},
+           {"mutant/fox_first_key_ignored", "zhixuan-lin/forgetting-transformer: seq_start left out",
+            "fox/cached_attention/first_key/zeroed"},
+           {"mutant/fox_first_key_hidden", "SC04 triton-lang/triton#8412: off by one",
+            "fox/cached_decay/first_key/one_off"},
+           {"mutant/fox_first_key_of_another_row", "SC04 triton-lang/triton#8412: axes",
+            "fox/cached_attention/first_key/reversed_along_B_0"},
            {"mutant/fox_gate_detached", "GR07 pytorch/pytorch#196705: a path dropped",
             "fox/attention:vjp/grad_log_f/zeroed"},
        }),
@@ -67,7 +102,16 @@ std::vector<variant> mutants() {
            changed("mutant/fox_own_token", "SC04 triton-lang/triton#8412: off by one",
                    "D_ij decays by the key's own gate too",
                    {.formula =
-                        with_entry([](const_lane<R> a, std::size_t i, std::size_t j) { return sum_of(a, j, i + 1); }),
+                        [](auto& how) {
+                          with_entry([](const_lane<R> a, std::size_t i, std::size_t j) { return sum_of(a, j, i + 1); })(
+                              how);
+                          how.row = []<class N>(const std::vector<N>& gates) {
+                            std::vector<N> from = suffix_sums(gates);
+                            from.insert(from.begin(), from.empty() ? N(0.0) : from.front());
+                            from.pop_back();
+                            return from;
+                          };
+                        },
                     .telling = true}),
            // It does not say that log f = -inf has no answer: -inf - (-inf).
            changed("mutant/fox_reset_gives_nan", "a difference of prefix sums, as published code has it",
@@ -130,6 +174,17 @@ std::vector<variant> mutants() {
                       return bias.number < -6.0 ? R(-core::infinity) : scale * product + bias;
                     }),
                     .telling = true}),
+           changed("mutant/fox_pruned_at_tolerance",
+                   "zhixuan-lin/forgetting-transformer, adaptive_threshold: a tolerance of e^-10, whatever the dtype",
+                   "keys with less than e^-10 / m of the largest weight are left out",
+                   {.formula = weights::steps(pruned_at_tolerance)}),
+           changed("mutant/fox_queries_first", "NVIDIA/NeMo, kerple_relative_position_embedding.py",
+                   "queries behind a cache stand at the first keys",
+                   {.formula = [](auto& how) { how.place = [](std::size_t i, std::size_t, std::size_t) { return i; }; },
+                    .telling = true}),
+           changed("mutant/fox_padding_averaged", "zhixuan-lin/forgetting-transformer: is_empty_line, left out",
+                   "a query among the padding has the mean of all values",
+                   {.outputs = average_padding, .telling = true}),
            changed("mutant/fox_masked_after_exp", "GR20 huggingface/transformers#48455",
                    "the gradient of a gate is NaN where exp(-D) overflows", {.outputs = mask_after_exp_in_gradient}),
        }});
