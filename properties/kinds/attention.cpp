@@ -48,7 +48,12 @@ core::axis_sizes attention_sizes(const core::operation& op, const core::attribut
   for (auto& [axis, drawn] : s) drawn = size.axis(axis, drawn);
   for (const core::attribute_declaration& a : op.attributes)
     if (!a.axis.empty()) s[a.axis] = static_cast<std::size_t>(core::setting<std::int64_t>(settings, a.name));
-  const bool conflicts = op.conflict != nullptr && !op.conflict(settings, s).empty();
+  const auto in_conflict = [&] { return op.conflict != nullptr && !op.conflict(settings, s).empty(); };
+  for (int more = 0; more < 4 && in_conflict(); ++more)  // tables that are too short for a setting
+    for (auto& [symbol, drawn] : s)
+      if (core::role_of(op, symbol) == core::axis_role::parameter && core::attribute_of_axis(op, symbol) == nullptr)
+        ++drawn;
+  const bool conflicts = in_conflict();
   if (s.contains("m") && s.at("n") > s.at("m") && (conflicts || op.attribute("alignment") != nullptr)) {
     // Queries are among the keys: the size that nobody asked for gives way.
     if (core::attribute_of_axis(op, "n") == nullptr && !size.axes.contains("n"))
@@ -94,7 +99,8 @@ family attention_family(std::string name, std::string summary, input_filler fill
       std::size_t count = 1;
       for (const std::size_t s : core::shape_of(d, in.sizes)) count *= s;
       auto& x = in.of.emplace(d.name, count).first->second;
-      for (double& y : x) y = random.normal();
+      const auto integers = static_cast<std::size_t>(d.own_type ? d.domain.high - d.domain.low + 1 : 1);
+      for (double& y : x) y = d.own_type ? d.domain.low + static_cast<double>(random.below(integers)) : random.normal();
     }
     fill(in, op, type, random);
     core::tensors inputs;

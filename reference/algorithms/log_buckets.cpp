@@ -7,6 +7,15 @@
 #include "reference/core/result.hpp"
 
 namespace assay::reference {
+namespace {
+
+using boost::multiprecision::cpp_int;
+
+cpp_int power(std::int64_t base, std::int64_t exponent) {
+  return boost::multiprecision::pow(cpp_int(base), static_cast<unsigned>(exponent));
+}
+
+}  // namespace
 
 std::string bucket_map::conflict() const {
   if (bidirectional && buckets % 2 != 0) return "attribute 'buckets' must be even in both directions";
@@ -16,13 +25,9 @@ std::string bucket_map::conflict() const {
 }
 
 std::int64_t log_bucket_offset(const bucket_map& map, std::int64_t n) {
-  using boost::multiprecision::cpp_int;
   const std::int64_t exact = map.exact(), logarithmic = map.of_direction() - exact;
   ASSAY_EXPECTS(map.conflict().empty() && n >= exact);
   if (n >= map.max_distance) return logarithmic;
-  const auto power = [](std::int64_t base, std::int64_t exponent) -> cpp_int {
-    return boost::multiprecision::pow(cpp_int(base), static_cast<unsigned>(exponent));
-  };
   const cpp_int wanted = power(n, logarithmic);
   std::int64_t reached = 0, beyond = logarithmic;  // n < D: t = N - E is too much
   while (beyond - reached > 1) {
@@ -49,6 +54,21 @@ std::int64_t bucket_of(const bucket_map& map, double distance) {
   const std::int64_t exact = map.exact(), last = map.of_direction() - 1;
   const bool as_it_is = map.form == "clipped" || n < exact;
   return map.base(distance) + std::min(last, as_it_is ? n : exact + log_bucket_offset(map, n));
+}
+
+std::int64_t log_bucket_ceiling(std::int64_t middle, std::int64_t last, std::int64_t n) {
+  ASSAY_EXPECTS(middle >= 1 && n >= middle && last >= 2 * middle);
+  const auto reaches = [middle, last, wanted = power(n, middle - 1)](std::int64_t t) {
+    // Both sides times middle^(middle - 1) and middle^t.
+    return power(last, t) * power(middle, middle - 1) >= wanted * power(middle, t);
+  };
+  const auto log_of = [middle](std::int64_t x) {
+    return std::log(static_cast<double>(x) / static_cast<double>(middle));
+  };
+  auto t = static_cast<std::int64_t>(static_cast<double>(middle - 1) * log_of(n) / log_of(last));
+  while (t > 0 && reaches(t - 1)) --t;
+  while (!reaches(t)) ++t;
+  return t;
 }
 
 }  // namespace assay::reference

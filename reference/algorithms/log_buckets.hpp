@@ -36,4 +36,9 @@ std::int64_t first_of_log_bucket(const bucket_map& map, std::int64_t t);
 /// The bucket of a distance, key position less query position: an integer below 2^53.
 std::int64_t bucket_of(const bucket_map& map, double distance);
 
+/// The smallest t with (last / middle)^t >= (n / middle)^(middle - 1): the ceiling of (middle - 1) log(n / middle) /
+/// log(last / middle), without logarithms (microsoft/DeBERTa, make_log_bucket_position). Precondition: 1 <= middle <=
+/// n, 2 middle <= last.
+std::int64_t log_bucket_ceiling(std::int64_t middle, std::int64_t last, std::int64_t n);
+
 }  // namespace assay::reference

@@ -39,7 +39,7 @@ fields<R> query_rows(const arguments<R>& call, const typename Rows<R>::recipe& h
   const core::operation& op = *find_operation(core::operation_name(call.operation).forward);
   core::axis_sizes sizes;
   for (const core::tensor_declaration& d : op.inputs)
-    for (std::size_t k = 0; k < d.axes.size(); ++k) sizes[d.axes[k]] = call.inputs.at(d.name).shape(k);
+    for (std::size_t k = 0; !d.own_type && k < d.axes.size(); ++k) sizes[d.axes[k]] = call.inputs.at(d.name).shape(k);
   fields<R> outputs;
   for (const core::tensor_declaration& d : op.outputs) outputs.emplace(d.name, make_field<R>(core::shape_of(d, sizes)));
   each_query(call, op, Rows<R>(call, how), [&](std::size_t number, std::vector<std::vector<R>> of_query) {

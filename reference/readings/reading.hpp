@@ -109,6 +109,15 @@ R from_integer(double x) {
     return R(x);
 }
 
+/// An integer that code keeps as one: an index or a bucket, which no format rounds.
+template <class R>
+R index_number(double x) {
+  if constexpr (requires { R::index(x); })
+    return R::index(x);
+  else
+    return R(x);
+}
+
 template <class R>
 R by_magnitude(const R& x) {
   return x;

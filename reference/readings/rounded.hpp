@@ -19,6 +19,11 @@ struct rounded {
   rounded() = default;
   explicit rounded(double x) : number(round(x)) {}
 
+  static rounded index(double x) {
+    rounded exact;
+    exact.number = x;
+    return exact;
+  }
   static double round(double x) {
     switch (arithmetic().type) {
       case core::dtype::f64:

@@ -1,0 +1,58 @@
+"""Transformer-XL: Dai et al. 2019 (arXiv 1901.02860), section 3.3 and Appendix B; rel_shift of zihangdai/xlnet."""
+
+from formula import MINUS_INFINITY, ONE, ZERO, total
+from interval import Interval
+
+
+def reshaped(get, block, n, columns, zeros, kept):
+    """Of a head: columns of zeros before x, the first n numbers dropped, rows of a number less, the first kept. With each
+    number whether it is of its own row."""
+    flat, width, out = [], columns + zeros - 1, {}
+    for i in range(n):
+        flat += [(i, None)] * zeros + [(i, (block * n + i) * columns + c) for c in range(columns)]
+    for i in range(n):
+        for j in range(kept):
+            row, at = flat[n + i * width + j]
+            out["y", (block * n + i) * kept + j] = (row == i, ZERO if at is None else get("x", at))
+    return out
+
+
+def shift(call):
+    n, m, heads = call.size("n", "m", "h")
+    above = call.settings["above"]
+    outside = MINUS_INFINITY if above == "masked" else ZERO
+
+    def head(get, b, h):
+        taken = reshaped(get, b * heads + h, n, m, 1, m)
+        return {key: x if own or above == "leak" else outside for key, (own, x) in taken.items()}
+    return call.parts(head, "B", "h")
+
+
+def shift_both_sides(call):
+    n, heads = call.size("n", "h")
+
+    def head(get, b, h):
+        return {key: x for key, (_, x) in reshaped(get, b * heads + h, n, 2 * n, 0, n).items()}
+    return call.parts(head, "B", "h")
+
+
+def scores(call):
+    n, m, d, heads = call.size("n", "m", "d", "h")
+    scale = ONE if d == 0 else Interval.of(d).inverse_sqrt()
+    clamp = int(call.settings["clamp"])
+
+    def head(get, h, b):
+        block, out = b * heads + h, {}
+        for i in range(n):
+            for j in range(m):
+                t, at = i + m - n - j, (block * n + i) * m + j
+                if t < 0:
+                    out["s", at] = MINUS_INFINITY
+                    continue
+                t = min(t, clamp) if clamp else t
+                q = [get("q", (block * n + i) * d + c) for c in range(d)]
+                out["s", at] = scale * total(
+                    (q[c] + get("u", h * d + c)) * get("k", (block * m + j) * d + c)
+                    + (q[c] + get("v", h * d + c)) * get("p", (h * m + t) * d + c) for c in range(d))
+        return out
+    return call.parts(head, "h", together=("B",))

@@ -1,0 +1,177 @@
+// DeBERTa: distances near the ends of buckets, wrong and right ways to find them.
+#include <algorithm>
+#include <cmath>
+
+#include "properties/faults/declared_faults.hpp"
+#include "properties/harness/usual_sizes.hpp"
+#include "properties/kinds/attention.hpp"
+#include "properties/kinds/relative_scores.hpp"
+#include "properties/kinds/table.hpp"
+#include "reference/encodings/deberta.hpp"
+#include "reference/oracle.hpp"
+
+namespace assay::properties::encodings::deberta {
+namespace {
+
+using encoding = reference::encodings::deberta;
+using reference::encodings::deberta_rows;
+inline constexpr auto& changed = make_variant<encoding>;
+
+// Distances.
+
+double near(const drawing& from) {
+  const deberta_rows of = encoding::rows_of(from.settings, "buckets");
+  return from.random.sign() * static_cast<double>(from.random.below(static_cast<std::size_t>(of.span + 2)));
+}
+double up_to_maximum(const drawing& from) {
+  const deberta_rows of = encoding::rows_of(from.settings, "buckets");
+  const auto last = static_cast<double>(of.max_distance - 1);
+  if (from.random.one_in(4)) return from.random.sign() * (last - 1 + static_cast<double>(from.random.below(4)));
+  return from.random.sign() * std::floor(std::exp2(from.random.uniform(0, std::log2(last))));
+}
+// The last distance of a bucket, or the first one.
+double at_boundary(const drawing& from) {
+  const deberta_rows of = encoding::rows_of(from.settings, "buckets");
+  const std::int64_t middle = of.span / 2;
+  const auto bucket = middle + static_cast<std::int64_t>(from.random.below(static_cast<std::size_t>(middle)));
+  std::int64_t n = middle, beyond = of.max_distance - 1;
+  while (beyond - n > 1) {  // of.bucket(n) <= bucket
+    const std::int64_t between = n + (beyond - n) / 2;
+    (of.bucket(between) <= bucket ? n : beyond) = between;
+  }
+  return from.random.sign() * static_cast<double>(n + (from.random.one_in(3) ? 1 : 0));
+}
+double far(const drawing& from) { return from.random.sign() * std::floor(std::exp2(from.random.uniform(0, 31))); }
+
+// Distances of buckets, and vectors of scores.
+family of_both(std::string name, std::string summary, double (*distance)(const drawing&), input_filler vectors) {
+  family f{name, summary};
+  f.generate = [buckets = table_family(name, summary, {{"distance", each(distance)}}).generate,
+                scores = attention_family(name, summary, std::move(vectors)).generate](
+                   const core::operation& op, core::dtype type, const core::attributes& settings,
+                   core::counter_random& random, extent size) {
+    return (op.input("distance") != nullptr ? buckets : scores)(op, type, settings, random, size);
+  };
+  return f;
+}
+family of_input(const char* input, family f) {
+  f.applies = [input](const core::operation& op) { return op.input(input) != nullptr; };
+  return f;
+}
+void as_drawn(drawn_inputs&, const core::operation&, core::dtype, core::counter_random&) {}
+void nan_in_tables(drawn_inputs& in, const core::operation&, core::dtype, core::counter_random& random) {
+  std::vector<double>& x = in.of.at(random.one_in(2) ? "position_keys" : "position_queries");
+  if (!x.empty()) x[random.below(x.size())] = std::nan("");
+}
+void large_tables(drawn_inputs& in, const core::operation&, core::dtype, core::counter_random& random) {
+  for (const char* input : {"position_keys", "position_queries"})
+    for (double& x : in.of.at(input)) x *= random.one_in(2) ? 16 : 0;
+}
+
+// Ceilings of quotients of logarithms, as programs take them.
+using quotient = double (*)(double n, double middle, double last);
+std::int64_t bucket_by(quotient steps, const deberta_rows& of, std::int64_t distance) {
+  const std::int64_t middle = of.span / 2, last = of.max_distance - 1;
+  const std::int64_t n = of.clamp_first ? std::min(std::abs(distance), last) : std::abs(distance);
+  if (n <= middle) return distance;
+  const auto beyond = static_cast<std::int64_t>(
+      std::ceil(steps(static_cast<double>(n), static_cast<double>(middle), static_cast<double>(last))));
+  return (distance < 0 ? -1 : 1) * (middle + beyond);
+}
+recipe_change<encoding::recipe<reference::rounded>> with_steps(quotient steps) {
+  return [steps](auto& how) {
+    how.bucket = [steps](const deberta_rows& of, std::int64_t distance) { return bucket_by(steps, of, distance); };
+  };
+}
+double f32(double x) { return static_cast<float>(x); }
+double in_f32(double n, double middle, double last) {
+  return f32(f32(f32(std::log(f32(n / middle))) / f32(std::log(f32(last / middle)))) * (middle - 1));
+}
+double in_f64(double n, double middle, double last) {
+  return std::log(n / middle) / std::log(last / middle) * (middle - 1);
+}
+
+std::vector<variant> mutants() {
+  return all_of(
+      {reported_faults({
+           {"mutant/deberta_opposite_bucket", "nntrainer/nntrainer#3982: -bucket without the transposition",
+            "deberta/scores/p2c_index/code_and_paper_exchanged"},
+           {"mutant/deberta_no_positions_to_keys", "huggingface/transformers#14621: a term that nothing reads",
+            "deberta/scores/terms/always_c2p"},
+           {"mutant/deberta_maximum_ignored", "NVIDIA/TensorRT#3370: another length for the maximum",
+            "deberta/bucket/max_distance/ignored"},
+           {"mutant/deberta_buckets_go_on", "huggingface/transformers, make_log_bucket_position: no clamp before",
+            "deberta/bucket/clamp_first/always_false"},
+       }),
+       faults_of_scores<encoding>("deberta"),
+       {
+           changed("mutant/deberta_floor", "ceil and floor exchanged", "buckets begin where their distances end",
+                   {.formula = with_steps(
+                        [](double n, double middle, double last) { return std::floor(in_f64(n, middle, last)); })}),
+           changed("mutant/deberta_above_the_last", "NVIDIA/TensorRT#3370: a quotient that should be 1",
+                   "the logarithm of the largest distance is rounded up",
+                   {.formula = with_steps([](double n, double middle, double last) {
+                      return f32(std::log(f32(n / middle))) * (1 + 0x1p-23) / std::log(last / middle) * (middle - 1);
+                    })}),
+           changed("mutant/deberta_clipped_at_both_ends", "delta clipped to -a + 1 and a - 1",
+                   "the row 0 is no distance's",
+                   {.formula =
+                        [](auto& how) {
+                          how.row = [](const deberta_rows& of, std::int64_t distance) {
+                            return std::max<std::int64_t>(of.row(distance), 1);
+                          };
+                        }}),
+           changed("mutant/deberta_scale_of_one_term", "a factor that forgets the terms of positions",
+                   "scores are scaled by 1 / sqrt(d)",
+                   {.formula =
+                        [](auto& how) {
+                          how.factor = [](std::size_t width, std::size_t, std::size_t) {
+                            using number = typename std::decay_t<decltype(how)>::number;
+                            return reference::logit_scale<number>("inverse_sqrt", width);
+                          };
+                        }}),
+       }});
+}
+
+std::vector<variant> controls() {
+  std::vector<variant> all = controls_of_scores<encoding>("deberta");
+  all.push_back(changed("control/deberta_logarithms_in_f64", "microsoft/DeBERTa with NumPy",
+                        "right for the settings that it declares", {.formula = with_steps(in_f64)}));
+  all.push_back(changed(
+      "control/deberta_logarithms_in_f32", "huggingface/transformers, make_log_bucket_position",
+      "right for the settings that it declares",
+      {.formula = with_steps(in_f32), .declared = [](description& about) {
+         about.settings["deberta/bucket"] = {{"buckets", {std::int64_t{256}}}, {"max_distance", {std::int64_t{512}}}};
+       }}));
+  return all;
+}
+
+std::vector<usual_size> sizes() {
+  std::vector<usual_size> all = sizes_by_roles(*reference::find_operation("deberta/bucket"));
+  for (usual_size& u : sizes_of_square_scores("deberta/scores")) all.push_back(std::move(u));
+  return all;
+}
+
+}  // namespace
+
+encoding_tests make_tests() {
+  encoding_tests tests;
+  tests.name = "deberta";
+  tests.families = {
+      of_both("mild", "distances up to the number of buckets; normal vectors", near, as_drawn),
+      of_both("large_positions", "distances up to the largest one told apart; tables 16 times as large, or 0",
+              up_to_maximum, large_tables),
+      of_input("distance", of_both("boundaries", "first and last distances of buckets", at_boundary, as_drawn)),
+      of_input("distance", of_both("far", "distances up to 2^31", far, as_drawn)),
+      of_input("q", of_both("nan_inside", "one NaN in a table", near, nan_in_tables)),
+  };
+  tests.families.front().parts_classes = true;
+  tests.families.back().holds_nan = true;
+  tests.sizes = sizes();
+  tests.long_ones = {{{"deberta/scores"}, {}, {{"h", 16390}, {"n", 600}}}};  // as many tables as heads
+  tests.mutants = mutants();
+  tests.controls = controls();
+  return tests;
+}
+
+}  // namespace assay::properties::encodings::deberta

@@ -1,0 +1,45 @@
+// Buckets against those that the published program has, and scores small enough to see.
+#include <catch2/catch.hpp>
+
+#include "properties/kinds/table.hpp"
+#include "reference/oracle.hpp"
+
+using namespace assay;
+
+TEST_CASE("deberta/bucket/published", "[property]") {
+  const auto bucket = [](std::vector<double> r, std::int64_t buckets, std::int64_t largest, bool clamp = true) {
+    return properties::table_by_hand("deberta/bucket", {{"distance", std::move(r)}},
+                                     {{"buckets", buckets}, {"max_distance", largest}, {"clamp_first", clamp}});
+  };
+  CHECK(bucket({128, 129, 130, 131, 255, 506, 511, 600, -600}, 256, 512) ==
+        std::vector<double>{128, 129, 130, 131, 192, 255, 255, 255, -255});
+  CHECK(bucket({512, 600, 1000}, 256, 512, false) == std::vector<double>{256, 270, 317});
+  CHECK(bucket({799}, 320, 800) == std::vector<double>{319});
+  CHECK(bucket({0, 2, 3, -3, 4}, 4, 800) == std::vector<double>{0, 2, 3, -3, 3});
+}
+
+TEST_CASE("deberta/scores/by_hand", "[property]") {
+  // span 1: the row 0 for keys behind the query, 1 for others. The factor is 1 / sqrt(4 2) for two terms of width 4.
+  core::request call{reference::find_operation("deberta/scores"), core::dtype::f64, {}};
+  call.attributes = {{"span", std::int64_t{1}}, {"form", std::string("linear")}, {"terms", std::string("p2c")}};
+  const auto put = [&](const char* name, core::shape shape, std::vector<double> first) {
+    std::vector<double> x;
+    for (const double y : first) x.insert(x.end(), {y, 0});
+    call.inputs.emplace(name, core::make_tensor(call.type, std::move(shape), x));
+  };
+  put("q", {1, 1, 2, 2}, {1, 2});
+  put("k", {1, 1, 2, 2}, {4, 8});
+  put("position_keys", {1, 2, 2}, {0, 0});
+  put("position_queries", {1, 2, 2}, {16, 32});
+  const auto scores = [&] {
+    const core::tensor s = reference::certify(call).at("s").rounded;
+    return std::vector<double>{s.values.begin(), s.values.end()};
+  };
+  const auto halves = [](std::vector<double> x) {
+    for (double& y : x) y /= 2;
+    return x;
+  };
+  CHECK(scores() == halves({4 + 4 * 32, 8 + 8 * 16, 8 + 4 * 32, 16 + 8 * 32}));
+  call.attributes["p2c_index"] = std::string("paper");
+  CHECK(scores() == halves({4 + 4 * 32, 8 + 8 * 32, 8 + 4 * 16, 16 + 8 * 32}));
+}

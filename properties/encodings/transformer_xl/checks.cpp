@@ -1,0 +1,119 @@
+// Transformer-XL: families, wrong and right ways to shift and to score.
+#include <algorithm>
+#include <cmath>
+
+#include "properties/faults/call_changes.hpp"
+#include "properties/faults/declared_faults.hpp"
+#include "properties/harness/usual_sizes.hpp"
+#include "properties/kinds/attention.hpp"
+#include "properties/kinds/relative_scores.hpp"
+#include "reference/core/special_values.hpp"
+#include "reference/encodings/transformer_xl.hpp"
+#include "reference/oracle.hpp"
+
+namespace assay::properties::encodings::transformer_xl {
+namespace {
+
+using encoding = reference::encodings::transformer_xl;
+inline constexpr auto& changed = make_variant<encoding>;
+
+void as_drawn(drawn_inputs&, const core::operation&, core::dtype, core::counter_random&) {}
+// Numbers over the whole range of the format, of shifts: what copies is exact.
+void wide(drawn_inputs& in, const core::operation&, core::dtype type, core::counter_random& random) {
+  const auto f = core::format_of(type);
+  const auto binades = static_cast<std::size_t>(f.max_exponent - f.min_exponent + f.precision);
+  for (double& x : in.of.at("x"))
+    x = random.sign() * std::ldexp(1.0, f.min_exponent - f.precision + 1 + static_cast<int>(random.below(binades)));
+}
+void masked(drawn_inputs& in, const core::operation&, core::dtype, core::counter_random& random) {
+  for (double& x : in.of.at("x"))
+    if (random.one_in(4)) x = -core::infinity;
+}
+void far_larger(drawn_inputs& in, const core::operation&, core::dtype, core::counter_random& random) {
+  for (const char* input : {"u", "v", "p"})
+    for (double& x : in.of.at(input)) x *= random.one_in(2) ? 16 : 0;
+}
+void nan_inside(drawn_inputs& in, const core::operation&, core::dtype, core::counter_random& random) {
+  std::vector<double>& x = in.of.at(in.of.contains("x") ? "x" : random.one_in(2) ? "q" : "p");
+  if (!x.empty()) x[random.below(x.size())] = std::nan("");
+}
+family of_input(const char* input, family f) {
+  f.applies = [input](const core::operation& op) { return op.input(input) != nullptr; };
+  return f;
+}
+
+std::vector<usual_size> sizes() {
+  std::vector<usual_size> all = sizes_of_scores("transformer_xl/scores");
+  for (const char* operation : {"transformer_xl/shift", "transformer_xl/shift_both_sides"})
+    for (usual_size& u : sizes_by_roles(*reference::find_operation(operation))) all.push_back(std::move(u));
+  return all;
+}
+
+std::vector<variant> mutants() {
+  return all_of(
+      {reported_faults({
+           {"mutant/txl_above_the_diagonal", "espnet/espnet#2684, kimiyoung/transformer-xl#8: numbers of other queries",
+            "transformer_xl/shift/above/ignored"},
+           {"mutant/txl_no_clamp", "a clamp forgotten in a port", "transformer_xl/scores/clamp/ignored"},
+       }),
+       faults_of_scores<encoding>("txl"),
+       {
+           changed("mutant/txl_padded_twice", "ZhengkunTian/OpenTransformer#25: the causal shift for both sides",
+                   "distances are one too large",
+                   {.formula =
+                        [](auto& how) {
+                          how.place = [](std::size_t i, std::size_t j, std::size_t n, std::size_t columns) {
+                            return n + i * (columns - 1) + j - 1;
+                          };
+                        },
+                    .telling = true}),
+           changed("mutant/txl_transposed_shift",
+                   "TensorSpeech/TensorFlowASR#161: the reshaping before the transposition",
+                   "each query is shifted by as many columns as queries come before it",
+                   {.formula =
+                        [](auto& how) {
+                          how.place = [](std::size_t i, std::size_t j, std::size_t n, std::size_t columns) {
+                            return (n + i * (columns - 1) + j) / columns * columns + (i + j) % columns;
+                          };
+                        }}),
+           changed("mutant/txl_no_memory", "NVIDIA-NeMo/NeMo: the first rows for a cached query",
+                   "distances count from the first key, whatever the memory is",
+                   {.formula =
+                        [](auto& how) {
+                          how.distance = [](std::size_t i, std::size_t j, std::size_t, std::size_t) {
+                            return static_cast<std::ptrdiff_t>(i) - static_cast<std::ptrdiff_t>(j);
+                          };
+                        }}),
+           changed("mutant/txl_biases_exchanged", "fastnlp/TENER: the names of the two vectors exchanged",
+                   "u meets distances, and v keys",
+                   {.inputs =
+                        [](request& call) {
+                          if (call.inputs.contains("u")) std::swap(call.inputs.at("u"), call.inputs.at("v"));
+                        }}),
+           changed("mutant/txl_biases_detached", "GR07 pytorch/pytorch#196705: a path dropped", "v has no gradient",
+                   {.outputs = [](core::tensors& outputs) { set_to_zero(outputs, "grad_v"); }}),
+       }});
+}
+
+}  // namespace
+
+encoding_tests make_tests() {
+  encoding_tests tests;
+  tests.name = "transformer_xl";
+  tests.families = {
+      attention_family("mild", "normal numbers", as_drawn),
+      of_input("x", attention_family("wide", "numbers over the whole range of the format", wide)),
+      of_input("x", attention_family("masked", "every fourth number is -inf", masked)),
+      of_input("p", attention_family("large_positions", "vectors of heads and distances 16 times as large, or 0",
+                                     far_larger)),
+      attention_family("nan_inside", "one NaN", nan_inside),
+  };
+  tests.families.front().parts_classes = true;
+  tests.families.back().holds_nan = true;
+  tests.sizes = sizes();
+  tests.mutants = mutants();
+  tests.controls = controls_of_scores<encoding>("txl");
+  return tests;
+}
+
+}  // namespace assay::properties::encodings::transformer_xl

@@ -1,0 +1,71 @@
+// XLNet: families, wrong and right ways to score.
+#include <cmath>
+
+#include "properties/faults/call_changes.hpp"
+#include "properties/faults/declared_faults.hpp"
+#include "properties/kinds/attention.hpp"
+#include "properties/kinds/relative_scores.hpp"
+#include "reference/encodings/xlnet.hpp"
+
+namespace assay::properties::encodings::xlnet {
+namespace {
+
+using encoding = reference::encodings::xlnet;
+inline constexpr auto& changed = make_variant<encoding>;
+
+void as_drawn(drawn_inputs&, const core::operation&, core::dtype, core::counter_random&) {}
+void far_larger(drawn_inputs& in, const core::operation&, core::dtype, core::counter_random& random) {
+  for (const char* input : {"u", "v", "w", "p", "e"})
+    for (double& x : in.of.at(input)) x *= random.one_in(2) ? 16 : 0;
+}
+void nan_inside(drawn_inputs& in, const core::operation&, core::dtype, core::counter_random& random) {
+  std::vector<double>& x = in.of.at(random.one_in(2) ? "q" : "p");
+  if (!x.empty()) x[random.below(x.size())] = std::nan("");
+}
+
+std::vector<variant> mutants() {
+  return all_of(
+      {faults_of_scores<encoding>("xlnet"),
+       {
+           changed("mutant/xlnet_causal_shift", "zihangdai/xlnet#97: the shift of Transformer-XL in both directions",
+                   "distances are one too large",
+                   {.formula =
+                        [](auto& how) {
+                          how.row = [](std::size_t i, std::size_t j, std::size_t n) { return n + j - i - 1; };
+                        },
+                    .telling = true}),
+           changed("mutant/xlnet_distances_reversed", "keys of distances in the other order",
+                   "the distance of a key before the query is that of one behind it",
+                   {.formula =
+                        [](auto& how) {
+                          how.row = [](std::size_t i, std::size_t j, std::size_t n) { return n + i - j; };
+                        }}),
+           changed(
+               "mutant/xlnet_segments_exchanged", "0 and 1 exchanged in a port", "tokens of one segment are told apart",
+               {.inputs =
+                    [](request& call) { change_each(call.inputs, "other_segment", [](double x) { return 1 - x; }); }}),
+           changed("mutant/xlnet_segments_without_query", "a term that a port leaves out", "w is 0",
+                   {.inputs = [](request& call) { set_to_zero(call.inputs, "w"); }}),
+       }});
+}
+
+}  // namespace
+
+encoding_tests make_tests() {
+  encoding_tests tests;
+  tests.name = "xlnet";
+  tests.families = {
+      attention_family("mild", "normal numbers", as_drawn),
+      attention_family("large_positions", "all but queries and keys 16 times as large, or 0", far_larger),
+      attention_family("nan_inside", "one NaN", nan_inside),
+  };
+  tests.families.front().parts_classes = true;
+  tests.families.back().holds_nan = true;
+  tests.sizes = sizes_of_square_scores("xlnet/scores");
+  tests.long_ones = {{{"xlnet/scores"}, {}, {{"n", 600}}}};
+  tests.mutants = mutants();
+  tests.controls = controls_of_scores<encoding>("xlnet");
+  return tests;
+}
+
+}  // namespace assay::properties::encodings::xlnet

@@ -1,0 +1,25 @@
+#include "properties/kinds/relative_scores.hpp"
+
+#include "properties/harness/usual_sizes.hpp"
+#include "properties/kinds/attention.hpp"
+#include "reference/oracle.hpp"
+
+namespace assay::properties {
+
+std::vector<usual_size> sizes_of_scores(const std::string& operation) {
+  std::vector<usual_size> all = sizes_by_roles(*reference::find_operation(operation));
+  std::erase_if(all, [](const usual_size& u) { return u.axes.at("n") > 64 && u.axes.at("m") > 64; });
+  add_sizes(all, {operation}, "B h n m d", "1 1 9 130 64, 1 1 9 130 128, 1 1 66 9 66, 1 2 66 130 2, 2 2 127 191 1");
+  return all;
+}
+
+std::vector<usual_size> sizes_of_square_scores(const std::string& operation) {
+  std::vector<usual_size> all;
+  add_sizes(all, {operation}, "B h n d",
+            "66 2 5 2, 2 2 130 3, 5 1 66 2, 1 1 66 64, 1 9 66 2, 2 2 64 64, 1 1 66 128, 2 2 127 1");
+  add_sizes(all, {operation}, "B h n d", "5 9 5 66, 1 2 66 3", true, every_family);
+  add_sizes(all, {operation}, "B h n d", "1 2 9 96, 1 2 9 256, 1 2 258 65, 2 2 1025 2, 65537 1 2 1", false);
+  return all;
+}
+
+}  // namespace assay::properties

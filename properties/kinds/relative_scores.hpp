@@ -1,0 +1,53 @@
+// What tests of scores with relative positions share (reference/kinds/relative_scores.hpp).
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "properties/faults/recipe_variant.hpp"
+#include "reference/kinds/relative_scores.hpp"
+
+namespace assay::properties {
+
+/// Sizes of scores of queries by keys, and of tokens by tokens: as models have them, without what is dear.
+std::vector<usual_size> sizes_of_scores(const std::string& operation);
+std::vector<usual_size> sizes_of_square_scores(const std::string& operation);
+
+/// mutant/NAME_scale_of_heads.
+template <class Encoding>
+std::vector<variant> faults_of_scores(const std::string& name) {
+  return {make_variant<Encoding>("mutant/" + name + "_scale_of_heads",
+                                 "upskyy/Squeezeformer#1: the width of all heads for that of one",
+                                 "scores are scaled by the width of all heads", {.formula = [](auto& how) {
+                                   how.factor = [](std::size_t width, std::size_t heads, std::size_t terms) {
+                                     using number = typename std::decay_t<decltype(how)>::number;
+                                     return reference::logit_scale<number>("inverse_sqrt", width * heads * terms);
+                                   };
+                                 }})};
+}
+
+/// Right: published ways of computing.
+template <class Encoding>
+std::vector<variant> controls_of_scores(const std::string& name) {
+  return {
+      make_variant<Encoding>("control/" + name + "_each_scaled",
+                             "microsoft/DeBERTa, disentangled_attention.py: factors within the products",
+                             "each product is scaled, the last one first",
+                             {.formula =
+                                  [](auto& how) {
+                                    how.score = [](const auto& factor, const auto& products) {
+                                      auto sum = factor * products.back().total();
+                                      for (std::size_t k = products.size() - 1; k-- > 0;)
+                                        sum = sum + factor * products[k].total();
+                                      return sum;
+                                    };
+                                  }}),
+      make_variant<Encoding>("control/" + name + "_usual_stages", "kimiyoung/transformer-xl, mem_transformer.py",
+                             "f16 and bf16: products of matrices added up in f32 and cast, sums in the dtype",
+                             {.arithmetic = in_usual_stages, .declared = nothing_declared}),
+      make_variant<Encoding>("control/" + name + "_in_f64", "all in f64, rounded once", "another precision",
+                             {.arithmetic = in_f64}),
+  };
+}
+
+}  // namespace assay::properties

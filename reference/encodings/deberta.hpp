@@ -1,0 +1,191 @@
+// The disentangled scores of DeBERTa (He, Liu, Gao and Chen, "DeBERTa: Decoding-enhanced BERT with Disentangled
+// Attention", ICLR 2021, arXiv 2006.03654): queries meet a key for the relative position, and keys a query for it,
+//
+//   s_ij = (q_i . k_j + q_i . K[delta(i, j)] + k_j . Q[delta(j, i)]) / sqrt(3 d)                        eqs. (3) and
+//   (4)
+//
+// with one row of the tables K and Q for each distance r = i - j of the query from the key, of `span` a,
+//
+//   delta = 0 for r <= -a, 2 a - 1 for r >= a, and r + a otherwise                                             eq. (3)
+//
+// so that a - 1 shares its row with all that is farther, and 1 - a does not. Shapes: q, k [B, h, n, d], K, Q [h, 2 a,
+// d], as projected; s [B, h, n, n]. `terms` leaves one of the last two out; the factor is 1 / sqrt(d times the terms
+// that remain). `p2c_index`: "paper" as above; "code", the published program, has Q[delta(i, j)].
+//
+// `form` "log" has buckets in place of distances, as the second version of the program has them
+// (make_log_bucket_position of microsoft/DeBERTa), the same for r and -r but for the sign: c = a / 2, M =
+// `max_distance`,
+//
+//   bucket = r for |r| <= c, else +- (c + ceil((c - 1) log(|r| / c) / log((M - 1) / c)))
+//
+// `deberta/bucket` gives them alone, for `buckets` = a: exact, the ceiling is decided by integers. Distances are at
+// most M - 1 before that where `clamp_first`, as the published program has it; else they go beyond a - 1, and delta
+// cuts them.
+//
+// Gradients: that of a row of a table is the sum of those of its pairs, exactly 0 where there are none.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "reference/algorithms/log_buckets.hpp"
+#include "reference/kinds/relative_scores.hpp"
+#include "reference/kinds/table.hpp"
+
+namespace assay::reference::encodings {
+
+/// The settings of the rows of its tables.
+struct deberta_rows {
+  std::int64_t span = 256, max_distance = 512;
+  bool logarithmic = true, clamp_first = true;
+
+  [[nodiscard]] std::string conflict(const char* of_span) const {
+    const std::string span_name = "attribute '" + std::string(of_span) + "'";
+    if (logarithmic && (span < 4 || span % 2 != 0)) return span_name + " must be even, and at least 4";
+    if (logarithmic && max_distance <= span) return "attribute 'max_distance' must be larger than " + span_name;
+    return "";
+  }
+  /// Of a distance, that of the query less that of the key.
+  [[nodiscard]] std::int64_t bucket(std::int64_t distance) const {
+    const std::int64_t middle = span / 2, last = max_distance - 1;
+    const std::int64_t n = clamp_first ? std::min(std::abs(distance), last) : std::abs(distance);
+    if (!logarithmic || n <= middle) return distance;
+    const std::int64_t beyond = middle + log_bucket_ceiling(middle, last, n);
+    return distance < 0 ? -beyond : beyond;
+  }
+  [[nodiscard]] std::int64_t row(std::int64_t distance) const {
+    return std::clamp<std::int64_t>(bucket(distance) + span, 0, 2 * span - 1);
+  }
+};
+
+struct deberta {
+  static constexpr std::string_view name = "deberta";
+  static constexpr double furthest = 0x1p31;
+
+  /// The steps that variants replace.
+  template <class R>
+  struct recipe : score_steps<R>, differentiable_recipe<recipe, R> {
+    recipe_step<R, std::int64_t(const deberta_rows& of, std::int64_t distance)> bucket =
+        [](const deberta_rows& of, std::int64_t distance) { return of.bucket(distance); };
+    recipe_step<R, std::int64_t(const deberta_rows& of, std::int64_t distance)> row =
+        [](const deberta_rows& of, std::int64_t distance) { return of.row(distance); };
+  };
+
+  template <class R>
+  static std::vector<operation_record<R, recipe<R>>> records() {
+    return {table_record<deberta, R, buckets<R>>(bucket_declaration()),
+            query_rows_record<score_rows, R>(scores_declaration())};
+  }
+
+  static deberta_rows rows_of(const core::attributes& settings, const char* span) {
+    deberta_rows of{core::setting<std::int64_t>(settings, span), core::setting<std::int64_t>(settings, "max_distance")};
+    if (settings.contains("form"))
+      of.logarithmic = core::chosen<bool>(settings, "form", {{"log", true}, {"linear", false}});
+    if (settings.contains("clamp_first")) of.clamp_first = core::setting<bool>(settings, "clamp_first");
+    return of;
+  }
+
+ private:
+  static constexpr const char* source = "He et al. 2021, arXiv 2006.03654, eqs. (3) and (4)";
+  static core::operation bucket_declaration();
+  static core::operation scores_declaration();
+  template <class R>
+  static rows<R> buckets(const arguments<R>& call, const recipe<R>& how) {
+    return {1, [&how, &distance = call.integers.at("distance").values.storage(),
+                of = rows_of(call.settings, "buckets")](std::size_t i, R* row) {
+              *row = index_number<R>(static_cast<double>(how.bucket(of, static_cast<std::int64_t>(distance[i]))));
+            }};
+  }
+  template <class R>
+  struct score_rows;
+};
+
+inline core::operation deberta::bucket_declaration() {
+  core::operation bucket{
+      .name = "deberta/bucket",
+      .source = "microsoft/DeBERTa, make_log_bucket_position",
+      .inputs = {core::integers("distance", {"n"}, "position of the query less that of the key", {-furthest, furthest},
+                                core::input_role::distance)},
+      .outputs = {core::integers("bucket", {"n"}, "bucket of the distance, with its sign", {-furthest, furthest},
+                                 core::input_role::value)},
+      .attributes = {integer("buckets", {256, 4, 8, 32, 320}, {4, 1024}, "buckets of a direction, and 1"),
+                     integer("max_distance", {512, 800, 2048}, {5, furthest},
+                             "from the one before on all distances share a bucket"),
+                     flag("clamp_first", true, "distances are at most max_distance - 1; else buckets go on beyond")},
+      .conflict = [](const core::attributes& settings, const core::axis_sizes&) {
+        return rows_of(settings, "buckets").conflict("buckets");
+      }};
+  bucket.grows_with = &core::with_distance;
+  return bucket;
+}
+inline core::operation deberta::scores_declaration() {
+  core::operation scores = relative_scores("deberta/scores", "n");
+  scores.source = source;
+  for (const auto& [called, meaning] : {std::pair{"position_keys", "keys of relative positions"},
+                                        {"position_queries", "queries of relative positions"}})
+    scores.inputs.push_back(core::parameter(called, {"h", "2b", "d"}, meaning));
+  scores.attributes = {
+      integer("span", {4, 8, 16}, {1, 1024}, "rows of a direction", "b"),
+      choice("form", {"log", "linear"}, "rows by bucket, or by distance"),
+      integer("max_distance", {64, 128, 512}, {2, furthest},
+              "of buckets: from the one before on all distances share one"),
+      choice("terms", {"both", "c2p", "p2c"}, "queries with position_keys (c2p), keys with position_queries (p2c)"),
+      choice("p2c_index", {"code", "paper"}, "the row of position_queries: of i - j, or of j - i")};
+  scores.axis_roles = {{"b", core::axis_role::parameter}};
+  scores.conflict = [](const core::attributes& settings, const core::axis_sizes&) {
+    return rows_of(settings, "span").conflict("span");
+  };
+  return scores;
+}
+
+template <class R>
+struct deberta::score_rows {
+  using recipe = deberta::recipe<R>;
+  const field<R>&q, &k, &position_keys, &position_queries;
+  const recipe& how;
+  deberta_rows of;
+  bool c2p, p2c, as_in_paper;
+  std::size_t n, heads, width;
+  R factor;
+
+  score_rows(const arguments<R>& call, const recipe& steps)
+      : q(call["q"]),
+        k(call["k"]),
+        position_keys(call["position_keys"]),
+        position_queries(call["position_queries"]),
+        how(steps),
+        of(rows_of(call.settings, "span")),
+        c2p(core::chosen<bool>(call.settings, "terms", {{"both", true}, {"c2p", true}, {"p2c", false}})),
+        p2c(core::chosen<bool>(call.settings, "terms", {{"both", true}, {"c2p", false}, {"p2c", true}})),
+        as_in_paper(core::chosen<bool>(call.settings, "p2c_index", {{"code", false}, {"paper", true}})),
+        n(q.shape(2)),
+        heads(q.shape(1)),
+        width(q.shape(3)),
+        factor(how.factor(width, heads, 1 + (c2p ? 1 : 0) + (p2c ? 1 : 0))) {}
+
+  std::vector<std::vector<R>> operator()(std::size_t block, std::size_t i) const {
+    const auto of_table = [&](const field<R>& table, std::size_t from, std::size_t to) {
+      const auto distance = static_cast<std::int64_t>(from) - static_cast<std::int64_t>(to);
+      const auto row = static_cast<std::size_t>(how.row(of, distance));
+      return table.data() + (block % heads * table.shape(1) + row) * width;
+    };
+    const R* query = q.data() + (block * n + i) * width;
+    std::vector<R> s;
+    for (std::size_t j = 0; j < n; ++j) {
+      const R* key = k.data() + (block * n + j) * width;
+      std::vector<accumulator<R>> products{product_of(query, key, width)};
+      if (c2p) products.push_back(product_of(query, of_table(position_keys, i, j), width));
+      if (p2c && !as_in_paper) products.push_back(product_of(key, of_table(position_queries, i, j), width));
+      if (p2c && as_in_paper) products.push_back(product_of(key, of_table(position_queries, j, i), width));
+      s.push_back(how.score_of(factor, products));
+    }
+    return {std::move(s)};
+  }
+};
+
+}  // namespace assay::reference::encodings
