@@ -157,11 +157,12 @@ std::vector<finding> of_operations() {
     return fmt::format("{}, {}{}", c.family, who(c), c.scale == 1 ? "" : fmt::format(", d = {}", c.scale));
   };
   const auto with_wrong = [](const measured_cell& m) {
-    const double wrong = value_of(m, "wrong");
-    return beside_law("largest")(m) +
-           (wrong > 0 ? fmt::format(", {} wrong from {} to {}", shown(wrong), shown(value_of(m, "first_wrong")),
-                                    shown(value_of(m, "last_wrong")))
-                      : "");
+    const double wrong = value_of(m, "wrong"), first = value_of(m, "first_wrong");
+    std::string words = beside_law("largest")(m);
+    if (wrong > 0) words += fmt::format(", {} wrong", shown(wrong));
+    if (wrong > 0 && !std::isnan(first))  // places are told of positions alone
+      words += fmt::format(" from {} to {}", shown(first), shown(value_of(m, "last_wrong")));
+    return words;
   };
   return {
       {"Operations: largest error, by tokens, keys, or the largest position or distance",
