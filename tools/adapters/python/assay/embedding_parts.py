@@ -29,7 +29,7 @@ class Part:
         if self.wrong:
             words = ". ".join(filter(None, (" or ".join(self.explained), self.details)))
             return f"wrong in {self.wrong} of {self.calls} calls. Of {self.where}: {words}"
-        digits = ", and ".join(f"{int(d)} digits" + (f" of numbers {of}" if of else "") for of, d in self.digits.items())
+        digits = ", and ".join(f"{max(int(d), 0)} digits" + (f" of numbers {of}" if of else "") for of, d in self.digits.items())
         return ", ".join(filter(None, (f"right in {self.calls} calls" if self.calls else "not judged", digits,
                                        self.accuracy_class and f"class {self.accuracy_class}")))
 
