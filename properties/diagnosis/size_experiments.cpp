@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "properties/harness/catalogue.hpp"
 #include "properties/harness/choices.hpp"
 #include "properties/harness/runner.hpp"
 #include "properties/harness/verdict.hpp"
@@ -67,7 +68,9 @@ std::optional<size_experiments::verdict> size_experiments::verdict_of(const std:
   for (std::size_t k = 0; k < most && found != verdict::wrong; ++k) {
     key.seed = seed_ + 11000 + k;
     const test_case c = make_case(key);
-    if (!is_as_asked(c) || !within_domain(under_test_.describe(), c) || calls_++ >= most_calls) return std::nullopt;
+    if (!is_as_asked(c) || !within_domain(under_test_.describe(), c) || rests_on_convention(c.call))
+      return std::nullopt;
+    if (calls_++ >= most_calls) return std::nullopt;
     if (special_inputs && !holds_special(c)) continue;
     call_result outputs = under_test_.evaluate(c.call);
     if (!outputs) return std::nullopt;

@@ -169,6 +169,24 @@ TEST_CASE("properties/diagnosis/state_and_chance_are_said_where_bits_differ_alon
   CHECK(holds(said_of(counted, "heinsen/scan"), "the same call gives other outputs when it is repeated at once"));
 }
 
+// Queries that stand before all keys: programs give 0 or NaN there, which no other fault explains.
+TEST_CASE("alibi/diagnosis/a_setting_is_named_whatever_rows_without_keys_give", "[property][gate]") {
+  const auto scaled = [right = std::shared_ptr(make_builtin("sequential").value())](const request& call,
+                                                                                    core::tensors& outputs) {
+    request other = call;
+    other.attributes["bias_factor"] = std::string("inverse_sqrt");
+    outputs = right->evaluate(other).value();
+    if (!rests_on_convention(call)) return;
+    core::tensor& o = outputs.at("o");
+    const std::size_t n = o.shape()[2], m = call.inputs.at("k").shape()[2], width = o.shape()[3];
+    for (std::size_t i = 0; i < o.size(); ++i)
+      if (i / width % n + m < n) o.values.storage()[i] = std::nan("");
+  };
+  const std::string said = said_of(scaled, "alibi/attention");
+  INFO(said);
+  CHECK(holds(said, "inverse_sqrt"));
+}
+
 TEST_CASE("properties/diagnosis/facts_are_checked_before_they_are_said", "[property][gate]") {
   const auto finite_mask = [](const request&, core::tensors& outputs) {
     for (double& x : outputs.at("bias").values.storage())

@@ -104,6 +104,17 @@ family attends(std::string name, std::string summary, input_filler fill) {
 void usual_queries(drawn_inputs& in, const core::operation&, dtype, counter_random&) {
   for (double& x : in.of.at("q")) x /= std::sqrt(static_cast<double>(in.sizes.at("d")));
 }
+// Distances beyond the exact buckets, which few keys do not have.
+family with_many_keys() {
+  family f = attends("many_keys", "distances of logarithmic buckets", usual_queries);
+  f.settings = {{"buckets", {std::int64_t{4}, std::int64_t{8}, std::int64_t{16}}}};
+  f.generate = [of_size = f.generate](const core::operation& op, dtype type, const core::attributes& settings,
+                                      counter_random& random, extent size) {
+    if (!size.is_given()) size = extent({{"n", 1 + random.below(3)}, {"m", 20 + random.below(60)}});
+    return of_size(op, type, settings, random, std::move(size));
+  };
+  return f;
+}
 void large_biases(drawn_inputs& in, const core::operation& op, dtype type, counter_random& random) {
   usual_queries(in, op, type, random);
   for (double& x : in.of.at("table")) x *= 16;
@@ -192,6 +203,7 @@ encoding_tests make_tests() {
       return !(of_pairs && op.input("distance")) && !(of_tables && op.input("w"));
     };
   }
+  tests.families.push_back(with_many_keys());
   tests.families.push_back(attends("large_logits", "logits of order 100: exp of them overflows", of_order_100));
   tests.families.push_back(attends("large_biases", "biases of order 16", large_biases));
   tests.families.push_back(attends("nan_in_a_query", "a NaN in a query", nan_in_a_row));
