@@ -56,12 +56,11 @@ core::axis_sizes attention_sizes(const core::operation& op, const core::attribut
     for (auto& [symbol, drawn] : s)
       if (core::role_of(op, symbol) == core::axis_role::parameter && core::attribute_of_axis(op, symbol) == nullptr)
         ++drawn;
-  const bool conflicts = in_conflict();
-  if (s.contains("m") && s.at("n") > s.at("m") && (conflicts || has_places)) {
-    // Queries are among the keys: the size that nobody asked for gives way.
+  if ((has_places || op.input("first_key") != nullptr) && s.at("n") > s.at("m")) {
+    // Queries are the last of the keys: the size that nobody asked for gives way.
     if (core::attribute_of_axis(op, "n") == nullptr && !size.axes.contains("n"))
       s["n"] = s.at("m");
-    else if (conflicts || !size.axes.contains("m"))
+    else if (!size.axes.contains("m"))
       s["m"] = s.at("n");
   }
   return s;

@@ -24,6 +24,7 @@
 #include "reference/algorithms/suffix_sums.hpp"
 #include "reference/kinds/attention.hpp"
 #include "reference/kinds/declarations.hpp"
+#include "reference/kinds/query_rows.hpp"
 
 namespace assay::reference::encodings {
 
@@ -37,9 +38,9 @@ struct fox {
     recipe_step<R, void(const_lane<R> a, R* decay)> sums = segment_sums<R>;
     /// Of one query: from the gates of all keys up to its own to their sums from each on.
     recipe_step<R, std::vector<R>(const std::vector<R>& gates)> row = suffix_sums<R>;
-    /// The key at which query i of n stands among m.
-    recipe_step<R, std::size_t(std::size_t i, std::size_t n, std::size_t m)> place =
-        [](std::size_t i, std::size_t n, std::size_t m) { return i + m - n; };
+    /// How many of m keys query i of n may see.
+    recipe_step<R, std::size_t(std::size_t i, std::size_t n, std::size_t m)> seen =
+        [](std::size_t i, std::size_t n, std::size_t m) { return keys_seen(i, n, m, true); };
     recipe_step<R, R(const R& g)> gate = [](const R& g) { return log_sigmoid(g); };
   };
 
@@ -122,9 +123,6 @@ inline core::operation fox::of_cache(core::operation op) {
   op.inputs.push_back(core::integers("first_key", {"B"}, "keys before it are padding: nothing of them is seen",
                                      {0.0, 0x1p31}, core::input_role::value));
   op.grows_with = &core::with_keys;
-  op.conflict = [](const core::attributes&, const core::axis_sizes& sizes) -> std::string {
-    return sizes.at("n") <= sizes.at("m") ? "" : "queries are the last of the keys: n is at most m";
-  };
   return op;
 }
 
@@ -170,14 +168,14 @@ template <class R>
 void fox::last_rows(const_lane<R> a, std::size_t n, double first_key, const recipe<R>& how, R* out) {
   const std::size_t m = a.size();
   for (std::size_t i = 0; i < n; ++i) {
-    const std::size_t own = how.place(i, n, m);
+    const std::size_t seen = how.seen(i, n, m);
     std::vector<R> gates;
-    for (std::size_t l = 0; l <= own; ++l) gates.push_back(a[l]);
+    for (std::size_t l = 0; l < seen; ++l) gates.push_back(a[l]);
     const std::vector<R> from = how.row(gates);
     for (std::size_t j = 0; j < m; ++j, ++out)
-      *out = j > own || static_cast<double>(j) < first_key ? R(-std::numeric_limits<double>::infinity())
-             : j == own                                    ? R(0.0)
-                                                           : from[j + 1];
+      *out = j >= seen || static_cast<double>(j) < first_key ? R(-std::numeric_limits<double>::infinity())
+             : j + 1 == seen                                 ? R(0.0)
+                                                             : from[j + 1];
   }
 }
 

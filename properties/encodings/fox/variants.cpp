@@ -60,7 +60,7 @@ void average_padding(core::tensors& outputs, const request& call) {
   const std::size_t n = o.shape(2), m = v.shape(2);
   for (std::size_t b = 0; b < o.shape(0); ++b)
     for (std::size_t i = 0; i < n; ++i) {
-      if (static_cast<double>(i + m - n) >= first_key->second.values.storage()[b]) continue;
+      if (static_cast<double>(i + m) - static_cast<double>(n) >= first_key->second.values.storage()[b]) continue;
       for (std::size_t h = 0; h < o.shape(1); ++h)
         for (std::size_t c = 0; c < o.shape(3); ++c) {
           double sum = 0;
@@ -180,7 +180,10 @@ std::vector<variant> mutants() {
                    {.formula = weights::steps(pruned_at_tolerance)}),
            changed("mutant/fox_queries_first", "NVIDIA/NeMo, kerple_relative_position_embedding.py",
                    "queries behind a cache stand at the first keys",
-                   {.formula = [](auto& how) { how.place = [](std::size_t i, std::size_t, std::size_t) { return i; }; },
+                   {.formula =
+                        [](auto& how) {
+                          how.seen = [](std::size_t i, std::size_t, std::size_t m) { return std::min(i + 1, m); };
+                        },
                     .telling = true}),
            changed("mutant/fox_padding_averaged", "zhixuan-lin/forgetting-transformer: is_empty_line, left out",
                    "a query among the padding has the mean of all values",

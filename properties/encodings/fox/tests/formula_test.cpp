@@ -36,7 +36,6 @@ TEST_CASE("fox/cached/by_hand", "[property]") {
   const double inf = INFINITY, rows[] = {-7,   -3,   -1,   0, -inf, -7.5, -3.5, -1.5, -0.5, 0,
                                          -inf, -inf, -inf, 0, -inf, -inf, -inf, -inf, -0.5, 0};
   CHECK(std::equal(std::begin(rows), std::end(rows), d.at("D").rounded.values.begin()));
-  CHECK(decay->conflict({}, {{"n", 6}, {"m", 5}}) != "");
 
   // A query among the padding sees nothing.
   const core::tensor q = core::zeros(dtype::f64, {1, 1, 2, 1}), k = core::zeros(dtype::f64, {1, 1, 3, 1}),
