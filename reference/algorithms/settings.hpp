@@ -1,6 +1,8 @@
 // Numbers of a definition, such as a base, as a reading takes them in.
 #pragma once
 
+#include <algorithm>
+
 #include "reference/readings/differentiated.hpp"
 #include "reference/readings/rounded.hpp"
 #include "reference/readings/tracked.hpp"
@@ -13,9 +15,13 @@ struct setting_reader {
   static R read(double x) { return R(x); }
 };
 
+/// Among the subnormal numbers of a format it is off by half of the smallest of them, tau u of its units.
 template <>
 struct setting_reader<tracked> {
-  static tracked read(double x) { return tracked::from_double(x); }
+  static tracked read(double x) {
+    const tracked r = tracked::from_double(x);
+    return {x, r.error == 0.0 ? 0.0 : std::max(r.error, tracked::tau() * tracked::u())};
+  }
 };
 
 /// As it is: programs hold settings in the double of their host, and bases beyond the largest number of f16 are usual.
