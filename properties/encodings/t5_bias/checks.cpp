@@ -210,6 +210,11 @@ encoding_tests make_tests() {
   tests.families.back().holds_nan = true;
   tests.sizes = pair_bias_sizes(bias);
   add_sizes_of_places(tests.sizes, attention);
+  // Pairs are dear: others show what numbers of buckets do.
+  for (usual_size& u : tests.sizes)
+    if (u.functions == attention && u.always &&
+        u.axes.at("B") * u.axes.at("h") * u.axes.at("n") * u.axes.at("m") >= 16384)
+      u.settings = {{"buckets", std::int64_t{32}}, {"max_distance", std::int64_t{128}}};
   tests.long_ones = {long_calls_of_places(attention)};
   for (const usual_size& size : std::vector<usual_size>{{bucket, {{"n", 4097}}, true},
                                                         {bucket, {{"n", 1023}}, true},
