@@ -26,11 +26,27 @@
 
 namespace assay::reference::encodings {
 
+/// sigmoid(a) and 1 - sigmoid(a), with the slopes that automatic differentiation has of y = sigmoid(a), or of
+/// y = sigmoid(-a): y (1 - y).
+template <class R>
+weight_pair<R> less_sigmoid(const R& a) {
+  if constexpr (carries_derivatives<R>) {
+    using N = typename R::underlying;
+    const auto slope_by = [](const N& y) { return y * (N(1.0) - y); };
+    const N w = sigmoid(a.number), slope = covering(slope_by(w), [&] { return slope_by(sigmoid(-a.number)); });
+    return {R::made(w, R::by(a, [&] { return slope; })), R::made(N(1.0) - w, R::by(a, [&] { return -slope; }))};
+  } else {
+    const R w = sigmoid(a);
+    return {w, R(1.0) - w};
+  }
+}
+
 struct fox_pro {
   static constexpr std::string_view name = "fox_pro";
 
-  /// What of a row has a format of its own, in the order of stages().
+  /// What of a row, and of a token, has a format of its own, in the order of their declarations.
   enum class stage { norm, output };
+  enum class shift_stage { gates, product };
 
   /// The steps that variants replace.
   template <class R>
@@ -46,19 +62,15 @@ struct fox_pro {
   template <class R>
   static recipe<R> algorithm(accuracy_class c) {
     recipe<R> how;
-    if (c == accuracy_class::linear)
-      how.taps = [](const R& a) {
-        const R w = sigmoid(a);
-        return weight_pair<R>{w, R(1.0) - w};
-      };
+    if (c == accuracy_class::linear) how.taps = less_sigmoid<R>;
     return how;
   }
   template <class R>
   static recipe<R> law(accuracy_class c) {
     recipe<R> how;
     if (c == accuracy_class::linear) {
-      how.taps = [](const R& a) { return carry_weights(a); };
-      how.gate = [](const R& g) { return carry_weights(g).w; };
+      how.taps = less_sigmoid<R>;
+      how.gate = [](const R& g) { return less_sigmoid<R>(g).w; };
     }
     return how;
   }
@@ -88,6 +100,17 @@ struct fox_pro {
   }
   template <class R>
   static fields<R> shift(const arguments<R>& call, const recipe<R>& how);
+  template <class R>
+  static weight_pair<R> taps_of(const recipe<R>& how, const R& a) {
+    const std::vector<R> both = in_stage<R>(
+        shift_stage::gates,
+        [&](const R& logit) {
+          const weight_pair<R> taps = how.taps(logit);
+          return std::vector<R>{taps.w, taps.v};
+        },
+        a);
+    return {both[0], both[1]};
+  }
   template <bool gated, class R>
   static fields<R> norm(const arguments<R>& call, const recipe<R>& how);
 
@@ -108,6 +131,9 @@ inline core::operation fox_pro::shift_declaration() {
                                     core::input_role::value)},
           .outputs = {{.name = "y", .axes = {"B", "n", "h", "d"}, .meaning = "shifted keys or values"},
                       {.name = "x_n", .axes = {"B", "h", "d"}, .meaning = "the last token, unshifted"}},
+          // Eager code rounds what reaches a token from each of its two uses.
+          .stages = {{.name = "gates", .meaning = "sigmoid(a), and 1 less that"},
+                     {.name = "product", .meaning = "products with two tokens, and their sum", .narrow = true}},
           .recurrent = core::recurrence{.state_in = "x0", .state_out = "x_n"},
           .independent = {"B", "h"}};
 }
@@ -154,13 +180,13 @@ fields<R> fox_pro::shift(const arguments<R>& call, const recipe<R>& how) {
     std::vector<R> before(x0.data() + k * d, x0.data() + (k + 1) * d);
     for (std::size_t t = 0; t < n; ++t) {
       const std::size_t token = (b * n + t) * heads + h;
-      const weight_pair<R> weight = how.taps(a.data()[token]);
+      const auto [back, own] = taps_of(how, a.data()[token]);
       for (std::size_t c = 0; c < d; ++c) {
         const R now = visible(b, t) == 0.0 ? R(0.0) : x.data()[token * d + c];
         accumulator<R> sum;
-        sum.add_product(weight.w, before[c]);
-        sum.add_product(weight.v, now);
-        y.data()[token * d + c] = sum.total();
+        sum.add_product(back, before[c]);
+        sum.add_product(own, now);
+        y.data()[token * d + c] = total_in(shift_stage::product, sum);
         before[c] = now;
       }
     }

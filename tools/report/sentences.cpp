@@ -43,8 +43,10 @@ std::string up_to(const core::operation& op, const digits_up_to& d) {
 }  // namespace
 
 std::string class_sentence(const core::operation& op, accuracy_class reached, bool run_passed) {
-  // What is no scan takes a logarithm of a sum, a sum of cosines, or a product of what is left.
-  const bool is_scan = reference::forward_of(op).recurrent.has_value();
+  // What is no scan takes a logarithm of a sum, a sum of cosines, a product of what is left, or what a weight leaves: a
+  // filter has a state, too, but no error of it grows.
+  const core::operation& forward = reference::forward_of(op);
+  const bool is_scan = forward.recurrent && forward.grows_with != nullptr;
   for (const class_text& c : class_texts)
     if (c.is == reached)
       return fmt::format("{}{}: class {}",
