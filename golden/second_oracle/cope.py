@@ -1,9 +1,10 @@
-"""Contextual positions: Golovneva et al. 2024 (arXiv 2405.18719), eqs. (3) and (4)."""
+"""Contextual positions: Golovneva et al. 2024 (arXiv 2405.18719), eqs. (3) to (5)."""
 
 from mpmath.libmp import fzero, to_int
 
-from formula import ONE, ZERO, enclosure_of, exceeds, log_sigmoid
-from interval import Interval
+from attention import attend
+from formula import MINUS_INFINITY, ONE, ZERO, enclosure_of, exceeds, log_sigmoid, total
+from interval import Interval, Undecided
 
 
 def gate_of(g):
@@ -14,21 +15,37 @@ def gate_of(g):
     return half if isinstance(g, Interval) else g.with_derivative(half, quarter)
 
 
+def counted(logits, limit):
+    """The sums of gates from each key on, the nearest last; limit None: there is none."""
+    count, out = None, []
+    for g in reversed(logits):
+        count = gate_of(g) if count is None else count + gate_of(g)
+        out.append(limit if limit is not None and exceeds(count, limit) else count)
+    return out[::-1]
+
+
+def between(p, size, entry):
+    """What entry(k), 0 <= k < size, has at position p."""
+    if size == 0 or enclosure_of(p).is_nan:
+        return ZERO if size == 0 else p
+    at = enclosure_of(p)
+    below, above = to_int(at.lo, "f"), to_int(at.hi, "c")
+    if above > below + 1:
+        raise Undecided
+    lower, upper = (entry(min(max(k, 0), size - 1)) for k in (below, above))
+    w = p - Interval.of(below)
+    return w * upper + (ONE - w) * lower
+
+
 def positions(call):
     heads, n, m = call.size("h", "n", "m")
-    limit = Interval.of(int(call.settings["positions"]) - 1)
+    table = call.settings["positions"]
 
     def row(get, b, h, i):
-        at, out = (b * heads + h) * n + i, {}
+        at = (b * heads + h) * n + i
         seen = max(0, i + m - n + 1) if call.settings["causal"] else m
-        out.update({("p", at * m + j): ZERO for j in range(seen, m)})
-        count = None
-        for j in reversed(range(seen)):
-            gate = gate_of(get("g", at * m + j))
-            count = gate if count is None else count + gate
-            beyond = call.settings["positions"] and exceeds(count, limit)
-            out["p", at * m + j] = limit if beyond else count
-        return out
+        p = counted([get("g", at * m + j) for j in range(seen)], Interval.of(int(table) - 1) if table else None)
+        return {("p", at * m + j): p[j] if j < seen else ZERO for j in range(m)}
     return call.parts(row, "B", "h", "n")
 
 
@@ -36,15 +53,25 @@ def interpolate(call):
     heads, n, m, size = call.size("h", "n", "m", "a")
 
     def row(get, b, h, i):
-        at, out = (b * heads + h) * n + i, {}
-        for j in range(m):
-            p = get("p", at * m + j)
-            if size == 0 or enclosure_of(p).is_nan:
-                out["b", at * m + j] = ZERO if size == 0 else p
-                continue
-            below, above = (to_int(enclosure_of(p).lo, way) for way in "fc")
-            lower, upper = (get("z", at * size + min(max(k, 0), size - 1)) for k in (below, above))
-            w = p - Interval.of(below)
-            out["b", at * m + j] = w * upper + (ONE - w) * lower
-        return out
+        at = (b * heads + h) * n + i
+        return {("b", at * m + j): between(get("p", at * m + j), size, lambda k: get("z", at * size + k))
+                for j in range(m)}
     return call.parts(row, "B", "h", "n")
+
+
+def attention(call):
+    heads, n, m, d, size = call.size("h", "n", "m", "d", "a")
+
+    def block(get, row, head):
+        first, bias = row * heads + head, {}
+        scale, of_positions = (ONE if call.settings[name] == "one" or d == 0 else Interval.of(d).inverse_sqrt()
+                               for name in ("scale", "position_scale"))
+        for i in range(n):
+            q = [get("q", (first * n + i) * d + c) for c in range(d)]
+            seen = max(0, i + m - n + 1) if call.settings["causal"] else m
+            logits = [total(q[c] * get("k", (first * m + j) * d + c) for c in range(d)) * scale for j in range(seen)]
+            for j, p in enumerate(counted(logits, Interval.of(max(size - 1, 0)))):
+                z = between(p, size, lambda k, q=q: total(q[c] * get("table", c * size + k) for c in range(d)))
+                bias[i, j] = z * of_positions
+        return attend(call, get, row, head, lambda i, j: bias.get((i, j), MINUS_INFINITY))
+    return call.parts(block, together=("B", "h"))  # they share the table

@@ -63,6 +63,10 @@ core::axis_sizes attention_sizes(const core::operation& op, const core::attribut
     else if (!size.axes.contains("m"))
       s["m"] = s.at("n");
   }
+  // Without a place for it a query before the first key has nothing to weigh.
+  if (op.input("q") != nullptr && !has_places && op.attribute("causal") != nullptr &&
+      core::setting<bool>(core::completed(op, settings), "causal"))
+    s["m"] = std::max(s["m"], s["n"]);
   return s;
 }
 
@@ -114,6 +118,12 @@ family attention_family(std::string name, std::string summary, input_filler fill
 }
 
 void as_drawn(drawn_inputs&, const core::operation&, core::dtype, core::counter_random&) {}
+
+void draw_logits(drawn_inputs& in, double (*logit)(core::counter_random& random), core::counter_random& random) {
+  std::fill(in.of.at("q").begin(), in.of.at("q").end(), 1.0);
+  const double width = std::pow(static_cast<double>(in.sizes.at("d")), 0.75);
+  for (double& x : in.of.at("k")) x = logit(random) / width;
+}
 
 void large_logits(drawn_inputs& in, const core::operation&, core::dtype, core::counter_random&) {
   for (const char* input : {"q", "k"}) scale_normal(in.of.at(input), 16);

@@ -27,6 +27,10 @@ using input_filler =
 /// and fewer in several heads. Where queries have places among the keys, none is drawn to stand before them all.
 family attention_family(std::string name, std::string summary, input_filler fill);
 
+/// Keys whose logits are drawn, or nearly so, whatever the scale is, of queries of ones. Normal queries and keys have
+/// logits of order 1.
+void draw_logits(drawn_inputs& in, double (*logit)(core::counter_random& random), core::counter_random& random);
+
 // Fillers of queries and keys, of values, and of a bias [h, n, m]. A mask leaves every query a key: without one
 // implementations differ.
 void large_logits(drawn_inputs& in, const core::operation& op, core::dtype type, core::counter_random& random);

@@ -8,13 +8,19 @@
 //
 //   b_ij = w z_i[ceil p_ij] + (1 - w) z_i[floor p_ij],   w = p_ij - floor p_ij                               eq. (5)
 //
-// Shapes: gate logits g, positions p and biases b [B, h, n, m]; z [B, h, n, a], positions 0 to a - 1. Queries are the
-// last of the keys: query i stands at key i + m - n, and its own gate counts. `causal`: keys behind it have no gate,
-// and p = 0, a constant; else all keys have one. `positions`: the size of the table that p looks into; 0: no limit.
+// and `cope/attention` is what both are for, o_i = softmax_j(S_ij + c b_ij) v_j with the logits S = scale q k^T, which
+// are the logits of the gates, too. `position_scale` is c: 1, as the paper's listing has it, or 1 / sqrt(d), as
+// facebookresearch/RAM has it (projects/cope/src/cope/context_position.py) without its option cope_nodiv.
+//
+// Shapes: gate logits g, positions p and biases b [B, h, n, m]; z [B, h, n, a], positions 0 to a - 1; q [B, h, n, d],
+// k [B, h, m, d], v [B, h, m, e], table [d, a], o [B, h, n, e]. Queries are the last of the keys: query i stands at key
+// i + m - n, and its own gate counts. `causal`: keys behind it have no gate and no weight, and p = 0, a constant; else
+// all keys have one. `positions`: the size of the table that p looks into; 0: no limit.
 //
 // At an integer p the value is unique and the gradient of p is not: published code has 0, as ceil and floor are the
 // same; the slopes on either side are z[p + 1] - z[p] and z[p] - z[p - 1]. The truth is 0, and the allowance reaches to
-// either slope. Beyond the ends of the table p counts as the end; without a table b is 0.
+// either slope, as it does where the error of p may take it across an integer (algorithms/interpolation.hpp). Beyond
+// the ends of the table p counts as the end; without a table b is 0.
 //
 // Special values: the gate of -inf is 0, that of +inf 1; NaN reaches its own key and older ones. Beyond the limit the
 // gradient is 0, at the limit that of the sum, as in PyTorch's clamp. Laws: sums from the query back are of class
@@ -27,7 +33,9 @@
 #include <string_view>
 
 #include "reference/accuracy_class.hpp"
+#include "reference/algorithms/interpolation.hpp"
 #include "reference/algorithms/suffix_sums.hpp"
+#include "reference/kinds/attention.hpp"
 #include "reference/kinds/declarations.hpp"
 #include "reference/kinds/query_rows.hpp"
 
@@ -36,23 +44,11 @@ namespace assay::reference::encodings {
 struct cope {
   static constexpr std::string_view name = "cope";
 
-  /// w u + (1 - w) l; the allowance reading takes what l + w (u - l) may be off by, too.
   template <class R>
-  static R between_positions(const R& w, const R& lower, const R& upper) {
-    const R mean = w * upper + (R(1.0) - w) * lower;
-    if constexpr (carries_derivatives<R>)
-      return mean;
-    else
-      return covering(mean, [&] { return lower + w * (upper - lower); });
-  }
-
-  template <class R>
-  struct recipe : differentiable_recipe<recipe, R> {
-    recipe_step<R, R(const R& logit)> gate = [](const R& logit) { return sigmoid(logit); };
+  struct recipe : attention_steps<R>, interpolation_steps<R>, differentiable_recipe<recipe, R> {
+    recipe_step<R, R(const R& x)> gate = [](const R& x) { return sigmoid(x); };
     /// From the gates of the keys that a query sees, the nearest last, to their sums from each on.
     recipe_step<R, std::vector<R>(const std::vector<R>& gates)> sums = suffix_sums<R>;
-    /// The number between two, w of the way from the lower one.
-    recipe_step<R, R(const R& w, const R& lower, const R& upper)> between = between_positions<R>;
   };
   template <class R>
   static recipe<R> algorithm(accuracy_class c) {
@@ -61,21 +57,36 @@ struct cope {
     return how;
   }
 
-  /// What of an interpolation has a format of its own.
-  enum class stage { interpolation };
+  /// What of attention has a format of its own besides the stages of its kind; `interpolation` alone of its operation.
+  enum class stage { gates = 4, positions, interpolation };
 
   template <class R>
   using record = operation_record<R, recipe<R>>;
   template <class R>
   static std::vector<record<R>> records() {
-    return {query_rows_record<position_rows, R>(positions_declaration(),
-                                                {accuracy_class::sequential, accuracy_class::cumsum}),
-            query_rows_record<interpolated_rows, R>(interpolate_declaration())};
+    const algorithm_list sums{accuracy_class::sequential, accuracy_class::cumsum};
+    return {query_rows_record<position_rows, R>(positions_declaration(), sums),
+            query_rows_record<interpolated_rows, R>(interpolate_declaration()),
+            attention_record<heads, R>(attention_declaration(), sums)};
   }
 
  private:
   static core::operation positions_declaration();
   static core::operation interpolate_declaration();
+  static core::operation attention_declaration();
+
+  /// The positions of the keys that a query sees, the nearest last, from the logits of their gates.
+  template <class R>
+  static std::vector<R> counted(const std::vector<R>& logits, double last, const recipe<R>& how) {
+    std::vector<R> gates;
+    for (const R& x : logits) gates.push_back(in_stage<R>(stage::gates, how.gate, x));
+    const auto positions = [&](const std::vector<R>& open) {
+      std::vector<R> p = how.sums(open);
+      for (R& x : p) x = clamp(x, 0.0, last);
+      return p;
+    };
+    return in_stage<R>(stage::positions, positions, gates);
+  }
 
   template <class R>
   struct position_rows {
@@ -92,12 +103,8 @@ struct cope {
     }
     std::vector<std::vector<R>> operator()(std::size_t block, std::size_t i) const {
       const std::size_t n = g.shape(2), m = g.shape(3);
-      const std::size_t seen = causal ? keys_seen(i, n, m, true) : m;
       const R* row = g.data() + (block * n + i) * m;
-      std::vector<R> gates;
-      for (std::size_t j = 0; j < seen; ++j) gates.push_back(how.gate(row[j]));
-      std::vector<R> p = how.sums(gates);
-      for (R& x : p) x = clamp(x, 0.0, last);
+      std::vector<R> p = counted({row, row + (causal ? keys_seen(i, n, m, true) : m)}, last, how);
       p.resize(m, R(0.0));
       return {std::move(p)};
     }
@@ -112,34 +119,66 @@ struct cope {
     interpolated_rows(const arguments<R>& call, const recipe& steps) : p(call["p"]), z(call["z"]), how(steps) {}
     std::vector<std::vector<R>> operator()(std::size_t block, std::size_t i) const {
       const std::size_t m = p.shape(3), size = z.shape(3), query = block * p.shape(2) + i;
+      const interpolated_table<R> table(z.data() + query * size, size, how);
       std::vector<R> b;
       for (std::size_t j = 0; j < m; ++j)
-        b.push_back(size == 0 ? R(0.0) : at(p.data()[query * m + j], z.data() + query * size, size));
+        b.push_back(in_stage<R>(
+            interpolation, [&](const R& x) { return table.at(x); }, p.data()[query * m + j]));
       return {std::move(b)};
+    }
+    static constexpr std::size_t interpolation = 0;
+  };
+
+  /// The bias of each head.
+  template <class R>
+  struct heads {
+    using recipe = cope::recipe<R>;
+    const recipe& how;
+    attention_heads<R> all;
+    const field<R>& table;
+    bool causal;
+    R scale;
+
+    heads(const arguments<R>& call, const recipe& steps)
+        : how(steps),
+          all(call),
+          table(call["table"]),
+          causal(call.template setting<bool>("causal")),
+          scale(logit_scale<R>(call.template setting<std::string>("position_scale"), table.shape(0))) {}
+    [[nodiscard]] std::vector<R> bias(std::size_t row, std::size_t head) const {
+      const attention_head<R> of = all.at(row * all.heads() + head);
+      std::vector<R> bias;
+      for (std::size_t i = 0; i < of.queries; ++i) {
+        const std::size_t seen = causal ? keys_seen(i, of.queries, of.keys, true) : of.keys;
+        for (const R& b : of_query(of, i, seen)) bias.push_back(b);
+        bias.resize((i + 1) * of.keys, R(-std::numeric_limits<double>::infinity()));
+      }
+      return bias;
     }
 
    private:
-    // Positions are inputs, and exact: so is their floor.
-    R at(const R& position, const R* table, std::size_t size) const {
-      const double x = to_double(position), last = static_cast<double>(size - 1);
-      if (std::isnan(x)) return position;
-      const auto entry = [&](double k) -> const R& {
-        return table[static_cast<std::size_t>(std::clamp(k, 0.0, last))];
+    // A position is at most the number of keys: what is further in the table is not looked up.
+    std::vector<R> of_query(const attention_head<R>& of, std::size_t i, std::size_t seen) const {
+      const std::size_t all_positions = table.shape(1), size = std::min(all_positions, seen + 1);
+      const std::vector<R> p =
+          counted(scaled_products(of, i, seen), static_cast<double>(std::max<std::size_t>(all_positions, 1) - 1), how);
+      std::vector<R> z;
+      for (std::size_t k = 0; k < size; ++k) {
+        accumulator<R> product;
+        for (std::size_t c = 0; c < of.width; ++c)
+          product.add_product(of.q[i * of.width + c], table.data()[c * all_positions + k]);
+        z.push_back(total_in(stage::interpolation, product));
+      }
+      const auto biases = [&](const std::vector<R>& positions, const std::vector<R>& entries) {
+        const interpolated_table<R> between(entries.data(), size, how);
+        std::vector<R> b;
+        for (const R& x : positions) b.push_back(between.at(x));
+        return b;
       };
-      const double below = std::floor(x);
-      const R b = in_stage<R>(
-          stage::interpolation,
-          [&](const R& p_ij, const R& lower, const R& upper) { return how.between(p_ij - R(below), lower, upper); },
-          position, entry(below), entry(std::ceil(x)));
-      if constexpr (is_adjoint<R>)
-        if constexpr (std::is_same_v<typename R::underlying, tracked>)
-          if (x == below) {
-            const double back = entry(x).number.number - entry(x - 1).number.number,
-                         ahead = entry(x + 1).number.number - entry(x).number.number;
-            const double reach = std::max(std::fabs(back), std::fabs(ahead)) / (bug_slack * tracked::u());
-            return R::made(b.number, R::along(b), R::by(position, [reach] { return tracked(0.0, reach); }));
-          }
-      return b;
+      const auto scaled = [](const R& b, const R& factor) { return factor * b; };
+      std::vector<R> bias = in_stage<R>(stage::interpolation, biases, p, z);
+      for (R& b : bias) b = in_stage<R>(attention_stage::scores, scaled, b, scale);
+      return bias;
     }
   };
 };
@@ -178,6 +217,21 @@ inline core::operation cope::interpolate_declaration() {
           .stages = {{.name = "interpolation", .meaning = "the weights of two positions, and b", .narrow = true}},
           .independent = {"B", "h", "n"},
           .axis_roles = {{"a", core::axis_role::parameter}}};
+}
+
+inline core::operation cope::attention_declaration() {
+  core::operation attention = attention_operation(
+      "cope/attention", "m", core::parameter("table", {"d", "a"}, "what q meets for each position, from 0 on"));
+  attention.source = "Golovneva et al. 2024, arXiv 2405.18719, eqs. (3) to (5)";
+  attention.attributes.push_back(choice("position_scale", {"one", "inverse_sqrt"}, "factor of q . table"));
+  attention.attributes.push_back(flag("causal", true, "a query sees no key behind its own"));
+  attention.stages.push_back({.name = "gates", .meaning = "sigmoid of the logits"});
+  attention.stages.push_back({.name = "positions", .meaning = "sums of gates"});
+  attention.stages.push_back(interpolate_declaration().stages.front());
+  attention.grows_with = &core::with_keys;
+  attention.independent = {"B", "h"};
+  attention.axis_roles = interpolate_declaration().axis_roles;
+  return attention;
 }
 
 }  // namespace assay::reference::encodings

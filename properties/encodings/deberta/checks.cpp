@@ -58,7 +58,6 @@ family of_input(const char* input, family f) {
   f.applies = [input](const core::operation& op) { return op.input(input) != nullptr; };
   return f;
 }
-void as_drawn(drawn_inputs&, const core::operation&, core::dtype, core::counter_random&) {}
 void nan_in_tables(drawn_inputs& in, const core::operation&, core::dtype, core::counter_random& random) {
   std::vector<double>& x = in.of.at(random.one_in(2) ? "position_keys" : "position_queries");
   if (!x.empty()) x[random.below(x.size())] = std::nan("");

@@ -20,17 +20,11 @@ using core::infinity;
 // Families.
 
 using logit_source = double (*)(core::counter_random& random);
-// Logits of weights; of attention keys that have them, or nearly so, whatever the scale is, of queries of ones. Normal
-// queries and keys have logits of order 1.
+// Logits of weights, or of attention.
 input_filler with_logits(logit_source logit) {
   return [logit](drawn_inputs& in, const core::operation&, core::dtype, core::counter_random& random) {
-    if (const auto z = in.of.find("z"); z != in.of.end()) {
-      for (double& x : z->second) x = logit(random);
-    } else {
-      std::fill(in.of.at("q").begin(), in.of.at("q").end(), 1.0);
-      const auto width = static_cast<double>(in.sizes.at("d"));
-      for (double& x : in.of.at("k")) x = logit(random) / std::pow(width, 0.75);
-    }
+    if (!in.of.contains("z")) return draw_logits(in, logit, random);
+    for (double& x : in.of.at("z")) x = logit(random);
   };
 }
 family of_logits(std::string name, std::string summary, logit_source logit, bool of_attention = true) {

@@ -13,7 +13,6 @@ namespace {
 using encoding = reference::encodings::shaw;
 inline constexpr auto& changed = make_variant<encoding>;
 
-void as_drawn(drawn_inputs&, const core::operation&, core::dtype, core::counter_random&) {}
 void large_table(drawn_inputs& in, const core::operation&, core::dtype, core::counter_random& random) {
   for (double& x : in.of.at("table")) x *= random.one_in(2) ? 16 : 0;
 }

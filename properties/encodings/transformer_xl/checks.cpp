@@ -17,7 +17,6 @@ namespace {
 using encoding = reference::encodings::transformer_xl;
 inline constexpr auto& changed = make_variant<encoding>;
 
-void as_drawn(drawn_inputs&, const core::operation&, core::dtype, core::counter_random&) {}
 // Numbers over the whole range of the format, of shifts: what copies is exact.
 void wide(drawn_inputs& in, const core::operation&, core::dtype type, core::counter_random& random) {
   const auto f = core::format_of(type);

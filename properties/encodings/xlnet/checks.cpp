@@ -13,7 +13,6 @@ namespace {
 using encoding = reference::encodings::xlnet;
 inline constexpr auto& changed = make_variant<encoding>;
 
-void as_drawn(drawn_inputs&, const core::operation&, core::dtype, core::counter_random&) {}
 void far_larger(drawn_inputs& in, const core::operation&, core::dtype, core::counter_random& random) {
   for (const char* input : {"u", "v", "w", "p", "e"})
     for (double& x : in.of.at(input)) x *= random.one_in(2) ? 16 : 0;

@@ -39,3 +39,18 @@ TEST_CASE("cope/formula/interpolation_by_hand", "[property]") {
   const auto& b = outputs.at("b").rounded.values.storage();
   CHECK(std::vector<double>(b.begin(), b.end()) == std::vector<double>{4, 5, 32, 20});
 }
+
+// Keys of 0 have gates of 1/2: the older one is at position 1, the query's own half way to it.
+TEST_CASE("cope/formula/attention_by_hand", "[property]") {
+  const core::operation& op = *reference::find_operation("cope/attention");
+  const auto o = [&](const char* position_scale, double at_1) {
+    core::request call{&op, core::dtype::f64, {}, {{"position_scale", std::string(position_scale)}}};
+    call.inputs.emplace("q", core::make_tensor(call.type, {1, 1, 1, 4}, std::vector<double>{1, 0, 0, 0}));
+    call.inputs.emplace("k", core::make_tensor(call.type, {1, 1, 2, 4}, std::vector<double>(8)));
+    call.inputs.emplace("v", core::make_tensor(call.type, {1, 1, 2, 1}, std::vector<double>{1, 0}));
+    call.inputs.emplace("table", core::make_tensor(call.type, {4, 2}, std::vector<double>{0, at_1, 5, 6, 7, 8, 9, 1}));
+    return reference::certify(call).at("o").rounded.values.storage()[0];
+  };
+  CHECK(o("one", 2 * std::log(3)) == Approx(0.75));
+  CHECK(o("inverse_sqrt", 4 * std::log(3)) == Approx(0.75));
+}
