@@ -56,17 +56,17 @@ core::axis_sizes attention_sizes(const core::operation& op, const core::attribut
     for (auto& [symbol, drawn] : s)
       if (core::role_of(op, symbol) == core::axis_role::parameter && core::attribute_of_axis(op, symbol) == nullptr)
         ++drawn;
-  if ((has_places || op.input("first_key") != nullptr) && s.at("n") > s.at("m")) {
-    // Queries are the last of the keys: the size that nobody asked for gives way.
-    if (core::attribute_of_axis(op, "n") == nullptr && !size.axes.contains("n"))
-      s["n"] = s.at("m");
-    else if (!size.axes.contains("m"))
+  // Queries are the last of the keys: the size that nobody asked for gives way. One that comes before the first key has
+  // nothing to weigh.
+  const bool among_keys = has_places || op.input("first_key") != nullptr ||
+                          (op.input("q") != nullptr && op.attribute("causal") != nullptr &&
+                           core::setting<bool>(core::completed(op, settings), "causal"));
+  if (among_keys && s.at("n") > s.at("m")) {
+    if (!size.axes.contains("m"))
       s["m"] = s.at("n");
+    else if (core::attribute_of_axis(op, "n") == nullptr && !size.axes.contains("n"))
+      s["n"] = s.at("m");
   }
-  // Without a place for it a query before the first key has nothing to weigh.
-  if (op.input("q") != nullptr && !has_places && op.attribute("causal") != nullptr &&
-      core::setting<bool>(core::completed(op, settings), "causal"))
-    s["m"] = std::max(s["m"], s["n"]);
   return s;
 }
 
