@@ -142,8 +142,8 @@ inline core::operation fox_pro::norm_declaration() {
   return {
       .name = "fox_pro/norm",
       .source = source,
-      // Beyond 2^56 the squares of a row overflow f32.
-      .inputs = {{.name = "x", .axes = {"B", "n", "h", "d"}, .meaning = "queries or keys", .domain = {-0x1p56, 0x1p56}},
+      // Beyond 2^40 the cube of a reciprocal root, which automatic differentiation forms, is subnormal in f32.
+      .inputs = {{.name = "x", .axes = {"B", "n", "h", "d"}, .meaning = "queries or keys", .domain = {-0x1p40, 0x1p40}},
                  core::parameter("w", {"h", "d"}, "weights of each head")},
       .outputs = {{.name = "y",
                    .axes = {"B", "n", "h", "d"},

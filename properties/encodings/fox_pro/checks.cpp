@@ -24,7 +24,7 @@ double one(dtype, core::counter_random&) { return 1.0; }
 double zero_or_one(dtype, core::counter_random& random) { return random.one_in(2) ? 0.0 : 1.0; }
 double tiny(dtype, core::counter_random& random) { return std::exp2(-random.uniform(6, 40)); }
 double large(dtype type, core::counter_random& random) {
-  const double most = std::min(std::log2(core::largest_finite(type)) - 3, 48.0);
+  const double most = std::min(std::log2(core::largest_finite(type)) - 3, 24.0);
   return std::exp2(random.uniform(most - 5, most));
 }
 double of_any_size(dtype, core::counter_random& random) {
