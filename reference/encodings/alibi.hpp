@@ -40,7 +40,7 @@
 #include <string>
 #include <string_view>
 
-#include "reference/kinds/attention.hpp"
+#include "reference/kinds/attention_of_places.hpp"
 #include "reference/kinds/pair_bias.hpp"
 
 namespace assay::reference::encodings {

@@ -28,7 +28,7 @@
 #include <vector>
 
 #include "reference/algorithms/log_buckets.hpp"
-#include "reference/kinds/attention.hpp"
+#include "reference/kinds/attention_of_places.hpp"
 #include "reference/kinds/pair_bias.hpp"
 #include "reference/kinds/table.hpp"
 

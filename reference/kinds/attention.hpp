@@ -18,8 +18,6 @@
 // derived head by head: the tape holds one bias at a time, however many there are.
 #pragma once
 
-#include <limits>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -184,75 +182,6 @@ fields<R> attention_output_vjp(const arguments<R>& call, const typename Formula<
     return lifted.gradients();
   }
 }
-
-/// Where queries stand among the keys 0, 1, ..., and which keys they see.
-struct query_places {
-  bool causal;
-  double first;  ///< of query 0; below 0 it stands before all keys
-
-  query_places(const core::attributes& settings, std::size_t queries, std::size_t keys)
-      : causal(core::setting<bool>(settings, "causal")),
-        first(core::chosen<bool>(settings, "alignment", {{"last", true}, {"first", false}})
-                  ? static_cast<double>(keys) - static_cast<double>(queries)
-                  : 0.0) {}
-  [[nodiscard]] double of(std::size_t query) const { return first + static_cast<double>(query); }
-  [[nodiscard]] bool sees(std::size_t query, std::size_t key) const {
-    return !causal || static_cast<double>(key) <= of(query);
-  }
-  static std::vector<core::attribute_declaration> declared(bool causal) {
-    return {
-        flag("causal", causal, "keys behind the query are hidden"),
-        choice("alignment", {"last", "first"}, "query i stands at key i + m - n, as behind cached keys, or at key i")};
-  }
-};
-
-/// An operation that makes the bias itself, of a parameter and the places of queries and keys. A query that stands
-/// before the first key sees none where it is causal.
-inline core::operation attention_of_places(const char* called, core::tensor_declaration parameter, bool causal,
-                                           core::stage_declaration bias) {
-  core::operation op = attention_operation(called, "m", std::move(parameter));
-  for (core::attribute_declaration& a : query_places::declared(causal)) op.attributes.push_back(std::move(a));
-  op.attributes.push_back(choice("bias_factor", {"one", "inverse_sqrt", "sqrt"},
-                                 "what the bias is multiplied by: 1, 1 / sqrt(d) as q . k, or sqrt(d)"));
-  op.stages.push_back(std::move(bias));
-  op.grows_with = &core::with_keys;
-  op.independent = {"B", "h"};
-  return op;
-}
-
-/// Its heads: Formula<R>(call, recipe)(head, place of the query, place of the key) is the bias of a pair.
-template <template <class> class Formula, class R>
-struct heads_of_places {
-  using recipe = typename Formula<R>::recipe;
-  static constexpr std::size_t stage = 4;  ///< the one after those of attention
-  Formula<R> formula;
-  std::size_t queries, keys;
-  query_places places;
-  std::optional<R> factor{};
-
-  heads_of_places(const arguments<R>& call, const recipe& how)
-      : formula(call, how),
-        queries(call["q"].shape(2)),
-        keys(call["k"].shape(2)),
-        places(call.settings, queries, keys) {
-    const auto setting = call.template setting<std::string>("bias_factor");
-    if (setting != "one") factor = factor_in<R>(stage, setting, call["q"].shape(3));
-  }
-  [[nodiscard]] std::vector<R> bias(std::size_t, std::size_t head) const {
-    // Of parameters, which are exact.
-    const auto of_pairs = [&](const R& times) {
-      std::vector<R> all(queries * keys, R(-std::numeric_limits<double>::infinity()));
-      for (std::size_t i = 0; i < queries; ++i)
-        for (std::size_t j = 0; j < keys; ++j)
-          if (places.sees(i, j)) {
-            const R b = formula(head, places.of(i), static_cast<double>(j));
-            all[i * keys + j] = factor ? b * times : b;
-          }
-      return all;
-    };
-    return in_stage<R>(stage, of_pairs, factor.value_or(R(1.0)));
-  }
-};
 
 /// The record of an operation of this kind.
 template <template <class> class Formula, class R>
