@@ -112,6 +112,12 @@ TEST_CASE("properties/empty_axes/every_axis_of_every_operation_is_asked_in_one_c
         const core::axis_sizes sizes = sizes_of(c);
         if (sizes.at("d") / 2 % sizes.at("a") != 0) expected.erase("d");
       }
+      for (const std::string& axis : axes) {  // queries that are the last of the keys leave no room for no key
+        core::axis_sizes sizes = sizes_of(c);
+        sizes[axis] = 0;
+        const auto settings = core::completed(op, c.call.attributes);
+        if (op.conflict != nullptr && !op.conflict(settings, sizes).empty()) expected.erase(axis);
+      }
       if (!core::check_request(c.call) || has_empty(sizes_of(c))) continue;
       INFO(summary(c));
       CHECK(find_property("empty_axes")->check(watched, c).verdict != status::failed);

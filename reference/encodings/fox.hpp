@@ -36,7 +36,7 @@ struct fox {
   template <class R>
   struct recipe : attention_steps<R>, differentiable_recipe<recipe, R> {
     recipe_step<R, void(const_lane<R> a, R* decay)> sums = segment_sums<R>;
-    /// Of one query: from the gates of all keys up to its own to their sums from each on.
+    /// Of one query: from the gates of all keys up to its own, and a 0, to their sums from each on.
     recipe_step<R, std::vector<R>(const std::vector<R>& gates)> row = suffix_sums<R>;
     /// How many of m keys query i of n may see.
     recipe_step<R, std::size_t(std::size_t i, std::size_t n, std::size_t m)> seen =
@@ -123,6 +123,9 @@ inline core::operation fox::of_cache(core::operation op) {
   op.inputs.push_back(core::integers("first_key", {"B"}, "keys before it are padding: nothing of them is seen",
                                      {0.0, 0x1p31}, core::input_role::value));
   op.grows_with = &core::with_keys;
+  op.conflict = [](const core::attributes&, const core::axis_sizes& sizes) -> std::string {
+    return sizes.at("n") <= sizes.at("m") ? "" : "queries are the last of the keys: n is at most m";
+  };
   return op;
 }
 
@@ -171,11 +174,11 @@ void fox::last_rows(const_lane<R> a, std::size_t n, double first_key, const reci
     const std::size_t seen = how.seen(i, n, m);
     std::vector<R> gates;
     for (std::size_t l = 0; l < seen; ++l) gates.push_back(a[l]);
+    gates.push_back(R(0.0));  // D of the query's own key: exact, and of the sums as all others are
     const std::vector<R> from = how.row(gates);
     for (std::size_t j = 0; j < m; ++j, ++out)
-      *out = j >= seen || static_cast<double>(j) < first_key ? R(-std::numeric_limits<double>::infinity())
-             : j + 1 == seen                                 ? R(0.0)
-                                                             : from[j + 1];
+      *out =
+          j >= seen || static_cast<double>(j) < first_key ? R(-std::numeric_limits<double>::infinity()) : from[j + 1];
   }
 }
 
