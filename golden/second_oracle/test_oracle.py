@@ -123,7 +123,8 @@ class check(unittest.TestCase):
     def test_misses_an_output_that_is_not_there(self):
         with tempfile.TemporaryDirectory() as folder:
             entry = {"id": "a", "dtype": "f64", "operation": "alibi/slopes", "axes": {"h": 1},
-                     "attributes": {"heads": 1, "rule": "official", "alpha_max": 8}}
+                     "attributes": {"heads": 1, "all_heads": 0, "first_head": 0, "rule": "official",
+                                    "alpha_max": 8}}
             with open(os.path.join(folder, "manifest.json"), "w", encoding="utf-8") as file:
                 json.dump({"files": [entry]}, file)
             header = b'{"slopes":{"dtype":"F64","shape":[1],"data_offsets":[0,8]}}'

@@ -13,21 +13,13 @@ catalogue (*&installed())() {
   return make;
 }
 
-// Inputs of which many terms weigh something along a long axis, else mild ones.
-const family* base_of_one_sign(const std::vector<family>& all) {
-  for (const auto& is_such :
-       {+[](const family& f) { return !f.tells_along.empty(); }, +[](const family& f) { return f.is_mild; }})
-    if (const auto found = std::find_if(all.begin(), all.end(), is_such); found != all.end()) return &*found;
-  return nullptr;
-}
-
 const catalogue& current() {
   static const catalogue all = [] {
     ASSAY_EXPECTS(installed() != nullptr);
     catalogue made = installed()();
     for (encoding_tests& tests : made.encodings) {
       if (!tests.families.empty()) tests.families.front().is_mild = true;
-      if (const family* like = base_of_one_sign(tests.families)) tests.families.push_back(one_sign_family(*like));
+      if (!tests.families.empty()) tests.families.push_back(one_sign_family(tests.families));
     }
     return made;
   }();

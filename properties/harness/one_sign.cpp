@@ -14,17 +14,29 @@ void take_signs(core::tensor& t, bool equal) {
     if (std::isfinite(v)) v = equal ? first : std::fabs(v);
 }
 
-family one_sign_family(const family& like) {
+namespace {
+
+// Of an operation: inputs of which many terms weigh something along a long axis, else mild ones.
+const family* base_of(const std::vector<family>& all, const core::operation& op) {
+  for (const auto& is_such :
+       {+[](const family& f) { return !f.tells_along.empty(); }, +[](const family& f) { return f.is_mild; }})
+    for (const family& f : all)
+      if (is_such(f) && f.applies(op)) return &f;
+  return nullptr;
+}
+
+}  // namespace
+
+family one_sign_family(const std::vector<family>& all) {
   const auto is_real = [](const core::tensor_declaration& d) { return !d.own_type.has_value(); };
   family f{one_sign, "numbers of one sign, or all the same: sums of them do not cancel"};
   f.of_one_sign = true;
-  f.applies = [applies = like.applies, is_real](const core::operation& op) {
-    return applies(op) && std::any_of(op.inputs.begin(), op.inputs.end(), is_real);
+  f.applies = [all, is_real](const core::operation& op) {
+    return base_of(all, op) != nullptr && std::any_of(op.inputs.begin(), op.inputs.end(), is_real);
   };
-  f.generate = [generate = like.generate, is_real](const core::operation& op, core::dtype type,
-                                                   const core::attributes& settings, core::counter_random& random,
-                                                   extent size) {
-    core::tensors inputs = generate(op, type, settings, random, size);
+  f.generate = [all, is_real](const core::operation& op, core::dtype type, const core::attributes& settings,
+                              core::counter_random& random, extent size) {
+    core::tensors inputs = base_of(all, op)->generate(op, type, settings, random, size);
     const bool equal = draws_equal(random);
     for (const core::tensor_declaration& d : op.inputs)
       if (is_real(d) && d.domain.high > 0.0) take_signs(inputs.at(d.name), equal);

@@ -2,6 +2,8 @@
 // is too short for it loses: in bf16 the sum of 1000 ones is 256.
 #pragma once
 
+#include <vector>
+
 #include "properties/harness/case.hpp"
 
 namespace assay::properties {
@@ -15,8 +17,8 @@ void take_signs(core::tensor& t, bool equal);
 /// One time in three all numbers of a tensor are equal: sums of equal terms lose most, whatever their order is.
 inline bool draws_equal(core::counter_random& random) { return random.one_in(3); }
 
-/// The inputs of another family, the signs taken of all that may be positive, and cotangents alike. For operations with
-/// real inputs.
-family one_sign_family(const family& like);
+/// The inputs of one of these families, the signs taken of all that may be positive, and cotangents alike. For
+/// operations with real inputs.
+family one_sign_family(const std::vector<family>& all);
 
 }  // namespace assay::properties

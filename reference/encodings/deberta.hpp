@@ -121,6 +121,7 @@ inline core::operation deberta::bucket_declaration() {
         return rows_of(settings, "buckets").conflict("buckets");
       }};
   bucket.grows_with = &core::with_distance;
+  bucket.named_only = true;
   return bucket;
 }
 inline core::operation deberta::scores_declaration() {

@@ -137,7 +137,9 @@ std::vector<usual_size> sizes() {
   });
   add_sizes(all, {attention}, "B h n m d e a",
             "1 1 9 130 64 64 64, 1 1 9 130 128 128 65, 1 2 66 130 2 2 131, 1 2 127 191 1 1 9,"
-            "1 1 2 514 2 2 300");
+            "1 1 2 514 2 2 300, 5 1 66 66 1 1 3, 1 9 66 67 1 1 3, 1 1 66 66 66 1 3, 1 1 66 66 1 66 3,"
+            "2 2 129 130 1 1 9");
+  add_sizes(all, {attention}, "B h n m d e a", "1 1 66 66 2 2 5", true, every_family);
   return all;
 }
 
@@ -168,7 +170,7 @@ encoding_tests make_tests() {
   tests.sizes = sizes();
   tests.long_ones = {{{"cope/positions"}, {{"m", 2}}},
                      {{"cope/interpolate"}, {{"m", 2}, {"a", 3}}},
-                     {{"cope/attention"}, {{"m", 2}, {"a", 3}}, {{"n", 2}, {"m", 33000}}}};
+                     {{"cope/attention"}, {{"m", 0}, {"a", 3}}, {{"n", 130}, {"m", 33000}}}};
   tests.mutants = mutants();
   tests.controls = controls();
   tests.rests_on_convention = has_query_without_keys;

@@ -117,8 +117,8 @@ def hangs(log_p, h, s0):
 def exits(log_p, h, s0):
     os._exit(0)
 
-def no_operation(a, b):
-    return a
+def no_operation(one, two):
+    return one
 
 def renamed(gates, inputs, state):
     return scan(gates, inputs, state)
@@ -267,7 +267,7 @@ class Functions(Folder):
         self.assertGreater(self.read_report()["cases"]["unsupported"], 0)
 
     def test_functions_that_are_none(self):
-        self.ends("no_operation", 3, "its parameters (a, b) are the inputs of no operation; name them so, or name the "
+        self.ends("no_operation", 3, "its parameters (one, two) are the inputs of no operation; name them so, or name the "
                   "operation, whose inputs then come in its order: python:MODULE:FUNCTION@OPERATION, ", "; see: assay list operations")
         self.ends("one_more", 3, "its parameters (log_p, h, s0, chunk) are the inputs of no operation; "
                   "heinsen/scan(log_p, h, s0) misfits by: 'chunk' is no input and has no default")

@@ -167,7 +167,8 @@ def alibi_in_one(function, form="distance", causal=True, dtypes=("f32",)):
             raise ValueError(f"all biases of the {where} are 0: is its form {other!r}?")
         return own
 
-    @made.torch("alibi/slopes", list(dtypes), domain={"rule": ["official"], "alpha_max": [8.0]}, vjp=False)
+    @made.torch("alibi/slopes", list(dtypes), vjp=False,
+                domain={"rule": ["official"], "alpha_max": [8.0], "all_heads": [0], "first_head": [0]})
     def slopes(heads, dtype, **_):
         return {"slopes": own_slopes(heads).to(dtype)}
 

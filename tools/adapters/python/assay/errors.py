@@ -38,11 +38,18 @@ def _in_order(error):
         return f"{happened}\n{trace}"
     if is_of_accelerator(error):
         return message.partition("\n")[0]
-    if type(error).__module__.startswith("triton.") and error.__cause__ is not None:
-        while error.__cause__ is not None:
-            error = error.__cause__
-        return f"{type(error).__name__}: {error}\n{message}"
-    return message
+    if not _is_of_triton(error):
+        return message
+    inner = error
+    while inner.__cause__ is not None:
+        inner = inner.__cause__
+    lines = str(inner).strip().splitlines()  # of Triton itself a listing, a caret and what is wrong
+    happened = lines[-1] if _is_of_triton(inner) and lines else f"{type(inner).__name__}: {inner}"
+    return f"{happened}\n{message}"
+
+
+def _is_of_triton(error):
+    return type(error).__module__.startswith("triton.")
 
 
 def _users_frames(error):

@@ -422,6 +422,14 @@ class TorchFunctions(Files):
         with quiet():
             self.assertIn("CompilationError: NameError: Cannot access global variable scale\nat 80:4:",
                           self.call(*call)[0]["error"])
+        listing = Candidate("broken")
+
+        @listing.torch("x/y", dtypes=["f32"])
+        def other(x):
+            raise of_triton("at 9:8:\n    a line of the kernel\n    ^\nAttributeError: no 'type'")
+        with quiet():
+            self.assertIn("CompilationError: AttributeError: no 'type'\nat 9:8:",
+                          self.call(listing, *call[1:])[0]["error"])
 
     def test_what_failed_in_torchscript_comes_first(self):
         candidate = Candidate("c")
