@@ -2,7 +2,8 @@
 
 from mpmath.libmp import mpf_ceil, to_int
 
-from formula import ONE, total
+from attention import power_of_width
+from formula import total
 from interval import Interval
 
 
@@ -31,7 +32,6 @@ def scores(call):
     n, d, heads = call.size("n", "d", "h")
     settings, span = call.settings, int(call.settings["span"])
     c2p, p2c = settings["terms"] != "p2c", settings["terms"] != "c2p"
-    scale = ONE if d == 0 else Interval.of(d * (1 + c2p + p2c)).inverse_sqrt()
 
     def delta(r):
         if settings["form"] == "log":
@@ -48,7 +48,7 @@ def scores(call):
                 if p2c:
                     row = delta(i - j if settings["p2c_index"] == "code" else j - i)
                     rows.append(("k", j, "position_queries", h * 2 * span + row))
-                out["s", (block * n + i) * n + j] = scale * total(
+                out["s", (block * n + i) * n + j] = power_of_width("inverse_sqrt", d * (1 + c2p + p2c)) * total(
                     get(x, (block * n + token) * d + c) * get(y, row * d + c)
                     for x, token, y, row in rows for c in range(d))
         return out

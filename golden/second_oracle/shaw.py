@@ -1,12 +1,11 @@
 """Relative keys: Shaw et al. 2018 (arXiv 1803.02155), eqs. (3) and (4)."""
 
-from formula import ONE, total
-from interval import Interval
+from attention import power_of_width
+from formula import total
 
 
 def scores(call):
     n, m, d, heads, rows = call.size("n", "m", "d", "h", "b")
-    scale = ONE if d == 0 else Interval.of(d).inverse_sqrt()
     right = int(call.settings["right"])
     if right < 0:
         right = (rows - 1) // 2
@@ -21,7 +20,7 @@ def scores(call):
         terms = [q[c] * k[c] for c in range(d)] + [q[c] * a[c] for c in range(d)]
         if call.settings["meets"] == "both":
             terms += [k[c] * a[c] for c in range(d)]
-        return scale * total(terms)
+        return power_of_width("inverse_sqrt", d) * total(terms)
 
     def all_of(get, *index):
         return {("s", ((b * heads + h) * n + i) * m + j): score(get, b * heads + h, i, j)

@@ -1,7 +1,7 @@
 """Transformer-XL: Dai et al. 2019 (arXiv 1901.02860), section 3.3 and Appendix B; rel_shift of zihangdai/xlnet."""
 
-from formula import MINUS_INFINITY, ONE, ZERO, total
-from interval import Interval
+from attention import power_of_width
+from formula import MINUS_INFINITY, ZERO, total
 
 
 def reshaped(get, block, n, columns, zeros, kept):
@@ -38,7 +38,6 @@ def shift_both_sides(call):
 
 def scores(call):
     n, m, d, heads = call.size("n", "m", "d", "h")
-    scale = ONE if d == 0 else Interval.of(d).inverse_sqrt()
     clamp = int(call.settings["clamp"])
 
     def head(get, h, b):
@@ -51,7 +50,7 @@ def scores(call):
                     continue
                 t = min(t, clamp) if clamp else t
                 q = [get("q", (block * n + i) * d + c) for c in range(d)]
-                out["s", at] = scale * total(
+                out["s", at] = power_of_width("inverse_sqrt", d) * total(
                     (q[c] + get("u", h * d + c)) * get("k", (block * m + j) * d + c)
                     + (q[c] + get("v", h * d + c)) * get("p", (h * m + t) * d + c) for c in range(d))
         return out

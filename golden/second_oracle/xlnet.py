@@ -1,12 +1,11 @@
-"""XLNet: Yang et al. 2019 (arXiv 1906.08237), section 2.4; rel_attn_core of zihangdai/xlnet."""
+"""XLNet: Yang et al. 2019 (arXiv 1906.08237), sections 2.4 and 2.5; rel_attn_core of zihangdai/xlnet."""
 
-from formula import ONE, total
-from interval import Interval
+from attention import power_of_width
+from formula import total
 
 
 def scores(call):
     n, d, heads = call.size("n", "d", "h")
-    scale = ONE if d == 0 else Interval.of(d).inverse_sqrt()
     other = call.integers("other_segment")
 
     def head(get, h, b):
@@ -15,7 +14,7 @@ def scores(call):
             for j in range(n):
                 met = (("u", "k", block * n + j), ("v", "p", h * 2 * n + n - (i - j)),
                        ("w", "e", 2 * h + other[(b * n + i) * n + j]))
-                out["s", (block * n + i) * n + j] = scale * total(
+                out["s", (block * n + i) * n + j] = power_of_width("inverse_sqrt", d) * total(
                     (get("q", (block * n + i) * d + c) + get(added, h * d + c)) * get(keys, row * d + c)
                     for added, keys, row in met for c in range(d))
         return out

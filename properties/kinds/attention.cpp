@@ -105,8 +105,11 @@ family attention_family(std::string name, std::string summary, input_filler fill
       std::size_t count = 1;
       for (const std::size_t s : core::shape_of(d, in.sizes)) count *= s;
       auto& x = in.of.emplace(d.name, count).first->second;
-      const auto integers = static_cast<std::size_t>(d.own_type ? d.domain.high - d.domain.low + 1 : 1);
-      for (double& y : x) y = d.own_type ? d.domain.low + static_cast<double>(random.below(integers)) : random.normal();
+      const double integers = d.domain.high - d.domain.low + 1;
+      for (double& y : x) {
+        y = random.normal();
+        if (d.own_type) y = d.domain.low + std::fmod(std::floor(std::fabs(1e3 * y)), integers);
+      }
     }
     fill(in, op, type, random);
     core::tensors inputs;

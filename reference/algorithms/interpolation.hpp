@@ -50,6 +50,7 @@ class interpolated_table {
     if (size_ == 0) return R(0.0);
     const double x = to_double(p);
     if (std::isnan(x)) return p;
+    if (surely(less(whole(highest() + 1.0), p))) return entry(highest());  // far beyond the end: a constant
     double first = std::floor(x), last = first;  // of the lower positions that p may lie above, or be at
     while (first > 0.0 && first <= highest() && !surely(less(whole(first), p))) --first;
     while (last < highest() && !surely(less(p, whole(last + 1.0)))) ++last;

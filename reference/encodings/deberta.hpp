@@ -98,7 +98,8 @@ struct deberta {
   static rows<R> buckets(const arguments<R>& call, const recipe<R>& how) {
     return {1, [&how, &distance = call.integers.at("distance").values.storage(),
                 of = rows_of(call.settings, "buckets")](std::size_t i, R* row) {
-              *row = index_number<R>(static_cast<double>(how.bucket(of, static_cast<std::int64_t>(distance[i]))));
+              *row = index_number<R>(static_cast<double>(
+                  how.bucket(of, static_cast<std::int64_t>(std::clamp(distance[i], -furthest, furthest)))));
             }};
   }
   template <class R>
@@ -133,7 +134,7 @@ inline core::operation deberta::scores_declaration() {
   scores.attributes = {
       integer("span", {4, 8, 16}, {1, 1024}, "rows of a direction", "b"),
       choice("form", {"log", "linear"}, "rows by bucket, or by distance"),
-      integer("max_distance", {64, 128, 512}, {2, furthest},
+      integer("max_distance", {24, 40, 128}, {2, furthest},
               "of buckets: from the one before on all distances share one"),
       choice("terms", {"both", "c2p", "p2c"}, "queries with position_keys (c2p), keys with position_queries (p2c)"),
       choice("p2c_index", {"code", "paper"}, "the row of position_queries: of i - j, or of j - i")};

@@ -9,7 +9,8 @@
 //
 // `fox/cached_decay` and `fox/cached_attention` have n queries that are the last of m keys, as a cache has them: query
 // i stands at key i + m - n. log_f [B, m, h] is of the keys, D [B, h, n, m], k [B, h, m, d], v [B, h, m, e]. Keys
-// before `first_key` [B] are padding on the left: D = -inf, and nothing of them is seen, their gates neither. A query
+// before `first_key` [B] are padding on the left: D = -inf, and nothing of them is seen, their gates neither, but by
+// prefix sums, which have them all the same: class cumsum allows for it. A query
 // all of whose keys are padding has o = 0 and gradients 0, as zhixuan-lin/forgetting-transformer has it.
 //
 // Special values: log f = -inf (f = 0) makes D = -inf for the pairs that it separates and leaves all others alone:

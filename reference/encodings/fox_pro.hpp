@@ -59,6 +59,8 @@ struct fox_pro {
     /// A row over the root of the mean of its squares and epsilon.
     recipe_step<R, std::vector<R>(const std::vector<R>& row, double epsilon)> norm = normalised<R>;
   };
+  /// The gate of an output is computed in one way: automatic differentiation of y = sigmoid has the law of linear
+  /// alone.
   template <class R>
   static recipe<R> algorithm(accuracy_class c) {
     recipe<R> how;
@@ -142,7 +144,7 @@ inline core::operation fox_pro::norm_declaration() {
   return {
       .name = "fox_pro/norm",
       .source = source,
-      // Beyond 2^40 the cube of a reciprocal root, which automatic differentiation forms, is subnormal in f32.
+      // Beyond 2^42 the cube of a reciprocal root, which automatic differentiation forms, is subnormal in f32.
       .inputs = {{.name = "x", .axes = {"B", "n", "h", "d"}, .meaning = "queries or keys", .domain = {-0x1p40, 0x1p40}},
                  core::parameter("w", {"h", "d"}, "weights of each head")},
       .outputs = {{.name = "y",

@@ -96,7 +96,7 @@ inline core::operation transformer_xl::scores_declaration() {
   scores.inputs.push_back(core::parameter("v", {"h", "d"}, "added to queries that meet distances"));
   scores.inputs.push_back({.name = "p", .axes = {"h", "m", "d"}, .meaning = "keys of the distances 0, 1, ..."});
   scores.outputs.front().domain.minus_infinity = true;
-  scores.attributes = {integer("clamp", {0, 1, 5}, {0, 0x1p31}, "the largest distance told apart; 0: none")};
+  scores.attributes = {integer("clamp", {0, 1, 5}, {0, 0x1p31}, "the largest distance told apart; 0: no limit")};
   return scores;
 }
 

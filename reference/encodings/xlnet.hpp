@@ -2,7 +2,7 @@
 // Understanding", NeurIPS 2019, arXiv 1906.08237): those of Transformer-XL (transformer_xl.hpp) in both directions, and
 // a term that tells whether two tokens are of the same segment,
 //
-//   s_ij = ((q_i + u) . k_j + (q_i + v) . p_{i - j} + (q_i + w) . e_g(i, j)) / sqrt(d)                    section 2.4
+//   s_ij = ((q_i + u) . k_j + (q_i + v) . p_{i - j} + (q_i + w) . e_g(i, j)) / sqrt(d) sections 2.4, 2.5
 //
 // as rel_attn_core of zihangdai/xlnet has it. Shapes: q, k [B, h, n, d]; u, v, w [h, d] (r_w_bias, r_r_bias, r_s_bias);
 // p [h, 2n, d], the keys of the distances n to 1 - n, the first of which no pair has; e [h, 2, d], of the same segment
@@ -41,7 +41,7 @@ struct xlnet {
 
 inline core::operation xlnet::declaration() {
   core::operation scores = relative_scores("xlnet/scores", "n");
-  scores.source = "Yang et al. 2019, arXiv 1906.08237, section 2.4";
+  scores.source = "Yang et al. 2019, arXiv 1906.08237, sections 2.4 and 2.5";
   for (const auto& [called, meaning] : {std::pair{"u", "added to queries that meet keys"},
                                         {"v", "to those that meet distances"},
                                         {"w", "to those that meet segments"}})
@@ -82,10 +82,10 @@ struct xlnet::score_rows {
     const std::vector<R> to_keys = query_with(u), to_distances = query_with(v), to_segments = query_with(w);
     std::vector<R> s;
     for (std::size_t j = 0; j < n; ++j) {
-      const auto other = static_cast<std::size_t>(other_segment.values.storage()[(block / heads * n + i) * n + j]);
+      const bool differs = other_segment.values.storage()[(block / heads * n + i) * n + j] != 0.0;
       s.push_back(
           how.score_of(factor, {to(to_keys, k, block * n + j), to(to_distances, p, head * 2 * n + how.row(i, j, n)),
-                                to(to_segments, e, head * 2 + other)}));
+                                to(to_segments, e, head * 2 + (differs ? 1 : 0))}));
     }
     return {std::move(s)};
   }

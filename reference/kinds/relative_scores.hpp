@@ -27,7 +27,8 @@ inline std::vector<core::stage_declaration> score_stages() {
 /// An operation of this sort; `keys`: the axis along which they lie.
 inline core::operation relative_scores(const char* called, const char* keys) {
   core::operation scores = attention_operation(called, keys, {});
-  scores.inputs.resize(2);  // q and k
+  scores.inputs.resize(2);    // q and k
+  scores.attributes.clear();  // each has the factor of its definition
   scores.outputs = {{.name = "s",
                      .axes = {"B", "h", "n", keys},
                      .meaning = "scores, queries by keys",

@@ -167,7 +167,7 @@ std::vector<finding> of_operations() {
   return {
       {"Operations: largest error, by tokens, keys, or the largest position or distance",
        "angles",
-       "Relative to the scale of the output. In brackets what the formula's rounding explains. An angle, a product: "
+       "Relative to the scale of the output. In brackets what the rounding of the algorithm explains. An angle, a product: "
        "this stage is computed in the stored format, all others as said. Wrong: without a digit. –: no number.",
        of("error"),
        {"operation", asked, size_words, with_wrong}},

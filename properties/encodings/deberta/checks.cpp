@@ -135,7 +135,7 @@ std::vector<variant> mutants() {
 std::vector<variant> controls() {
   std::vector<variant> all = controls_of_scores<encoding>("deberta");
   all.push_back(changed("control/deberta_logarithms_in_f64", "microsoft/DeBERTa with NumPy",
-                        "right for the settings that it declares", {.formula = with_steps(in_f64)}));
+                        "right for the settings that tests draw", {.formula = with_steps(in_f64)}));
   all.push_back(changed(
       "control/deberta_logarithms_in_f32", "huggingface/transformers, make_log_bucket_position",
       "right for the settings that it declares",

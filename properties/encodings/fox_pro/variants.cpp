@@ -12,7 +12,7 @@ using core::dtype;
 using encoding = reference::encodings::fox_pro;
 inline constexpr auto& changed = make_variant<encoding>;
 
-// Of each row of a norm another one: of(row, number, sum of its squares of all heads).
+// Each number of a norm times a factor: factor(x, place of the number, epsilon).
 using row_change = double (*)(const core::tensor& x, std::size_t k, double epsilon);
 void change_rows(core::tensors& outputs, const request& call, row_change factor) {
   const auto y = outputs.find("y");

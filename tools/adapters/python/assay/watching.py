@@ -71,7 +71,7 @@ class Watch:
         done, self.given = [], given
         with self.torch.enable_grad():
             for k, x in enumerate(chunks):
-                                done.append(self._called(x.detach().requires_grad_(), continued if k else {}))
+                done.append(self._called(x.detach().requires_grad_(), continued if k else {}))
             try:
                 self.torch.autograd.backward([chunk.nodes["y"] for chunk in done], cotangents)
             except RuntimeError as error:
