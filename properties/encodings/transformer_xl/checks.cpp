@@ -79,8 +79,9 @@ std::vector<variant> mutants() {
                    "distances count from the first key, whatever the memory is",
                    {.formula =
                         [](auto& how) {
-                          how.distance = [](std::size_t i, std::size_t j, std::size_t, std::size_t) {
-                            return static_cast<std::ptrdiff_t>(i) - static_cast<std::ptrdiff_t>(j);
+                          how.distance = [](std::size_t i, std::size_t j, std::size_t, std::size_t m) {
+                            return std::min(static_cast<std::ptrdiff_t>(i), static_cast<std::ptrdiff_t>(m) - 1) -
+                                   static_cast<std::ptrdiff_t>(j);
                           };
                         }}),
            changed("mutant/txl_biases_exchanged", "fastnlp/TENER: the names of the two vectors exchanged",
