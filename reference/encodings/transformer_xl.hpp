@@ -84,6 +84,7 @@ inline core::operation transformer_xl::shift_declaration(bool causal) {
       .outputs = {logits("y", causal ? "m" : "n", "of each query, by key")},
       .independent = {"B", "h"},
       .named_only = true};
+  shift.inputs.front().differentiable = false;
   if (causal)
     shift.attributes = {
         choice("above", {"leak", "zero", "masked"}, "behind the query: what the reshaping leaves there, 0, or -inf")};

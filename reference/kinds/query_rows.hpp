@@ -81,10 +81,12 @@ fields<R> query_rows_vjp(const arguments<R>& call, const typename Rows<R>::recip
 template <template <class> class Rows, class R>
 operation_record<R, typename Rows<R>::recipe> query_rows_record(core::operation declaration,
                                                                 algorithm_list algorithms = one_algorithm) {
+  using vjp = optional_evaluator<R, typename Rows<R>::recipe, not_differentiable_t>;
+  const vjp of_rows = declaration.has_gradient() ? vjp(query_rows_vjp<Rows, R>) : vjp(not_differentiable);
   return {.declaration = std::move(declaration),
           .algorithms = std::move(algorithms),
           .forward = query_rows<Rows, R>,
-          .vjp = query_rows_vjp<Rows, R>,
+          .vjp = of_rows,
           .jvp = not_offered};
 }
 

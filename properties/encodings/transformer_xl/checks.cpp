@@ -36,6 +36,15 @@ void nan_inside(drawn_inputs& in, const core::operation&, core::dtype, core::cou
   std::vector<double>& x = in.of.at(in.of.contains("x") ? "x" : random.one_in(2) ? "q" : "p");
   if (!x.empty()) x[random.below(x.size())] = std::nan("");
 }
+// What copies is cheap: more queries and keys than of attention.
+family longer(family f) {
+  f.generate = [of_size = f.generate](const core::operation& op, core::dtype type, const core::attributes& settings,
+                                      core::counter_random& random, extent size) {
+    if (!size.is_given()) size = extent({{"n", 1 + random.below(24)}, {"m", 1 + random.below(24)}});
+    return of_size(op, type, settings, random, std::move(size));
+  };
+  return f;
+}
 family of_input(const char* input, family f) {
   f.applies = [input](const core::operation& op) { return op.input(input) != nullptr; };
   return f;
@@ -102,8 +111,8 @@ encoding_tests make_tests() {
   tests.name = "transformer_xl";
   tests.families = {
       attention_family("mild", "normal numbers", as_drawn),
-      of_input("x", attention_family("wide", "numbers over the whole range of the format", wide)),
-      of_input("x", attention_family("masked", "every fourth number is -inf", masked)),
+      of_input("x", longer(attention_family("wide", "numbers over the whole range of the format", wide))),
+      of_input("x", longer(attention_family("masked", "every fourth number is -inf", masked))),
       of_input("p", attention_family("large_positions", "vectors of heads and distances 16 times as large, or 0",
                                      far_larger)),
       attention_family("nan_inside", "one NaN", nan_inside),
