@@ -33,7 +33,8 @@ def slope_exponents(heads, rule, alpha):
 
 
 def slopes(call):
-    heads, first = int(call.settings["all_heads"]) or call.sizes["h"], int(call.settings["first_head"])
+    first = int(call.settings["first_head"])
+    heads = int(call.settings["all_heads"]) or first + call.sizes["h"]
     exponents = slope_exponents(heads, call.settings["rule"], Fraction(call.settings["alpha_max"]))
     return call.parts(lambda get, k: {("slopes", k): power_of_two(exponents[first + k])}, "h")
 

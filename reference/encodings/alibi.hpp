@@ -149,7 +149,7 @@ struct alibi {
             .attributes = {integer("heads", {8, 1, 2, 3, 4, 5, 6, 7, 12, 16, 40, 71, 112}, {1, 1024}, "number of heads",
                                    "h"),
                            integer("all_heads", {0, 12, 40, 1024}, {0, 1024},
-                                   "number of heads of the model, of which these are some; 0: these are all"),
+                                   "number of heads of the model, of which these are some; 0: these are the last"),
                            integer("first_head", {0, 1, 7, 30}, {0, 1023}, "the first of these heads, counted from 0"),
                            choice("rule", {"official", "naive", "mpt"},
                                   "how slopes are chosen, which differs where the heads are no power of two"),
@@ -209,7 +209,7 @@ struct alibi {
         : heads(core::setting<std::int64_t>(settings, "heads")),
           all(core::setting<std::int64_t>(settings, "all_heads")),
           first(core::setting<std::int64_t>(settings, "first_head")) {
-      if (all == 0) all = heads;
+      if (all == 0) all = first + heads;
     }
   };
   /// What a slope is multiplied by, c(i, j): exact for positions below 2^52.

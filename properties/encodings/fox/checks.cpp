@@ -16,10 +16,11 @@ namespace {
 
 using core::infinity;
 
-// Padding in two rows of three. Of attention every query keeps a key: programs differ in what one without gives.
+// Padding in two rows of three, of half of the keys at most. Of attention every query keeps a key: programs differ in
+// what one without gives.
 void draw_first_keys(drawn_inputs& in, const core::operation& op, core::counter_random& random) {
   if (op.input("first_key") == nullptr) return;
-  const std::size_t m = in.sizes.at("m"), most = op.input("q") ? m - std::min(m, in.sizes.at("n")) : m;
+  const std::size_t m = in.sizes.at("m"), most = op.input("q") ? m - std::min(m, in.sizes.at("n")) : m / 2;
   for (double& first : in.of.at("first_key"))
     first = random.one_in(3) ? 0.0 : static_cast<double>(random.below(most + 1));
 }
