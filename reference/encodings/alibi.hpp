@@ -7,7 +7,7 @@
 // q [B, h, n, d], k [B, h, m, d], v [B, h, m, e], o [B, h, n, e].
 //
 // `alibi/slopes`: head k = 1..n of n, c = 2^floor(log2 n), C = 2^ceil(log2 n). Of heads that are split over devices n
-// is `all_heads`, and `first_head` says with which of them, counted from 0, those of a call begin.
+// is `all_heads`, and `first_head` says with which of them, counted from 0, those of a call begin; 0: they end there.
 //   official  2^(-8k/c) for the first c heads, 2^(-4(2t-1)/c) for the remaining ones t = 1..n-c, whatever alpha_max is.
 //             The two bases of BLOOM and the m0, m1 of llama.cpp are the same function.
 //   naive     2^(-alpha k/n) for every n
