@@ -70,6 +70,11 @@ def _answer_of(function, inputs, attributes, dtype):
         raise Unsupported(f"it refuses {strides} inputs: {in_words(error)}") from None
 
 
+def _is_of_an_index(error):
+    """Whether an index lies beyond its table: no matter of axes, though a call with fewer tokens does not have it."""
+    return isinstance(error, IndexError) or "out of bounds" in str(error)  # as torch.gather says it
+
+
 def _answers_with_heads_exchanged(function, inputs, message):
     """Whether it answers where axes 1 and 2 of tensors of four axes change places."""
     of_four = [array.shape for _, array in inputs.values() if array.ndim == 4]
@@ -191,7 +196,7 @@ class Candidate:
             if is_lost_by(error):  # later calls would fail for this one: a new process answers them
                 sys.exit(f"{in_words(error)}: no later call of this process can use the accelerator, so it ends")
             answer["error"] = in_words(error)
-            if _answers_with_heads_exchanged(function, inputs, message):
+            if not _is_of_an_index(error) and _answers_with_heads_exchanged(function, inputs, message):
                 answer["error"] += ("; it answers where axes 1 and 2 of tensors of four axes are exchanged, heads and "
                                     "tokens: the adapter heads_first of assay.adapters does that")
         return answer
