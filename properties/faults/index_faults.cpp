@@ -71,7 +71,7 @@ declared_fault_list index_faults(const core::operation& op) {
       all.push_back(fault_in(op, *d, fault.what, d->name + " " + fault.words, each_value(fault.of)));
     };
     for (const index_fault& fault : of_any) add(fault);
-    if (!is_output(op, *d))
+    if (!is_output(op, *d) && d->domain.high >= table_length)
       for (const index_fault& fault : of_inputs) add(fault);
     all.push_back(fault_in(op, *d, "counted", d->name + " is counted from 0, whatever it is", count));
   }

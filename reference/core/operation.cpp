@@ -250,13 +250,24 @@ std::size_t size_of_axis(const operation& op, const tensors& inputs, std::string
   return 0;
 }
 
+// Indices of positions as indices of where these are now; of those that are no longer there, of some other one.
+void renumber(tensor& indices, const std::vector<std::size_t>& positions) {
+  for (double& x : indices.values.storage()) {
+    const auto old = static_cast<std::size_t>(x);
+    const auto now = std::find(positions.begin(), positions.end(), old);
+    x = static_cast<double>(now == positions.end() ? old % positions.size()
+                                                   : static_cast<std::size_t>(now - positions.begin()));
+  }
+}
+
 }  // namespace
 
 tensors restrict_axis(const operation& op, const tensors& inputs, std::string_view symbol,
                       const std::vector<std::size_t>& positions) {
   tensors out = inputs;
   const std::size_t size = size_of_axis(op, inputs, symbol);
-  for (const auto& d : op.inputs)
+  for (const auto& d : op.inputs) {
+    if (d.index_into == symbol && !positions.empty()) renumber(out.at(d.name), positions);
     for (std::size_t i = 0; i < d.axes.size(); ++i) {
       const axis a = parse_axis(d.axes[i]);
       if (a.symbol != symbol) continue;
@@ -274,6 +285,7 @@ tensors restrict_axis(const operation& op, const tensors& inputs, std::string_vi
         for (const std::size_t p : positions) kept.push_back(b * block + p);
       t = take(t, i, kept);
     }
+  }
   return out;
 }
 
@@ -365,6 +377,19 @@ class found_sizes {
   std::map<std::string, const std::string*> fixed_by_;  // names that the operation holds
 };
 
+// The sizes, or an error that names the first index that lies beyond its axis.
+result<axis_sizes> check_indices(const operation& op, const tensors& inputs, const axis_sizes& sizes) {
+  for (const tensor_declaration& d : op.inputs) {
+    if (d.index_into.empty()) continue;
+    const std::size_t size = sizes.at(d.index_into);
+    for (const double x : inputs.at(d.name).values)
+      if (!(x >= 0 && x < static_cast<double>(size)))
+        return failure(op.name + ": input '" + d.name + "' holds " + std::to_string(static_cast<std::int64_t>(x)) +
+                       ", which must be at least 0 and below " + d.index_into + " = " + std::to_string(size));
+  }
+  return sizes;
+}
+
 }  // namespace
 
 result<axis_sizes> check_request(const request& call) {
@@ -384,7 +409,7 @@ result<axis_sizes> check_request(const request& call) {
   if (op.conflict != nullptr)
     if (const std::string why = op.conflict(settings, found.sizes()); !why.empty())
       return failure(op.name + ": " + why);
-  return found.sizes();
+  return check_indices(op, call.inputs, found.sizes());
 }
 
 result<void> check_outputs(const operation& op, dtype type, const axis_sizes& sizes, const tensors& outputs) {

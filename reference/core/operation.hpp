@@ -48,6 +48,8 @@ struct tensor_declaration {
   std::optional<dtype> own_type{};
   error_scale scale = error_scale::absolute;  ///< of an output
   input_role role = input_role::value;        ///< of an input
+  /// Of integers: the axis of another input whose positions they are, from 0. Others are refused.
+  std::string index_into{};
 
   [[nodiscard]] dtype type_in(dtype of_call) const { return own_type.value_or(of_call); }
 };
