@@ -44,7 +44,10 @@ core::axis_sizes attention_sizes(const core::operation& op, const core::attribut
     for (const char* axis : {"B", "h"}) s[axis] = random.one_in(3) ? 2 : 1;
   }
   for (const std::string& symbol : core::axis_symbols(op))
-    if (core::role_of(op, symbol) == core::axis_role::parameter) s[symbol] = size.is_given() ? 5 : 1 + random.below(6);
+    if (core::role_of(op, symbol) == core::axis_role::parameter)
+      s[symbol] = size.is_given() ? 5 : 1 + random.below(6);
+    else if (!s.contains(symbol))  // features besides those of queries and values
+      s[symbol] = size.is_given() ? 2 : 1 + random.below(4);
   const bool has_places = op.attribute("alignment") != nullptr;
   // Of three heads the order of the last two can change.
   if (has_places && size.range == lengths::short_ones && random.one_in(3)) s["h"] = 3;

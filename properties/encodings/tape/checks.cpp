@@ -1,0 +1,160 @@
+// TAPE: states that begin as cosines and sines, wrong and right ways to change them.
+#include <cmath>
+
+#include "properties/faults/call_changes.hpp"
+#include "properties/faults/declared_faults.hpp"
+#include "properties/kinds/attention.hpp"
+#include "reference/encodings/tape.hpp"
+
+namespace assay::properties::encodings::tape {
+namespace {
+
+using core::dtype;
+using encoding = reference::encodings::tape;
+inline constexpr auto& changed = make_variant<encoding>;
+
+// Families.
+
+// Cosines and sines of angles, times this.
+void turn_states(drawn_inputs& in, core::counter_random& random, double magnitude) {
+  const std::vector<double>::size_type count = in.of.at("e_cos").size();
+  for (std::size_t k = 0; k < count; ++k) {
+    const double angle = random.uniform(0.0, 6.28);
+    in.of.at("e_cos")[k] = magnitude * std::cos(angle);
+    in.of.at("e_sin")[k] = magnitude * std::sin(angle);
+  }
+  if (const auto weights = in.of.find("weights"); weights != in.of.end())
+    for (double& p : weights->second) p = std::fabs(p) / static_cast<double>(in.sizes.at("n"));
+}
+void on_the_circle(drawn_inputs& in, const core::operation&, dtype, core::counter_random& random) {
+  turn_states(in, random, 1.0);
+}
+void grown(drawn_inputs& in, const core::operation&, dtype, core::counter_random& random) {
+  turn_states(in, random, std::exp2(random.uniform(1, 4)));
+}
+// As layers are initialised: nothing changes.
+void at_first(drawn_inputs& in, const core::operation&, dtype, core::counter_random& random) {
+  turn_states(in, random, 1.0);
+  for (const char* weight : {"mix", "up"})
+    if (const auto found = in.of.find(weight); found != in.of.end())
+      std::fill(found->second.begin(), found->second.end(), 0.0);
+}
+void with_nan(drawn_inputs& in, const core::operation&, dtype, core::counter_random& random) {
+  turn_states(in, random, 1.0);
+  std::vector<double>& e = in.of.at(random.one_in(2) ? "e_cos" : "e_sin");
+  if (!e.empty()) e[random.below(e.size())] = std::nan("");
+}
+
+// Laws.
+
+// All states turned by one phase of each channel turn the result: e u of e = e_cos + i e_sin.
+void check_phase(experiment& e) {
+  // By a quarter, which is exact: (cos, sin) becomes (-sin, cos).
+  test_case quarter = e.c;
+  auto& inputs = quarter.call.inputs;
+  std::swap(inputs.at("e_cos"), inputs.at("e_sin"));
+  negate(inputs, "e_cos");
+  const measured_call &before = e.call(), &after = e.call(quarter);
+  const numbers f_cos(before, "f_cos"), f_sin(before, "f_sin"), g_cos(after, "f_cos"), g_sin(after, "f_sin");
+  for (std::size_t k = 0; k < f_cos.size(); ++k) {
+    e.equal(-f_sin[k], g_cos[k], "number {} of f_cos where states are a quarter further", k);
+    e.equal(f_cos[k], g_sin[k], "number {} of f_sin where states are a quarter further", k);
+  }
+}
+
+// Faults.
+
+void transpose_weights(request& call) {
+  const auto found = call.inputs.find("weights");
+  if (found == call.inputs.end()) return;
+  const core::tensor old = found->second;
+  const std::size_t n = old.shape()[3];
+  for (std::size_t k = 0; k < old.size(); ++k)
+    found->second.values.storage()[k] = old.values.storage()[k / (n * n) * n * n + k % n * n + k / n % n];
+}
+// States of length 1, as those of a rotation are.
+void normalise(request& call) {
+  core::tensor &cosines = call.inputs.at("e_cos"), &sines = call.inputs.at("e_sin");
+  for (std::size_t k = 0; k < cosines.size(); ++k) {
+    double &c = cosines.values.storage()[k], &s = sines.values.storage()[k];
+    const double length = std::hypot(c, s);
+    if (length == 0.0 || !std::isfinite(length)) continue;
+    c = core::round_to(call.type, c / length), s = core::round_to(call.type, s / length);
+  }
+}
+// Without what was there.
+void lose_residual(core::tensors& outputs, const request& call) {
+  for (const auto& [from, to] : {std::pair{"e_cos", "f_cos"}, {"e_sin", "f_sin"}})
+    if (const auto f = outputs.find(to); f != outputs.end())
+      for (std::size_t k = 0; k < f->second.size(); ++k) {
+        double& y = f->second.values.storage()[k];
+        y = core::round_to(call.type, y - call.inputs.at(from).values.storage()[k]);
+      }
+}
+
+std::vector<variant> mutants() {
+  return all_of(
+      {reported_faults({
+           {"mutant/tape_heads_mixed", "VITA-Group/TAPE: an einsum whose second index is none of its output",
+            "tape/mix/across_heads/false_and_true_exchanged"},
+           {"mutant/tape_sines_negated", "a reflection for a rotation: no symmetry of the released form",
+            "tape/apply/e_sin/negated"},
+           {"mutant/tape_gate_detached", "GR07 pytorch/pytorch#196705: a path dropped",
+            "tape/update:vjp/grad_gate/zeroed"},
+       }),
+       {
+           changed("mutant/tape_weights_transposed", "a matrix product from the other side", "keys weigh queries",
+                   {.inputs = transpose_weights}),
+           changed("mutant/tape_states_normalised", "states kept on the circle", "states have length 1",
+                   {.inputs = normalise, .telling = true}),
+           changed("mutant/tape_residual_forgotten", "VITA-Group/TAPE, add_tuples left out",
+                   "only the change is returned", {.outputs = lose_residual, .telling = true}),
+           changed("mutant/tape_gates_linear", "an activation left out", "gates are G x",
+                   {.formula = [](auto& how) { how.activation = [](const auto& z) { return z; }; }, .telling = true}),
+           changed("mutant/tape_sigmoid_gates", "sigmoid for silu", "gates are sigmoid(G x)",
+                   {.formula = [](auto& how) { how.activation = [](const auto& z) { return sigmoid(z); }; }}),
+           changed("mutant/tape_other_half", "rotate_half of interleaved pairs, negated",
+                   "partners have the other sign",
+                   {.formula =
+                        [](auto& how) {
+                          how.turned = [](const auto& own, const auto& partner, const auto& cosine, const auto& sine) {
+                            return own * cosine - partner * sine;
+                          };
+                        }}),
+       }});
+}
+
+std::vector<variant> controls() {
+  return {
+      changed("control/tape_in_f64", "all in f64, rounded once", "another precision", {.arithmetic = in_f64}),
+      changed("control/tape_usual_stages", "VITA-Group/TAPE, models/llama/adape.py",
+              "f16 and bf16: products of matrices added up in f32 and cast, all else in the dtype",
+              {.arithmetic = in_usual_stages, .declared = nothing_declared}),
+      changed("control/tape_silu_by_division", "z / (1 + exp(-z))", "silu as a quotient", {.formula = [](auto& how) {
+                how.activation = [](const auto& z) {
+                  using N = std::decay_t<decltype(z)>;
+                  return z / (N(1.0) + exp(-z));
+                };
+              }})};
+}
+
+}  // namespace
+
+encoding_tests make_tests() {
+  encoding_tests tests;
+  tests.name = "tape";
+  tests.families = {
+      attention_family("mild", "states on the circle, weights of order 1 / n", on_the_circle),
+      attention_family("grown_states", "states of 2 to 16, as layers leave them", grown),
+      attention_family("at_first", "weights of zeros, as layers are initialised", at_first),
+      attention_family("nan_inside", "one NaN in a state", with_nan),
+  };
+  tests.families.back().holds_nan = true;
+  tests.mutants = mutants();
+  tests.controls = controls();
+  tests.laws = {law("state_phase", "states that are turned give turned states",
+                    {{"tape/mix", "tape/update"}, {"mild", "grown_states"}}, {2, check_phase})};
+  return tests;
+}
+
+}  // namespace assay::properties::encodings::tape
