@@ -1,5 +1,7 @@
 #include "properties/kinds/relative_scores.hpp"
 
+#include <cmath>
+
 #include "properties/harness/usual_sizes.hpp"
 #include "properties/kinds/attention.hpp"
 #include "reference/oracle.hpp"
@@ -20,6 +22,31 @@ std::vector<usual_size> sizes_of_square_scores(const std::string& operation) {
   add_sizes(all, {operation}, "B h n d", "5 9 5 66, 1 2 66 3", true, every_family);
   add_sizes(all, {operation}, "B h n d", "1 2 9 96, 1 2 9 256, 1 2 258 65, 2 2 1025 2, 65537 1 2 1", false);
   return all;
+}
+
+input_filler far_larger(std::vector<std::string> inputs) {
+  return [inputs = std::move(inputs)](drawn_inputs& in, const core::operation&, core::dtype,
+                                      core::counter_random& random) {
+    for (const std::string& input : inputs)
+      if (in.of.contains(input))
+        for (double& x : in.of.at(input)) x *= random.one_in(2) ? 16 : 0;
+  };
+}
+
+input_filler nan_in(std::vector<std::string> inputs) {
+  return [inputs = std::move(inputs)](drawn_inputs& in, const core::operation&, core::dtype,
+                                      core::counter_random& random) {
+    std::vector<std::string> there;
+    for (const std::string& input : inputs)
+      if (in.of.contains(input)) there.push_back(input);
+    std::vector<double>& x = in.of.at(there.size() == 1 ? there.front() : there[random.below(there.size())]);
+    if (!x.empty()) x[random.below(x.size())] = std::nan("");
+  };
+}
+
+family of_input(const char* input, family f) {
+  f.applies = [input](const core::operation& op) { return op.input(input) != nullptr; };
+  return f;
 }
 
 }  // namespace assay::properties

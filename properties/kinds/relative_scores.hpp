@@ -13,6 +13,12 @@ namespace assay::properties {
 std::vector<usual_size> sizes_of_scores(const std::string& operation);
 std::vector<usual_size> sizes_of_square_scores(const std::string& operation);
 
+/// Fillers of inputs: those that are named are 16 times as large, or 0; one NaN in one of those that are there.
+input_filler far_larger(std::vector<std::string> inputs);
+input_filler nan_in(std::vector<std::string> inputs);
+/// A family of the operations that have an input.
+family of_input(const char* input, family f);
+
 /// mutant/NAME_scale_of_heads.
 template <class Encoding>
 std::vector<variant> faults_of_scores(const std::string& name) {
@@ -36,9 +42,9 @@ std::vector<variant> controls_of_scores(const std::string& name) {
                              {.formula =
                                   [](auto& how) {
                                     how.score = [](const auto& factor, const auto& products) {
-                                      auto sum = factor * products.back().total();
+                                      auto sum = factor * products.back();
                                       for (std::size_t k = products.size() - 1; k-- > 0;)
-                                        sum = sum + factor * products[k].total();
+                                        sum = sum + factor * products[k];
                                       return sum;
                                     };
                                   }}),
@@ -48,6 +54,18 @@ std::vector<variant> controls_of_scores(const std::string& name) {
       make_variant<Encoding>("control/" + name + "_in_f64", "all in f64, rounded once", "another precision",
                              {.arithmetic = in_f64}),
   };
+}
+
+/// What stands in the tests of all encodings of this sort: the first family parts the classes, the last one has NaN.
+template <class Encoding>
+encoding_tests tests_of_scores(const std::string& name, std::vector<family> families) {
+  encoding_tests tests;
+  tests.name = Encoding::name;
+  tests.families = std::move(families);
+  tests.families.front().parts_classes = true;
+  tests.families.back().holds_nan = true;
+  tests.controls = controls_of_scores<Encoding>(name);
+  return tests;
 }
 
 }  // namespace assay::properties

@@ -153,7 +153,7 @@ struct deberta::score_rows {
   deberta_rows of;
   bool c2p, p2c, as_in_paper;
   std::size_t n, heads, width;
-  R factor;
+  std::vector<std::size_t> row_of;  ///< of the distances 1 - n to n - 1
 
   score_rows(const arguments<R>& call, const recipe& steps)
       : q(call["q"]),
@@ -167,26 +167,30 @@ struct deberta::score_rows {
         as_in_paper(core::chosen<bool>(call.settings, "p2c_index", {{"code", false}, {"paper", true}})),
         n(q.shape(2)),
         heads(q.shape(1)),
-        width(q.shape(3)),
-        factor(how.factor(width, heads, 1 + (c2p ? 1 : 0) + (p2c ? 1 : 0))) {}
+        width(q.shape(3)) {
+    for (std::size_t t = 1; t < 2 * n; ++t)
+      row_of.push_back(
+          static_cast<std::size_t>(how.row(of, static_cast<std::int64_t>(t) - static_cast<std::int64_t>(n))));
+  }
 
   std::vector<std::vector<R>> operator()(std::size_t block, std::size_t i) const {
     const auto of_table = [&](const field<R>& table, std::size_t from, std::size_t to) {
-      const auto distance = static_cast<std::int64_t>(from) - static_cast<std::int64_t>(to);
-      const auto row = static_cast<std::size_t>(how.row(of, distance));
-      return table.data() + (block % heads * table.shape(1) + row) * width;
+      return table.data() + (block % heads * table.shape(1) + row_of[from + n - 1 - to]) * width;
     };
     const R* query = q.data() + (block * n + i) * width;
-    std::vector<R> s;
-    for (std::size_t j = 0; j < n; ++j) {
-      const R* key = k.data() + (block * n + j) * width;
-      std::vector<accumulator<R>> products{product_of(query, key, width)};
-      if (c2p) products.push_back(product_of(query, of_table(position_keys, i, j), width));
-      if (p2c && !as_in_paper) products.push_back(product_of(key, of_table(position_queries, i, j), width));
-      if (p2c && as_in_paper) products.push_back(product_of(key, of_table(position_queries, j, i), width));
-      s.push_back(how.score_of(factor, products));
-    }
-    return {std::move(s)};
+    return scores_of_query<R>([&] {
+      const R factor = how.factor(width, heads, 1 + (c2p ? 1 : 0) + (p2c ? 1 : 0));
+      std::vector<R> s;
+      for (std::size_t j = 0; j < n; ++j) {
+        const R* key = k.data() + (block * n + j) * width;
+        std::vector<R> products{product_of(query, key, width)};
+        if (c2p) products.push_back(product_of(query, of_table(position_keys, i, j), width));
+        if (p2c && !as_in_paper) products.push_back(product_of(key, of_table(position_queries, i, j), width));
+        if (p2c && as_in_paper) products.push_back(product_of(key, of_table(position_queries, j, i), width));
+        s.push_back(how.score(factor, products));
+      }
+      return s;
+    });
   }
 };
 

@@ -42,6 +42,11 @@ struct shaw {
 
  private:
   static core::operation declaration();
+  static bool with_keys(const core::attributes& settings) {
+    return core::chosen<bool>(settings, "meets", {{"queries", false}, {"both", true}});
+  }
+  template <class R>
+  struct distances;
   template <class R>
   struct score_rows;
 };
@@ -62,41 +67,58 @@ inline core::operation shaw::declaration() {
   return scores;
 }
 
+/// The rows of a table [b, .] that pairs of n queries and m keys have.
+template <class R>
+struct shaw::distances {
+  const shaw::recipe<R>& how;
+  std::int64_t n, m, left, right;
+  bool negative;
+
+  distances(const arguments<R>& call, const shaw::recipe<R>& steps, std::size_t rows)
+      : how(steps),
+        n(static_cast<std::int64_t>(call["q"].shape(2))),
+        m(static_cast<std::int64_t>(call["k"].shape(2))),
+        left(static_cast<std::int64_t>(rows) - 1),
+        right(call.template setting<std::int64_t>("right")),
+        negative(core::chosen<bool>(call.settings, "sign", {{"key_minus_query", false}, {"query_minus_key", true}})) {
+    if (right < 0) right = left / 2;
+    left -= right;
+  }
+  [[nodiscard]] std::size_t row(std::size_t i, std::size_t j) const {
+    const std::int64_t rho = static_cast<std::int64_t>(j) + n - static_cast<std::int64_t>(i) - m;
+    return static_cast<std::size_t>(how.index(negative ? -rho : rho, left, right));
+  }
+};
+
 template <class R>
 struct shaw::score_rows {
   using recipe = shaw::recipe<R>;
   const field<R>&q, &k, &table;
   const recipe& how;
-  std::int64_t right, left;
-  bool negative, meets_keys;
+  distances<R> at;
+  bool meets_keys;
 
   score_rows(const arguments<R>& call, const recipe& steps)
       : q(call["q"]),
         k(call["k"]),
         table(call["table"]),
         how(steps),
-        right(call.template setting<std::int64_t>("right")),
-        left(static_cast<std::int64_t>(table.shape(0)) - 1),
-        negative(core::chosen<bool>(call.settings, "sign", {{"key_minus_query", false}, {"query_minus_key", true}})),
-        meets_keys(core::chosen<bool>(call.settings, "meets", {{"queries", false}, {"both", true}})) {
-    if (right < 0) right = left / 2;
-    left -= right;
-  }
+        at(call, steps, table.shape(0)),
+        meets_keys(with_keys(call.settings)) {}
   std::vector<std::vector<R>> operator()(std::size_t block, std::size_t i) const {
     const std::size_t n = q.shape(2), m = k.shape(2), heads = q.shape(1), width = q.shape(3);
-    const R factor = how.factor(width, heads, 1);
     const R* query = q.data() + (block * n + i) * width;
-    std::vector<R> s;
-    for (std::size_t j = 0; j < m; ++j) {
-      const R* key = k.data() + (block * m + j) * width;
-      const auto rho = static_cast<std::int64_t>(j + n) - static_cast<std::int64_t>(i + m);
-      const auto row = static_cast<std::size_t>(how.index(negative ? -rho : rho, left, right));
-      std::vector<accumulator<R>> products{product_of(query, key, width),
-                                           product_of(query, table.data() + row * width, width)};
-      if (meets_keys) products.push_back(product_of(key, table.data() + row * width, width));
-      s.push_back(how.score_of(factor, products));
-    }
-    return {std::move(s)};
+    return scores_of_query<R>([&] {
+      const R factor = how.factor(width, heads, 1);
+      std::vector<R> s;
+      for (std::size_t j = 0; j < m; ++j) {
+        const R *key = k.data() + (block * m + j) * width, *row = table.data() + at.row(i, j) * width;
+        std::vector<R> products{product_of(query, key, width), product_of(query, row, width)};
+        if (meets_keys) products.push_back(product_of(key, row, width));
+        s.push_back(how.score(factor, products));
+      }
+      return s;
+    });
   }
 };
 

@@ -93,8 +93,8 @@ inline core::operation transformer_xl::shift_declaration(bool causal) {
 inline core::operation transformer_xl::scores_declaration() {
   core::operation scores = relative_scores("transformer_xl/scores", "m");
   scores.source = "Dai et al. 2019, arXiv 1901.02860, section 3.3";
-  scores.inputs.push_back(core::parameter("u", {"h", "d"}, "added to queries that meet keys"));
-  scores.inputs.push_back(core::parameter("v", {"h", "d"}, "added to queries that meet distances"));
+  add_vectors_of_heads(scores,
+                       {{"u", "added to queries that meet keys"}, {"v", "added to queries that meet distances"}});
   scores.inputs.push_back({.name = "p", .axes = {"h", "m", "d"}, .meaning = "keys of the distances 0, 1, ..."});
   scores.outputs.front().domain.minus_infinity = true;
   scores.attributes = {integer("clamp", {0, 1, 5}, {0, 0x1p31}, "the largest distance told apart; 0: no limit")};
@@ -155,18 +155,20 @@ struct transformer_xl::score_rows {
   }
   std::vector<std::vector<R>> operator()(std::size_t block, std::size_t i) const {
     const std::size_t n = q.shape(2), m = k.shape(2), heads = q.shape(1), width = q.shape(3), head = block % heads;
-    const R factor = how.factor(width, heads, 1);
     const R* query = q.data() + (block * n + i) * width;
-    const std::vector<R> to_key = sum_of_vectors(query, u.data() + head * width, width),
-                         to_distance = sum_of_vectors(query, v.data() + head * width, width);
-    std::vector<R> s(m, R(-std::numeric_limits<double>::infinity()));
-    for (std::size_t j = 0; j < m; ++j)
-      if (const std::ptrdiff_t distance = how.distance(i, j, n, m); distance >= 0) {
-        const std::size_t row = std::min(static_cast<std::size_t>(distance), clamp);
-        s[j] = how.score_of(factor, {product_of(to_key.data(), k.data() + (block * m + j) * width, width),
-                                     product_of(to_distance.data(), p.data() + (head * m + row) * width, width)});
-      }
-    return {std::move(s)};
+    return scores_of_query<R>([&] {
+      const R factor = how.factor(width, heads, 1);
+      const std::vector<R> to_key = sum_of_vectors(query, u.data() + head * width, width),
+                           to_distance = sum_of_vectors(query, v.data() + head * width, width);
+      std::vector<R> s(m, R(-std::numeric_limits<double>::infinity()));
+      for (std::size_t j = 0; j < m; ++j)
+        if (const std::ptrdiff_t distance = how.distance(i, j, n, m); distance >= 0) {
+          const std::size_t row = std::min(static_cast<std::size_t>(distance), clamp);
+          s[j] = how.score(factor, {product_of(to_key.data(), k.data() + (block * m + j) * width, width),
+                                    product_of(to_distance.data(), p.data() + (head * m + row) * width, width)});
+        }
+      return s;
+    });
   }
 };
 

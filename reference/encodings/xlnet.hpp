@@ -42,10 +42,9 @@ struct xlnet {
 inline core::operation xlnet::declaration() {
   core::operation scores = relative_scores("xlnet/scores", "n");
   scores.source = "Yang et al. 2019, arXiv 1906.08237, sections 2.4 and 2.5";
-  for (const auto& [called, meaning] : {std::pair{"u", "added to queries that meet keys"},
-                                        {"v", "to those that meet distances"},
-                                        {"w", "to those that meet segments"}})
-    scores.inputs.push_back(core::parameter(called, {"h", "d"}, meaning));
+  add_vectors_of_heads(scores, {{"u", "added to queries that meet keys"},
+                                {"v", "added to queries that meet distances"},
+                                {"w", "added to queries that meet segments"}});
   scores.inputs.push_back({.name = "p", .axes = {"h", "2n", "d"}, .meaning = "keys of the distances n to 1 - n"});
   scores.inputs.push_back(core::parameter("e", {"h", "2", "d"}, "keys of the same segment, and of another one"));
   scores.inputs.push_back(core::integers("other_segment", {"B", "n", "n"}, "1 where query and key differ in segment",
@@ -72,22 +71,24 @@ struct xlnet::score_rows {
         how(steps) {}
   std::vector<std::vector<R>> operator()(std::size_t block, std::size_t i) const {
     const std::size_t n = q.shape(2), heads = q.shape(1), width = q.shape(3), head = block % heads;
-    const R factor = how.factor(width, heads, 1);
     const auto query_with = [&](const field<R>& of_head) {
       return sum_of_vectors(q.data() + (block * n + i) * width, of_head.data() + head * width, width);
     };
     const auto to = [&](const std::vector<R>& query, const field<R>& keys, std::size_t row) {
       return product_of(query.data(), keys.data() + row * width, width);
     };
-    const std::vector<R> to_keys = query_with(u), to_distances = query_with(v), to_segments = query_with(w);
-    std::vector<R> s;
-    for (std::size_t j = 0; j < n; ++j) {
-      const bool differs = other_segment.values.storage()[(block / heads * n + i) * n + j] != 0.0;
-      s.push_back(
-          how.score_of(factor, {to(to_keys, k, block * n + j), to(to_distances, p, head * 2 * n + how.row(i, j, n)),
-                                to(to_segments, e, head * 2 + (differs ? 1 : 0))}));
-    }
-    return {std::move(s)};
+    return scores_of_query<R>([&] {
+      const R factor = how.factor(width, heads, 1);
+      const std::vector<R> to_keys = query_with(u), to_distances = query_with(v), to_segments = query_with(w);
+      std::vector<R> s;
+      for (std::size_t j = 0; j < n; ++j) {
+        const bool differs = other_segment.values.storage()[(block / heads * n + i) * n + j] != 0.0;
+        s.push_back(
+            how.score(factor, {to(to_keys, k, block * n + j), to(to_distances, p, head * 2 * n + how.row(i, j, n)),
+                               to(to_segments, e, head * 2 + (differs ? 1 : 0))}));
+      }
+      return s;
+    });
   }
 };
 

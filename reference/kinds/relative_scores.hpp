@@ -38,42 +38,64 @@ inline core::operation relative_scores(const char* called, const char* keys) {
   return scores;
 }
 
-/// A product of two vectors.
-template <class R>
-accumulator<R> product_of(const R* x, const R* y, std::size_t width) {
-  accumulator<R> sum;
-  for (std::size_t c = 0; c < width; ++c) sum.add_product(x[c], y[c]);
-  return sum;
+/// Adds parameters [h, d], by name and meaning.
+inline void add_vectors_of_heads(core::operation& to, const std::vector<std::pair<const char*, const char*>>& named) {
+  for (const auto& [called, meaning] : named) to.inputs.push_back(core::parameter(called, {"h", "d"}, meaning));
 }
-/// The sum of two vectors, as products take it in.
+
+/// A product of two vectors, a node of a tape: its edges go there without a list of their own.
+template <class R>
+R product_of(const R* x, const R* y, std::size_t width) {
+  if constexpr (is_adjoint<R>) {
+    using graph = tape<typename R::underlying>;
+    accumulator<typename R::underlying> sum;
+    bool constant = true;
+    const auto reaches = [&](const R& to, const R& slope) {
+      if (to.node == 0) return;
+      graph::current().add_edge({to.node, graph::step::product_in_sum, slope.number});
+      constant = false;
+    };
+    for (std::size_t c = 0; c < width; ++c) {
+      sum.add_product(x[c].number, y[c].number);
+      reaches(x[c], y[c]);
+      reaches(y[c], x[c]);
+    }
+    return constant ? R(sum.total()) : R(sum.total(), graph::current().close());
+  } else {
+    accumulator<R> sum;
+    for (std::size_t c = 0; c < width; ++c) sum.add_product(x[c], y[c]);
+    return sum.total();
+  }
+}
+/// The sum of two vectors.
 template <class R>
 std::vector<R> sum_of_vectors(const R* x, const R* y, std::size_t width) {
   std::vector<R> sum;
-  for (std::size_t c = 0; c < width; ++c)
-    sum.push_back(in_stage<R>(
-        attention_stage::scores, [](const R& a, const R& b) { return a + b; }, x[c], y[c]));
+  for (std::size_t c = 0; c < width; ++c) sum.push_back(x[c] + y[c]);
   return sum;
 }
 
 /// factor times the sum of products, each of which is rounded.
 template <class R>
-R scaled_sum(const R& factor, const std::vector<accumulator<R>>& products) {
-  R sum = products.front().total();
-  for (std::size_t k = 1; k < products.size(); ++k) sum = sum + products[k].total();
+R scaled_sum(const R& factor, const std::vector<R>& products) {
+  R sum = products.front();
+  for (std::size_t k = 1; k < products.size(); ++k) sum = sum + products[k];
   return factor * sum;
 }
 
 /// The steps of such scores that variants replace.
 template <class R>
 struct score_steps {
-  recipe_step<R, R(const R& factor, const std::vector<accumulator<R>>& products)> score = scaled_sum<R>;
+  recipe_step<R, R(const R& factor, const std::vector<R>& products)> score = scaled_sum<R>;
   /// Of heads so wide, and of so many terms.
   recipe_step<R, R(std::size_t width, std::size_t heads, std::size_t terms)> factor =
       [](std::size_t width, std::size_t, std::size_t terms) { return logit_scale<R>("inverse_sqrt", width * terms); };
-
-  [[nodiscard]] R score_of(const R& by, const std::vector<accumulator<R>>& products) const {
-    return in_stage<R>(attention_stage::scores, score, by, products);
-  }
 };
+
+/// All of a query is made in the format of scores: make() gives them, key by key.
+template <class R, class Make>
+std::vector<std::vector<R>> scores_of_query(Make make) {
+  return {in_stage<R>(attention_stage::scores, make)};
+}
 
 }  // namespace assay::reference

@@ -54,19 +54,6 @@ family of_both(std::string name, std::string summary, double (*distance)(const d
   };
   return f;
 }
-family of_input(const char* input, family f) {
-  f.applies = [input](const core::operation& op) { return op.input(input) != nullptr; };
-  return f;
-}
-void nan_in_tables(drawn_inputs& in, const core::operation&, core::dtype, core::counter_random& random) {
-  std::vector<double>& x = in.of.at(random.one_in(2) ? "position_keys" : "position_queries");
-  if (!x.empty()) x[random.below(x.size())] = std::nan("");
-}
-void large_tables(drawn_inputs& in, const core::operation&, core::dtype, core::counter_random& random) {
-  for (const char* input : {"position_keys", "position_queries"})
-    for (double& x : in.of.at(input)) x *= random.one_in(2) ? 16 : 0;
-}
-
 // Ceilings of quotients of logarithms, as programs take them.
 using quotient = double (*)(double n, double middle, double last);
 std::int64_t bucket_by(quotient steps, const deberta_rows& of, std::int64_t distance) {
@@ -133,16 +120,14 @@ std::vector<variant> mutants() {
 }
 
 std::vector<variant> controls() {
-  std::vector<variant> all = controls_of_scores<encoding>("deberta");
-  all.push_back(changed("control/deberta_logarithms_in_f64", "microsoft/DeBERTa with NumPy",
-                        "right for the settings that tests draw", {.formula = with_steps(in_f64)}));
-  all.push_back(changed(
-      "control/deberta_logarithms_in_f32", "huggingface/transformers, make_log_bucket_position",
-      "right for the settings that it declares",
-      {.formula = with_steps(in_f32), .declared = [](description& about) {
-         about.settings["deberta/bucket"] = {{"buckets", {std::int64_t{256}}}, {"max_distance", {std::int64_t{512}}}};
-       }}));
-  return all;
+  return {changed("control/deberta_logarithms_in_f64", "microsoft/DeBERTa with NumPy",
+                  "right for the settings that tests draw", {.formula = with_steps(in_f64)}),
+          changed("control/deberta_logarithms_in_f32", "huggingface/transformers, make_log_bucket_position",
+                  "right for the settings that it declares",
+                  {.formula = with_steps(in_f32), .declared = [](description& about) {
+                     about.settings["deberta/bucket"] = {{"buckets", {std::int64_t{256}}},
+                                                         {"max_distance", {std::int64_t{512}}}};
+                   }})};
 }
 
 std::vector<usual_size> sizes() {
@@ -154,22 +139,19 @@ std::vector<usual_size> sizes() {
 }  // namespace
 
 encoding_tests make_tests() {
-  encoding_tests tests;
-  tests.name = "deberta";
-  tests.families = {
-      of_both("mild", "distances up to the number of buckets; normal vectors", near, as_drawn),
-      of_both("large_positions", "distances up to the largest one told apart; tables 16 times as large, or 0",
-              up_to_maximum, large_tables),
-      of_input("distance", of_both("boundaries", "first and last distances of buckets", at_boundary, as_drawn)),
-      of_input("distance", of_both("far", "distances up to 2^31", far, as_drawn)),
-      of_input("q", of_both("nan_inside", "one NaN in a table", near, nan_in_tables)),
-  };
-  tests.families.front().parts_classes = true;
-  tests.families.back().holds_nan = true;
+  const std::vector<std::string> tables{"position_keys", "position_queries"};
+  encoding_tests tests = tests_of_scores<encoding>(
+      "deberta",
+      {of_both("mild", "distances up to the number of buckets; normal vectors", near, as_drawn),
+       of_both("large_positions", "distances up to the largest one told apart; tables 16 times as large, or 0",
+               up_to_maximum, far_larger(tables)),
+       of_input("distance", of_both("boundaries", "first and last distances of buckets", at_boundary, as_drawn)),
+       of_input("distance", of_both("far", "distances up to 2^31", far, as_drawn)),
+       of_input("q", of_both("nan_inside", "one NaN in a table", near, nan_in(tables)))});
   tests.sizes = sizes();
-  tests.long_ones = {{{"deberta/scores"}, {}, {{"h", 16390}, {"n", 600}}}};  // as many tables as heads
+  tests.long_ones = {{{"deberta/scores"}, {}, {{"h", 16390}, {"n", 600}, {"d", 8200}}}};  // as many tables as heads, of 2 b rows
   tests.mutants = mutants();
-  tests.controls = controls();
+  for (variant& v : controls()) tests.controls.push_back(std::move(v));
   return tests;
 }
 

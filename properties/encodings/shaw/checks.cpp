@@ -1,6 +1,5 @@
 // Relative keys: families, wrong and right ways to find their rows.
 #include <algorithm>
-#include <cmath>
 
 #include "properties/faults/declared_faults.hpp"
 #include "properties/kinds/attention.hpp"
@@ -13,13 +12,6 @@ namespace {
 using encoding = reference::encodings::shaw;
 inline constexpr auto& changed = make_variant<encoding>;
 
-void large_table(drawn_inputs& in, const core::operation&, core::dtype, core::counter_random& random) {
-  for (double& x : in.of.at("table")) x *= random.one_in(2) ? 16 : 0;
-}
-void nan_inside(drawn_inputs& in, const core::operation&, core::dtype, core::counter_random& random) {
-  std::vector<double>& x = in.of.at(random.one_in(2) ? "q" : "table");
-  if (!x.empty()) x[random.below(x.size())] = std::nan("");
-}
 auto with_index(std::int64_t (*of)(std::int64_t rho, std::int64_t left, std::int64_t right)) {
   return [of](auto& how) { how.index = of; };
 }
@@ -56,18 +48,12 @@ std::vector<variant> mutants() {
 }  // namespace
 
 encoding_tests make_tests() {
-  encoding_tests tests;
-  tests.name = "shaw";
-  tests.families = {
-      attention_family("mild", "normal numbers", as_drawn),
-      attention_family("large_table", "a table 16 times as large, or 0", large_table),
-      attention_family("nan_inside", "one NaN", nan_inside),
-  };
-  tests.families.front().parts_classes = true;
-  tests.families.back().holds_nan = true;
+  encoding_tests tests = tests_of_scores<encoding>(
+      "shaw", {attention_family("mild", "normal numbers", as_drawn),
+               attention_family("large_table", "a table 16 times as large, or 0", far_larger({"table"})),
+               attention_family("nan_inside", "one NaN", nan_in({"q", "table"}))});
   tests.sizes = sizes_of_scores("shaw/scores");
   tests.mutants = mutants();
-  tests.controls = controls_of_scores<encoding>("shaw");
   return tests;
 }
 

@@ -28,14 +28,6 @@ void masked(drawn_inputs& in, const core::operation&, core::dtype, core::counter
   for (double& x : in.of.at("x"))
     if (random.one_in(4)) x = -core::infinity;
 }
-void far_larger(drawn_inputs& in, const core::operation&, core::dtype, core::counter_random& random) {
-  for (const char* input : {"u", "v", "p"})
-    for (double& x : in.of.at(input)) x *= random.one_in(2) ? 16 : 0;
-}
-void nan_inside(drawn_inputs& in, const core::operation&, core::dtype, core::counter_random& random) {
-  std::vector<double>& x = in.of.at(in.of.contains("x") ? "x" : random.one_in(2) ? "q" : "p");
-  if (!x.empty()) x[random.below(x.size())] = std::nan("");
-}
 // What copies is cheap: more queries and keys than of attention.
 family longer(family f) {
   f.generate = [of_size = f.generate](const core::operation& op, core::dtype type, const core::attributes& settings,
@@ -45,11 +37,6 @@ family longer(family f) {
   };
   return f;
 }
-family of_input(const char* input, family f) {
-  f.applies = [input](const core::operation& op) { return op.input(input) != nullptr; };
-  return f;
-}
-
 std::vector<usual_size> sizes() {
   std::vector<usual_size> all = sizes_of_scores("transformer_xl/scores");
   for (const char* operation : {"transformer_xl/shift", "transformer_xl/shift_both_sides"})
@@ -107,21 +94,16 @@ std::vector<variant> mutants() {
 }  // namespace
 
 encoding_tests make_tests() {
-  encoding_tests tests;
-  tests.name = "transformer_xl";
-  tests.families = {
-      attention_family("mild", "normal numbers", as_drawn),
-      of_input("x", longer(attention_family("wide", "numbers over the whole range of the format", wide))),
-      of_input("x", longer(attention_family("masked", "every fourth number is -inf", masked))),
-      of_input("p", attention_family("large_positions", "vectors of heads and distances 16 times as large, or 0",
-                                     far_larger)),
-      attention_family("nan_inside", "one NaN", nan_inside),
-  };
-  tests.families.front().parts_classes = true;
-  tests.families.back().holds_nan = true;
+  encoding_tests tests = tests_of_scores<encoding>(
+      "txl",
+      {attention_family("mild", "normal numbers", as_drawn),
+       of_input("x", longer(attention_family("wide", "numbers over the whole range of the format", wide))),
+       of_input("x", longer(attention_family("masked", "every fourth number is -inf", masked))),
+       of_input("p", attention_family("large_positions", "vectors of heads and distances 16 times as large, or 0",
+                                      far_larger({"u", "v", "p"}))),
+       attention_family("nan_inside", "one NaN", nan_in({"x", "q", "p"}))});
   tests.sizes = sizes();
   tests.mutants = mutants();
-  tests.controls = controls_of_scores<encoding>("txl");
   return tests;
 }
 

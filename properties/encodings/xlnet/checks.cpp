@@ -1,6 +1,4 @@
 // XLNet: families, wrong and right ways to score.
-#include <cmath>
-
 #include "properties/faults/call_changes.hpp"
 #include "properties/faults/declared_faults.hpp"
 #include "properties/kinds/attention.hpp"
@@ -12,15 +10,6 @@ namespace {
 
 using encoding = reference::encodings::xlnet;
 inline constexpr auto& changed = make_variant<encoding>;
-
-void far_larger(drawn_inputs& in, const core::operation&, core::dtype, core::counter_random& random) {
-  for (const char* input : {"u", "v", "w", "p", "e"})
-    for (double& x : in.of.at(input)) x *= random.one_in(2) ? 16 : 0;
-}
-void nan_inside(drawn_inputs& in, const core::operation&, core::dtype, core::counter_random& random) {
-  std::vector<double>& x = in.of.at(random.one_in(2) ? "q" : "p");
-  if (!x.empty()) x[random.below(x.size())] = std::nan("");
-}
 
 std::vector<variant> mutants() {
   return all_of(
@@ -51,19 +40,14 @@ std::vector<variant> mutants() {
 }  // namespace
 
 encoding_tests make_tests() {
-  encoding_tests tests;
-  tests.name = "xlnet";
-  tests.families = {
-      attention_family("mild", "normal numbers", as_drawn),
-      attention_family("large_positions", "all but queries and keys 16 times as large, or 0", far_larger),
-      attention_family("nan_inside", "one NaN", nan_inside),
-  };
-  tests.families.front().parts_classes = true;
-  tests.families.back().holds_nan = true;
+  encoding_tests tests = tests_of_scores<encoding>(
+      "xlnet", {attention_family("mild", "normal numbers", as_drawn),
+                attention_family("large_positions", "all but queries and keys 16 times as large, or 0",
+                                 far_larger({"u", "v", "w", "p", "e"})),
+                attention_family("nan_inside", "one NaN", nan_in({"q", "p"}))});
   tests.sizes = sizes_of_square_scores("xlnet/scores");
   tests.long_ones = {{{"xlnet/scores"}, {}, {{"n", 600}}}};
   tests.mutants = mutants();
-  tests.controls = controls_of_scores<encoding>("xlnet");
   return tests;
 }
 
