@@ -69,3 +69,76 @@ def output(call):
     return call.parts(lambda get, head, row: attend(call, get, row, head,
                                                     lambda i, j: get("bias", (head * n + i) * m + j)),
                       "h", together="B")  # a head's bias is shared by the rows
+
+
+def tanh(x):
+    e = (x + x).exp()
+    return (e - ONE) / (e + ONE)
+
+
+def sees(call, i, j):
+    """Whether query i sees key j: windows around its place, and nothing behind it where it is causal."""
+    s, (n, m) = call.settings, call.size("n", "m")
+    ahead = j - i - (m - n if s["alignment"] == "last" else 0)
+    return ((s["window_left"] < 0 or -ahead <= s["window_left"]) and (s["window_right"] < 0 or ahead <= s["window_right"])
+            and not (s["causal"] and ahead > 0))
+
+
+def logits_of(call, get, block, of_keys, i):
+    """Capped logits of the query i of a block with the keys of another."""
+    n, m, d = call.size("n", "m", "d")
+    scale, cap = power_of_width(call.settings["scale"], d), Interval.of(call.settings["softcap"])
+    logits = []
+    for j in range(m):
+        if not sees(call, i, j):
+            logits.append(MINUS_INFINITY)
+            continue
+        z = total(get("q", (block * n + i) * d + c) * get("k", (of_keys * m + j) * d + c) for c in range(d)) * scale
+        logits.append(z if call.settings["softcap"] == 0 else tanh(z / cap) * cap)
+    return logits
+
+
+def by_groups(call, of_query):
+    """of_query(get, head, block of the head, block of its keys, i) of all queries of heads that share keys."""
+    key_heads, group, n = call.size("h", "u", "n")
+
+    def of_group(get, key_head, row):
+        out = {}
+        for head in range(key_head * group, (key_head + 1) * group):
+            for i in range(n):
+                out |= of_query(get, head, row * key_heads * group + head, row * key_heads + key_head, i)
+        return out
+    return call.parts(of_group, "h", together="B")  # rows share sinks
+
+
+def grouped_query(call, has_sink=False):
+    n, m, e = call.size("n", "m", "e")
+
+    def of_query(get, head, block, of_keys, i):
+        logits = logits_of(call, get, block, of_keys, i)
+        values = [[get("v", (of_keys * m + j) * e + c) for j in range(m)] for c in range(e)]
+        if has_sink:
+            logits.append(get("sink", head))
+            values = [v + [ZERO] for v in values]
+        return {("o", (block * n + i) * e + c): x for c, x in enumerate(weighted_mean(logits, values))}
+    return by_groups(call, of_query)
+
+
+def sinks(call):
+    return grouped_query(call, has_sink=True)
+
+
+def lse(call):
+    n = call.size("n")[0]
+
+    def of_query(get, head, block, of_keys, i):
+        seen = [z for z in logits_of(call, get, block, of_keys, i) if not enclosure_of(z).is_value(fninf)]
+        if not seen:
+            return {("lse", block * n + i): MINUS_INFINITY if call.settings["empty"] == "minus_infinity" else -MINUS_INFINITY}
+        if any(enclosure_of(z).is_nan for z in seen):
+            return {("lse", block * n + i): total(seen)}
+        sum_of_all = seen[0]
+        for z in seen[1:]:
+            sum_of_all = sum_of_all.log_add_exp(z)
+        return {("lse", block * n + i): sum_of_all / Interval.of(2).log() if call.settings["base"] == "2" else sum_of_all}
+    return by_groups(call, of_query)

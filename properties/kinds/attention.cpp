@@ -6,6 +6,8 @@
 
 #include "properties/faults/call_changes.hpp"
 #include "reference/core/special_values.hpp"
+#include "reference/kinds/attention_of_places.hpp"
+#include "reference/oracle.hpp"
 
 namespace assay::properties {
 namespace {
@@ -32,7 +34,8 @@ core::axis_sizes attention_sizes(const core::operation& op, const core::attribut
     }
     if (op.input("q") != nullptr && size.range != lengths::exactly) n = std::min<std::size_t>(n, 40);
   } else if (size.is_given()) {
-    s = {{"B", 1}, {"h", 1}, {"n", 2}, {"m", 5}, {"d", 2}, {"e", 2}};
+    const std::size_t few = op.attribute("window_left") != nullptr ? 2 : 5;
+    s = {{"B", 1}, {"h", 1}, {"n", 2}, {"m", few}, {"d", 2}, {"e", 2}};
   } else if (size.range == lengths::exactly) {
     s = {{"B", 1}, {"h", 1}, {"n", size.tokens}, {"m", size.tokens}, {"d", 2}, {"e", 2}};
   } else if (size.range == lengths::around_blocks) {
@@ -61,9 +64,11 @@ core::axis_sizes attention_sizes(const core::operation& op, const core::attribut
         ++drawn;
   // Queries are the last of the keys: the size that nobody asked for gives way. One that comes before the first key has
   // nothing to weigh.
-  const bool among_keys = has_places || op.input("first_key") != nullptr ||
-                          (op.input("q") != nullptr && op.attribute("causal") != nullptr &&
-                           core::setting<bool>(core::completed(op, settings), "causal"));
+  const bool among_keys = op.attribute("window_left") != nullptr
+                              ? has_query_without_keys(op, settings, s.at("n"), s.at("m"))
+                              : has_places || op.input("first_key") != nullptr ||
+                                    (op.input("q") != nullptr && op.attribute("causal") != nullptr &&
+                                     core::setting<bool>(core::completed(op, settings), "causal"));
   if (among_keys && s.at("n") > s.at("m")) {
     if (!size.axes.contains("m"))
       s["m"] = s.at("n");
@@ -152,7 +157,7 @@ void large_values(drawn_inputs& in, const core::operation&, core::dtype type, co
 }
 
 void nan_in_queries_or_values(drawn_inputs& in, const core::operation&, core::dtype, core::counter_random& random) {
-  std::vector<double>& x = in.of.at(random.one_in(2) ? "q" : "v");
+  std::vector<double>& x = in.of.at(in.of.contains("v") && !random.one_in(2) ? "v" : "q");
   if (!x.empty()) x[random.below(x.size())] = std::numeric_limits<double>::quiet_NaN();
 }
 
@@ -250,6 +255,16 @@ bool has_query_before_keys(const request& call) {
   const std::size_t queries = call.inputs.at("q").shape()[2], keys = call.inputs.at("k").shape()[2];
   if (keys == 0) return queries > 0;
   return queries > keys && setting_of<bool>(call, "causal") && setting_of<std::string>(call, "alignment") == "last";
+}
+
+bool has_query_without_keys(const core::operation& op, const core::attributes& settings, std::size_t queries,
+                            std::size_t keys) {
+  const core::operation& forward = reference::forward_of(op);
+  if (forward.output("o") == nullptr || forward.input("sink") != nullptr) return false;
+  const reference::query_places places(core::completed(op, settings), queries, keys);
+  for (std::size_t i = 0; i < queries; ++i)
+    if (!places.sees_any(i, keys)) return true;
+  return false;
 }
 
 property law_of_cached_queries(const std::string& name, const std::string& operation,

@@ -77,6 +77,10 @@ std::vector<property> laws_of_bias(const std::string& name, const std::string& o
 /// ones where they are counted from there, give what they give among others.
 property law_of_cached_queries(const std::string& name, const std::string& operation,
                                const std::vector<std::string>& families);
+/// Whether some query of a call with windows sees no key, and what it gives is no matter of the definition: not a
+/// sink's nothing, nor the logarithm of 0.
+bool has_query_without_keys(const core::operation& op, const core::attributes& settings, std::size_t queries,
+                            std::size_t keys);
 /// Whether some query has no key that is not masked.
 bool has_row_without_keys(const request& call);
 

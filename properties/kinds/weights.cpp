@@ -144,7 +144,7 @@ property law_of_weights() {
   const auto attends = [](const core::operation& op) {
     // What says besides what its weights leave has no softmax.
     return op.is_forward() && op.input("q") && op.input("k") && op.input("v") && op.output("o") &&
-           op.outputs.size() == 1;
+           op.outputs.size() == 1 && !op.input("sink");
   };
   return law("weights_sum", "the weights of a query add up to 1", {{}, finite, attends}, {1, check_sum_of_weights});
 }

@@ -2,6 +2,8 @@
 // tokens are counted as they lie, key j at j, and query i at i + m - n, as behind cached keys, or at i.
 #pragma once
 
+#include <algorithm>
+#include <cstdint>
 #include <limits>
 #include <optional>
 #include <string>
@@ -12,24 +14,46 @@
 
 namespace assay::reference {
 
-/// Where queries stand among the keys 0, 1, ..., and which keys they see.
+/// Where queries stand among the keys 0, 1, ..., and which keys they see: of a window those from its place less `left`
+/// to its place plus `right`.
 struct query_places {
   bool causal;
   double first;  ///< of query 0; below 0 it stands before all keys
+  double left, right;
 
   query_places(const core::attributes& settings, std::size_t queries, std::size_t keys)
       : causal(core::setting<bool>(settings, "causal")),
         first(core::chosen<bool>(settings, "alignment", {{"last", true}, {"first", false}})
                   ? static_cast<double>(keys) - static_cast<double>(queries)
-                  : 0.0) {}
+                  : 0.0),
+        left(width_of(settings, "window_left")),
+        right(width_of(settings, "window_right")) {}
   [[nodiscard]] double of(std::size_t query) const { return first + static_cast<double>(query); }
   [[nodiscard]] bool sees(std::size_t query, std::size_t key) const {
-    return !causal || static_cast<double>(key) <= of(query);
+    const double ahead = static_cast<double>(key) - of(query);
+    return ahead >= -left && ahead <= right && (!causal || ahead <= 0.0);
+  }
+  /// Whether it sees one of so many keys.
+  [[nodiscard]] bool sees_any(std::size_t query, std::size_t keys) const {
+    const double last = std::min(static_cast<double>(keys) - 1.0, of(query) + (causal ? 0.0 : right));
+    return last >= std::max(0.0, of(query) - left);
   }
   static std::vector<core::attribute_declaration> declared(bool causal) {
     return {
         flag("causal", causal, "keys behind the query are hidden"),
         choice("alignment", {"last", "first"}, "query i stands at key i + m - n, as behind cached keys, or at key i")};
+  }
+  static std::vector<core::attribute_declaration> windows_declared() {
+    return {
+        integer("window_left", {-1, 0, 2, 5}, {-1, 0x1p31}, "so many keys before its place a query sees; -1: no limit"),
+        integer("window_right", {-1, 0, 1}, {-1, 0x1p31},
+                "so many keys behind its place, none of them where it is causal; -1: no limit")};
+  }
+
+ private:
+  static double width_of(const core::attributes& settings, const char* window) {
+    const auto keys = settings.contains(window) ? core::setting<std::int64_t>(settings, window) : -1;
+    return keys < 0 ? std::numeric_limits<double>::infinity() : static_cast<double>(keys);
   }
 };
 

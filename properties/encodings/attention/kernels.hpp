@@ -1,0 +1,39 @@
+// Attention as kernels offer it (attention/grouped_query, sinks and lse): families, sizes, laws, and variants.
+#pragma once
+
+#include "properties/kinds/attention.hpp"
+#include "reference/encodings/attention.hpp"
+
+namespace assay::properties::encodings::attention {
+
+using kernel_encoding = reference::encodings::attention;
+using reference::rounded;
+using logit_row = std::vector<rounded>;
+
+/// Steps of the formula and of its gradient: ways to the weights and to the logarithm of the sum.
+inline auto as_weights_and_lse(logit_row (*weights)(const logit_row&), rounded (*lse)(const logit_row&)) {
+  return [=](auto& how) {
+    how.weights = weights;
+    if constexpr (requires { how.of_gradient; }) how.log_sum_exp = lse;
+  };
+}
+inline auto as_lse(rounded (*of)(const logit_row&)) {
+  return [of](kernel_encoding::recipe<rounded>& how) { how.log_sum_exp = of; };
+}
+
+/// A family of operations with a bias, and of those without one that have q and k; of one of them where the other
+/// filler is missing.
+family bias_or_keys(std::string name, std::string summary, input_filler of_bias, input_filler of_keys);
+
+// Fillers of q, k and sinks.
+void few_keys_weigh(drawn_inputs& in, const core::operation& op, core::dtype type, core::counter_random& random);
+void equal_keys(drawn_inputs& in, const core::operation& op, core::dtype type, core::counter_random& random);
+void keys_far_below(drawn_inputs& in, const core::operation& op, core::dtype type, core::counter_random& random);
+void one_key_above(drawn_inputs& in, const core::operation& op, core::dtype type, core::counter_random& random);
+
+/// Families, sizes, laws and variants of these operations.
+void add_kernels(encoding_tests& tests);
+std::vector<variant> kernel_mutants();
+std::vector<variant> kernel_controls();
+
+}  // namespace assay::properties::encodings::attention

@@ -1,0 +1,34 @@
+// tanh(x) = sigmoid(2x) - sigmoid(-2x).
+#pragma once
+
+#include "reference/readings/differentiated.hpp"
+
+namespace assay::reference {
+
+namespace accuracy {
+/// The relative error, in units of u: 1 ulp, as libraries have it.
+inline constexpr double tanh = 2;
+}  // namespace accuracy
+
+value tanh(const value& x);
+enclosure tanh(const enclosure& x);
+/// Near 0 it has the digits of 1, and not those of x.
+template <class Number>
+ball<Number> tanh(const ball<Number>& x);
+/// |dr| <= (1 - t^2) E_x + C_t |r|, with the t nearest to 0 that x may have for its error.
+tracked tanh(const tracked& x);
+rounded tanh(const rounded& x);
+
+/// 1 - tanh^2(x), without cancellation.
+template <class R>
+R tanh_slope(const R& x) {
+  const auto weight = carry_weights(x + x);
+  return R(4.0) * weight.w * weight.v;
+}
+
+template <carries_derivatives D>
+D tanh(const D& x) {
+  return D::made(tanh(x.number), D::by(x, [&] { return tanh_slope(x.number); }));
+}
+
+}  // namespace assay::reference
