@@ -1,6 +1,6 @@
 """Attention with a bias: Vaswani et al. 2017, eq. (1)."""
 
-from mpmath.libmp import fninf, mpf_gt
+from mpmath.libmp import finf, fninf, mpf_gt
 
 from formula import MINUS_INFINITY, ONE, ZERO, enclosure_of, total
 from interval import Interval
@@ -142,3 +142,37 @@ def lse(call):
             sum_of_all = sum_of_all.log_add_exp(z)
         return {("lse", block * n + i): sum_of_all / Interval.of(2).log() if call.settings["base"] == "2" else sum_of_all}
     return by_groups(call, of_query)
+
+
+def merge(call):
+    """Parts of attention by their log-sum-exp: Ye et al. 2025 (arXiv 2501.01005), section 2.2."""
+    heads, n, parts, e = call.size("h", "n", "p", "e")
+    unit = Interval.of(2).log() if call.settings["base"] == "2" else ONE
+    with_plus = call.settings["empty"] == "plus_infinity"
+
+    def says_empty(lse):
+        lse = enclosure_of(lse)
+        return lse.is_value(fninf) or (with_plus and lse.is_value(finf))
+
+    def query(get, b, h, i):
+        at = (b * heads + h) * n + i
+        lses = [get("lses", at * parts + k) for k in range(parts)]
+        those = [k for k in range(parts) if not says_empty(lses[k])]
+        values = [[get("parts", (at * parts + k) * e + c) for k in those] for c in range(e)]
+        means = weighted_mean([lses[k] * unit for k in those], values)
+        out = {("o", at * e + c): x for c, x in enumerate(means)}
+        out["lse", at] = log_sum([lses[k] for k in those], unit) if those else \
+            -MINUS_INFINITY if with_plus else MINUS_INFINITY
+        return out
+    return call.parts(query, "B", "h", "n")
+
+
+def log_sum(lses, unit):
+    """log_b of the sum of b^lse, unit = log b."""
+    if len(lses) == 1 or any(enclosure_of(x).is_nan for x in lses):
+        return total(lses)
+    largest = lses[0]
+    for x in lses:
+        if mpf_gt(enclosure_of(x).lo, enclosure_of(largest).lo):
+            largest = x
+    return largest + total(((x - largest) * unit).exp() for x in lses).log() / unit

@@ -46,6 +46,8 @@ core::axis_sizes attention_sizes(const core::operation& op, const core::attribut
     n = random.one_in(30) ? 0 : 1 + random.below(5), m = random.one_in(30) ? 0 : 1 + random.below(5);
     for (const char* axis : {"B", "h"}) s[axis] = random.one_in(3) ? 2 : 1;
   }
+  const std::string keys = core::axis_with(op, core::axis_role::key);
+  if (!keys.empty()) s.emplace(keys, s.at("m"));
   for (const std::string& symbol : core::axis_symbols(op))
     if (core::role_of(op, symbol) == core::axis_role::parameter)
       s[symbol] = size.is_given() ? 5 : 1 + random.below(6);

@@ -103,6 +103,7 @@ void check_rows_without_keys(experiment& e, const queries_without_keys& those) {
 }  // namespace
 
 bool has_row_without_keys(const request& call) {
+  if (!call.inputs.contains("bias")) return false;
   core::tensor bias = call.inputs.at("bias");
   const auto rows = rows_of(bias);
   const bool no_keys = bias.shape()[2] == 0 && bias.shape()[0] * bias.shape()[1] > 0;

@@ -26,6 +26,7 @@
 #include <vector>
 
 #include "reference/kinds/attention_of_places.hpp"
+#include "reference/kinds/merged_attention.hpp"
 
 namespace assay::reference::encodings {
 
@@ -36,7 +37,7 @@ struct attention {
   static R log_sum(const std::vector<R>& logits);
 
   template <class R>
-  struct recipe : attention_steps<R>, differentiable_recipe<recipe, R> {
+  struct recipe : attention_steps<R>, merge_steps<R>, differentiable_recipe<recipe, R> {
     /// The logit of a key that a query does not see.
     double hidden = -std::numeric_limits<double>::infinity();
     R (*log_sum_exp)(const std::vector<R>& logits) = log_sum<R>;
@@ -62,7 +63,8 @@ struct attention {
     return {attention_record<heads, R>(output_declaration()),
             attention_record<heads_in_sight, R>(grouped_declaration("attention/grouped_query"), of_cap),
             attention_record<heads_in_sight, R>(sinks_declaration(), of_cap),
-            {lse_declaration(), of_cap, lse<R>, lse_vjp<R>, not_offered}};
+            {lse_declaration(), of_cap, lse<R>, lse_vjp<R>, not_offered},
+            query_rows_record<merged, R>(merge_operation("attention/merge"))};
   }
 
  private:
@@ -76,6 +78,8 @@ struct attention {
     return R(2.0) * sigmoid(R(2.0) * x) - R(1.0);
   }
 
+  template <class R>
+  using merged = merged_rows<R, recipe<R>>;
   template <class R>
   struct heads {
     using recipe = attention::recipe<R>;

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "properties/encodings/attention/kernels.hpp"
+#include "properties/encodings/attention/merge.hpp"
 #include "properties/faults/call_changes.hpp"
 #include "properties/faults/declared_faults.hpp"
 #include "reference/core/special_values.hpp"
@@ -38,6 +39,7 @@ void see_all_keys_where_none_is(request& call) {
 }
 
 void average_gradient_of_bias(core::tensors& outputs, const request& call) {
+  if (!call.inputs.contains("bias")) return;
   const auto batch = static_cast<double>(std::max<std::size_t>(1, call.inputs.at("q").shape()[0]));
   change_each(outputs, "grad_bias", [batch](double x) { return x / batch; });
 }
@@ -162,15 +164,21 @@ encoding_tests make_tests() {
     // Where logits are sums of 2^16 terms, their law allows any weights, unless the terms are 0.
     if (f.name == "equal_logits") f.tells_along = "d";
   }
+  for (family& f : merge_families()) tests.families.push_back(std::move(f));
   tests.sizes = sizes();
-  tests.long_ones = {{{"attention/output"}, {{"m", 2}}}};
-  tests.mutants = mutants();
-  tests.controls = controls();
+  for (usual_size& u : merge_sizes()) tests.sizes.push_back(std::move(u));
+  tests.long_ones = {{{"attention/output"}, {{"m", 2}}}, {{"attention/merge"}, {{"p", 2}}}};
+  tests.mutants = all_of({mutants(), merge_mutants()});
+  tests.controls = all_of({controls(), merge_controls()});
   tests.laws = laws_of_bias(
       "attention", "attention/output",
       {"mild", "causal", "masked_inside", "linear_bias", "one_key_wins", "far_keys", "equal_values", "no_bias"});
   tests.laws.push_back(law_of_weights());
+  for (property& p : merge_laws()) tests.laws.push_back(std::move(p));
   add_kernels(tests);
+  tests.rests_on_convention = [of_kernels = std::move(tests.rests_on_convention)](const request& call) {
+    return call.inputs.contains("lses") ? has_lse_out_of_place(call) : of_kernels(call);
+  };
   return tests;
 }
 
