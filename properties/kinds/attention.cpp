@@ -159,7 +159,7 @@ void large_values(drawn_inputs& in, const core::operation&, core::dtype type, co
 }
 
 void nan_in_queries_or_values(drawn_inputs& in, const core::operation&, core::dtype, core::counter_random& random) {
-  std::vector<double>& x = in.of.at(in.of.contains("v") && !random.one_in(2) ? "v" : "q");
+  std::vector<double>& x = in.of.at(random.one_in(2) ? "q" : "v");
   if (!x.empty()) x[random.below(x.size())] = std::numeric_limits<double>::quiet_NaN();
 }
 

@@ -80,6 +80,7 @@ struct attention_steps {
   };
   bool mean_from_output = false;  ///< see mean_along
   bool by_heads = false;          ///< see total_of_group
+  bool through_maximum = false;   ///< see subtract_sum_at_maximum
 };
 
 /// Those of the adjoint of a head (attend_vjp), which are of the reading beneath.
@@ -188,15 +189,21 @@ R total_of_group(attention_stage stage, const std::vector<const accumulator<R>*>
   return by_heads ? head_by_head() : covering(at_once(), head_by_head);
 }
 
+template <class R>
+std::size_t heaviest_of(const std::vector<R>& weights) {
+  std::size_t heaviest = 0;
+  for (std::size_t j = 1; j < weights.size(); ++j)
+    if (to_double(weights[j]) > to_double(weights[heaviest])) heaviest = j;
+  return heaviest;
+}
+
 /// g_i . v_j of one query less that of the key with the most weight. The weights add up to 1, so nothing changes by it
 /// but what cancels: where one key has nearly all the weight, g_i . v_j of that key and the mean agree in all digits
 /// but the last, and their difference is what the others weigh. Proofs want all digits of it; readings that round are
 /// left as programs are written.
 template <class R>
 void subtract_heaviest(std::vector<R>& along, const std::vector<R>& weights, const std::vector<bool>& hidden) {
-  std::size_t heaviest = 0;
-  for (std::size_t j = 1; j < weights.size(); ++j)
-    if (to_double(weights[j]) > to_double(weights[heaviest])) heaviest = j;
+  const std::size_t heaviest = heaviest_of(weights);
   if (along.empty() || !std::isfinite(to_double(along[heaviest]))) return;
   for (std::size_t j = 0; j < along.size(); ++j)
     if (j != heaviest && !hidden[j]) along[j] = along[j] - along[heaviest];
@@ -231,6 +238,33 @@ R mean_along(const attention_head<R>& head, const std::vector<bool>& hidden, con
   return how.mean_from_output ? by_output() : covering(by_sum(), by_output);
 }
 
+/// Programs that subtract the maximum of a row with a sink as a step of the graph, as eager_attention_forward of
+/// gpt-oss in huggingface/transformers does, take from grad S_ij of that logit what all of the row add up to: 0 but for
+/// their errors. The reading that counts roundings takes what either may be off by, of each logit that may be the
+/// largest.
+template <class R>
+void subtract_sum_at_maximum(std::vector<R>& grad_logits, const std::vector<R>& weights,
+                             const attention_steps<R>& how) {
+  using stage = attention_stage;
+  const R& largest = weights[heaviest_of(weights)];
+  accumulator<R> terms;
+  for (const R& g : grad_logits) terms.add(taken_by(stage::scores, stage::softmax, g));
+  const R sum = total_in(stage::scores, terms);
+  const auto less_sum = [&](const R& grad_logit) {
+    return in_stage<R>(
+        stage::scores, [](const R& x, const R& y) { return x - y; }, grad_logit, sum);
+  };
+  if constexpr (std::is_same_v<R, tracked>) {
+    const double least = largest.number - tracked::u() * largest.error;
+    for (std::size_t j = 0; j < weights.size(); ++j)
+      if (weights[j].number + tracked::u() * weights[j].error >= least)
+        grad_logits[j] = covering(grad_logits[j], [&] { return less_sum(grad_logits[j]); });
+  } else if (how.through_maximum) {
+    R& at_maximum = grad_logits[heaviest_of(weights)];
+    at_maximum = less_sum(at_maximum);
+  }
+}
+
 /// With the cotangents g_i of o_i: grad S_ij = P_ij (g_i . v_j - sum_l P_il g_i . v_l), 0 where b_ij = -inf, and for a
 /// sink, whose g_i . v is 0; every row of it adds up to 0. on_logit(i, j, grad S_ij) is called for every pair that is
 /// not kept apart, and with j = m for the sink.
@@ -258,10 +292,17 @@ void attend_vjp(const attention_head<R>& head, const R* bias, const R* grad_out,
     if constexpr (!computes_in_formats<R>) subtract_heaviest(along, weights, hidden);
     const R mean = mean_along(head, hidden, cotangent, weights, factors, along, how);
     const bool alone = std::count(hidden.begin(), hidden.end(), false) == 1;
+    std::vector<R> grad_logits(entries, R(0.0));
     for (std::size_t j = 0; j < entries; ++j) {
       if (hidden[j]) continue;
-      R grad_logit = in_stage<R>(stage::softmax, how.grad_logit, weights[j], along[j], mean);
-      if (alone) grad_logit = vanishing(grad_logit);  // its weight is 1 whatever the logit is
+      grad_logits[j] = in_stage<R>(stage::softmax, how.grad_logit, weights[j], along[j], mean);
+      if (alone) grad_logits[j] = vanishing(grad_logits[j]);  // its weight is 1 whatever the logit is
+    }
+    if constexpr (computes_in_formats<R>)
+      if (head.sink != nullptr && !alone) subtract_sum_at_maximum(grad_logits, weights, how);
+    for (std::size_t j = 0; j < entries; ++j) {
+      if (hidden[j]) continue;
+      const R& grad_logit = grad_logits[j];
       on_logit(i, j,
                j < m ? gradients.add(head, i, j, grad_logit, slopes[j])
                      : taken_by(stage::scores, stage::softmax, grad_logit));

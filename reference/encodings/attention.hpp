@@ -186,7 +186,7 @@ R attention::log_sum(const std::vector<R>& logits) {
 
 template <class R>
 fields<R> attention::lse(const arguments<R>& call, const recipe<R>& how) {
-  if constexpr (carries_derivatives<R>) {
+  if constexpr (is_adjoint<R>) {
     throw core::contract_violation("the gradient of " + call.operation + " goes head by head");
   } else {
     const heads_in_sight<R> formula(call, how);

@@ -45,7 +45,9 @@ std::vector<adjoint<R>> taped_softmax(const std::vector<adjoint<R>>& logits) {
   const auto first = tape<R>::current().add_block(weights.size(), [=](tape<R>& graph, std::span<const cotangent<R>> g) {
     std::vector<R> along;
     for (const cotangent<R>& x : g) along.push_back(x.number);
-    if constexpr (!computes_in_formats<R>) subtract_heaviest(along, weights, plain.data());
+    std::vector<bool> hidden;
+    for (const R& x : plain) hidden.push_back(is_minus_infinity(x));
+    if constexpr (!computes_in_formats<R>) subtract_heaviest(along, weights, hidden);
     accumulator<R> sum;
     std::size_t keys = 0;
     for (std::size_t j = 0; j < weights.size(); ++j)

@@ -154,12 +154,11 @@ encoding_tests make_tests() {
       attention_family("equal_values", "all values but the last key's are the same number", equal_values),
       attention_family("small_values", "values near the smallest normal number", small_values),
       attention_family("large_values", "values near the largest number", large_values),
-      attention_family("nan_inside", "a NaN in q or v", nan_in_queries_or_values),
+      bias_or_keys("nan_inside", "a NaN in q or v", nan_in_queries_or_values, nan_in_a_query),
   };
   tests.families.back().holds_nan = true;
   for (family& f : tests.families) {
     if (f.name.ends_with("_values")) f.applies = [](const core::operation& op) { return op.input("v") != nullptr; };
-    if (f.name == "nan_inside") f.applies = [](const core::operation& op) { return op.input("q") != nullptr; };
     if (f.name == "few_keys" || f.name == "mild") f.tells_along = "m";  // values show of few, gradients of all
     // Where logits are sums of 2^16 terms, their law allows any weights, unless the terms are 0.
     if (f.name == "equal_logits") f.tells_along = "d";

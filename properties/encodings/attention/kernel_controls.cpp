@@ -116,6 +116,13 @@ std::vector<variant> kernel_controls() {
           {.formula = [](auto& how) { how.by_heads = true; },
            .arithmetic = in_usual_stages,
            .declared = nothing_declared}),
+      make_variant<kernel_encoding>("control/attention_through_maximum",
+                                    "eager_attention_forward of gpt-oss in huggingface/transformers",
+                                    "the maximum that is subtracted has a gradient, the sum of the row's; f16 and bf16 "
+                                    "stage by stage",
+                                    {.formula = [](auto& how) { how.through_maximum = true; },
+                                     .arithmetic = in_usual_stages,
+                                     .declared = nothing_declared}),
       make_variant<kernel_encoding>("control/attention_cap_by_sigmoid", "vLLM's and SGLang's Triton kernels",
                                     "tanh(x) is 2 sigmoid(2x) - 1: of class linear",
                                     {.formula =

@@ -29,6 +29,7 @@ family bias_or_keys(std::string name, std::string summary, input_filler of_bias,
 void few_keys_weigh(drawn_inputs& in, const core::operation& op, core::dtype type, core::counter_random& random);
 void equal_keys(drawn_inputs& in, const core::operation& op, core::dtype type, core::counter_random& random);
 void keys_far_below(drawn_inputs& in, const core::operation& op, core::dtype type, core::counter_random& random);
+void nan_in_a_query(drawn_inputs& in, const core::operation& op, core::dtype type, core::counter_random& random);
 void one_key_above(drawn_inputs& in, const core::operation& op, core::dtype type, core::counter_random& random);
 
 /// Families, sizes, laws and variants of these operations.
