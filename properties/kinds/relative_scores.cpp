@@ -49,4 +49,13 @@ family of_input(const char* input, family f) {
   return f;
 }
 
+family by_input(const char* input, const family& with, family without) {
+  without.generate = [input, there = with.generate, other = without.generate](
+                         const core::operation& op, core::dtype type, const core::attributes& settings,
+                         core::counter_random& random, extent size) {
+    return (op.input(input) != nullptr ? there : other)(op, type, settings, random, std::move(size));
+  };
+  return without;
+}
+
 }  // namespace assay::properties

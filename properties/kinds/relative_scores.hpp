@@ -18,6 +18,8 @@ input_filler far_larger(std::vector<std::string> inputs);
 input_filler nan_in(std::vector<std::string> inputs);
 /// A family of the operations that have an input.
 family of_input(const char* input, family f);
+/// The family `with` of operations that have an input, and `without` of the others.
+family by_input(const char* input, const family& with, family without);
 
 /// mutant/NAME_scale_of_heads.
 template <class Encoding>

@@ -1,8 +1,7 @@
-// Scores with relative keys (Shaw, Uszkoreit and Vaswani, "Self-Attention with Relative Position Representations",
+// Relative keys and values (Shaw, Uszkoreit and Vaswani, "Self-Attention with Relative Position Representations",
 // NAACL 2018, arXiv 1803.02155): a learned vector for each clipped distance meets the query as the key does,
 //
-//   s_ij = (q_i . k_j + q_i . a[index]) / sqrt(d),   index = clip(rho, -left, right) + left                eqs. (3),
-//   (4)
+//   s_ij = (q_i . k_j + q_i . a[index]) / sqrt(d),   index = clip(rho, -left, right) + left             eqs. (3), (4)
 //
 // with rho = j - i, of the key's position less the query's ("key_minus_query"), or its negative ("query_minus_key", as
 // BERT's relative_key in huggingface/transformers has it). Shapes: q [B, h, n, d], k [B, h, m, d], the table a [b, d],
@@ -10,7 +9,11 @@
 // 0, and of positive rho; -1: as many as of negative rho (b is odd, 2 k + 1 in the paper). wav2vec2-BERT has left = 64
 // and right = 8. `meets`: "queries", or keys as well: + k_j . a[index] (BERT's relative_key_query).
 //
-// Gradients: that of a row of the table is the sum of those of its pairs, exactly 0 where there are none.
+// `shaw/attention` is what they are for, o_i = sum_j P_ij (v_j + w[index]) with P the softmax of s: v [B, h, m, e], and
+// w [b, e] the values of the clipped distances, which `where` may leave out                            eqs. (1), (2)
+//
+// Gradients: that of a row of a table is the sum of those of its pairs, exactly 0 where there are none. One vector
+// added to all rows of a changes no output, and one added to all rows of w is added to all.
 #pragma once
 
 #include <algorithm>
@@ -20,6 +23,7 @@
 #include <utility>
 #include <vector>
 
+#include "reference/kinds/attended_rows.hpp"
 #include "reference/kinds/relative_scores.hpp"
 
 namespace assay::reference::encodings {
@@ -29,7 +33,7 @@ struct shaw {
 
   /// The steps that variants replace.
   template <class R>
-  struct recipe : score_steps<R>, differentiable_recipe<recipe, R> {
+  struct recipe : score_steps<R>, attention_steps<R>, differentiable_recipe<recipe, R> {
     /// The row of a table for a distance, of so many rows on the left of that of 0 and on the right.
     recipe_step<R, std::int64_t(std::int64_t rho, std::int64_t left, std::int64_t right)> index =
         [](std::int64_t rho, std::int64_t left, std::int64_t right) { return std::clamp(rho, -left, right) + left; };
@@ -37,21 +41,22 @@ struct shaw {
 
   template <class R>
   static std::vector<operation_record<R, recipe<R>>> records() {
-    return {query_rows_record<score_rows, R>(declaration())};
+    return {query_rows_record<score_rows, R>(scores_declaration()),
+            query_rows_record<attention_rows, R>(attention_declaration())};
   }
 
  private:
-  static core::operation declaration();
-  static bool with_keys(const core::attributes& settings) {
-    return core::chosen<bool>(settings, "meets", {{"queries", false}, {"both", true}});
-  }
+  static core::operation scores_declaration();
+  static core::operation attention_declaration();
   template <class R>
-  struct distances;
+  struct pairs;
   template <class R>
   struct score_rows;
+  template <class R>
+  struct attention_rows;
 };
 
-inline core::operation shaw::declaration() {
+inline core::operation shaw::scores_declaration() {
   core::operation scores = relative_scores("shaw/scores", "m");
   scores.source = "Shaw et al. 2018, arXiv 1803.02155, eqs. (3) and (4)";
   scores.inputs.push_back(core::parameter("table", {"b", "d"}, "keys of the clipped distances"));
@@ -66,59 +71,99 @@ inline core::operation shaw::declaration() {
   };
   return scores;
 }
+inline core::operation shaw::attention_declaration() {
+  const core::operation scores = scores_declaration();
+  core::operation attention =
+      attention_operation("shaw/attention", "m", core::parameter("table_k", {"b", "d"}, scores.inputs.back().meaning));
+  attention.source = "Shaw et al. 2018, arXiv 1803.02155, eqs. (1) to (4)";
+  attention.inputs.push_back(core::parameter("table_v", {"b", "e"}, "values of the clipped distances"));
+  attention.attributes.insert(attention.attributes.end(), scores.attributes.begin(), scores.attributes.end());
+  attention.attributes.push_back(choice("where", {"keys_values", "keys"}, "which tables count: both, or table_k"));
+  attention.attributes.push_back(flag("causal", false, "a query sees no key behind its own"));
+  attention.conflict = scores.conflict;
+  attention.grows_with = &core::with_keys;
+  attention.independent = {"B", "h"};
+  return attention;
+}
 
-/// The rows of a table [b, .] that pairs of n queries and m keys have.
+/// Pairs of n queries and m keys: their rows of a table [b, .], and their scores with the keys of a table.
 template <class R>
-struct shaw::distances {
-  const shaw::recipe<R>& how;
-  std::int64_t n, m, left, right;
-  bool negative;
+struct shaw::pairs {
+  using recipe = shaw::recipe<R>;
+  const field<R>&q, &k, &table;
+  const recipe& how;
+  std::size_t n, m, width;
+  std::int64_t left, right;
+  bool negative, meets_keys;
 
-  distances(const arguments<R>& call, const shaw::recipe<R>& steps, std::size_t rows)
-      : how(steps),
-        n(static_cast<std::int64_t>(call["q"].shape(2))),
-        m(static_cast<std::int64_t>(call["k"].shape(2))),
-        left(static_cast<std::int64_t>(rows) - 1),
+  pairs(const arguments<R>& call, const recipe& steps, const char* keys)
+      : q(call["q"]),
+        k(call["k"]),
+        table(call[keys]),
+        how(steps),
+        n(q.shape(2)),
+        m(k.shape(2)),
+        width(q.shape(3)),
+        left(static_cast<std::int64_t>(table.shape(0)) - 1),
         right(call.template setting<std::int64_t>("right")),
-        negative(core::chosen<bool>(call.settings, "sign", {{"key_minus_query", false}, {"query_minus_key", true}})) {
+        negative(core::chosen<bool>(call.settings, "sign", {{"key_minus_query", false}, {"query_minus_key", true}})),
+        meets_keys(core::chosen<bool>(call.settings, "meets", {{"queries", false}, {"both", true}})) {
     if (right < 0) right = left / 2;
     left -= right;
   }
   [[nodiscard]] std::size_t row(std::size_t i, std::size_t j) const {
-    const std::int64_t rho = static_cast<std::int64_t>(j) + n - static_cast<std::int64_t>(i) - m;
+    const auto rho = static_cast<std::int64_t>(j + n) - static_cast<std::int64_t>(i + m);
     return static_cast<std::size_t>(how.index(negative ? -rho : rho, left, right));
+  }
+  /// Of query i of a block and the first keys, in the format of scores.
+  [[nodiscard]] std::vector<R> scores(std::size_t block, std::size_t i, std::size_t keys, const R& factor) const {
+    const R* query = q.data() + (block * n + i) * width;
+    std::vector<R> s;
+    for (std::size_t j = 0; j < keys; ++j) {
+      const R *key = k.data() + (block * m + j) * width, *of_pair = table.data() + row(i, j) * width;
+      std::vector<R> products{product_of(query, key, width), product_of(query, of_pair, width)};
+      if (meets_keys) products.push_back(product_of(key, of_pair, width));
+      s.push_back(how.score(factor, products));
+    }
+    return s;
   }
 };
 
 template <class R>
-struct shaw::score_rows {
-  using recipe = shaw::recipe<R>;
-  const field<R>&q, &k, &table;
-  const recipe& how;
-  distances<R> at;
-  bool meets_keys;
-
-  score_rows(const arguments<R>& call, const recipe& steps)
-      : q(call["q"]),
-        k(call["k"]),
-        table(call["table"]),
-        how(steps),
-        at(call, steps, table.shape(0)),
-        meets_keys(with_keys(call.settings)) {}
+struct shaw::score_rows : pairs<R> {
+  score_rows(const arguments<R>& call, const recipe<R>& steps) : pairs<R>(call, steps, "table") {}
   std::vector<std::vector<R>> operator()(std::size_t block, std::size_t i) const {
-    const std::size_t n = q.shape(2), m = k.shape(2), heads = q.shape(1), width = q.shape(3);
-    const R* query = q.data() + (block * n + i) * width;
-    return scores_of_query<R>([&] {
-      const R factor = how.factor(width, heads, 1);
-      std::vector<R> s;
-      for (std::size_t j = 0; j < m; ++j) {
-        const R *key = k.data() + (block * m + j) * width, *row = table.data() + at.row(i, j) * width;
-        std::vector<R> products{product_of(query, key, width), product_of(query, row, width)};
-        if (meets_keys) products.push_back(product_of(key, row, width));
-        s.push_back(how.score(factor, products));
-      }
-      return s;
-    });
+    return scores_of_query<R>(
+        [&] { return this->scores(block, i, this->m, this->how.factor(this->width, this->q.shape(1), 1)); });
+  }
+};
+
+template <class R>
+struct shaw::attention_rows : pairs<R> {
+  const field<R>&v, &table_v;
+  std::string scale;
+  bool with_values, causal;
+
+  attention_rows(const arguments<R>& call, const recipe<R>& steps)
+      : pairs<R>(call, steps, "table_k"),
+        v(call["v"]),
+        table_v(call["table_v"]),
+        scale(call.template setting<std::string>("scale")),
+        with_values(core::chosen<bool>(call.settings, "where", {{"keys_values", true}, {"keys", false}})),
+        causal(call.template setting<bool>("causal")) {}
+  std::vector<std::vector<R>> operator()(std::size_t block, std::size_t i) const {
+    const std::size_t keys = this->m, e = v.shape(3), seen = causal ? keys_seen(i, this->n, keys, true) : keys;
+    const std::vector<R> logits = in_stage<R>(
+        attention_stage::scores, [&] { return this->scores(block, i, seen, logit_scale<R>(scale, this->width)); });
+    // Two products of matrices, as programs have them.
+    const R* values = v.data() + block * keys * e;
+    std::vector<std::vector<R>> read{{values, values + seen * e}};
+    if (with_values) read.emplace_back();
+    for (std::size_t j = 0; with_values && j < seen; ++j) {
+      const R* row = table_v.data() + this->row(i, j) * e;
+      read.back().insert(read.back().end(), row, row + e);
+    }
+    return {attended(logits, read, e, this->how)};
   }
 };
 

@@ -44,15 +44,10 @@ double at_boundary(const drawing& from) {
 double far(const drawing& from) { return from.random.sign() * std::floor(std::exp2(from.random.uniform(0, 31))); }
 
 // Distances of buckets, and vectors of scores.
-family of_both(std::string name, std::string summary, double (*distance)(const drawing&), input_filler vectors) {
-  family f{name, summary};
-  f.generate = [buckets = table_family(name, summary, {{"distance", each(distance)}}).generate,
-                scores = attention_family(name, summary, std::move(vectors)).generate](
-                   const core::operation& op, core::dtype type, const core::attributes& settings,
-                   core::counter_random& random, extent size) {
-    return (op.input("distance") != nullptr ? buckets : scores)(op, type, settings, random, size);
-  };
-  return f;
+family of_both(const std::string& name, const std::string& summary, double (*distance)(const drawing&),
+               input_filler vectors) {
+  return by_input("distance", table_family(name, summary, {{"distance", each(distance)}}),
+                  attention_family(name, summary, std::move(vectors)));
 }
 // Ceilings of quotients of logarithms, as programs take them.
 using quotient = double (*)(double n, double middle, double last);
@@ -149,7 +144,8 @@ encoding_tests make_tests() {
        of_input("distance", of_both("far", "distances up to 2^31", far, as_drawn)),
        of_input("q", of_both("nan_inside", "one NaN in a table", near, nan_in(tables)))});
   tests.sizes = sizes();
-  tests.long_ones = {{{"deberta/scores"}, {}, {{"h", 16390}, {"n", 600}, {"d", 8200}}}};  // as many tables as heads, of 2 b rows
+  tests.long_ones = {
+      {{"deberta/scores"}, {}, {{"h", 16390}, {"n", 600}, {"d", 8200}}}};  // as many tables as heads, of 2 b rows
   tests.mutants = mutants();
   for (variant& v : controls()) tests.controls.push_back(std::move(v));
   return tests;

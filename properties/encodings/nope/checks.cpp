@@ -1,0 +1,126 @@
+// No positions: families, wrong and right temperatures.
+#include <cmath>
+
+#include "properties/faults/call_changes.hpp"
+#include "properties/faults/declared_faults.hpp"
+#include "properties/harness/usual_sizes.hpp"
+#include "properties/kinds/attention.hpp"
+#include "properties/kinds/relative_scores.hpp"
+#include "properties/kinds/table.hpp"
+#include "reference/encodings/nope.hpp"
+#include "reference/oracle.hpp"
+
+namespace assay::properties::encodings::nope {
+namespace {
+
+using encoding = reference::encodings::nope;
+inline constexpr auto& changed = make_variant<encoding>;
+
+// Positions beside the end of a step, or anywhere up to `last`.
+double beside_ends(const drawing& from, double last) {
+  const auto step = static_cast<double>(core::setting<std::int64_t>(from.settings, "floor_scale"));
+  if (from.random.one_in(3)) return std::floor(from.random.uniform(0, last));
+  const double ends = std::floor(last / step);
+  return std::max(0.0,
+                  step * std::floor(from.random.uniform(1, ends + 1)) - 2 + static_cast<double>(from.random.below(3)));
+}
+double usual(const drawing& from) { return beside_ends(from, 0x1p20); }
+double far(const drawing& from) { return std::min(beside_ends(from, 0x1p31), 0x1p31); }
+
+family of_both(const std::string& name, const std::string& summary, double (*position)(const drawing&),
+               input_filler vectors) {
+  return by_input("position", table_family(name, summary, {{"position", each(position)}}),
+                  attention_family(name, summary, std::move(vectors)));
+}
+// Factors of heads beside 1, as they are trained from there.
+void beside_one(drawn_inputs& in, const core::operation&, core::dtype, core::counter_random&) {
+  for (double& x : in.of.at("head_scale")) x = std::exp2(x / 4);
+}
+void large(drawn_inputs& in, const core::operation&, core::dtype, core::counter_random& random) {
+  for (double& x : in.of.at("head_scale")) x = random.one_in(4) ? 0.0 : 64 * x;
+}
+void with_nan(drawn_inputs& in, const core::operation& op, core::dtype type, core::counter_random& random) {
+  beside_one(in, op, type, random);
+  nan_in({"q", "v", "head_scale"})(in, op, type, random);
+}
+
+auto with_steps(std::int64_t (*steps)(std::int64_t position, std::int64_t floor_scale)) {
+  return [steps](auto& how) { how.step_of = steps; };
+}
+std::vector<variant> mutants() {
+  return all_of(
+      {reported_faults({
+           {"mutant/nope_mask_forgotten", "Kazemnejad et al. 2023: an encoder without positions knows no order",
+            "nope/attention/causal/ignored"},
+           {"mutant/nope_floor_scale_ignored", "a port of Llama 4: settings of a checkpoint not read",
+            "nope/temperature/floor_scale/ignored"},
+       }),
+       {
+           changed("mutant/nope_position_from_0", "a port of Llama 4: i for i + 1",
+                   "each step begins one position late",
+                   {.formula = with_steps([](std::int64_t i, std::int64_t s) { return i / s; })}),
+           changed("mutant/nope_ceiling", "a port with ceil", "the first step begins at position 0",
+                   {.formula = with_steps([](std::int64_t i, std::int64_t s) { return (i + s) / s; })}),
+           changed("mutant/nope_base_2", "log2 for log", "the logarithm has base 2",
+                   {.formula =
+                        [](auto& how) {
+                          how.temperature = [](std::int64_t steps, const auto& attn_scale) {
+                            using R = std::decay_t<decltype(attn_scale)>;
+                            return R(1.0) + attn_scale * (log(R(1.0 + static_cast<double>(steps))) / log(R(2.0)));
+                          };
+                        }}),
+           changed("mutant/nope_scales_in_bf16", "AntNLP/nope_head_scale, llama_nope.py: a parameter of bf16",
+                   "the factors of heads have the digits of bf16",
+                   {.inputs = [](request& call) { round_each(call.inputs, "head_scale", core::dtype::bf16); }}),
+           changed("mutant/nope_scale_squared", "queries and keys are both multiplied", "the factor counts twice",
+                   {.inputs =
+                        [](request& call) { change_each(call.inputs, "head_scale", [](double x) { return x * x; }); }}),
+           changed("mutant/nope_scales_detached", "GR07 pytorch/pytorch#196705: a path dropped",
+                   "head_scale has no gradient",
+                   {.outputs = [](core::tensors& outputs) { set_to_zero(outputs, "grad_head_scale"); }}),
+           changed("mutant/nope_no_shift", "FW14 pytorch/pytorch#1835: overflow", "exp without a shift",
+                   {.formula = weights::steps(weights::without_shift)}),
+       }});
+}
+
+std::vector<variant> controls() {
+  std::vector<variant> all = controls_of_attention<encoding>("nope");
+  all.push_back(
+      changed("control/nope_log1p", "log1p of the floor", "log(1 + x) as one function", {.formula = [](auto& how) {
+                how.temperature = [](std::int64_t steps, const auto& attn_scale) {
+                  using R = std::decay_t<decltype(attn_scale)>;
+                  return R(1.0) + attn_scale * log1p(R(static_cast<double>(steps)));
+                };
+              }}));
+  return all;
+}
+
+bool has_query_without_keys(const request& call) {
+  if (!call.inputs.contains("v")) return false;
+  const std::size_t n = call.inputs.at("q").shape()[2], m = call.inputs.at("k").shape()[2];
+  return setting_of<bool>(call, "causal") ? n > m : n > 0 && m == 0;
+}
+
+}  // namespace
+
+encoding_tests make_tests() {
+  encoding_tests tests;
+  tests.name = "nope";
+  tests.families = {
+      of_both("mild", "positions up to 2^20, beside the ends of steps; factors beside 1", usual, beside_one),
+      of_input("position", of_both("far", "positions up to 2^31", far, as_drawn)),
+      of_input("q", attention_family("large_scales", "factors of 0, and of 64", large)),
+      of_input("q", attention_family("nan_inside", "one NaN", with_nan)),
+  };
+  tests.families.front().parts_classes = true;
+  tests.families.back().holds_nan = true;
+  tests.sizes = sizes_by_roles(*reference::find_operation("nope/temperature"));
+  add_sizes_of_places(tests.sizes, {"nope/attention"});
+  tests.long_ones = {{{"nope/attention"}, {{"m", 0}}, {{"B", 33000}, {"h", 33000}, {"n", 130}}}};
+  tests.mutants = mutants();
+  tests.controls = controls();
+  tests.rests_on_convention = has_query_without_keys;
+  return tests;
+}
+
+}  // namespace assay::properties::encodings::nope
