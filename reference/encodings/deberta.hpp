@@ -183,10 +183,10 @@ struct deberta::score_rows {
       std::vector<R> s;
       for (std::size_t j = 0; j < n; ++j) {
         const R* key = k.data() + (block * n + j) * width;
-        std::vector<R> products{product_of(query, key, width)};
-        if (c2p) products.push_back(product_of(query, of_table(position_keys, i, j), width));
-        if (p2c && !as_in_paper) products.push_back(product_of(key, of_table(position_queries, i, j), width));
-        if (p2c && as_in_paper) products.push_back(product_of(key, of_table(position_queries, j, i), width));
+        std::vector<R> products{how.product(query, key, width)};
+        if (c2p) products.push_back(how.product(query, of_table(position_keys, i, j), width));
+        if (p2c && !as_in_paper) products.push_back(how.product(key, of_table(position_queries, i, j), width));
+        if (p2c && as_in_paper) products.push_back(how.product(key, of_table(position_queries, j, i), width));
         s.push_back(how.score(factor, products));
       }
       return s;

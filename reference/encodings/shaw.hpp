@@ -121,8 +121,8 @@ struct shaw::pairs {
     std::vector<R> s;
     for (std::size_t j = 0; j < keys; ++j) {
       const R *key = k.data() + (block * m + j) * width, *of_pair = table.data() + row(i, j) * width;
-      std::vector<R> products{product_of(query, key, width), product_of(query, of_pair, width)};
-      if (meets_keys) products.push_back(product_of(key, of_pair, width));
+      std::vector<R> products{how.product(query, key, width), how.product(query, of_pair, width)};
+      if (meets_keys) products.push_back(how.product(key, of_pair, width));
       s.push_back(how.score(factor, products));
     }
     return s;

@@ -116,9 +116,9 @@ struct tener::score_rows {
         const std::int64_t t = how.distance(static_cast<std::int64_t>(i), static_cast<std::int64_t>(j));
         const R* row = of_distance(as_in_code ? -t : t);
         // q . R and v . R apart, as the program has them.
-        std::vector<R> products{product_of(to_key.data(), key, width), product_of(query, row, width),
-                                product_of(v.data() + head * width, row, width)};
-        if (as_in_code) products.push_back(product_of(key, of_distance(t), width));
+        std::vector<R> products{how.product(to_key.data(), key, width), how.product(query, row, width),
+                                how.product(v.data() + head * width, row, width)};
+        if (as_in_code) products.push_back(how.product(key, of_distance(t), width));
         s.push_back(how.score(factor, products));
       }
       return s;

@@ -164,8 +164,8 @@ struct transformer_xl::score_rows {
       for (std::size_t j = 0; j < m; ++j)
         if (const std::ptrdiff_t distance = how.distance(i, j, n, m); distance >= 0) {
           const std::size_t row = std::min(static_cast<std::size_t>(distance), clamp);
-          s[j] = how.score(factor, {product_of(to_key.data(), k.data() + (block * m + j) * width, width),
-                                    product_of(to_distance.data(), p.data() + (head * m + row) * width, width)});
+          s[j] = how.score(factor, {how.product(to_key.data(), k.data() + (block * m + j) * width, width),
+                                    how.product(to_distance.data(), p.data() + (head * m + row) * width, width)});
         }
       return s;
     });

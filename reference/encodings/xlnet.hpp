@@ -75,7 +75,7 @@ struct xlnet::score_rows {
       return sum_of_vectors(q.data() + (block * n + i) * width, of_head.data() + head * width, width);
     };
     const auto to = [&](const std::vector<R>& query, const field<R>& keys, std::size_t row) {
-      return product_of(query.data(), keys.data() + row * width, width);
+      return how.product(query.data(), keys.data() + row * width, width);
     };
     return scores_of_query<R>([&] {
       const R factor = how.factor(width, heads, 1);

@@ -43,7 +43,9 @@ inline void add_vectors_of_heads(core::operation& to, const std::vector<std::pai
   for (const auto& [called, meaning] : named) to.inputs.push_back(core::parameter(called, {"h", "d"}, meaning));
 }
 
-/// A product of two vectors, a node of a tape: its edges go there without a list of their own.
+/// A product of two vectors, a node of a tape: its edges go there without a list of their own. Programs also take the
+/// factor of the scores into one of the vectors (microsoft/DeBERTa, disentangled_attention.py), which rounds each term
+/// once more: the reading that counts roundings takes what either may be off by.
 template <class R>
 R product_of(const R* x, const R* y, std::size_t width) {
   if constexpr (is_adjoint<R>) {
@@ -62,9 +64,16 @@ R product_of(const R* x, const R* y, std::size_t width) {
     }
     return constant ? R(sum.total()) : R(sum.total(), graph::current().close());
   } else {
-    accumulator<R> sum;
-    for (std::size_t c = 0; c < width; ++c) sum.add_product(x[c], y[c]);
-    return sum.total();
+    const auto total = [&](auto operand) {
+      accumulator<R> sum;
+      for (std::size_t c = 0; c < width; ++c) sum.add_product(operand(x[c]), y[c]);
+      return sum.total();
+    };
+    const R product = total([](const R& a) { return a; });
+    if constexpr (computes_in_formats<R>)
+      return covering(product, [&] { return total([](const R& a) { return a.rounded_once(); }); });
+    else
+      return product;
   }
 }
 /// The sum of two vectors.
@@ -86,6 +95,7 @@ R scaled_sum(const R& factor, const std::vector<R>& products) {
 /// The steps of such scores that variants replace.
 template <class R>
 struct score_steps {
+  recipe_step<R, R(const R* x, const R* y, std::size_t width)> product = product_of<R>;
   recipe_step<R, R(const R& factor, const std::vector<R>& products)> score = scaled_sum<R>;
   /// Of heads so wide, and of so many terms.
   recipe_step<R, R(std::size_t width, std::size_t heads, std::size_t terms)> factor =

@@ -119,10 +119,30 @@ std::vector<variant> controls() {
                   "right for the settings that tests draw", {.formula = with_steps(in_f64)}),
           changed("control/deberta_logarithms_in_f32", "huggingface/transformers, make_log_bucket_position",
                   "right for the settings that it declares",
-                  {.formula = with_steps(in_f32), .declared = [](description& about) {
-                     about.settings["deberta/bucket"] = {{"buckets", {std::int64_t{256}}},
-                                                         {"max_distance", {std::int64_t{512}}}};
-                   }})};
+                  {.formula = with_steps(in_f32),
+                   .declared =
+                       [](description& about) {
+                         about.settings["deberta/bucket"] = {{"buckets", {std::int64_t{256}}},
+                                                             {"max_distance", {std::int64_t{512}}}};
+                       }}),
+          changed("control/deberta_factor_first", "microsoft/DeBERTa, disentangled_attention.py: keys times the factor",
+                  "a vector of each product is scaled, and rounded",
+                  {.formula =
+                       [](auto& how) {
+                         using number = typename std::decay_t<decltype(how)>::number;
+                         how.factor = [](std::size_t, std::size_t, std::size_t) { return number(1.0); };
+                         how.product = [](const number* x, const number* y, std::size_t width) {
+                           const number factor = reference::logit_scale<number>("inverse_sqrt", 3 * width);
+                           std::vector<number> scaled;
+                           for (std::size_t c = 0; c < width; ++c) scaled.push_back(factor * x[c]);
+                           return reference::product_of(scaled.data(), y, width);
+                         };
+                       },
+                   .declared =
+                       [](description& about) {
+                         for (const char* operation : {"deberta/scores", "deberta/scores:vjp"})
+                           about.settings[operation] = {{"terms", {std::string("both")}}};
+                       }})};
 }
 
 std::vector<usual_size> sizes() {
