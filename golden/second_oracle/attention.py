@@ -147,7 +147,6 @@ def lse(call):
 def merge(call):
     """Parts of attention by their log-sum-exp: Ye et al. 2025 (arXiv 2501.01005), section 2.2."""
     heads, n, parts, e = call.size("h", "n", "p", "e")
-    unit = Interval.of(2).log() if call.settings["base"] == "2" else ONE
     with_plus = call.settings["empty"] == "plus_infinity"
 
     def says_empty(lse):
@@ -155,7 +154,7 @@ def merge(call):
         return lse.is_value(fninf) or (with_plus and lse.is_value(finf))
 
     def query(get, b, h, i):
-        at = (b * heads + h) * n + i
+        at, unit = (b * heads + h) * n + i, Interval.of(2).log() if call.settings["base"] == "2" else ONE
         lses = [get("lses", at * parts + k) for k in range(parts)]
         those = [k for k in range(parts) if not says_empty(lses[k])]
         values = [[get("parts", (at * parts + k) * e + c) for k in those] for c in range(e)]

@@ -204,11 +204,14 @@ void linear_bias(drawn_inputs& in, const core::operation&, core::dtype, core::co
   });
 }
 
-// All keys so far away that a mask weighs more than they do: one of -10000, or what a format holds. Where keys are so
-// far that their logits round to one number, every finite answer is right, and no other one.
+// All keys so far away that a mask weighs more than they do: one of -10000, of -65504, or what a format holds. Where
+// keys are so far that their logits round to one number, every finite answer is right, and no other one.
 void far_keys(drawn_inputs& in, const core::operation& op, core::dtype type, core::counter_random& random) {
-  const double farthest = std::min(std::exp2(random.uniform(15, 100)), core::largest_finite(type) - 8),
-               level = random.one_in(2) ? 30000 : farthest;
+  const double largest = core::largest_finite(type) - 8,
+               farthest = std::min(std::exp2(random.uniform(15, 100)), largest),
+               level = random.one_in(2)   ? 30000
+                       : random.one_in(3) ? std::min(1e5, largest)
+                                          : farthest;
   for (double& x : in.of.at("bias")) x = random.uniform(-8, 8) - level;
   masked_inside(in, op, type, random);
 }

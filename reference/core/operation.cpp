@@ -73,7 +73,7 @@ result<void> check_presence(const std::string& op, const char* what, const std::
 
 bool value_domain::contains(double x) const {
   if (x == -std::numeric_limits<double>::infinity()) return minus_infinity;
-  return std::isfinite(x) && x >= low && x <= high;
+  return x >= low && x <= high;  // +inf belongs to one whose end it is
 }
 
 tensor_declaration parameter(std::string name, std::vector<std::string> axes, std::string meaning,

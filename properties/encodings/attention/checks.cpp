@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "properties/encodings/attention/kernel_faults.hpp"
 #include "properties/encodings/attention/kernels.hpp"
 #include "properties/encodings/attention/merge.hpp"
 #include "properties/faults/call_changes.hpp"
@@ -119,7 +120,10 @@ std::vector<usual_size> sizes() {
   std::vector<usual_size> all;
   add_sizes(all, output, axes,
             "5 9 3 130 80 3, 5 9 66 3 66 130, 1 2 66 130 3 66, 2 2 64 64 64 64, 1 1 9 130 64 64, 66 2 2 9 3 65,"
-            "1 2 5 258 3 2, 1 1 66 66 2 2, 1 2 9 130 128 128, 1 34 2 5 3 2, 1 2 3 1300 3 2, 1 2 255 63 3 2");
+            "1 2 5 258 3 2, 1 1 66 66 2 2, 1 2 9 130 128 128, 1 34 2 5 3 2, 1 2 3 1300 3 2, 1 2 255 63 3 2,"
+            // Whole blocks and one more, or one less.
+            "1 2 3 33 2 3, 1 2 3 65 3 2, 1 2 3 127 2 3, 1 2 3 129 3 2, 1 1 3 257 2 2, 1 1 3 513 2 2, 1 2 129 3 3 2,"
+            "1 2 257 3 2 3");
   add_sizes(all, output, axes, "2 2 130 130 2 3", true, "causal");
   add_sizes(all, output, axes, "1 2 66 130 3 2", true, "masked_inside");
   add_sizes(all, output, axes, "5 9 2 5 66 66, 1 2 5 258 3 2, 2 2 66 17 3 2", true, every_family);
@@ -154,11 +158,13 @@ encoding_tests make_tests() {
       attention_family("equal_values", "all values but the last key's are the same number", equal_values),
       attention_family("small_values", "values near the smallest normal number", small_values),
       attention_family("large_values", "values near the largest number", large_values),
+      attention_family("shared_keys", "keys and values that all rows and heads share", shared_keys),
       bias_or_keys("nan_inside", "a NaN in q or v", nan_in_queries_or_values, nan_in_a_query),
   };
   tests.families.back().holds_nan = true;
   for (family& f : tests.families) {
-    if (f.name.ends_with("_values")) f.applies = [](const core::operation& op) { return op.input("v") != nullptr; };
+    if (f.name.ends_with("_values") || f.name == "shared_keys")
+      f.applies = [](const core::operation& op) { return op.input("v") != nullptr; };
     if (f.name == "few_keys" || f.name == "mild") f.tells_along = "m";  // values show of few, gradients of all
     // Where logits are sums of 2^16 terms, their law allows any weights, unless the terms are 0.
     if (f.name == "equal_logits") f.tells_along = "d";
@@ -167,7 +173,7 @@ encoding_tests make_tests() {
   tests.sizes = sizes();
   for (usual_size& u : merge_sizes()) tests.sizes.push_back(std::move(u));
   tests.long_ones = {{{"attention/output"}, {{"m", 2}}}, {{"attention/merge"}, {{"p", 2}}}};
-  tests.mutants = all_of({mutants(), merge_mutants()});
+  tests.mutants = all_of({mutants(), kernel_mutants(), merge_mutants()});
   tests.controls = all_of({controls(), merge_controls()});
   tests.laws = laws_of_bias(
       "attention", "attention/output",

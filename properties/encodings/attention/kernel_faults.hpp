@@ -1,0 +1,14 @@
+// What kernels of attention break at.
+#pragma once
+
+#include <vector>
+
+#include "properties/kinds/attention.hpp"
+
+namespace assay::properties::encodings::attention {
+
+std::vector<variant> kernel_mutants();
+/// Keys and values that all rows and heads share, as multi-query attention expands them: views of stride 0.
+void shared_keys(drawn_inputs& in, const core::operation& op, core::dtype type, core::counter_random& random);
+
+}  // namespace assay::properties::encodings::attention
