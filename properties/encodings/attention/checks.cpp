@@ -2,9 +2,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "properties/encodings/attention/kernel_faults.hpp"
 #include "properties/encodings/attention/kernels.hpp"
 #include "properties/encodings/attention/merge.hpp"
+#include "properties/encodings/attention/tile_faults.hpp"
 #include "properties/faults/call_changes.hpp"
 #include "properties/faults/declared_faults.hpp"
 #include "reference/core/special_values.hpp"
@@ -173,7 +173,7 @@ encoding_tests make_tests() {
   tests.sizes = sizes();
   for (usual_size& u : merge_sizes()) tests.sizes.push_back(std::move(u));
   tests.long_ones = {{{"attention/output"}, {{"m", 2}}}, {{"attention/merge"}, {{"p", 2}}}};
-  tests.mutants = all_of({mutants(), kernel_mutants(), merge_mutants()});
+  tests.mutants = all_of({mutants(), tile_mutants(), merge_mutants()});
   tests.controls = all_of({controls(), merge_controls()});
   tests.laws = laws_of_bias(
       "attention", "attention/output",

@@ -1,5 +1,5 @@
 // Sizes and masks at which kernels break.
-#include "properties/encodings/attention/kernel_faults.hpp"
+#include "properties/encodings/attention/tile_faults.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -81,7 +81,7 @@ void padded_rows_spill(core::tensors& outputs, const request& call) {
 
 }  // namespace
 
-std::vector<variant> kernel_mutants() {
+std::vector<variant> tile_mutants() {
   return {
       breaking("mutant/attention_column_of_16_bits", "ml-explore/mlx#3360, ml-explore/mlx#2894",
                "the column of the bias is a signed number of 16 bits", {.inputs = column_of_16_bits}),

@@ -1,4 +1,4 @@
-// What kernels of attention break at.
+// What kernels of attention break at: tiles of keys and queries, widths, indices.
 #pragma once
 
 #include <vector>
@@ -7,7 +7,7 @@
 
 namespace assay::properties::encodings::attention {
 
-std::vector<variant> kernel_mutants();
+std::vector<variant> tile_mutants();
 /// Keys and values that all rows and heads share, as multi-query attention expands them: views of stride 0.
 void shared_keys(drawn_inputs& in, const core::operation& op, core::dtype type, core::counter_random& random);
 
