@@ -213,6 +213,23 @@ TEST_CASE("attention/sizes/indices_of_16_bits_are_seen", "[property]") {
   }
 }
 
+// The last key where it is alone in its block, and where the block lacks one key.
+TEST_CASE("attention/sizes/tails_of_blocks_are_seen", "[property]") {
+  const auto is_seen_of = []<std::size_t block, std::size_t left>() {
+    reads_bias_at candidate([](std::size_t key, std::size_t keys) {
+      return keys > block && keys % block == left && key + 1 == keys ? std::size_t{0} : key;
+    });
+    return is_seen(
+        candidate, operation_of("attention/output"), core::dtype::f32, of_effort(false, 1),
+        [](const core::axis_sizes& sizes) { return sizes.at("m") > block && sizes.at("m") % block == left; });
+  };
+  CHECK(is_seen_of.operator()<32, 1>());
+  CHECK(is_seen_of.operator()<64, 1>());
+  CHECK(is_seen_of.operator()<128, 1>());
+  CHECK(is_seen_of.operator()<256, 1>());
+  CHECK(is_seen_of.operator()<64, 63>());
+}
+
 TEST_CASE("properties/sizes/sums_in_bf16_are_seen", "[property]") {
   for (const char* name : {"attention/output", "attention/output:vjp", "fox/attention", "fox/attention:vjp",
                            "heinsen/embed_position", "heinsen/embed_position:vjp", "rope/rotate_by:vjp",

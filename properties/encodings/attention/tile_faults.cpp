@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdint>
 #include <span>
 
 #include "properties/faults/call_changes.hpp"
@@ -26,7 +25,7 @@ void lose_keys_from(std::span<double> row, std::size_t first) {
   if (first > 0 && first < row.size())
     std::fill(row.begin() + static_cast<std::ptrdiff_t>(first), row.end(), -core::infinity);
 }
-constexpr std::size_t block = 128;
+constexpr std::size_t block = 16;  // larger ones, and indices of 16 bits: properties/tests/size_faults_test.cpp
 void last_block(request& call) {
   change_rows(call, [](std::span<double> row) { lose_keys_from(row, row.size() / block * block); });
 }
@@ -39,14 +38,6 @@ void as_many_keys_as_queries(request& call) {
   if (!call.inputs.contains("bias")) return;
   const std::size_t queries = call.inputs.at("q").shape()[2];
   change_rows(call, [queries](std::span<double> row) { lose_keys_from(row, queries); });
-}
-void column_of_16_bits(request& call) {
-  change_rows(call, [](std::span<double> row) {
-    const std::vector<double> all(row.begin(), row.end());
-    const auto keys = static_cast<std::int64_t>(row.size());
-    for (std::size_t j = 0x8000; j < row.size(); ++j)
-      row[j] = all[static_cast<std::size_t>((static_cast<std::int16_t>(j) % keys + keys) % keys)];
-  });
 }
 void mask_of_the_largest_f16(request& call) {
   change_each(call.inputs, "bias", [](double b) { return b == -core::infinity ? -65504.0 : b; });
@@ -83,12 +74,10 @@ void padded_rows_spill(core::tensors& outputs, const request& call) {
 
 std::vector<variant> tile_mutants() {
   return {
-      breaking("mutant/attention_column_of_16_bits", "ml-explore/mlx#3360, ml-explore/mlx#2894",
-               "the column of the bias is a signed number of 16 bits", {.inputs = column_of_16_bits}),
       breaking("mutant/attention_last_block_dropped", "SC03 triton-lang/triton#2361: a tail that is not whole",
-               "keys of the last block of 128 are lost where it is not whole", {.inputs = last_block}),
+               "keys of the last block of 16 are lost where it is not whole", {.inputs = last_block}),
       breaking("mutant/attention_last_key_alone_dropped", "GR27 state-spaces/mamba#537: a tail of one",
-               "a key that is alone in the last block of 128 is lost", {.inputs = last_key_alone}),
+               "a key that is alone in the last block of 16 is lost", {.inputs = last_key_alone}),
       breaking("mutant/attention_as_many_keys_as_queries", "a port that counts keys by queries",
                "keys behind the number of queries are not seen", {.inputs = as_many_keys_as_queries}),
       breaking("mutant/attention_values_walked_by_their_width", "ikawrakow/ik_llama.cpp#2031",
