@@ -11,9 +11,9 @@
 //
 //   f = 1 + attn_scale log(1 + floor((i + 1) / floor_scale))
 //
-// for positions i from 0 on (huggingface/transformers, modeling_llama4.py, Llama4TextAttention;
-// meta-llama/llama-models, models/llama4/model.py). The floor is that of a quotient of integers, and f is 1 exactly for
-// i < floor_scale - 1.
+// in f32, whatever the dtype, for positions i from 0 on (huggingface/transformers, modeling_llama4.py,
+// Llama4TextAttention; meta-llama/llama-models, models/llama4/model.py). The floor is that of a quotient of integers,
+// and f is 1 exactly for i < floor_scale - 1.
 #pragma once
 
 #include <algorithm>
@@ -44,7 +44,7 @@ struct nope {
         [](std::int64_t position, std::int64_t floor_scale) { return (position + 1) / floor_scale; };
     recipe_step<R, R(std::int64_t step, const R& attn_scale)> temperature = [](std::int64_t step, const R& attn_scale) {
       if (step == 0) return R(1.0);
-      return R(1.0) + attn_scale * log(from_integer<R>(static_cast<double>(1 + step)));
+      return R(1.0) + attn_scale * log(index_number<R>(static_cast<double>(1 + step)));
     };
   };
 
@@ -59,11 +59,13 @@ struct nope {
   static core::operation temperature_declaration();
   template <class R>
   static rows<R> temperatures(const arguments<R>& call, const recipe<R>& how) {
-    const R attn_scale = from_setting<R>(call.template setting<double>("attn_scale"));
-    return {1, [&how, attn_scale, &position = call.integers.at("position").values.storage(),
+    return {1, [&how, &position = call.integers.at("position").values.storage(),
+                attn_scale = call.template setting<double>("attn_scale"),
                 floor_scale = call.template setting<std::int64_t>("floor_scale")](std::size_t i, R* row) {
               const auto at = static_cast<std::int64_t>(std::clamp(position[i], 0.0, furthest));
-              *row = how.temperature(how.step_of(at, floor_scale), attn_scale);
+              *row = in_stage<R>(std::size_t{0}, [&] {
+                return how.temperature(how.step_of(at, floor_scale), from_setting<R>(attn_scale));
+              });
             }};
   }
   template <class R>
@@ -90,7 +92,8 @@ inline core::operation nope::temperature_declaration() {
                        .domain = {.low = 1.0},
                        .scale = core::error_scale::relative}},
           .attributes = {integer("floor_scale", {8192, 1, 100}, {1, furthest}, "positions of a step"),
-                         real("attn_scale", {0.1, 1.0}, {.low = 0.0, .high = 16.0}, "factor of the logarithm")}};
+                         real("attn_scale", {0.1, 1.0}, {.low = 0.0, .high = 16.0}, "factor of the logarithm")},
+          .stages = {{.name = "temperature", .meaning = "the logarithm, its factor, and the sum"}}};
 }
 
 template <class R>

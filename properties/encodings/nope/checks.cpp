@@ -37,7 +37,7 @@ void beside_one(drawn_inputs& in, const core::operation&, core::dtype, core::cou
   for (double& x : in.of.at("head_scale")) x = std::exp2(x / 4);
 }
 void large(drawn_inputs& in, const core::operation&, core::dtype, core::counter_random& random) {
-  for (double& x : in.of.at("head_scale")) x = random.one_in(4) ? 0.0 : 64 * x;
+  for (double& x : in.of.at("head_scale")) x *= random.one_in(2) ? 64 : 0x1p-6;
 }
 void with_nan(drawn_inputs& in, const core::operation& op, core::dtype type, core::counter_random& random) {
   beside_one(in, op, type, random);
@@ -66,7 +66,9 @@ std::vector<variant> mutants() {
                         [](auto& how) {
                           how.temperature = [](std::int64_t steps, const auto& attn_scale) {
                             using R = std::decay_t<decltype(attn_scale)>;
-                            return R(1.0) + attn_scale * (log(R(1.0 + static_cast<double>(steps))) / log(R(2.0)));
+                            return R(1.0) +
+                                   attn_scale * (log(reference::index_number<R>(1.0 + static_cast<double>(steps))) /
+                                                 log(R(2.0)));
                           };
                         }}),
            changed("mutant/nope_scales_in_bf16", "AntNLP/nope_head_scale, llama_nope.py: a parameter of bf16",
@@ -89,7 +91,7 @@ std::vector<variant> controls() {
       changed("control/nope_log1p", "log1p of the floor", "log(1 + x) as one function", {.formula = [](auto& how) {
                 how.temperature = [](std::int64_t steps, const auto& attn_scale) {
                   using R = std::decay_t<decltype(attn_scale)>;
-                  return R(1.0) + attn_scale * log1p(R(static_cast<double>(steps)));
+                  return R(1.0) + attn_scale * log1p(reference::index_number<R>(static_cast<double>(steps)));
                 };
               }}));
   return all;
@@ -109,7 +111,7 @@ encoding_tests make_tests() {
   tests.families = {
       of_both("mild", "positions up to 2^20, beside the ends of steps; factors beside 1", usual, beside_one),
       of_input("position", of_both("far", "positions up to 2^31", far, as_drawn)),
-      of_input("q", attention_family("large_scales", "factors of 0, and of 64", large)),
+      of_input("q", attention_family("large_scales", "factors of 64 and of 1/64, of either sign", large)),
       of_input("q", attention_family("nan_inside", "one NaN", with_nan)),
   };
   tests.families.front().parts_classes = true;
