@@ -1,0 +1,67 @@
+// Rotations by matrices small enough to check by hand, and where they are those of other encodings.
+#include <catch2/catch.hpp>
+#include <cmath>
+
+#include "reference/oracle.hpp"
+
+using namespace assay;
+using core::dtype;
+using core::make_tensor;
+
+TEST_CASE("liere/rotation/by_hand", "[property]") {
+  // Two axes: 1/2 of the first generator's 1 and 2 of the second one's 1/4: an angle of 1, backwards.
+  core::request call{reference::find_operation("liere/rotation"),
+                     dtype::f64,
+                     {{"generators", make_tensor(dtype::f64, {2, 2, 2}, {7, 1, 5, 7, 7, 0.25, -3, 7})},
+                      {"position", make_tensor(dtype::f64, {2, 2}, {0.5, 2, 0, 0})}}};
+  const auto upper = reference::certify(call).at("R").rounded.values;
+  CHECK(upper(0, 0, 0) == std::cos(1.0));
+  CHECK(upper(0, 0, 1) == std::sin(1.0));
+  CHECK(upper(0, 1, 0) == -std::sin(1.0));
+  CHECK((upper(1, 0, 0) == 1.0 && upper(1, 0, 1) == 0.0 && upper(1, 1, 1) == 1.0));
+  // 1/2 (1 - 5) + 2 (1/4 + 3) = 9/2.
+  call.attributes["form"] = std::string("difference");
+  CHECK(reference::certify(call).at("R").rounded.values(0, 0, 1) == Approx(std::sin(4.5)).epsilon(1e-15));
+}
+
+TEST_CASE("liere/rotate/of_two_is_rope_axes", "[property]") {
+  // Blocks of two turn by sum_k p_k theta_k with theta = -U_01: rope_axes/rotate_by of interleaved pairs.
+  const std::vector<double> position{0.5, 2, -1, 3}, x{1, 2, 3, 4, 5, -1, 0.5, 2, 9, 8};
+  const core::tensor generators =
+      make_tensor(dtype::f64, {1, 2, 2, 2, 2}, {0, -0.75, 0, 0, 0, 1.5, 0, 0, 0, 0.25, 0, 0, 0, -2, 0, 0});
+  const core::tensor theta = make_tensor(dtype::f64, {1, 2, 2}, {0.75, -1.5, -0.25, 2});
+  const auto y = reference::certify({reference::find_operation("liere/rotate"),
+                                     dtype::f64,
+                                     {{"x", make_tensor(dtype::f64, {1, 2, 1, 5}, x)},
+                                      {"generators", generators},
+                                      {"position", make_tensor(dtype::f64, {2, 2}, position)}}})
+                     .at("y")
+                     .rounded.values;
+  const auto z = reference::certify({reference::find_operation("rope_axes/rotate_by"),
+                                     dtype::f64,
+                                     {{"x", make_tensor(dtype::f64, {1, 2, 1, 5}, x)},
+                                      {"theta", theta},
+                                      {"position", make_tensor(dtype::f64, {1, 2, 2}, position)}}})
+                     .at("y")
+                     .rounded.values;
+  CHECK(y == z);
+}
+
+TEST_CASE("liere/rotate/noncommuting", "[property]") {
+  // R(tp)^T R(tq) is R(t (q - p)) but for -t^2 / 2 [X_p, X_q]: about e_1 and e_2, whose commutator is about e_3.
+  const auto at = [](double p, double q) {
+    return reference::certify({reference::find_operation("liere/rotation"),
+                               dtype::f64,
+                               {{"generators", make_tensor(dtype::f64, {2, 3, 3},
+                                                           {0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0})},
+                                {"position", make_tensor(dtype::f64, {1, 2}, {p, q})}}})
+        .at("R")
+        .rounded.values;
+  };
+  for (const double t : {1e-2, 1e-3}) {
+    const auto one = at(t, 0), other = at(0, t), apart = at(-t, t);
+    double product = 0.0;
+    for (std::size_t k = 0; k < 3; ++k) product += one(0, k, 0) * other(0, k, 2);
+    CHECK(product - apart(0, 0, 2) == Approx(-t * t / 2).epsilon(2 * t));  // [X_1, X_2] has the entry 1 in (0, 2)
+  }
+}
