@@ -23,7 +23,7 @@
 #include <utility>
 #include <vector>
 
-#include "reference/algorithms/attention.hpp"
+#include "reference/algorithms/attention_gradient.hpp"
 #include "reference/algorithms/settings.hpp"
 #include "reference/derived_vjp.hpp"
 #include "reference/kinds/declarations.hpp"
