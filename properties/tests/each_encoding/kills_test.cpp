@@ -41,12 +41,13 @@ void check_kills(const std::string& encoding) {
   };
   if (tokens.empty()) return;  // it has no mutants of its own
   CHECK(median(tokens) <= 4);
-  // A pair that is rotated has two lanes; a width that is a setting does not shrink.
+  // A pair that is rotated, or that meets a sinusoid, has two lanes; a width that is a setting does not shrink.
   const std::vector<core::operation> all = operations_of(encoding);
   const bool sets_width = std::any_of(all.begin(), all.end(), [](const auto& op) { return op.attribute("width"); });
-  const bool rotates =
-      std::any_of(all.begin(), all.end(), [](const auto& op) { return op.input("x") && op.input("position"); });
-  CHECK(median(lanes) <= (sets_width ? 8 : rotates ? 2 : 1));
+  const bool has_pairs = std::any_of(all.begin(), all.end(), [](const auto& op) {
+    return (op.input("x") && op.input("position")) || (op.input("q") && op.attribute("rule"));
+  });
+  CHECK(median(lanes) <= (sets_width ? 8 : has_pairs ? 2 : 1));
 }
 
 void check_anti_oracles(const std::string& encoding) {
