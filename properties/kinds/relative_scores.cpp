@@ -34,13 +34,15 @@ input_filler far_larger(std::vector<std::string> inputs) {
 }
 
 input_filler nan_in(std::vector<std::string> inputs) {
-  return [inputs = std::move(inputs)](drawn_inputs& in, const core::operation&, core::dtype,
+  return [inputs = std::move(inputs)](drawn_inputs& in, const core::operation& op, core::dtype,
                                       core::counter_random& random) {
     std::vector<std::string> there;
     for (const std::string& input : inputs)
       if (in.of.contains(input)) there.push_back(input);
-    std::vector<double>& x = in.of.at(there.size() == 1 ? there.front() : there[random.below(there.size())]);
-    if (!x.empty()) x[random.below(x.size())] = std::nan("");
+    const std::string& chosen = there.size() == 1 ? there.front() : there[random.below(there.size())];
+    std::vector<double>& x = in.of.at(chosen);
+    // Of values those of the first key: each query sees it, and 0 times NaN is NaN in some programs alone.
+    if (!x.empty()) x[random.below(op.input(chosen)->axes.back() == "e" ? in.sizes.at("e") : x.size())] = std::nan("");
   };
 }
 

