@@ -19,7 +19,7 @@ def apply(call):
 
 
 def mix(call):
-    heads, n, r = call.size("h", "n", "r")
+    heads, n, r = call.size("h", "n", "d")
 
     def channel(get, b, c):
         out = {}
@@ -35,11 +35,11 @@ def mix(call):
                     at = ((b * heads + h) * n + i) * r + c
                     out[target, at] = get(source, at) + change
         return out
-    return call.parts(channel, together=("B", "r"))
+    return call.parts(channel, together=("B", "d"))
 
 
 def update(call):
-    heads, n, r, hidden, width = call.size("h", "n", "r", "k", "c")
+    heads, n, r, hidden, width = call.size("h", "n", "d", "k", "c")
 
     def token(get, b, i):
         out, gates = {}, []

@@ -196,24 +196,23 @@ std::vector<usual_size> matrix_rotation_sizes(const std::vector<std::string>& op
                       bool always, const char* name = "") -> usual_size {
     return {operations, {{"B", rows}, {"n", tokens}, {"h", heads}, {"d", features}, {"a", 2}, {"b", b}}, always, name};
   };
-  return {
-      of(5, 9, 9, 66, 3, true),
-      of(66, 2, 2, 130, 8, true),
-      of(3, 130, 3, 66, 2, true),
-      of(5, 66, 9, 6, 3, true),
-      of(2, 130, 2, 64, 8, true),
+  std::vector<usual_size> all{
       of(1, 66, 1, 128, 4, true),
-      of(2, 3, 66, 6, 2, true),
-      of(2, 64, 2, 64, 8, true),
+      of(2, 9, 2, 64, 8, true),
       of(1, 2, 1, 64, 64, true),
       of(2, 3, 1, 65, 16, true, "large_angles"),
-      of(2, 9, 2, 66, 8, true, every_family),
-      of(2, 130, 2, 6, 2, true, every_family),
       of(2, 5, 2, 96, 8, false),
       of(2, 5, 2, 256, 8, false),
       of(2, 5, 2, 64, 64, false, every_family),
       of(2, 197, 3, 64, 8, false),
   };
+  // As any operation has them, as wide as the blocks are.
+  for (const std::string& operation : operations)
+    for (usual_size& u : sizes_by_roles(*reference::find_operation(operation))) {
+      u.axes.at("d") = std::max(u.axes.at("d"), u.axes.at("b") * u.axes.at("c"));
+      all.push_back(std::move(u));
+    }
+  return all;
 }
 
 std::vector<long_calls> long_matrix_rotations(const std::vector<std::string>& operations) {

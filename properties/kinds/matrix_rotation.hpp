@@ -106,7 +106,7 @@ std::vector<variant> faults_of_matrix_rotation(const std::string& name) {
                  for (auto& y : x) y = y * std::decay_t<decltype(y)>(0.5);
                  return reference::skew_exponential(x, b);
                })}),
-      changed("exponent_in_bf16", "StanfordMIMI/LieRE before .to(torch.float32): autocast",
+      changed("exponent_in_bf16", "StanfordMIMI/LieRE, EXPONENTIATE_LOOP: a cast before the exponential",
               "X is rounded to bf16 before its exponential", {.formula = steps([](auto x, std::size_t b) {
                                                                 for (auto& y : x) y = held_in(core::dtype::bf16, y);
                                                                 return reference::skew_exponential(x, b);

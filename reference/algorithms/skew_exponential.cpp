@@ -76,6 +76,7 @@ std::optional<of_integers> in_fixed_point(std::size_t b, mpfr_prec_t precision, 
   const fixed_arithmetic in{b, bits};
   const in_integers y = to_integers(b, bits - scaled.halvings, x, true);
   const double error_of_x = std::ldexp(y.error, scaled.halvings);
+  if (!std::isfinite(error_of_x)) return std::nullopt;  // entries as wide as that are as good as unknown
   if (!wants_slope) {
     computed<fixed_arithmetic> r = exponentiate<fixed_arithmetic>(in, scaled, y.midpoint, nullptr, 0.0);
     return of_integers{std::move(r.exponential), bits, up(r.error + error_of_x)};
@@ -87,6 +88,7 @@ std::optional<of_integers> in_fixed_point(std::size_t b, mpfr_prec_t precision, 
   computed<fixed_arithmetic> r =
       exponentiate(in, scaled, y.midpoint, &h.midpoint, std::ldexp(1.0 + 0x1p-20, -scaled.halvings));
   const double inherited = error_of_x * (1.0 + 0x1p-20) + std::ldexp(h.error, scaled.halvings);
+  if (!std::isfinite(inherited)) return std::nullopt;
   return of_integers{std::move(r.slope), bits - exponent, up(r.error_of_slope + inherited)};
 }
 

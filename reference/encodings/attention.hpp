@@ -15,6 +15,8 @@
 //   2023, arXiv 2309.17453). A query that sees no key gives 0.
 // - lse [B, h u, n] = log sum_j exp(S_ij), in units of log 2 where `base` is "2" (flashinfer). Of a query that sees no
 //   key it is -inf, or +inf where `empty` is "plus_infinity" (FlashAttention 2). grad S_ij = g_i P_ij.
+//
+// `attention/merge`: results over parts of the keys, merged by their log-sum-exp (kinds/merged_attention.hpp).
 #pragma once
 
 #include <algorithm>

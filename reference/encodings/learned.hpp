@@ -164,12 +164,13 @@ fields<R> learned::embed(const arguments<R>& call, const recipe<R>& how) {
   const std::size_t d = x.shape(2);
   const double last = static_cast<double>(table.shape(0)) - 1;
   field<R> y = make_field<R>({x.shape(0), x.shape(1), d});
-  if (y.size() == 0) return {{"y", std::move(y)}};
+  if (y.size() == 0 || last < 0) return {{"y", std::move(y)}};
   const auto times = [](const R& u, const R& v) { return u * v; };
   std::string factor = "one";
   if constexpr (!multiplied) factor = call.template setting<std::string>("input_factor");
   const R by = factor_in<R>(stage::output, factor, d);
   for (std::size_t k = 0; k < position.size(); ++k) {
+    // A request with another position is refused; what a mutant makes of one stays inside the table.
     const R* row = table.data() + static_cast<std::size_t>(std::clamp(position[k], 0.0, last)) * d;
     for (std::size_t c = k * d; c < (k + 1) * d; ++c, ++row) {
       R& out = y.data()[c];

@@ -15,6 +15,7 @@
 // allowance has them. Rotations depend on differences of positions where generators commute, and not otherwise.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <string_view>
 

@@ -93,7 +93,8 @@ inline core::operation nope::temperature_declaration() {
                        .scale = core::error_scale::relative}},
           .attributes = {integer("floor_scale", {8192, 1, 100}, {1, furthest}, "positions of a step"),
                          real("attn_scale", {0.1, 1.0}, {.low = 0.0, .high = 16.0}, "factor of the logarithm")},
-          .stages = {{.name = "temperature", .meaning = "the logarithm, its factor, and the sum"}}};
+          .stages = {{.name = "temperature", .meaning = "the logarithm, its factor, and the sum"}},
+          .named_only = true};
 }
 
 template <class R>

@@ -13,7 +13,8 @@
 // w [b, e] the values of the clipped distances, which `where` may leave out                            eqs. (1), (2)
 //
 // Gradients: that of a row of a table is the sum of those of its pairs, exactly 0 where there are none. One vector
-// added to all rows of a changes no output, and one added to all rows of w is added to all.
+// added to all rows of a changes no output of attention where queries alone meet it, and one added to all rows of w is
+// added to what every query with a key reads.
 #pragma once
 
 #include <algorithm>

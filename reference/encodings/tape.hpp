@@ -7,7 +7,7 @@
 //   tape/update  f = e + D (silu(G x) (U e)), along heads                          of e_cos and of e_sin
 //
 // Shapes: x, e [B, h, n, 2r] of `apply`, rotate_half(x) = (-x_2, x_1) of the halves; weights [B, h, n, n], e [B, h, n,
-// r], mix [h, h]; x [B, n, c] of the token, U `up` [k, h], G `gate` [k, c], D `down` [h, k]. `across_heads`: head h
+// d], mix [h, h]; x [B, n, c] of the token, U `up` [k, h], G `gate` [k, c], D `down` [h, k]. `across_heads`: head h
 // gets the sum over g of mix_hg P_g e_g. Without it mix is a factor of each head, the sum of its row, which is what the
 // released einsum computes, whose second index is none of its output.
 //
@@ -16,8 +16,11 @@
 // against its row.
 #pragma once
 
+#include <functional>
+#include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "reference/derived_vjp.hpp"
 #include "reference/kinds/declarations.hpp"
@@ -96,7 +99,7 @@ inline core::operation tape::apply_declaration() {
 
 inline core::operation tape::of_states(const char* called, std::vector<core::tensor_declaration> others) {
   const auto states = [](const char* name, const char* meaning) {
-    return core::tensor_declaration{.name = name, .axes = {"B", "h", "n", "r"}, .meaning = meaning};
+    return core::tensor_declaration{.name = name, .axes = {"B", "h", "n", "d"}, .meaning = meaning};
   };
   core::operation op{
       .name = called,

@@ -3,12 +3,13 @@
 // sinusoids for keys of distances, which are not projected, and without a factor,
 //
 //   s_ij = (q_i + u) . k_j + (q_i + v) . R_{i - j}
-//   R_t = [sin(t theta_0), ..., sin(t theta_{r-1}), cos(t theta_0), ..., cos(t theta_{r-1})]             eq. (11)
+//   R_t = [sin(t theta_0), ..., sin(t theta_{r-1}), cos(t theta_0), ..., cos(t theta_{r-1})]
 //
-// `terms`: "paper" as above; "code", RelativeMultiHeadAttn of fastnlp/TENER (modules/relative_transformer.py), has
-// R_{j - i} for queries, and k_j . R_{i - j} besides. Shapes: q, k [B, h, n, d]; u, v [h, d] (r_r_bias and r_w_bias
-// there); s [B, h, n, n]; r = floor(d / 2), a last column of odd d is 0. `rule` of the frequencies: 10000^(-t / (r -
-// 1)), the program's, or the paper's 10000^(-t / r). `scale`: 1, or 1 / sqrt(d), which the program has as an option.
+// in the order of the program; eq. (11) has sines and cosines by turns. `terms`: "paper" as above; "code",
+// RelativeMultiHeadAttn of fastnlp/TENER (modules/relative_transformer.py), has R_{j - i} for queries, and k_j . R_{i -
+// j} besides. Shapes: q, k [B, h, n, d]; u, v [h, d] (r_r_bias and r_w_bias there); s [B, h, n, n]; r = floor(d / 2), a
+// last column of odd d is 0. `rule` of the frequencies: 10000^(-t / (r - 1)), the program's, or the paper's 10000^(-t /
+// r). `scale`: 1, or 1 / sqrt(d), which the program has as an option.
 #pragma once
 
 #include <cstdint>

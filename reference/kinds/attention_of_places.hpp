@@ -1,4 +1,5 @@
-// Operations in the kind attention that make the bias themselves, from a parameter and the places of queries and keys:
+// Operations in the kind attention that make the bias themselves, from the places of queries and keys and, where there
+// is one, a parameter:
 // tokens are counted as they lie, key j at j, and query i at i + m - n, as behind cached keys, or at i.
 #pragma once
 

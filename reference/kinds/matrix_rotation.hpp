@@ -34,7 +34,7 @@ namespace assay::reference {
 enum class matrix_stage { exponent, exponential, product };
 
 /// f16 and bf16: the exponential in f32, cast to the dtype of the tensors that it multiplies
-/// (LierePositionEncoder.forward of StanfordMIMI/LieRE, models/rope_vit.py).
+/// (EXPONENTIATE_ONE_SHOT of StanfordMIMI/LieRE, models/rope_vit.py; its loop casts before it exponentiates).
 inline std::vector<core::stage_declaration> matrix_rotation_stages() {
   return {{.name = "exponent", .meaning = "sums of positions times generators"},
           {.name = "exponential", .meaning = "the exponential of the matrix"},

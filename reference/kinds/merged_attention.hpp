@@ -10,8 +10,8 @@
 //
 // A part without keys has the weight 0, and its o_i is not read: programs multiply it by 0, so tests have finite
 // numbers there. Without any keys o = 0, and lse says so. A part alone is the result, to the bit. NaN in an lse reaches
-// the whole query, NaN in o_i its component; an infinite lse that does not say that there are no keys is none of the
-// domain.
+// the whole query, NaN in o_i its component; +inf that does not say that there are no keys is no logarithm of a sum,
+// and gives NaN.
 #pragma once
 
 #include <algorithm>
@@ -65,16 +65,28 @@ R rounded_times(const R& x, double roundings) {
   else
     return x;
 }
+/// x, in the allowance reading off by so many u more.
+template <class R>
+R off_by(const R& x, double units) {
+  if constexpr (carries_derivatives<R>)
+    return R::made(off_by(x.number, units), R::along(x));
+  else if constexpr (std::is_same_v<R, tracked>)
+    return {x.number, x.error + units};
+  else
+    return x;
+}
 /// What programs may be off by that merge two parts at a time, in any order: then a result goes through so many merges
-/// at most. Each rounds the lse that it stores, and multiplies it with log2 e or its inverse, a constant and a product;
-/// and has an exponential, a sum, a quotient, and the product and the sum of o. The update of ring attention,
-/// o - sigmoid(lse_2 - lse_1) (o - o_2), loses what is small beside o and o_2, and its gradient, which has 1 - sigmoid
-/// for the weight of all parts so far, what is small beside 1.
+/// at most. Each rounds the lse that it stores, which is at most the largest one and the logarithm of the number of
+/// parts, and multiplies it with log2 e or its inverse, a constant and a product; and has an exponential, a sum, a
+/// quotient, and the product and the sum of o. The update of ring attention, o - sigmoid(lse_2 - lse_1) (o - o_2),
+/// loses what is small beside o and o_2, and its gradient, which has 1 - sigmoid for the weight of all parts so far,
+/// what is small beside 1.
 struct merge_roundings {
-  double merges, of_lse, of_weight, of_difference;
+  double merges, of_lse, of_sum, of_weight, of_difference;
   explicit merge_roundings(std::size_t parts)
       : merges(static_cast<double>(parts) - 1.0),
         of_lse(3.0 * merges),
+        of_sum(of_lse * std::log2(static_cast<double>(parts))),
         of_weight((accuracy::exp + 4.0) * merges),
         of_difference((accuracy::sigmoid + 2.0) * merges) {}
 };
@@ -110,7 +122,8 @@ std::vector<R> merge_by_shift(const attention_parts<R>& parts, const merge_rule&
   std::vector<R> weights;
   accumulator<R> sum;
   for (const std::size_t i : those) {
-    const R less = rounded_times(parts.lses[i], each.of_lse) - rounded_times(R(shift), each.of_lse);
+    const R less =
+        off_by(rounded_times(parts.lses[i], each.of_lse) - rounded_times(R(shift), each.of_lse), each.of_sum);
     weights.push_back(power_of_part(rule, less, each));
     sum.add(weights.back());
   }
@@ -132,7 +145,7 @@ std::vector<R> merge_by_shift(const attention_parts<R>& parts, const merge_rule&
     merged[c] = o.total();
     if constexpr (std::is_same_v<R, tracked>) merged[c].error += 2.0 * each.of_difference * finite_magnitude(largest);
   }
-  merged.back() = rounded_times(R(shift) + rule.logarithm(total), each.of_lse);
+  merged.back() = off_by(rounded_times(R(shift) + rule.logarithm(total), each.of_lse), each.of_sum);
   return merged;
 }
 

@@ -14,8 +14,10 @@
 // pair at a time, however many there are.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <optional>
 #include <string>
 #include <utility>
@@ -81,19 +83,28 @@ inline core::tensor_declaration pair_bias_output(core::error_scale scale) {
   return {.name = "bias", .axes = {"h", "n", "m"}, .meaning = "logit bias, queries by keys", .scale = scale};
 }
 
-/// Where queries and keys stand: all at 0 where nothing says so; there are as many as the first input has, [..., n, m].
-struct pair_places {
+/// Where queries and keys stand. Where nothing says so, there are as many as the first input has: all stand at 0 where
+/// it is [..., n, m]; where no input has an axis of keys, each token is both, and they stand as they lie.
+struct places_of_tokens {
   std::vector<double> queries, keys;
 
   template <class R>
-  explicit pair_places(const arguments<R>& call) {
+  explicit places_of_tokens(const arguments<R>& call) {
     if (call.integers.contains("query_position")) {
       for (auto [places, name] : {std::pair(&queries, "query_position"), std::pair(&keys, "key_position")})
         places->assign(call.integers.at(name).values.begin(), call.integers.at(name).values.end());
       return;
     }
     const core::operation& op = *find_operation(core::operation_name(call.operation).forward);
-    const auto& shape = call[op.inputs.front().name.c_str()].shape();
+    const core::tensor_declaration& first = op.inputs.front();
+    const auto& shape = call[first.name.c_str()].shape();
+    if (core::axis_with(op, core::axis_role::key).empty()) {
+      const std::string tokens = core::axis_with(op, core::axis_role::token);
+      queries.resize(shape[static_cast<std::size_t>(std::ranges::find(first.axes, tokens) - first.axes.begin())]);
+      std::iota(queries.begin(), queries.end(), 0.0);
+      keys = queries;
+      return;
+    }
     queries.assign(shape[shape.size() - 2], 0.0);
     keys.assign(shape[shape.size() - 1], 0.0);
   }
@@ -102,7 +113,7 @@ struct pair_places {
 
 /// Calls visit(pair, index of its first lane in the output, from lane to lane) for every pair that is not hidden.
 template <class Pairs, class Visit>
-void each_pair(const pair_places& at, const Pairs& formula, Visit visit) {
+void each_pair(const places_of_tokens& at, const Pairs& formula, Visit visit) {
   for (std::size_t i = 0; i < at.queries.size(); ++i)
     for (std::size_t j = 0; j < at.keys.size(); ++j)
       if (const auto distance = formula.distance(at.queries[i], at.keys[j]))
@@ -115,7 +126,7 @@ fields<R> pair_bias(const arguments<R>& call, const typename Pairs<R>::recipe& h
   core::shape shape = formula.lanes();
   std::size_t lanes = 1;
   for (const std::size_t size : shape) lanes *= size;
-  const pair_places places(call);
+  const places_of_tokens places(call);
   shape.insert(shape.end(), {places.queries.size(), places.keys.size()});
   field<R> bias = make_field<R>(shape);
   for (R& x : bias.storage()) x = R(-std::numeric_limits<double>::infinity());
@@ -145,7 +156,7 @@ fields<R> pair_bias_vjp(const arguments<R>& call, const typename Pairs<R>::recip
     const steps standard = how.of_gradient ? steps(*how.of_gradient) : steps{};
     const Pairs<number> formula(lifted.in, standard);
     const auto shared = graph.last();
-    const pair_places places(call);
+    const places_of_tokens places(call);
     std::vector<number> of_pair(places.pairs() == 0 ? 0 : cotangents.size() / places.pairs());
     each_pair(places, formula, [&](const key_of_query& at, std::size_t first) {
       formula(at, of_pair.data());

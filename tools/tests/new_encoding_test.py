@@ -201,7 +201,7 @@ class NewEncoding(unittest.TestCase):
                 self.refuse(name, why)
 
     def test_any_other_identifier_is_a_name(self):
-        for name in ("rope_2d", "heinsen_b", "t5", "slope", "position_bias"):
+        for name in ("rope_2d", "heinsen_b", "t5", "hyperbolic_bias", "position_bias"):
             with self.subTest(name=name):
                 done = run_tool(self.root, "--list", name)
                 self.assertEqual((done.returncode, done.stderr), (0, ""))

@@ -96,9 +96,14 @@ void equal_keys(drawn_inputs& in, const core::operation&, core::dtype, core::cou
 }
 // Below what stands for -inf in some kernels: -10000, or -50000 (flashinfer).
 void keys_far_below(drawn_inputs& in, const core::operation&, core::dtype type, core::counter_random& random) {
-  const double farthest = std::min(std::exp2(random.uniform(15.7, 20)), core::largest_finite(type) / 2),
+  // q . k, before it is scaled, is farther than the logit, and a number of the format, too.
+  const double wide = std::pow(static_cast<double>(std::max<std::size_t>(in.sizes.at("d"), 1)), 0.25),
+               farthest = std::min(std::exp2(random.uniform(15.7, 20)), core::largest_finite(type) / (2 * wide)),
                level = random.one_in(3) ? farthest : 200;
   set_logits(in, [&](std::size_t) { return random.uniform(-4, 4) - level; });
+  // Beside a sink they would weigh nothing: there is none where every query has a key.
+  if (const auto sink = in.of.find("sink"); sink != in.of.end() && in.sizes.at("n") <= in.sizes.at("m"))
+    std::fill(sink->second.begin(), sink->second.end(), -core::infinity);
 }
 // A hidden key has the weight 0, and 0 times the NaN of its value is NaN in programs that add up all keys: no fault.
 // Nor is a NaN in a query that sees no key.

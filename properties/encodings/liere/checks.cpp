@@ -18,7 +18,7 @@ std::vector<variant> mutants() {
             "liere/rotate/generators/first_for_all_along_h_0"},
        }),
        faults_of_matrix_rotation<encoding>("liere"),
-       {changed("mutant/liere_upper_alone", "U for U - U^T in a port: the exponential of a triangular matrix",
+       {changed("mutant/liere_sum_for_difference", "a sign of U - U^T lost in a port",
                 "generators are the sum of U and its transpose above the diagonal", {.formula = [](auto& how) {
                   how.skew = [](const auto& upper, const auto& lower, bool) { return upper + lower; };
                 }})}});

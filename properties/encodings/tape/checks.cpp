@@ -77,10 +77,32 @@ void normalise(request& call) {
   core::tensor &cosines = call.inputs.at("e_cos"), &sines = call.inputs.at("e_sin");
   for (std::size_t k = 0; k < cosines.size(); ++k) {
     double &c = cosines.values.storage()[k], &s = sines.values.storage()[k];
-    const double length = std::hypot(c, s);
+    const double length = std::sqrt(c * c + s * s);
     if (length == 0.0 || !std::isfinite(length)) continue;
     c = core::round_to(call.type, c / length), s = core::round_to(call.type, s / length);
   }
+}
+// Of apply: coordinates whose partners are neighbours, as halves, and back.
+std::vector<std::size_t> order_of_neighbours(std::size_t width, bool back) {
+  std::vector<std::size_t> order(width);
+  for (std::size_t c = 0; c < width; ++c) {
+    const std::size_t from = c < width / 2 ? 2 * c : 2 * (c - width / 2) + 1;
+    order[back ? from : c] = back ? c : from;
+  }
+  return order;
+}
+void reorder_channels(core::tensors& all, std::initializer_list<const char*> names, bool back) {
+  for (const char* name : names)
+    if (const auto t = all.find(name); t != all.end())
+      t->second = core::take(t->second, 3, order_of_neighbours(t->second.shape()[3], back));
+}
+void pair_neighbours(request& call) {
+  if (call.operation->forward_name() == "tape/apply")
+    reorder_channels(call.inputs, {"x", "e_cos", "e_sin", "grad_y"}, false);
+}
+void part_neighbours(core::tensors& outputs, const request& call) {
+  if (call.operation->forward_name() == "tape/apply")
+    reorder_channels(outputs, {"y", "grad_x", "grad_e_cos", "grad_e_sin"}, true);
 }
 // Without what was there.
 void lose_residual(core::tensors& outputs, const request& call) {
@@ -113,14 +135,15 @@ std::vector<variant> mutants() {
                    {.formula = [](auto& how) { how.activation = [](const auto& z) { return z; }; }, .telling = true}),
            changed("mutant/tape_sigmoid_gates", "sigmoid for silu", "gates are sigmoid(G x)",
                    {.formula = [](auto& how) { how.activation = [](const auto& z) { return sigmoid(z); }; }}),
-           changed("mutant/tape_other_half", "rotate_half of interleaved pairs, negated",
-                   "partners have the other sign",
-                   {.formula =
-                        [](auto& how) {
-                          how.turned = [](const auto& own, const auto& partner, const auto& cosine, const auto& sine) {
-                            return own * cosine - partner * sine;
-                          };
-                        }}),
+           changed("mutant/tape_sines_stay", "a loop over (cos, sin) that ends early", "sines are not changed",
+                   {.outputs =
+                        [](core::tensors& outputs, const request& call) {
+                          if (const auto f = outputs.find("f_sin"); f != outputs.end())
+                            f->second = call.inputs.at("e_sin");
+                        },
+                    .telling = true}),
+           changed("mutant/tape_neighbours", "rotate_half of interleaved pairs", "neighbours are partners",
+                   {.inputs = pair_neighbours, .outputs = part_neighbours}),
        }});
 }
 

@@ -1,0 +1,128 @@
+// TUPE: families, wrong and right ways to scale positions and to untie [CLS].
+#include "properties/faults/call_changes.hpp"
+#include "properties/faults/declared_faults.hpp"
+#include "properties/kinds/attention.hpp"
+#include "properties/kinds/pair_bias.hpp"
+#include "properties/kinds/relative_scores.hpp"
+#include "reference/encodings/tupe.hpp"
+
+namespace assay::properties::encodings::tupe {
+namespace {
+
+using encoding = reference::encodings::tupe;
+inline constexpr auto& changed = make_variant<encoding>;
+
+// By the width of a head, as often as it says.
+auto with_factor(std::size_t of_width) {
+  return [of_width](auto& how) {
+    how.factor = [of_width](std::size_t width, std::size_t, std::size_t) {
+      using number = typename std::decay_t<decltype(how)>::number;
+      return reference::logit_scale<number>("inverse_sqrt", of_width == 0 ? 1 : of_width * width);
+    };
+  };
+}
+
+std::vector<variant> mutants() {
+  return all_of(
+      {reported_faults({
+           {"mutant/tupe_absolute_alone", "guolinke/TUPE: a checkpoint of TUPE-R read without rel_pos",
+            "tupe/bias/relative/always_none"},
+           {"mutant/tupe_table_of_the_next_head", "SC04 triton-lang/triton#8412: axes",
+            "tupe/bias/table/reversed_along_h_0"},
+           {"mutant/tupe_maximum_is_128", "guolinke/TUPE: max_rel_pos that is not passed on",
+            "tupe/bias/max_distance/ignored"},
+       }),
+       faults_of_scores<encoding>("tupe"),
+       {
+           changed("mutant/tupe_one_term", "guolinke/TUPE, attn_scale_factor: forgotten in a port",
+                   "positions are scaled by 1 / sqrt(d), as if they were added to no other scores",
+                   {.formula = with_factor(1)}),
+           changed("mutant/tupe_unscaled", "guolinke/TUPE, pos_scaling: forgotten in a port",
+                   "positions are not scaled", {.formula = with_factor(0)}),
+           changed("mutant/tupe_tied", "guolinke/TUPE, offset of [CLS]: forgotten in a port",
+                   "[CLS] has the bias of its position",
+                   {.formula =
+                        [](auto& how) {
+                          how.reset = [](std::size_t, std::size_t, const auto& terms, const auto&, const auto&) {
+                            return encoding::sum_of(terms);
+                          };
+                        }}),
+           changed("mutant/tupe_column_last", "guolinke/TUPE: column and row are set in the other order",
+                   "[CLS] has theta_2 with itself",
+                   {.formula =
+                        [](auto& how) {
+                          how.reset = [](std::size_t i, std::size_t j, const auto& terms, const auto& row,
+                                         const auto& column) {
+                            return j == 0 ? column : i == 0 ? row : encoding::sum_of(terms);
+                          };
+                        }}),
+           changed("mutant/tupe_row_for_column", "guolinke/TUPE: other_to_cls and cls_to_other exchanged",
+                   "theta_1 and theta_2 are exchanged",
+                   {.inputs =
+                        [](request& call) {
+                          for (const auto& row : rows_of(call.inputs.at("theta"))) std::swap(row[0], row[1]);
+                        }}),
+           changed("mutant/tupe_reset_first", "guolinke/TUPE, abs_pos_bias += rel_pos_bias, with the table of T5",
+                   "the relative bias is added to theta_1 and theta_2, too",
+                   {.formula =
+                        [](auto& how) {
+                          how.reset = [](std::size_t i, std::size_t j, const auto& terms, const auto& row,
+                                         const auto& column) {
+                            auto reset = terms;
+                            if (i == 0 || j == 0) reset.front() = i == 0 ? row : column;
+                            return encoding::sum_of(reset);
+                          };
+                        }}),
+           changed("mutant/tupe_opposite_sign", "T505 dmlc/gluon-nlp#1470", "buckets are those of i - j",
+                   {.formula =
+                        [](auto& how) {
+                          how.bucket = [](const reference::bucket_map& map, double distance) {
+                            return reference::bucket_of(map, -distance);
+                          };
+                        }}),
+           changed("mutant/tupe_detached", "guolinke/TUPE: in-place writes before the gradient is taken",
+                   "theta has no gradient",
+                   {.outputs = [](core::tensors& outputs) { set_to_zero(outputs, "grad_theta"); }}),
+       }});
+}
+
+std::vector<variant> controls() {
+  std::vector<variant> all = controls_of_precision<encoding>("tupe");
+  all.push_back(changed("control/tupe_scaled_queries", "guolinke/TUPE: pos_q *= pos_scaling",
+                        "positions of queries are scaled before they meet those of keys", {.formula = [](auto& how) {
+                          how.product = [](const auto& factor, const auto* query, const auto* key, std::size_t width) {
+                            std::vector<std::decay_t<decltype(factor)>> scaled;
+                            for (std::size_t c = 0; c < width; ++c) scaled.push_back(factor * query[c]);
+                            return reference::product_of(scaled.data(), key, width);
+                          };
+                        }}));
+  return all;
+}
+
+std::vector<usual_size> sizes() {
+  std::vector<usual_size> all;
+  add_sizes(all, {"tupe/bias"}, "h n d", "66 5 2, 2 130 3, 1 66 64, 9 66 2, 2 64 64, 1 66 128, 2 127 1");
+  add_sizes(all, {"tupe/bias"}, "h n d", "9 5 66, 2 66 3", true, every_family);
+  add_sizes(all, {"tupe/bias"}, "h n d", "2 9 96, 2 9 256, 2 258 65, 2 513 2", false);
+  return all;
+}
+
+}  // namespace
+
+encoding_tests make_tests() {
+  const std::vector<std::string> numbers{"theta", "table"};
+  encoding_tests tests;
+  tests.name = encoding::name;
+  tests.families = {attention_family("mild", "normal numbers", as_drawn),
+                    attention_family("large_numbers", "numbers of heads 16 times as large, or 0", far_larger(numbers)),
+                    attention_family("nan_inside", "one NaN", nan_in({"p_q", "p_k", "theta", "table"}))};
+  tests.families.front().parts_classes = true;
+  tests.families.back().holds_nan = true;
+  tests.sizes = sizes();
+  tests.long_ones = {{{"tupe/bias"}, {}, {{"n", 400}}}};
+  tests.mutants = mutants();
+  tests.controls = controls();
+  return tests;
+}
+
+}  // namespace assay::properties::encodings::tupe
