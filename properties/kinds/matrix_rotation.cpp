@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "properties/harness/usual_sizes.hpp"
+#include "reference/oracle.hpp"
+
 namespace assay::properties {
 namespace {
 

@@ -111,7 +111,7 @@ std::vector<usual_size> merge_sizes() {
     for (auto& [axis, size] : u.axes)
       if (size <= few.at(axis)) size = fewer.at(axis);
   }
-  add_sizes(all, {"attention/merge"}, "B h n p e", "2 2 66 3 2, 1 1 64 64 64");
+  add_sizes(all, {"attention/merge"}, "B h n p e", "2 2 130 3 2, 2 2 64 64 64");
   return all;
 }
 
