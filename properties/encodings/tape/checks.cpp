@@ -173,6 +173,11 @@ encoding_tests make_tests() {
       attention_family("nan_inside", "one NaN in a state", with_nan),
   };
   tests.families.back().holds_nan = true;
+  // Each token of mix is a sum over all others.
+  add_sizes(tests.sizes, {"tape/mix"}, "B h n d",
+            "5 9 3 3, 5 2 66 2, 5 1 3 66, 1 9 66 2, 1 9 3 66, 1 1 66 64, 2 2 130 2, 1 1 127 1, 2 2 64 64, 1 1 66 128");
+  add_sizes(tests.sizes, {"tape/mix"}, "B h n d", "5 9 3 66, 1 1 66 2", true, every_family);
+  add_sizes(tests.sizes, {"tape/mix"}, "B h n d", "2 2 258 5, 65537 1 1 2", false);
   tests.mutants = mutants();
   tests.controls = controls();
   tests.laws = {law("state_phase", "states that are turned give turned states",
