@@ -131,8 +131,8 @@ square_matrix<tracked> exponential_of(const square_matrix<tracked>& x, std::size
 square_matrix<tracked> exponential_slope(const square_matrix<tracked>& x, const square_matrix<tracked>& g,
                                          std::size_t b, double size) {
   const std::vector<double> r = in_double(numbers_of(x), numbers_of(g), b);
-  const double of_x = largest_row_sum(x, b), norm = std::max(of_x, 0.46 * (of_x + size)),
-               inherited = largest_error(x, b);
+  const double of_x = largest_row_sum(x, b), of_both = tracked::u() < 0x1p-50 ? 0.46 : 1.0 / 6.0,
+               norm = std::max(of_x, of_both * (of_x + size)), inherited = largest_error(x, b);
   const double error_of_g = std::sqrt(norms_of(b, [&](std::size_t k) { return g[k].error; }).squares);
   const double of_exponential =
       std::min(inherited, 2.0 / tracked::u()) + tracked::growth(allowance_of_exponential(norm, b));

@@ -18,6 +18,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -168,7 +169,10 @@ fields<R> learned::embed(const arguments<R>& call, const recipe<R>& how) {
   const auto times = [](const R& u, const R& v) { return u * v; };
   std::string factor = "one";
   if constexpr (!multiplied) factor = call.template setting<std::string>("input_factor");
-  const R by = factor_in<R>(stage::output, factor, d);
+  const double root = std::round(std::sqrt(static_cast<double>(d)));
+  // The root of a square is an integer, and a sum may then lie halfway between two numbers: no interval decides that.
+  const R by = factor == "sqrt" && root * root == static_cast<double>(d) ? from_integer<R>(root)
+                                                                         : factor_in<R>(stage::output, factor, d);
   for (std::size_t k = 0; k < position.size(); ++k) {
     // A request with another position is refused; what a mutant makes of one stays inside the table.
     const R* row = table.data() + static_cast<std::size_t>(std::clamp(position[k], 0.0, last)) * d;
