@@ -377,7 +377,9 @@ class Deduction(unittest.TestCase):
         self.assertEqual(self.named(lambda q, k, query_position, key_position: q), "rope/scores")
         self.assertEqual(self.named(lambda q, k, v, attend_current: q), "sba/attention")
         # Who writes attention(q, k, v) means a softmax.
-        for function in (lambda q, k, v: q, lambda q, k, v, scale="one": q, lambda query_position, key_position: 0, lambda z: z):
+        self.assertEqual(self.named(lambda q, k, v: q), "attention/grouped_query")
+        self.assertEqual(self.named(lambda q, k, v, scale="one": q), "attention/grouped_query")
+        for function in (lambda query_position, key_position: 0, lambda z: z):
             with self.assertRaisesRegex(NotAnOperation, "name the operation that is meant"):
                 self.named(function)
 
