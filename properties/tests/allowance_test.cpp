@@ -87,8 +87,10 @@ TEST_CASE("certification/share_proved_by_rung", "[property]") {
       "\nelements proved by running bounds in one double and in two, by balls of one and of two, and at 35, 80, 240, "
       "1000 "
       "digits:\n";
-  const std::set<std::string> equal_weights{"equal_logits", "equal_lses", "far_lses"};
   for (const core::dtype t : core::floating_dtypes) {
+    // Numbers near 10000 are one number in 16 bits.
+    std::set<std::string> equal_weights{"equal_logits", "equal_lses"};
+    if (core::format_of(t).precision < 12) equal_weights.insert("far_lses");
     std::array<std::size_t, reference::all_rungs> at{};
     std::set<std::string> open;  // operations and families
     for (const core::operation& op : reference::operations()) {
