@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "properties/faults/call_changes.hpp"
 #include "properties/harness/usual_sizes.hpp"
 #include "properties/kinds/attention.hpp"
 #include "reference/oracle.hpp"
@@ -58,6 +59,12 @@ family by_input(const char* input, const family& with, family without) {
     return (op.input(input) != nullptr ? there : other)(op, type, settings, random, std::move(size));
   };
   return without;
+}
+
+bool has_query_without_any_key(const request& call) {
+  if (!call.inputs.contains("v")) return false;
+  const std::size_t n = call.inputs.at("q").shape()[2], m = call.inputs.at("k").shape()[2];
+  return setting_of<bool>(call, "causal") ? n > m : n > 0 && m == 0;
 }
 
 }  // namespace assay::properties

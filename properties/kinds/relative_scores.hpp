@@ -16,6 +16,9 @@ std::vector<usual_size> sizes_of_square_scores(const std::string& operation);
 /// Fillers of inputs: those that are named are 16 times as large, or 0; one NaN in one of those that are there.
 input_filler far_larger(std::vector<std::string> inputs);
 input_filler nan_in(std::vector<std::string> inputs);
+/// Whether some query of attention, which has values, sees no key where queries are the last of the keys: it gives 0 or
+/// NaN.
+bool has_query_without_any_key(const request& call);
 /// A family of the operations that have an input.
 family of_input(const char* input, family f);
 /// The family `with` of operations that have an input, and `without` of the others.
