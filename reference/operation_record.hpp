@@ -2,6 +2,7 @@
 // algorithms that it has.
 //
 // An encoding is a type with
+//   name, summary()  as a list has it
 //   recipe<R>     the steps of its formulas, which algorithms and mutants replace
 //   records<R>()  its operations, as operation_record<R, recipe<R>> with designated initialisers
 // and, where its operations have several algorithms, `algorithm` and `law` (algorithms/recipes.hpp). Evaluators have no
@@ -14,6 +15,7 @@
 #include <vector>
 
 #include "reference/accuracy_class.hpp"
+#include "reference/core/encoding_summary.hpp"
 #include "reference/core/operation.hpp"
 #include "reference/readings/reading.hpp"
 #include "reference/rung_output.hpp"

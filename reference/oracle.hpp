@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "reference/accuracy_class.hpp"
+#include "reference/core/encoding_summary.hpp"
 #include "reference/core/operation.hpp"
 
 namespace assay::reference {
@@ -27,6 +28,8 @@ const std::vector<accuracy_class>& algorithms_of(const core::operation& op);
 inline bool has_classes(const core::operation& op) { return algorithms_of(op).size() > 1; }
 /// The names of the encodings.
 const std::vector<std::string>& encoding_names();
+/// A contract violation where there is no such encoding.
+const core::encoding_summary& summary_of(std::string_view encoding);
 
 /// One output with its proof.
 struct certified {

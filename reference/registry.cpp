@@ -17,6 +17,7 @@ namespace {
 template <class Encoding>
 encoding_routines routines_of(std::string_view name) {
   return {.name = name,
+          .summary = summary_of<Encoding>(),
           .operations = declare<Encoding>(),
           .enclose_in_doubles = enclose_in_balls<Encoding, double>,
           .enclose_in_two_doubles = enclose_in_balls<Encoding, two_double>,
@@ -72,6 +73,13 @@ const std::vector<std::string>& encoding_names() {
     return names;
   }();
   return all;
+}
+
+const core::encoding_summary& summary_of(std::string_view encoding) {
+  const auto& all = registry();
+  const auto it = std::find_if(all.begin(), all.end(), [&](const auto& r) { return r.name == encoding; });
+  ASSAY_EXPECTS(it != all.end());
+  return it->summary;
 }
 
 const std::vector<accuracy_class>& algorithms_of(const core::operation& op) { return declaration_of(op).algorithms; }

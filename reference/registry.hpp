@@ -12,6 +12,7 @@ namespace assay::reference {
 
 struct encoding_routines {
   std::string_view name;
+  core::encoding_summary summary;
   std::vector<declared_operation> operations;
   rung_outputs (*enclose_in_doubles)(const core::request&);
   rung_outputs (*enclose_in_two_doubles)(const core::request&);

@@ -20,6 +20,9 @@ struct law_output {
 };
 using law_outputs = std::map<std::string, law_output>;
 
+template <class Encoding>
+core::encoding_summary summary_of();
+
 /// In balls of one double or of two (readings/ball.hpp).
 template <class Encoding, class Number>
 rung_outputs enclose_in_balls(const core::request& call);

@@ -90,9 +90,11 @@ int detectability(const detectability_options& options);
 /// before the command; 0 and empty: none.
 int bench(std::vector<std::string> arguments, int threads, const std::string& target);
 
-/// The operations can be listed for a program (json) and as a table of a document (markdown), too.
-enum class list_format { text, json, markdown };
+/// Encodings and operations can be listed as a table of a document (markdown), too, operations for a program (json),
+/// and encodings as a page with a section for each.
+enum class list_format { text, json, markdown, page };
 int list(const std::string& what, list_format format);
+void list_encodings(list_format format);
 
 /// "assay: MESSAGE" on stderr.
 void complain(const std::string& message);

@@ -88,12 +88,17 @@ void list_families() {
 
 int list(const std::string& what, list_format format) {
   if (format != list_format::text) {
-    if (what != "operations") {
-      complain("--json and --markdown are for: assay list operations");
+    const bool of_encodings = what == "encodings" && format != list_format::json;
+    if (!of_encodings && (what != "operations" || format == list_format::page)) {
+      complain("--json is for: assay list operations; --page for: assay list encodings; --markdown for either");
       return wrong_input;
     }
-    if (format == list_format::json) fmt::print("{}\n", transports::declarations_json());
-    if (format == list_format::markdown) list_operations_as_markdown();
+    if (of_encodings)
+      list_encodings(format);
+    else if (format == list_format::json)
+      fmt::print("{}\n", transports::declarations_json());
+    else
+      list_operations_as_markdown();
     return all_passed;
   }
   const bool all = what.empty();
@@ -101,8 +106,7 @@ int list(const std::string& what, list_format format) {
     if (all) fmt::print("{}{}:\n", std::string(title) == "encodings" ? "" : "\n", title);
     return all || what == title;
   };
-  if (section("encodings"))
-    for (const std::string& name : reference::encoding_names()) fmt::print("{}\n", name);
+  if (section("encodings")) list_encodings(format);
   if (section("operations"))
     for (const auto& op : reference::operations()) line(op.name, signature(op) + stages_text(op));
   if (section("stages")) list_stages();

@@ -138,9 +138,13 @@ int run(int argc, char** argv) {
   CLI::App* list_command = app.add_subcommand("list", "what there is");
   list_command->add_option("what", what)
       ->check(CLI::IsMember({"encodings", "operations", "stages", "properties", "mutants", "families", "builtins"}));
-  bool as_json = false, as_markdown = false;
+  bool as_json = false, as_markdown = false, as_page = false;
   list_command->add_flag("--json", as_json, "the operations for a program to read");
-  list_command->add_flag("--markdown", as_markdown, "the operations as a table for a document")->excludes("--json");
+  list_command->add_flag("--markdown", as_markdown, "the encodings, or the operations, as a table for a document")
+      ->excludes("--json");
+  list_command->add_flag("--page", as_page, "the encodings as a page for a document, with a section for each")
+      ->excludes("--json")
+      ->excludes("--markdown");
 
   gate_options gating;
   CLI::App* gate_command = app.add_subcommand("gate", "a bug, or rounding? how many digits? up to which length?");
@@ -243,7 +247,10 @@ int run(int argc, char** argv) {
   }
   if (*host_command) return transports::host_library(library);
   if (*list_command)
-    return list(what, as_json ? list_format::json : as_markdown ? list_format::markdown : list_format::text);
+    return list(what, as_json       ? list_format::json
+                      : as_markdown ? list_format::markdown
+                      : as_page     ? list_format::page
+                                    : list_format::text);
   if (*cases_command) return cases(exporting);
   if (!shard_text.empty()) gating.shard = *parse_shard(shard_text);
   if (*gate_command) return gate(gating);

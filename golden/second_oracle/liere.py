@@ -7,7 +7,7 @@ from mpmath.libmp import from_man_exp, mpf_abs, mpf_mul, mpf_neg, to_float
 
 import interval
 from formula import ONE, ZERO, enclosure_of, total
-from interval import Interval
+from interval import Interval, Undecided
 
 
 def size(x):
@@ -29,6 +29,8 @@ def turned(upper, vector):
             x[i][j] = upper(i, j)
             x[j][i] = -x[i][j]
     norm = max((sum(size(y) for y in row if y is not None) for row in x), default=0)
+    if norm * math.log2(math.e) > interval.PRECISION:  # terms reach exp(norm), and their sum the length of the vector
+        raise Undecided
     # log2 of norm^(terms + 1) / (terms + 1)!; at X = 0 the first term has a derivative.
     terms, tail = 1, 2 * math.log2(norm) - 1 if norm > 0 else -math.inf
     while tail > -interval.PRECISION - 80 or terms < 2 * norm:

@@ -104,6 +104,11 @@ R alibi_law_of_key(const R& slope, bool both, const alibi_pair& at) {
 
 struct alibi {
   static constexpr std::string_view name = "alibi";
+  static core::encoding_summary summary() {
+    return {.what = "linear biases",
+            .formula = "B_ij = -m_h (i - j), m_h = 2^(-8 h / n)",
+            .sources = {{"Press, Smith and Lewis 2022", "https://arxiv.org/abs/2108.12409"}}};
+  }
   static constexpr const char* source = "Press, Smith and Lewis 2022, arXiv 2108.12409, section 3";
 
   /// What algorithms and mutants replace.

@@ -34,6 +34,14 @@ namespace assay::reference::encodings {
 
 struct attention {
   static constexpr std::string_view name = "attention";
+  static core::encoding_summary summary() {
+    return {.what = "attention with a bias; as kernels have it: heads in groups, windows, soft cap, sinks, log-sum-exp",
+            .formula = "o_i = softmax_j(scale q_i . k_j + bias_ij) v_j",
+            .sources = {{"Vaswani et al. 2017", "https://arxiv.org/abs/1706.03762"}},
+            .also = {{"a learned bias of each pair", "`bias` of attention/output"},
+                     {"grouped-query and multi-query attention", "`group` of attention/grouped_query"},
+                     {"FlashDecoding, ring attention", "attention/merge"}}};
+  }
 
   template <class R>
   static R log_sum(const std::vector<R>& logits);

@@ -17,6 +17,12 @@ namespace assay::reference::encodings {
 
 struct comrope {
   static constexpr std::string_view name = "comrope";
+  static core::encoding_summary summary() {
+    return {.what = "rotations of several coordinates at once, by generators that commute",
+            .formula = "y = exp(p_{j mod a} (P_j - P_j^T)) x in block j",
+            .sources = {{"Yu et al. 2025", "https://arxiv.org/abs/2506.03737"}},
+            .also = {{"ComRoPE-AP, ComRoPE-LD", "`variant` of comrope/rotate"}}};
+  }
 
   /// The steps that variants replace.
   template <class R>

@@ -43,6 +43,11 @@ namespace assay::reference::encodings {
 
 struct cope {
   static constexpr std::string_view name = "cope";
+  static core::encoding_summary summary() {
+    return {.what = "contextual positions: gates are counted",
+            .formula = "p_ij = sum_{j<=l<=i} sigmoid(q_i . k_l), o_i = softmax_j(q_i . k_j + q_i . e[p_ij]) v_j",
+            .sources = {{"Golovneva et al. 2024", "https://arxiv.org/abs/2405.18719"}}};
+  }
 
   template <class R>
   struct recipe : attention_steps<R>, interpolation_steps<R>, differentiable_recipe<recipe, R> {

@@ -43,6 +43,12 @@ D leaky_relu(const D& y, const D& slope) {
 
 struct dape {
   static constexpr std::string_view name = "dape";
+  static core::encoding_summary summary() {
+    return {.what = "logits by a network that takes scores and biases of all heads",
+            .formula = "a_ij = s_ij + bias_ij + f(s_ij, bias_ij)",
+            .sources = {{"Zheng et al. 2024", "https://arxiv.org/abs/2405.14722"}},
+            .also = {{"CAPE", "dape/logits, under its first name"}, {"DAPE V2", "`kernel` of dape/logits"}}};
+  }
 
   /// What of a logit has a format of its own, in the order of stages().
   enum class stage { mlp, accumulation };

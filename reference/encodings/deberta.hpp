@@ -65,6 +65,11 @@ struct deberta_rows {
 
 struct deberta {
   static constexpr std::string_view name = "deberta";
+  static core::encoding_summary summary() {
+    return {.what = "disentangled scores, with logarithmic buckets",
+            .formula = "s_ij = (q_i . k_j + q_i . K[delta(i,j)] + k_j . Q[delta(j,i)]) / sqrt(3 d)",
+            .sources = {{"He et al. 2021", "https://arxiv.org/abs/2006.03654"}}};
+  }
   static constexpr double furthest = 0x1p31;
 
   /// The steps that variants replace.

@@ -26,6 +26,11 @@ namespace assay::reference::encodings {
 
 struct fire {
   static constexpr std::string_view name = "fire";
+  static core::encoding_summary summary() {
+    return {.what = "biases by a network of the distance, as a share of the length",
+            .formula = "B_ij = f(psi(i - j) / psi(max(L, i))), psi(y) = log(1 + c y)",
+            .sources = {{"Li et al. 2024", "https://arxiv.org/abs/2310.04418"}}};
+  }
 
   /// What of a bias has a format of its own, in the order of stages(). Published code casts x to the dtype of the
   /// scores before the network.

@@ -31,6 +31,11 @@ namespace assay::reference::encodings {
 
 struct fox {
   static constexpr std::string_view name = "fox";
+  static core::encoding_summary summary() {
+    return {.what = "attention with forget gates",
+            .formula = "o_i = softmax_j(q_i . k_j / sqrt(d) + log f_{j+1} + ... + log f_i) v_j",
+            .sources = {{"Lin et al. 2025", "https://arxiv.org/abs/2503.02130"}}};
+  }
 
   /// How one head of one row is computed: what algorithms, accuracy classes and mutants replace. The blocks are
   /// n x n; sums leaves above the diagonal what stands there.

@@ -43,6 +43,11 @@ weight_pair<R> less_sigmoid(const R& a) {
 
 struct fox_pro {
   static constexpr std::string_view name = "fox_pro";
+  static core::encoding_summary summary() {
+    return {.what = "the Pro block of FoX: token shift, norm by head, output gate",
+            .formula = "y_t = sigmoid(a_t) x_{t-1} + sigmoid(-a_t) x_t, y = w o / sqrt(mean o^2 + epsilon) sigmoid(g)",
+            .sources = {{"Lin et al. 2025", "https://arxiv.org/abs/2503.02130"}}};
+  }
 
   /// What of a row, and of a token, has a format of its own, in the order of their declarations.
   enum class stage { norm, output };

@@ -31,6 +31,11 @@ namespace assay::reference::encodings {
 
 struct heinsen {
   static constexpr std::string_view name = "heinsen";
+  static core::encoding_summary summary() {
+    return {.what = "a log-linear recurrence",
+            .formula = "s_i = log(p_i exp(s_{i-1}) + exp(h_i)), y_i = x_i + R(s_i)",
+            .sources = {{"Heinsen 2024", "https://github.com/glassroom/heinsen_position_embeddings"}}};
+  }
 
   /// How one lane is computed: what algorithms, accuracy classes and mutants replace.
   template <class R>

@@ -24,6 +24,11 @@ namespace assay::reference::encodings {
 
 struct kerple {
   static constexpr std::string_view name = "kerple";
+  static core::encoding_summary summary() {
+    return {.what = "biases by kernels of the distance",
+            .formula = "B_ij = -r1 log(1 + r2 |i - j|)",
+            .sources = {{"Chi et al. 2022", "https://arxiv.org/abs/2205.09921"}}};
+  }
 
   template <class R>
   using recipe = logarithm_recipe<R>;

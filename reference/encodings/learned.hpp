@@ -52,6 +52,15 @@ struct position_rule {
 
 struct learned {
   static constexpr std::string_view name = "learned";
+  static core::encoding_summary summary() {
+    return {.what = "ids of positions, and a learned row for each",
+            .formula = "y_m = x_m + table[position_m]",
+            .sources = {{"Devlin et al. 2019", "https://arxiv.org/abs/1810.04805"},
+                        {"Gehring et al. 2017", "https://arxiv.org/abs/1705.03122"}},
+            .also = {{"ConvS2S", "learned/embed"},
+                     {"multiplication in place of the sum", "learned/multiply"},
+                     {"ids of BERT, GPT-2, RoBERTa, OPT", "`rule` of learned/positions"}}};
+  }
 
   /// What of a row has a format of its own, in the order of stages().
   enum class stage { output, accumulation };

@@ -25,6 +25,11 @@ namespace assay::reference::encodings {
 
 struct liere {
   static constexpr std::string_view name = "liere";
+  static core::encoding_summary summary() {
+    return {.what = "rotations of several coordinates at once, by learned generators",
+            .formula = "y = exp(sum_a p_a A_a) x, A_a skew-symmetric",
+            .sources = {{"Ostmeier et al. 2024", "https://arxiv.org/abs/2406.10322"}}};
+  }
 
   /// The steps that variants replace.
   template <class R>

@@ -34,6 +34,12 @@ namespace assay::reference::encodings {
 
 struct nope {
   static constexpr std::string_view name = "nope";
+  static core::encoding_summary summary() {
+    return {.what = "no positions: factors of heads, and Llama 4's temperature",
+            .formula = "o_i = softmax_j(lambda_h q_i . k_j / sqrt(d)) v_j",
+            .sources = {{"Wang et al. 2024", "https://arxiv.org/abs/2404.12224"}},
+            .also = {{"the temperature of Llama 4", "nope/temperature"}}};
+  }
   static constexpr double furthest = 0x1p31;
 
   /// The steps that variants replace.

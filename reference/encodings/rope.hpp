@@ -50,6 +50,14 @@ namespace assay::reference::encodings {
 
 struct rope {
   static constexpr std::string_view name = "rope";
+  static core::encoding_summary summary() {
+    return {.what = "rotary encoding, with the scalings for longer contexts: YaRN, Llama 3, LongRoPE, NTK",
+            .formula = "y = R(m) x, which turns pair t by m b^(-2t/d)",
+            .sources = {{"Su et al. 2021", "https://arxiv.org/abs/2104.09864"}},
+            .also = {{"YaRN, Llama 3, dynamic NTK", "`scaling` of rope/extended_frequencies"},
+                     {"LongRoPE, Phi-3", "rope/switched_frequencies"},
+                     {"partial rotary of GPT-J, GPT-NeoX, Gemma 4", "`rotary` and `partial` of rope/rotate"}}};
+  }
 
   /// The parts of the formula: what mutants replace.
   template <class R>

@@ -34,6 +34,14 @@ namespace assay::reference::encodings {
 
 struct rope_axes {
   static constexpr std::string_view name = "rope_axes";
+  static core::encoding_summary summary() {
+    return {.what = "rotary encoding on several axes: images, video",
+            .formula = "y = R x, which turns pair t by sum_a p_a theta_at",
+            .sources = {{"Heo et al. 2024", "https://arxiv.org/abs/2403.13298"},
+                        {"Wang et al. 2024", "https://arxiv.org/abs/2409.12191"}},
+            .also = {{"2D-RoPE: axial and mixed", "rope_axes/rotate and rope_axes/rotate_by"},
+                     {"M-RoPE of Qwen2-VL", "`assignment` and `section_0` to `section_2` of rope_axes/rotate"}}};
+  }
 
   template <class R>
   struct recipe : rotary_recipe<recipe, R> {

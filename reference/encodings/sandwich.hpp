@@ -25,6 +25,11 @@ namespace assay::reference::encodings {
 
 struct sandwich {
   static constexpr std::string_view name = "sandwich";
+  static core::encoding_summary summary() {
+    return {.what = "biases by inner products of sinusoidal encodings",
+            .formula = "B_ij = (sum_k cos((i - j) theta_k) - d/2) / c_h",
+            .sources = {{"Chi et al. 2023", "https://arxiv.org/abs/2212.10356"}}};
+  }
 
   /// What of a bias has a format of its own, in the order of stages(). Published code has all in f32, whatever the
   /// scores are in.

@@ -33,6 +33,11 @@ namespace assay::reference::encodings {
 
 struct sba {
   static constexpr std::string_view name = "sba";
+  static core::encoding_summary summary() {
+    return {.what = "stick-breaking attention",
+            .formula = "a_ij = sigmoid(z_ij) prod_{j<k<i} sigmoid(-z_ik)",
+            .sources = {{"Tan et al. 2025", "https://arxiv.org/abs/2410.17980"}}};
+  }
 
   /// What of the weights has a format of its own.
   enum class stage { weights, softplus };

@@ -31,6 +31,14 @@ namespace assay::reference::encodings {
 
 struct shaw {
   static constexpr std::string_view name = "shaw";
+  static core::encoding_summary summary() {
+    return {.what = "a learned key and value for each clipped distance",
+            .formula = "s_ij = q_i . (k_j + a[clip(j - i)]) / sqrt(d), o_i = softmax_j(s_ij) (v_j + w[clip(j - i)])",
+            .sources = {{"Shaw et al. 2018", "https://arxiv.org/abs/1803.02155"}},
+            .also = {{"relative_key and relative_key_query of BERT", "`meets` of shaw/scores"},
+                     {"the positions of wav2vec2-BERT", "`right` of shaw/scores"},
+                     {"Music Transformer", "shaw/scores, whose `right` is 0"}}};
+  }
 
   /// The steps that variants replace.
   template <class R>

@@ -141,6 +141,15 @@ rows<R> decay_curve(const arguments<R>& call, const sinusoidal_recipe<R>& how) {
 
 struct sinusoidal {
   static constexpr std::string_view name = "sinusoidal";
+  static core::encoding_summary summary() {
+    return {.what = "tables of sines and cosines",
+            .formula = "p_{m,2i} = sin(m theta_i), p_{m,2i+1} = cos(m theta_i), theta_i = 10000^(-2i/d)",
+            .sources = {{"Vaswani et al. 2017", "https://arxiv.org/abs/1706.03762"}},
+            .also = {{"Su's order, and his curve of decay",
+                      "`layout` and `first` of sinusoidal/table, and sinusoidal/decay"},
+                     {"SHAPE, positions shifted at random", "`offset` of sinusoidal/table"},
+                     {"timestep embeddings", "`odd` of sinusoidal/table"}}};
+  }
   template <class R>
   using recipe = sinusoidal_recipe<R>;
   static std::array<core::operation, 4> declarations() {

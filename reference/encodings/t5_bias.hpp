@@ -36,6 +36,11 @@ namespace assay::reference::encodings {
 
 struct t5_bias {
   static constexpr std::string_view name = "t5_bias";
+  static core::encoding_summary summary() {
+    return {.what = "learned biases by bucket of distance",
+            .formula = "B_ij = table[h, bucket(j - i)]",
+            .sources = {{"Raffel et al. 2020", "https://arxiv.org/abs/1910.10683"}}};
+  }
   static constexpr double furthest = 0x1p31;
 
   /// What algorithms and mutants replace.

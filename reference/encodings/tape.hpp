@@ -29,6 +29,11 @@ namespace assay::reference::encodings {
 
 struct tape {
   static constexpr std::string_view name = "tape";
+  static core::encoding_summary summary() {
+    return {.what = "rotary states that every layer changes",
+            .formula = "y = x e_cos + rotate_half(x) e_sin, e' = e + mix (P e)",
+            .sources = {{"Zhu et al. 2025", "https://arxiv.org/abs/2501.00712"}}};
+  }
 
   /// What of a state has a format of its own, in the order of stages(): all in the dtype of the tensors.
   enum class stage { product, accumulation };

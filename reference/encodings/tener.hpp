@@ -26,6 +26,11 @@ namespace assay::reference::encodings {
 
 struct tener {
   static constexpr std::string_view name = "tener";
+  static core::encoding_summary summary() {
+    return {.what = "scores with sinusoids for keys of distances",
+            .formula = "s_ij = (q_i + u) . k_j + (q_i + v) . R_{i-j}",
+            .sources = {{"Yan et al. 2019", "https://arxiv.org/abs/1911.04474"}}};
+  }
 
   /// Its stages: those of scores, and the table.
   enum class stage { scores, accumulation, table };

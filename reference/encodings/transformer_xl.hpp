@@ -34,6 +34,12 @@ namespace assay::reference::encodings {
 
 struct transformer_xl {
   static constexpr std::string_view name = "transformer_xl";
+  static core::encoding_summary summary() {
+    return {.what = "scores with keys of distances, and the relative shift",
+            .formula = "s_ij = ((q_i + u) . k_j + (q_i + v) . W R_{i-j}) / sqrt(d)",
+            .sources = {{"Dai et al. 2019", "https://arxiv.org/abs/1901.02860"}},
+            .also = {{"the relative positions of Conformer", "transformer_xl/shift_both_sides"}}};
+  }
 
   /// The steps that variants replace.
   template <class R>

@@ -29,6 +29,12 @@ namespace assay::reference::encodings {
 
 struct tupe {
   static constexpr std::string_view name = "tupe";
+  static core::encoding_summary summary() {
+    return {.what = "a bias by positions alone, [CLS] untied",
+            .formula = "B_ij = p_q,i . p_k,j / sqrt(2 d) + table[bucket(j - i)]",
+            .sources = {{"Ke, He and Liu 2021", "https://arxiv.org/abs/2006.15595"}},
+            .also = {{"TUPE-A, TUPE-R", "`relative` of tupe/bias"}}};
+  }
 
   /// The steps that variants replace.
   template <class R>

@@ -19,6 +19,11 @@ namespace assay::reference::encodings {
 
 struct xlnet {
   static constexpr std::string_view name = "xlnet";
+  static core::encoding_summary summary() {
+    return {.what = "the scores of Transformer-XL in both directions, with segments",
+            .formula = "s_ij = ((q_i + u) . k_j + (q_i + v) . W R_{i-j} + (q_i + w) . e_g(i,j)) / sqrt(d)",
+            .sources = {{"Yang et al. 2019", "https://arxiv.org/abs/1906.08237"}}};
+  }
 
   /// The steps that variants replace.
   template <class R>

@@ -32,6 +32,11 @@ namespace assay::reference::encodings {
 
 struct xpos {
   static constexpr std::string_view name = "xpos";
+  static core::encoding_summary summary() {
+    return {.what = "rotary encoding with scales that decay",
+            .formula = "y = zeta_t^((m - c) / B) R(m) x, for keys with the negative exponent",
+            .sources = {{"Sun et al. 2022", "https://arxiv.org/abs/2212.10554"}}};
+  }
 
   /// What B divides: keys shrink where queries grow.
   static double away_from(double position, double center, bool of_keys) {

@@ -2,7 +2,7 @@
 # slashes, also as torch_NAME, and their kinds. ASSAY_ENCODINGS and ASSAY_KINDS are set before.
 
 # Long, and alike for all encodings: a diagnosis of every mutant, known and as if nobody knew it, and of right code; every
-# control in f64 and f16, too; PyTorch. CI has the archetype of each kind; for the others they are `thorough`, and
+# control in f64 and f16, too; PyTorch. CI has the first of each kind; for the others they are `thorough`, and
 # tools/test --all runs them.
 set(assay_long_and_alike "^properties/diagnosis/(mutants_are|generated_are|nothing_)|^properties/controls/none_fails_(f64|f16)|^examples/gate/torch_")
 # Long, and about what CI does not use: models that learn, the plan of a full run.

@@ -6,6 +6,7 @@ candidate broke.
 """
 import json
 import os
+import re
 import shlex
 import subprocess
 import sys
@@ -235,7 +236,7 @@ class Pinning(Folder):
         path = self.baseline("builtin:sequential", more)
         self.assertEqual(self.gate("builtin:sequential", *self.VALUE, "--baseline", path).returncode, 0)
         self.assertEqual(run("gate", "--candidate", "builtin:sequential", "--report", self.report, "--dtype", "f32",
-                             "--family", "mild", *self.SMALL, "--baseline", path).returncode, 1)
+                             "--encoding", "heinsen", "--family", "mild", *self.SMALL, "--baseline", path).returncode, 1)
         complaints = " ".join(self.read_report()["complaints"])
         self.assertIn("heinsen/lost in f32 is not offered any more", complaints)
         self.assertIn("'lost' of heinsen/scan in f32 passed and was not run", complaints)
@@ -659,6 +660,31 @@ class Lists(unittest.TestCase):
             self.assertTrue(done.stdout.strip())
         self.assertIn("heinsen/scan:vjp", run("list", "operations").stdout)
         self.assertIn("mutant/carries_input", run("list").stdout)
+
+    def test_encodings_say_what_they_are(self):
+        settings = {d["name"]: {a["name"] for a in d["attributes"] + d["inputs"]}
+                    for d in json.loads(run("list", "operations", "--json").stdout)}
+        encodings = {operation.split("/")[0] for operation in settings}
+        text, table, page = (run("list", "encodings", *form).stdout for form in ((), ("--markdown",), ("--page",)))
+        self.assertEqual({line.split()[0] for line in text.splitlines() if not line.startswith(" ")}, encodings)
+        self.assertEqual(len(table.splitlines()), 2 + len(encodings))
+        sections = {section.splitlines()[0].strip("`"): section for section in page.split("\n## ")[1:]}
+        self.assertEqual(set(sections), encodings)
+        for encoding, section in sections.items():
+            with self.subTest(encoding):
+                self.assertIn(re.search(r"^    (.+)$", section, re.MULTILINE)[1], text)
+                self.assertIn(f"(../golden/sets/{encoding})", section)
+                for other in re.findall(r"^- \*\*has also\*\*: (.+)$", section, re.MULTILINE):
+                    operation = re.findall(rf"{encoding}/\w+", other)
+                    self.assertTrue(operation, other)
+                    self.assertLessEqual(set(re.findall(r"`(\w+)`", other)), set().union(*map(settings.get, operation)))
+
+    def test_a_form_that_a_list_has_not_is_refused(self):
+        for words in (("encodings", "--json"), ("operations", "--page"), ("mutants", "--markdown"), ("--page",)):
+            with self.subTest(words):
+                done = run("list", *words)
+                self.assertEqual((done.returncode, done.stdout), (2, ""))
+                self.assertIn("--page for: assay list encodings", done.stderr)
 
 
 if __name__ == "__main__":

@@ -16,6 +16,11 @@ namespace assay::reference::encodings {
 
 struct skeleton {
   static constexpr std::string_view name = "skeleton";
+  static core::encoding_summary summary() {
+    return {.what = "biases that level off with the distance",
+            .formula = "B_ij = -a_h |i - j| / (1 + |i - j|)",
+            .sources = {{"author year", "https://arxiv.org/abs/0000.00000"}}};
+  }
 
   /// The steps that faults and controls replace. R is a number type (reference/readings/reading.hpp): multiprecision,
   /// an interval, a number with its error bound, a dual number, a number of the gradient's graph.
