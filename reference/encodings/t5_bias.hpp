@@ -39,7 +39,9 @@ struct t5_bias {
   static core::encoding_summary summary() {
     return {.what = "learned biases by bucket of distance",
             .formula = "B_ij = table[h, bucket(j - i)]",
-            .sources = {{"Raffel et al. 2020", "https://arxiv.org/abs/1910.10683"}}};
+            .sources = {{"Raffel et al. 2020", "https://arxiv.org/abs/1910.10683"}},
+            .also = {{"a bias for each clipped distance", "`form` of t5_bias/bias"},
+                     {"a bias that depends on the query", "t5_bias/contextual"}}};
   }
   static constexpr double furthest = 0x1p31;
 

@@ -38,7 +38,9 @@ struct transformer_xl {
     return {.what = "scores with keys of distances, and the relative shift",
             .formula = "s_ij = ((q_i + u) . k_j + (q_i + v) . W R_{i-j}) / sqrt(d)",
             .sources = {{"Dai et al. 2019", "https://arxiv.org/abs/1901.02860"}},
-            .also = {{"the relative positions of Conformer", "transformer_xl/shift_both_sides"}}};
+            .also = {{"the four terms of a score of x + p",
+                      "transformer_xl/scores, one query with its position for `u` and `v`"},
+                     {"the relative positions of Conformer", "transformer_xl/shift_both_sides"}}};
   }
 
   /// The steps that variants replace.
