@@ -12,8 +12,8 @@
 // released einsum computes, whose second index is none of its output.
 //
 // Special values: mix = 0 or U = 0, as they are at first, leave finite states as they are. States are neither
-// normalised nor kept on the circle. Laws: of sums of products; errors are measured against max(1, |f|), and of y
-// against its row.
+// normalised nor kept on the circle: three layers of mix = 1/2 leave |e| between 0.24 and 3.4 (tests/drift_test.cpp).
+// Laws: of sums of products; errors are measured against max(1, |f|), and of y against its row.
 #pragma once
 
 #include <functional>
