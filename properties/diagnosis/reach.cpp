@@ -161,7 +161,9 @@ bool holds_elsewhere(const interval& found, const std::vector<const probe*>& wro
 std::optional<std::string> by_reach(const std::vector<const probe*>& wrong, const std::vector<const probe*>& right,
                                     size_experiments& again, evidence counted) {
   const core::error_growth* grows = wrong.front()->c.call.operation->grows_with;
-  if (grows != &core::with_position && grows != &core::with_distance) return std::nullopt;
+  if (grows == nullptr ||
+      (grows->quantity != core::with_position.quantity && grows->quantity != core::with_distance.quantity))
+    return std::nullopt;
   const double error = largest_error(wrong);
   std::vector<placed> all;
   for (const auto* probes : {&wrong, &right})

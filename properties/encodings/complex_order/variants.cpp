@@ -1,0 +1,201 @@
+// Wrong and right ways to turn words and to multiply them.
+#include <cmath>
+
+#include "properties/faults/call_changes.hpp"
+#include "properties/faults/declared_faults.hpp"
+#include "properties/faults/recipe_variant.hpp"
+#include "properties/kinds/relative_scores.hpp"
+#include "reference/encodings/complex_order.hpp"
+
+namespace assay::properties::encodings::complex_order {
+namespace {
+
+using core::dtype;
+using encoding = reference::encodings::complex_order;
+using reference::modulus_of;
+using reference::waveform;
+using reference::encodings::bilinear_product, reference::encodings::hermitian_product;
+using reference::encodings::product_of_rows, reference::encodings::wave_of;
+inline constexpr auto& changed = make_variant<encoding>;
+
+// The product of a query and a key, where it is bilinear and where it is hermitian.
+template <class Bilinear, class Hermitian>
+auto with_products(Bilinear bilinear, Hermitian hermitian) {
+  return [=](auto& how) {
+    how.product = [=](bool is_bilinear, const auto& q, const auto& k) {
+      return is_bilinear ? bilinear(q, k) : hermitian(q, k);
+    };
+  };
+}
+constexpr auto as_hermitian = [](const auto& q, const auto& k) { return hermitian_product(q, k); };
+constexpr auto as_bilinear = [](const auto& q, const auto& k) { return product_of_rows(true, q, k); };
+constexpr auto root_of_squares = [](const auto& q, const auto& k) {
+  const auto [re, im] = bilinear_product(q, k);
+  return power(re * re + im * im, reference::ratio(1, 2));
+};
+constexpr auto sum_of_moduli = [](const auto& q, const auto& k) {
+  typename std::decay_t<decltype(q)>::number sum(0.0);
+  for (std::size_t c = 0; c < q.width; ++c)
+    sum = sum + modulus_of(q.re[c] * k.re[c] - q.im[c] * k.im[c], q.re[c] * k.im[c] + q.im[c] * k.re[c]);
+  return sum;
+};
+// Scores are scaled by another width.
+auto with_width(std::size_t (*of)(std::size_t width)) {
+  return [of](auto& how) {
+    how.factor = [of](std::size_t width, std::size_t, std::size_t) {
+      return reference::logit_scale<typename std::decay_t<decltype(how)>::number>("inverse_sqrt", of(width));
+    };
+  };
+}
+// Changes the pairs of f.
+auto of_pairs(void (*change)(double& re, double& im)) {
+  return [change](core::tensors& outputs) {
+    if (const auto f = outputs.find("f"); f != outputs.end())
+      for (std::size_t k = 0; k < f->second.size(); k += 2)
+        change(f->second.values.data()[k], f->second.values.data()[k + 1]);
+  };
+}
+void turn_phases(request& call) {
+  const auto phase = call.inputs.find("phase");
+  if (phase == call.inputs.end()) return;
+  double* w = call.inputs.at("frequency").values.data();
+  change_each(call.inputs, "phase", [&, k = std::size_t{0}](double phi) mutable {
+    w[k] = core::round_to(call.type, w[k] + phi);
+    return ++k, 0.0;
+  });
+}
+
+}  // namespace
+
+std::vector<variant> mutants() {
+  return all_of(
+      {reported_faults({
+           {"mutant/complex_order_no_phase", "iclr-complex-order/complex-order: no model has a phase",
+            "complex_order/embed/phase/zeroed"},
+           {"mutant/complex_order_from_one",
+            "iclr-complex-order/complex-order, complex_mem_transformer.py: arange(1, qlen + 1)",
+            "complex_order/embed/position/one_off"},
+           {"mutant/complex_order_forward",
+            "iclr-complex-order/complex-order: one classifier counts back, others do not",
+            "complex_order/embed/reversed/ignored"},
+           {"mutant/complex_order_frequency_frozen",
+            "iclr-complex-order/complex-order, TRANSLATION: from_pretrained(freeze=True)",
+            "complex_order/embed:vjp/grad_frequency/zeroed"},
+       }),
+       faults_of_scores<encoding>("complex_order"),
+       {
+           changed("mutant/complex_order_reversed_by_length", "arange(klen, 0, -1) for arange(klen - 1, -1, -1)",
+                   "reversed positions are those of the token before",
+                   {.formula =
+                        [](auto& how) {
+                          how.place = [](std::size_t i, std::size_t n, bool reversed) {
+                            return reversed ? (n - i) % n : i;
+                          };
+                        }}),
+           changed("mutant/complex_order_other_way", "exp(-1j * angle), the sign of a Fourier transform",
+                   "im has the other sign",
+                   {.outputs = of_pairs([](double&, double& im) { im = -im; }), .telling = true}),
+           changed("mutant/complex_order_parts_exchanged",
+                   "iclr-complex-order/complex-order: encoder(phase, real) calls forward(real, phase)",
+                   "re and im are exchanged", {.outputs = of_pairs([](double& re, double& im) { std::swap(re, im); })}),
+           changed("mutant/complex_order_half_imaginary", "a factor 1/2 of one part alone", "im has half of its size",
+                   {.outputs = of_pairs([](double&, double& im) { im /= 2; }), .telling = true}),
+           changed("mutant/complex_order_polar", "torch.polar, whose backward takes a to be a modulus",
+                   "the gradient of the amplitude has the sign of the amplitude",
+                   {.outputs =
+                        [](core::tensors& outputs, const request& call) {
+                          if (!outputs.contains("grad_amplitude")) return;
+                          const double* a = call.inputs.at("amplitude").values.data();
+                          change_each(outputs, "grad_amplitude", [=, k = std::size_t{0}](double g) mutable {
+                            const double of = a[k++];
+                            return of < 0.0 ? -g : of > 0.0 ? g : 0.0;
+                          });
+                        }}),
+           changed("mutant/complex_order_phase_turns", "a phase within the product", "the angle is m (w + phi)",
+                   {.inputs = turn_phases, .telling = true}),
+           changed("mutant/complex_order_angle_in_f16", "huggingface/transformers#29285: angles of a short format",
+                   "w m is held in f16",
+                   {.formula =
+                        [](auto& how) {
+                          how.wave = [](waveform function, const auto& turned, const auto& phase) {
+                            return wave_of(function, held_in(dtype::f16, turned), phase);
+                          };
+                        }}),
+           changed("mutant/complex_order_position_lost", "GR07 pytorch/pytorch#196705: a factor of a gradient dropped",
+                   "the gradient of a frequency is that of its phase",
+                   {.outputs =
+                        [](core::tensors& outputs) {
+                          if (const auto w = outputs.find("grad_frequency"); w != outputs.end())
+                            w->second = outputs.at("grad_phase");
+                        },
+                    .telling = true}),
+           changed("mutant/complex_order_not_conjugated", "numpy.dot for numpy.vdot",
+                   "hermitian scores conjugate nothing",
+                   {.formula = with_products(as_bilinear,
+                                             [](const auto& q, const auto& k) { return bilinear_product(q, k).first; }),
+                    .telling = true}),
+           changed("mutant/complex_order_conjugated", "numpy.vdot for numpy.dot", "bilinear scores conjugate the key",
+                   {.formula = with_products(
+                        [](const auto& q, const auto& k) {
+                          return modulus_of(hermitian_product(q, k), reference::product_of(q.im, k.re, q.width) -
+                                                                         reference::product_of(q.re, k.im, q.width));
+                        },
+                        as_hermitian)}),
+           changed("mutant/complex_order_imaginary_twice",
+                   "iclr-complex-order/complex-order, complex_mem_transformer.py: AC_phase",
+                   "both products of the imaginary part have the real part of the query",
+                   {.formula = with_products(
+                        [](const auto& q, const auto& k) {
+                          const auto im = reference::product_of(q.re, k.im, q.width);
+                          return modulus_of(bilinear_product(q, k).first, im + im);
+                        },
+                        as_hermitian)}),
+           changed("mutant/complex_order_sum_of_moduli", "(q * k).abs().sum(-1)", "the modulus is taken before the sum",
+                   {.formula = with_products(sum_of_moduli, as_hermitian)}),
+           changed("mutant/complex_order_unscaled", "huggingface/transformers: logits without 1 / sqrt(d)",
+                   "scores are not scaled", {.formula = with_width([](std::size_t) { return std::size_t{1}; })}),
+           changed("mutant/complex_order_width_of_parts", "d_k = q.size(-1) of real parts beside imaginary ones",
+                   "scores are scaled by 1 / sqrt(2 d)",
+                   {.formula = with_width([](std::size_t width) { return 2 * width; })}),
+           changed("mutant/complex_order_nan_at_zero",
+                   "iclr-complex-order/complex-order, attention_complex.py: sqrt of a sum of squares",
+                   "the gradient of the modulus at 0 is NaN",
+                   {.gradient = with_products(root_of_squares, as_hermitian)}),
+       }});
+}
+
+std::vector<variant> controls() {
+  return {
+      changed("control/complex_order_in_f64", "all in f64, rounded once", "another precision", {.arithmetic = in_f64}),
+      changed("control/complex_order_usual_stages", "torch.matmul and torch.cos",
+              "f16 and bf16: angles and sums in f32, all else in the dtype",
+              {.arithmetic = in_usual_stages, .declared = nothing_declared}),
+      changed("control/complex_order_complex_product", "exp(1j * w * m) * exp(1j * phi), view_as_complex",
+              "the addition theorem",
+              {.formula =
+                   [](auto& how) {
+                     how.wave = [](waveform function, const auto& x, const auto& phi) {
+                       return function == waveform::sine ? sin(x) * cos(phi) + cos(x) * sin(phi)
+                                                         : cos(x) * cos(phi) - sin(x) * sin(phi);
+                     };
+                   }}),
+      changed("control/complex_order_scaled_modulus", "torch.hypot, abs of a complex number",
+              "the modulus is the larger part times sqrt(1 + ratio^2)",
+              {.formula =
+                   [](auto& how) {
+                     how.product = [](bool bilinear, const auto& q, const auto& k) {
+                       if (!bilinear) return hermitian_product(q, k);
+                       const auto [re, im] = bilinear_product(q, k);
+                       using number = std::decay_t<decltype(re)>;
+                       const bool re_leads = std::fabs(to_double(re)) > std::fabs(to_double(im));
+                       const number &most = re_leads ? re : im, &least = re_leads ? im : re;
+                       if (to_double(most) == 0.0) return number(0.0);
+                       const number share = least / most,
+                                    z = most * power(number(1.0) + share * share, reference::ratio(1, 2));
+                       return to_double(most) < 0.0 ? -z : z;
+                     };
+                   }}),
+  };
+}
+
+}  // namespace assay::properties::encodings::complex_order
