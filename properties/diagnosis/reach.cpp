@@ -160,10 +160,8 @@ bool holds_elsewhere(const interval& found, const std::vector<const probe*>& wro
 
 std::optional<std::string> by_reach(const std::vector<const probe*>& wrong, const std::vector<const probe*>& right,
                                     size_experiments& again, evidence counted) {
-  const core::error_growth* grows = wrong.front()->c.call.operation->grows_with;
-  if (grows == nullptr ||
-      (grows->quantity != core::with_position.quantity && grows->quantity != core::with_distance.quantity))
-    return std::nullopt;
+  const core::operation& op = *wrong.front()->c.call.operation;
+  if (!op.grows_as(core::with_position) && !op.grows_as(core::with_distance)) return std::nullopt;
   const double error = largest_error(wrong);
   std::vector<placed> all;
   for (const auto* probes : {&wrong, &right})
@@ -174,8 +172,7 @@ std::optional<std::string> by_reach(const std::vector<const probe*>& wrong, cons
   constexpr double by_chance = 0.3;
   const auto found = interval_of(std::move(all), counted == evidence::any ? 0.0 : by_chance);
   if (!found || !holds_elsewhere(*found, wrong, right, again)) return std::nullopt;
-  const core::operation& op = *wrong.front()->c.call.operation;
-  const auto at = [&](double reach) { return grows->words(op, reach); };
+  const auto at = [&](double reach) { return op.grows_with->words(op, reach); };
   if (!found->right_behind) return words::from_on(at(found->first), at(*found->right_before));
   if (!found->right_before) return words::up_to(at(found->last), at(*found->right_behind));
   return words::between(at(found->first), at(found->last), at(*found->right_before), at(*found->right_behind));

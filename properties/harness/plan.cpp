@@ -105,8 +105,7 @@ constexpr double longest_context = 0x1p17;
 // narrow rows are too many. There one frequency is 1, so that its angles are exact, and the others are small.
 std::vector<case_key> far_rows(const description& about, const core::operation& op, core::dtype type) {
   const core::tensor_declaration* position = core::integer_positions(op);
-  if (position == nullptr || op.grows_with == nullptr || op.grows_with->quantity != core::with_position.quantity)
-    return {};
+  if (position == nullptr || !op.grows_as(core::with_position)) return {};
   using core::axis_role;
   const case_key any = mild_key_for(about, op, type, 0, {});
   const auto size_of = [&](const std::string& axis, std::size_t wanted) {

@@ -118,6 +118,10 @@ struct operation {
   /// f32, but for the stages that are narrow.
   [[nodiscard]] precisions usual_precisions(dtype storage) const;
   [[nodiscard]] bool has_gradient() const;  ///< an input is differentiable
+  /// Its errors grow with the same quantity as those of `other`.
+  [[nodiscard]] bool grows_as(const error_growth& other) const {
+    return grows_with != nullptr && grows_with->quantity == other.quantity;
+  }
   [[nodiscard]] derivative kind() const { return operation_name(name).kind; }
   [[nodiscard]] bool is_forward() const { return kind() == derivative::none; }
   [[nodiscard]] bool is_vjp() const { return kind() == derivative::vjp; }

@@ -83,6 +83,11 @@ inline constexpr core::error_growth with_position_of_mild_words{
 
 struct complex_order {
   static constexpr std::string_view name = "complex_order";
+  static core::encoding_summary summary() {
+    return {.what = "complex-valued word embeddings that turn with the position",
+            .formula = "f(m) = a exp(i (w m + phi)), s_ij = Re(q_i . conj(k_j)) / sqrt(d)",
+            .sources = {{"Wang et al. 2020", "https://arxiv.org/abs/1912.12333"}}};
+  }
 
   /// What of an embedding has a format of its own, in the order of its stages.
   enum class stage { angle, product };
