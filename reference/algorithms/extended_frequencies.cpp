@@ -12,7 +12,7 @@ namespace assay::reference {
 namespace {
 
 // The integer that both ends of an interval agree on.
-double integer_beside(const extension& e, double base, double beta, bool above) {
+double integer_beside(const trained_pairs& e, double base, double beta, bool above) {
   if (!(base >= 0.0)) return std::numeric_limits<double>::quiet_NaN();  // as its logarithm
   for (const unsigned digits : precision_digits) {
     const computing_with_digits precision(digits);
@@ -25,16 +25,16 @@ double integer_beside(const extension& e, double base, double beta, bool above) 
 }  // namespace
 
 extension::extension(const core::attributes& settings)
-    : of(core::chosen<kind>(settings, "scaling",
+    : trained_pairs{static_cast<std::size_t>(core::setting<std::int64_t>(settings, "pairs")),
+                    static_cast<double>(core::setting<std::int64_t>(settings, "trained_length"))},
+      of(core::chosen<kind>(settings, "scaling",
                             {{"yarn", kind::yarn},
                              {"llama3", kind::llama3},
                              {"dynamic", kind::dynamic},
                              {"dynamic_steps", kind::dynamic_steps},
                              {"ntk_fixed", kind::ntk_fixed},
                              {"ntk_mixed", kind::ntk_mixed}})),
-      pairs(static_cast<std::size_t>(core::setting<std::int64_t>(settings, "pairs"))),
       factor(core::setting<double>(settings, "factor")),
-      trained_length(static_cast<double>(core::setting<std::int64_t>(settings, "trained_length"))),
       length(static_cast<double>(core::setting<std::int64_t>(settings, "length"))),
       fast(core::setting<double>(settings, of == kind::llama3 ? "high" : "beta_fast")),
       slow(core::setting<double>(settings, of == kind::llama3 ? "low" : "beta_slow")),
@@ -52,8 +52,8 @@ std::string conflict_of_extension(const core::attributes& settings) {
   return of("high") >= of("low") ? "" : "attribute 'high' must not be smaller than 'low'";
 }
 
-double index_below(const extension& e, double base, double beta) { return integer_beside(e, base, beta, false); }
-double index_above(const extension& e, double base, double beta) { return integer_beside(e, base, beta, true); }
+double index_below(const trained_pairs& e, double base, double beta) { return integer_beside(e, base, beta, false); }
+double index_above(const trained_pairs& e, double base, double beta) { return integer_beside(e, base, beta, true); }
 
 double steps_of_length(const extension& e) {
   double steps = 1.0;  // 2^k of the least k with L <= 2^k L0; of shorter lengths k is 0 or below

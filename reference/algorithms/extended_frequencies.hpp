@@ -29,11 +29,15 @@
 
 namespace assay::reference {
 
-struct extension {
+/// Pairs of coordinates, and the length in tokens that they are trained at.
+struct trained_pairs {
+  std::size_t pairs;
+  double trained_length;
+};
+struct extension : trained_pairs {
   enum class kind { yarn, llama3, dynamic, dynamic_steps, ntk_fixed, ntk_mixed };
   kind of;
-  std::size_t pairs;
-  double factor, trained_length, length;
+  double factor, length;
   double fast, slow;  ///< beta of yarn; high and low of llama3
   bool truncates, by_turns, by_wavelengths;
   double last;  ///< that cuts hi
@@ -46,8 +50,8 @@ std::string conflict_of_extension(const core::attributes& settings);
 
 /// floor(c(beta)) and ceil(c(beta)), decided by intervals: pi being transcendental, c of a finite base is no integer.
 /// NaN of a base that is none. Precondition: base > 1.
-double index_below(const extension& e, double base, double beta);
-double index_above(const extension& e, double base, double beta);
+double index_below(const trained_pairs& e, double base, double beta);
+double index_above(const trained_pairs& e, double base, double beta);
 /// 2^(ceil(log2(L / L0)) + 1) - 1, by integers; at least 1.
 double steps_of_length(const extension& e);
 
@@ -59,7 +63,7 @@ R clamped_to_unit(const R& x) {
 
 /// c(beta).
 template <class R>
-R index_of_turns(const extension& e, const R& base, double beta) {
+R index_of_turns(const trained_pairs& e, const R& base, double beta) {
   const R turns = from_setting<R>(e.trained_length) / (R(2.0) * pi<R>() * from_setting<R>(beta));
   return from_integer<R>(static_cast<double>(e.pairs)) * log(turns) / log(base);
 }
