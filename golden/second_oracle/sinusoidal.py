@@ -22,12 +22,17 @@ def table(call):
     settings, width, positions = call.settings, call.sizes["d"], call.integers("position")
     count = (width + 1) // 2 if settings["odd"] == "extra" else width // 2
     of_paper = (2, 2 * count if settings["odd"] == "padded" else width)
-    numerator, denominator = of_paper if settings["rule"] == "paper" else (1, max(count - 1, 1))
-    base = Interval.of(float(settings["base"]))
+    numerator, denominator = (1, max(count - 1, 1)) if settings["rule"] == "tensor2tensor" else of_paper
+    base, alpha = (Interval.of(float(settings[name])) for name in ("base", "alpha"))
+
+    def frequency(k):
+        if settings["rule"] != "power":
+            return interval.power(base, -numerator * k, denominator)
+        return ((Interval.of(numerator * k) / Interval.of(denominator)).log() * alpha).exp() if k > 0 else ZERO
 
     def row(get, i):
         m = Interval.of(positions[i] + int(settings["offset"]))
-        return row_of(i, width, call, [m * interval.power(base, -numerator * k, denominator) for k in range(count)])
+        return row_of(i, width, call, [m * frequency(k) for k in range(count)])
     return call.parts(row, "n")
 
 

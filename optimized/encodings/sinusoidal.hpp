@@ -12,14 +12,15 @@
 
 namespace assay::optimized::sinusoidal {
 
-/// theta_i = base^(-(stride i) / steps): stride 2 and steps d for the paper's, stride 1 and steps pairs - 1 for those
-/// of tensor2tensor.
+/// theta_i = base^-t, or t^alpha where it is a power, t = stride i / steps: stride 2 and steps d for the paper's and
+/// for powers, stride 1 and steps pairs - 1 for those of tensor2tensor.
 struct scale {
   long stride, steps;
+  bool is_power = false;
 };
 
-/// theta_i for i < pairs, to about 106 bits.
-prepared_frequencies geometric_frequencies(const scale& scaled, double base, std::size_t pairs);
+/// theta_i for i < pairs, to about 106 bits. `number`: the base, or alpha.
+prepared_frequencies scaled_frequencies(const scale& scaled, double number, std::size_t pairs);
 
 /// p, [n, places.width], for position, [n], plus the offset. An element is within 2^-53 of the truth at every position
 /// up to 2^31 and beyond, within 2^-52 at angles above 2^40, and is rounded once in f32. Columns of no pair are left

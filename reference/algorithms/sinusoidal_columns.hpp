@@ -38,15 +38,18 @@ inline std::vector<column> arrange_pairs(const core::attributes& settings, std::
   return all;
 }
 
-/// theta of pair i = base^(-(stride i) / steps).
+/// theta of pair i = base^-t, or t^alpha where it is a power; t = stride i / steps.
 struct frequency_scale {
   std::size_t stride = 1, steps = 1;
+  bool is_power = false;
 };
 
-/// Of `count` frequencies for `width` columns: "paper" b^(-2i/width), "tensor2tensor" b^(-i/max(count - 1, 1)).
+/// Of `count` frequencies for `width` columns: "paper" b^(-2i/width), "tensor2tensor" b^(-i/max(count - 1, 1)),
+/// "power" (2i/width)^alpha.
 inline frequency_scale scale_of(const std::string& rule, std::size_t width, std::size_t count) {
-  return core::chosen<frequency_scale>(
-      rule, {{"paper", {2, width}}, {"tensor2tensor", {1, std::max<std::size_t>(count, 2) - 1}}});
+  return core::chosen<frequency_scale>(rule, {{"paper", {2, width}},
+                                              {"tensor2tensor", {1, std::max<std::size_t>(count, 2) - 1}},
+                                              {"power", {2, width, true}}});
 }
 
 struct table_plan {

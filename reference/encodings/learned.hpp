@@ -1,6 +1,6 @@
-// Learned absolute positions: a table row for each position, added to the token or multiplied with it (Gehring et al.
-// 2017, "Convolutional Sequence to Sequence Learning", arXiv 1705.03122, section 3.1: e = w + p; Devlin et al. 2019,
-// BERT, arXiv 1810.04805, section 3.2; Radford et al. 2019, GPT-2).
+// Learned absolute positions: a table row for each position, added to the token or multiplied with it (ConvS2S: Gehring
+// et al. 2017, "Convolutional Sequence to Sequence Learning", arXiv 1705.03122, section 3.1: e = w + p; Devlin et al.
+// 2019, BERT, arXiv 1810.04805, section 3.2; Radford et al. 2019, GPT-2).
 //
 //   learned/positions  the ids of tokens: past + i + offset as they lie; counted, past + c_i - 1 + offset where c_i is
 //                      the number of tokens up to token i and itself among them, and one id for all padding

@@ -8,6 +8,13 @@
 //   I_b(s) = integral of cos(s b^-t) dt = 1 - (Cin(s) - Cin(s/b)) / ln b,  s = m - n,  I_b(0) = 1
 //
 // which is [Ci(|s|) - Ci(|s|/b)] / ln b for s other than 0, where its derivative is (cos s - cos(s/b)) / (s ln b).
+// His other family, theta_t = t^alpha at t = 2i/d, is the rule "power" of the table; its first pair is the constant
+// 0, 1. The base is of the other rules, alpha of this one.
+//
+// SHAPE (Kiyono et al., "SHAPE: Shifted Absolute Position Embedding for Transformers", 2021, arXiv 2109.05644) needs no
+// operation of its own: it is this table with a random `offset` k, drawn once for a sequence while it trains. p_{m+k}
+// is p_m turned by the angles of k, so that inner products stay. butsugiri/shape draws k below K, not up to it, and
+// adds K where it does not train.
 //
 // Shapes: `sinusoidal/table` position [n] to p [n, d]; `sinusoidal/table_at` position [n], theta [r] to p [n, 2r];
 // `sinusoidal/frequencies` base [k] to theta [k, r]; `sinusoidal/decay` s [n] to g [n]. Conventions on which
@@ -17,7 +24,7 @@
 //   SIN-PAPER   interleaved  sine    paper          the paper, OpenNMT-py
 //   SIN-T2T     half_split   sine    tensor2tensor  tensorflow/tensor2tensor, fairseq, fastnlp/TENER (odd "zero")
 //   SIN-HALF    half_split   sine    paper          kimiyoung/transformer-xl, zihangdai/xlnet, Marian (odd "extra")
-//   SIN-SU      interleaved  cosine  paper          Su 2021
+//   SIN-SU      interleaved  cosine  paper, power   Su 2021
 //   SIN-TIME    half_split   cosine  paper          openai/guided-diffusion, CompVis/stable-diffusion (odd "padded")
 //
 // Odd widths d, which the paper leaves out: sinusoidal_columns.hpp; "paper" keeps its exponent 2i/d but where a column
@@ -29,8 +36,8 @@
 // Special values: position 0 gives sines 0 and cosines 1 exactly; a NaN in position or theta reaches the elements that
 // it enters. Gradients: with the angle x = m theta, dp/dm = theta p'(x) and dp/dtheta = m p'(x); the factor m makes the
 // gradient of trainable frequencies grow with position. dtheta/db = -e theta / b, e the exponent. Law: one rounding of
-// theta (as exp(-e log b)) and one of the angle, so the error grows as m theta u; the addition theorem where that is
-// less (frequencies.hpp).
+// theta (as exp(-e log b) or exp(alpha log t)) and one of the angle, so the error grows as m theta u; the addition
+// theorem where that is less (frequencies.hpp).
 #pragma once
 
 #include <array>
@@ -60,6 +67,13 @@ R wave_at(waveform function, const R& m, const R& theta) {
       angle);
 }
 
+/// (t / steps)^alpha, 0 for t = 0. Precondition: alpha > 0, steps > 0 or t = 0.
+template <class R>
+R power_frequency(const R& alpha, std::size_t t, std::size_t steps) {
+  if (t == 0) return R(0.0);
+  return pow(R(static_cast<double>(t)) / R(static_cast<double>(steps)), alpha);
+}
+
 /// I_b(s).
 template <class R>
 R decay_at(const R& s, const R& base) {
@@ -87,6 +101,7 @@ struct sinusoidal_recipe : differentiable_recipe<sinusoidal_recipe, R> {
   recipe_step<R, table_plan(const core::attributes&)> plan = plan_of_table;
   recipe_step<R, R(double)> position = from_integer<R>;
   recipe_step<R, R(const R& base, std::size_t step, std::size_t steps)> frequency = geometric_frequency<R>;
+  recipe_step<R, R(const R& alpha, std::size_t step, std::size_t steps)> power = power_frequency<R>;
   recipe_step<R, R(waveform, const R& m, const R& theta)> wave = wave_at<R>;
   recipe_step<R, R(const R& s, const R& base)> decay = decay_at<R>;
 };
@@ -102,11 +117,12 @@ void fill_row(const std::vector<column>& columns, const sinusoidal_recipe<R>& ho
 template <class R>
 rows<R> wave_table(const arguments<R>& call, const sinusoidal_recipe<R>& how) {
   const table_plan plan = how.plan(call.settings);
-  const R base = from_setting<R>(call.template setting<double>("base"));
+  const bool is_power = plan.scale.is_power;
+  const R number = from_setting<R>(call.template setting<double>(is_power ? "alpha" : "base"));
   std::vector<R> theta;
   for (const column& c : plan.columns)
     theta.push_back(c.function == waveform::zero ? R(0.0) : in_stage<R>(sinusoidal_stage::angle, [&] {
-      return how.frequency(base, plan.scale.stride * c.pair, plan.scale.steps);
+      return (is_power ? how.power : how.frequency)(number, plan.scale.stride * c.pair, plan.scale.steps);
     }));
   const auto offset = static_cast<double>(call.template setting<std::int64_t>("offset"));
   return {plan.columns.size(), [&call, &how, plan, theta, offset](std::size_t i, R* row) {
@@ -160,6 +176,7 @@ struct sinusoidal {
                first = choice("first", {"sine", "cosine"}, "the function of the first column"),
                rule = choice("rule", {"paper", "tensor2tensor"},
                              "frequencies b^(-2i/d), or b^(-i/(d/2 - 1)), whose slowest is 1/b"),
+               rule_of_table = choice("rule", {"paper", "tensor2tensor", "power"}, rule.meaning + "; or (2i/d)^alpha"),
                odd = choice(
                    "odd", {"zero", "extra", "padded"},
                    "the last column of an odd width: 0, one more of the first function, or 0 behind the table of "
@@ -179,8 +196,10 @@ struct sinusoidal {
           .source = source,
           .inputs = {core::integers("position", {"n"}, "positions m", positions, input_role::position)},
           .outputs = {table("d")},
-          .attributes = {integer("width", {8, 16, 4, 2, 1, 3, 7}, {1, 65536}, "columns d", "d"), layout, first, rule,
-                         base(1.0), integer("offset", {0, 1, 2}, {0, positions.high}, "added to every position"), odd},
+          .attributes = {integer("width", {8, 16, 4, 2, 1, 3, 7}, {1, 65536}, "columns d", "d"), layout, first,
+                         rule_of_table, base(1.0),
+                         integer("offset", {0, 1, 2}, {0, positions.high}, "added to every position"), odd,
+                         real("alpha", {1.0, 2.0, 0.5, 3.0}, {0x1p-6, 64.0}, "exponent of the rule power")},
           .stages = stages,
           .grows_with = &core::with_position},
          {.name = "sinusoidal/table_at",

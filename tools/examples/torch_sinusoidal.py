@@ -28,14 +28,15 @@ def arrange(angles, trailing, layout, first):
 
 def exponents(count, width, rule):
     i = torch.arange(count, dtype=torch.float64)
-    return 2 * i / width if rule == "paper" else i / max(count - 1, 1)
+    return i / max(count - 1, 1) if rule == "tensor2tensor" else 2 * i / width
 
 
 @candidate.torch("sinusoidal/table", dtypes=["f32", "f64"])
-def table(position, width, layout, first, rule, base, offset, odd, dtype):
+def table(position, width, layout, first, rule, base, offset, odd, alpha, dtype):
     trailing = width // 2
     leading = width - trailing if odd == "extra" else trailing
-    theta = base ** -exponents(leading, 2 * trailing if odd == "padded" else width, rule)
+    t = exponents(leading, 2 * trailing if odd == "padded" else width, rule)
+    theta = t ** alpha if rule == "power" else base ** -t
     p = arrange((position + offset).double()[:, None] * theta, trailing, layout, first)
     return {"p": torch.nn.functional.pad(p, (0, width - leading - trailing)).to(dtype)}
 

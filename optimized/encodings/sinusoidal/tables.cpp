@@ -10,15 +10,16 @@
 namespace assay::optimized::sinusoidal {
 namespace {
 
-frequency frequency_at(const scale& scaled, double base, std::size_t pair) {
-  return geometric_frequency(base, scaled.stride * static_cast<long>(pair), scaled.steps);
+frequency frequency_at(const scale& scaled, double number, std::size_t pair) {
+  return (scaled.is_power ? power_frequency : geometric_frequency)(number, scaled.stride * static_cast<long>(pair),
+                                                                   scaled.steps);
 }
 
 }  // namespace
 
-prepared_frequencies geometric_frequencies(const scale& scaled, double base, std::size_t pairs) {
+prepared_frequencies scaled_frequencies(const scale& scaled, double number, std::size_t pairs) {
   std::vector<frequency> theta(pairs);
-  for (std::size_t i = 0; i < pairs; ++i) theta[i] = frequency_at(scaled, base, i);
+  for (std::size_t i = 0; i < pairs; ++i) theta[i] = frequency_at(scaled, number, i);
   return prepared_frequencies(std::move(theta));
 }
 

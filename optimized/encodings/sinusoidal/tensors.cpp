@@ -19,16 +19,18 @@ column_places places_of(const arguments& call, const prepared_frequencies& theta
   return places_for(call, theta.size(), theta.size(), 2 * theta.size());
 }
 sinusoidal::scale scale_of(const arguments& call, std::size_t width, std::size_t count) {
-  if (call.setting<std::string>("rule") == "paper") return {2, static_cast<long>(width)};
-  return {1, std::max(static_cast<long>(count) - 1, 1L)};
+  const auto& rule = call.setting<std::string>("rule");
+  if (rule == "tensor2tensor") return {1, std::max(static_cast<long>(count) - 1, 1L)};
+  return {2, static_cast<long>(width), rule == "power"};
 }
 
 core::tensors evaluate_table(const arguments& call) {
   const auto width = static_cast<std::size_t>(call.setting<std::int64_t>("width"));
   const auto& odd = call.setting<std::string>("odd");
   const std::size_t trailing = width / 2, leading = odd == "extra" ? width - trailing : trailing;
-  const prepared_frequencies theta = geometric_frequencies(
-      scale_of(call, odd == "padded" ? 2 * trailing : width, leading), call.setting<double>("base"), leading);
+  const scale scaled = scale_of(call, odd == "padded" ? 2 * trailing : width, leading);
+  const prepared_frequencies theta =
+      scaled_frequencies(scaled, call.setting<double>(scaled.is_power ? "alpha" : "base"), leading);
   return with_arrays(call, [&](auto& arrays) {
     const auto position = arrays.positions("position");
     const auto p = arrays.output("p", {position.shape[0], width});

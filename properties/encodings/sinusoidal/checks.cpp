@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <map>
 
 #include "properties/kinds/table.hpp"
 #include "properties/laws/relations/relations.hpp"
@@ -95,29 +96,92 @@ void check_first_row(experiment& e) {
             fmt::join(row.x.begin(), row.x.end(), " "));
 }
 
-// p_{m+k} = p_m R_k^T, of two functions of one frequency.
+// The columns of the two functions of each frequency that has both.
+struct column_pair {
+  std::size_t sine, cosine;
+};
+std::vector<column_pair> pairs_of(const test_case& c) {
+  const std::vector<column> columns = columns_of(c);
+  std::map<std::size_t, std::size_t> cosines;
+  for (std::size_t k = 0; k < columns.size(); ++k)
+    if (columns[k].function == waveform::cosine) cosines[columns[k].pair] = k;
+  std::vector<column_pair> pairs;
+  for (std::size_t s = 0; s < columns.size(); ++s)
+    if (columns[s].function == waveform::sine && cosines.contains(columns[s].pair))
+      pairs.push_back({s, cosines.at(columns[s].pair)});
+  return pairs;
+}
+std::vector<double> positions_of(const test_case& c) {
+  const auto& m = c.call.inputs.at("position").values.storage();
+  return {m.begin(), m.end()};
+}
+
+// Row `to` of q is row `from` of p, turned by the angles of row `by` of p: the addition theorem, of all pairs.
+struct turned_row {
+  std::size_t from, by, to;
+};
+void check_turned(experiment& e, const numbers& p, const numbers& q, turned_row row, double position) {
+  for (const auto [s, c] : pairs_of(e.c)) {
+    const approximate sine = p(row.from, s) * p(row.by, c) + p(row.from, c) * p(row.by, s),
+                      cosine = p(row.from, c) * p(row.by, c) - p(row.from, s) * p(row.by, s);
+    e.equal(q(row.to, s), sine, 1.0, "the sine of a sum at position {}, column {}", position, s);
+    e.equal(q(row.to, c), cosine, 1.0, "the cosine of a sum at position {}, column {}", position, c);
+  }
+}
 void check_addition(experiment& e) {
-  const core::tensor& m = e.c.call.inputs.at("position");
-  const std::size_t n = m.size();
-  std::vector<double> all(m.values.begin(), m.values.end());
+  std::vector<double> all = positions_of(e.c);
+  const std::size_t n = all.size();
   const bool far = n > 0 && *std::max_element(all.begin(), all.end()) > 1000;
   const double by = (far ? -1.0 : 1.0) * static_cast<double>(1 + e.c.seed % 100);  // towards 0
   for (std::size_t i = 0; i < n; ++i) all.push_back(all[i] + by);
   all.push_back(by);
   const numbers p(e.call(at_positions(e.c, all)), "p");
-  const std::vector<column> columns = columns_of(e.c);
-  for (std::size_t s = 0; s < columns.size(); ++s)
-    for (std::size_t c = 0; c < columns.size(); ++c) {
-      if (columns[s].function != waveform::sine || columns[c].function != waveform::cosine) continue;
-      if (columns[s].pair != columns[c].pair) continue;
-      for (std::size_t i = 0; i < n; ++i) {
-        const approximate sine = p(i, s) * p(2 * n, c) + p(i, c) * p(2 * n, s),
-                          cosine = p(i, c) * p(2 * n, c) - p(i, s) * p(2 * n, s);
-        e.equal(p(n + i, s), sine, 1.0, "the sine of a sum at position {}, frequency {}", all[n + i], columns[s].pair);
-        e.equal(p(n + i, c), cosine, 1.0, "the cosine of a sum at position {}, frequency {}", all[n + i],
-                columns[s].pair);
-      }
+  for (std::size_t i = 0; i < n; ++i) check_turned(e, p, p, {i, 2 * n, n + i}, all[n + i]);
+}
+// SHAPE: an offset k turns all rows alike, by the angles of position k.
+void check_offset(experiment& e) {
+  test_case shifted = e.c;
+  const auto k = std::max(core::setting<std::int64_t>(settings_of(e.c), "offset"), std::int64_t{1});
+  shifted.call.attributes["offset"] = k;
+  std::vector<double> all = positions_of(e.c);
+  const std::size_t n = all.size();
+  all.push_back(static_cast<double>(k));
+  const numbers p(e.call(at_positions(e.c, all)), "p"), q(e.call(shifted), "p");
+  for (std::size_t i = 0; i < n; ++i) check_turned(e, p, q, {i, n, i}, all[i] + all[n]);
+}
+// <p_m, p_n> is the sum of the cosines of m - n.
+void check_inner_products(experiment& e) {
+  std::vector<double> all = positions_of(e.c);
+  const std::size_t n = all.size();
+  for (std::size_t i = 0; i < n; ++i) all.push_back(std::fabs(all[i] - all[i / 2]));
+  const numbers p(e.call(at_positions(e.c, all)), "p");
+  const std::vector<column_pair> pairs = pairs_of(e.c);
+  for (std::size_t i = 0; i < n; ++i) {
+    approximate product, cosines;
+    for (const auto [s, c] : pairs) {
+      product += p(i, s) * p(i / 2, s) + p(i, c) * p(i / 2, c);
+      cosines += p(n + i, c);
     }
+    e.equal(cosines, product, static_cast<double>(pairs.size()), "the inner product of positions {} and {}", all[i],
+            all[i / 2]);
+  }
+}
+// p_{m+1} + p_{m-1} = 2 cos(theta) p_m, about the neighbour of each position that is nearer to 0.
+void check_recurrence(experiment& e) {
+  std::vector<double> all;
+  const std::vector<double> given = positions_of(e.c);
+  const bool of_one_sign = std::none_of(given.begin(), given.end(), [](double m) { return m < 0; });
+  for (const double m : given) {
+    const double nearer = m > 0 ? m - 1 : m < 0 ? m + 1 : m, middle = of_one_sign ? std::max(nearer, 1.0) : nearer;
+    all.insert(all.end(), {middle - 1, middle, middle + 1});
+  }
+  all.push_back(1);
+  const numbers p(e.call(at_positions(e.c, all)), "p");
+  for (const auto [s, c] : pairs_of(e.c))
+    for (const std::size_t column : {s, c})
+      for (std::size_t i = 0; i + 1 < all.size(); i += 3)
+        e.equal(p(i, column) + p(i + 2, column), exactly(2) * p(all.size() - 1, c) * p(i + 1, column), 1.0,
+                "the sum of the neighbours of position {}, column {}", all[i + 1], column);
 }
 
 double negated(const test_case&, double x) { return -x; }
@@ -176,6 +240,12 @@ encoding_tests make_tests() {
       law("sinusoidal_first_row", "at position 0 sines are 0 and cosines 1", {{table, table_at}, whole},
           {1, check_first_row}),
       law("sinusoidal_addition", "a later row is a rotation of an earlier one", {{table}, whole}, {1, check_addition}),
+      law("sinusoidal_offset", "an offset turns all rows by the angles of that position (SHAPE)", {{table}, whole},
+          {2, check_offset}),
+      law("sinusoidal_inner_products", "inner products of rows are the sums of the cosines of their distance",
+          {{table}, whole}, {1, check_inner_products}),
+      law("sinusoidal_recurrence", "the neighbours of a row add up to 2 cos(theta) times it", {{table}, whole},
+          {1, check_recurrence}),
       law("sinusoidal_decay", "decay is even in the distance", {{"sinusoidal/decay"}},
           agree_after(each_of({"s"}, negated), "the other direction"))};
   return tests;

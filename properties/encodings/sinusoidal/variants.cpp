@@ -103,6 +103,8 @@ std::vector<variant> mutants() {
       {"mutant/sinusoidal_base_ignored", "kexue.fm/archives/8231 plots base 1000 too", "sinusoidal/table/base/ignored"},
       {"mutant/sinusoidal_rule_of_tensor2tensor", "tensorflow/tensor2tensor#391",
        "sinusoidal/table/rule/always_tensor2tensor"},
+      {"mutant/sinusoidal_alpha_ignored", "kexue.fm/archives/8231: theta_t = t^alpha",
+       "sinusoidal/table/alpha/ignored"},
       {"mutant/sinusoidal_padding_row_cleared", "facebookresearch/fairseq: the row of padding_idx",
        "sinusoidal/table/p/first_lost_along_n_0"},
       {"mutant/sinusoidal_base_gradient_of_wrong_sign", "the sign of an exponent lost in its derivative",
@@ -114,6 +116,13 @@ std::vector<variant> mutants() {
                    {.formula = with_plan([](table_plan&plan, const core::attributes&) {
                       for (column& c : plan.columns) c.pair += c.function == waveform::cosine ? 1 : 0;
                     }),
+                   .telling = true}),
+           changed("mutant/sinusoidal_offset_twice", "butsugiri/shape: positions that are shifted, and a table that is",
+                   "the offset is added twice",
+                   {.inputs =
+                        [](request&call) {
+                          change_setting<std::int64_t>(call, "offset", [](std::int64_t k) { return 2 * k; });
+                        },
                    .telling = true}),
            changed("mutant/sinusoidal_unguarded_divisor", "SN02 ml-explore/mlx#3614",
                    "a single frequency is 0/0 by the divisor count - 1", {.formula = divide_unguarded}),
@@ -132,10 +141,11 @@ std::vector<variant> mutants() {
                         plan.columns.back() = plan.columns[plan.columns.size() - 2];
                     }),
                    .telling = true}),
-           changed("mutant/sinusoidal_positions_by_fours", "openvinotoolkit/openvino#33214",
-                   "positions from 4096 on are multiples of 4",
-                   {.formula =
-                        with_position([](double m) { return std::fabs(m) < 4096 ? m : 4 * std::nearbyint(m / 4); })}),
+           changed(
+               "mutant/sinusoidal_positions_by_fours", "openvinotoolkit/openvino#33214",
+               "positions from 4096 on are multiples of 4",
+               {.formula = with_position([](double m) { return std::fabs(m) < 4096 ? m : 4 * std::nearbyint(m / 4); }),
+               .telling = true}),
            changed("mutant/sinusoidal_distance_without_sign", "fastnlp/TENER: direction awareness",
                    "negative positions lose their sign",
                    {.formula = with_position([](double m) { return std::fabs(m); })}),

@@ -49,6 +49,19 @@ TEST_CASE("learned/embed/by_hand", "[property]") {
   CHECK(reference::certify(embedded("learned/multiply", {1, 0})).at("y").rounded.values(0, 0, 2) == -9.0);
 }
 
+// ConvS2S adds rows as they are, and its padding has a row of zeros.
+TEST_CASE("learned/embed/a_row_of_zeros_adds_nothing", "[property]") {
+  core::request call = embedded("learned/embed", {1, 0});
+  for (std::size_t c = 0; c < 4; ++c) call.inputs.at("table").values(1, c) = 0.0;
+  const auto sum = [&] { return reference::certify(call).at("y").rounded.values; };
+  for (std::size_t c = 0; c < 4; ++c) {
+    CHECK(sum()(0, 0, c) == call.inputs.at("x").values(0, 0, c));
+    CHECK(sum()(0, 1, c) != call.inputs.at("x").values(0, 1, c));
+  }
+  call.attributes = {{"input_factor", std::string("sqrt")}};
+  CHECK(sum()(0, 0, 0) == 2.0);
+}
+
 TEST_CASE("learned/embed/refuses_what_is_not_in_the_table", "[property]") {
   for (const double beyond : {2.0, -1.0}) {
     const auto checked = core::check_request(embedded("learned/embed", {0, beyond}));
