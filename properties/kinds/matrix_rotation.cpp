@@ -60,6 +60,9 @@ double numbered(const token_place& at, counter_random&) {
 double signed_place(const token_place&, counter_random& random) { return random.normal(); }
 double far_place(const token_place&, counter_random& random) { return random.sign() * random.uniform(4, 12); }
 double tiny_place(const token_place&, counter_random& random) { return random.sign() * random.uniform(0.5, 1) * 1e-3; }
+double middling_place(const token_place&, counter_random& random) {
+  return random.sign() * std::exp2(random.uniform(-8, 0));
+}
 double last_axis_alone(const token_place& at, counter_random& random) {
   return at.axis + 1 == at.axes ? random.sign() * random.uniform(0.5, 2) : 0.0;
 }
@@ -125,56 +128,6 @@ family turned_blocks(std::string name, std::string summary, place_source positio
 
 // Laws.
 
-/// The case with positions times a factor, where that is exact.
-test_case with_scaled_positions(const test_case& c, double factor) {
-  test_case moved = c;
-  for (double& p : moved.call.inputs.at("position").values.storage()) p *= factor;
-  return moved;
-}
-
-void check_block_norms(experiment& e) {
-  const core::axis_sizes s = sizes_of(e.c);
-  const numbers y(e.call(), "y");
-  const given_numbers x(e.c, "x");
-  const std::size_t d = s.at("d"), b = s.at("b"), turning = s.at("c") * b;
-  for (std::size_t first = 0; first < y.size(); first += d) {
-    for (std::size_t block = 0; block < turning; block += std::max<std::size_t>(b, 1)) {
-      approximate before, after;
-      double scale = 0.0;
-      for (std::size_t i = first + block; i < first + block + b; ++i) {
-        before += x[i] * x[i], after += y[i] * y[i];
-        scale += x[i].value * x[i].value;
-      }
-      e.equal(before, after, scale, "the squared length of the block at element {}, before and after", first + block);
-    }
-    for (std::size_t i = first + turning; i < first + d; ++i)
-      e.equal(x[i], exactly(y.x[i]), "element {}, in no block", i);
-  }
-}
-void check_no_rotation(experiment& e) {
-  const numbers y(e.call(with_scaled_positions(e.c, 0.0)), "y");
-  const given_numbers x(e.c, "x");
-  for (std::size_t i = 0; i < x.size(); ++i) e.equal(x[i], exactly(y.x[i]), "element {} at position 0", i);
-}
-// What is fed on is rounded as y is stored: a rotation hands the error of its input on, at most b-fold.
-void check_rotation_twice(experiment& e) {
-  const test_case once = e.c;
-  const numbers y(e.call(once), "y");
-  const std::size_t d = sizes_of(e.c).at("d");
-  for (const double then : {1.0, -1.0}) {
-    test_case again = with_scaled_positions(once, then);
-    again.call.inputs.at("x").values.storage() = y.x;
-    const numbers z(e.call(again), "y"), both(e.call(with_scaled_positions(once, then + 1.0)), "y");
-    for (std::size_t first = 0; first < y.size(); first += d) {
-      double inherited = 0.0;
-      for (std::size_t i = first; i < first + d; ++i) inherited += y.allowed[i];
-      for (std::size_t i = first; i < first + d; ++i)
-        e.equal(both[i], approximate{z.x[i], z.allowed[i] + inherited}, "element {} after {} of a position", i,
-                then > 0 ? "twice the rotation and the rotation of twice" : "the rotation back and none");
-    }
-  }
-}
-
 }  // namespace
 
 std::vector<family> matrix_rotation_families() {
@@ -183,6 +136,8 @@ std::vector<family> matrix_rotation_families() {
                     initial_entry),
       turned_blocks("class_token", "the first token at 0, where nothing turns", first_at_zero, normal_entry),
       turned_blocks("small_angles", "angles of 1e-3", tiny_place, normal_entry),
+      turned_blocks("middling_angles", "angles from 2^-8 to 1, where series of each degree end", middling_place,
+                    normal_entry),
       turned_blocks("counted", "positions 1, 2, ... on each axis, normal generators", numbered, normal_entry),
       turned_blocks("either_sign", "positions and generators of either sign", signed_place, normal_entry),
       turned_blocks("large_angles", "angles up to 130", far_place, initial_entry),
@@ -224,6 +179,12 @@ std::vector<long_calls> long_matrix_rotations(const std::vector<std::string>& op
            {{"n", 2049}, {"h", 2049}, {"a", 2049}, {"b", 33}, {"c", 2049}, {"d", 16390}}}};
 }
 
+void zero_on_and_below(core::tensor& matrices) {
+  const std::size_t b = matrices.shape().back();
+  for (std::size_t k = 0; k < matrices.size(); ++k)
+    if (k % b <= k / b % b) matrices.values.storage()[k] = 0.0;
+}
+
 bool has_nan_where_nothing_turns(const request& call) {
   const auto has = [&](const core::tensor& t, auto is) { return std::any_of(t.values.begin(), t.values.end(), is); };
   const auto x = call.inputs.find("x");
@@ -233,17 +194,6 @@ bool has_nan_where_nothing_turns(const request& call) {
     return d != nullptr && input.first != "x" && d->role != core::input_role::cotangent &&
            has(input.second, [](double v) { return v == 0.0; });
   });
-}
-
-std::vector<property> laws_of_matrix_rotation(const std::string& name, const std::vector<std::string>& operations) {
-  const law_scope finite{operations, {"mild", "class_token", "counted", "either_sign", "one_axis", "one_plane"}};
-  const auto of = [&](const char* what, const char* sentence, statement says) {
-    return law((name + "_" + what).c_str(), sentence, finite, std::move(says));
-  };
-  return {of("norms", "rotations keep the length of every block, and what is in none", {1, check_block_norms}),
-          of("identity", "position 0 changes nothing", {1, check_no_rotation}),
-          of("group", "the rotation twice is that of twice the position, and that of its negative takes it back",
-             {5, check_rotation_twice})};
 }
 
 }  // namespace assay::properties

@@ -2,7 +2,11 @@
 // right ways to exponentiate.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
+#include <initializer_list>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "properties/faults/call_changes.hpp"
@@ -22,8 +26,11 @@ std::vector<long_calls> long_matrix_rotations(const std::vector<std::string>& op
 /// such blocks alone.
 bool has_nan_where_nothing_turns(const request& call);
 /// NAME_norms: blocks keep their lengths, and what is in none is as it was. NAME_identity: position 0 changes nothing.
-/// NAME_group: R(p) R(p) = R(2p), and R(-p) takes it back.
-std::vector<property> laws_of_matrix_rotation(const std::string& name, const std::vector<std::string>& operations);
+/// NAME_group: R(sp) R(p) = R((1 + s) p) of s = 1, 2 and -1. NAME_symmetric_part: the antisymmetric part of an input
+/// alone counts (above the diagonal alone where the setting `form` says so), and NAME_dead_gradient: its gradient is
+/// antisymmetric (0 on and below the diagonal).
+std::vector<property> laws_of_matrix_rotation(const std::string& name, const std::vector<std::string>& operations,
+                                              const std::string& generators);
 
 /// Ways from X [b, b] to exp(X), for numbers of any reading.
 namespace exponentials {
@@ -69,6 +76,36 @@ matrix<R> rodrigues(const matrix<R>& x, std::size_t b, double guard, bool small_
   for (std::size_t k = 0; k < b * b; ++k) r[k] = r[k] + first * x[k] + second * square[k];
   return r;
 }
+/// torch.matrix_exp, where the 1-norm calls for its polynomial of degree 8 (aten/src/ATen/native/LinearAlgebra.cpp,
+/// compute_T8). Before pytorch/pytorch#196658 its x_7 lacked the `factor` 3/2: the coefficient of X^5 was 0.0075.
+template <class R>
+matrix<R> torch_of_eight(const matrix<R>& x, std::size_t b, core::dtype type, double factor) {
+  double norm = 0.0;
+  for (std::size_t j = 0; j < b; ++j) {
+    double sum = 0.0;
+    for (std::size_t i = 0; i < b; ++i) sum += std::fabs(to_double(x[i * b + j]));
+    norm = std::max(norm, sum);
+  }
+  const bool wide = type == core::dtype::f64;
+  if (norm <= (wide ? 3.397168839976962e-4 : 5.116619363445086e-2)) return reference::skew_exponential(x, b);
+  if (norm > (wide ? 4.991228871115323e-2 : 5.800524627688768e-1)) return reference::skew_exponential(x, b);
+  const double root = std::sqrt(177.0), two_thirds = 2.0 / 3.0;
+  const matrix<R> one = reference::identity_matrix<R>(b), square = reference::sum_of_products(b, x, x);
+  const auto sum = [&](std::initializer_list<std::pair<double, const matrix<R>*>> terms) {
+    matrix<R> all(b * b, R(0.0));
+    for (const auto& [by, m] : terms)
+      for (std::size_t k = 0; k < b * b; ++k) all[k] = all[k] + R(by) * (*m)[k];
+    return all;
+  };
+  const matrix<R> fourth = reference::sum_of_products(
+      b, square, sum({{two_thirds * (1 + root) / 88, &x}, {two_thirds * (1 + root) / 352, &square}}));
+  const matrix<R> eighth = reference::sum_of_products(b, sum({{two_thirds, &square}, {1.0, &fourth}}),
+                                                      sum({{(-271 + 29 * root) / (315 * two_thirds), &one},
+                                                           {(-11 + 11 * root) / (1260 * two_thirds), &x},
+                                                           {(-99 + 11 * root) / (5040 * two_thirds), &square},
+                                                           {factor * (89 - root) / (5040 * two_thirds), &fourth}}));
+  return sum({{1.0, &one}, {1.0, &x}, {(857 - 58 * root) / 630, &square}, {1.0, &eighth}});
+}
 /// By steps of the formula, so that the gradient is that of automatic differentiation.
 template <class R>
 matrix<R> step_by_step(const matrix<R>& x, std::size_t b) {
@@ -83,9 +120,12 @@ auto steps(Of of) {
 }
 }  // namespace exponentials
 
+/// The entries (i, j), j <= i, of each matrix [b, b] become 0.
+void zero_on_and_below(core::tensor& matrices);
+
 /// Faults of every encoding of this kind.
 template <class Encoding>
-std::vector<variant> faults_of_matrix_rotation(const std::string& name) {
+std::vector<variant> faults_of_matrix_rotation(const std::string& name, const std::string& generators) {
   using namespace exponentials;
   const auto changed = [&](const char* what, const char* report, const char* summary, variation<Encoding> how) {
     return make_variant<Encoding>("mutant/" + name + "_" + what, report, summary, std::move(how));
@@ -94,6 +134,12 @@ std::vector<variant> faults_of_matrix_rotation(const std::string& name) {
       changed(
           "series_unscaled", "Longin-Yu/ComRoPE, naive_matrix_exp", "the series has 32 terms, and nothing is scaled",
           {.formula = steps([](const auto& x, std::size_t b) { return series_of_powers(x, b, 32); }), .telling = true}),
+      changed("wrong_coefficient", "pytorch/pytorch#196592: matrix_exp",
+              "matrices of norm 0.05 to 0.58 (3e-4 to 0.05 in f64) have a series whose fifth term is a tenth too small",
+              {.formula =
+                   [](auto& how, core::dtype type) {
+                     how.exponential = [type](const auto& x, std::size_t b) { return torch_of_eight(x, b, type, 1.0); };
+                   }}),
       changed("first_order", "a rotation by small angles", "the exponential is 1 + X",
               {.formula = steps([](const auto& x, std::size_t b) { return series_of_powers(x, b, 1); })}),
       changed("transposed", "RP18 karpathy/nanochat#489: the other direction", "the transposed rotation",
@@ -118,6 +164,14 @@ std::vector<variant> faults_of_matrix_rotation(const std::string& name) {
       changed("safe_norm", "kornia/kornia#1715: a number under the root",
               "the angle of three coordinates is sqrt(a^2 + 1e-3)",
               {.formula = steps([](const auto& x, std::size_t b) { return rodrigues(x, b, 1e-3, false); })}),
+      changed("gradient_above_alone", "a backward that fills the triangle which it reads",
+              "the gradient of a matrix is 0 on and below the diagonal",
+              {.outputs =
+                   [generators](core::tensors& outputs, const request&) {
+                     if (const auto found = outputs.find("grad_" + generators); found != outputs.end())
+                       zero_on_and_below(found->second);
+                   },
+               .telling = true}),
       changed("rest_zeroed", "StanfordMIMI/LieRE: d mod b", "coordinates behind the blocks are 0",
               {.outputs =
                    [](core::tensors& outputs, const request& call) {
@@ -160,6 +214,12 @@ std::vector<variant> controls_of_matrix_rotation(const std::string& name) {
               {.formula = steps([](const auto& x, std::size_t b) { return step_by_step(x, b); })}),
       changed("closed_form", "Rodrigues's formula, small angles by series", "three coordinates by a closed form",
               {.formula = steps([](const auto& x, std::size_t b) { return rodrigues(x, b, 0.0, true); })}),
+      changed("polynomial_of_eight", "pytorch/pytorch#196658: torch.matrix_exp",
+              "matrices of norm 0.05 to 0.58 (3e-4 to 0.05 in f64) have a polynomial of degree 8",
+              {.formula =
+                   [](auto& how, core::dtype type) {
+                     how.exponential = [type](const auto& x, std::size_t b) { return torch_of_eight(x, b, type, 1.5); };
+                   }}),
       changed("scaled_further", "scipy.linalg.expm and torch.matrix_exp scale by other numbers", "three more squarings",
               {.formula = steps([](auto x, std::size_t b) {
                  for (auto& y : x) y = y * std::decay_t<decltype(y)>(0.125);

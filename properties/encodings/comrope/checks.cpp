@@ -20,8 +20,11 @@ std::vector<variant> mutants() {
            {"mutant/comrope_heads_alike", "matrices that heads share, as multipliers are",
             "comrope/rotate/p/first_for_all_along_h_0"},
        }),
-       faults_of_matrix_rotation<encoding>("comrope"),
-       {changed("mutant/comrope_axes_by_blocks", "axial rotary encoding: the first blocks have the first axis",
+       faults_of_matrix_rotation<encoding>("comrope", "p"),
+       {changed("mutant/comrope_above_alone", "StanfordMIMI/LieRE: what is above the diagonal",
+                "what is above the diagonal of P is the generator",
+                {.inputs = [](request& call) { zero_on_and_below(call.inputs.at("p")); }, .telling = true}),
+        changed("mutant/comrope_axes_by_blocks", "axial rotary encoding: the first blocks have the first axis",
                 "axes have blocks side by side, not by turns", {.formula = [](auto& how) {
                   how.axis = [](std::size_t block, std::size_t blocks, std::size_t axes) {
                     return std::min(block / std::max<std::size_t>(blocks / axes, 1), axes - 1);
@@ -61,7 +64,7 @@ encoding_tests make_tests() {
   tests.long_ones = long_matrix_rotations(rotate);
   tests.mutants = mutants();
   tests.controls = controls_of_matrix_rotation<encoding>("comrope");
-  tests.laws = laws_of_matrix_rotation("comrope", rotate);
+  tests.laws = laws_of_matrix_rotation("comrope", rotate, "p");
   tests.laws.push_back(law("comrope_commuting", "rotations of two positions are the rotation of their sum",
                            {rotate, {"counted"}}, {3, check_commuting}));
   return tests;

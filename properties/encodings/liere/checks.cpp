@@ -17,11 +17,13 @@ std::vector<variant> mutants() {
            {"mutant/liere_heads_alike", "StanfordMIMI/LieRE: rotary_embedding_per_head",
             "liere/rotate/generators/first_for_all_along_h_0"},
        }),
-       faults_of_matrix_rotation<encoding>("liere"),
-       {changed("mutant/liere_sum_for_difference", "a sign of U - U^T lost in a port",
-                "generators are the sum of U and its transpose above the diagonal", {.formula = [](auto& how) {
-                  how.skew = [](const auto& upper, const auto& lower, bool) { return upper + lower; };
-                }})}});
+       faults_of_matrix_rotation<encoding>("liere", "generators"),
+       {changed(
+           "mutant/liere_sum_for_difference", "a sign of U - U^T lost in a port",
+           "generators are the sum of U and its transpose above the diagonal",
+           {.formula =
+                [](auto& how) { how.skew = [](const auto& upper, const auto& lower, bool) { return upper + lower; }; },
+            .telling = true})}});
 }
 
 }  // namespace
@@ -44,7 +46,7 @@ encoding_tests make_tests() {
                                        return difference ? upper - lower : (upper - N(0.5)) + N(0.5);
                                      };
                                    }}));
-  tests.laws = laws_of_matrix_rotation("liere", rotate);
+  tests.laws = laws_of_matrix_rotation("liere", rotate, "generators");
   return tests;
 }
 

@@ -24,6 +24,22 @@ TEST_CASE("liere/rotation/by_hand", "[property]") {
   CHECK(reference::certify(call).at("R").rounded.values(0, 0, 1) == Approx(std::sin(4.5)).epsilon(1e-15));
 }
 
+TEST_CASE("liere/rotation/determinant_and_trace", "[property]") {
+  // About the vector (a, b, c) by its length: the trace is 1 + 2 cos; no reflection.
+  for (const double t : {0.25, 1.0, 4.0, 16.0}) {
+    const auto r =
+        reference::certify({reference::find_operation("liere/rotation"),
+                            dtype::f64,
+                            {{"generators", make_tensor(dtype::f64, {1, 3, 3}, {0, 2, -1, 0, 0, 3, 0, 0, 0})},
+                             {"position", make_tensor(dtype::f64, {1, 1}, {t})}}})
+            .at("R")
+            .rounded.values;
+    const auto minor = [&](std::size_t i, std::size_t j) { return r(0, 1, i) * r(0, 2, j) - r(0, 1, j) * r(0, 2, i); };
+    CHECK(std::fabs(r(0, 0, 0) * minor(1, 2) - r(0, 0, 1) * minor(0, 2) + r(0, 0, 2) * minor(0, 1) - 1) < 1e-15);
+    CHECK(std::fabs(r(0, 0, 0) + r(0, 1, 1) + r(0, 2, 2) - (1 + 2 * std::cos(t * std::sqrt(14.0)))) < 1e-14);
+  }
+}
+
 TEST_CASE("liere/rotate/of_two_is_rope_axes", "[property]") {
   // Blocks of two turn by sum_k p_k theta_k with theta = -U_01: rope_axes/rotate_by of interleaved pairs.
   const std::vector<double> position{0.5, 2, -1, 3}, x{1, 2, 3, 4, 5, -1, 0.5, 2, 9, 8};
