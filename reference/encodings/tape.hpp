@@ -112,7 +112,7 @@ inline core::operation tape::of_states(const char* called, std::vector<core::ten
       .inputs = {states("e_cos", "cosines of the states"), states("e_sin", "sines of the states")},
       .outputs = {states("f_cos", "the cosines after it"), states("f_sin", "the sines after it")},
       .stages = {{.name = "product", .meaning = "sums of products, and what is made of them", .narrow = true},
-                 {.name = std::string(core::accumulation), .meaning = "those sums"}}};
+                 {.name = std::string(core::accumulation), .meaning = "sums of products, in gradients too"}}};
   op.inputs.insert(op.inputs.end(), others.begin(), others.end());
   return op;
 }
