@@ -1,8 +1,8 @@
 // FoPE (Hua et al., "Fourier Position Embedding: Enhancing Attention's Periodic Extension for Length Generalization",
 // 2024, arXiv 2412.17739): a pair of coordinates carries a Fourier series of the position in place of one frequency,
 //
-//   y = (x_first + i x_second) (c + i s),   c = sum_k cos(m omega_k) C_cos[k, o],   s = sum_k sin(m omega_k) C_sin[k,
-//   o]
+//   y = (x_first + i x_second) (c + i s)
+//   c = sum_k cos(m omega_k) C_cos[k, o],   s = sum_k sin(m omega_k) C_sin[k, o]
 //
 // for pair o of the first O of d/2; halves are paired. Frequencies that make no turn within the trained length are
 // dropped, and the other pairs are padded.
@@ -75,6 +75,12 @@ field<R> over_column_sums(const field<R>& all) {
 
 struct fope {
   static constexpr std::string_view name = "fope";
+  static core::encoding_summary summary() {
+    return {.what = "rotary encoding whose pairs carry a Fourier series each",
+            .formula = "y = (x_1 + i x_2) sum_k (C_cos,k cos(m omega_k) + i C_sin,k sin(m omega_k))",
+            .sources = {{"Hua et al. 2024", "https://arxiv.org/abs/2412.17739"}},
+            .also = {{"the positions of Intern-S1-Pro in vLLM", "`padding` of fope/rotate, and `rule` of fope/kept"}}};
+  }
 
   /// What has a format of its own, in the order of the stages: those of a rotation, then the series.
   enum class stage { angle, table, product, series };
