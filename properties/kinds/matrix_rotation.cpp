@@ -126,8 +126,6 @@ family turned_blocks(std::string name, std::string summary, place_source positio
   return f;
 }
 
-// Laws.
-
 }  // namespace
 
 std::vector<family> matrix_rotation_families() {

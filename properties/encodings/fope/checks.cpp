@@ -1,4 +1,4 @@
-// FoPE: coefficients as they are initialised and after training, faults of public reports, and right code.
+// FoPE: coefficients as they are initialised and after training, sizes of models, and laws.
 #include <algorithm>
 #include <cmath>
 #include <numbers>
@@ -6,21 +6,22 @@
 #include <string>
 
 #include "properties/faults/call_changes.hpp"
-#include "properties/faults/declared_faults.hpp"
 #include "properties/harness/usual_sizes.hpp"
 #include "properties/kinds/rotation.hpp"
-#include "properties/kinds/rotation_faults.hpp"
 #include "properties/kinds/table.hpp"
 #include "reference/encodings/fope.hpp"
 
 namespace assay::properties::encodings::fope {
+
+std::vector<variant> mutants();  // variants.cpp
+std::vector<variant> controls();
+void reverse_frequencies(core::tensors& all);
+
 namespace {
 
 using core::counter_random;
 using core::dtype;
 using reference::encodings::kept_rule;
-using encoding = reference::encodings::fope;
-inline constexpr auto& changed = make_variant<encoding>;
 
 // Families.
 
@@ -241,154 +242,10 @@ void check_columns(experiment& e) {
   });
 }
 
-// Frequencies in another order, and the rows of coefficients with them; gradients back.
-void reverse_frequencies(core::tensors& all) {
-  for (const char* name : {"omega", "c_cos", "c_sin", "grad_omega", "grad_c_cos", "grad_c_sin"}) {
-    const auto t = all.find(name);
-    if (t == all.end()) continue;
-    const std::size_t axis = t->second.shape().size() == 1 ? 0 : 1, count = t->second.shape()[axis];
-    std::vector<std::size_t> order(count);
-    for (std::size_t k = 0; k < count; ++k) order[k] = count - 1 - k;
-    t->second = core::take(t->second, axis, order);
-  }
-}
 std::optional<test_case> with_reversed_frequencies(const test_case& c) {
   test_case reversed = c;
   reverse_frequencies(reversed.call.inputs);
   return reversed;
-}
-
-// Faults.
-
-void exchange_coefficients(core::tensors& all) {
-  for (const auto& [one, other] : {std::pair{"c_cos", "c_sin"}, {"grad_c_cos", "grad_c_sin"}})
-    if (all.contains(one)) std::swap(all.at(one), all.at(other));
-}
-void share_coefficients(request& call) {
-  if (call.inputs.contains("c_sin")) call.inputs.at("c_sin") = call.inputs.at("c_cos");
-}
-void transpose_coefficients(core::tensors& all) {
-  for (const char* name : {"c_cos", "c_sin", "grad_c_cos", "grad_c_sin"}) {
-    const auto t = all.find(name);
-    if (t == all.end() || t->second.shape()[1] != t->second.shape()[2]) continue;
-    const core::tensor old = t->second;
-    for (std::size_t g = 0; g < old.shape()[0]; ++g)
-      for (std::size_t k = 0; k < old.shape()[1]; ++k)
-        for (std::size_t o = 0; o < old.shape()[2]; ++o) t->second.values(g, k, o) = old.values(g, o, k);
-  }
-}
-// Neighbours in the place of halves, and back.
-void reorder_coordinates(core::tensors& all, bool back) {
-  for (const char* name : {"x", "y", "grad_x", "grad_y"}) {
-    const auto t = all.find(name);
-    if (t == all.end()) continue;
-    const std::size_t d = t->second.shape()[3];
-    std::vector<std::size_t> order(d);
-    for (std::size_t c = 0; c < d; ++c) {
-      const std::size_t from = c < d / 2 ? 2 * c : 2 * (c - d / 2) + 1;
-      order[back ? from : c] = back ? c : from;
-    }
-    t->second = core::take(t->second, 3, order);
-  }
-}
-void clear_padded(core::tensors& outputs, const request& call) {
-  const auto y = outputs.find(call.operation->is_vjp() ? "grad_x" : "y");
-  if (y == outputs.end()) return;
-  const core::axis_sizes s = core::sizes_of(call);
-  for (std::size_t i = 0; i < y->second.size(); ++i)
-    if (i % (s.at("d") / 2) >= s.at("O")) y->second.values.storage()[i] = 0.0;
-}
-constexpr auto over_row_sums = [](const auto& coefficients) {
-  auto quotients = coefficients;
-  const std::size_t columns = coefficients.shape(2);
-  for (std::size_t first = 0; first < coefficients.size(); first += columns) {
-    auto sum = coefficients.data()[first];
-    for (std::size_t o = 1; o < columns; ++o) sum = sum + coefficients.data()[first + o];
-    for (std::size_t o = 0; o < columns; ++o) quotients.data()[first + o] = coefficients.data()[first + o] / sum;
-  }
-  return quotients;
-};
-// At the length times this, and so many more.
-variation<encoding> kept_at(double times, double more) {
-  return {.formula = [=](auto& how) {
-    how.kept = [=](const kept_rule& by, double length) {
-      if (by.counts) return by.at(length);
-      return std::clamp(by.at(length * times) + more, 0.0, static_cast<double>(by.pairs));
-    };
-  }};
-}
-
-std::vector<variant> mutants() {
-  std::vector<variant> all = reported_faults({
-      {"mutant/fope_sine_padding",
-       "vllm-project/vllm#55204, TsinghuaC3I/Fourier-Position-Embedding#6: sines padded with 1, or with 0",
-       "fope/rotate/padding/ones_and_identity_exchanged"},
-      {"mutant/fope_not_normalized", "vllm-project/vllm, fope.py: there is no fourier_norm",
-       "fope/rotate/normalized/ignored"},
-      {"mutant/fope_count_ignored", "a configuration whose num_inv_freq is not read", "fope/kept/count/ignored"},
-  });
-  for (variant& v : faults_of_rotation<encoding>("fope"))
-    if (v.id != "mutant/fope_rest_is_zero" && v.id != "mutant/fope_positions_of_heads") all.push_back(std::move(v));
-  const auto reordered = [](void (*reorder)(core::tensors&)) -> variation<encoding> {
-    return {.inputs = [reorder](request& call) { reorder(call.inputs); },
-            .outputs = [reorder](core::tensors& outputs) { reorder(outputs); }};
-  };
-  for (variant& v : std::vector<variant>{
-           changed("mutant/fope_coefficients_exchanged", "two parameters loaded under each other's names",
-                   "cosines have the coefficients of sines, and sines those of cosines",
-                   reordered(exchange_coefficients)),
-           changed("mutant/fope_coefficients_shared", "TsinghuaC3I/Fourier-Position-Embedding, fourier_separate_basis",
-                   "sines have the coefficients of cosines", {.inputs = share_coefficients}),
-           changed("mutant/fope_coefficients_transposed", "nn.Linear multiplies by the transposed matrix",
-                   "square matrices of coefficients are transposed", reordered(transpose_coefficients)),
-           changed("mutant/fope_neighbours", "rotate_gptj for rotate_neox of vllm-project/vllm",
-                   "neighbours are paired in place of halves",
-                   {.inputs = [](request& call) { reorder_coordinates(call.inputs, false); },
-                   .outputs = [](core::tensors& outputs) { reorder_coordinates(outputs, true); }}),
-           changed("mutant/fope_padded_with_0", "the standard value of torch.nn.functional.pad",
-                   "padded pairs are multiplied by 0", {.outputs = clear_padded}),
-           changed("mutant/fope_normalized_by_rows", "dim=-1 for dim=-2",
-                   "coefficients are divided by the sums of their rows",
-                   {.formula = [](auto& how) { how.normalize = over_row_sums; }, .telling = true}),
-           changed("mutant/fope_heads_by_turns", "repeat for repeat_interleave, with key-value heads",
-                   "heads have the coefficients by turns",
-                   {.formula =
-                        [](auto& how) {
-                          how.group = [](std::size_t head, std::size_t, std::size_t groups) { return head % groups; };
-                        }}),
-           changed("mutant/fope_count_uncapped", "num_inv_freq for the length of the slice",
-                   "by the rule count there are as many as asked for, though there are fewer pairs",
-                   {.formula =
-                        [](auto& how) {
-                          how.kept = [](const kept_rule& by, double length) {
-                            return by.counts ? by.count : by.at(length);
-                          };
-                        }}),
-           changed("mutant/fope_half_a_turn", "pi / N for 2 pi / N", "frequencies of half a turn are kept",
-                   kept_at(2.0, 0.0)),
-           changed("mutant/fope_last_one_dropped", "the index of the last one for their number",
-                   "the last frequency of those to be kept is dropped", kept_at(1.0, -1.0)),
-           changed("mutant/fope_rounded_up", "ceil of an index for floor and one",
-                   "frequencies are kept down to the first one that makes no turn", kept_at(1.0, 1.0)),
-       })
-    all.push_back(std::move(v));
-  return all;
-}
-
-std::vector<variant> controls() {
-  std::vector<variant> all;
-  for (variant& v : controls_of_rotation<encoding>("fope"))
-    if (v.id != "control/fope_complex_products") all.push_back(std::move(v));  // its torque is that of one angle
-  using R = reference::rounded;
-  all.push_back(changed("control/fope_complex_products", "torch.view_as_complex", "pairs as complex numbers",
-                        {.formula = [](encoding::recipe<R>& how) { how.turn = turned_as_complex; }}));
-  all.push_back(
-      changed("control/fope_in_f64", "all in f64, rounded once", "another precision", {.arithmetic = in_f64}));
-  all.push_back(changed("control/fope_other_order", "a matrix product that adds up from the other end",
-                        "frequencies are added up from the last one on",
-                        {.inputs = [](request& call) { reverse_frequencies(call.inputs); },
-                         .outputs = [](core::tensors& outputs) { reverse_frequencies(outputs); }}));
-  return all;
 }
 
 std::vector<usual_size> sizes() {
