@@ -11,9 +11,9 @@ struct frequency {
   double high = 0, low = 0;
 };
 
-/// base^(-p / q), base > 0, q > 0; exactly rounded at 120 bits first.
+/// base^(-p / q), base > 0, q > 0; to more than 110 bits first.
 frequency geometric_frequency(double base, long p, long q);
-/// (p / q)^alpha, p >= 0, q > 0, alpha > 0; to 120 bits first.
+/// (p / q)^alpha, p >= 0, q > 0, alpha > 0; to more than 110 bits first.
 frequency power_frequency(double alpha, long p, long q);
 
 }  // namespace assay::optimized

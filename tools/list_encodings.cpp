@@ -30,17 +30,30 @@ std::vector<core::operation> operations_of(const std::string& encoding) {
   return all;
 }
 
-// Settings with a list of values: on these implementations differ. Once where several operations have the same.
+// Settings with a list of values: on these implementations differ. Once where several operations have the same, and
+// with the operations where they have others of that name.
 std::vector<std::string> conventions_of(const std::vector<core::operation>& operations) {
-  std::vector<std::string> all;
+  struct convention {
+    std::string name, text;
+    std::vector<std::string> operations;
+  };
+  std::vector<convention> found;
   for (const core::operation& op : operations)
     for (const core::attribute_declaration& a : op.attributes) {
       if (core::as_number(a.standard)) continue;
       std::vector<std::string> values;
       for (const core::attribute& value : a.values) values.push_back(fmt::format("`{}`", core::to_string(value)));
       const std::string text = fmt::format("`{}` = {}: {}", a.name, joined(values, " or "), a.meaning);
-      if (std::find(all.begin(), all.end(), text) == all.end()) all.push_back(text);
+      auto same = std::find_if(found.begin(), found.end(), [&](const convention& c) { return c.text == text; });
+      if (same == found.end()) same = found.insert(found.end(), {a.name, text, {}});
+      same->operations.push_back(op.name);
     }
+  std::vector<std::string> all;
+  for (const convention& c : found) {
+    const auto is_namesake = [&](const convention& other) { return other.name == c.name; };
+    const bool alone = std::count_if(found.begin(), found.end(), is_namesake) == 1;
+    all.push_back(alone ? c.text : fmt::format("{} ({})", c.text, joined(c.operations)));
+  }
   return all;
 }
 
@@ -97,9 +110,12 @@ std::vector<entry> entries() {
     for (const core::named_place& other : e.says.also) e.also.push_back(fmt::format("{}: {}", other.name, other.place));
     for (const golden_set& set : golden_sets())
       if (set.encoding == name) e.golden = fmt::format("{} files, {} elements", set.files, set.elements);
+    std::vector<std::string> explored;
     if (const auto found = sweeps.find(name); found != sweeps.end())
-      e.explored = fmt::format("{} {}", found->second.size() == 1 ? "the sweep" : "the sweeps", joined(found->second));
-    if (const std::string growth = growth_of(operations); !growth.empty()) e.explored += "; errors grow with " + growth;
+      explored.push_back((found->second.size() == 1 ? "the sweep " : "the sweeps ") + joined(found->second));
+    if (const std::string growth = growth_of(operations); !growth.empty())
+      explored.push_back("errors grow with " + growth);
+    e.explored = joined(explored, "; ");
     all.push_back(std::move(e));
   }
   return all;

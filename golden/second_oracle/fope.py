@@ -1,7 +1,14 @@
 """FoPE: Hua et al. 2024 (arXiv 2412.17739) and its released code."""
 
 from formula import ONE, ZERO, total
-from interval import Interval, floor, pi
+from interval import Interval, Undecided, pi, power
+
+
+def is_below(x, y):
+    difference = x - y
+    if not difference.excludes_zero():
+        raise Undecided
+    return difference.hi[0] == 1  # its sign
 
 
 def kept(call):
@@ -10,9 +17,9 @@ def kept(call):
     def of_length(length):
         if settings["rule"] == "count":
             return min(int(settings["count"]), pairs)
-        turns = Interval.of(length) / (Interval.of(2) * pi())
-        last = Interval.of(pairs) * turns.log() / Interval.of(float(settings["base"])).log()
-        return min(max(floor(last) + 1, 0), pairs)
+        # Those of base^(-k/pairs) >= 2 pi / length, counted as the released code does; equal they are never.
+        base, turn = Interval.of(float(settings["base"])), Interval.of(2) * pi() / Interval.of(length)
+        return sum(not is_below(power(base, -k, pairs), turn) for k in range(pairs))
     return call.parts(lambda get, i: {("kept", i): Interval.of(of_length(call.integers("length")[i]))}, "n")
 
 

@@ -166,7 +166,7 @@ std::vector<test_case> larger_than(const test_case& c, implementation& under_tes
     for (std::uint64_t k = 0; k < draws_of_larger; ++k) {
       key.seed = seed + k;
       test_case drawn = make_case(key);
-      // Sizes that do not go together, as two of which one divides the other, are no call.
+      // Sizes that do not go together, as where one must divide the other and does not, are no call.
       if (!core::check_request(drawn.call) || !within_domain(under_test.describe(), drawn) ||
           !under_test.evaluate(drawn.call))
         continue;

@@ -77,7 +77,8 @@ matrix<R> rodrigues(const matrix<R>& x, std::size_t b, double guard, bool small_
   return r;
 }
 /// torch.matrix_exp, where the 1-norm calls for its polynomial of degree 8 (aten/src/ATen/native/LinearAlgebra.cpp,
-/// compute_T8). Before pytorch/pytorch#196658 its x_7 lacked the `factor` 3/2: the coefficient of X^5 was 0.0075.
+/// compute_T8). Before pytorch/pytorch#196658 its x_7 lacked the `factor` 3/2 of a matrix alone, not of a batch: the
+/// coefficient of X^5 was 0.0075, and those behind it too small as well.
 template <class R>
 matrix<R> torch_of_eight(const matrix<R>& x, std::size_t b, core::dtype type, double factor) {
   double norm = 0.0;
@@ -135,7 +136,7 @@ std::vector<variant> faults_of_matrix_rotation(const std::string& name, const st
           "series_unscaled", "Longin-Yu/ComRoPE, naive_matrix_exp", "the series has 32 terms, and nothing is scaled",
           {.formula = steps([](const auto& x, std::size_t b) { return series_of_powers(x, b, 32); }), .telling = true}),
       changed("wrong_coefficient", "pytorch/pytorch#196592: matrix_exp",
-              "matrices of norm 0.05 to 0.58 (3e-4 to 0.05 in f64) have a series whose fifth term is a tenth too small",
+              "matrices of norm 0.05 to 0.58 (3e-4 to 0.05 in f64) have a series too small from X^5 on, X^5 by a tenth",
               {.formula =
                    [](auto& how, core::dtype type) {
                      how.exponential = [type](const auto& x, std::size_t b) { return torch_of_eight(x, b, type, 1.0); };

@@ -101,15 +101,14 @@ std::vector<property> laws_of_matrix_rotation(const std::string& name, const std
     return law((name + "_" + what).c_str(), sentence, where, std::move(says));
   };
   const auto on = [&generators](auto check) { return [check, generators](experiment& e) { check(e, generators); }; };
-  return {
-      of("norms", "rotations keep the length of every block, and what is in none", {1, check_block_norms}, finite),
-      of("identity", "position 0 changes nothing", {1, check_no_rotation}, finite),
-      of("group", "rotations by a position, and by as much, by twice as much or by its negative, are that by the sum",
-         {7, check_rotations_on_a_line}, finite),
-      of("symmetric_part", "what is symmetric in a matrix, or not above its diagonal, changes nothing",
-         {2, on(check_symmetric_part)}, finite),
-      of("dead_gradient", "the gradient of a matrix is antisymmetric, or 0 on and below the diagonal",
-         {1, on(check_dead_gradient)}, gradients)};
+  return {of("norms", "rotations keep the length of every block, and what is in none", {1, check_block_norms}, finite),
+          of("identity", "position 0 changes nothing", {1, check_no_rotation}, finite),
+          of("group", "a rotation by p, then by s p, is that by (1 + s) p, for s = 1, 2 and -1",
+             {7, check_rotations_on_a_line}, finite),
+          of("symmetric_part", "what is symmetric in a matrix, or not above its diagonal, changes nothing",
+             {2, on(check_symmetric_part)}, finite),
+          of("dead_gradient", "the gradient of a matrix is antisymmetric, or 0 on and below the diagonal",
+             {1, on(check_dead_gradient)}, gradients)};
 }
 
 }  // namespace assay::properties

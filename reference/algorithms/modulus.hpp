@@ -1,9 +1,11 @@
 // |z| of z = x + iy, and its slopes x / |z| and y / |z|, which are 0 at z = 0: there the modulus has no gradient, and 0
 // is the subgradient that complex numbers have in PyTorch (sgn). A square root differentiated at 0 gives NaN.
 //
-// Two ways to it are in use: sqrt(x^2 + y^2), whose squares overflow and underflow, and a hypot that scales. The
-// allowance covers both: u from the root and u from the squares and their sum, under the root, or an ulp; nothing is
-// known where squares overflow.
+// Two ways to it are in use: sqrt(x^2 + y^2), whose squares overflow and underflow, and one that scales,
+// max sqrt(1 + (min / max)^2). The allowance covers both, 3.25 u: the square of the quotient,
+// at most 1, has 3 u, its sum with 1 so at most 2.5 u, half of which is left under the root; the root and the product
+// have one each. Squares that are added up have u and one more under the root, which is less. Nothing is known where
+// squares overflow.
 #pragma once
 
 #include <algorithm>
@@ -42,11 +44,11 @@ inline tracked modulus_of(const tracked& x, const tracked& y) {
   const double furthest = z + u * error, lost = z > 0.0 || error > 0.0 ? lost_squares() : 0.0;
   if (furthest * furthest > core::largest_finite(arithmetic().type)) error = std::numeric_limits<double>::infinity();
   const double underflow = z * z > lost ? lost / z : std::sqrt(lost);
-  return {z, error + 2.0 * z + underflow / u};
+  return {z, error + 3.25 * z + underflow / u};
 }
 /// Two vectors that are s |z| apart have directions that are no more than 2 sin(asin(s) / 2) <= sqrt(2) s apart, or 2
-/// where s > 1. The modulus, the quotient and a product with the cotangent round; squares that are lost change the
-/// modulus by a share lost / |z|^2, or leave nothing of it.
+/// where s > 1. The modulus (3.25 u), the quotient and a product with the cotangent round. Squares that are lost change
+/// the modulus by a share lost / |z|^2, or leave nothing of it: then 0 is right, and an infinity or NaN is not.
 inline tracked modulus_slope(const tracked& x, const tracked& y, const tracked& modulus) {
   const double z = modulus.number, u = tracked::u();
   if (std::isnan(z)) return tracked(z);
@@ -54,7 +56,7 @@ inline tracked modulus_slope(const tracked& x, const tracked& y, const tracked& 
   const double s = u * (x.error + y.error) / z, turned = s <= 1.0 ? std::sqrt(2.0) * s : 2.0;
   const double shrunk = z * z > 2.0 * lost_squares() ? lost_squares() / (z * z) : 3.0, share = x.number / z;
   const bool overflows = std::isinf(modulus.error);
-  return {share, overflows ? modulus.error : (turned + shrunk) / u + 4.0 * std::fabs(share) + tracked::tau()};
+  return {share, overflows ? modulus.error : (turned + shrunk) / u + 5.25 * std::fabs(share) + tracked::tau()};
 }
 
 template <carries_derivatives D>

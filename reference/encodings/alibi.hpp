@@ -106,7 +106,7 @@ struct alibi {
   static constexpr std::string_view name = "alibi";
   static core::encoding_summary summary() {
     return {.what = "linear biases",
-            .formula = "B_ij = -m_h (i - j), m_h = 2^(-8 h / n)",
+            .formula = "B_ij = -m_h (i - j), m_h = 2^(-8 h / H) of head h = 1 ... H, H a power of two",
             .sources = {{"Press, Smith and Lewis 2022", "https://arxiv.org/abs/2108.12409"}}};
   }
   static constexpr const char* source = "Press, Smith and Lewis 2022, arXiv 2108.12409, section 3";

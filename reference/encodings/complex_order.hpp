@@ -7,17 +7,17 @@
 //
 // Shapes: amplitude a (of any sign), frequency w, phase phi [B, n, d], rows of tables as words have them; position m
 // [B, n]; f [B, n, d, 2], whose last axis is the pair (re, im), as torch.view_as_real has it: an error is measured
-// against the larger of the two, which is |a| up to sqrt(2), while either of them passes through zero. q [B, h, n, d,
-// 2], k [B, h, m, d, 2], s [B, h, n, m]. `reversed`: token i has the position of token n - 1 - i, as the classifier of
-// iclr-complex-order/complex-order (TEXT CLASSIFICATION/Transformer) counts.
+// against the larger of the two, which is at least |a| / sqrt(2), while either of them passes through zero. q [B, h, n,
+// d, 2], k [B, h, m, d, 2], s [B, h, n, m]. `reversed`: token i has the position of token n - 1 - i, as the classifier
+// of iclr-complex-order/complex-order (TEXT CLASSIFICATION/Transformer) counts.
 //
 // Hermitian scores of f(m) and f(n) of equal frequencies depend on m - n. Bilinear ones, which that code has
 // (attention_complex.py), depend on m + n: two tokens that move together change them.
 //
 // Special values: the gradient of the modulus at exactly 0, where it has none, is 0 (algorithms/modulus.hpp); in the
 // public code it is NaN, where a query or key is zero. NaN reaches the pair, or the scores, that it enters.
-// Gradients: that of w is m times that of phi. Law: an angle w m + phi off by (2 |w m| + |phi|) u; cosine and sine also
-// as sums of products (addition theorem).
+// Gradients: that of w is m times that of phi. Law: an angle w m + phi off by (2 |w m| + |phi|) u, of an m that the
+// format holds; cosine and sine also as sums of products (addition theorem).
 #pragma once
 
 #include <algorithm>
@@ -42,8 +42,7 @@ struct complex_row {
   std::size_t width;
 };
 
-/// cos or sin of turned + phase. By the addition theorem it is a sum of two products of cosines and sines of the two,
-/// and of those of coarse and fine positions (frequencies.hpp).
+/// cos or sin of turned + phase. By the addition theorem it is a sum of two products of cosines and sines of the two.
 template <class R>
 R wave_of(waveform function, const R& turned, const R& phase) {
   const R angle = turned + phase;

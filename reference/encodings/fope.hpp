@@ -47,7 +47,7 @@ struct kept_rule {
         count(static_cast<double>(core::setting<std::int64_t>(settings, "count"))),
         counts(core::chosen<bool>(settings, "rule", {{"at_least", false}, {"above", false}, {"count", true}})) {}
   /// How many at this length: as base^(-t/pairs) falls with t, the last one kept has the index of one turn or is the
-  /// one before. At 6 tokens and fewer none makes a turn.
+  /// one before. At 6 tokens and fewer none makes a turn; 0 tokens have no such index.
   [[nodiscard]] double at(double length) const {
     const auto all = static_cast<double>(pairs);
     if (counts) return std::min(count, all);

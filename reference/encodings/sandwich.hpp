@@ -27,7 +27,7 @@ struct sandwich {
   static constexpr std::string_view name = "sandwich";
   static core::encoding_summary summary() {
     return {.what = "biases by inner products of sinusoidal encodings",
-            .formula = "B_ij = (sum_k cos((i - j) theta_k) - d/2) / c_h",
+            .formula = "B_ij = (sum_k cos((i - j) theta_k) - d/2) / c_h, c_h = 8 h / H of head h = 1 ... H",
             .sources = {{"Chi et al. 2023", "https://arxiv.org/abs/2212.10356"}}};
   }
 

@@ -27,7 +27,7 @@
 //   SIN-SU      interleaved  cosine  paper, power   Su 2021
 //   SIN-TIME    half_split   cosine  paper          openai/guided-diffusion, CompVis/stable-diffusion (odd "padded")
 //
-// Odd widths d, which the paper leaves out: sinusoidal_columns.hpp; "paper" keeps its exponent 2i/d but where a column
+// Odd widths d, which the paper leaves out: sinusoidal_columns.hpp; "paper" and "power" keep 2i/d but where a column
 // is added to the table of the even width (timestep_embedding of openai/guided-diffusion, guided_diffusion/nn.py).
 // `offset` is added to every position (fairseq counts from padding_idx + 1).
 //
@@ -161,10 +161,10 @@ struct sinusoidal {
     return {.what = "tables of sines and cosines",
             .formula = "p_{m,2i} = sin(m theta_i), p_{m,2i+1} = cos(m theta_i), theta_i = 10000^(-2i/d)",
             .sources = {{"Vaswani et al. 2017", "https://arxiv.org/abs/1706.03762"}},
-            .also = {{"Su's order, and his curve of decay",
-                      "`layout` and `first` of sinusoidal/table, and sinusoidal/decay"},
+            .also = {{"Su's order, his powers t^alpha, and his curve of decay",
+                      "`layout`, `first` and `rule` of sinusoidal/table, and sinusoidal/decay"},
                      {"SHAPE, positions shifted at random", "`offset` of sinusoidal/table"},
-                     {"timestep embeddings", "`odd` of sinusoidal/table"}}};
+                     {"timestep embeddings of diffusion", "`layout`, `first` and `odd` of sinusoidal/table"}}};
   }
   template <class R>
   using recipe = sinusoidal_recipe<R>;

@@ -208,7 +208,7 @@ class tape {
   [[nodiscard]] cotangent<R> total(node n) const;
   void send(const cotangent<R>& g, const edge& e);
 
-  // constinit: without it what is compiled elsewhere (instantiate/compiled_once.hpp) calls an initialiser that is nowhere.
+  // constinit: else code that does not instantiate it (instantiate/compiled_once.hpp) calls an initialiser of it.
   constinit inline static thread_local tape* current_ = nullptr;
   tape* before_;
   std::vector<entry> nodes_{{0, nullptr}};

@@ -22,7 +22,7 @@ std::vector<variant> mutants() {
        }),
        faults_of_matrix_rotation<encoding>("comrope", "p"),
        {changed("mutant/comrope_above_alone", "StanfordMIMI/LieRE: what is above the diagonal",
-                "what is above the diagonal of P is the generator",
+                "P below the diagonal is ignored",
                 {.inputs = [](request& call) { zero_on_and_below(call.inputs.at("p")); }, .telling = true}),
         changed("mutant/comrope_axes_by_blocks", "axial rotary encoding: the first blocks have the first axis",
                 "axes have blocks side by side, not by turns", {.formula = [](auto& how) {

@@ -1,6 +1,9 @@
 // Wrong and right ways to make series of Fourier, and to count their frequencies.
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <set>
+#include <string>
 
 #include "properties/faults/call_changes.hpp"
 #include "properties/faults/declared_faults.hpp"
@@ -96,8 +99,11 @@ std::vector<variant> mutants() {
        "fope/rotate/normalized/ignored"},
       {"mutant/fope_count_ignored", "a configuration whose num_inv_freq is not read", "fope/kept/count/ignored"},
   });
+  // The torque is that of one angle, and the others have mutants of their own here.
+  const std::set<std::string> of_one_angle{"mutant/fope_rest_is_zero", "mutant/fope_positions_of_heads",
+                                           "mutant/fope_torque_of_input"};
   for (variant& v : faults_of_rotation<encoding>("fope"))
-    if (v.id != "mutant/fope_rest_is_zero" && v.id != "mutant/fope_positions_of_heads") all.push_back(std::move(v));
+    if (!of_one_angle.contains(v.id)) all.push_back(std::move(v));
   const auto reordered = [](void (*reorder)(core::tensors&)) -> variation<encoding> {
     return {.inputs = [reorder](request& call) { reorder(call.inputs); },
             .outputs = [reorder](core::tensors& outputs) { reorder(outputs); }};
@@ -110,6 +116,14 @@ std::vector<variant> mutants() {
                    "sines have the coefficients of cosines", {.inputs = share_coefficients}),
            changed("mutant/fope_coefficients_transposed", "nn.Linear multiplies by the transposed matrix",
                    "square matrices of coefficients are transposed", reordered(transpose_coefficients)),
+           changed("mutant/fope_sorted", "torch.unique of the frequencies, which sorts them",
+                   "frequencies are sorted, and their coefficients are not",
+                   {.inputs =
+                        [](request& call) {
+                          if (const auto omega = call.inputs.find("omega"); omega != call.inputs.end())
+                            std::sort(omega->second.values.begin(), omega->second.values.end());
+                        },
+                   .telling = true}),
            changed("mutant/fope_neighbours", "rotate_gptj for rotate_neox of vllm-project/vllm",
                    "neighbours are paired in place of halves",
                    {.inputs = [](request& call) { reorder_coordinates(call.inputs, false); },
@@ -137,7 +151,7 @@ std::vector<variant> mutants() {
                    kept_at(2.0, 0.0)),
            changed("mutant/fope_last_one_dropped", "the index of the last one for their number",
                    "the last frequency of those to be kept is dropped", kept_at(1.0, -1.0)),
-           changed("mutant/fope_rounded_up", "ceil of an index for floor and one",
+           changed("mutant/fope_rounded_up", "one more beside a ceil, which has it already",
                    "frequencies are kept down to the first one that makes no turn", kept_at(1.0, 1.0)),
        })
     all.push_back(std::move(v));
