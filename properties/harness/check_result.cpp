@@ -15,6 +15,12 @@ void widen_class(check_result& r, const test_case& c, const value_report& value)
     }
 }
 
+std::string without_digits(std::string text) {
+  std::replace_if(
+      text.begin(), text.end(), [](char x) { return x >= '0' && x <= '9'; }, '0');
+  return text;
+}
+
 std::size_t check_result::count(status s) const {
   const auto it = cases.find(s);
   return it == cases.end() ? 0 : it->second;

@@ -124,6 +124,18 @@ void record_judged(check_result& r, const value_report& value, const test_case& 
   if (value.passed) record_value(r, value, c);
 }
 
+// The first reasons are kept.
+void record_declined(check_result& r, const std::string& reason) {
+  constexpr std::size_t most = 8;
+  const auto alike = std::find_if(r.declined.begin(), r.declined.end(), [&](const declined_cases& before) {
+    return without_digits(before.reason) == without_digits(reason);
+  });
+  if (alike != r.declined.end())
+    ++alike->cases;
+  else if (r.declined.size() < most)
+    r.declined.push_back({reason, 1});
+}
+
 // Checks one case; true where it failed.
 bool run_case(check_result& r, implementation& under_test, const test_case& c, const run_options& options) {
   outcome o = r.checked->check(under_test, c);
@@ -149,6 +161,7 @@ void prepare(const std::vector<test_case>& cases, const description& about) {
 
 void record_case(check_result& r, const test_case& c, const outcome& o) {
   ++r.cases[o.verdict];
+  if (o.verdict == status::unsupported && o.failure) record_declined(r, o.failure->message);
   if (o.verdict == status::passed) ++r.families[c.family];
   if (o.value) record_judged(r, *o.value, c);
   for (const refusal& now : o.refused)

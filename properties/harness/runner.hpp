@@ -71,6 +71,14 @@ struct digits_up_to {
   friend bool operator==(const digits_up_to&, const digits_up_to&) = default;
 };
 
+/// Cases that the implementation declined for one reason.
+struct declined_cases {
+  std::string reason;
+  std::size_t cases = 0;
+};
+/// A message with 0 for every digit: messages that differ in sizes alone are equal then.
+std::string without_digits(std::string text);
+
 /// One property of one operation in one dtype.
 struct check_result {
   const property* checked = nullptr;
@@ -96,6 +104,7 @@ struct check_result {
   std::string worst_case;
   std::optional<counterexample> found;
   std::vector<refusal> refused{};  ///< of each axis the first
+  std::vector<declined_cases> declined{};  ///< the first reasons; those that differ in digits alone are one
   /// It failed, and passes where wrong outputs are replaced by the truth: the property that compares with the truth
   /// has found the fault.
   bool is_consequence = false;

@@ -99,12 +99,13 @@ ASSAY_MEMBERS(element_report, output, index, expected, actual, error, ulp, allow
 ASSAY_MEMBERS(value_report, passed, informative, ratios, largest_ulp, law_ulp, elements, wrong, worst, message)
 ASSAY_MEMBERS(call_failure, kind, message, errors)
 ASSAY_MEMBERS(refusal, axis, settings, message)
+ASSAY_MEMBERS(declined_cases, reason, cases)
 ASSAY_MEMBERS(outcome, verdict, message, failure, value, expected, actual, refused)
 ASSAY_MEMBERS(counterexample, original, minimal, shown, reference_passes)
 ASSAY_MEMBERS(error_there, cases, farthest, largest_ulp, law_ulp, ratios, failed, digits_ulp, digits_farthest)
 ASSAY_MEMBERS(check_result, checked, operation, type, planned, cases, families, families_skipped, ratios, forced_by,
               needed_by, largest_ulp, largest_sizes, error_to_allowance, by_growth, worst, worst_case, found, refused,
-              is_consequence)
+              declined, is_consequence)
 ASSAY_MEMBERS(horizon, measured, error_at_power, largest_error, judged)
 ASSAY_MEMBERS(diagnosis, explained, named, facts, of_settings, function_is_right, other_bits, vanished, consequences,
               unanswered)

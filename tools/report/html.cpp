@@ -44,6 +44,9 @@ std::string header(const gate_report& r) {
     facts += fmt::format("<dt>narrower domain</dt><dd>{}: {}; cases outside it were not sent</dd>", escape_markup(op),
                          escape_markup(words));
   }
+  for (const auto& [op, why] : declined_calls(r))
+    facts += fmt::format("<dt>declined calls</dt><dd>{}: {}; they were not judged</dd>", escape_markup(op),
+                         escape_markup(why));
   const char* verdict = name_of(r.verdict);
   return fmt::format(
       "<header class=\"{0}\">\n<h1><span class=\"word\">{1}</span>: {2}</h1>\n<p "

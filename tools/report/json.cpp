@@ -130,6 +130,8 @@ ordered_json check_json(const gate_report& r, const check_result& c) {
     ordered_json& one = j["refused"].emplace_back(ordered_json{{"axis", refused.axis}, {"message", refused.message}});
     if (!refused.settings.empty()) one["settings"] = refused.settings;
   }
+  for (const auto& [why, cases] : c.declined)
+    j["declined"].push_back(ordered_json{{"reason", why}, {"cases", cases}});
   if (!c.worst.output.empty())
     j["worst"] = {{"ulp", number(c.worst.ulp)},
                   {"allowance_ratio", number(c.worst.ratio / properties::bug_slack)},

@@ -26,6 +26,8 @@ std::string domain_lines(const gate_report& r) {
     for (const auto& [name, range] : narrowed) text += fmt::format(" {} {};", markdown_code(name), range);
     text += " cases outside it were not sent.\n";
   }
+  for (const auto& [op, why] : declined_calls(r))
+    text += fmt::format("- {} declined calls, which were not judged: {}\n", markdown_code(op), escape_markdown(why));
   return text.empty() ? text : text + "\n";
 }
 

@@ -3,16 +3,11 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <set>
 
 #include "tools/report/report.hpp"
 
 namespace assay::tools {
-
-std::string without_digits(std::string text) {
-  std::replace_if(
-      text.begin(), text.end(), [](char x) { return x >= '0' && x <= '9'; }, '0');
-  return text;
-}
 
 std::string refusals_in_words(const properties::check_result& c) {
   std::vector<std::string> axes;
@@ -23,6 +18,16 @@ std::string refusals_in_words(const properties::check_result& c) {
   }
   return fmt::format("does not take {}: {}{}", fmt::join(axes, ", nor "), alike ? "" : axes.front() + ": ",
                      c.refused.front().message);
+}
+
+std::vector<std::pair<std::string, std::string>> declined_calls(const gate_report& r) {
+  std::set<std::pair<std::string, std::string>> seen;
+  std::vector<std::pair<std::string, std::string>> all;
+  for (const properties::check_result& c : r.checks)
+    for (const properties::declined_cases& declined : c.declined)
+      if (seen.emplace(c.operation->name, without_digits(declined.reason)).second)
+        all.emplace_back(c.operation->name, declined.reason);
+  return all;
 }
 
 }  // namespace assay::tools

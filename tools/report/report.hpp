@@ -149,8 +149,9 @@ inline constexpr const char* wrong_result = "wrong_result";
 const char* failure_kind(const properties::check_result& c);
 /// What a check saw refused: "does not take B = 0, nor n = 0: ValueError: no tokens".
 std::string refusals_in_words(const properties::check_result& c);
-/// Zeros for digits: what is equal then differs in numbers alone.
-std::string without_digits(std::string text);
+using properties::without_digits;
+/// The operations and reasons of calls that the candidate declined, each reason once.
+std::vector<std::pair<std::string, std::string>> declined_calls(const gate_report& r);
 /// Why a check that neither passed nor failed did not; empty for the others.
 std::string reason_of(const gate_report& r, const properties::check_result& c);
 /// The end of a stderr that a report shows: at most 20 lines and 2000 bytes, each line plain().

@@ -19,6 +19,7 @@ float32 (exact), and their float32 results are rounded to bf16; torch functions 
 """
 import json
 import os
+import re
 import sys
 
 from assay.claims import WrongClaim, check_finite
@@ -68,6 +69,16 @@ def _answer_of(function, inputs, attributes, dtype):
         raise
     except Exception as error:
         raise Unsupported(f"it refuses {strides} inputs: {in_words(error)}") from None
+
+
+def _refused_setting(error, settings):
+    """The setting whose value a function refuses by a ValueError that names it, or whose value it quotes. A later Assay
+    may know more values than the function was written for."""
+    if not isinstance(error, ValueError):
+        return None
+    words = set(re.findall(r"\w+", str(error)))
+    return next((name for name, value in settings.items()
+                 if name in words or isinstance(value, str) and value in words), None)
 
 
 def _is_of_an_index(error):
@@ -191,6 +202,11 @@ class Candidate:
         except Exception as error:  # whatever the function did wrong is an answer, not the end
             if is_out_of_memory(error):  # a square of 65 000 tokens, say, is too large, and not wrong
                 answer.update(unsupported=True, reason=f"not enough memory: {in_words(error)}")
+                return answer
+            refused = _refused_setting(error, message["attributes"])
+            if refused is not None:
+                value = json.dumps(message["attributes"][refused])
+                answer.update(unsupported=True, reason=f"it refuses {refused} = {value}: {in_words(error)}")
                 return answer
             self._tell(error)
             if is_lost_by(error):  # later calls would fail for this one: a new process answers them

@@ -149,6 +149,34 @@ class NumpyFunctions(Files):
             sys.stderr.close()
             sys.stderr = stderr
 
+    def test_a_refused_value_of_a_setting_is_no_error(self):
+        candidate = Candidate("c")
+
+        def rows(a, rule, base):
+            if rule not in ("paper", "tensor2tensor"):
+                raise ValueError(f"unknown rule {rule!r}")
+            if base < 2:
+                raise ValueError("base must be at least 2")
+            if a.size == 3:
+                raise ValueError("cannot reshape")
+            if a.size == 4:
+                raise KeyError(rule)
+            return {"y": a}
+        candidate.numpy("x/rows", ["f32"])(rows)
+
+        def answer(n, rule="paper", base=10.0):
+            inputs = {"a": ("F32", numpy.ones(n, dtype=numpy.float32))}
+            with quiet():
+                return self.call(candidate, "x/rows", inputs, {"rule": rule, "base": base})[0]
+        self.assertTrue(answer(2)["ok"])
+        self.assertTrue(answer(2, rule="power")["unsupported"])
+        self.assertTrue(answer(2, rule="power")["reason"].startswith(
+            "it refuses rule = \"power\": ValueError: unknown rule 'power' (host_test.py, line "))
+        self.assertTrue(answer(2, base=1.0)["reason"].startswith("it refuses base = 1.0: ValueError: base must be"))
+        for n in (3, 4):  # an error that names no setting, and one that is no ValueError
+            self.assertNotIn("unsupported", answer(n))
+            self.assertIn("error", answer(n))
+
     def test_an_overwritten_input_is_named(self):
         candidate = Candidate("c")
 
