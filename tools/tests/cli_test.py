@@ -430,6 +430,9 @@ class OutsideCandidates(Folder):
                            "--max-elements", "2000", ASSAY_PYTHON="/usr/bin/python3")
                 self.assertEqual(done.returncode, 1, done.stdout)
                 self.assertRegex(" ".join(self.read_report()["complaints"]), words)
+        self.assertIn("- `fox/decay` declined calls, which were not judged: not today\n", done.stdout)
+        value = next(c for c in self.read_report()["checks"] if c["property"] == "value")
+        self.assertEqual(value["declined"], [{"reason": "not today", "cases": value["skipped"]}])
 
     def test_large_cases_and_shapes(self):
         wrong_from_row_200 = "states = states.copy(); states[199:] += 1"
