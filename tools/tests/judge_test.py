@@ -5,15 +5,21 @@ Run by CTest with ASSAY set to the program.
 """
 import json
 import os
+import signal
+import stat
 import subprocess
 import sys
 import tempfile
+import threading
 import unittest
+from unittest import mock
 
 import numpy
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "adapters", "python"))
+import assay
+from assay import serving
 from assay.tensors import read_safetensors, write_safetensors
 
 ASSAY = os.environ["ASSAY"]
@@ -139,6 +145,105 @@ class Judge(unittest.TestCase):
         self.assertIn("behaves as layout", replies[2]["words"])
         self.assertIn("dtype", replies[3]["error"])
         numpy.testing.assert_array_equal(read_safetensors(out)["y"][1], read_safetensors(right)["y"][1])
+
+
+class Interrupted(Exception):
+    pass
+
+
+# Answers questions after the first with the answer before, or with no line of JSON.
+BROKEN_SERVER = """#!/bin/sh
+[ "$1" = serve ] || exec '{assay}' "$@"
+read -r line; echo '{first}'
+read -r line; echo '{second}'
+"""
+
+
+class Conversations(unittest.TestCase):
+    """An answer belongs to its question, whatever interrupts one."""
+
+    @classmethod
+    def setUpClass(cls):
+        random = numpy.random.default_rng(2)
+        cls.x = random.normal(size=(1, 2, 1, 4)).astype(numpy.float32)
+        cls.call = {"x": cls.x, "position": numpy.arange(2)[None]}
+        cls.y = assay.truth("rope/rotate", **cls.call)["y"]
+
+    def check_that_answers_are_right(self):
+        with self.assertRaisesRegex(AssertionError, "rope/rotate: wrong: y"):
+            assay.judge("rope/rotate", numpy.zeros_like(self.x), **self.call)
+        self.assertIn("right: 8 elements", assay.judge("rope/rotate", self.y, **self.call))
+
+    def test_a_call_that_is_interrupted_leaves_no_answer(self):
+        def interrupt(*_):
+            raise Interrupted
+        before = signal.signal(signal.SIGALRM, interrupt)
+        self.addCleanup(signal.signal, signal.SIGALRM, before)
+        random, interrupted = numpy.random.default_rng(3), 0
+        for moment in 10 ** random.uniform(-4, -1.5, 200):
+            try:
+                signal.setitimer(signal.ITIMER_REAL, moment)
+                assay.judge("rope/rotate", self.y, **self.call)
+                signal.setitimer(signal.ITIMER_REAL, 0)
+            except Interrupted:
+                interrupted += 1
+            self.check_that_answers_are_right()
+        self.assertGreater(interrupted, 50)
+
+    def test_threads_get_their_own_answers(self):
+        found = []
+        def ask(right):
+            for _ in range(10):
+                try:
+                    assay.judge("rope/rotate", self.y if right else numpy.zeros_like(self.x), **self.call)
+                    found.append((right, True))
+                except AssertionError:
+                    found.append((right, False))
+        threads = [threading.Thread(target=ask, args=(k % 2 == 0,)) for k in range(6)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(sorted(found), [(False, False)] * 30 + [(True, True)] * 30)
+
+    def test_a_fork_has_a_process_of_its_own(self):
+        self.check_that_answers_are_right()
+        process = serving.running().process
+        children = []
+        for _ in range(3):
+            with serving.lock:  # as another thread may hold it
+                child = os.fork()
+            if child == 0:
+                try:
+                    self.check_that_answers_are_right()
+                    own = serving.running().process.pid != process.pid
+                    serving.end_running()
+                    os._exit(0 if own else 1)
+                finally:
+                    os._exit(2)
+            children.append(child)
+            self.check_that_answers_are_right()
+        self.assertEqual([os.waitpid(child, 0)[1] for child in children], [0] * 3)
+        self.assertIs(serving.running().process, process)
+        self.check_that_answers_are_right()
+
+    def test_an_answer_of_another_number_or_none_ends_the_process(self):
+        right = '{{"id": {}, "ok": true, "right": true, "words": "right"}}'
+        for second in (right.format(-1), "[]", "{", '{"ok": true}', right.format("true")):
+            with self.subTest(second), tempfile.TemporaryDirectory() as folder:
+                path = os.path.join(folder, "assay")
+                numbers = iter((-1, -2))
+                with open(path, "w") as file:
+                    file.write(BROKEN_SERVER.format(assay=ASSAY, first=right.format(-1), second=second))
+                os.chmod(path, stat.S_IRWXU)
+                serving.end_running()
+                with mock.patch.dict(os.environ, ASSAY=path), mock.patch.object(serving, "_numbers", numbers):
+                    self.assertEqual(assay.judge("rope/rotate", self.y, **self.call), "right")
+                    process = serving.running().process
+                    with self.assertRaisesRegex(RuntimeError, "assay serve was asked question -2 and answered: "):
+                        assay.judge("rope/rotate", self.y, **self.call)
+                    self.assertIsNotNone(process.poll())
+                self.check_that_answers_are_right()
 
 
 if __name__ == "__main__":

@@ -14,18 +14,12 @@ dtype="bf16" float32 arrays hold its values.
     compute         the precision of the arithmetic, or of its stages, as among the claims of a candidate
     accuracy_class  within the law of this class, such as "sequential"; without it whatever is no bug
 
-Raise ValueError where the call is none. One process of the program answers all calls.
+Raise ValueError where the call is none. One process of the program answers all calls
+(assay/serving.py).
 """
-import atexit
-import json
-import os
-import subprocess
-import tempfile
-import threading
-
 import numpy
 
-from assay.installed import declarations, program
+from assay import serving
 from assay.matching import declaration_of, names_of
 from assay.tensors import bf16_to_f32, f32_to_bf16, read_safetensors, stored_of, write_safetensors
 
@@ -44,11 +38,13 @@ class Truth(dict):
 
 def truth(operation, *, dtype=None, compute=None, accuracy_class=None, **values):
     """The truth of a call of `operation`, and what is allowed of it."""
-    with _server() as server:
-        call = server.call("truth", operation, dtype, compute, accuracy_class, values)
-        server.ask(call)
-        tensors = {name: bf16_to_f32(array) if stored == "BF16" else array
-                   for name, (stored, array) in read_safetensors(call["outputs"]).items()}
+    with serving.lock:
+        server = serving.running()
+        with server.question() as question:
+            server.ask(_question(server, question, operation, dtype, values, ask="truth", compute=compute,
+                                 **{"class": accuracy_class}))
+            tensors = {name: bf16_to_f32(array) if stored == "BF16" else array
+                       for name, (stored, array) in read_safetensors(question["outputs"]).items()}
     allowed = {name.removesuffix(":allowed"): tensors.pop(name) for name in list(tensors) if name.endswith(":allowed")}
     return Truth(tensors, allowed)
 
@@ -58,20 +54,27 @@ def judge(operation, outputs, *, dtype=None, compute=None, accuracy_class=None, 
     which other convention or known fault gives such outputs. They are an array, where the operation has one output, a
     tuple in its order, or a dict. Returns in words how exact they are."""
     __tracebackhide__ = True  # pytest shows the caller's line
-    with _server() as server:
-        call = server.call("judge", operation, dtype, compute, accuracy_class, values)
-        declared = names_of(declaration_of(server.declarations, operation)["outputs"])
-        if not isinstance(outputs, dict):
-            given = outputs if isinstance(outputs, (tuple, list)) and len(declared) > 1 else [outputs]
-            if len(given) != len(declared):
-                raise ValueError(f"{operation} has the outputs {', '.join(declared)}, and {len(given)} came")
-            outputs = dict(zip(declared, given))
-        write_safetensors(call["outputs"], {name: _tensor(name, value, call["dtype"], None)
-                                            for name, value in outputs.items()})
-        answer = server.ask(call)
+    with serving.lock:
+        server = serving.running()
+        with server.question() as question:
+            call = _question(server, question, operation, dtype, values, ask="judge", compute=compute,
+                             **{"class": accuracy_class})
+            declared = names_of(declaration_of(server.declarations, operation)["outputs"])
+            write_safetensors(call["outputs"], {name: _tensor(name, value, call["dtype"], None)
+                                                for name, value in _by_name(operation, declared, outputs).items()})
+            answer = server.ask(call)
     if not answer["right"]:
         raise AssertionError(f"{operation}: {answer['words']}")
     return answer["words"]
+
+
+def _by_name(operation, declared, outputs):
+    if isinstance(outputs, dict):
+        return outputs
+    given = outputs if isinstance(outputs, (tuple, list)) and len(declared) > 1 else [outputs]
+    if len(given) != len(declared):
+        raise ValueError(f"{operation} has the outputs {', '.join(declared)}, and {len(given)} came")
+    return dict(zip(declared, given))
 
 
 def _tensor(name, value, dtype, own):
@@ -96,89 +99,24 @@ def _stored_name(dtype):
     return next(stored for stored, name in _NAMES.items() if name == dtype)
 
 
-class _Server:
-    """The process `assay serve`, and the folder of the files that it reads and writes."""
-
-    def __init__(self):
-        self.owner = os.getpid()  # a fork has its own
-        self.lock = threading.RLock()
-        self.folder = tempfile.TemporaryDirectory(prefix="assay-")
-        self.declarations = declarations()
-        self.errors = tempfile.TemporaryFile()
-        self.process = subprocess.Popen([program(), "serve"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                        stderr=self.errors, encoding="utf-8")
-        self.asked = 0
-
-    def __enter__(self):
-        self.lock.acquire()
-        return self
-
-    def __exit__(self, *_):
-        for name in os.listdir(self.folder.name):
-            os.remove(os.path.join(self.folder.name, name))
-        self.lock.release()
-
-    def call(self, ask, operation, dtype, compute, accuracy_class, values):
-        """The question, with its inputs in a file."""
-        declared = declaration_of(self.declarations, operation)
-        inputs = {tensor["name"]: tensor for tensor in declared["inputs"]}
-        settings = names_of(declared["attributes"])
-        for name in values:
-            if name not in inputs and name not in settings:
-                raise ValueError(f"{operation} has no input or setting '{name}'; inputs: {', '.join(inputs) or 'none'}; "
-                                 f"settings: {', '.join(settings) or 'none'}")
-        tensors = {name: value for name, value in values.items() if name in inputs}
-        if dtype is None:
-            known = (_NAMES.get(stored_of(value)[0]) for name, value in tensors.items()
-                     if "dtype" not in inputs[name] and not isinstance(value, (bool, int, float, list, tuple)))
-            dtype = next(filter(None, known), "f32")
-        if dtype not in _FLOATS:
-            raise ValueError(f"unknown dtype {dtype!r}; known: {', '.join(_FLOATS)}")
-        self.asked += 1
-        path = os.path.join(self.folder.name, f"{self.asked}.in.safetensors")
-        write_safetensors(path, {name: _tensor(name, value, dtype, inputs[name].get("dtype"))
-                                 for name, value in tensors.items()})
-        question = {"id": self.asked, "ask": ask, "operation": operation, "inputs": path, "dtype": dtype,
-                    "outputs": os.path.join(self.folder.name, f"{self.asked}.out.safetensors"),
-                    "settings": {name: value for name, value in values.items() if name in settings}}
-        if compute is not None:
-            question["compute"] = compute
-        if accuracy_class is not None:
-            question["class"] = accuracy_class
-        return question
-
-    def ask(self, question):
-        try:
-            self.process.stdin.write(json.dumps(question, allow_nan=False) + "\n")
-            self.process.stdin.flush()
-            answer = self.process.stdout.readline()
-        except BrokenPipeError:
-            answer = ""
-        if not answer:
-            self.close()
-            self.errors.seek(0)
-            raise RuntimeError(f"assay serve ended with status {self.process.returncode}: "
-                               + self.errors.read().decode(errors="replace")[-2000:].strip())
-        answer = json.loads(answer)
-        if not answer["ok"]:
-            raise ValueError(answer["error"])
-        return answer
-
-    def close(self):
-        if self.owner == os.getpid():
-            self.process.stdin.close()
-            self.process.wait()
-            self.process.stdout.close()
-
-
-_running = None
-_starting = threading.Lock()
-
-
-def _server():
-    global _running
-    with _starting:
-        if _running is None or _running.owner != os.getpid() or _running.process.poll() is not None:
-            _running = _Server()
-            atexit.register(_running.close)
-        return _running
+def _question(server, question, operation, dtype, values, **more):
+    """The question in full, with its inputs in a file."""
+    declared = declaration_of(server.declarations, operation)
+    inputs = {tensor["name"]: tensor for tensor in declared["inputs"]}
+    settings = names_of(declared["attributes"])
+    for name in values:
+        if name not in inputs and name not in settings:
+            raise ValueError(f"{operation} has no input or setting '{name}'; inputs: {', '.join(inputs) or 'none'}; "
+                             f"settings: {', '.join(settings) or 'none'}")
+    tensors = {name: value for name, value in values.items() if name in inputs}
+    if dtype is None:
+        known = (_NAMES.get(stored_of(value)[0]) for name, value in tensors.items()
+                 if "dtype" not in inputs[name] and not isinstance(value, (bool, int, float, list, tuple)))
+        dtype = next(filter(None, known), "f32")
+    if dtype not in _FLOATS:
+        raise ValueError(f"unknown dtype {dtype!r}; known: {', '.join(_FLOATS)}")
+    write_safetensors(question["inputs"], {name: _tensor(name, value, dtype, inputs[name].get("dtype"))
+                                           for name, value in tensors.items()})
+    return {**question, "operation": operation, "dtype": dtype,
+            "settings": {name: value for name, value in values.items() if name in settings},
+            **{word: value for word, value in more.items() if value is not None}}

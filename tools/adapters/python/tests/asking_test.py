@@ -107,7 +107,7 @@ def test_a_call_that_is_none(arguments, said):
 
 
 def test_calls_come_from_several_threads_and_leave_no_files():
-    from assay import asking
+    from assay import serving
     found = []
     def ask(k):
         found.append(assay.truth("rope/rotate", x=X[:, k:k + 1], position=POSITION[:, k:k + 1])["y"])
@@ -117,13 +117,13 @@ def test_calls_come_from_several_threads_and_leave_no_files():
     for thread in threads:
         thread.join()
     assert len(found) == 5
-    assert os.listdir(asking._server().folder.name) == []
+    assert os.listdir(serving.running().folder) == []
 
 
 def test_a_process_that_was_killed_is_started_again():
-    from assay import asking
+    from assay import serving
     assay.truth("alibi/slopes", heads=2)
-    process = asking._server().process
+    process = serving.running().process
     process.kill()
     process.wait()
     assert assay.truth("alibi/slopes", heads=2)["slopes"].shape == (2,)
@@ -163,5 +163,5 @@ def test_every_operation_has_the_truth_and_the_allowance_of_the_golden_sets():
                 assert (found.allowed[name] <= wider).all() and (found.allowed[name] >= 0.98 * wider).all(), f["file"]
         assert assay.judge(f["operation"], dict(found), **call).startswith("right: ")
         operations.add(f["operation"])
-    from assay import asking
-    assert operations == {d["name"] for d in asking._server().declarations}
+    from assay import serving
+    assert operations == {d["name"] for d in serving.running().declarations}

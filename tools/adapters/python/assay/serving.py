@@ -1,0 +1,148 @@
+"""The process `assay serve`, which answers the questions of assay.truth and assay.judge.
+
+An answer belongs to its question. Whatever breaks a conversation (pytest-timeout's signal, a notebook's stop, an answer of
+another number, a line that is none) ends the process, and the next question goes to a new one. Threads wait for one
+another. A fork has a process of its own.
+"""
+import atexit
+import contextlib
+import functools
+import itertools
+import json
+import os
+import shutil
+import subprocess
+import tempfile
+import threading
+
+from assay.installed import declarations, program
+
+_declared = functools.lru_cache(lambda path: declarations())  # by the program that declares them
+_numbers = itertools.count(1)  # of questions: never used twice, whichever process answers
+
+
+class Server:
+    """The process, and the folder of the files that it reads and writes."""
+
+    def __init__(self):
+        self.owner = os.getpid()
+        self.in_question = False
+        self.declarations = _declared(program())
+        self.errors = tempfile.TemporaryFile()
+        self.folder = tempfile.mkdtemp(prefix="assay-")
+        try:
+            # Without buffers: a fork that ends would write what is left in one. In a session of its own: a key that
+            # interrupts the program of the user is not meant for this one.
+            self.process = subprocess.Popen([program(), "serve"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                            stderr=self.errors, bufsize=0, start_new_session=True)
+        except BaseException:
+            shutil.rmtree(self.folder, ignore_errors=True)
+            raise
+
+    @property
+    def usable(self):
+        """Whether it belongs to this process, still runs, and no question was left without its whole answer."""
+        return self.owner == os.getpid() and not self.in_question and self.process.poll() is None
+
+    @contextlib.contextmanager
+    def question(self):
+        """A new question: its number, and the paths of its inputs and outputs, whose files are removed at its end."""
+        number = next(_numbers)
+        paths = [os.path.join(self.folder, f"{number}.{which}.safetensors") for which in ("in", "out")]
+        try:
+            yield {"id": number, "inputs": paths[0], "outputs": paths[1]}
+        finally:
+            for path in paths:
+                with contextlib.suppress(FileNotFoundError):
+                    os.remove(path)
+
+    def ask(self, question):
+        """The answer; ValueError where the question is none."""
+        self.in_question = True  # first: an exception may come behind any line, even within what tidies up
+        try:
+            answer = self._converse(question)
+        except BaseException:
+            self.end()
+            raise
+        self.in_question = False
+        if not answer["ok"]:
+            raise ValueError(answer["error"])
+        return answer
+
+    def _converse(self, question):
+        text, line = (json.dumps(question, allow_nan=False) + "\n").encode(), b""
+        try:
+            while text:
+                text = text[self.process.stdin.write(text):]
+            while not line.endswith(b"\n"):
+                part = self.process.stdout.read(1 << 16)
+                if not part:
+                    raise BrokenPipeError
+                line += part
+        except BrokenPipeError:
+            self._wait(patience=5)
+            raise RuntimeError(f"assay serve ended with status {self.process.returncode}: {self._last_errors()}") from None
+        try:
+            answer = json.loads(line)
+            answered = answer["id"] == question["id"] and isinstance(answer["ok"], bool)
+        except (ValueError, KeyError, TypeError):
+            answered = False
+        if not answered:
+            raise RuntimeError(f"assay serve was asked question {question['id']} and answered: "
+                               f"{line[:200].decode(errors='replace').strip()}")
+        return answer
+
+    def _last_errors(self):
+        self.errors.seek(0)
+        return self.errors.read().decode(errors="replace")[-2000:].strip()
+
+    def _wait(self, patience):
+        try:
+            self.process.wait(patience)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+
+    def end(self):
+        """Ends the process, which may be computing for long. May be called again where it was interrupted."""
+        if self.owner == os.getpid():
+            self.process.stdin.close()
+            self._wait(patience=0)
+            self.process.stdout.close()
+            self.errors.close()
+            shutil.rmtree(self.folder, ignore_errors=True)
+
+
+lock = threading.RLock()  # for a question
+_running = None
+_of_others = []  # kept, so that nothing tidies up what a parent uses
+
+
+def running():
+    """The process that answers. Precondition: the caller holds `lock`."""
+    global _running
+    if _running is None or not _running.usable:
+        end_running()
+        _running = Server()
+    return _running
+
+
+def end_running():
+    global _running
+    if _running is not None:
+        _running.end()
+        _running = None
+
+
+def _forget_parent():
+    """In a fork: the lock may be held by a thread that is not there."""
+    global _running, lock
+    lock = threading.RLock()
+    if _running is not None:
+        _running.process.stdin.close()  # or that process would outlive the parent
+        _of_others.append(_running)
+        _running = None
+
+
+os.register_at_fork(after_in_child=_forget_parent)
+atexit.register(end_running)
