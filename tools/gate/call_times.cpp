@@ -67,9 +67,20 @@ std::optional<expected_time> call_times::expected(const properties::request& cal
   // 32 times the longest one is known without a fit.
   if (found == fits_.end() || !sizes || found->second.longest.front().seconds * farthest * right_to < limit_ / 4)
     return std::nullopt;
-  const fit& f = found->second;
+  return by_fit(found->second, call);
+}
+
+bool call_times::is_short(const properties::request& call, double multiple) const {
+  const auto found = fits_.find({call.operation->name, call.type});
+  if (found == fits_.end() || !core::check_request(call)) return false;
+  const auto t = by_fit(found->second, call);
+  return t && !may_outlast({t->least, t->most * multiple, {}});
+}
+
+std::optional<expected_time> call_times::by_fit(const fit& f, const properties::request& call) const {
+  const auto sizes = core::check_request(call);
   const numbers w = f.weights();
-  const double by_fit = product(w, terms_of(call, *sizes));
+  const double fitted_here = product(w, terms_of(call, *sizes));
   // The largest call that it is right about.
   double largest = 0, slower = 1;
   for (const timed& x : f.longest) {
@@ -78,8 +89,8 @@ std::optional<expected_time> call_times::expected(const properties::request& cal
     largest = fitted;
     slower = x.seconds / fitted;
   }
-  if (by_fit > farthest * largest) return std::nullopt;
-  expected_time t{std::min(1.0, slower) * by_fit, std::max(1.0, slower) * by_fit, {}};
+  if (fitted_here > farthest * largest) return std::nullopt;
+  expected_time t{std::min(1.0, slower) * fitted_here, std::max(1.0, slower) * fitted_here, {}};
   const auto times = [&](const auto& axis) {
     return static_cast<double>(axis.second) / static_cast<double>(std::max<std::size_t>(f.tried.at(axis.first), 1));
   };

@@ -35,6 +35,10 @@ class call_times {
   /// Nothing where the calls do not tell.
   [[nodiscard]] std::optional<expected_time> expected(const properties::request& call) const;
 
+  /// Even if its time grows with the square of a size that is `multiple` times what was answered, it is far below the
+  /// limit.
+  [[nodiscard]] bool is_short(const properties::request& call, double multiple) const;
+
   /// It would clearly outlast the limit, and is not worth the wait.
   [[nodiscard]] bool outlasts(const expected_time& t) const { return t.least > 1.25 * limit_; }
   /// It may well outlast the limit: then it is no hang.
@@ -53,6 +57,7 @@ class call_times {
     core::axis_sizes tried;
     [[nodiscard]] numbers weights() const;
   };
+  [[nodiscard]] std::optional<expected_time> by_fit(const fit& f, const properties::request& call) const;
   double limit_;
   std::map<std::pair<std::string, core::dtype>, fit> fits_;
 };

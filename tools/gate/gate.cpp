@@ -15,8 +15,9 @@ namespace {
 /// A candidate started anew, with patience of its own: what it is asked there ends nothing here.
 class fresh_candidate final : public properties::implementation {
  public:
-  fresh_candidate(std::unique_ptr<properties::implementation> opened, std::function<void()> around, double limit)
-      : opened_(std::move(opened)), guarded_(*opened_, std::move(around), limit) {}
+  fresh_candidate(std::unique_ptr<properties::implementation> opened, std::function<void()> around, double limit,
+                  double memory)
+      : opened_(std::move(opened)), guarded_(*opened_, std::move(around), limit, steady_seconds, memory) {}
   [[nodiscard]] const properties::description& describe() const override { return guarded_.describe(); }
   properties::call_result evaluate(const properties::request& call) override { return guarded_.evaluate(call); }
 
@@ -32,7 +33,8 @@ properties::fresh_start started_anew(const properties::description& about, const
     auto opened = open_candidate(options.candidate, options.limits);
     if (!opened) return nullptr;
     return std::make_unique<fresh_candidate>(
-        std::move(*opened), [&] { signals.throw_if_interrupted(); }, limit_of_calls(options.candidate, options.limits));
+        std::move(*opened), [&] { signals.throw_if_interrupted(); }, limit_of_calls(options.candidate, options.limits),
+        static_cast<double>(options.limits.memory_bytes));
   };
 }
 
@@ -45,7 +47,8 @@ core::result<void> examine(properties::implementation& opened, const gate_option
                            const pins& held_against, const interruption& signals,
                            std::chrono::steady_clock::time_point started, gate_report& report) {
   guarded_candidate candidate(
-      opened, [&] { signals.throw_if_interrupted(); }, limit_of_calls(options.candidate, options.limits));
+      opened, [&] { signals.throw_if_interrupted(); }, limit_of_calls(options.candidate, options.limits), steady_seconds,
+      static_cast<double>(options.limits.memory_bytes));
   report.candidate = candidate.describe();
   const auto planned = plan_parts(candidate.describe(), selected, options.shard);
   std::vector<part_record> parts;

@@ -4,12 +4,14 @@
 #include <functional>
 #include <limits>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "properties/harness/implementation.hpp"
 #include "tools/gate/call_times.hpp"
+#include "tools/gate/size_limits.hpp"
 
 namespace assay::tools {
 
@@ -25,14 +27,15 @@ double steady_seconds();
 /// its own here: it knows nothing of the others, and what it found is not thrown away where they are merged.
 ///
 /// A call that is ended at its time limit is declined, and is no hang, where the times of the calls before it let
-/// expect as much (call_times).
+/// expect as much (call_times), or where it is larger than all that was answered and may be slow for its size alone; and
+/// so is one that meets the limit on memory (size_limits). Calls as large are then not made: no other part loses by it.
 class guarded_candidate final : public properties::implementation {
  public:
-  /// `before_and_after` each call, and may throw. `limit`: seconds that a call may take.
+  /// `before_and_after` each call, and may throw. `limit`: seconds that a call may take; `memory`: bytes.
   guarded_candidate(properties::implementation& inner, std::function<void()> before_and_after,
                     double limit = std::numeric_limits<double>::infinity(),
-                    std::function<double()> now = steady_seconds)
-      : inner_(inner), around_(std::move(before_and_after)), now_(std::move(now)), limit_(limit), times_(limit) {}
+                    std::function<double()> now = steady_seconds, double memory = 0x1p32)
+      : inner_(inner), around_(std::move(before_and_after)), now_(std::move(now)), limit_(limit), memory_(memory), times_(limit) {}
 
   [[nodiscard]] const properties::description& describe() const override { return inner_.describe(); }
   properties::call_result evaluate(const properties::request& call) override;
@@ -44,7 +47,7 @@ class guarded_candidate final : public properties::implementation {
   /// "it hung 3 times", "it had to be started again 18 times: crash: ..."
   [[nodiscard]] std::string why_over() const;
 
-  /// Whether the call would clearly outlast the limit: then it is not to be made.
+  /// Whether the call would clearly outlast the limit, or is as large as one that met it: then it is not to be made.
   bool would_outlast(const properties::request& call);
   /// What was not made of an operation in a dtype, or not waited for to its end, a sentence for each axis: "not tried
   /// beyond n = 65537: at about 40 us for each of n, n = 1000003 would outlast the 30 s that a call may take".
@@ -55,13 +58,16 @@ class guarded_candidate final : public properties::implementation {
     expected_time expected;
     std::size_t size = 0;  ///< the smallest one that was not made
   };
+  [[nodiscard]] std::optional<std::string> limit_met(const properties::request& call,
+                                                     const properties::call_failure& failure) const;
   void note_slow(const properties::request& call, const expected_time& t);
 
   properties::implementation& inner_;
   std::function<void()> around_;
   std::function<double()> now_;
-  double limit_;
+  double limit_, memory_;
   call_times times_;
+  size_limits sizes_{};
   std::set<std::string> warm_{};  ///< operations of which a call was answered since the program was started
   std::map<std::pair<std::string, core::dtype>, std::map<std::string, slow_axis>> slow_{};  ///< by axis
   int hangs_ = 0, faults_ = 0, faults_of_part_ = 0;

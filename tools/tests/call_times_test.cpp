@@ -38,11 +38,13 @@ class timed_candidate final : public properties::implementation {
     double seconds = seconds_(size("B"), size("n"), size("d"));
     if (++calls == pause_at) seconds += pause;
     now += std::min(seconds, limit);
+    if (size("n") > memory_for)
+      return tl::make_unexpected(properties::call_failure{fault::out_of_memory, "resident memory above the limit"});
     if (seconds > limit)
       return tl::make_unexpected(properties::call_failure{fault::timed_out, "no answer within 30 s"});
     return core::tensors{};
   }
-  double now = 0, pause = 0;
+  double now = 0, pause = 0, memory_for = 1e9;  // tokens
   std::size_t calls = 0, pause_at = 0;
 
  private:
@@ -52,12 +54,14 @@ class timed_candidate final : public properties::implementation {
 
 // A gate that has made the calls of a run up to the usual sizes.
 struct gate_after_short_calls {
-  explicit gate_after_short_calls(timed_candidate::seconds_of seconds, std::size_t pause_at = 0, double pause = 0)
+  explicit gate_after_short_calls(timed_candidate::seconds_of seconds, std::size_t pause_at = 0, double pause = 0,
+                                  double memory_for = 1e9)
       : timed(std::move(seconds)),
         guarded(
             timed, [] {}, limit, [this] { return timed.now; }) {
     timed.pause_at = pause_at;
     timed.pause = pause;
+    timed.memory_for = memory_for;
     for (std::size_t k = 0; k < 200; ++k) guarded.evaluate(scan_of(1 + k % 3, 1 + k % 17, 1 + k % 5));
     for (std::size_t k = 0; k < 20; ++k) guarded.evaluate(scan_of(1 + k % 2, 31 + 16 * k, 1 + k % 4));
     for (const auto& [B, n, d] : {std::tuple(2u, 1000u, 2u),
@@ -122,6 +126,45 @@ TEST_CASE("assay/call_times/a_call_that_takes_far_longer_than_its_like_hangs") {
   CHECK(gate.said().empty());
 }
 
+TEST_CASE("assay/call_times/what_is_far_larger_than_what_was_answered_may_meet_a_limit") {
+  // 0.08 s at 4097 tokens: at 65537 it would be 20 s if it grew with the square.
+  gate_after_short_calls gate([](double, double n, double) { return n > 5000 ? 1e9 : 1e-3 + 2e-5 * n; });
+  const auto calls = gate.timed.calls;
+  CHECK(gate.guarded.would_outlast(scan_of(2, 65537, 3)));
+  CHECK(gate.guarded.evaluate(scan_of(4, 1000003, 8)).error().kind == fault::unsupported);
+  CHECK(gate.timed.calls == calls);
+  CHECK(gate.guarded.evaluate(scan_of(2, 4097, 2)));
+  CHECK(gate.guarded.evaluate(scan_of(65537, 3, 2)));
+  CHECK_FALSE(gate.guarded.run_is_over());
+  CHECK(gate.said() == std::vector<std::string>{
+                           "heinsen/scan in f32 was not tried beyond n = 4097: at B = 2, d = 3, n = 65537 there was no "
+                           "answer within 30 s (--case-timeout gives it longer)"});
+}
+
+TEST_CASE("assay/call_times/what_is_short_for_any_code_hangs") {
+  gate_after_short_calls gate([](double, double n, double) { return n > 60 ? 1e9 : 1e-3 + 1e-2 * n; });
+  CHECK(gate.guarded.run_is_over());
+  CHECK(gate.said().empty());
+}
+
+TEST_CASE("assay/call_times/memory_is_a_limit_where_sizes_are_large_and_a_fault_where_they_are_small") {
+  const auto fast = [](double, double, double) { return 1e-3; };
+  gate_after_short_calls large(fast, 0, 0, 5000);
+  CHECK_FALSE(large.guarded.part_is_over());
+  CHECK(large.guarded.evaluate(scan_of(2, 70000, 3)).error().kind == fault::unsupported);
+  CHECK(large.said() == std::vector<std::string>{
+                            "heinsen/scan in f32 was not tried beyond n = 4097: at B = 2, d = 3, n = 65537 there was "
+                            "resident memory above the limit (--memory-limit gives it more)"});
+  gate_after_short_calls small(fast, 0, 0, 60);
+  CHECK(small.guarded.part_is_over());
+  CHECK(small.guarded.evaluate(scan_of(1, 1, 1)).error().kind == fault::out_of_memory);
+  CHECK(small.said().empty());
+  // What was answered before takes no more memory now: it leaks.
+  gate_after_short_calls leaks(fast);
+  leaks.timed.memory_for = 1;
+  CHECK(leaks.guarded.evaluate(scan_of(1, 1000, 2)).error().kind == fault::out_of_memory);
+}
+
 TEST_CASE("assay/call_times/a_shared_machine_makes_no_right_code_wrong") {
   // Every call takes 1 to 4 times as long as it would alone.
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
@@ -137,7 +180,7 @@ TEST_CASE("assay/call_times/a_shared_machine_makes_no_right_code_wrong") {
     CHECK(slow.said().size() == 1);
     gate_after_short_calls fast([&](double B, double n, double d) { return shared(1e-3 + 2e-9 * B * n * d); });
     CHECK_FALSE(fast.guarded.would_outlast(call));
-    gate_after_short_calls hangs([&](double, double n, double) { return n > 1e5 ? 1e9 : shared(1e-3 + 2e-6 * n); });
+    gate_after_short_calls hangs([&](double, double n, double) { return n > 1e5 ? 1e9 : shared(1e-3 + 2e-8 * n); });
     CHECK_FALSE(hangs.guarded.would_outlast(call));
     CHECK(hangs.guarded.evaluate(call).error().kind == fault::timed_out);
   }

@@ -53,10 +53,12 @@ struct child_limits {
 core::result<std::vector<std::string>> split_words(const std::string& command);
 
 /// Memory and number of the processes of a group that are alive (zombies are not). Memory is the sum of
-/// resident sets, so that pages shared between processes count more than once.
+/// resident sets, so that pages shared between processes count more than once. The time counts zombies too, and the
+/// children that a process has waited for; that of a process for which nobody of the group waited is lost.
 struct group_usage {
   std::size_t processes = 0;
   std::uint64_t resident_bytes = 0;
+  std::chrono::milliseconds computed{0};  ///< CPU time since they were started
 };
 group_usage usage_of_group(pid_t group);
 
@@ -67,7 +69,9 @@ group_usage usage_of_group(pid_t group);
 class child_process {
  public:
   using clock = std::chrono::steady_clock;
-  enum class outcome { line, closed, timed_out, out_of_memory, line_too_long };
+  enum class outcome { line, closed, timed_out, slept, out_of_memory, line_too_long };
+  /// As many times its limit a call may last that does not compute.
+  static constexpr int times_of_sleep = 10;
 
   static core::result<std::unique_ptr<child_process>> spawn(const std::vector<std::string>& words,
                                                             const child_limits& limits);
@@ -75,9 +79,11 @@ class child_process {
   child_process& operator=(const child_process&) = delete;
   ~child_process();
 
-  /// Sends `text` and waits for a line on stdout that begins with '{'. Never blocks longer than until
-  /// `deadline`, whatever the program does with its streams. `closed`: no such line will ever come.
-  outcome exchange(std::string_view text, std::string& line, clock::time_point deadline);
+  /// Sends `text` and waits for a line on stdout that begins with '{'. `timed_out`: the processes of the group have
+  /// computed for `limit`, and as much time has passed. A machine that other programs use makes no call slower by this
+  /// measure. `slept`: they have not, and ten times the limit has passed; nothing blocks longer, whatever the program
+  /// does with its streams. `closed`: no such line will ever come.
+  outcome exchange(std::string_view text, std::string& line, std::chrono::milliseconds limit);
 
   /// Closes stdin, waits up to `patience` for an end, and kills what is left of the group. Says how the
   /// program ended: its wait status, or -1 where it had to be killed.

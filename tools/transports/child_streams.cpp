@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <optional>
 #include <thread>
 #include <utility>
 
@@ -16,7 +17,7 @@ namespace assay::transports {
 namespace {
 
 using std::chrono::milliseconds;
-constexpr milliseconds tick{50};  // between looks at memory and at the end of the program
+constexpr milliseconds tick{50};  // between looks at memory, at the time and at the end of the program
 
 // write(2) without SIGPIPE reaching the program: it is blocked in this thread for the while, and one that
 // this write has raised is taken back.
@@ -54,8 +55,11 @@ std::string_view read_some(descriptor& from, std::array<char, 65536>& buffer) {
 
 child_process::~child_process() { finish(milliseconds(0)); }
 
-child_process::outcome child_process::exchange(std::string_view text, std::string& line, clock::time_point deadline) {
-  clock::time_point next_look = clock::now() + tick;
+child_process::outcome child_process::exchange(std::string_view text, std::string& line, milliseconds limit) {
+  const clock::time_point began = clock::now(), last_end = began + times_of_sleep * limit;
+  clock::time_point next_look = began + std::min(tick, limit);
+  std::optional<milliseconds> before;  // none until the first look: most calls are shorter, and a look costs time
+  milliseconds computed{0};
   while (true) {
     if (!messages_.empty()) {
       line = std::move(messages_.front());
@@ -65,15 +69,20 @@ child_process::outcome child_process::exchange(std::string_view text, std::strin
     if (too_long_) return outcome::line_too_long;
     if (!out_.open()) return outcome::closed;
     const auto now = clock::now();
-    if (now >= deadline) return outcome::timed_out;
     if (now >= next_look) {
       next_look = now + tick;
-      if (usage_of_group(pid_).resident_bytes > limits_.resident_bytes) return outcome::out_of_memory;
+      const group_usage usage = usage_of_group(pid_);
+      if (usage.resident_bytes > limits_.resident_bytes) return outcome::out_of_memory;
+      // A process that is gone takes its time with it.
+      computed += std::max(usage.computed - before.value_or(usage.computed), milliseconds(0));
+      before = usage.computed;
     }
+    if (now >= began + limit && computed >= limit) return outcome::timed_out;
+    if (now >= last_end) return outcome::slept;
     // A descendant may hold stdout open after the program has ended, so its end is looked for as well;
     // what it wrote before that is read after.
     const bool over = ended();
-    pump(text, over ? milliseconds(0) : std::chrono::ceil<milliseconds>(std::min(deadline, next_look) - now));
+    pump(text, over ? milliseconds(0) : std::chrono::ceil<milliseconds>(std::min(last_end, next_look) - now));
     if (over && messages_.empty() && !too_long_ && !drain_output()) out_.reset();
   }
 }

@@ -100,11 +100,15 @@ call_failure process_candidate::stop(fault kind, const std::string& message) {
 tl::expected<std::string, call_failure> process_candidate::ask(const std::string& text, milliseconds limit) {
   using outcome = child_process::outcome;
   std::string line;
-  switch (child_->exchange(text, line, child_process::clock::now() + limit)) {
+  switch (child_->exchange(text, line, limit)) {
     case outcome::line:
       return line;
     case outcome::timed_out:
-      return tl::make_unexpected(stop(fault::timed_out, "no answer within " + seconds_text(limit)));
+      return tl::make_unexpected(stop(fault::timed_out, "no answer within " + seconds_text(limit) + " of computing"));
+    case outcome::slept:
+      return tl::make_unexpected(
+          stop(fault::timed_out, "no answer within " + seconds_text(child_process::times_of_sleep * limit) +
+                                     ", of which it computed less than " + seconds_text(limit)));
     case outcome::out_of_memory:
       return tl::make_unexpected(
           stop(fault::out_of_memory,
@@ -122,12 +126,13 @@ tl::expected<std::string, call_failure> process_candidate::ask(const std::string
 properties::call_result process_candidate::evaluate(const properties::request& call) {
   ASSAY_EXPECTS(call.operation != nullptr);
   if (!child_) {
-    if (restarts_ >= limits_.restarts)
+    if (restarts_ - forgiven_ >= limits_.restarts)
       return tl::make_unexpected(
           call_failure{last_fault_->kind,
                        "not started again after " + std::to_string(restarts_) + " restarts: " + last_fault_->message,
                        last_fault_->errors});
     ++restarts_;
+    at_a_limit_ += last_fault_->kind == fault::timed_out || last_fault_->kind == fault::out_of_memory;
     if (auto failed = launch()) {
       last_fault_ = failed;
       return tl::make_unexpected(std::move(*failed));
@@ -140,6 +145,8 @@ properties::call_result process_candidate::evaluate(const properties::request& c
     throw std::runtime_error("cannot hand inputs to the candidate: " + written.error().message);
   auto result = converse(call, id, files.inputs, files.outputs);
   if (!result && !child_) last_fault_ = result.error();
+  // What is large or slow is none the worse for it.
+  if (result) forgiven_ += std::exchange(at_a_limit_, 0);
   return result;
 }
 

@@ -17,11 +17,14 @@
 namespace assay::transports {
 
 struct process_limits {
+  // Of computing; of a program that does not compute ten times as long (child_process::exchange).
   std::chrono::milliseconds hello{60'000};        ///< from the start to the answer to hello
   std::chrono::milliseconds call{30'000};         ///< of each call
   std::chrono::milliseconds first_call{120'000};  ///< of an operation's first call after a start
   std::chrono::milliseconds farewell{2'000};      ///< from the end of stdin to SIGKILL
-  int restarts = 20;                              ///< after these every call reports the last fault
+  /// After these every call reports the last fault. Where a limit on time or memory was met and another call was
+  /// answered since, none is counted.
+  int restarts = 20;
   child_limits child{};
   formats::read_limits outputs{};
 };
@@ -73,6 +76,8 @@ class process_candidate final : public properties::implementation {
   std::set<std::string> called_;  ///< operations called since the last start
   std::uint64_t next_id_ = 1;
   int restarts_ = 0;
+  int at_a_limit_ = 0;  ///< restarts after a limit on time or memory was met, since the last answer
+  int forgiven_ = 0;    ///< those before it
   std::optional<properties::call_failure> last_fault_;
   std::string old_errors_, old_log_;  ///< of the program that was stopped last
 };

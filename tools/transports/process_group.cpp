@@ -17,6 +17,8 @@ struct process_status {
   char state = 'X';
   int group = 0;
   long resident_pages = 0;
+  unsigned long user = 0, system = 0;  // clock ticks
+  long user_of_children = 0, system_of_children = 0;
 };
 
 // The fields of /proc/PID/stat, proc(5). The name in field 2 may hold anything, so they are counted from
@@ -33,8 +35,9 @@ bool read_status(const char* pid, process_status& to) {
   if (name_end == std::string_view::npos) return false;
   text[static_cast<std::size_t>(count)] = '\0';
   return std::sscanf(text.data() + name_end + 1,
-                     " %c %*d %d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %*u %*u %ld",
-                     &to.state, &to.group, &to.resident_pages) == 3;
+                     " %c %*d %d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu %ld %ld %*d %*d %*d %*d %*u %*u %ld", &to.state,
+                     &to.group, &to.user, &to.system, &to.user_of_children, &to.system_of_children,
+                     &to.resident_pages) == 7;
 }
 
 }  // namespace
@@ -42,17 +45,21 @@ bool read_status(const char* pid, process_status& to) {
 group_usage usage_of_group(pid_t group) {
   group_usage usage;
   static const auto page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+  static const long ticks_per_second = ::sysconf(_SC_CLK_TCK);
+  long ticks = 0;
   DIR* folder = ::opendir("/proc");
   if (folder == nullptr) return usage;
   while (const dirent* entry = ::readdir(folder)) {
     if (std::isdigit(static_cast<unsigned char>(entry->d_name[0])) == 0) continue;
     process_status status;
     if (!read_status(entry->d_name, status) || status.group != group) continue;
+    ticks += static_cast<long>(status.user + status.system) + status.user_of_children + status.system_of_children;
     if (status.state == 'Z' || status.state == 'X') continue;
     ++usage.processes;
     usage.resident_bytes += static_cast<std::uint64_t>(status.resident_pages) * page;
   }
   ::closedir(folder);
+  usage.computed = std::chrono::milliseconds(ticks * 1000 / ticks_per_second);
   return usage;
 }
 

@@ -178,8 +178,30 @@ TEST_CASE("transports/process/a_hang_is_cut_short") {
   guarded_candidate candidate("hang", limits);
   const auto failed = candidate.failure();
   CHECK(failed.kind == fault::timed_out);
-  CHECK(failed.message == "no answer within 0.300 s");
+  CHECK(failed.message == "no answer within 3 s, of which it computed less than 0.300 s");
   CHECK(candidate.first_group_gone());
+}
+
+TEST_CASE("transports/process/a_limit_counts_what_the_group_computes") {
+  auto limits = short_limits();
+  limits.first_call = 500ms;
+  for (const char* behaviour : {"busy", "busy grandchild"}) {
+    guarded_candidate candidate(behaviour, limits);
+    CHECK(candidate.failure().message == "no answer within 0.500 s of computing");
+  }
+  guarded_candidate waits("sleeps a while", limits);  // 1.5 s
+  CHECK(waits->evaluate(scan_request()).has_value());
+}
+
+TEST_CASE("transports/process/a_limit_that_is_met_between_answers_is_forgiven") {
+  auto limits = short_limits();
+  limits.first_call = 100ms;
+  limits.restarts = 2;
+  guarded_candidate candidate("busy every other time", limits);
+  for (int i = 0; i < 4; ++i) {
+    CHECK(candidate->evaluate(scan_request()).has_value());
+    CHECK(candidate.failure().kind == fault::timed_out);
+  }
 }
 
 TEST_CASE("transports/process/noise_does_no_harm") {
@@ -227,7 +249,7 @@ TEST_CASE("transports/process/start_fails_with_the_reason") {
   };
   auto impatient = short_limits();
   impatient.hello = 300ms;
-  CHECK_THAT(refusal(command("silent hello"), impatient), Contains("hang: before its hello: no answer within 0.300 s"));
+  CHECK_THAT(refusal(command("silent hello"), impatient), Contains("hang: before its hello: no answer within 3 s, of which it"));
   CHECK_THAT(refusal(command("no json hello")), Contains("protocol: malformed hello: byte 1"));
   CHECK_THAT(refusal(command("wrong protocol")), Contains("hello.protocol must be 1"));
   CHECK_THAT(refusal(command("nameless")), Contains("hello.name"));

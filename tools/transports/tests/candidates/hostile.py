@@ -79,6 +79,30 @@ def hang(_):
         time.sleep(60)
 
 
+def busy(_):
+    while True:
+        pass
+
+
+def busy_grandchild(_):
+    subprocess.Popen([sys.executable, __file__, "busy now"])
+    hang(_)
+
+
+def sleeps_a_while(request):
+    time.sleep(1.5)
+    correct(request)
+
+
+def busy_every_other_time(request):
+    marker = os.path.join(os.path.dirname(request["inputs"]), "busy")
+    if os.path.exists(marker):
+        os.remove(marker)
+        busy(request)
+    write(marker, b"")
+    correct(request)
+
+
 def early_exit(_):
     sys.exit(0)
 
@@ -166,6 +190,10 @@ on_call = {
     "crash": crash,
     "crash once": crash_once,
     "hang": hang,
+    "busy": busy,
+    "busy grandchild": busy_grandchild,
+    "busy every other time": busy_every_other_time,
+    "sleeps a while": sleeps_a_while,
     "early exit": early_exit,
     "close stdout": close_stdout,
     "malformed reply": lambda request: say("{\"id\":" + str(request["id"]) + ",\"ok\":tru}"),
@@ -225,6 +253,8 @@ on_hello = {
 
 if behaviour == "hog now":
     memory_hog(None)
+if behaviour == "busy now":
+    busy(None)
 for line in sys.stdin:
     message = json.loads(line)
     if "hello" in message:
