@@ -27,15 +27,21 @@ double steady_seconds();
 /// its own here: it knows nothing of the others, and what it found is not thrown away where they are merged.
 ///
 /// A call that is ended at its time limit is declined, and is no hang, where the times of the calls before it let
-/// expect as much (call_times), or where it is larger than all that was answered and may be slow for its size alone; and
-/// so is one that meets the limit on memory (size_limits). Calls as large are then not made: no other part loses by it.
+/// expect as much (call_times), or where it is larger than all that was answered and may be slow for its size alone;
+/// and so is one that meets the limit on memory (size_limits). Calls as large are then not made: no other part loses by
+/// it.
 class guarded_candidate final : public properties::implementation {
  public:
   /// `before_and_after` each call, and may throw. `limit`: seconds that a call may take; `memory`: bytes.
   guarded_candidate(properties::implementation& inner, std::function<void()> before_and_after,
                     double limit = std::numeric_limits<double>::infinity(),
                     std::function<double()> now = steady_seconds, double memory = 0x1p32)
-      : inner_(inner), around_(std::move(before_and_after)), now_(std::move(now)), limit_(limit), memory_(memory), times_(limit) {}
+      : inner_(inner),
+        around_(std::move(before_and_after)),
+        now_(std::move(now)),
+        limit_(limit),
+        memory_(memory),
+        times_(limit) {}
 
   [[nodiscard]] const properties::description& describe() const override { return inner_.describe(); }
   properties::call_result evaluate(const properties::request& call) override;

@@ -92,12 +92,13 @@ std::vector<std::string> size_limits::sentences(const core::operation& op, core:
     const oversized_call*& least = by_axis[multiple > 1 ? axis : ""];
     if (least == nullptr || most_steps(o.sizes) < most_steps(least->sizes)) least = &o;
   }
-  for (const auto& [axis, o] : by_axis)
-    all.push_back(axis.empty() ? fmt::format("{} in {} was not tried where sizes are as large together as {}: there was {}",
-                                             op.name, core::name_of(type), in_words(o->sizes), o->limit)
-                               : fmt::format("{} in {} was not tried beyond {} = {}: at {} there was {}", op.name,
-                                             core::name_of(type), axis, found->second.largest.at(axis),
-                                             in_words(o->sizes), o->limit));
+  for (const auto& [axis, o] : by_axis) {
+    const std::string where =
+        axis.empty() ? "where sizes are as large together as in this call"
+                     : fmt::format("beyond {} = {}", axis, found->second.largest.at(axis));
+    all.push_back(fmt::format("{} in {} was not tried {}: at {} there was {}", op.name, core::name_of(type), where,
+                              in_words(o->sizes), o->limit));
+  }
   return all;
 }
 
@@ -115,7 +116,8 @@ bool says_no_memory(std::string text) {
   std::transform(text.begin(), text.end(), text.begin(), [](unsigned char x) { return std::tolower(x); });
   constexpr std::array words{"memoryerror",       "can't allocate memory", "cannot allocate memory", "out of memory",
                              "not enough memory", "unable to allocate",    "bad_alloc"};
-  return std::any_of(words.begin(), words.end(), [&](const char* word) { return text.find(word) != std::string::npos; });
+  return std::any_of(words.begin(), words.end(),
+                     [&](const char* word) { return text.find(word) != std::string::npos; });
 }
 
 }  // namespace assay::tools

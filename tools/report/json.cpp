@@ -114,6 +114,14 @@ ordered_json fault_json(const adapter_fault& f) {
   return j;
 }
 
+// The tensors of a counterexample; of one that is too large for a report the shapes stay, in `left_out`.
+void add_tensors(ordered_json& j, const char* name, const core::tensors& all) {
+  const bool is_large = is_too_large_to_show(all);
+  j[name] = is_large ? ordered_json::object() : to_json(all);
+  if (!is_large) return;
+  for (const auto& [tensor, t] : all) j["left_out"][name][tensor] = t.shape();
+}
+
 ordered_json check_json(const gate_report& r, const check_result& c) {
   ordered_json j{{"property", c.checked->name},
                  {"operation", c.operation->name},
@@ -140,13 +148,14 @@ ordered_json check_json(const gate_report& r, const check_result& c) {
   if (c.found) {
     j["counterexample"] = {{"case", summary(c.found->minimal)},
                            {"kind", failure_kind(c)},
-                           {"message", c.found->shown.message},
-                           {"inputs", to_json(c.found->minimal.call.inputs)},
-                           {"expected", to_json(c.found->shown.expected)},
-                           {"actual", to_json(c.found->shown.actual)},
-                           {"file", "counterexamples/" + counterexample_name(c)},
-                           {"snippet", python_snippet(c)},
-                           {"replay", replay_command(r, c)}};
+                           {"message", c.found->shown.message}};
+    ordered_json& found = j["counterexample"];
+    add_tensors(found, "inputs", c.found->minimal.call.inputs);
+    add_tensors(found, "expected", c.found->shown.expected);
+    add_tensors(found, "actual", c.found->shown.actual);
+    found["file"] = "counterexamples/" + counterexample_name(c);
+    found["snippet"] = python_snippet(c);
+    found["replay"] = replay_command(r, c);
     if (c.found->shown.failure) add_stderr(j["counterexample"], c.found->shown.failure->errors);
   }
   return j;

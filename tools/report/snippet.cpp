@@ -80,9 +80,21 @@ std::string one_line(std::string text) {
 
 }  // namespace
 
+bool is_too_large_to_show(const core::tensors& all) {
+  constexpr std::size_t most_elements = 16384;
+  std::size_t elements = 0;
+  for (const auto& [name, t] : all) elements += core::element_count(t.shape());
+  return elements > most_elements;
+}
+
 std::string python_snippet(const properties::check_result& c) {
   ASSAY_EXPECTS(c.found.has_value());
   const properties::request& call = c.found->minimal.call;
+  if (is_too_large_to_show(call.inputs) || is_too_large_to_show(c.found->shown.expected))
+    return fmt::format(
+        "# Assay counterexample: {}\n# Property: {}. {}\n"
+        "print(\"The tensors of this case are too large for a text. {} holds the inputs: assay replay runs it.\")\n",
+        summary(c.found->minimal), c.checked->name, one_line(c.found->shown.message), counterexample_name(c));
   core::tensors expected, recorded;
   // The dtype's own arithmetic: the truth does not depend on it.
   for (const auto& [name, proved] : properties::expect(call, call.type)->truth) {

@@ -12,6 +12,9 @@ namespace assay::tools {
 /// bf16 values stand in float32, which holds them. Precondition: the check has a counterexample.
 std::string python_snippet(const properties::check_result& c);
 
+/// Whether there are too many elements for a text that somebody reads, or a report that is to stay small.
+bool is_too_large_to_show(const core::tensors& all);
+
 /// File name beside the counterexample's own.
 std::string snippet_name(const properties::check_result& c);
 

@@ -7,17 +7,11 @@ import glob
 import json
 import os
 import signal
-import subprocess
-import sys
-import tempfile
 import time
 import unittest
-import uuid
-import xml.etree.ElementTree
 
-ASSAY = os.environ["ASSAY"]
-HOSTILE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "transports", "tests", "candidates", "hostile.py")
-LARGE = os.path.join(os.path.dirname(HOSTILE), "large.py")
+import hostile_gate
+
 SCHEMA = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "report", "report.schema.json")
 
 # behaviour: the kind of the fault in report.json (None: no fault), words that the complaints must have.
@@ -69,72 +63,7 @@ FAILED = {
 NO_FAULT = ["correct", "banners", "stderr flood", "grandchild", "everything", "unknown operation"]
 
 
-class Hostile(unittest.TestCase):
-    def setUp(self):
-        self.folder = tempfile.TemporaryDirectory()
-        self.temporary = os.path.join(self.folder.name, "tmp")
-        self.start = os.path.join(self.folder.name, "cwd")
-        self.report = os.path.join(self.folder.name, "report")
-        os.mkdir(self.temporary)
-        os.mkdir(self.start)
-        self.marker = "ASSAY_HOSTILE_TEST=" + uuid.uuid4().hex
-
-    def tearDown(self):
-        self.folder.cleanup()
-
-    def left_over(self):
-        """Living processes that carry this test's mark in their environment."""
-        found = []
-        for path in glob.glob("/proc/[0-9]*/environ"):
-            try:
-                with open(path, "rb") as file:
-                    marked = self.marker.encode() in file.read()
-                with open(os.path.dirname(path) + "/stat") as file:
-                    alive = file.read().rsplit(")", 1)[1].split()[0] not in "ZX"
-            except OSError:
-                continue
-            if marked and alive:
-                found.append(path)
-        return found
-
-    def start_gate(self, behaviour, *arguments, case_timeout="0.25", memory="200MiB"):
-        name, value = self.marker.split("=")
-        candidate = behaviour if behaviour.startswith("python:") else f"process:/usr/bin/python3 {HOSTILE} '{behaviour}'"
-        return subprocess.Popen(
-            [ASSAY, "gate", "--candidate", candidate, "--operation",
-             "heinsen/scan", "--dtype", "f32", "--report", self.report, "--case-timeout", case_timeout,
-             "--memory-limit", memory, *arguments],
-            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=self.start,
-            env={"ASSAY_PYTHON": "/usr/bin/python3", **os.environ, "TMPDIR": self.temporary, name: value,
-                 "PYTHONDONTWRITEBYTECODE": "1"})
-
-    def gate(self, behaviour, *arguments, **options):
-        began = time.monotonic()
-        process = self.start_gate(behaviour, *arguments, **options)
-        out, err = process.communicate(timeout=120)
-        self.seconds = time.monotonic() - began
-        self.assertEqual(self.left_over(), [], out + err)
-        self.assertEqual(os.listdir(self.temporary), [])
-        self.assertEqual(os.listdir(self.start), [])
-        self.assertEqual(sorted(os.listdir(self.folder.name)), ["cwd", "report", "tmp"])
-        return process.returncode
-
-    def read_report(self):
-        with open(os.path.join(self.report, "report.json")) as file:
-            report = json.load(file)
-        self.assertEqual(report["footer"], "complete")
-        return report
-
-    def kinds(self, report):
-        """Of the faults, whatever else is wrong."""
-        faults = [*report["adapter_faults"], *report["horizon_faults"], *filter(None, [report["start_fault"]]),
-                  *(c["counterexample"] for c in report["checks"] if "counterexample" in c)]
-        return {f["kind"] for f in faults} - {"wrong_result"}
-
-    def kinds_in_junit(self):
-        root = xml.etree.ElementTree.parse(os.path.join(self.report, "junit.xml"))
-        return {e.get("type") for name in ("failure", "error") for e in root.iter(name)} - {"wrong_result", "run"}
-
+class Hostile(hostile_gate.HostileGate):
     def check(self, behaviour, code, verdict, kind, words):
         # A hang at the start is waited for as long as a user allows; elsewhere Python needs its time.
         start = "1" if behaviour == "silent hello" else "20"
@@ -184,48 +113,6 @@ class Hostile(unittest.TestCase):
         report = self.read_report()
         self.assertEqual([(c["property"], c["cases"]) for c in report["checks"]], [("value", 1)])
         self.assertEqual(report["adapter_faults"][0]["operation"], "heinsen/scan")
-
-    def large(self, function, code, *arguments, case_timeout="1"):
-        self.assertEqual(self.gate(f"python:{LARGE}:{function}@heinsen/scan", *arguments, "--property", "value",
-                                   case_timeout=case_timeout, memory="1GiB"), code, function)
-        self.assertLess(os.path.getsize(os.path.join(self.report, "report.json")), 200_000)
-        return self.read_report()
-
-    @staticmethod
-    def time_to(function, otherwise):
-        return "10" if function.startswith("eats") else otherwise  # it takes a while to reach the limit
-
-    def test_slow_and_large_are_not_wrong(self):
-        for function, words in {"computes_if_large": "no answer within 1 s of computing (--case-timeout",
-                                "sleeps_if_large": "no answer within 10 s, of which it computed less than 1 s",
-                                "eats_if_large": "resident memory above the limit of 1024 MiB (--memory-limit",
-                                "runs_out_if_large": "no memory: not enough memory: "}.items():
-            with self.subTest(function):
-                report = self.large(function, 0, case_timeout=self.time_to(function, "1"))
-                self.assertEqual((report["verdict"], self.kinds(report)), ("passed", set()))
-                said = [w for w in report["warnings"] if "not tried" in w]
-                self.assertEqual(len(said), 1, said)
-                self.assertRegex(said[0], "heinsen/scan in f32 was not tried beyond n = [0-9]+: at .*n = 6[0-9]{4} there was")
-                self.assertIn(words, said[0])
-
-    def test_what_meets_a_limit_at_small_sizes_is_at_fault(self):
-        for function, kind in {"computes_if_small": "hang", "sleeps_if_small": "hang", "eats_if_small": "memory_limit",
-                               "runs_out_if_small": "error_reply"}.items():
-            with self.subTest(function):
-                code, verdict = (1, "failed") if kind == "error_reply" else (3, "broken")
-                report = self.large(function, code, case_timeout=self.time_to(function, "0.5"))
-                self.assertEqual((report["verdict"], self.kinds(report)), (verdict, {kind}))
-                self.assertNotIn("not tried", " ".join(report["warnings"]))
-
-    def test_other_programs_on_the_machine_make_no_call_slower(self):
-        busy = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(3 * (os.cpu_count() or 1))]
-        try:
-            report = self.large("slow", 0)
-        finally:
-            for process in busy:
-                process.kill()
-                process.wait()
-        self.assertNotIn("no answer", " ".join(report["warnings"]))
 
     def interrupt(self, behaviour, number):
         process = self.start_gate(behaviour, case_timeout="60")

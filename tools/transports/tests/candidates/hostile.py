@@ -84,25 +84,6 @@ def busy(_):
         pass
 
 
-def busy_grandchild(_):
-    subprocess.Popen([sys.executable, __file__, "busy now"])
-    hang(_)
-
-
-def sleeps_a_while(request):
-    time.sleep(1.5)
-    correct(request)
-
-
-def busy_every_other_time(request):
-    marker = os.path.join(os.path.dirname(request["inputs"]), "busy")
-    if os.path.exists(marker):
-        os.remove(marker)
-        busy(request)
-    write(marker, b"")
-    correct(request)
-
-
 def early_exit(_):
     sys.exit(0)
 
@@ -191,9 +172,9 @@ on_call = {
     "crash once": crash_once,
     "hang": hang,
     "busy": busy,
-    "busy grandchild": busy_grandchild,
-    "busy every other time": busy_every_other_time,
-    "sleeps a while": sleeps_a_while,
+    "busy grandchild": lambda _: (subprocess.Popen([sys.executable, __file__, "busy now"]), hang(_)),
+    "busy every other time": lambda request: (correct if request["id"] % 2 else busy)(request),
+    "sleeps a while": lambda request: (time.sleep(1.5), correct(request)),
     "early exit": early_exit,
     "close stdout": close_stdout,
     "malformed reply": lambda request: say("{\"id\":" + str(request["id"]) + ",\"ok\":tru}"),

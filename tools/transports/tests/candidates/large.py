@@ -1,4 +1,5 @@
 """A right scan, step by step, that meets a limit on time or memory at large sizes or at small ones."""
+import os
 import time
 
 import numpy as np
@@ -44,6 +45,7 @@ def scan_that(meets, beyond):
     return scan
 
 
+aborts_if_huge = scan_that(os.abort, 60000)
 slow = scan_that(is_slow, LARGE)
 computes_if_large, computes_if_small = scan_that(computes, LARGE), scan_that(computes, SMALL)
 sleeps_if_large, sleeps_if_small = scan_that(sleeps, LARGE), scan_that(sleeps, SMALL)
