@@ -26,7 +26,8 @@ std::optional<shard> parse_shard(const std::string& text);
 
 struct gate_options {
   std::string candidate;
-  std::vector<std::string> encodings, operations, dtypes, properties, families, require_class;
+  std::vector<std::string> encodings, operations, dtypes, properties, families, require_class,
+      require_digits;  ///< "6@131072": so many digits up to that length
   std::string effort = "quick";
   std::vector<std::string> shapes;                   ///< "B=8,n=4096,d=1024", besides those of the effort
   std::size_t most_elements = std::size_t{1} << 27;  ///< of a tensor of such a shape, or of a usual size

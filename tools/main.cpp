@@ -152,6 +152,10 @@ int run(int argc, char** argv) {
   add_selection(*gate_command, gating);
   gate_command->add_option("--require-class", gating.require_class, "accuracy classes that are good enough")
       ->delimiter(',');
+  gate_command
+      ->add_option("--require-digits", gating.require_digits,
+                   "digits that must be kept up to a length, such as 6@131072; may be repeated")
+      ->delimiter(',');
   gate_command->add_option("--baseline", gating.baseline, "an earlier report.json: nothing may have got worse");
   gate_command->add_option("--known-failures", gating.known_failures, "checks that are expected to fail, and must");
   gate_command->add_option("--report", gating.report, "folder of the report")->capture_default_str();

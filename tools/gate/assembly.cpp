@@ -87,9 +87,9 @@ void assemble(const gate_options& options, const selection& selected, const std:
   if (cut_short.empty()) {
     complain_about_gaps(selected, parts, report);
     if (held_against.baseline) compare_with_baseline(*held_against.baseline, options, report);
-    compare_with_known_failures(held_against.known, report);
+    compare_with_known_failures(held_against.known, options, report);
   } else {
-    compare_with_known_failures(those_run(held_against.known, report), report);
+    compare_with_known_failures(those_run(held_against.known, report), options, report);
   }
   report.verdict = verdict_of(report);
   if (!cut_short.empty()) {

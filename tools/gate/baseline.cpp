@@ -1,6 +1,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
+#include <optional>
 
 #include "golden/formats/json_file.hpp"
 #include "tools/gate/pinning.hpp"
@@ -30,13 +33,6 @@ bool is_whole(const json& j) {
 
 bool was_asked_for(const std::vector<std::string>& named, const std::string& name) {
   return named.empty() || std::find(named.begin(), named.end(), name) != named.end();
-}
-
-bool concerns(const gate_options& o, const std::string& operation, const std::string& dtype) {
-  const std::string forward = operation.substr(0, operation.find(':'));
-  const std::string encoding = operation.substr(0, operation.find('/'));
-  return was_asked_for(o.dtypes, dtype) && was_asked_for(o.encodings, encoding) &&
-         (was_asked_for(o.operations, operation) || was_asked_for(o.operations, forward));
 }
 
 const check_result* find_check(const gate_report& r, const json& entry) {
@@ -78,6 +74,103 @@ void compare_classes(const json& baseline, const gate_options& o, gate_report& r
   }
 }
 
+// By how much an error may grow: to `factor` times of what it was. Where the seed, the effort and all else that makes
+// the cases are equal, it is the same elements that are compared, and a bit is lost beyond that; a sum in another order
+// stays within it. Of other cases it is a digit. What grows by less than half an ulp, or a tenth of the allowance, is
+// the last rounding.
+struct growth_margin {
+  double factor;
+  const char* words;
+  [[nodiscard]] bool is_exceeded(double before, double now, double last_rounding) const {
+    return now > std::max(factor * before, before + last_rounding);
+  }
+};
+constexpr growth_margin of_equal_cases{2, "more than twice, on the same cases"},
+    of_other_cases{10, "more than ten times"};
+constexpr double half_an_ulp = 0.5, tenth_of_allowance = 0.1;
+
+std::optional<double> number_of(const json& j, const char* key) {
+  if (!j.is_object() || !j.contains(key)) return std::nullopt;
+  if (j[key] == "inf") return std::numeric_limits<double>::infinity();
+  return j[key].is_number() ? std::optional(j[key].get<double>()) : std::nullopt;
+}
+
+json member_of(const json& j, const char* key) { return j.is_object() ? j.value(key, json()) : json(); }
+
+bool has_equal_cases(const json& baseline, const json& e, const gate_report& r, const check_result& now) {
+  return member_of(member_of(baseline, "run"), "version") == r.run.version &&
+         member_of(baseline, "seed") == std::to_string(r.seed) && member_of(baseline, "effort") == r.effort &&
+         member_of(member_of(e, "counts"), "planned") == now.planned && member_of(e, "families") == json(now.families);
+}
+
+// What the largest error, or that of a family, takes of its allowance. Other cases of a family are not comparable.
+void compare_shares(const json& e, const check_result& now, bool equal_cases, gate_report& report) {
+  const growth_margin& margin = equal_cases ? of_equal_cases : of_other_cases;
+  double before = -1, after = 0;
+  std::string where;
+  for (const auto& [family, ratio] : now.error_to_allowance) {
+    const auto was = number_of(member_of(e, "error_to_allowance"), family.c_str());
+    if (!was) continue;
+    if (!equal_cases) {
+      before = std::max(before, *was);
+      after = std::max(after, ratio);
+    } else if (margin.is_exceeded(*was, ratio, tenth_of_allowance) && ratio > after) {
+      before = *was;
+      after = ratio;
+      where = ", family " + family + ",";
+    }
+  }
+  if (before >= 0 && margin.is_exceeded(before, after, tenth_of_allowance))
+    report.complaints.push_back(
+        fmt::format("worse than the baseline: the error of {}{} took {:.3g} of its allowance and takes {:.3g}: {}",
+                    name_of_entry(e), where, before, after, margin.words));
+}
+
+// On other cases the largest error in ulp tells nothing: one ill-conditioned element more makes it.
+void compare_errors(const json& baseline, const json& e, const check_result& now, gate_report& report) {
+  for (const json& part : baseline["accuracy_class"]) {
+    if (part["operation"] != e["operation"] || part["dtype"] != e["dtype"]) continue;
+    const auto before = number_of(part, "largest_error_ulp");
+    const double after = largest_error_ulp(now);
+    if (before && of_equal_cases.is_exceeded(*before, after, half_an_ulp))
+      report.complaints.push_back(
+          fmt::format("worse than the baseline: the largest error of {} was {:.3g} ulp and is {:.3g} ulp: {}",
+                      name_of_entry(e), *before, after, of_equal_cases.words));
+  }
+}
+
+// A digit less is a matter of a hair where the error lies near a power of ten; two are not.
+void compare_digits(const json& e, const check_result& now, gate_report& report) {
+  const json told = member_of(member_of(e, "error_along"), "digits");
+  if (!told.is_array() || !now.tells_digits()) return;
+  double tried = 0;
+  for (const auto& [from, there] : now.by_growth) tried = std::max(tried, there.digits_farthest);
+  for (const json& before : told) {
+    const auto digits = number_of(before, "digits"), up_to = number_of(before, "up_to");
+    if (!digits || !up_to) continue;
+    int kept = 0;
+    for (const properties::digits_up_to& d : now.digits())
+      if (d.farthest >= std::min(*up_to, tried)) kept = std::max(kept, d.digits);
+    if (kept >= *digits - 1) continue;
+    report.complaints.push_back(
+        fmt::format("worse than the baseline: {} kept {:.0f} digits up to {:.10g} ({}), and keeps {} there",
+                    name_of_entry(e), *digits, *up_to, now.operation->grows_with->quantity, kept));
+    return;
+  }
+}
+
+void compare_accuracy(const json& baseline, const gate_options& o, gate_report& report) {
+  for (const json& e : baseline["checks"]) {
+    if (e["verdict"] != "passed" || !concerns(o, e["operation"], e["dtype"])) continue;
+    const check_result* now = find_check(report, e);
+    if (now == nullptr || now->verdict() != status::passed) continue;
+    const bool equal_cases = has_equal_cases(baseline, e, report, *now);
+    compare_shares(e, *now, equal_cases, report);
+    if (equal_cases && now->checked->decides_class) compare_errors(baseline, e, *now, report);
+    if (now->checked->decides_class) compare_digits(e, *now, report);
+  }
+}
+
 void compare_offers(const json& baseline, const gate_options& o, gate_report& report) {
   for (const auto& [operation, types] : baseline["candidate"]["operations"].items())
     for (const json& type : types) {
@@ -91,6 +184,13 @@ void compare_offers(const json& baseline, const gate_options& o, gate_report& re
 
 }  // namespace
 
+bool concerns(const gate_options& o, const std::string& operation, const std::string& dtype) {
+  const std::string forward = operation.substr(0, operation.find(':'));
+  const std::string encoding = operation.substr(0, operation.find('/'));
+  return was_asked_for(o.dtypes, dtype) && was_asked_for(o.encodings, encoding) &&
+         (was_asked_for(o.operations, operation) || was_asked_for(o.operations, forward));
+}
+
 core::result<json> read_report(const std::filesystem::path& path) {
   auto document = formats::read_json_file(path, largest_report);
   if (!document) return tl::make_unexpected(document.error());
@@ -103,6 +203,7 @@ void compare_with_baseline(const json& baseline, const gate_options& options, ga
   compare_offers(baseline, options, report);
   compare_checks(baseline, options, report);
   compare_classes(baseline, options, report);
+  compare_accuracy(baseline, options, report);
 }
 
 }  // namespace assay::tools

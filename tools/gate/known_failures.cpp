@@ -142,8 +142,13 @@ core::result<std::vector<known_failure>> read_known_failures(const std::filesyst
   return all;
 }
 
-void compare_with_known_failures(const std::vector<known_failure>& known, gate_report& report) {
+void compare_with_known_failures(const std::vector<known_failure>& known, const gate_options& options,
+                                 gate_report& report) {
   for (const known_failure& k : known) {
+    const auto& wanted = options.properties;
+    if (!concerns(options, k.operation, k.dtype) ||
+        (!wanted.empty() && std::find(wanted.begin(), wanted.end(), k.property) == wanted.end()))
+      continue;
     const auto it = std::find_if(report.checks.begin(), report.checks.end(), [&](const check_result& c) {
       return c.checked->name == k.property && c.operation->name == k.operation && core::name_of(c.type) == k.dtype;
     });

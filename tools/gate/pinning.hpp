@@ -13,8 +13,12 @@ namespace assay::tools {
 /// An earlier report. Refuses a file that is no whole assay-report/1: what was cut off would count as never checked.
 core::result<nlohmann::json> read_report(const std::filesystem::path& path);
 
+/// Whether the run was asked for the operation in the dtype.
+bool concerns(const gate_options& options, const std::string& operation, const std::string& dtype);
+
 /// Complains about what got worse: a check that passed and does not pass, or is gone; an accuracy class that is worse;
-/// an operation or a dtype that is not offered any more. What this run was asked to leave out is not missed.
+/// an operation or a dtype that is not offered any more; an error that takes more than twice the share of its allowance
+/// or twice the ulps, and digits. What this run was asked to leave out is not missed.
 void compare_with_baseline(const nlohmann::json& baseline, const gate_options& options, gate_report& report);
 
 /// A check that is expected to fail, and how: as "failed" (its outputs are wrong), in the coarse word of a fault such
@@ -31,7 +35,8 @@ struct known_failure {
 core::result<std::vector<known_failure>> read_known_failures(const std::filesystem::path& path);
 
 /// Complains about every listed check that passes, was not run or fails otherwise than listed, and tells which of
-/// the report's failed checks are excused.
-void compare_with_known_failures(const std::vector<known_failure>& known, gate_report& report);
+/// the report's failed checks are excused. What this run was asked to leave out is not missed.
+void compare_with_known_failures(const std::vector<known_failure>& known, const gate_options& options,
+                                 gate_report& report);
 
 }  // namespace assay::tools

@@ -89,6 +89,20 @@ core::result<core::axis_sizes> parse_shape(const std::string& text) {
   return sizes;
 }
 
+core::result<void> select_digits(const gate_options& o, selection& s) {
+  for (const std::string& text : o.require_digits) {
+    required_digits wanted;
+    const char* end = text.data() + text.size();
+    const auto [at, no_digits] = std::from_chars(text.data(), end, wanted.digits);
+    const bool has_length = no_digits == std::errc() && at != end && *at == '@';
+    const auto [last, no_length] = std::from_chars(has_length ? at + 1 : end, end, wanted.up_to);
+    if (!has_length || no_length != std::errc() || last != end || wanted.digits < 1 || wanted.up_to < 1)
+      return core::failure("--require-digits " + text + ": must be DIGITS@LENGTH, such as 6@131072");
+    s.digits.push_back(wanted);
+  }
+  return {};
+}
+
 bool has_axes(const core::operation& op, const core::axis_sizes& sizes) {
   const std::set<std::string> symbols = core::axis_symbols(op);
   return std::all_of(sizes.begin(), sizes.end(), [&](const auto& axis) { return symbols.contains(axis.first); });
@@ -143,7 +157,7 @@ core::result<void> select_shapes(const gate_options& o, selection& s) {
 
 core::result<selection> select(const gate_options& o) {
   selection s;
-  for (const auto part : {select_operations, select_properties, select_families, select_shapes})
+  for (const auto part : {select_operations, select_properties, select_families, select_shapes, select_digits})
     if (auto ok = part(o, s); !ok) return tl::make_unexpected(ok.error());
   for (const std::string& name : o.require_class) {
     const auto c = reference::accuracy_class_named(name);

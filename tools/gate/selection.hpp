@@ -20,12 +20,19 @@ struct effort {
   properties::run_options::usual sizes;
 };
 
+/// "6@131072": errors leave so many digits up to that many tokens, keys or positions.
+struct required_digits {
+  int digits = 0;
+  std::uint64_t up_to = 0;
+};
+
 struct selection {
   std::vector<const core::operation*> operations;
   std::vector<core::dtype> dtypes;
   std::vector<const properties::property*> properties;
   std::vector<std::string> families;  ///< empty: all
   std::set<reference::accuracy_class> good_enough;
+  std::vector<required_digits> digits;
   const effort* level = nullptr;
   std::size_t most_elements = 0;         ///< of a tensor at the usual sizes of the effort
   std::vector<core::axis_sizes> shapes;  ///< besides those of the effort

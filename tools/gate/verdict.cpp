@@ -135,6 +135,42 @@ void complain_about_missing(const gate_options& options, const selection& s, gat
         report.complaints.push_back(fmt::format("{} was requested and is not offered", core::name_of(wanted)));
 }
 
+// Lengths and positions: the magnitude of a state is neither.
+bool grows_with_length(const core::operation& op) {
+  return op.grows_with != nullptr && op.grows_with->quantity != core::with_state.quantity;
+}
+
+void complain_about_digits(const check_result& c, const required_digits& wanted, gate_report& report) {
+  // The last of n positions is n - 1.
+  const double needed = static_cast<double>(wanted.up_to - (c.operation->grows_with->along ? 0 : 1));
+  double tried = 0, kept = 0;
+  for (const auto& [from, there] : c.by_growth) tried = std::max(tried, there.digits_farthest);
+  for (const properties::digits_up_to& d : c.digits())
+    if (d.digits >= wanted.digits) kept = std::max(kept, d.farthest);
+  if (kept >= needed) return;
+  const std::string of = fmt::format("{} in {} must keep {} digits up to {} and", c.operation->name,
+                                     core::name_of(c.type), wanted.digits, wanted.up_to);
+  const std::string_view quantity = c.operation->grows_with->quantity;
+  report.complaints.push_back(
+      kept >= tried ? fmt::format("{} was tried up to {:.10g} ({}) alone: ask for more by --shape or --effort full", of,
+                                  tried, quantity)
+      : kept > 0    ? fmt::format("{} keeps them up to {:.10g} ({})", of, kept, quantity)
+                    : of + " keeps fewer everywhere");
+}
+
+void complain_about_required_digits(const selection& s, gate_report& report) {
+  bool told = false;
+  for (const check_result& c : std::vector(report.checks)) {
+    if (!c.checked->decides_class || c.verdict() != status::passed || !c.tells_digits() ||
+        !grows_with_length(*c.operation))
+      continue;
+    told = true;
+    for (const required_digits& wanted : s.digits) complain_about_digits(c, wanted, report);
+  }
+  if (!told && !s.digits.empty() && report.part_of.is_whole())
+    report.complaints.emplace_back("--require-digits asks for what no check tells: digits along a length");
+}
+
 void complain_about_gaps(const selection& s, const std::vector<part_record>& parts, gate_report& report) {
   if (report.checks.empty() && report.adapter_faults.empty() && report.part_of.is_whole())
     report.complaints.emplace_back("no check was executed: " + why_no_check(s, report.candidate));
@@ -158,6 +194,7 @@ void complain_about_gaps(const selection& s, const std::vector<part_record>& par
                                               c.operation->name, core::name_of(c.type),
                                               reached ? name_of(*reached) : "none"));
   }
+  complain_about_required_digits(s, report);
 }
 
 gate_verdict verdict_of(const gate_report& report) {

@@ -263,9 +263,81 @@ class Pinning(Folder):
         for candidate, line, words in (
                 ("builtin:sequential", "value heinsen/scan f32 # fixed since", "listed as failed, but it is passed"),
                 ("builtin:mutant/ignores_initial_state", "value heinsen/scan f32 crash # x", "listed as crash, but it is failed"),
-                ("builtin:sequential", "value heinsen/scan f64 # x", "listed as failed, but was not run")):
+                ("builtin:mutant/ignores_initial_state", "value heinsen/scan f32 wrong_shape # x", "listed as wrong_shape")):
             self.assertEqual(self.few(candidate, "--known-failures", self.known(line)).returncode, 1, line)
             self.assertIn(words, " ".join(self.read_report()["complaints"]))
+
+    def test_what_is_known_of_what_was_not_asked_for(self):
+        listed = self.known("value heinsen/scan f64 # x\nvalue rope/rotate f32 # x\nrepeat heinsen/scan f32 # x\n")
+        self.assertEqual(self.few("builtin:sequential", "--known-failures", listed).returncode, 0)
+        self.assertEqual(self.read_report()["known_failures"], [])
+        done = run("gate", "--candidate", "builtin:sequential", "--report", self.report, "--operation", "heinsen/scan",
+                   "--dtype", "f32", "--dtype", "f64", *self.FEW, "--known-failures", self.known("value heinsen/scan f64 # x"))
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("listed as failed, but it is passed", " ".join(self.read_report()["complaints"]))
+        scan_alone = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../examples/numpy_step_loop.py")
+        missed = run("gate", "--candidate", "process:/usr/bin/python3 " + scan_alone, "--report", self.report, "--encoding", "heinsen",
+                     "--dtype", "f32", *self.FEW, "--known-failures", self.known("value heinsen/embed_position f32 # x"))
+        self.assertEqual(missed.returncode, 1)
+        self.assertIn("listed as failed, but was not run", " ".join(self.read_report()["complaints"]))
+
+    def changed(self, *arguments):
+        """The complaints of a right program, held against a report of its own that was changed."""
+        *more, change = arguments
+        done = self.few("builtin:sequential", *more, "--baseline", self.baseline("builtin:sequential", change))
+        complaints = " ".join(self.read_report()["complaints"])
+        self.assertEqual(done.returncode, 1 if complaints else 0, complaints)
+        return complaints
+
+    def test_lost_digits_of_the_same_class(self):
+        def value(report):
+            return next(check for check in report["checks"] if check["property"] == "value")
+
+        def errors_divided_by(factor):
+            def change(report):
+                for part in report["accuracy_class"]:
+                    part["largest_error_ulp"] /= factor
+            return change
+
+        def share_divided_by(factor):
+            def change(report):
+                shares = value(report)["error_to_allowance"]
+                shares["mild"] /= factor
+            return change
+
+        def more_digits(number):
+            def change(report):
+                value(report)["error_along"]["digits"] = [{"digits": 7 + number, "up_to": 1e9}]
+            return change
+
+        self.assertRegex(self.changed(errors_divided_by(2.5)),
+                         r"the largest error of heinsen/scan in f32 was .* ulp and is .* ulp: more than twice, on the same")
+        self.assertEqual(self.changed(errors_divided_by(1.5)), "")
+        self.assertEqual(self.changed("--seed", "2", errors_divided_by(2.5)), "")
+        self.assertRegex(self.changed(share_divided_by(50)),
+                         r"the error of heinsen/scan in f32, family mild, took .* of its allowance and takes")
+        self.assertEqual(self.changed(share_divided_by(1.01)), "")
+        self.assertRegex(self.changed("--seed", "2", more_digits(1)), r"kept 8 digits up to 1000000000 \(number of tokens\), and keeps [0-6]")
+
+    def test_no_other_seed_is_worse(self):
+        baseline = self.baseline("builtin:cumsum")
+        for seed in ("2", "3", "4"):
+            self.assertEqual(self.few("builtin:cumsum", "--seed", seed, "--baseline", baseline).returncode, 0,
+                             self.read_report()["complaints"])
+
+    def test_required_digits(self):
+        for candidate, wanted, code in (("tree", "6@1", 0), ("tree", "6@1024", 0), ("cumsum", "2@64", 0), ("cumsum", "7@64", 1),
+                                        ("tree", "3@1048576", 1), ("tree", "3@64,6@2", 0), ("tree", "3@64,8@2", 1)):
+            done = self.gate("builtin:" + candidate, *self.VALUE, "--family", "mild", "--require-digits", wanted)
+            self.assertEqual(done.returncode, code, (candidate, wanted, self.read_report()["complaints"]))
+        complaints = " ".join(self.read_report()["complaints"])
+        self.assertEqual(complaints, "heinsen/scan in f32 must keep 8 digits up to 2 and keeps fewer everywhere")
+        self.gate("builtin:tree", *self.VALUE, "--family", "mild", "--require-digits", "3@1048576")
+        self.assertRegex(" ".join(self.read_report()["complaints"]), r"was tried up to \d+ \(number of tokens\) alone")
+        for wrong in ("6", "@3", "6@", "0@5", "6@0", "6@5x"):
+            done = self.gate("builtin:tree", *self.VALUE, "--require-digits", wrong)
+            self.assertEqual(done.returncode, 2, wrong)
+            self.assertIn("must be DIGITS@LENGTH", done.stderr)
 
     def test_a_list_that_is_none(self):
         for text in ("value heinsen/scan f32", "nothing heinsen/scan f32 # x", "value heinsen/x f32 # x", "{}",

@@ -27,14 +27,14 @@ from assay.matching import NotAnOperation
 _PASSED, _FAILED, _BROKEN = 0, 1, 3
 
 
-def check(function, operation=None, dtypes=None, *, effort="quick", seed=1, require_class=(), report=None,
+def check(function, operation=None, dtypes=None, *, effort="quick", seed=1, require_class=(), require_digits=(), report=None,
           options=(), **about):
     """Gates `function`, which takes the inputs of `operation` by name (or all by position) and returns its outputs
     as a tuple or a dict; without `operation` the names of its parameters say which it is. A function of torch
     tensors is checked together with its derivative by autograd, unless vjp=False.
 
     `function` may be an assay.Candidate instead. `require_class` names the accuracy classes that are good enough,
-    `report` is the folder of the report (otherwise a temporary one, which is kept where the check fails), `options`
+    `require_digits` the digits that must be kept up to a length, such as "6@131072" (or several), `report` is the folder of the report (otherwise a temporary one, which is kept where the check fails), `options`
     are further arguments of `assay gate`, and `about` holds declarations as for the decorator assay.candidate: domain,
     compute, vjp and others. They go before those of the function. Without `dtypes` it is checked in those that it
     declares, else in f32 and f64.
@@ -54,9 +54,9 @@ def check(function, operation=None, dtypes=None, *, effort="quick", seed=1, requ
         dtypes = dtypes or next(iter(candidate.operations.values()))
     arguments = [f"--operation={name}" for name in selected] + [f"--dtype={dtype}" for dtype in dtypes or ()]
     arguments += [f"--effort={effort}", f"--seed={seed}", *options]
-    if require_class:
-        arguments.append("--require-class=" + (require_class if isinstance(require_class, str)
-                                               else ",".join(require_class)))
+    for option, required in (("class", require_class), ("digits", require_digits)):
+        if required:
+            arguments.append(f"--require-{option}=" + (required if isinstance(required, str) else ",".join(required)))
     folder = os.path.abspath(report or tempfile.mkdtemp(prefix="assay-report-"))
     code, said = _gate(assay, candidate, [*arguments, f"--report={folder}"])
     if code not in (_PASSED, _FAILED, _BROKEN):

@@ -23,7 +23,7 @@ def _parser():
     parser.add_argument("--candidates", required=True, help="as for assay gate, one a line; lines with # are comments")
     for name in ("operations", "dtypes"):
         parser.add_argument(f"--{name}", default="", help="only these: lines, or a list with commas")
-    for name in ("effort", "seed", "baseline", "known-failures"):
+    for name in ("effort", "seed", "baseline", "known-failures", "require-digits"):
         parser.add_argument(f"--{name}", default="", help="that of assay gate")
     parser.add_argument("--options", default="", help="further ones of assay gate, such as '--require-class uniform'")
     parser.add_argument("--report", default="assay-report", help="folder of the reports")
@@ -35,7 +35,7 @@ def _arguments_of(asked):
     """Those of assay gate that all candidates share."""
     lists = [f"--{option}={word.strip()}" for option, text in (("operation", asked.operations), ("dtype", asked.dtypes))
              for word in re.split(r"[,\n]", text) if word.strip()]
-    single = [f"--{name.replace('_', '-')}={getattr(asked, name)}" for name in ("effort", "seed", "baseline", "known_failures")
+    single = [f"--{name.replace('_', '-')}={getattr(asked, name)}" for name in ("effort", "seed", "baseline", "known_failures", "require_digits")
               if getattr(asked, name)]
     return lists + single + shlex.split(asked.options)
 

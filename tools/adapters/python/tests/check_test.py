@@ -70,6 +70,8 @@ def test_a_class_may_be_required():
     with pytest.raises(AssertionError, match="class cumsum"):
         assay.check(prefix_sums, "heinsen/scan", dtypes=["f32"], domain={"log_p": "finite"},
                     require_class=["sequential", "tree"])
+    with pytest.raises(AssertionError, match="must keep 6 digits up to 1024 and keeps"):
+        assay.check(prefix_sums, "heinsen/scan", dtypes=["f32"], domain={"log_p": "finite"}, require_digits="6@1024")
 
 
 def test_what_is_no_operation():
