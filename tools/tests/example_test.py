@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""A worked example passes the gate. Arguments: a shared library; or a Python program and the encoding that it computes; or
+"""A worked example passes the gate. Arguments: a shared library, and an operation if
+it is not heinsen/scan; or a Python program and the encoding that it computes; or
 the specification of a candidate (python:..., library:...) and options of the gate.
 Ends with status 77 (skipped, in CTest's words) where the library was not built or Python has no torch."""
 import os
@@ -20,6 +21,8 @@ if is_candidate:
     what = sys.argv[1:]
 elif example.endswith(".py"):
     what = ["process:" + sys.executable + " " + example, "--encoding", sys.argv[2], "--dtype", "f32"]
+elif len(sys.argv) > 2:
+    what = ["library:" + example, "--operation", sys.argv[2]]
 else:
     what = ["library:" + example, "--operation", "heinsen/scan", "--dtype", "f32", "--require-class",
             "uniform,sequential"]

@@ -54,7 +54,7 @@ typedef struct assay_tensor {
 typedef struct assay_call {
   const char* operation;  /* "heinsen/scan" */
   const char* dtype;      /* of all floating-point tensors of the call */
-  const char* attributes; /* a JSON object, "{}" unless the claims name variants */
+  const char* attributes; /* a JSON object: each setting of the operation, and variants that the claims name */
   const assay_tensor* inputs;
   const assay_tensor* outputs;
   size_t input_count;

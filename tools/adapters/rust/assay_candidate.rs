@@ -3,6 +3,7 @@
 //!
 //! Include it as a module: `#[path = "assay_candidate.rs"] mod assay_candidate;`
 #![allow(dead_code)]
+use std::collections::BTreeMap;
 use std::ffi::{c_void, CStr};
 use std::os::raw::{c_char, c_int};
 
@@ -71,13 +72,65 @@ macro_rules! element {
 }
 element! { f64: "f64"; f32: "f32"; u16: "f16" "bf16"; i64: "i64"; i32: "i32"; u8: "bool"; }
 
+/// A setting of a call. A number whose standard is whole may come as either kind: `Call::number` takes both.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Setting {
+    Flag(bool),
+    Integer(i64),
+    Number(f64),
+    Text(String),
+}
+
 impl Tensor {
+    pub fn name(&self) -> &str {
+        unsafe { CStr::from_ptr(self.name) }.to_str().unwrap()
+    }
+    pub fn dtype(&self) -> &str {
+        unsafe { CStr::from_ptr(self.dtype) }.to_str().unwrap()
+    }
     pub fn shape(&self) -> &[usize] {
         unsafe { std::slice::from_raw_parts(self.shape, self.rank) }
     }
     fn check<T: Element>(&self) {
-        let dtype = unsafe { CStr::from_ptr(self.dtype) }.to_str().unwrap();
+        let dtype = self.dtype();
         assert!(T::DTYPES.contains(&dtype), "elements of {} are no {}", dtype, std::any::type_name::<T>());
+    }
+    unsafe fn slice<'a, T: Element>(&self) -> &'a [T] {
+        self.check::<T>();
+        std::slice::from_raw_parts(self.data as *const T, self.size)
+    }
+}
+
+fn named<'a>(all: &'a [Tensor], name: &str) -> (usize, &'a Tensor) {
+    let found = all.iter().enumerate().find(|(_, t)| t.name() == name);
+    found.unwrap_or_else(|| panic!("the operation has no tensor '{}'", name))
+}
+
+/// The inputs of a call by name; each may have a dtype of its own: positions are i64, masks are bool (u8).
+pub struct Inputs<'a>(&'a [Tensor]);
+impl<'a> Inputs<'a> {
+    pub fn tensor(&self, name: &str) -> &'a Tensor {
+        named(self.0, name).1
+    }
+    pub fn shape(&self, name: &str) -> &'a [usize] {
+        self.tensor(name).shape()
+    }
+    pub fn values<T: Element>(&self, name: &str) -> &'a [T] {
+        unsafe { self.tensor(name).slice() }
+    }
+}
+
+/// The outputs of a call by name; each can be taken once.
+pub struct Outputs<'a> {
+    all: &'a [Tensor],
+    taken: Vec<bool>,
+}
+impl<'a> Outputs<'a> {
+    pub fn values<T: Element>(&mut self, name: &str) -> &'a mut [T] {
+        let (position, t) = named(self.all, name);
+        assert!(!std::mem::replace(&mut self.taken[position], true), "the output '{}' was taken before", name);
+        t.check::<T>();
+        unsafe { std::slice::from_raw_parts_mut(t.data as *mut T, t.size) }
     }
 }
 
@@ -97,6 +150,45 @@ impl Call {
     pub fn input(&self, position: usize) -> &Tensor {
         assert!(position < self.input_count);
         unsafe { &*self.inputs.add(position) }
+    }
+    /// Inputs and outputs by name, whatever their dtypes: `let (inputs, mut outputs) = call.by_name();`
+    pub fn by_name(&mut self) -> (Inputs<'_>, Outputs<'_>) {
+        let all = |first: *const Tensor, count| match count {
+            0 => &[][..],
+            _ => unsafe { std::slice::from_raw_parts(first, count) },
+        };
+        let outputs = all(self.outputs, self.output_count);
+        (Inputs(all(self.inputs, self.input_count)), Outputs { all: outputs, taken: vec![false; outputs.len()] })
+    }
+    /// The settings of the operation by name, variants that the claims name among them.
+    pub fn settings(&self) -> BTreeMap<String, Setting> {
+        let text = unsafe { CStr::from_ptr(self.attributes) }.to_str().unwrap();
+        settings_of(text).unwrap_or_else(|| panic!("no object of settings: {}", text))
+    }
+    pub fn setting(&self, name: &str) -> Setting {
+        self.settings().remove(name).unwrap_or_else(|| panic!("the operation has no setting '{}'", name))
+    }
+    pub fn number(&self, name: &str) -> f64 {
+        match self.setting(name) {
+            Setting::Integer(i) => i as f64,
+            Setting::Number(x) => x,
+            other => panic!("the setting '{}' is no number: {:?}", name, other),
+        }
+    }
+    pub fn integer(&self, name: &str) -> i64 {
+        match self.setting(name) {
+            Setting::Integer(i) => i,
+            other => panic!("the setting '{}' is no integer: {:?}", name, other),
+        }
+    }
+    pub fn flag(&self, name: &str) -> bool {
+        self.setting(name) == Setting::Flag(true)
+    }
+    pub fn choice(&self, name: &str) -> String {
+        match self.setting(name) {
+            Setting::Text(text) => text,
+            other => panic!("the setting '{}' is no string: {:?}", name, other),
+        }
     }
     /// The first I inputs and O outputs, all with elements of type T.
     pub fn tensors<T: Element, const I: usize, const O: usize>(&mut self) -> ([&[T]; I], [&mut [T]; O]) {
@@ -122,4 +214,59 @@ impl Call {
         }
         status
     }
+}
+
+/// A JSON object of booleans, numbers and strings, as Assay writes it; nothing for another text.
+fn settings_of(text: &str) -> Option<BTreeMap<String, Setting>> {
+    let mut rest = text.trim().strip_prefix('{')?.strip_suffix('}')?.trim();
+    let mut all = BTreeMap::new();
+    while !rest.is_empty() {
+        let (name, behind) = quoted(rest)?;
+        let behind = behind.trim_start().strip_prefix(':')?.trim_start();
+        let (value, behind) = if behind.starts_with('"') {
+            quoted(behind).map(|(text, behind)| (Setting::Text(text), behind))?
+        } else {
+            let (word, behind) = behind.split_at(behind.find(',').unwrap_or(behind.len()));
+            (plain(word.trim())?, behind)
+        };
+        all.insert(name, value);
+        rest = behind.trim_start();
+        if !rest.is_empty() {
+            rest = rest.strip_prefix(',')?.trim_start();
+        }
+    }
+    Some(all)
+}
+
+fn plain(word: &str) -> Option<Setting> {
+    match word {
+        "true" => Some(Setting::Flag(true)),
+        "false" => Some(Setting::Flag(false)),
+        _ => word.parse().map(Setting::Integer).or_else(|_| word.parse().map(Setting::Number)).ok(),
+    }
+}
+
+/// The string at the beginning, and what stands behind it.
+fn quoted(text: &str) -> Option<(String, &str)> {
+    let mut said = String::new();
+    let mut letters = text.strip_prefix('"')?.char_indices();
+    while let Some((at, letter)) = letters.next() {
+        match letter {
+            '"' => return Some((said, &text[1 + at + 1..])),
+            '\\' => said.push(match letters.next()?.1 {
+                'n' => '\n',
+                't' => '\t',
+                'r' => '\r',
+                'b' => '\u{8}',
+                'f' => '\u{c}',
+                'u' => {
+                    let code: String = (0..4).map_while(|_| letters.next().map(|(_, digit)| digit)).collect();
+                    char::from_u32(u32::from_str_radix(&code, 16).ok()?)?
+                }
+                other => other,
+            }),
+            other => said.push(other),
+        }
+    }
+    None
 }
