@@ -6,6 +6,7 @@
 
 #include "properties/builtin.hpp"
 #include "tools/transports/library_host.hpp"
+#include "tools/transports/near_names.hpp"
 #include "tools/transports/process.hpp"
 #include "tools/transports/python_host.hpp"
 #include "tools/transports/recorded.hpp"
@@ -66,7 +67,11 @@ opened open_candidate(const std::string& spec, const candidate_limits& limits) {
   }
   if (scheme == "builtin") {
     auto made = properties::make_builtin(rest);
-    if (!made) return users_mistake(made.error());
+    if (!made) {
+      std::vector<std::string> known;
+      for (const properties::builtin& b : properties::builtins()) known.push_back(b.name);
+      return users_mistake({transports::near_in_words(rest, known) + made.error().message});
+    }
     return std::move(*made);
   }
   return users_mistake({"'" + spec +

@@ -1,7 +1,9 @@
 // assay: verifies implementations of position encodings.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <charconv>
 #include <cstdio>
 #include <exception>
@@ -13,6 +15,7 @@
 #include "tools/golden/commands.hpp"
 #include "tools/judge/judge.hpp"
 #include "tools/transports/library_host.hpp"
+#include "tools/transports/near_names.hpp"
 
 namespace assay::tools {
 
@@ -87,11 +90,26 @@ void add_candidate(CLI::App& command, std::string& candidate) {
 
 // Which cases: the same for those who run them and those who export them.
 void add_selection(CLI::App& command, gate_options& selected) {
-  command.add_option("--encoding", selected.encodings, "only this encoding; may be repeated");
-  command.add_option("--operation", selected.operations, "only this operation and its derivatives; may be repeated");
-  command.add_option("--dtype", selected.dtypes, "only this dtype; may be repeated");
-  command.add_option("--property", selected.properties, "only this property; may be repeated");
-  command.add_option("--family", selected.families, "only cases of this family; may be repeated");
+  command
+      .add_option("--encoding", selected.encodings,
+                  "only this encoding; may be repeated, or a list with commas")
+      ->delimiter(',');
+  command
+      .add_option("--operation", selected.operations,
+                  "only this operation and its derivatives; may be repeated, or a list with commas")
+      ->delimiter(',');
+  command
+      .add_option("--dtype", selected.dtypes,
+                  "only this dtype; may be repeated, or a list with commas")
+      ->delimiter(',');
+  command
+      .add_option("--property", selected.properties,
+                  "only this property; may be repeated, or a list with commas")
+      ->delimiter(',');
+  command
+      .add_option("--family", selected.families,
+                  "only cases of this family; may be repeated, or a list with commas")
+      ->delimiter(',');
   command.add_option("--effort", selected.effort, "quick or full")->capture_default_str();
   command.add_option(
       "--shape", selected.shapes,
@@ -113,6 +131,32 @@ void add_asked_call(CLI::App& command, asked_by_command& asked) {
   command.add_option("--compute", asked.compute,
                      "the precision of the arithmetic, such as f32, or of stages: angle=f32,product=bf16");
   command.add_option("--class", asked.words.accuracy_class, "within the law of this accuracy class");
+}
+
+// "'gat': near: gate" of the first command or option that there is none of, and that one is near.
+std::string mistyped(const CLI::App& app, const std::vector<std::string>& words) {
+  std::vector<const CLI::App*> chosen{&app};
+  for (const std::string& word : words) {
+    const std::string name = word.substr(0, word.find('='));
+    const auto commands = chosen.back()->get_subcommands([](const CLI::App* a) { return !a->get_group().empty(); });
+    std::vector<std::string> known;
+    if (!name.starts_with("--")) {
+      const auto it = std::find_if(commands.begin(), commands.end(), [&](const auto* c) { return c->get_name() == name; });
+      if (it != commands.end()) {
+        chosen.push_back(*it);
+        continue;
+      }
+      for (const CLI::App* c : commands) known.push_back(c->get_name());
+    } else {
+      for (const CLI::App* a : chosen)
+        for (const CLI::Option* o : a->get_options())
+          for (const std::string& known_name : o->get_lnames()) known.push_back("--" + known_name);
+      if (std::find(known.begin(), known.end(), name) != known.end()) continue;
+    }
+    const std::vector<std::string> near = transports::near_names(name, known);
+    if (!near.empty()) return fmt::format("'{}': near: {}", name, fmt::join(near, ", "));
+  }
+  return "";
 }
 
 int run(int argc, char** argv) {
@@ -208,7 +252,9 @@ int run(int argc, char** argv) {
   mutants_options killing;
   CLI::App* mutants_command = app.add_subcommand("mutants", "which property kills which wrong implementation");
   mutants_command->add_option("mutant", killing.names, "only these; see: assay list mutants");
-  mutants_command->add_option("--encoding", killing.encodings, "only those of this encoding; may be repeated");
+  mutants_command
+      ->add_option("--encoding", killing.encodings, "only those of this encoding; may be repeated, or a list with commas")
+      ->delimiter(',');
   mutants_command->add_option("--seed", killing.seed, "seed of all cases")->check(fits_64_bits)->capture_default_str();
   mutants_command->add_option("--cases", killing.cases, "cases per family and property")
       ->check(fits_64_bits)
@@ -219,7 +265,9 @@ int run(int argc, char** argv) {
 
   detectability_options detecting;
   CLI::App* detectability_command = app.add_subcommand("detectability", "the smallest errors that are always caught");
-  detectability_command->add_option("--dtype", detecting.dtypes, "only this dtype; may be repeated");
+  detectability_command
+      ->add_option("--dtype", detecting.dtypes, "only this dtype; may be repeated, or a list with commas")
+      ->delimiter(',');
   detectability_command->add_option("--seed", detecting.seed, "seed of all cases")
       ->check(fits_64_bits)
       ->capture_default_str();
@@ -234,10 +282,17 @@ int run(int argc, char** argv) {
   golden_commands golden(app);
   explore_commands exploring(app);
 
+  std::vector<std::string> words(argv + 1, argv + argc);
+  if (!words.empty() && words[0] == "help") {  // "help gate" is "gate --help"
+    words.erase(words.begin());
+    words.emplace_back("--help");
+  }
   try {
-    app.parse(argc, argv);
+    app.parse(std::vector<std::string>(words.rbegin(), words.rend()));
   } catch (const CLI::ParseError& e) {
-    return app.exit(e) == 0 ? all_passed : wrong_input;
+    if (app.exit(e) == 0) return all_passed;
+    if (const std::string near = mistyped(app, words); !near.empty()) complain(near);
+    return wrong_input;
   }
   if (*bench_command) return bench(bench_command->remaining(), threads, target);
   if (threads > 0) optimized::set_threads(threads);

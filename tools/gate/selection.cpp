@@ -24,9 +24,11 @@ bool belongs(const core::operation& op, const gate_options& o) {
          (o.encodings.empty() || std::any_of(o.encodings.begin(), o.encodings.end(), is_of));
 }
 
-// "unknown family 'x' (there are: a, b)"
-tl::unexpected<core::error> unknown(const std::string& what, const std::string& name, const std::string& known) {
-  return core::failure(fmt::format("unknown {} '{}' (there are: {})", what, name, known));
+// "unknown family 'mildd' (near: mild; there are: mild, wild)"
+tl::unexpected<core::error> unknown(const std::string& what, const std::string& name,
+                                    const std::vector<std::string>& known) {
+  return core::failure(fmt::format("unknown {} '{}' ({}there are: {})", what, name,
+                                   transports::near_in_words(name, known), fmt::join(known, ", ")));
 }
 
 core::result<void> select_operations(const gate_options& o, selection& s) {
@@ -35,12 +37,14 @@ core::result<void> select_operations(const gate_options& o, selection& s) {
   const auto& encodings = reference::encoding_names();
   for (const std::string& name : o.encodings)
     if (std::find(encodings.begin(), encodings.end(), name) == encodings.end())
-      return core::failure("unknown encoding '" + name + "' (see: assay list encodings)");
+      return core::failure("unknown encoding '" + name + "' (" +
+                           transports::near_in_words(name, {encodings.begin(), encodings.end()}) +
+                           "see: assay list encodings)");
   for (const core::operation& op : reference::operations())
     if (belongs(op, o)) s.operations.push_back(&op);
   for (const std::string& name : o.dtypes) {
     const auto t = core::dtype_named(name);
-    if (!t || !core::is_floating(*t)) return unknown("dtype", name, "f64, f32, f16, bf16");
+    if (!t || !core::is_floating(*t)) return unknown("dtype", name, {"f64", "f32", "f16", "bf16"});
     s.dtypes.push_back(*t);
   }
   s.dtypes_named = !s.dtypes.empty();
@@ -57,7 +61,7 @@ core::result<void> select_properties(const gate_options& o, selection& s) {
   }
   for (const std::string& name : o.properties)
     if (properties::find_property(name) == nullptr)
-      return unknown("property", name, fmt::format("{}", fmt::join(names, ", ")));
+      return unknown("property", name, names);
   s.properties_named = !o.properties.empty();
   return {};
 }
@@ -67,7 +71,7 @@ core::result<void> select_families(const gate_options& o, selection& s) {
   for (const auto& tests : properties::all_encoding_tests())
     for (const properties::family& f : tests.families) known.insert(f.name);
   for (const std::string& name : o.families)
-    if (!known.contains(name)) return unknown("family", name, fmt::format("{}", fmt::join(known, ", ")));
+    if (!known.contains(name)) return unknown("family", name, {known.begin(), known.end()});
   s.families = o.families;
   return {};
 }
@@ -161,11 +165,11 @@ core::result<selection> select(const gate_options& o) {
     if (auto ok = part(o, s); !ok) return tl::make_unexpected(ok.error());
   for (const std::string& name : o.require_class) {
     const auto c = reference::accuracy_class_named(name);
-    if (!c) return unknown("accuracy class", name, "uniform, sequential, tree, linear, cumsum");
+    if (!c) return unknown("accuracy class", name, {"uniform", "sequential", "tree", "linear", "cumsum"});
     s.good_enough.insert(*c);
   }
   s.level = std::find_if(std::begin(efforts), std::end(efforts), [&](const effort& e) { return e.name == o.effort; });
-  if (s.level == std::end(efforts)) return unknown("effort", o.effort, "quick, full");
+  if (s.level == std::end(efforts)) return unknown("effort", o.effort, {"quick", "full"});
   s.most_elements = o.most_elements;
   return s;
 }

@@ -44,6 +44,12 @@ std::string why_no_check(const selection& s, const properties::description& cand
                      offered.size() == 1 ? "has" : "have", fmt::join(theirs, ", "));
 }
 
+// How a Python function declares dtypes; other candidates name theirs.
+std::string how_to_offer(const gate_options& options) {
+  return options.candidate.starts_with("python:") ? ": declare it as ASSAY_DTYPES = [...] in the module, or as dtypes"
+                                                  : ": name it among the operation's dtypes";
+}
+
 // An operation that is offered in other dtypes than the selected ones says which.
 std::string not_offered(const std::string& name, const properties::description& candidate, const selection& s) {
   const auto it = candidate.operations.find(name);
@@ -132,7 +138,8 @@ void complain_about_missing(const gate_options& options, const selection& s, gat
   if (s.dtypes_named)
     for (const core::dtype wanted : s.dtypes)
       if (!offers_any([&](const core::operation&, core::dtype type) { return type == wanted; }))
-        report.complaints.push_back(fmt::format("{} was requested and is not offered", core::name_of(wanted)));
+        report.complaints.push_back(fmt::format("{} was requested and is not offered{}", core::name_of(wanted),
+                                                how_to_offer(options)));
 }
 
 // Lengths and positions: the magnitude of a state is neither.

@@ -192,6 +192,14 @@ class Selection(Folder):
         with open(os.path.join(self.report, "summary.md")) as file:
             self.assertIn("Only part", file.read())
 
+    def test_lists_with_commas(self):
+        run("gate", "--candidate", "builtin:sequential", "--operation", "heinsen/scan,heinsen/gated_scan", "--dtype",
+            "f32,f64", "--property", "value,lanes", "--family", "mild,gates_near_one", *self.SMALL, "--report", self.report)
+        checks = {(c["operation"], c["dtype"], c["property"], *c["families"]) for c in self.read_report()["checks"]}
+        self.assertLessEqual({(operation, dtype, "value", "gates_near_one", "mild")
+                              for operation in ("heinsen/scan", "heinsen/gated_scan") for dtype in ("f32", "f64")}, checks)
+        self.assertEqual({c[2] for c in checks}, {"value", "lanes"})
+
     def test_a_filter_changes_no_case(self):
         self.gate("builtin:cumsum", *self.VALUE)
         filtered = self.read_report()["checks"][0]
@@ -276,8 +284,9 @@ class Pinning(Folder):
         self.assertEqual(done.returncode, 1)
         self.assertIn("listed as failed, but it is passed", " ".join(self.read_report()["complaints"]))
         scan_alone = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../examples/numpy_step_loop.py")
-        missed = run("gate", "--candidate", "process:/usr/bin/python3 " + scan_alone, "--report", self.report, "--encoding", "heinsen",
-                     "--dtype", "f32", *self.FEW, "--known-failures", self.known("value heinsen/embed_position f32 # x"))
+        missed = run("gate", "--candidate", "process:/usr/bin/python3 " + scan_alone, "--report", self.report,
+                     "--operation", "heinsen/scan", "--operation", "fox/decay", "--dtype", "f32", *self.FEW,
+                     "--known-failures", self.known("value fox/decay f32 # x"))
         self.assertEqual(missed.returncode, 1)
         self.assertIn("listed as failed, but was not run", " ".join(self.read_report()["complaints"]))
 
@@ -613,6 +622,19 @@ class WrongInput(Folder):
         self.refused(self.gate("builtin:optimized", "--require-class", "perfect"), "perfect")
         self.refused(self.gate("builtin:optimized", "--property", "beauty"), "beauty", "value")
         self.refused(self.gate("builtin:optimized", "--family", "royal"), "royal", "mild")
+        for option, written, near in (("--operation", "heinsen/scn", "heinsen/scan"), ("--encoding", "hensen", "heinsen"),
+                                      ("--property", "valu", "value"), ("--family", "mildd", "mild"),
+                                      ("--effort", "ful", "full"), ("--require-class", "sequental", "sequential")):
+            self.refused(run("gate", "--candidate", "builtin:optimized", option, written, "--report", self.report),
+                         f"near: {near}")
+        self.refused(self.gate("builtin:optimised"), "near: optimized;")
+        for words, near in ((["gat"], "'gat': near: gate"), (["golden", "mak"], "'mak': near: make"),
+                            (["gate", "--candidte=builtin:optimized"], "'--candidte': near: --candidate")):
+            self.refused(run(*words), near)
+        self.assertNotIn("near:", run("gate").stderr)
+        for words in ((), ("gate",), ("golden", "make")):
+            helped, asked = run("help", *words), run(*words, "--help")
+            self.assertEqual((helped.returncode, helped.stdout), (0, asked.stdout))
         for seed in ("-1", "1.5", "x", "18446744073709551616", "99999999999999999999999"):
             self.refused(self.gate("builtin:optimized", "--seed", seed), "2^64")
         for size in ("0", "-1", "-4GiB", "0GiB", "x", "18446744073709551616", "99999999999999999999KiB"):

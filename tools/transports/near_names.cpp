@@ -46,13 +46,17 @@ std::vector<std::string> near_names(const std::string& written, const std::vecto
   return names;
 }
 
+std::string near_in_words(const std::string& written, const std::vector<std::string>& known) {
+  std::string near;
+  for (const std::string& n : near_names(written, known)) near += (near.empty() ? "near: " : ", ") + n;
+  return near.empty() ? near : near + "; ";
+}
+
 core::result<const core::operation*> operation_named(const std::string& name) {
   if (const core::operation* op = reference::find_operation(name)) return op;
   std::vector<std::string> known;
   for (const core::operation& op : reference::operations()) known.push_back(op.name);
-  std::string near;
-  for (const std::string& n : near_names(name, known)) near += (near.empty() ? "near: " : ", ") + n;
-  return core::failure("unknown operation '" + name + "' (" + near + (near.empty() ? "" : "; ") +
+  return core::failure("unknown operation '" + name + "' (" + near_in_words(name, known) +
                        "see: assay list operations)");
 }
 

@@ -12,6 +12,9 @@ namespace assay::transports {
 /// of the written letters changed gives it or what stands behind its "/", or where it holds the written ones.
 std::vector<std::string> near_names(const std::string& written, const std::vector<std::string>& known);
 
+/// "near: a, b; "; empty where none is near.
+std::string near_in_words(const std::string& written, const std::vector<std::string>& known);
+
 /// The operation of that name, or an error that says which are near.
 core::result<const core::operation*> operation_named(const std::string& name);
 
