@@ -3,6 +3,8 @@
 #include <cstdlib>
 #include <stdexcept>
 
+#include "golden/formats/file.hpp"
+#include "golden/formats/temporary_folder.hpp"
 #include "reference/oracle.hpp"
 #include "tools/transports/declarations.hpp"
 #include "tools/transports/near_names.hpp"
@@ -23,6 +25,17 @@ bool names_operation(const std::string& text, std::size_t at) {
   const std::string before = text.substr(0, at), module = before.substr(0, before.rfind(':'));
   const bool is_path = module.find('/') != std::string::npos;
   return module.size() < before.size() && (!is_path || module.ends_with(".py"));
+}
+
+// Of all operations, in a file that lives as long as this program: an argument has at most 128 KiB.
+core::result<std::filesystem::path> file_of_declarations() {
+  static const auto folder = formats::temporary_folder::make();
+  if (!folder) return tl::make_unexpected(folder.error());
+  std::filesystem::path path = folder->path() / "operations.json";
+  if (!std::filesystem::exists(path))
+    if (const auto written = formats::replace_file(path, declarations_json()); !written)
+      return tl::make_unexpected(written.error());
+  return path;
 }
 
 }  // namespace
@@ -54,10 +67,12 @@ core::result<python_function> parse_python_function(const std::string& text) {
 }
 
 process_candidate::started start_python(const python_function& wanted, const process_limits& limits) {
+  const auto declared = file_of_declarations();
+  if (!declared) return tl::make_unexpected(start_error{declared.error()});
   return process_candidate::start(
       // -B: nothing is written beside the user's modules.
       {interpreter(), "-B", (python_package() / host_script).string(), wanted.module, wanted.function, wanted.operation,
-       declarations_json()},
+       declared->string()},
       "python:" + wanted.module + ":" + wanted.function + (wanted.operation.empty() ? "" : "@") + wanted.operation,
       limits);
 }

@@ -37,6 +37,11 @@ def scan(log_p, h, s0, block=32):
     print('{"id": 1, "ok": false, "error": "printed"}', flush=True)
     return s, last
 
+def short_arguments(log_p, h, s0):
+    with open("/proc/self/cmdline") as file:  # one argument has at most 128 KiB
+        assert len(file.read()) < 4096
+    return scan(log_p, h, s0)
+
 class Models:
     @staticmethod
     def forgets(log_p, h, s0):
@@ -302,6 +307,13 @@ class Functions(Folder):
                   f"  --candidate python:{self.path}:frequencies@sinusoidal/frequencies\n")
         # What was shown is taken.
         self.ends("frequencies@rope/frequencies", 1, "heinsen/scan was requested and is not offered")
+
+    def test_the_declarations_are_no_argument(self):
+        self.ends("short_arguments", 0, "# Assay: short_arguments", arguments=self.MILD)
+
+    def test_a_dtype_that_is_not_offered_says_how_to_declare_it(self):
+        self.ends("scan", 1, "bf16 was requested and is not offered: declare it as ASSAY_DTYPES = [...] in the module",
+                  arguments=("--dtype", "bf16", *self.MILD))
 
     def test_a_path_may_hold_what_separates(self):
         for folder in ("a@b", "x:y", "x:y/a@b"):

@@ -1,7 +1,7 @@
 """The program behind `--candidate python:MODULE:FUNCTION[@OPERATION]`: a user's function as a candidate.
 
 Arguments: MODULE (importable, or a path that ends in .py), FUNCTION, OPERATION (empty: the names of the parameters say
-which), and the declarations of all operations.
+which), and the file of the declarations of all operations.
 """
 import difflib
 import importlib
@@ -106,7 +106,9 @@ def main():
     sys.path.insert(0, os.getcwd())
     sys.argv = [module]
     try:
-        found = candidate_from(load(module), name, operation, json.loads(declarations))
+        with open(declarations, encoding="utf-8") as file:
+            declared = json.load(file)
+        found = candidate_from(load(module), name, operation, declared)
     except (Exception, SystemExit) as error:
         reason = f"{module}:{name}: {why_not(error, module, name)}"
         refuse("\n".join(filter(None, [reason, users_lines(error)])), streams)
