@@ -8,6 +8,7 @@
 #include <map>
 #include <numeric>
 
+#include "properties/diagnosis/plain_arithmetic.hpp"
 #include "properties/diagnosis/sentences.hpp"
 #include "properties/harness/verdict.hpp"
 #include "reference/evaluate_in.hpp"
@@ -125,47 +126,6 @@ class judged_again {
   expectation expected_;
 };
 
-// The errors of outputs in their scales, those that are numbers.
-std::vector<double> errors_of(const probe& p, const core::tensors& outputs) {
-  std::vector<double> errors;
-  for (const auto& [name, t] : outputs) {
-    const std::vector<double> scales = scales_of(*p.truth, name);
-    for (std::size_t i = 0; i < t.size(); ++i) {
-      const double error = (t.values.storage()[i] - p.truth_of(name, i)) / scales[i];
-      errors.push_back(std::isfinite(error) ? error : 0.0);
-    }
-  }
-  return errors;
-}
-
-// The call with its numbers in a narrow format: code that computes a stage in it converts its operands, too.
-request with_narrow_inputs(request call, core::dtype narrow) {
-  for (auto& [name, t] : call.inputs)
-    if (t.type == call.type)
-      for (double& x : t.values.storage()) x = core::round_to(narrow, x);
-  return call;
-}
-
-// The correlation of the errors with those of plain arithmetic in these formats, the mean over the elements of all
-// wrong probes: what rounds at the same places errs alike, whatever a law allows. 0 where chance makes as much (five
-// standard deviations), or where it is small.
-double correlation_with_plain_arithmetic(const assignment& other, bool converts, const std::vector<probe>& probes) {
-  constexpr double least = 0.3, deviations = 5;
-  double sum = 0, elements = 0;
-  for (const probe& p : probes) {
-    if (p.right) continue;
-    const request call = converts ? with_narrow_inputs(p.c.call, other.narrow) : p.c.call;
-    const std::vector<double> x = errors_of(p, p.actual), y = errors_of(p, reference::evaluate_in(call, other.formats));
-    const double xy = std::inner_product(x.begin(), x.end(), y.begin(), 0.0),
-                 xx = std::inner_product(x.begin(), x.end(), x.begin(), 0.0),
-                 yy = std::inner_product(y.begin(), y.end(), y.begin(), 0.0);
-    const auto size = static_cast<double>(x.size());
-    if (xx > 0 && yy > 0) sum += size * xy / std::sqrt(xx * yy);
-    elements += size;
-  }
-  return sum >= least * elements && sum >= deviations * std::sqrt(elements) ? sum / elements : 0.0;
-}
-
 bool is_of_sums(const assignment& a, const core::operation& op) {
   return a.stages.size() == 1 && op.stages[a.stages.front()].name == core::accumulation;
 }
@@ -180,7 +140,7 @@ std::optional<double> evidence_for(const assignment& other, const std::vector<pr
   for (const probe& p : probes) {
     if (p.right) continue;
     const judged_again again(p, other.formats);
-    if (!again.passes()) return std::nullopt;
+    if (!again.passes() || plain_arithmetic::loses_otherwise(p, other.formats)) return std::nullopt;
     ++explained;
     of_law[p.c.seed] = std::max(of_law[p.c.seed], again.evidence_of_law());
     if (is_of_sums(other, *p.c.call.operation))
@@ -194,8 +154,8 @@ std::optional<double> evidence_for(const assignment& other, const std::vector<pr
   if (explained < least_explained || evidence < least_evidence) return std::nullopt;
   if (other.narrow == probes.front().c.call.type) return evidence;
   // Nothing but the errors speaks for a format that is narrower than the tensors.
-  const double alike = std::max(correlation_with_plain_arithmetic(other, false, probes),
-                                correlation_with_plain_arithmetic(other, true, probes));
+  const double alike = std::max(plain_arithmetic::correlation_with(other.formats, std::nullopt, probes),
+                                plain_arithmetic::correlation_with(other.formats, other.narrow, probes));
   return alike > 0 ? std::optional(alike) : std::nullopt;
 }
 

@@ -5,6 +5,7 @@
 #include <functional>
 
 #include "properties/diagnosis/diagnose.hpp"
+#include "properties/diagnosis/precision.hpp"
 #include "properties/harness/verdict.hpp"
 #include "properties/tests/gating.hpp"
 #include "reference/evaluate_in.hpp"
@@ -195,4 +196,29 @@ TEST_CASE("properties/precision/other_faults_are_not_explained_by_a_stage", "[pr
     CHECK(r.verdict == status::failed);
     CHECK_THAT(r.explained, !Contains(by_precision));
   }
+}
+
+// Far out an angle in bf16 gives any row of the same norm: whatever errs there correlates with that.
+TEST_CASE("properties/precision/errors_as_large_as_the_values_are_no_evidence_of_a_format", "[property][gate]") {
+  const core::operation& op = *reference::find_operation("rope/rotate");
+  const auto said = [&](double (*position)(double), double factor, const std::map<std::string, dtype>& stages) {
+    std::vector<probe> probes;
+    for (std::uint64_t k = 0; k < 6; ++k) {
+      test_case c = make_case({&op, dtype::f32, "mild", seed + k, extent({{"B", 2}, {"n", 33}, {"h", 2}, {"d", 8}})});
+      core::counter_random random(seed + k);
+      for (double& m : c.call.inputs.at("position").values.storage()) m = std::floor(random.uniform(8192, 32767));
+      request edited = c.call;
+      for (double& m : edited.inputs.at("position").values.storage()) m = position(m);
+      core::tensors y = reference::evaluate_in(edited, formats_of(op, dtype::f32, stages));
+      for (double& x : y.at("y").values.storage()) x = core::round_to(dtype::f32, x * factor);
+      probes.push_back(probe_of(c, probe_kind::family, std::move(y), dtype::f32));
+    }
+    return precision_explanation_of(probes).value_or("");
+  };
+  const auto as_it_is = [](double m) { return m; };
+  CHECK_THAT(said(as_it_is, 1.0, {{"angle", dtype::bf16}}), Contains("explained if angle "));
+  CHECK(said(as_it_is, 0.5, undeclared).empty());
+  CHECK(said(as_it_is, 1 / 1.3466, undeclared).empty());
+  CHECK(said([](double m) { return std::fmod(m, 8192.0); }, 1.0, undeclared).empty());
+  CHECK(said([](double) { return 8191.0; }, 1.0, undeclared).empty());
 }
