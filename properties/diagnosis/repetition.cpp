@@ -100,6 +100,11 @@ std::string sentence_of(words::unequal_because why, const char* when, const diff
                                 when);
 }
 
+bool is_right(implementation& started, const test_case& c, const description& about) {
+  const call_result outputs = started.evaluate(c.call);
+  return outputs && judge(c.call, about.precisions_of(c.call), *outputs).passed;
+}
+
 }  // namespace
 
 std::optional<unequal_calls> repeated_in_process(implementation& under_test, const std::vector<test_case>& cases,
@@ -180,23 +185,27 @@ std::vector<test_case> larger_than(const test_case& c, implementation& under_tes
 std::optional<core::dtype> wrong_after_dtype(const test_case& c, const description& about, const fresh_start& fresh) {
   std::vector<core::dtype> others = about.operations.at(c.call.operation->name);
   std::erase_if(others, [&](core::dtype t) { return t == c.call.type || !within_domain(about, in_dtype(c, t)); });
-  const auto right_in = [&](implementation& started) {
-    const call_result outputs = started.evaluate(c.call);
-    return outputs && judge(c.call, about.precisions_of(c.call), *outputs).passed;
-  };
   const auto alone = fresh && !others.empty() ? fresh() : nullptr;
-  if (!alone || !right_in(*alone)) return std::nullopt;
+  // Where a call in its own dtype does the same, the dtype of the first one is not what matters.
+  if (!alone || !is_right(*alone, c, about) || wrong_after_itself(c, about, fresh)) return std::nullopt;
   for (const core::dtype first : others) {
     const auto started = fresh();
-    if (started && started->evaluate(in_dtype(c, first).call) && !right_in(*started)) return first;
+    if (started && started->evaluate(in_dtype(c, first).call) && !is_right(*started, c, about)) return first;
   }
   return std::nullopt;
+}
+
+bool wrong_after_itself(const test_case& c, const description& about, const fresh_start& fresh) {
+  const auto started = fresh ? fresh() : nullptr;
+  return started && is_right(*started, c, about) && !is_right(*started, c, about);
 }
 
 std::string first_dtype_words(core::dtype wrong, core::dtype first) {
   return fmt::format("wrong in {} after a call in {}: state of the first dtype is kept", core::name_of(wrong),
                      core::name_of(first));
 }
+
+std::string after_itself_words() { return "right once, and wrong when the same call comes again: any call leaves state"; }
 
 call_result recorder::evaluate(const request& call) {
   call_result outputs = inner_.evaluate(call);

@@ -35,12 +35,18 @@ std::optional<unequal_calls> repeated_in_fresh_process(implementation& under_tes
 /// larger call leaves behind shows where the case comes after it.
 std::vector<test_case> larger_than(const test_case& c, implementation& under_test, std::uint64_t seed);
 
-/// The dtype of a call after which the case is wrong in a fresh process, where it is right as the first call; nothing
-/// where there is none, or where no process can be started.
+/// The dtype of a call after which the case is wrong in a fresh process, where it is right as the first call and after
+/// itself; nothing where there is none, or where no process can be started.
 std::optional<core::dtype> wrong_after_dtype(const test_case& c, const description& about, const fresh_start& fresh);
 
 /// "wrong in f32 after a call in bf16: state of the first dtype is kept".
 std::string first_dtype_words(core::dtype wrong, core::dtype first);
+
+/// Whether the case is right as the first call of a fresh process, and wrong when it is put to it again.
+bool wrong_after_itself(const test_case& c, const description& about, const fresh_start& fresh);
+
+/// What is said of that.
+std::string after_itself_words();
 
 /// Passes calls on and keeps them.
 class recorder final : public implementation {

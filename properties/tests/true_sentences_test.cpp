@@ -75,6 +75,20 @@ std::unique_ptr<implementation> keeps_its_first_dtype(bool is_kept) {
       });
 }
 
+// A setting that each call halves again, whatever its dtype.
+std::unique_ptr<implementation> halves_at_each_call() {
+  return std::make_unique<remembering>(
+      [factor = 2.0](const request&, core::tensors& outputs) mutable -> std::optional<call_failure> {
+        factor /= 2;
+        for (auto& [name, t] : outputs)
+          for (double& x : t.values.storage()) x *= factor;
+        return std::nullopt;
+      },
+      [](description& about) {
+        about.operations["rope/rotate"] = {core::dtype::f32, core::dtype::bf16};
+      });
+}
+
 std::string said_of(implementation& under_test, const test_case& shown, const fresh_start& fresh = {}) {
   const core::operation& op = *shown.call.operation;
   const diagnosis d = diagnose(under_test, op, shown.call.type, {{{&truth_property(op), shown}}, probe_seed, fresh});
@@ -161,4 +175,14 @@ TEST_CASE("properties/dtype_order/what_the_first_dtype_leaves_behind_is_found", 
   CHECK(asked(core::dtype::f32, core::dtype::bf16, false).verdict == status::passed);
   CHECK(first_dtype_words(core::dtype::f32, core::dtype::bf16) ==
         "wrong in f32 after a call in bf16: state of the first dtype is kept");
+}
+
+TEST_CASE("properties/dtype_order/state_that_any_call_changes_is_not_laid_to_a_dtype", "[property][gate]") {
+  const core::operation& op = *reference::find_operation("rope/rotate");
+  const test_case c =
+      make_case({&op, core::dtype::f32, "mild", probe_seed, extent({{"B", 1}, {"n", 7}, {"h", 2}, {"d", 8}})});
+  const description about = halves_at_each_call()->describe();
+  CHECK_FALSE(wrong_after_dtype(c, about, halves_at_each_call));
+  CHECK(wrong_after_itself(c, about, halves_at_each_call));
+  CHECK_FALSE(wrong_after_itself(c, about, [] { return keeps_its_first_dtype(true); }));
 }

@@ -63,7 +63,10 @@ class orders {
     record_case(check, c, o);
     if (o.verdict != status::failed) return false;
     check.found = properties::counterexample{c, c, std::move(o)};
-    if (kept) r.found.explained = properties::first_dtype_words(r.type, *kept);
+    if (kept)
+      r.found.explained = properties::first_dtype_words(r.type, *kept);
+    else if (properties::wrong_after_itself(c, about_, fresh_))
+      r.found.explained = properties::after_itself_words();
     return true;
   }
 
