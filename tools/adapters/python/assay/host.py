@@ -87,17 +87,20 @@ def _is_of_an_index(error):
 
 
 def _answers_with_heads_exchanged(function, inputs, message):
-    """Whether it answers where axes 1 and 2 of tensors of four axes change places."""
+    """Whether it answers where axes 1 and 2 of tensors of four axes change places, and in their shape: rows, heads and
+    tokens of an output are those of an input."""
     of_four = [array.shape for _, array in inputs.values() if array.ndim == 4]
     if all(shape[1] == shape[2] for shape in of_four) or any(0 in shape for shape in of_four):
         return False
     exchanged = {name: (stored, array.swapaxes(1, 2).copy() if array.ndim == 4 else array)
                  for name, (stored, array) in inputs.items()}
     try:
-        _answer_of(function, exchanged, message["attributes"], message["dtype"])
+        outputs = _answer_of(function, exchanged, message["attributes"], message["dtype"])
     except Exception:  # then it says nothing of axes
         return False
-    return True
+    known = {(shape[0], shape[2], shape[1]) for shape in of_four}
+    answered = [array.shape for _, array in outputs.values()]
+    return all(shape[:3] in known for shape in answered if len(shape) == 4)
 
 
 class Candidate:
