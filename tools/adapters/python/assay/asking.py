@@ -10,6 +10,8 @@ Both take the inputs and the settings of one call by name (see: assay list opera
 __dlpack__. Numbers of Python are rounded to the dtype of the call; arrays must have it. NumPy has no bf16: with
 dtype="bf16" float32 arrays hold its values.
 
+Where an input is a tensor of torch, truths and what is allowed are tensors of torch, on its device.
+
     dtype           "f64", "f32", "f16" or "bf16"; that of the first array without it, f32 where there is none
     compute         the precision of the arithmetic, or of its stages, as among the claims of a candidate
     accuracy_class  within the law of this class, such as "sequential"; without it whatever is no bug
@@ -43,8 +45,9 @@ def truth(operation, *, dtype=None, compute=None, accuracy_class=None, **values)
         with server.question() as question:
             server.ask(_question(server, question, operation, dtype, values, ask="truth", compute=compute,
                                  **{"class": accuracy_class}))
-            tensors = {name: bf16_to_f32(array) if stored == "BF16" else array
-                       for name, (stored, array) in read_safetensors(question["outputs"]).items()}
+            read = read_safetensors(question["outputs"])
+    like = next((value for value in values.values() if hasattr(value, "detach")), None)
+    tensors = {name: _loaded(*tensor, like) for name, tensor in read.items()}
     allowed = {name.removesuffix(":allowed"): tensors.pop(name) for name in list(tensors) if name.endswith(":allowed")}
     return Truth(tensors, allowed)
 
@@ -66,6 +69,22 @@ def judge(operation, outputs, *, dtype=None, compute=None, accuracy_class=None, 
     if not answer["right"]:
         raise AssertionError(f"{operation}: {answer['words']}")
     return answer["words"]
+
+
+def _loaded(stored, array, like):
+    """What a file holds: as a tensor of torch where `like` is one."""
+    if like is None:
+        return bf16_to_f32(array) if stored == "BF16" else array
+    import torch
+    tensor = torch.from_numpy(array.view(numpy.int16)).view(torch.bfloat16) if stored == "BF16" else torch.from_numpy(array)
+    return tensor if like.device.type == "mps" else tensor.to(like.device)  # Apple's has no f64
+
+
+def _plain(value):
+    """A setting as JSON has it, of NumPy's or torch's numbers too."""
+    if isinstance(value, (list, tuple)):
+        return [_plain(each) for each in value]
+    return value.tolist() if hasattr(value, "tolist") else value
 
 
 def _by_name(operation, declared, outputs):
@@ -118,5 +137,5 @@ def _question(server, question, operation, dtype, values, **more):
     write_safetensors(question["inputs"], {name: _tensor(name, value, dtype, inputs[name].get("dtype"))
                                            for name, value in tensors.items()})
     return {**question, "operation": operation, "dtype": dtype,
-            "settings": {name: value for name, value in values.items() if name in settings},
+            "settings": {name: _plain(value) for name, value in values.items() if name in settings},
             **{word: value for word, value in more.items() if value is not None}}

@@ -85,8 +85,19 @@ def test_tensors_of_torch():
     y = torch.tensor(rotate(X, POSITION, False))
     assay.judge("rope/rotate", y, x=x, position=torch.tensor(POSITION, dtype=torch.int32))
     halves = torch.tensor(X).bfloat16()
-    right = torch.tensor(assay.truth("rope/rotate", x=halves, position=POSITION)["y"]).bfloat16()
-    assay.judge("rope/rotate", right, x=halves, position=POSITION)
+    expected = assay.truth("rope/rotate", x=halves, position=POSITION)
+    assert expected["y"].dtype == torch.bfloat16 and expected.allowed["y"].dtype == torch.float64
+    assay.judge("rope/rotate", expected["y"], x=halves, position=POSITION)
+    expected = assay.truth("rope/rotate", x=x, position=POSITION)
+    assert torch.equal(expected["y"], y) and bool(((y - expected["y"]).abs() <= expected.allowed["y"]).all())
+
+
+def test_settings_are_numbers_of_numpy_too():
+    plain = dict(layout="half_split", rotary=2, base=100.0)
+    y = assay.truth("rope/rotate", x=X, position=POSITION, **plain)["y"]
+    own = dict(layout=np.str_("half_split"), rotary=np.int64(2), base=np.float32(100))
+    assert assay.judge("rope/rotate", y, x=X, position=POSITION, compute=None, **own).startswith("right: ")
+    assert assay.truth("alibi/slopes", heads=np.array(2))["slopes"].shape == (2,)
 
 
 @pytest.mark.parametrize("arguments, said", [
