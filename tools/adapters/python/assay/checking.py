@@ -25,6 +25,7 @@ from assay.installed import PACKAGE, declarations, environment, program
 from assay.matching import NotAnOperation
 
 _PASSED, _FAILED, _BROKEN = 0, 1, 3
+_MOST_SHOWN = 4000  # characters of a program
 
 
 def check(function, operation=None, dtypes=None, *, effort="quick", seed=1, require_class=(), require_digits=(), report=None,
@@ -62,20 +63,47 @@ def check(function, operation=None, dtypes=None, *, effort="quick", seed=1, requ
     if code not in (_PASSED, _FAILED, _BROKEN):
         raise RuntimeError(f"assay gate ended with status {code}:\n{said}")
     if code != _PASSED:
-        raise AssertionError(f"{_findings(folder, said)}\nReport: {os.path.join(folder, 'summary.md')}")
+        raise AssertionError(f"{_findings(folder, said, _spec_of(function, selected))}\nReport: {os.path.join(folder, 'summary.md')}")
     if report is None:
         shutil.rmtree(folder)
 
 
-def _findings(folder, said):
-    """The report up to its tables, without what names the relay, which has ended."""
+def _spec_of(function, operations):
+    """How the command line names a function: as it stands in its file, or what is to be filled in."""
+    code, name = getattr(function, "__code__", None), getattr(function, "__qualname__", "<locals>")
+    found = f"{code.co_filename}:{name}" if code is not None and "<" not in name else "MODULE:FUNCTION"
+    return shlex.quote(f"python:{found}" + "".join(f"@{name.partition(':')[0]}" for name in operations[:1]))
+
+
+def _findings(folder, said, spec):
+    """The report up to its tables, without what names the relay, which has ended, and the first counterexample as a program
+    to copy, where it is short."""
     try:
         with open(os.path.join(folder, "summary.md"), encoding="utf-8") as file:
             text = file.read()
     except OSError:
         return said
     text = re.split(r"^## (?:Accuracy|Checks)", text, 1, re.MULTILINE)[0]
-    return re.sub(r" Replay:\n *```sh\n.*?\n *```| Candidate `process:.*?`,", "", text, flags=re.DOTALL).strip()
+    cases = []
+
+    def replay(found):
+        cases.append(shlex.split(found[1])[2])
+        return f" Replay:\n  assay replay {shlex.quote(cases[-1])} --candidate {spec}"
+    text = re.sub(r" Replay:\n *```sh\n(.*?)\n *```", replay, text, flags=re.DOTALL)
+    text = re.sub(r" Candidate `process:.*?`,", "", text, flags=re.DOTALL).strip()
+    return text + "".join(map(_program_of, cases[:1]))
+
+
+def _program_of(case):
+    """The counterexample as a Python program."""
+    path = case.removesuffix(".json") + ".py"
+    try:
+        with open(path, encoding="utf-8") as file:
+            program_text = file.read()
+    except OSError:
+        return ""
+    shown = f"\n{program_text}" if len(program_text) <= _MOST_SHOWN else ""
+    return f"\n\nThe first counterexample as a Python program: {path}{shown}"
 
 
 def _gate(assay, candidate, arguments):

@@ -72,6 +72,11 @@ def test_a_failure_says_what_is_wrong_on_the_smallest_case(tmp_path):
     assert re.search(r"\*\*value\*\* of `rope/rotate` in f32: y\[.*\]: expected .*\n.*Smallest case found: rope/rotate f32 B=1", said)
     assert 'assay.check(rotate, "rope/rotate", [dtype], options=FEW)' in said
     assert not re.search(r"checking\.py|pytest_plugin\.py|relay\.py|## Accuracy", said)
+    kept = tmp_path / "assay-report" / ALL[0] / "counterexamples"
+    assert (f"assay replay {kept / 'value-rope-rotate-f32.json'} --candidate "
+            f"python:{tmp_path / 'test_model.py'}:rotate@rope/rotate") in said
+    program = (kept / "value-rope-rotate-f32.py").read_text()
+    assert program.strip() in "\n".join(line[1:].removeprefix("       ") for line in said.splitlines() if line[:1] == "E")
     assert reports(tmp_path / "assay-report") == ALL
     (failure,) = xml.etree.ElementTree.parse(tmp_path / "junit.xml").iter("failure")
     assert 'behaves as layout = "half_split"' in failure.get("message")
