@@ -187,12 +187,14 @@ std::vector<variant> controls() {
                   }})};
 }
 
-// Besides what any operation is asked at: more tokens than f16 counts, and tables as long as those of models.
+// Besides what any operation is asked at: more tokens than f16 counts, and than 16 bits count where none is padding;
+// tables as long as those of models.
 std::vector<usual_size> sizes() {
   std::vector<usual_size> all;
   for (const char* operation : {"learned/positions", "learned/embed", "learned/multiply"})
     for (usual_size& u : sizes_by_roles(*reference::find_operation(operation))) all.push_back(std::move(u));
   add_sizes(all, {"learned/positions"}, "B n", "2 70001", false);
+  add_sizes(all, {"learned/positions"}, "B n", "1 70001", true, "no_padding");
   add_sizes(all, {"learned/embed", "learned/multiply"}, "B n d N", "2 66 3 700");
   add_sizes(all, {"learned/embed", "learned/multiply"}, "B n d N", "2 5 3 70001", false);
   return all;
