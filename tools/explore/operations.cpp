@@ -134,7 +134,7 @@ core::result<results> errors_of_angles(const asked& what, const cell& c, const c
   for (std::size_t t = 0; t < found.size(); ++t) {
     law = std::max(law, m * (2 * core::unit_roundoff(what.formats.unit()) * k[t] + (u + u_stored) * theta.truth(t)));
     const double x = found.values.storage()[t], product = core::round_to(arithmetic, m * x);
-    const double error = m * std::fabs(theta.error_of(x, t)) + std::fabs(std::fma(m, x, -product));
+    const double error = std::fabs(m * theta.error_of(x, t) - std::fma(m, x, -product));
     if (error > largest || std::isnan(error)) pair = static_cast<double>(t);
     largest = std::isnan(error) || std::isnan(largest) ? nothing : std::max(largest, error);
   }

@@ -46,14 +46,18 @@ sentences of_scan(const all_cells& cells) {
   const auto name = [](const cell& c) {
     return fmt::format("{} in {} ({})", c.implementation, format_words(c), regime_words(c));
   };
-  std::map<std::string, range> slopes;  // by implementation, over all formats
+  std::map<std::string, range> slopes;  // by implementation, over all formats that have digits left
+  std::map<std::string, std::set<std::string>> without_digits;
   for (const auto& [words, group] : grouped(cells, name)) {
     const cell& c = group.front()->what;
     if (c.family != "gates" || c.scale != 1.0) continue;
     range constant;
     const std::vector<chart_point> points = growth_of(group, constant);
     const double slope = fitted_slope(points);
-    if (std::isnan(slope)) continue;
+    if (std::isnan(slope)) {
+      if (c.decay == 0.0) without_digits[c.implementation].insert(format_words(c));
+      continue;
+    }
     if (c.decay == 0.0) slopes[c.implementation].take(slope);
     std::string text = fmt::format("{}: the error {} (exponent {:.2f}, n = {:.0f} to {:.0f})", words,
                                    growth_words(slope), slope + 0.0, points.front().x, points.back().x);
@@ -68,9 +72,16 @@ sentences of_scan(const all_cells& cells) {
     if (std::max(std::fabs(r.low), std::fabs(r.high)) < 0.1) steady.push_back(implementation);
   }
   std::string lead;
-  if (!growing.empty())
-    lead = fmt::format("With gates N(0, 1), the error grows in proportion to n, in every format tried: {}.",
+  if (!growing.empty()) {
+    std::set<std::string> others;
+    for (const std::string& implementation : growing) others.merge(std::set(without_digits[implementation]));
+    const std::string formats = others.empty() ? "in every format tried"
+                                               : fmt::format("in every format tried but {}, where too few lengths have a "
+                                                             "digit left to say",
+                                                             fmt::join(others, ", "));
+    lead = fmt::format("With gates N(0, 1), the error grows in proportion to n, {}: {}.", formats,
                        fmt::join(growing, ", "));
+  }
   if (!steady.empty())
     lead += fmt::format("{} not grow with n: {}.", lead.empty() ? "With gates N(0, 1), the error does" : " It does",
                         fmt::join(steady, ", "));

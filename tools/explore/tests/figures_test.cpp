@@ -56,6 +56,14 @@ TEST_CASE("explore/figures/sentences_follow_the_numbers", "[unit]") {
   CHECK(has(all_sentences(growing(0, "sequential")), "does not grow with n"));
   CHECK(has(all_sentences(growing(0.5, "sequential")), "grows like n^0.50"));
   CHECK(has(all_sentences(growing(1)), "in proportion to n, in every format tried: cumsum."));
+  // A format in which no digit is left tells nothing of growth.
+  auto lost = growing(1);
+  for (measured_cell m : growing(1)) {
+    m.what.arithmetic = m.what.storage = "bf16";
+    m.found["rms"] = 1.0;
+    lost.push_back(m);
+  }
+  CHECK(has(all_sentences(lost), "in every format tried but bf16, where too few lengths have a digit left to say: cumsum."));
   CHECK(has(all_sentences(growing(0, "sequential")), "does not grow with n: sequential."));
   CHECK_FALSE(has(all_sentences(growing(0.5)), "every format"));
   CHECK_FALSE(has(all_sentences(growing(1)), "NaN"));
