@@ -90,25 +90,18 @@ void add_candidate(CLI::App& command, std::string& candidate) {
 
 // Which cases: the same for those who run them and those who export them.
 void add_selection(CLI::App& command, gate_options& selected) {
-  command
-      .add_option("--encoding", selected.encodings,
-                  "only this encoding; may be repeated, or a list with commas")
+  command.add_option("--encoding", selected.encodings, "only this encoding; may be repeated, or a list with commas")
       ->delimiter(',');
   command
       .add_option("--operation", selected.operations,
                   "only this operation and its derivatives; may be repeated, or a list with commas")
       ->delimiter(',');
-  command
-      .add_option("--dtype", selected.dtypes,
-                  "only this dtype; may be repeated, or a list with commas")
+  command.add_option("--dtype", selected.dtypes, "only this dtype; may be repeated, or a list with commas")
+      ->delimiter(',');
+  command.add_option("--property", selected.properties, "only this property; may be repeated, or a list with commas")
       ->delimiter(',');
   command
-      .add_option("--property", selected.properties,
-                  "only this property; may be repeated, or a list with commas")
-      ->delimiter(',');
-  command
-      .add_option("--family", selected.families,
-                  "only cases of this family; may be repeated, or a list with commas")
+      .add_option("--family", selected.families, "only cases of this family; may be repeated, or a list with commas")
       ->delimiter(',');
   command.add_option("--effort", selected.effort, "quick or full")->capture_default_str();
   command.add_option(
@@ -141,7 +134,8 @@ std::string mistyped(const CLI::App& app, const std::vector<std::string>& words)
     const auto commands = chosen.back()->get_subcommands([](const CLI::App* a) { return !a->get_group().empty(); });
     std::vector<std::string> known;
     if (!name.starts_with("--")) {
-      const auto it = std::find_if(commands.begin(), commands.end(), [&](const auto* c) { return c->get_name() == name; });
+      const auto it =
+          std::find_if(commands.begin(), commands.end(), [&](const auto* c) { return c->get_name() == name; });
       if (it != commands.end()) {
         chosen.push_back(*it);
         continue;
@@ -253,7 +247,8 @@ int run(int argc, char** argv) {
   CLI::App* mutants_command = app.add_subcommand("mutants", "which property kills which wrong implementation");
   mutants_command->add_option("mutant", killing.names, "only these; see: assay list mutants");
   mutants_command
-      ->add_option("--encoding", killing.encodings, "only those of this encoding; may be repeated, or a list with commas")
+      ->add_option("--encoding", killing.encodings,
+                   "only those of this encoding; may be repeated, or a list with commas")
       ->delimiter(',');
   mutants_command->add_option("--seed", killing.seed, "seed of all cases")->check(fits_64_bits)->capture_default_str();
   mutants_command->add_option("--cases", killing.cases, "cases per family and property")

@@ -205,7 +205,9 @@ std::string first_dtype_words(core::dtype wrong, core::dtype first) {
                      core::name_of(first));
 }
 
-std::string after_itself_words() { return "right once, and wrong when the same call comes again: any call leaves state"; }
+std::string after_itself_words() {
+  return "right once, and wrong when the same call comes again: any call leaves state";
+}
 
 call_result recorder::evaluate(const request& call) {
   call_result outputs = inner_.evaluate(call);

@@ -103,7 +103,7 @@ struct check_result {
   element_report worst;  ///< by the ratio to its allowance
   std::string worst_case;
   std::optional<counterexample> found;
-  std::vector<refusal> refused{};  ///< of each axis the first
+  std::vector<refusal> refused{};          ///< of each axis the first
   std::vector<declined_cases> declined{};  ///< the first reasons; those that differ in digits alone are one
   /// It failed, and passes where wrong outputs are replaced by the truth: the property that compares with the truth
   /// has found the fault.

@@ -1,11 +1,12 @@
 // Precision by stage: what is computed as declared passes, and what is not is explained by the stage.
+#include "properties/diagnosis/precision.hpp"
+
 #include <fmt/format.h>
 
 #include <catch2/catch.hpp>
 #include <functional>
 
 #include "properties/diagnosis/diagnose.hpp"
-#include "properties/diagnosis/precision.hpp"
 #include "properties/harness/verdict.hpp"
 #include "properties/tests/gating.hpp"
 #include "reference/evaluate_in.hpp"

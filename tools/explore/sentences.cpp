@@ -76,9 +76,10 @@ sentences of_scan(const all_cells& cells) {
     std::set<std::string> others;
     for (const std::string& implementation : growing) others.merge(std::set(without_digits[implementation]));
     const std::string formats = others.empty() ? "in every format tried"
-                                               : fmt::format("in every format tried but {}, where too few lengths have a "
-                                                             "digit left to say",
-                                                             fmt::join(others, ", "));
+                                               : fmt::format(
+                                                     "in every format tried but {}, where too few lengths have a "
+                                                     "digit left to say",
+                                                     fmt::join(others, ", "));
     lead = fmt::format("With gates N(0, 1), the error grows in proportion to n, {}: {}.", formats,
                        fmt::join(growing, ", "));
   }

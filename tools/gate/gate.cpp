@@ -47,8 +47,8 @@ core::result<void> examine(properties::implementation& opened, const gate_option
                            const pins& held_against, const interruption& signals,
                            std::chrono::steady_clock::time_point started, gate_report& report) {
   guarded_candidate candidate(
-      opened, [&] { signals.throw_if_interrupted(); }, limit_of_calls(options.candidate, options.limits), steady_seconds,
-      static_cast<double>(options.limits.memory_bytes));
+      opened, [&] { signals.throw_if_interrupted(); }, limit_of_calls(options.candidate, options.limits),
+      steady_seconds, static_cast<double>(options.limits.memory_bytes));
   report.candidate = candidate.describe();
   const auto planned = plan_parts(candidate.describe(), selected, options.shard);
   std::vector<part_record> parts;

@@ -32,10 +32,9 @@ std::optional<std::string> guarded_candidate::limit_met(const properties::reques
   }
   // A system that has no memory left kills what takes most of it.
   const bool answered = failure.kind == fault::error_reply || failure.kind == fault::unsupported;
-  const bool no_memory =
-      failure.kind == fault::out_of_memory || (answered && says_no_memory(failure.message)) ||
-      (failure.kind == fault::crashed && (failure.message.starts_with("ended by signal 9 ") ||
-                                          failure.message.starts_with("ended with status 137")));
+  const bool no_memory = failure.kind == fault::out_of_memory || (answered && says_no_memory(failure.message)) ||
+                         (failure.kind == fault::crashed && (failure.message.starts_with("ended by signal 9 ") ||
+                                                             failure.message.starts_with("ended with status 137")));
   if (!no_memory || steps * bytes_of_step < memory_) return std::nullopt;
   return failure.kind == fault::out_of_memory ? failure.message + " (--memory-limit gives it more)"
                                               : "no memory: " + failure.message;

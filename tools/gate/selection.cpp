@@ -60,8 +60,7 @@ core::result<void> select_properties(const gate_options& o, selection& s) {
       s.properties.push_back(&p);
   }
   for (const std::string& name : o.properties)
-    if (properties::find_property(name) == nullptr)
-      return unknown("property", name, names);
+    if (properties::find_property(name) == nullptr) return unknown("property", name, names);
   s.properties_named = !o.properties.empty();
   return {};
 }

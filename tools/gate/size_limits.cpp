@@ -14,8 +14,7 @@ namespace {
 bool covers(const core::axis_sizes& large, const core::axis_sizes& small, double least = 1) {
   return std::all_of(small.begin(), small.end(), [&](const auto& axis) {
     const auto found = large.find(axis.first);
-    return found != large.end() &&
-           static_cast<double>(found->second) >= least * static_cast<double>(axis.second);
+    return found != large.end() && static_cast<double>(found->second) >= least * static_cast<double>(axis.second);
   });
 }
 
@@ -93,9 +92,8 @@ std::vector<std::string> size_limits::sentences(const core::operation& op, core:
     if (least == nullptr || most_steps(o.sizes) < most_steps(least->sizes)) least = &o;
   }
   for (const auto& [axis, o] : by_axis) {
-    const std::string where =
-        axis.empty() ? "where sizes are as large together as in this call"
-                     : fmt::format("beyond {} = {}", axis, found->second.largest.at(axis));
+    const std::string where = axis.empty() ? "where sizes are as large together as in this call"
+                                           : fmt::format("beyond {} = {}", axis, found->second.largest.at(axis));
     all.push_back(fmt::format("{} in {} was not tried {}: at {} there was {}", op.name, core::name_of(type), where,
                               in_words(o->sizes), o->limit));
   }
@@ -114,8 +112,9 @@ double most_steps(const core::axis_sizes& sizes) {
 
 bool says_no_memory(std::string text) {
   std::transform(text.begin(), text.end(), text.begin(), [](unsigned char x) { return std::tolower(x); });
-  constexpr std::array words{"memoryerror",       "can't allocate memory", "cannot allocate memory", "out of memory",
-                             "not enough memory", "unable to allocate",    "bad_alloc"};
+  constexpr std::array words{"memoryerror",   "can't allocate memory", "cannot allocate memory",
+                             "out of memory", "not enough memory",     "unable to allocate",
+                             "bad_alloc"};
   return std::any_of(words.begin(), words.end(),
                      [&](const char* word) { return text.find(word) != std::string::npos; });
 }

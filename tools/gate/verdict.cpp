@@ -138,8 +138,8 @@ void complain_about_missing(const gate_options& options, const selection& s, gat
   if (s.dtypes_named)
     for (const core::dtype wanted : s.dtypes)
       if (!offers_any([&](const core::operation&, core::dtype type) { return type == wanted; }))
-        report.complaints.push_back(fmt::format("{} was requested and is not offered{}", core::name_of(wanted),
-                                                how_to_offer(options)));
+        report.complaints.push_back(
+            fmt::format("{} was requested and is not offered{}", core::name_of(wanted), how_to_offer(options)));
 }
 
 // Lengths and positions: the magnitude of a state is neither.

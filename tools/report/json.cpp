@@ -138,17 +138,15 @@ ordered_json check_json(const gate_report& r, const check_result& c) {
     ordered_json& one = j["refused"].emplace_back(ordered_json{{"axis", refused.axis}, {"message", refused.message}});
     if (!refused.settings.empty()) one["settings"] = refused.settings;
   }
-  for (const auto& [why, cases] : c.declined)
-    j["declined"].push_back(ordered_json{{"reason", why}, {"cases", cases}});
+  for (const auto& [why, cases] : c.declined) j["declined"].push_back(ordered_json{{"reason", why}, {"cases", cases}});
   if (!c.worst.output.empty())
     j["worst"] = {{"ulp", number(c.worst.ulp)},
                   {"allowance_ratio", number(c.worst.ratio / properties::bug_slack)},
                   {"case", c.worst_case}};
   add_drawing(j, c);
   if (c.found) {
-    j["counterexample"] = {{"case", summary(c.found->minimal)},
-                           {"kind", failure_kind(c)},
-                           {"message", c.found->shown.message}};
+    j["counterexample"] = {
+        {"case", summary(c.found->minimal)}, {"kind", failure_kind(c)}, {"message", c.found->shown.message}};
     ordered_json& found = j["counterexample"];
     add_tensors(found, "inputs", c.found->minimal.call.inputs);
     add_tensors(found, "expected", c.found->shown.expected);

@@ -106,9 +106,9 @@ tl::expected<std::string, call_failure> process_candidate::ask(const std::string
     case outcome::timed_out:
       return tl::make_unexpected(stop(fault::timed_out, "no answer within " + seconds_text(limit) + " of computing"));
     case outcome::slept:
-      return tl::make_unexpected(
-          stop(fault::timed_out, "no answer within " + seconds_text(child_process::times_of_sleep * limit) +
-                                     ", of which it computed less than " + seconds_text(limit)));
+      return tl::make_unexpected(stop(fault::timed_out, "no answer within " +
+                                                            seconds_text(child_process::times_of_sleep * limit) +
+                                                            ", of which it computed less than " + seconds_text(limit)));
     case outcome::out_of_memory:
       return tl::make_unexpected(
           stop(fault::out_of_memory,

@@ -35,8 +35,8 @@ bool read_status(const char* pid, process_status& to) {
   if (name_end == std::string_view::npos) return false;
   text[static_cast<std::size_t>(count)] = '\0';
   return std::sscanf(text.data() + name_end + 1,
-                     " %c %*d %d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu %ld %ld %*d %*d %*d %*d %*u %*u %ld", &to.state,
-                     &to.group, &to.user, &to.system, &to.user_of_children, &to.system_of_children,
+                     " %c %*d %d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu %ld %ld %*d %*d %*d %*d %*u %*u %ld",
+                     &to.state, &to.group, &to.user, &to.system, &to.user_of_children, &to.system_of_children,
                      &to.resident_pages) == 7;
 }
 

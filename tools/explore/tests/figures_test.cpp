@@ -63,7 +63,8 @@ TEST_CASE("explore/figures/sentences_follow_the_numbers", "[unit]") {
     m.found["rms"] = 1.0;
     lost.push_back(m);
   }
-  CHECK(has(all_sentences(lost), "in every format tried but bf16, where too few lengths have a digit left to say: cumsum."));
+  CHECK(has(all_sentences(lost),
+            "in every format tried but bf16, where too few lengths have a digit left to say: cumsum."));
   CHECK(has(all_sentences(growing(0, "sequential")), "does not grow with n: sequential."));
   CHECK_FALSE(has(all_sentences(growing(0.5)), "every format"));
   CHECK_FALSE(has(all_sentences(growing(1)), "NaN"));

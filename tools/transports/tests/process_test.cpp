@@ -249,7 +249,8 @@ TEST_CASE("transports/process/start_fails_with_the_reason") {
   };
   auto impatient = short_limits();
   impatient.hello = 300ms;
-  CHECK_THAT(refusal(command("silent hello"), impatient), Contains("hang: before its hello: no answer within 3 s, of which it"));
+  CHECK_THAT(refusal(command("silent hello"), impatient),
+             Contains("hang: before its hello: no answer within 3 s, of which it"));
   CHECK_THAT(refusal(command("no json hello")), Contains("protocol: malformed hello: byte 1"));
   CHECK_THAT(refusal(command("wrong protocol")), Contains("hello.protocol must be 1"));
   CHECK_THAT(refusal(command("nameless")), Contains("hello.name"));
