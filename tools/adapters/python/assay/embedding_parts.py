@@ -122,7 +122,7 @@ class Check:
         expected = truth(name + derivative, **asked)
         verdict = Verdict(True, 17.0, call.s.shape[1])
         for output, found in outputs.items():
-            true, allowed = (self.torch.from_numpy(a).double() for a in (expected[output], expected.allowed[output]))
+            true, allowed = (self.torch.as_tensor(a).double() for a in (expected[output], expected.allowed[output]))
             if found is None:  # not watched
                 outputs[output] = verdict.grad_s0 = true.to(call.s)
                 continue
