@@ -283,6 +283,7 @@ int run(int argc, char** argv) {
     words.emplace_back("--help");
   }
   try {
+    app.name("assay");  // words alone do not say it
     app.parse(std::vector<std::string>(words.rbegin(), words.rend()));
   } catch (const CLI::ParseError& e) {
     if (app.exit(e) == 0) return all_passed;
