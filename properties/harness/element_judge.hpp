@@ -5,11 +5,14 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "properties/harness/verdict.hpp"
 #include "reference/error_bound.hpp"
+#include "reference/other_answers.hpp"
 
 namespace assay::properties {
 
@@ -26,11 +29,14 @@ class element_judge {
         truth_(e.truth.at(name)),
         scales_(scales_of(e, name)),
         law_(laws.at(name)),
-        last_law_(&laws == e.first_laws.get() ? sequential : widest) {}
+        last_law_(&laws == e.first_laws.get() ? sequential : widest),
+        about_(e),
+        name_(name) {}
 
   // The ratios of error to law, infinite for a wrong special value; their class slack not yet applied.
   [[nodiscard]] std::array<double, widest + 1> ratios(double x, std::size_t i) const {
     std::array<double, widest + 1> r{};
+    if (is_other_answer(x, i)) return r;
     const double rounded = truth_.rounded.values.storage()[i], truth = truth_.truth(i);
     if (!std::isfinite(truth) || std::isnan(x)) {
       r.fill(core::same_value(x, truth) ? 0.0 : infinity);
@@ -64,9 +70,22 @@ class element_judge {
     return std::max(0.0, std::fabs(truth_.error_of(x, i)) - truth_.radius.storage()[i]);
   }
 
-  // In ulp of the output's scale; 0 where either is not finite.
+  // Whether it is right beside the truth: reference/other_answers.hpp.
+  [[nodiscard]] bool is_other_answer(double x, std::size_t i) const {
+    const double truth = truth_.truth(i);
+    const bool may_be =
+        std::isnan(x) ? std::isfinite(truth) : truth == 0.0 && x != 0.0 && about_.call.operation->is_forward();
+    if (!may_be) return false;
+    const reference::other_answers& all = others();
+    if (all.nan.empty()) return false;
+    if (std::isnan(x)) return all.nan[i] != 0;
+    if (all.number.empty() || std::isnan(all.number[i])) return false;
+    return std::fabs(x - all.number[i]) <= reference::bug_bound(storage_, compute_, all.k[i], all.number[i]);
+  }
+
+  // In ulp of the output's scale; 0 where either is not finite, and of another right answer.
   double error_in_ulp(double x, std::size_t i) const {
-    if (!std::isfinite(truth_.truth(i)) || !std::isfinite(x)) return 0.0;
+    if (is_other_answer(x, i) || !std::isfinite(truth_.truth(i)) || !std::isfinite(x)) return 0.0;
     return proved_error(x, i) / ulp_at(i);
   }
 
@@ -98,6 +117,14 @@ class element_judge {
   }
 
  private:
+  [[nodiscard]] const reference::other_answers& others() const {
+    if (!others_) {
+      auto all = reference::other_answers_of(about_.call, about_.truth);
+      const auto of = all.find(name_);
+      others_ = of == all.end() ? reference::other_answers{} : std::move(of->second);
+    }
+    return *others_;
+  }
   [[nodiscard]] bool adds_rounding(std::size_t c) const {
     return reference::adds_final_rounding(reference::accuracy_classes[c], storage_, compute_);
   }
@@ -122,6 +149,9 @@ class element_judge {
   std::vector<double> scales_;
   const reference::allowance& law_;
   std::size_t last_law_;  // those after it are the same
+  const expectation& about_;
+  std::string name_;
+  mutable std::optional<reference::other_answers> others_{};  // found where one is needed first
 };
 
 }  // namespace assay::properties

@@ -75,7 +75,7 @@ class Judge(unittest.TestCase):
         right = self.file("right", y=self.truth("rope/rotate", self.rotation, "--set", "layout=half_split")["y"])
         call = ("judge", "rope/rotate", "--inputs", self.rotation, "--outputs", right)
         self.run_assay(0, *call, "--set", "layout=half_split", said="right: 8192 elements, the largest error 0.")
-        self.run_assay(1, *call, said='declared layout = "interleaved", behaves as layout = "half_split"')
+        self.run_assay(1, *call, said='asked for layout = "interleaved", behaves as layout = "half_split"')
         wrong = read_safetensors(right)["y"][1].copy()
         wrong[1, 2, 3, 4] += 1e-3
         self.run_assay(1, *call[:-1], self.file("wrong", y=("F32", wrong)), "--set", "layout=half_split",
@@ -89,6 +89,46 @@ class Judge(unittest.TestCase):
         self.run_assay(0, "judge", "rope/rotate:vjp", "--inputs", inputs, "--outputs", outputs, said="right: ")
         forwards = self.file("forwards", grad_x=("F32", self.x))
         self.run_assay(1, "judge", "rope/rotate:vjp", "--inputs", inputs, "--outputs", forwards, said="wrong: grad_x[")
+
+    def test_what_a_mask_hides_is_nan_or_nothing(self):
+        """softmax @ v has 0 times NaN, and 0 / 0 where a query sees no key; with -finfo.max for -inf the mean."""
+        random = numpy.random.default_rng(3)
+        q, k, v = (random.normal(size=(1, 1, 3, 2)).astype(numpy.float32) for _ in range(3))
+        seen = numpy.tril(numpy.ones((3, 3), bool))
+        def attention(seen, v, hidden=-numpy.inf):
+            scores = numpy.where(seen, q[0, 0] @ k[0, 0].T / numpy.float32(2 ** 0.5), numpy.float32(hidden))
+            with numpy.errstate(invalid="ignore"):
+                weights = numpy.exp(scores - scores.max(1, keepdims=True))
+            return (weights / weights.sum(1, keepdims=True) @ v[0, 0]).astype(numpy.float32)[None, None]
+        def said(o, seen, v):
+            inputs = self.file("masked", q=("F32", q), k=("F32", k), v=("F32", v), bias=(
+                "F32", numpy.where(seen, 0, -numpy.inf).astype(numpy.float32)[None]))
+            done = subprocess.run([ASSAY, "judge", "attention/output", "--inputs", inputs, "--outputs",
+                                   self.file("given", o=("F32", o))], capture_output=True, text=True)
+            return done.returncode, done.stdout
+        with_nan = v.copy()
+        with_nan[0, 0, 2, 1] = numpy.nan
+        o = attention(seen, with_nan)
+        self.assertEqual(numpy.isnan(o).sum(), 3)
+        self.assertEqual(said(o, seen, with_nan)[0], 0)
+        self.assertEqual(said(o, seen, v)[0], 1)
+        skipped = attention(seen, v)
+        skipped[0, 0, 2, 1] = numpy.nan
+        self.assertEqual(said(skipped, seen, with_nan)[0], 0)
+        none = seen & (numpy.arange(3) > 0)[:, None]
+        for hidden in (-numpy.inf, numpy.finfo(numpy.float32).min):
+            self.assertEqual(said(attention(none, v, hidden), none, v)[0], 0, hidden)
+        fully = attention(none, v)
+        fully[0, 0, 0] = v[0, 0, 0]
+        code, words = said(fully, none, v)
+        self.assertEqual(code, 1)
+        self.assertIn("wrong: o[0, 0, 0, 0]", words)
+        self.assertIn("2 of 6 elements", words)
+        fully = attention(none, v)
+        fully[0, 0, 2] += 1
+        code, words = said(fully, none, v)
+        self.assertIn("2 of 6 elements", words)
+        self.assertNotIn("bias has the wrong sign", words)
 
     def test_a_class_can_be_asked_for(self):
         shape = (1, 4096, 2)

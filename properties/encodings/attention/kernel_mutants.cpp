@@ -88,6 +88,13 @@ void cap_before_scale(request& call) {
   if (setting_of<std::string>(call, "scale") == "inverse_sqrt")
     change_setting<double>(call, "softcap", [width](double c) { return c / std::sqrt(width); });
 }
+void hide_nothing_where_a_query_sees_none(request& call) {
+  if (!has_groups(call)) return;
+  const std::size_t queries = call.inputs.at("q").shape()[2], keys = call.inputs.at("k").shape()[2];
+  if (!has_query_without_keys(*call.operation, call.attributes, queries, keys)) return;
+  set_setting(call, "causal", false);
+  for (const char* side : {"window_left", "window_right"}) set_setting(call, side, std::int64_t{-1});
+}
 template <class F>
 auto of_sink(F f) {
   return [f](request& call) { change_each(call.inputs, "sink", f); };
@@ -147,8 +154,10 @@ std::vector<variant> kernel_mutants() {
                          how.capped = [](const auto& s, const auto& cap) {
                            return to_double(s) < -1e29 ? s : cap * tanh(s / cap);
                          };
-                       },
-                   .telling = true}),
+                       }}),
+           kernel("mutant/attention_nothing_hidden_where_a_query_sees_none", "ml-explore/mlx#2395: a row fully masked",
+                  "where some query sees no key all queries see all keys",
+                  {.inputs = hide_nothing_where_a_query_sees_none, .telling = true}),
            kernel("mutant/attention_cap_before_scale", "Dao-AILab/flash-attention#1181: what the cap divides",
                   "q . k is capped before it is scaled", {.inputs = cap_before_scale}),
            kernel("mutant/attention_cap_not_multiplied", "Dao-AILab/flash-attention#1181",

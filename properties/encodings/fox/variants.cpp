@@ -50,8 +50,8 @@ void mask_after_exp_in_gradient(core::tensors& outputs, const request& call) {
   }
 }
 
-// Queries that stand among the padding see all keys alike: masked by one finite number, they have its mean.
-void average_padding(core::tensors& outputs, const request& call) {
+// Queries among the padding, masked by one finite number, see all keys alike, or those up to their own alike.
+void average_padding(core::tensors& outputs, const request& call, bool of_all) {
   const auto first_key = call.inputs.find("first_key");
   const auto found = outputs.find("o");
   if (first_key == call.inputs.end() || found == outputs.end()) return;
@@ -60,12 +60,14 @@ void average_padding(core::tensors& outputs, const request& call) {
   const std::size_t n = o.shape(2), m = v.shape(2);
   for (std::size_t b = 0; b < o.shape(0); ++b)
     for (std::size_t i = 0; i < n; ++i) {
-      if (static_cast<double>(i + m) - static_cast<double>(n) >= first_key->second.values.storage()[b]) continue;
+      const double own = static_cast<double>(i + m) - static_cast<double>(n);
+      if (own >= first_key->second.values.storage()[b] || (!of_all && own < 0.0)) continue;
+      const std::size_t last = of_all ? m : static_cast<std::size_t>(own) + 1;
       for (std::size_t h = 0; h < o.shape(1); ++h)
         for (std::size_t c = 0; c < o.shape(3); ++c) {
           double sum = 0;
-          for (std::size_t j = 0; j < m; ++j) sum += v(b, h, j, c);
-          o(b, h, i, c) = core::round_to(call.type, sum / static_cast<double>(m));
+          for (std::size_t j = 0; j < last; ++j) sum += v(b, h, j, c);
+          o(b, h, i, c) = core::round_to(call.type, sum / static_cast<double>(last));
         }
     }
 }
@@ -186,8 +188,9 @@ std::vector<variant> mutants() {
                         },
                     .telling = true}),
            changed("mutant/fox_padding_averaged", "zhixuan-lin/forgetting-transformer: is_empty_line, left out",
-                   "a query among the padding has the mean of all values",
-                   {.outputs = average_padding, .telling = true}),
+                   "a query among the padding has the mean of the values up to its own",
+                   {.outputs = [](core::tensors& o, const request& call) { average_padding(o, call, false); },
+                    .telling = true}),
            changed("mutant/fox_masked_after_exp", "GR20 huggingface/transformers#48455",
                    "the gradient of a gate is NaN where exp(-D) overflows", {.outputs = mask_after_exp_in_gradient}),
        }});
@@ -197,6 +200,9 @@ std::vector<variant> controls() {
   return all_of(
       {controls_of_attention<encoding>("fox"),
        {
+           changed("control/fox_lowest_number_for_mask", "huggingface/transformers, masking_utils.py: finfo.min",
+                   "a query among the padding has the mean of all values",
+                   {.outputs = [](core::tensors& o, const request& call) { average_padding(o, call, true); }}),
            changed("control/fox_summed_in_pairs", "pairwise summation", "the same sums as a tree",
                    {.formula = with_sums{with_entry([](const_lane<R> a, std::size_t i, std::size_t j) {
                                            return halved(a, j + 1, i + 1);
