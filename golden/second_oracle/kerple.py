@@ -2,14 +2,16 @@
 
 from math import isqrt
 
+from mpmath.libmp import fzero
+
 from formula import MINUS_INFINITY, ONE, ZERO, distance, distance_bias, enclosure_of
 from interval import Interval
 
 
 def raised(t, exponent):
-    """t^exponent of an integer t >= 0: 0 where t = 0, a point where it is an integer."""
+    """t^exponent of an integer t >= 0: 0 where t = 0, but for 0^0 = 1; a point where it is an integer."""
     if t == 0:
-        return ZERO
+        return ONE if enclosure_of(exponent).is_value(fzero) else ZERO
     root, (_, man, exp, _) = t, enclosure_of(exponent).lo
     while exp < 0 < man and isqrt(root)**2 == root:
         root, exp = isqrt(root), exp + 1

@@ -55,6 +55,18 @@ std::vector<R> softmax(const std::vector<R>& logits) {
   return weights;
 }
 
+/// log sum_j exp(S_j) of a row with a key that is not hidden; the shift is exact in every reading.
+template <class R>
+R log_sum_of_row(const std::vector<R>& logits) {
+  double shift = -std::numeric_limits<double>::infinity();
+  for (const R& s : logits)
+    if (const double x = to_double(s); x > shift || std::isnan(x)) shift = x;
+  accumulator<R> sum;
+  for (const R& s : logits)
+    if (!is_minus_infinity(s)) sum.add(exp(s - R(shift)));
+  return R(shift) + log(sum.total());
+}
+
 /// What of a row of attention mutants and other algorithms replace.
 template <class R>
 struct attention_steps {
@@ -80,6 +92,7 @@ struct attention_steps {
   bool mean_from_output = false;  ///< see mean_along
   bool by_heads = false;          ///< see total_of_group
   bool through_maximum = false;   ///< see subtract_maximum and subtract_sum_at_maximum
+  bool sink_apart = false;        ///< see share_beside_sink
 };
 
 /// Those of the adjoint of a head (attend_vjp), which are of the reading beneath.
@@ -135,18 +148,47 @@ std::vector<R> weights_of(const attention_head<R>& head, std::vector<R> logits, 
   return in_stage<R>(attention_stage::softmax, how.weights, logits);
 }
 
+/// What a sink leaves of the output of the keys alone, o sigmoid(lse - sink): so have it programs whose kernel gives o
+/// and lse (pytorch/torchtitan). Nothing where the query sees no key.
+template <class R>
+R share_beside_sink(const std::vector<R>& logits, const R& sink) {
+  if (std::all_of(logits.begin(), logits.end(), [](const R& s) { return is_minus_infinity(s); })) return R(0.0);
+  const auto share = [](const std::vector<R>& s, const R& x) { return sigmoid(log_sum_of_row(s) - x); };
+  return in_stage<R>(attention_stage::softmax, share, logits, sink);
+}
+template <class R>
+bool keeps_sink_apart(const attention_head<R>& head, const attention_steps<R>& how) {
+  return head.sink != nullptr && how.sink_apart;
+}
+template <class R>
+attention_head<R> without_sink(attention_head<R> head) {
+  head.sink = nullptr;
+  return head;
+}
+
+template <class R>
+R product_in(attention_stage stage, const R& x, const R& y) {
+  return in_stage<R>(
+      stage, [](const R& a, const R& b) { return a * b; }, x, y);
+}
+
 /// out [n, e]; bias [n, m].
 template <class R>
 void attend(const attention_head<R>& head, const R* bias, R* out, const attention_steps<R>& how) {
+  using stage = attention_stage;
+  const bool apart = keeps_sink_apart(head, how);
   for (std::size_t i = 0; i < head.queries; ++i) {
+    const std::vector<R> logits = attention_logits(head, i, bias + i * head.keys, how);
     const std::vector<R> weights =
-        taken_by(attention_stage::output, attention_stage::softmax,
-                 weights_of(head, attention_logits(head, i, bias + i * head.keys, how), how));
+        taken_by(stage::output, stage::softmax, weights_of(apart ? without_sink(head) : head, logits, how));
+    const R share = apart ? taken_by(stage::output, stage::softmax, share_beside_sink(logits, *head.sink)) : R(1.0);
     for (std::size_t c = 0; c < head.value_width; ++c) {
       accumulator<R> sum;
       for (std::size_t j = 0; j < head.keys; ++j)
         if (!is_minus_infinity(bias[i * head.keys + j])) sum.add_product(weights[j], head.v[j * head.value_width + c]);
-      out[i * head.value_width + c] = total_in(attention_stage::output, sum);
+      R& o = out[i * head.value_width + c];
+      o = total_in(stage::output, sum);
+      if (apart) o = product_in(stage::output, o, share);
     }
   }
 }

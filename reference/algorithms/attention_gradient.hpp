@@ -22,12 +22,6 @@ R vanishing(const R& x) {
     return R(0.0);
 }
 
-template <class R>
-R product_in(attention_stage stage, const R& x, const R& y) {
-  return in_stage<R>(
-      stage, [](const R& a, const R& b) { return a * b; }, x, y);
-}
-
 /// Sums over queries (and, of the bias, over whatever shares it), to which attend_vjp adds.
 template <class R>
 struct attention_gradients {
@@ -144,6 +138,73 @@ void subtract_sum_at_maximum(std::vector<R>& grad_logits, const std::vector<R>& 
   }
 }
 
+/// What one query hands on to values, by its weights and cotangent, and to logits.
+template <class R>
+struct gradient_of_query {
+  std::vector<R> weights, cotangent, grad_logits;
+  std::vector<bool> hidden;
+};
+
+template <class R>
+gradient_of_query<R> query_vjp(const attention_head<R>& head, const R* row, const R* cotangent,
+                               const std::vector<R>& logits, const attention_steps<R>& how) {
+  using stage = attention_stage;
+  const std::size_t m = head.keys, entries = m + (head.sink != nullptr ? 1 : 0);
+  gradient_of_query<R> of{weights_of(head, logits, how), {cotangent, cotangent + head.value_width}, {}, {}};
+  std::vector<R> along(entries, R(0.0));  // g_i . v_j
+  of.hidden.resize(entries);
+  for (std::size_t j = 0; j < entries; ++j) {
+    of.hidden[j] = is_minus_infinity(j < m ? row[j] : *head.sink);
+    if (of.hidden[j] || j == m) continue;
+    accumulator<R> dot;
+    for (std::size_t c = 0; c < head.value_width; ++c) dot.add_product(cotangent[c], head.v[j * head.value_width + c]);
+    along[j] = total_in(stage::output, dot);
+  }
+  if constexpr (!computes_in_formats<R>) subtract_heaviest(along, of.weights, of.hidden);
+  const R mean = mean_along(head, of.hidden, cotangent, of.weights, taken_by(stage::output, stage::softmax, of.weights),
+                            along, how);
+  const bool alone = std::count(of.hidden.begin(), of.hidden.end(), false) == 1;
+  of.grad_logits.assign(entries, R(0.0));
+  for (std::size_t j = 0; j < entries; ++j) {
+    if (of.hidden[j]) continue;
+    of.grad_logits[j] = in_stage<R>(stage::softmax, how.grad_logit, of.weights[j], along[j], mean);
+    if (alone) of.grad_logits[j] = vanishing(of.grad_logits[j]);  // its weight is 1 whatever the logit is
+  }
+  if constexpr (computes_in_formats<R>)
+    if (head.sink != nullptr && !alone) subtract_sum_at_maximum(of.grad_logits, of.weights, how);
+  return of;
+}
+
+/// The same through o y, y = sigmoid(lse - sink), as automatic differentiation has it: o has the cotangent y g, and lse
+/// that of y times y (1 - y), which loses what the sink takes beside 1.
+template <class R>
+gradient_of_query<R> query_vjp_beside_sink(const attention_head<R>& head, const R* row, const R* cotangent,
+                                           const std::vector<R>& logits, const attention_steps<R>& how) {
+  using stage = attention_stage;
+  const R y = share_beside_sink(logits, *head.sink), factor = taken_by(stage::output, stage::softmax, y);
+  std::vector<R> of_output;
+  for (std::size_t c = 0; c < head.value_width; ++c)
+    of_output.push_back(product_in(stage::output, cotangent[c], factor));
+  gradient_of_query<R> of = query_vjp(without_sink(head), row, of_output.data(), logits, how);
+  const std::vector<R> factors = taken_by(stage::output, stage::softmax, of.weights);
+  accumulator<R> of_share;
+  for (std::size_t c = 0; c < head.value_width; ++c) {
+    accumulator<R> out;
+    for (std::size_t j = 0; j < head.keys; ++j)
+      if (!of.hidden[j]) out.add_product(factors[j], head.v[j * head.value_width + c]);
+    of_share.add(product_in(stage::output, cotangent[c], total_in(stage::output, out)));
+  }
+  const auto through_sigmoid = [](const R& g, const R& share) { return g * (share * (R(1.0) - share)); };
+  const auto plus_product = [](const R& sum, const R& u, const R& v) { return sum + u * v; };
+  const R grad_lse = in_stage<R>(stage::softmax, through_sigmoid, total_in(stage::output, of_share), y);
+  for (std::size_t j = 0; j < head.keys; ++j)
+    if (!of.hidden[j])
+      of.grad_logits[j] = in_stage<R>(stage::softmax, plus_product, of.grad_logits[j], of.weights[j], grad_lse);
+  of.grad_logits.push_back(-grad_lse);
+  of.hidden.push_back(is_minus_infinity(*head.sink));
+  return of;
+}
+
 /// With the cotangents g_i of o_i: grad S_ij = P_ij (g_i . v_j - sum_l P_il g_i . v_l), 0 where b_ij = -inf, and for a
 /// sink, whose g_i . v is 0; every row of it adds up to 0. on_logit(i, j, grad S_ij) is called for every pair that is
 /// not kept apart, and with j = m for the sink.
@@ -151,42 +212,22 @@ template <class R, class OnLogit>
 void attend_vjp(const attention_head<R>& head, const R* bias, const R* grad_out, attention_gradients<R>& gradients,
                 const attention_steps<R>& how, OnLogit on_logit) {
   using stage = attention_stage;
-  const std::size_t m = head.keys, entries = m + (head.sink != nullptr ? 1 : 0);
+  const std::size_t m = head.keys;
+  const auto gradient = keeps_sink_apart(head, how) ? query_vjp_beside_sink<R> : query_vjp<R>;
   std::vector<R> slopes(m);
   for (std::size_t i = 0; i < head.queries; ++i) {
     const R* row = bias + i * m;
-    const R* cotangent = grad_out + i * head.value_width;
-    const std::vector<R> weights = weights_of(head, attention_logits(head, i, row, how, &slopes), how);
-    const std::vector<R> factors = taken_by(stage::output, stage::softmax, weights);  // of v
-    std::vector<R> along(entries, R(0.0));                                            // g_i . v_j
-    std::vector<bool> hidden(entries);
-    for (std::size_t j = 0; j < entries; ++j) {
-      hidden[j] = is_minus_infinity(j < m ? row[j] : *head.sink);
-      if (hidden[j] || j == m) continue;
-      accumulator<R> dot;
-      for (std::size_t c = 0; c < head.value_width; ++c)
-        dot.add_product(cotangent[c], head.v[j * head.value_width + c]);
-      along[j] = total_in(stage::output, dot);
-    }
-    if constexpr (!computes_in_formats<R>) subtract_heaviest(along, weights, hidden);
-    const R mean = mean_along(head, hidden, cotangent, weights, factors, along, how);
-    const bool alone = std::count(hidden.begin(), hidden.end(), false) == 1;
-    std::vector<R> grad_logits(entries, R(0.0));
-    for (std::size_t j = 0; j < entries; ++j) {
-      if (hidden[j]) continue;
-      grad_logits[j] = in_stage<R>(stage::softmax, how.grad_logit, weights[j], along[j], mean);
-      if (alone) grad_logits[j] = vanishing(grad_logits[j]);  // its weight is 1 whatever the logit is
-    }
-    if constexpr (computes_in_formats<R>)
-      if (head.sink != nullptr && !alone) subtract_sum_at_maximum(grad_logits, weights, how);
-    for (std::size_t j = 0; j < entries; ++j) {
-      if (hidden[j]) continue;
-      const R& grad_logit = grad_logits[j];
+    const gradient_of_query<R> of =
+        gradient(head, row, grad_out + i * head.value_width, attention_logits(head, i, row, how, &slopes), how);
+    const std::vector<R> factors = taken_by(stage::output, stage::softmax, of.weights);  // of v
+    for (std::size_t j = 0; j < of.grad_logits.size(); ++j) {
+      if (of.hidden[j]) continue;
+      const R& grad_logit = of.grad_logits[j];
       on_logit(i, j,
                j < m ? gradients.add(head, i, j, grad_logit, slopes[j])
                      : taken_by(stage::scores, stage::softmax, grad_logit));
       for (std::size_t c = 0; j < m && c < head.value_width; ++c)
-        gradients.v[j * head.value_width + c].add_product(factors[j], cotangent[c]);
+        gradients.v[j * head.value_width + c].add_product(factors[j], of.cotangent[c]);
     }
   }
 }

@@ -12,6 +12,7 @@
 #include <limits>
 #include <vector>
 
+#include "reference/algorithms/sigmoid_of_autograd.hpp"
 #include "reference/algorithms/suffix_sums.hpp"
 #include "reference/primitives/logistic.hpp"
 #include "reference/readings/stages.hpp"
@@ -39,13 +40,14 @@ struct stick_rule {
     return either_way(
         z, [] { return R(0.0); }, [&] { return log_sigmoid(z); });
   }
+  // With the gradient that automatic differentiation has of sigmoid.
   [[nodiscard]] R share(const R& z) const {
     return either_way(
-        z, [] { return R(1.0); }, [&] { return sigmoid(z); });
+        z, [] { return R(1.0); }, [&] { return sigmoid_of_autograd(z); });
   }
   [[nodiscard]] R left_by(const R& z) const {
     return either_way(
-        z, [&] { return exp(-z); }, [&] { return sigmoid(-z); });
+        z, [&] { return exp(-z); }, [&] { return sigmoid_of_autograd(-z); });
   }
 
  private:

@@ -12,7 +12,8 @@
 // these three: tanh(x) is of class sequential, and 2 sigmoid(2x) - 1, as Triton kernels have it, of class linear.
 //
 // - sinks: `sink` [h u] is the logit of one more key of each head, whose weight goes to nobody (gpt-oss; Xiao et al.
-//   2023, arXiv 2309.17453). A query that sees no key gives 0.
+//   2023, arXiv 2309.17453). A query that sees no key gives 0. o sigmoid(lse - sink) of the o and lse of the keys, as
+//   pytorch/torchtitan has it, is of class linear: its gradient loses what the sink takes beside 1.
 // - lse [B, h u, n] = log sum_j exp(S_ij), in units of log 2 where `base` is "2" (flashinfer). Of a query that sees no
 //   key it is -inf, or +inf where `empty` is "plus_infinity" (FlashAttention 2). grad S_ij = g_i P_ij.
 //
@@ -44,18 +45,16 @@ struct attention {
   }
 
   template <class R>
-  static R log_sum(const std::vector<R>& logits);
-
-  template <class R>
   struct recipe : attention_steps<R>, merge_steps<R>, differentiable_recipe<recipe, R> {
     /// The logit of a key that a query does not see.
     double hidden = -std::numeric_limits<double>::infinity();
-    R (*log_sum_exp)(const std::vector<R>& logits) = log_sum<R>;
+    R (*log_sum_exp)(const std::vector<R>& logits) = log_sum_of_row<R>;
   };
   template <class R>
   static recipe<R> algorithm(accuracy_class c) {
     recipe<R> how;
     if (c == accuracy_class::linear) {
+      how.sink_apart = true;
       how.capped = [](const auto& s, const auto& cap) { return cap * tanh_by_sigmoid(s / cap); };
       how.slope_of_cap = [](const auto& s, const auto& cap) {
         const auto t = tanh_by_sigmoid(s / cap);
@@ -180,18 +179,6 @@ inline core::operation attention::lse_declaration() {
   op.stages.erase(op.stages.begin() + static_cast<std::ptrdiff_t>(attention_stage::output));
   op.named_only = true;
   return op;
-}
-
-/// log sum_j exp(S_j) of a row with a key that is not hidden; the shift is exact in every reading.
-template <class R>
-R attention::log_sum(const std::vector<R>& logits) {
-  double shift = -std::numeric_limits<double>::infinity();
-  for (const R& s : logits)
-    if (const double x = to_double(s); x > shift || std::isnan(x)) shift = x;
-  accumulator<R> sum;
-  for (const R& s : logits)
-    if (!is_minus_infinity(s)) sum.add(exp(s - R(shift)));
-  return R(shift) + log(sum.total());
 }
 
 template <class R>

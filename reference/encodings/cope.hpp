@@ -23,8 +23,9 @@
 // the ends of the table p counts as the end; without a table b is 0.
 //
 // Special values: the gate of -inf is 0, that of +inf 1; NaN reaches its own key and older ones. Beyond the limit the
-// gradient is 0, at the limit that of the sum, as in PyTorch's clamp. Laws: sums from the query back are of class
-// sequential; the total less prefix sums is of class cumsum.
+// gradient is 0, at the limit that of the sum, as in PyTorch's clamp; a sum of 0 is no limit. Laws: sums from the query
+// back are of class sequential; gradients of gates by y (1 - y), as automatic differentiation has them, of class
+// linear; the total less prefix sums of class cumsum.
 #pragma once
 
 #include <algorithm>
@@ -34,6 +35,7 @@
 
 #include "reference/accuracy_class.hpp"
 #include "reference/algorithms/interpolation.hpp"
+#include "reference/algorithms/sigmoid_of_autograd.hpp"
 #include "reference/algorithms/suffix_sums.hpp"
 #include "reference/kinds/attention.hpp"
 #include "reference/kinds/declarations.hpp"
@@ -58,7 +60,14 @@ struct cope {
   template <class R>
   static recipe<R> algorithm(accuracy_class c) {
     recipe<R> how;
+    if (c == accuracy_class::linear) how.gate = sigmoid_of_autograd<R>;
     if (c == accuracy_class::cumsum) how.sums = suffix_sums_by_prefix<R>;
+    return how;
+  }
+  template <class R>
+  static recipe<R> law(accuracy_class c) {
+    recipe<R> how = algorithm<R>(c);
+    if (c == accuracy_class::cumsum) how.gate = sigmoid_of_autograd<R>;
     return how;
   }
 
@@ -69,7 +78,7 @@ struct cope {
   using record = operation_record<R, recipe<R>>;
   template <class R>
   static std::vector<record<R>> records() {
-    const algorithm_list sums{accuracy_class::sequential, accuracy_class::cumsum};
+    const algorithm_list sums{accuracy_class::sequential, accuracy_class::linear, accuracy_class::cumsum};
     return {query_rows_record<position_rows, R>(positions_declaration(), sums),
             query_rows_record<interpolated_rows, R>(interpolate_declaration()),
             attention_record<heads, R>(attention_declaration(), sums)};
@@ -87,7 +96,7 @@ struct cope {
     for (const R& x : logits) gates.push_back(in_stage<R>(stage::gates, how.gate, x));
     const auto positions = [&](const std::vector<R>& open) {
       std::vector<R> p = how.sums(open);
-      for (R& x : p) x = clamp(x, 0.0, last);
+      for (R& x : p) x = clamp(x, -std::numeric_limits<double>::infinity(), last);
       return p;
     };
     return in_stage<R>(stage::positions, positions, gates);

@@ -19,27 +19,11 @@
 #include <limits>
 #include <string_view>
 
+#include "reference/algorithms/kinks.hpp"
 #include "reference/algorithms/settings.hpp"
 #include "reference/kinds/pair_bias.hpp"
 
 namespace assay::reference::encodings {
-
-/// y where it is above 0, else slope times y.
-template <class R>
-R leaky_relu(const R& y, const R& slope) {
-  return either(less(R(0.0), y), y, slope * y);
-}
-/// At 0 programs have the slope of either side, which the allowance covers.
-template <carries_derivatives D>
-D leaky_relu(const D& y, const D& slope) {
-  using R = typename D::underlying;
-  return D::made(leaky_relu(y.number, slope.number), D::by(y, [&] {
-                   const auto slope_if = [&](boost::tribool above) { return either(above, R(1.0), slope.number); };
-                   const R of_side = slope_if(less(R(0.0), y.number));
-                   return to_double(y) == 0.0 ? covering(of_side, [&] { return slope_if(boost::indeterminate); })
-                                              : of_side;
-                 }));
-}
 
 struct dape {
   static constexpr std::string_view name = "dape";

@@ -12,13 +12,15 @@
 // distance.
 //
 // Special values: x is in [0, 1], and 0 at t = 0. Where max(L, i) or c is 0, x is 0 / epsilon; NaN without epsilon.
-// Gradients where the formula has a kink: 0 for ReLU at 0; at L = i the position counts, and not the multiplier.
+// Gradients where the formula has a kink: either slope is right of a hidden unit at 0; at L = i the multiplier has half
+// of it, and all and none are right, too; 0 of |c| and of |multiplier| at 0.
 // Law: log1p is of class sequential; log(1 + y) loses y beside 1: it is of class linear.
 #pragma once
 
 #include <algorithm>
 #include <string_view>
 
+#include "reference/algorithms/kinks.hpp"
 #include "reference/algorithms/settings.hpp"
 #include "reference/kinds/pair_bias.hpp"
 
@@ -79,24 +81,37 @@ struct fire::pairs : future_keys {
   [[nodiscard]] std::vector<std::size_t> lanes() const { return {call["b2"].size()}; }
 
   R argument(const key_of_query& at) const {
-    const auto magnitude = [](const R& x) { return larger(x, -x); };
     const auto set = [&](const char* name) { return from_setting<R>(call.template setting<double>(name)); };
-    const R c = magnitude(call["c"](0)), length = from_integer<R>(lengths[at.i]), epsilon = set("epsilon"),
-            least = magnitude(call["multiplier"](0) * set("threshold"));
-    // x is 1 exactly, which no interval of a quotient says; arithmetic divides.
-    if constexpr (!computes_in_formats<R>)
-      if (at.distance == lengths[at.i] && to_double(epsilon) == 0.0 && to_double(c) != 0.0 &&
+    const R c = magnitude_of(call["c"](0)), length = from_integer<R>(lengths[at.i]), epsilon = set("epsilon"),
+            least = magnitude_of(call["multiplier"](0) * set("threshold"));
+    if constexpr (!computes_in_formats<R>) {
+      const boost::tribool is_below = less(least, length);
+      const bool is_known = !carries_derivatives<R> || !boost::indeterminate(is_below);
+      if (at.distance == lengths[at.i] && to_double(epsilon) == 0.0 && to_double(c) != 0.0 && is_known &&
           bool(!less(length, least)))
-        return R(at.distance / at.distance);
+        return whole_length(at.distance, c, least, bool(!is_below));
+    }
     const auto psi = [&](const R& y) { return how.log_of_one_plus(c * y); };
-    return psi(from_integer<R>(at.distance)) / (psi(larger(length, least)) + epsilon);
+    return psi(from_integer<R>(at.distance)) / (psi(larger_by_halves(length, least)) + epsilon);
+  }
+  /// psi(t) / psi(max(L, t)) for L <= t: 1 exactly, which no interval of a quotient says; arithmetic divides. At L = t
+  /// it moves with L by half of -psi'(t) / psi(t).
+  static R whole_length(double t, const R& c, const R& least, bool is_tie) {
+    if constexpr (carries_derivatives<R>) {
+      using N = typename R::underlying;
+      const auto slope = [&] {
+        const N steepness = c.number, product = steepness * N(t);
+        return -(N(0.5) * (steepness / ((N(1.0) + product) * log1p(product))));
+      };
+      if (is_tie && t > 0.0) return R::made(N(1.0), R::by(least, slope));
+    }
+    return R(t / t);
   }
   void operator()(const key_of_query& at, R* bias) const {
     const field<R>&w1 = call["w1"], &b1 = call["b1"], &w2 = call["w2"], &b2 = call["b2"];
     const R x = taken_by(stage::mlp, stage::argument, in_stage<R>(stage::argument, [&] { return argument(at); }));
     const auto activated = [&](const accumulator<R>& sum) {
-      const R y = sum.total();
-      return either(less(R(0.0), y), y, leaky ? y * (R(1.0) / R(100.0)) : R(0.0));
+      return leaky_relu(sum.total(), leaky ? R(1.0) / R(100.0) : R(0.0));
     };
     std::vector<R> hidden;
     for (std::size_t k = 0; k < w1.size(); ++k) {

@@ -21,6 +21,7 @@
 
 #include "reference/accuracy_class.hpp"
 #include "reference/algorithms/root_mean_square.hpp"
+#include "reference/algorithms/sigmoid_of_autograd.hpp"
 #include "reference/derived_vjp.hpp"
 #include "reference/kinds/declarations.hpp"
 
@@ -77,7 +78,7 @@ struct fox_pro {
     recipe<R> how;
     if (c == accuracy_class::linear) {
       how.taps = less_sigmoid<R>;
-      how.gate = [](const R& g) { return less_sigmoid<R>(g).w; };
+      how.gate = sigmoid_of_autograd<R>;
     }
     return how;
   }

@@ -11,13 +11,15 @@
 // `future`: keys after the query are masked, stand at the distance 0 (the lower triangle of the published code, whose
 // attention masks them), or at their own distance. Floors and ceilings of parameters are a projection outside.
 //
-// Special values: at t = 0 the bias is 0, and so is the gradient of an exponent: the limit. A NaN parameter gives NaN
-// at every distance, an infinite exponent NaN at t = 0. Law: log1p is of class sequential; log(1 + x), as published,
-// loses x beside 1: it is of class linear.
+// Special values: at t = 0 the power is 0, and so is the gradient of an exponent: the limit. Of the exponent 0 it is 1
+// as IEEE 754, PyTorch and JAX have it, and the limit 0 is right, too. A NaN parameter gives NaN at every distance, an
+// infinite exponent NaN at t = 0. Law: log1p is of class sequential; log(1 + x), as published, loses x beside 1: it is
+// of class linear.
 #pragma once
 
 #include <string_view>
 
+#include "reference/algorithms/kinks.hpp"
 #include "reference/kinds/pair_bias.hpp"
 
 namespace assay::reference::encodings {
@@ -50,12 +52,23 @@ struct kerple {
   /// What of a bias has a format of its own.
   enum class stage { distance, function, product };
 
+  template <class R>
+  static bool is_zero_to_zero(const head_of_pair<R>& p, const char* exponent) {
+    return p.at.distance == 0.0 && to_double(p[exponent]) == 0.0;
+  }
+  /// x, of which nothing is right as well.
+  template <class R>
+  static R or_nothing(const R& x) {
+    return x * right_within(1.0, R(1.0));
+  }
   /// t^exponent, with the derivative 0 at t = 0.
   template <class R>
   static R power(const head_of_pair<R>& p, const char* exponent) {
     const double t = p.at.distance;
+    const bool is_one = is_zero_to_zero(p, exponent);
+    const auto of_zero = [is_one](const R& e) { return R(is_one ? 1.0 : 0.0) + R(0.0) * e; };
     return in_stage<R>(
-        stage::distance, [t](const R& e) { return t == 0.0 ? R(0.0) * e : pow(from_integer<R>(t), e); }, p[exponent]);
+        stage::distance, [&](const R& e) { return t == 0.0 ? of_zero(e) : pow(from_integer<R>(t), e); }, p[exponent]);
   }
   template <class R>
   static R less_product(const R& x, const R& y) {
@@ -79,19 +92,23 @@ struct kerple {
   struct power_bias {
     template <class R>
     static R of(const head_of_pair<R>& p, const recipe<R>&) {
-      return less_product(p["r1"], power(p, "r2"));
+      const R bias = less_product(p["r1"], power(p, "r2"));
+      return is_zero_to_zero(p, "r2") ? in_stage<R>(stage::product, or_nothing<R>, bias) : bias;
     }
   };
   struct log_power_bias {
     template <class R>
     static R of(const head_of_pair<R>& p, const recipe<R>& how) {
-      return logarithm(p, power(p, "r3"), how);
+      const R bias = logarithm(p, power(p, "r3"), how);
+      return is_zero_to_zero(p, "r3") ? in_stage<R>(stage::product, or_nothing<R>, bias) : bias;
     }
   };
   struct weighted_score {
     template <class R>
     static R of(const head_of_pair<R>& p, const recipe<R>& how) {
-      const R exponent = less_product(p["w1"], power(p, "w2")), bias = power_bias::of(p, how);
+      R exponent = less_product(p["w1"], power(p, "w2"));
+      if (is_zero_to_zero(p, "w2")) exponent = in_stage<R>(stage::product, or_nothing<R>, exponent);
+      const R bias = power_bias::of(p, how);
       const R weight = in_stage<R>(
           stage::function, [](const R& x) { return exp(x); }, exponent);
       return in_stage<R>(

@@ -13,7 +13,8 @@
 //
 // Special values: mix = 0 or U = 0, as they are at first, leave finite states as they are. States are neither
 // normalised nor kept on the circle: three layers of mix = 1/2 leave |e| between 0.24 and 3.4 (tests/drift_test.cpp).
-// Laws: of sums of products; errors are measured against max(1, |f|), and of y against its row.
+// Laws: of sums of products; errors are measured against max(1, |f|), and of y against its row. The gradient of silu
+// may have y (1 - y) of y = sigmoid, as automatic differentiation has it.
 #pragma once
 
 #include <functional>
@@ -22,6 +23,7 @@
 #include <utility>
 #include <vector>
 
+#include "reference/algorithms/sigmoid_of_autograd.hpp"
 #include "reference/derived_vjp.hpp"
 #include "reference/kinds/declarations.hpp"
 
@@ -41,7 +43,7 @@ struct tape {
   /// The steps that variants replace.
   template <class R>
   struct recipe : differentiable_recipe<recipe, R> {
-    recipe_step<R, R(const R& z)> activation = [](const R& z) { return z * sigmoid(z); };
+    recipe_step<R, R(const R& z)> activation = [](const R& z) { return z * sigmoid_by_either_slope(z); };
     /// A channel of x turned by the state: of the channel and its partner, whose sign is that of rotate_half.
     recipe_step<R, R(const R& own, const R& partner, const R& cosine, const R& sine)> turned =
         [](const R& own, const R& partner, const R& cosine, const R& sine) { return own * cosine + partner * sine; };

@@ -41,6 +41,11 @@ void faint_sinks(drawn_inputs& in, const core::operation&, core::dtype, core::co
       if (random.one_in(2)) s = -core::infinity;
 }
 
+// What o sigmoid(lse - sink) still tells from 1, or just no more.
+void low_sinks(drawn_inputs& in, const core::operation&, core::dtype, core::counter_random& random) {
+  set_sinks(in, -random.uniform(5, 30), random);
+}
+
 family of_sinks(std::string name, std::string summary, input_filler fill) {
   family f = attention_family(std::move(name), std::move(summary), std::move(fill));
   f.applies = [](const core::operation& op) { return op.input("sink") != nullptr; };
@@ -120,6 +125,7 @@ void add_kernels(encoding_tests& tests) {
   for (family& f : std::vector<family>{
            bias_or_keys("wide_logits", "logits from -100 to 100, on both sides of a cap", nullptr, wide_logits),
            of_sinks("loud_sinks", "sinks that take most of the weight, or all", loud_sinks),
+           of_sinks("low_sinks", "sinks 5 to 30 below the logits", low_sinks),
            of_sinks("faint_sinks", "sinks far below all logits, or -inf", faint_sinks)})
     tests.families.push_back(std::move(f));
   const std::vector<std::string> attends{grouped, sinks}, all{grouped, sinks, lse};

@@ -108,6 +108,16 @@ std::vector<variant> mutants() {
                         [](auto& how) {
                           how.gate = [](const auto& x) { return std::decay_t<decltype(x)>(sigmoid(x.number)); };
                         }}),
+           changed("mutant/cope_gate_factor_missing", "a gradient written by hand: y for y (1 - y)",
+                   "the gradient of a gate lacks its factor 1 - y",
+                   {.gradient =
+                        [](auto& how) {
+                          how.gate = [](const auto& x) {
+                            using number = std::decay_t<decltype(x)>;
+                            const auto y = sigmoid(x.number);
+                            return number::made(y, number::by(x, [&] { return y; }));
+                          };
+                        }}),
        }});
 }
 

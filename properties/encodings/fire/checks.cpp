@@ -1,4 +1,5 @@
 // FIRE: families, laws, and faults of public reports.
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -28,6 +29,21 @@ double of_either_sign(std::string_view input, dtype type, counter_random& random
 // c t is far below 1, where log(1 + y) loses it.
 double shallow(std::string_view input, dtype type, counter_random& random) {
   return input == "c" ? std::exp2(-random.uniform(6, 12)) : usual(input, type, random);
+}
+// Hidden units that are 0 at the distance 0, and a threshold that is a position.
+double at_kinks(std::string_view input, dtype type, counter_random& random) {
+  if (input == "multiplier") return random.sign();
+  return input == "b1" && random.one_in(2) ? 0.0 : usual(input, type, random);
+}
+// Queries on both sides of the threshold, each behind as many keys as there are.
+pair_positions around_threshold(const core::operation& op, dtype, const core::attributes& settings,
+                                counter_random& random, extent size) {
+  pair_positions at = draw_pairs(op, random, size);
+  const auto threshold = core::setting<double>(core::completed(op, settings), "threshold");
+  for (double& query : at.query) query = threshold + static_cast<double>(random.below(3)) - 1.0;
+  for (std::size_t j = 0; j < at.key.size(); ++j)
+    at.key[j] = std::max(threshold - static_cast<double>(at.key.size() - 1 - j), 0.0);
+  return at;
 }
 double with_nan(std::string_view input, dtype type, counter_random& random) {
   return input == "b2" && random.one_in(3) ? std::numeric_limits<double>::quiet_NaN() : usual(input, type, random);
@@ -79,6 +95,7 @@ encoding_tests make_tests() {
       pair_bias_family("mild", "a trained network, the last queries of a sequence", usual, in_order),
       pair_bias_family("either_sign", "c and the multiplier of either sign", of_either_sign, far_window),
       pair_bias_family("shallow", "c so small that 1 + c t loses it", shallow, in_order),
+      pair_bias_family("kinks", "queries at the threshold, and hidden units that are 0", at_kinks, around_threshold),
       pair_bias_family("scattered", "positions all over their range, in no order", usual, scattered),
       pair_bias_family("nan_inside", "a NaN among the output's biases", with_nan, in_order),
   };

@@ -24,6 +24,11 @@ double usual(std::string_view input, dtype type, counter_random& random) {
 double shallow(std::string_view input, dtype type, counter_random& random) {
   return input == "r2" ? std::exp2(-random.uniform(4, type == dtype::f16 ? 9 : 20)) : usual(input, type, random);
 }
+// Exponents of 0, where programs have 0^0 = 1 at the distance 0.
+double flat(std::string_view input, dtype type, counter_random& random) {
+  const bool is_exponent = input == "r2" || input == "w2" || input == "r3";
+  return is_exponent && random.one_in(2) ? 0.0 : usual(input, type, random);
+}
 double with_nan(std::string_view input, dtype type, counter_random& random) {
   const bool is_factor = input == "r1" || input == "s";
   return is_factor && random.one_in(3) ? std::numeric_limits<double>::quiet_NaN() : usual(input, type, random);
@@ -73,6 +78,7 @@ encoding_tests make_tests() {
   tests.families = {
       pair_bias_family("mild", "parameters up to 1, the last queries of a sequence", usual, in_order),
       pair_bias_family("shallow", "scales so small that 1 + r2 t loses them", shallow, far_window),
+      pair_bias_family("flat", "every other exponent or scale is 0", flat, in_order),
       pair_bias_family("scattered", "positions all over their range, in no order", usual, scattered),
       pair_bias_family("nan_inside", "a NaN among factors and scores", with_nan, in_order),
   };

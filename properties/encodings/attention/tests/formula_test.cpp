@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "properties/tests/by_hand.hpp"
 #include "reference/oracle.hpp"
 
 using namespace assay;
@@ -52,6 +53,31 @@ TEST_CASE("attention/sinks/by_hand", "[property]") {
   CHECK(of_equal_keys("attention/sinks", 1, 4, {}) == numbers{3});  // one of five
   CHECK(of_equal_keys("attention/sinks", 1, 4, {}, -std::numeric_limits<double>::infinity()) == numbers{3.75});
   CHECK(of_equal_keys("attention/sinks", 2, 1, {{"causal", true}, {"group", count{2}}}) == numbers{0, 0.5, 0, 0.5});
+}
+
+// o sigmoid(lse - sink), as pytorch/torchtitan has it, has the derivative y (1 - y): of a sink far below it keeps no
+// digit.
+TEST_CASE("attention/sinks/beside_the_output_of_keys", "[property]") {
+  constexpr auto type = core::dtype::f32;
+  const auto column = [](std::size_t rows, const numbers& x) { return core::make_tensor(type, {1, 1, rows, 1}, x); };
+  std::size_t beyond_sequential = 0;
+  for (float sink = 3; sink > -30; sink -= 0.37F) {
+    const properties::call_by_hand at("attention/sinks:vjp", type,
+                                      {{"q", column(1, {0})},
+                                       {"k", column(4, {1, 1, 1, 1})},
+                                       {"v", column(4, {1, 2, 4, 8})},
+                                       {"sink", core::make_tensor(type, {1}, numbers{sink})},
+                                       {"grad_o", column(1, {1})}});
+    const float y = 1 / (1 + std::exp(sink - std::log(4.0F))), slope = y * (1 - y) * 3.75F;
+    CAPTURE(sink, slope, at.truth("grad_sink"), at.bug("grad_sink"));
+    CHECK(at.allows(-slope, "grad_sink"));
+    CHECK(at.allows(slope, "grad_q"));
+    if (sink > -9) CHECK(!at.allows(0, "grad_sink"));
+    CHECK(at.bug("grad_sink") < 2e-5);
+    if (std::fabs(slope + at.truth("grad_sink")) > at.of_class(reference::accuracy_class::sequential, "grad_sink"))
+      ++beyond_sequential;
+  }
+  CHECK(beyond_sequential > 20);
 }
 
 TEST_CASE("attention/lse/by_hand", "[property]") {

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "properties/tests/by_hand.hpp"
 #include "reference/oracle.hpp"
 
 using namespace assay;
@@ -18,7 +19,44 @@ std::vector<double> positions_of(const std::vector<double>& g, std::size_t n, co
   return {p.begin(), p.end()};
 }
 
+// The gradient of the gates of one query that sees them all.
+properties::call_by_hand gradient_of(core::dtype type, const std::vector<double>& g,
+                                     const std::vector<double>& grad_p) {
+  const core::shape row{1, 1, 1, g.size()};
+  return {"cope/positions:vjp",
+          type,
+          {{"g", core::make_tensor(type, row, g)}, {"grad_p", core::make_tensor(type, row, grad_p)}},
+          {{"causal", false}}};
+}
+
 }  // namespace
+
+// torch.sigmoid has the derivative y (1 - y): of a gate that is nearly open it keeps no digit.
+TEST_CASE("cope/formula/gradients_of_automatic_differentiation", "[property]") {
+  std::size_t beyond_sequential = 0;
+  for (float g = 3; g < 24; g += 0.37F) {
+    const auto open = gradient_of(core::dtype::f32, {g}, {1}), closed = gradient_of(core::dtype::f32, {-g}, {1});
+    const float y = 1 / (1 + std::exp(-g)), slope = y * (1 - y);
+    CAPTURE(g, slope, open.truth("grad_g"), open.bug("grad_g"));
+    CHECK(open.allows(slope, "grad_g"));
+    if (g < 10) CHECK(!open.allows(0, "grad_g"));
+    if (std::fabs(slope - open.truth("grad_g")) > open.of_class(reference::accuracy_class::sequential, "grad_g"))
+      ++beyond_sequential;
+    CHECK(closed.truth("grad_g") > 100 * closed.bug("grad_g"));  // nothing is lost there
+  }
+  CHECK(beyond_sequential > 20);
+}
+
+// A sum of gates that is 0 is no limit: what reaches it goes on to the gates before it.
+TEST_CASE("cope/formula/gradients_beside_closed_gates", "[property]") {
+  for (const double closed : {-std::numeric_limits<double>::infinity(), -40.0}) {
+    const auto of = gradient_of(core::dtype::f64, {2, 1, closed}, {1, -1, 1});
+    CHECK(of.allows(std::exp(-2) / std::pow(1 + std::exp(-2), 2), "grad_g", 0));
+    CHECK(of.allows(0, "grad_g", 1));
+    CHECK(std::fabs(of.truth("grad_g", 2)) < 1e-17);
+    for (const std::size_t j : {0U, 1U, 2U}) CHECK(of.bug("grad_g", j) < 1e-14);
+  }
+}
 
 TEST_CASE("cope/formula/by_hand", "[property]") {
   constexpr double inf = std::numeric_limits<double>::infinity();

@@ -3,9 +3,65 @@
 #include <cmath>
 
 #include "properties/kinds/pair_bias.hpp"
+#include "properties/tests/by_hand.hpp"
 
 using namespace assay;
 using properties::bias_by_hand;
+
+namespace {
+
+// The gradient at one pair, whose cotangent is 1, of a hidden unit of weight 1 that a head has.
+properties::call_by_hand gradient_at(std::int64_t query, std::int64_t key, const std::map<std::string, double>& others,
+                                     const core::attributes& settings) {
+  std::map<std::string, double> network{{"c", 0.1}, {"multiplier", 1}, {"w1", 1}, {"b1", 0.5}, {"w2", 1}, {"b2", 0}};
+  for (const auto& [name, x] : others) network[name] = x;
+  const auto one = [](core::dtype type, std::size_t axes, double x) {
+    return core::make_tensor(type, core::shape(axes, 1), std::vector<double>{x});
+  };
+  core::tensors in{{"grad_bias", one(core::dtype::f32, 3, 1)},
+                   {"query_position", one(core::dtype::i64, 1, static_cast<double>(query))},
+                   {"key_position", one(core::dtype::i64, 1, static_cast<double>(key))}};
+  for (const auto& [name, x] : network) in.emplace(name, one(core::dtype::f32, name == "w2" ? 2 : 1, x));
+  return {"fire/bias:vjp", core::dtype::f32, std::move(in), settings};
+}
+
+}  // namespace
+
+// torch.max halves the gradient where both are the same, as jax.numpy.maximum does; others give all or nothing.
+TEST_CASE("fire/formula/gradient_at_a_tie", "[property]") {
+  const double c = 0.1F, psi = std::log1p(c * 8), by_length = c / (1 + c * 8) * 8;
+  for (const double epsilon : {1e-6, 0.0})
+    for (const double multiplier : {1.0, -1.0}) {
+      const double of_psi = std::log1p(c * 5), slope = -multiplier * of_psi / std::pow(psi + epsilon, 2) * by_length;
+      const auto at = gradient_at(8, 3, {{"multiplier", multiplier}}, {{"threshold", 8.0}, {"epsilon", epsilon}});
+      CHECK(at.truth("grad_multiplier") == Approx(slope / 2));
+      for (const double share : {0.0, 0.5, 1.0}) CHECK(at.allows(share * slope, "grad_multiplier"));
+      for (const double share : {-0.5, 1.5}) CHECK(!at.allows(share * slope, "grad_multiplier"));
+      const auto below = gradient_at(7, 3, {{"multiplier", multiplier}}, {{"threshold", 8.0}, {"epsilon", epsilon}});
+      const double alone = -multiplier * std::log1p(c * 4) / std::pow(psi + epsilon, 2) * by_length;
+      CHECK((below.allows(alone, "grad_multiplier") && !below.allows(alone / 2, "grad_multiplier")));
+    }
+  // The key at the beginning, without epsilon: x is 1, and moves with the multiplier alone.
+  const auto first = gradient_at(8, 0, {}, {{"threshold", 8.0}, {"epsilon", 0.0}});
+  CHECK(first.truth("grad_multiplier") == Approx(-by_length / psi / 2));
+  CHECK(first.truth("grad_w1") == 1.0);
+  CHECK(first.truth("grad_c") == 0.0);
+}
+
+TEST_CASE("fire/formula/gradient_at_zero", "[property]") {
+  const auto no_scale = gradient_at(8, 3, {{"c", 0}}, {}), no_threshold = gradient_at(8, 3, {{"multiplier", 0}}, {});
+  CHECK((no_scale.truth("grad_c") == 0.0 && no_scale.bug("grad_c") < 1e-30));
+  CHECK((no_threshold.truth("grad_multiplier") == 0.0 && no_threshold.bug("grad_multiplier") < 1e-30));
+  // A hidden unit that is 0: ReLU has the slope 0, a clamp 1, jax.nn.leaky_relu 1, and torch's 1/100.
+  for (const char* activation : {"relu", "leaky_relu"}) {
+    const auto at = gradient_at(8, 8, {{"b1", 0}}, {{"activation", std::string(activation)}});
+    for (const double slope : {0.01, 0.5, 1.0}) CHECK(at.allows(slope, "grad_b1"));
+    CHECK(at.allows(0, "grad_b1"));
+    const auto beside = gradient_at(8, 8, {{"b1", -0.01}}, {{"activation", std::string(activation)}});
+    CHECK(!beside.allows(1.0, "grad_b1"));
+  }
+  CHECK(std::isnan(gradient_at(8, 3, {{"w1", std::nan("")}}, {}).truth("grad_w2")));
+}
 
 TEST_CASE("fire/formula/by_hand", "[property]") {
   const std::map<std::string, std::vector<double>> network{{"c", {-1}}, {"multiplier", {-1}}, {"w1", {1}},
