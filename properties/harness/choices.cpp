@@ -15,6 +15,33 @@ bool is_integer(const core::attribute_declaration& setting) {
   return setting.axis.empty() && std::holds_alternative<std::int64_t>(setting.standard);
 }
 
+namespace {
+
+// Of settings with one value that value.
+core::attributes decided_by(const case_key& key) {
+  core::attributes all;
+  for (const auto& [name, values] : key.settings)
+    if (values.size() == 1) all[name] = values.front();
+  return all;
+}
+
+bool go_together(const core::operation& op, const core::attributes& decided) {
+  return core::conflict_within(op, core::completed(op, decided)).empty();
+}
+
+// The first of the values from this turn on that goes together with what is decided; none where none does.
+std::optional<core::attribute> value_of_turn(const core::operation& op, core::attributes decided,
+                                             const std::string& name, const std::vector<core::attribute>& values,
+                                             std::size_t turn) {
+  for (std::size_t k = 0; k < values.size(); ++k) {
+    decided[name] = values[(turn + k) % values.size()];
+    if (go_together(op, decided)) return decided[name];
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
 std::optional<case_key> with_other_integers(const case_key& key, const setting_values& within, std::size_t turn) {
   case_key other = key;
   bool differs = false;
@@ -22,8 +49,9 @@ std::optional<case_key> with_other_integers(const case_key& key, const setting_v
     if (!is_integer(a)) continue;
     std::vector<core::attribute> values = values_to_draw(a, within, {});
     std::erase(values, a.standard);
-    if (values.empty()) continue;
-    std::vector<core::attribute> chosen{values[turn % values.size()]};
+    const auto value = value_of_turn(*key.operation, decided_by(other), a.name, values, turn);
+    if (!value) continue;
+    std::vector<core::attribute> chosen{*value};
     std::vector<core::attribute>& before = other.settings[a.name];
     differs = differs || before != chosen;
     before = std::move(chosen);
@@ -34,27 +62,25 @@ std::optional<case_key> with_other_integers(const case_key& key, const setting_v
 std::vector<case_key> with_choices_by_turns(const case_key& key, std::size_t first) {
   setting_values choices;
   std::size_t turns = 1;
+  core::attributes decided = decided_by(key);
   for (const core::attribute_declaration& a : key.operation->attributes)
     if (is_choice(a)) {
       choices[a.name] = values_to_draw(a, key.settings, {});
       turns = std::max(turns, choices[a.name].size());
+      decided.erase(a.name);
     }
   std::vector<case_key> all;
   for (std::size_t turn = first; turn < first + turns; ++turn) {
     case_key chosen = key;
-    core::attributes together;
+    core::attributes together = decided;
     std::size_t shift = 0;
     for (const auto& [name, values] : choices) {
-      // The next value where one does not go together with those of other settings.
-      for (std::size_t k = 0; k < values.size(); ++k) {
-        together[name] = values[(turn + shift + k) % values.size()];
-        if (core::conflict_within(*key.operation, core::completed(*key.operation, together)).empty()) break;
-      }
+      together[name] = value_of_turn(*key.operation, together, name, values, turn + shift)
+                           .value_or(values[(turn + shift + values.size() - 1) % values.size()]);
       chosen.settings[name] = {together[name]};
       shift += first;
     }
-    const bool conflict = !core::conflict_within(*key.operation, core::completed(*key.operation, together)).empty();
-    all.push_back(conflict ? key : std::move(chosen));
+    all.push_back(go_together(*key.operation, together) ? std::move(chosen) : key);
   }
   return all;
 }

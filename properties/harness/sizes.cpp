@@ -4,20 +4,24 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <cmath>
 #include <set>
 #include <tuple>
 
 #include "properties/harness/one_sign.hpp"
+#include "properties/harness/sizes_together.hpp"
 #include "properties/harness/usual_sizes.hpp"
 #include "reference/core/fnv1a.hpp"
 
 namespace assay::properties {
 namespace {
 
-// Of the axes that are not given each has one element.
-std::size_t largest_tensor(const core::operation& op, core::axis_sizes sizes) {
+// Of the axes that are not given each has one element, or as many as go together with those that are.
+std::size_t largest_tensor(const core::operation& op, const core::axis_sizes& given) {
+  core::axis_sizes sizes = given;
   for (const std::string& symbol : core::axis_symbols(op)) sizes.try_emplace(symbol, 1);
+  sizes = sizes_together(op, {}, sizes, given);
   std::size_t most = 0;
   for (const auto* declared : {&op.inputs, &op.outputs})
     for (const core::tensor_declaration& d : *declared)
@@ -108,10 +112,37 @@ bool adds_up(const core::operation& op, const std::string& symbol) {
                      [&](const auto& d) { return !core::axis_of(d, symbol).has_value(); });
 }
 
+// Digits are told of rows that are means by wide ones, where that is no size of its own.
+void widen_rows(const core::operation& op, const size_domains& declared, core::axis_sizes& axes) {
+  if (core::integer_positions(op) != nullptr) return;
+  for (const core::tensor_declaration& d : op.outputs)
+    if (const auto row = row_axis_of(op, d))
+      if (const auto size = axes.find(*row); size != axes.end() && size->second < wide_row)
+        size->second = inside(declared, *row, wide_row);
+}
+
 }  // namespace
+
+std::optional<std::string> row_axis_of(const core::operation& op, const core::tensor_declaration& output) {
+  if (output.scale != core::error_scale::by_row || output.axes.empty()) return std::nullopt;
+  const std::string& row = output.axes.back();
+  const bool is_size = std::all_of(row.begin(), row.end(), [](unsigned char c) { return std::isalpha(c) != 0; });
+  return is_size && core::role_of(op, row) == core::axis_role::width ? std::optional(row) : std::nullopt;
+}
 
 bool is_cheap(const core::operation& op, const core::axis_sizes& axes) {
   return largest_tensor(op, axes) <= std::size_t{1} << 15;
+}
+
+std::string conflict_of_shape(const core::operation& op, const core::axis_sizes& shape) {
+  std::map<std::string, core::size_bounds> bounds;
+  core::attributes settings;
+  for (const auto& [symbol, size] : shape)
+    if (const core::attribute_declaration* setting = core::attribute_of_axis(op, symbol))
+      settings[setting->name] = static_cast<std::int64_t>(size);
+    else
+      bounds[symbol] = {size, size};
+  return core::conflict_within(op, core::completed(op, settings), bounds);
 }
 
 std::vector<core::axis_sizes> declared_ends(const core::operation& op, const size_domains& declared) {
@@ -142,8 +173,38 @@ std::vector<usual_size> planned_sizes(const core::operation& op, core::dtype typ
   std::erase_if(all, [&](const usual_size& u) { return !seen.insert({u.axes, u.family, u.settings}).second; });
   const std::set<std::string> symbols = core::axis_symbols(op);
   for (const core::axis_sizes& shape : options.shapes)
-    if (std::all_of(shape.begin(), shape.end(), [&](const auto& axis) { return symbols.contains(axis.first); }))
+    if (std::all_of(shape.begin(), shape.end(), [&](const auto& axis) { return symbols.contains(axis.first); }) &&
+        conflict_of_shape(op, shape).empty())
       all.push_back({{op.forward_name()}, shape});
+  return all;
+}
+
+std::vector<core::axis_sizes> block_sizes(const core::operation& op, core::dtype type, const size_domains& declared,
+                                          const run_options& options) {
+  constexpr std::size_t affordable = std::size_t{1} << 14;  // with a few of the others; else with one of them
+  std::vector<core::axis_sizes> all;
+  if (encoding_tests_of(op) == nullptr || options.sizes == run_options::usual::none) return all;
+  const core::axis_sizes few = few_of_each(op);
+  for (const std::string& symbol : core::axis_symbols(op)) {
+    core::counter_random random = random_for(op, type, core::fnv1a(symbol), options.seed);
+    const core::attribute_declaration* setting = core::attribute_of_axis(op, symbol);
+    for (const std::size_t block : {16, 64, 128, 256}) {
+      const bool above = random.one_in(2);
+      for (const std::size_t size : {block, above ? block + 1 : block - 1, above ? block - 1 : block + 1}) {
+        const bool is_other_side = size != block && (size > block) != above;
+        if (is_other_side && options.sizes != run_options::usual::all) continue;
+        if (setting != nullptr && static_cast<double>(size) > setting->high) continue;
+        core::axis_sizes axes = few;
+        axes[symbol] = size;
+        if (largest_tensor(op, axes) > affordable)
+          for (auto& [other, count] : axes)
+            if (other != symbol) count = 1;
+        if (largest_tensor(op, axes) > std::min(options.most_elements, 8 * affordable)) continue;
+        for (auto& [other, count] : axes) count = inside(declared, other, count);
+        if (std::find(all.begin(), all.end(), axes) == all.end()) all.push_back(std::move(axes));
+      }
+    }
+  }
   return all;
 }
 
@@ -185,10 +246,14 @@ std::vector<sized_call> long_axes(const core::operation& op, core::dtype type, c
         add(std::min(sizes[k], longest_sum), one_sign);
       else
         add(sizes[k], by_turns[random.below(by_turns.size())]);
+    const auto add_telling = [&](const std::string& name) {
+      add(end, name);
+      widen_rows(op, declared, all.back().axes);
+    };
     bool told = false;
     for (const family& f : families)
-      if (f.tells_along == symbol) add(end, f.name), told = true;
-    if (!told) add(end, names.front());
+      if (f.tells_along == symbol) add_telling(f.name), told = true;
+    if (!told) add_telling(names.front());
   }
   if (!options.families.empty())
     std::erase_if(all, [&](const sized_call& c) { return !options.families.contains(c.family); });

@@ -2,6 +2,7 @@
 // Equal seeds give equal sizes.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -9,6 +10,11 @@
 #include "properties/harness/runner.hpp"
 
 namespace assay::properties {
+
+/// The axis of the rows of an output whose errors are judged by the largest |x| of a row, where it is a width alone.
+std::optional<std::string> row_axis_of(const core::operation& op, const core::tensor_declaration& output);
+/// A row of fewer numbers, each a mean of many, may cancel by chance.
+inline constexpr std::size_t wide_row = 8;
 
 /// Whether other inputs of these sizes besides the mild ones cost little; what is hidden with few elements is with
 /// many.
@@ -20,9 +26,18 @@ std::vector<core::axis_sizes> declared_ends(const core::operation& op, const siz
 
 /// The usual sizes of the operation, as many as are asked for, and the shapes that somebody asked for by number. A size
 /// is drawn from the seed, up to an eighth above the usual one, unless it stands for itself: a multiple of 8, or the
-/// neighbour of a multiple of 32. All but those asked for by number are inside the declared ones.
+/// neighbour of a multiple of 32. All but those asked for by number are inside the declared ones. Shapes that no call
+/// has are left out.
 std::vector<usual_size> planned_sizes(const core::operation& op, core::dtype type, const size_domains& declared,
                                       const run_options& options);
+
+/// Each axis in turn at multiples of the blocks of kernels, 16 to 256, and one beside each, with a few of the others;
+/// in a full run on both sides. What is wrong where a last block is full, or has one element, shows there.
+std::vector<core::axis_sizes> block_sizes(const core::operation& op, core::dtype type, const size_domains& declared,
+                                          const run_options& options);
+
+/// Why no call has these sizes: they do not go together, whatever the other ones are. Empty where one may have them.
+std::string conflict_of_shape(const core::operation& op, const core::axis_sizes& shape);
 
 /// The sizes of one call, and the family whose inputs it has.
 struct sized_call {

@@ -31,6 +31,12 @@ bool is_left(const core::operation& op, const std::string& axis) {
 
 }  // namespace
 
+core::axis_sizes few_of_each(const core::operation& op) {
+  core::axis_sizes axes = core::sizes_by_role(op, few);
+  std::erase_if(axes, [&](const auto& axis) { return is_left(op, axis.first); });
+  return axes;
+}
+
 std::vector<usual_size> sizes_by_roles(const core::operation& op) {
   std::vector<usual_size> all;
   const auto add = [&](const core::axis_sizes& those, const char* family = "") {

@@ -14,4 +14,7 @@ namespace assay::properties {
 /// they are half.
 std::vector<usual_size> sizes_by_roles(const core::operation& op);
 
+/// A few positions of each axis that is not left: those that a size beside them is not about.
+core::axis_sizes few_of_each(const core::operation& op);
+
 }  // namespace assay::properties

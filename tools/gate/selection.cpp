@@ -9,6 +9,7 @@
 
 #include "properties/harness/catalogue.hpp"
 #include "properties/harness/runner.hpp"
+#include "properties/harness/sizes.hpp"
 #include "tools/transports/near_names.hpp"
 
 namespace assay::tools {
@@ -186,9 +187,16 @@ core::result<void> check_shapes(const gate_options& o, const selection& s, const
   if (offered.empty()) return {};  // nothing is run, which is said elsewhere
   for (std::size_t k = 0; k < s.shapes.size(); ++k) {
     if (auto ok = check_axes(o.shapes[k], s.shapes[k], "offered", offered); !ok) return ok;
-    for (const core::operation* op : offered)
-      if (has_axes(*op, s.shapes[k]))
-        if (auto ok = check_elements(o.shapes[k], s.shapes[k], *op, o.most_elements); !ok) return ok;
+    std::string conflict;
+    bool is_tried = false;
+    for (const core::operation* op : offered) {
+      if (!has_axes(*op, s.shapes[k])) continue;
+      if (auto ok = check_elements(o.shapes[k], s.shapes[k], *op, o.most_elements); !ok) return ok;
+      const std::string why = properties::conflict_of_shape(*op, s.shapes[k]);
+      is_tried = is_tried || why.empty();
+      if (conflict.empty() && !why.empty()) conflict = fmt::format("--shape {}: {}: {}", o.shapes[k], op->name, why);
+    }
+    if (!is_tried) return core::failure(conflict);
   }
   return {};
 }
@@ -211,10 +219,17 @@ std::vector<std::string> sizes_left_out(const gate_options& o, const selection& 
           std::any_of(offered.begin(), offered.end(), [&](const auto* of) { return of->name == op->forward_name(); }))
         continue;  // as its function, of which it is said
       if (!fits) all.push_back(fmt::format("--shape {} was not tried: {}", o.shapes[k], axes_in_words({op})));
+      if (const std::string why = fits ? properties::conflict_of_shape(*op, s.shapes[k]) : ""; !why.empty())
+        all.push_back(fmt::format("--shape {} was not tried of {}: {}", o.shapes[k], op->name, why));
       for (const auto& [symbol, size] : s.shapes[k])
         if (fits && !about.sizes_of_axis(*op, symbol).holds(size))
           all.push_back(fmt::format("--shape {} was not tried of {}: {} = {} is no size that is declared of it",
                                     o.shapes[k], op->name, symbol, size));
+      if (const auto declared = about.relations.find(op->name); fits && declared != about.relations.end())
+        for (const properties::axis_relation& r : declared->second)
+          if (!r.holds(s.shapes[k]))
+            all.push_back(fmt::format("--shape {} was tried of {} with other sizes: {} is declared of it", o.shapes[k],
+                                      op->name, r.text()));
     }
   return all;
 }

@@ -43,6 +43,12 @@ void far_lses(std::span<double> of_query, core::counter_random& random) {
   const double level = random.one_in(2) ? 1e4 : -1e4;
   for (double& x : of_query) x = level + 2 * random.normal();
 }
+// Powers of their differences overflow in f32, whose largest number is e^88.7 and 2^128.
+void lses_far_apart(std::span<double> of_query, core::counter_random& random) {
+  for (double& x : of_query) x = random.normal();
+  double& one = of_query[random.below(of_query.size())];
+  one += random.sign() * random.uniform(130, 400);
+}
 void without_some_keys(std::span<double> of_query, core::counter_random& random) {
   for (double& x : of_query) x = random.one_in(2) ? -infinity : random.normal();
   of_query[random.below(of_query.size())] = random.normal();
@@ -89,6 +95,7 @@ std::vector<family> merge_families() {
       of_lses("one_part_wins", "one part has nearly all the weight", one_part_wins),
       of_lses("equal_lses", "all parts weigh the same", equal_lses),
       of_lses("far_lses", "log-sum-exps near 10000 or -10000", far_lses),
+      of_lses("parts_far_apart", "parts of a query are 130 to 400 apart", lses_far_apart),
       of_empty_parts("empty_parts", "some parts have no keys", without_some_keys),
       of_empty_parts("no_keys", "queries none of whose parts has keys", without_keys),
   };

@@ -60,6 +60,12 @@ constexpr auto two_by_sigmoid = []<class N>(const part<N>& x, const part<N>& y, 
   const N unit = rule.base_two ? log(N(2.0)) : N(1.0), by = (y.lse - x.lse) * unit, share = sigmoid(by);
   return {each(x, y, [&](const N& a, const N& b) { return a - share * (a - b); }), x.lse - log_sigmoid(-by) / unit};
 };
+/// Before parts far apart were reported: the power of a difference that may be large.
+constexpr auto two_by_power = []<class N>(const part<N>& x, const part<N>& y, const merge_rule& rule) -> part<N> {
+  const N total = x.lse + rule.logarithm(N(1.0) + rule.power(y.lse - x.lse));
+  const N of_x = rule.power(x.lse - total), of_y = rule.power(y.lse - total);
+  return {each(x, y, [&](const N& a, const N& b) { return a * of_x + b * of_y; }), total};
+};
 
 template <class Two>
 auto left_to_right(Two two) {
@@ -177,6 +183,8 @@ std::vector<variant> merge_mutants() {
        {
            merging("mutant/attention_merge_no_shift", "FW14 pytorch/pytorch#1835: overflow", "b^lse without a shift",
                    {.formula = by(without_shift)}),
+           merging("mutant/attention_merge_power_of_difference", "zhuzilin/ring-flash-attention#30: overflow",
+                   "lse + log(1 + b^(lse_2 - lse)), part after part", {.formula = by(left_to_right(two_by_power))}),
            merging("mutant/attention_merge_empty_is_nan", "flashinfer-ai/flashinfer#4051",
                    "a query without keys is -inf less -inf", {.formula = by(infinity_less_infinity)}),
            merging("mutant/attention_merge_not_normalised", "a factor forgotten in a port",

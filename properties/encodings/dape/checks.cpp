@@ -83,7 +83,7 @@ std::optional<test_case> other_masked_scores(const test_case& c) {
   auto& s = other.call.inputs.at("s").values.storage();
   const auto& bias = c.call.inputs.at("bias").values.storage();
   for (std::size_t k = 0; k < s.size(); ++k)
-    if (bias[k % bias.size()] == -infinity) s[k] = 1.0 - s[k];
+    if (bias[k % bias.size()] == -infinity) s[k] = core::round_to(c.call.type, 1.0 - s[k]);
   return other;
 }
 
@@ -142,7 +142,7 @@ std::vector<variant> mutants() {
                    {.gradient =
                         [](auto& how) {
                           how.activation = [](const auto& y, const auto& slope) {
-                            return std::decay_t<decltype(y)>(reference::encodings::leaky_relu(y.number, slope.number));
+                            return std::decay_t<decltype(y)>(reference::leaky_relu(y.number, slope.number));
                           };
                         }}),
        })
