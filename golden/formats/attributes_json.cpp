@@ -46,7 +46,7 @@ core::result<core::attributes> declared_attributes_from(const core::operation& o
   if (!set) return set;
   if (auto ok = core::check_declared(op, *set); !ok) return tl::make_unexpected(ok.error());
   if (auto ok = core::check_attributes(op, *set); !ok) return tl::make_unexpected(ok.error());
-  return core::completed(op, *set);
+  return core::without_unasked(op, core::completed(op, *set));
 }
 
 }  // namespace assay::formats

@@ -18,15 +18,15 @@ def power_of_two(exponent):
     return power * (Interval.of(2).log() * Interval.of(rest.numerator) / Interval.of(rest.denominator)).exp()
 
 
-def slope_exponents(heads, rule, alpha):
+def slope_exponents(heads, rule, alpha, of_official=Fraction(8)):
     below = 1
     while 2 * below <= heads:
         below *= 2
     if rule == "naive":
         return [-alpha * k / heads for k in range(1, heads + 1)]
     if rule == "official":
-        return ([Fraction(-8 * k, below) for k in range(1, below + 1)]
-                + [Fraction(-4 * (2 * t - 1), below) for t in range(1, heads - below + 1)])
+        return ([-of_official * k / below for k in range(1, below + 1)]
+                + [-of_official * (2 * t - 1) / (2 * below) for t in range(1, heads - below + 1)])
     above = below if below == heads else 2 * below
     order = list(range(1, above + 1)) if above == heads else [*range(2, above + 1, 2), *range(1, above + 1, 2)]
     return [-alpha * k / above for k in order[:heads]]
@@ -35,7 +35,9 @@ def slope_exponents(heads, rule, alpha):
 def slopes(call):
     first = int(call.settings["first_head"])
     heads = int(call.settings["all_heads"]) or first + call.sizes["h"]
-    exponents = slope_exponents(heads, call.settings["rule"], Fraction(call.settings["alpha_max"]))
+    alpha = Fraction(call.settings["alpha_max"])
+    exponents = slope_exponents(heads, call.settings["rule"], alpha,
+                                alpha if call.settings.get("alpha_of_official") else Fraction(8))
     return call.parts(lambda get, k: {("slopes", k): power_of_two(exponents[first + k])}, "h")
 
 

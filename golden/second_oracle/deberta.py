@@ -35,7 +35,7 @@ def scores(call):
 
     def delta(r):
         if settings["form"] == "log":
-            r = bucket_of(r, span, int(settings["max_distance"]), True)
+            r = bucket_of(r, span, int(settings["max_distance"]), settings.get("clamp_first", True))
         return 0 if r <= -span else min(r + span, 2 * span - 1)
 
     def head(get, h, b):

@@ -62,11 +62,16 @@ def exceeds(x, y):
 
 
 def larger(x, y):
-    """The second where they are equal, NaN where the first is."""
-    return x if enclosure_of(x).is_nan or exceeds(x, y) else y
+    """NaN where the first is. Where they are equal, each has half of the derivative."""
+    if enclosure_of(x).is_nan or exceeds(x, y):
+        return x
+    return y if exceeds(y, x) else (x + y) * Interval.of(0.5)
 
 
 def absolute(x):
+    """Its derivative is 0 at 0."""
+    if enclosure_of(x).is_value(ZERO.lo):
+        return x * ZERO
     return -x if exceeds(ZERO, x) else x
 
 

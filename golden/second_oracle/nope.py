@@ -24,9 +24,10 @@ def attention(call):
 
 def temperature(call):
     positions, step = call.integers("position"), int(call.settings["floor_scale"])
+    first = 1 if call.settings.get("from_one", True) else 0
     factor = Interval.of(float(call.settings["attn_scale"]))
 
     def row(get, i):
-        steps = (positions[i] + 1) // step
+        steps = (positions[i] + first) // step
         return {("f", i): ONE if steps == 0 else ONE + factor * Interval.of(1 + steps).log()}
     return call.parts(row, "n")

@@ -32,7 +32,11 @@ def ramp(settings, r, base):
     else:
         low, high = (low if exceeds(low, ZERO) else ZERO), (high if exceeds(Interval.of(last), high) else
                                                             Interval.of(last))
-    width = Interval.of(0.001) if low.is_point and high.is_point and low.lo == high.lo else high - low
+    width, crossed = high - low, settings.get("crossed", "reversed")
+    if exceeds(low, high) and crossed == "turns":  # no pair makes beta_slow turns, or every one beta_fast
+        return lambda t: ONE if exceeds(ZERO, high) else ZERO
+    if (low.is_point and high.is_point and low.lo == high.lo) or (exceeds(low, high) and crossed == "step"):
+        width = Interval.of(0.001)
     return lambda t: clipped((Interval.of(t) - low) / width)
 
 
@@ -129,22 +133,22 @@ def pairs_of(settings, d, r):
     return [(start + t, start + t + apart) for t in range(r)]
 
 
-def turned(x, settings, angles):
+def turned(x, settings, angles, pairs=None):
     """The coordinates of a vector, whose pairs are turned by these angles and multiplied by the magnitude."""
     factor = Interval.of(float(settings.get("magnitude", 1)))
-    for (a, b), angle in zip(pairs_of(settings, len(x), len(angles)), angles):
+    for (a, b), angle in zip(pairs or pairs_of(settings, len(x), len(angles)), angles):
         cosine, sine = (factor * wave for wave in angle.cos_sin())
         x[a], x[b] = x[a] * cosine - x[b] * sine, x[a] * sine + x[b] * cosine
     return x
 
 
-def rotated(call, get, token, angles, of_heads=None):
+def rotated(call, get, token, angles, of_heads=None, pairs=None):
     """y of a token, whose pairs are turned by these angles; of all heads or of these."""
     heads, d = call.size("h", "d")
     out = {}
     for head in range(heads) if of_heads is None else of_heads:
         first = (token * heads + head) * d
-        x = turned([get("x", first + k) for k in range(d)], call.settings, angles)
+        x = turned([get("x", first + k) for k in range(d)], call.settings, angles, pairs)
         out.update({("y", first + k): v for k, v in enumerate(x)})
     return out
 

@@ -6,14 +6,27 @@ from interval import Interval
 from rope import rotated
 
 
-def angles_of(settings, d, axes):
-    """Of each pair: the axis of its position, and (numerator, denominator) of the exponent of its frequency."""
+def sections_of(settings, d, axes):
     sections = [int(settings[f"section_{k}"]) for k in range(3)]
     if not any(sections):
-        sections = [d // 2 // axes] * axes
-    used = max((k + 1 for k, section in enumerate(sections) if section), default=0)
-    sections = sections[:used]
-    pairs = sum(sections)
+        return [d // 2 // axes] * axes
+    used = max(k + 1 for k, section in enumerate(sections) if section)
+    return sections[:max(used, int(settings.get("sections", 0)))]
+
+
+def coordinates_of(settings, d, axes):
+    """The coordinates of each pair where each axis has halves of its own."""
+    coordinates, start = [], 0
+    for section in sections_of(settings, d, axes):
+        coordinates += [(start + t, start + section + t) for t in range(section)]
+        start += 2 * section
+    return coordinates
+
+
+def angles_of(settings, d, axes):
+    """Of each pair: the axis of its position, and (numerator, denominator) of the exponent of its frequency."""
+    sections = sections_of(settings, d, axes)
+    used, pairs = len(sections), sum(sections)
     if settings["assignment"] == "blocks":
         owners = [k for k, section in enumerate(sections) for _ in range(section)]
     else:  # the first has all; then the others take every used-th
@@ -33,11 +46,13 @@ def rotate(call):
     n, d, axes = call.size("n", "d", "a")
     positions, base = call.integers("position"), Interval.of(float(call.settings["base"]))
     pairs = angles_of(call.settings, d, axes)
+    by_axis = call.settings["layout"] == "half_split" and call.settings.get("halves") == "axis"
+    coordinates = coordinates_of(call.settings, d, axes) if by_axis else None
 
     def token(get, row, i):
         place = positions[(row * n + i) * axes:(row * n + i + 1) * axes]
         return rotated(call, get, row * n + i, [Interval.of(place[k]) * interval.power(base, -step, steps)
-                                                for k, (step, steps) in pairs])
+                                                for k, (step, steps) in pairs], pairs=coordinates)
     return call.parts(token, "B", "n")
 
 

@@ -19,7 +19,7 @@ struct model_heads {
   std::size_t first = 0, all = 0;  ///< all: 0 where it has no others
 };
 /// slopes, [heads]: within half a unit of the last place, and correctly rounded for all heads up to 128 (tests).
-/// `alpha_max`, a multiple of 1/16, is 8 in the paper, whose own rule does not read it.
+/// `alpha_max`, a multiple of 1/16, is 8 in the paper.
 template <class Real>
 void slopes(slope_rule rule, double alpha_max, const model_heads& of, const view<Real, 1>& slopes);
 

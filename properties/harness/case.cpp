@@ -5,11 +5,10 @@
 #include <tbb/parallel_for.h>
 
 #include <algorithm>
-#include <cmath>
-#include <numeric>
 
 #include "properties/harness/catalogue.hpp"
 #include "properties/harness/one_sign.hpp"
+#include "properties/harness/sizes_together.hpp"
 #include "properties/harness/steering.hpp"
 #include "reference/core/fnv1a.hpp"
 #include "reference/oracle.hpp"
@@ -72,59 +71,26 @@ setting_values settings_within(setting_values key, const setting_values& of_fami
   return key;
 }
 
-core::attributes draw_any_settings(const case_key& key, const setting_values& within, core::counter_random& random) {
+core::attributes draw_any_settings(const case_key& key, const setting_values& within, core::counter_random& random,
+                                   std::uint64_t attempt) {
   core::attributes all;
   for (const core::attribute_declaration& a : key.operation->attributes) {
     const auto values = values_to_draw(a, within, key.size.is_given() ? size_domains{} : key.sizes);
-    all.emplace(a.name, values[random.below(values.size())]);
+    // From a stream of its own: cases whose setting is standard are those from before there was the setting.
+    core::counter_random of_requests(core::fnv1a(a.name, key.seed + 1 + attempt));
+    all.emplace(a.name, values[(a.on_request ? of_requests : random).below(values.size())]);
   }
   return all;
 }
 
 // Settings that go together: those that are declared one by one may not.
 core::attributes draw_settings(const case_key& key, const family& from, core::counter_random& random) {
-  constexpr int draws = 64;
+  constexpr std::uint64_t draws = 64;
   const setting_values within = settings_within(key.settings, from.settings, key.size.is_given());
   const auto bounds = bounds_of(key.sizes);
-  core::attributes all = draw_any_settings(key, within, random);
-  for (int k = 1; k < draws && !core::conflict_within(*key.operation, all, bounds).empty(); ++k)
-    all = draw_any_settings(key, within, random);
-  return all;
-}
-
-bool is_size_of_attribute(const core::operation& op, const std::string& symbol) {
-  return std::any_of(op.attributes.begin(), op.attributes.end(), [&](const auto& a) { return a.axis == symbol; });
-}
-
-std::vector<std::size_t> range(std::size_t first, std::size_t last) {
-  std::vector<std::size_t> r(last - first);
-  std::iota(r.begin(), r.end(), first);
-  return r;
-}
-
-// The values of a setting before this one: the standard value, then those declared earlier.
-std::vector<core::attribute> simpler_settings(const core::attribute_declaration& a, const core::attribute& now) {
-  if (now == a.standard) return {};
-  std::vector<core::attribute> all{a.standard};
-  for (const core::attribute& value : a.values) {
-    if (value == now) break;
-    if (value != a.standard) all.push_back(value);
-  }
-  return all;
-}
-
-// A few numbers simpler than x, the simplest first.
-std::vector<double> simpler_numbers(core::dtype type, double x) {
-  std::vector<double> all;
-  const auto offer = [&](double y) {
-    if (std::fabs(y) < std::fabs(x) || (std::isinf(x) && std::isfinite(y)) || std::isnan(x)) all.push_back(y);
-  };
-  if (x == 0.0 || std::isnan(x)) return all;
-  offer(0.0);
-  if (std::isinf(x)) return all;
-  offer(std::copysign(1.0, x));
-  offer(core::round_to(type, std::trunc(x)));
-  offer(std::copysign(std::ldexp(1.0, std::ilogb(x)), x));
+  core::attributes all = draw_any_settings(key, within, random, 0);
+  for (std::uint64_t k = 1; k < draws && !core::conflict_within(*key.operation, all, bounds).empty(); ++k)
+    all = draw_any_settings(key, within, random, k);
   return all;
 }
 
@@ -150,6 +116,7 @@ std::string canonical_text(const case_key& key) {
   for (const auto& [name, d] : key.domain) text += fmt::format(" {} in [{:a}, {:a}]", name, d.low, d.high);
   for (const auto& [symbol, s] : key.sizes)
     text += fmt::format(" {} of [{}, {}]/{}", symbol, s.low, s.high, s.multiple_of);
+  for (const axis_relation& r : key.relations) text += fmt::format(" {}", r.text());
   return text;
 }
 
@@ -185,10 +152,20 @@ test_case with_elements(const case_key& key, const family& from) {
 
 test_case make_case(const case_key& key, const family& from) {
   test_case c = with_elements(key, from);
-  if (key.sizes.empty()) return c;
+  const core::operation& op = *key.operation;
+  if (key.sizes.empty() && key.relations.empty() && op.conflict == nullptr) return c;
   const core::axis_sizes as_drawn = sizes_of(c);
   core::axis_sizes inside = sizes_inside(as_drawn, key.sizes, key.seed);
   for (const auto& [symbol, size] : key.size.axes) inside[symbol] = size;
+  inside = related(std::move(inside), key.relations, [&](const std::string& axis, std::size_t size) {
+    if (core::attribute_of_axis(op, axis) != nullptr) return size == as_drawn.at(axis);
+    const auto declared = key.sizes.find(axis);
+    return size > 0 && (declared == key.sizes.end() || declared->second.holds(size));
+  });
+  inside = sizes_together(op, c.call.attributes, inside, key.size.axes, key.sizes, [&](const core::axis_sizes& sizes) {
+    return (op.conflict == nullptr || op.conflict(c.call.attributes, sizes).empty()) &&
+           std::all_of(key.relations.begin(), key.relations.end(), [&](const auto& r) { return r.holds(sizes); });
+  });
   return inside == as_drawn ? c : drawn(key, extent(inside), from, core::counter_random(key.seed));
 }
 
@@ -196,57 +173,6 @@ test_case make_case(const case_key& key) {
   const family* from = find_family(*key.operation, key.family);
   ASSAY_EXPECTS(from != nullptr);
   return make_case(key, *from);
-}
-
-std::vector<test_case> simpler_cases(const test_case& c) {
-  std::vector<test_case> all;
-  find_simpler_case(c, [&](const test_case& simpler) {
-    all.push_back(simpler);
-    return false;
-  });
-  return all;
-}
-
-std::optional<test_case> find_simpler_case(const test_case& c, const std::function<bool(const test_case&)>& wanted) {
-  std::optional<test_case> found;
-  const auto offer_call = [&](core::tensors inputs, core::attributes settings) {
-    test_case simpler = c;
-    simpler.call.inputs = std::move(inputs);
-    simpler.call.attributes = std::move(settings);
-    if (core::check_request(simpler.call) && wanted(simpler)) found = std::move(simpler);
-    return found.has_value();
-  };
-  const auto offer = [&](core::tensors inputs) { return offer_call(std::move(inputs), c.call.attributes); };
-  const core::operation& op = *c.call.operation;
-  for (const auto& [symbol, size] : sizes_of(c)) {
-    if (is_size_of_attribute(op, symbol)) continue;
-    if (size > 1)
-      for (const auto& kept : {range(0, size / 2), range(size / 2, size), range(0, 1), range(size - 1, size)})
-        if (offer(core::restrict_axis(op, c.call.inputs, symbol, kept))) return found;
-    // Dropping single positions: only where few are left, or shrinking would cost a call per token.
-    if (size > 2 && size <= 12)
-      for (std::size_t dropped = 0; dropped < size; ++dropped) {
-        std::vector<std::size_t> kept = range(0, size);
-        kept.erase(kept.begin() + static_cast<std::ptrdiff_t>(dropped));
-        if (offer(core::restrict_axis(op, c.call.inputs, symbol, kept))) return found;
-      }
-  }
-  for (const core::attribute_declaration& a : op.attributes)
-    for (const core::attribute& simpler : simpler_settings(a, c.call.attributes.at(a.name))) {
-      core::attributes settings = c.call.attributes;
-      settings[a.name] = simpler;
-      if (offer_call(c.call.inputs, std::move(settings))) return found;
-    }
-  for (const auto& [name, t] : c.call.inputs) {
-    if (t.size() > 24) continue;
-    for (std::size_t i = 0; i < t.size(); ++i)
-      for (const double y : simpler_numbers(t.type, t.values.storage()[i])) {
-        core::tensors inputs = c.call.inputs;
-        inputs.at(name).values.storage()[i] = y;
-        if (offer(std::move(inputs))) return found;
-      }
-  }
-  return found;
 }
 
 }  // namespace assay::properties

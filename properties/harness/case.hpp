@@ -55,6 +55,8 @@ struct case_key {
   input_domains domain{};
   /// What the sizes that its family draws are moved into; sizes that are given by number stay as they are.
   size_domains sizes{};
+  /// What its sizes, those that are given too, are moved into.
+  std::vector<axis_relation> relations{};
   friend bool operator==(const case_key&, const case_key&) = default;
 };
 

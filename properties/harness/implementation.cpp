@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <iterator>
 
+#include "reference/oracle.hpp"
+
 namespace assay::properties {
 
 namespace {
@@ -55,6 +57,38 @@ const std::map<std::string, std::vector<core::attribute>>& description::settings
   for (const std::string& declared : {op.name, op.forward_name()})
     if (const auto it = settings.find(declared); it != settings.end()) return it->second;
   return all_values;
+}
+
+void leave_unnamed_conventions(description& about, const std::map<std::string, std::vector<std::string>>& parameters) {
+  for (const auto& [name, types] : about.operations) {
+    const core::operation* op = reference::find_operation(name);
+    if (op == nullptr) continue;
+    const auto has_parameter = [&](const std::string& setting) {
+      for (const std::string& function : {op->name, op->forward_name()})
+        if (const auto known = parameters.find(function); known != parameters.end())
+          return std::find(known->second.begin(), known->second.end(), setting) != known->second.end();
+      return false;
+    };
+    for (const core::attribute_declaration& a : op->attributes) {
+      if (!a.on_request || about.settings_of(*op).contains(a.name) || has_parameter(a.name)) continue;
+      std::map<std::string, std::vector<core::attribute>> known = about.settings_of(*op);
+      known[a.name] = {a.standard};
+      about.settings[op->name] = std::move(known);
+    }
+  }
+}
+
+core::attributes attributes_asked(const description& about, const request& call) {
+  core::attributes asked = call.attributes;
+  const auto& known = about.settings_of(*call.operation);
+  for (const core::attribute_declaration& a : call.operation->attributes) {
+    if (!a.on_request) continue;
+    const auto values = known.find(a.name);
+    const bool is_unnamed = values != known.end() && values->second == std::vector{a.standard};
+    const auto set = asked.try_emplace(a.name, a.standard).first;
+    if (is_unnamed && set->second == a.standard) asked.erase(set);
+  }
+  return asked;
 }
 
 declared_sizes description::sizes_of_axis(const core::operation& op, const std::string& symbol) const {

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "properties/harness/relations.hpp"
 #include "reference/core/attributes.hpp"
 #include "reference/core/operation.hpp"
 
@@ -101,6 +102,8 @@ struct description {
   std::map<std::string, std::map<std::string, declared_domain>> domain;
   /// By operation, then by axis: the sizes that it takes; any where an axis is not there.
   std::map<std::string, std::map<std::string, declared_sizes>> sizes{};
+  /// By operation: how the sizes of its axes go together.
+  std::map<std::string, std::vector<axis_relation>> relations{};
   /// By operation, then by attribute: the values that it takes; all where an attribute is not there.
   std::map<std::string, std::map<std::string, std::vector<core::attribute>>> settings{};
   /// Attributes that may be set, each with its values: block sizes, modes. Without them it uses its own choice.
@@ -131,6 +134,12 @@ struct description {
     return precisions_of(*call.operation, call.type);
   }
 };
+
+/// Of conventions on request that an implementation does not name the standard value alone is asked for. It names those
+/// whose values it declares, and those that its functions have parameters for, here by operation.
+void leave_unnamed_conventions(description& about, const std::map<std::string, std::vector<std::string>>& parameters);
+/// The settings that a call hands over: of conventions on request those that it names, and what is not standard.
+core::attributes attributes_asked(const description& about, const request& call);
 
 /// A function under test. `evaluate` is called with what check_request accepts and must return
 /// outputs that check_outputs accepts, or a failure. It throws only for a fault of Assay's own (a full disk),

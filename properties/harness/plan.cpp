@@ -15,9 +15,12 @@
 
 namespace assay::properties {
 
-const setting_values& settings_to_draw(const description& about, const core::operation& op) {
-  static const setting_values all_values;
-  return about.recorded ? all_values : about.settings_of(op);
+setting_values settings_to_draw(const description& about, const core::operation& op) {
+  if (!about.recorded) return about.settings_of(op);
+  setting_values all;
+  for (const core::attribute_declaration& a : op.attributes)
+    if (a.on_request) all[a.name] = {a.standard};
+  return all;
 }
 
 namespace {
@@ -167,6 +170,8 @@ case_key key_for(const description& about, const core::operation& op, core::dtyp
     key.domain = declared->second;
   if (const auto declared = about.sizes.find(op.name); declared != about.sizes.end() && !about.recorded)
     key.sizes = declared->second;
+  if (const auto declared = about.relations.find(op.name); declared != about.relations.end() && !about.recorded)
+    key.relations = declared->second;
   return key;
 }
 
@@ -225,13 +230,15 @@ std::vector<case_key> plan_of(const property& p, const description& about, const
     if (end.contains(core::axis_with(op, core::axis_role::batch)) && families.size() > 1)
       add(key_of(families.back().name, end, settings_of_sizes::standard));
   }
-  for (const sized_call& s : long_axes(op, type, families_of(p, op), declared, options)) {
-    const core::attributes set = sizes_set(op, s.axes);
-    const case_key any = key_for(about, op, type, s.family, 0, {});
+  const auto add_drawn = [&](const core::axis_sizes& axes, const std::string& name) {
+    const core::attributes set = sizes_set(op, axes);
+    const case_key any = key_for(about, op, type, name, 0, {});
     if (std::all_of(set.begin(), set.end(), [&](const auto& a) { return may_have(any, a.first, a.second); }) &&
         core::conflict_within(op, core::completed(op, set)).empty())
-      add(key_of(s.family, s.axes, settings_of_sizes::as_drawn));
-  }
+      add(key_of(name, axes, settings_of_sizes::as_drawn));
+  };
+  for (const sized_call& s : long_axes(op, type, families_of(p, op), declared, options)) add_drawn(s.axes, s.family);
+  for (const core::axis_sizes& axes : block_sizes(op, type, declared, options)) add_drawn(axes, families.front().name);
   std::size_t next = 0, size = 0;
   for (const usual_size& u : planned_sizes(op, type, declared, options)) {
     const bool of_all = u.family == every_family;

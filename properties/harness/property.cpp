@@ -71,9 +71,16 @@ bool within_domain(const description& about, const test_case& c) {
     if (const auto set = c.call.attributes.find(name);
         set != c.call.attributes.end() && std::find(values.begin(), values.end(), set->second) == values.end())
       return false;
+  const core::axis_sizes sizes = sizes_of(c);
+  if (const core::operation& op = *c.call.operation;
+      op.conflict != nullptr && !op.conflict(core::completed(op, c.call.attributes), sizes).empty())
+    return false;
   if (about.sizes.contains(c.call.operation->name))
-    for (const auto& [symbol, size] : sizes_of(c))
+    for (const auto& [symbol, size] : sizes)
       if (!about.sizes_of_axis(*c.call.operation, symbol).holds(size)) return false;
+  if (const auto related = about.relations.find(c.call.operation->name); related != about.relations.end())
+    for (const axis_relation& r : related->second)
+      if (!r.holds(sizes_of(c))) return false;
   const auto declared = about.domain.find(c.call.operation->name);
   if (declared == about.domain.end()) return true;
   for (const auto& [name, d] : declared->second) {

@@ -128,8 +128,8 @@ struct check_result {
 };
 
 /// The values that settings of cases are drawn from: those that are declared. Of a recorded candidate all, as when its
-/// cases were exported; cases with values that it does not declare are outside its domain.
-const setting_values& settings_to_draw(const description& about, const core::operation& op);
+/// cases were exported, but for conventions on request; cases with values that it does not declare are outside its domain.
+setting_values settings_to_draw(const description& about, const core::operation& op);
 
 /// The key of a case inside what an implementation declares. Of a recording every exported case is asked.
 case_key key_for(const description& about, const core::operation& op, core::dtype type, std::string family,

@@ -364,7 +364,8 @@ rotary_case::rotary_case(const core::attributes& settings, const core::axis_size
     : rows(sizes.at("B")),
       tokens(sizes.at("n")),
       heads(sizes.at("h")),
-      layout(settings, sizes.at("d"),
-             sizes.contains("r") ? sizes.at("r") : reference::turning_pairs(sizes.at("d"), settings)) {}
+      layout(sizes.contains("r")
+                 ? reference::rotary_layout(settings, sizes.at("d"), sizes.at("r"))
+                 : reference::layout_with_axes(settings, sizes.at("d"), sizes.contains("a") ? sizes.at("a") : 0)) {}
 
 }  // namespace assay::properties

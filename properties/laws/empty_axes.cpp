@@ -18,8 +18,9 @@ namespace {
 // rotate.
 std::vector<test_case> with_each_choice(const description& about, const test_case& c) {
   std::vector<test_case> all{c};
+  const setting_values within = settings_to_draw(about, *c.call.operation);
   for (const core::attribute_declaration& a : c.call.operation->attributes)
-    for (const core::attribute& value : values_to_draw(a, settings_to_draw(about, *c.call.operation), {}))
+    for (const core::attribute& value : values_to_draw(a, within, {}))
       if (value != c.call.attributes.at(a.name) && (is_choice(a) || (is_integer(a) && value == a.standard)))
         all.push_back(with_settings(c, {{a.name, value}}));
   core::attributes standard;

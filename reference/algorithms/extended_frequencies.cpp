@@ -44,6 +44,9 @@ extension::extension(const core::attributes& settings)
       last(static_cast<double>(core::chosen<bool>(settings, "last", {{"width", true}, {"pairs", false}}) ? 2 * pairs
                                                                                                          : pairs) -
            1.0),
+      crossed(core::chosen<crossing>(
+          settings, "crossed",
+          {{"reversed", crossing::reversed}, {"step", crossing::step}, {"turns", crossing::turns}})),
       mixed(core::setting<double>(settings, "mixed")) {}
 
 std::string conflict_of_extension(const core::attributes& settings) {

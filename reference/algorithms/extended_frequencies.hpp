@@ -17,6 +17,10 @@
 // Conventions of yarn: `ramp` over the index of the pair, or over turns, as eq. 21 has it: that of llama3 with
 // beta_slow and beta_fast for low and high; `truncate`, without which lo and hi are the real c; `last`, the end that
 // cuts hi: d - 1 or r - 1; `blend` of frequencies (eq. 25) or of wavelengths (eq. 23): theta_t / (g s + 1 - g).
+// `crossed`: where hi < lo, as where no pair makes beta_slow turns, or all make more than beta_fast, the ramp is
+//   reversed  that quotient, as most published code has it: the other way round
+//   step      0 up to lo, then 1, as where they are equal: code that bounds hi - lo from below (keras-hub)
+//   turns     1 where no pair makes beta_slow turns, 0 where all make more than beta_fast, as eq. 21 has it
 #pragma once
 
 #include <cstdint>
@@ -41,6 +45,7 @@ struct extension : trained_pairs {
   double fast, slow;  ///< beta of yarn; high and low of llama3
   bool truncates, by_turns, by_wavelengths;
   double last;  ///< that cuts hi
+  enum class crossing { reversed, step, turns } crossed;
   double mixed;
 
   explicit extension(const core::attributes& settings);
@@ -71,20 +76,27 @@ R index_of_turns(const trained_pairs& e, const R& base, double beta) {
 /// How much of pair t is interpolated: 0 to 1.
 template <class R>
 using ramp_of_pairs = std::function<R(std::size_t t)>;
-/// That of yarn, from lo to hi. Where hi < lo, as where no pair makes beta_slow turns, it is as published code has it:
-/// that far from lo, and the other way round.
+/// That of yarn, from lo to hi.
 template <class R>
 ramp_of_pairs<R> ramp_of_index(const extension& e, const R& base) {
-  const auto at = [](const R& from_low, const R& width) {
-    return clamped_to_unit(from_low / (to_double(width) == 0.0 ? from_setting<R>(0.001) : width));
+  const auto at = [crossed = e.crossed](const R& from_low, const R& width) {
+    const double wide = to_double(width);
+    const bool is_step = wide == 0.0 || (wide < 0.0 && crossed == extension::crossing::step);
+    return clamped_to_unit(from_low / (is_step ? from_setting<R>(0.001) : width));
+  };
+  const auto by_turns = [&](double low, double high) { return high < low && e.crossed == extension::crossing::turns; };
+  const auto same_of_all = [](double high) {
+    return [share = R(high < 0.0 ? 1.0 : 0.0)](std::size_t) { return share; };
   };
   if (!e.truncates) {
     const R low = larger(index_of_turns(e, base, e.fast), R(0.0)),
             high = -larger(-index_of_turns(e, base, e.slow), R(-e.last));
+    if (by_turns(to_double(low), to_double(high))) return same_of_all(to_double(high));
     return [=](std::size_t t) { return at(from_integer<R>(static_cast<double>(t)) - low, high - low); };
   }
   const double low = std::max(index_below(e, to_double(base), e.fast), 0.0),
                high = std::min(index_above(e, to_double(base), e.slow), e.last);
+  if (by_turns(low, high)) return same_of_all(high);
   return [=](std::size_t t) { return at(from_integer<R>(static_cast<double>(t) - low), from_integer<R>(high - low)); };
 }
 

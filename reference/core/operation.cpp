@@ -299,6 +299,12 @@ attributes completed(const operation& op, const attributes& set) {
   return all;
 }
 
+attributes without_unasked(const operation& op, attributes set) {
+  for (const attribute_declaration& a : op.attributes)
+    if (const auto it = set.find(a.name); a.on_request && it != set.end() && it->second == a.standard) set.erase(it);
+  return set;
+}
+
 result<void> check_attributes(const operation& op, const attributes& set) {
   for (const attribute_declaration& a : op.attributes) {
     const auto it = set.find(a.name);

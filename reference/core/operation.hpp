@@ -71,6 +71,9 @@ struct attribute_declaration {
   double low = -std::numeric_limits<double>::infinity();  ///< of a number
   double high = std::numeric_limits<double>::infinity();
   std::string axis{};  ///< the axis symbol whose size it is
+  /// A convention that the operation did not have at first: code that does not know it computes the standard value. It
+  /// is asked of candidates that name it, and files and calls have it where it has another value.
+  bool on_request = false;
 };
 
 /// A recurrent operation hands its state on: `state_out` of one chunk is `state_in` of the next.
@@ -189,6 +192,10 @@ tensors restrict_axis(const operation& op, const tensors& inputs, std::string_vi
 /// The declared attributes, each with the value that is set (an integer where a number is wanted becomes one) or else
 /// its standard value, and the others as they are.
 attributes completed(const operation& op, const attributes& set);
+
+/// Without the settings that are asked on request and have their standard values: as calls and files were before there
+/// were such.
+attributes without_unasked(const operation& op, attributes set);
 
 /// Nothing where every declared attribute that is set has a value that there is; otherwise an error that names it.
 result<void> check_attributes(const operation& op, const attributes& set);

@@ -8,7 +8,8 @@
 //
 // `alibi/slopes`: head k = 1..n of n, c = 2^floor(log2 n), C = 2^ceil(log2 n). Of heads that are split over devices n
 // is `all_heads`, and `first_head` says with which of them, counted from 0, those of a call begin; 0: they end there.
-//   official  2^(-8k/c) for the first c heads, 2^(-4(2t-1)/c) for the remaining ones t = 1..n-c, whatever alpha_max is.
+//   official  2^(-8k/c) for the first c heads, 2^(-4(2t-1)/c) for the remaining ones t = 1..n-c, whatever alpha_max is;
+//             with `alpha_of_official` alpha in place of 8, and half of it in place of 4 (the `max_bias` of llama.cpp).
 //             The two bases of BLOOM and the m0, m1 of llama.cpp are the same function.
 //   naive     2^(-alpha k/n) for every n
 //   mpt       2^(-alpha k/C) at k = 2, 4, .., C, 1, 3, .. in this order, the first n of them; in their own order where
@@ -50,6 +51,7 @@ struct alibi_rule {
   std::string name;
   double alpha_max = 8;  ///< a multiple of 1 / alpha_parts
   std::size_t heads = 1;
+  bool alpha_of_official = false;  ///< alpha_max counts for the rule official, too
   static constexpr long alpha_parts = 16;
 };
 
@@ -70,8 +72,10 @@ inline alibi_term alibi_term_of(const alibi_rule& rule, std::size_t k) {
   long below = 1;
   while (2 * below <= heads) below *= 2;
   const long above = below == heads ? below : 2 * below;
-  if (by == spacing::official)
-    return head <= below ? alibi_term{ratio(-8, below), head} : alibi_term{ratio(-4, below), 2 * (head - below) - 1};
+  if (by == spacing::official) {
+    const long p = rule.alpha_of_official ? alpha : 8 * alibi_rule::alpha_parts, q = alibi_rule::alpha_parts * below;
+    return head <= below ? alibi_term{ratio(-p, q), head} : alibi_term{ratio(-p, 2 * q), 2 * (head - below) - 1};
+  }
   const long place = above == heads ? head : head <= above / 2 ? 2 * head : 2 * (head - above / 2) - 1;
   return {ratio(-alpha, alibi_rule::alpha_parts * above), place};
 }
@@ -159,7 +163,8 @@ struct alibi {
                            choice("rule", {"official", "naive", "mpt"},
                                   "how slopes are chosen, which differs where the heads are no power of two"),
                            real("alpha_max", {8, 4, 16}, {1.0 / alibi_rule::alpha_parts, 64},
-                                "-log2 of the smallest slope of the rules naive and mpt; a multiple of 1/16")},
+                                "-log2 of the smallest slope of the rules naive and mpt; a multiple of 1/16"),
+                           on_request(flag("alpha_of_official", false, "alpha_max counts for the rule official, too"))},
             .independent = {},
             .conflict = [](const core::attributes& settings, const core::axis_sizes&) -> std::string {
               const double parts = core::setting<double>(settings, "alpha_max") * alibi_rule::alpha_parts;
@@ -267,7 +272,7 @@ struct alibi {
   static fields<R> slopes(const arguments<R>& call, const recipe<R>& how) {
     const slice_of_heads slice(call.settings);
     const alibi_rule rule{call.template setting<std::string>("rule"), call.template setting<double>("alpha_max"),
-                          static_cast<std::size_t>(slice.all)};
+                          static_cast<std::size_t>(slice.all), call.template setting<bool>("alpha_of_official")};
     field<R> slopes = make_field<R>({static_cast<std::size_t>(slice.heads)});
     for (std::size_t k = 0; k < slopes.size(); ++k)
       slopes.storage()[k] = how.slope(rule, static_cast<std::size_t>(slice.first) + k);

@@ -19,8 +19,8 @@
 //   bucket = r for |r| <= c, else +- (c + ceil((c - 1) log(|r| / c) / log((M - 1) / c)))
 //
 // `deberta/bucket` gives them alone, for `buckets` = a: exact, the ceiling is decided by integers. Distances are at
-// most M - 1 before that where `clamp_first`, as the published program has it; else they go beyond a - 1, and delta
-// cuts them.
+// most M - 1 before that where `clamp_first`, as the published program has it; else, as in huggingface/transformers'
+// modeling_deberta_v2.py, buckets go on beyond a - 1, and delta cuts them: the row of r <= -M is 0, and not 1.
 //
 // Gradients: that of a row of a table is the sum of those of its pairs, exactly 0 where there are none.
 #pragma once
@@ -97,6 +97,7 @@ struct deberta {
 
  private:
   static constexpr const char* source = "He et al. 2021, arXiv 2006.03654, eqs. (3) and (4)";
+  static constexpr const char* clamping = "distances are at most max_distance - 1; else buckets go on beyond";
   static core::operation bucket_declaration();
   static core::operation scores_declaration();
   template <class R>
@@ -122,7 +123,7 @@ inline core::operation deberta::bucket_declaration() {
       .attributes = {integer("buckets", {256, 4, 8, 32, 320}, {4, 1024}, "buckets of a direction, and 1"),
                      integer("max_distance", {512, 800, 2048}, {5, furthest},
                              "from the one before on all distances share a bucket"),
-                     flag("clamp_first", true, "distances are at most max_distance - 1; else buckets go on beyond")},
+                     flag("clamp_first", true, clamping)},
       .conflict = [](const core::attributes& settings, const core::axis_sizes&) {
         return rows_of(settings, "buckets").conflict("buckets");
       }};
@@ -142,7 +143,8 @@ inline core::operation deberta::scores_declaration() {
       integer("max_distance", {24, 40, 128}, {2, furthest},
               "of buckets: from the one before on all distances share one"),
       choice("terms", {"both", "c2p", "p2c"}, "queries with position_keys (c2p), keys with position_queries (p2c)"),
-      choice("p2c_index", {"code", "paper"}, "the row of position_queries: of i - j, or of j - i")};
+      choice("p2c_index", {"code", "paper"}, "the row of position_queries: of i - j, or of j - i"),
+      on_request(flag("clamp_first", true, clamping))};
   scores.axis_roles = {{"b", core::axis_role::parameter}};
   scores.conflict = [](const core::attributes& settings, const core::axis_sizes&) {
     return rows_of(settings, "span").conflict("span");

@@ -13,7 +13,8 @@
 //
 // in f32, whatever the dtype, for positions i from 0 on (huggingface/transformers, modeling_llama4.py,
 // Llama4TextAttention; meta-llama/llama-models, models/llama4/model.py). The floor is that of a quotient of integers,
-// and f is 1 exactly for i < floor_scale - 1.
+// and f is 1 exactly for i < floor_scale - 1. Without `from_one` it is i in place of i + 1, as of Ministral 3
+// (huggingface/transformers, modeling_ministral3.py, get_llama_4_attn_scale).
 #pragma once
 
 #include <algorithm>
@@ -45,7 +46,7 @@ struct nope {
   /// The steps that variants replace.
   template <class R>
   struct recipe : attention_steps<R>, differentiable_recipe<recipe, R> {
-    /// How often a position has passed the end of a floor.
+    /// How often a position, of which the first is 0, has passed the end of a floor; of -1 never.
     recipe_step<R, std::int64_t(std::int64_t position, std::int64_t floor_scale)> step_of =
         [](std::int64_t position, std::int64_t floor_scale) { return (position + 1) / floor_scale; };
     recipe_step<R, R(std::int64_t step, const R& attn_scale)> temperature = [](std::int64_t step, const R& attn_scale) {
@@ -66,11 +67,12 @@ struct nope {
   template <class R>
   static rows<R> temperatures(const arguments<R>& call, const recipe<R>& how) {
     return {1, [&how, &position = call.integers.at("position").values.storage(),
+                first = call.template setting<bool>("from_one") ? 1 : 0,
                 attn_scale = call.template setting<double>("attn_scale"),
                 floor_scale = call.template setting<std::int64_t>("floor_scale")](std::size_t i, R* row) {
               const auto at = static_cast<std::int64_t>(std::clamp(position[i], 0.0, furthest));
               *row = in_stage<R>(std::size_t{0}, [&] {
-                return how.temperature(how.step_of(at, floor_scale), from_setting<R>(attn_scale));
+                return how.temperature(how.step_of(at + first - 1, floor_scale), from_setting<R>(attn_scale));
               });
             }};
   }
@@ -98,7 +100,8 @@ inline core::operation nope::temperature_declaration() {
                        .domain = {.low = 1.0},
                        .scale = core::error_scale::relative}},
           .attributes = {integer("floor_scale", {8192, 1, 100}, {1, furthest}, "positions of a step"),
-                         real("attn_scale", {0.1, 1.0}, {.low = 0.0, .high = 16.0}, "factor of the logarithm")},
+                         real("attn_scale", {0.1, 1.0}, {.low = 0.0, .high = 16.0}, "factor of the logarithm"),
+                         on_request(flag("from_one", true, "the first position counts as 1; else as 0"))},
           .stages = {{.name = "temperature", .meaning = "the logarithm, its factor, and the sum"}},
           .named_only = true};
 }

@@ -10,10 +10,13 @@
 // Pairs are shared out to axes:
 //   `section_0` to `section_2`: how many the first three axes have; where all are 0, each of the a axes has an equal
 //     share of floor(d/2), which a must divide. r is their sum: the coordinates from 2r on stay as they are.
+//   `sections`: so many axes have a section, of which the last ones may be 0; 0: those up to the last that is not 0.
 //   `assignment` "blocks": those of the first axis, then those of the second (rope-vit; Qwen2-VL: 16, 24, 24);
 //     "alternating": one of each axis by turns, what an axis lacks belongs to the first (Qwen3-VL: 24, 20, 20).
 //   `exponent` e of pair t, which is number i of its axis k, which has s pairs, of m axes that have some:
 //     "per_axis" i/s (rope-vit, Llama 4), "shared" t/r (M-RoPE), "by_turns" (m i + k)/r < 1 (Pixtral)
+//   `halves` of the layout half_split: "vector", those of all pairs; "axis", each axis has a block of coordinates, and
+//     its pairs are halves of that (croco's RoPE2D, of DUSt3R and MASt3R; VGGT). Not where axes alternate.
 //   `order` "xy": the first of these axes is the first number of a position; "yx": they run from the last one on.
 //
 // Position 0 on all axes is the identity: class tokens.
@@ -61,7 +64,6 @@ struct rope_axes {
 
  private:
   static std::array<core::operation, 2> declarations();
-  static std::vector<std::size_t> sections(const core::attributes& settings);
   static bool alternates(const core::attributes& settings) {
     return core::chosen<bool>(settings, "assignment", {{"blocks", false}, {"alternating", true}});
   }
@@ -72,15 +74,6 @@ struct rope_axes {
   struct turns_by_inputs;
 };
 
-/// Those up to the last one that is not 0.
-inline std::vector<std::size_t> rope_axes::sections(const core::attributes& settings) {
-  std::vector<std::size_t> all;
-  for (const char* name : {"section_0", "section_1", "section_2"})
-    all.push_back(static_cast<std::size_t>(core::setting<std::int64_t>(settings, name)));
-  while (!all.empty() && all.back() == 0) all.pop_back();
-  return all;
-}
-
 inline std::vector<rope_axes::pair_on_axis> rope_axes::shared_out(const core::attributes& settings, std::size_t pairs,
                                                                   std::size_t axes) {
   enum class exponents { per_axis, shared, by_turns };
@@ -88,8 +81,7 @@ inline std::vector<rope_axes::pair_on_axis> rope_axes::shared_out(const core::at
       settings, "exponent",
       {{"per_axis", exponents::per_axis}, {"shared", exponents::shared}, {"by_turns", exponents::by_turns}});
   const bool backwards = core::chosen<bool>(settings, "order", {{"xy", false}, {"yx", true}});
-  std::vector<std::size_t> counts = sections(settings);
-  if (counts.empty()) counts.assign(axes, pairs / axes);
+  const std::vector<std::size_t> counts = pairs_of_axes(settings, pairs, axes);
   const std::size_t m = counts.size();
   std::vector<std::size_t> taken(m, 0);
   std::vector<pair_on_axis> all;
@@ -107,9 +99,11 @@ inline std::vector<rope_axes::pair_on_axis> rope_axes::shared_out(const core::at
 inline std::string rope_axes::conflict(const core::attributes& settings, const core::axis_sizes& sizes) {
   const std::size_t axes = sizes.at("a"), pairs = turning_pairs(sizes.at("d"), settings);
   const std::string a = "a = " + std::to_string(axes);
-  const std::vector<std::size_t> counts = sections(settings);
+  const std::vector<std::size_t> counts = sections_of(settings);
   if (axes == 0) return a + ": there is no axis";
   if (counts.size() > axes) return a + " axes are fewer than the " + std::to_string(counts.size()) + " sections";
+  if (rotary_layout::has(settings, "halves", "axis") && alternates(settings))
+    return "halves = \"axis\" are those of blocks, and assignment = \"alternating\" has none";
   if (counts.empty() && pairs % axes != 0)
     return a + " axes do not divide the " + std::to_string(pairs) + " pairs of d = " + std::to_string(sizes.at("d"));
   // By turns the first axis has pairs, too, that the others lack; its exponents by turns end at 1 as all others do.
@@ -131,7 +125,7 @@ struct rope_axes::turns_by_base : turns_by_frequency<R, recipe<R>> {
 
   turns_by_base(const arguments<R>& call, const recipe<R>& with, const turned_vectors&)
       : turns_by_frequency<R, recipe<R>>{
-            with, {call.settings, call["x"].shape(3), turning_pairs(call["x"].shape(3), call.settings)}} {
+            with, layout_with_axes(call.settings, call["x"].shape(3), call.integers.at("position").shape()[2])} {
     const core::tensor& positions = call.integers.at("position");
     axes = positions.shape()[2];
     shared = shared_out(call.settings, this->layout.pairs, axes);
@@ -197,7 +191,10 @@ inline std::array<core::operation, 2> rope_axes::declarations() {
                                choice("exponent", {"per_axis", "shared", "by_turns"}, "what exponents count"),
                                choice("order", {"xy", "yx"}, "which axis comes first"), rotary_layout::declared(),
                                real("base", {10000.0, 100.0, 1000000.0}, {1.0, std::numeric_limits<double>::max()},
-                                    "base of the frequencies")},
+                                    "base of the frequencies"),
+                               on_request(choice("halves", {"vector", "axis"}, "whose halves half_split pairs")),
+                               on_request(integer("sections", {0, 3, 2}, {0.0, 3.0},
+                                                  "axes that have a section; 0: up to the last that is not 0"))},
                 .axis_roles = roles,
                 .conflict = conflict,
                 .named_only = true}),

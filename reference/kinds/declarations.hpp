@@ -40,4 +40,10 @@ inline core::attribute_declaration real(std::string name, const std::vector<doub
   return a;
 }
 
+/// A convention that is asked of candidates that name it.
+inline core::attribute_declaration on_request(core::attribute_declaration a) {
+  a.on_request = true;
+  return a;
+}
+
 }  // namespace assay::reference

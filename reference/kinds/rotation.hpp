@@ -22,6 +22,7 @@
 // vector at a time, and what a frequency or a position gets from all heads and tokens is one sum, in any order.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -107,6 +108,8 @@ struct rotary_layout {
   /// frequencies, as if all turned ("proportional", Gemma 4).
   bool proportional;
   std::size_t start, apart;
+  /// Pairs of blocks of which each is halved, one after the other; none where the halves are those of all pairs.
+  std::vector<std::size_t> blocks{};
 
   rotary_layout(const core::attributes& settings, std::size_t width, std::size_t count)
       : features(width),
@@ -117,10 +120,24 @@ struct rotary_layout {
         apart(!half_split    ? 1
               : proportional ? width / 2
                              : count) {}
-  [[nodiscard]] std::size_t first(std::size_t t) const { return start + (half_split ? t : 2 * t); }
-  [[nodiscard]] std::size_t second(std::size_t t) const { return first(t) + apart; }
+  [[nodiscard]] std::size_t first(std::size_t t) const {
+    if (blocks.empty()) return start + (half_split ? t : 2 * t);
+    return start + t + before(t).earlier;
+  }
+  [[nodiscard]] std::size_t second(std::size_t t) const {
+    return first(t) + (blocks.empty() ? apart : before(t).own);
+  }
   /// Pairs of which the frequencies are those of the first ones.
   [[nodiscard]] std::size_t all_pairs() const { return proportional ? features / 2 : pairs; }
+  /// Pairs of the blocks before that of pair t, and of this one.
+  struct block_of_pair {
+    std::size_t earlier, own;
+  };
+  [[nodiscard]] block_of_pair before(std::size_t t) const {
+    std::size_t done = 0, k = 0;
+    while (done + blocks[k] <= t) done += blocks[k++];
+    return {done, blocks[k]};
+  }
   static core::attribute_declaration declared() {
     return choice("layout", {"interleaved", "half_split"}, "which coordinates are a pair");
   }
@@ -137,6 +154,30 @@ inline std::size_t turning_pairs(std::size_t features, const core::attributes& s
     if (const auto set = settings.find(name); set != settings.end())
       counted += static_cast<std::size_t>(std::get<std::int64_t>(set->second));
   return counted == 0 ? features / 2 : counted;
+}
+/// How many of them each axis of positions has, up to the last that has one, or more; none where it is not said.
+inline std::vector<std::size_t> sections_of(const core::attributes& settings) {
+  const auto of = [&](const char* name) {
+    const auto set = settings.find(name);
+    return set == settings.end() ? 0 : static_cast<std::size_t>(std::get<std::int64_t>(set->second));
+  };
+  std::vector<std::size_t> all{of("section_0"), of("section_1"), of("section_2")};
+  while (!all.empty() && all.back() == 0) all.pop_back();
+  if (!all.empty()) all.resize(std::max(all.size(), of("sections")), 0);
+  return all;
+}
+/// The same, or equal shares.
+inline std::vector<std::size_t> pairs_of_axes(const core::attributes& settings, std::size_t pairs, std::size_t axes) {
+  const std::vector<std::size_t> all = sections_of(settings);
+  return all.empty() ? std::vector(axes, pairs / axes) : all;
+}
+/// The layout of vectors whose pairs belong to axes.
+inline rotary_layout layout_with_axes(const core::attributes& settings, std::size_t features, std::size_t axes) {
+  const std::size_t pairs = turning_pairs(features, settings);
+  rotary_layout layout(settings, features, pairs);
+  if (layout.half_split && rotary_layout::has(settings, "halves", "axis"))
+    layout.blocks = pairs_of_axes(settings, pairs, axes);
+  return layout;
 }
 inline core::attribute_declaration rotary_setting() {
   return integer("rotary", {0, 1, 2}, {0.0, 0x1p20}, "pairs that rotate, 0 for all");

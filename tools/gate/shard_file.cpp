@@ -90,10 +90,12 @@ void from_scalar(const json& j, const property*& p) {
 ASSAY_MEMBERS(declared_domain, low, high)
 ASSAY_MEMBERS(declared_precision, all, stages)
 ASSAY_MEMBERS(declared_sizes, low, high, multiple_of)
-ASSAY_MEMBERS(description, name, version, operations, compute, domain, sizes, settings, variants, flush_subnormals,
-              deterministic, takes_empty, recorded, relayed)
+ASSAY_MEMBERS(multiple_of_axis, axis, times)
+ASSAY_MEMBERS(axis_relation, left, right, equal)
+ASSAY_MEMBERS(description, name, version, operations, compute, domain, sizes, relations, settings, variants,
+              flush_subnormals, deterministic, takes_empty, recorded, relayed)
 ASSAY_MEMBERS(extent, range, tokens, axes)
-ASSAY_MEMBERS(case_key, operation, type, family, seed, size, settings, domain, sizes)
+ASSAY_MEMBERS(case_key, operation, type, family, seed, size, settings, domain, sizes, relations)
 ASSAY_MEMBERS(test_case, call, family, seed, key)
 ASSAY_MEMBERS(element_report, output, index, expected, actual, error, ulp, allowed, ratio)
 ASSAY_MEMBERS(value_report, passed, informative, ratios, largest_ulp, law_ulp, elements, wrong, worst, message)
@@ -132,7 +134,8 @@ void members(Archive& a, gate_options& o) {
 ASSAY_MEMBERS(adapter_fault, operation, type, kind, name, message, on, errors, calls, others_answered)
 ASSAY_MEMBERS(complaint, text, kind, errors)
 ASSAY_MEMBERS(measured_horizon, operation, type, found)
-ASSAY_MEMBERS(part_record, operation, type, checks, horizon, complaints, adapter, on_long_sequences, found, not_tried)
+ASSAY_MEMBERS(part_record, operation, type, checks, horizon, complaints, adapter, on_long_sequences, found, not_tried,
+              seconds)
 ASSAY_MEMBERS(shard_record, options, candidate, parts)
 
 namespace {

@@ -12,7 +12,8 @@ golden::input_families all_families() {
           },
           [](const golden::recipe_entry& entry, core::dtype type) {
             properties::case_key key{entry.operation, type, entry.family, entry.seed, properties::extent(entry.axes)};
-            for (const auto& [name, value] : entry.attributes) key.settings[name] = {value};
+            for (const auto& [name, value] : core::completed(*entry.operation, entry.attributes))
+              key.settings[name] = {value};
             return properties::make_case(key).call.inputs;
           }};
 }

@@ -68,7 +68,7 @@ TEST_CASE("golden/sets/recipes_use_every_value_of_every_setting") {
           if (!op.name.starts_with(encoding + "/")) continue;
           INFO(op.name << ": " << setting.name << " = " << core::to_string(value));
           CHECK(std::any_of(r.entries.begin(), r.entries.end(), [&](const auto& e) {
-            return e.operation == &op && e.attributes.at(setting.name) == value;
+            return e.operation == &op && core::completed(op, e.attributes).at(setting.name) == value;
           }));
         }
   }
@@ -142,8 +142,7 @@ TEST_CASE("golden/sets/no_answer_that_knows_nothing_passes_a_file", "[golden]") 
                                          "sinusoidal/frequencies-one-pair",
                                          "rope/frequencies-vjp-one-pair",  // 1 whatever the base
                                          // A sink takes all the weight; of one key alone grad_v is grad_o.
-                                         "attention/sinks-vjp-loud",
-                                         "attention/grouped-query-vjp-one-key"};
+                                         "attention/sinks-vjp-loud", "attention/grouped-query-vjp-one-key"};
   std::set<std::string> found;
   for (const golden::golden_file& file : all_files()) {
     INFO(file.about.set << "/" << file.about.name());
@@ -204,7 +203,7 @@ TEST_CASE("golden/sets/a_line_of_families_makes_a_set") {
   for (const golden::recipe_entry& e : r.entries) {
     ids.insert(e.id);
     for (const core::dtype type : e.dtypes)
-      for (const auto& [name, value] : e.attributes)
+      for (const auto& [name, value] : core::completed(*e.operation, e.attributes))
         seen.emplace(e.operation->name, type, name + " " + core::to_string(value));
   }
   for (const core::operation& op : reference::operations())

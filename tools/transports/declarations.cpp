@@ -31,6 +31,7 @@ std::string declarations_json() {
       for (const core::attribute& value : a.values) values.push_back(formats::to_json(value));
       list.push_back({{"name", a.name}, {"standard", formats::to_json(a.standard)}, {"values", std::move(values)}});
       if (!a.axis.empty()) list.back()["axis"] = a.axis;
+      if (a.on_request) list.back()["on_request"] = true;
     }
     return list;
   };

@@ -105,6 +105,10 @@ void parse_domain_of(const core::operation& op, const json& members, const std::
   for (const auto& [name, declared] : members.items()) {
     const std::string member = where + "['" + clean(name, 40) + "']";
     const core::attribute_declaration* setting = op.attribute(name);
+    if (name == "relations") {
+      to.relations[op.name] = parse_relations(declared, op, member);
+      continue;
+    }
     if (setting != nullptr && declared.is_object() && std::holds_alternative<std::int64_t>(setting->standard)) {
       const properties::declared_sizes sizes = parse_sizes(declared, member);
       // The sizes of an axis that a setting is the size of may be declared under both names.
@@ -130,14 +134,16 @@ void parse_domain_of(const core::operation& op, const json& members, const std::
 
 using values_by_setting = std::map<std::string, std::vector<core::attribute>>;
 
-// Of each setting the values that cases are drawn from: those of the sizes that are declared, and of these values.
+// Of each setting the values that cases are drawn from: those of the sizes that are declared, and of these values; of a
+// convention on request that is not named the standard value.
 values_by_setting values_of(const core::operation& op, const properties::description& about,
                             const properties::setting_values& declared) {
   const auto sizes = about.sizes.find(op.name);
+  const properties::size_domains of_axes = sizes == about.sizes.end() ? properties::size_domains{} : sizes->second;
   values_by_setting all;
   for (const core::attribute_declaration& a : op.attributes)
-    all[a.name] = properties::values_to_draw(a, declared,
-                                             sizes == about.sizes.end() ? properties::size_domains{} : sizes->second);
+    all[a.name] = a.on_request && !declared.contains(a.name) ? std::vector{a.standard}
+                                                             : properties::values_to_draw(a, declared, of_axes);
   return all;
 }
 
@@ -226,13 +232,15 @@ void parse_domains(const json& value, properties::description& to) {
   }
 }
 
-void parse_parameters(const json& value, properties::description& to) {
+std::map<std::string, std::vector<std::string>> parse_parameters(const json& value, properties::description& to) {
   require(value.is_object(), "hello.parameters must be an object");
+  std::map<std::string, std::vector<std::string>> all;
   for (const auto& [operation, names] : value.items()) {
     const std::string where = "hello.parameters['" + clean(operation, 80) + "']";
     require(to.operations.contains(operation), where + " is no operation that hello.operations offers");
     require(names.is_array() && std::all_of(names.begin(), names.end(), [](const json& n) { return n.is_string(); }),
             where + " must be an array of names");
+    all[operation] = names.get<std::vector<std::string>>();
     const core::operation* op = reference::find_operation(operation);
     if (op == nullptr) continue;
     properties::setting_values settings = to.settings_of(*op);
@@ -241,6 +249,7 @@ void parse_parameters(const json& value, properties::description& to) {
     to.settings[operation] = std::move(settings);
     require_compatible(*op, to, where);
   }
+  return all;
 }
 
 }  // namespace assay::transports

@@ -84,7 +84,9 @@ properties::description parse_hello_object(const json& greeting) {
   parse_operations(*operations, answer);
   if (const json* compute = member(greeting, "compute")) parse_compute(*compute, answer);
   if (const json* domain = member(greeting, "domain")) parse_domains(*domain, answer);
-  if (const json* parameters = member(greeting, "parameters")) parse_parameters(*parameters, answer);
+  std::map<std::string, std::vector<std::string>> named;
+  if (const json* parameters = member(greeting, "parameters")) named = parse_parameters(*parameters, answer);
+  properties::leave_unnamed_conventions(answer, named);
   if (const json* variants = member(greeting, "variants")) parse_variants(*variants, answer);
   if (const json* flush = member(greeting, "flush_subnormals"))
     answer.flush_subnormals = parse_flag(*flush, "flush_subnormals");
@@ -104,10 +106,15 @@ std::string hello_request() { return "{\"hello\":{\"protocol\":1}}\n"; }
 
 std::string call_request(std::uint64_t id, const properties::request& call, const std::filesystem::path& inputs,
                          const std::filesystem::path& outputs) {
+  return call_request(id, call, core::without_unasked(*call.operation, call.attributes), inputs, outputs);
+}
+
+std::string call_request(std::uint64_t id, const properties::request& call, const core::attributes& attributes,
+                         const std::filesystem::path& inputs, const std::filesystem::path& outputs) {
   nlohmann::ordered_json message{{"id", id},
                                  {"operation", call.operation->name},
                                  {"dtype", core::name_of(call.type)},
-                                 {"attributes", formats::to_json(call.attributes)},
+                                 {"attributes", formats::to_json(attributes)},
                                  {"inputs", inputs.string()},
                                  {"outputs", outputs.string()}};
   return message.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";

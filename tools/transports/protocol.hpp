@@ -23,8 +23,11 @@ struct reply {
 };
 
 std::string hello_request();
+/// Without the settings that are asked on request and have their standard values, or with these attributes.
 std::string call_request(std::uint64_t id, const properties::request& call, const std::filesystem::path& inputs,
                          const std::filesystem::path& outputs);
+std::string call_request(std::uint64_t id, const properties::request& call, const core::attributes& attributes,
+                         const std::filesystem::path& inputs, const std::filesystem::path& outputs);
 
 /// Both refuse a line that is not the message it should be, with an error that names the member; members
 /// that they do not know are ignored.

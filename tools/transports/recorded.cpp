@@ -44,7 +44,8 @@ std::string call_identity(const properties::request& call) {
   const auto bytes = formats::safetensors_bytes(call.inputs);
   ASSAY_EXPECTS(bytes.has_value());
   return formats::sha256(call.operation->name + " " + std::string(core::name_of(call.type)) + " " +
-                         formats::to_json(call.attributes).dump() + "\n" + *bytes);
+                         formats::to_json(core::without_unasked(*call.operation, call.attributes)).dump() + "\n" +
+                         *bytes);
 }
 
 core::result<std::unique_ptr<recorded_candidate>> recorded_candidate::read(const std::filesystem::path& folder) {
@@ -116,6 +117,7 @@ void recorded_candidate::offer_answered() {
     if (about_.offers(call.operation, call.type) || !std::filesystem::exists(call.outputs, failed)) continue;
     about_.operations[call.operation].push_back(call.type);
   }
+  properties::leave_unnamed_conventions(about_, {});
 }
 
 properties::call_result recorded_candidate::evaluate(const properties::request& call) {

@@ -51,9 +51,8 @@ void slopes(slope_rule rule, double alpha_max, const model_heads& of, const view
   ASSAY_EXPECTS(first + here <= heads);
   for (long k = 0; k < here; ++k) {
     const long head = first + k + 1;
-    const exponent e = rule == slope_rule::naive
-                           ? exponent{alpha * head, parts * heads}
-                           : mpt_exponent(head, heads, rule == slope_rule::official ? 8 * parts : alpha);
+    const exponent e =
+        rule == slope_rule::naive ? exponent{alpha * head, parts * heads} : mpt_exponent(head, heads, alpha);
     *slopes.at(k) = static_cast<Real>(geometric_frequency(2.0, e.p, e.q).high);
   }
 }

@@ -34,7 +34,10 @@ std::vector<routine> alibi_routines() {
          const auto count = [&](const char* name) {
            return static_cast<std::size_t>(call.setting<std::int64_t>(name));
          };
-         slopes(slopes_of(call), call.setting<double>("alpha_max"), {count("first_head"), count("all_heads")},
+         const bool as_in_paper =
+             call.setting<std::string>("rule") == "official" && !call.setting<bool>("alpha_of_official");
+         const double alpha_max = as_in_paper ? 8.0 : call.setting<double>("alpha_max");
+         slopes(slopes_of(call), alpha_max, {count("first_head"), count("all_heads")},
                 arrays.output("slopes", {count("heads")}));
        }>},
       {"alibi/bias", on_arrays<[](const arguments& call, auto& arrays) {

@@ -263,3 +263,61 @@ TEST_CASE("transports/protocol/a_precision_for_each_stage") {
   CHECK_THAT(hello_refusal(hello(R"({"angle":{}})")), Contains("must name a precision"));
   CHECK_THAT(hello_refusal(hello("{}")), Contains("must name stages; known: "));
 }
+
+// Conventions that an operation did not have at first: who never heard of them is asked for the standard value, in
+// words from before there were such.
+TEST_CASE("transports/protocol/conventions_on_request_are_asked_of_who_names_them") {
+  const core::operation &op = *reference::find_operation("deberta/scores"),
+                        &vjp = *reference::find_operation("deberta/scores:vjp");
+  const auto values_of = [&](const std::string& more, const core::operation& of) {
+    const auto hello = transports::parse_hello(
+        R"({"hello":{"protocol":1,"name":"c","operations":{"deberta/scores":["f32"],"deberta/scores:vjp":["f32"]})" +
+        more + "}}");
+    REQUIRE(hello.has_value());
+    const auto& settings = hello->settings_of(of);
+    const auto known = settings.find("clamp_first");
+    const std::vector<core::attribute> asked =
+        known == settings.end() ? std::vector<core::attribute>{true, false} : known->second;
+    // Whatever is asked, the other settings are there, and this one where it is named or is not standard.
+    for (const core::attribute& value : asked) {
+      const core::request call{&of, core::dtype::f32, {}, core::completed(of, {{"clamp_first", value}})};
+      const bool is_unnamed = asked == std::vector<core::attribute>{true};
+      CHECK(properties::attributes_asked(*hello, call).contains("clamp_first") == !is_unnamed);
+      CHECK(properties::attributes_asked(*hello, call).contains("p2c_index"));
+    }
+    return asked;
+  };
+  using values = std::vector<core::attribute>;
+  for (const core::operation* of : {&op, &vjp}) {
+    CHECK(values_of("", *of) == values{true});
+    CHECK(values_of(R"(,"parameters":{"deberta/scores":["q","k","span"]})", *of) == values{true});
+    CHECK(values_of(R"(,"parameters":{"deberta/scores":["q","k","clamp_first"]})", *of) == values{true, false});
+    CHECK(values_of(R"(,"domain":{"deberta/scores":{"clamp_first":[false]}})", *of) == values{false});
+    CHECK(values_of(R"(,"domain":{"deberta/scores":{"terms":["both"]}})", *of) == values{true});
+  }
+  const std::string line = transports::call_request(1, {&op, core::dtype::f32, {}, core::completed(op, {})}, "a", "b");
+  CHECK(line.find("clamp_first") == std::string::npos);
+  CHECK(line.find("p2c_index") != std::string::npos);
+}
+
+TEST_CASE("transports/protocol/relations_of_axes") {
+  const auto hello = [](const std::string& relations) {
+    return transports::parse_hello(
+        R"({"hello":{"protocol":1,"name":"c","operations":{"attention/output":["f32"]},"domain":{"attention/output":)"
+        R"({"relations":)" +
+        relations + "}}}}");
+  };
+  const auto texts = [&](const std::string& relations) {
+    std::vector<std::string> all;
+    const properties::description about = hello(relations).value();
+    for (const auto& r : about.relations.at("attention/output")) all.push_back(r.text());
+    return all;
+  };
+  CHECK(texts(R"(["n <= m","e=d"])") == std::vector<std::string>{"n <= m", "e = d"});
+  CHECK(texts(R"(["m >= 2 n"])") == std::vector<std::string>{"2 n <= m"});
+  for (const std::string wrong :
+       {"[]", "\"n <= m\"", "[1]", R"(["n < m"])", R"(["n <= n"])", R"(["n <= 0 m"])", R"(["n <="])", R"(["= m"])"})
+    CHECK_FALSE(hello(wrong).has_value());
+  CHECK_THAT(hello(R"(["n <= z"])").error().message, Contains("has no axis z; known: "));
+  CHECK_THAT(hello(R"(["n < m"])").error().message, Contains("is no relation of two axes"));
+}

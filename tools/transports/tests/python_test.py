@@ -12,6 +12,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 ADAPTER = os.path.join(HERE, "..", "..", "adapters", "python")
 sys.path[:0] = [os.path.join(HERE, "..", "..", "tests"), ADAPTER]
 try:
+    import numpy
     from assay.function import NotAnOperation, candidate_of, deduce, framework_of
     from cli_test import ASSAY, Folder, run  # noqa: E402
 except ModuleNotFoundError as missing:
@@ -394,6 +395,32 @@ class Deduction(unittest.TestCase):
         for function in (lambda query_position, key_position: 0, lambda z: z):
             with self.assertRaisesRegex(NotAnOperation, "name the operation that is meant"):
                 self.named(function)
+
+    def test_an_input_in_the_other_number(self):
+        """gpt-oss and its kernels say sinks."""
+        for function in (lambda q, k, v, sinks: q, lambda q, k, v, sinks=None: q, lambda q, k, v, *, sinks, scale: q):
+            self.assertEqual(self.named(function), "attention/sinks")
+        self.assertEqual(self.named(lambda q, k, v, slope: q), "alibi/attention")
+        for function in (lambda part, lse: part, lambda factors: factors):  # nothing else says what they are
+            self.assertRaises(NotAnOperation, self.named, function)
+        with self.assertRaisesRegex(NotAnOperation, r"sink\) misfits by: no parameter 'k', no parameter 'v'\n"):
+            self.named(lambda q, sinks: q)
+        candidate = candidate_of(lambda q, k, v, sinks: q + sinks, self.declarations, dtypes=["f64"], framework="numpy")
+        inputs = {name: ("F64", numpy.full(2, float(k))) for k, name in enumerate(("q", "k", "v", "sink"))}
+        answer = candidate._functions["attention/sinks"][0](inputs, {}, "f64")
+        self.assertEqual(answer["o"][1].tolist(), [3.0, 3.0])
+
+    def test_functions_that_an_adapter_is_for_are_told_it(self):
+        for function, adapter in ((lambda q, k, cos, sin, position_ids=None: q, "from_cos_sin"),
+                                  (lambda x, sin, cos: x, "from_cos_sin"),
+                                  (lambda q, k, cos_table, sin_table: q, "from_cos_sin"),
+                                  (lambda xq, xk, freqs_cis: xq, "from_freqs_cis")):
+            with self.assertRaisesRegex(NotAnOperation, rf"no operation; assay\.adapters\.{adapter}\(FUNCTION\) is for"):
+                self.named(function)
+            with self.assertRaisesRegex(NotAnOperation, rf"nor by position; assay\.adapters\.{adapter}\(FUNCTION\) is for"):
+                candidate_of(function, self.declarations, "rope/rotate")
+        with self.assertRaisesRegex(NotAnOperation, "no operation; (?!assay)"):
+            self.named(lambda q, k, cos: q)
 
     def test_without_names_the_operation_must_be_said(self):
         candidate = candidate_of(lambda a, b, c: (a, b), self.declarations, "heinsen/scan", ["f64"], "numpy")

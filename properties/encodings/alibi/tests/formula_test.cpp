@@ -27,6 +27,9 @@ TEST_CASE("alibi/slopes/named_forms_are_one_function", "[property][alibi]") {
           head < c ? reference::ratio(-8 * (head + 1), c) : reference::ratio(-4 * (2 * (head - c) + 1), c);
       CHECK(equal(official, two_bases));
       CHECK(equal(official, alibi_exponent({"mpt", 8, heads}, k)));
+      // The same slopes for any alpha_max, in MPT's order; the official ones are 8 whatever it is.
+      CHECK(equal(alibi_exponent({"official", 16, heads, true}, k), alibi_exponent({"mpt", 16, heads}, k)));
+      CHECK(equal(alibi_exponent({"official", 16, heads}, k), official));
       if (static_cast<long>(heads) == c) CHECK(equal(official, alibi_exponent({"naive", 8, heads}, k)));
     }
   }
@@ -125,6 +128,20 @@ TEST_CASE("alibi/attention/by_hand", "[property][alibi]") {
   near(weights(1, first("bias_factor", "sqrt")), {1 / 21.0});  // of four features: twice the slope
   near(weights(1, first("bias_factor", "inverse_sqrt")), {1 / (1 + std::sqrt(2.0) + 2)});
   near(weights(5, {}), {0.0, 0.0, 1.0, 1 / 3.0, 1 / 7.0});  // two queries stand before the first key
+}
+
+TEST_CASE("alibi/slopes/another_largest_exponent_beside_the_official_rule", "[property][alibi]") {
+  const auto optimized = make_builtin("optimized").value();
+  const core::operation& op = *reference::find_operation("alibi/slopes");
+  for (const double alpha : {0.0625, 4.0, 16.0})
+    for (const std::int64_t heads : {1, 5, 8, 12}) {
+      core::request call{
+          &op, core::dtype::f32, {}, {{"heads", heads}, {"alpha_max", alpha}, {"alpha_of_official", true}}};
+      const core::tensor slopes = reference::certify(call).at("slopes").rounded;
+      CHECK(core::identical(optimized->evaluate(call).value().at("slopes"), slopes));
+      call.attributes = {{"heads", heads}, {"alpha_max", alpha}, {"rule", std::string("mpt")}};
+      CHECK(core::identical(reference::certify(call).at("slopes").rounded, slopes));
+    }
 }
 
 TEST_CASE("alibi/slopes/settings_that_there_are_not", "[property][alibi]") {

@@ -43,3 +43,22 @@ TEST_CASE("deberta/scores/by_hand", "[property]") {
   call.attributes["p2c_index"] = std::string("paper");
   CHECK(scores() == halves({4 + 4 * 32, 8 + 8 * 32, 8 + 4 * 16, 16 + 8 * 32}));
 }
+
+// Distances of up to 5 where buckets of M = 5 end: the row of r = -5 is 1 where it is clamped to 4 first, and else 0.
+TEST_CASE("deberta/scores/without_the_clamp_the_farthest_keys_have_row_0", "[property]") {
+  core::request call{reference::find_operation("deberta/scores"), core::dtype::f64, {}};
+  call.attributes = {{"span", std::int64_t{4}}, {"max_distance", std::int64_t{5}}, {"terms", std::string("c2p")}};
+  call.inputs.emplace("q", core::make_tensor(call.type, {1, 1, 6, 2}, std::vector<double>(12, 1.0)));
+  call.inputs.emplace("k", core::zeros(call.type, {1, 1, 6, 2}));
+  std::vector<double> rows(16, 0.0);
+  for (std::size_t row = 0; row < 8; ++row) rows[2 * row] = 10.0 + 2.0 * static_cast<double>(row);
+  call.inputs.emplace("position_keys", core::make_tensor(call.type, {1, 8, 2}, rows));
+  call.inputs.emplace("position_queries", core::zeros(call.type, {1, 8, 2}));
+  const auto scores_of_first = [&](bool clamps) {
+    call.attributes["clamp_first"] = clamps;
+    const core::tensor s = reference::certify(call).at("s").rounded;
+    return std::vector<double>{s.values.begin(), s.values.begin() + 6};
+  };
+  CHECK(scores_of_first(true) == std::vector<double>{9, 8, 7, 6, 6, 6});
+  CHECK(scores_of_first(false) == std::vector<double>{9, 8, 7, 6, 6, 5});
+}

@@ -28,3 +28,11 @@ TEST_CASE("nope/attention/by_hand", "[property]") {
   const core::tensor o = reference::certify(call).at("o").rounded;
   CHECK(std::vector<double>(o.values.begin(), o.values.end()) == std::vector<double>{1, 2, 1, 3});
 }
+
+TEST_CASE("nope/temperature/positions_from_0", "[property]") {
+  const auto f = [](bool from_one, std::vector<double> position) {
+    return properties::table_by_hand("nope/temperature", {{"position", std::move(position)}}, {{"from_one", from_one}});
+  };
+  CHECK(f(false, {0, 8191, 8192, 16384}) == f(true, {0, 8190, 8191, 16383}));
+  CHECK(f(false, {8191}) != f(true, {8191}));
+}

@@ -97,6 +97,36 @@ TEST_CASE("rope/magnitude/by_hand", "[property]") {
     for (const double factor : {0.5, 1.0}) CHECK(magnitude(rule, factor, {{"mscale", 0.707}}) == 1.0);
 }
 
+// c(beta) = log2(L0 / (2 pi beta)) of base 16 and four pairs.
+TEST_CASE("rope/extended_frequencies/ends_of_a_ramp_that_are_crossed", "[property]") {
+  using numbers = std::vector<double>;
+  const numbers plain{1.0, 0.5, 0.25, 0.125}, divided{0.25, 0.125, 0.0625, 0.03125};
+  const auto crossed = [](const char* as, core::attributes settings) {
+    settings["factor"] = 4.0;
+    settings["crossed"] = std::string(as);
+    return theta("yarn", settings);
+  };
+  // No pair makes 8 turns within 16 tokens: lo is 0, and hi is -1.
+  core::attributes few{{"trained_length", int64_t{16}}, {"beta_slow", 8.0}, {"beta_fast", 32.0}};
+  // Every pair makes more than 4 turns within 8192 tokens: lo is 8, and hi is 7.
+  core::attributes many{{"trained_length", int64_t{8192}}, {"beta_fast", 4.0}};
+  for (const bool truncate : {true, false}) {
+    few["truncate"] = many["truncate"] = truncate;
+    CHECK(crossed("reversed", few) == plain);
+    CHECK(crossed("turns", few) == divided);
+    CHECK(crossed("step", few) == numbers{1.0, 0.125, 0.0625, 0.03125});
+    CHECK(crossed("turns", many) == plain);
+    CHECK(crossed("step", many) == plain);
+    CHECK(crossed("reversed", many) == divided);
+    // As eq. 21 has it.
+    for (core::attributes settings : {few, many}) {
+      settings["factor"] = 4.0;
+      settings["ramp"] = std::string("turns");
+      CHECK(theta("yarn", settings) == crossed("turns", settings));
+    }
+  }
+}
+
 // By another arithmetic, of fifty decimal digits.
 TEST_CASE("rope/extended_frequencies/ends_of_ramps_are_the_right_integers", "[property]") {
   using boost::multiprecision::ceil;

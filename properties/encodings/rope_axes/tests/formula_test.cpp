@@ -56,6 +56,48 @@ TEST_CASE("rope_axes/formula/by_hand", "[property]") {
   CHECK(all(y.begin(), y.end()) == all{cos_2, sin_2, 1.0, 0.0});
 }
 
+// Two axes of two pairs. Halves of each: coordinates 0 and 1 are first ones, and 4 and 5.
+TEST_CASE("rope_axes/rotate/halves_of_each_axis", "[property]") {
+  core::request call{reference::find_operation("rope_axes/rotate"), core::dtype::f64, {}};
+  call.attributes = with("halves", "axis");
+  call.attributes["layout"] = std::string("half_split");
+  call.inputs.emplace("x", core::make_tensor(call.type, {1, 1, 1, 8}, {1, 1, 0, 0, 1, 1, 0, 0}));
+  call.inputs.emplace("position", core::make_tensor(core::dtype::i64, {1, 1, 2}, {4, 2}));
+  const auto turned = [&] {
+    const core::tensor y = reference::certify(call).at("y").rounded;
+    return all(y.values.begin(), y.values.end());
+  };
+  const all y = turned();
+  CHECK(all{y[0], y[1], y[4], y[5]} == all{cos_4, cos_2, cos_2, cos_1});
+  CHECK(y[3] == sin_2);
+  CHECK(y[6] == sin_2);
+  // Beside one another there are no halves.
+  call.attributes["layout"] = std::string("interleaved");
+  const all beside = turned();
+  call.attributes["halves"] = std::string("vector");
+  CHECK(turned() == beside);
+}
+
+// The third axis has no pair, and the second one every third: Qwen3-VL without time.
+TEST_CASE("rope_axes/rotate/sections_of_which_the_last_is_0", "[property]") {
+  core::attributes settings{{"assignment", std::string("alternating")},
+                            {"section_0", std::int64_t{3}},
+                            {"section_1", std::int64_t{1}},
+                            {"exponent", std::string("shared")},
+                            {"base", 1.0}};
+  CHECK(cosines(4, {4, 2, 1}, settings) == all{cos_4, cos_2, cos_4, cos_4});
+  settings["section_0"] = std::int64_t{2};
+  settings["section_1"] = std::int64_t{2};
+  settings["assignment"] = std::string("blocks");
+  CHECK(cosines(4, {4, 2, 1}, settings) == all{cos_4, cos_4, cos_2, cos_2});
+  settings["assignment"] = std::string("alternating");
+  CHECK(cosines(4, {4, 2, 1}, settings) == all{cos_4, cos_2, cos_4, cos_2});
+  settings["section_0"] = std::int64_t{4};
+  settings["section_1"] = std::int64_t{2};
+  settings["sections"] = std::int64_t{3};
+  CHECK(cosines(6, {4, 2, 1}, settings) == all{cos_4, cos_2, cos_4, cos_4, cos_2, cos_4});
+}
+
 TEST_CASE("rope_axes/rotate/refusals_say_why", "[property][gate]") {
   const core::operation& op = *reference::find_operation("rope_axes/rotate");
   const auto why = [&](core::attributes settings, std::size_t d, std::size_t a) {
@@ -67,6 +109,10 @@ TEST_CASE("rope_axes/rotate/refusals_say_why", "[property][gate]") {
   core::attributes three{
       {"section_0", std::int64_t{2}}, {"section_1", std::int64_t{1}}, {"section_2", std::int64_t{1}}};
   CHECK(why(three, 8, 2) == "a = 2 axes are fewer than the 3 sections");
+  CHECK(why({{"section_0", std::int64_t{2}}, {"sections", std::int64_t{3}}}, 8, 2) ==
+        "a = 2 axes are fewer than the 3 sections");
+  CHECK_THAT(why({{"halves", std::string("axis")}, {"assignment", std::string("alternating")}}, 8, 2),
+             Catch::Contains("are those of blocks"));
   CHECK(why(three, 6, 3) == "the sections' 4 pairs are more than d = 6 holds");
   three["assignment"] = std::string("alternating");
   CHECK(why(three, 8, 3).empty());

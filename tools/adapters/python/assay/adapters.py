@@ -140,13 +140,14 @@ def _dtypes_of_table(function):
         return {}
 
 
-def alibi_in_one(function, form="distance", causal=True, dtypes=("f32",)):
+def alibi_in_one(function, form="distance", causal=True, dtypes=("f32",), rule="official", alpha_max=8.0):
     """Of a function of a number of heads and of tokens that makes slopes and biases in one: it returns the bias
     [h, n, n], [1, h, n, n] or [h, 1, n]. The result is a Candidate of alibi/slopes and alibi/bias. The slopes are the
     bias of the token before, with its sign changed (form "key": the bias of key 1). Assay asks for the bias of slopes
     that it chooses: the bias is divided by its own slopes and multiplied by those. The division is exact where its own
     slopes are powers of two; other numbers of heads are declined, and so are queries that are not the last tokens. The
     function does not know where its keys end: form "key_from_last" declines keys that do not end at last_position.
+    `rule` and `alpha_max` are those of its slopes.
 
         def bias(heads, tokens):
             return slopes(heads)[:, None, None] * distances(tokens)  # [h, n, n]
@@ -167,8 +168,10 @@ def alibi_in_one(function, form="distance", causal=True, dtypes=("f32",)):
             raise ValueError(f"all biases of the {where} are 0: is its form {other!r}?")
         return own
 
+    counts = {"alpha_of_official": [True]} if rule == "official" and alpha_max != 8 else {}
+
     @made.torch("alibi/slopes", list(dtypes), vjp=False,
-                domain={"rule": ["official"], "alpha_max": [8.0], "all_heads": [0], "first_head": [0]})
+                domain={"rule": [rule], "alpha_max": [float(alpha_max)], "all_heads": [0], "first_head": [0], **counts})
     def slopes(heads, dtype, **_):
         return {"slopes": own_slopes(heads).to(dtype)}
 

@@ -14,6 +14,7 @@ The words are the same. Those of the decorator go before those of the module, th
 an earlier one.
 """
 import math
+import re
 
 _ATTRIBUTE, _PREFIX = "__assay__", "ASSAY_"
 WORDS = ("operation", "dtypes", "compute", "domain", "vjp", "vjp_domain", "framework", "device", "empty", "strides", "variants",
@@ -27,13 +28,16 @@ class WrongClaim(ValueError):
 def candidate(**claims):
     """A decorator that leaves the function as it is and notes what it says of itself:
 
+    A parameter named dtype holds that of the call: torch.float32 and so on for a function of torch tensors, and
+    numpy.float32 and so on for one of arrays, which hold bf16 as float32. The words are:
+
     operation         what it computes, where the names of its parameters do not tell
     dtypes            such as ["f32", "bf16"]; otherwise f32 and f64, or the dtype of a torch module's parameters
     compute           the precision of its arithmetic by dtype, such as {"bf16": "f32"}, or of its stages, such as
                       {"bf16": {"angle": "f32", "product": "bf16"}}; see: assay list stages
     domain            such as {"log_p": "finite", "h": [-9, 9], "layout": ["half_split"]}; sizes of axes as
                       {"n": {"multiple_of": 64}, "d": [2, 256]}; whole numbers of a setting also as
-                      {"width": {"at_least": 2}}
+                      {"width": {"at_least": 2}}; how sizes go together as {"relations": ["n <= m", "2 r = d"]}
     vjp               False: autograd has no derivative of it; or a function that computes the derivative
     vjp_domain        of the derivative, where it is narrower than that of the function
     framework         "torch" or "numpy", where the function does not show it
@@ -96,6 +100,9 @@ def check_domain(domain, declared, word="domain"):
     axes = [axis for axis in sorted({*declared["axes"], *sized}) if axis not in values + settings]
     for name, allowed in domain.items():
         where = f"{word}: '{name}'"
+        if name == "relations":
+            _check_relations(allowed, {*declared["axes"], *sized}, where)
+            continue
         if name not in values + settings + axes:
             raise WrongClaim(f"{where} is no input, setting or axis of {declared['name']}; known: "
                              f"{', '.join(values + settings + axes)}")
@@ -109,6 +116,19 @@ def check_domain(domain, declared, word="domain"):
             raise WrongClaim(f"{where} has the value {unknown[0]!r}; known: {', '.join(words[name])}")
         if name in values and allowed != "finite":
             _check_interval(allowed, where)
+
+
+def _check_relations(allowed, axes, where):
+    """A list of such as "n <= m", "e = d", "2 r = d"."""
+    if not isinstance(allowed, (list, tuple)) or not allowed:
+        raise WrongClaim(f"{where} needs a list such as [\"n <= m\"], not {allowed!r}")
+    for text in allowed:
+        found = re.fullmatch(r" *(?:[1-9]\d*)? *([A-Za-z_]\w*) *(?:<=|>=|=) *(?:[1-9]\d*)? *([A-Za-z_]\w*) *", str(text))
+        if not found:
+            raise WrongClaim(f"{where}: {text!r} is no relation of two axes, such as \"n <= m\", \"e = d\" or \"2 r = d\"")
+        unknown = [axis for axis in found.groups() if axis not in axes]
+        if unknown:
+            raise WrongClaim(f"{where}: there is no axis {unknown[0]!r}; known: {', '.join(sorted(axes))}")
 
 
 def _check_sizes(allowed, where):

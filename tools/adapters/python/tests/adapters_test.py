@@ -129,6 +129,20 @@ def test_slopes_and_bias_in_one(made):
     assay.check(made, dtypes=["f32"], options=FEW)
 
 
+SQUARES = {"official": lambda heads: [m * m for m in official(heads)],  # of MPT, too
+           "naive": lambda heads: [2.0 ** (-8 * (k + 1) / heads) for k in range(heads)]}
+
+
+@pytest.mark.parametrize("slopes,words", [("official", {"alpha_max": 16}), ("official", {"rule": "mpt", "alpha_max": 16}),
+                                          ("naive", {"rule": "naive"})])
+def test_slopes_of_every_rule_and_bias_in_one(slopes, words):
+    def bias(heads, tokens):
+        return torch.tensor(SQUARES[slopes](heads))[:, None, None] * (arange(tokens)[None, :] - arange(tokens)[:, None])
+    assay.check(alibi_in_one(bias, causal=False, **words), dtypes=["f32"], options=FEW)
+    with pytest.raises(AssertionError, match="`alibi/slopes`"):
+        assay.check(alibi_in_one(bias, causal=False), dtypes=["f32"], options=FEW)
+
+
 def test_keys_that_do_not_end_where_the_function_thinks_are_declined():
     made = alibi_in_one(key_bias_from_last, form="key_from_last", causal=False)
     bias = made._functions["alibi/bias"][0].function
