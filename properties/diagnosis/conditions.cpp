@@ -146,6 +146,26 @@ std::optional<std::string> by_settings(const std::vector<value_rule>& rules, con
   return std::nullopt;
 }
 
+// Where an input of integers that are no places is not all 0: the first key that a row sees, say.
+std::optional<std::string> by_integers(const probes_seen& wrong, const probes_seen& right, size_experiments& again) {
+  for (const core::tensor_declaration& d : wrong.front()->c.call.operation->inputs) {
+    if (!d.own_type || core::is_floating(*d.own_type) || d.role == core::input_role::position) continue;
+    const auto holds = [&](const probe* p) {
+      const auto& x = p->c.call.inputs.at(d.name).values.storage();
+      return std::any_of(x.begin(), x.end(), [](double v) { return v != 0; });
+    };
+    if (!std::all_of(wrong.begin(), wrong.end(), holds) || std::any_of(right.begin(), right.end(), holds)) continue;
+    const auto some = some_of(wrong, 5);
+    const auto is_right_at_0 = [&](const probe* p) {
+      return again.is_right(*p, input_domains{{d.name, {0, 0}}}, evidence::telling);
+    };
+    if (std::none_of(some.begin(), some.end(), [&](const probe* p) { return is_right_at_0(p) == false; }) &&
+        std::any_of(some.begin(), some.end(), [&](const probe* p) { return is_right_at_0(p) == true; }))
+      return fmt::format(" where {} is not 0", d.name);
+  }
+  return std::nullopt;
+}
+
 // Where all that is wrong has one value of a setting, or another one than usual, is right without, and another rule
 // parts it from what is right with it: "where layout = "half_split" and h is more than 8".
 std::optional<std::string> by_values(const std::vector<value_rule>& rules, const probes_seen& wrong,
@@ -179,6 +199,8 @@ std::optional<std::string> where(const std::vector<const probe*>& wrong, const s
   const std::vector<value_rule> of_one = rules_of_settings(op, wrong), of_two = rules_of_two_settings(op, wrong);
   for (const std::vector<value_rule>& rules : {of_one, of_two})
     if (auto rule = by_settings(rules, wrong, right, again)) return rule;
+  if (auto rule = by_settings(rules_of_bounds(op, wrong, right, again), wrong, right, again)) return rule;
+  if (auto rule = by_integers(wrong, right, again)) return rule;
   for (const std::string& axis : core::axis_symbols(op))
     if (axis != tokens)
       if (auto rule = by_axis(axis, wrong, right, again)) return rule;

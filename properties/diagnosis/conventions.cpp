@@ -41,7 +41,7 @@ dictionary_entry behaves_as(const core::attributes& taken, const core::attribute
   const bool one_was_asked = asked.size() == taken.size();
   dictionary_entry e{
       taken.size() == 1 ? entry_source::setting : entry_source::two_settings,
-      one_was_asked ? fmt::format("declared {}, {}", words_of(asked), behaves) : behaves + ", whatever is asked for",
+      one_was_asked ? fmt::format("asked for {}, {}", words_of(asked), behaves) : behaves + ", whatever is asked for",
       ""};
   e.words = e.id;
   if (one_was_asked) e.implied = " where " + words_of(asked);
@@ -86,6 +86,20 @@ std::vector<attribute> bounded_counts(const core::attribute_declaration& a, cons
   return {};
 }
 
+// Factors, scales and bases that programs have, and their inverses.
+std::vector<attribute> usual_numbers(const core::attribute_declaration& a) {
+  constexpr double usual[] = {2, 3, 4, 5, 6, 8, 10, 16, 20, 32, 40, 50, 64, 100, 128, 256, 512, 1000, 1024, 2048, 4096,
+                              5000, 8192, 10000, 20000, 50000, 100000, 160000, 500000, 1000000, 5000000, 10000000};
+  std::vector<attribute> all;
+  if (!std::holds_alternative<double>(a.standard)) return all;
+  all.emplace_back(1.0);
+  for (const double x : usual) {
+    all.emplace_back(x);
+    all.emplace_back(1 / x);
+  }
+  return all;
+}
+
 // The declared values, those that were asked for, and all counts that the smallest wrong probe has room for.
 std::vector<attribute> values_tried(const core::attribute_declaration& a, const std::vector<attribute>& asked,
                                     const std::vector<probe>& probes) {
@@ -103,6 +117,21 @@ struct convention {
   std::vector<attribute> asked;
   std::vector<attribute> others{};
 };
+
+// Numbers that no operation declares, where no declared one explains what is wrong: large ones may all do the same.
+void add_other_numbers(std::vector<dictionary_entry>& all, const std::vector<convention>& conventions,
+                       const std::vector<probe>& probes) {
+  for (const convention& c : conventions) {
+    const std::vector<attribute> declared = values_tried(*c.setting, c.asked, probes);
+    core::attributes one;
+    if (c.asked.size() == 1) one = {{c.setting->name, c.asked.front()}};
+    for (const attribute& number : usual_numbers(*c.setting)) {
+      if (std::find(declared.begin(), declared.end(), number) != declared.end()) continue;
+      all.push_back(behaves_as({{c.setting->name, number}}, one));
+      all.back().from = entry_source::other_number;
+    }
+  }
+}
 
 // Two settings that take other values than were asked for. Numbers that sizes bound, such as counts of pairs, take
 // their declared values alone: of all pairs of values there would be thousands.
@@ -130,8 +159,13 @@ std::vector<dictionary_entry> conventions_of(const core::operation& op, const st
     const std::vector<attribute> values = values_tried(a, asked, probes);
     core::attributes one;
     if (asked.size() == 1) one = {{a.name, asked.front()}};
-    for (const attribute& value : values)
-      if (asked != std::vector{value}) all.push_back(behaves_as({{a.name, value}}, one));
+    for (const attribute& value : values) {
+      if (asked == std::vector{value}) continue;
+      all.push_back(behaves_as({{a.name, value}}, one));
+      // Who never heard of a convention has not declared the usual value either.
+      if (a.on_request && asked == std::vector{a.standard})
+        all.back().words = all.back().id += ": declare it (domain), or mend it";
+    }
     conventions.push_back({&a, asked});
     std::copy_if(a.values.begin(), a.values.end(), std::back_inserter(conventions.back().others),
                  [&](const attribute& value) { return asked != std::vector{value}; });
@@ -139,6 +173,7 @@ std::vector<dictionary_entry> conventions_of(const core::operation& op, const st
     for (std::size_t i = 0; i < values.size(); ++i)
       for (std::size_t j = 0; j < i; ++j) all.push_back(exchanged(a.name, values[j], values[i]));
   }
+  add_other_numbers(all, conventions, probes);
   add_pairs(all, conventions);
   return all;
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "properties/diagnosis/bounded_places.hpp"
 #include "properties/diagnosis/conventions.hpp"
 #include "properties/harness/catalogue.hpp"
 #include "reference/oracle.hpp"
@@ -70,6 +71,7 @@ std::vector<dictionary_entry> dictionary_of(const core::operation& op, core::dty
     if (h.applies(op)) all.push_back(entry_of(h));
   add_variants(all, tests->mutants, entry_source::mutant, op, type);
   if (tests->generated) add_variants(all, tests->generated(), entry_source::declared, op, type);
+  for (dictionary_entry& e : bounded_places(op)) all.push_back(std::move(e));
   return all;
 }
 

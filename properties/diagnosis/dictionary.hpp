@@ -13,7 +13,7 @@ namespace assay::properties {
 using wrong_model = std::function<call_result(const request& call)>;
 
 /// Where an entry comes from; what says most comes first.
-enum class entry_source { setting, two_settings, hypothesis, mutant, declared };
+enum class entry_source { setting, other_number, two_settings, hypothesis, mutant, declared };
 
 struct dictionary_entry {
   entry_source from = entry_source::mutant;

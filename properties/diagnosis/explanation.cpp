@@ -26,7 +26,7 @@ std::string words_of(const candidate_entry& c) {
   const dictionary_entry& e = *c.entry;
   std::string words = e.words + c.where;
   if (is_convention(e))
-    words += ": " + e.models + ", and not the declared one";
+    words += ": " + e.models + ", and not the one asked for";
   else if (!e.models.empty())
     words += fmt::format(" (as in {})", e.models);
   if (!c.otherwise.empty()) words += fmt::format("; the families {} do not fit", fmt::join(c.otherwise, ", "));

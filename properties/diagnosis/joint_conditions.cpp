@@ -92,6 +92,39 @@ class confirmation {
   bool has_exceptions_;
 };
 
+// How large the product of two axes may be where the case is right: the others are as they are, and this axis short.
+std::optional<std::size_t> bound_of_product(const probe& wrong, const std::string& axis, const std::string& other,
+                                            size_experiments& again) {
+  const core::axis_sizes sizes = sizes_of(wrong.c);
+  constexpr std::size_t few = 2;
+  const std::size_t product = sizes.at(axis) * sizes.at(other);
+  if (product <= few || !again.declared(wrong, axis).holds(few)) return std::nullopt;
+  const core::axis_sizes short_one{{axis, few}};
+  const auto right_at = [&](std::size_t size) {
+    return again.is_right(wrong, {{axis, few}, {other, size}}, evidence::telling);
+  };
+  const std::size_t large = product / few + 1;
+  if (right_at(1) != true || right_at(large) != false) return std::nullopt;
+  return few * again.boundary(wrong, short_one, {other}, 1, large).first;
+}
+
+// "m n is more than 1000": the smallest bound that both axes show.
+std::optional<conditions_found> product_around(const probe& wrong, size_experiments& again) {
+  const core::axis_sizes sizes = sizes_of(wrong.c);
+  for (const auto& [axis, size] : sizes)
+    for (const auto& [other, size_of_other] : sizes) {
+      if (!(axis < other)) continue;
+      const auto by_one = bound_of_product(wrong, axis, other, again), by_other = bound_of_product(wrong, other, axis, again);
+      if (!by_one || by_one != by_other) continue;
+      size_condition c{size_form::product, axis, other};
+      // Of an odd product a short axis of two does not tell.
+      const core::axis_sizes odd{{axis, 1}, {other, *by_one + 1}};
+      c.bound = again.is_right(wrong, odd, evidence::telling) == true ? *by_one + 1 : *by_one;
+      return conditions_found{{c}, sizes};
+    }
+  return std::nullopt;
+}
+
 bool holds_for(const conditions& all, const probe& p) {
   const core::axis_sizes sizes = sizes_of(p.c);
   return std::all_of(all.begin(), all.end(), [&](const size_condition& c) { return c.holds(sizes); });
@@ -101,8 +134,7 @@ bool holds_for(const conditions& all, const probe& p) {
 
 std::optional<std::string> by_several_axes(const std::vector<const probe*>& wrong,
                                            const std::vector<const probe*>& right, size_experiments& again) {
-  const auto words = [&](const probe& p, const std::optional<std::string>& larger) -> std::optional<std::string> {
-    const auto found = conditions_around(p, larger, again);
+  const auto confirmed = [&](const probe& p, const std::optional<conditions_found>& found) -> std::optional<std::string> {
     if (!found) return std::nullopt;
     const auto holds = [&](const probe* other) { return holds_for(found->all, *other); };
     const auto refutes = [&](const probe* other) { return !has_empty_axis(*other) && holds(other); };
@@ -111,7 +143,7 @@ std::optional<std::string> by_several_axes(const std::vector<const probe*>& wron
         !confirmation(p, *found, exceptions > 0, again).holds(one_of_each_choice(wrong)))
       return std::nullopt;
     return " where " + words_of(found->all) +
-           (exceptions == 0 ? ""
+           (exceptions == 0 ? relation_in_words(found->all)
                             : fmt::format(", in {} of {} such cases tried", wrong.size(), wrong.size() + exceptions));
   };
   std::size_t started = 0;
@@ -119,9 +151,10 @@ std::optional<std::string> by_several_axes(const std::vector<const probe*>& wron
     if (++started > most_started_from) break;
     // Fresh numbers may not show what special ones do.
     if (has_empty_axis(*p) || again.is_right(*p, {}) != false) continue;
-    if (auto said = words(*p, std::nullopt)) return said;
+    if (auto said = confirmed(*p, conditions_around(*p, std::nullopt, again))) return said;
     for (const auto& [axis, size] : sizes_of(p->c))
-      if (auto said = words(*p, axis)) return said;
+      if (auto said = confirmed(*p, conditions_around(*p, axis, again))) return said;
+    if (auto said = confirmed(*p, product_around(*p, again))) return said;
   }
   return std::nullopt;
 }

@@ -60,8 +60,9 @@ bool loses_otherwise(const probe& p, const core::precisions& formats) {
 
 double correlation_with(const core::precisions& formats, const std::optional<core::dtype>& narrow,
                         const std::vector<probe>& probes) {
-  constexpr double least = 0.3, deviations = 5;
-  double sum = 0, elements = 0;
+  // Errors that are much smaller than those of plain arithmetic are others.
+  constexpr double least = 0.3, deviations = 5, least_slope = 0.1;
+  double sum = 0, elements = 0, products = 0, squares = 0;
   for (const probe& p : probes) {
     if (p.right) continue;
     const request call = narrow ? with_narrow_inputs(p.c.call, *narrow) : p.c.call;
@@ -72,7 +73,10 @@ double correlation_with(const core::precisions& formats, const std::optional<cor
     const auto size = static_cast<double>(x.size());
     if (xx > 0 && yy > 0) sum += size * xy / std::sqrt(xx * yy);
     elements += size;
+    products += xy;
+    squares += yy;
   }
+  if (!(products >= least_slope * squares)) return 0.0;
   return elements > 0 && sum >= least * elements && sum >= deviations * std::sqrt(elements) ? sum / elements : 0.0;
 }
 

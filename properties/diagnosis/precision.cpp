@@ -200,12 +200,18 @@ std::vector<assignment> tightest(const std::vector<assignment>& all, const std::
 
 }  // namespace
 
-std::optional<std::string> precision_explanation_of(const std::vector<probe>& probes) {
+std::optional<std::string> precision_explanation_of(const std::vector<probe>& probes,
+                                                    const std::set<std::string>& ruled_out) {
   if (probes.empty() || probes.front().right) return std::nullopt;
   const request& call = probes.front().c.call;
   const core::operation& op = *call.operation;
   const core::precisions declared = probes.front().truth->compute;
-  for (const auto& level : levels_tried(op, declared, call.type)) {
+  const auto is_ruled_out = [&](const assignment& a) {
+    return !a.stages.empty() && std::all_of(a.stages.begin(), a.stages.end(),
+                                            [&](std::size_t k) { return ruled_out.contains(op.stages[k].name); });
+  };
+  for (auto& level : levels_tried(op, declared, call.type)) {
+    std::erase_if(level, is_ruled_out);
     const std::vector<assignment> found = tightest(level, probes);
     if (found.empty()) continue;
     std::vector<std::string> stages;

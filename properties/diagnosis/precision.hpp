@@ -3,6 +3,7 @@
 #pragma once
 
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -17,7 +18,9 @@ namespace assay::properties {
 /// tensors in f32 or f64 a narrower format is tried, too; there the errors must be correlated with those of plain
 /// arithmetic in it. Where several choices explain all and allow as little, all are said. Wide allowances explain
 /// anything: by what they allow the wrong elements, no more than one in 1000 other faults may be explained by accident.
-/// Nothing where no such formats explain the probes. Precondition: the probes are of one operation and dtype.
-std::optional<std::string> precision_explanation_of(const std::vector<probe>& probes);
+/// Nothing where no such formats explain the probes. Errors of the stages that are ruled out do not explain them alone.
+/// Precondition: the probes are of one operation and dtype.
+std::optional<std::string> precision_explanation_of(const std::vector<probe>& probes,
+                                                    const std::set<std::string>& ruled_out = {});
 
 }  // namespace assay::properties

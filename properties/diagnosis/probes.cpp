@@ -6,6 +6,7 @@
 #include <set>
 
 #include "properties/harness/catalogue.hpp"
+#include "properties/harness/element_judge.hpp"
 #include "properties/harness/runner.hpp"
 #include "properties/harness/verdict.hpp"
 #include "reference/oracle.hpp"
@@ -224,6 +225,8 @@ std::vector<planned_probe> all_cases(const description& about, const core::opera
   for (const test_case& c : planned.counterexamples)
     for (test_case& other : like(c, seed))
       if (!is_too_large(other)) all.push_back({std::move(other), probe_kind::family});
+  for (const test_case& c : planned.counterexamples)
+    for (test_case& other : at_places_of(c, seed)) all.push_back({std::move(other), probe_kind::family, false});
   for (const family& f : families_of(op)) {
     if (f.is_mild)
       for (const std::size_t n : lengths_tried) {
@@ -248,6 +251,16 @@ std::size_t size_of(const probe& p) {
   return elements;
 }
 
+// What is right beside the truth is none of what has to be explained: the truth stands for it.
+void take_truth_for_other_answers(probe& p) {
+  for (auto& [name, t] : p.actual) {
+    const element_judge element(*p.truth, *p.truth->first_laws, name);
+    for (std::size_t i = 0; i < t.size(); ++i)
+      if (element.is_other_answer(t.values.storage()[i], i))
+        t.values.storage()[i] = p.truth->truth.at(name).rounded.values.storage()[i];
+  }
+}
+
 }  // namespace
 
 std::optional<bool> is_right(const test_case& c, core::tensors actual, const core::precisions& compute) {
@@ -266,6 +279,7 @@ probe probe_of(const test_case& c, probe_kind kind, core::tensors actual, const 
   if (!tokens.empty()) p.tokens = sizes_of(c).at(tokens);
   p.truth = expect(c.call, compute);
   const value_report judged = judge(*p.truth, p.actual);
+  take_truth_for_other_answers(p);
   find_wrong(p, *all_laws(*p.truth), compute, judged);
   p.tells = !p.right || (judged.informative && some_element_tells(p));
   return p;

@@ -84,6 +84,10 @@ struct probe_plan {
 std::vector<probe> run_probes(implementation& under_test, const core::operation& op, core::dtype type,
                               const probe_plan& planned);
 
+/// Fresh cases of the families, sizes and settings of one that is wrong, at its positions and a little behind them:
+/// where far ones alone are wrong, few that a family draws are.
+std::vector<test_case> at_places_of(const test_case& wrong, std::uint64_t seed);
+
 /// Cases like the counterexamples that are too large to put all entries of a dictionary to them. Precondition: the
 /// first probe is wrong.
 void add_large_probes(std::vector<probe>& probes, implementation& under_test, std::uint64_t seed);

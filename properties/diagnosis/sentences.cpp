@@ -29,6 +29,8 @@ std::string finite_mask(double number, bool several) {
                      several ? "," : "");
 }
 
+std::string left_of_one(int precision) { return fmt::format("in steps of 2^-{} (as 1 less a sum is)", precision); }
+
 std::string off_by(double ulps, double explained, std::optional<core::dtype> as_arithmetic_in,
                    std::optional<core::dtype> all_numbers_of) {
   std::string text = fmt::format("off by up to {:.3g} ulp, where rounding explains {:.3g}", ulps, explained);

@@ -21,6 +21,8 @@ inline constexpr const char* lost_nan = "a number where it should be NaN";
 inline constexpr const char* zero = "0 where it should not be";
 /// "-1e+09 where it should be -inf"; `several`: one of the numbers that stand there.
 std::string finite_mask(double number, bool several);
+/// "in steps of 2^-24 (as 1 less a sum is)".
+std::string left_of_one(int precision);
 /// "off by up to 40 ulp, where rounding explains 3, as much as arithmetic in bf16 explains (all numbers of bf16)".
 std::string off_by(double ulps, double explained, std::optional<core::dtype> as_arithmetic_in,
                    std::optional<core::dtype> all_numbers_of);

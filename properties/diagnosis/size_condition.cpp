@@ -4,7 +4,10 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <utility>
+
+#include "properties/harness/relations.hpp"
 
 namespace assay::properties {
 namespace {
@@ -30,9 +33,24 @@ bool holds_of(size_form is, std::size_t x, std::size_t y, std::size_t bound) {
       return x != y;
     case size_form::smaller:
       return x < y;
+    case size_form::product:
+      return x * y > bound;
     default:
       return x <= y;
   }
+}
+
+// On both sides of the bound, with one of the axes short, or both alike.
+std::vector<core::axis_sizes> products(const size_condition& c) {
+  std::vector<core::axis_sizes> all;
+  const auto root = static_cast<std::size_t>(std::sqrt(static_cast<double>(c.bound)));
+  for (const std::size_t x : {std::size_t{2}, std::size_t{3}, std::max<std::size_t>(root, 1)})
+    for (const std::size_t y : {c.bound / x, c.bound / x + 1}) {
+      if (y == 0) continue;
+      all.push_back({{c.axis, x}, {c.other, y}});
+      all.push_back({{c.axis, y}, {c.other, x}});
+    }
+  return all;
 }
 
 }  // namespace
@@ -51,11 +69,12 @@ bool size_condition::holds(const core::axis_sizes& sizes) const {
     case size_form::no_multiple:
       return x % period != 0;
     default:
-      return holds_of(is, x, sizes.at(other), bound);
+      return holds_of(is, x, times * sizes.at(other), bound);
   }
 }
 
 std::string size_condition::words() const {
+  const std::string compared = times == 1 ? other : fmt::format("{} {}", times, other);
   switch (is) {
     case size_form::more:
       return fmt::format("{} is more than {}", axis, bound);
@@ -68,20 +87,23 @@ std::string size_condition::words() const {
     case size_form::no_multiple:
       return fmt::format("{} is no multiple of {}", axis, period);
     case size_form::equal:
-      return bound == 0 ? fmt::format("{} = {}", axis, other) : fmt::format("{} = {} > {}", axis, other, bound);
+      return bound == 0 ? fmt::format("{} = {}", axis, compared) : fmt::format("{} = {} > {}", axis, compared, bound);
     case size_form::unequal:
-      return fmt::format("{} is not {}", axis, other);
+      return fmt::format("{} is not {}", axis, compared);
     case size_form::smaller:
-      return fmt::format("{} is less than {}", axis, other);
+      return fmt::format("{} is less than {}", axis, compared);
     case size_form::at_most:
-      return fmt::format("{} is at most {}", axis, other);
+      return fmt::format("{} is at most {}", axis, compared);
+    case size_form::product:
+      return fmt::format("{} {} is more than {}", axis, other, bound);
   }
   return "";
 }
 
 std::vector<core::axis_sizes> size_condition::samples() const {
+  if (is == size_form::product) return products(*this);
   if (compares()) {
-    auto all = compared_sizes(axis, other, at);
+    auto all = compared_sizes(axis, other, at, times);
     if (bound > 0) all.push_back({{axis, bound}, {other, bound}});
     if (is == size_form::equal) all.push_back({{axis, bound + 1}, {other, bound + 1}});
     return all;
@@ -92,10 +114,13 @@ std::vector<core::axis_sizes> size_condition::samples() const {
   return all;
 }
 
-std::vector<core::axis_sizes> compared_sizes(const std::string& axis, const std::string& other, std::size_t at) {
+std::vector<core::axis_sizes> compared_sizes(const std::string& axis, const std::string& other, std::size_t at,
+                                             std::size_t times) {
   std::vector<core::axis_sizes> all;
   for (const std::size_t k : {at, at + 3})
-    for (const auto& [x, y] : {std::pair{k, k}, {k, k + 1}, {k + 1, k}, {k, 2 * k}, {2 * k, k}})
+    for (const std::size_t of_other = times * k;
+         const auto& [x, y] :
+         {std::pair{of_other, k}, {of_other, k + 1}, {of_other + 1, k}, {of_other, 2 * k}, {2 * of_other, k}})
       all.push_back({{axis, x}, {other, y}});
   return all;
 }
@@ -105,6 +130,12 @@ std::string words_of(const std::vector<size_condition>& all) {
   for (std::size_t i = 0; i < all.size(); ++i)
     text += (i == 0 ? "" : i + 1 == all.size() ? " and " : ", ") + all[i].words();
   return text;
+}
+
+std::string relation_in_words(const std::vector<size_condition>& all) {
+  if (all.size() != 1 || (all[0].is != size_form::unequal && all[0].is != size_form::smaller)) return "";
+  const axis_relation without{{all[0].other, all[0].times}, {all[0].axis}, all[0].is == size_form::unequal};
+  return fmt::format(" (the relation \"{}\" of a domain leaves them out)", without.text());
 }
 
 }  // namespace assay::properties

@@ -116,6 +116,21 @@ std::string digits_words(const std::vector<const probe*>& probes) {
   return words::off_by(ulps, explained, own_format(probes, most), format_held(probes));
 }
 
+// Whether all wrong elements are small, off by little beside 1, and whole numbers of steps of numbers below 1: others of
+// their size have finer ones.
+bool are_left_of_one(const std::vector<const probe*>& probes) {
+  constexpr double small = 0.25, most_steps = 256;
+  std::size_t count = 0;
+  bool all = true;
+  each_wrong(probes, [&](const wrong_element& e) {
+    const double step = core::is_floating(e.storage) ? core::unit_roundoff(e.storage) : 0.0;
+    count += e.x != 0.0;
+    all = all && std::fabs(e.truth) < small && std::fabs(e.x - e.truth) <= most_steps * step &&
+          std::remainder(e.x, step) == 0.0;
+  });
+  return all && count >= elements_that_tell;
+}
+
 }  // namespace
 
 symptom common_symptom(const std::vector<const probe*>& wrong) {
@@ -127,6 +142,7 @@ symptom common_symptom(const std::vector<const probe*>& wrong) {
     zero = zero && e.x == 0 && std::isfinite(e.truth);
   });
   if (zero) return symptom::zero;
+  if (are_left_of_one(wrong)) return symptom::left_of_one;
   return common.value_or(symptom::wrong);
 }
 
@@ -153,6 +169,8 @@ std::string words_of(symptom s, const std::vector<const probe*>& wrong) {
       return words::zero;
     case symptom::few_digits:
       return digits_words(wrong);
+    case symptom::left_of_one:
+      return words::left_of_one(core::format_of(wrong.front()->c.call.type).precision);
     case symptom::wrong:
       break;
   }

@@ -15,6 +15,7 @@ enum class symptom {
   lost_nan,      ///< anything in place of NaN
   zero,          ///< 0 in place of another number
   few_digits,    ///< a number that is nearly right
+  left_of_one,   ///< steps of numbers below 1 in place of a small number, as 1 less a sum leaves them
   wrong          ///< anything else, or several of these
 };
 

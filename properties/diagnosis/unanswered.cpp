@@ -101,6 +101,24 @@ std::vector<conditions> conditions_on(questions& ask, const core::axis_sizes& si
   return all;
 }
 
+// How two axes may compare where calls are not answered: such relations a domain may declare.
+std::vector<size_condition> comparisons_of(const core::axis_sizes& sizes) {
+  std::vector<size_condition> all;
+  for (const auto& [axis, size] : sizes)
+    for (const auto& [other, of_other] : sizes) {
+      if (axis == other) continue;
+      const auto add = [&](size_form is, std::size_t times) {
+        const std::size_t at = std::max<std::size_t>({size / times, of_other, 3});
+        all.push_back({.is = is, .axis = axis, .other = other, .at = at, .times = times});
+      };
+      add(size_form::smaller, 1);
+      if (axis < other) add(size_form::unequal, 1);
+      add(size_form::unequal, 2);
+    }
+  std::erase_if(all, [&](const size_condition& c) { return !c.holds(sizes); });
+  return all;
+}
+
 bool hold_everywhere(questions& ask, const conditions& all, const std::vector<core::axis_sizes>& others) {
   bool with_them = false, without = false;
   for (const core::axis_sizes& sizes : others)
@@ -128,6 +146,8 @@ std::optional<std::string> where_unanswered(implementation& under_test, const te
   for (const auto& [axis, size] : sizes)
     for (const conditions& all : conditions_on(ask, sizes, axis))
       if (hold_everywhere(ask, all, others)) return words_of(all);
+  for (const size_condition& comparison : comparisons_of(sizes))
+    if (hold_everywhere(ask, {comparison}, others)) return words_of({comparison}) + relation_in_words({comparison});
   return std::nullopt;
 }
 

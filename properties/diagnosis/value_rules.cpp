@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
+#include <set>
 #include <utility>
 
 #include "properties/harness/choices.hpp"
@@ -61,6 +63,53 @@ std::vector<value_rule> rules_of_settings(const core::operation& op, const std::
     if (a.axis.empty())
       for (value_rule& rule : rules_of(a, settings.at(a.name))) all.push_back(std::move(rule));
   return of_all_wrong(std::move(all), wrong);
+}
+
+namespace {
+
+std::set<core::attribute> values_of(const std::string& name, const std::vector<const probe*>& probes) {
+  std::set<core::attribute> all;
+  for (const probe* p : probes) all.insert(core::completed(*p->c.call.operation, p->c.call.attributes).at(name));
+  return all;
+}
+
+// The last value that is right on the way to a wrong one; of other numbers than integers the one that was tried.
+core::attribute last_right(const probe& wrong, const std::string& name, const core::attribute& right_at,
+                           const core::attribute& wrong_at, size_experiments& again) {
+  if (!std::holds_alternative<std::int64_t>(right_at)) return right_at;
+  auto right = std::get<std::int64_t>(right_at), not_right = std::get<std::int64_t>(wrong_at);
+  while (std::abs(not_right - right) > 1) {
+    const std::int64_t middle = right + (not_right - right) / 2;
+    const auto is = again.is_right(wrong, {}, {{name, middle}}, evidence::telling);
+    if (!is) break;
+    (*is ? right : not_right) = middle;
+  }
+  return right;
+}
+
+}  // namespace
+
+std::vector<value_rule> rules_of_bounds(const core::operation& op, const std::vector<const probe*>& wrong,
+                                        const std::vector<const probe*>& right, size_experiments& again) {
+  std::vector<value_rule> all;
+  for (const core::attribute_declaration& a : op.attributes) {
+    if (is_choice(a) || !a.axis.empty() || right.empty()) continue;
+    const auto of_wrong = values_of(a.name, wrong), of_right = values_of(a.name, right);
+    const bool above = *of_right.rbegin() < *of_wrong.begin();
+    if (of_wrong.size() < 2 || (!above && !(*of_wrong.rbegin() < *of_right.begin()))) continue;
+    const core::attribute nearest = above ? *of_wrong.begin() : *of_wrong.rbegin();
+    const core::attribute bound =
+        last_right(*wrong.front(), a.name, above ? *of_right.rbegin() : *of_right.begin(), nearest, again);
+    value_rule rule{fmt::format("{} is {} than {}", a.name, above ? "more" : "less", core::to_string(bound)),
+                    [name = a.name, bound, above](const core::attributes& x) {
+                      return above ? bound < x.at(name) : x.at(name) < bound;
+                    },
+                    {{{a.name, bound}}}};
+    for (const core::attribute& value : of_right) rule.others.push_back({{a.name, value}});
+    for (const core::attribute& value : of_wrong) rule.alike.push_back({{a.name, value}});
+    all.push_back(std::move(rule));
+  }
+  return all;
 }
 
 std::vector<value_rule> rules_of_two_settings(const core::operation& op, const std::vector<const probe*>& wrong) {

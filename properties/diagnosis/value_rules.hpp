@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "properties/diagnosis/probes.hpp"
+#include "properties/diagnosis/size_experiments.hpp"
 
 namespace assay::properties {
 
@@ -24,6 +24,9 @@ struct value_rule {
 /// That a setting has one value, or another than the standard one, in all wrong cases. What is the size of an axis is
 /// said of the axis: a width is wrong among others that were not tried.
 std::vector<value_rule> rules_of_settings(const core::operation& op, const std::vector<const probe*>& wrong);
+/// That a number is more, or less, than in all right cases: where of integers it turns, fresh cases tell.
+std::vector<value_rule> rules_of_bounds(const core::operation& op, const std::vector<const probe*>& wrong,
+                                        const std::vector<const probe*>& right, size_experiments& again);
 /// That one of two numbers of one type is the other, or less, in all wrong cases.
 std::vector<value_rule> rules_of_two_settings(const core::operation& op, const std::vector<const probe*>& wrong);
 

@@ -46,6 +46,26 @@ void count_on(core::tensor& t) {
   for (std::size_t i = 0; i < x.size(); ++i) x[i] = i % row == 0 ? x[i] : x[i - 1] + 1;
 }
 
+// 0 on one of several axes.
+tensor_edit without_axis(std::size_t axis) {
+  return [=](core::tensor& t) {
+    for (std::size_t i = 0; i < t.size(); ++i)
+      if (i % t.shape().back() == axis) t.values.storage()[i] = 0;
+  };
+}
+
+// Of a place with several coordinates: in an image, in a video.
+void add_ignored_axes(declared_fault_list& all, const core::operation& op) {
+  constexpr const char* counted[] = {"first", "second", "third"};
+  for (const core::tensor_declaration& d : op.inputs) {
+    if (d.role != core::input_role::position || core::role_of(op, d.axes.back()) != core::axis_role::parameter)
+      continue;
+    for (std::size_t k = 0; k < std::size(counted); ++k)
+      all.push_back(fault_in(op, d, fmt::format("{}_ignored", counted[k]),
+                             fmt::format("the {} axis of {} is ignored", counted[k], d.name), without_axis(k)));
+  }
+}
+
 bool is_index(const core::tensor_declaration& d) { return d.own_type && !d.axes.empty(); }
 
 // All indices of a call together: one of two alone is another fault.
@@ -80,6 +100,7 @@ declared_fault_list index_faults(const core::operation& op) {
   for (const index_fault& fault : of_inputs)
     if (const std::string words = fault.words; indices > 1 && words.starts_with("is held "))
       all.push_back(of_all(op, "positions", fault.what, words.substr(3), each_value(fault.of)));
+  add_ignored_axes(all, op);
   return all;
 }
 

@@ -27,6 +27,9 @@ change_of_call with_each_position(double (*of)(double m));
 /// Positions run along the heads; the last one stands for all heads beyond them.
 void heads_as_tokens(request& call);
 void tokens_again(core::tensors& outputs, const request& call);
+/// Pairs are those of this layout, whatever is asked for, and tables of cosines and sines have their columns in the order
+/// of the other one.
+void take_columns_of_other_layout(core::tensors& outputs, request call, const char* layout);
 /// Coordinates that do not turn become 0.
 void clear_the_rest(core::tensors& outputs, const request& call);
 
@@ -45,6 +48,12 @@ inline constexpr auto turned_by_swapped = []<class N>(
 inline constexpr auto rotation_in_bf16 = []<class N>(const N& position, const N& theta) {
   reference::rotation<N> r(position * theta);
   for (N* x : {&r.cosine, &r.sine}) *x = held_in(core::dtype::bf16, *x);
+  return r;
+};
+inline constexpr auto cosine_as_sine = []<class N>(const N& position, const N& theta) {
+  const N angle = position * theta;
+  reference::rotation<N> r(angle);
+  r.cosine = reference::rotation<N>(reference::from_setting<N>(M_PI_2) - angle).sine;
   return r;
 };
 inline constexpr auto rotation_reduced_once = []<class N>(const N& position, const N& theta) {
@@ -101,6 +110,12 @@ std::vector<variant> faults_of_rotation(const std::string& name) {
             {.formula = [](auto& how) { how.turn = turned_by_swapped; }}),
       fault("tables_in_bf16", "DT13 KellerJordan/modded-nanogpt#39", "cosines and sines are rounded to bf16",
             {.formula = [](auto& how) { how.rotation_at = rotation_in_bf16; }, .telling = true}),
+      fault("tables_of_halves", "Cohere of huggingface/transformers, huggingface/pytorch-image-models#2692: one of two",
+            "neighbours are paired, and columns of cosines and sines in the order of halves",
+            {.outputs = [](core::tensors& y,
+                           const request& call) { take_columns_of_other_layout(y, call, "interleaved"); }}),
+      fault("cosine_as_sine", "a unit that has sines alone", "cosines are sines of pi/2 - m theta",
+            {.formula = [](auto& how) { how.rotation_at = cosine_as_sine; }}),
       // f32 is declared.
       fault("angles_in_storage", "DT11 huggingface/transformers#25681", "all is computed in the storage dtype",
             {.arithmetic = in_storage,

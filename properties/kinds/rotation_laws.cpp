@@ -91,7 +91,7 @@ void check_certificate(experiment& e) {
   std::sort(declared.begin(), declared.end());
   std::sort(found.begin(), found.end());
   if (found != declared)
-    e.wrong(fmt::format("declared pairs {}, behaves as {}, where the first of a pair turns to the second one",
+    e.wrong(fmt::format("asked for pairs {}, behaves as {}, where the first of a pair turns to the second one",
                         fmt::join(declared, " "), found.empty() ? "none" : fmt::format("{}", fmt::join(found, " "))));
   e.count(true);
 }

@@ -76,3 +76,36 @@ TEST_CASE("consequences: a check that needs no wrong value stands alone") {
   REQUIRE(p.check(under_test, c).verdict == status::failed);
   CHECK_FALSE(fails_by_wrong_values_alone(p, c, under_test, [] { return std::make_unique<restless>(); }));
 }
+
+TEST_CASE("recomputation: what is wrong by itself is not said to be so after a call") {
+  // Right, but that the outputs of the first call of the same shapes come again.
+  class keeping final : public implementation {
+   public:
+    [[nodiscard]] const description& describe() const override { return right_->describe(); }
+    call_result evaluate(const request& call) override {
+      call_result outputs = right_->evaluate(call);
+      if (!outputs) return outputs;
+      return kept_.emplace(core::to_string(call.inputs.begin()->second.shape()), *outputs).first->second;
+    }
+
+   private:
+    std::unique_ptr<implementation> right_ = make_builtin("sequential").value();
+    std::map<std::string, core::tensors> kept_{};
+  };
+  const property& p = *find_property("recomputation");
+  const core::operation& op = *reference::find_operation("heinsen/scan");
+  const test_case c = make_case({&op, core::dtype::f32, "mild", testing::probe_seed, extent({{"n", 5}, {"d", 3}})});
+  keeping keeps;
+  const outcome stale = p.check(keeps, c);
+  REQUIRE(stale.verdict == status::failed);
+  CHECK_THAT(stale.message, Catch::StartsWith("after a call of the same shapes and first elements: "));
+  // Wrong beside the drawn case alone, whatever was asked before.
+  const core::tensor drawn = c.call.inputs.at("h");
+  testing::changed elsewhere([drawn](const request& call, core::tensors& outputs) {
+    if (!core::identical(call.inputs.at("h"), drawn))
+      for (double& x : outputs.at("s").values.storage()) x += 0.25;
+  });
+  const outcome wrong = p.check(elsewhere, c);
+  REQUIRE(wrong.verdict == status::failed);
+  CHECK(wrong.message.find("after a call") == std::string::npos);
+}

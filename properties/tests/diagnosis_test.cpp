@@ -53,13 +53,17 @@ const expected_sentence sentences[] = {
 // Implementations that follow another convention than they were asked for: the settings of operations tell.
 const expected_sentence conventions[] = {
     {"rope_wrong_layout", "rope/rotate", "layout = \"interleaved\" and \"half_split\" are exchanged"},
-    {"rope_layout_ignored", "rope/rotate", "declared layout = \"interleaved\", behaves as layout = \"half_split\""},
+    {"rope_layout_ignored", "rope/rotate", "asked for layout = \"interleaved\", behaves as layout = \"half_split\""},
     {"rope_rotary_ignored", "rope/rotate", "behaves as rotary = 0, whatever is asked for"},
     {"rope_fixed_base", "rope/rotate", "behaves as base = 10000, whatever is asked for"},
     {"rope_wrong_sign", "rope/rotate", "direction = \"counterclockwise\" and \"clockwise\" are exchanged"},
-    {"rope_at_end_of_head", "rope/rotate", "declared at = \"start\", behaves as at = \"end\""},
+    {"rope_at_end_of_head", "rope/rotate", "asked for at = \"start\", behaves as at = \"end\""},
     {"sinusoidal_layout_swapped", "sinusoidal/table", "layout = \"interleaved\" and \"half_split\" are exchanged"},
-    {"alibi_causal_ignored", "alibi/bias", "declared causal = true, behaves as causal = false"}};
+    {"rope_tables_of_halves", "rope/rotate", "neighbours are paired, and columns of cosines and sines in the order of"},
+    {"rope_frequencies_of_neighbours", "rope/rotate", "halves are paired, and columns of cosines and sines in the order"},
+    {"rope_axes_tables_of_halves", "rope_axes/rotate_by", "neighbours are paired, and columns of cosines and sines"},
+    {"rope_cosine_as_sine", "rope/rotate", "cosines are sines of pi/2 - m theta"},
+    {"alibi_causal_ignored", "alibi/bias", "asked for causal = true, behaves as causal = false"}};
 
 void check_sentence(const expected_sentence& expected) {
   const auto& [mutant, operation, sentence] = expected;
@@ -106,7 +110,7 @@ TEST_CASE("conventions/diagnosis/the_one_that_is_followed_is_recovered", "[prope
 // With the counterexample: few of the cases that a diagnosis draws have room beside two pairs that turn.
 TEST_CASE("rope/diagnosis/conventions_of_partial_rotation_are_named", "[property][gate]") {
   for (const auto& [mutant, words] :
-       {std::pair{"rope_proportional_for_block", "declared partial = \"block\", behaves as partial = \"proportional\""},
+       {std::pair{"rope_proportional_for_block", "asked for partial = \"block\", behaves as partial = \"proportional\""},
         {"rope_slowest_is_whole_base", "exponents t/(r-1) instead of t/r: a convention of published "}}) {
     const core::operation& op = *reference::find_operation("rope/rotate");
     auto under_test = make_builtin(std::string("mutant/") + mutant).value();
@@ -398,7 +402,7 @@ TEST_CASE("sinusoidal/diagnosis/a_setting_is_recovered_where_rounding_is_large",
   const diagnosis d = diagnose(under_test, op, core::dtype::f32, {{}, probe_seed});
   INFO(d.facts.value_or(""));
   REQUIRE(d.explained);
-  CHECK(holds(*d.explained, "declared first = \"sine\", behaves as first = \"cosine\""));
+  CHECK(holds(*d.explained, "asked for first = \"sine\", behaves as first = \"cosine\""));
 }
 
 TEST_CASE("rope/diagnosis/any_number_of_pairs_is_recovered", "[property][gate]") {
@@ -410,7 +414,7 @@ TEST_CASE("rope/diagnosis/any_number_of_pairs_is_recovered", "[property][gate]")
   const diagnosis d = diagnose(under_test, op, core::dtype::f32, {{}, probe_seed});
   INFO(d.facts.value_or(""));
   REQUIRE(d.explained);
-  CHECK(*d.explained == "declared rotary = 8, behaves as rotary = 5");
+  CHECK(*d.explained == "asked for rotary = 8, behaves as rotary = 5");
 }
 
 // The gradient of rows beyond the 20th, of heads beyond the second, or of both: the function is wrong in those rows.

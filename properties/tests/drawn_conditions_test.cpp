@@ -53,6 +53,7 @@ bool holds_part(const std::string& part, const drawn_sizes& s) {
   const auto matches = [&](const char* form) { return std::regex_match(part, m, std::regex(form)); };
   const auto number = [&](std::size_t i) { return static_cast<std::size_t>(std::stoul(m[i])); };
   if (matches("(\\w) is more than (\\d+)")) return s.at(m[1]) > number(2);
+  if (matches("(\\w) (\\w) is more than (\\d+)")) return s.at(m[1]) * s.at(m[2]) > number(3);
   if (matches("(\\w) is less than (\\d+)")) return s.at(m[1]) < number(2);
   if (matches("(\\w) is (even|odd)")) return (s.at(m[1]) % 2 == 0) == (m[2] == "even");
   if (matches("(\\w) is a multiple of (\\d+)")) return s.at(m[1]) % number(2) == 0;

@@ -223,3 +223,54 @@ TEST_CASE("properties/precision/errors_as_large_as_the_values_are_no_evidence_of
   CHECK(said([](double m) { return std::fmod(m, 8192.0); }, 1.0, undeclared).empty());
   CHECK(said([](double) { return 8191.0; }, 1.0, undeclared).empty());
 }
+
+// A sigmoid's gradient by y (1 - y) is 0 where the sigmoid is 1, and no stage has another format.
+TEST_CASE("properties/precision/what_is_lost_in_one_place_is_not_another_format", "[property][gate]") {
+  class losing final : public implementation {
+   public:
+    [[nodiscard]] const description& describe() const override { return right_->describe(); }
+    call_result evaluate(const request& call) override {
+      call_result outputs = right_->evaluate(call);
+      if (const auto grad = outputs->find("grad_sink"); outputs && grad != outputs->end())
+        for (double& x : grad->second.values.storage())
+          if (std::fabs(x) < 1e-9) x = 0;
+      return outputs;
+    }
+
+   private:
+    std::unique_ptr<implementation> right_ = make_builtin("sequential").value();
+  } under_test;
+  const core::operation& op = *reference::find_operation("attention/sinks:vjp");
+  const check_result r = run_property(testing::truth_property(op), under_test, op, dtype::f32, testing::options(8));
+  REQUIRE(r.found);
+  const diagnosis d = diagnose(under_test, op, dtype::f32, {{{r.checked, r.found->minimal}}, seed});
+  CHECK(d.explained.value_or("").find("explained if") == std::string::npos);
+}
+
+// Far out any error is as large as those of a narrow angle allow. It turns pairs, and leaves their lengths alone.
+TEST_CASE("rope/precision/lost_lengths_are_no_matter_of_angles", "[property][gate]") {
+  class fading final : public implementation {
+   public:
+    [[nodiscard]] const description& describe() const override { return right_->describe(); }
+    call_result evaluate(const request& call) override {
+      call_result outputs = right_->evaluate(call);
+      if (!outputs || call.operation->name != "rope/rotate") return outputs;
+      core::tensor& y = outputs->at("y");
+      const auto& m = call.inputs.at("position").values.storage();
+      for (std::size_t i = 0; i < y.size(); ++i)
+        if (m[i / y.shape()[3] / y.shape()[2]] >= 4096) y.values.storage()[i] /= 2;
+      return outputs;
+    }
+
+   private:
+    std::unique_ptr<implementation> right_ = make_builtin("sequential").value();
+  } under_test;
+  const core::operation& op = *reference::find_operation("rope/rotate");
+  diagnosis_options options{{}, seed};
+  for (const char* name : {"value", "rotation_norms"}) {
+    const check_result r = run_property(*find_property(name), under_test, op, dtype::f32, testing::options(8));
+    REQUIRE(r.found);
+    options.failed.push_back({r.checked, r.found->minimal});
+  }
+  CHECK(diagnose(under_test, op, dtype::f32, options).explained.value_or("").find("angle") == std::string::npos);
+}

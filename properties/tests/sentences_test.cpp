@@ -15,6 +15,7 @@ TEST_CASE("properties/diagnosis/sentences/what_is_wrong", "[unit][diagnosis]") {
   CHECK(outputs_are({"bias"}, false, finite_mask(-1e9, false)) == "bias is -1e+09 where it should be -inf");
   CHECK(outputs_are({"bias"}, false, finite_mask(-1e4, true)) ==
         "bias is a finite number, such as -10000, where it should be -inf");
+  CHECK(outputs_are({"r"}, true, left_of_one(24)) == "r alone is in steps of 2^-24 (as 1 less a sum is)");
   CHECK(off_by(40, 3, {}, {}) == "off by up to 40 ulp, where rounding explains 3");
   CHECK(off_by(40, 3, core::dtype::bf16, core::dtype::bf16) ==
         "off by up to 40 ulp, where rounding explains 3, as much as arithmetic in bf16 explains (all are numbers of "

@@ -137,7 +137,7 @@ TEST_CASE("sinusoidal/diagnosis/two_settings_that_explain_all_together_are_said"
   INFO(d.facts.value_or(""));
   REQUIRE(d.explained);
   CHECK(*d.explained ==
-        "declared layout = \"interleaved\" and rule = \"paper\", behaves as layout = \"half_split\" and rule = "
+        "asked for layout = \"interleaved\" and rule = \"paper\", behaves as layout = \"half_split\" and rule = "
         "\"tensor2tensor\"");
 }
 

@@ -9,6 +9,7 @@
 
 #include "tools/gate/dtype_orders.hpp"
 #include "tools/gate/smoke.hpp"
+#include "tools/gate/stopwatch.hpp"
 
 namespace assay::tools {
 namespace {
@@ -29,7 +30,7 @@ void progress(const check_result& c) {
   std::fflush(stderr);
 }
 
-std::string part_name(const core::operation& op, core::dtype type) {
+std::string words_for_part(const core::operation& op, core::dtype type) {
   return fmt::format("{} in {}", op.name, core::name_of(type));
 }
 
@@ -42,10 +43,12 @@ class part {
 
   void run() {
     candidate_.begin_part();
+    const stopwatch of_calls;
     const first_calls first = smoke(candidate_, op(), record_.type, seed_);
     if (first.lost && !first.answered) {
       record_.adapter = fault_of_part(first, op(), record_.type);
       record_.checks.push_back(check_of_part(first, op(), record_.type));
+      record_.seconds[record_.checks.back().checked->name] = of_calls.seconds();
       return;
     }
     auto options = run_options();
@@ -53,7 +56,9 @@ class part {
     for (const properties::property* p : selected_.properties) {
       if (!is_asked(*p, op(), candidate_.describe()) || p->name == dtype_order) continue;
       if (candidate_.part_is_over()) break;
+      const stopwatch of_check;
       record_.checks.push_back(run_property(*p, candidate_, op(), record_.type, options));
+      record_.seconds[p->name] = of_check.seconds();
       progress(record_.checks.back());
       if (record_.checks.back().verdict() == status::failed) failed_.push_back(record_.checks.size() - 1);
     }
@@ -63,7 +68,7 @@ class part {
     record_.not_tried = candidate_.too_slow(op(), record_.type);
     if (candidate_.part_is_over() && !candidate_.run_is_over())
       record_.complaints.push_back(
-          fmt::format("{}: the checks were stopped: the candidate kept breaking", part_name(op(), record_.type)));
+          fmt::format("{}: the checks were stopped: the candidate kept breaking", words_for_part(op(), record_.type)));
     if (!failed_.empty() && !selected_.goes_on) diagnose();
   }
 
@@ -103,7 +108,7 @@ class part {
     if (candidate_.would_outlast(c.call)) return;
     auto h = properties::measure_horizon(candidate_, c);
     const std::string length = fmt::format("{} tokens", selected_.level->horizon_tokens);
-    const std::string where = part_name(op(), record_.type) + ", " + length + ": ";
+    const std::string where = words_for_part(op(), record_.type) + ", " + length + ": ";
     if (h) {
       // The class and the digits must hold on these sequences too.
       for (properties::check_result& check : record_.checks)
@@ -150,14 +155,26 @@ class part {
   std::vector<std::size_t> failed_{};  // indices of checks
 };
 
+// Calls of integers alone have no dtype: those of the widest one are made, which bounds integers least.
+std::vector<core::dtype> dtypes_asked(const properties::description& about, const core::operation& op,
+                                      const selection& s) {
+  std::vector<core::dtype> all;
+  for (const core::dtype type : s.dtypes)
+    if (about.offers(op.name, type)) all.push_back(type);
+  if (all.empty() || !is_exact(op)) return all;
+  return {*std::max_element(all.begin(), all.end(), [](core::dtype a, core::dtype b) {
+    return core::largest_finite(a) < core::largest_finite(b);
+  })};
+}
+
 }  // namespace
 
 std::vector<planned_part> plan_parts(const properties::description& about, const selection& s, const shard& which) {
   std::vector<planned_part> parts;
   std::size_t k = 0;
   for (const core::operation* op : s.operations)
-    for (const core::dtype type : s.dtypes)
-      if (about.offers(op->name, type) && k++ % which.count == which.index - 1) parts.push_back({op, type});
+    for (const core::dtype type : dtypes_asked(about, *op, s))
+      if (k++ % which.count == which.index - 1) parts.push_back({op, type});
   return parts;
 }
 
@@ -166,7 +183,7 @@ void run_parts(guarded_candidate& candidate, const std::vector<planned_part>& pa
   for (const planned_part& planned : parts) {
     records.push_back({planned.operation, planned.type});
     if (candidate.run_is_over()) {
-      records.back().complaints.push_back(part_name(*planned.operation, planned.type) +
+      records.back().complaints.push_back(words_for_part(*planned.operation, planned.type) +
                                           " was not tried any more: " + candidate.why_over());
       continue;
     }

@@ -34,6 +34,12 @@ class sentence_list {
     if (it == all_.end()) it = all_.insert(it, {sentence, {}});
     it->second.push_back(of);
   }
+  [[nodiscard]] std::vector<std::string> of(const part_key& part) const {
+    std::vector<std::string> said;
+    for (const auto& [sentence, parts] : all_)
+      if (std::find(parts.begin(), parts.end(), part) != parts.end()) said.push_back(sentence);
+    return said;
+  }
   [[nodiscard]] std::vector<std::string> texts() const {
     std::vector<std::string> lines;
     for (const auto& [sentence, parts] : all_) {
@@ -42,7 +48,9 @@ class sentence_list {
         note(operations, p.operation->name);
         note(types, std::string(core::name_of(p.type)));
       }
-      lines.push_back(fmt::format("{} ({} in {})", sentence, fmt::join(operations, ", "), fmt::join(types, ", ")));
+      const bool exact = std::all_of(parts.begin(), parts.end(), [](const part_key& p) { return is_exact(*p.operation); });
+      const std::string dtypes = exact ? "" : fmt::format(" in {}", fmt::join(types, ", "));
+      lines.push_back(fmt::format("{} ({}{})", sentence, fmt::join(operations, ", "), dtypes));
     }
     return lines;
   }
@@ -73,10 +81,10 @@ void add_property_facts(const std::vector<const check_result*>& failed, const pa
       const std::string of = c->checked->decides_class ? summary(c->found->minimal)
                                                        : fmt::format("a call of the check '{}'", c->checked->name);
       const bool has_sizes = c->checked->decides_class && found.unanswered;
-      sentences.add(broke_sentence(has_sizes ? fmt::format("calls where {}, such as {}", *found.unanswered, of) : of,
-                                   c->found->shown.message,
-                                   c->found->shown.failure->kind == properties::fault::timed_out),
-                    part);
+      sentences.add(
+          broke_sentence(has_sizes ? fmt::format("calls where {}, such as {}", *found.unanswered, of) : of,
+                         c->found->shown.message, c->found->shown.failure->kind == properties::fault::timed_out),
+          part);
     }
     said = said || broke;
   }
@@ -112,9 +120,12 @@ bool is_consequence(const gate_report& report, const examined_part& of, const st
 
 void add_faults(const std::vector<part_record>& records, const gate_report& report, sentence_list& sentences) {
   std::vector<examined_part> parts;
-  for (const part_record& r : records)
+  for (const part_record& r : records) {
+    // A complaint says of which no call is answered.
+    if (r.adapter && !r.adapter->others_answered) continue;
     if (const part_key part{r.operation, r.type}; !failed_checks(report, part).empty())
       parts.push_back({part, r.found});
+  }
   for (const examined_part& e : parts) {
     const auto failed = failed_checks(report, e.part);
     const bool consequence = is_consequence(report, e, parts);
@@ -136,7 +147,9 @@ void add_passed(const gate_report& report, sentence_list& sentences) {
   for (const check_result& c : report.checks) {
     const part_key part{c.operation, c.type};
     if (!c.checked->decides_class || c.verdict() != status::passed || !failed_checks(report, part).empty()) continue;
-    if (run_passed && c.share_of_law().value_or(properties::bug_slack) <= properties::class_slack)
+    if (run_passed && is_exact(*c.operation))
+      sentences.add(exact_sentence, part);
+    else if (run_passed && c.share_of_law().value_or(properties::bug_slack) <= properties::class_slack)
       explained.push_back(&c);
     else if (const auto sentence = sentence_of_passed(c, run_passed))
       sentences.add(*sentence, part);
@@ -184,7 +197,8 @@ std::optional<std::string> sentence_of_passed(const check_result& c, bool run_pa
   }
   if (has_classes) {
     const bool loses_digits = *reached >= reference::accuracy_class::linear;
-    return run_passed || loses_digits ? std::optional(class_sentence(*c.operation, *reached, run_passed)) : std::nullopt;
+    return run_passed || loses_digits ? std::optional(class_sentence(*c.operation, *reached, run_passed))
+                                      : std::nullopt;
   }
   return run_passed ? std::optional(share_sentence(share)) : std::nullopt;
 }
@@ -192,6 +206,10 @@ std::optional<std::string> sentence_of_passed(const check_result& c, bool run_pa
 void add_findings(const std::vector<part_record>& parts, gate_report& report) {
   sentence_list judged, refused;
   add_faults(parts, report, judged);
+  report.faults.clear();
+  for (const part_record& r : parts)
+    if (auto faults = judged.of({r.operation, r.type}); !faults.empty())
+      report.faults.emplace(part_name{r.operation->name, r.type}, std::move(faults));
   add_passed(report, judged);
   add_refusals(report, refused);
   report.findings.clear();

@@ -80,7 +80,7 @@ std::string why_undecided(const part_record& part, const properties::description
     }
   const std::string& name = part.operation->name;
   const bool narrowed = candidate.domain.contains(name) || candidate.sizes.contains(name) ||
-                        !candidate.settings_of(*part.operation).empty();
+                        candidate.relations.contains(name) || !candidate.settings_of(*part.operation).empty();
   std::vector<std::string> all;
   if (uninformative > 0)
     all.push_back(fmt::format("in {} cases an answer that knows nothing, such as zeros, would be right{}",
@@ -96,20 +96,36 @@ std::string why_undecided(const part_record& part, const properties::description
   return fmt::format("{}", fmt::join(all, "; "));
 }
 
+// A fault of an operation in some dtypes.
+std::string words_of(const std::vector<const adapter_fault*>& in_each_dtype) {
+  const adapter_fault& f = *in_each_dtype.front();
+  std::vector<std::string_view> dtypes;
+  for (const adapter_fault* one : in_each_dtype) dtypes.push_back(core::name_of(one->type));
+  const std::string part = fmt::format("{} in {}", f.operation->name, fmt::join(dtypes, ", "));
+  if (f.others_answered)
+    return fmt::format("{} failed in a first call, and no check met that again: {}: {} ({})", part, f.name, f.message,
+                       f.on);
+  if (f.kind == nan_flood)
+    return fmt::format("{}: {} gives NaN for every element of every output in {}, such as {}; its checks were not run",
+                       f.name, part, calls_in_words(f), f.on);
+  return fmt::format("{} gives no outputs in {}, such as {}: {}: {}; its checks were not run", part, calls_in_words(f),
+                     f.on, f.name, f.message);
+}
+
 }  // namespace
 
 void complain_about_adapter(gate_report& report) {
-  for (const adapter_fault& f : report.adapter_faults)
-    report.complaints.emplace_back(
-        f.others_answered ? fmt::format("{} in {} failed in a first call, and no check met that again: {}: {} ({})",
-                                        f.operation->name, core::name_of(f.type), f.name, f.message, f.on)
-        : f.kind == nan_flood
-            ? fmt::format("{}: {} in {} gives NaN for every element of every output in {}, such as {}; its checks were "
-                          "not run",
-                          f.name, f.operation->name, core::name_of(f.type), calls_in_words(f), f.on)
-            : fmt::format("{} in {} gives no outputs in {}, such as {}: {}: {}; its checks were not run",
-                          f.operation->name, core::name_of(f.type), calls_in_words(f), f.on, f.name, f.message),
-        f);
+  const auto alike = [](const adapter_fault& a, const adapter_fault& b) {
+    return a.operation == b.operation && a.kind == b.kind && a.message == b.message && a.calls == b.calls &&
+           a.others_answered == b.others_answered;
+  };
+  std::vector<std::vector<const adapter_fault*>> told;
+  for (const adapter_fault& f : report.adapter_faults) {
+    auto it = std::find_if(told.begin(), told.end(), [&](const auto& all) { return alike(*all.front(), f); });
+    if (it == told.end()) it = told.insert(it, std::vector<const adapter_fault*>{});
+    it->push_back(&f);
+  }
+  for (const auto& all : told) report.complaints.emplace_back(words_of(all), *all.front());
 }
 
 void warn_about_hello(gate_report& report) {
@@ -178,6 +194,17 @@ void complain_about_required_digits(const selection& s, gate_report& report) {
     report.complaints.emplace_back("--require-digits asks for what no check tells: digits along a length");
 }
 
+// Of the families that were asked for the check that compares with the truth has some: values of NaN have no gradient.
+bool has_families_asked_for(const selection& s, const core::operation& op) {
+  return s.families.empty() || std::any_of(s.properties.begin(), s.properties.end(), [&](const auto* p) {
+           if (!p->decides_class || !p->applies(op)) return false;
+           const std::vector<properties::family> all = properties::families_of(*p, op);
+           return std::any_of(all.begin(), all.end(), [&](const properties::family& f) {
+             return std::find(s.families.begin(), s.families.end(), f.name) != s.families.end();
+           });
+         });
+}
+
 void complain_about_gaps(const selection& s, const std::vector<part_record>& parts, gate_report& report) {
   if (report.checks.empty() && report.adapter_faults.empty() && report.part_of.is_whole())
     report.complaints.emplace_back("no check was executed: " + why_no_check(s, report.candidate));
@@ -187,7 +214,8 @@ void complain_about_gaps(const selection& s, const std::vector<part_record>& par
   for (const part_record& part : parts) {
     const bool checked = std::any_of(part.checks.begin(), part.checks.end(),
                                      [&](const check_result& c) { return c.checked->decides_class && decided(c); });
-    if ((!part.adapter || part.adapter->others_answered) && !checked && !s.properties_named)
+    if ((!part.adapter || part.adapter->others_answered) && !checked && !s.properties_named &&
+        has_families_asked_for(s, *part.operation))
       report.complaints.push_back(
           fmt::format("{} in {} executed no core check, so that nothing says whether its values are right: {}",
                       part.operation->name, core::name_of(part.type), why_undecided(part, report.candidate)));

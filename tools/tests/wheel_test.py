@@ -157,7 +157,7 @@ class Environment(unittest.TestCase):
 
     def test_1_the_tour(self):
         said = self.ends(1, "assay", "gate", "--candidate", "python:model:rotate")
-        self.assertIn('declared layout = "interleaved", behaves as layout = "half_split"', said)
+        self.assertIn('asked for layout = "interleaved", behaves as layout = "half_split"', said)
         shown = re.search(r"^    \$ assay (replay .*)$", self.readme, re.MULTILINE).group(1)
         self.assertIn("rope/rotate", self.ends(1, "assay", *shown.split()))
         self.assertIn("growth", self.ends(0, "assay", "explore", "list"))

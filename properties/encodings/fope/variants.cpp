@@ -99,9 +99,10 @@ std::vector<variant> mutants() {
        "fope/rotate/normalized/ignored"},
       {"mutant/fope_count_ignored", "a configuration whose num_inv_freq is not read", "fope/kept/count/ignored"},
   });
-  // The torque is that of one angle, and the others have mutants of their own here.
+  // The torque is that of one angle, there is no layout, and the others have mutants of their own here.
   const std::set<std::string> of_one_angle{"mutant/fope_rest_is_zero", "mutant/fope_positions_of_heads",
-                                           "mutant/fope_torque_of_input"};
+                                           "mutant/fope_torque_of_input", "mutant/fope_tables_of_halves",
+                                           "mutant/fope_cosine_as_sine"};
   for (variant& v : faults_of_rotation<encoding>("fope"))
     if (!of_one_angle.contains(v.id)) all.push_back(std::move(v));
   const auto reordered = [](void (*reorder)(core::tensors&)) -> variation<encoding> {

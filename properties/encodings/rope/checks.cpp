@@ -111,6 +111,7 @@ encoding_tests make_tests() {
   for (usual_size& size : score_sizes({"rope/scores"})) tests.sizes.push_back(std::move(size));
   tests.mutants = all_of({mutants(), mutants_of_longer_contexts()});
   tests.controls = all_of({controls(), controls_of_longer_contexts()});
+  tests.hypotheses = scaled_rotations();
   tests.not_modelled = {
       {"ml-explore/mlx-lm#1507, vllm-project/vllm#48351", "a magnitude that is given is computed by no operation"},
   };

@@ -13,5 +13,7 @@ family usual_numbers();
 /// their settings.
 std::vector<family> families_of_longer_contexts();
 std::vector<variant> mutants_of_longer_contexts(), controls_of_longer_contexts();
+/// Rotations whose frequencies are scaled although nobody asked for that: by Llama 3's rule, by YaRN, by another base.
+std::vector<hypothesis> scaled_rotations();
 
 }  // namespace assay::properties::encodings::rope

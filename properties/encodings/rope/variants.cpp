@@ -32,22 +32,6 @@ void multiply_by_scale(request& call) {
   set_setting(call, "position_scale", 1.0);
 }
 
-// Partners half a head apart, frequencies in the order of neighbours: theta_0, theta_0, theta_1, theta_1, ...
-void order_frequencies_as_neighbours(core::tensors& outputs, const request& call) {
-  if (call.operation->name != "rope/rotate_by" || setting_of<std::string>(call, "layout") != "half_split") return;
-  const auto &x = call.inputs.at("x").values.storage(), &theta = call.inputs.at("theta").values.storage(),
-             &m = call.inputs.at("position").values.storage();
-  core::tensor& y = outputs.at("y");
-  const std::size_t heads = y.shape()[2], features = y.shape()[3], pairs = theta.size();
-  for (std::size_t k = 0; k < y.size(); ++k) {
-    const std::size_t c = k % features;
-    if (c >= 2 * pairs) continue;
-    const double angle = m[k / features / heads] * theta[c / 2];
-    const double partner = c < pairs ? -x[k + pairs] : x[k - pairs];
-    y.values.storage()[k] = core::round_to(y.type, x[k] * std::cos(angle) + partner * std::sin(angle));
-  }
-}
-
 // As a kernel does that has (d + 1) / 2 pairs.
 void turn_beyond_the_head(core::tensors& outputs, const request& call) {
   if (call.operation->name != "rope/rotate") return;
@@ -101,8 +85,9 @@ std::vector<variant> mutants() {
   for (variant& v : mutants_of_conventions()) all.push_back(std::move(v));
   for (variant& v : std::vector<variant>{
            changed("mutant/rope_frequencies_of_neighbours", "raiyanyahya/how-to-train-your-gpt#6",
-                   "halves are paired, and frequencies in the order of neighbours",
-                   {.outputs = order_frequencies_as_neighbours}),
+                   "halves are paired, and columns of cosines and sines in the order of neighbours",
+                   {.outputs = [](core::tensors&y,
+                                  const request&call) { take_columns_of_other_layout(y, call, "half_split"); }}),
            changed("mutant/rope_beyond_the_head", "RP07 fla-org/flash-linear-attention#1177",
                    "of an odd d the last coordinate rotates with the first one of the next head",
                    {.outputs = turn_beyond_the_head}),

@@ -15,27 +15,6 @@ namespace {
 using encoding = reference::encodings::rope_axes;
 inline constexpr auto& changed = make_variant<encoding>;
 
-// Angles in the order of neighbours, a_0, a_0, a_1, a_1, ..., where partners stand half a head apart.
-void turn_by_two_angles(core::tensors& outputs, const request& call) {
-  if (call.operation->name != "rope_axes/rotate" || setting_of<std::string>(call, "layout") != "half_split") return;
-  const rotary_case shape(call);
-  const core::tensor& m = call.inputs.at("position");
-  const std::size_t axes = m.shape()[2], pairs = shape.layout.pairs;
-  const auto shared = encoding::shared_out(core::completed(*call.operation, call.attributes), pairs, axes);
-  const auto angle = [&, base = setting_of<double>(call, "base")](std::size_t v, std::size_t t) {
-    const auto& [axis, step, steps] = shared[t];
-    const double exponent = -static_cast<double>(step) / static_cast<double>(steps);
-    return m.values.storage()[v / shape.heads * axes + axis] * std::pow(base, exponent);
-  };
-  const auto& x = call.inputs.at("x").values.storage();
-  core::tensor& y = outputs.at("y");
-  shape.for_pairs([&](std::size_t v, std::size_t t, std::size_t first, std::size_t second) {
-    const double a = angle(v, t / 2), b = angle(v, (t + pairs) / 2);
-    y.values.storage()[first] = core::round_to(y.type, x[first] * std::cos(a) - x[second] * std::sin(a));
-    y.values.storage()[second] = core::round_to(y.type, x[second] * std::cos(b) + x[first] * std::sin(b));
-  });
-}
-
 // An axis of positions and the next one; of three, where it is the second.
 template <std::size_t axis>
 void exchange_axes(request& call) {
@@ -74,7 +53,9 @@ std::vector<variant> mutants() {
   for (variant& v : faults_of_rotation<encoding>("rope_axes")) all.push_back(std::move(v));
   all.push_back(changed("mutant/rope_axes_two_angles", "baidu/ERNIE-Image#6",
                         "a pair is turned by two angles: halves are paired, and angles in the order of neighbours",
-                        {.outputs = turn_by_two_angles, .telling = true}));
+                        {.outputs = [](core::tensors& y,
+                                       const request& call) { take_columns_of_other_layout(y, call, "half_split"); },
+                         .telling = true}));
   all.push_back(exchanged<0>("mutant/rope_axes_first_two_exchanged",
                              "osaurus-ai/vmlx-swift#225: a grid is read by columns, which a square one does not show",
                              "the first two axes of position are exchanged"));

@@ -42,7 +42,7 @@ def test_right_outputs_pass_and_wrong_ones_say_what_they_are():
         assay.judge("rope/rotate", {"y": y}, x=X, position=POSITION)
     text = str(failure.value)
     assert text.startswith("rope/rotate: wrong: y[0, 1, 0, 0]: expected ") and "allowed" in text
-    assert text.endswith('declared layout = "interleaved", behaves as layout = "half_split"')
+    assert text.endswith('asked for layout = "interleaved", behaves as layout = "half_split"')
 
 
 def test_outputs_of_another_shape_or_dtype_fail():

@@ -68,7 +68,7 @@ ALL = ["test_model.py/TestWrong/test_layout_f32_", "test_model.py/test_right", "
 def test_a_failure_says_what_is_wrong_on_the_smallest_case(tmp_path):
     said = run(tmp_path, "--junit-xml=junit.xml", code=1)
     assert "1 failed, 3 passed" in said
-    assert '- declared layout = "interleaved", behaves as layout = "half_split"' in said
+    assert '- asked for layout = "interleaved", behaves as layout = "half_split"' in said
     assert re.search(r"\*\*value\*\* of `rope/rotate` in f32: y\[.*\]: expected .*\n.*Smallest case found: rope/rotate f32 B=1", said)
     assert 'assay.check(rotate, "rope/rotate", [dtype], options=FEW)' in said
     assert not re.search(r"checking\.py|pytest_plugin\.py|relay\.py|## Accuracy", said)
@@ -80,6 +80,16 @@ def test_a_failure_says_what_is_wrong_on_the_smallest_case(tmp_path):
     assert reports(tmp_path / "assay-report") == ALL
     (failure,) = xml.etree.ElementTree.parse(tmp_path / "junit.xml").iter("failure")
     assert 'behaves as layout = "half_split"' in failure.get("message")
+
+
+def test_an_error_is_told_once(tmp_path):
+    (tmp_path / "test_broken.py").write_text(
+        "def broken(log_p, h, s0):\n    raise ZeroDivisionError('no such kernel')\n\n"
+        "def test_broken(assay):\n    assay.check(broken, 'heinsen/scan', ['f32', 'f64'])\n")
+    said = run(tmp_path, "test_broken.py", "--show-capture=no", code=1)
+    (told,) = re.findall(r"E .*ZeroDivisionError: no such kernel.*", said)
+    assert "heinsen/scan in f32, f64 gives no outputs in any of" in told
+    assert said.count("the error told above") == 2
 
 
 def test_options_and_selection(tmp_path):
