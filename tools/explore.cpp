@@ -144,8 +144,11 @@ int list_sweeps() {
   return all_passed;
 }
 
-// The answers in words, on stdout.
-void tell_answers(const std::vector<explore::measured_cell>& cells) {
+// The answers in words, on stdout: to the question of the sweep, then to each of its measures.
+void tell_answers(const explore::sweep_identity& identity, const std::vector<explore::measured_cell>& cells) {
+  fmt::print("{}\n", identity.question);
+  for (const std::string& answer : explore::answers_of(cells, identity.candidate)) fmt::print("- {}\n", answer);
+  fmt::print("\n");
   for (const explore::question& q : explore::questions_of(cells)) {
     fmt::print("{}\n", q.title);
     for (const std::string& sentence : q.sentences) fmt::print("- {}\n", sentence);
@@ -255,7 +258,7 @@ int explore_commands::sweep(std::size_t threads, explore::asking_ranks* ranks) c
     store->close();
     const auto measured = store->cells();
     explore::write_documents(out_, identity, measured, figures_);
-    tell_answers(measured);
+    tell_answers(identity, measured);
     fmt::print(stderr, "{}\n", (out_ / "index.html").string());
   } catch (const std::runtime_error& e) {
     return refuse({fmt::format("{}: {}; what is in the file is kept: --resume goes on", file.string(), e.what())},

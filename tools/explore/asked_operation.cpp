@@ -110,8 +110,15 @@ std::map<axis_role, std::size_t> sizes_of(const core::operation& op, const cell&
           {axis_role::key, tokens}, {axis_role::width, width}, {axis_role::pairs, std::max<std::size_t>(1, width / 2)}};
 }
 
+// Keys before a query may be computed otherwise than those after it: distances of both signs are asked for.
+bool has_both_signs(const core::operation& op) {
+  const core::tensor_declaration* own = core::places_of(op).own;
+  return own != nullptr && own->role == core::input_role::distance && own->domain.low < 0;
+}
+
 std::size_t rows_growing_to_size(const core::operation& op, const cell& c) {
-  return grows_along_axis(op) ? c.size : rows_of(c);
+  if (grows_along_axis(op)) return c.size;
+  return has_both_signs(op) ? 2 * rows_of(c) : rows_of(c);
 }
 
 }  // namespace
@@ -149,7 +156,13 @@ core::request call_growing_to_size(const asked& what, const cell& c) {
   const auto size = static_cast<double>(c.size);
   const auto [own, key] = core::places_of(op);
   const bool has_key = key != nullptr;
-  put(call, own, [&](double i) { return has_key ? size : size - static_cast<double>(rows - 1) + i; });
+  // Of both signs, the first half of them negative.
+  const auto of_a_sign = static_cast<double>(has_both_signs(op) ? rows / 2 : rows);
+  put(call, own, [&](double i) {
+    if (has_key) return size;
+    const double distance = size - (of_a_sign - 1) + std::fmod(i, of_a_sign);
+    return i < of_a_sign && has_both_signs(op) ? 0 - distance : distance;
+  });
   put(call, key, [](double i) { return i; });
   return call;
 }

@@ -44,7 +44,7 @@ core::request call_of(const asked& what, const cell& c, std::size_t tokens);
 /// So many positions, or keys, make about 8192 numbers.
 std::size_t rows_of(const cell& c);
 /// A call in which what errors grow with is the size of the cell: so many tokens, so many keys of the last queries, the
-/// last positions up to it, or a query at it and the first keys.
+/// last positions up to it, distances of both signs up to it, or a query at it and the first keys.
 core::request call_growing_to_size(const asked& what, const cell& c);
 /// The pairs of tokens, or of queries and keys, that it computes with; of a recurrence the tokens.
 double pairs_in_call(const asked& what, const cell& c);

@@ -85,7 +85,8 @@ void write_documents(const std::filesystem::path& folder, const sweep_identity& 
     for (const question& q : questions)
       for (const chart& c : q.charts) write_file(folder / "figures" / (c.id + ".svg"), standalone(c));
   }
-  write_file(folder / "index.html", page(identity, questions, cells.size(), beside_name));
+  write_file(folder / "index.html",
+             page(identity, questions, answers_of(cells, identity.candidate), cells.size(), beside_name));
 }
 
 }  // namespace assay::explore

@@ -176,7 +176,7 @@ std::vector<question> questions_of(const std::vector<measured_cell>& cells, cons
     const std::string measure = words.measure;
     if (std::none_of(cells.begin(), cells.end(), [&](const measured_cell& m) { return m.what.measure == measure; }))
       continue;
-    question q{measure, words.title, fmt::format("assay explore --sweep {} --out {}", words.preset, words.preset)};
+    question q{measure, words.title, words.preset};
     q.sentences = sentences_of(measure, cells);
     for (const chart_spec& spec : specs)
       if (spec.measure == measure) q.charts = charts_of(spec, cells, beside);

@@ -52,7 +52,7 @@ struct heat_map {
 
 struct question {
   std::string measure, title;
-  std::string command;  ///< that makes these cells
+  std::string preset;  ///< the smallest one that makes such cells
   std::vector<std::string> sentences{};
   std::vector<chart> charts{};
   std::vector<heat_map> maps{};
@@ -61,6 +61,12 @@ struct question {
 /// The questions that the cells answer. `beside`: a second sweep, drawn hollow.
 std::vector<question> questions_of(const std::vector<measured_cell>& cells,
                                    const std::vector<measured_cell>& beside = {});
+
+/// The shortest answer to each of them: the worst and the best that was measured. Of a sweep with a candidate, by it.
+std::vector<std::string> answers_of(const std::vector<measured_cell>& cells, const std::string& candidate);
+
+/// The command that makes the cells of a measure: by a preset, or for a sweep of one's own by its file.
+std::string command_of(const sweep_identity& identity, const std::string& preset);
 
 /// A result by its name; NaN where there is none.
 double value_of(const measured_cell& m, const std::string& name);

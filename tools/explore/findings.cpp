@@ -227,7 +227,8 @@ std::string findings(const sweep_identity& identity, const std::vector<measured_
       for (const measured_cell& m : cells)
         if (f.takes(m.what)) f.table.take(m);
       if (f.table.is_empty()) continue;
-      s += fmt::format("\n## {}\n\n`assay explore --sweep {} --out DIR`\n\n{}{}", escape_markdown(f.title), f.preset,
+      s += fmt::format("\n## {}\n\n{}\n\n{}{}", escape_markdown(f.title),
+                       tools::markdown_code(command_of(identity, f.preset)),
                        f.note.empty() ? "" : escape_markdown(f.note) + "\n\n", f.table.markdown());
     }
   return s + differences(cells);

@@ -19,13 +19,16 @@ namespace assay::explore {
 namespace {
 
 // How far an element of an output stands, in a call of errors_of; NaN where that is not told by positions.
-double place_of(const core::operation& op, const core::tensor_declaration& output, const core::shape& shape,
+double place_of(const core::request& call, const core::tensor_declaration& output, const core::shape& shape,
                 std::size_t element, double size, std::size_t rows) {
+  const core::operation& op = *call.operation;
   const core::place_inputs places = core::places_of(op);
   const core::tensor_declaration* of_rows = places.key == nullptr ? places.own : places.key;
   const auto axis = of_rows == nullptr ? std::nullopt : core::axis_of(output, axis_of_places(op, *of_rows));
   if (!axis || grows_along_axis(op)) return nothing;
-  const auto row = static_cast<double>(element / core::stride_of(shape, *axis) % shape[*axis]);
+  const std::size_t k = element / core::stride_of(shape, *axis) % shape[*axis];
+  if (of_rows->role == core::input_role::distance) return std::fabs(call.inputs.at(of_rows->name).values.storage()[k]);
+  const auto row = static_cast<double>(k);
   return places.key == nullptr ? size - static_cast<double>(rows - 1) + row : size - row;
 }
 
@@ -67,7 +70,7 @@ core::result<results> errors_of(const asked& what, const cell& c, const caller& 
       if (std::isfinite(values[i]) && !d.own_type)
         law = std::max(law, (2 * u * k.storage()[i] + u_stored * std::fabs(values[i])) / scales[i]);
       if (error < 1) continue;
-      const double at = place_of(op, d, found.shape(), i, static_cast<double>(c.size), rows_of(c));
+      const double at = place_of(call, d, found.shape(), i, static_cast<double>(c.size), rows_of(c));
       wrong += 1;
       first = std::fmin(first, at);
       last = std::fmax(last, at);

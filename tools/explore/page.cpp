@@ -43,9 +43,9 @@ std::string table(const heat_map& map) {
   return s + "</tbody></table></div>\n";
 }
 
-std::string section(const question& q) {
+std::string section(const sweep_identity& identity, const question& q) {
   std::string s = fmt::format("<section id=\"{}\">\n<h2>{}</h2>\n", q.measure, escape_markup(q.title));
-  s += fmt::format("<p class=\"note\"><code>{}</code></p>\n", escape_markup(q.command));
+  s += fmt::format("<p class=\"note\"><code>{}</code></p>\n", escape_markup(command_of(identity, q.preset)));
   const std::size_t first = std::min<std::size_t>(q.sentences.size(), 3);
   const auto listed = [&](std::size_t from, std::size_t to) {
     std::string items;
@@ -95,8 +95,8 @@ std::string filters(const std::vector<question>& questions) {
 
 }  // namespace
 
-std::string page(const sweep_identity& identity, const std::vector<question>& questions, std::size_t cells,
-                 const std::string& beside) {
+std::string page(const sweep_identity& identity, const std::vector<question>& questions,
+                 const std::vector<std::string>& answers, std::size_t cells, const std::string& beside) {
   std::string s = fmt::format(
       "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
       "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<link rel=\"icon\" href=\"data:,\">\n"
@@ -108,11 +108,14 @@ std::string page(const sweep_identity& identity, const std::vector<question>& qu
       escape_markup(identity.name), escape_markup(identity.version), cells,
       identity.candidate.empty() ? "" : ", candidate " + escape_markup(identity.candidate),
       beside.empty() ? "" : ", hollow marks: " + escape_markup(beside));
+  std::string items;
+  for (const std::string& answer : answers) items += fmt::format("<li>{}</li>\n", escape_markup(answer));
+  if (!items.empty()) s += "<ul id=\"answer\" class=\"answers\">\n" + items + "</ul>\n";
   s += "</header>\n<nav aria-label=\"Questions\"><ul>\n";
   for (const question& q : questions)
     s += fmt::format("<li><a href=\"#{}\">{}</a></li>\n", q.measure, escape_markup(q.title));
   s += "</ul></nav>\n" + filters(questions) + "<main>\n";
-  for (const question& q : questions) s += section(q);
+  for (const question& q : questions) s += section(identity, q);
   s += "</main>\n<footer><p>Errors are distances from a truth that is proved by ball arithmetic; its radius is among "
        "the results of every cell.</p></footer>\n"
        "<div id=\"tip\" role=\"status\" hidden><span></span><code></code></div>\n";

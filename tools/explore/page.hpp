@@ -9,8 +9,8 @@
 namespace assay::explore {
 
 /// One self-contained page: no file beside it, no network, nothing to install.
-std::string page(const sweep_identity& identity, const std::vector<question>& questions, std::size_t cells,
-                 const std::string& beside = "");
+std::string page(const sweep_identity& identity, const std::vector<question>& questions,
+                 const std::vector<std::string>& answers, std::size_t cells, const std::string& beside = "");
 
 /// One line a result: the axes, the name, the value (empty: none), the text of the cell.
 std::string as_csv(const std::vector<measured_cell>& cells);

@@ -247,7 +247,9 @@ sentences of_repeats(const all_cells& cells) {
     const double merged = value_of(*m, "merged_at");
     all.push_back(fmt::format("{}, {} in {}: {}.", m->what.family, m->what.implementation, format_words(m->what),
                               std::isnan(merged) ? fmt::format("no neighbours are the same up to {}", m->what.size)
-                                                 : fmt::format("place {} has the row of the next one", shown(merged))));
+                                                 : fmt::format("up to {}, place {} is the first with the row of the "
+                                                               "next one",
+                                                               m->what.size, shown(merged))));
   }
   return all;
 }

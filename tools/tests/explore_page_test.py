@@ -50,6 +50,13 @@ implementation = "formula"
 arithmetic = "bf16"
 family = "alibi/bias,form=key"
 size = 512
+[[grid]]
+measure = "angles"
+implementation = "formula"
+arithmetic = "f32"
+family = "rope/extended_frequencies,scaling=yarn,factor=4,trained_length=32768"
+scale = 128
+size = 2047
 """
 
 
@@ -58,13 +65,13 @@ def explore(*arguments):
 
 
 def setUpModule():
-    global FOLDER, OUT, OTHER, BROWSER, PAGE
+    global FOLDER, OUT, OTHER, BROWSER, PAGE, TOLD
     FOLDER = tempfile.TemporaryDirectory()
     sweep = os.path.join(FOLDER.name, "page.toml")
     with open(sweep, "w", encoding="utf-8") as file:
         file.write(SWEEP)
     OUT, OTHER = os.path.join(FOLDER.name, "out"), os.path.join(FOLDER.name, "other")
-    explore("--sweep", sweep, "--out", OUT, "--svg")
+    TOLD = explore("--sweep", sweep, "--out", OUT, "--svg").stdout
     with open(sweep, "w", encoding="utf-8") as file:
         file.write(SWEEP.replace("[0, -4]", "[0]"))
     explore("--sweep", sweep, "--out", OTHER)
@@ -89,7 +96,7 @@ def stored():
 class InChromium(unittest.TestCase):
     def test_every_width_in_light_and_dark(self):
         self.assertLess(os.path.getsize(PAGE), 2 << 20)
-        for width in (375, 768, 1280):
+        for width in (360, 768, 1280):
             for dark in (False, True):
                 with self.subTest(width=width, dark=dark):
                     BROWSER.open(PAGE, width, dark)
@@ -106,6 +113,16 @@ class InChromium(unittest.TestCase):
                     self.assertTrue(BROWSER.evaluate("[...document.querySelectorAll('table')].every(t => t.querySelector('th[scope=col]'))"))
                     if directory := os.environ.get("ASSAY_SCREENSHOTS"):
                         BROWSER.screenshot(os.path.join(directory, f"explore-{width}-{'dark' if dark else 'light'}.png"))
+
+    def test_the_answer_and_the_command_are_those_of_this_sweep(self):
+        BROWSER.open(PAGE)
+        answers = BROWSER.evaluate("[...document.querySelectorAll('header #answer li')].map(e => e.textContent)")
+        self.assertEqual(len(answers), 6)
+        self.assertEqual(answers, [line[2:] for line in TOLD.splitlines()[1:7]])
+        self.assertEqual(TOLD.splitlines()[0], "What does a page show? <b>&")
+        self.assertIn("The first place with the row of the next one: ", answers[3])
+        commands = BROWSER.evaluate("[...document.querySelectorAll('section > p.note > code')].map(e => e.textContent)")
+        self.assertEqual(set(commands), {"assay explore --sweep page.toml --out page"})
 
     def test_numbers_are_those_of_the_file(self):
         BROWSER.open(PAGE)

@@ -4,6 +4,7 @@
 
 #include "tools/explore/draw.hpp"
 #include "tools/explore/page.hpp"
+#include "tools/explore/sweep.hpp"
 
 using namespace assay;
 using namespace assay::explore;
@@ -97,11 +98,51 @@ TEST_CASE("explore/figures/texts_of_candidates_change_nothing", "[unit]") {
   auto cells = growing(1);
   for (measured_cell& m : cells) m.what.implementation = "process:<script>alert(1)</script> \"|`";
   const sweep_identity identity{"0.1.0", "x", "<b>?", "", "process:<script>", 4, 1, 1};
-  const std::string text = page(identity, questions_of(cells), cells.size());
+  const std::string text = page(identity, questions_of(cells), answers_of(cells, ""), cells.size());
   CHECK_FALSE(has(text, "<script>alert"));
   CHECK_FALSE(has(text, "<b>?"));
   CHECK_FALSE(has(findings(identity, cells), "<script>alert"));
   CHECK(has(as_csv(cells), "\"process:<script>alert(1)</script> \"\"|`\""));
+}
+
+TEST_CASE("explore/figures/the_answer_is_the_worst_and_the_best", "[unit]") {
+  auto cells = growing(1);
+  CHECK(answers_of(cells, "") == std::vector<std::string>{"Digits of the worst state: 3.0 in all 4 cells."});
+  cells[1].found["digits"] = 7.25;
+  cells[2].found["nonfinite_at"] = 9;
+  cells[3].found["digits"] = 0.5;
+  CHECK(answers_of(cells, "") ==
+        std::vector<std::string>{"Digits of the worst state: infinities or NaN at worst (cumsum in f32, gates, size 4096), "
+                                 "7.2 at best (cumsum in f32, gates, size 256)."});
+  cells[3].what.implementation = "python:model:scan";
+  CHECK(answers_of(cells, "python:model:scan") ==
+        std::vector<std::string>{"Digits of the worst state: 0.5 in all 1 cells."});
+  const cell c{"repeats", "formula", "f32", "bf16", "alibi/bias,form=key", 0, 1, 512, 1};
+  cell other = c;
+  other.size = 64;
+  CHECK(answers_of({{0, c, {{"merged_at", 257}}, 0.1}, {1, other, {{"merged_at", std::nan("")}}, 0.1}}, "") ==
+        std::vector<std::string>{"The first place with the row of the next one: 257 at worst (formula in bf16 stored, f32 "
+                                 "computed, alibi/bias,form=key, size 512), none at best (formula in bf16 stored, f32 "
+                                 "computed, alibi/bias,form=key, size 64)."});
+  CHECK(sentences_of("repeats", {{0, c, {{"merged_at", 257}}, 0.1}}).front() ==
+        "alibi/bias,form=key, formula in bf16 stored, f32 computed: up to 512, place 257 is the first with the row of the "
+        "next one.");
+}
+
+// A preset is asked for by its name, and the smallest one that makes the cells is told; a file has its own.
+TEST_CASE("explore/figures/the_command_is_that_of_the_sweep", "[unit]") {
+  sweep_identity identity{"0.1.0", "mine", "What does YaRN cost?", "", "", 4, 1, 1};
+  CHECK(command_of(identity, "growth") == "assay explore --sweep mine.toml --out mine");
+  identity.candidate = "python:model.py:f g";
+  CHECK(command_of(identity, "growth") ==
+        "assay explore --sweep mine.toml --out mine --candidate 'python:model.py:f g'");
+  const auto standard = load_sweep("standard");
+  REQUIRE(standard);
+  CHECK(command_of({"0.1.0", "standard", standard->question, "", "", 4, 1, 1}, "growth") ==
+        "assay explore --sweep growth --out growth");
+  // Of the name of a preset, and no preset.
+  CHECK(command_of({"0.1.0", "standard", "?", "", "", 4, 1, 1}, "growth") ==
+        "assay explore --sweep standard.toml --out standard");
 }
 
 TEST_CASE("explore/findings/what_differs_from_its_law_is_listed", "[unit]") {

@@ -1,0 +1,95 @@
+// What a sweep answers to its question, before all lists: the worst and the best of each measure.
+#include "tools/explore/formats.hpp"
+#include "tools/explore/measure.hpp"
+#include "tools/explore/sentence_parts.hpp"
+#include "tools/explore/sweep.hpp"
+#include "tools/report/escape.hpp"
+
+namespace assay::explore {
+namespace {
+
+struct answer_words {
+  const char *measure, *result, *title, *none;  ///< none: what it means that there is no number
+  bool more_is_better, none_is_best;
+};
+constexpr answer_words answers[] = {
+    {"scan", "digits", "Digits of the worst state", "infinities or NaN", true, false},
+    {"error", "digits", "Digits of the worst element", "no number", true, false},
+    {"angles", "digits", "Digits of the worst angle", "no number", true, false},
+    {"repeats", "merged_at", "The first place with the row of the next one", "none", true, true},
+    {"running_sum", "stalls_at", "The token from which on half of a sum is missing", "none", true, true},
+    {"running_sum", "overflows_at", "The token at which a sum overflows", "none", true, true},
+    {"counter", "first_wrong", "The token of the first wrong sign", "none", true, true},
+    {"merging", "merged_at", "Tokens until states repeat", "none", true, true},
+    {"gradient", "median_log_p", "The median relative error of d/d log p", "no number", false, false},
+    {"gradient_reach", "ends_at", "Tokens that a gradient reaches back", "no end", true, true},
+    {"conditioning", "response", "What the state moves by, in what the input does", "no number", false, false},
+};
+
+// "cumsum in bf16, gates, size 256"
+std::string place_words(const cell& c) {
+  std::string words = fmt::format("{} in {}", c.implementation, format_words(c));
+  if (!c.family.empty()) words += ", " + c.family;
+  if (c.decay != 0) words += fmt::format(", decay {}", c.decay);
+  if (c.scale != 1) words += fmt::format(", scale {}", c.scale);
+  return words + fmt::format(", size {}", c.size);
+}
+
+std::string number_words(const answer_words& a, double x) {
+  if (std::isnan(x)) return a.none;
+  return std::string(a.result) == "digits" ? fmt::format("{:.1f}", x) : shown(x);
+}
+
+double result_of(const answer_words& a, const measured_cell& m) {
+  const bool is_broken = !std::isnan(value_of(m, "nonfinite_at"));
+  // Digits are told as none of an error that is no number.
+  const bool has_error = m.found.contains("largest") ? !std::isnan(value_of(m, "largest")) : !is_broken;
+  return std::string(a.result) != "digits" || has_error ? value_of(m, a.result) : std::nan("");
+}
+
+std::string answer_of(const answer_words& a, const all_cells& cells) {
+  const auto rank = [&](const measured_cell* m) -> double {
+    const double x = result_of(a, *m);
+    const double none = a.none_is_best ? INFINITY : -INFINITY;
+    if (std::isnan(x)) return none;
+    return a.more_is_better ? x : -x;
+  };
+  const auto [worst, best] =
+      std::minmax_element(cells.begin(), cells.end(), [&](const auto* x, const auto* y) { return rank(x) < rank(y); });
+  const std::string low = number_words(a, result_of(a, **worst)), high = number_words(a, result_of(a, **best));
+  if (low == high) return fmt::format("{}: {} in all {} cells.", a.title, low, cells.size());
+  return fmt::format("{}: {} at worst ({}), {} at best ({}).", a.title, low, place_words((*worst)->what), high,
+                     place_words((*best)->what));
+}
+
+}  // namespace
+
+std::vector<std::string> answers_of(const std::vector<measured_cell>& cells, const std::string& candidate) {
+  std::vector<std::string> all;
+  for (const answer_words& a : answers) {
+    all_cells own, by_candidate;
+    for (const measured_cell& m : cells) {
+      if (m.what.measure != a.measure) continue;
+      own.push_back(&m);
+      if (m.what.implementation == candidate) by_candidate.push_back(&m);
+    }
+    if (!own.empty()) all.push_back(answer_of(a, by_candidate.empty() ? own : by_candidate));
+  }
+  return all;
+}
+
+std::string command_of(const sweep_identity& identity, const std::string& preset) {
+  const auto& known = presets();
+  const auto is_own = [&](const explore::preset& p) {
+    if (p.name != identity.name) return false;
+    const auto s = read_sweep(p.text, identity.name);
+    return s && s->question == identity.question;
+  };
+  const bool is_preset = std::any_of(known.begin(), known.end(), is_own);
+  const std::string name = is_preset ? preset : identity.name,
+                    file = is_preset ? name : tools::shell_word(name + ".toml");
+  return fmt::format("assay explore --sweep {} --out {}{}", file, tools::shell_word(name),
+                     identity.candidate.empty() ? "" : " --candidate " + tools::shell_word(identity.candidate));
+}
+
+}  // namespace assay::explore
