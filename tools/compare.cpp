@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <map>
 
 #include "golden/formats/file.hpp"
@@ -46,34 +47,68 @@ std::string digits_of(const json& check) {
   return text.empty() ? text : text + " (" + text_or(along, "quantity") + ")";
 }
 
-// What one report says of an operation in a dtype, a line each.
-std::vector<std::string> lines_of(const json& report, const json& part) {
-  std::vector<std::string> lines;
+// A line of a cell. `place`: of what it is about, on the page of the report that says it.
+struct told_line {
+  std::string text, place{};
+};
+
+std::vector<std::string> texts_in(const json& j, const char* key) {
+  std::vector<std::string> texts;
+  for (const json& text : j.value(key, json::array()))
+    if (text.is_string()) texts.push_back(text.get<std::string>());
+  return texts;
+}
+
+// "wrong result", "crash"
+std::string kind_of_failure(const json& check) {
+  std::string kind = text_or(check.value("counterexample", json::object()), "kind");
+  std::replace(kind.begin(), kind.end(), '_', ' ');
+  return kind;
+}
+
+// Where the page of a report shows a counterexample: its file's name.
+std::string place_of(const json& check) {
+  const std::filesystem::path file = text_or(check.value("counterexample", json::object()), "file");
+  return file.empty() ? "" : "#" + file.stem().string();
+}
+
+// The first of the checks of a part that failed by a fault of its own, and what is wrong.
+std::vector<told_line> lines_of_failed(const json& check, std::size_t failed) {
+  std::string text = "failed: " + check["property"].get<std::string>();
+  if (failed > 1) text += fmt::format(" and {} more", failed - 1);
+  if (const std::string kind = kind_of_failure(check); !kind.empty()) text += " (" + kind + ")";
+  std::vector<told_line> lines{{text, place_of(check)}};
+  for (std::string& fault : texts_in(check, "faults")) lines.push_back({std::move(fault)});
+  return lines;
+}
+
+// What one report says of an operation in a dtype.
+std::vector<told_line> lines_of(const json& report, const json& part) {
   std::size_t failed = 0;
-  std::string first_failed, digits;
+  const json* first_failed = nullptr;
+  std::string digits;
   for (const json& c : report["checks"]) {
     if (part_of(c) != part_of(part)) continue;
-    if (c["verdict"] == "failed" && !c.contains("by_fault_of") && failed++ == 0) first_failed = c["property"];
+    if (c["verdict"] == "failed" && !c.contains("by_fault_of") && failed++ == 0) first_failed = &c;
     if (c.contains("error_along")) digits = digits_of(c);
   }
-  if (failed == 1) lines.push_back("failed: " + first_failed);
-  if (failed > 1) lines.push_back(fmt::format("failed: {} and {} more", first_failed, failed - 1));
-  if (failed > 0) return lines;
-  lines.push_back("passed");
+  if (first_failed) return lines_of_failed(*first_failed, failed);
+  std::vector<told_line> lines{{"passed"}};
   const std::string reached = text_or(part, "class");
-  if (!reached.empty()) lines.push_back("class " + reached);
-  if (part.contains("share_of_law")) lines.push_back(number_text(part["share_of_law"]) + " of its law");
-  if (!digits.empty()) lines.push_back(digits);
+  if (!reached.empty()) lines.push_back({"class " + reached});
+  if (part.contains("share_of_law")) lines.push_back({number_text(part["share_of_law"]) + " of its law"});
+  if (!digits.empty()) lines.push_back({digits});
   std::vector<std::string> sizes;
   const json largest = part.value("largest_sizes", json::object());
   for (const auto& [axis, size] : largest.items()) sizes.push_back(axis + " " + size.dump());
-  if (!sizes.empty()) lines.push_back(fmt::format("sizes tried, up to {}", fmt::join(sizes, ", ")));
+  if (!sizes.empty()) lines.push_back({fmt::format("sizes tried, up to {}", fmt::join(sizes, ", "))});
   return lines;
 }
 
 struct column {
   std::string candidate, verdict;
-  std::map<std::string, std::vector<std::string>> parts{};
+  std::filesystem::path page{};  ///< of the report; empty where there is none
+  std::map<std::string, std::vector<told_line>> parts{};
 };
 
 struct comparison {
@@ -81,59 +116,87 @@ struct comparison {
   std::vector<column> columns{};
 };
 
-comparison compared(const std::vector<json>& reports) {
+// What is wrong with the run as a whole: where a candidate did not start, there is nothing else.
+constexpr const char* whole_run = "the run as a whole";
+
+comparison compared(const std::vector<json>& reports, const std::vector<std::filesystem::path>& pages) {
   comparison all;
-  for (const json& report : reports) {
-    const json& about = report["candidate"];
+  const auto add = [&](column& c, const std::string& part, std::vector<told_line> lines) {
+    c.parts.emplace(part, std::move(lines));
+    if (std::find(all.parts.begin(), all.parts.end(), part) == all.parts.end()) all.parts.push_back(part);
+  };
+  for (std::size_t k = 0; k < reports.size(); ++k) {
+    const json &report = reports[k], &about = report["candidate"];
     const std::string name = text_or(about, "name", text_or(about, "specification")),
                       version = text_or(about, "version");
-    column c{version.empty() ? name : name + " " + version, text_or(report, "verdict")};
-    for (const json& part : report["accuracy_class"]) {
-      c.parts.emplace(part_of(part), lines_of(report, part));
-      if (std::find(all.parts.begin(), all.parts.end(), part_of(part)) == all.parts.end())
-        all.parts.push_back(part_of(part));
-    }
+    column c{version.empty() ? name : name + " " + version, text_or(report, "verdict"), pages[k]};
+    for (const json& part : report["accuracy_class"]) add(c, part_of(part), lines_of(report, part));
+    std::vector<told_line> whole;
+    for (std::string& complaint : texts_in(report, "complaints")) whole.push_back({std::move(complaint)});
+    if (!whole.empty()) add(c, whole_run, std::move(whole));
     all.columns.push_back(std::move(c));
   }
   return all;
 }
 
-using line_writer = std::string (*)(std::string_view);
+// How a table is written: what separates the lines of a cell, and text, with a link where there is a page.
+struct writing {
+  const char *open, *close, *line_end, *nothing;
+  std::function<std::string(const std::string& text, const column& of, const std::string& place)> text;
+};
 
 // One row: what each candidate says of a part.
-std::string row_of(const comparison& all, const std::string& part, const char* open, const char* close,
-                   const char* line_end, line_writer escape) {
+std::string row_of(const comparison& all, const std::string& part, const writing& how) {
   std::string row;
   for (const column& c : all.columns) {
     const auto found = c.parts.find(part);
     std::string text;
     if (found != c.parts.end())
-      for (const std::string& line : found->second) text += (text.empty() ? "" : line_end) + escape(line);
-    if (text.empty()) text = "not tried";
-    row += open + text + close;
+      for (const told_line& l : found->second)
+        text += (text.empty() ? "" : how.line_end) + how.text(l.text, c, l.place);
+    if (text.empty()) text = part == whole_run ? how.nothing : "not tried";
+    row += how.open + text + how.close;
   }
   return row;
 }
 
+// The name of a candidate links to the top of its page, and a failure to its counterexample.
+constexpr const char* top = "#top";
+
+std::string address_of(const column& c, const std::string& place, const std::filesystem::path& from) {
+  if (c.page.empty() || place.empty()) return {};
+  return url_path(c.page.lexically_proximate(from).generic_string()) + (place == top ? "" : place);
+}
+
 std::string as_markdown(const comparison& all) {
+  const auto here = std::filesystem::current_path();
+  const writing how{" ", " |", "<br>", "", [&](const std::string& text, const column& c, const std::string& place) {
+                      const std::string address = address_of(c, place, here);
+                      return address.empty() ? escape_markdown(text) : markdown_link(text, address);
+                    }};
   std::string text = "| |", rule = "|---|";
   for (const column& c : all.columns) {
-    text += fmt::format(" {}: **{}** |", escape_markdown(c.candidate), escape_markdown(c.verdict));
+    text += fmt::format(" {}: **{}** |", how.text(c.candidate, c, top), escape_markdown(c.verdict));
     rule += "---|";
   }
   text += "\n" + rule + "\n";
   for (const std::string& part : all.parts)
-    text += fmt::format("| {} |{}\n", escape_markdown(part), row_of(all, part, " ", " |", "<br>", escape_markdown));
+    text += fmt::format("| {} |{}\n", escape_markdown(part), row_of(all, part, how));
   return text;
 }
 
-std::string as_page(const comparison& all) {
+std::string as_page(const comparison& all, const std::filesystem::path& folder) {
+  const writing how{
+      "<td>", "</td>", "<br>", "", [&](const std::string& text, const column& c, const std::string& place) {
+        const std::string address = address_of(c, place, folder);
+        return address.empty() ? escape_markup(text)
+                               : fmt::format("<a href=\"{}\">{}</a>", escape_markup(address), escape_markup(text));
+      }};
   std::string head = "<th scope=\"col\">operation</th>", rows;
   for (const column& c : all.columns)
-    head += fmt::format("<th scope=\"col\">{}: {}</th>", escape_markup(c.candidate), escape_markup(c.verdict));
+    head += fmt::format("<th scope=\"col\">{}: {}</th>", how.text(c.candidate, c, top), escape_markup(c.verdict));
   for (const std::string& part : all.parts)
-    rows += fmt::format("<tr><th scope=\"row\">{}</th>{}</tr>\n", escape_markup(part),
-                        row_of(all, part, "<td>", "</td>", "<br>", escape_markup));
+    rows += fmt::format("<tr><th scope=\"row\">{}</th>{}</tr>\n", escape_markup(part), row_of(all, part, how));
   return fmt::format(
       "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
       "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
@@ -150,21 +213,27 @@ std::string as_page(const comparison& all) {
 
 int compare(const compare_options& options) {
   std::vector<json> reports;
+  std::vector<std::filesystem::path> pages;
+  std::error_code failed;
   for (const std::filesystem::path& path : options.reports) {
-    auto report = read_report(std::filesystem::is_directory(path) ? path / "report.json" : path);
+    const auto file = std::filesystem::is_directory(path, failed) ? path / "report.json" : path;
+    auto report = read_report(file);
     if (!report) {
       complain(report.error().message);
       return wrong_input;
     }
     reports.push_back(std::move(*report));
+    const auto page = std::filesystem::absolute(file, failed).lexically_normal().parent_path() / "index.html";
+    pages.push_back(std::filesystem::exists(page, failed) ? page : std::filesystem::path());
   }
-  const comparison all = compared(reports);
+  const comparison all = compared(reports, pages);
   fmt::print("{}", as_markdown(all));
-  if (!options.page.empty())
-    if (const auto written = formats::replace_file(options.page, as_page(all)); !written) {
-      complain(written.error().message);
-      return wrong_input;
-    }
+  if (options.page.empty()) return all_passed;
+  const auto folder = std::filesystem::absolute(options.page, failed).lexically_normal().parent_path();
+  if (const auto written = formats::replace_file(options.page, as_page(all, folder)); !written) {
+    complain(written.error().message);
+    return wrong_input;
+  }
   return all_passed;
 }
 

@@ -72,9 +72,15 @@ const CLI::Validator shard_of_run(
     "K/N");
 
 void add_limits(CLI::App& command, candidate_limits& limits) {
-  command.add_option("--start-timeout", limits.start_seconds, "seconds a candidate may take to say hello")
+  command
+      .add_option(
+          "--start-timeout", limits.start_seconds,
+          "seconds of CPU time that a candidate's processes may take to say hello, ten times as long by the wall")
       ->check(CLI::Range(0.001, 1e6) & finite);
-  command.add_option("--case-timeout", limits.case_seconds, "seconds a candidate may take for one case")
+  command
+      .add_option(
+          "--case-timeout", limits.case_seconds,
+          "seconds of CPU time that a candidate's processes may take for one case, ten times as long by the wall")
       ->check(CLI::Range(0.001, 1e6) & finite);
   command.add_option("--memory-limit", limits.memory_bytes, "resident memory of the candidate, such as 4GiB")
       ->transform(CLI::AsSizeValue(false))

@@ -28,6 +28,7 @@ void add_part(const part_record& part, gate_report& report) {
   report.checks.insert(report.checks.end(), part.checks.begin(), part.checks.end());
   report.complaints.insert(report.complaints.end(), part.complaints.begin(), part.complaints.end());
   report.warnings.insert(report.warnings.end(), part.not_tried.begin(), part.not_tried.end());
+  if (!part.seconds.empty()) report.seconds.emplace(part_name{part.operation->name, part.type}, part.seconds);
   if (part.horizon) report.horizons.push_back(*part.horizon);
   if (part.adapter) report.adapter_faults.push_back(*part.adapter);
   if (part.on_long_sequences) report.horizon_faults.push_back(*part.on_long_sequences);

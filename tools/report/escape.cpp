@@ -87,7 +87,21 @@ std::string escape_markup(std::string_view text) {
   return out;
 }
 
-// Escapes only what acts: the text is read on terminals too.
+namespace {
+
+// "rotate@rope/rotate" at the beginning of a text, or nothing: outside a code span, it would notify somebody.
+std::string_view mention_at_start(std::string_view text) {
+  const auto is_part = [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 || std::string_view("_/.:+-@").find(c) != std::string::npos;
+  };
+  const auto end = static_cast<std::size_t>(std::find_if_not(text.begin(), text.end(), is_part) - text.begin());
+  const std::size_t at = text.substr(0, end).find('@');
+  return at == std::string_view::npos || at + 1 == end ? std::string_view() : text.substr(0, end);
+}
+
+}  // namespace
+
+// Escapes only what acts: the text is read on terminals too, and is copied.
 std::string escape_markdown(std::string_view text) {
   constexpr std::string_view always = "\\`*|~", at_start = "#+-=>";
   const std::string words = plain(text);
@@ -98,6 +112,11 @@ std::string escape_markdown(std::string_view text) {
   for (std::size_t i = 0; i < words.size(); ++i) {
     const char c = words[i];
     const std::string_view after = std::string_view(words).substr(i + 1);
+    if (const auto mention = mention_at_start(std::string_view(words).substr(i)); !mention.empty()) {
+      out += markdown_code(mention);
+      i += mention.size() - 1;
+      continue;
+    }
     if (c == '<' || c == '&') {
       out += c == '<' ? "&lt;" : "&amp;";
       continue;
@@ -109,7 +128,30 @@ std::string escape_markdown(std::string_view text) {
         (i == 0 && at_start.find(c) != std::string_view::npos))
       out += '\\';
     out += c;
-    if (c == '@') out += "\xE2\x81\xA0";  // a word joiner: nobody is to be notified
+  }
+  return out;
+}
+
+std::string markdown_link(std::string_view text, const std::string& address) {
+  std::string shown;
+  const std::string escaped = escape_markdown(text);
+  for (std::size_t i = 0; i < escaped.size(); ++i) {
+    if (escaped[i] == '[' || escaped[i] == ']') shown += '\\';
+    shown += escaped[i];
+    if (escaped[i] == '\\' && i + 1 < escaped.size()) shown += escaped[++i];
+  }
+  return "[" + shown + "](" + address + ")";
+}
+
+std::string url_path(std::string_view path) {
+  constexpr std::string_view digits = "0123456789ABCDEF", safe = "-_.~/";
+  std::string out;
+  for (const char c : path) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (std::isalnum(byte) != 0 || safe.find(c) != std::string_view::npos)
+      out += c;
+    else
+      out += {'%', digits[byte >> 4], digits[byte & 15]};
   }
   return out;
 }

@@ -14,8 +14,15 @@ std::string plain(std::string_view text);
 /// For text and quoted attributes of HTML and XML; plain() first.
 std::string escape_markup(std::string_view text);
 
-/// For running text in Markdown: no emphasis, link, table cell, HTML or mention comes of it; plain() first.
+/// For running text in Markdown: no emphasis, link, table cell, HTML or mention comes of it (a word with an @ is a
+/// code span); plain() first.
 std::string escape_markdown(std::string_view text);
+
+/// A link with a text of running Markdown. `address` is one already: url_path, and what stands behind it.
+std::string markdown_link(std::string_view text, const std::string& address);
+
+/// A path in an address.
+std::string url_path(std::string_view path);
 
 /// A code span of Markdown, outside tables; plain() first.
 std::string markdown_code(std::string_view text);

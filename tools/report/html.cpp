@@ -59,10 +59,12 @@ std::string header(const gate_report& r) {
 std::string failure(const gate_report& r, const check_result& c, bool open) {
   const std::string others = consequences_in_words(r, c);
   return fmt::format(
-      "<details class=\"failure\"{}><summary><b>{}</b> of {} in {}</summary>\n<p>{}</p>\n{}<p class=\"note\">{}: "
+      "<details class=\"failure\" id=\"{}\"{}><summary><b>{}</b> of {} in {}</summary>\n<p>{}</p>\n{}<p "
+      "class=\"note\">{}: "
       "{}</p>\n{}<pre class=\"replay\"><code>{}</code></pre></details>\n",
-      open ? " open" : "", escape_markup(c.checked->name), escape_markup(c.operation->name), core::name_of(c.type),
-      escape_markup(c.found->shown.message), others.empty() ? "" : "<p>" + escape_markup(others) + "</p>\n",
+      escape_markup(failure_id(c)), open ? " open" : "", escape_markup(c.checked->name),
+      escape_markup(c.operation->name), core::name_of(c.type), escape_markup(c.found->shown.message),
+      others.empty() ? "" : "<p>" + escape_markup(others) + "</p>\n",
       r.golden.empty() ? smallest_case_words(c) : "File",
       escape_markup(r.golden.empty() ? summary(c.found->minimal) : c.found->minimal.family),
       counterexample_tables(r, c), escape_markup(replay_command(r, c)));

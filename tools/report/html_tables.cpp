@@ -20,8 +20,8 @@ std::string table(const std::vector<const char*>& columns, const std::string& ro
   return fmt::format("<table><thead><tr>{}</tr></thead><tbody>\n{}</tbody></table>", head, rows);
 }
 
-std::string operation_cells(const core::operation& op, core::dtype type) {
-  return fmt::format("<th scope=\"row\">{}</th><td>{}</td>", escape_markup(op.name), core::name_of(type));
+std::string operation_cells(const check_result& c) {
+  return fmt::format("<th scope=\"row\">{}</th><td>{}</td>", escape_markup(c.operation->name), dtype_word(c));
 }
 
 // Error over allowance of one operation, over all its checks: by family, then by dtype.
@@ -80,7 +80,7 @@ std::string accuracy_table(const gate_report& r) {
     const auto k = reached ? static_cast<std::size_t>(*reached) : 0;
     const auto own = ratio_to_own_law(c);
     rows += fmt::format("<tr>{}<td>{}</td><td>{:.3g}</td><td>{}</td><td>{}</td><td>{}</td></tr>\n",
-                        operation_cells(*c.operation, c.type), class_word(c), largest_error_ulp(c),
+                        operation_cells(c), class_word(c), largest_error_ulp(c),
                         own ? fmt::format("{:.2f}", *own) : "–", escape_markup(digits_in_words(c)),
                         k > 0 && c.forced_by[k - 1] ? escape_markup(*c.forced_by[k - 1]) : "–");
   }
@@ -102,7 +102,7 @@ std::string checks_table(const gate_report& r) {
   for (const check_result& c : r.checks) {
     const std::string reason = reason_of(r, c);
     rows += fmt::format("<tr class=\"{}\"><th scope=\"row\">{}</th>{}<td>{}</td><td class=\"verdict\">{}</td>",
-                        verdict_word(c), escape_markup(c.checked->name), cell(c.operation->name), core::name_of(c.type),
+                        verdict_word(c), escape_markup(c.checked->name), cell(c.operation->name), dtype_word(c),
                         verdict_word(c));
     rows += fmt::format("<td>{}</td><td>{}</td><td>{}</td>{}</tr>\n", c.run(), c.count(status::uninformative),
                         c.count(status::unsupported) + c.count(status::outside_domain), cell(reason));

@@ -33,9 +33,12 @@ ordered_json candidate_json(const properties::description& d, const std::string&
       ordered_json& declared = domain[op][symbol] = {{"multiple_of", sizes.multiple_of}, {"at_least", sizes.low}};
       if (sizes.high < std::numeric_limits<std::size_t>::max()) declared["at_most"] = sizes.high;
     }
+  for (const auto& [op, relations] : d.relations)
+    for (const properties::axis_relation& r : relations) domain[op]["relations"].push_back(r.text());
   for (const auto& [op, settings] : d.settings)
     for (const auto& [name, values] : settings)
-      for (const core::attribute& value : values) domain[op][name].push_back(formats::to_json(value));
+      if (!is_unnamed_convention(op, name, values))
+        for (const core::attribute& value : values) domain[op][name].push_back(formats::to_json(value));
   for (const auto& [storage, declared] : d.compute) {
     ordered_json& arithmetic = compute[std::string(core::name_of(storage))];
     if (declared.all) arithmetic = core::name_of(*declared.all);
@@ -133,7 +136,10 @@ ordered_json check_json(const gate_report& r, const check_result& c) {
                  {"families", c.families},
                  {"families_outside_domain", c.families_skipped}};
   if (const std::string reason = reason_of(r, c); !reason.empty()) j["reason"] = reason;
-  if (const check_result* cause = cause_of(r, c)) j["by_fault_of"] = cause->checked->name;
+  if (const check_result* cause = cause_of(r, c))
+    j["by_fault_of"] = cause->checked->name;
+  else if (const auto faults = faults_of(r, c); c.found && !faults.empty())
+    j["faults"] = faults;
   for (const properties::refusal& refused : c.refused) {
     ordered_json& one = j["refused"].emplace_back(ordered_json{{"axis", refused.axis}, {"message", refused.message}});
     if (!refused.settings.empty()) one["settings"] = refused.settings;
@@ -152,7 +158,7 @@ ordered_json check_json(const gate_report& r, const check_result& c) {
     add_tensors(found, "expected", c.found->shown.expected);
     add_tensors(found, "actual", c.found->shown.actual);
     found["file"] = "counterexamples/" + counterexample_name(c);
-    found["snippet"] = python_snippet(c);
+    found["snippet"] = python_snippet(r, c);
     found["replay"] = replay_command(r, c);
     if (c.found->shown.failure) add_stderr(j["counterexample"], c.found->shown.failure->errors);
   }

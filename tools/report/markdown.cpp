@@ -22,7 +22,7 @@ std::string folded(const std::string& title, const std::string& table) {
 std::string domain_lines(const gate_report& r) {
   std::string text;
   for (const auto& [op, narrowed] : narrower_domains(r)) {
-    text += fmt::format("- {} declares a narrower domain:", markdown_code(op));
+    text += fmt::format("- {} is asked in a narrower domain:", markdown_code(op));
     for (const auto& [name, range] : narrowed) text += fmt::format(" {} {};", markdown_code(name), range);
     text += " cases outside it were not sent.\n";
   }
@@ -43,7 +43,7 @@ std::string class_table(const gate_report& r) {
     std::string sizes;
     for (const auto& [symbol, size] : c.largest_sizes)
       sizes += fmt::format("{}{} {}", sizes.empty() ? "" : ", ", symbol, size);
-    text += fmt::format("| `{}` | {} | {} | {:.3g} | {} | {} | {} |\n", c.operation->name, core::name_of(c.type),
+    text += fmt::format("| `{}` | {} | {} | {:.3g} | {} | {} | {} |\n", c.operation->name, dtype_word(c),
                         class_word(c), largest_error_ulp(c), ratio, escape_markdown(digits_in_words(c)), sizes);
     // One case alone that needs this class is worth a look.
     if (reached && *reached != reference::accuracy_class::uniform) {
@@ -52,7 +52,9 @@ std::string class_table(const gate_report& r) {
         text += fmt::format("| | | | {} because of one case | `{}` | | |\n", name_of(*reached), *c.forced_by[k - 1]);
     }
   }
-  return text + "\n" + escape_markdown(ulp_words) + "\n";
+  const bool rounds = std::any_of(r.checks.begin(), r.checks.end(),
+                                  [](const check_result& c) { return !is_exact(*c.operation); });
+  return rounds ? text + "\n" + escape_markdown(ulp_words) + "\n" : text;
 }
 
 // "- f32: sequential 6, tree 1"
@@ -75,9 +77,19 @@ std::string check_table(const gate_report& r) {
       "| property | operation | dtype | verdict | cases | uninformative | skipped |\n|---|---|---|---|---|---|---|\n";
   for (const check_result& c : r.checks)
     text += fmt::format("| {} | `{}` | {} | {} | {} | {} | {} |\n", c.checked->name, c.operation->name,
-                        core::name_of(c.type), properties::name_of(c.verdict()), c.run(),
+                        dtype_word(c), properties::name_of(c.verdict()), c.run(),
                         c.count(status::uninformative), c.count(status::unsupported) + c.count(status::outside_domain));
   return text;
+}
+
+// An error that a finding or a complaint tells is not told again.
+std::string message_of(const gate_report& r, const check_result& c) {
+  const std::string& message = c.found->shown.message;
+  const auto tells = [&](const std::string& text) { return text.find(message) != std::string::npos; };
+  const std::vector<std::string> complaints = texts_of(r.complaints);
+  const bool told = c.found->shown.failure && (std::any_of(r.findings.begin(), r.findings.end(), tells) ||
+                                               std::any_of(complaints.begin(), complaints.end(), tells));
+  return told ? "the error told above" : message;
 }
 
 std::string failures(const gate_report& r) {
@@ -87,7 +99,7 @@ std::string failures(const gate_report& r) {
       const std::string others = consequences_in_words(r, c);
       // In a block of its own a command keeps every blank, and is copied as a line.
       text += fmt::format("- **{}** of `{}` in {}: {}\n  {}: {}. Replay:\n{}", c.checked->name, c.operation->name,
-                          core::name_of(c.type), escape_markdown(c.found->shown.message), smallest_case_words(c),
+                          dtype_word(c), escape_markdown(message_of(r, c)), smallest_case_words(c),
                           escape_markdown(summary(c.found->minimal)),
                           markdown_block({plain(replay_command(r, c))}, "sh", "  "));
       if (!others.empty()) text += "  " + escape_markdown(others) + "\n";

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <filesystem>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -69,9 +70,13 @@ struct part_record {
   std::optional<measured_horizon> horizon{};
   std::vector<complaint> complaints{};
   std::optional<adapter_fault> adapter{}, on_long_sequences{};
-  properties::diagnosis found{};         ///< of a part with a failed check
-  std::vector<std::string> not_tried{};  ///< sizes that would have taken too long, a sentence each
+  properties::diagnosis found{};            ///< of a part with a failed check
+  std::vector<std::string> not_tried{};     ///< sizes that would have taken too long, a sentence each
+  std::map<std::string, double> seconds{};  ///< that the checks took, by property
 };
+
+/// An operation in a dtype.
+using part_name = std::pair<std::string, core::dtype>;
 
 /// A failed check that was known to fail.
 struct excused_check {
@@ -90,7 +95,10 @@ struct gate_report {
   gate_verdict verdict = gate_verdict::passed;
   /// What is wrong in plain language, one sentence each; may hold text of the candidate.
   std::vector<std::string> findings{};
-  std::filesystem::path folder{};  ///< of the report, as the user wrote it
+  /// Those of a part whose checks failed, without its name.
+  std::map<part_name, std::vector<std::string>> faults{};
+  std::map<part_name, std::map<std::string, double>> seconds{};  ///< that the checks took, by property
+  std::filesystem::path folder{};                                ///< of the report, as the user wrote it
   candidate_limits limits{};
   run_record run{};
   /// What looks like a mistake and fails nothing, such as an unknown operation in the candidate's hello.
@@ -121,6 +129,10 @@ const char* verdict_word(const properties::check_result& c);
 /// "tree", "none: a bug", "none: near a bug" where it passed and no law explains it with the slack of a class, "one
 /// algorithm" where the operation has no classes, or "not decided".
 std::string class_word(const properties::check_result& c);
+/// Whether all tensors of an operation are integers: nothing is rounded there, and a call has no dtype.
+bool is_exact(const core::operation& op);
+/// "f32", or "i64" of an operation on integers alone.
+std::string dtype_word(const properties::check_result& c);
 /// "7 digits up to position 15, 4 up to position 2047": properties::check_result::digits; empty where errors grow with
 /// nothing.
 std::string digits_in_words(const properties::check_result& c);
@@ -175,6 +187,9 @@ std::vector<const properties::check_result*> consequences_of(const gate_report& 
 std::string consequences_in_words(const gate_report& r, const properties::check_result& c);
 /// The check that has found the fault by which this one fails; null where it fails by one of its own.
 const properties::check_result* cause_of(const gate_report& r, const properties::check_result& c);
+/// What is wrong with the operation of a failed check in its dtype, a sentence each: those of the report's head that
+/// hold for it. None where another operation accounts for it.
+std::vector<std::string> faults_of(const gate_report& r, const properties::check_result& c);
 /// The command that runs a counterexample again, or holds the outputs against the golden sets again, from the folder in
 /// which the gate ran, quoted for a POSIX shell; with the limits on the candidate that were not the usual ones, as its
 /// verdict may depend on them.
@@ -184,6 +199,9 @@ const char* smallest_case_words(const properties::check_result& c);
 /// By operation that was checked, then by input or setting, what the candidate takes: "finite", "in [-3, 3]",
 /// "= "half_split"".
 std::map<std::string, std::map<std::string, std::string>> narrower_domains(const gate_report& r);
+/// Whether a convention on request is asked for with its standard value alone: who never heard of it declares nothing.
+bool is_unnamed_convention(const std::string& operation, const std::string& setting,
+                           const std::vector<core::attribute>& values);
 /// What a reader must know besides the verdict: parts that were not asked for, known failures, warnings.
 std::vector<std::string> notes_of(const gate_report& r);
 /// Why a failed check does not fail the run; null where it does.
@@ -199,6 +217,8 @@ std::string to_junit(const gate_report& r);
 /// One self-contained page without scripts.
 std::string to_html(const gate_report& r);
 
+/// "value-rope-rotate-f32": of a check with a counterexample, on the page.
+std::string failure_id(const properties::check_result& c);
 /// File name of a counterexample in the folder counterexamples/.
 std::string counterexample_name(const properties::check_result& c);
 

@@ -16,6 +16,8 @@ std::string class_sentence(const core::operation& op, reference::accuracy_class 
 /// "correct: rounding explains every error (at most 86 % of the allowance)", of operations with one algorithm.
 /// Precondition: the share of the law is at most class_slack.
 std::string share_sentence(double share_of_law);
+/// Of operations on integers.
+inline constexpr const char* exact_sentence = "correct: every integer is the right one";
 /// "suspicious: its error is 1.65 times what rounding explains to first order; a bug begins at 2". `law`: of which
 /// class, where there are several.
 std::string suspicious_sentence(double share_of_law, std::string_view law = "");

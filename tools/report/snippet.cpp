@@ -5,7 +5,10 @@
 #include <algorithm>
 
 #include "golden/formats/number_text.hpp"
+#include "golden/proof.hpp"
 #include "properties/harness/verdict.hpp"
+#include "reference/error_bound.hpp"
+#include "tools/report/escape.hpp"
 #include "tools/report/report.hpp"
 
 namespace assay::tools {
@@ -14,6 +17,9 @@ namespace {
 constexpr const char* program = R"(# Assay counterexample: {summary}
 # Property: {property}. {message}
 # Runs with python3 and NumPy. Put the call of your own function into `yours`.
+# Exit codes: {codes}.
+import sys
+
 import numpy as np
 
 
@@ -26,6 +32,8 @@ inputs = {{
 settings = {{{settings}}}
 expected = {{  # the certified truth, rounded once
 {expected}}}
+allowed = {{  # how far an element may be off: what rounding explains
+{allowed}}}
 recorded = {{  # what the candidate gave, where that is known
 {recorded}}}
 
@@ -34,14 +42,31 @@ def yours({parameters}**settings):
     return recorded  # put your call here: a dictionary of the outputs by name
 
 
-for name, got in yours(**inputs, **settings).items():
-    if name not in expected:
+given = yours(**inputs, **settings)
+is_wrong = False
+for name, truth in expected.items():
+    if name not in given or np.shape(given[name]) != truth.shape:
+        print(f"{{name}}: there is no output of the shape {{truth.shape}}")
+        is_wrong = True
         continue
-    print(f"{{name}} expected\n{{expected[name]}}\n{{name}} got\n{{got}}")
+    got = np.asarray(given[name], dtype=np.float64)
     with np.errstate(all="ignore"):
-        difference = np.abs(np.asarray(got, dtype=np.float64) - expected[name])
+        difference = np.abs(got - truth)
+        right = (got == truth) | (np.isnan(got) & np.isnan(truth)) | (difference <= allowed[name])
+    print(f"{{name}} expected\n{{truth}}\n{{name}} got\n{{given[name]}}")
     print(f"{{name}} largest difference {{np.max(difference, initial=0.0)}}")
+    print(f"{{name}}: {{np.sum(~right)}} of {{right.size}} elements are wrong")
+    is_wrong = is_wrong or not right.all()
+{end}
 )";
+
+// A property that compares with the truth makes this call, and others make calls of their own of it.
+constexpr const char* codes_of_value = "1 where the fault is still there, 0 where it is mended";
+constexpr const char* end_of_value = "sys.exit(1 if is_wrong else 0)";
+constexpr const char* codes_of_other = "1 where these outputs are wrong, 2 where they are right, and replay must tell";
+constexpr const char* end_of_other = R"(if not is_wrong:
+    print("These outputs are right. The property is about other calls of them:", {replay})
+sys.exit(1 if is_wrong else 2))";
 
 const char* numpy_name(core::dtype type) {
   switch (type) {
@@ -71,6 +96,20 @@ std::string entries(const core::tensors& all) {
   return text;
 }
 
+// How far the elements of an output may be off its rounded truth.
+core::tensor allowed_of(const properties::expectation& e, const reference::allowances& laws, const std::string& name) {
+  const reference::certified& truth = e.truth.at(name);
+  const auto& k = laws.at(name).k[reference::accuracy_classes.size() - 1];
+  const core::dtype storage = truth.rounded.type;
+  core::tensor allowed = core::zeros(core::dtype::f64, truth.rounded.shape());
+  for (std::size_t i = 0; i < allowed.size(); ++i) {
+    const double bound = reference::bug_bound(storage, e.compute.unit(), k.storage()[i], truth.truth(i));
+    allowed.values.storage()[i] = golden::largest_distance(storage, truth.rounded.values.storage()[i],
+                                                           truth.low.storage()[i], bound + truth.radius.storage()[i]);
+  }
+  return allowed;
+}
+
 // Text in a comment: one line.
 std::string one_line(std::string text) {
   std::replace_if(
@@ -87,18 +126,21 @@ bool is_too_large_to_show(const core::tensors& all) {
   return elements > most_elements;
 }
 
-std::string python_snippet(const properties::check_result& c) {
+std::string python_snippet(const gate_report& r, const properties::check_result& c) {
   ASSAY_EXPECTS(c.found.has_value());
   const properties::request& call = c.found->minimal.call;
   if (is_too_large_to_show(call.inputs) || is_too_large_to_show(c.found->shown.expected))
     return fmt::format(
-        "# Assay counterexample: {}\n# Property: {}. {}\n"
-        "print(\"The tensors of this case are too large for a text. {} holds the inputs: assay replay runs it.\")\n",
+        "# Assay counterexample: {}\n# Property: {}. {}\nimport sys\n\n"
+        "print(\"The tensors of this case are too large for a text. {} holds the inputs: assay replay runs it.\")\n"
+        "sys.exit(2)\n",
         summary(c.found->minimal), c.checked->name, one_line(c.found->shown.message), counterexample_name(c));
-  core::tensors expected, recorded;
-  // The dtype's own arithmetic: the truth does not depend on it.
-  for (const auto& [name, proved] : properties::expect(call, call.type)->truth) {
+  core::tensors expected, allowed, recorded;
+  const auto e = properties::expect(call, r.candidate.precisions_of(call));
+  const auto laws = properties::all_laws(*e);
+  for (const auto& [name, proved] : e->truth) {
     expected.emplace(name, proved.rounded);
+    allowed.emplace(name, allowed_of(*e, *laws, name));
     const auto given = c.found->shown.actual.find(name);
     if (given != c.found->shown.actual.end() && given->second.shape() == proved.rounded.shape())
       recorded.emplace(name, given->second);
@@ -111,11 +153,15 @@ std::string python_snippet(const properties::check_result& c) {
     settings += fmt::format("{}\"{}\": {}", settings.empty() ? "" : ", ", name,
                             flag ? (*flag ? "True" : "False") : core::to_string(value));
   }
-  return fmt::format(fmt::runtime(program), fmt::arg("summary", summary(c.found->minimal)),
-                     fmt::arg("property", c.checked->name), fmt::arg("message", one_line(c.found->shown.message)),
-                     fmt::arg("settings", settings), fmt::arg("inputs", entries(call.inputs)),
-                     fmt::arg("expected", entries(expected)), fmt::arg("recorded", entries(recorded)),
-                     fmt::arg("parameters", parameters));
+  const bool decides = c.checked->decides_class;
+  const std::string replay = nlohmann::json(plain(replay_command(r, c))).dump();  // a string of Python, too
+  return fmt::format(
+      fmt::runtime(program), fmt::arg("summary", summary(c.found->minimal)), fmt::arg("property", c.checked->name),
+      fmt::arg("message", one_line(c.found->shown.message)), fmt::arg("settings", settings),
+      fmt::arg("inputs", entries(call.inputs)), fmt::arg("expected", entries(expected)),
+      fmt::arg("recorded", entries(recorded)), fmt::arg("allowed", entries(allowed)),
+      fmt::arg("parameters", parameters), fmt::arg("codes", decides ? codes_of_value : codes_of_other),
+      fmt::arg("end", decides ? end_of_value : fmt::format(fmt::runtime(end_of_other), fmt::arg("replay", replay))));
 }
 
 std::string snippet_name(const properties::check_result& c) {

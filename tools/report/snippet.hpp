@@ -3,14 +3,16 @@
 
 #include <string>
 
-#include "properties/harness/runner.hpp"
+#include "tools/report/report.hpp"
 
 namespace assay::tools {
 
-/// A program for python3 with NumPy: the inputs as hexadecimal floats (exact), the certified outputs, and a function
-/// `yours` to put one's own call into; until then it gives back what the candidate gave. Prints expected and got.
-/// bf16 values stand in float32, which holds them. Precondition: the check has a counterexample.
-std::string python_snippet(const properties::check_result& c);
+/// A program for python3 with NumPy: the inputs as hexadecimal floats (exact), the certified outputs with what is
+/// allowed of each element, and a function `yours` to put one's own call into; until then it gives back what the
+/// candidate gave. Prints expected and got, and ends with 1 where an element is wrong; else with 0, or with 2 where the
+/// property makes other calls of this one. bf16 values stand in float32, which holds them.
+/// Precondition: the check has a counterexample.
+std::string python_snippet(const gate_report& r, const properties::check_result& c);
 
 /// Whether there are too many elements for a text that somebody reads, or a report that is to stay small.
 bool is_too_large_to_show(const core::tensors& all);

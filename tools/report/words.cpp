@@ -45,10 +45,23 @@ const char* smallest_case_words(const check_result& c) {
   return c.checked->decides_class ? "Smallest case found" : "Smallest case found, which the check changes";
 }
 
+bool is_exact(const core::operation& op) {
+  const auto are_exact = [](const auto& tensors) {
+    return std::all_of(tensors.begin(), tensors.end(),
+                       [](const auto& d) { return d.own_type && !core::is_floating(*d.own_type); });
+  };
+  return are_exact(op.inputs) && are_exact(op.outputs);
+}
+
+std::string dtype_word(const check_result& c) {
+  return std::string(core::name_of(is_exact(*c.operation) ? core::dtype::i64 : c.type));
+}
+
 std::string class_word(const check_result& c) {
   if (const auto reached = c.accuracy_class()) return std::string(name_of(*reached));
   if (c.verdict() == status::failed) return "none: a bug";
   if (c.verdict() != status::passed) return "not decided";
+  if (is_exact(*c.operation)) return "exact";
   return reference::has_classes(*c.operation) ? "none: near a bug" : "one algorithm";
 }
 
@@ -179,8 +192,15 @@ const check_result* cause_of(const gate_report& r, const check_result& c) {
   return nullptr;
 }
 
-std::string counterexample_name(const check_result& c) {
-  std::string name = fmt::format("{}-{}-{}.json", c.checked->name, c.operation->name, core::name_of(c.type));
+std::vector<std::string> faults_of(const gate_report& r, const check_result& c) {
+  const auto found = r.faults.find({c.operation->name, c.type});
+  return found == r.faults.end() ? std::vector<std::string>() : found->second;
+}
+
+std::string counterexample_name(const check_result& c) { return failure_id(c) + ".json"; }
+
+std::string failure_id(const check_result& c) {
+  std::string name = fmt::format("{}-{}-{}", c.checked->name, c.operation->name, core::name_of(c.type));
   std::replace_if(
       name.begin(), name.end(), [](char x) { return x == '/' || x == ':'; }, '-');
   return name;
@@ -238,6 +258,13 @@ std::string in_words(const properties::declared_sizes& sizes) {
 
 }  // namespace
 
+bool is_unnamed_convention(const std::string& operation, const std::string& setting,
+                           const std::vector<core::attribute>& values) {
+  const core::operation* op = reference::find_operation(operation);
+  const core::attribute_declaration* a = op == nullptr ? nullptr : op->attribute(setting);
+  return a != nullptr && a->on_request && values == std::vector{a->standard};
+}
+
 std::map<std::string, std::map<std::string, std::string>> narrower_domains(const gate_report& r) {
   std::map<std::string, std::map<std::string, std::string>> all;
   for (const check_result& c : r.checks) {
@@ -248,7 +275,10 @@ std::map<std::string, std::map<std::string, std::string>> narrower_domains(const
       for (const auto& [name, range] : inputs->second) narrowed[name] = in_words(range);
     if (const auto axes = r.candidate.sizes.find(op.name); axes != r.candidate.sizes.end())
       for (const auto& [symbol, sizes] : axes->second) narrowed[symbol] = in_words(sizes);
+    if (const auto known = r.candidate.relations.find(op.name); known != r.candidate.relations.end())
+      for (const properties::axis_relation& relation : known->second) narrowed[relation.text()] = "holds";
     for (const auto& [name, values] : r.candidate.settings_of(op)) {
+      if (is_unnamed_convention(op.name, name, values)) continue;
       std::string& text = narrowed[name];
       for (const core::attribute& value : values) text += (text.empty() ? "= " : " or ") + core::to_string(value);
     }

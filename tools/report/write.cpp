@@ -41,7 +41,7 @@ core::result<std::string> write_report(const gate_report& r, const std::filesyst
     const auto json = to_json(stored_case{c.checked, c.found->minimal});
     const std::filesystem::path cases = "counterexamples";
     if (auto ok = write(cases / counterexample_name(c), text_of(json)); !ok) return tl::make_unexpected(ok.error());
-    if (auto ok = write(cases / snippet_name(c), python_snippet(c)); !ok) return tl::make_unexpected(ok.error());
+    if (auto ok = write(cases / snippet_name(c), python_snippet(r, c)); !ok) return tl::make_unexpected(ok.error());
   }
   std::string summary = to_markdown(r);
   // The last one says that the report is complete.

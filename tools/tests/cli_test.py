@@ -107,11 +107,18 @@ class Gate(Folder):
         self.assertEqual(done.returncode, 1)
         self.assertIn("not offered", " ".join(self.read_report()["complaints"]))
 
+    def test_digits_of_means_are_told_of_wide_rows(self):
+        # A row of one number may cancel: 1 digit would be told of every right attention.
+        done = run("gate", "--candidate", "builtin:sequential", "--report", self.report, "--operation", "attention/output",
+                   "--dtype", "f32", *self.VALUE_OF_ALL_SIZES)
+        self.assertEqual(done.returncode, 0)
+        self.assertRegex(done.stdout, r"digits of attention/output, mild inputs, in f32: [3-7] up to m = \d{5}")
+
     def test_integers_have_no_digits(self):
         done = run("gate", "--candidate", "builtin:optimized", "--report", self.report, "--operation", "t5_bias/bucket",
                    "--dtype", "f32", *self.VALUE)
         self.assertEqual(done.returncode, 0)
-        self.assertIn("correct: no error beyond the rounding of the results (t5_bias/bucket in f32)", done.stdout)
+        self.assertIn("correct: every integer is the right one (t5_bias/bucket)", done.stdout)
         self.assertNotIn("not one in every case", done.stdout)
 
     def test_a_property_that_the_operation_lacks_is_named(self):
@@ -162,23 +169,40 @@ class Snippets(Folder):
             with open(path) as file:
                 self.assertEqual(file.read(), check["counterexample"]["snippet"])
             done = subprocess.run([sys.executable, path], capture_output=True, text=True)
-            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertIn(done.returncode, (1,) if check["property"] in ("value", "vjp", "jvp") else (1, 2), done.stderr)
             if check["property"] == "value":
                 self.assertIn("s expected", done.stdout)
                 self.assertIn("nan", done.stdout)
+            # The truth in place of the candidate: the fault is mended, or this property asks other calls.
+            with open(path, "w") as file:
+                file.write(check["counterexample"]["snippet"].replace("return recorded", "return expected"))
+            mended = subprocess.run([sys.executable, path], capture_output=True, text=True)
+            self.assertEqual(mended.returncode, 0 if check["property"] in ("value", "vjp", "jvp") else 2, mended.stdout)
+            self.assertEqual("assay replay" in mended.stdout, mended.returncode == 2)
 
     def test_a_user_pastes_a_call(self):
         self.gate("builtin:mutant/ignores_initial_state", *self.VALUE)
         snippet = self.read_report()["checks"][0]["counterexample"]["snippet"]
         placeholder = "return recorded"
         self.assertIn(placeholder, snippet)
-        call = "s = np.logaddexp(log_p[:, 0] + s0, h[:, 0]); return {'s': s[:, None]}"
         path = os.path.join(self.folder.name, "pasted.py")
-        with open(path, "w") as file:
-            file.write(snippet.replace(placeholder, call))
-        done = subprocess.run([sys.executable, path], capture_output=True, text=True)
-        self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertIn("s largest difference", done.stdout)
+        right = """states = [s0]
+    for i in range(h.shape[1]):
+        states.append(np.logaddexp(log_p[:, i] + states[-1], h[:, i]))
+    s, s_n = np.stack(states[1:], 1), states[-1]
+    return """
+        for answer, code, said in (
+                ("{'s': s, 's_n': s_n}", 0, "s: 0 of "),
+                ("{'s': s * 1.00002 + 0.00002, 's_n': s_n}", 1, "s_n: 0 of "),
+                ("{'s': s * np.nan, 's_n': s_n}", 1, "s largest difference nan"),
+                ("{'s': s[:, :-1], 's_n': s_n}", 1, "s: there is no output of the shape"),
+                ("{'s': s}", 1, "s_n: there is no output of the shape")):
+            with open(path, "w") as file:
+                file.write(snippet.replace(placeholder, right + answer))
+            done = subprocess.run([sys.executable, path], capture_output=True, text=True)
+            self.assertEqual(done.returncode, code, answer + done.stdout + done.stderr)
+            self.assertIn(said, done.stdout)
+            self.assertIn("s_n", done.stdout)
 
 
 class Selection(Folder):
@@ -490,6 +514,13 @@ class OutsideCandidates(Folder):
                                   text=True, stdin=subprocess.DEVNULL)
         self.assertEqual(replayed.returncode, 1, replayed.stderr)
         self.assertIn("AssertionError: never", replayed.stdout)
+
+    def test_a_family_that_no_gradient_has_is_asked_of_outputs_alone(self):
+        done = self.gate("builtin:sequential", "--operation", "shaw/attention", "--dtype", "f32", "--family", "nan_inside",
+                         "--report", self.report)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertEqual({c["operation"] for c in self.read_report()["checks"] if c["verdict"] == "passed"},
+                         {"shaw/attention"})
 
     def test_what_decides_nothing_says_why_and_what_helps(self):
         path = os.path.join(self.folder.name, "undecided.py")

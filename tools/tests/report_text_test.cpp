@@ -29,6 +29,10 @@ TEST_CASE("assay/report/markup_and_markdown_are_inert") {
   CHECK(tools::escape_markdown("www.a.b") == "www\\.a.b");
   CHECK(tools::escape_markdown("# a | `b` <c>") == "\\# a \\| \\`b\\` &lt;c>");
   CHECK(tools::escape_markdown("s[0, 1]: x-1 + (y)") == "s[0, 1]: x-1 + (y)");
+  CHECK(tools::escape_markdown("python:model.py:f@sinusoidal/table 1") == "`python:model.py:f@sinusoidal/table` 1");
+  CHECK(tools::escape_markdown("(@h) `@h` a @ b @") == "(`@h`) \\``@h`\\` a @ b @");
+  CHECK(tools::markdown_link("[a](b) c]", "d/e.html#f") == "[\\[a\\](b) c\\]](d/e.html#f)");
+  CHECK(tools::url_path("a b/c(1)&\"#?.html") == "a%20b/c%281%29%26%22%23%3F.html");
   CHECK(tools::markdown_code("a`b") == "``a`b``");
   CHECK(tools::markdown_code("`a|b") == "`` `a|b ``");
   CHECK(tools::markdown_block({"a ``` b", "c"}, "sh", "  ") == "  ````sh\n  a ``` b\n  c\n  ````\n");

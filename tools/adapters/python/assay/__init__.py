@@ -9,7 +9,8 @@ See assay/checking.py for what it takes. assay.truth and assay.judge (assay/aski
 already: the truth of one call with what is allowed of it, and whether outputs are right. assay.check_embed_position
 (assay/embedding.py) judges a module of Heinsen's form, whatever its H and R are. assay.scan and assay.gated_scan compute
 the log-linear recurrence on arrays and on tensors, with its gradient, and assay.scan_jvp and assay.gated_scan_jvp its
-derivative along a direction: see assay/scans. They need libassay_scan and not the program.
+derivative along a direction: see assay/scans. They need libassay_scan and not the program. A function that meets a call
+that it is not made for raises assay.Unsupported("why"): the case is skipped, and the report says why.
 """
 import importlib
 import sys

@@ -9,8 +9,8 @@ import types
 from assay.claims import WrongClaim, check_domain, check_words, claims_of
 from assay.frameworks import is_of_numbers
 from assay.host import Candidate
-from assay.matching import (NotAnOperation, check_positions, declaration_of, deduce, names_of, settings_taken,
-                            takes_by_name)
+from assay.matching import (NotAnOperation, check_positions, declaration_of, deduce, names_of,
+                            parameter_by_input, settings_taken, takes_by_name)
 from assay.modules import dtypes_of_module, module_in
 from assay.signature import is_module, signature_of, takes
 
@@ -71,11 +71,13 @@ def _name_of(function):
 
 
 def _domain_of(function, declared, domain):
-    """A function without a parameter for a setting computes with its standard value, unless it says another one."""
+    """A function without a parameter for a setting computes with its standard value, unless it says another one. One with
+    a parameter for a convention on request names it."""
     taken = settings_taken(function, declared)
     fixed = {a["name"]: [a["standard"]] for a in declared["attributes"] if a["name"] not in taken}
+    named = {a["name"]: a["values"] for a in declared["attributes"] if a.get("on_request") and takes(function, a["name"])}
     check_domain(domain or {}, declared)
-    return {**fixed, **(domain or {})}
+    return {**fixed, **named, **(domain or {})}
 
 
 def _register(candidate, function, declared, dtypes, domain, claims):
@@ -178,6 +180,7 @@ def _adapted(function, declared, by_name, device):
     inputs, outputs = names_of(declared["inputs"]), names_of(declared["outputs"])
     left_out = set(names_of(declared["attributes"])) - set(settings_taken(function, declared))
     takes_dtype = takes(function, "dtype")
+    called = parameter_by_input(function, declared)
 
     def call(dtype, **values):
         values = {name: value for name, value in values.items() if name not in left_out}
@@ -185,7 +188,7 @@ def _adapted(function, declared, by_name, device):
             values["dtype"] = dtype
         of_call = module_in(function, dtype, device)
         if by_name:
-            return _by_name(of_call(**values), outputs)
+            return _by_name(of_call(**{called.get(name, name): value for name, value in values.items()}), outputs)
         named = {name: value for name, value in values.items() if name not in inputs}
         return _by_name(of_call(*(values[name] for name in inputs), **named), outputs)
     return call

@@ -5,7 +5,7 @@ Declarations of operations are dicts as `assay list operations --json` prints th
 import difflib
 import inspect
 
-from assay.signature import signature_of, takes
+from assay.signature import is_module, signature_of, takes
 
 
 class NotAnOperation(ValueError):
@@ -30,7 +30,7 @@ def deduce(function, declarations):
     if len(usual) != 1:
         names = names_of(usual or meant)
         raise NotAnOperation(f"the parameters are the inputs of {' and of '.join(names)}: name the operation that is "
-                             "meant", names)
+                             f"meant{_what_is_for(function)}", names)
     return usual[0]
 
 
@@ -61,8 +61,21 @@ def _parameters(function):
 
 def takes_by_name(function, declared):
     by_name = {p.name for p in _parameters(function) if p.kind != inspect.Parameter.POSITIONAL_ONLY}
-    inputs = set(names_of(declared["inputs"]))
+    inputs = set(parameter_by_input(function, declared).values())
     return _required(function) <= inputs | set(names_of(declared["attributes"])) and inputs <= by_name
+
+
+def parameter_by_input(function, declared):
+    """What the function calls each input: by its name, or one of several in the other number, as `sinks` for `sink`."""
+    names = [p.name for p in _parameters(function)]
+    own = names_of(declared["inputs"]) + names_of(declared["attributes"])
+
+    def called(name):
+        other = name[:-1] if name.endswith("s") else name + "s"
+        return other if name not in names and other in names and other not in own else name
+    found = {name: called(name) for name in names_of(declared["inputs"])}
+    others = [name for name, of_function in found.items() if of_function != name]
+    return found if len(others) == 1 < len(found) else {name: name for name in found}
 
 
 def _required(function):
@@ -79,7 +92,7 @@ def check_positions(function, declared):
         signature_of(function).bind(*inputs, **dict.fromkeys(by_name))
     except TypeError as reason:
         raise NotAnOperation(f"{reason}: it cannot be called as {_shown(declared)} is, neither by name nor by "
-                             "position") from None
+                             f"position{_what_is_for(function)}") from None
     for place, parameter in enumerate(_parameters(function)[:len(inputs)]):
         if parameter.name in inputs and inputs[place] != parameter.name:
             raise NotAnOperation(f"its parameter '{parameter.name}' stands where {_shown(declared)} has "
@@ -97,6 +110,18 @@ def _shown(declared):
     return f"{declared['name']}({', '.join(names_of(declared['inputs']))})"
 
 
+def _what_is_for(function):
+    """The adapter for functions of such parameters, or the check of such modules, as the end of a sentence."""
+    names = [p.name for p in _parameters(function) if p.default is p.empty]
+    if is_module(function) and all(is_module(getattr(function, part, None)) for part in "HR"):
+        return "; assay.check_embed_position(MODULE) judges modules with H and R"
+    if all(any(word in name for name in names) for word in ("cos", "sin")):
+        return "; assay.adapters.from_cos_sin(FUNCTION) is for functions of cosines and sines"
+    if any("freqs" in name for name in names):
+        return "; assay.adapters.from_freqs_cis(FUNCTION) is for functions of complex tables"
+    return ""
+
+
 _MOST_NEAR = 3
 
 
@@ -104,6 +129,8 @@ def _no_match(function, declarations):
     """What keeps the function from being the nearest operations, that of the nearest on the first line."""
     names = [p.name for p in _parameters(function)]
     text = f"its parameters ({', '.join(names)}) are the inputs of no operation"
+    if made := _what_is_for(function):
+        return NotAnOperation(text + made)
     if names[:1] == ["self"]:
         return NotAnOperation(text + ": it is a method of a class; name the method of an instance")
     required = _required(function)
@@ -122,7 +149,7 @@ def _no_match(function, declarations):
 
 def _misfit(function, declared):
     """What the function lacks and has too much for an operation."""
-    names, inputs = [p.name for p in _parameters(function)], names_of(declared["inputs"])
-    too_many = _required(function) - set(inputs) - set(names_of(declared["attributes"]))
-    return [f"no parameter '{name}'" for name in inputs if name not in names] + [
+    names, called = [p.name for p in _parameters(function)], parameter_by_input(function, declared)
+    too_many = _required(function) - set(called.values()) - set(names_of(declared["attributes"]))
+    return [f"no parameter '{name}'" for name, of_function in called.items() if of_function not in names] + [
         f"'{name}' is no input and has no default" for name in names if name in too_many]

@@ -2,6 +2,7 @@
 import functools
 
 from assay.claims import WrongClaim
+from assay.errors import in_words, is_out_of_memory
 from assay.host import Unsupported
 from assay.modules import dtypes_of_module
 from assay.wrapping import USUAL_WIDTH, decline_odd, positional, swap, with_claims
@@ -81,7 +82,9 @@ def _rotation(function, words, standard, tables, layout, heads_first, base, of_w
 
     def tables_of(x, position, base):
         decline_odd(x)
-        return made(x.shape[-1])(x, position) if own_tables else standard(x, _angles(x, position, base))
+        if of_width:
+            return made(x.shape[-1])(x, position)
+        return _of_one_width(tables, x, position) if tables else standard(x, _angles(x, position, base))
 
     def rotated(x, given):
         return turn([x], given) if turned == 1 else _both(lambda *values: turn(values, given), x)
@@ -134,6 +137,22 @@ def _parameters_of(function, words):
         raise WrongClaim(f"{_PARAMETERS[words]}, and the parameters of {called} are ({', '.join(names)}); {others}; a "
                          "function around it may name them so")
     return turned, [word for word, in held[turned:]]
+
+
+def _of_one_width(tables, x, position):
+    """Of tables that are made for another width no shape would fit, which says nothing of the reason."""
+    hint = (f"of x {list(x.shape)}: what is made for one width goes by of_width, a function of the width that makes it, as in "
+            "of_width=RotaryEmbedding in place of tables=RotaryEmbedding(64)")
+    try:
+        found = tables(x, position)
+    except (AssertionError, IndexError, RuntimeError, ValueError) as error:
+        if is_out_of_memory(error):
+            raise
+        raise TypeError(f"{in_words(error)}, in tables {hint}") from error
+    for table in found if isinstance(found, (tuple, list)) else [found]:
+        if table.shape[-1] not in (x.shape[-1], x.shape[-1] // 2):
+            raise TypeError(f"tables has the shape {list(table.shape)} {hint}")
+    return found
 
 
 def _angles(x, position, base):

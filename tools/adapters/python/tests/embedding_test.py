@@ -344,3 +344,12 @@ def test_what_h_returns_in_itself_is_judged_alone_where_that_is_wanted():
     with pytest.raises(AssertionError, match="with numbers up to 1000 in place of what H returned: R is given states that are inf"):
         assay.check_embed_position(unstable)
     assert numpy.isfinite(assay.check_embed_position(unstable, largest=20.0)["f32"]["scan"].digits["up to 20"])
+
+
+def test_whoever_gates_such_a_module_is_told_this_check():
+    """Its forward has the inputs of no operation."""
+    for operation in (None, "heinsen/embed_position"):
+        with pytest.raises(assay.NotAnOperation, match=r"; assay\.check_embed_position\(MODULE\) judges modules with H and R$"):
+            assay.check(StepLoop(), operation)
+    with pytest.raises(assay.NotAnOperation, match=r"^((?!check_embed_position).|\n)*$"):
+        assay.check(nn.Linear(2, 2))

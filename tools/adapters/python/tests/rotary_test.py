@@ -72,6 +72,19 @@ def rotate_one_by_complex(x, freqs_cis):
     return torch.cat([pairs.real, pairs.imag], -1)
 
 
+class RefusesOthers(RotaryOfWidth):
+    def forward(self, x, position_ids):
+        return super().forward(x * self.theta.repeat(2), position_ids)
+
+
+@pytest.mark.parametrize("tables", [RotaryOfWidth(16), RefusesOthers(16)])
+def test_tables_of_one_width_are_told_of_width(tables):
+    rotate = from_cos_sin(rotate_both, tables=tables)
+    rotate(x=torch.ones(1, 2, 1, 16), position=torch.zeros(1, 2))
+    with pytest.raises(TypeError, match=r"tables .*of x \[1, 2, 1, 8\]: .* of_width=RotaryEmbedding in place of tables"):
+        rotate(x=torch.ones(1, 2, 1, 8), position=torch.zeros(1, 2))
+
+
 ROTATIONS = {
     "q and k": from_cos_sin(rotate_both),
     "own tables": from_cos_sin(rotate_both, tables=Rotary(500000.0), base=500000.0),
@@ -232,3 +245,14 @@ def test_a_function_whose_parameters_do_not_say_what_they_are_is_refused(adapter
 def test_odd_widths_are_declined():
     with pytest.raises(Unsupported, match="even widths only, and this one is 3"):
         from_cos_sin(rotate_one, tables=Rotary(1e4))(torch.ones(1, 2, 1, 3), torch.tensor([[0, 1]]))
+
+
+def test_neighbours_beside_tables_of_halves_are_named():
+    def turned_neighbours(q, k, cos, sin):  # q and k [B, h, n, d], pairs beside each other
+        def turn(x):
+            partner = torch.stack([-x[..., 1::2], x[..., 0::2]], -1).flatten(-2)
+            return x * cos.unsqueeze(1) + partner * sin.unsqueeze(1)
+        return turn(q), turn(k)
+    with pytest.raises(AssertionError, match="neighbours are paired, and columns of cosines and sines in the order of halves"):
+        assay.check(from_cos_sin(turned_neighbours), dtypes=["f32"], options=["--property=value", "--max-elements=2000"])
+    assay.check(from_cos_sin(turned_neighbours, layout="interleaved"), dtypes=["f32"], options=FEW)
