@@ -1,7 +1,7 @@
 """A test of your scan against Assay's golden set, for pytest. CC0: copy it with golden_reader.py, put your function
 into my_scan, and name the folder of the set in GOLDEN.
 
-    GOLDEN=golden/sets/heinsen python3 -m pytest test_my_scan.py
+    GOLDEN=golden/sets/heinsen python3 -m pytest -rs test_my_scan.py
 
 For other operations change OPERATION, the call and the outputs; `assay list operations` and the files' metadata have
 their names.
@@ -20,11 +20,16 @@ FOLDER = os.environ.get("GOLDEN", ".")
 LARGEST_EXPONENT = {"f64": 1023, "f32": 127, "bf16": 127, "f16": 15}
 
 
+LEFT_OUT = []  # files of other operations
+
+
 def files():
     for path in sorted(glob.glob(FOLDER + "/*.safetensors")):
         tensors, about = golden_reader.read(path)
         if about.get("operation") == OPERATION:
             yield pytest.param(path, tensors, about, id=os.path.basename(path))
+        else:
+            LEFT_OUT.append(path)
 
 
 FILES = list(files())
@@ -48,6 +53,11 @@ def right(x, y, allowed, emax):
 
 def test_there_are_files():
     assert FILES, f"no file of {OPERATION} in {FOLDER}: name the folder in GOLDEN"
+
+
+def test_no_file_is_left_out():
+    if LEFT_OUT:
+        pytest.skip(f"{len(LEFT_OUT)} files of other operations are left out")
 
 
 @pytest.mark.parametrize("path, tensors, about", FILES)
