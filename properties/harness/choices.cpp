@@ -40,6 +40,35 @@ std::optional<core::attribute> value_of_turn(const core::operation& op, core::at
   return std::nullopt;
 }
 
+// Of choices whose value no key has, since it goes together with some other value of another choice alone: a key with
+// both.
+void add_missing_choices(std::vector<case_key>& all, const case_key& key, const setting_values& choices,
+                         const core::attributes& decided) {
+  const auto has = [&](const std::string& name, const core::attribute& value) {
+    return std::any_of(all.begin(), all.end(), [&](const case_key& k) {
+      const auto set = k.settings.find(name);
+      return set == k.settings.end() || std::find(set->second.begin(), set->second.end(), value) != set->second.end();
+    });
+  };
+  for (const auto& [name, values] : choices)
+    for (const core::attribute& value : values) {
+      bool found = has(name, value);
+      for (const auto& [other, of_other] : choices)
+        for (const core::attribute& with : of_other) {
+          core::attributes together = decided;
+          together[other] = with;
+          together[name] = value;
+          if (found || other == name || !go_together(*key.operation, together)) continue;
+          case_key chosen = key;
+          for (const auto& [each, unused] : choices) chosen.settings[each] = {key.operation->attribute(each)->standard};
+          chosen.settings[name] = {value};
+          chosen.settings[other] = {with};
+          all.push_back(std::move(chosen));
+          found = true;
+        }
+    }
+}
+
 }  // namespace
 
 std::optional<case_key> with_other_integers(const case_key& key, const setting_values& within, std::size_t turn) {
@@ -82,6 +111,7 @@ std::vector<case_key> with_choices_by_turns(const case_key& key, std::size_t fir
     }
     all.push_back(go_together(*key.operation, together) ? std::move(chosen) : key);
   }
+  add_missing_choices(all, key, choices, decided);
   return all;
 }
 

@@ -516,8 +516,8 @@ class OutsideCandidates(Folder):
         self.assertIn("AssertionError: never", replayed.stdout)
 
     def test_a_family_that_no_gradient_has_is_asked_of_outputs_alone(self):
-        done = self.gate("builtin:sequential", "--operation", "shaw/attention", "--dtype", "f32", "--family", "nan_inside",
-                         "--report", self.report)
+        done = run("gate", "--candidate", "builtin:sequential", "--report", self.report, "--operation", "shaw/attention",
+                   "--dtype", "f32", "--family", "nan_inside")
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         self.assertEqual({c["operation"] for c in self.read_report()["checks"] if c["verdict"] == "passed"},
                          {"shaw/attention"})

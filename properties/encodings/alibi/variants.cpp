@@ -144,13 +144,14 @@ std::vector<variant> controls() {
            changed("control/alibi_recursive_form", "the official program: powers by multiplication",
                    "the same slopes, one from the other",
                    {.formula = [](recipe& how) { how = encoding::law<R>(reference::accuracy_class::sequential); }}),
-           changed(
-               "control/alibi_concatenated", "CT07 baichuan-inc/Baichuan2#225: every second slope, then the others",
-               "the same slopes in the same order",
-               {.formula = with_slope([](const alibi_rule& rule, std::size_t head) {
-                  const bool official = rule.name == "official";
-                  return right_slope({official ? "mpt" : rule.name, official ? 8.0 : rule.alpha_max, rule.heads}, head);
-                })}),
+           changed("control/alibi_concatenated", "CT07 baichuan-inc/Baichuan2#225: every second slope, then the others",
+                   "the same slopes in the same order",
+                   {.formula = with_slope([](const alibi_rule& rule, std::size_t head) {
+                      const bool official = rule.name == "official";
+                      return right_slope({official ? "mpt" : rule.name,
+                                          official && !rule.alpha_of_official ? 8.0 : rule.alpha_max, rule.heads},
+                                         head);
+                    })}),
            changed("control/alibi_by_exponential", "slopes as exp(e log 2)", "the same slopes",
                    {.formula = with_slope([](const alibi_rule& rule, std::size_t head) {
                       const double exponent = reference::encodings::alibi_exponent(rule, head).to_double();

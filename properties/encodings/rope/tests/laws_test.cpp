@@ -52,7 +52,7 @@ TEST_CASE("rope/rotate/certificate_names_what_it_found", "[property][gate]") {
     INFO(e.mutant);
     CHECK(o.verdict == status::failed);
     CHECK(o.message ==
-          std::string("declared pairs ") + e.message + ", where the first of a pair turns to the second one");
+          std::string("asked for pairs ") + e.message + ", where the first of a pair turns to the second one");
     CHECK(checked("rotation_certificate", "sequential", c).verdict == status::passed);
   }
 }
