@@ -80,7 +80,7 @@ bool within_domain(const description& about, const test_case& c) {
       if (!about.sizes_of_axis(*c.call.operation, symbol).holds(size)) return false;
   if (const auto related = about.relations.find(c.call.operation->name); related != about.relations.end())
     for (const axis_relation& r : related->second)
-      if (!r.holds(sizes_of(c))) return false;
+      if (!r.holds(sizes)) return false;
   const auto declared = about.domain.find(c.call.operation->name);
   if (declared == about.domain.end()) return true;
   for (const auto& [name, d] : declared->second) {
