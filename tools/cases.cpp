@@ -26,7 +26,8 @@ class observed_implementation final : public properties::implementation {
       : answers_(properties::make_builtin("sequential").value()), nudges_(nudges), show_(std::move(show)) {
     about_ = answers_->describe();
     about_.recorded = true;  // it is asked what a recording will be asked
-    properties::leave_unnamed_conventions(about_, {});
+    about_.written_for = core::first_list;
+    properties::leave_later_settings(about_, {});
   }
   [[nodiscard]] const properties::description& describe() const override { return about_; }
   properties::call_result evaluate(const properties::request& call) override {

@@ -44,7 +44,7 @@ std::vector<std::string> conventions_of(const std::vector<core::operation>& oper
       std::vector<std::string> values;
       for (const core::attribute& value : a.values) values.push_back(fmt::format("`{}`", core::to_string(value)));
       const std::string text = fmt::format("`{}` = {}: {}{}", a.name, joined(values, " or "), a.meaning,
-                                           a.on_request ? " (asked of who names it)" : "");
+                                           a.is_later() ? " (since " + to_string(a.since) + ")" : "");
       auto same = std::find_if(found.begin(), found.end(), [&](const convention& c) { return c.text == text; });
       if (same == found.end()) same = found.insert(found.end(), {a.name, text, {}});
       same->operations.push_back(op.name);

@@ -16,8 +16,8 @@ core::result<core::attribute> attribute_from(const nlohmann::json& value);
 /// An object of those; the error names the member.
 core::result<core::attributes> attributes_from(const nlohmann::json& object);
 
-/// All attributes of an operation from those that are set in such an object, but for those that are asked on request and
-/// have their standard values; an error too where one is not declared or has a value that there is not.
+/// All attributes of an operation from those that are set in such an object, but for those that came later and have
+/// their standard values; an error too where one is not declared or has a value that there is not.
 core::result<core::attributes> declared_attributes_from(const core::operation& op, const nlohmann::json& object);
 
 }  // namespace assay::formats

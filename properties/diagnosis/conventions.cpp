@@ -163,7 +163,7 @@ std::vector<dictionary_entry> conventions_of(const core::operation& op, const st
       if (asked == std::vector{value}) continue;
       all.push_back(behaves_as({{a.name, value}}, one));
       // Who never heard of a convention has not declared the usual value either.
-      if (a.on_request && asked == std::vector{a.standard})
+      if (a.is_later() && asked == std::vector{a.standard})
         all.back().words = all.back().id += ": declare it (domain), or mend it";
     }
     conventions.push_back({&a, asked});

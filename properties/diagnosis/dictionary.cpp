@@ -72,6 +72,7 @@ std::vector<dictionary_entry> dictionary_of(const core::operation& op, core::dty
   add_variants(all, tests->mutants, entry_source::mutant, op, type);
   if (tests->generated) add_variants(all, tests->generated(), entry_source::declared, op, type);
   for (dictionary_entry& e : bounded_places(op)) all.push_back(std::move(e));
+  std::stable_sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.from < b.from; });
   return all;
 }
 

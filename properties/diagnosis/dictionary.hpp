@@ -12,8 +12,8 @@ namespace assay::properties {
 /// What a wrong model gives for a call. One that remembers is asked all calls in their order.
 using wrong_model = std::function<call_result(const request& call)>;
 
-/// Where an entry comes from; what says most comes first.
-enum class entry_source { setting, other_number, two_settings, hypothesis, mutant, declared };
+/// Where an entry comes from; what says most comes first. Where d is 4, a scaling of frequencies is another base, too.
+enum class entry_source { setting, two_settings, hypothesis, other_number, mutant, declared };
 
 struct dictionary_entry {
   entry_source from = entry_source::mutant;

@@ -82,7 +82,7 @@ std::optional<candidate_entry> tried(const dictionary_entry& entry, const std::v
 
 // Other values of settings and hypotheses are sentences, faults are named.
 const char* introduction(const candidate_entry& c) {
-  return c.entry->from <= entry_source::hypothesis || is_convention(*c.entry) ? "" : "behaves like: ";
+  return c.entry->from <= entry_source::other_number || is_convention(*c.entry) ? "" : "behaves like: ";
 }
 
 explanation named_alike(const std::vector<const candidate_entry*>& alike) {

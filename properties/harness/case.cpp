@@ -77,8 +77,8 @@ core::attributes draw_any_settings(const case_key& key, const setting_values& wi
   for (const core::attribute_declaration& a : key.operation->attributes) {
     const auto values = values_to_draw(a, within, key.size.is_given() ? size_domains{} : key.sizes);
     // From a stream of its own: cases whose setting is standard are those from before there was the setting.
-    core::counter_random of_requests(core::fnv1a(a.name, key.seed + 1 + attempt));
-    all.emplace(a.name, values[(a.on_request ? of_requests : random).below(values.size())]);
+    core::counter_random of_later(core::fnv1a(a.name, key.seed + 1 + attempt));
+    all.emplace(a.name, values[(a.is_later() ? of_later : random).below(values.size())]);
   }
   return all;
 }

@@ -85,6 +85,8 @@ struct family {
   bool is_mild = false;
   /// NaN is among the inputs: forward operations only.
   bool holds_nan = false;
+  /// The list that it came with. One of special values is asked only of who was written for that list.
+  core::list_version since = core::first_list;
   /// Worth running at more than 1000 tokens, where accuracy classes part.
   bool parts_classes = false;
   /// Cotangents and tangents are of one sign, too (one_sign.hpp).
@@ -105,6 +107,8 @@ struct family {
 
 /// The families of all encodings that apply to an operation.
 std::vector<family> families_of(const core::operation& op);
+/// Without those that came after a list.
+std::vector<family> without_later(std::vector<family> all, core::list_version known);
 
 /// The family of an operation by its name; null where it has none of that name.
 const family* find_family(const core::operation& op, const std::string& name);

@@ -72,6 +72,11 @@ std::vector<family> families_of(const core::operation& op) {
   return all;
 }
 
+std::vector<family> without_later(std::vector<family> all, core::list_version known) {
+  std::erase_if(all, [&](const family& f) { return f.since > known; });
+  return all;
+}
+
 const family* find_family(const core::operation& op, const std::string& name) {
   if (const encoding_tests* tests = encoding_tests_of(op))
     for (const family& f : tests->families)

@@ -59,21 +59,26 @@ const std::map<std::string, std::vector<core::attribute>>& description::settings
   return all_values;
 }
 
-void leave_unnamed_conventions(description& about, const std::map<std::string, std::vector<std::string>>& parameters) {
+void leave_later_settings(description& about, const std::map<std::string, std::vector<std::string>>& parameters) {
   for (const auto& [name, types] : about.operations) {
     const core::operation* op = reference::find_operation(name);
     if (op == nullptr) continue;
-    const auto has_parameter = [&](const std::string& setting) {
-      for (const std::string& function : {op->name, op->forward_name()})
-        if (const auto known = parameters.find(function); known != parameters.end())
-          return std::find(known->second.begin(), known->second.end(), setting) != known->second.end();
-      return false;
-    };
+    const std::vector<std::string>* taken = nullptr;
+    for (const std::string& function : {op->forward_name(), op->name})
+      if (const auto known = parameters.find(function); known != parameters.end()) taken = &known->second;
     for (const core::attribute_declaration& a : op->attributes) {
-      if (!a.on_request || about.settings_of(*op).contains(a.name) || has_parameter(a.name)) continue;
-      std::map<std::string, std::vector<core::attribute>> known = about.settings_of(*op);
-      known[a.name] = {a.standard};
-      about.settings[op->name] = std::move(known);
+      // Who has a parameter for a setting knows it, with the values that it had when it came.
+      const bool is_taken = taken != nullptr && std::find(taken->begin(), taken->end(), a.name) != taken->end();
+      const core::list_version known = is_taken ? std::max(a.since, about.written_for) : about.written_for;
+      std::vector<core::attribute> values = a.values_of(known);
+      if (values.size() == a.values.size() || about.settings_of(*op).contains(a.name)) continue;
+      setting_values all = about.settings_of(*op);
+      if (is_taken || taken == nullptr)
+        std::copy_if(
+            a.values.begin(), a.values.end(), std::back_inserter(about.unasked[op->name][a.name]),
+            [&](const core::attribute& v) { return std::find(values.begin(), values.end(), v) == values.end(); });
+      all[a.name] = std::move(values);
+      about.settings[op->name] = std::move(all);
     }
   }
 }
@@ -82,7 +87,7 @@ core::attributes attributes_asked(const description& about, const request& call)
   core::attributes asked = call.attributes;
   const auto& known = about.settings_of(*call.operation);
   for (const core::attribute_declaration& a : call.operation->attributes) {
-    if (!a.on_request) continue;
+    if (!a.is_later()) continue;
     const auto values = known.find(a.name);
     const bool is_unnamed = values != known.end() && values->second == std::vector{a.standard};
     const auto set = asked.try_emplace(a.name, a.standard).first;

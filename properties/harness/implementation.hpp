@@ -95,6 +95,7 @@ inline constexpr const char* strides_variant = "strides";
 struct description {
   std::string name;
   std::string version;
+  core::list_version written_for = core::newest_list;
   std::map<std::string, std::vector<core::dtype>> operations;
   /// By storage dtype.
   std::map<core::dtype, declared_precision> compute;
@@ -106,6 +107,8 @@ struct description {
   std::map<std::string, std::vector<axis_relation>> relations{};
   /// By operation, then by attribute: the values that it takes; all where an attribute is not there.
   std::map<std::string, std::map<std::string, std::vector<core::attribute>>> settings{};
+  /// The same of values that came after the list it was written for, and are not asked.
+  std::map<std::string, std::map<std::string, std::vector<core::attribute>>> unasked{};
   /// Attributes that may be set, each with its values: block sizes, modes. Without them it uses its own choice.
   /// The results must agree.
   std::map<std::string, std::vector<core::attribute>> variants{};
@@ -135,10 +138,11 @@ struct description {
   }
 };
 
-/// Of conventions on request that an implementation does not name the standard value alone is asked for. It names those
-/// whose values it declares, and those that its functions have parameters for, here by operation.
-void leave_unnamed_conventions(description& about, const std::map<std::string, std::vector<std::string>>& parameters);
-/// The settings that a call hands over: of conventions on request those that it names, and what is not standard.
+/// Of settings and values that came after the list that an implementation was written for it is asked for those alone
+/// that it names: values that it declares, and settings that its functions have parameters for, here by operation. The
+/// others are `unasked`, but for settings that functions whose parameters are known have none for.
+void leave_later_settings(description& about, const std::map<std::string, std::vector<std::string>>& parameters);
+/// The settings that a call hands over: of later ones those that it names, and what is not standard.
 core::attributes attributes_asked(const description& about, const request& call);
 
 /// A function under test. `evaluate` is called with what check_request accepts and must return

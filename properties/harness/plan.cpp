@@ -19,7 +19,7 @@ setting_values settings_to_draw(const description& about, const core::operation&
   if (!about.recorded) return about.settings_of(op);
   setting_values all;
   for (const core::attribute_declaration& a : op.attributes)
-    if (a.on_request) all[a.name] = {a.standard};
+    if (a.is_later() || !a.later_values.empty()) all[a.name] = a.values_of(core::first_list);
   return all;
 }
 
@@ -144,9 +144,10 @@ std::vector<case_key> far_rows(const description& about, const core::operation& 
   return all;
 }
 
-// The families that somebody asked for, or all.
-std::vector<family> chosen_families(const property& p, const core::operation& op, const run_options& options) {
-  std::vector<family> all = families_of(p, op);
+// The families that somebody asked for, or all that an implementation knows.
+std::vector<family> chosen_families(const property& p, const core::operation& op, const description& about,
+                                    const run_options& options) {
+  std::vector<family> all = without_later(families_of(p, op), about.written_for);
   if (!options.families.empty())
     std::erase_if(all, [&](const family& f) { return !options.families.contains(f.name); });
   return all;
@@ -202,7 +203,7 @@ case_key key_of_call(const description& about, const core::operation& op, core::
 std::vector<case_key> plan_of(const property& p, const description& about, const core::operation& op, core::dtype type,
                               const run_options& options) {
   std::vector<case_key> plan;
-  const std::vector<family> chosen = chosen_families(p, op, options);
+  const std::vector<family> chosen = chosen_families(p, op, about, options);
   if (p.decides_class) plan = options.first;
   for (const family& f : chosen)
     for (const auto& [size, count] : lengths_of(p, f, options)) {

@@ -128,7 +128,8 @@ struct check_result {
 };
 
 /// The values that settings of cases are drawn from: those that are declared. Of a recorded candidate all, as when its
-/// cases were exported, but for conventions on request; cases with values that it does not declare are outside its domain.
+/// cases were exported, but for what came with a later list; cases with values that it does not declare are outside its
+/// domain.
 setting_values settings_to_draw(const description& about, const core::operation& op);
 
 /// The key of a case inside what an implementation declares. Of a recording every exported case is asked.

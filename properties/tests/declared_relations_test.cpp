@@ -1,5 +1,5 @@
 // Relations of axes that a candidate declares: cases are drawn and shrunk inside them, and laws ask for no others. And
-// conventions that are asked of who names them.
+// settings that came later, and are asked of who names them.
 #include <catch2/catch.hpp>
 #include <set>
 
@@ -77,12 +77,12 @@ TEST_CASE("properties/declared_relations/shrinking_keeps_to_them", "[property][g
   }
 }
 
-TEST_CASE("properties/conventions_on_request/change_no_other_draw", "[unit][gate]") {
+TEST_CASE("properties/later_settings/change_no_other_draw", "[unit][gate]") {
   std::size_t conventions = 0;
   for (const core::operation& op : reference::operations()) {
     setting_values unnamed;
     for (const core::attribute_declaration& a : op.attributes)
-      if (a.on_request) unnamed[a.name] = {a.standard};
+      if (a.is_later()) unnamed[a.name] = {a.standard};
     // Settings that do not go together are drawn anew.
     if (unnamed.empty() || op.forward_name() == "rope_axes/rotate") continue;
     std::set<core::attributes> named;

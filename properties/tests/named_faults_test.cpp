@@ -33,7 +33,8 @@ class answering final : public implementation {
 // As a gate has it.
 std::string said_of(implementation& under_test, const char* operation) {
   const core::operation& op = *reference::find_operation(operation);
-  const check_result r = run_property(testing::truth_property(op), under_test, op, core::dtype::f32, testing::options(8));
+  const check_result r =
+      run_property(testing::truth_property(op), under_test, op, core::dtype::f32, testing::options(8));
   INFO(operation);
   REQUIRE(r.found);
   const diagnosis d = diagnose(under_test, op, core::dtype::f32, {{{r.checked, r.found->minimal}}, probe_seed});
@@ -66,7 +67,8 @@ class scaled_rotation final : public implementation {
     const core::tensor& x = call.inputs.at("x");
     core::attributes settings = scaling_;
     settings["pairs"] = static_cast<std::int64_t>(x.shape().back() / 2);
-    const core::operation &scales = *reference::find_operation("rope/extended_frequencies"),
+    const core::operation &scales = *reference::find_operation(
+                              scaling_.contains("trained_length") ? "rope/extended_frequencies" : "rope/frequencies"),
                           &turns = *reference::find_operation("rope/rotate_by");
     const core::tensors base{{"base", core::make_tensor(core::dtype::f32, {1}, {10000.0})}};
     call_result theta = right_->evaluate({&scales, core::dtype::f32, base, core::completed(scales, settings)});
@@ -102,10 +104,9 @@ TEST_CASE("properties/diagnosis/positions_of_a_table_that_ends_are_named", "[pro
 
 TEST_CASE("properties/diagnosis/positions_in_bf16_are_named_where_few_cases_have_large_ones", "[property][gate]") {
   for (const char* operation : {"alibi/bias", "kerple/log"})
-    CHECK_THAT(
-        said_of_answers(operation, each_position([](double m) { return core::round_to(core::dtype::bf16, m); })),
-        Catch::Contains("query_position and key_position are held in bf16") ||
-            Catch::Contains("distances are rounded to bf16"));
+    CHECK_THAT(said_of_answers(operation, each_position([](double m) { return core::round_to(core::dtype::bf16, m); })),
+               Catch::Contains("query_position and key_position are held in bf16") ||
+                   Catch::Contains("distances are rounded to bf16"));
 }
 
 TEST_CASE("properties/diagnosis/an_axis_of_positions_that_is_ignored_is_named", "[property][gate]") {
@@ -125,6 +126,8 @@ TEST_CASE("properties/diagnosis/scalings_of_frequencies_inside_a_rotation_are_na
   scaled_rotation llama3({{"scaling", std::string("llama3")}, {"factor", 8.0}, {"trained_length", std::int64_t{8192}}});
   CHECK_THAT(said_of(llama3, "rope/rotate"),
              Catch::Contains("turns by the frequencies of scaling = \"llama3\", factor = 8, trained_length = 8192"));
+  scaled_rotation ntk({{"scaling", std::string("ntk")}, {"factor", 4.0}});
+  CHECK_THAT(said_of(ntk, "rope/rotate"), Catch::Contains("turns by the frequencies of scaling = \"ntk\", factor = 4"));
   scaled_rotation yarn({{"scaling", std::string("yarn")}, {"factor", 4.0}, {"trained_length", std::int64_t{4096}}});
   CHECK_THAT(said_of(yarn, "rope/rotate"),
              Catch::Contains("turns by the frequencies of scaling = \"yarn\", factor = 4, trained_length = 4096"));

@@ -299,9 +299,17 @@ attributes completed(const operation& op, const attributes& set) {
   return all;
 }
 
+std::vector<attribute> attribute_declaration::values_of(list_version known) const {
+  if (since > known) return {standard};
+  std::vector<attribute> all = values;
+  for (const auto& [value, came] : later_values)
+    if (came > known) all.erase(std::remove(all.begin(), all.end(), value), all.end());
+  return all;
+}
+
 attributes without_unasked(const operation& op, attributes set) {
   for (const attribute_declaration& a : op.attributes)
-    if (const auto it = set.find(a.name); a.on_request && it != set.end() && it->second == a.standard) set.erase(it);
+    if (const auto it = set.find(a.name); a.is_later() && it != set.end() && it->second == a.standard) set.erase(it);
   return set;
 }
 

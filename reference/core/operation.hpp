@@ -8,10 +8,12 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "reference/core/attributes.hpp"
 #include "reference/core/error_growth.hpp"
+#include "reference/core/list_version.hpp"
 #include "reference/core/precisions.hpp"
 #include "reference/core/result.hpp"
 #include "reference/core/roles.hpp"
@@ -71,9 +73,15 @@ struct attribute_declaration {
   double low = -std::numeric_limits<double>::infinity();  ///< of a number
   double high = std::numeric_limits<double>::infinity();
   std::string axis{};  ///< the axis symbol whose size it is
-  /// A convention that the operation did not have at first: code that does not know it computes the standard value. It
-  /// is asked of candidates that name it, and files and calls have it where it has another value.
-  bool on_request = false;
+  /// The list that it came with. Code that does not know a later one computes the standard value. It is asked of
+  /// candidates that name it, or were written for that list; files and calls have it where it has another value.
+  list_version since = first_list;
+  /// Values that came after it.
+  std::vector<std::pair<attribute, list_version>> later_values{};
+
+  [[nodiscard]] bool is_later() const { return since > first_list; }
+  /// The values that code written for a list knows: the standard one alone where it does not know the setting.
+  [[nodiscard]] std::vector<attribute> values_of(list_version known) const;
 };
 
 /// A recurrent operation hands its state on: `state_out` of one chunk is `state_in` of the next.
@@ -193,8 +201,7 @@ tensors restrict_axis(const operation& op, const tensors& inputs, std::string_vi
 /// its standard value, and the others as they are.
 attributes completed(const operation& op, const attributes& set);
 
-/// Without the settings that are asked on request and have their standard values: as calls and files were before there
-/// were such.
+/// Without the settings that came later and have their standard values: as calls and files were before.
 attributes without_unasked(const operation& op, attributes set);
 
 /// Nothing where every declared attribute that is set has a value that there is; otherwise an error that names it.

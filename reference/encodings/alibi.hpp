@@ -164,7 +164,7 @@ struct alibi {
                                   "how slopes are chosen, which differs where the heads are no power of two"),
                            real("alpha_max", {8, 4, 16}, {1.0 / alibi_rule::alpha_parts, 64},
                                 "-log2 of the smallest slope of the rules naive and mpt; a multiple of 1/16"),
-                           on_request(flag("alpha_of_official", false, "alpha_max counts for the rule official, too"))},
+                           since({0, 2}, flag("alpha_of_official", false, "alpha_max counts for official, too"))},
             .independent = {},
             .conflict = [](const core::attributes& settings, const core::axis_sizes&) -> std::string {
               const double parts = core::setting<double>(settings, "alpha_max") * alibi_rule::alpha_parts;

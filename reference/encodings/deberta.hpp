@@ -144,7 +144,7 @@ inline core::operation deberta::scores_declaration() {
               "of buckets: from the one before on all distances share one"),
       choice("terms", {"both", "c2p", "p2c"}, "queries with position_keys (c2p), keys with position_queries (p2c)"),
       choice("p2c_index", {"code", "paper"}, "the row of position_queries: of i - j, or of j - i"),
-      on_request(flag("clamp_first", true, clamping))};
+      since({0, 2}, flag("clamp_first", true, clamping))};
   scores.axis_roles = {{"b", core::axis_role::parameter}};
   scores.conflict = [](const core::attributes& settings, const core::axis_sizes&) {
     return rows_of(settings, "span").conflict("span");

@@ -101,7 +101,7 @@ inline core::operation nope::temperature_declaration() {
                        .scale = core::error_scale::relative}},
           .attributes = {integer("floor_scale", {8192, 1, 100}, {1, furthest}, "positions of a step"),
                          real("attn_scale", {0.1, 1.0}, {.low = 0.0, .high = 16.0}, "factor of the logarithm"),
-                         on_request(flag("from_one", true, "the first position counts as 1; else as 0"))},
+                         since({0, 2}, flag("from_one", true, "the first position counts as 1; else as 0"))},
           .stages = {{.name = "temperature", .meaning = "the logarithm, its factor, and the sum"}},
           .named_only = true};
 }

@@ -176,7 +176,9 @@ struct sinusoidal {
                first = choice("first", {"sine", "cosine"}, "the function of the first column"),
                rule = choice("rule", {"paper", "tensor2tensor"},
                              "frequencies b^(-2i/d), or b^(-i/(d/2 - 1)), whose slowest is 1/b"),
-               rule_of_table = choice("rule", {"paper", "tensor2tensor", "power"}, rule.meaning + "; or (2i/d)^alpha"),
+               rule_of_table = with_later_value(
+                   "power", {0, 2},
+                   choice("rule", {"paper", "tensor2tensor", "power"}, rule.meaning + "; or (2i/d)^alpha")),
                odd = choice(
                    "odd", {"zero", "extra", "padded"},
                    "the last column of an odd width: 0, one more of the first function, or 0 behind the table of "

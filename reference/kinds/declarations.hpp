@@ -40,9 +40,15 @@ inline core::attribute_declaration real(std::string name, const std::vector<doub
   return a;
 }
 
-/// A convention that is asked of candidates that name it.
-inline core::attribute_declaration on_request(core::attribute_declaration a) {
-  a.on_request = true;
+/// A setting that came with a later list (core::list_version).
+inline core::attribute_declaration since(core::list_version list, core::attribute_declaration a) {
+  a.since = list;
+  return a;
+}
+/// One whose value came later than itself.
+inline core::attribute_declaration with_later_value(core::attribute value, core::list_version since,
+                                                    core::attribute_declaration a) {
+  a.later_values.emplace_back(std::move(value), since);
   return a;
 }
 

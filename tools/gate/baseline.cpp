@@ -171,6 +171,13 @@ void compare_accuracy(const json& baseline, const gate_options& o, gate_report& 
   }
 }
 
+// What the candidate of a baseline was written for; reports from before there were lists do not say it.
+core::list_version list_of(const json& baseline) {
+  const json named = member_of(baseline["candidate"], "written_for");
+  return named.is_string() ? core::list_version_from(named.get<std::string>()).value_or(core::newest_list)
+                           : core::first_list;
+}
+
 void compare_offers(const json& baseline, const gate_options& o, gate_report& report) {
   for (const auto& [operation, types] : baseline["candidate"]["operations"].items())
     for (const json& type : types) {
@@ -202,6 +209,13 @@ core::result<json> read_report(const std::filesystem::path& path) {
 void compare_with_baseline(const json& baseline, const gate_options& options, gate_report& report) {
   compare_offers(baseline, options, report);
   compare_checks(baseline, options, report);
+  if (const auto list = list_of(baseline); list != report.candidate.written_for) {
+    report.warnings.push_back(
+        fmt::format("the candidate was written for {} and the baseline's for {}: classes, digits "
+                    "and errors are those of other questions, and are not compared",
+                    to_string(report.candidate.written_for), to_string(list)));
+    return;
+  }
   compare_classes(baseline, options, report);
   compare_accuracy(baseline, options, report);
 }

@@ -19,6 +19,12 @@ void from_scalar(const json& j, dtype& t) {
   if (!named) throw tools::archive::malformed("unknown dtype " + j.dump());
   t = *named;
 }
+json to_scalar(list_version v) { return to_string(v); }
+void from_scalar(const json& j, list_version& v) {
+  const auto read = list_version_from(j.get<std::string>());
+  if (!read) throw tools::archive::malformed("unknown list " + j.dump());
+  v = *read;
+}
 json to_scalar(const operation* op) { return op == nullptr ? json() : json(op->name); }
 void from_scalar(const json& j, const operation*& op) {
   op = j.is_null() ? nullptr : reference::find_operation(j.get<std::string>());
@@ -92,8 +98,8 @@ ASSAY_MEMBERS(declared_precision, all, stages)
 ASSAY_MEMBERS(declared_sizes, low, high, multiple_of)
 ASSAY_MEMBERS(multiple_of_axis, axis, times)
 ASSAY_MEMBERS(axis_relation, left, right, equal)
-ASSAY_MEMBERS(description, name, version, operations, compute, domain, sizes, relations, settings, variants,
-              flush_subnormals, deterministic, takes_empty, recorded, relayed)
+ASSAY_MEMBERS(description, name, version, written_for, operations, compute, domain, sizes, relations, settings, unasked,
+              variants, flush_subnormals, deterministic, takes_empty, recorded, relayed)
 ASSAY_MEMBERS(extent, range, tokens, axes)
 ASSAY_MEMBERS(case_key, operation, type, family, seed, size, settings, domain, sizes, relations)
 ASSAY_MEMBERS(test_case, call, family, seed, key)

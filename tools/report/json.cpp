@@ -44,9 +44,10 @@ ordered_json candidate_json(const properties::description& d, const std::string&
     if (declared.all) arithmetic = core::name_of(*declared.all);
     for (const auto& [stage, format] : declared.stages) arithmetic[stage] = core::name_of(format);
   }
-  return {{"specification", spec},           {"name", d.name},     {"version", d.version},
-          {"operations", operations},        {"compute", compute}, {"domain", domain},
-          {"deterministic", d.deterministic}};
+  return {{"specification", spec},    {"name", d.name},
+          {"version", d.version},     {"written_for", to_string(d.written_for)},
+          {"operations", operations}, {"compute", compute},
+          {"domain", domain},         {"deterministic", d.deterministic}};
 }
 
 ordered_json counts(const check_result& c) {

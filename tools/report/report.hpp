@@ -199,7 +199,8 @@ const char* smallest_case_words(const properties::check_result& c);
 /// By operation that was checked, then by input or setting, what the candidate takes: "finite", "in [-3, 3]",
 /// "= "half_split"".
 std::map<std::string, std::map<std::string, std::string>> narrower_domains(const gate_report& r);
-/// Whether a convention on request is asked for with its standard value alone: who never heard of it declares nothing.
+/// Whether a setting that came later is asked for with its standard value alone: who never heard of it declares
+/// nothing.
 bool is_unnamed_convention(const std::string& operation, const std::string& setting,
                            const std::vector<core::attribute>& values);
 /// What a reader must know besides the verdict: parts that were not asked for, known failures, warnings.

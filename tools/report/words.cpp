@@ -262,7 +262,7 @@ bool is_unnamed_convention(const std::string& operation, const std::string& sett
                            const std::vector<core::attribute>& values) {
   const core::operation* op = reference::find_operation(operation);
   const core::attribute_declaration* a = op == nullptr ? nullptr : op->attribute(setting);
-  return a != nullptr && a->on_request && values == std::vector{a->standard};
+  return a != nullptr && a->is_later() && values == std::vector{a->standard};
 }
 
 std::map<std::string, std::map<std::string, std::string>> narrower_domains(const gate_report& r) {
@@ -301,11 +301,36 @@ void add_precisions(std::vector<std::string>& notes, const gate_report& r) {
   }
 }
 
+// "New since 0.1, and not asked: rule = "power" of sinusoidal/table."
+void add_unasked(std::vector<std::string>& notes, const gate_report& r) {
+  std::map<std::string, std::set<std::string>> by_values;
+  for (const check_result& c : r.checks)
+    if (const auto unasked = r.candidate.unasked.find(c.operation->forward_name());
+        unasked != r.candidate.unasked.end())
+      for (const auto& [name, values] : unasked->second) {
+        std::vector<std::string> words;
+        for (const core::attribute& value : values) words.push_back(core::to_string(value));
+        by_values[fmt::format("{} = {}", name, fmt::join(words, " or "))].insert(unasked->first);
+      }
+  for (const check_result& c : r.checks)
+    for (const properties::family& f : properties::families_of(*c.operation))
+      if (f.since > r.candidate.written_for)
+        by_values[fmt::format("the family {}", f.name)].insert(c.operation->forward_name());
+  std::vector<std::string> all;
+  for (const auto& [values, operations] : by_values)
+    all.push_back(fmt::format("{} of {}", values, fmt::join(operations, ", ")));
+  if (all.empty()) return;
+  notes.push_back(fmt::format(
+      "New since {}, and not asked: {}. Who knows them names them in a domain, or says written_for = \"{}\".",
+      to_string(r.candidate.written_for), fmt::join(all, "; "), to_string(core::newest_list)));
+}
+
 }  // namespace
 
 std::vector<std::string> notes_of(const gate_report& r) {
   std::vector<std::string> notes;
   add_precisions(notes, r);
+  add_unasked(notes, r);
   if (!r.only_properties.empty())
     notes.push_back(
         fmt::format("Only part of the checks was asked for: properties {}.", fmt::join(r.only_properties, ", ")));

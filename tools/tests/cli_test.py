@@ -273,6 +273,18 @@ class Pinning(Folder):
         self.assertIn("heinsen/lost in f32 is not offered any more", complaints)
         self.assertIn("'lost' of heinsen/scan in f32 passed and was not run", complaints)
 
+    def test_the_newest_list_is_that_of_the_program(self):
+        self.few("builtin:sequential")
+        self.assertTrue(run("--version").stdout.startswith(self.read_report()["candidate"]["written_for"] + "."))
+
+    def test_a_baseline_of_another_list(self):
+        path = self.baseline("builtin:sequential", lambda report: report["candidate"].update(written_for="0.1"))
+        self.assertEqual(self.few("builtin:cumsum", "--baseline", path).returncode, 0)
+        (said,) = (note for note in self.read_report()["warnings"] if "written for" in note)
+        self.assertIn("the candidate was written for 0.2 and the baseline's for 0.1", said)
+        self.assertEqual(self.few("builtin:mutant/ignores_initial_state", "--baseline", path).returncode, 1)
+        self.assertIn("'value' of heinsen/scan in f32 passed and now is failed", " ".join(self.read_report()["complaints"]))
+
     def test_a_baseline_that_is_none(self):
         for change in (lambda r: r.pop("footer"), lambda r: r.update(schema="x"), lambda r: r.update(checks=[1])):
             path = self.baseline("builtin:sequential", change)

@@ -31,7 +31,7 @@ std::string declarations_json() {
       for (const core::attribute& value : a.values) values.push_back(formats::to_json(value));
       list.push_back({{"name", a.name}, {"standard", formats::to_json(a.standard)}, {"values", std::move(values)}});
       if (!a.axis.empty()) list.back()["axis"] = a.axis;
-      if (a.on_request) list.back()["on_request"] = true;
+      if (a.is_later()) list.back()["since"] = to_string(a.since);
     }
     return list;
   };

@@ -135,14 +135,14 @@ void parse_domain_of(const core::operation& op, const json& members, const std::
 using values_by_setting = std::map<std::string, std::vector<core::attribute>>;
 
 // Of each setting the values that cases are drawn from: those of the sizes that are declared, and of these values; of a
-// convention on request that is not named the standard value.
+// setting that came later and is not named those that the candidate knows.
 values_by_setting values_of(const core::operation& op, const properties::description& about,
                             const properties::setting_values& declared) {
   const auto sizes = about.sizes.find(op.name);
   const properties::size_domains of_axes = sizes == about.sizes.end() ? properties::size_domains{} : sizes->second;
   values_by_setting all;
   for (const core::attribute_declaration& a : op.attributes)
-    all[a.name] = a.on_request && !declared.contains(a.name) ? std::vector{a.standard}
+    all[a.name] = a.is_later() && !declared.contains(a.name) ? a.values_of(about.written_for)
                                                              : properties::values_to_draw(a, declared, of_axes);
   return all;
 }

@@ -79,6 +79,13 @@ properties::description parse_hello_object(const json& greeting) {
     require(version->is_string(), "hello.version must be a string");
     answer.version = clean(version->get<std::string>(), 200);
   }
+  answer.written_for = core::first_list;
+  if (const json* list = member(greeting, "written_for")) {
+    const auto known = list->is_string() ? core::list_version_from(list->get<std::string>()) : std::nullopt;
+    require(known.has_value(), fmt::format("hello.written_for must be a version of Assay from \"{}\" to \"{}\"",
+                                           to_string(core::first_list), to_string(core::newest_list)));
+    answer.written_for = *known;
+  }
   const json* operations = member(greeting, "operations");
   require(operations != nullptr, "hello.operations is missing");
   parse_operations(*operations, answer);
@@ -86,7 +93,7 @@ properties::description parse_hello_object(const json& greeting) {
   if (const json* domain = member(greeting, "domain")) parse_domains(*domain, answer);
   std::map<std::string, std::vector<std::string>> named;
   if (const json* parameters = member(greeting, "parameters")) named = parse_parameters(*parameters, answer);
-  properties::leave_unnamed_conventions(answer, named);
+  properties::leave_later_settings(answer, named);
   if (const json* variants = member(greeting, "variants")) parse_variants(*variants, answer);
   if (const json* flush = member(greeting, "flush_subnormals"))
     answer.flush_subnormals = parse_flag(*flush, "flush_subnormals");

@@ -23,7 +23,7 @@ struct reply {
 };
 
 std::string hello_request();
-/// Without the settings that are asked on request and have their standard values, or with these attributes.
+/// Without the settings that came later and have their standard values, or with these attributes.
 std::string call_request(std::uint64_t id, const properties::request& call, const std::filesystem::path& inputs,
                          const std::filesystem::path& outputs);
 std::string call_request(std::uint64_t id, const properties::request& call, const core::attributes& attributes,

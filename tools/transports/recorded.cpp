@@ -52,6 +52,7 @@ core::result<std::unique_ptr<recorded_candidate>> recorded_candidate::read(const
   auto made = std::make_unique<recorded_candidate>();
   made->about_.name = "recorded";
   made->about_.recorded = true;
+  made->about_.written_for = core::first_list;
   if (auto ok = made->read_cases(folder); !ok) return tl::make_unexpected(ok.error());
   std::error_code failed;
   if (std::filesystem::exists(std::filesystem::symlink_status(folder / "hello.json", failed))) {
@@ -117,7 +118,7 @@ void recorded_candidate::offer_answered() {
     if (about_.offers(call.operation, call.type) || !std::filesystem::exists(call.outputs, failed)) continue;
     about_.operations[call.operation].push_back(call.type);
   }
-  properties::leave_unnamed_conventions(about_, {});
+  properties::leave_later_settings(about_, {});
 }
 
 properties::call_result recorded_candidate::evaluate(const properties::request& call) {

@@ -94,7 +94,7 @@ TEST_CASE("explore/operations/what_is_no_algorithm_or_too_large_is_said", "[unit
     return checked ? std::string() : checked.error().message;
   };
   CHECK(refused("cumsum", "cope/positions", 1000000).empty());
-  CHECK(refused("linear", "cope/positions", 64).find("no stage and no algorithm 'linear'; its algorithms: sequential, cumsum") !=
+  CHECK(refused("tree", "cope/positions", 64).find("no algorithm 'tree'; its algorithms: sequential, linear, cumsum") !=
         std::string::npos);
   CHECK(refused("uniform", "cope/positions", 64).find("no implementation 'uniform'") != std::string::npos);
   CHECK(refused("cumsum", "alibi/bias", 64).find("its algorithms: formula") != std::string::npos);

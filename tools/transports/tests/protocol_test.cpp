@@ -264,9 +264,9 @@ TEST_CASE("transports/protocol/a_precision_for_each_stage") {
   CHECK_THAT(hello_refusal(hello("{}")), Contains("must name stages; known: "));
 }
 
-// Conventions that an operation did not have at first: who never heard of them is asked for the standard value, in
-// words from before there were such.
-TEST_CASE("transports/protocol/conventions_on_request_are_asked_of_who_names_them") {
+// Settings that an operation did not have at first: who never heard of them is asked for the standard value, in words
+// from before there were such.
+TEST_CASE("transports/protocol/later_settings_are_asked_of_who_names_them") {
   const core::operation &op = *reference::find_operation("deberta/scores"),
                         &vjp = *reference::find_operation("deberta/scores:vjp");
   const auto values_of = [&](const std::string& more, const core::operation& of) {
@@ -294,10 +294,41 @@ TEST_CASE("transports/protocol/conventions_on_request_are_asked_of_who_names_the
     CHECK(values_of(R"(,"parameters":{"deberta/scores":["q","k","clamp_first"]})", *of) == values{true, false});
     CHECK(values_of(R"(,"domain":{"deberta/scores":{"clamp_first":[false]}})", *of) == values{false});
     CHECK(values_of(R"(,"domain":{"deberta/scores":{"terms":["both"]}})", *of) == values{true});
+    CHECK(values_of(R"(,"written_for":"0.1")", *of) == values{true});
+    CHECK(values_of(R"(,"written_for":"0.2")", *of) == values{true, false});
+    CHECK(values_of(R"(,"written_for":"0.2","parameters":{"deberta/scores":["q"]})", *of) == values{true});
   }
   const std::string line = transports::call_request(1, {&op, core::dtype::f32, {}, core::completed(op, {})}, "a", "b");
   CHECK(line.find("clamp_first") == std::string::npos);
   CHECK(line.find("p2c_index") != std::string::npos);
+}
+
+// And so are values that came after their setting.
+TEST_CASE("transports/protocol/later_values_are_asked_of_who_names_them") {
+  const core::operation& table = *reference::find_operation("sinusoidal/table");
+  using values = std::vector<core::attribute>;
+  const values known{std::string("paper"), std::string("tensor2tensor")}, later{std::string("power")};
+  const auto check = [&](const std::string& more, const values& asked, bool tells) {
+    const auto hello = transports::parse_hello(
+        R"({"hello":{"protocol":1,"name":"c","operations":{"sinusoidal/table":["f32"]})" + more + "}}");
+    INFO(more);
+    REQUIRE(hello.has_value());
+    const auto& settings = hello->settings_of(table);
+    CHECK((settings.contains("rule") ? settings.at("rule") : table.attribute("rule")->values) == asked);
+    const auto unasked = hello->unasked.find("sinusoidal/table");
+    CHECK((unasked != hello->unasked.end() && unasked->second.contains("rule")) == tells);
+    if (tells) CHECK(unasked->second.at("rule") == later);
+  };
+  const values all = table.attribute("rule")->values;
+  check("", known, true);
+  check(R"(,"parameters":{"sinusoidal/table":["rule"]})", known, true);
+  check(R"(,"parameters":{"sinusoidal/table":["position"]})", {std::string("paper")}, false);
+  check(R"(,"written_for":"0.2")", all, false);
+  check(R"(,"written_for":"0.2.7")", all, false);
+  check(R"(,"domain":{"sinusoidal/table":{"rule":["power"]}})", later, false);
+  for (const char* list : {"1", "\"0\"", "\"0.0\"", "\"0.\"", "\"9.0\"", "\"0.2x\"", "\"v0.2\"", "null", "0.2"})
+    CHECK_THAT(hello_refusal(hello_with(std::string(R"(,"written_for":)") + list)),
+               Contains("hello.written_for must be a version of Assay from \"0.1\" to \"0.2\""));
 }
 
 TEST_CASE("transports/protocol/relations_of_axes") {

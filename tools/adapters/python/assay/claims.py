@@ -18,7 +18,7 @@ import re
 
 _ATTRIBUTE, _PREFIX = "__assay__", "ASSAY_"
 WORDS = ("operation", "dtypes", "compute", "domain", "vjp", "vjp_domain", "framework", "device", "empty", "strides", "variants",
-         "properties", "flush_subnormals", "name", "version")
+         "properties", "flush_subnormals", "written_for", "name", "version")
 
 
 class WrongClaim(ValueError):
@@ -46,6 +46,8 @@ def candidate(**claims):
     empty             False: it takes no empty axis, and is not asked for any; True: it takes them, and an error is a
                       failure; without it an error to one is a refusal, which the report tells and which fails nothing
     strides           False: it takes contiguous inputs, and is not given views, such as transposed ones
+    written_for       the version of Assay whose settings, values and families of special values it knows, such as "0.2";
+                      what came later is asked only where the domain names it. Without it: the first version
     variants, properties, flush_subnormals, name, version: as for a Candidate
     """
     check_words(claims, "assay.candidate")

@@ -28,8 +28,8 @@ def candidate_of(function, declarations, operation=None, dtypes=None, framework=
     declared = declaration_of(declarations, operation) if operation else deduce(function, declarations)
     dtypes = dtypes or claims.get("dtypes") or dtypes_of_module(function) or ["f32", "f64"]
     dtypes = [dtypes] if isinstance(dtypes, str) else list(dtypes)
-    hello = {word: claims[word] for word in ("compute", "strides", "device", "variants", "properties", "flush_subnormals")
-             if word in claims}
+    hello = {word: claims[word] for word in ("compute", "strides", "device", "variants", "properties", "flush_subnormals",
+                                             "written_for") if word in claims}
     if "compute" in hello:
         hello["compute"] = _compute_of(hello["compute"], claims.get("dtypes"), dtypes)
     candidate = Candidate(claims.get("name") or _name_of(function), claims.get("version", ""), **hello)
@@ -72,10 +72,10 @@ def _name_of(function):
 
 def _domain_of(function, declared, domain):
     """A function without a parameter for a setting computes with its standard value, unless it says another one. One with
-    a parameter for a convention on request names it."""
+    a parameter for a setting that came later names it."""
     taken = settings_taken(function, declared)
     fixed = {a["name"]: [a["standard"]] for a in declared["attributes"] if a["name"] not in taken}
-    named = {a["name"]: a["values"] for a in declared["attributes"] if a.get("on_request") and takes(function, a["name"])}
+    named = {a["name"]: a["values"] for a in declared["attributes"] if a.get("since") and takes(function, a["name"])}
     check_domain(domain or {}, declared)
     return {**fixed, **named, **(domain or {})}
 

@@ -37,7 +37,7 @@ class Unsupported(Exception):
 
 
 # Further members of the hello.
-_CLAIMS = ("compute", "flush_subnormals", "variants", "properties")
+_CLAIMS = ("compute", "flush_subnormals", "variants", "properties", "written_for")
 
 
 def _check_sendable(word, value):
@@ -105,10 +105,10 @@ def _answers_with_heads_exchanged(function, inputs, message):
 
 class Candidate:
     """A set of operations under a name. `claims` are further members of the hello, such as
-    compute={"bf16": "f32"} (or a precision for each stage), flush_subnormals=True, variants={"block": [32, 64]} or
-    properties={"deterministic": True}. With strides=False the functions get contiguous inputs alone; otherwise also
-    views, such as transposed ones (assay/strides.py). `device`, such as "cuda", is where the inputs of torch functions
-    lie when they are called."""
+    compute={"bf16": "f32"} (or a precision for each stage), flush_subnormals=True, variants={"block": [32, 64]},
+    properties={"deterministic": True} or written_for="0.2", the version of Assay whose settings and values it knows.
+    With strides=False the functions get contiguous inputs alone; otherwise also views, such as transposed ones
+    (assay/strides.py). `device`, such as "cuda", is where the inputs of torch functions lie when they are called."""
 
     def __init__(self, name, version="", strides=True, device=None, **claims):
         unknown = sorted(set(claims) - set(_CLAIMS))

@@ -125,6 +125,29 @@ def test_one_that_has_a_parameter_for_it_is_asked_for_each_value():
         assay.check(ignores_it, "nope/temperature", dtypes=["f64"], vjp=False, options=QUICK)
 
 
+def table(position, width, rule):
+    """Right for even widths and the two rules of Assay 0.1."""
+    assert rule != "power", "asked for a rule that came later"
+    pair = np.arange(width // 2)
+    angles = np.outer(position, 10000.0 ** (-2 * pair / width if rule == "paper" else -pair / max(width // 2 - 1, 1)))
+    return np.stack([np.sin(angles), np.cos(angles)], -1).reshape(len(position), width)
+
+
+def test_a_value_that_came_after_its_setting_is_asked_of_who_was_written_for_it(tmp_path):
+    def check(**about):
+        assay.check(table, "sinusoidal/table", dtypes=["f64"], vjp=False, report=tmp_path / "report", options=QUICK, **about)
+        return (tmp_path / "report" / "summary.md").read_text()
+    usual = {"width": [8, 64]}
+    said = check(domain=usual)
+    assert 'New since 0.1, and not asked: rule = "power" of sinusoidal/table.' in said
+    for about in ({"written_for": "0.2", "domain": usual}, {"domain": {**usual, "rule": ["paper", "power"]}}):
+        with pytest.raises(AssertionError, match="a rule that came later"):
+            check(**about)
+    assert "New since" not in check(domain={**usual, "rule": ["paper"]})
+    with pytest.raises(Exception, match='written_for must be a version of Assay from "0.1" to "0.2"'):
+        check(written_for="7")
+
+
 def test_exported_cases_have_none(tmp_path):
     subprocess.run([os.environ["ASSAY"], "cases", "--export", str(tmp_path / "cases"), "--operation", "nope/temperature",
                     "--dtype", "f64", "--property", "value"], check=True, capture_output=True)
