@@ -25,7 +25,7 @@ def scan(log_p, h, s0):
 
 MPI_PROJECT = """cmake_minimum_required(VERSION 3.25)
 project(ranks LANGUAGES CXX)
-find_package(assay 0.1 REQUIRED COMPONENTS mpi)
+find_package(assay 0.2 REQUIRED COMPONENTS mpi)
 add_executable(ranks main.cpp)
 target_link_libraries(ranks PRIVATE assay::mpi)
 """
@@ -149,7 +149,7 @@ class Library(unittest.TestCase):
         for components, code, said in (("COMPONENTS scan", 0, ""), ("", 1, "libtbb-dev")):
             with open(os.path.join(self.folder, "CMakeLists.txt"), "w") as file:
                 file.write("cmake_minimum_required(VERSION 3.25)\nproject(user LANGUAGES C)\n"
-                           f"find_package(assay 0.1 REQUIRED {components})\nget_target_property(x assay::scan LOCATION)\n")
+                           f"find_package(assay 0.2 REQUIRED {components})\nget_target_property(x assay::scan LOCATION)\n")
             self.assertIn(said, self.run_here("cmake", "-S", ".", "-B", "build", f"-DCMAKE_PREFIX_PATH={self.prefix}",
                                               "-DCMAKE_DISABLE_FIND_PACKAGE_TBB=ON", code=code))
 
