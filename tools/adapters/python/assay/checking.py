@@ -23,6 +23,7 @@ from assay.function import candidate_of
 from assay.host import Candidate
 from assay.installed import PACKAGE, declarations, environment, program
 from assay.matching import NotAnOperation
+from assay.processes import has_ended
 
 _PASSED, _FAILED, _BROKEN = 0, 1, 3
 _MOST_SHOWN = 4000  # characters of a program
@@ -119,16 +120,16 @@ def _gate(assay, candidate, arguments):
         try:
             _serve(candidate, listener, gate)
         finally:
-            if gate.poll() is None:  # an interrupted test
+            if not has_ended(gate):  # an interrupted test
                 gate.terminate()
-            gate.wait()
+            has_ended(gate, options=0)
         errors.seek(0)
         return gate.returncode, errors.read().decode(errors="replace")[-4000:]
 
 
 def _serve(candidate, listener, gate):
     """Answers one relay after another until the gate has ended."""
-    while gate.poll() is None:
+    while not has_ended(gate):
         if not select.select([listener], [], [], 0.1)[0]:
             continue
         connection, _ = listener.accept()

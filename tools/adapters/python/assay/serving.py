@@ -11,11 +11,14 @@ import itertools
 import json
 import os
 import shutil
+import signal
 import subprocess
 import tempfile
 import threading
+import time
 
 from assay.installed import declarations, program
+from assay.processes import has_ended
 
 _declared = functools.lru_cache(lambda path: declarations())  # by the program that declares them
 _numbers = itertools.count(1)  # of questions: never used twice, whichever process answers
@@ -42,7 +45,7 @@ class Server:
     @property
     def usable(self):
         """Whether it belongs to this process, still runs, and no question was left without its whole answer."""
-        return self.owner == os.getpid() and not self.in_question and self.process.poll() is None
+        return self.owner == os.getpid() and not self.in_question and not has_ended(self.process)
 
     @contextlib.contextmanager
     def question(self):
@@ -97,11 +100,13 @@ class Server:
         return self.errors.read().decode(errors="replace")[-2000:].strip()
 
     def _wait(self, patience):
-        try:
-            self.process.wait(patience)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            self.process.wait()
+        until = time.monotonic() + patience
+        while not has_ended(self.process):
+            if time.monotonic() >= until:
+                os.kill(self.process.pid, signal.SIGKILL)
+                has_ended(self.process, options=0)
+            else:
+                time.sleep(0.01)
 
     def end(self):
         """Ends the process, which may be computing for long. May be called again where it was interrupted."""
