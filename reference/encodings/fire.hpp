@@ -95,8 +95,9 @@ struct fire::pairs : future_keys {
     return psi(from_integer<R>(at.distance)) / (psi(larger_by_halves(length, least)) + epsilon);
   }
   /// psi(t) / psi(max(L, t)) for L <= t: 1 exactly, which no interval of a quotient says; arithmetic divides. At L = t
-  /// it moves with L by half of -psi'(t) / psi(t).
+  /// it moves with L by half of -psi'(t) / psi(t). At t = 0 it is 0 / 0, and so is its derivative.
   static R whole_length(double t, const R& c, const R& least, bool is_tie) {
+    if (t == 0.0) return R(t / t) * (c + least);
     if constexpr (carries_derivatives<R>) {
       using N = typename R::underlying;
       const auto slope = [&] {

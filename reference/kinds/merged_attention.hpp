@@ -80,7 +80,7 @@ R off_by(const R& x, double units) {
 /// parts, and multiplies it with log2 e or its inverse, a constant and a product; and has an exponential, a sum, a
 /// quotient, and the product and the sum of o. The update of ring attention, o - sigmoid(lse_2 - lse_1) (o - o_2),
 /// loses what is small beside o and o_2, and its gradient, which has 1 - sigmoid for the weight of all parts so far,
-/// what is small beside 1.
+/// what is small beside 1. Its lse_1 - log sigmoid(lse_1 - lse_2) loses what is small beside their difference.
 struct merge_roundings {
   double merges, of_lse, of_sum, of_weight, of_difference;
   explicit merge_roundings(std::size_t parts)
@@ -107,12 +107,13 @@ R power_of_part(const merge_rule& rule, const R& less, const merge_roundings& ea
 template <class R>
 std::vector<R> merge_by_shift(const attention_parts<R>& parts, const merge_rule& rule) {
   std::vector<std::size_t> those;  // with keys
-  double shift = -std::numeric_limits<double>::infinity();
+  double shift = -std::numeric_limits<double>::infinity(), least = -shift;
   std::size_t heaviest = 0;
   for (std::size_t i = 0; i < parts.count; ++i) {
     if (!rule.has_keys(parts.lses[i])) continue;
     those.push_back(i);
     if (const double x = to_double(parts.lses[i]); x > shift || std::isnan(x)) shift = x, heaviest = i;
+    least = std::min(least, to_double(parts.lses[i]));
   }
   std::vector<R> merged(parts.width + 1, R(0.0));
   merged.back() = R(rule.of_no_keys());
@@ -146,6 +147,7 @@ std::vector<R> merge_by_shift(const attention_parts<R>& parts, const merge_rule&
     if constexpr (std::is_same_v<R, tracked>) merged[c].error += 2.0 * each.of_difference * finite_magnitude(largest);
   }
   merged.back() = off_by(rounded_times(R(shift) + rule.logarithm(total), each.of_lse), each.of_sum);
+  if constexpr (std::is_same_v<R, tracked>) merged.back().error += each.of_difference * finite_magnitude(shift - least);
   return merged;
 }
 

@@ -73,7 +73,10 @@ void check_builtins(const std::string& encoding, core::dtype type) {
           name == "optimized" ? reference::accuracy_class::tree : reference::accuracy_class::uniform);
       run_options o = options(1);
       o.long_lengths = name != "reference";
-      for (const check_result& r : run_properties(**make_builtin(name), op, type, o)) {
+      for (check_result r : run_properties(**make_builtin(name), op, type, o)) {
+        // With other seeds the few cases of a property may all tell nothing.
+        if (r.checked->decides_class && r.verdict() == status::uninformative)
+          r = run_property(*r.checked, **make_builtin(name), op, type, options(12));
         if (r.verdict() == status::failed) FAIL_CHECK(reproduction(name, r));
         if (r.verdict() == status::passed) all.properties.insert(r.checked->name);
         for (const auto& [f, cases] : r.families) all.families.insert(f);
