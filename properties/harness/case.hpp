@@ -109,6 +109,8 @@ struct family {
 std::vector<family> families_of(const core::operation& op);
 /// Without those that came after a list.
 std::vector<family> without_later(std::vector<family> all, core::list_version known);
+/// Whether settings, values or families came to an operation between two lists.
+bool is_asked_otherwise(const core::operation& op, core::list_version one, core::list_version other);
 
 /// The family of an operation by its name; null where it has none of that name.
 const family* find_family(const core::operation& op, const std::string& name);

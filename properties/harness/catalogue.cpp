@@ -77,6 +77,13 @@ std::vector<family> without_later(std::vector<family> all, core::list_version kn
   return all;
 }
 
+bool is_asked_otherwise(const core::operation& op, core::list_version one, core::list_version other) {
+  const auto all = families_of(op);
+  return std::any_of(op.attributes.begin(), op.attributes.end(),
+                     [&](const auto& a) { return a.values_of(one) != a.values_of(other); }) ||
+         without_later(all, one).size() != without_later(all, other).size();
+}
+
 const family* find_family(const core::operation& op, const std::string& name) {
   if (const encoding_tests* tests = encoding_tests_of(op))
     for (const family& f : tests->families)

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <optional>
+#include <set>
 
 #include "golden/formats/json_file.hpp"
 #include "tools/gate/pinning.hpp"
@@ -15,6 +16,8 @@ using nlohmann::json;
 using properties::check_result;
 using properties::status;
 constexpr std::uint64_t largest_report = std::uint64_t{256} << 20;
+
+json member_of(const json& j, const char* key) { return j.is_object() ? j.value(key, json()) : json(); }
 
 bool is_whole(const json& j) {
   const auto is_list_of = [&](const char* key, std::initializer_list<const char*> members) {
@@ -61,9 +64,34 @@ void compare_checks(const json& baseline, const gate_options& o, gate_report& re
   }
 }
 
-void compare_classes(const json& baseline, const gate_options& o, gate_report& report) {
+// What the candidate of a baseline was written for; reports from before there were lists do not say it.
+core::list_version list_of(const json& baseline) {
+  const json named = member_of(baseline["candidate"], "written_for");
+  return named.is_string() ? core::list_version_from(named.get<std::string>()).value_or(core::newest_list)
+                           : core::first_list;
+}
+
+bool is_among(const std::set<std::string>& names, const json& name) { return names.contains(name.get<std::string>()); }
+
+// The operations of which the lists of the two candidates ask different questions: their errors are not comparable.
+std::set<std::string> asked_otherwise(const json& baseline, gate_report& report) {
+  const core::list_version before = list_of(baseline), now = report.candidate.written_for;
+  std::set<std::string> all;
+  for (const check_result& c : report.checks)
+    if (properties::is_asked_otherwise(*c.operation, before, now)) all.insert(c.operation->name);
+  if (!all.empty())
+    report.warnings.push_back(
+        fmt::format("the candidate was written for {} and the baseline's for {}: of {} other questions are asked, and "
+                    "classes, digits and errors are not compared",
+                    to_string(now), to_string(before), fmt::join(all, ", ")));
+  return all;
+}
+
+void compare_classes(const json& baseline, const gate_options& o, const std::set<std::string>& otherwise,
+                     gate_report& report) {
   for (const json& e : baseline["accuracy_class"]) {
-    if (e["class"].is_null() || !concerns(o, e["operation"], e["dtype"])) continue;
+    if (e["class"].is_null() || !concerns(o, e["operation"], e["dtype"]) || is_among(otherwise, e["operation"]))
+      continue;
     const auto before = reference::accuracy_class_named(e["class"].get<std::string>());
     const check_result* now = find_check(report, e);
     const auto reached = now == nullptr ? std::nullopt : now->accuracy_class();
@@ -94,8 +122,6 @@ std::optional<double> number_of(const json& j, const char* key) {
   if (j[key] == "inf") return std::numeric_limits<double>::infinity();
   return j[key].is_number() ? std::optional(j[key].get<double>()) : std::nullopt;
 }
-
-json member_of(const json& j, const char* key) { return j.is_object() ? j.value(key, json()) : json(); }
 
 bool has_equal_cases(const json& baseline, const json& e, const gate_report& r, const check_result& now) {
   return member_of(member_of(baseline, "run"), "version") == r.run.version &&
@@ -159,9 +185,11 @@ void compare_digits(const json& e, const check_result& now, gate_report& report)
   }
 }
 
-void compare_accuracy(const json& baseline, const gate_options& o, gate_report& report) {
+void compare_accuracy(const json& baseline, const gate_options& o, const std::set<std::string>& otherwise,
+                      gate_report& report) {
   for (const json& e : baseline["checks"]) {
-    if (e["verdict"] != "passed" || !concerns(o, e["operation"], e["dtype"])) continue;
+    if (e["verdict"] != "passed" || !concerns(o, e["operation"], e["dtype"]) || is_among(otherwise, e["operation"]))
+      continue;
     const check_result* now = find_check(report, e);
     if (now == nullptr || now->verdict() != status::passed) continue;
     const bool equal_cases = has_equal_cases(baseline, e, report, *now);
@@ -169,13 +197,6 @@ void compare_accuracy(const json& baseline, const gate_options& o, gate_report& 
     if (equal_cases && now->checked->decides_class) compare_errors(baseline, e, *now, report);
     if (now->checked->decides_class) compare_digits(e, *now, report);
   }
-}
-
-// What the candidate of a baseline was written for; reports from before there were lists do not say it.
-core::list_version list_of(const json& baseline) {
-  const json named = member_of(baseline["candidate"], "written_for");
-  return named.is_string() ? core::list_version_from(named.get<std::string>()).value_or(core::newest_list)
-                           : core::first_list;
 }
 
 void compare_offers(const json& baseline, const gate_options& o, gate_report& report) {
@@ -209,15 +230,9 @@ core::result<json> read_report(const std::filesystem::path& path) {
 void compare_with_baseline(const json& baseline, const gate_options& options, gate_report& report) {
   compare_offers(baseline, options, report);
   compare_checks(baseline, options, report);
-  if (const auto list = list_of(baseline); list != report.candidate.written_for) {
-    report.warnings.push_back(
-        fmt::format("the candidate was written for {} and the baseline's for {}: classes, digits "
-                    "and errors are those of other questions, and are not compared",
-                    to_string(report.candidate.written_for), to_string(list)));
-    return;
-  }
-  compare_classes(baseline, options, report);
-  compare_accuracy(baseline, options, report);
+  const std::set<std::string> otherwise = asked_otherwise(baseline, report);
+  compare_classes(baseline, options, otherwise, report);
+  compare_accuracy(baseline, options, otherwise, report);
 }
 
 }  // namespace assay::tools

@@ -18,7 +18,8 @@ bool concerns(const gate_options& options, const std::string& operation, const s
 
 /// Complains about what got worse: a check that passed and does not pass, or is gone; an accuracy class that is worse;
 /// an operation or a dtype that is not offered any more; an error that takes more than twice the share of its allowance
-/// or twice the ulps, and digits. What this run was asked to leave out is not missed.
+/// or twice the ulps, and digits. What this run was asked to leave out is not missed. Where the lists that the two
+/// candidates were written for ask other questions of an operation, its classes and errors are not compared.
 void compare_with_baseline(const nlohmann::json& baseline, const gate_options& options, gate_report& report);
 
 /// A check that is expected to fail, and how: as "failed" (its outputs are wrong), in the coarse word of a fault such

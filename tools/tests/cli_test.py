@@ -237,8 +237,8 @@ class Pinning(Folder):
     def few(self, candidate, *arguments):
         return self.gate(candidate, *self.FEW, *arguments)
 
-    def baseline(self, candidate, change=None):
-        self.few(candidate)
+    def baseline(self, candidate, change=None, gate=None):
+        (gate or self.few)(candidate)
         path = os.path.join(self.folder.name, "baseline.json")
         report = self.read_report()
         if change:
@@ -278,10 +278,27 @@ class Pinning(Folder):
         self.assertTrue(run("--version").stdout.startswith(self.read_report()["candidate"]["written_for"] + "."))
 
     def test_a_baseline_of_another_list(self):
-        path = self.baseline("builtin:sequential", lambda report: report["candidate"].update(written_for="0.1"))
-        self.assertEqual(self.few("builtin:cumsum", "--baseline", path).returncode, 0)
-        (said,) = (note for note in self.read_report()["warnings"] if "written for" in note)
-        self.assertIn("the candidate was written for 0.2 and the baseline's for 0.1", said)
+        def of_list(version):
+            def change(report):
+                report["candidate"].update(written_for=version)
+                for entry in report["accuracy_class"]:  # Such that the error of today is larger.
+                    entry.update(largest_error_ulp=-1)
+            return change
+
+        def gate(operation):
+            return lambda candidate, *more: run("gate", "--candidate", candidate, "--report", self.report, "--operation",
+                                                operation, "--dtype", "f32", "--effort", "quick", *self.SMALL, *more)
+
+        for operation, version, is_left_out in (("heinsen/scan", "0.1", False), ("sinusoidal/table", "0.2", False),
+                                                ("sinusoidal/table", "0.1", True)):
+            with self.subTest(operation, version=version):
+                path = self.baseline("builtin:sequential", of_list(version), gate(operation))
+                done = gate(operation)("builtin:sequential", "--baseline", path)
+                self.assertEqual(done.returncode, 0 if is_left_out else 1)
+                said = [note for note in self.read_report()["warnings"] if "written for" in note]
+                self.assertEqual(bool(said), is_left_out)
+        self.assertIn("was written for 0.2 and the baseline's for 0.1: of sinusoidal/table other questions", said[0])
+        path = self.baseline("builtin:sequential", of_list("0.1"))
         self.assertEqual(self.few("builtin:mutant/ignores_initial_state", "--baseline", path).returncode, 1)
         self.assertIn("'value' of heinsen/scan in f32 passed and now is failed", " ".join(self.read_report()["complaints"]))
 
