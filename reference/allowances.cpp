@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "reference/oracle.hpp"
+#include "reference/readings/tracked.hpp"
 #include "reference/registry.hpp"
 
 namespace assay::reference {
@@ -48,7 +49,8 @@ allowances allow(const core::request& call, const core::precisions& compute, acc
       if (next == own.size() || own[next] != accuracy_classes[c]) continue;
       const xt::xarray<double>& k = laws[next++].at(name).k;
       if (c == 1) a.k[c] = k;
-      for (std::size_t i = 0; i < k.size(); ++i) a.k[c].storage()[i] = std::max(k.storage()[i], a.k[c].storage()[i]);
+      for (std::size_t i = 0; i < k.size(); ++i)
+        a.k[c].storage()[i] = larger_error(k.storage()[i], a.k[c].storage()[i]);
     }
   }
   return out;

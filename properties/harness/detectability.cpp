@@ -57,7 +57,7 @@ std::optional<std::size_t> widest_element(const expectation& e, const std::strin
   std::optional<std::size_t> widest;
   double most = 0;
   for (std::size_t i = 0; i < truth.size(); ++i) {
-    if (!std::isfinite(truth[i]) || std::isinf(k[i])) continue;
+    if (!std::isfinite(truth[i]) || !std::isfinite(k[i])) continue;
     const double width = allowed_error(e.call.type, e.compute, k[i], truth[i]) / scales[i];
     if (!widest || width > most) {
       widest = i;

@@ -38,11 +38,11 @@ class element_judge {
     std::array<double, widest + 1> r{};
     if (is_other_answer(x, i)) return r;
     const double rounded = truth_.rounded.values.storage()[i], truth = truth_.truth(i);
-    if (!std::isfinite(truth) || std::isnan(x)) {
+    if (!std::isfinite(truth)) {
       r.fill(core::same_value(x, truth) ? 0.0 : infinity);
       return r;
     }
-    const double error = proved_error(x, i), half_ulp = half_ulp_at(truth);
+    const double error = std::isnan(x) ? infinity : proved_error(x, i), half_ulp = half_ulp_at(truth);
     const double beyond_rounding = error - half_ulp;
     for (std::size_t c = 0; c <= widest; ++c) {
       if (c > last_law_) {
@@ -50,7 +50,9 @@ class element_judge {
         continue;
       }
       const double k = law_.k[c].storage()[i];
-      if (std::isinf(x) || std::isinf(rounded)) {
+      if (std::isnan(x) || reference::is_not_judged(k)) {
+        r[c] = reference::is_not_judged(k) ? 0.0 : infinity;
+      } else if (std::isinf(x) || std::isinf(rounded)) {
         // Beyond the largest number infinity and the number are both right, if the allowance reaches there.
         // (an unbounded allowance means "any finite answer").
         const double reach =

@@ -29,7 +29,7 @@ boost::tribool less(const enclosure& x, const enclosure& y) {
 enclosure either(boost::tribool condition, const enclosure& x, const enclosure& y) {
   if (!boost::indeterminate(condition)) return condition ? x : y;
   if (x.is_nan() && y.is_nan()) return x;
-  if (x.is_nan() || y.is_nan()) return enclosure::whole_line();
+  if (x.is_nan() || y.is_nan()) return enclosure::unknown();
   enclosure r;
   const int low = mpfr_cmp(x.low(), y.low()), high = mpfr_cmp(x.high(), y.high());
   mpfr_set(r.left(), low <= 0 ? x.low() : y.low(), MPFR_RNDD);
@@ -40,6 +40,7 @@ enclosure either(boost::tribool condition, const enclosure& x, const enclosure& 
 
 enclosure larger(const enclosure& x, const enclosure& y) {
   if (x.is_nan() || y.is_nan()) return x + y;
+  if (x.is_unknown() || y.is_unknown()) return enclosure::unknown();
   enclosure r;
   const int low = mpfr_cmp(x.low(), y.low()), high = mpfr_cmp(x.high(), y.high());
   mpfr_set(r.left(), low >= 0 ? x.low() : y.low(), MPFR_RNDD);
@@ -54,7 +55,7 @@ enclosure larger(const enclosure& x, const enclosure& y) {
 }
 
 enclosure floor(const enclosure& x) {
-  if (x.is_nan()) return x;
+  if (x.is_nan() || x.is_unknown()) return x;
   enclosure r;
   mpfr_rint_floor(r.left(), x.low(), MPFR_RNDD);
   mpfr_rint_floor(r.right(), x.high(), MPFR_RNDU);
@@ -63,7 +64,7 @@ enclosure floor(const enclosure& x) {
 }
 
 enclosure clamp(const enclosure& x, double low, double high) {
-  if (x.is_nan()) return x;
+  if (x.is_nan() || x.is_unknown()) return x;
   // An end that meets the other limit is attained: below or at `low` everything becomes `low`.
   if (mpfr_cmp_d(x.high(), low) <= 0) return enclosure(low);
   if (mpfr_cmp_d(x.low(), high) >= 0) return enclosure(high);
@@ -88,7 +89,8 @@ namespace {
 template <class Function>
 tracked of_step(const tracked& x, Function f) {
   const double r = f(x.number), reach = tracked::u() * x.error;
-  if (!(reach > 0.0)) return tracked(r);
+  if (reach == 0.0) return tracked(r);
+  if (std::isnan(reach)) return {r, reach};
   return {r, std::max(f(x.number + reach) - r, r - f(x.number - reach)) / tracked::u()};
 }
 
@@ -96,16 +98,16 @@ tracked of_step(const tracked& x, Function f) {
 
 boost::tribool less(const tracked& x, const tracked& y) {
   const double margin = tracked::u() * (x.error + y.error);
-  if (margin > 0.0 && !(std::fabs(x.number - y.number) > margin)) return boost::indeterminate;
+  if (margin != 0.0 && !(std::fabs(x.number - y.number) > margin)) return boost::indeterminate;
   return x.number < y.number;
 }
 tracked either(boost::tribool condition, const tracked& x, const tracked& y) {
   if (!boost::indeterminate(condition)) return condition ? x : y;
-  if (x.number == y.number) return {x.number, std::max(x.error, y.error)};
+  if (x.number == y.number) return {x.number, larger_error(x.error, y.error)};
   const tracked& finite = std::isfinite(x.number) ? x : y;
   const double apart = std::isfinite(x.number - y.number) ? std::fabs(x.number - y.number) / tracked::u()
                                                           : std::numeric_limits<double>::infinity();
-  return {finite.number, std::max(x.error, y.error) + apart};
+  return {finite.number, larger_error(x.error, y.error) + apart};
 }
 /// |max(x, y) - max(x', y')| <= max(|x - x'|, |y - y'|), and no more than the error of the one that is larger beyond
 /// doubt.
@@ -113,7 +115,7 @@ tracked larger(const tracked& x, const tracked& y) {
   if (std::isnan(x.number) || std::isnan(y.number)) return tracked(x.number + y.number);
   const boost::tribool below = less(x, y);
   if (!boost::indeterminate(below)) return below ? y : x;
-  return {std::max(x.number, y.number), std::max(x.error, y.error)};
+  return {std::max(x.number, y.number), larger_error(x.error, y.error)};
 }
 tracked floor(const tracked& x) {
   return of_step(x, [](double at) { return std::floor(at); });
@@ -195,6 +197,7 @@ ball<Number> floor(const ball<Number>& x) {
 template <class Number>
 ball<Number> clamp(const ball<Number>& x, double low, double high) {
   if (x.is_nan() || x.is_unknown()) return x;
+  if (x.is_unknown()) return x;
   if (x.is_infinite()) return ball<Number>(leading(x.centre) < 0.0 ? low : high);
   const boost::tribool below = less(x, ball<Number>(low)), above = less(ball<Number>(high), x);
   if (!below && !above) return x;

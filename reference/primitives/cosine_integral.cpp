@@ -19,6 +19,7 @@ value entire_cosine_integral(const value& x) {
 }
 
 enclosure entire_cosine_integral(const enclosure& x) {
+  if (x.is_unknown()) return x;
   if (x.is_negative()) return entire_cosine_integral(-x);
   const auto end = [](mpfr_ptr r, mpfr_srcptr a, mpfr_rnd_t mode) {
     directed::entire_cosine_integral(r, a, mode);

@@ -15,6 +15,7 @@ enclosure log_sum_exp(const enclosure& x, const enclosure& y) {
   if (x.is_nan() || y.is_nan()) return x + y;
   if (is_minus_infinity(x)) return y;
   if (is_minus_infinity(y)) return x;
+  if (x.is_unknown() || y.is_unknown()) return enclosure::unknown();
   enclosure r;
   if (!directed::log_sum_exp_of_narrow(r.result(), x.ends(), y.ends())) {
     directed::log_sum_exp(r.left(), x.low(), y.low(), MPFR_RNDD);

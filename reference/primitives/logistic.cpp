@@ -13,6 +13,7 @@ namespace {
 
 // The sigmoid of a dyadic number other than 0 is transcendental.
 enclosure sigmoid_of_ends(const enclosure& z) {
+  if (z.is_unknown()) return z;
   enclosure r;
   directed::sigmoid(r.left(), z.low(), MPFR_RNDD);
   directed::sigmoid(r.right(), z.high(), MPFR_RNDU);
@@ -70,11 +71,11 @@ weight_pair<rounded> carry_weights(const rounded& z) { return {sigmoid(z), sigmo
 template <class Number>
 weight_pair<ball<Number>> carry_weights(const ball<Number>& z) {
   using result = ball<Number>;
-  if (z.is_nan()) return {z, z};
+  if (z.is_nan() || z.is_unknown()) return {z, z};
   const double c = leading(z.centre);
   if (z.is_infinite())
     return c > 0.0 ? weight_pair<result>{result(1.0), result(0.0)} : weight_pair<result>{result(0.0), result(1.0)};
-  if (z.is_unknown() || z.radius > 1.0) return {result(Number(0.5), 0.5), result(Number(0.5), 0.5)};
+  if (z.radius > 1.0) return {result(Number(0.5), 0.5), result(Number(0.5), 0.5)};
   const result e = exp(result(c > 0.0 ? negated(z.centre) : z.centre, 0.0)), sum = result(1.0) + e;
   result large = result(1.0) / sum, small = e / sum;
   const double moved = product_of_bounds(small.largest() * large.largest(), z.radius * (1.0 + 2.0 * z.radius));

@@ -11,6 +11,13 @@ value pow(const value& x, const value& e) { return value(value::real(boost::mult
 
 namespace {
 
+// From 0 to the upper end of x.
+enclosure hull_with_zero(const enclosure& x) {
+  enclosure r(x);
+  mpfr_set_zero(r.left(), 1);
+  return r.with_open_ends(false, x.high_open());
+}
+
 // 1 / x for x >= 0, where 1 / 0 is +inf.
 enclosure reciprocal(const enclosure& x) {
   if (x.is_nan() || mpfr_sgn(x.low()) > 0) return enclosure(1.0) / x;
@@ -26,17 +33,36 @@ enclosure reciprocal(const enclosure& x) {
 }  // namespace
 
 enclosure power(const enclosure& x, rational e) {
+  if (x.is_nan() || x.is_unknown()) return x;
   const auto magnitude = static_cast<unsigned long>(e.p < 0 ? -e.p : e.p), root = static_cast<unsigned long>(e.q);
-  const enclosure r = enclosure::increasing(x, [&](mpfr_ptr end, mpfr_srcptr a, mpfr_rnd_t mode) {
+  if (e.q == 1 && mpfr_sgn(x.low()) < 0) {
+    if (e.p < 0) return enclosure(1.0) / power(x, {-e.p, 1});
+    if (x.is_negative()) return magnitude % 2 == 0 ? power(-x, e) : -power(-x, e);
+    if (magnitude % 2 == 0) return power(hull_with_zero(larger(-x, x)), e);
+    return enclosure::increasing(
+        x, [&](mpfr_ptr end, mpfr_srcptr a, mpfr_rnd_t mode) { return mpfr_pow_ui(end, a, magnitude, mode); });
+  }
+  const auto f = [&](mpfr_ptr end, mpfr_srcptr a, mpfr_rnd_t mode) {
     const int powered = mpfr_pow_ui(end, a, magnitude, mode);
     return static_cast<int>(static_cast<unsigned>(mpfr_rootn_ui(end, end, root, mode) != 0) |
                             static_cast<unsigned>(powered != 0));
-  });
-  return e.p < 0 ? reciprocal(r) : r;
+  };
+  const enclosure r = enclosure::increasing_from(0, e.p < 0, x, f);
+  return e.p < 0 && !r.is_unknown() ? reciprocal(r) : r;
 }
 
 enclosure pow(const enclosure& x, const enclosure& e) {
-  if (x.is_nan() || e.is_nan() || mpfr_sgn(x.low()) < 0) return enclosure::nan();
+  if (x.is_nan() || e.is_nan()) return enclosure::nan();
+  if (x.is_unknown() || e.is_unknown()) return enclosure::unknown();
+  const bool one_exponent = mpfr_equal_p(e.low(), e.high()) != 0;
+  if (mpfr_sgn(x.low()) < 0) {
+    if (one_exponent && mpfr_integer_p(e.low()) != 0 && mpfr_fits_slong_p(e.low(), MPFR_RNDN) != 0)
+      return power(x, {mpfr_get_si(e.low(), MPFR_RNDN), 1});
+    return one_exponent && mpfr_number_p(e.low()) != 0 && mpfr_sgn(x.high()) < 0 ? enclosure::nan()
+                                                                                 : enclosure::unknown();
+  }
+  // Of what may be 0 a negative power may be infinite.
+  if (mpfr_zero_p(x.low()) != 0 && !x.is_zero() && !x.low_open() && mpfr_sgn(e.low()) < 0) return enclosure::unknown();
   enclosure r;
   mpfr_scratch corner(r.precision());
   bool first = true, inexact = false;
@@ -48,7 +74,7 @@ enclosure pow(const enclosure& x, const enclosure& e) {
       if (first || mpfr_greater_p(corner, r.right()) != 0) mpfr_set(r.right(), corner, MPFR_RNDU);
       first = false;
     }
-  const bool single = mpfr_equal_p(x.low(), x.high()) != 0 && mpfr_equal_p(e.low(), e.high()) != 0;
+  const bool single = one_exponent && mpfr_equal_p(x.low(), x.high()) != 0;
   return r.with_open_ends(single && inexact, single && inexact);
 }
 
@@ -59,17 +85,41 @@ tracked by_exponential(double r, double log_r, double inherited, double argument
           tracked::change(r, log_r, inherited + argument * (accuracy::log + 2.0)) + accuracy::exp * r + tracked::tau()};
 }
 
+bool may_be_negative(const tracked& x) { return x.error != 0.0 && !(x.number >= tracked::u() * x.error); }
+
+// |x'|^p - |x|^p is largest at the end that lies away from 0, which a slope does not know of an x near 0.
+template <class ByLogarithm>
+tracked of_integer_power(const tracked& x, double p, ByLogarithm by_logarithm) {
+  const double r = std::pow(x.number, p), reach = tracked::u() * x.error;
+  const double products = std::fabs(p) * finite_magnitude(r) + tracked::tau();
+  if (!(std::fabs(x.number) > reach) && reach != 0.0) {
+    if (p < 0.0) return {r, std::numeric_limits<double>::quiet_NaN()};
+    return {r, (std::pow(std::fabs(x.number) + reach, p) - std::fabs(r)) / tracked::u() + products};
+  }
+  const tracked whole = by_logarithm();
+  const double inherited = propagate(std::fabs(p * std::pow(x.number, p - 1.0)), x.error);
+  return {r, larger_error(whole.error, inherited + products)};
+}
+
 }  // namespace
 
 tracked power(const tracked& x, rational e) {
   if (e.p == 0) return tracked(1.0);
-  const double exponent = e.to_double(), argument = std::fabs(exponent * std::log(x.number));
-  return by_exponential(std::pow(x.number, exponent), 0.0, propagate(std::fabs(exponent / x.number), x.error),
-                        argument);
+  const double exponent = e.to_double(), r = std::pow(x.number, exponent);
+  if (x.number == 0.0 && x.error == 0.0) return tracked(r);
+  const auto by_logarithm = [&] {
+    return by_exponential(r, 0.0, propagate(std::fabs(exponent / x.number), x.error),
+                          std::fabs(exponent * std::log(std::fabs(x.number))));
+  };
+  if (e.q == 1) return of_integer_power(x, exponent, by_logarithm);
+  return may_be_negative(x) ? tracked(r, std::numeric_limits<double>::quiet_NaN()) : by_logarithm();
 }
 tracked pow(const tracked& x, const tracked& e) {
-  const double log_x = std::log(x.number), r = std::pow(x.number, e.number);
+  const double log_x = std::log(std::fabs(x.number)), r = std::pow(x.number, e.number);
   if (x.number == 0.0 && x.error == 0.0 && e.error == 0.0) return tracked(r);
+  if (e.error == 0.0 && std::floor(e.number) == e.number && x.number < 0.0 && std::fabs(e.number) <= 0x1p53)
+    return power(x, {static_cast<long>(e.number), 1});
+  if (may_be_negative(x)) return {r, std::numeric_limits<double>::quiet_NaN()};
   const double inherited = propagate(std::fabs(e.number / x.number), x.error) + propagate(std::fabs(log_x), e.error);
   return by_exponential(r, e.number * log_x, inherited, std::fabs(e.number * log_x));
 }
@@ -87,10 +137,16 @@ ball<Number> pow(const ball<Number>& x, const ball<Number>& e) {
   if (x.is_exact_zero() && (e.is_positive() || e.is_negative()))
     return result(e.is_positive() ? 0.0 : std::numeric_limits<double>::infinity());
   if (!x.is_finite() || !e.is_finite()) return result::unknown();
-  return x.is_negative() ? result::nan() : exp(e * log(x));
+  if (!x.is_negative()) return exp(e * log(x));
+  if (!e.is_exact()) return result::unknown();
+  const double exponent = leading(e.centre);
+  if (trailing(e.centre) != 0.0 || std::floor(exponent) != exponent) return result::nan();
+  const ball<Number> r = exp(e * log(-x));
+  return std::fmod(exponent, 2.0) == 0.0 ? r : -r;
 }
 template <class Number>
 ball<Number> power(const ball<Number>& x, rational e) {
+  if (e.q != 1 && x.is_negative()) return ball<Number>::nan();
   return pow(x, ball<Number>(static_cast<double>(e.p)) / ball<Number>(static_cast<double>(e.q)));
 }
 

@@ -1,5 +1,6 @@
-// x^e for x >= 0: with a rational exponent, exact where the result is, and with a real one.
-// Special values: 0^e is 0 for e > 0, 1 for e = 0 and +inf for e < 0; NaN for x < 0.
+// x^e: with a rational exponent, exact where the result is, and with a real one.
+// Special values: 0^e is 0 for e > 0, 1 for e = 0 and +inf for e < 0. Of x < 0 there are integer powers alone; all
+// others are NaN.
 #pragma once
 
 #include <numeric>
@@ -20,13 +21,14 @@ inline rational ratio(long p, long q) {
 }
 
 value power(const value& x, rational e);
-/// (x^|p|)^(1/q) or its reciprocal: increasing in x, and each step tells whether it was exact.
+/// (x^|p|)^(1/q) or its reciprocal: increasing in |x|, and each step tells whether it was exact.
 enclosure power(const enclosure& x, rational e);
-/// e^(e log x).
+/// exp(e log x); of x < 0 with its sign.
 template <class Number>
 ball<Number> power(const ball<Number>& x, rational e);
 /// As exp(e log x), the form with the larger error: the exponential multiplies the rounding errors of its argument
-/// (those of e, of log x and of their product) by the argument.
+/// (those of e, of log x and of their product) by the argument. An integer power may be |p| roundings of products.
+/// Where x may have been computed as a negative number, another power of it may be no number.
 tracked power(const tracked& x, rational e);
 rounded power(const rounded& x, rational e);
 

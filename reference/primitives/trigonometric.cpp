@@ -7,19 +7,27 @@ namespace assay::reference {
 value sin(const value& x) { return value(value::real(boost::multiprecision::sin(x.number))); }
 value cos(const value& x) { return value(value::real(boost::multiprecision::cos(x.number))); }
 
-enclosure sin(const enclosure& x) {
+namespace {
+
+// There is no sine of infinity.
+template <class Function>
+enclosure turned(const enclosure& x, Function f) {
+  if (x.is_nan() || x.is_unknown()) return x;
+  if (x.is_infinite()) return enclosure::nan();
   enclosure r;
-  return r.with_inexact_ends(mpfi_sin(r.data(), x.data()));
+  return r.with_inexact_ends(f(r.data(), x.data()));
 }
-enclosure cos(const enclosure& x) {
-  enclosure r;
-  return r.with_inexact_ends(mpfi_cos(r.data(), x.data()));
-}
+
+}  // namespace
+
+enclosure sin(const enclosure& x) { return turned(x, mpfi_sin); }
+enclosure cos(const enclosure& x) { return turned(x, mpfi_cos); }
 
 namespace {
 
 // r = sin or cos of an angle that is off by `error` u; `slope` is the other one. No error exceeds 2.
 tracked turned(double r, double slope, double error) {
+  if (std::isnan(error)) return {r, error};
   const double angle = tracked::u() * error;
   const double moved = std::isfinite(angle) ? std::min(std::fabs(slope) * angle + angle * angle / 2.0, 2.0) : 2.0;
   return {r, moved / tracked::u() + accuracy::sin * finite_magnitude(r) + tracked::tau()};
@@ -43,7 +51,8 @@ ball<Number> turned(const ball<Number>& x, bounded<Number> proved::sine_and_cosi
                     bounded<Number> proved::sine_and_cosine<Number>::*other) {
   using result = ball<Number>;
   if (x.is_nan() || x.is_infinite()) return result::nan();
-  if (x.is_unknown() || std::fabs(leading(x.centre)) > proved::largest_angle || x.radius > 1.0)
+  if (x.is_unknown()) return x;
+  if (std::fabs(leading(x.centre)) > proved::largest_angle || x.radius > 1.0)
     return {Number(0.0), 1.0};
   const auto both = proved::sine_and_cosine_of(x.centre);
   const double slope = std::fabs(leading((both.*other).value)) + (both.*other).error;

@@ -113,6 +113,7 @@ struct ball {
       if (x.is_infinite() && y.is_finite() && y.smallest() > 0.0) return ball(leading(x.centre) / leading(y.centre));
       return x.is_infinite() && y.is_infinite() ? nan() : unknown();
     }
+    if (x.is_exact_zero() && y.is_exact_zero()) return nan();
     const double divisor = y.smallest();
     if (!(divisor > 0.0)) return unknown();
     const auto q = quotient(x.centre, y.centre);

@@ -1,5 +1,6 @@
 #include "reference/readings/enclosure.hpp"
 
+#include <cmath>
 #include <limits>
 
 namespace assay::reference {
@@ -35,13 +36,23 @@ computing_with_digits::computing_with_digits(unsigned decimal_digits) : before_(
 computing_with_digits::~computing_with_digits() { working_bits = before_; }
 
 enclosure::enclosure() : interval_(working_zero()) {}
-enclosure::enclosure(double x) : interval_(working_zero()) { mpfi_set_d(data(), x); }
+enclosure::enclosure(double x) : interval_(working_zero()) {
+  mpfi_set_d(data(), x);
+  if (x == 0.0) *this = zero(std::signbit(x) ? -1 : 1);
+}
 
 enclosure enclosure::nan() { return enclosure(std::numeric_limits<double>::quiet_NaN()); }
-enclosure enclosure::whole_line() {
+enclosure enclosure::unknown() {
   enclosure r;
   mpfr_set_inf(r.left(), -1);
   mpfr_set_inf(r.right(), 1);
+  return r;
+}
+enclosure enclosure::zero(int sign) {
+  enclosure r;  // which MPFI gives ends of opposite signs
+  if (sign == 0) return r;
+  mpfr_set_zero(r.left(), sign);
+  mpfr_set_zero(r.right(), sign);
   return r;
 }
 
@@ -58,11 +69,13 @@ enclosure& enclosure::with_inexact_ends(int inexact) {
 enclosure operator+(const enclosure& x, const enclosure& y) {
   enclosure r;
   const int inexact = mpfi_add(r.data(), x.data(), y.data());
+  if (r.is_nan() && !x.is_nan() && !y.is_nan() && !(x.is_infinite() && y.is_infinite())) return enclosure::unknown();
   return r.with_open_ends(MPFI_LEFT_IS_INEXACT(inexact) || x.low_open_ || y.low_open_,
                           MPFI_RIGHT_IS_INEXACT(inexact) || x.high_open_ || y.high_open_);
 }
 
 enclosure operator-(const enclosure& x) {
+  if (x.is_zero()) return enclosure::zero(-x.sign_of_zero());
   enclosure r;
   mpfi_neg(r.data(), x.data());
   r.low_open_ = x.high_open_;
@@ -70,14 +83,27 @@ enclosure operator-(const enclosure& x) {
   return r;
 }
 
+namespace {
+
+// 0 where it is not known.
+int sign_of(const enclosure& x) {
+  if (x.is_zero()) return x.sign_of_zero();
+  return x.is_negative() && mpfr_sgn(x.high()) < 0 ? -1 : mpfr_sgn(x.low()) > 0 ? 1 : 0;
+}
+
+}  // namespace
+
 // Where neither factor changes sign, the corner that gives an end is known, and with it whether the
 // product can attain it. Where both do, two corners compete for each end: nothing is claimed.
 enclosure operator*(const enclosure& x, const enclosure& y) {
-  if (x.is_zero() || y.is_zero()) {
-    const enclosure& other = x.is_zero() ? y : x;
-    if (other.is_infinite()) return enclosure::nan();
-    if (other.is_unbounded()) return other;
+  if (x.is_nan() || y.is_nan()) return enclosure::nan();
+  if (x.is_unknown() || y.is_unknown()) return enclosure::unknown();
+  if (x.is_infinite() || y.is_infinite()) {
+    const enclosure& other = x.is_infinite() ? y : x;
+    if (other.is_zero()) return enclosure::nan();
+    if (mpfr_sgn(other.low()) <= 0 && mpfr_sgn(other.high()) >= 0) return enclosure::unknown();
   }
+  if (x.is_zero() || y.is_zero()) return enclosure::zero(sign_of(x) * sign_of(y));
   if (x.is_negative()) return -(-x * y);
   if (y.is_negative()) return -(x * -y);
   enclosure r;
@@ -95,6 +121,15 @@ enclosure operator*(const enclosure& x, const enclosure& y) {
 }
 
 enclosure operator/(const enclosure& x, const enclosure& y) {
+  if (x.is_nan() || y.is_nan()) return enclosure::nan();
+  if (x.is_unknown() || y.is_unknown()) return enclosure::unknown();
+  if (mpfr_sgn(y.low()) <= 0 && mpfr_sgn(y.high()) >= 0) {
+    if (x.is_zero() && y.is_zero()) return enclosure::nan();
+    const int sign = y.is_zero() ? sign_of(x) * sign_of(y) : 0;
+    return sign == 0 ? enclosure::unknown() : enclosure(sign * std::numeric_limits<double>::infinity());
+  }
+  if (x.is_infinite() && y.is_unbounded()) return enclosure::nan();
+  if (x.is_zero()) return enclosure::zero(sign_of(x) * sign_of(y));
   enclosure r;
   return r.with_inexact_ends(mpfi_div(r.data(), x.data(), y.data()));
 }

@@ -9,6 +9,10 @@
 // Increasing functions are enclosed by their values at the two ends, each computed with the rounding that
 // widens (directed.hpp); composing them from interval operations would count the same argument twice.
 //
+// Where the truth may lie beyond the domain of a function, or be no number, nothing is known of the result: it is
+// *unknown*, and so is all that is computed of it, by whatever factor of 0 or choice. NaN is proved where the whole of
+// the argument lies outside. A zero knows its sign where it was given, or is a product or negative of such.
+//
 // A comparison has three values: where the intervals overlap it is indeterminate, and what depends on it is the hull of
 // both branches (Kleene 1952, section 64).
 #pragma once
@@ -55,19 +59,28 @@ class enclosure {
   [[nodiscard]] bool is_unbounded() const { return mpfr_inf_p(low()) != 0 && mpfr_inf_p(high()) != 0; }
   /// Infinite whatever its rounding errors.
   [[nodiscard]] bool is_infinite() const { return is_unbounded() && mpfr_sgn(low()) == mpfr_sgn(high()); }
+  /// Any number, infinite ones among them, or none.
+  [[nodiscard]] bool is_unknown() const { return is_unbounded() && mpfr_sgn(low()) < 0 && mpfr_sgn(high()) > 0; }
   [[nodiscard]] bool straddles_zero() const { return mpfr_sgn(low()) < 0 && mpfr_sgn(high()) > 0; }
   [[nodiscard]] bool is_negative() const { return mpfr_sgn(high()) <= 0 && mpfr_sgn(low()) < 0; }
+  /// Of a zero: 0 where nothing tells.
+  [[nodiscard]] int sign_of_zero() const {
+    const bool negative = mpfr_signbit(low()) != 0;
+    return negative != (mpfr_signbit(high()) != 0) ? 0 : negative ? -1 : 1;
+  }
 
   friend double to_double(const enclosure& x) { return mpfr_get_d(x.low(), MPFR_RNDN); }
   friend bool is_minus_infinity(const enclosure& x) { return mpfr_inf_p(x.high()) != 0 && mpfr_sgn(x.high()) < 0; }
 
+  /// Infinities of opposite signs have no sum.
   friend enclosure operator+(const enclosure& x, const enclosure& y);
   friend enclosure operator-(const enclosure& x);
   friend enclosure operator-(const enclosure& x, const enclosure& y) { return x + -y; }
   /// 0 times infinity is NaN; an end that is infinite because it overflowed is no infinity, and 0 times what lies
   /// below it is 0.
   friend enclosure operator*(const enclosure& x, const enclosure& y);
-  /// Of openness only what the roundings show is claimed.
+  /// Of openness only what the roundings show is claimed. 0 / 0 is NaN, and another number over a 0 of known sign is
+  /// infinite; over what may be 0 nothing is known.
   friend enclosure operator/(const enclosure& x, const enclosure& y);
 
   // For primitives: the ends to be filled, and what is known of them.
@@ -79,7 +92,8 @@ class enclosure {
   [[nodiscard]] directed::ends ends() const { return {low(), high()}; }
   [[nodiscard]] directed::result_ends result() { return {left(), right()}; }
   static enclosure nan();
-  static enclosure whole_line();
+  static enclosure unknown();
+  static enclosure zero(int sign);
 
   /// Says which ends the truth differs from. An infinite end is attained, and NaN has no ends: they stay closed.
   enclosure& with_open_ends(bool low, bool high);
@@ -90,10 +104,20 @@ class enclosure {
   /// the result is inexact, as MPFR's functions do.
   template <class Function>
   static enclosure increasing(const enclosure& x, Function f) {
+    if (x.is_unknown()) return x;
     enclosure r;
     const bool low_open = f(r.left(), x.low(), MPFR_RNDD) != 0 || x.low_open_;
     const bool high_open = f(r.right(), x.high(), MPFR_RNDU) != 0 || x.high_open_;
     return r.with_open_ends(low_open, high_open);
+  }
+  /// The same of a function that is defined from `first` on, there perhaps as a limit that is infinite (`pole`).
+  template <class Function>
+  static enclosure increasing_from(long first, bool pole, const enclosure& x, Function f) {
+    if (x.is_nan() || x.is_unknown()) return x;
+    const int highest = mpfr_cmp_si(x.high(), first), lowest = mpfr_cmp_si(x.low(), first);
+    if (highest < 0 || (highest == 0 && x.high_open_)) return nan();
+    if (lowest < 0 || (pole && lowest == 0 && highest > 0 && !x.low_open_)) return unknown();
+    return increasing(x, f);
   }
 
  private:

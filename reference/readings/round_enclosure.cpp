@@ -14,7 +14,8 @@ enum class truth_side { below = -1, exact = 0, above = 1 };
 
 // `x` rounded to nearest in the format; a tie goes to the side on which the truth lies, to even if exact.
 double round_end(core::dtype type, mpfr_srcptr x, truth_side truth) {
-  if (mpfr_number_p(x) == 0 || mpfr_zero_p(x) != 0) return mpfr_get_d(x, MPFR_RNDN);
+  if (mpfr_zero_p(x) != 0) return 0.0;
+  if (mpfr_number_p(x) == 0) return mpfr_get_d(x, MPFR_RNDN);
   const core::float_format f = core::format_of(type);
   const long exponent = mpfr_get_exp(x) - 1;
   if (exponent > f.max_exponent) return std::copysign(std::numeric_limits<double>::infinity(), mpfr_sgn(x));

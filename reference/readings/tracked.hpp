@@ -26,8 +26,13 @@ namespace assay::reference {
 /// |x|, or 0 where x is infinite or NaN: such a number carries no rounding error.
 inline double finite_magnitude(double x) { return std::isfinite(x) ? std::fabs(x) : 0.0; }
 
-/// slope * error, where a factor of 0 silences even an infinite one.
-inline double propagate(double slope, double error) { return slope == 0.0 || error == 0.0 ? 0.0 : slope * error; }
+/// slope * error, where a factor of 0 silences even an infinite error, but not that of what may be no number at all:
+/// 0 times infinity and 0 times NaN are NaN.
+inline double propagate(double slope, double error) {
+  return error == 0.0 || (slope == 0.0 && !std::isnan(error)) ? 0.0 : slope * error;
+}
+/// The larger error; NaN is the largest.
+inline double larger_error(double x, double y) { return x >= y || std::isnan(x) ? x : y; }
 
 /// The quantities of s = log_sum_exp(t, h) that error analysis needs.
 struct log_sum_exp_parts {
@@ -46,7 +51,8 @@ struct log_sum_exp_parts {
 
 struct tracked {
   double number = 0.0;
-  double error = 0.0;  ///< in units of u
+  /// In units of u. Infinite: any finite number may have been computed. NaN: that, infinity or NaN.
+  double error = 0.0;
 
   static double u() { return arithmetic().u; }
   static double tau() { return arithmetic().tau; }
@@ -59,7 +65,7 @@ struct tracked {
 
   tracked() = default;
   explicit tracked(double x) : number(x) {}
-  tracked(double x, double e) : number(x), error(std::isfinite(x) ? e : 0.0) {}
+  tracked(double x, double e) : number(x), error(std::isfinite(x) || std::isnan(e) ? e : 0.0) {}
 
   /// Rounded where the working format is too short for it.
   static tracked from_integer(double x) { return {x, std::fabs(x) < 1.0 / u() ? 0.0 : std::fabs(x)}; }
@@ -75,6 +81,12 @@ struct tracked {
   static double change(double r, double log_r, double error) {
     if (r == 0.0 && std::isfinite(log_r)) return std::exp(log_r + u() * error) / u();
     return propagate(r, growth(error));
+  }
+
+  /// k of an output, which is asked where the truth is finite: NaN is no allowance. What is not finite here lies beyond
+  /// what this reading holds.
+  [[nodiscard]] double allowance() const {
+    return std::isfinite(number) ? error : std::numeric_limits<double>::quiet_NaN();
   }
 
   /// See stages.hpp.
@@ -96,12 +108,12 @@ struct tracked {
                              propagate(u() * x.error, y.error);
     return rounded_unless(x.is_power_of_two() || y.is_power_of_two(), r, inherited);
   }
-  /// If the divisor's error interval contains zero, the quotient is unbounded.
+  /// If the divisor's error interval contains zero, the quotient may be anything, infinity and NaN among it.
   friend tracked operator/(const tracked& x, const tracked& y) {
     const double r = x.number / y.number, divisor = std::fabs(y.number) - u() * y.error;
-    const double inherited = divisor > 0.0   ? (x.error + propagate(std::fabs(r), y.error)) / divisor
-                             : y.error > 0.0 ? std::numeric_limits<double>::infinity()
-                                             : x.error;
+    const double inherited = divisor > 0.0    ? (x.error + propagate(std::fabs(r), y.error)) / divisor
+                             : y.error == 0.0 ? x.error
+                                              : std::numeric_limits<double>::quiet_NaN();
     return rounded_unless(y.is_power_of_two(), r, inherited);
   }
 
@@ -110,7 +122,7 @@ struct tracked {
   friend tracked by_magnitude(const tracked& x) { return {std::fabs(x.number), x.error}; }
   template <class Other>
   friend tracked covering(const tracked& x, Other other) {
-    return {x.number, std::max(x.error, other().error)};
+    return {x.number, larger_error(x.error, other().error)};
   }
   friend tracked exp_of_roundings(const tracked& x) { return exp(tracked(0.0, x.error)); }
   /// Rounding log|x| instead of x multiplies the rounding error by |log|x||.

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "reference/error_bound.hpp"
 #include "reference/oracle.hpp"
 #include "tools/explore/asked_operation.hpp"
 #include "tools/explore/formats.hpp"
@@ -67,8 +68,10 @@ core::result<results> errors_of(const asked& what, const cell& c, const caller& 
       largest = std::isnan(error) || std::isnan(largest) ? nothing : std::max(largest, error);
       squares += error * error;
       count += 1;
-      if (std::isfinite(values[i]) && !d.own_type)
-        law = std::max(law, (2 * u * k.storage()[i] + u_stored * std::fabs(values[i])) / scales[i]);
+      if (std::isfinite(values[i]) && !d.own_type) {
+        const double allowed_units = reference::is_not_judged(k.storage()[i]) ? HUGE_VAL : k.storage()[i];
+        law = std::max(law, (2 * u * allowed_units + u_stored * std::fabs(values[i])) / scales[i]);
+      }
       if (error < 1) continue;
       const double at = place_of(call, d, found.shape(), i, static_cast<double>(c.size), rows_of(c));
       wrong += 1;
