@@ -1,0 +1,149 @@
+#include "reference/formula/arrays.hpp"
+
+#include <fmt/format.h>
+
+namespace assay::reference::formula {
+namespace {
+
+std::vector<place> sliced(const node& n, const core::shape& made, const core::shape& x) {
+  const strides own = row_major(x);
+  std::vector<place> all;
+  walk<0> at(made, {});
+  for (std::size_t count = elements_of(made); count > 0; --count, at.next()) {
+    std::int64_t from = 0;
+    for (std::size_t k = 0; k < x.size(); ++k)
+      from += (n.integers[0][k] + static_cast<std::int64_t>(at.index()[k]) * n.integers[2][k]) *
+              static_cast<std::int64_t>(own[k]);
+    all.push_back({0, static_cast<std::size_t>(from)});
+  }
+  return all;
+}
+
+std::vector<place> strided(const core::shape& made, const strides& steps) {
+  std::vector<place> all;
+  walk<1> at(made, {steps});
+  for (std::size_t count = elements_of(made); count > 0; --count, at.next()) all.push_back({0, at.at()[0]});
+  return all;
+}
+
+std::vector<place> concatenated(std::size_t axis, const core::shape& made, const std::vector<const core::shape*>& in) {
+  std::vector<place> all;
+  walk<0> at(made, {});
+  for (std::size_t count = elements_of(made); count > 0; --count, at.next()) {
+    std::vector<std::size_t> index = at.index();
+    std::size_t input = 0;
+    while (index[axis] >= (*in[input])[axis]) index[axis] -= (*in[input++])[axis];
+    const strides own = row_major(*in[input]);
+    std::size_t from = 0;
+    for (std::size_t k = 0; k < index.size(); ++k) from += index[k] * own[k];
+    all.push_back({input, from});
+  }
+  return all;
+}
+
+std::size_t within(std::int64_t index, std::size_t size) {
+  if (index < 0 || static_cast<std::uint64_t>(index) >= size)
+    throw evaluation_error(fmt::format("index {} of an axis of {}", index, size));
+  return static_cast<std::size_t>(index);
+}
+
+// x[:axis] + indices + x[axis + 1:]
+std::vector<place> gathered(std::size_t axis, const core::shape& x, const integers& indices) {
+  const std::size_t behind = row_major(x)[axis], size = x[axis];
+  std::size_t before = 1;
+  for (std::size_t k = 0; k < axis; ++k) before *= x[k];
+  std::vector<place> all;
+  for (std::size_t b = 0; b < before; ++b)
+    for (const std::int64_t index : indices) {
+      const std::size_t first = (b * size + within(index, size)) * behind;
+      for (std::size_t k = 0; k < behind; ++k) all.push_back({0, first + k});
+    }
+  return all;
+}
+
+std::vector<place> taken_along(std::size_t axis, const core::shape& made, const core::shape& x,
+                               const integers& indices) {
+  strides steps = row_major(x);
+  const std::size_t step = steps[axis];
+  steps[axis] = 0;
+  std::vector<place> all = strided(made, steps);
+  for (std::size_t k = 0; k < all.size(); ++k) all[k].at += within(indices[k], x[axis]) * step;
+  return all;
+}
+
+std::vector<place> updated(const node& n, const core::shape& x, const core::shape& part) {
+  std::vector<place> all = strided(x, row_major(x));
+  const strides own = row_major(x);
+  walk<1> at(part, {own});
+  std::size_t first = 0;
+  for (std::size_t k = 0; k < x.size(); ++k) first += static_cast<std::size_t>(n.integers[0][k]) * own[k];
+  for (std::size_t k = 0; k < elements_of(part); ++k, at.next()) all[first + at.at()[0]] = {1, k};
+  return all;
+}
+
+}  // namespace
+
+std::vector<place> places_of(const node& n, const core::shape& made, const std::vector<const core::shape*>& in,
+                             const integers* indices) {
+  const auto axis = [&] { return static_cast<std::size_t>(n.integer(0)); };
+  switch (n.what) {
+    case op::reshape:
+      return strided({elements_of(made)}, {1});
+    case op::broadcast:
+      return strided(made, broadcast_strides(*in[0], made));
+    case op::transpose: {
+      const strides own = row_major(*in[0]);
+      strides steps;
+      for (const std::int64_t from : n.integers[0]) steps.push_back(own[static_cast<std::size_t>(from)]);
+      return strided(made, steps);
+    }
+    case op::slice:
+      return sliced(n, made, *in[0]);
+    case op::concatenate:
+      return concatenated(axis(), made, in);
+    case op::gather:
+      return gathered(axis(), *in[0], *indices);
+    case op::take_along:
+      return taken_along(axis(), made, *in[0], *indices);
+    default:
+      ASSAY_EXPECTS(n.what == op::update);
+      return updated(n, *in[0], *in[1]);
+  }
+}
+
+std::int64_t integer_result(op what, std::int64_t x, std::int64_t y) {
+  std::int64_t r = 0;
+  bool overflows = false;
+  switch (what) {
+    case op::add:
+      overflows = __builtin_add_overflow(x, y, &r);
+      break;
+    case op::subtract:
+    case op::negative:
+      overflows = __builtin_sub_overflow(x, y, &r);
+      break;
+    case op::multiply:
+      overflows = __builtin_mul_overflow(x, y, &r);
+      break;
+    case op::maximum:
+      return std::max(x, y);
+    case op::minimum:
+      return std::min(x, y);
+    default: {
+      ASSAY_EXPECTS(what == op::floor_divide || what == op::remainder);
+      if (y == 0) throw evaluation_error(fmt::format("{} {} by 0", row_of(what).name, x));
+      if (y == -1) {
+        if (what == op::remainder) return 0;
+        overflows = __builtin_sub_overflow(std::int64_t{0}, x, &r);
+        break;
+      }
+      const std::int64_t quotient = x / y, rest = x % y;
+      const bool rounds_up = rest != 0 && (rest < 0) != (y < 0);
+      return what == op::remainder ? (rounds_up ? rest + y : rest) : (rounds_up ? quotient - 1 : quotient);
+    }
+  }
+  if (overflows) throw evaluation_error(fmt::format("{} of {} and {} exceeds 64 bits", row_of(what).name, x, y));
+  return r;
+}
+
+}  // namespace assay::reference::formula

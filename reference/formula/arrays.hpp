@@ -1,0 +1,93 @@
+// Arrays of a program in one reading, and how operators walk through them.
+#pragma once
+
+#include <boost/logic/tribool.hpp>
+#include <stdexcept>
+#include <variant>
+#include <vector>
+
+#include "reference/formula/program.hpp"
+
+namespace assay::reference::formula {
+
+/// What only the numbers of a call show: an integer overflows, is divided by 0, or points outside of an array.
+struct evaluation_error : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+template <class R>
+using reals = std::vector<R>;
+using integers = std::vector<std::int64_t>;
+using truths = std::vector<boost::tribool>;
+
+/// An integer hangs on a comparison that the reading cannot tell.
+struct undecided_integer : std::runtime_error {
+  undecided_integer() : std::runtime_error("an integer depends on a comparison that is not decided") {}
+};
+
+/// Row-major, of the shape that its node has.
+template <class R>
+using array = std::variant<reals<R>, integers, truths>;
+
+/// Where the elements of an array lie for those of another one of so many axes; 0 along what is broadcast.
+using strides = std::vector<std::size_t>;
+
+inline strides row_major(const core::shape& s) {
+  strides all(s.size(), 1);
+  for (std::size_t k = s.size(); k-- > 1;) all[k - 1] = all[k] * s[k];
+  return all;
+}
+inline strides broadcast_strides(const core::shape& from, const core::shape& to) {
+  const strides own = row_major(from);
+  strides all(to.size(), 0);
+  for (std::size_t k = 0; k < from.size(); ++k)
+    if (from[k] != 1) all[to.size() - from.size() + k] = own[k];
+  return all;
+}
+
+/// Walks through the indices of a shape in row-major order and keeps the places in N arrays.
+template <std::size_t N>
+class walk {
+ public:
+  walk(const core::shape& s, std::array<strides, N> steps) : shape_(s), steps_(std::move(steps)), index_(s.size(), 0) {}
+  [[nodiscard]] const std::array<std::size_t, N>& at() const { return at_; }
+  [[nodiscard]] const std::vector<std::size_t>& index() const { return index_; }
+  void next() {
+    for (std::size_t k = shape_.size(); k-- > 0;) {
+      if (++index_[k] < shape_[k]) {
+        for (std::size_t a = 0; a < N; ++a) at_[a] += steps_[a][k];
+        return;
+      }
+      for (std::size_t a = 0; a < N; ++a) at_[a] -= steps_[a][k] * (shape_[k] - 1);
+      index_[k] = 0;
+    }
+  }
+
+ private:
+  core::shape shape_;
+  std::array<strides, N> steps_;
+  std::array<std::size_t, N> at_{};
+  std::vector<std::size_t> index_;
+};
+
+/// Of an axis: its size, the elements from one position to the next, and how many rows there are beside it.
+struct rows_along {
+  std::size_t size, step, count;
+  rows_along(const core::shape& s, std::size_t axis)
+      : size(s[axis]), step(row_major(s)[axis]), count(size == 0 ? 0 : elements_of(s) / size) {}
+  /// Where a row begins.
+  [[nodiscard]] std::size_t first(std::size_t row) const { return row / step * step * size + row % step; }
+};
+
+/// For each element of a result that only moves elements: which input it is of, and where it lies there.
+struct place {
+  std::size_t input, at;
+};
+/// Precondition: the node is of the family of movement. `indices` are those of gather and take_along.
+std::vector<place> places_of(const node& n, const core::shape& made, const std::vector<const core::shape*>& in,
+                             const integers* indices);
+
+/// Integer arithmetic with errors in place of overflow; // and % as Python has them.
+std::int64_t integer_result(op what, std::int64_t x, std::int64_t y);
+
+}  // namespace assay::reference::formula

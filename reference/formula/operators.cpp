@@ -1,0 +1,101 @@
+#include "reference/formula/operators.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace assay::reference::formula {
+namespace {
+
+using form = attribute::form;
+
+constexpr attribute of_input[]{{"name", form::name}, {"kind", form::word}, {"shape", form::list}};
+constexpr attribute of_number[]{{"value", form::real}}, of_integer[]{{"value"}}, of_boolean[]{{"value", form::truth}},
+    of_fraction[]{{"numerator"}, {"denominator"}}, of_iota[]{{"size"}}, of_power[]{{"p"}, {"q"}},
+    of_reshape[]{{"shape", form::list}}, of_axes[]{{"axes", form::list}}, of_axis[]{{"axis"}},
+    of_slice[]{{"start", form::list}, {"stop", form::list}, {"step", form::list}}, of_update[]{{"start", form::list}},
+    of_contraction[]{{"of", form::letters}};
+
+// In the order of the enumeration.
+constexpr operator_row rows[]{{op::input, "input", family::leaf, 0, of_input},
+                              {op::number, "number", family::leaf, 0, of_number},
+                              {op::fraction, "fraction", family::leaf, 0, of_fraction},
+                              {op::pi, "pi", family::leaf, 0},
+                              {op::integer, "integer", family::leaf, 0, of_integer},
+                              {op::boolean, "boolean", family::leaf, 0, of_boolean},
+                              {op::iota, "iota", family::leaf, 0, of_iota},
+                              {op::add, "add", family::arithmetic, 2},
+                              {op::subtract, "subtract", family::arithmetic, 2},
+                              {op::multiply, "multiply", family::arithmetic, 2},
+                              {op::divide, "divide", family::real_function, 2},
+                              {op::negative, "negative", family::arithmetic, 1},
+                              {op::magnitude, "magnitude", family::arithmetic, 1},
+                              {op::maximum, "maximum", family::arithmetic, 2},
+                              {op::minimum, "minimum", family::arithmetic, 2},
+                              {op::floor_divide, "floor_divide", family::integer_function, 2},
+                              {op::remainder, "remainder", family::integer_function, 2},
+                              {op::exp, "exp", family::real_function, 1},
+                              {op::log, "log", family::real_function, 1},
+                              {op::log1p, "log1p", family::real_function, 1},
+                              {op::sin, "sin", family::real_function, 1},
+                              {op::cos, "cos", family::real_function, 1},
+                              {op::tanh, "tanh", family::real_function, 1},
+                              {op::sigmoid, "sigmoid", family::real_function, 1},
+                              {op::softplus, "softplus", family::real_function, 1},
+                              {op::log_sigmoid, "log_sigmoid", family::real_function, 1},
+                              {op::floor, "floor", family::real_function, 1},
+                              {op::power, "power", family::real_function, 1, of_power},
+                              {op::pow, "pow", family::real_function, 2},
+                              {op::log_add_exp, "log_add_exp", family::real_function, 2},
+                              {op::less, "less", family::comparison, 2},
+                              {op::less_equal, "less_equal", family::comparison, 2},
+                              {op::equal, "equal", family::comparison, 2},
+                              {op::is_nan, "is_nan", family::cast_or_choice, 1},
+                              {op::both, "and", family::logic, 2},
+                              {op::either_one, "or", family::logic, 2},
+                              {op::negation, "not", family::logic, 1},
+                              {op::where, "where", family::cast_or_choice, 3},
+                              {op::to_real, "to_real", family::cast_or_choice, 1},
+                              {op::to_integer, "to_integer", family::cast_or_choice, 1},
+                              {op::detach, "detach", family::real_function, 1},
+                              {op::reshape, "reshape", family::movement, 1, of_reshape},
+                              {op::transpose, "transpose", family::movement, 1, of_axes},
+                              {op::broadcast, "broadcast", family::movement, 1, of_reshape},
+                              {op::slice, "slice", family::movement, 1, of_slice},
+                              {op::concatenate, "concatenate", family::movement, any_number, of_axis},
+                              {op::gather, "gather", family::movement, 2, of_axis},
+                              {op::take_along, "take_along", family::movement, 2, of_axis},
+                              {op::update, "update", family::movement, 2, of_update},
+                              {op::sum, "sum", family::reduction, 1, of_axes},
+                              {op::mean, "mean", family::reduction, 1, of_axes},
+                              {op::largest, "largest", family::reduction, 1, of_axes},
+                              {op::log_sum_exp, "log_sum_exp", family::reduction, 1, of_axes},
+                              {op::any, "any", family::reduction, 1, of_axes},
+                              {op::all, "all", family::reduction, 1, of_axes},
+                              {op::softmax, "softmax", family::along_axis, 1, of_axis},
+                              {op::cumulative_sum, "cumulative_sum", family::along_axis, 1, of_axis},
+                              {op::contract, "contract", family::along_axis, 2, of_contraction}};
+
+constexpr bool are_in_order() {
+  for (std::size_t k = 0; k < std::size(rows); ++k)
+    if (static_cast<std::size_t>(rows[k].what) != k) return false;
+  return std::size(rows) == static_cast<std::size_t>(op::contract) + 1;
+}
+static_assert(are_in_order());
+
+constexpr std::array<std::string_view, 3> kinds{"real", "integer", "boolean"};
+
+}  // namespace
+
+std::string_view name_of(number_kind kind) { return kinds.at(static_cast<std::size_t>(kind)); }
+std::optional<number_kind> kind_named(std::string_view name) {
+  const auto* const it = std::find(kinds.begin(), kinds.end(), name);
+  return it == kinds.end() ? std::nullopt : std::optional(static_cast<number_kind>(it - kinds.begin()));
+}
+
+const operator_row& row_of(op what) { return rows[static_cast<std::size_t>(what)]; }
+const operator_row* find_operator(std::string_view name) {
+  const auto* const it = std::find_if(std::begin(rows), std::end(rows), [&](const auto& r) { return r.name == name; });
+  return it == std::end(rows) ? nullptr : it;
+}
+
+}  // namespace assay::reference::formula

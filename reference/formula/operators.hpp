@@ -1,0 +1,116 @@
+// The operators of programs: their names and attributes as the text form has them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+
+namespace assay::reference::formula {
+
+enum class number_kind : std::uint8_t { real, integer, boolean };
+std::string_view name_of(number_kind kind);
+std::optional<number_kind> kind_named(std::string_view name);
+
+enum class op : std::uint8_t {
+  // Leaves.
+  input,
+  number,
+  fraction,
+  pi,
+  integer,
+  boolean,
+  iota,
+  // Elementwise.
+  add,
+  subtract,
+  multiply,
+  divide,
+  negative,
+  magnitude,
+  maximum,
+  minimum,
+  floor_divide,
+  remainder,
+  exp,
+  log,
+  log1p,
+  sin,
+  cos,
+  tanh,
+  sigmoid,
+  softplus,
+  log_sigmoid,
+  floor,
+  power,
+  pow,
+  log_add_exp,
+  less,
+  less_equal,
+  equal,
+  is_nan,
+  both,
+  either_one,
+  negation,
+  where,
+  to_real,
+  to_integer,
+  detach,
+  // What moves elements.
+  reshape,
+  transpose,
+  broadcast,
+  slice,
+  concatenate,
+  gather,
+  take_along,
+  update,
+  // What adds them up.
+  sum,
+  mean,
+  largest,
+  log_sum_exp,
+  any,
+  all,
+  softmax,
+  cumulative_sum,
+  contract
+};
+
+/// A family of operators whose types follow by one rule.
+enum class family : std::uint8_t {
+  leaf,
+  real_function,  ///< of reals, to reals
+  arithmetic,     ///< of reals or integers alike, to the same
+  integer_function,
+  comparison,  ///< of reals or integers alike, to booleans
+  logic,
+  cast_or_choice,
+  movement,
+  reduction,  ///< of reals along axes, which vanish
+  along_axis
+};
+
+struct attribute {
+  /// `word`: the name of a kind; `letters` and `name` are texts.
+  enum class form : std::uint8_t { one, list, real, truth, word, name, letters };
+  std::string_view name;
+  form of = form::one;
+};
+
+/// As many inputs as there are, one or more.
+inline constexpr std::size_t any_number = SIZE_MAX;
+
+struct operator_row {
+  op what;
+  std::string_view name;
+  family of;
+  std::size_t arity;
+  std::span<const attribute> attributes{};
+};
+
+const operator_row& row_of(op what);
+const operator_row* find_operator(std::string_view name);
+
+}  // namespace assay::reference::formula

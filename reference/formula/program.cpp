@@ -1,0 +1,53 @@
+#include "reference/formula/program.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace assay::reference::formula {
+
+core::result<node_id> program::append(node n) {
+  const operator_row& row = row_of(n.what);
+  const auto refuse = [&](const std::string& why) {
+    return core::failure(fmt::format("node {} ({}): {}", nodes_.size(), row.name, why));
+  };
+  if (nodes_.size() >= most_nodes) return refuse(fmt::format("a program has at most {} nodes", most_nodes));
+  if (row.arity == any_number ? n.in.empty() : n.in.size() != row.arity)
+    return refuse(fmt::format("takes {} inputs, and not {}", row.arity == any_number ? 1 : row.arity, n.in.size()));
+  std::vector<const array_type*> in;
+  for (const node_id id : n.in) {
+    if (id >= nodes_.size()) return refuse(fmt::format("takes node {}, which is not before it", id));
+    in.push_back(&types_[id]);
+  }
+  auto type = formula::type_of(n, in);
+  if (!type) return refuse(type.error().message);
+  if (n.what == op::input)
+    for (const node_id other : inputs_)
+      if (nodes_[other].text == n.text) return refuse(fmt::format("there is an input '{}'", n.text));
+  elements_ += elements_of(type->shape);
+  if (elements_ > most_elements_of_all) return refuse(fmt::format("more than {} elements", most_elements_of_all));
+  const auto id = static_cast<node_id>(nodes_.size());
+  if (n.what == op::input) inputs_.push_back(id);
+  nodes_.push_back(std::move(n));
+  types_.push_back(std::move(*type));
+  return id;
+}
+
+core::result<void> program::name_output(std::string name, node_id of) {
+  if (of >= nodes_.size()) return core::failure(fmt::format("output '{}': there is no node {}", name, of));
+  const bool is_there =
+      std::any_of(outputs_.begin(), outputs_.end(), [&](const output& other) { return other.name == name; });
+  if (name.empty() || is_there) return core::failure(fmt::format("output '{}': every output has its own name", name));
+  outputs_.push_back({std::move(name), of});
+  return {};
+}
+
+std::vector<node_id> program::last_uses() const {
+  std::vector<node_id> last(nodes_.size(), 0);
+  for (node_id k = 0; k < nodes_.size(); ++k)
+    for (const node_id taken : nodes_[k].in) last[taken] = k;
+  for (const output& o : outputs_) last[o.of] = static_cast<node_id>(nodes_.size());
+  return last;
+}
+
+}  // namespace assay::reference::formula

@@ -1,0 +1,86 @@
+// A formula as a value: a list of nodes in order, each of them an array. A node has an operator, its attributes,
+// earlier nodes as inputs, and what follows from these: a kind of number and a shape. Sizes are numbers: a formula for
+// other sizes is another program.
+//
+// Kinds: reals, which a reading makes exact numbers, proofs or allowances of; integers of 64 bits, whose overflow is an
+// error; booleans, which are indeterminate where a reading cannot tell. Elementwise operators of several inputs
+// broadcast as NumPy does. Special values are those of IEEE 754 on exact numbers: 0 times infinity is NaN, 1 / 0 is
+// infinite where the zero's sign is known, and what lies beyond a domain is NaN. Sums, means and contractions are sums
+// in no particular order.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "reference/core/result.hpp"
+#include "reference/core/tensor.hpp"
+#include "reference/formula/operators.hpp"
+
+namespace assay::reference::formula {
+
+using node_id = std::uint32_t;
+
+struct array_type {
+  number_kind kind = number_kind::real;
+  core::shape shape{};
+  friend bool operator==(const array_type&, const array_type&) = default;
+};
+/// Precondition: the shape is that of a node.
+std::size_t elements_of(const core::shape& s);
+
+struct node {
+  op what = op::number;
+  std::vector<node_id> in{};
+  /// Those of the operator that are integers or lists of them, in the order of its attributes; kinds and truths are
+  /// numbers, too.
+  std::array<std::vector<std::int64_t>, 3> integers{};
+  std::string text{};   ///< the name of an input; the letters of a contraction
+  double number = 0.0;  ///< the value of a number
+  std::string stage{};  ///< the stage whose format it is computed in; empty: that of all
+
+  [[nodiscard]] std::int64_t integer(std::size_t k) const { return integers[k].front(); }
+};
+
+/// What every program keeps to: arrays and their sum are bounded before anything is computed.
+inline constexpr std::size_t most_nodes = std::size_t{1} << 16, most_axes = 8, most_elements = std::size_t{1} << 26,
+                             most_elements_of_all = std::size_t{1} << 30;
+
+class program {
+ public:
+  struct output {
+    std::string name;
+    node_id of;
+  };
+
+  /// The node behind the others, whose type it finds. An error says what is wrong, and of which node.
+  core::result<node_id> append(node n);
+  core::result<void> name_output(std::string name, node_id of);
+
+  [[nodiscard]] const std::vector<node>& nodes() const { return nodes_; }
+  [[nodiscard]] const array_type& type_of(node_id n) const { return types_[n]; }
+  [[nodiscard]] const std::vector<output>& outputs() const { return outputs_; }
+  /// Those of its nodes that are inputs.
+  [[nodiscard]] const std::vector<node_id>& inputs() const { return inputs_; }
+  /// The last node that takes each node; the number of nodes where it is an output.
+  [[nodiscard]] std::vector<node_id> last_uses() const;
+
+ private:
+  std::vector<node> nodes_;
+  std::vector<array_type> types_;
+  std::vector<node_id> inputs_;
+  std::vector<output> outputs_;
+  std::size_t elements_ = 0;
+};
+
+/// The letters of a contraction: those of either input and of the result.
+struct contraction {
+  std::string x, y, result;
+};
+core::result<contraction> contraction_of(const std::string& text);
+
+/// What a node is, given those that it takes.
+core::result<array_type> type_of(const node& n, const std::vector<const array_type*>& in);
+
+}  // namespace assay::reference::formula
