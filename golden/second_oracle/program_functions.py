@@ -48,7 +48,7 @@ def log(x):
         return NAN if sign else MINUS_INFINITY
     if x.lo == fzero:
         raise Undecided("log of what may be next to 0")
-    return x.log()
+    return PLUS_ZERO if x.is_value(fone) else x.log()
 
 
 def _log1p(x):

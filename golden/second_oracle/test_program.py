@@ -14,6 +14,7 @@ import program_numbers as numbers
 import program_powers as powers
 from interval import Interval, Undecided
 from program import Program, certified
+from program_reading import RULES
 from program_text import Text
 from test_oracle import contains
 
@@ -64,8 +65,8 @@ OPERATORS = [
     ("to_real", {}, "i23", lambda x: x.astype(float)), ("to_real", {}, "b23", lambda x: x.astype(float)),
     ("to_integer", {}, "b23", lambda x: x.astype(int)), ("detach", {}, "r23", lambda x: x),
     ("reshape", {"shape": [3, 1, 2]}, "r23", lambda x: x.reshape(3, 1, 2)),
-    ("transpose", {"axes": [2, 0, 1]}, "i234", lambda x: x.transpose(2, 0, 1)),
-    ("broadcast", {"shape": [4, 2, 3]}, "b21", lambda x: numpy.broadcast_to(x, (4, 2, 3))),
+    ("transpose", {"axes": [2, 0, 1]}, "r234", lambda x: x.transpose(2, 0, 1)),
+    ("broadcast", {"shape": [4, 2, 3]}, "r21", lambda x: numpy.broadcast_to(x, (4, 2, 3))),
     ("slice", {"start": [1, 3], "stop": [3, -1], "step": [1, -2]}, "r34", lambda x: x[1:3, 3::-2]),
     ("slice", {"start": [2], "stop": [2], "step": [1]}, "r3", lambda x: x[2:2]),
     ("slice", {"start": [], "stop": [], "step": []}, "r", lambda x: x),
@@ -94,26 +95,34 @@ OPERATORS = [
 ]
 
 
-class operators(unittest.TestCase):
-    def draw(self, letter, shape):
-        draws = numpy.random.RandomState(self.seed)
-        self.seed += 1
+class Draws:
+    """Arrays by the letters above."""
+
+    def __init__(self, seed):
+        self.draws = numpy.random.RandomState(seed)
+
+    def array(self, letter, shape):
+        draws = self.draws
         real = draws.uniform(0.125, 4, shape)
         return {"p": real, "r": real * draws.choice((-1.0, 1.0), shape), "n": draws.randint(0, 3, shape),
                 "i": draws.randint(-9, 9, shape), "j": draws.randint(1, 9, shape) * draws.choice((-1, 1), shape),
                 "b": draws.randint(0, 2, shape) == 1}[letter]
 
+
+KINDS = {"r": "real", "p": "real", "b": "boolean", "i": "integer", "j": "integer", "n": "integer"}
+
+
+class operators(unittest.TestCase):
     def test_are_those_of_numpy(self):
         """Of numbers below 4 in magnitude. A function of NumPy is right to 4 units, one that is written above to 8 (for
         1 + e^-x and 1 - x lose no bits there); a sum of up to 24 products, each below 2^4, has an error below 2^-40."""
-        self.seed = 5
+        draws = Draws(5)
         for op, attributes, spelled, expected in OPERATORS:
             for _ in range(5):
                 text, arrays, given = Text(), [], {}
                 for k, (letter, *sizes) in enumerate(spelled.split()):
-                    arrays.append(self.draw(letter, tuple(map(int, sizes))))
-                    kind = {"r": "real", "p": "real", "b": "boolean"}.get(letter, "integer")
-                    text.array(f"x{k}", *map(int, sizes), kind=kind)
+                    arrays.append(draws.array(letter, tuple(map(int, sizes))))
+                    text.array(f"x{k}", *map(int, sizes), kind=KINDS[letter])
                     given[f"x{k}"] = numpy.ravel(arrays[k]).tolist()
                 program = Program.read(text.json(y=text(op, *range(len(arrays)), **attributes)))
                 want = numpy.asarray(expected(*arrays))
@@ -128,7 +137,6 @@ class operators(unittest.TestCase):
                     self.assertTrue(x == y or (isinstance(x, float) and abs(x - y) <= close), (op, attributes, x, y))
 
     def test_all_of_the_format_are_tried(self):
-        from program_reading import RULES
         self.assertEqual({op for op, *_ in OPERATORS} | {"input"}, set(RULES))
 
 
