@@ -30,11 +30,11 @@ def remainder(x, y):
 
 
 def less(x, y):
-    return not (x.is_nan or y.is_nan) and exceeds(y, x)
+    return not (x is y or x.is_nan or y.is_nan) and exceeds(y, x)
 
 
 def less_equal(x, y):
-    return not (x.is_nan or y.is_nan) and not exceeds(x, y)
+    return not (x.is_nan or y.is_nan) and (x is y or not exceeds(x, y))
 
 
 def equal(x, y):
