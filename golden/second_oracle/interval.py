@@ -10,8 +10,8 @@ The relative error of mpmath's exp, log, sin, cos and ci at p bits is taken to b
 
 from mpmath import mp
 from mpmath.libmp import (fnan, finf, fninf, fone, fzero, from_float, from_int, mpf_abs, mpf_add, mpf_cos_sin, mpf_div,
-                          mpf_exp, mpf_ge, mpf_gt, mpf_le, mpf_log, mpf_lt, mpf_mul, mpf_neg, mpf_pi, mpf_shift,
-                          mpf_sqrt, mpf_sub, to_int)
+                          mpf_exp, mpf_ge, mpf_gt, mpf_le, mpf_log, mpf_lt, mpf_mul, mpf_neg, mpf_pi, mpf_pos,
+                          mpf_shift, mpf_sqrt, mpf_sub, to_int)
 
 PRECISION = 160  # bits of the ends
 GUARD = 12  # more bits for elementary functions, of which 7 are their error
@@ -56,7 +56,7 @@ class Interval:
         return mpf_gt(self.lo, fzero) or mpf_lt(self.hi, fzero)
 
     def width(self):
-        return fzero if self.is_point else mpf_sub(self.hi, self.lo, 30, "c")
+        return fzero if self.is_point else added(self.hi, mpf_neg(self.lo), 30, "c")
 
     def __neg__(self):
         return Interval(mpf_neg(self.hi), mpf_neg(self.lo), self.open)
@@ -64,8 +64,8 @@ class Interval:
     def __add__(self, other):
         if other.__class__ is not Interval:
             return NotImplemented  # a number of a tape
-        lo = mpf_add(self.lo, other.lo, PRECISION, "f")
-        hi = mpf_add(self.hi, other.hi, PRECISION, "c")
+        lo = added(self.lo, other.lo, PRECISION, "f")
+        hi = added(self.hi, other.hi, PRECISION, "c")
         return Interval(lo, hi, self.open or other.open or (self.is_point and other.is_point and lo != hi))
 
     def __sub__(self, other):
@@ -143,7 +143,7 @@ class Interval:
         width = self.width()  # both functions change by at most that
         out = []
         for value in mpf_cos_sin(self.lo, PRECISION + GUARD, "d"):
-            error = mpf_add(mpf_shift(mpf_abs(value), -PRECISION - 5), width, 30, "c")
+            error = added(mpf_shift(mpf_abs(value), -PRECISION - 5), width, 30, "c")
             out.append(spread(value, error, fzero))
         return tuple(out)
 
@@ -168,11 +168,11 @@ class Interval:
         if magnitude(term) >= -PRECISION - 10:  # otherwise log(1 + t) = t (1 - t/2 + ...) is t
             term = mpf_log(mpf_add(fone, term), bits, "n")
         error = mpf_shift(term, -PRECISION - 5)
-        lo = mpf_add(larger.lo, mpf_sub(term, error, PRECISION, "f"), PRECISION, "f")
+        lo = added(larger.lo, added(term, mpf_neg(error), PRECISION, "f"), PRECISION, "f")
         # The function increases in both, and changes by no more than the larger of their changes.
         width = x.width() if mpf_gt(x.width(), y.width()) else y.width()
-        above = mpf_add(mpf_add(term, error, PRECISION, "c"), width, PRECISION, "c")
-        return Interval(lo, mpf_add(larger.lo, above, PRECISION, "c"), True)
+        above = added(added(term, error, PRECISION, "c"), width, PRECISION, "c")
+        return Interval(lo, added(larger.lo, above, PRECISION, "c"), True)
 
     def log_add_exp_derivatives(self, other):
         """In x and in y. Where both are -inf both derivatives are 0."""
@@ -190,6 +190,13 @@ class Interval:
         return (of_larger, of_smaller) if x_is_larger else (of_smaller, of_larger)
 
 
+def added(x, y, bits, rounding):
+    """x + y rounded down or up. Of a y far smaller than x mpf_add keeps the sign alone, which is right where x has no
+    more bits than it rounds to: a longer x is rounded twice."""
+    out = mpf_add(x, y, max(bits, x[3], y[3]), rounding)
+    return mpf_pos(out, bits, rounding) if out[3] > bits else out
+
+
 def magnitude(x):
     """e with 2^(e-1) <= |x| < 2^e."""
     return x[2] + x[3]
@@ -197,8 +204,8 @@ def magnitude(x):
 
 def spread(value, error, more_above):
     """(value - error, value + error + more_above), the error positive."""
-    lo = mpf_sub(value, error, PRECISION, "f")
-    return Interval(lo, mpf_add(value, mpf_add(error, more_above, 30, "c"), PRECISION, "c"), True)
+    lo = added(value, mpf_neg(error), PRECISION, "f")
+    return Interval(lo, added(value, added(error, more_above, 30, "c"), PRECISION, "c"), True)
 
 
 def power(base, numerator, denominator):

@@ -72,6 +72,18 @@ class enclosures(unittest.TestCase):
             self.assertTrue(contains(Interval.of(base).inverse_sqrt(), 1 / mp.sqrt(base)), base)
             self.assertTrue(contains(interval.cosine_integral(Interval.of(base)), mp.ci(base)), base)
 
+    def test_of_a_value_and_its_error_hold_both_ends(self):
+        """Of values with more bits than an interval has, just above and below one of its ends."""
+        for bits in (60, 120, 500):
+            interval.set_precision(bits)
+            for sign in (-1, 1):
+                for below in range(bits + 1, bits + 20):
+                    value, error = 1 + sign * mpf(2)**-below, mpf(2)**(-bits - 5)
+                    for long in (value, value * (1 + mpf(2)**-below)):
+                        got = interval.spread(long._mpf_, (long * error)._mpf_, interval.fzero)
+                        for truth in (long - long * error, long + long * error):
+                            self.assertTrue(mp.make_mpf(got.lo) <= truth <= mp.make_mpf(got.hi), (bits, sign, below))
+
     def test_of_exact_results_are_points(self):
         one, half = Interval.of(1), Interval.of(0.5)
         for exact, value in ((one + half, 1.5), (one / half, 2), (half * half, 0.25), (Interval.of(0).exp(), 1),

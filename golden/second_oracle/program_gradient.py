@@ -1,0 +1,237 @@
+"""Derivatives of programs: cotangents go back from node to node, array by array.
+
+None is a structural zero, of what no derivative reaches: 0 * inf does not arise from it. `floor` and `detach` let none
+pass. log_sum_exp of nothing but -inf has the derivative 0; of more than one inf it is a convention.
+"""
+
+from mpmath.libmp import finf, fninf
+
+from formula import exceeds
+from interval import Interval, Undecided
+from program_functions import cos_sin, index_of_largest, log, sigmoid, softmax
+from program_numbers import NAN, ONE, PLUS_ZERO, add, divide, known_sign, multiply, negative, sign_of, subtract, total
+from program_operators import broadcast_places, contracted_places, fraction, moved_from, rows_of
+from program_powers import pow, power
+from program_reading import REAL
+
+
+class Convention(Exception):
+    """The first derivative is not determined: maxima that are equal, the magnitude of 0."""
+
+
+MINUS_ONE, TWO = Interval.of(-1), Interval.of(2)
+
+
+def of_magnitude(x, _):
+    if x.is_nan:
+        return x
+    sign = sign_of(x)
+    if sign == 0:
+        raise Convention("the magnitude of 0")
+    return ONE if sign > 0 else MINUS_ONE
+
+
+def is_larger(x, y):
+    if x.is_nan or y.is_nan:
+        raise Convention("the maximum of a NaN")
+    if x is y or (x.is_point and x.is_value(y.lo) and y.is_point):
+        raise Convention("the maximum of equal numbers")
+    return exceeds(x, y)
+
+
+def in_exponent(x, y, out):
+    if x.is_value(PLUS_ZERO.lo) and known_sign(y) == 1:
+        return PLUS_ZERO  # the limit
+    return multiply(out, log(x))
+
+
+def in_base(x, y, _):
+    if y.is_value(PLUS_ZERO.lo):
+        return PLUS_ZERO  # x^0 is 1 everywhere
+    return multiply(y, pow(x, subtract(y, ONE)))
+
+
+def slope_of_sigmoid(x):
+    return multiply(sigmoid(x), sigmoid(negative(x)))
+
+
+def slope_of_tanh(x, _):
+    """4 s(2 x) s(-2 x): 1 - tanh^2 without its cancellation."""
+    return multiply(Interval.of(4), slope_of_sigmoid(multiply(TWO, x)))
+
+
+def weights(numbers):
+    """The derivatives of log_sum_exp."""
+    infinite = [x.lo == finf for x in numbers]
+    if any(infinite) and not any(x.is_nan for x in numbers):
+        if sum(infinite) > 1:
+            raise Convention("log_sum_exp of more than one infinity")
+        return [ONE if one else PLUS_ZERO for one in infinite]
+    return [PLUS_ZERO] * len(numbers) if all(x.lo == fninf for x in numbers) else softmax(numbers)
+
+
+# The derivative in each operand, of the operands and the result. None: a structural zero.
+DERIVATIVES = {
+    "add": (lambda x, y, out: ONE, lambda x, y, out: ONE),
+    "subtract": (lambda x, y, out: ONE, lambda x, y, out: MINUS_ONE),
+    "multiply": (lambda x, y, out: y, lambda x, y, out: x),
+    "divide": (lambda x, y, out: divide(ONE, y), lambda x, y, out: negative(divide(out, y))),
+    "negative": (lambda x, out: MINUS_ONE,),
+    "magnitude": (of_magnitude,),
+    "maximum": (lambda x, y, out: ONE if is_larger(x, y) else None, lambda x, y, out: ONE if is_larger(y, x) else None),
+    "minimum": (lambda x, y, out: ONE if is_larger(y, x) else None, lambda x, y, out: ONE if is_larger(x, y) else None),
+    "exp": (lambda x, out: out,),
+    "log": (lambda x, out: NAN if out.is_nan else divide(ONE, x),),
+    "log1p": (lambda x, out: NAN if out.is_nan else divide(ONE, add(ONE, x)),),
+    "sin": (lambda x, out: cos_sin(x)[0],),
+    "cos": (lambda x, out: negative(cos_sin(x)[1]),),
+    "tanh": (slope_of_tanh,),
+    "sigmoid": (lambda x, out: slope_of_sigmoid(x),),
+    "softplus": (lambda x, out: sigmoid(x),),
+    "log_sigmoid": (lambda x, out: sigmoid(negative(x)),),
+    "floor": (lambda x, out: None,),
+    "pow": (in_base, in_exponent),
+    "log_add_exp": (lambda x, y, out: weights([x, y])[0], lambda x, y, out: weights([x, y])[1]),
+}
+
+
+def times(derivative, bar):
+    return None if derivative is None or bar is None else bar if derivative is ONE else multiply(derivative, bar)
+
+
+def accumulate(bars, place, x):
+    if x is not None:
+        bars[place] = x if bars[place] is None else add(bars[place], x)
+
+
+def of_softmax(p, bars):
+    """p_i times the sum of p_j (g_i - g_j): a weight that is 1 or 0 has the derivative 0 exactly."""
+    out = []
+    for i, weight in enumerate(p):
+        inner = total(multiply(q, subtract(bars[i] or PLUS_ZERO, bar or PLUS_ZERO))
+                      for j, (q, bar) in enumerate(zip(p, bars)) if j != i)
+        out.append(multiply(weight, inner))
+    return out
+
+
+def of_largest(row):
+    at = index_of_largest(row)
+    for k, x in enumerate(row):
+        if k != at:
+            is_larger(row[at], x)  # raises where it is not decided
+    return [ONE if k == at else None for k in range(len(row))]
+
+
+def of_running_sums(bars):
+    out = [None] * (len(bars) + 1)
+    for k in range(len(bars) - 1, -1, -1):
+        out[k] = bars[k]
+        accumulate(out, k, out[k + 1])
+    return out[:-1]
+
+
+class Pullback:
+    """What the cotangents of one node give those of its operands, whose lists it fills."""
+
+    def __init__(self, node, nodes, values, result):
+        self.node, self.nodes, self.values, self.result = node, nodes, values, result
+        self.inputs = [nodes[i] for i in node.inputs]
+        self.operands = [values[i] for i in node.inputs]
+
+    def run(self, bars, into):
+        """`into` has a list for each operand that a derivative may reach, None for others."""
+        if self.node.op == "contract":
+            return self._contraction(bars, into)
+        if self.node.op in ("softmax", "cumulative_sum"):
+            return self._along(bars, into[0])
+        if self.node.op == "power" or self.node.op in DERIVATIVES:
+            return self._elementwise(bars, into)
+        if "axes" in self.node.attributes and self.node.op != "transpose":
+            return self._reduction(bars, into[0])
+        return self._move(bars, into)
+
+    def _move(self, bars, into):
+        owners = [(k, place) for k, one in enumerate(self.inputs) for place in range(one.size)]
+        for source, bar in zip(moved_from(self.node, self.nodes, self.values), bars):
+            k, place = owners[source]
+            if into[k] is not None:
+                accumulate(into[k], place, bar)
+
+    def _contraction(self, bars, into):
+        pairs = contracted_places(self.node.attributes["of"], [one.shape for one in self.inputs])
+        for bar, row in zip(bars, pairs):
+            for places in zip(*row) if bar is not None else ():
+                for k in (0, 1):
+                    if into[k] is not None:
+                        accumulate(into[k], places[k], multiply(self.operands[1 - k][places[1 - k]], bar))
+
+    def _along(self, bars, into):
+        for row in rows_of(self.node.shape, [self.node.attributes["axis"]]):
+            row_bars = [bars[i] for i in row]
+            if all(bar is None for bar in row_bars):
+                continue
+            softened = self.node.op == "softmax"
+            out = of_softmax([self.result[i] for i in row], row_bars) if softened else of_running_sums(row_bars)
+            for place, x in zip(row, out):
+                accumulate(into, place, x)
+
+    def _reduction(self, bars, into):
+        x = self.operands[0]
+        for bar, row in zip(bars, rows_of(self.inputs[0].shape, self.node.attributes["axes"])):
+            if bar is None:
+                continue
+            derivatives = {
+                "sum": lambda row: [ONE] * len(row), "mean": lambda row: [fraction(1, len(row))] * len(row),
+                "largest": lambda row: of_largest([x[i] for i in row]),
+                "log_sum_exp": lambda row: weights([x[i] for i in row]),
+            }[self.node.op](row)
+            for place, derivative in zip(row, derivatives):
+                accumulate(into, place, times(derivative, bar))
+
+    def _elementwise(self, bars, into):
+        if self.node.op == "power":
+            p, q = self.node.attributes["p"], self.node.attributes["q"]
+            rules = (lambda x, out: multiply(fraction(p, q), power(x, p - q, q)) if p else None,)
+        else:
+            rules = DERIVATIVES[self.node.op]
+        places = [broadcast_places(one.shape, self.node.shape) for one in self.inputs]
+        for index, bar in enumerate(bars):
+            if bar is None:
+                continue
+            operands = [operand[where[index]] for operand, where in zip(self.operands, places)]
+            for k, rule in enumerate(rules):
+                if into[k] is not None:
+                    accumulate(into[k], places[k][index], times(rule(*operands, self.result[index]), bar))
+
+
+def reached(nodes):
+    """Whether a derivative may come from a node to an input."""
+    out = []
+    for node in nodes:
+        passes = node.kind == REAL and node.op not in ("detach", "to_real")
+        out.append(passes and (node.op == "input" or any(out[i] for i in node.inputs)))
+    return out
+
+
+def backward(program, values, bars):
+    """{real input: cotangents} from the values of the nodes and the cotangents of some, which are lists of lists."""
+    nodes, sums, may_pass = program.nodes, {}, reached(program.nodes)
+    for index, lists in bars.items():
+        sums[index] = [None] * nodes[index].size
+        for one in lists:
+            for place, bar in enumerate(one):
+                accumulate(sums[index], place, bar)
+    for index in range(len(nodes) - 1, -1, -1):
+        node = nodes[index]
+        if node.op == "input" or not may_pass[index] or all(bar is None for bar in sums.get(index, ())):
+            continue
+        for i in node.inputs:
+            if may_pass[i]:
+                sums.setdefault(i, [None] * nodes[i].size)
+        into = [sums[i] if may_pass[i] else None for i in node.inputs]
+        try:
+            Pullback(node, nodes, values, values[index]).run(sums[index], into)
+        except (Undecided, Convention) as error:
+            raise type(error)(f"node {index} ({node.op}): {error or 'undecided'}") from None
+    return {name: [bar or PLUS_ZERO for bar in sums.get(index, [None] * nodes[index].size)]
+            for name, index in program.inputs.items() if nodes[index].kind == REAL}

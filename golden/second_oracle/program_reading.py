@@ -1,0 +1,245 @@
+"""The rules by which a text is a program: members, attributes, kinds, shapes. Each refusal is a ValueError."""
+
+import json
+import math
+
+REAL, INTEGER, BOOLEAN = "real", "integer", "boolean"
+NUMBERS, KINDS = (REAL, INTEGER), (REAL, INTEGER, BOOLEAN)
+SPECIAL = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
+NODES, AXES, ELEMENTS, ELEMENTS_IN_ALL = 2**16, 8, 2**26, 2**30
+
+
+def require(holds, what):
+    if not holds:
+        raise ValueError(what)
+
+
+# Texts and attributes.
+
+def json_of(text):
+    """Standard JSON: no member twice, no NaN; -0 keeps its sign."""
+    def members(pairs):
+        require(len(dict(pairs)) == len(pairs), "a member stands twice")
+        return dict(pairs)
+
+    def constant(name):
+        raise ValueError(f"{name} is no JSON")
+    try:
+        return json.loads(text, object_pairs_hook=members, parse_constant=constant,
+                          parse_int=lambda digits: -0.0 if digits == "-0" else int(digits))
+    except RecursionError:
+        raise ValueError("nested too deep") from None
+
+
+def is_integer(value, low=-2**63, high=2**63 - 1):
+    return type(value) is int and low <= value <= high
+
+
+def is_integers(value):
+    return isinstance(value, list) and all(is_integer(x) for x in value)
+
+
+def is_name(value):
+    return isinstance(value, str) and value != ""
+
+
+def is_shape(value):
+    return is_integers(value) and all(x >= 0 for x in value)
+
+
+def double_of(value):
+    """Of a JSON number or of a special value's name; None of all else."""
+    if isinstance(value, str):
+        return SPECIAL.get(value)
+    if type(value) not in (int, float):
+        return None
+    try:
+        value = float(value)
+    except OverflowError:
+        return None
+    return value if math.isfinite(value) else None
+
+
+def below(bits):
+    return lambda value: is_integer(value, 1 - 2**bits, 2**bits - 1)
+
+
+def positive_below(bits):
+    return lambda value: is_integer(value, 1, 2**bits - 1)
+
+
+def is_equation(value):
+    """Whether a contraction is spelled right; which letters it may have follows below."""
+    if not isinstance(value, str) or value.count(",") != 1 or value.count("->") != 1:
+        return False
+    words = value.replace("->", ",").split(",")
+    letters = all(word == "" or (word.isascii() and word.isalpha()) for word in words)
+    return len(words) == 3 and letters and all(len(set(word)) == len(word) for word in words)
+
+
+# Shapes.
+
+def broadcast(shapes):
+    """As NumPy does."""
+    out = []
+    for axis in range(max(map(len, shapes))):
+        sizes = {shape[-1 - axis] for shape in shapes if axis < len(shape)} - {1}
+        require(len(sizes) <= 1, "shapes do not broadcast: " + ", ".join(map(str, map(list, shapes))))
+        out.append(sizes.pop() if sizes else 1)
+    return out[::-1]
+
+
+def axis_of(node, shape):
+    axis = node["axis"]
+    require(0 <= axis < len(shape), f"axis {axis} is none of {len(shape)}")
+    return axis
+
+
+def elementwise(node, inputs):
+    return inputs[-1].kind, broadcast([x.shape for x in inputs])
+
+
+def power(node, inputs):
+    require(math.gcd(node["p"], node["q"]) == 1, "p and q have a common divisor")
+    return REAL, inputs[0].shape
+
+
+def comparison(node, inputs):
+    return BOOLEAN, broadcast([x.shape for x in inputs])
+
+
+def reshape(node, inputs):
+    shape = node["shape"]
+    require(math.prod(shape) == math.prod(inputs[0].shape), f"{inputs[0].shape} has other elements than {shape}")
+    return inputs[0].kind, shape
+
+
+def transpose(node, inputs):
+    axes = node["axes"]
+    require(sorted(axes) == list(range(len(inputs[0].shape))), f"{axes} is no permutation of the axes")
+    return inputs[0].kind, [inputs[0].shape[axis] for axis in axes]
+
+
+def broadcast_to(node, inputs):
+    shape = node["shape"]
+    require(len(shape) >= len(inputs[0].shape) and broadcast([inputs[0].shape, shape]) == shape,
+            f"{inputs[0].shape} does not broadcast to {shape}")
+    return inputs[0].kind, shape
+
+
+def slices(node, inputs):
+    shape, parts = inputs[0].shape, [node[name] for name in ("start", "stop", "step")]
+    require(all(len(part) == len(shape) for part in parts), "start, stop and step need one integer an axis")
+    out = []
+    for size, start, stop, step in zip(shape, *parts):
+        require(start >= 0 and step != 0 and stop >= (-1 if step < 0 else 0), "start, stop or step is out of range")
+        indices = range(start, stop, step)
+        require(not indices or max(indices[0], indices[-1]) < size, f"{indices} leaves an axis of {size}")
+        out.append(len(indices))
+    return inputs[0].kind, out
+
+
+def concatenate(node, inputs):
+    shape = inputs[0].shape
+    axis = axis_of(node, shape)
+    for x in inputs:
+        require(x.shape[:axis] == shape[:axis] and x.shape[axis + 1:] == shape[axis + 1:] and
+                len(x.shape) == len(shape), f"{x.shape} and {shape} differ beside axis {axis}")
+    return inputs[0].kind, shape[:axis] + [sum(x.shape[axis] for x in inputs)] + shape[axis + 1:]
+
+
+def gather(node, inputs):
+    axis = axis_of(node, inputs[0].shape)
+    return inputs[0].kind, inputs[0].shape[:axis] + inputs[1].shape + inputs[0].shape[axis + 1:]
+
+
+def take_along(node, inputs):
+    x, i = (one.shape for one in inputs)
+    axis = axis_of(node, x)
+    require(len(x) == len(i) and x[:axis] == i[:axis] and x[axis + 1:] == i[axis + 1:],
+            f"{x} and {i} differ beside axis {axis}")
+    return inputs[0].kind, i
+
+
+def update(node, inputs):
+    x, part, start = inputs[0].shape, inputs[1].shape, node["start"]
+    require(len(x) == len(part) == len(start), "x, part and start have different numbers of axes")
+    require(all(s >= 0 and s + p <= size for size, p, s in zip(x, part, start)), "the part leaves the array")
+    return inputs[0].kind, x
+
+
+def reduction(node, inputs):
+    axes, shape = node["axes"], inputs[0].shape
+    require(axes and axes == sorted(set(axes)) and 0 <= axes[0] and axes[-1] < len(shape),
+            f"{axes} are no distinct, ascending axes of {shape}")
+    require(node["op"] not in ("mean", "largest") or math.prod(shape[axis] for axis in axes) > 0, "of no elements")
+    return inputs[0].kind, [size for axis, size in enumerate(shape) if axis not in axes]
+
+
+def along_axis(node, inputs):
+    axis_of(node, inputs[0].shape)
+    return inputs[0].kind, inputs[0].shape
+
+
+def contract(node, inputs):
+    x, y, out = node["of"].replace("->", ",").split(",")
+    sizes = {}
+    for letters, operand in zip((x, y), inputs):
+        require(len(letters) == len(operand.shape), f"{letters} names other axes than {operand.shape} has")
+        for letter, size in zip(letters, operand.shape):
+            require(sizes.setdefault(letter, size) == size, f"{letter} has two sizes")
+    require(set(out) <= set(sizes), "a letter of the result is in no operand")
+    require(set(x) ^ set(y) <= set(out), "a letter of one operand alone is not in the result")
+    return REAL, [sizes[letter] for letter in out]
+
+
+def always(kind):
+    return lambda node, inputs: (kind, [])
+
+
+# For each operator: the kinds of its inputs, its attributes, kind and shape of the result. Kinds in brackets: one of
+# these, and the same for all inputs that have brackets.
+def rules():
+    real, integer, boolean, number, any_kind = REAL, INTEGER, BOOLEAN, NUMBERS, KINDS
+    axis, axes, shape = {"axis": is_integer}, {"axes": is_integers}, {"shape": is_shape}
+    out = {
+        "input": ((), {"name": is_name, "kind": lambda kind: kind in KINDS, **shape},
+                  lambda node, inputs: (node["kind"], node["shape"])),
+        "number": ((), {"value": lambda value: double_of(value) is not None}, always(REAL)),
+        "fraction": ((), {"numerator": below(53), "denominator": positive_below(53)}, always(REAL)),
+        "pi": ((), {}, always(REAL)),
+        "integer": ((), {"value": is_integer}, always(INTEGER)),
+        "boolean": ((), {"value": lambda value: isinstance(value, bool)}, always(BOOLEAN)),
+        "iota": ((), {"size": lambda size: is_integer(size, 0)}, lambda node, inputs: (INTEGER, [node["size"]])),
+        "power": ((real,), {"p": below(31), "q": positive_below(31)}, power),
+        "is_nan": ((real,), {}, comparison),
+        "not": ((boolean,), {}, elementwise),
+        "where": ((boolean, any_kind, any_kind), {}, elementwise),
+        "to_real": (((INTEGER, BOOLEAN),), {}, lambda node, inputs: (REAL, inputs[0].shape)),
+        "to_integer": ((boolean,), {}, lambda node, inputs: (INTEGER, inputs[0].shape)),
+        "reshape": ((any_kind,), shape, reshape),
+        "transpose": ((any_kind,), axes, transpose),
+        "broadcast": ((any_kind,), shape, broadcast_to),
+        "slice": ((any_kind,), dict.fromkeys(("start", "stop", "step"), is_integers), slices),
+        "concatenate": ((any_kind, ...), axis, concatenate),
+        "gather": ((any_kind, integer), axis, gather),
+        "take_along": ((any_kind, integer), axis, take_along),
+        "update": ((any_kind, any_kind), {"start": is_integers}, update),
+        "softmax": ((real,), axis, along_axis),
+        "cumulative_sum": ((number,), axis, along_axis),
+        "contract": ((real, real), {"of": is_equation}, contract),
+    }
+    for kinds, result, names in (
+            ((number, number), elementwise, "add subtract multiply maximum minimum"),
+            ((real, real), elementwise, "divide pow log_add_exp"),
+            ((integer, integer), elementwise, "floor_divide remainder"),
+            ((number,), elementwise, "negative magnitude"),
+            ((real,), elementwise, "exp log log1p sin cos tanh sigmoid softplus log_sigmoid floor detach"),
+            ((number, number), comparison, "less less_equal equal"),
+            ((boolean, boolean), elementwise, "and or")):
+        out |= {name: (kinds, {}, result) for name in names.split()}
+    out |= {name: ((real,), axes, reduction) for name in ("sum", "mean", "largest", "log_sum_exp")}
+    return out | {name: ((boolean,), axes, reduction) for name in ("any", "all")}
+
+
+RULES = rules()

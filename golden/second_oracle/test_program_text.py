@@ -1,0 +1,222 @@
+"""Tests of the reading of programs and of inputs: each refusal, with the node and what is wrong; the command."""
+
+import json
+import math
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+
+from program import Program, certified, evaluate
+from program_text import Text
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+X = {"op": "input", "name": "x", "kind": "real", "shape": [2, 3]}
+I = {"op": "input", "name": "i", "kind": "integer", "shape": [2]}
+B = {"op": "input", "name": "b", "kind": "boolean", "shape": [3]}
+
+
+def document(*nodes, outputs=(), **members):
+    return json.dumps({"schema": "assay-program/1", "nodes": nodes, "outputs": list(outputs)} | members)
+
+
+def of(op, *inputs, **attributes):
+    return {"op": op} | ({"in": list(inputs)} if inputs else {}) | attributes
+
+
+# The last node after X, I and B (0, 1, 2), and a part of what is said of it.
+REFUSED = [
+    (of("cosh", 0), "unknown operator 'cosh'"), ({"in": [0]}, "unknown operator None"), (["exp", 0], "no object"),
+    (of("exp", 0, axis=0), "exp has no member 'axis'"), (of("sum", 0), "sum needs the member 'axes'"),
+    (of("pi", **{"in": []}), "pi has no member 'in'"), (of("exp"), "exp needs the member 'in'"),
+    (of("exp", 3), "3 is no earlier node"), (of("exp", -1), "-1 is no earlier node"),
+    (of("exp", 7), "7 is no earlier"), (of("exp", 0.0), "0.0 is no earlier node"),
+    (of("exp", True), "True is no earlier"), (of("exp", **{"in": 0}), "no list"),
+    (of("exp", 0, 0), "exp has 1 inputs, not 2"), (of("add", 0), "add has 2 inputs, not 1"),
+    (of("concatenate", axis=0, **{"in": []}), "inputs"), (of("exp", 0, stage=3), "stage"),
+    (of("exp", 0, stage=""), "stage"), (of("exp", 1), "exp of a integer"), (of("add", 0, 1), "add of two kinds"),
+    (of("add", 2, 2), "add of a boolean"), (of("divide", 1, 1), "divide of a integer"),
+    (of("floor_divide", 0, 0), "floor_divide of a real"), (of("and", 1, 1), "and of a integer"),
+    (of("where", 0, 0, 0), "where of a real"), (of("where", 2, 0, 1), "two kinds"),
+    (of("to_real", 0), "to_real of a real"), (of("to_integer", 1), "to_integer of a integer"),
+    (of("any", 0, axes=[0]), "of a"), (of("sum", 1, axes=[0]), "sum of a integer"),
+    (of("cumulative_sum", 2, axis=0), "of a boolean"), (of("is_nan", 1), "of a"),
+    (of("gather", 0, 0, axis=0), "gather of a real"), (of("update", 0, 1, start=[0, 0]), "two kinds"),
+    (of("concatenate", 1, 2, axis=0), "two kinds"), (of("equal", 2, 2), "of a boolean"),
+    (of("detach", 1), "of a integer"), (of("input", name="x", kind="real", shape=[]), "a second input 'x'"),
+    (X | {"name": ""}, "name of input"), (X | {"kind": "complex"}, "kind of input"),
+    (X | {"name": "y", "shape": [-1]}, "shape of input"), (X | {"name": "y", "shape": 3}, "shape of input"),
+    (X | {"name": "y", "shape": [1.0]}, "shape of input"), (X | {"name": "y", "shape": [1] * 9}, "more than 8 axes"),
+    (X | {"name": "y", "shape": [2**13, 2**13, 2]}, "elements"),
+    (of("iota", size=2**26 + 1), "more than 67108864 elements"), (of("iota", size=-1), "size of iota"),
+    (of("number", value="NaN"), "value of number"), (of("number", value=True), "value"),
+    (of("number", value=10**400), "value"), (of("fraction", numerator=1, denominator=0), "denominator"),
+    (of("fraction", numerator=2**53, denominator=1), "numerator"), (of("integer", value=2**63), "value of integer"),
+    (of("integer", value=1.0), "value"), (of("boolean", value=1), "value"),
+    (of("power", 0, p=2, q=4), "common divisor"), (of("power", 0, p=0, q=2), "common"),
+    (of("power", 0, p=1, q=0), "q of power"), (of("power", 0, p=2**31, q=1), "p of power"),
+    (of("power", 0, p=1, q=-2), "q of power"), (of("add", 0, 4), "earlier"), (of("less", 0, 1), "two kinds"),
+    (of("reshape", 0, shape=[4]), "has other elements than"), (of("reshape", 0, shape=[-1]), "shape of reshape"),
+    (of("transpose", 0, axes=[0]), "no permutation"), (of("transpose", 0, axes=[0, 0]), "no permutation"),
+    (of("broadcast", 0, shape=[3]), "does not broadcast"), (of("broadcast", 0, shape=[2, 1]), "does not broadcast"),
+    (of("broadcast", 0, shape=[3, 3]), "do not broadcast"),
+    (of("slice", 0, start=[0, 0], stop=[2, 4], step=[1, 1]), "leaves an axis of 3"),
+    (of("slice", 0, start=[0], stop=[2], step=[1]), "one integer an axis"),
+    (of("slice", 0, start=[0, 0], stop=[2, 3], step=[1, 0]), "out of range"),
+    (of("slice", 0, start=[-1, 0], stop=[2, 3], step=[1, 1]), "out of range"),
+    (of("slice", 0, start=[0, 0], stop=[2, -1], step=[1, 1]), "out of range"),
+    (of("slice", 0, start=[1, 3], stop=[-1, -1], step=[-1, -1]), "leaves an axis of 3"),
+    (of("concatenate", 0, 0, axis=2), "axis 2 is none of 2"), (of("softmax", 0, axis=-1), "axis -1 is none"),
+    (of("gather", 0, 1, axis=2), "axis 2"), (of("take_along", 0, 1, axis=0), "differ beside axis 0"),
+    (of("update", 0, 0, start=[0, 1]), "leaves the array"), (of("update", 0, 0, start=[0]), "numbers of axes"),
+    (of("sum", 0, axes=[]), "distinct, ascending"), (of("sum", 0, axes=[1, 0]), "distinct"),
+    (of("sum", 0, axes=[1, 1]), "distinct"), (of("sum", 0, axes=[2]), "distinct, ascending"),
+    (of("all", 2, axes=[-1]), "distinct"), (of("sum", 0, axes=1), "axes of sum"),
+    (of("contract", 0, 0, of="nd,md"), "of of contract"), (of("contract", 0, 0, of="nn,md->nm"), "of of contract"),
+    (of("contract", 0, 0, of="nd,md->nn"), "of of contract"), (of("contract", 0, 0, of="n,md->nm"), "other axes"),
+    (of("contract", 0, 0, of="nd,dm->nm"), "d has two sizes"),
+    (of("contract", 0, 0, of="nd,md->nmk"), "in no operand"),
+    (of("contract", 0, 0, of="nd,md->n"), "one operand alone"),
+    (of("contract", 0, 0, of="n d,md->nm"), "of of contract"),
+]
+
+
+class reading(unittest.TestCase):
+    def refuse(self, text, *parts):
+        with self.assertRaises(ValueError) as caught:
+            Program.read(text)
+        for part in parts:
+            self.assertIn(part, str(caught.exception))
+
+    def test_refuses_a_node_and_says_which_and_why(self):
+        Program.read(document(X, I, B))
+        for node, part in REFUSED:
+            self.refuse(document(X, I, B, node), "node 3: ", part)
+
+    def test_refuses_shapes_that_do_not_broadcast_and_means_of_nothing(self):
+        empty = X | {"shape": [0, 3]}
+        for op in ("mean", "largest"):
+            self.refuse(document(empty, of(op, 0, axes=[0])), "node 1: of no elements")
+            self.assertEqual(Program.read(document(empty, of(op, 0, axes=[1]))).nodes[1].shape, [0])
+        self.refuse(document(X, I | {"kind": "real"}, of("add", 0, 1)), "node 2: ", "[2, 3], [2]")
+
+    def test_refuses_what_is_no_document(self):
+        good = {"schema": "assay-program/1", "nodes": [X], "outputs": []}
+        Program.read(json.dumps(good))
+        for wrong in ({"schema": "assay-program/2"}, {"nodes": {}}, {"outputs": {}}, {"more": 1}):
+            self.refuse(json.dumps(good | wrong))
+        for name in good:
+            self.refuse(json.dumps({key: value for key, value in good.items() if key != name}), "members")
+        self.refuse(document(*[of("pi")] * (2**16 + 1)), "65536")
+        self.refuse('{"schema": "assay-program/1", "nodes": [{"op": "pi", "op": "pi"}], "outputs": []}', "twice")
+        self.refuse('{"schema": "assay-program/1", "nodes": [{"op": "number", "value": NaN}], "outputs": []}', "NaN")
+        for text in ("", "[]", "7", "{", "[" * 100000):
+            self.refuse(text)
+        many = [of("iota", size=2**26)] * 17
+        self.refuse(document(*many), "node 16: more than 1073741824 elements in all")
+        Program.read(document(*many[1:]))
+
+    def test_refuses_outputs(self):
+        for outputs, part in (([{"name": "y"}], "output 0"), ([{"name": "", "node": 0}], "output 0"), ([3], "output 0"),
+                              ([{"name": "y", "node": 0}] * 2, "output 1"), ([{"name": "y", "node": 1}], "no node 1"),
+                              ([{"name": "y", "node": -1}], "no node -1"), ([{"name": "y", "node": 0, "a": 1}], "0")):
+            self.refuse(document(X, outputs=outputs), part)
+
+    def test_keeps_numbers_as_they_are(self):
+        text = '{"schema": "assay-program/1", "nodes": [{"op": "number", "value": %s}, {"op": "number", "value": 1},' \
+               '{"op": "divide", "in": [1, 0]}], "outputs": [{"name": "y", "node": 2}]}'
+        for spelled, value in (("0", math.inf), ("-0", -math.inf), ("-0.0", -math.inf), ("0.5", 2), ('"-inf"', 0)):
+            self.assertEqual(certified(Program.read(text % spelled), {}, "f64"), {"y": [value]}, spelled)
+
+
+class evaluation(unittest.TestCase):
+    def refuse(self, part, op, *inputs, given, **attributes):
+        program = Program.read(document(X, I, B, of(op, *inputs, **attributes), outputs=[{"name": "y", "node": 3}]))
+        with self.assertRaises(ValueError) as caught:
+            evaluate(program, given)
+        self.assertIn(part, str(caught.exception))
+
+    def test_refuses_integers_of_more_than_64_bits_and_divisions_by_0(self):
+        smallest, half = -2**63, 2**62
+        self.refuse("node 3: 9223372036854775808 has more than 64 bits", "add", 1, 1, given={"i": [0, half]})
+        self.refuse("64 bits", "multiply", 1, 1, given={"i": [0, half]})
+        self.refuse("64 bits", "negative", 1, given={"i": [0, smallest]})
+        self.refuse("64 bits", "magnitude", 1, given={"i": [smallest, 0]})
+        self.refuse("64 bits", "cumulative_sum", 1, axis=0, given={"i": [smallest, -1]})
+        self.refuse("divided by 0", "floor_divide", 1, 1, given={"i": [1, 0]})
+        self.refuse("divided by 0", "remainder", 1, 1, given={"i": [1, 0]})
+        two = Text()
+        i, j = two.array("i", 1, kind="integer"), two.array("j", 1, kind="integer")
+        for op in ("subtract", "floor_divide"):
+            program = Program.read(two.json(y=two(op, i, j)))
+            with self.assertRaisesRegex(ValueError, "64 bits"):
+                evaluate(program, {"i": [smallest], "j": [1 if op == "subtract" else -1]})
+
+    def test_refuses_indices_outside(self):
+        for indices in ([0, 2], [-1, 0]):
+            self.refuse("outside of an axis of 2", "gather", 0, 1, axis=0, given={"x": [1.0] * 6, "i": indices})
+
+    def test_refuses_inputs(self):
+        for given, part in (({}, "missing"), ({"x": [1.0] * 5}, "5 elements, not 6"), ({"x": ["one"] * 6}, "no double"),
+                            ({"x": [True] * 6}, "no double"), ({"z": []}, "no input 'z'")):
+            self.refuse(part, "exp", 0, given=given)
+        self.refuse("no integer", "negative", 1, given={"i": [1.0, 2]})
+        self.refuse("no integer", "negative", 1, given={"i": [2**63, 2]})
+        self.refuse("no boolean", "not", 2, given={"b": [1, 0, 1]})
+
+    def test_needs_the_inputs_of_the_outputs_that_are_wanted_alone(self):
+        outputs = [{"name": "x", "node": 0}, {"name": "y", "node": 2}]
+        program = Program.read(document(X, I, of("negative", 1), outputs=outputs))
+        self.assertEqual(evaluate(program, {"i": [3, 4]}, ["y"]), {"y": [-3, -4]})
+
+
+class command(unittest.TestCase):
+    PROGRAM = document(X, I, B, of("log", 0), of("negative", 1), of("not", 2), of("magnitude", 0), outputs=[
+        {"name": "y", "node": 3}, {"name": "n", "node": 4}, {"name": "no", "node": 5}])
+    GIVEN = {"x": {"shape": [2, 3], "values": [1, 0.0, -1, "inf", "nan", 2]},
+             "i": {"shape": [2], "values": [2**62, -3]}, "b": {"shape": [3], "values": [True, False, False]}}
+
+    def run_on(self, program, given, *options):
+        with tempfile.TemporaryDirectory() as folder:
+            paths = [os.path.join(folder, name) for name in ("program.json", "inputs.json")]
+            for path, text in zip(paths, (program, json.dumps(given))):
+                with open(path, "w", encoding="utf-8") as file:
+                    file.write(text)
+            return subprocess.run([sys.executable, "-B", os.path.join(HERE, "program.py"), *paths, *options],
+                                  capture_output=True, text=True, check=False)
+
+    def test_prints_outputs(self):
+        run = self.run_on(self.PROGRAM, self.GIVEN, "--dtype", "f32")
+        self.assertEqual(run.returncode, 0, run.stderr)
+        self.assertEqual(json.loads(run.stdout), {
+            "y": {"shape": [2, 3], "values": ["0x0.0p+0", "-inf", "nan", "inf", "nan", "0x1.62e4300000000p-1"]},
+            "n": {"shape": [2], "values": [-2**62, 3]}, "no": {"shape": [3], "values": [False, True, True]}})
+
+    def test_prints_gradients(self):
+        given = self.GIVEN | {"grad_y": {"shape": [2, 3], "values": [1, 0.5, 1, 1, 1, -3]}}
+        run = self.run_on(self.PROGRAM, given, "--gradient", "--dtype", "f16")
+        self.assertEqual(run.returncode, 0, run.stderr)
+        self.assertEqual(json.loads(run.stdout), {"grad_x": {"shape": [2, 3], "values": [
+            "0x1.0000000000000p+0", "inf", "nan", "0x0.0p+0", "nan", "-0x1.8000000000000p+0"]}})
+
+    def test_ends_with_a_code_for_each_reason(self):
+        cotangent = {"grad_y": {"shape": [2, 3], "values": [1] * 6}}
+        magnitude = document(X, of("magnitude", 0), outputs=[{"name": "y", "node": 1}])
+        third = document(X, of("log", 0), of("exp", 1), of("floor", 2), outputs=[{"name": "y", "node": 3}])
+        x = {"x": {"shape": [2, 3], "values": [3, 0, 0, 0, 0, 0]}}
+        for program, given, options, code, part in (
+                (self.PROGRAM, {}, (), 2, "'x' is missing"), ("[]", {}, (), 2, "members"),
+                (magnitude, [], (), 2, "no object"),
+                (magnitude, {"x": {"shape": [6], "values": [1] * 6}}, (), 2, "shape [6], not [2, 3]"),
+                (magnitude, {"x": {"shape": [2, 3], "values": [[1] * 3] * 2}}, (), 2, "2 elements"),
+                (magnitude, {"x": [1] * 6}, (), 2, "no shape"), (magnitude, x, ("--gradient",), 2, "grad_y is missing"),
+                (magnitude, x | cotangent, (), 2, "no input 'grad_y'"), (third, x, (), 3, "node 3 (floor)"),
+                (magnitude, x | cotangent, ("--gradient",), 4, "node 1 (magnitude): the magnitude of 0")):
+            run = self.run_on(program, given, *options, "--dtype", "f32")
+            self.assertEqual(run.returncode, code, (part, run.stdout, run.stderr))
+            self.assertIn(part, run.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
