@@ -109,12 +109,22 @@ D power(const D& x, rational e) {
   using R = typename D::underlying;
   const auto r = power(x.number, e);
   const auto integer = [](long i) { return from_integer<R>(static_cast<double>(i)); };
-  return D::made(r, D::by(x, [&] { return integer(e.p) * r / (integer(e.q) * x.number); }));
+  const auto slope = [&] {
+    if (e.p == 0) return R(0.0);
+    if (to_double(x) == 0.0) return integer(e.p) / integer(e.q) * power(x.number, ratio(e.p - e.q, e.q));
+    return integer(e.p) * r / (integer(e.q) * x.number);
+  };
+  return D::made(r, D::by(x, slope));
 }
 template <carries_derivatives D>
 D pow(const D& x, const D& e) {
+  using R = typename D::underlying;
   const auto r = pow(x.number, e.number);
-  return D::made(r, D::by(x, [&] { return e.number * r / x.number; }), D::by(e, [&] { return r * log(x.number); }));
+  // Of 0 the power is 0 or infinite however its exponent moves.
+  const bool of_zero = to_double(x) == 0.0 && to_double(e) > 0.0;
+  return D::made(
+      r, D::by(x, [&] { return of_zero ? e.number * pow(x.number, e.number - R(1.0)) : e.number * r / x.number; }),
+      D::by(e, [&] { return of_zero ? R(0.0) : r * log(x.number); }));
 }
 
 /// The slope (1 - cos x) / x = 2 sin^2(x / 2) / x.

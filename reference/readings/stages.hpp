@@ -2,10 +2,11 @@
 //
 //   const R angle = in_stage<R>(rotary_stage::angle, [](const R& m, const R& t) { return m * t; }, position, theta);
 //
-// Readings without a format take no notice. In `rounded` the results of a stage are rounded to its format. In `tracked`
-// its roundings have its u: inside of a stage errors are counted in units of its own u, outside in units of the least
-// precise one, and what goes in or comes out is converted, exactly, since the ratios are powers of two. So a reading
-// needs to know nothing of stages, and with one format for all nothing changes.
+// Readings without a format take no notice; one that records (formula/recording.hpp) notes the stage. In `rounded` the
+// results of a stage are rounded to its format. In `tracked` its roundings have its u: inside of a stage errors are
+// counted in units of its own u, outside in units of the least precise one, and what goes in or comes out is converted,
+// exactly, since the ratios are powers of two. So a reading needs to know nothing of stages, and with one format for
+// all nothing changes.
 //
 // A stage takes its operands as they are. Where its format is that of a matrix product, which rounds them too,
 // the formula says so by taken_by().
@@ -56,6 +57,10 @@ field<R> in_units(field<R> all, double factor) {
 /// operation declares them. For operands and results of other types than these an overload of in_units is needed.
 template <class R, class Stage, class F, class... Operands>
 auto in_stage(Stage stage, F&& f, const Operands&... operands) {
+  if constexpr (requires { typename R::stage_scope; }) {
+    const typename R::stage_scope scope(static_cast<std::size_t>(stage));
+    return f(operands...);
+  }
   if constexpr (computes_in_formats<R>) {
     if (stages_differ()) {
       const working_format& inside = format_of_stage(static_cast<std::size_t>(stage));

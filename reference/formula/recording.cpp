@@ -1,0 +1,209 @@
+#include "reference/formula/recording.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <bit>
+#include <utility>
+
+namespace assay::reference::formula {
+namespace {
+
+constinit thread_local recording* in_scope = nullptr;
+
+std::string key_of(const node& n) {
+  std::string key = fmt::format("{} {} {} {} {:x}", static_cast<int>(n.what), n.text, n.stage, fmt::join(n.in, ","),
+                                std::bit_cast<std::uint64_t>(n.number));
+  for (const auto& list : n.integers) key += fmt::format(";{}", fmt::join(list, ","));
+  return key;
+}
+
+node_id add(node n) { return recording::current().add(std::move(n)); }
+traced_truth truth(op what, std::vector<node_id> in) { return {add({.what = what, .in = std::move(in)})}; }
+traced_integer integer(op what, std::vector<node_id> in) { return {add({.what = what, .in = std::move(in)})}; }
+
+std::vector<std::int64_t> as_integers(const core::shape& s) { return {s.begin(), s.end()}; }
+
+}  // namespace
+
+recording::recording(std::vector<std::string> stages) : stages_(std::move(stages)) {
+  ASSAY_EXPECTS(in_scope == nullptr);
+  in_scope = this;
+}
+recording::~recording() { in_scope = nullptr; }
+recording& recording::current() {
+  ASSAY_EXPECTS(in_scope != nullptr);
+  return *in_scope;
+}
+
+node_id recording::add(node n) {
+  if (row_of(n.what).of != family::leaf || n.what == op::fraction || n.what == op::pi) n.stage = stage_;
+  const auto [it, is_new] = known_.try_emplace(key_of(n), 0);
+  if (!is_new) return it->second;
+  const auto id = program_.append(std::move(n));
+  if (!id) throw core::contract_violation(id.error().message);
+  it->second = *id;
+  return *id;
+}
+
+node_id recording::add_input(const std::string& name, const core::shape& s, number_kind kind) {
+  node n{.what = op::input, .text = name};
+  n.integers[1] = {static_cast<std::int64_t>(kind)};
+  n.integers[2] = as_integers(s);
+  return add(std::move(n));
+}
+traced recording::input(const std::string& name, const core::shape& s) {
+  return traced::at(add_input(name, s, number_kind::real));
+}
+traced_integer recording::integers(const std::string& name, const core::shape& s) {
+  return {add_input(name, s, number_kind::integer)};
+}
+traced_truth recording::truths(const std::string& name, const core::shape& s) {
+  return {add_input(name, s, number_kind::boolean)};
+}
+
+void recording::output(const std::string& name, const traced& x) {
+  if (const auto ok = program_.name_output(name, x.of()); !ok) throw core::contract_violation(ok.error().message);
+}
+program recording::finish() {
+  ASSAY_EXPECTS(!program_.outputs().empty());
+  known_.clear();
+  return std::exchange(program_, {});
+}
+
+traced::stage_scope::stage_scope(std::size_t stage) {
+  recording& now = recording::current();
+  ASSAY_EXPECTS(stage < now.stages_.size());
+  before_ = std::exchange(now.stage_, now.stages_[stage]);
+}
+traced::stage_scope::~stage_scope() { recording::current().stage_ = std::move(before_); }
+
+traced::traced(double x) : of_(add({.what = op::number, .number = x})) {}
+traced traced::from_integer(double x) {
+  const auto whole = static_cast<std::int64_t>(x);
+  ASSAY_EXPECTS(static_cast<double>(whole) == x);
+  node n{.what = op::integer};
+  n.integers[0] = {whole};
+  return to_real({add(std::move(n))});
+}
+
+traced recorded(op what, const traced& x) { return traced::at(add({.what = what, .in = {x.of()}})); }
+traced recorded(op what, const traced& x, const traced& y) {
+  return traced::at(add({.what = what, .in = {x.of(), y.of()}}));
+}
+traced power(const traced& x, rational e) {
+  node n{.what = op::power, .in = {x.of()}};
+  n.integers[0] = {e.p};
+  n.integers[1] = {e.q};
+  return traced::at(add(std::move(n)));
+}
+traced clamp(const traced& x, double low, double high) {
+  return recorded(op::minimum, recorded(op::maximum, x, traced(low)), traced(high));
+}
+
+traced_truth less(const traced& x, const traced& y) { return truth(op::less, {x.of(), y.of()}); }
+traced_truth less(const traced_integer& x, const traced_integer& y) { return truth(op::less, {x.of, y.of}); }
+traced_truth equal(const traced& x, const traced& y) { return truth(op::equal, {x.of(), y.of()}); }
+traced_truth operator!(const traced_truth& x) { return truth(op::negation, {x.of}); }
+traced_truth operator&&(const traced_truth& x, const traced_truth& y) { return truth(op::both, {x.of, y.of}); }
+traced_truth operator||(const traced_truth& x, const traced_truth& y) { return truth(op::either_one, {x.of, y.of}); }
+traced either(const traced_truth& condition, const traced& x, const traced& y) {
+  return traced::at(add({.what = op::where, .in = {condition.of, x.of(), y.of()}}));
+}
+
+traced_integer operator+(const traced_integer& x, const traced_integer& y) { return integer(op::add, {x.of, y.of}); }
+traced_integer operator-(const traced_integer& x, const traced_integer& y) {
+  return integer(op::subtract, {x.of, y.of});
+}
+traced_integer magnitude_of(const traced_integer& x) { return integer(op::magnitude, {x.of}); }
+traced to_real(const traced_integer& x) { return traced::at(add({.what = op::to_real, .in = {x.of}})); }
+
+namespace {
+
+node_id reshaped_node(node_id x, const core::shape& s) {
+  if (recording::current().shape_of(x) == s) return x;
+  node n{.what = op::reshape, .in = {x}};
+  n.integers[0] = as_integers(s);
+  return add(std::move(n));
+}
+
+node_id broadcast_node(node_id x, const core::shape& s) {
+  if (recording::current().shape_of(x) == s) return x;
+  node n{.what = op::broadcast, .in = {x}};
+  n.integers[0] = as_integers(s);
+  return add(std::move(n));
+}
+
+}  // namespace
+
+traced reshaped(const traced& x, const core::shape& s) { return traced::at(reshaped_node(x.of(), s)); }
+traced_integer reshaped(const traced_integer& x, const core::shape& s) { return {reshaped_node(x.of, s)}; }
+traced summed(const traced& x, std::vector<std::int64_t> axes) {
+  node n{.what = op::sum, .in = {x.of()}};
+  n.integers[0] = std::move(axes);
+  return traced::at(add(std::move(n)));
+}
+traced softmax_along(const traced& x, std::int64_t axis) {
+  node n{.what = op::softmax, .in = {x.of()}};
+  n.integers[0] = {axis};
+  return traced::at(add(std::move(n)));
+}
+traced contracted(const traced& x, const traced& y, const std::string& letters) {
+  return traced::at(add({.what = op::contract, .in = {x.of(), y.of()}, .text = letters}));
+}
+
+// One row for each term, all of one shape.
+traced joined(const std::vector<traced>& terms, const core::shape& s) {
+  core::shape one = s;
+  one.insert(one.begin(), 1);
+  node n{.what = op::concatenate};
+  n.integers[0] = {0};
+  for (const traced& x : terms) n.in.push_back(reshaped_node(broadcast_node(x.of(), s), one));
+  return traced::at(add(std::move(n)));
+}
+
+}  // namespace assay::reference::formula
+
+namespace assay::reference {
+
+using formula::traced;
+
+template <>
+traced pi<traced>() {
+  return traced::at(formula::recording::current().add({.what = formula::op::pi}));
+}
+
+void accumulator<traced>::add(const traced& x) { terms_.push_back({x, x, false}); }
+void accumulator<traced>::add_product(const traced& x, const traced& y) { terms_.push_back({x, y, true}); }
+void accumulator<traced>::add(const accumulator& other) {
+  terms_.insert(terms_.end(), other.terms_.begin(), other.terms_.end());
+}
+
+traced accumulator<traced>::total() const {
+  if (terms_.empty()) return traced(0.0);
+  const formula::recording& now = formula::recording::current();
+  std::vector<traced> x, y;
+  core::shape s;
+  bool multiplies = false;
+  for (const term& t : terms_) {
+    x.push_back(t.x);
+    y.push_back(t.is_product ? t.y : traced(1.0));
+    multiplies = multiplies || t.is_product;
+    for (const traced& each : {x.back(), y.back()}) {
+      const core::shape& other = now.shape_of(each.of());
+      if (other.size() > s.size()) s.insert(s.begin(), other.size() - s.size(), 1);
+      for (std::size_t k = 0; k < other.size(); ++k) {
+        std::size_t& size = s[s.size() - other.size() + k];
+        size = size == 1 ? other[k] : size;
+      }
+    }
+  }
+  if (terms_.size() == 1) return multiplies ? x.front() * y.front() : x.front();
+  const traced all = formula::joined(x, s);
+  if (!multiplies) return formula::summed(all, {0});
+  const std::string letters = std::string("zabcdefg").substr(0, s.size() + 1);
+  return formula::contracted(all, formula::joined(y, s), letters + "," + letters + "->" + letters.substr(1));
+}
+
+}  // namespace assay::reference

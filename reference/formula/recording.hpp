@@ -1,0 +1,160 @@
+// The reading that records: a template over the reading R, called with `traced` numbers, leaves a program behind.
+//
+//   template <class R>
+//   R bias(const R& slope, const R& distance) { return -(slope * log1p(distance)); }
+//
+//   recording of;
+//   of.output("bias", bias(of.input("slope", {8, 1, 1}), of.input("distance", {1, 64, 64})));
+//   const program p = of.finish();
+//
+// A traced number is an array, and its arithmetic is elementwise, with broadcasting: what is written for one element is
+// recorded for all. Equal nodes are one. What a template asks of a number to choose its way (to_double,
+// is_minus_infinity, a comparison as a bool) is no program: it does not compile, or throws a contract violation. Write
+// either(less(x, y), a, b).
+#pragma once
+
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "reference/formula/program.hpp"
+#include "reference/primitives/constants.hpp"
+#include "reference/readings/reading.hpp"
+
+namespace assay::reference::formula {
+
+/// Nodes of the recording in scope, of one kind each.
+struct traced_truth {
+  node_id of;
+};
+struct traced_integer {
+  node_id of;
+};
+class traced {
+ public:
+  traced() : traced(0.0) {}
+  explicit traced(double x);
+  static traced from_integer(double x);
+  static traced at(node_id n) { return traced(n); }
+  [[nodiscard]] node_id of() const { return of_; }
+
+  /// Nodes that are recorded in its scope belong to a stage (readings/stages.hpp).
+  class stage_scope {
+   public:
+    explicit stage_scope(std::size_t stage);
+    ~stage_scope();
+    stage_scope(const stage_scope&) = delete;
+    stage_scope& operator=(const stage_scope&) = delete;
+
+   private:
+    std::string before_;
+  };
+
+ private:
+  explicit traced(node_id n) : of_(n) {}
+  node_id of_;
+};
+
+/// The program that traced numbers of this thread are nodes of, while it is in scope. Recordings do not nest.
+class recording {
+ public:
+  /// The names of the stages that a formula numbers.
+  explicit recording(std::vector<std::string> stages = {});
+  ~recording();
+  recording(const recording&) = delete;
+  recording& operator=(const recording&) = delete;
+
+  traced input(const std::string& name, const core::shape& s);
+  traced_integer integers(const std::string& name, const core::shape& s);
+  traced_truth truths(const std::string& name, const core::shape& s);
+  void output(const std::string& name, const traced& x);
+  /// All that was recorded. Precondition: there is an output.
+  program finish();
+
+  /// A node as it stands, for operators without a function of their own. A contract violation where the program refuses
+  /// it: the message says why.
+  node_id add(node n);
+  [[nodiscard]] const core::shape& shape_of(node_id n) const { return program_.type_of(n).shape; }
+  static recording& current();
+
+ private:
+  friend class traced::stage_scope;
+  node_id add_input(const std::string& name, const core::shape& s, number_kind kind);
+  program program_;
+  std::unordered_map<std::string, node_id> known_;  // by what they are
+  std::vector<std::string> stages_;
+  std::string stage_;
+};
+
+traced recorded(op what, const traced& x);
+traced recorded(op what, const traced& x, const traced& y);
+
+inline traced operator+(const traced& x, const traced& y) { return recorded(op::add, x, y); }
+inline traced operator-(const traced& x, const traced& y) { return recorded(op::subtract, x, y); }
+inline traced operator*(const traced& x, const traced& y) { return recorded(op::multiply, x, y); }
+inline traced operator/(const traced& x, const traced& y) { return recorded(op::divide, x, y); }
+inline traced operator-(const traced& x) { return recorded(op::negative, x); }
+inline traced exp(const traced& x) { return recorded(op::exp, x); }
+inline traced log(const traced& x) { return recorded(op::log, x); }
+inline traced log1p(const traced& x) { return recorded(op::log1p, x); }
+inline traced sin(const traced& x) { return recorded(op::sin, x); }
+inline traced cos(const traced& x) { return recorded(op::cos, x); }
+inline traced tanh(const traced& x) { return recorded(op::tanh, x); }
+inline traced sigmoid(const traced& x) { return recorded(op::sigmoid, x); }
+inline traced softplus(const traced& x) { return recorded(op::softplus, x); }
+inline traced log_sigmoid(const traced& x) { return recorded(op::log_sigmoid, x); }
+inline traced floor(const traced& x) { return recorded(op::floor, x); }
+inline traced magnitude_of(const traced& x) { return recorded(op::magnitude, x); }
+inline traced larger(const traced& x, const traced& y) { return recorded(op::maximum, x, y); }
+inline traced pow(const traced& x, const traced& y) { return recorded(op::pow, x, y); }
+inline traced log_sum_exp(const traced& x, const traced& y) { return recorded(op::log_add_exp, x, y); }
+traced power(const traced& x, rational e);
+traced clamp(const traced& x, double low, double high);
+
+traced_truth less(const traced& x, const traced& y);
+traced_truth less(const traced_integer& x, const traced_integer& y);
+traced_truth equal(const traced& x, const traced& y);
+traced_truth operator!(const traced_truth& x);
+traced_truth operator&&(const traced_truth& x, const traced_truth& y);
+traced_truth operator||(const traced_truth& x, const traced_truth& y);
+traced either(const traced_truth& condition, const traced& x, const traced& y);
+
+traced_integer operator+(const traced_integer& x, const traced_integer& y);
+traced_integer operator-(const traced_integer& x, const traced_integer& y);
+traced_integer magnitude_of(const traced_integer& x);
+/// As a short format takes it in: rounded where it cannot hold it.
+traced to_real(const traced_integer& x);
+
+// What no formula for one element can say.
+traced reshaped(const traced& x, const core::shape& s);
+traced_integer reshaped(const traced_integer& x, const core::shape& s);
+traced summed(const traced& x, std::vector<std::int64_t> axes);
+traced softmax_along(const traced& x, std::int64_t axis);
+/// "nd,md->nm"
+traced contracted(const traced& x, const traced& y, const std::string& letters);
+
+}  // namespace assay::reference::formula
+
+namespace assay::reference {
+
+template <>
+formula::traced pi<formula::traced>();
+
+/// Terms in any order: one sum of them all, which are joined along an axis of their own.
+template <>
+class accumulator<formula::traced> {
+ public:
+  void add(const formula::traced& x);
+  void add_product(const formula::traced& x, const formula::traced& y);
+  void add(const accumulator& other);
+  [[nodiscard]] formula::traced total() const;
+
+ private:
+  struct term {
+    formula::traced x, y;
+    bool is_product;
+  };
+  std::vector<term> terms_;
+};
+
+}  // namespace assay::reference

@@ -1,0 +1,130 @@
+// Templates over the reading, recorded: the program is the template in every reading.
+#include "reference/formula/recording.hpp"
+
+#include <catch2/catch.hpp>
+
+#include "reference/core/counter_random.hpp"
+#include "reference/formula/interpreter.hpp"
+#include "reference/formula/text.hpp"
+#include "reference/oracle.hpp"
+#include "reference/readings/all.hpp"
+
+namespace assay::reference::formula::recorded_formulas {
+
+// KERPLE's logarithm and FIRE's network of a share, as a C++ author writes them.
+template <class R>
+R kernel(const R& r1, const R& r2, const R& distance) {
+  const R x = in_stage<R>(
+      0, [](const R& a, const R& b) { return a * b; }, r2, distance);
+  return -(r1 * log1p(x));
+}
+
+template <class R>
+R network(const std::vector<R>& w1, const std::vector<R>& w2, const R& x) {
+  accumulator<R> sum;
+  for (std::size_t k = 0; k < w1.size(); ++k) {
+    const R y = w1[k] * x;
+    sum.add_product(w2[k], either(less(R(0.0), y), y, R(0.0)));
+  }
+  sum.add(R(0.25));
+  return sum.total() / (R(1.0) + pi<R>() * R(0.5));
+}
+
+template <class R>
+typename interpreter<R>::arrays lifted(const std::map<std::string, std::vector<double>>& x) {
+  typename interpreter<R>::arrays in;
+  for (const auto& [name, values] : x) {
+    reals<R> numbers;
+    for (const double each : values) numbers.emplace_back(each);
+    in.emplace(name, std::move(numbers));
+  }
+  return in;
+}
+
+std::vector<double> normals(std::size_t count, std::uint64_t seed) {
+  core::counter_random random(seed);
+  std::vector<double> x;
+  for (std::size_t k = 0; k < count; ++k) x.push_back(core::round_to(core::dtype::f32, random.normal()));
+  return x;
+}
+
+}  // namespace assay::reference::formula::recorded_formulas
+
+TEST_CASE("formula/recording/a_template_is_the_program_that_it_records", "[unit]") {
+  using namespace assay;
+  using namespace assay::reference;
+  using namespace assay::reference::formula;
+  using namespace assay::reference::formula::recorded_formulas;
+  const std::vector<std::string> stages{"distance"};
+  const program p = [&] {
+    recording of(stages);
+    of.output("bias", kernel(of.input("r1", {3, 1}), of.input("r2", {3, 1}), of.input("t", {1, 5})));
+    return of.finish();
+  }();
+  CHECK(p.nodes().size() == 6);
+  CHECK(to_text(*read_program(to_text(p))) == to_text(p));
+  const std::map<std::string, std::vector<double>> x{
+      {"r1", normals(3, 1)}, {"r2", {0.5, 2, 0.1f}}, {"t", {0, 1, 2, 3, 100}}};
+  const auto check = [&]<class R>(auto equal) {
+    const auto in = lifted<R>(x);
+    const auto made = interpreter<R>(p, in, stages).run();
+    const auto of = [&](const char* name) { return std::get<reals<R>>(in.at(name)); };
+    for (std::size_t h = 0; h < 3; ++h)
+      for (std::size_t t = 0; t < 5; ++t)
+        CHECK(equal(std::get<reals<R>>(made.at("bias"))[5 * h + t], kernel(of("r1")[h], of("r2")[h], of("t")[t])));
+  };
+  core::precisions formats(core::dtype::f32);
+  const computing_in format(formats);
+  check.operator()<rounded>([](const rounded& a, const rounded& b) { return a.number == b.number; });
+  check.operator()<tracked>(
+      [](const tracked& a, const tracked& b) { return a.number == b.number && a.error == b.error; });
+  check.operator()<double_ball>(
+      [](const double_ball& a, const double_ball& b) { return a.centre == b.centre && a.radius == b.radius; });
+  check.operator()<enclosure>([](const enclosure& a, const enclosure& b) {
+    return mpfr_equal_p(a.low(), b.low()) != 0 && mpfr_equal_p(a.high(), b.high()) != 0;
+  });
+}
+
+TEST_CASE("formula/recording/sums_choices_and_constants", "[unit]") {
+  using namespace assay;
+  using namespace assay::reference;
+  using namespace assay::reference::formula;
+  using namespace assay::reference::formula::recorded_formulas;
+  const std::vector<double> w1 = normals(4, 2), w2 = normals(4, 3), x = normals(6, 4);
+  const program p = [&] {
+    recording of;
+    std::vector<traced> a, b;
+    for (std::size_t k = 0; k < 4; ++k) {
+      a.push_back(of.input("a" + std::to_string(k), {}));
+      b.push_back(of.input("b" + std::to_string(k), {}));
+    }
+    of.output("y", network(a, b, of.input("x", {6})));
+    return of.finish();
+  }();
+  std::map<std::string, std::vector<double>> in{{"x", x}};
+  for (std::size_t k = 0; k < 4; ++k) {
+    in["a" + std::to_string(k)] = {w1[k]};
+    in["b" + std::to_string(k)] = {w2[k]};
+  }
+  const computing_in format(core::dtype::f32);
+  const auto made = interpreter<tracked>(p, lifted<tracked>(in)).run();
+  const auto numbers = [](const std::vector<double>& from) { return std::vector<tracked>(from.begin(), from.end()); };
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    const tracked wanted = network(numbers(w1), numbers(w2), tracked(x[i]));
+    const tracked& found = std::get<reals<tracked>>(made.at("y"))[i];
+    CHECK(found.number == Approx(wanted.number));
+    CHECK(found.error == Approx(wanted.error).epsilon(0.01));
+  }
+}
+
+TEST_CASE("formula/recording/what_is_no_program_is_refused", "[unit]") {
+  using namespace assay;
+  using namespace assay::reference::formula;
+  CHECK_THROWS_AS(traced(1.0), core::contract_violation);  // no recording
+  recording of;
+  CHECK_THROWS_AS(recording{}, core::contract_violation);
+  const traced x = of.input("x", {2}), y = of.input("y", {3});
+  CHECK_THROWS_WITH(x + y, Catch::Contains("do not broadcast: 2 and 3"));
+  CHECK_THROWS_AS(of.input("x", {3}), core::contract_violation);
+  CHECK_THROWS_AS(of.finish(), core::contract_violation);
+}
