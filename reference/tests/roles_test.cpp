@@ -16,7 +16,7 @@ operation with_other_names() {
                      integers("where", {"R", "t"}, "", anywhere, input_role::position),
                      parameter("angle", {"c"}, "")},
           .outputs = {{.name = "w", .axes = {"R", "t", "2c"}}},
-          .grows_with = &with_position,
+          .grows_with = with_position,
           .independent = {"R", "t"},
           .axis_roles = {{"R", axis_role::batch}, {"t", axis_role::token}, {"c", axis_role::pairs}}};
 }
@@ -26,7 +26,7 @@ operation of_pairs() {
           .inputs = {integers("of_key", {"s"}, "", anywhere, input_role::position),
                      integers("of_query", {"t"}, "", anywhere, input_role::position)},
           .outputs = {{.name = "w", .axes = {"t", "s"}}},
-          .grows_with = &with_distance,
+          .grows_with = with_distance,
           .axis_roles = {{"t", axis_role::token}, {"s", axis_role::key}}};
 }
 
@@ -39,10 +39,10 @@ TEST_CASE("core/roles/every_operation_has_them", "[unit]") {
     INFO(op.name);
     CHECK_NOTHROW(check_roles(op));
     // Where errors grow with positions or distances, there are some; where with tokens or keys, there is such an axis.
-    if (op.grows_with == nullptr) continue;
+    if (!op.grows_with) continue;
     if (op.grows_with->along) CHECK(!axis_with(op, *op.grows_with->along).empty());
     if (!op.grows_with->along) CHECK(places_of(op).own != nullptr);
-    if (op.grows_with == &with_distance)
+    if (op.grows_as(with_distance))
       CHECK((places_of(op).key != nullptr || places_of(op).own->role == input_role::distance));
   }
 }
@@ -72,6 +72,27 @@ TEST_CASE("core/roles/a_position_is_of_queries_or_of_keys_as_its_axis_says", "[u
   CHECK(places_of(op).key->name == "of_key");
   CHECK(integer_positions(op) == nullptr);
   CHECK(with_distance.of(op, {{"of_query", numbers({4, 7})}, {"of_key", numbers({1, 30})}}, {}) == 26);
+}
+
+// A formula that a program reads from a file declares both when it starts.
+TEST_CASE("core/roles/an_operation_owns_what_its_errors_grow_with_and_its_rule", "[unit]") {
+  const auto made_here = [](const std::string& unit, std::size_t most) {
+    operation op = with_other_names();
+    op.grows_with = error_growth{.quantity = "largest number of a " + unit, .at = unit + " {}"};
+    op.conflict = [most, unit](const attributes&, const axis_sizes& sizes) {
+      return sizes.at("t") > most ? "more of a " + unit + " than " + std::to_string(most) : "";
+    };
+    return op;
+  };
+  std::vector<operation> copies{vjp_of(made_here("turn of many words", 2)), jvp_of(made_here("page", 3))};
+  copies.push_back(copies.front());
+  copies.erase(copies.begin());
+  CHECK(copies.back().grows_with->words(copies.back(), 3) == "turn of many words 3");
+  CHECK(copies.back().conflict({}, {{"t", 3}}) == "more of a turn of many words than 2");
+  CHECK(copies.front().grows_as(*made_here("page", 1).grows_with));
+  CHECK_FALSE(copies.front().grows_as(with_position));
+  CHECK(conflict_within(copies.front(), {}, {{"t", {4, 5}}}) == "more of a page than 3");
+  CHECK(conflict_within(copies.front(), {}, {{"t", {3, 5}}}).empty());
 }
 
 TEST_CASE("core/roles/what_is_missing_is_a_contract_violation", "[unit]") {

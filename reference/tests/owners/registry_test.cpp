@@ -1,6 +1,7 @@
 // Formulas that a program adds. A program of its own: what it adds would be in every list of another test.
 #include "reference/registry.hpp"
 
+#include <atomic>
 #include <catch2/catch.hpp>
 
 #include "reference/core/counter_random.hpp"
@@ -21,9 +22,19 @@ std::unique_ptr<renamed_scores> made(std::string name) {
   return std::make_unique<renamed_scores>("tener", std::move(name));
 }
 
+// How often the running bound of its function was asked.
+std::atomic<std::size_t>& asked_bounds() {
+  static std::atomic<std::size_t> times = 0;
+  return times;
+}
+
 const formula_owner& added() {
   static const formula_owner* const owner = [] {
     auto made_here = made("test");
+    made_here->change().front().bound = [times = &asked_bounds()](const core::request&, doubles) {
+      ++*times;
+      return rung_outputs{};  // nothing is decided
+    };
     const formula_owner* same = made_here.get();
     add_formula_owner(std::move(made_here));
     return same;
@@ -90,6 +101,7 @@ TEST_CASE("reference/registry/added_formulas_are_proved_and_computed_like_compil
       }
     }
   const core::request own = call_of("test/scores", core::dtype::f32), same = call_of("tener/scores", core::dtype::f32);
+  CHECK(asked_bounds() > 0);
   CHECK(derivative_along(own, own.inputs) == derivative_along(same, same.inputs));
 }
 
