@@ -74,6 +74,51 @@ TEST_CASE("core/roles/a_position_is_of_queries_or_of_keys_as_its_axis_says", "[u
   CHECK(with_distance.of(op, {{"of_query", numbers({4, 7})}, {"of_key", numbers({1, 30})}}, {}) == 26);
 }
 
+TEST_CASE("core/roles/declared_axes_may_be_several_of_tokens_or_none", "[unit]") {
+  const auto refused = [](operation op, auto change) {
+    CHECK_NOTHROW(check_roles(op));
+    change(op);
+    CHECK_THROWS_AS(check_roles(op), contract_violation);
+  };
+  const operation windows{
+      .name = "other/windows",
+      .inputs = {{.name = "u", .axes = {"R", "y", "x", "c"}},
+                 integers("row", {"y"}, "", anywhere, input_role::position),
+                 parameter("bias", {"y", "x"}, "")},
+      .axis_roles = {
+          {"R", axis_role::batch}, {"y", axis_role::token}, {"x", axis_role::token}, {"c", axis_role::width}}};
+  CHECK(axis_with(windows, axis_role::token) == "y");
+  CHECK(axis_with(vjp_of(windows), axis_role::token) == "y");
+  CHECK(size_with(windows, {{"y", 5}, {"x", 7}}, axis_role::token) == 5);
+  CHECK(sizes_by_role(windows, {{axis_role::token, 6}}) == axis_sizes{{"x", 6}, {"y", 6}});
+  refused(windows, [](operation& op) {  // "n" and "y": it does not say so of "n"
+    op.inputs[0].axes[2] = op.inputs[2].axes[1] = "n";
+    op.axis_roles.erase("x");
+  });
+  refused(windows, [](operation& op) { op.inputs[1].axes = {"y", "x"}; });
+  refused(windows, [](operation& op) { op.inputs[1].axes = {"c"}; });
+  refused(windows, [](operation& op) { op.inputs[2].axes = {"R", "y", "x"}; });
+  refused(windows, [](operation& op) { op.inputs[2] = parameter("bias", {"n"}, ""); });
+
+  const operation step{
+      .name = "other/step",
+      .inputs = {{.name = "q", .axes = {"R", "c"}}, integers("at", {"R"}, "", anywhere, input_role::position)},
+      .axis_roles = {{"R", axis_role::batch}, {"c", axis_role::width}}};
+  CHECK(axis_with(step, axis_role::token).empty());
+  CHECK(size_with(step, {{"R", 3}}, axis_role::token) == 1);
+  CHECK(places_of(step).own->name == "at");
+  refused(step, [](operation& op) { op.axis_roles.erase("R"), op.inputs[0].axes[0] = op.inputs[1].axes[0] = "B"; });
+  refused(step, [](operation& op) {
+    op.inputs.push_back({.name = "u", .axes = {"t"}}), op.axis_roles["t"] = axis_role::token;
+  });
+  refused(step, [](operation& op) { op.inputs.push_back({.name = "bias", .axes = {"c"}}); });
+
+  operation one_row = step;
+  one_row.inputs[0].axes = {"c"};
+  one_row.inputs[1].axes = {};
+  refused(one_row, [](operation& op) { op.inputs[0].axes = {"d"}; });
+}
+
 // A formula that a program reads from a file declares both when it starts.
 TEST_CASE("core/roles/an_operation_owns_what_its_errors_grow_with_and_its_rule", "[unit]") {
   const auto made_here = [](const std::string& unit, std::size_t most) {
