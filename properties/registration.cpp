@@ -32,10 +32,11 @@ catalogue make_catalogue() {
            repeat_property(), recomputation_property(), dtype_order_property(), variants_property(), strides_property(),
            empty_axes_property()},
           {
-#define ASSAY_ENCODING(name) with_declared_mutants(encodings::name::make_tests()),
+#define ASSAY_ENCODING(name) encodings::name::make_tests(),
 #include "assay_encodings.inc"
 #undef ASSAY_ENCODING
-          }};
+          },
+          with_declared_mutants};
 }
 
 [[maybe_unused]] const bool installed = (install_catalogue(make_catalogue), true);

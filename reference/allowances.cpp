@@ -38,7 +38,7 @@ allowances allow(const core::request& call, const core::precisions& compute, acc
   ASSAY_EXPECTS(up_to != accuracy_class::uniform);
   std::vector<accuracy_class> own = algorithms_of(*call.operation);
   std::erase_if(own, [&](accuracy_class c) { return c > up_to; });
-  const std::vector<law_outputs> laws = routines_for(*call.operation).laws(call, own, compute);
+  const std::vector<law_outputs> laws = owner_of(*call.operation).laws(call, own, compute);
   allowances out;
   for (const auto& [name, first] : laws.front()) {
     allowance& a = out[name];

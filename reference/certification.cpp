@@ -80,14 +80,14 @@ namespace {
 
 // Nothing where the operation has no such rung.
 rung_outputs enclose_on(std::size_t rung, const core::request& call) {
-  const encoding_routines& routines = routines_for(*call.operation);
-  if (rung >= first_interval_rung) return routines.enclose(call, precision_digits[rung - first_interval_rung]);
+  const formula_owner& owner = owner_of(*call.operation);
+  if (rung >= first_interval_rung) return owner.enclose(call, precision_digits[rung - first_interval_rung]);
   const doubles of_number = rung % 2 == 0 ? doubles::one : doubles::two;
   if (rung < first_ball_rung) {
-    const running_bound bound = declaration_of(*call.operation).bound;
+    const running_bound& bound = declaration_of(*call.operation).bound;
     return bound == nullptr ? rung_outputs{} : bound(call, of_number);
   }
-  return of_number == doubles::one ? routines.enclose_in_doubles(call) : routines.enclose_in_two_doubles(call);
+  return of_number == doubles::one ? owner.enclose_in_doubles(call) : owner.enclose_in_two_doubles(call);
 }
 
 bool is_proved(const rung_output& o, std::size_t k, proof wanted) {

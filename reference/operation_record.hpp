@@ -15,8 +15,8 @@
 #include <vector>
 
 #include "reference/accuracy_class.hpp"
-#include "reference/core/encoding_summary.hpp"
 #include "reference/core/operation.hpp"
+#include "reference/formula_owner.hpp"
 #include "reference/readings/reading.hpp"
 #include "reference/rung_output.hpp"
 
@@ -121,13 +121,6 @@ fields<R> evaluate(const arguments<R>& call, const typename Encoding::template r
   const core::operation_name name(call.operation);
   return record_of<Encoding, R>(name.forward).evaluate(name.kind, call, how);
 }
-
-/// An operation as a registry holds it.
-struct declared_operation {
-  core::operation declaration;
-  std::vector<accuracy_class> algorithms;
-  running_bound bound = nullptr;
-};
 
 /// The operations of an encoding, each followed by its derivatives.
 template <class Encoding, class R>

@@ -12,11 +12,14 @@
 #include "reference/accuracy_class.hpp"
 #include "reference/core/encoding_summary.hpp"
 #include "reference/core/operation.hpp"
+#include "reference/operation_list.hpp"
 
 namespace assay::reference {
 
-/// All declared operations, forward and vjp, in the order of the list of encodings.
-const std::vector<core::operation>& operations();
+/// All declared operations, forward and derivatives, in the order of the list of encodings; behind them those of
+/// formulas that a program has added (registry.hpp). Always the same objects.
+const operation_list& operations();
+/// One of these objects; null where there is none of that name.
 const core::operation* find_operation(std::string_view name);
 /// The operation of which `op` is a derivative, or `op` itself.
 const core::operation& forward_of(const core::operation& op);
@@ -26,7 +29,7 @@ const std::vector<accuracy_class>& algorithms_of(const core::operation& op);
 /// Whether implementations of an operation have an accuracy class. Where there is one algorithm only, there is nothing
 /// to tell apart: they have an error and the share of its law.
 inline bool has_classes(const core::operation& op) { return algorithms_of(op).size() > 1; }
-/// The names of the encodings.
+/// The names of the encodings, and of what was added.
 const std::vector<std::string>& encoding_names();
 /// A contract violation where there is no such encoding.
 const core::encoding_summary& summary_of(std::string_view encoding);

@@ -1,8 +1,13 @@
 #include "reference/registry.hpp"
 
 #include <algorithm>
+#include <array>
+#include <mutex>
+#include <unordered_map>
+#include <unordered_set>
 
-#include "reference/evaluate_in.hpp"
+#include "reference/compiled_encoding.hpp"
+#include "reference/oracle.hpp"
 
 namespace assay::reference {
 
@@ -14,80 +19,148 @@ namespace encodings {
 
 namespace {
 
-template <class Encoding>
-encoding_routines routines_of(std::string_view name) {
-  return {.name = name,
-          .summary = summary_of<Encoding>(),
-          .operations = declare<Encoding>(),
-          .enclose_in_doubles = enclose_in_balls<Encoding, double>,
-          .enclose_in_two_doubles = enclose_in_balls<Encoding, two_double>,
-          .enclose = enclose<Encoding>,
-          .laws = laws<Encoding>,
-          .algorithm = run_algorithm<Encoding>,
-          .tangent = differentiate<Encoding>};
+using owner_list = std::vector<std::unique_ptr<const formula_owner>>;
+
+constexpr std::array compiled_names{
+#define ASSAY_ENCODING(name) std::string_view(#name),
+#include "assay_encodings.inc"
+#undef ASSAY_ENCODING
+};
+
+owner_list compiled_encodings() {
+  owner_list all;
+#define ASSAY_ENCODING(name) all.push_back(std::make_unique<compiled_encoding<encodings::name>>(#name));
+#include "assay_encodings.inc"
+#undef ASSAY_ENCODING
+  return all;
+}
+
+void check_algorithms(const declared_operation& d) {
+  const auto& own = d.algorithms;
+  if (own.empty() || own.front() == accuracy_class::uniform || !std::is_sorted(own.begin(), own.end()))
+    throw core::contract_violation(d.declaration.name + ": its algorithms are none, or do not ascend");
+}
+
+void check_owner(const formula_owner& owner) {
+  const std::string name(owner.name());
+  if (name.empty() || name.find_first_of("/:") != std::string::npos)
+    throw core::contract_violation("'" + name + "' is no name of an owner of formulas");
+  std::unordered_set<std::string_view> names;
+  for (const declared_operation& d : owner.operations()) {
+    const core::operation& op = d.declaration;
+    if (!op.name.starts_with(name + "/"))
+      throw core::contract_violation("'" + name + "' has the operation '" + op.name +
+                                     "', which is not called after it");
+    if (!names.insert(op.name).second) throw core::contract_violation("there is another '" + op.name + "'");
+    if (!op.is_forward() && !names.contains(core::operation_name(op.name).forward))
+      throw core::contract_violation("no function stands before its derivative '" + op.name + "'");
+    core::check_roles(op);
+    check_algorithms(d);
+  }
+}
+
+// What was added before the first look-up.
+struct added_owners {
+  std::mutex mutex;
+  std::vector<std::string> names{};
+  owner_list owners{};
+  bool is_closed = false;
+};
+added_owners& added_until_now() {
+  static added_owners all;
+  return all;
+}
+
+// What the owners have, by name. It holds no operation: those of the owners stay where they are.
+struct look_up {
+  owner_list owners;
+  std::vector<std::string> names{};
+  operation_list operations{};
+  std::unordered_map<std::string_view, const formula_owner*> owner_named{};
+  std::unordered_map<std::string_view, const declared_operation*> operation_named{};
+
+  explicit look_up(owner_list all) : owners(std::move(all)) {
+    std::vector<const core::operation*> in_order;
+    for (const auto& owner : owners) {
+      names.emplace_back(owner->name());
+      owner_named.emplace(owner->name(), owner.get());
+      for (const declared_operation& d : owner->operations()) {
+        in_order.push_back(&d.declaration);
+        operation_named.emplace(d.declaration.name, &d);
+      }
+    }
+    operations = operation_list(std::move(in_order));
+  }
+};
+
+owner_list all_owners() {
+  owner_list all = compiled_encodings();
+  for (const auto& owner : all) check_owner(*owner);
+  added_owners& added = added_until_now();
+  const std::lock_guard lock(added.mutex);
+  added.is_closed = true;
+  for (auto& owner : added.owners) all.push_back(std::move(owner));
+  added.owners.clear();
+  return all;
+}
+
+const look_up& registry() {
+  static const look_up closed(all_owners());
+  return closed;
+}
+
+template <class Entry>
+const Entry* find_in(const std::unordered_map<std::string_view, const Entry*>& all, std::string_view name) {
+  const auto it = all.find(name);
+  return it == all.end() ? nullptr : it->second;
 }
 
 }  // namespace
 
-const std::vector<encoding_routines>& registry() {
-  static const std::vector<encoding_routines> all = [] {
-    std::vector<encoding_routines> made{
-#define ASSAY_ENCODING(name) routines_of<encodings::name>(#name),
-#include "assay_encodings.inc"
-#undef ASSAY_ENCODING
-    };
-    for (const encoding_routines& r : made)
-      for (const declared_operation& d : r.operations) core::check_roles(d.declaration);
-    return made;
-  }();
-  return all;
+void add_formula_owner(std::unique_ptr<const formula_owner> added) {
+  ASSAY_EXPECTS(added != nullptr);
+  check_owner(*added);
+  added_owners& all = added_until_now();
+  const std::lock_guard lock(all.mutex);
+  const std::string name(added->name());
+  if (std::find(compiled_names.begin(), compiled_names.end(), name) != compiled_names.end() ||
+      std::find(all.names.begin(), all.names.end(), name) != all.names.end())
+    throw core::contract_violation("there is another '" + name + "'");
+  if (all.is_closed) throw core::contract_violation("'" + name + "' is added after the first look-up of an operation");
+  all.names.push_back(name);
+  all.owners.push_back(std::move(added));
 }
 
-const encoding_routines& routines_for(const core::operation& op) {
-  const std::string_view encoding = std::string_view(op.name).substr(0, op.name.find('/'));
-  for (const encoding_routines& r : registry())
-    if (r.name == encoding) return r;
-  throw core::contract_violation("no encoding has the operation '" + op.name + "'");
+const std::vector<std::unique_ptr<const formula_owner>>& formula_owners() { return registry().owners; }
+
+const formula_owner& owner_of(const core::operation& op) {
+  const std::string_view name = std::string_view(op.name).substr(0, op.name.find('/'));
+  const formula_owner* owner = find_in(registry().owner_named, name);
+  if (owner == nullptr) throw core::contract_violation("no encoding has the operation '" + op.name + "'");
+  return *owner;
 }
 
 const declared_operation& declaration_of(const core::operation& op) {
-  for (const declared_operation& d : routines_for(op).operations)
-    if (d.declaration.name == op.name) return d;
-  throw core::contract_violation("there is no operation '" + op.name + "'");
+  const declared_operation* declared = find_in(registry().operation_named, op.name);
+  if (declared == nullptr) throw core::contract_violation("there is no operation '" + op.name + "'");
+  return *declared;
 }
 
-const std::vector<core::operation>& operations() {
-  static const std::vector<core::operation> all = [] {
-    std::vector<core::operation> flat;
-    for (const encoding_routines& r : registry())
-      for (const declared_operation& d : r.operations) flat.push_back(d.declaration);
-    return flat;
-  }();
-  return all;
-}
+const operation_list& operations() { return registry().operations; }
 
-const std::vector<std::string>& encoding_names() {
-  static const std::vector<std::string> all = [] {
-    std::vector<std::string> names;
-    for (const encoding_routines& r : registry()) names.emplace_back(r.name);
-    return names;
-  }();
-  return all;
-}
+const std::vector<std::string>& encoding_names() { return registry().names; }
 
 const core::encoding_summary& summary_of(std::string_view encoding) {
-  const auto& all = registry();
-  const auto it = std::find_if(all.begin(), all.end(), [&](const auto& r) { return r.name == encoding; });
-  ASSAY_EXPECTS(it != all.end());
-  return it->summary;
+  const formula_owner* owner = find_in(registry().owner_named, encoding);
+  ASSAY_EXPECTS(owner != nullptr);
+  return owner->summary();
 }
 
 const std::vector<accuracy_class>& algorithms_of(const core::operation& op) { return declaration_of(op).algorithms; }
 
 const core::operation* find_operation(std::string_view name) {
-  const auto& all = operations();
-  const auto it = std::find_if(all.begin(), all.end(), [&](const auto& op) { return op.name == name; });
-  return it == all.end() ? nullptr : &*it;
+  const declared_operation* declared = find_in(registry().operation_named, name);
+  return declared == nullptr ? nullptr : &declared->declaration;
 }
 
 const core::operation& forward_of(const core::operation& op) {
@@ -99,21 +172,16 @@ const core::operation& forward_of(const core::operation& op) {
 
 core::tensors evaluate(const core::request& call, accuracy_class c) {
   ASSAY_EXPECTS(c != accuracy_class::uniform);
-  return routines_for(*call.operation).algorithm(call, c);
+  return owner_of(*call.operation).algorithm(call, c);
 }
 
 core::tensors evaluate_in(const core::request& call, const core::precisions& formats) {
-  const std::string_view encoding = routines_for(*call.operation).name;
-#define ASSAY_ENCODING(name) \
-  if (encoding == #name) return run_formula<encodings::name>(call, formats);
-#include "assay_encodings.inc"
-#undef ASSAY_ENCODING
-  throw core::contract_violation("no encoding computes '" + call.operation->name + "'");
+  return owner_of(*call.operation).evaluate_in(call, formats);
 }
 
 std::map<std::string, xt::xarray<double>> derivative_along(const core::request& call, const core::tensors& direction) {
   ASSAY_EXPECTS(call.operation->is_forward());
-  return routines_for(*call.operation).tangent(call, direction);
+  return owner_of(*call.operation).tangent(call, direction);
 }
 
 }  // namespace assay::reference

@@ -1,34 +1,28 @@
-// What the list of encodings compiles to: for each its operations and what evaluates them.
+// Who has which operation: the encodings that are compiled, and formulas that a program adds when it starts.
 #pragma once
 
-#include <map>
-#include <string>
-#include <string_view>
+#include <memory>
 #include <vector>
 
-#include "reference/routines.hpp"
+#include "reference/formula_owner.hpp"
 
 namespace assay::reference {
 
-struct encoding_routines {
-  std::string_view name;
-  core::encoding_summary summary;
-  std::vector<declared_operation> operations;
-  rung_outputs (*enclose_in_doubles)(const core::request&);
-  rung_outputs (*enclose_in_two_doubles)(const core::request&);
-  rung_outputs (*enclose)(const core::request&, unsigned digits);
-  std::vector<law_outputs> (*laws)(const core::request&, const std::vector<accuracy_class>&,
-                                   const core::precisions& compute);
-  core::tensors (*algorithm)(const core::request&, accuracy_class);
-  std::map<std::string, xt::xarray<double>> (*tangent)(const core::request&, const core::tensors&);
-};
+/// Adds an owner behind the compiled encodings and behind those that were added before. A contract violation, and
+/// nothing is added, where
+/// - somebody has looked up an operation or an encoding before: who has seen the list has seen all of it;
+/// - the name is empty, has a slash or a colon, or is that of another owner;
+/// - an operation is not called after its owner, is there twice, is a derivative of no function of the owner, has no
+///   algorithm, or has axes or inputs without a role (core::check_roles).
+void add_formula_owner(std::unique_ptr<const formula_owner> added);
 
-/// All encodings, in the order of their list.
-const std::vector<encoding_routines>& registry();
+/// All owners: the compiled encodings in the order of their list, then those that were added. Like every look-up it
+/// closes the registry.
+const std::vector<std::unique_ptr<const formula_owner>>& formula_owners();
 
-/// The encoding of an operation. A contract violation where none has it.
-const encoding_routines& routines_for(const core::operation& op);
-/// The operation as its encoding declares it. A contract violation where there is none.
+/// The owner of an operation. A contract violation where none is called as it is.
+const formula_owner& owner_of(const core::operation& op);
+/// The operation as its owner declares it. A contract violation where there is none.
 const declared_operation& declaration_of(const core::operation& op);
 
 }  // namespace assay::reference

@@ -2,6 +2,7 @@
 // kind of reading (see instantiate/): multiprecision templates are slow to compile, so each is compiled once.
 #pragma once
 
+#include "reference/formula_owner.hpp"
 #include "reference/operation_record.hpp"
 #include "reference/oracle.hpp"
 #include "reference/readings/reading.hpp"
@@ -13,12 +14,6 @@ namespace assay::reference {
 /// Its operations and their derivatives.
 template <class Encoding>
 std::vector<declared_operation> declare();
-
-/// The law of one class: k for a forward output; for a gradient also its magnitude without cancellation.
-struct law_output {
-  xt::xarray<double> k, magnitude;
-};
-using law_outputs = std::map<std::string, law_output>;
 
 template <class Encoding>
 core::encoding_summary summary_of();

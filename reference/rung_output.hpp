@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -41,7 +42,7 @@ using rung_outputs = std::map<std::string, rung_output>;
 enum class doubles { one, two };
 
 /// A function of an operation that encloses its outputs by a running bound (running_bounds/): cheaper than balls, for
-/// it treats many elements at once, and it may leave any of them undecided. Null where there is none.
-using running_bound = rung_outputs (*)(const core::request& call, doubles of_number);
+/// it treats many elements at once, and it may leave any of them undecided. Empty where there is none.
+using running_bound = std::function<rung_outputs(const core::request& call, doubles of_number)>;
 
 }  // namespace assay::reference

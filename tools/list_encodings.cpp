@@ -81,8 +81,8 @@ std::map<std::string, std::vector<std::string>> sweeps_by_encoding() {
 std::string growth_of(const std::vector<core::operation>& operations) {
   std::vector<std::string> all;
   for (const core::operation& op : operations)
-    if (op.grows_with != nullptr) {
-      const std::string quantity = "the " + std::string(op.grows_with->quantity);
+    if (op.grows_with) {
+      const std::string quantity = "the " + op.grows_with->quantity;
       if (std::find(all.begin(), all.end(), quantity) == all.end()) all.push_back(quantity);
     }
   return joined(all);

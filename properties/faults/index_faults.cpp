@@ -58,7 +58,8 @@ tensor_edit without_axis(std::size_t axis) {
 void add_ignored_axes(declared_fault_list& all, const core::operation& op) {
   constexpr const char* counted[] = {"first", "second", "third"};
   for (const core::tensor_declaration& d : op.inputs) {
-    if (d.role != core::input_role::position || core::role_of(op, d.axes.back()) != core::axis_role::parameter)
+    if (d.role != core::input_role::position || d.axes.empty() ||
+        core::role_of(op, d.axes.back()) != core::axis_role::parameter)
       continue;
     for (std::size_t k = 0; k < std::size(counted); ++k)
       all.push_back(fault_in(op, d, fmt::format("{}_ignored", counted[k]),

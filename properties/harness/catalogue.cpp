@@ -4,6 +4,7 @@
 
 #include "properties/harness/one_sign.hpp"
 #include "reference/oracle.hpp"
+#include "reference/registry.hpp"
 
 namespace assay::properties {
 namespace {
@@ -13,11 +14,39 @@ catalogue (*&installed())() {
   return make;
 }
 
+struct owner_rule {
+  owner_tests make{};
+  bool is_closed = false;
+};
+owner_rule& rule_of_owners() {
+  static owner_rule rule;
+  return rule;
+}
+
+bool has_tests_of(const std::vector<encoding_tests>& all, std::string_view name) {
+  return std::any_of(all.begin(), all.end(), [&](const encoding_tests& tests) { return tests.name == name; });
+}
+
+// The tests of each owner that has none.
+void add_by_rule(std::vector<encoding_tests>& all) {
+  owner_rule& rule = rule_of_owners();
+  rule.is_closed = true;
+  if (!rule.make) return;
+  for (const auto& owner : reference::formula_owners()) {
+    if (has_tests_of(all, owner->name())) continue;
+    encoding_tests tests = rule.make(*owner);
+    ASSAY_EXPECTS(tests.name == owner->name() && !tests.families.empty());
+    all.push_back(std::move(tests));
+  }
+}
+
 const catalogue& current() {
   static const catalogue all = [] {
     ASSAY_EXPECTS(installed() != nullptr);
     catalogue made = installed()();
+    add_by_rule(made.encodings);
     for (encoding_tests& tests : made.encodings) {
+      if (made.completed) tests = made.completed(std::move(tests));
       if (!tests.families.empty()) tests.families.front().is_mild = true;
       if (!tests.families.empty()) tests.families.push_back(one_sign_family(tests.families));
     }
@@ -31,6 +60,11 @@ const catalogue& current() {
 void install_catalogue(catalogue (*make)()) {
   ASSAY_EXPECTS(installed() == nullptr);
   installed() = make;
+}
+
+void install_owner_tests(owner_tests make) {
+  ASSAY_EXPECTS(make && !rule_of_owners().make && !rule_of_owners().is_closed);
+  rule_of_owners().make = std::move(make);
 }
 
 const std::vector<encoding_tests>& all_encoding_tests() { return current().encodings; }

@@ -12,6 +12,10 @@
 #include "properties/harness/implementation.hpp"
 #include "properties/harness/property.hpp"
 
+namespace assay::reference {
+class formula_owner;
+}
+
 namespace assay::properties {
 
 /// A wrong (mutant) or a right but different (control) implementation.
@@ -91,14 +95,24 @@ struct encoding_tests {
 struct catalogue {
   std::vector<property> general;  ///< properties of any operation, in the order in which they are run
   std::vector<encoding_tests> encodings;
+  /// The tests with what follows from the declarations of their operations; empty where nothing does.
+  std::function<encoding_tests(encoding_tests)> completed{};
 };
 
 /// Installs the function that makes the catalogue; it is called once, when the catalogue is first needed.
 /// Precondition: none was installed before.
 void install_catalogue(catalogue (*make)());
 
+/// Makes the tests of an owner of formulas by rule, from what it declares. They have its name, and a mild family that
+/// applies to all its functions.
+using owner_tests = std::function<encoding_tests(const reference::formula_owner& owner)>;
+/// Installs the rule for owners of whom the catalogue has no tests: formulas that a program has added
+/// (reference/registry.hpp). It is called once for each of them, when the catalogue is first needed. A contract
+/// violation where there is a rule, or where the catalogue was needed before.
+void install_owner_tests(owner_tests make);
+
 const std::vector<encoding_tests>& all_encoding_tests();
-/// Those of an operation's encoding; null where none are installed.
+/// Those of an operation's encoding, or of the owner of its formula; null where none are installed.
 const encoding_tests* encoding_tests_of(const core::operation& op);
 /// See encoding_tests.
 bool rests_on_convention(const request& call);

@@ -120,6 +120,7 @@ std::vector<case_key> far_rows(const description& about, const core::operation& 
   std::erase_if(wide, [&](const auto& axis) { return core::attribute_of_axis(op, axis.first) != nullptr; });
   for (auto& [axis, size] : wide) size = size_of(axis, size);
   const std::string tokens = core::axis_with(op, axis_role::token);
+  if (tokens.empty()) return {};  // a step of a decoder: each row stands somewhere
   const auto domain = any.domain.find(position->name);
   const declared_domain inside = domain == any.domain.end() ? declared_domain{0.0} : domain->second;
   const double farthest = std::min({inside.high, 0x1p31 - 3, core::largest_finite(type) - 1});

@@ -102,8 +102,8 @@ bool averages_few_numbers(const test_case& c) {
 void record_for_drawing(check_result& r, const value_report& value, const test_case& c) {
   double& family = r.error_to_allowance[c.family];
   family = std::max(family, value.worst.ratio / bug_slack);
-  const core::error_growth* grows = c.call.operation->grows_with;
-  if (grows == nullptr) return;
+  const std::optional<core::error_growth>& grows = c.call.operation->grows_with;
+  if (!grows) return;
   constexpr double largest_key = 0x1p63;
   const double reach = grows->of(*c.call.operation, c.call.inputs, sizes_of(c));
   error_there& here = r.by_growth[std::bit_floor(static_cast<std::uint64_t>(std::clamp(reach, 1.0, largest_key)))];

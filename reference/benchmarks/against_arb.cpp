@@ -19,6 +19,7 @@
 
 #include "reference/benchmarks/lane_of_balls.hpp"
 #include "reference/core/counter_random.hpp"
+#include "reference/oracle.hpp"
 #include "reference/registry.hpp"
 
 namespace assay::reference::benchmarks {

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "reference/oracle.hpp"
 #include "reference/registry.hpp"
 
 namespace assay::reference::benchmarks {

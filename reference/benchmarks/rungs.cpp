@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "reference/core/counter_random.hpp"
+#include "reference/oracle.hpp"
 #include "reference/registry.hpp"
 
 namespace assay::reference::benchmarks {
@@ -74,8 +75,8 @@ struct timed_rung {
 void measure(const std::string& operation, core::dtype type, const core::axis_sizes& sizes, int turns) {
   const core::operation& op = *find_operation(operation);
   const core::request call = call_of(op, type, sizes);
-  const encoding_routines& r = routines_for(op);
-  const running_bound bound = declaration_of(op).bound;
+  const formula_owner& r = owner_of(op);
+  const running_bound& bound = declaration_of(op).bound;
   double elements = 0;
   for (const core::tensor_declaration& d : op.outputs)
     elements += static_cast<double>(core::element_count(core::shape_of(d, sizes)));

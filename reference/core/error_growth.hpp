@@ -3,7 +3,6 @@
 
 #include <optional>
 #include <string>
-#include <string_view>
 
 #include "reference/core/roles.hpp"
 #include "reference/core/tensor.hpp"
@@ -13,9 +12,9 @@ namespace assay::core {
 /// A number of a call, never negative, and how it is told: the size of an axis, or how far elements are from 0 or from
 /// one another.
 struct error_growth {
-  std::string_view quantity;         ///< "number of tokens"
+  std::string quantity;              ///< "number of tokens"
   std::optional<axis_role> along{};  ///< the axis whose size it is; else it is the largest position or distance
-  std::string_view at{};             ///< where that is {}: "position {}"
+  std::string at{};                  ///< where that is {}: "position {}"
   /// Digits are told of mild inputs: others lose them however few tokens there are.
   bool of_mild_inputs = false;
 
@@ -26,15 +25,15 @@ struct error_growth {
 };
 
 /// Errors of steps and of prefix sums add up.
-inline constexpr error_growth with_tokens{
+inline const error_growth with_tokens{
     .quantity = "number of tokens", .along = axis_role::token, .of_mild_inputs = true};
 /// Those of a softmax and its sums.
-inline constexpr error_growth with_keys{.quantity = "number of keys", .along = axis_role::key, .of_mild_inputs = true};
+inline const error_growth with_keys{.quantity = "number of keys", .along = axis_role::key, .of_mild_inputs = true};
 /// The largest |position|: the error of an angle is proportional to it (position times a rounded frequency).
-inline constexpr error_growth with_position{.quantity = "largest position", .at = "position {}"};
+inline const error_growth with_position{.quantity = "largest position", .at = "position {}"};
 /// The largest distance of a key from a query.
-inline constexpr error_growth with_distance{.quantity = "largest distance", .at = "distance {}"};
+inline const error_growth with_distance{.quantity = "largest distance", .at = "distance {}"};
 /// The largest distance |s| where it is the exponent of what is computed.
-inline constexpr error_growth with_state{.quantity = "largest |s|", .at = "|s| = {}"};
+inline const error_growth with_state{.quantity = "largest |s|", .at = "|s| = {}"};
 
 }  // namespace assay::core

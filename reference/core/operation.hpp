@@ -1,6 +1,7 @@
 // Declarations of operations: pure functions from named tensors to named tensors.
 #pragma once
 
+#include <functional>
 #include <limits>
 #include <map>
 #include <optional>
@@ -109,14 +110,14 @@ struct operation {
   /// What of it has a format of its own; empty where nothing has. Derivatives have the stages of their function.
   std::vector<stage_declaration> stages{};
   std::optional<recurrence> recurrent{};
-  /// What errors grow with; null where they do not.
-  const error_growth* grows_with = nullptr;
+  /// What errors grow with; nothing where they do not.
+  std::optional<error_growth> grows_with{};
   /// Axes along which it is many functions beside one another: no element reaches another position of these.
   std::vector<std::string> independent{"B"};
   /// The roles of axes whose symbols mean something else, or nothing, in the rest of the project (roles.hpp).
   std::map<std::string, axis_role> axis_roles{};
-  /// Why settings and sizes do not go together; empty where they do.
-  std::string (*conflict)(const core::attributes& settings, const axis_sizes& sizes) = nullptr;
+  /// Why settings and sizes do not go together; empty where they do. No function where all do.
+  std::function<std::string(const core::attributes& settings, const axis_sizes& sizes)> conflict{};
 
   /// Its inputs are those of a more usual function: a function that takes them means it only where a name says so, or a
   /// parameter that is a setting of it.
@@ -131,7 +132,7 @@ struct operation {
   [[nodiscard]] bool has_gradient() const;  ///< an input is differentiable
   /// Its errors grow with the same quantity as those of `other`.
   [[nodiscard]] bool grows_as(const error_growth& other) const {
-    return grows_with != nullptr && grows_with->quantity == other.quantity;
+    return grows_with && grows_with->quantity == other.quantity;
   }
   [[nodiscard]] derivative kind() const { return operation_name(name).kind; }
   [[nodiscard]] bool is_forward() const { return kind() == derivative::none; }

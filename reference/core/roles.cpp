@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <utility>
+#include <vector>
 
 #include "reference/core/operation.hpp"
 
@@ -19,6 +20,21 @@ constexpr std::array<std::pair<std::string_view, axis_role>, 10> roles_of_symbol
                                                                                    {"k", axis_role::parameter},
                                                                                    {"b", axis_role::parameter},
                                                                                    {"w", axis_role::parameter}}};
+
+// "d" of "2d", "h" of "h*u", nothing of "1".
+std::string_view symbol_of(std::string_view axis) {
+  const std::string_view product = axis.substr(std::min(axis.find_first_not_of("0123456789"), axis.size()));
+  return product.substr(0, product.find('*'));
+}
+
+// The operation says itself what the axis is, whatever its symbol means elsewhere.
+bool is_declared(const operation& op, std::string_view axis) {
+  return op.axis_roles.find(std::string(symbol_of(axis))) != op.axis_roles.end();
+}
+
+bool are_declared(const operation& op, const std::vector<std::string>& axes) {
+  return std::all_of(axes.begin(), axes.end(), [&](const std::string& axis) { return is_declared(op, axis); });
+}
 
 bool has_axis(const operation& op, const tensor_declaration& d, std::initializer_list<axis_role> roles) {
   return std::any_of(d.axes.begin(), d.axes.end(), [&](const std::string& axis) {
@@ -44,8 +60,7 @@ std::string_view name_of(input_role role) {
 }
 
 axis_role role_of(const operation& op, std::string_view axis) {
-  const std::string_view product = axis.substr(std::min(axis.find_first_not_of("0123456789"), axis.size()));
-  const std::string_view symbol = product.substr(0, product.find('*'));
+  const std::string_view symbol = symbol_of(axis);
   if (symbol.empty()) return axis_role::parameter;  // "1"
   if (const auto own = op.axis_roles.find(std::string(symbol)); own != op.axis_roles.end()) return own->second;
   for (const auto& [known, role] : roles_of_symbols)
@@ -54,6 +69,10 @@ axis_role role_of(const operation& op, std::string_view axis) {
 }
 
 std::string axis_with(const operation& op, axis_role role) {
+  if (role == axis_role::token || role == axis_role::key)
+    for (const tensor_declaration& d : op.inputs)
+      for (const std::string& axis : d.axes)
+        if (role_of(op, axis) == role) return std::string(symbol_of(axis));
   for (const std::string& symbol : axis_symbols(op))
     if (role_of(op, symbol) == role) return symbol;
   return "";
@@ -88,17 +107,43 @@ const tensor_declaration* integer_positions(const operation& op) {
   return are_such ? own : nullptr;
 }
 
+namespace {
+
+using axes_by_role = std::map<axis_role, std::vector<std::string>>;
+
+void check_position(const operation& op, const tensor_declaration& d, const axes_by_role& axes) {
+  const auto along = [&](axis_role role) {
+    return std::count_if(d.axes.begin(), d.axes.end(), [&](const auto& axis) { return role_of(op, axis) == role; });
+  };
+  const auto tokens = along(axis_role::token), keys = along(axis_role::key);
+  if (tokens > 1 || keys > 1) refuse(op, "'" + d.name + "' is one position along several axes of tokens, or of keys");
+  const bool is_of_a_step = !axes.contains(axis_role::token) && are_declared(op, d.axes);
+  if (tokens == 0 && keys == 0 && !is_of_a_step)
+    refuse(op, "'" + d.name + "' is the position of no token and of no key");
+}
+
+// A step has one row and one token: nothing is for all of them.
+void check_for_all(const operation& op, const tensor_declaration& d, const axes_by_role& axes) {
+  const bool is_for_all = !has_axis(op, d, {axis_role::batch, axis_role::token, axis_role::key});
+  const bool is_of_rows = d.role == input_role::value || d.role == input_role::logit;
+  const bool is_of_a_step =
+      !axes.contains(axis_role::batch) && !axes.contains(axis_role::token) && are_declared(op, d.axes);
+  const bool is_of_tokens = !has_axis(op, d, {axis_role::batch}) && are_declared(op, d.axes);
+  if (is_for_all ? is_of_rows && !is_of_a_step : d.role == input_role::parameter && !is_of_tokens)
+    refuse(op, "'" + d.name + "' is the same for all rows and tokens if, and only if, it is a parameter");
+}
+
+}  // namespace
+
 void check_roles(const operation& op) {
-  std::map<axis_role, std::size_t> axes;
-  for (const std::string& symbol : axis_symbols(op)) ++axes[role_of(op, symbol)];
-  if (axes[axis_role::token] > 1 || axes[axis_role::key] > 1) refuse(op, "several axes are tokens, or keys");
+  axes_by_role axes;
+  for (const std::string& symbol : axis_symbols(op)) axes[role_of(op, symbol)].push_back(symbol);
+  for (const axis_role role : {axis_role::token, axis_role::key})
+    if (const auto all = axes.find(role); all != axes.end() && all->second.size() > 1 && !are_declared(op, all->second))
+      refuse(op, "several axes are tokens, or keys, and the operation does not say so of each");
   for (const tensor_declaration& d : op.inputs) {
-    if (d.role == input_role::position && !has_axis(op, d, {axis_role::token, axis_role::key}))
-      refuse(op, "'" + d.name + "' is the position of no token and of no key");
-    const bool is_for_all = !has_axis(op, d, {axis_role::batch, axis_role::token, axis_role::key});
-    const bool may_be_for_all = d.role != input_role::value && d.role != input_role::logit;
-    if (is_for_all ? !may_be_for_all : d.role == input_role::parameter)
-      refuse(op, "'" + d.name + "' is the same for all rows and tokens if, and only if, it is a parameter");
+    if (d.role == input_role::position) check_position(op, d, axes);
+    check_for_all(op, d, axes);
   }
 }
 

@@ -29,7 +29,7 @@ enum class input_role {
   position,   ///< of tokens or of keys, as its axis says
   distance,   ///< the position of a key less that of a query
   logit,      ///< a logarithm: it is added before an exp, or is the logit of a gate
-  parameter,  ///< one for all rows and tokens
+  parameter,  ///< one for all rows and tokens; for all rows, where the operation says that its axes are tokens
   cotangent,
   tangent,
 };
@@ -41,7 +41,8 @@ std::string_view name_of(input_role role);
 /// the symbol means throughout the project (roles.cpp). A contract violation where it means nothing.
 axis_role role_of(const operation& op, std::string_view axis);
 
-/// The symbol of the axis with a role, of several the first by name; empty where there is none.
+/// The symbol of the axis with a role, empty where there is none. Of several axes of tokens or keys it is the first
+/// that an input has: along it errors grow and calls are long. Of several others it is the first by name.
 std::string axis_with(const operation& op, axis_role role);
 
 /// Its size, 1 where there is no such axis.
@@ -61,7 +62,12 @@ place_inputs places_of(const operation& op);
 const tensor_declaration* integer_positions(const operation& op);
 
 /// A contract violation that says what is wrong where an axis has no role, several axes are tokens or keys, a position
-/// is that of neither, or an input is the same for all rows and tokens and no parameter.
+/// is that of neither, or an input is the same for all rows and tokens and no parameter. Of axes that stand in
+/// `axis_roles` an operation may have
+/// - several of tokens, or of keys (windows of an image), each with positions of its own;
+/// - none of tokens (a step of a decoder): positions are those of rows, or one for all; where there are no rows either,
+///   inputs of that one row are no parameters;
+/// - parameters along tokens and keys (a learned bias of pairs), but never along rows.
 void check_roles(const operation& op);
 
 }  // namespace assay::core

@@ -139,7 +139,7 @@ inline core::operation attention::output_declaration() {
                                                 .domain = {.low = -largest, .high = largest, .minus_infinity = true},
                                                 .role = core::input_role::logit});
   output.source = "Vaswani et al. 2017, arXiv 1706.03762, eq. (1)";
-  output.grows_with = &core::with_keys;
+  output.grows_with = core::with_keys;
   output.independent = {"B", "h", "n"};
   return output;
 }
@@ -155,7 +155,7 @@ inline core::operation attention::grouped_declaration(const char* called) {
   op.attributes.push_back(
       real("softcap", {0.0, 50.0, 1.5}, {0.0, 0x1p20}, "logits s become softcap tanh(s / softcap); 0: they stay"));
   op.axis_roles = {{"u", core::axis_role::parameter}};
-  op.grows_with = &core::with_keys;
+  op.grows_with = core::with_keys;
   op.independent = {"B"};
   return op;
 }

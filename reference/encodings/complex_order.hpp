@@ -77,7 +77,7 @@ R product_of_rows(bool bilinear, const complex_row<R>& q, const complex_row<R>& 
 }
 
 /// Of words whose frequencies are no larger than 1, as mild ones are: errors grow with the angle.
-inline constexpr core::error_growth with_position_of_mild_words{
+inline const core::error_growth with_position_of_mild_words{
     .quantity = core::with_position.quantity, .at = core::with_position.at, .of_mild_inputs = true};
 
 struct complex_order {
@@ -138,7 +138,7 @@ inline core::operation complex_order::embed_declaration() {
       .attributes = {flag("reversed", false, "token i has the position of token n - 1 - i")},
       .stages = {{.name = "angle", .meaning = "positions, w m + phi, cosines and sines"},
                  {.name = "product", .meaning = "cosines and sines as they multiply a, and f", .narrow = true}},
-      .grows_with = &with_position_of_mild_words,
+      .grows_with = with_position_of_mild_words,
       .independent = {"B", "d"}};
 }
 

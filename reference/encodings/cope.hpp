@@ -214,7 +214,7 @@ inline core::operation cope::positions_declaration() {
           .attributes = {integer("positions", {0, 3, 33}, {.low = 0.0, .high = 0x1p31},
                                  "size of the table of positions; 0: no limit"),
                          flag("causal", true, "keys behind the query have no gate")},
-          .grows_with = &core::with_keys,
+          .grows_with = core::with_keys,
           .independent = {"B", "h"},
           .named_only = true};
 }
@@ -242,7 +242,7 @@ inline core::operation cope::attention_declaration() {
   attention.stages.push_back({.name = "gates", .meaning = "sigmoid of the logits"});
   attention.stages.push_back({.name = "positions", .meaning = "sums of gates"});
   attention.stages.push_back(interpolate_declaration().stages.front());
-  attention.grows_with = &core::with_keys;
+  attention.grows_with = core::with_keys;
   attention.independent = {"B", "h"};
   attention.axis_roles = interpolate_declaration().axis_roles;
   return attention;

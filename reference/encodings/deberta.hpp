@@ -127,7 +127,7 @@ inline core::operation deberta::bucket_declaration() {
       .conflict = [](const core::attributes& settings, const core::axis_sizes&) {
         return rows_of(settings, "buckets").conflict("buckets");
       }};
-  bucket.grows_with = &core::with_distance;
+  bucket.grows_with = core::with_distance;
   bucket.named_only = true;
   return bucket;
 }

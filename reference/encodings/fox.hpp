@@ -108,7 +108,7 @@ inline core::operation fox::decay_declaration(bool of_logits) {
                        .meaning = "logit bias, queries by keys",
                        .domain = decays,
                        .scale = core::error_scale::relative}},
-          .grows_with = &core::with_tokens,
+          .grows_with = core::with_tokens,
           .independent = {"B", "h"}};
 }
 inline core::operation fox::attention_declaration(bool cached) {
@@ -118,7 +118,7 @@ inline core::operation fox::attention_declaration(bool cached) {
   // In f32, whatever the dtype, as zhixuan-lin/forgetting-transformer has it
   // (src/forgetting_transformer/ops/forgetting_attention.py: log_fgate.float() before torch.cumsum).
   attention.stages.push_back({.name = "decay", .meaning = "sums of log f"});
-  attention.grows_with = &core::with_tokens;
+  attention.grows_with = core::with_tokens;
   attention.independent = {"B", "h"};
   return attention;
 }
@@ -128,7 +128,7 @@ inline core::operation fox::of_cache(core::operation op) {
   op.inputs.back().axes = {"B", "m", "h"};
   op.inputs.push_back(core::integers("first_key", {"B"}, "keys before it are padding: nothing of them is seen",
                                      {0.0, 0x1p31}, core::input_role::value));
-  op.grows_with = &core::with_keys;
+  op.grows_with = core::with_keys;
   op.conflict = [](const core::attributes&, const core::axis_sizes& sizes) -> std::string {
     return sizes.at("n") <= sizes.at("m") ? "" : "queries are the last of the keys: n is at most m";
   };

@@ -190,7 +190,7 @@ inline core::operation heinsen::scan_declaration(decay given) {
           .inputs = {gated ? g : log_p, logits_tensor("h", {"B", "n", "d"}, "input logits"), initial_state()},
           .outputs = {logits_tensor("s", {"B", "n", "d"}, "states"), last_state()},
           .recurrent = state_handed_on("s"),
-          .grows_with = &core::with_tokens,
+          .grows_with = core::with_tokens,
           .independent = {"B", "d"}};
 }
 
@@ -222,7 +222,7 @@ inline core::operation heinsen::module_declaration() {
           .outputs = {{.name = "y", .axes = {"B", "n", "e"}, .meaning = "tokens with position"}, last_state()},
           .stages = module_stages(),
           .recurrent = state_handed_on(),
-          .grows_with = &core::with_tokens};
+          .grows_with = core::with_tokens};
 }
 
 template <class R>

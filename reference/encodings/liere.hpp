@@ -113,7 +113,7 @@ inline std::array<core::operation, 2> liere::declarations() {
                            .outputs = {{.name = "R", .axes = {"n", "b", "b"}, .meaning = "rotations"}},
                            .attributes = {form},
                            .stages = matrix_rotation_stages(),
-                           .grows_with = &core::with_position,
+                           .grows_with = core::with_position,
                            .independent = {"n"},
                            .axis_roles = {{"a", core::axis_role::parameter}}};
   // Nothing is multiplied here.

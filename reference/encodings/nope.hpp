@@ -85,7 +85,7 @@ inline core::operation nope::attention_declaration() {
       attention_operation("nope/attention", "m", core::parameter("head_scale", {"h"}, "factor of a head's queries"));
   attention.source = "Wang et al. 2024, arXiv 2404.12224";
   attention.attributes.push_back(flag("causal", true, "a query sees no key behind its own"));
-  attention.grows_with = &core::with_keys;
+  attention.grows_with = core::with_keys;
   attention.independent = {"B", "h"};
   return attention;
 }

@@ -100,7 +100,7 @@ inline core::operation sba::weights_declaration() {
                                 "log(1 + exp(z)), or z beyond 15, or beyond 15 log 2")},
           .stages = {{.name = "weights", .meaning = "sums of softplus, and exponentials"},
                      {.name = "softplus", .meaning = "softplus of the logits, as the sums take it", .narrow = true}},
-          .grows_with = &core::with_keys,
+          .grows_with = core::with_keys,
           .independent = {"B", "h"},
           .named_only = true};
 }

@@ -90,7 +90,7 @@ inline core::operation shaw::attention_declaration() {
   attention.attributes.push_back(choice("where", {"keys_values", "keys"}, "which tables count: both, or table_k"));
   attention.attributes.push_back(flag("causal", false, "a query sees no key behind its own"));
   attention.conflict = scores.conflict;
-  attention.grows_with = &core::with_keys;
+  attention.grows_with = core::with_keys;
   attention.independent = {"B", "h"};
   return attention;
 }

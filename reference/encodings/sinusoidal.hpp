@@ -203,7 +203,7 @@ struct sinusoidal {
                          integer("offset", {0, 1, 2}, {0, positions.high}, "added to every position"), odd,
                          real("alpha", {1.0, 2.0, 0.5, 3.0}, {0x1p-6, 64.0}, "exponent of the rule power")},
           .stages = stages,
-          .grows_with = &core::with_position},
+          .grows_with = core::with_position},
          {.name = "sinusoidal/table_at",
           .source = source,
           .inputs = {{.name = "position", .axes = {"n"}, .meaning = "positions m", .role = input_role::position},
@@ -211,7 +211,7 @@ struct sinusoidal {
           .outputs = {table("2r")},
           .attributes = {layout, first},
           .stages = with_sums,
-          .grows_with = &core::with_position},
+          .grows_with = core::with_position},
          {.name = "sinusoidal/frequencies",
           .source = source,
           .inputs = {core::parameter("base", {"k"}, "b", {.low = 1.0})},
@@ -227,7 +227,7 @@ struct sinusoidal {
               {{.name = "s", .axes = {"n"}, .meaning = "distances", .domain = positions, .role = input_role::distance}},
           .outputs = {{.name = "g", .axes = {"n"}, .meaning = "the integral of cos(s b^-t) over t from 0 to 1"}},
           .attributes = {base(20.0)},
-          .grows_with = &core::with_state}}};
+          .grows_with = core::with_state}}};
   }
   template <class R>
   static std::vector<operation_record<R, recipe<R>>> records() {

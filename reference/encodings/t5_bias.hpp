@@ -85,7 +85,7 @@ struct t5_bias {
         declared("t5_bias/bucket",
                  {integers("distance", "position of the key less that of the query", core::input_role::distance)},
                  integers("bucket", "number of the bucket, from 0", core::input_role::value), "");
-    of_distance.grows_with = &core::with_distance;
+    of_distance.grows_with = core::with_distance;
     return of_distance;
   }
   static core::operation bias_declaration() {

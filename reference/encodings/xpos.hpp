@@ -162,12 +162,12 @@ inline std::array<core::operation, 3> xpos::declarations() {
                            .inputs = {positions("query_position", {"B", "n"}), positions("key_position", {"B", "m"})},
                            .attributes = turning,
                            .conflict = conflict_of_rotation})}};
-  static constexpr core::error_growth with_exponent{.quantity = "largest position", .at = "position {}"};
+  const core::error_growth with_exponent{.quantity = "largest position", .at = "position {}"};
   for (core::operation& op : all) {
     op.attributes.insert(op.attributes.end(), scaling.begin(), scaling.end());
     if (op.input("k") == nullptr) op.attributes.push_back(flag("down", false, "keys: the reciprocal"));
     op.named_only = true;
-    op.grows_with = &with_exponent;  // not with_position: far rows overflow
+    op.grows_with = with_exponent;  // not with_position: far rows overflow
   }
   return all;
 }

@@ -67,7 +67,7 @@ inline core::operation attention_of_places(const char* called, core::tensor_decl
   op.attributes.push_back(choice("bias_factor", {"one", "inverse_sqrt", "sqrt"},
                                  "what the bias is multiplied by: 1, 1 / sqrt(d) as q . k, or sqrt(d)"));
   op.stages.push_back(std::move(bias));
-  op.grows_with = &core::with_keys;
+  op.grows_with = core::with_keys;
   op.independent = {"B", "h"};
   return op;
 }

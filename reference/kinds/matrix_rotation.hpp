@@ -112,7 +112,7 @@ inline core::operation matrix_rotation_declaration(core::operation declaration) 
   // A coordinate may cancel, but the length of its block, and with it the error, is that of the row x.
   declaration.outputs.front().scale = core::error_scale::by_row;
   declaration.stages = matrix_rotation_stages();
-  declaration.grows_with = &core::with_position;
+  declaration.grows_with = core::with_position;
   declaration.independent = {"B", "n", "h"};
   declaration.axis_roles = {{"a", core::axis_role::parameter}, {"c", core::axis_role::parameter}};
   return declaration;

@@ -200,7 +200,7 @@ inline core::operation merge_operation(const char* called) {
                       {.name = "lse", .axes = {"B", "h", "n"}, .meaning = "log-sum-exp of all keys"}},
           .attributes = {choice("base", {"e", "2"}, "of the logarithms"),
                          choice("empty", {"minus_infinity", "plus_infinity"}, "the lse of a part without keys")},
-          .grows_with = &core::with_keys,
+          .grows_with = core::with_keys,
           .independent = {"B", "h", "n"},
           .axis_roles = {{"p", core::axis_role::key}}};
 }

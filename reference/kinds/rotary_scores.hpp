@@ -161,7 +161,7 @@ inline core::operation scores_declaration(core::operation declaration) {
   declaration.stages = rotary_stages();
   declaration.stages.push_back({.name = "scores", .meaning = "products of q and k, and their scale", .narrow = true});
   declaration.stages.push_back({.name = std::string(core::accumulation), .meaning = "the sums of those products"});
-  declaration.grows_with = &core::with_position;
+  declaration.grows_with = core::with_position;
   declaration.independent = {"B"};
   return declaration;
 }

@@ -124,9 +124,7 @@ struct rotary_layout {
     if (blocks.empty()) return start + (half_split ? t : 2 * t);
     return start + t + before(t).earlier;
   }
-  [[nodiscard]] std::size_t second(std::size_t t) const {
-    return first(t) + (blocks.empty() ? apart : before(t).own);
-  }
+  [[nodiscard]] std::size_t second(std::size_t t) const { return first(t) + (blocks.empty() ? apart : before(t).own); }
   /// Pairs of which the frequencies are those of the first ones.
   [[nodiscard]] std::size_t all_pairs() const { return proportional ? features / 2 : pairs; }
   /// Pairs of the blocks before that of pair t, and of this one.
@@ -307,7 +305,7 @@ inline core::operation rotation_declaration(core::operation declaration) {
   std::vector<core::stage_declaration> stages = rotary_stages();
   stages.insert(stages.end(), declaration.stages.begin(), declaration.stages.end());
   declaration.stages = std::move(stages);
-  declaration.grows_with = &core::with_position;
+  declaration.grows_with = core::with_position;
   declaration.independent = {"B", "n", "h"};
   return declaration;
 }

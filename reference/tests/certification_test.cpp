@@ -82,11 +82,11 @@ TEST_CASE("reference/certify/a_branch_on_an_unknown_number_proves_nothing", "[un
                               {"s0", tensor({1, 1}, {c.s0})},
                               {"grad_s", tensor({1, n, 1}, std::vector<double>(n, 1.0))},
                               {"grad_s_n", tensor({1, 1}, {1.0})}}};
-    const auto truth = routines_for(*call.operation).enclose(call, 80).at("grad_" + decay);
+    const auto truth = owner_of(*call.operation).enclose(call, 80).at("grad_" + decay);
     REQUIRE(truth.decided.back());
     CHECK(truth.rounded.values.storage()[n - 1] == 0.0);
-    for (const auto& balls : {routines_for(*call.operation).enclose_in_doubles(call),
-                              routines_for(*call.operation).enclose_in_two_doubles(call)}) {
+    for (const auto& balls : {owner_of(*call.operation).enclose_in_doubles(call),
+                              owner_of(*call.operation).enclose_in_two_doubles(call)}) {
       INFO(c.operation << " " << core::name_of(c.type) << " " << n);
       const auto& of_balls = balls.at("grad_" + decay);
       for (std::size_t i = 0; i < n; ++i)

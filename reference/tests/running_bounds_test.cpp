@@ -8,6 +8,7 @@
 #include <map>
 
 #include "reference/core/counter_random.hpp"
+#include "reference/oracle.hpp"
 #include "reference/registry.hpp"
 #include "reference/running_bounds/dispatch.hpp"
 #include "reference/running_bounds/scan.hpp"
@@ -233,7 +234,7 @@ void check_lanes(const char* operation, const std::vector<std::pair<const char*,
       const std::uint64_t seeds = find_operation(operation)->is_forward() ? 2 : cotangents().size();
       for (std::uint64_t seed = 0; seed < seeds; ++seed) {
         const core::request call = call_of(operation, lane, type, {2, 15, 5}, seed);
-        const rung_outputs proved = routines_for(*call.operation).enclose(call, 80);
+        const rung_outputs proved = owner_of(*call.operation).enclose(call, 80);
         for (const doubles of_number : {doubles::one, doubles::two})
           check_against_intervals(call, of_number, proved, found[of_number]);
       }

@@ -67,7 +67,7 @@ bool has_stage(const core::operation& op, const std::string& name) {
   return std::any_of(op.stages.begin(), op.stages.end(), [&](const auto& s) { return s.name == name; });
 }
 
-bool grows_along_axis(const core::operation& op) { return op.grows_with != nullptr && op.grows_with->along; }
+bool grows_along_axis(const core::operation& op) { return op.grows_with && op.grows_with->along; }
 
 std::vector<std::string> algorithm_names(const core::operation& op) {
   if (!reference::has_classes(op)) return {"formula"};
@@ -78,8 +78,7 @@ std::vector<std::string> algorithm_names(const core::operation& op) {
 
 std::string_view size_words(const cell& c) {
   const auto what = operation_from(c.family);
-  const core::error_growth* grows = what ? what->operation->grows_with : nullptr;
-  return grows == nullptr ? std::string_view("position") : grows->quantity;
+  return what && what->operation->grows_with ? what->operation->grows_with->quantity : std::string_view("position");
 }
 
 asked asked_by(const cell& c) {
@@ -104,7 +103,7 @@ std::map<axis_role, std::size_t> sizes_of(const core::operation& op, const cell&
   const auto width = static_cast<std::size_t>(c.scale);
   std::size_t queries = core::places_of(op).key == nullptr ? tokens : 1;
   // The last queries see as many keys as one of them does alone.
-  if (op.grows_with != nullptr && op.grows_with->along == axis_role::key)
+  if (op.grows_with && op.grows_with->along == axis_role::key)
     queries = std::clamp<std::size_t>(16384 / tokens, 1, tokens);
   return {{axis_role::batch, 1},    {axis_role::head, 2},      {axis_role::token, queries},
           {axis_role::key, tokens}, {axis_role::width, width}, {axis_role::pairs, std::max<std::size_t>(1, width / 2)}};

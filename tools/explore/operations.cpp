@@ -150,7 +150,7 @@ core::result<results> errors_of_angles(const asked& what, const cell& c, const c
 core::result<void> check_error(const cell& c) {
   if (const auto checked = check_operation(c); !checked) return checked;
   const core::operation& op = *operation_from(c.family)->operation;
-  if (op.grows_with == nullptr) return refuse_cell(c, op.name + ": its errors grow with nothing");
+  if (!op.grows_with) return refuse_cell(c, op.name + ": its errors grow with nothing");
   constexpr double most = 4096.0 * 4096.0;
   const double pairs = pairs_in_call(asked_by(c), c);
   return pairs > most ? refuse_cell(c, fmt::format("at most {} pairs of tokens, and it has {}", most, pairs))

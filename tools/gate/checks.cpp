@@ -63,8 +63,7 @@ class part {
       if (record_.checks.back().verdict() == status::failed) failed_.push_back(record_.checks.size() - 1);
     }
     if (first.lost) note_first(first);
-    if (failed_.empty() && op().recurrent && op().grows_with != nullptr && selected_.holds_mild_values(op()))
-      add_horizon();
+    if (failed_.empty() && op().recurrent && op().grows_with && selected_.holds_mild_values(op())) add_horizon();
     record_.not_tried = candidate_.too_slow(op(), record_.type);
     if (candidate_.part_is_over() && !candidate_.run_is_over())
       record_.complaints.push_back(

@@ -160,7 +160,7 @@ void complain_about_missing(const gate_options& options, const selection& s, gat
 
 // Lengths and positions: the magnitude of a state is neither.
 bool grows_with_length(const core::operation& op) {
-  return op.grows_with != nullptr && op.grows_with->quantity != core::with_state.quantity;
+  return op.grows_with && op.grows_with->quantity != core::with_state.quantity;
 }
 
 void complain_about_digits(const check_result& c, const required_digits& wanted, gate_report& report) {

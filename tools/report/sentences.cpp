@@ -46,7 +46,7 @@ std::string class_sentence(const core::operation& op, accuracy_class reached, bo
   // What is no scan takes a logarithm of a sum, a sum of cosines, a product of what is left, or what a weight leaves: a
   // filter has a state, too, but no error of it grows.
   const core::operation& forward = reference::forward_of(op);
-  const bool is_scan = forward.recurrent && forward.grows_with != nullptr;
+  const bool is_scan = forward.recurrent && forward.grows_with;
   for (const class_text& c : class_texts)
     if (c.is == reached)
       return fmt::format("{}{}: class {}",

@@ -68,7 +68,7 @@ std::string class_word(const check_result& c) {
 std::string digits_in_words(const check_result& c) {
   const auto digits = c.digits();
   if (!digits.empty()) return digits_in_words(*c.operation, digits);
-  return c.operation->grows_with != nullptr && c.tells_digits() ? "not one in every case" : "";
+  return c.operation->grows_with && c.tells_digits() ? "not one in every case" : "";
 }
 
 std::optional<double> ratio_to_own_law(const check_result& c) {

@@ -6,6 +6,8 @@
 #include "properties/harness/catalogue.hpp"
 #include "properties/harness/certified_implementation.hpp"
 #include "properties/harness/runner.hpp"
+#include "properties/harness/sizes_together.hpp"
+#include "properties/harness/tests/other_operations.hpp"
 #include "properties/harness/tests/size_demands.hpp"
 #include "reference/oracle.hpp"
 
@@ -30,63 +32,9 @@ property buckets_are_not_negative() {
   return p;
 }
 
-using core::axis_role, core::input_role, core::integers, core::parameter;
+using core::axis_role;
+using testing::operations_of_other_axes, testing::other_operations;
 
-const std::map<std::string, axis_role> other_axes{
-    {"R", axis_role::batch}, {"g", axis_role::head},  {"t", axis_role::token}, {"s", axis_role::key},
-    {"c", axis_role::width}, {"f", axis_role::width}, {"p", axis_role::pairs}, {"a", axis_role::parameter}};
-
-// Rows of features that turn, biases of pairs, attention, a table, frequencies.
-const std::vector<core::operation>& other_operations() {
-  const auto position = [](const char* name, std::vector<std::string> axes) {
-    return integers(name, std::move(axes), "", {0.0, 0x1p31}, input_role::position);
-  };
-  const auto size_of = [](const char* axis) -> core::attribute_declaration {
-    return {.name = "size",
-            .meaning = "",
-            .standard = std::int64_t{4},
-            .values = {std::int64_t{4}},
-            .low = 1,
-            .high = 1e5,
-            .axis = axis};
-  };
-  static const std::vector<core::operation> all{
-      {.name = "other/turn",
-       .inputs = {{.name = "u", .axes = {"R", "t", "g", "c"}}, position("where", {"R", "t"})},
-       .outputs = {{.name = "w", .axes = {"R", "t", "g", "c"}}},
-       .grows_with = &core::with_position,
-       .independent = {"R", "t", "g"},
-       .axis_roles = other_axes},
-      {.name = "other/bias",
-       .inputs = {parameter("slope", {"g"}, ""), position("of_query", {"t"}), position("of_key", {"s"})},
-       .outputs = {{.name = "w", .axes = {"g", "t", "s"}}},
-       .attributes = {{.name = "masked", .meaning = "", .standard = true, .values = {true, false}}},
-       .grows_with = &core::with_distance,
-       .independent = {"g", "t", "s"},
-       .axis_roles = other_axes},
-      {.name = "other/attention",
-       .inputs = {{.name = "q", .axes = {"R", "g", "t", "c"}},
-                  {.name = "k", .axes = {"R", "g", "s", "c"}},
-                  {.name = "v", .axes = {"R", "g", "s", "f"}}},
-       .outputs = {{.name = "w", .axes = {"R", "g", "t", "f"}}},
-       .grows_with = &core::with_keys,
-       .independent = {"R", "g", "t"},
-       .axis_roles = other_axes},
-      {.name = "other/table",
-       .inputs = {position("where", {"t"})},
-       .outputs = {{.name = "w", .axes = {"t", "c"}}},
-       .attributes = {size_of("c")},
-       .grows_with = &core::with_position,
-       .independent = {"t"},
-       .axis_roles = other_axes},
-      {.name = "other/frequencies",
-       .inputs = {parameter("base", {"a"}, "")},
-       .outputs = {{.name = "w", .axes = {"a", "p"}}},
-       .attributes = {size_of("p")},
-       .independent = {"a"},
-       .axis_roles = other_axes}};
-  return all;
-}
 const core::operation& turn() { return other_operations().front(); }
 
 encoding_tests tests_of_others() {
@@ -215,6 +163,37 @@ TEST_CASE("harness/usual_sizes_follow_from_roles", "[unit][gate]") {
     CHECK_NOTHROW(core::check_roles(op));
     for (const std::uint64_t seed : {1, 2, 3}) CHECK(testing::not_reached(op, "looks_on", seed) == "");
   }
+}
+
+TEST_CASE("harness/operations_of_two_axes_of_tokens_or_of_none_have_sizes", "[unit][gate]") {
+  install_archetype();
+  for (const core::operation& op : operations_of_other_axes()) {
+    INFO(op.name);
+    CHECK_NOTHROW(core::check_roles(op));
+    for (const std::uint64_t seed : {1, 2, 3}) CHECK(testing::not_reached(op, "looks_on", seed) == "");
+    certified_implementation nobody;
+    seen().clear();
+    run_options options;
+    options.sizes = run_options::usual::some;
+    const check_result r = run_property(*find_property("looks_on"), nobody, op, core::dtype::f32, options);
+    CHECK(r.verdict() == status::passed);
+    REQUIRE_FALSE(seen().empty());
+    // One axis is long in calls of many tokens; no case is made for positions of tokens that are not there.
+    const std::string tokens = core::axis_with(op, axis_role::token);
+    std::size_t longest = 0;
+    for (const test_case& c : seen()) {
+      if (!tokens.empty()) longest = std::max(longest, sizes_of(c).at(tokens));
+      CHECK(c.key.domain.empty());
+    }
+    CHECK((longest > 1000) == (op.name == "other/windows"));
+  }
+  core::operation windows = operations_of_other_axes().front();
+  CHECK(core::axis_with(windows, axis_role::token) == "y");
+  windows.conflict = [](const core::attributes&, const core::axis_sizes& sizes) -> std::string {
+    return sizes.at("y") >= sizes.at("x") ? "" : "low windows";
+  };
+  CHECK(sizes_together(windows, {}, {{"R", 1}, {"y", 3}, {"x", 10}, {"c", 1}}, {{"x", 10}}) ==
+        core::axis_sizes{{"R", 1}, {"y", 10}, {"x", 10}, {"c", 1}});
 }
 
 TEST_CASE("harness/the_step_before_is_along_tokens", "[unit]") {

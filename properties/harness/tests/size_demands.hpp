@@ -110,10 +110,11 @@ inline std::string not_reached(const core::operation& op, const std::string& pro
     if (!reached([&](const planned_case& c) { return c.axes.at(along) % 64 == 63; }))
       missing += fmt::format("{}: a last block of {} that is nearly full; ", op.name, along);
   }
+  const std::string longest = keys.empty() ? tokens : keys;
   for (const std::size_t width : {64, 128})
-    if (!core::axis_with(op, axis_role::width).empty() && !core::axis_with(op, axis_role::head).empty() &&
-        !reached([&](const planned_case& c) {
-          return c.axes.at(keys.empty() ? tokens : keys) > 64 &&
+    if (!longest.empty() && !core::axis_with(op, axis_role::width).empty() &&
+        !core::axis_with(op, axis_role::head).empty() && !reached([&](const planned_case& c) {
+          return c.axes.at(longest) > 64 &&
                  all_of(c, [&](axis_role role, std::size_t size) { return role != axis_role::width || size == width; });
         }))
       missing += fmt::format("{}: width {} over more than a block; ", op.name, width);

@@ -2,7 +2,7 @@
 #include <catch2/catch.hpp>
 #include <map>
 
-#include "properties/faults/declared_fault.hpp"
+#include "properties/faults/declared_faults.hpp"
 #include "properties/harness/generated_trials.hpp"
 #include "properties/tests/gating.hpp"
 
@@ -42,6 +42,20 @@ TEST_CASE("properties/faults/of_tokens_and_rows_follow_from_roles", "[unit][gate
   CHECK(words.contains("w/lost_from_64_along_t_1"));
   CHECK(!words.contains("w/lost_from_64_along_c_2"));
   CHECK(words.at("u/first_for_all_along_R_0") == "u is that of the first row for all");
+}
+
+// A step of a decoder, whose position has no axis.
+TEST_CASE("properties/faults/of_a_position_for_all_are_those_of_a_number", "[unit][gate]") {
+  const core::operation op{.name = "other/step",
+                           .inputs = {{.name = "u", .axes = {"c"}},
+                                      core::integers("at", {}, "", core::value_domain{}, core::input_role::position)},
+                           .outputs = {{.name = "w", .axes = {"c"}}},
+                           .axis_roles = {{"c", core::axis_role::width}}};
+  CHECK_NOTHROW(core::check_roles(op));
+  const declared_fault_list all = declared_faults(op);
+  const auto is_of = [](const char* tensor) { return [=](const declared_fault& f) { return f.where == tensor; }; };
+  CHECK(std::any_of(all.begin(), all.end(), is_of("u")));
+  CHECK(std::any_of(all.begin(), all.end(), is_of("at")));
 }
 
 // A test for each encoding, so that test processes share the work.

@@ -45,7 +45,7 @@ TEST_CASE("explore/operations/each_that_declares_what_its_errors_grow_with_is_as
     asked_for.insert(fmt::format("{} {} {}", c.family, c.implementation, c.arithmetic));
   for (const core::operation& op : reference::operations())
     for (const char* type : {"f32", "bf16"})
-      if (op.is_forward() && op.grows_with != nullptr)
+      if (op.is_forward() && op.grows_with)
         for (const std::string& name : algorithm_names(op)) {
           INFO(op.name << " by " << name << " in " << type);
           CHECK(asked_for.contains(fmt::format("{} {} {}", op.name, name, type)));

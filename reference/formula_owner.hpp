@@ -1,0 +1,66 @@
+// Who has operations and evaluates them: what a look-up by name leads to.
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "reference/accuracy_class.hpp"
+#include "reference/core/encoding_summary.hpp"
+#include "reference/core/operation.hpp"
+#include "reference/core/precisions.hpp"
+#include "reference/rung_output.hpp"
+
+namespace assay::reference {
+
+/// An operation as its owner declares it.
+struct declared_operation {
+  core::operation declaration;
+  /// The classes that have an algorithm and a law of their own, in their order, none of them `uniform`; at least one.
+  std::vector<accuracy_class> algorithms;
+  running_bound bound = nullptr;
+};
+
+/// The law of one class: k for a forward output; for a gradient also its magnitude without cancellation.
+struct law_output {
+  xt::xarray<double> k, magnitude;
+};
+using law_outputs = std::map<std::string, law_output>;
+
+/// Operations "NAME/..." and what evaluates them: a compiled encoding (compiled_encoding.hpp), or formulas that are
+/// registered when a program starts (registry.hpp). Calls come from many threads at once, each for an operation that
+/// it has; check_request accepts them.
+class formula_owner {
+ public:
+  formula_owner() = default;
+  formula_owner(const formula_owner&) = delete;
+  formula_owner& operator=(const formula_owner&) = delete;
+  virtual ~formula_owner() = default;
+
+  /// Without a slash or a colon.
+  [[nodiscard]] virtual std::string_view name() const = 0;
+  /// As a list of encodings has it.
+  [[nodiscard]] virtual const core::encoding_summary& summary() const = 0;
+  /// Each function followed by its derivatives. Always the same objects: others keep their addresses.
+  [[nodiscard]] virtual const std::vector<declared_operation>& operations() const = 0;
+
+  /// In balls of one double or of two (readings/ball.hpp).
+  [[nodiscard]] virtual rung_outputs enclose_in_doubles(const core::request& call) const = 0;
+  [[nodiscard]] virtual rung_outputs enclose_in_two_doubles(const core::request& call) const = 0;
+  /// In intervals of so many decimal digits.
+  [[nodiscard]] virtual rung_outputs enclose(const core::request& call, unsigned digits) const = 0;
+  /// Of arithmetic in the formats `compute`, for each of the classes, which ascend.
+  [[nodiscard]] virtual std::vector<law_outputs> laws(const core::request& call,
+                                                      const std::vector<accuracy_class>& classes,
+                                                      const core::precisions& compute) const = 0;
+  /// The algorithm of a class, every operation rounded to the dtype of the call.
+  [[nodiscard]] virtual core::tensors algorithm(const core::request& call, accuracy_class c) const = 0;
+  /// Of a forward operation, along a direction.
+  [[nodiscard]] virtual std::map<std::string, xt::xarray<double>> tangent(const core::request& call,
+                                                                          const core::tensors& direction) const = 0;
+  /// The formula as written, every operation rounded to the format of its stage, the outputs to storage once.
+  [[nodiscard]] virtual core::tensors evaluate_in(const core::request& call, const core::precisions& formats) const = 0;
+};
+
+}  // namespace assay::reference
