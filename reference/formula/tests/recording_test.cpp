@@ -61,7 +61,7 @@ TEST_CASE("formula/recording/a_template_is_the_program_that_it_records", "[unit]
     of.output("bias", kernel(of.input("r1", {3, 1}), of.input("r2", {3, 1}), of.input("t", {1, 5})));
     return of.finish();
   }();
-  CHECK(p.nodes().size() == 6);
+  CHECK(p.nodes().size() == 7);
   CHECK(to_text(*read_program(to_text(p))) == to_text(p));
   const std::map<std::string, std::vector<double>> x{
       {"r1", normals(3, 1)}, {"r2", {0.5, 2, 0.1f}}, {"t", {0, 1, 2, 3, 100}}};

@@ -1,0 +1,84 @@
+// Formulas that are programs, as operations among the others: with a truth, gradients, allowances, and all that a gate
+// does with these.
+//
+// A C++ author declares an operation, and how its program is recorded for the settings and sizes of a call:
+//
+//   add_formula_owner(std::make_unique<program_owner>(
+//       "mine", summary,
+//       std::vector<recorded_operation>{{.declaration = {.name = "mine/bias", ...}, .record = [](const program_sizes&
+//       s) {
+//         recording of;
+//         of.output("bias", bias(of.input("slope", {s.of("h"), 1, 1}), of.input("distance", {1, s.of("n"),
+//         s.of("m")}))); return of.finish();
+//       }}}));
+//
+// The program has the inputs and outputs of the declaration: as many elements, in row-major order, in a shape of its
+// own (a parameter [h] may be [h, 1, 1]). Inputs with an integer dtype of their own are integers. The gradient is that
+// of reverse-mode differentiation of the program as it is written, with the allowance of that.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <mutex>
+
+#include "reference/formula/program.hpp"
+#include "reference/formula_owner.hpp"
+
+namespace assay::reference::formula {
+
+/// What a program is recorded for.
+struct program_sizes {
+  const core::attributes& settings;  ///< all that the operation declares
+  const core::axis_sizes& axes;
+
+  [[nodiscard]] std::size_t of(const std::string& axis) const { return axes.at(axis); }
+};
+
+struct recorded_operation {
+  core::operation declaration;
+  /// Called from many threads. A contract violation where inputs and outputs are not those of the declaration.
+  std::function<program(const program_sizes& sizes)> record;
+};
+
+/// The function that a call is of, or of whose derivative, and its program for the call.
+struct recorded_call {
+  const core::operation* forward;
+  std::shared_ptr<const program> formula;
+};
+
+class program_owner final : public formula_owner {
+ public:
+  /// Each operation has one algorithm, that of class sequential, and a vjp where an input is differentiable.
+  program_owner(std::string name, core::encoding_summary summary, std::vector<recorded_operation> all);
+  ~program_owner() override;
+
+  [[nodiscard]] std::string_view name() const override { return name_; }
+  [[nodiscard]] const core::encoding_summary& summary() const override { return summary_; }
+  [[nodiscard]] const std::vector<declared_operation>& operations() const override { return operations_; }
+
+  [[nodiscard]] rung_outputs enclose_in_doubles(const core::request& call) const override;
+  [[nodiscard]] rung_outputs enclose_in_two_doubles(const core::request& call) const override;
+  [[nodiscard]] rung_outputs enclose(const core::request& call, unsigned digits) const override;
+  [[nodiscard]] std::vector<law_outputs> laws(const core::request& call, const std::vector<accuracy_class>& classes,
+                                              const core::precisions& compute) const override;
+  [[nodiscard]] core::tensors algorithm(const core::request& call, accuracy_class c) const override;
+  [[nodiscard]] std::map<std::string, xt::xarray<double>> tangent(const core::request& call,
+                                                                  const core::tensors& direction) const override;
+  [[nodiscard]] core::tensors evaluate_in(const core::request& call, const core::precisions& formats) const override;
+
+  /// The program of a call, or of the function whose derivative it asks for.
+  [[nodiscard]] std::shared_ptr<const program> program_of(const core::request& call) const {
+    return recorded(call).formula;
+  }
+
+ private:
+  [[nodiscard]] recorded_call recorded(const core::request& call) const;
+  struct known_programs;
+  std::string name_;
+  core::encoding_summary summary_;
+  std::vector<recorded_operation> recorded_;
+  std::vector<declared_operation> operations_;
+  std::unique_ptr<known_programs> known_;
+};
+
+}  // namespace assay::reference::formula
