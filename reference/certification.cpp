@@ -8,6 +8,7 @@
 #include "reference/core/parts.hpp"
 #include "reference/oracle.hpp"
 #include "reference/registry.hpp"
+#include "reference/rung_proof.hpp"
 
 namespace assay::reference {
 
@@ -76,6 +77,19 @@ std::string name_of_rung(std::size_t rung) {
                                     : std::to_string(precision_digits[rung - first_interval_rung]) + " digits";
 }
 
+bool is_proved(const rung_output& o, std::size_t k, proof wanted) {
+  if (wanted == proof::value_and_low) return o.low_decided[k];
+  if (wanted == proof::value) return o.decided[k];
+  // What lies that far below the smallest normal double is of no account to any allowance.
+  constexpr double negligible = 0x1p-1050;
+  const double value = o.rounded.values.storage()[k];
+  if (!std::isfinite(value) || !core::is_floating(o.rounded.type))
+    return o.decided[k] && std::isfinite(o.radius.storage()[k]);
+  // Where a tie is left undecided, either neighbour is as far from the truth.
+  const double part = o.decided[k] ? 0x1p-10 : 0x1p-20;
+  return o.radius.storage()[k] <= std::max(part * core::half_ulp(o.rounded.type, value), negligible);
+}
+
 namespace {
 
 // Nothing where the operation has no such rung.
@@ -88,19 +102,6 @@ rung_outputs enclose_on(std::size_t rung, const core::request& call) {
     return bound == nullptr ? rung_outputs{} : bound(call, of_number);
   }
   return of_number == doubles::one ? owner.enclose_in_doubles(call) : owner.enclose_in_two_doubles(call);
-}
-
-bool is_proved(const rung_output& o, std::size_t k, proof wanted) {
-  if (wanted == proof::value_and_low) return o.low_decided[k];
-  if (wanted == proof::value) return o.decided[k];
-  // What lies that far below the smallest normal double is of no account to any allowance.
-  constexpr double negligible = 0x1p-1050;
-  const double value = o.rounded.values.storage()[k];
-  if (!std::isfinite(value) || !core::is_floating(o.rounded.type))
-    return o.decided[k] && std::isfinite(o.radius.storage()[k]);
-  // Where a tie is left undecided, either neighbour is as far from the truth.
-  const double part = o.decided[k] ? 0x1p-10 : 0x1p-20;
-  return o.radius.storage()[k] <= std::max(part * core::half_ulp(o.rounded.type, value), negligible);
 }
 
 // A double decides no rounding to f64 but where all is exact.

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cmath>
+#include <optional>
+#include <utility>
 
 #include "reference/algorithms/attention.hpp"
 #include "reference/algorithms/kinks.hpp"
@@ -131,31 +133,109 @@ R constant(const node& n) {
   }
 }
 
+/// Whatever a reading does not know of it.
+template <class R>
+bool is_plus_infinity(const R& x) {
+  if constexpr (carries_derivatives<R>)
+    return is_plus_infinity(x.number);
+  else if constexpr (requires { x.is_infinite(); })
+    return x.is_infinite() && to_double(x) > 0.0;
+  else
+    return std::isinf(to_double(x)) && to_double(x) > 0.0;
+}
+/// A number for certain, and whether it is one that no double is near to.
+template <class R>
+bool is_bounded(const R& x) {
+  if constexpr (carries_derivatives<R>)
+    return is_bounded(x.number);
+  else if constexpr (requires { x.is_finite(); })
+    return x.is_finite();
+  else
+    return std::isfinite(to_double(x));
+}
+template <class R>
+bool is_beyond_doubles(const R& x) {
+  return is_bounded(x) && std::isinf(to_double(x));
+}
+
+/// What of a row decides how its exponentials are added up.
+struct row_facts {
+  bool is_empty = true;    ///< of nothing but -inf
+  bool is_beyond = false;  ///< some term is no double, and no double can be the shift of the others
+  /// The first term that is no number, may be none or unbounded, or is infinite: nothing is to be subtracted from it.
+  std::optional<std::size_t> nan{}, unknown{}, infinite{};
+};
+template <class R>
+row_facts facts_of(const std::vector<R>& row) {
+  row_facts facts;
+  bool has_shift = false;
+  std::optional<std::size_t> open_below;
+  for (std::size_t k = 0; k < row.size(); ++k) {
+    const boost::tribool none = is_no_number(row[k]);
+    if (none)
+      facts.nan = facts.nan.value_or(k);
+    else if (boost::indeterminate(none))
+      facts.unknown = facts.unknown.value_or(k);
+    else if (is_plus_infinity(row[k]))
+      facts.infinite = facts.infinite.value_or(k);
+    else if (is_minus_infinity(row[k]))
+      continue;
+    else if (is_beyond_doubles(row[k]))
+      facts.is_beyond = true;
+    else if (is_bounded(row[k]))
+      has_shift = true;
+    else
+      (to_double(row[k]) < 0.0 ? open_below : facts.unknown) = k;
+    facts.is_empty = false;
+  }
+  if (!has_shift && !facts.is_beyond && !facts.unknown) facts.unknown = open_below;
+  return facts;
+}
+
+/// The exponentials of a row less one of its numbers, and that one: it is the largest as far as the reading can tell.
+/// Precondition: the row has a number.
+template <class R>
+std::pair<std::vector<R>, R> exponentials_below_largest(const std::vector<R>& row) {
+  std::optional<std::size_t> largest;
+  for (std::size_t k = 0; k < row.size(); ++k)
+    if (is_bounded(row[k]) && (!largest || static_cast<bool>(less(row[*largest], row[k])))) largest = k;
+  std::vector<R> all;
+  for (std::size_t k = 0; k < row.size(); ++k)
+    all.push_back(k == *largest ? R(1.0) : is_minus_infinity(row[k]) ? R(0.0) : exp(row[k] - row[*largest]));
+  return {std::move(all), row[*largest]};
+}
+template <class R>
+R total_of(const std::vector<R>& row) {
+  accumulator<R> sum;
+  for (const R& x : row) sum.add(x);
+  return sum.total();
+}
+
 /// log sum exp of a row; -inf of nothing.
 template <class R>
 R log_sum_exp_of(const std::vector<R>& row) {
-  const auto largest_of = [&] {
-    R x = row.front();
-    for (const R& each : row) x = larger(x, each);
-    return x;
-  };
-  bool is_empty = true;
-  for (const R& x : row) {
-    // Nothing is to be subtracted from what is infinite, unknown or no number.
-    if (const double near = to_double(x); std::isnan(near) || near > std::numeric_limits<double>::max())
-      return largest_of();
-    if (is_no_number(x) || boost::indeterminate(is_no_number(x))) return largest_of();
-    is_empty = is_empty && is_minus_infinity(x);
-  }
-  return is_empty ? R(-std::numeric_limits<double>::infinity()) : log_sum_of_row(row);
+  const row_facts facts = facts_of(row);
+  if (facts.nan) return row[*facts.nan];
+  if (facts.unknown) return row[*facts.unknown] - row[*facts.unknown];
+  if (facts.infinite) return row[*facts.infinite];
+  if (facts.is_empty) return R(-std::numeric_limits<double>::infinity());
+  if (!facts.is_beyond) return log_sum_of_row(row);
+  const auto [below, largest] = exponentials_below_largest(row);
+  return largest + log(total_of(below));
 }
 
-/// A row that is -inf everywhere has no softmax.
+/// e^x over the sum of them: a row that is -inf everywhere has none, and neither has one with NaN or infinity.
 template <class R>
 std::vector<R> softmax_of(const std::vector<R>& row) {
-  const bool hides_all = std::all_of(row.begin(), row.end(), [](const R& x) { return is_minus_infinity(x); });
-  if (!hides_all) return softmax(row);
-  return std::vector<R>(row.size(), R(std::numeric_limits<double>::quiet_NaN()));
+  const row_facts facts = facts_of(row);
+  if (facts.nan || facts.infinite || facts.is_empty)
+    return std::vector<R>(row.size(), R(std::numeric_limits<double>::quiet_NaN()));
+  if (facts.unknown) return std::vector<R>(row.size(), row[*facts.unknown] - row[*facts.unknown]);
+  if (!facts.is_beyond) return softmax(row);
+  std::vector<R> weights = exponentials_below_largest(row).first;
+  const R total = total_of(weights);
+  for (R& x : weights) x = x / total;
+  return weights;
 }
 
 }  // namespace assay::reference::formula

@@ -4,6 +4,8 @@
 // order; the other operators are those of reference/primitives. A node with a stage is computed in its format.
 #pragma once
 
+#include <fmt/format.h>
+
 #include <map>
 #include <optional>
 #include <utility>
@@ -23,13 +25,17 @@ class interpreter {
   interpreter(const program& p, const arrays& inputs, const std::vector<std::string>& stages = {})
       : program_(p), inputs_(inputs), stages_(stages), made_(p.nodes().size()) {}
 
-  /// The outputs. Throws evaluation_error. Arrays are forgotten behind their last use.
+  /// The outputs. Throws evaluation_error, which names the node. Arrays are forgotten behind their last use.
   arrays run() {
     const std::vector<node_id> last = program_.last_uses();
     const auto count = static_cast<node_id>(made_.size());
     for (node_id k = 0; k < count; ++k) {
-      if (last[k] == 0) continue;  // nothing takes it
-      made_[k] = compute(k);
+      if (last[k] == 0) continue;  // no output needs it
+      try {
+        made_[k] = compute(k);
+      } catch (const evaluation_error& e) {
+        throw evaluation_error(fmt::format("node {} ({}): {}", k, row_of(program_.nodes()[k].what).name, e.what()));
+      }
       for (const node_id taken : program_.nodes()[k].in)
         if (last[taken] == k) made_[taken].reset();
     }

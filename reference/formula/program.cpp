@@ -44,9 +44,10 @@ core::result<void> program::name_output(std::string name, node_id of) {
 
 std::vector<node_id> program::last_uses() const {
   std::vector<node_id> last(nodes_.size(), 0);
-  for (node_id k = 0; k < nodes_.size(); ++k)
-    for (const node_id taken : nodes_[k].in) last[taken] = k;
   for (const output& o : outputs_) last[o.of] = static_cast<node_id>(nodes_.size());
+  for (auto k = static_cast<node_id>(nodes_.size()); k-- > 0;)
+    if (last[k] != 0)
+      for (const node_id taken : nodes_[k].in) last[taken] = std::max(last[taken], k);
   return last;
 }
 

@@ -63,7 +63,8 @@ class program {
   [[nodiscard]] const std::vector<output>& outputs() const { return outputs_; }
   /// Those of its nodes that are inputs.
   [[nodiscard]] const std::vector<node_id>& inputs() const { return inputs_; }
-  /// The last node that takes each node; the number of nodes where it is an output.
+  /// The last node that takes each node, of those that an output needs; the number of nodes where it is an output, 0
+  /// where no output needs it.
   [[nodiscard]] std::vector<node_id> last_uses() const;
 
  private:

@@ -30,10 +30,30 @@ enclosure reciprocal(const enclosure& x) {
   return r;
 }
 
+bool is_point(const enclosure& x) { return mpfr_equal_p(x.low(), x.high()) != 0; }
+bool is_odd(mpfr_srcptr x) {
+  mpfr_scratch half(mpfr_get_prec(x));
+  mpfr_div_2ui(half, x, 1, MPFR_RNDN);
+  return mpfr_integer_p(x) != 0 && mpfr_integer_p(half) == 0;
+}
+
+// Of a zero or infinite base, or with an infinite exponent: what IEEE 754 says, where both signs of a zero of unknown
+// sign give the same.
+enclosure special_power(const enclosure& x, const enclosure& e) {
+  enclosure r;
+  mpfr_pow(r.left(), x.low(), e.low(), MPFR_RNDD);
+  mpfr_pow(r.right(), x.high(), e.high(), MPFR_RNDU);
+  const bool same = mpfr_equal_p(r.left(), r.right()) != 0 || (mpfr_nan_p(r.left()) != 0 && mpfr_nan_p(r.right()) != 0);
+  return same ? r : enclosure::unknown();
+}
+
 }  // namespace
 
+// The 0th power is 1 of all, NaN among them; an odd negative one of 0 is infinite with the sign of the zero.
 enclosure power(const enclosure& x, rational e) {
+  if (e.p == 0) return enclosure(1.0);
   if (x.is_nan() || x.is_unknown()) return x;
+  if (x.is_zero() && e.q == 1) return special_power(x, enclosure(static_cast<double>(e.p)));
   const auto magnitude = static_cast<unsigned long>(e.p < 0 ? -e.p : e.p), root = static_cast<unsigned long>(e.q);
   if (e.q == 1 && mpfr_sgn(x.low()) < 0) {
     if (e.p < 0) return enclosure(1.0) / power(x, {-e.p, 1});
@@ -52,12 +72,16 @@ enclosure power(const enclosure& x, rational e) {
 }
 
 enclosure pow(const enclosure& x, const enclosure& e) {
+  if (e.is_zero() || (is_point(x) && mpfr_cmp_ui(x.low(), 1) == 0)) return enclosure(1.0);
   if (x.is_nan() || e.is_nan()) return enclosure::nan();
   if (x.is_unknown() || e.is_unknown()) return enclosure::unknown();
-  const bool one_exponent = mpfr_equal_p(e.low(), e.high()) != 0;
+  const bool one_exponent = is_point(e);
+  if (one_exponent && is_point(x) && (x.is_zero() || x.is_infinite() || e.is_infinite())) return special_power(x, e);
   if (mpfr_sgn(x.low()) < 0) {
     if (one_exponent && mpfr_integer_p(e.low()) != 0 && mpfr_fits_slong_p(e.low(), MPFR_RNDN) != 0)
       return power(x, {mpfr_get_si(e.low(), MPFR_RNDN), 1});
+    if (one_exponent && mpfr_integer_p(e.low()) != 0 && mpfr_sgn(x.high()) < 0)
+      return is_odd(e.low()) ? -pow(-x, e) : pow(-x, e);
     return one_exponent && mpfr_number_p(e.low()) != 0 && mpfr_sgn(x.high()) < 0 ? enclosure::nan()
                                                                                  : enclosure::unknown();
   }
@@ -132,10 +156,15 @@ rounded pow(const rounded& x, const rounded& e) { return rounded(std::pow(x.numb
 template <class Number>
 ball<Number> pow(const ball<Number>& x, const ball<Number>& e) {
   using result = ball<Number>;
-  if (x.is_nan() || e.is_nan()) return result::nan();
   if (e.is_exact_zero()) return result(1.0);
-  if (x.is_exact_zero() && (e.is_positive() || e.is_negative()))
-    return result(e.is_positive() ? 0.0 : std::numeric_limits<double>::infinity());
+  if (x.is_exact() && leading(x.centre) == 1.0 && trailing(x.centre) == 0.0) return result(1.0);
+  if (x.is_nan() || e.is_nan()) return result::nan();
+  if (x.is_exact_zero() && e.is_positive()) return result(0.0);
+  // An odd power has the sign of the zero, which a ball does not know.
+  if (x.is_exact_zero() && e.is_negative() && e.is_exact() && trailing(e.centre) == 0.0 &&
+      std::fabs(std::fmod(leading(e.centre), 2.0)) != 1.0)
+    return result(std::numeric_limits<double>::infinity());
+  if (x.is_exact_zero()) return result::unknown();
   if (!x.is_finite() || !e.is_finite()) return result::unknown();
   if (!x.is_negative()) return exp(e * log(x));
   if (!e.is_exact()) return result::unknown();

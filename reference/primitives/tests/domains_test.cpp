@@ -203,3 +203,29 @@ TEST_CASE("reference/domains/plain_arithmetic_stays_within_its_allowance", "[pro
   }
   CHECK(judged > left_out);
 }
+
+TEST_CASE("primitives/powers/special_values_are_those_of_ieee_754", "[unit]") {
+  const auto check_pow = [](double base, double exponent) {
+    INFO(base << " to the power " << exponent);
+    const auto of = [&](auto one) {
+      using R = decltype(one);
+      return pow(R(base), R(exponent));
+    };
+    check_proofs(std::pow(base, exponent), of);
+    if (std::floor(exponent) != exponent || std::fabs(exponent) > 9.0) return;
+    check_proofs(std::pow(base, exponent), [&](auto one) {
+      using R = decltype(one);
+      return power(R(base), {static_cast<long>(exponent), 1});
+    });
+  };
+  for (const double exponent : {-infinite, -3.0, -2.0, -0.5, 0.0, 0.5, 2.0, 3.0, 0x1p70, infinite, no_number})
+    for (const double base : {-infinite, -2.0, -1.0, -0.5, -0.0, 0.0, 0.5, 1.0, 2.0, infinite, no_number})
+      check_pow(base, exponent);
+  // A zero of unknown sign has even powers alone.
+  const auto vanishing = [](auto one) {
+    using R = decltype(one);
+    return R(3.0) - R(3.0);
+  };
+  check_proofs(infinite, [&](auto one) { return power(vanishing(one), {-2, 1}); });
+  check_undecided([&](auto one) { return power(vanishing(one) * about_zero<decltype(one)>(), {-3, 1}); });
+}

@@ -1,0 +1,188 @@
+"""Both readers of programs against one another: every element that both decide is the same number, up to a zero's sign.
+
+    PROGRAM_VALUES=.../build/release/reference/program_values python3 test_program_engine.py [--programs N] [--seed S]
+
+The programs are those of the tests of the second reader (each operator, formulas, ends of domains, chains of few
+operators) and N random ones of all operators. $PROGRAM_VALUES is the engine: program_values.cpp in
+reference/formula/tests.
+
+What one of them alone decides is a small share, for these reasons. The second reader knows that a node is the same as
+itself (x <= x), that the zero x - x has no minus sign, and reduces angles beyond 2^4096. It leaves a whole output
+open where an element or comparison on the way is; the engine takes both branches of a choice. The engine leaves all
+outputs open where an integer hangs on a comparison that is.
+"""
+
+import argparse
+import collections
+import json
+import math
+import os
+import random
+import subprocess
+import sys
+import unittest
+
+import numpy
+
+import interval
+import safetensors_file
+import test_program
+import test_program_domains
+import test_program_formulas
+import test_program_random
+from check import same
+from interval import Interval, Undecided
+from program import Program, evaluate, rounded
+from program_random import random_call
+from program_text import Text
+
+BITS = (0, 500, 1300, 4000)  # 0: those of the format, and some; the engine has 1000 digits
+DTYPES = ("f32", "f64", "f16", "bf16")
+
+
+class Recorded(Program):
+    """A program that knows its text."""
+
+    @staticmethod
+    def read(text):
+        program = Program.read(text)
+        program.text = text
+        return program
+
+
+def elements_of_output(program, inputs, name, dtype):
+    """None where BITS do not decide. A ValueError where it is refused."""
+    found = [None] * program.nodes[program.outputs[name]].size
+    for bits in BITS:
+        interval.set_precision(bits or 106 + safetensors_file.FORMATS[dtype.upper()][0])
+        try:
+            found = [rounded(x, dtype) for x in evaluate(program, inputs, [name])[name]]
+        except Undecided:
+            continue
+        if None not in found:
+            break
+    return found
+
+
+def by_second_reader(text, inputs, dtype):
+    """None where it refuses."""
+    program = Program.read(text)
+    try:
+        return {name: elements_of_output(program, inputs, name, dtype) for name in program.outputs}
+    except ValueError:
+        return None
+
+
+def in_json(x):
+    return x if isinstance(x, (bool, int)) or math.isfinite(x) else str(x)
+
+
+class Engine:
+    def __init__(self):
+        self.process = subprocess.Popen([os.environ["PROGRAM_VALUES"]], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                        text=True)
+
+    def values(self, text, inputs, dtype):
+        """None where it refuses."""
+        program = Program.read(text)
+        entries = {name: {"shape": program.nodes[index].shape, "values": list(map(in_json, inputs[name]))}
+                   for name, index in program.inputs.items()}
+        line = json.dumps({"program": json.loads(text), "inputs": entries, "dtype": dtype})
+        print(line, file=self.process.stdin, flush=True)
+        outputs = json.loads(self.process.stdout.readline()).get("outputs")
+        return outputs and {name: [float.fromhex(x) if isinstance(x, str) else x for x in output["values"]]
+                            for name, output in outputs.items()}
+
+
+def operators():
+    """Each operator, on the numbers of test_program.py."""
+    draws = test_program.Draws(5)
+    for op, attributes, spelled, _ in test_program.OPERATORS:
+        text, inputs = Text(), {}
+        for k, (letter, *sizes) in enumerate(spelled.split()):
+            shape = tuple(map(int, sizes))
+            text.array(f"x{k}", *shape, kind=test_program.KINDS[letter])
+            inputs[f"x{k}"] = numpy.ravel(draws.array(letter, shape)).tolist()
+        yield text.json(y=text(op, *range(len(inputs)), **attributes)), inputs
+
+
+def of_tests(module):
+    """What the tests of a module give to `certified`."""
+    calls = []
+
+    def note(program, inputs, *others, function=module.certified):
+        calls.append((program.text, inputs))
+        return function(program, inputs, *others)
+    module.Program, module.certified, module.agrees_with_differences = Recorded, note, lambda *_: None
+    for case in unittest.defaultTestLoader.loadTestsFromModule(module):
+        case.debug()
+    return [call for call in calls if not any(isinstance(x, Interval) for values in call[1].values() for x in values)]
+
+
+def chains(count, draws):
+    test_program_random.Program = Recorded
+    for _ in range(count):
+        program = test_program_random.random_program(draws, 8)
+        yield program.text, {name: [test_program_random.random_input(draws) for _ in range(3)] for name in "xy"}
+
+
+class Comparison:
+    def __init__(self):
+        self.engine, self.counts, self.faults, self.alone = Engine(), collections.Counter(), [], []
+
+    def run(self, text, inputs, dtype):
+        ours, theirs = self.engine.values(text, inputs, dtype), by_second_reader(text, inputs, dtype)
+        if ours is None or theirs is None:
+            self.counts["programs that both refuse"] += ours is theirs
+            if ours is not theirs:
+                self.faults.append((text, inputs, dtype, "refused by one", ours, theirs))
+            return
+        for name, elements in theirs.items():
+            for k, (x, y) in enumerate(zip(ours[name], elements, strict=True)):
+                self.compare(x, y, (text, inputs, dtype, f"{name}[{k}]"))
+
+    def compare(self, x, y, where):
+        if x is None or y is None:
+            who = "neither" if x is y else "the engine alone" if y is None else "the second reader alone"
+            self.counts[who] += 1
+            if x is not y:
+                self.alone.append((*where, who))
+            return
+        self.counts["both"] += 1
+        if type(x) is not type(y) or not same(x, y):
+            self.faults.append((*where, x, y))
+
+
+def compared(programs, seed):
+    comparison, draws = Comparison(), random.Random(seed)
+    calls = [*operators(), *of_tests(test_program_formulas), *of_tests(test_program_domains)]
+    for text, inputs in calls:
+        for dtype in DTYPES:
+            comparison.run(text, inputs, dtype)
+    for text, inputs in chains(programs // 3, draws):
+        comparison.run(text, inputs, draws.choice(DTYPES))
+    for _ in range(programs):
+        comparison.run(*random_call(draws, 8), draws.choice(DTYPES))
+    return comparison
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--programs", type=int, default=300, help="random programs")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--verbose", action="store_true", help="print what one reader alone decides")
+    options = parser.parse_args()
+    comparison = compared(options.programs, options.seed)
+    for text, inputs, dtype, *what in comparison.faults[:20]:
+        print("DIFFERENT", dtype, *what, text, inputs)
+    if options.verbose:
+        for text, inputs, dtype, *what in comparison.alone[:20]:
+            print(dtype, *what, text, inputs)
+    counts = comparison.counts
+    print(", ".join(f"{who}: {count}" for who, count in sorted(counts.items())))
+    alone = counts["the engine alone"] + counts["the second reader alone"]
+    return 1 if comparison.faults or counts["both"] < 5 * options.programs or alone > counts["both"] // 50 else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
