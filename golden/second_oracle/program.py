@@ -17,10 +17,10 @@ import interval
 import safetensors_file
 from check import LADDER
 from interval import Interval, Undecided
+from program_attributes import double_of, is_integer, is_name, is_shape, json_of, require
 from program_gradient import Convention, backward
 from program_operators import values_of
-from program_reading import (AXES, ELEMENTS, ELEMENTS_IN_ALL, INTEGER, NODES, REAL, RULES, double_of, is_integer,
-                             is_name, is_shape, json_of, require)
+from program_reading import AXES, ELEMENTS, ELEMENTS_IN_ALL, INTEGER, NODES, REAL, RULES
 from program_numbers import real_of
 
 

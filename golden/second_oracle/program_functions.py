@@ -7,6 +7,7 @@ from mpmath.libmp import (finf, fninf, fone, fzero, from_int, mpf_add, mpf_div, 
                           mpf_neg, mpf_shift, mpf_sign, mpf_sub, to_int)
 
 import interval
+from formula import exceeds
 from interval import GUARD, Interval, Undecided, added, is_special, spread
 from program_numbers import (INFINITY, MINUS_INFINITY, NAN, ONE, PLUS_ZERO, add, divide, sign_of, subtract, total)
 
@@ -131,6 +132,16 @@ def index_of_largest(numbers):
     for k, x in enumerate(numbers):
         at = k if mpf_gt(x.lo, numbers[at].lo) else at
     return at
+
+
+def shares_of_largest(numbers):
+    """1 / k for each of the k largest, 0 for others."""
+    if any(x.is_nan for x in numbers):
+        return [NAN] * len(numbers)
+    at = index_of_largest(numbers)
+    are_largest = [x is numbers[at] or not exceeds(numbers[at], x) for x in numbers]
+    share = divide(ONE, Interval.of(sum(are_largest)))
+    return [share if is_one else PLUS_ZERO for is_one in are_largest]
 
 
 def softmax(numbers):

@@ -1,7 +1,8 @@
 """Derivatives of programs: cotangents go back from node to node, array by array.
 
-None is a structural zero, of what no derivative reaches: 0 * inf does not arise from it. `floor` and `detach` let none
-pass. log_sum_exp of nothing but -inf has the derivative 0; of more than one inf it is a convention.
+None is a structural zero, of what no derivative reaches: 0 * inf does not arise from it. `floor`, `detach` and
+`largest_share` let none pass. log_sum_exp of nothing but -inf has the derivative 0; of more than one inf it is a
+convention.
 """
 
 from mpmath.libmp import finf, fninf
@@ -10,7 +11,8 @@ from formula import exceeds
 from interval import Interval, Undecided
 from program_functions import cos_sin, index_of_largest, log, sigmoid, softmax
 from program_numbers import NAN, ONE, PLUS_ZERO, add, divide, known_sign, multiply, negative, sign_of, subtract, total
-from program_operators import broadcast_places, contracted_places, fraction, moved_from, rows_of
+from program_operators import (SCATTERS, broadcast_places, contracted_places, fraction, moved_from, rows_of,
+                               scattered_places)
 from program_powers import pow, power
 from program_reading import REAL
 
@@ -142,6 +144,8 @@ class Pullback:
         """`into` has a list for each operand that a derivative may reach, None for others."""
         if self.node.op == "contract":
             return self._contraction(bars, into)
+        if self.node.op in SCATTERS:
+            return self._scatter(bars, into)
         if self.node.op in ("softmax", "cumulative_sum"):
             return self._along(bars, into[0])
         if self.node.op == "power" or self.node.op in DERIVATIVES:
@@ -156,6 +160,12 @@ class Pullback:
             k, place = owners[source]
             if into[k] is not None:
                 accumulate(into[k], place, bar)
+
+    def _scatter(self, bars, into):
+        where = scattered_places(self.node, self.nodes, self.values)
+        for k, sources in ((0, range(len(bars))), (2, where)):
+            for place, source in enumerate(sources if into[k] is not None else ()):
+                accumulate(into[k], place, bars[source])
 
     def _contraction(self, bars, into):
         pairs = contracted_places(self.node.attributes["of"], [one.shape for one in self.inputs])
@@ -208,7 +218,7 @@ def reached(nodes):
     """Whether a derivative may come from a node to an input."""
     out = []
     for node in nodes:
-        passes = node.kind == REAL and node.op not in ("detach", "to_real")
+        passes = node.kind == REAL and node.op not in ("detach", "to_real", "largest_share")
         out.append(passes and (node.op == "input" or any(out[i] for i in node.inputs)))
     return out
 

@@ -8,10 +8,11 @@ import numpy
 
 from formula import exceeds
 from interval import Interval, pi
+from program_attributes import double_of, require
 import program_functions as functions
 import program_numbers as numbers
 from program_powers import pow, power
-from program_reading import BOOLEAN, INTEGER, REAL, double_of, require
+from program_reading import BOOLEAN, INTEGER, REAL
 
 
 def in_64_bits(n):
@@ -141,9 +142,23 @@ def updated(node, tables):
 
 def taken(node, table, nodes, values):
     indices, axis = checked_indices(node, nodes, values)
-    return numpy.take(table, indices, axis) if node.op == "gather" else numpy.take_along_axis(table, indices, axis)
+    take = numpy.take if node.op in ("gather", "scatter_add") else numpy.take_along_axis
+    return take(table, indices, axis)
 
 
+def scattered_places(node, nodes, values):
+    """The place in x that each element of what is added is added to."""
+    return taken(node, places(nodes[node.inputs[0]].shape), nodes, values).ravel().tolist()
+
+
+def scattered(x, added, where):
+    rows = [[one] for one in x]
+    for place, one in zip(where, added):
+        rows[place].append(one)
+    return [numbers.total(row) if row[1:] else row[0] for row in rows]
+
+
+SCATTERS = ("scatter_add", "scatter_add_along")
 MOVES = {
     "where": lambda node, tables, condition: numpy.where(condition, *tables[1:]),
     "reshape": lambda node, tables, _: tables[0],
@@ -186,10 +201,10 @@ def running_sums(row, kind):
     return out
 
 
-def along(node, x, row_function):
-    """row_function of each row along an axis, and what it returns in the same places."""
+def along(node, x, row_function, axes=None):
+    """row_function of each row along an axis, or axes, and what it returns in the same places."""
     out = [None] * node.size
-    for row in rows_of(node.shape, [node.attributes["axis"]]):
+    for row in rows_of(node.shape, axes or [node.attributes["axis"]]):
         for place, value in zip(row, row_function([x[i] for i in row])):
             out[place] = value
     return out
@@ -212,6 +227,10 @@ def values_of(node, nodes, values):
     if node.op == "contract":
         pairs = contracted_places(node.attributes["of"], [one.shape for one in inputs])
         return [numbers.total(numbers.multiply(x[i], operands[1][j]) for i, j in zip(*row)) for row in pairs]
+    if node.op in SCATTERS:
+        return scattered(x, operands[2], scattered_places(node, nodes, values))
+    if node.op == "largest_share":
+        return along(node, x, functions.shares_of_largest, node.attributes["axes"])
     if "axes" in node.attributes:
         of_row = largest if node.op == "largest" else OF_ROWS[node.op]
         return [of_row([x[i] for i in row]) for row in rows_of(shape, node.attributes["axes"])]

@@ -1,80 +1,13 @@
 """The rules by which a text is a program: members, attributes, kinds, shapes. Each refusal is a ValueError."""
 
-import json
 import math
+
+from program_attributes import (below, double_of, is_equation, is_integer, is_integers, is_name, is_shape,
+                                positive_below, require)
 
 REAL, INTEGER, BOOLEAN = "real", "integer", "boolean"
 NUMBERS, KINDS = (REAL, INTEGER), (REAL, INTEGER, BOOLEAN)
-SPECIAL = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
 NODES, AXES, ELEMENTS, ELEMENTS_IN_ALL = 2**16, 8, 2**26, 2**30
-
-
-def require(holds, what):
-    if not holds:
-        raise ValueError(what)
-
-
-# Texts and attributes.
-
-def json_of(text):
-    """Standard JSON: no member twice, no NaN; -0 keeps its sign."""
-    def members(pairs):
-        require(len(dict(pairs)) == len(pairs), "a member stands twice")
-        return dict(pairs)
-
-    def constant(name):
-        raise ValueError(f"{name} is no JSON")
-    try:
-        return json.loads(text, object_pairs_hook=members, parse_constant=constant,
-                          parse_int=lambda digits: -0.0 if digits == "-0" else int(digits))
-    except RecursionError:
-        raise ValueError("nested too deep") from None
-
-
-def is_integer(value, low=-2**63, high=2**63 - 1):
-    return type(value) is int and low <= value <= high
-
-
-def is_integers(value):
-    return isinstance(value, list) and all(is_integer(x) for x in value)
-
-
-def is_name(value):
-    return isinstance(value, str) and value != ""
-
-
-def is_shape(value):
-    return is_integers(value) and all(x >= 0 for x in value)
-
-
-def double_of(value):
-    """Of a JSON number or of a special value's name; None of all else."""
-    if isinstance(value, str):
-        return SPECIAL.get(value)
-    if type(value) not in (int, float):
-        return None
-    try:
-        value = float(value)
-    except OverflowError:
-        return None
-    return value if math.isfinite(value) else None
-
-
-def below(bits):
-    return lambda value: is_integer(value, 1 - 2**bits, 2**bits - 1)
-
-
-def positive_below(bits):
-    return lambda value: is_integer(value, 1, 2**bits - 1)
-
-
-def is_equation(value):
-    """Whether a contraction is spelled right; which letters it may have follows below."""
-    if not isinstance(value, str) or value.count(",") != 1 or value.count("->") != 1:
-        return False
-    words = value.replace("->", ",").split(",")
-    letters = all(word == "" or (word.isascii() and word.isalpha()) for word in words)
-    return len(words) == 3 and letters and all(len(set(word)) == len(word) for word in words)
 
 
 # Shapes.
@@ -154,11 +87,20 @@ def gather(node, inputs):
 
 
 def take_along(node, inputs):
-    x, i = (one.shape for one in inputs)
+    x, i = (one.shape for one in inputs[:2])
     axis = axis_of(node, x)
     require(len(x) == len(i) and x[:axis] == i[:axis] and x[axis + 1:] == i[axis + 1:],
             f"{x} and {i} differ beside axis {axis}")
     return inputs[0].kind, i
+
+
+def scattering(take):
+    """The transpose of a gather: to x, the first input, is added what it would take."""
+    def result(node, inputs):
+        taken = take(node, inputs)[1]
+        require(taken == inputs[2].shape, f"{inputs[2].shape} is added where the indices take {taken}")
+        return REAL, inputs[0].shape
+    return result
 
 
 def update(node, inputs):
@@ -172,8 +114,13 @@ def reduction(node, inputs):
     axes, shape = node["axes"], inputs[0].shape
     require(axes and axes == sorted(set(axes)) and 0 <= axes[0] and axes[-1] < len(shape),
             f"{axes} are no distinct, ascending axes of {shape}")
-    require(node["op"] not in ("mean", "largest") or math.prod(shape[axis] for axis in axes) > 0, "of no elements")
+    require(node["op"] not in ("mean", "largest", "largest_share") or math.prod(shape[axis] for axis in axes) > 0, "of no elements")
     return inputs[0].kind, [size for axis, size in enumerate(shape) if axis not in axes]
+
+
+def share(node, inputs):
+    reduction(node, inputs)
+    return REAL, inputs[0].shape
 
 
 def along_axis(node, inputs):
@@ -224,6 +171,9 @@ def rules():
         "concatenate": ((any_kind, ...), axis, concatenate),
         "gather": ((any_kind, integer), axis, gather),
         "take_along": ((any_kind, integer), axis, take_along),
+        "scatter_add": ((real, integer, real), axis, scattering(gather)),
+        "scatter_add_along": ((real, integer, real), axis, scattering(take_along)),
+        "largest_share": ((real,), axes, share),
         "update": ((any_kind, any_kind), {"start": is_integers}, update),
         "softmax": ((real,), axis, along_axis),
         "cumulative_sum": ((number,), axis, along_axis),

@@ -38,6 +38,26 @@ def log_sum_exp(x, axes):
     return numpy.log(numpy.exp(x).sum(tuple(axes)))
 
 
+def scattered(x, i, added, axis):
+    """Index by index, on the axis of rows."""
+    out = x.copy()
+    rows, parts = numpy.moveaxis(out, axis, 0), added.reshape(x.shape[:axis] + (-1,) + x.shape[axis + 1:])
+    for index, part in zip(i.ravel(), numpy.moveaxis(parts, axis, 0)):
+        rows[index] += part
+    return out
+
+
+def scattered_along(x, i, added):
+    out = x.copy()
+    for row, column in numpy.ndindex(*i.shape):
+        out[row, i[row, column]] += added[row, column]
+    return out
+
+
+def shares(x):
+    return (x == x.max(1, keepdims=True)).astype(float)
+
+
 # op: (attributes, shapes of the inputs, with a letter for the kind: r, p (real, positive), i, j (integer, not 0), n (an
 # index below 3), b; the same in NumPy).
 OPERATORS = [
@@ -74,6 +94,9 @@ OPERATORS = [
     ("gather", {"axis": 1}, "r232 n42", lambda x, i: numpy.take(x, i, 1)),
     ("gather", {"axis": 0}, "i3 n", numpy.take),
     ("take_along", {"axis": 1}, "r23 n24", lambda x, i: numpy.take_along_axis(x, i, 1)),
+    ("scatter_add", {"axis": 1}, "r232 n42 r2422", lambda *given: scattered(*given, 1)),
+    ("scatter_add", {"axis": 0}, "r32 n r2", lambda *given: scattered(*given, 0)),
+    ("scatter_add_along", {"axis": 1}, "r23 n24 r24", scattered_along), ("largest_share", {"axes": [1]}, "r23", shares),
     ("update", {"start": [1, 0]}, "r34 r22", lambda x, part: updated(x, part, [1, 0])),
     ("sum", {"axes": [0, 2]}, "r234", lambda x: x.sum((0, 2))), ("mean", {"axes": [1]}, "r23", lambda x: x.mean(1)),
     ("sum", {"axes": [1]}, "r20", lambda x: x.sum(1)), ("largest", {"axes": [0, 1]}, "r23", lambda x: x.max((0, 1))),
@@ -132,7 +155,7 @@ class operators(unittest.TestCase):
                 self.assertEqual(program.nodes[-1].kind, kind, op)
                 self.assertEqual(len(got), want.size)
                 for x, y in zip(got, want.ravel().tolist()):
-                    is_sum = op in ("sum", "mean", "contract", "cumulative_sum", "log_sum_exp")
+                    is_sum = "sum" in op or op in ("mean", "contract", "scatter_add", "scatter_add_along")
                     close = 2**-40 if is_sum else abs(y) * 2**-49
                     self.assertTrue(x == y or (isinstance(x, float) and abs(x - y) <= close), (op, attributes, x, y))
 

@@ -69,6 +69,8 @@ REFUSED = [
     (of("slice", 0, start=[1, 3], stop=[-1, -1], step=[-1, -1]), "leaves an axis of 3"),
     (of("concatenate", 0, 0, axis=2), "axis 2 is none of 2"), (of("softmax", 0, axis=-1), "axis -1 is none"),
     (of("gather", 0, 1, axis=2), "axis 2"), (of("take_along", 0, 1, axis=0), "differ beside axis 0"),
+    (of("scatter_add", 0, 1, 0, axis=1), "is added where"), (of("scatter_add", 1, 1, 1, axis=0), "of a integer"),
+    (of("scatter_add_along", 0, 1, 0, axis=0), "differ beside"), (of("largest_share", 0, axes=[]), "distinct"),
     (of("update", 0, 0, start=[0, 1]), "leaves the array"), (of("update", 0, 0, start=[0]), "numbers of axes"),
     (of("sum", 0, axes=[]), "distinct, ascending"), (of("sum", 0, axes=[1, 0]), "distinct"),
     (of("sum", 0, axes=[1, 1]), "distinct"), (of("sum", 0, axes=[2]), "distinct, ascending"),

@@ -103,6 +103,10 @@ std::vector<place> places_of(const node& n, const core::shape& made, const std::
       return concatenated(axis(), made, in);
     case op::gather:
       return gathered(axis(), *in[0], *indices);
+    case op::scatter_add:
+      return gathered(axis(), *in[0], *indices);
+    case op::scatter_add_along:
+      return taken_along(axis(), *in[2], *in[0], *indices);
     case op::take_along:
       return taken_along(axis(), made, *in[0], *indices);
     default:

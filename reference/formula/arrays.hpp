@@ -83,7 +83,8 @@ struct rows_along {
 struct place {
   std::size_t input, at;
 };
-/// Precondition: the node is of the family of movement. `indices` are those of gather and take_along.
+/// Precondition: the node is of the family of movement, or of scattering: then the place in x that each element of what
+/// is added is added to. `indices` are those of gather, take_along and their transposes.
 std::vector<place> places_of(const node& n, const core::shape& made, const std::vector<const core::shape*>& in,
                              const integers* indices);
 

@@ -224,6 +224,61 @@ R log_sum_exp_of(const std::vector<R>& row) {
   return largest + log(total_of(below));
 }
 
+/// 1 / k for each of the k largest of a row, 0 for all others; NaN for all where one is no number. An element that has
+/// the same enclosure as another one is not proved to be the same, but each is the same as itself.
+template <class R>
+std::vector<R> shares_of_largest(const std::vector<R>& row) {
+  boost::tribool has_nan = false;
+  for (const R& x : row) has_nan = has_nan || is_no_number(x);
+  const auto nearest =
+      std::max_element(row.begin(), row.end(), [](const R& x, const R& y) { return to_double(x) < to_double(y); });
+  std::vector<std::size_t> candidates;
+  for (std::size_t i = 0; i < row.size(); ++i)
+    if (!bool(less(row[i], *nearest))) candidates.push_back(i);
+  const R none = either(has_nan, R(std::numeric_limits<double>::quiet_NaN()), R(0.0));
+  const auto one_of = [](int ties) { return reference::from_integer<R>(1.0) / reference::from_integer<R>(ties); };
+  std::vector<R> shares(row.size(), none);
+  if (bool(has_nan)) return shares;
+  for (const std::size_t i : candidates) {
+    boost::tribool is_largest = true;
+    int fewest = 1, most = 1;
+    for (const std::size_t j : candidates) {
+      if (j == i) continue;
+      const boost::tribool differs = less(row[i], row[j]) || less(row[j], row[i]);
+      is_largest = is_largest && !less(row[i], row[j]);
+      fewest += bool(!differs) ? 1 : 0;
+      most += bool(differs) ? 0 : 1;
+    }
+    const R share =
+        most == 1 ? R(1.0)
+                  : either(fewest == most ? boost::tribool(true) : boost::indeterminate, one_of(fewest), one_of(most));
+    shares[i] = either(has_nan, none, either(is_largest, share, R(0.0)));
+  }
+  return shares;
+}
+
+/// x with the sums of what is added at each place, in any order. Nothing is rounded where a zero is added to.
+template <class R>
+std::vector<R> scattered_sums(const std::vector<R>& x, const std::vector<R>& added, const std::vector<place>& places) {
+  std::vector<std::vector<std::size_t>> reaching(x.size());
+  for (std::size_t k = 0; k < places.size(); ++k) reaching[places[k].at].push_back(k);
+  std::vector<R> made;
+  made.reserve(x.size());
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    bool is_zero = false;
+    if constexpr (std::is_same_v<R, tracked>) is_zero = x[i].number == 0.0 && x[i].error == 0.0;
+    if (reaching[i].empty() || (is_zero && reaching[i].size() == 1)) {
+      made.push_back(reaching[i].empty() ? x[i] : added[reaching[i].front()]);
+      continue;
+    }
+    accumulator<R> sum;
+    if (!is_zero) sum.add(x[i]);
+    for (const std::size_t k : reaching[i]) sum.add(added[k]);
+    made.push_back(sum.total());
+  }
+  return made;
+}
+
 /// e^x over the sum of them: a row that is -inf everywhere has none, and neither has one with NaN or infinity.
 template <class R>
 std::vector<R> softmax_of(const std::vector<R>& row) {

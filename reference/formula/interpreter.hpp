@@ -61,6 +61,8 @@ class interpreter {
         return leaf(n);
       case family::movement:
         return moved(n, k);
+      case family::scattering:
+        return scattered(n, k);
       case family::reduction:
         return reduced(n, k);
       case family::along_axis:
@@ -221,6 +223,13 @@ class interpreter {
     return std::visit(of, *made_[n.in[0]]);
   }
 
+  array<R> scattered(const node& n, node_id k) const {
+    const std::vector<const core::shape*> shapes{&shape_of(n.in[0]), &shape_of(n.in[1]), &shape_of(n.in[2])};
+    const auto places = places_of(n, shape_of(k), shapes, &in<std::int64_t>(n, 1));
+    const auto apply = [&](const numbers& x, const numbers& added) { return scattered_sums(x, added, places); };
+    return in_stage_of(n, apply, in<R>(n, 0), in<R>(n, 2));
+  }
+
   // The rows that an element of a reduction is made of: where they begin, and their elements from there.
   struct reduced_rows {
     std::vector<std::size_t> first, within;
@@ -287,6 +296,19 @@ class interpreter {
     if (n.what == op::contract) {
       const auto apply = [&](const numbers& x, const numbers& y) { return contracted(n, k, x, y); };
       return in_stage_of(n, apply, in<R>(n, 0), in<R>(n, 1));
+    }
+    if (n.what == op::largest_share) {
+      const auto apply = [&](numbers x) {
+        const reduced_rows rows = rows_of(n);
+        for (const std::size_t first : rows.first) {
+          std::vector<R> row;
+          for (const std::size_t at : rows.within) row.push_back(x[first + at]);
+          row = shares_of_largest(row);
+          for (std::size_t i = 0; i < row.size(); ++i) x[first + rows.within[i]] = row[i];
+        }
+        return x;
+      };
+      return in_stage_of(n, apply, in<R>(n, 0));
     }
     const rows_along rows(shape_of(k), static_cast<std::size_t>(n.integer(0)));
     if (kind_of(k) == number_kind::integer) {

@@ -66,6 +66,8 @@ enum class op : std::uint8_t {
   gather,
   take_along,
   update,
+  scatter_add,
+  scatter_add_along,
   // What adds them up.
   sum,
   mean,
@@ -73,6 +75,7 @@ enum class op : std::uint8_t {
   log_sum_exp,
   any,
   all,
+  largest_share,
   softmax,
   cumulative_sum,
   contract
@@ -88,7 +91,8 @@ enum class family : std::uint8_t {
   logic,
   cast_or_choice,
   movement,
-  reduction,  ///< of reals along axes, which vanish
+  scattering,  ///< the transposes of gather and take_along: x, indices, and what is added to x there
+  reduction,   ///< of reals along axes, which vanish
   along_axis
 };
 

@@ -155,7 +155,7 @@ result<array_type> gathered(const node& n, const types& in) {
   const auto axis = axis_within(n.integer(0), x.shape);
   if (!axis) return tl::make_unexpected(axis.error());
   array_type made = x;
-  if (n.what == op::gather) {
+  if (n.what == op::gather || n.what == op::scatter_add) {
     const auto at = made.shape.erase(made.shape.begin() + static_cast<std::ptrdiff_t>(*axis));
     made.shape.insert(at, index.shape.begin(), index.shape.end());
     return made;
@@ -175,6 +175,15 @@ result<array_type> updated(const node& n, const types& in) {
     if (start < 0 || start > static_cast<std::int64_t>(x[k]) || part[k] > x[k] - static_cast<std::size_t>(start))
       return failure(fmt::format("the part reaches beyond axis {}", k));
   }
+  return *in[0];
+}
+
+// x, to which what a gather of x with these indices would take is added.
+result<array_type> scattered(const node& n, const types& in) {
+  if (const auto ok = require_kinds({in[0], in[2]}, {number_kind::real}); !ok) return tl::make_unexpected(ok.error());
+  const auto taken = gathered(n, {in[0], in[1]});
+  if (!taken) return taken;
+  if (taken->shape != in[2]->shape) return failure("what is added has not the shape that its indices take of x");
   return *in[0];
 }
 
@@ -229,7 +238,7 @@ result<array_type> reduced(const node& n, const array_type& x) {
   for (std::size_t k = 0; k < x.shape.size(); ++k) {
     if (!std::binary_search(axes.begin(), axes.end(), static_cast<std::int64_t>(k)))
       made.shape.push_back(x.shape[k]);
-    else if (x.shape[k] == 0 && (n.what == op::mean || n.what == op::largest))
+    else if (x.shape[k] == 0 && (n.what == op::mean || n.what == op::largest || n.what == op::largest_share))
       return failure("of no elements there is none");
   }
   return made;
@@ -261,6 +270,10 @@ result<array_type> contracted(const node& n, const types& in) {
 
 result<array_type> along(const node& n, const types& in) {
   if (n.what == op::contract) return contracted(n, in);
+  if (n.what == op::largest_share) {
+    const auto one = reduced(n, *in[0]);
+    return one ? *in[0] : one;
+  }
   const bool adds = n.what == op::cumulative_sum;
   if (in[0]->kind == number_kind::boolean || (in[0]->kind == number_kind::integer && !adds))
     return failure(fmt::format("takes no {}", name_of(in[0]->kind)));
@@ -325,6 +338,8 @@ result<array_type> type_of(const node& n, const types& in) {
       return cast_or_choice(n, in);
     case family::movement:
       return moved(n, in);
+    case family::scattering:
+      return scattered(n, in);
     case family::reduction:
       return reduced(n, *in.front());
     case family::along_axis:

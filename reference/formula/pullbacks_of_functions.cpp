@@ -1,0 +1,145 @@
+#include <limits>
+
+#include "reference/formula/pullbacks.hpp"
+
+namespace assay::reference::formula {
+namespace {
+
+node_id with_factor(const pullback& b, node_id slope) { return b.to.product(b.g, slope); }
+node_id function(const pullback& b, op what, node_id x) { return b.to.of(what, {x}); }
+
+// s(x) s(-x), which keeps the digits that s (1 - s) loses.
+node_id slope_of_sigmoid(const pullback& b, node_id x) {
+  return b.to.product(function(b, op::sigmoid, x), function(b, op::sigmoid, b.to.negative(x)));
+}
+
+// 1 - tanh^2 without its cancellation.
+node_id slope_of_tanh(const pullback& b, node_id x) {
+  return b.to.product(b.to.number(4.0), slope_of_sigmoid(b, b.to.product(b.to.number(2.0), x)));
+}
+
+// 0 of 0, NaN of NaN.
+node_id of_magnitude(const pullback& b, node_id x) {
+  program_writer& to = b.to;
+  const node_id zero = to.number(0.0), nan = to.number(std::numeric_limits<double>::quiet_NaN());
+  const node_id neither = to.where(function(b, op::is_nan, x), nan, zero);
+  const node_id below = to.where(to.of(op::less, {x, zero}), to.negative(b.g), neither);
+  return to.where(to.of(op::less, {zero, x}), b.g, below);
+}
+
+node_id back_through_power(const pullback& b, node_id x) {
+  const std::int64_t p = b.n.integer(0), q = b.n.integer(1);
+  if (p == q) return b.g;
+  const node_id rest =
+      p - q == q ? x : b.to.append({.what = op::power, .in = {x}, .integers = {std::vector{p - q}, std::vector{q}}});
+  return with_factor(b, b.to.product(b.to.of_fraction(p, q), rest));
+}
+
+std::optional<node_id> of_one(const pullback& b) {
+  program_writer& to = b.to;
+  const node_id x = b.in(0);
+  switch (b.n.what) {
+    case op::negative:
+      return to.negative(b.g);
+    case op::magnitude:
+      return of_magnitude(b, x);
+    case op::exp:
+      return with_factor(b, b.y);
+    case op::log:
+      return to.of(op::divide, {b.g, x});
+    case op::log1p:
+      return to.of(op::divide, {b.g, to.of(op::add, {to.number(1.0), x})});
+    case op::sin:
+      return with_factor(b, function(b, op::cos, x));
+    case op::cos:
+      return to.negative(with_factor(b, function(b, op::sin, x)));
+    case op::tanh:
+      return with_factor(b, slope_of_tanh(b, x));
+    case op::sigmoid:
+      return with_factor(b, slope_of_sigmoid(b, x));
+    case op::softplus:
+      return with_factor(b, function(b, op::sigmoid, x));
+    case op::log_sigmoid:
+      return with_factor(b, function(b, op::sigmoid, to.negative(x)));
+    case op::power:
+      return b.n.integer(0) == 0 ? std::nullopt : std::optional(back_through_power(b, x));
+    default:
+      ASSAY_EXPECTS(b.n.what == op::floor || b.n.what == op::detach || b.n.what == op::to_real);
+      return std::nullopt;
+  }
+}
+
+// The whole of g for the one that is chosen, half of it for each of two that are the same.
+cotangents of_chosen(const pullback& b) {
+  program_writer& to = b.to;
+  const node_id half = with_factor(b, to.of_fraction(1, 2)), x = b.in(0), y = b.in(1);
+  if (x == y) return {half, half};
+  const node_id same = to.of(op::equal, {x, y}), zero = to.number(0.0);
+  const bool keeps_larger = b.n.what == op::maximum;
+  const auto share = [&](node_id own, node_id other) {
+    const node_id loses = keeps_larger ? to.of(op::less, {own, other}) : to.of(op::less, {other, own});
+    return to.where(same, half, to.where(loses, zero, b.g));
+  };
+  return {share(x, y), share(y, x)};
+}
+
+cotangents of_pow(const pullback& b) {
+  program_writer& to = b.to;
+  const node_id x = b.in(0), y = b.in(1), zero = to.number(0.0);
+  const node_id below = to.of(op::pow, {x, to.of(op::subtract, {y, to.number(1.0)})});
+  const node_id in_x = with_factor(b, to.product(y, below));
+  const node_id in_y = with_factor(b, to.product(b.y, function(b, op::log, x)));
+  const node_id vanishes = to.of(op::both, {to.of(op::equal, {x, zero}), to.of(op::less_equal, {zero, y})});
+  return {to.where(to.of(op::equal, {y, zero}), zero, in_x), to.where(vanishes, zero, in_y)};
+}
+
+// The weights are sigmoids; those of -inf and -inf are 0, as in a row of log_sum_exp.
+cotangents of_log_add_exp(const pullback& b) {
+  program_writer& to = b.to;
+  const node_id zero = to.number(0.0);
+  const node_id is_none = to.of(op::equal, {b.y, to.number(-std::numeric_limits<double>::infinity())});
+  const auto weighted = [&](node_id own, node_id other) {
+    const node_id weight = function(b, op::sigmoid, to.of(op::subtract, {own, other}));
+    return to.where(is_none, zero, with_factor(b, weight));
+  };
+  return {weighted(b.in(0), b.in(1)), weighted(b.in(1), b.in(0))};
+}
+
+cotangents of_two(const pullback& b) {
+  program_writer& to = b.to;
+  const node_id x = b.in(0), y = b.in(1);
+  switch (b.n.what) {
+    case op::add:
+      return {b.g, b.g};
+    case op::subtract:
+      return {b.g, to.negative(b.g)};
+    case op::multiply:
+      return {with_factor(b, y), with_factor(b, x)};
+    case op::divide:
+      return {to.of(op::divide, {b.g, y}), to.negative(with_factor(b, to.of(op::divide, {b.y, y})))};
+    case op::pow:
+      return of_pow(b);
+    case op::log_add_exp:
+      return of_log_add_exp(b);
+    default:
+      ASSAY_EXPECTS(b.n.what == op::maximum || b.n.what == op::minimum);
+      return of_chosen(b);
+  }
+}
+
+}  // namespace
+
+cotangents of_function(const pullback& b) {
+  cotangents all;
+  if (b.n.what == op::where) {
+    const node_id zero = b.to.number(0.0);
+    all = {std::nullopt, b.to.where(b.in(0), b.g, zero), b.to.where(b.in(0), zero, b.g)};
+  } else {
+    all = b.n.in.size() == 1 ? cotangents{of_one(b)} : of_two(b);
+  }
+  for (std::size_t k = 0; k < all.size(); ++k)
+    if (all[k]) all[k] = b.to.sum_to(*all[k], b.shape_of(b.in(k)));
+  return all;
+}
+
+}  // namespace assay::reference::formula

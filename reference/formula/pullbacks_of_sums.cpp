@@ -1,0 +1,106 @@
+#include <algorithm>
+#include <limits>
+#include <numeric>
+
+#include "reference/formula/pullbacks.hpp"
+
+namespace assay::reference::formula {
+namespace {
+
+// softmax over several axes at once.
+node_id softmax_over(program_writer& to, node_id x, const program_writer::list& axes) {
+  if (axes.size() == 1) return to.of(op::softmax, {x}, axes);
+  const core::shape shape = to.shape_of(x);
+  program_writer::list order;
+  for (std::size_t k = 0; k < shape.size(); ++k)
+    if (!std::binary_search(axes.begin(), axes.end(), static_cast<std::int64_t>(k)))
+      order.push_back(static_cast<std::int64_t>(k));
+  core::shape rows_shape;
+  for (const std::int64_t kept : order) rows_shape.push_back(shape[static_cast<std::size_t>(kept)]);
+  rows_shape.push_back(1);
+  for (const std::int64_t axis : axes) rows_shape.back() *= shape[static_cast<std::size_t>(axis)];
+  order.insert(order.end(), axes.begin(), axes.end());
+  program_writer::list inverse(order.size());
+  for (std::size_t k = 0; k < order.size(); ++k)
+    inverse[static_cast<std::size_t>(order[k])] = static_cast<std::int64_t>(k);
+  const node_id sorted = to.of(op::transpose, {x}, order);
+  const node_id y =
+      to.of(op::softmax, {to.reshape(sorted, rows_shape)}, {static_cast<std::int64_t>(rows_shape.size()) - 1});
+  return to.of(op::transpose, {to.reshape(y, to.shape_of(sorted))}, inverse);
+}
+
+// 0 of those that are not the largest: never 0 times something.
+node_id of_largest(const pullback& b, node_id g) {
+  program_writer& to = b.to;
+  const node_id zero = to.number(0.0), share = to.of(op::largest_share, {b.in(0)}, b.n.integers[0]);
+  return to.where(to.of(op::equal, {share, zero}), zero, to.product(g, share));
+}
+
+// A row of -inf alone has no slope.
+node_id of_log_sum_exp(const pullback& b, node_id g, const core::shape& shape) {
+  program_writer& to = b.to;
+  const program_writer::list& axes = b.n.integers[0];
+  const node_id none = to.of(op::equal, {b.y, to.number(-std::numeric_limits<double>::infinity())});
+  const node_id weighted = to.product(g, softmax_over(to, b.in(0), axes));
+  return to.where(to.beside(none, axes, shape), to.number(0.0), weighted);
+}
+
+node_id of_reduction(const pullback& b) {
+  program_writer& to = b.to;
+  const program_writer::list& axes = b.n.integers[0];
+  const core::shape shape = b.shape_of(b.in(0));
+  const node_id g = to.beside(b.g, axes, shape);
+  switch (b.n.what) {
+    case op::sum:
+      return to.broadcast(g, shape);
+    case op::mean: {
+      std::size_t count = 1;
+      for (const std::int64_t axis : axes) count *= shape[static_cast<std::size_t>(axis)];
+      return to.broadcast(to.of(op::divide, {g, to.integer(count)}), shape);
+    }
+    case op::log_sum_exp:
+      return of_log_sum_exp(b, g, shape);
+    default:
+      ASSAY_EXPECTS(b.n.what == op::largest);
+      return of_largest(b, g);
+  }
+}
+
+// y (g - sum g y)
+node_id of_softmax(const pullback& b) {
+  program_writer& to = b.to;
+  const program_writer::list& axis = b.n.integers[0];
+  const node_id mean = to.sum(to.product(b.g, b.y), axis);
+  return to.product(b.y, to.of(op::subtract, {b.g, to.beside(mean, axis, b.shape_of(b.y))}));
+}
+
+// A letter of the result is in an operand, so that g and the other operand have all that one of them needs.
+cotangents back_through_contraction(const pullback& b) {
+  const contraction letters = *contraction_of(b.n.text);
+  const auto contracted = [&](node_id x, node_id y, const std::string& of) {
+    return b.to.append({.what = op::contract, .in = {x, y}, .text = of});
+  };
+  return {contracted(b.g, b.in(1), letters.result + "," + letters.y + "->" + letters.x),
+          contracted(b.g, b.in(0), letters.result + "," + letters.x + "->" + letters.y)};
+}
+
+}  // namespace
+
+cotangents of_sums(const pullback& b) {
+  switch (b.n.what) {
+    case op::contract:
+      return back_through_contraction(b);
+    case op::softmax:
+      return {of_softmax(b)};
+    case op::largest_share:
+      return {std::nullopt};
+    case op::cumulative_sum: {
+      const auto axis = static_cast<std::size_t>(b.n.integer(0));
+      return {b.to.reversed(b.to.of(op::cumulative_sum, {b.to.reversed(b.g, axis)}, b.n.integers[0]), axis)};
+    }
+    default:
+      return {of_reduction(b)};
+  }
+}
+
+}  // namespace assay::reference::formula

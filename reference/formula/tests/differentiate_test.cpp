@@ -1,0 +1,154 @@
+// Gradients of programs as programs: every rule against the adjoint reading and against differences.
+#include "reference/formula/tests/programs_under_test.hpp"
+
+using namespace assay::reference;
+using namespace assay::reference::formula;
+
+namespace {
+
+bool intersect(const enclosure& x, const enclosure& y) {
+  return mpfr_lessequal_p(x.low(), y.high()) != 0 && mpfr_lessequal_p(y.low(), x.high()) != 0;
+}
+
+// Both ways are proofs, and neither is wide.
+void agree_with_the_adjoint_reading(const std::string& nodes) {
+  INFO(nodes);
+  const program p = program_of(nodes), g = gradient_of(p);
+  for (std::uint64_t seed = 1; seed < 4; ++seed) {
+    const auto x = drawn_inputs(g, seed);
+    const auto program_has = evaluated<enclosure>(g, x), adjoint_has = swept(p, x);
+    REQUIRE(program_has.size() == adjoint_has.size());
+    for (const auto& [name, values] : adjoint_has) {
+      REQUIRE(program_has.at(name).size() == values.size());
+      for (std::size_t i = 0; i < values.size(); ++i) {
+        const enclosure& own = program_has.at(name)[i];
+        INFO(name << " " << i << ": " << to_double(own) << ", adjoint " << to_double(values[i]));
+        CHECK(intersect(own, values[i]));
+        CHECK(std::fabs(mpfr_get_d(own.high(), MPFR_RNDN) - to_double(own)) <= 1e-25);
+        CHECK(std::fabs(mpfr_get_d(values[i].high(), MPFR_RNDN) - to_double(values[i])) <= 1e-25);
+      }
+    }
+  }
+}
+
+const std::string x_23 = real_input("x", "[2, 3]");
+std::string behind(const std::string& inputs, const std::string& nodes) { return inputs + ", " + nodes; }
+
+// softmax(q k / sqrt 2 + mask) v, causal.
+const std::string attention =
+    real_input("q", "[3, 2]") + "," + real_input("k", "[3, 2]") + "," + real_input("v", "[3, 2]") + R"(,
+    {"op": "contract", "in": [0, 1], "of": "nd,md->nm"}, {"op": "fraction", "numerator": 2, "denominator": 1},
+    {"op": "power", "in": [4], "p": 1, "q": 2}, {"op": "divide", "in": [3, 5]}, {"op": "iota", "size": 3},
+    {"op": "reshape", "in": [7], "shape": [3, 1]}, {"op": "less_equal", "in": [7, 8]},
+    {"op": "number", "value": "-inf"}, {"op": "where", "in": [9, 6, 10]}, {"op": "softmax", "in": [11], "axis": 1},
+    {"op": "contract", "in": [12, 2], "of": "nm,me->ne"})";
+
+}  // namespace
+
+TEST_CASE("formula/differentiate/elementwise_operators", "[unit]") {
+  for (const char* what :
+       {"negative", "magnitude", "exp", "log", "log1p", "sin", "cos", "tanh", "sigmoid", "softplus", "log_sigmoid"})
+    agree_with_the_adjoint_reading(behind(x_23, R"({"op": ")" + std::string(what) + R"(", "in": [0]})"));
+  for (const char* power : {R"("p": 1, "q": 2)", R"("p": -3, "q": 2)", R"("p": 2, "q": 1)", R"("p": 1, "q": 1)",
+                            R"("p": -1, "q": 1)", R"("p": 0, "q": 1)", R"("p": 5, "q": 3)"})
+    agree_with_the_adjoint_reading(behind(x_23, R"({"op": "power", "in": [0], )" + std::string(power) + "}"));
+  for (const char* shape : {"[2, 3]", "[3]", "[2, 1]", "[]", "[4, 2, 3]"})
+    for (const char* what : {"add", "subtract", "multiply", "divide", "maximum", "minimum", "pow", "log_add_exp"})
+      agree_with_the_adjoint_reading(
+          behind(x_23 + "," + real_input("z", shape), R"({"op": ")" + std::string(what) + R"(", "in": [0, 1]})"));
+  agree_with_the_adjoint_reading(behind(x_23 + "," + real_input("z", "[3]"),
+                                        R"({"op": "number", "value": 1}, {"op": "less", "in": [0, 2]},
+                                           {"op": "where", "in": [3, 0, 1]})"));
+}
+
+TEST_CASE("formula/differentiate/operators_that_move", "[unit]") {
+  for (
+      const char* nodes :
+      {R"({"op": "reshape", "in": [0], "shape": [3, 2]})", R"({"op": "transpose", "in": [0], "axes": [1, 0]})",
+       R"({"op": "broadcast", "in": [0], "shape": [4, 2, 3]})",
+       R"({"op": "slice", "in": [0], "start": [0, 2], "stop": [2, -1], "step": [1, -2]})",
+       R"({"op": "slice", "in": [0], "start": [1, 1], "stop": [2, 3], "step": [1, 1]})",
+       R"({"op": "slice", "in": [0], "start": [1, 0], "stop": [-1, 3], "step": [-1, 2]})",
+       R"({"op": "slice", "in": [0], "start": [1, 0], "stop": [1, 3], "step": [1, 1]})",
+       R"({"op": "concatenate", "in": [0, 0, 0], "axis": 1})",
+       R"({"op": "number", "value": 2}, {"op": "multiply", "in": [0, 1]}, {"op": "concatenate", "in": [2, 0], "axis": 0})"})
+    agree_with_the_adjoint_reading(behind(x_23, nodes));
+  agree_with_the_adjoint_reading(behind(real_input("x", "[3, 7]"), R"({"op": "slice", "in": [0], "start": [2, 6],
+                                        "stop": [-1, -1], "step": [-2, -3]})"));
+  agree_with_the_adjoint_reading(
+      behind(x_23 + "," + real_input("z", "[1, 2]"), R"({"op": "update", "in": [0, 1], "start": [1, 1]})"));
+}
+
+TEST_CASE("formula/differentiate/indices_that_come_twice", "[unit]") {
+  const std::string table = real_input("x", "[2, 3, 2]");
+  agree_with_the_adjoint_reading(
+      behind(table + "," + integer_input("i", "[2, 4]"), R"({"op": "gather", "in": [0, 1], "axis": 1})"));
+  agree_with_the_adjoint_reading(
+      behind(table + "," + integer_input("i", "[2, 5, 2]"), R"({"op": "take_along", "in": [0, 1], "axis": 1})"));
+  agree_with_the_adjoint_reading(behind(table + "," + integer_input("i", "[4]") + "," + real_input("v", "[2, 4, 2]"),
+                                        R"({"op": "scatter_add", "in": [0, 1, 2], "axis": 1})"));
+  agree_with_the_adjoint_reading(
+      behind(table + "," + integer_input("i", "[2, 5, 2]") + "," + real_input("v", "[2, 5, 2]"),
+             R"({"op": "scatter_add_along", "in": [0, 1, 2], "axis": 1})"));
+}
+
+TEST_CASE("formula/differentiate/sums_and_rows", "[unit]") {
+  const std::string cube = real_input("x", "[2, 3, 2]");
+  for (const char* what : {"sum", "mean", "largest", "log_sum_exp"})
+    for (const char* axes : {"[0]", "[1]", "[0, 2]", "[0, 1, 2]"})
+      agree_with_the_adjoint_reading(
+          behind(cube, R"({"op": ")" + std::string(what) + R"(", "in": [0], "axes": )" + axes + "}"));
+  for (const char* what : {"softmax", "cumulative_sum"})
+    for (const char* axis : {"0", "1", "2"})
+      agree_with_the_adjoint_reading(
+          behind(cube, R"({"op": ")" + std::string(what) + R"(", "in": [0], "axis": )" + axis + "}"));
+  const std::string pair = real_input("x", "[2, 3]") + "," + real_input("z", "[3, 2]");
+  for (const char* of : {"ab,bc->ac", "ab,ba->", "ab,ba->a", "ab,cd->dacb", "ab,bc->abc", "ab,bd->da"})
+    agree_with_the_adjoint_reading(
+        behind(pair, R"({"op": "contract", "in": [0, 1], "of": ")" + std::string(of) + "\"}"));
+  agree_with_the_adjoint_reading(behind(cube, R"({"op": "contract", "in": [0, 0], "of": "abc,dbc->ad"})"));
+}
+
+TEST_CASE("formula/differentiate/formulas", "[unit]") {
+  agree_with_the_adjoint_reading(attention);
+  // RMS norm: x w / sqrt(mean x^2 + 1e-5).
+  agree_with_the_adjoint_reading(real_input("x", "[2, 4]") + "," + real_input("w", "[4]") + R"(,
+    {"op": "multiply", "in": [0, 0]}, {"op": "mean", "in": [2], "axes": [1]}, {"op": "number", "value": 1e-05},
+    {"op": "add", "in": [3, 4]}, {"op": "power", "in": [5], "p": -1, "q": 2},
+    {"op": "reshape", "in": [6], "shape": [2, 1]}, {"op": "multiply", "in": [0, 7]}, {"op": "multiply", "in": [8, 1]})");
+  // Rotation by pairs (0, 1) and (2, 3).
+  agree_with_the_adjoint_reading(real_input("x", "[3, 4]") + "," + real_input("t", "[3, 2]") + R"(,
+    {"op": "slice", "in": [0], "start": [0, 0], "stop": [3, 4], "step": [1, 2]},
+    {"op": "slice", "in": [0], "start": [0, 1], "stop": [3, 4], "step": [1, 2]},
+    {"op": "cos", "in": [1]}, {"op": "sin", "in": [1]}, {"op": "multiply", "in": [2, 4]},
+    {"op": "multiply", "in": [3, 5]}, {"op": "subtract", "in": [6, 7]}, {"op": "multiply", "in": [2, 5]},
+    {"op": "multiply", "in": [3, 4]}, {"op": "add", "in": [9, 10]}, {"op": "reshape", "in": [8], "shape": [3, 2, 1]},
+    {"op": "reshape", "in": [11], "shape": [3, 2, 1]}, {"op": "concatenate", "in": [12, 13], "axis": 2},
+    {"op": "reshape", "in": [14], "shape": [3, 4]})");
+  // Scores with learned biases by distance, of which most distances share one.
+  agree_with_the_adjoint_reading(real_input("s", "[4, 4]") + "," + real_input("b", "[3]") + R"(,
+    {"op": "iota", "size": 4}, {"op": "reshape", "in": [2], "shape": [4, 1]}, {"op": "subtract", "in": [3, 2]},
+    {"op": "magnitude", "in": [4]}, {"op": "integer", "value": 2}, {"op": "minimum", "in": [5, 6]},
+    {"op": "gather", "in": [1, 7], "axis": 0}, {"op": "add", "in": [0, 8]}, {"op": "softmax", "in": [9], "axis": 1})");
+}
+
+TEST_CASE("formula/differentiate/second_derivatives_of_attention_are_differences", "[unit]") {
+  const program first = gradient_of(program_of(attention)), second = gradient_of(first);
+  const auto x = drawn_inputs(second, 5);
+  const auto got = evaluated<enclosure>(second, x);
+  const auto objective = [&](const numbers_by_name& at) {
+    double sum = 0;
+    for (const auto& [name, values] : evaluated<enclosure>(first, at))
+      for (std::size_t i = 0; i < values.size(); ++i) sum += x.at("grad_" + name)[i] * to_double(values[i]);
+    return sum;
+  };
+  CHECK(got.size() == 4);
+  for (const auto& [name, values] : got)
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      auto above = x, below = x;
+      above[name.substr(5)][i] += 0x1p-17;
+      below[name.substr(5)][i] -= 0x1p-17;
+      INFO(name << " " << i);
+      CHECK(to_double(values[i]) == Approx((objective(above) - objective(below)) / 0x1p-16).epsilon(1e-6).margin(1e-8));
+    }
+}

@@ -1,0 +1,106 @@
+// Programs written as text, and what their gradients are in two ways.
+#pragma once
+
+#include <catch2/catch.hpp>
+
+#include "reference/core/counter_random.hpp"
+#include "reference/formula/differentiate.hpp"
+#include "reference/formula/interpreter.hpp"
+#include "reference/formula/text.hpp"
+#include "reference/readings/all.hpp"
+
+namespace assay::reference::formula {
+
+using numbers_by_name = std::map<std::string, std::vector<double>>;
+using enclosures_by_name = std::map<std::string, std::vector<enclosure>>;
+
+/// The last node is the output y.
+inline program program_of(const std::string& nodes) {
+  const auto last = std::count(nodes.begin(), nodes.end(), '{') - 1;
+  auto p = read_program(R"({"schema": "assay-program/1", "nodes": [)" + nodes +
+                        R"(], "outputs": [{"name": "y", "node": )" + std::to_string(last) + "}]}");
+  INFO(nodes << ": " << (p ? std::string() : p.error().message));
+  REQUIRE(p.has_value());
+  return *p;
+}
+
+inline std::string real_input(const std::string& name, const std::string& shape) {
+  return R"({"op": "input", "name": ")" + name + R"(", "kind": "real", "shape": )" + shape + "}";
+}
+inline std::string integer_input(const std::string& name, const std::string& shape) {
+  return R"({"op": "input", "name": ")" + name + R"(", "kind": "integer", "shape": )" + shape + "}";
+}
+
+inline program gradient_of(const program& p) {
+  auto g = differentiate(p);
+  INFO((g ? std::string() : g.error().message));
+  REQUIRE(g.has_value());
+  const auto again = read_program(to_text(*g));
+  REQUIRE(again.has_value());
+  CHECK(to_text(*again) == to_text(*g));
+  return *g;
+}
+
+/// The real outputs.
+template <class R>
+std::map<std::string, std::vector<R>> evaluated(const program& p, const numbers_by_name& x) {
+  typename interpreter<R>::arrays in;
+  for (const node_id k : p.inputs()) {
+    const std::vector<double>& values = x.at(p.nodes()[k].text);
+    if (p.type_of(k).kind == number_kind::integer)
+      in.emplace(p.nodes()[k].text, integers(values.begin(), values.end()));
+    else
+      in.emplace(p.nodes()[k].text, reals<R>(values.begin(), values.end()));
+  }
+  std::map<std::string, std::vector<R>> all;
+  for (auto& [name, values] : interpreter<R>(p, in).run())
+    if (auto* r = std::get_if<reals<R>>(&values)) all.emplace(name, std::move(*r));
+  return all;
+}
+
+/// The gradients as the adjoint reading has them, from the cotangents grad_NAME.
+inline enclosures_by_name swept(const program& p, const numbers_by_name& x) {
+  using number = adjoint<enclosure>;
+  tape<enclosure> graph;
+  interpreter<number>::arrays in;
+  std::map<std::string, std::vector<tape<enclosure>::node>> variables;
+  for (const node_id k : p.inputs()) {
+    const std::string& name = p.nodes()[k].text;
+    const std::vector<double>& values = x.at(name);
+    if (p.type_of(k).kind == number_kind::integer) {
+      in.emplace(name, integers(values.begin(), values.end()));
+      continue;
+    }
+    reals<number> numbers;
+    for (const double each : values) {
+      numbers.push_back(number::variable(enclosure(each)));
+      variables[name].push_back(numbers.back().node);
+    }
+    in.emplace(name, std::move(numbers));
+  }
+  const auto last = graph.last();
+  for (const auto& [name, values] : interpreter<number>(p, in).run())
+    if (const auto* y = std::get_if<reals<number>>(&values))
+      for (std::size_t i = 0; i < y->size(); ++i)
+        graph.put((*y)[i].node, cotangent<enclosure>(enclosure(x.at("grad_" + name)[i])));
+  graph.sweep(last);
+  enclosures_by_name all;
+  for (const auto& [name, nodes] : variables)
+    for (const auto node : nodes) all["grad_" + name].push_back(graph.gradient(node));
+  return all;
+}
+
+/// Numbers between 0.3 and 1.7 in a random order, none like another; integers from 0 on, below 3.
+inline numbers_by_name drawn_inputs(const program& p, std::uint64_t seed) {
+  core::counter_random random(seed);
+  numbers_by_name all;
+  for (const node_id k : p.inputs()) {
+    std::vector<double>& x = all[p.nodes()[k].text];
+    const bool is_real = p.type_of(k).kind == number_kind::real;
+    for (std::size_t i = 0; i < elements_of(p.type_of(k).shape); ++i)
+      x.push_back(is_real ? 0.3 + 1.4 / (1 + std::exp(-random.normal())) : static_cast<double>((seed + 2 * i) % 3));
+  }
+  return all;
+}
+
+}  // namespace assay::reference::formula
