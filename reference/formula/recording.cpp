@@ -15,7 +15,7 @@ constinit thread_local recording* in_scope = nullptr;
 std::string key_of(const node& n) {
   std::string key = fmt::format("{} {} {} {} {:x}", static_cast<int>(n.what), n.text, n.stage, fmt::join(n.in, ","),
                                 std::bit_cast<std::uint64_t>(n.number));
-  for (const auto& list : n.integers) key += fmt::format(";{}", fmt::join(list, ","));
+  for (const auto& numbers : n.integers) key += fmt::format(";{}", fmt::join(numbers, ","));
   return key;
 }
 

@@ -49,7 +49,7 @@ TEST_CASE("formula/owner/a_program_is_the_compiled_formula", "[property]") {
                              {declared_as("mine/output", "attention/output"), recorded_attention}});
   REQUIRE(owner.operations().size() == 4);
   for (std::uint64_t seed = 0; seed < 240; ++seed) {
-    const core::dtype type = core::floating_dtypes[seed / 4 % core::floating_dtypes.size()];
+    const core::dtype type = core::floating_dtypes[seed / 4 % std::size(core::floating_dtypes)];
     const core::operation& own_op = owner.operations()[seed % 4].declaration;
     const bool is_attention = own_op.name.starts_with("mine/output");
     const core::operation& compiled_op = *find_operation((is_attention ? "attention/output" : "kerple/log") +
