@@ -37,6 +37,12 @@ bool is_odd(mpfr_srcptr x) {
   return mpfr_integer_p(x) != 0 && mpfr_integer_p(half) == 0;
 }
 
+bool holds_no_integer(const enclosure& x) {
+  mpfr_scratch above(x.precision());
+  mpfr_rint_ceil(above, x.low(), MPFR_RNDU);
+  return x.is_finite() && mpfr_greater_p(above, x.high()) != 0;
+}
+
 // Of a zero or infinite base, or with an infinite exponent: what IEEE 754 says, where both signs of a zero of unknown
 // sign give the same.
 enclosure special_power(const enclosure& x, const enclosure& e) {
@@ -82,8 +88,7 @@ enclosure pow(const enclosure& x, const enclosure& e) {
       return power(x, {mpfr_get_si(e.low(), MPFR_RNDN), 1});
     if (one_exponent && mpfr_integer_p(e.low()) != 0 && mpfr_sgn(x.high()) < 0)
       return is_odd(e.low()) ? -pow(-x, e) : pow(-x, e);
-    return one_exponent && mpfr_number_p(e.low()) != 0 && mpfr_sgn(x.high()) < 0 ? enclosure::nan()
-                                                                                 : enclosure::unknown();
+    return mpfr_sgn(x.high()) < 0 && x.is_finite() && holds_no_integer(e) ? enclosure::nan() : enclosure::unknown();
   }
   // Of what may be 0 a negative power may be infinite.
   if (mpfr_zero_p(x.low()) != 0 && !x.is_zero() && !x.low_open() && mpfr_sgn(e.low()) < 0) return enclosure::unknown();

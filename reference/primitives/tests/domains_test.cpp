@@ -221,6 +221,9 @@ TEST_CASE("primitives/powers/special_values_are_those_of_ieee_754", "[unit]") {
   for (const double exponent : {-infinite, -3.0, -2.0, -0.5, 0.0, 0.5, 2.0, 3.0, 0x1p70, infinite, no_number})
     for (const double base : {-infinite, -2.0, -1.0, -0.5, -0.0, 0.0, 0.5, 1.0, 2.0, infinite, no_number})
       check_pow(base, exponent);
+  // Between two integers no power of a negative number exists, and next to one it may.
+  check_proofs(no_number, [](auto one) { return pow(-one - one, exp(one)); });
+  check_undecided([](auto one) { return pow(-one - one, about_zero<decltype(one)>()); });
   // A zero of unknown sign has even powers alone.
   const auto vanishing = [](auto one) {
     using R = decltype(one);
