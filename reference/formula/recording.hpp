@@ -20,6 +20,7 @@
 #include "reference/formula/program.hpp"
 #include "reference/primitives/constants.hpp"
 #include "reference/readings/reading.hpp"
+#include "reference/readings/stages.hpp"
 
 namespace assay::reference::formula {
 
