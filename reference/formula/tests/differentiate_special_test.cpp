@@ -60,6 +60,14 @@ TEST_CASE("formula/differentiate/of_powers_at_zero", "[unit]") {
   of_x_is_proved(R"({"op": "log", "in": [0]})", {0, 4}, {1, 1}, {infinite, 0.25});
 }
 
+TEST_CASE("formula/differentiate/outside_of_domains", "[unit]") {
+  of_x_is_proved(R"({"op": "log", "in": [0]})", {-2, -infinite}, {1, 1}, {-0.5, 0});
+  of_x_is_proved(R"({"op": "log1p", "in": [0]})", {-2, -1.5}, {3, 3}, {-3, -6});
+  of_x_is_proved(R"({"op": "power", "in": [0], "p": 1, "q": 2})", {-4}, {1}, {no_number});
+  of_x_is_proved(R"({"op": "log_sum_exp", "in": [0], "axes": [0]})", {infinite, 1}, {3}, {no_number, no_number});
+  of_x_is_proved(R"({"op": "log_add_exp", "in": [0, 0]})", {infinite}, {3}, {no_number});
+}
+
 TEST_CASE("formula/differentiate/branches_that_are_not_taken_give_nothing", "[unit]") {
   // where(0 < x, log x, 2 x), as people write it: the logarithm's slope at 0 is infinite.
   of_x_is_proved(R"({"op": "number", "value": 0}, {"op": "less", "in": [1, 0]}, {"op": "number", "value": 1},

@@ -11,9 +11,8 @@ bool intersect(const enclosure& x, const enclosure& y) {
 }
 
 // Both ways are proofs, and neither is wide.
-void agree_with_the_adjoint_reading(const std::string& nodes) {
-  INFO(nodes);
-  const program p = program_of(nodes), g = gradient_of(p);
+void agree_with_the_adjoint_reading(const program& p) {
+  const program g = gradient_of(p);
   for (std::uint64_t seed = 1; seed < 4; ++seed) {
     const auto x = drawn_inputs(g, seed);
     const auto program_has = evaluated<enclosure>(g, x), adjoint_has = swept(p, x);
@@ -29,6 +28,11 @@ void agree_with_the_adjoint_reading(const std::string& nodes) {
       }
     }
   }
+}
+
+void agree_with_the_adjoint_reading(const std::string& nodes) {
+  INFO(nodes);
+  agree_with_the_adjoint_reading(program_of(nodes));
 }
 
 const std::string x_23 = real_input("x", "[2, 3]");
@@ -134,6 +138,7 @@ TEST_CASE("formula/differentiate/formulas", "[unit]") {
 
 TEST_CASE("formula/differentiate/second_derivatives_of_attention_are_differences", "[unit]") {
   const program first = gradient_of(program_of(attention)), second = gradient_of(first);
+  agree_with_the_adjoint_reading(first);
   const auto x = drawn_inputs(second, 5);
   const auto got = evaluated<enclosure>(second, x);
   const auto objective = [&](const numbers_by_name& at) {
@@ -151,4 +156,27 @@ TEST_CASE("formula/differentiate/second_derivatives_of_attention_are_differences
       INFO(name << " " << i);
       CHECK(to_double(values[i]) == Approx((objective(above) - objective(below)) / 0x1p-16).epsilon(1e-6).margin(1e-8));
     }
+}
+
+TEST_CASE("formula/differentiate/plain_arithmetic_lies_within_the_allowance", "[unit]") {
+  const program g = gradient_of(program_of(attention));
+  const computing_in format(assay::core::dtype::f32);
+  double largest_share_of_it = 0.0;
+  for (std::uint64_t seed = 1; seed < 20; ++seed) {
+    auto x = drawn_inputs(g, seed);
+    for (auto& [name, values] : x)
+      for (double& each : values) each = static_cast<float>(each);
+    const auto truth = evaluated<enclosure>(g, x);
+    const auto plain = evaluated<rounded>(g, x);
+    const auto law = evaluated<tracked>(g, x);
+    for (const auto& [name, values] : truth)
+      for (std::size_t i = 0; i < values.size(); ++i) {
+        const double error = std::fabs(plain.at(name)[i].number - to_double(values[i]));
+        const double allowed = law.at(name)[i].allowance() * tracked::u();
+        INFO(name << " " << i);
+        CHECK(error <= allowed);
+        if (allowed > 0) largest_share_of_it = std::max(largest_share_of_it, error / allowed);
+      }
+  }
+  CHECK(largest_share_of_it > 0.01);
 }
