@@ -26,9 +26,10 @@ class printer {
     std::string text;
     lines all(text, "inputs");
     for (const node_id k : program_.inputs()) {
-      const auto& [kind, shape] = program_.type_of(k);
+      const array_type& type = program_.type_of(k);
       all.add([&] {
-        return fmt::format("{}: {} {}", shown_leaf(program_.nodes()[k]).text, name_of(kind), core::to_string(shape));
+        return fmt::format("{}: {} {}", shown_leaf(program_.nodes()[k]).text, name_of(type.kind),
+                           core::to_string(type.shape));
       });
     }
     all.end();

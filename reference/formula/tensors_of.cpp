@@ -5,7 +5,8 @@ namespace assay::reference::formula {
 core::result<void> check_inputs(const program& p, const core::tensors& inputs) {
   for (const node_id k : p.inputs()) {
     const std::string& name = p.nodes()[k].text;
-    const auto [kind, shape] = p.type_of(k);
+    const number_kind kind = p.type_of(k).kind;
+    const core::shape& shape = p.type_of(k).shape;
     const auto it = inputs.find(name);
     if (it == inputs.end()) return core::failure(fmt::format("the input '{}' is missing", name));
     const core::tensor& t = it->second;

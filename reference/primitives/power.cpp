@@ -174,7 +174,9 @@ ball<Number> pow(const ball<Number>& x, const ball<Number>& e) {
   if (!x.is_negative()) return exp(e * log(x));
   if (!e.is_exact()) return result::unknown();
   const double exponent = leading(e.centre);
-  if (trailing(e.centre) != 0.0 || std::floor(exponent) != exponent) return result::nan();
+  const double rest = trailing(e.centre);
+  if (std::floor(exponent) != exponent || std::floor(rest) != rest) return result::nan();
+  if (rest != 0.0) return result::unknown();  // an integer beyond 2^53
   const ball<Number> r = exp(e * log(-x));
   return std::fmod(exponent, 2.0) == 0.0 ? r : -r;
 }

@@ -12,6 +12,7 @@
 #include "reference/oracle.hpp"
 #include "tools/case_file.hpp"
 #include "tools/explore/sweep.hpp"
+#include "tools/fuzz/program_target.hpp"
 #include "tools/fuzz/targets.hpp"
 #include "tools/gate/shard_file.hpp"
 #include "tools/transports/protocol.hpp"
@@ -210,6 +211,7 @@ std::vector<std::string> seeds_of(std::string_view target, const std::string& so
   if (target == "shard") return shard_files(source);
   if (target == "baseline") return baselines(source);
   if (target == "known_failures") return known_failures();
+  if (target == "program") return program_seeds();
   if (target == "number") return {"0x1.8p+1", "-inf", "nan", "1e-320", "-0", "0x1p-1074", "1.7976931348623157e308"};
   std::vector<std::string> all = recipes(source);
   for (auto& more : {messages(source), cases(source)}) all.insert(all.end(), more.begin(), more.end());
@@ -269,6 +271,7 @@ const std::vector<std::string>& words() {
         for (const auto& d : *tensors) found.insert(d.name);
       for (const auto& a : op.attributes) found.insert(a.name);
     }
+    for (const std::string& word : program_words()) found.insert(word);
     return std::vector<std::string>(found.begin(), found.end());
   }();
   return all;

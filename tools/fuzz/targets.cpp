@@ -15,6 +15,7 @@
 #include "golden/recipe.hpp"
 #include "tools/case_file.hpp"
 #include "tools/explore/sweep.hpp"
+#include "tools/fuzz/program_target.hpp"
 #include "tools/gate/pinning.hpp"
 #include "tools/gate/shard_file.hpp"
 #include "tools/transports/call_message.hpp"
@@ -179,9 +180,10 @@ const std::vector<target>& targets() {
   static const std::vector<target> all{{"baseline", read_baseline},   {"case", read_case},
                                        {"json", read_json},           {"known_failures", read_known_failures},
                                        {"manifest", read_manifest},   {"message", read_message},
-                                       {"number", read_number},       {"recipe", read_recipe},
-                                       {"recording", read_recording}, {"safetensors", read_tensors},
-                                       {"shard", read_shard},         {"sweep", read_sweep}};
+                                       {"number", read_number},       {"program", read_and_run_program},
+                                       {"recipe", read_recipe},       {"recording", read_recording},
+                                       {"safetensors", read_tensors}, {"shard", read_shard},
+                                       {"sweep", read_sweep}};
   return all;
 }
 

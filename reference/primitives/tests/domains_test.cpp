@@ -224,6 +224,10 @@ TEST_CASE("primitives/powers/special_values_are_those_of_ieee_754", "[unit]") {
   // Between two integers no power of a negative number exists, and next to one it may.
   check_proofs(no_number, [](auto one) { return pow(-one - one, exp(one)); });
   check_undecided([](auto one) { return pow(-one - one, about_zero<decltype(one)>()); });
+  check_proofs(infinite, [](auto one) {  // an even integer of 106 bits
+    using R = decltype(one);
+    return pow(-one - one, R(1e300) * R(0.3));
+  });
   // A zero of unknown sign has even powers alone.
   const auto vanishing = [](auto one) {
     using R = decltype(one);
