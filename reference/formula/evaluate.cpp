@@ -52,10 +52,9 @@ template <class R, class Round>
 rung_outputs enclosed(const program& p, const core::tensors& inputs, core::dtype storage, Round round) {
   const auto lifts = lifted<R>(p, inputs);
   rung_outputs out;
-  for (const auto& [name, made] : interpreter<R>(p, lifts).run()) {
-    const auto it = std::find_if(p.outputs().begin(), p.outputs().end(), [&](const auto& o) { return o.name == name; });
-    out.emplace(name, rounded_output<R>(p.type_of(it->of), storage, made, round));
-  }
+  const auto made = interpreter<R>(p, lifts).run();
+  for (const program::output& o : p.outputs())
+    out.emplace(o.name, rounded_output<R>(p.type_of(o.of), storage, made.at(o.name), round));
   return out;
 }
 

@@ -21,9 +21,10 @@ core::result<void> check_inputs(const program& p, const core::tensors& inputs) {
       return core::failure(fmt::format("'{}' has an element that is no {}", name, name_of(kind)));
   }
   if (inputs.size() > p.inputs().size())
-    for (const auto& [name, t] : inputs)
-      if (std::none_of(p.inputs().begin(), p.inputs().end(), [&](node_id k) { return p.nodes()[k].text == name; }))
-        return core::failure(fmt::format("there is no input '{}'", name));
+    for (const auto& given : inputs)
+      if (std::none_of(p.inputs().begin(), p.inputs().end(),
+                       [&](node_id k) { return p.nodes()[k].text == given.first; }))
+        return core::failure(fmt::format("there is no input '{}'", given.first));
   return {};
 }
 
