@@ -50,6 +50,22 @@ inline boost::tribool compared(op what, const std::int64_t& x, const std::int64_
   return what == op::less ? x < y : what == op::less_equal ? x <= y : x == y;
 }
 
+/// An exact zero, which rounds nothing where it is added: what a mask hides is no term.
+template <class R>
+bool adds_nothing(const R& x) {
+  if constexpr (std::is_same_v<R, tracked>)
+    return x.number == 0.0 && x.error == 0.0;
+  else
+    return false;
+}
+template <class R>
+bool adds_nothing(const R& x, const R& y) {
+  if constexpr (std::is_same_v<R, tracked>)
+    return (adds_nothing(x) && std::isfinite(y.allowance())) || (adds_nothing(y) && std::isfinite(x.allowance()));
+  else
+    return false;
+}
+
 template <class R>
 R smaller(const R& x, const R& y) {
   return -larger(-x, -y);

@@ -287,7 +287,8 @@ class interpreter {
       return x;
     }
     accumulator<R> sum;
-    for (const R& x : row) sum.add(x);
+    for (const R& x : row)
+      if (!adds_nothing(x)) sum.add(x);
     const R total = sum.total();
     return what == op::sum ? total : total / reference::from_integer<R>(static_cast<double>(row.size()));
   }
@@ -370,7 +371,10 @@ class interpreter {
         continue;
       }
       accumulator<R> sum;
-      for (const auto& [a, b] : terms) sum.add_product(x[at.at()[0] + a], y[at.at()[1] + b]);
+      for (const auto& [a, b] : terms) {
+        const R &left = x[at.at()[0] + a], &right = y[at.at()[1] + b];
+        if (!adds_nothing(left, right)) sum.add_product(left, right);
+      }
       made.push_back(sum.total());
     }
     return made;

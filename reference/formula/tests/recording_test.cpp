@@ -113,7 +113,8 @@ TEST_CASE("formula/recording/sums_choices_and_constants", "[unit]") {
     const tracked wanted = network(numbers(w1), numbers(w2), tracked(x[i]));
     const tracked& found = std::get<reals<tracked>>(made.at("y"))[i];
     CHECK(found.number == Approx(wanted.number));
-    CHECK(found.error == Approx(wanted.error).epsilon(0.01));
+    CHECK(found.error <= 1.01 * wanted.error);  // exact zeros are no terms of a program's sums
+    CHECK(found.error >= 0.3 * wanted.error);
   }
 }
 
