@@ -1,6 +1,6 @@
 // x^e: with a rational exponent, exact where the result is, and with a real one.
-// Special values: 0^e is 0 for e > 0, 1 for e = 0 and +inf for e < 0. Of x < 0 there are integer powers alone; all
-// others are NaN.
+// Special values are those of IEEE 754: 0^e is 0 for e > 0 and infinite for e < 0, with the sign of the zero where e is
+// odd; x^0 is 1 and 1^e is 1, of NaN, too. Of x < 0 there are integer powers alone; all others are NaN.
 #pragma once
 
 #include <numeric>
