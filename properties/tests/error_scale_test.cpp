@@ -87,7 +87,7 @@ TEST_CASE("properties/error_scale/relative_mutants_are_caught_from_the_map_on", 
             const double bound = all_laws(*expected)->at(name).k.back().storage()[i];
             const double error = std::ldexp(core::unit_roundoff(type) * of_output[i], *cell->second);
             const double wrong = core::round_to(type, right + error);
-            if (!std::isfinite(right) || !std::isfinite(wrong) || std::isinf(bound)) continue;
+            if (!std::isfinite(right) || !std::isfinite(wrong) || !std::isfinite(bound)) continue;
             core::tensors outputs = truth;
             outputs.at(name).values.storage()[i] = wrong;
             INFO(op.name << " " << name << " " << f.name << " element " << i << " 2^" << *cell->second);

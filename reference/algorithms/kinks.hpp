@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cmath>
+#include <limits>
 #include <type_traits>
 
 #include "reference/accuracy_class.hpp"
@@ -21,6 +22,32 @@ R right_within(double reach, const R& x) {
     return {x.number, x.error + reach / (class_slack * tracked::u())};
   else
     return x;
+}
+
+/// Whether it may have been computed as 0, though it is not known to be 0.
+template <class R>
+bool may_be_zero(const R& x) {
+  if constexpr (std::is_same_v<R, tracked>)
+    return x.error != 0.0 && !(std::fabs(x.number) > tracked::u() * x.error);
+  else
+    return false;
+}
+
+/// x / y of a y that is no sum of positive numbers: where it may have been computed as 0, infinity and NaN are
+/// explained, and a factor of 0 behind does not silence them.
+template <class R>
+R quotient_of_any(const R& x, const R& y) {
+  if constexpr (carries_derivatives<R>) {
+    using N = typename R::underlying;
+    if (!may_be_zero(y.number)) return x / y;
+    const N r = quotient_of_any(x.number, y.number);
+    return R::made(r, R::by(x, [&] { return quotient_of_any(N(1.0), y.number); }),
+                   R::by(y, [&] { return -quotient_of_any(r, y.number); }));
+  } else if constexpr (std::is_same_v<R, tracked>) {
+    return may_be_zero(y) ? tracked((x / y).number, std::numeric_limits<double>::quiet_NaN()) : x / y;
+  } else {
+    return x / y;
+  }
 }
 
 /// |x|, whose slope is 0 at 0 as in PyTorch, JAX and TensorFlow.

@@ -92,7 +92,7 @@ struct fire::pairs : future_keys {
         return whole_length(at.distance, c, least, bool(!is_below));
     }
     const auto psi = [&](const R& y) { return how.log_of_one_plus(c * y); };
-    return psi(from_integer<R>(at.distance)) / (psi(larger_by_halves(length, least)) + epsilon);
+    return quotient_of_any(psi(from_integer<R>(at.distance)), psi(larger_by_halves(length, least)) + epsilon);
   }
   /// psi(t) / psi(max(L, t)) for L <= t: 1 exactly, which no interval of a quotient says; arithmetic divides. At L = t
   /// it moves with L by half of -psi'(t) / psi(t). At t = 0 it is 0 / 0, and so is its derivative.

@@ -71,6 +71,30 @@ R smaller(const R& x, const R& y) {
   return -larger(-x, -y);
 }
 
+/// Whether a number may have been computed at the end of a domain or below, though it is not known to lie there.
+template <class R>
+bool may_reach(const R& x, double end) {
+  if constexpr (std::is_same_v<R, tracked>)
+    return x.error != 0.0 && !(x.number - end > tracked::u() * x.error);
+  else
+    return false;
+}
+template <class R>
+bool is_exact_integer(const R& x) {
+  if constexpr (std::is_same_v<R, tracked>)
+    return x.error == 0.0 && std::floor(x.number) == x.number;
+  else
+    return true;
+}
+/// r, which may be no number.
+template <class R>
+R beyond_domain(bool may_be, const R& r) {
+  if constexpr (std::is_same_v<R, tracked>)
+    return may_be ? tracked(r.number, std::numeric_limits<double>::quiet_NaN()) : r;
+  else
+    return r;
+}
+
 template <class R>
 R function_of(const node& n, const R& x) {
   switch (n.what) {
@@ -81,9 +105,9 @@ R function_of(const node& n, const R& x) {
     case op::exp:
       return exp(x);
     case op::log:
-      return log(x);
+      return beyond_domain(may_reach(x, 0.0), log(x));
     case op::log1p:
-      return log1p(x);
+      return beyond_domain(may_reach(x, -1.0), log1p(x));
     case op::sin:
       return sin(x);
     case op::cos:
@@ -99,7 +123,7 @@ R function_of(const node& n, const R& x) {
     case op::floor:
       return floor(x);
     case op::power:
-      return power(x, {n.integer(0), n.integer(1)});
+      return beyond_domain(n.integer(1) > 1 && may_reach(x, 0.0), power(x, {n.integer(0), n.integer(1)}));
     default:
       ASSAY_EXPECTS(n.what == op::detach);
       if constexpr (carries_derivatives<R>)
@@ -119,13 +143,13 @@ R function_of(const node& n, const R& x, const R& y) {
     case op::multiply:
       return x * y;
     case op::divide:
-      return x / y;
+      return quotient_of_any(x, y);
     case op::maximum:
       return larger(x, y);
     case op::minimum:
       return smaller(x, y);
     case op::pow:
-      return pow(x, y);
+      return beyond_domain(may_reach(x, 0.0) && !is_exact_integer(y), pow(x, y));
     default:
       ASSAY_EXPECTS(n.what == op::log_add_exp);
       return log_sum_exp(x, y);

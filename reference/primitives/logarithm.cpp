@@ -10,19 +10,14 @@ value log1p(const value& x) { return value(value::real(boost::multiprecision::lo
 enclosure log(const enclosure& x) { return enclosure::increasing_from(0, true, x, mpfr_log); }
 enclosure log1p(const enclosure& x) { return enclosure::increasing_from(-1, true, x, mpfr_log1p); }
 
-namespace {
-
-// r = log y. Where y may have been computed as 0 or less, the result may be no number.
-tracked logarithm_of(double y, double r, double error) {
-  const double inherited = error != 0.0 && !(y > tracked::u() * error) ? std::numeric_limits<double>::quiet_NaN()
-                                                                       : propagate(1.0 / std::fabs(y), error);
-  return {r, inherited + accuracy::log * finite_magnitude(r)};
+tracked log(const tracked& x) {
+  const double r = std::log(x.number);
+  return {r, propagate(1.0 / std::fabs(x.number), x.error) + accuracy::log * finite_magnitude(r)};
 }
-
-}  // namespace
-
-tracked log(const tracked& x) { return logarithm_of(x.number, std::log(x.number), x.error); }
-tracked log1p(const tracked& x) { return logarithm_of(1.0 + x.number, std::log1p(x.number), x.error); }
+tracked log1p(const tracked& x) {
+  const double r = std::log1p(x.number);
+  return {r, propagate(1.0 / std::fabs(1.0 + x.number), x.error) + accuracy::log * finite_magnitude(r)};
+}
 
 rounded log(const rounded& x) { return rounded(std::log(x.number)); }
 rounded log1p(const rounded& x) { return rounded(std::log1p(x.number)); }

@@ -114,7 +114,7 @@ tracked by_exponential(double r, double log_r, double inherited, double argument
           tracked::change(r, log_r, inherited + argument * (accuracy::log + 2.0)) + accuracy::exp * r + tracked::tau()};
 }
 
-bool may_be_negative(const tracked& x) { return x.error != 0.0 && !(x.number >= tracked::u() * x.error); }
+constexpr double unbounded = std::numeric_limits<double>::infinity();
 
 // |x'|^p - |x|^p is largest at the end that lies away from 0, which a slope does not know of an x near 0.
 template <class ByLogarithm>
@@ -122,7 +122,7 @@ tracked of_integer_power(const tracked& x, double p, ByLogarithm by_logarithm) {
   const double r = std::pow(x.number, p), reach = tracked::u() * x.error;
   const double products = std::fabs(p) * finite_magnitude(r) + tracked::tau();
   if (!(std::fabs(x.number) > reach) && reach != 0.0) {
-    if (p < 0.0) return {r, std::numeric_limits<double>::quiet_NaN()};
+    if (p < 0.0) return {r, unbounded};
     return {r, (std::pow(std::fabs(x.number) + reach, p) - std::fabs(r)) / tracked::u() + products};
   }
   const tracked whole = by_logarithm();
@@ -141,14 +141,13 @@ tracked power(const tracked& x, rational e) {
                           std::fabs(exponent * std::log(std::fabs(x.number))));
   };
   if (e.q == 1) return of_integer_power(x, exponent, by_logarithm);
-  return may_be_negative(x) ? tracked(r, std::numeric_limits<double>::quiet_NaN()) : by_logarithm();
+  return x.number == 0.0 ? tracked(r, unbounded) : by_logarithm();
 }
 tracked pow(const tracked& x, const tracked& e) {
   const double log_x = std::log(std::fabs(x.number)), r = std::pow(x.number, e.number);
   if (x.number == 0.0 && x.error == 0.0 && e.error == 0.0) return tracked(r);
   if (e.error == 0.0 && std::floor(e.number) == e.number && x.number < 0.0 && std::fabs(e.number) <= 0x1p53)
     return power(x, {static_cast<long>(e.number), 1});
-  if (may_be_negative(x)) return {r, std::numeric_limits<double>::quiet_NaN()};
   const double inherited = propagate(std::fabs(e.number / x.number), x.error) + propagate(std::fabs(log_x), e.error);
   return by_exponential(r, e.number * log_x, inherited, std::fabs(e.number * log_x));
 }

@@ -28,7 +28,6 @@ template <class Number>
 ball<Number> power(const ball<Number>& x, rational e);
 /// As exp(e log x), the form with the larger error: the exponential multiplies the rounding errors of its argument
 /// (those of e, of log x and of their product) by the argument. An integer power may be |p| roundings of products.
-/// Where x may have been computed as a negative number, another power of it may be no number.
 tracked power(const tracked& x, rational e);
 rounded power(const rounded& x, rational e);
 

@@ -108,12 +108,12 @@ struct tracked {
                              propagate(u() * x.error, y.error);
     return rounded_unless(x.is_power_of_two() || y.is_power_of_two(), r, inherited);
   }
-  /// If the divisor's error interval contains zero, the quotient may be anything, infinity and NaN among it.
+  /// If the divisor's error interval contains zero, the quotient is unbounded; but see quotient_of_any.
   friend tracked operator/(const tracked& x, const tracked& y) {
     const double r = x.number / y.number, divisor = std::fabs(y.number) - u() * y.error;
     const double inherited = divisor > 0.0    ? (x.error + propagate(std::fabs(r), y.error)) / divisor
                              : y.error == 0.0 ? x.error
-                                              : std::numeric_limits<double>::quiet_NaN();
+                             : std::isnan(y.error) ? y.error : std::numeric_limits<double>::infinity();
     return rounded_unless(y.is_power_of_two(), r, inherited);
   }
 
