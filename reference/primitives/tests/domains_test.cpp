@@ -125,7 +125,7 @@ TEST_CASE("reference/domains/integer_powers", "[unit]") {
   CHECK(allowance_of([&](auto) { return square(tracked(-3.0, 1.0)); }) >= 6.0);
   CHECK(allowance_of([&](auto) { return square(tracked(-3.0, 1.0)); }) < 120.0);
   CHECK(allowance_of([&](auto) { return square(tracked(0.0, 0x1p12)); }) == Approx(1.0));
-  CHECK(std::isinf(allowance_of([&](auto) { return power(tracked(0.0, 1.0), ratio(-2, 1)); })));
+  CHECK(std::isnan(allowance_of([&](auto) { return power(tracked(0.0, 1.0), ratio(-2, 1)); })));
   // Near 1 the roundings of a product are more than those of an exponential.
   CHECK(allowance_of([&](auto) { return power(tracked(1.0 + 0x1p-20), ratio(64, 1)); }) >= 64.0);
 }
