@@ -15,11 +15,12 @@ program_writer::program_writer(program& p) : program_(p) {
 
 node_id program_writer::append(node n) {
   n.stage = stage_;
-  const auto [it, is_new] = written_.emplace(key_of(n), 0);
-  if (!is_new) return it->second;
+  key what = key_of(n);
+  if (const auto known = written_.find(what); known != written_.end()) return known->second;
   const auto id = program_.append(std::move(n));
   if (!id) throw unwritable(id.error().message);
-  return it->second = *id;
+  written_.emplace(std::move(what), *id);
+  return *id;
 }
 
 node_id program_writer::input(const std::string& name, const core::shape& shape) {

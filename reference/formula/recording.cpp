@@ -1,23 +1,11 @@
 #include "reference/formula/recording.hpp"
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
-#include <algorithm>
-#include <bit>
-#include <utility>
+#include <cmath>
 
 namespace assay::reference::formula {
 namespace {
 
 constinit thread_local recording* in_scope = nullptr;
-
-std::string key_of(const node& n) {
-  std::string key = fmt::format("{} {} {} {} {:x}", static_cast<int>(n.what), n.text, n.stage, fmt::join(n.in, ","),
-                                std::bit_cast<std::uint64_t>(n.number));
-  for (const auto& numbers : n.integers) key += fmt::format(";{}", fmt::join(numbers, ","));
-  return key;
-}
 
 node_id add(node n) { return recording::current().add(std::move(n)); }
 traced_truth truth(op what, std::vector<node_id> in) { return {add({.what = what, .in = std::move(in)})}; }
@@ -28,6 +16,7 @@ std::vector<std::int64_t> as_integers(const core::shape& s) { return {s.begin(),
 }  // namespace
 
 recording::recording(std::vector<std::string> stages) : stages_(std::move(stages)) {
+  writer_.emplace(program_);
   ASSAY_EXPECTS(in_scope == nullptr);
   in_scope = this;
 }
@@ -37,14 +26,13 @@ recording& recording::current() {
   return *in_scope;
 }
 
+// What is exact has no stage, so that it is one node for all of them.
 node_id recording::add(node n) {
-  if (row_of(n.what).of != family::leaf || n.what == op::fraction || n.what == op::pi) n.stage = stage_;
-  const auto [it, is_new] = known_.try_emplace(key_of(n), 0);
-  if (!is_new) return it->second;
-  const auto id = program_.append(std::move(n));
-  if (!id) throw core::contract_violation(id.error().message);
-  it->second = *id;
-  return *id;
+  const bool is_exact = row_of(n.what).of == family::leaf && n.what != op::fraction && n.what != op::pi;
+  return write([&](program_writer& to) {
+    if (is_exact) to.set_stage({});
+    return to.append(std::move(n));
+  });
 }
 
 node_id recording::add_input(const std::string& name, const core::shape& s, number_kind kind) {
@@ -68,8 +56,9 @@ void recording::output(const std::string& name, const traced& x) {
 }
 program recording::finish() {
   ASSAY_EXPECTS(!program_.outputs().empty());
-  known_.clear();
-  return std::exchange(program_, {});
+  program made = std::exchange(program_, {});
+  writer_.emplace(program_);
+  return made;
 }
 
 traced::stage_scope::stage_scope(std::size_t stage) {
@@ -81,6 +70,7 @@ traced::stage_scope::~stage_scope() { recording::current().stage_ = std::move(be
 
 traced::traced(double x) : of_(add({.what = op::number, .number = x})) {}
 traced traced::from_integer(double x) {
+  ASSAY_EXPECTS(std::fabs(x) <= 0x1p53);
   const auto whole = static_cast<std::int64_t>(x);
   ASSAY_EXPECTS(static_cast<double>(whole) == x);
   node n{.what = op::integer};
@@ -122,17 +112,10 @@ traced to_real(const traced_integer& x) { return traced::at(add({.what = op::to_
 namespace {
 
 node_id reshaped_node(node_id x, const core::shape& s) {
-  if (recording::current().shape_of(x) == s) return x;
-  node n{.what = op::reshape, .in = {x}};
-  n.integers[0] = as_integers(s);
-  return add(std::move(n));
+  return recording::current().write([&](program_writer& to) { return to.reshape(x, s); });
 }
-
 node_id broadcast_node(node_id x, const core::shape& s) {
-  if (recording::current().shape_of(x) == s) return x;
-  node n{.what = op::broadcast, .in = {x}};
-  n.integers[0] = as_integers(s);
-  return add(std::move(n));
+  return recording::current().write([&](program_writer& to) { return to.broadcast(x, s); });
 }
 
 }  // namespace

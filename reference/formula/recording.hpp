@@ -13,11 +13,12 @@
 // either(less(x, y), a, b).
 #pragma once
 
+#include <optional>
 #include <string>
-#include <unordered_map>
+#include <utility>
 #include <vector>
 
-#include "reference/formula/program.hpp"
+#include "reference/formula/program_writer.hpp"
 #include "reference/primitives/constants.hpp"
 #include "reference/readings/reading.hpp"
 #include "reference/readings/stages.hpp"
@@ -75,6 +76,16 @@ class recording {
   /// A node as it stands, for operators without a function of their own. A contract violation where the program refuses
   /// it: the message says why.
   node_id add(node n);
+  /// What f(program_writer&) writes, in the stage of the scope, with the same answer to what the program refuses.
+  template <class Write>
+  node_id write(Write f) {
+    try {
+      writer_->set_stage(stage_);
+      return f(*writer_);
+    } catch (const unwritable& error) {
+      throw core::contract_violation(error.what());
+    }
+  }
   [[nodiscard]] const core::shape& shape_of(node_id n) const { return program_.type_of(n).shape; }
   static recording& current();
 
@@ -82,7 +93,7 @@ class recording {
   friend class traced::stage_scope;
   node_id add_input(const std::string& name, const core::shape& s, number_kind kind);
   program program_;
-  std::unordered_map<std::string, node_id> known_;  // by what they are
+  std::optional<program_writer> writer_;
   std::vector<std::string> stages_;
   std::string stage_;
 };

@@ -120,8 +120,9 @@ template <carries_derivatives D>
 D pow(const D& x, const D& e) {
   using R = typename D::underlying;
   const auto r = pow(x.number, e.number);
-  // Of 0 the power is 0 or infinite however its exponent moves.
-  const bool of_zero = to_double(x) == 0.0 && to_double(e) > 0.0;
+  // A positive power of 0 stays 0 however its exponent moves; of what may be another number it does not.
+  const bool of_zero = to_double(x) == 0.0 && bool(!less(x.number, R(0.0))) && bool(!less(R(0.0), x.number)) &&
+                       bool(less(R(0.0), e.number));
   return D::made(
       r, D::by(x, [&] { return of_zero ? e.number * pow(x.number, e.number - R(1.0)) : e.number * r / x.number; }),
       D::by(e, [&] { return of_zero ? R(0.0) : r * log(x.number); }));

@@ -38,7 +38,8 @@ computing_with_digits::~computing_with_digits() { working_bits = before_; }
 enclosure::enclosure() : interval_(working_zero()) {}
 enclosure::enclosure(double x) : interval_(working_zero()) {
   mpfi_set_d(data(), x);
-  if (x == 0.0) *this = zero(std::signbit(x) ? -1 : 1);
+  if (x == 0.0)  // whose ends MPFI gives opposite signs
+    for (mpfr_ptr end : {left(), right()}) mpfr_set_zero(end, std::signbit(x) ? -1 : 1);
 }
 
 enclosure enclosure::nan() { return enclosure(std::numeric_limits<double>::quiet_NaN()); }
@@ -48,13 +49,7 @@ enclosure enclosure::unknown() {
   mpfr_set_inf(r.right(), 1);
   return r;
 }
-enclosure enclosure::zero(int sign) {
-  enclosure r;  // which MPFI gives ends of opposite signs
-  if (sign == 0) return r;
-  mpfr_set_zero(r.left(), sign);
-  mpfr_set_zero(r.right(), sign);
-  return r;
-}
+enclosure enclosure::zero(int sign) { return sign == 0 ? enclosure() : enclosure(sign < 0 ? -0.0 : 0.0); }
 
 enclosure& enclosure::with_open_ends(bool low, bool high) {
   const bool finite = is_finite();
@@ -108,6 +103,7 @@ enclosure operator*(const enclosure& x, const enclosure& y) {
   if (y.is_negative()) return -(x * -y);
   enclosure r;
   const int inexact = mpfi_mul(r.data(), x.data(), y.data());
+  if (r.is_nan()) return enclosure::unknown();
   if (x.straddles_zero() && y.straddles_zero()) return r;
   bool low_open = MPFI_LEFT_IS_INEXACT(inexact), high_open = MPFI_RIGHT_IS_INEXACT(inexact);
   if (mpfr_sgn(x.low()) >= 0 && mpfr_sgn(y.low()) >= 0) {
@@ -131,7 +127,8 @@ enclosure operator/(const enclosure& x, const enclosure& y) {
   if (x.is_infinite() && y.is_unbounded()) return enclosure::nan();
   if (x.is_zero()) return enclosure::zero(sign_of(x) * sign_of(y));
   enclosure r;
-  return r.with_inexact_ends(mpfi_div(r.data(), x.data(), y.data()));
+  const int inexact = mpfi_div(r.data(), x.data(), y.data());
+  return r.is_nan() ? enclosure::unknown() : r.with_inexact_ends(inexact);  // an infinite end over another
 }
 
 }  // namespace assay::reference

@@ -111,9 +111,11 @@ struct tracked {
   /// If the divisor's error interval contains zero, the quotient is unbounded; but see quotient_of_any.
   friend tracked operator/(const tracked& x, const tracked& y) {
     const double r = x.number / y.number, divisor = std::fabs(y.number) - u() * y.error;
-    const double inherited = divisor > 0.0    ? (x.error + propagate(std::fabs(r), y.error)) / divisor
-                             : y.error == 0.0 ? x.error
-                             : std::isnan(y.error) ? y.error : std::numeric_limits<double>::infinity();
+    double inherited = x.error;
+    if (divisor > 0.0)
+      inherited = (x.error + propagate(std::fabs(r), y.error)) / divisor;
+    else if (y.error != 0.0)
+      inherited = larger_error(y.error, std::numeric_limits<double>::infinity());
     return rounded_unless(y.is_power_of_two(), r, inherited);
   }
 

@@ -24,7 +24,7 @@ std::string matrix(const std::string& name, int rows, int columns) {
 
 }  // namespace
 
-TEST_CASE("formula/work/counts_terms_functions_and_what_outputs_need", "[unit]") {
+TEST_CASE("formula/cost/counts_terms_functions_and_what_outputs_need", "[unit]") {
   const std::string product =
       matrix("x", 4, 5) + "," + matrix("y", 6, 5) + R"(, {"op": "contract", "in": [0, 1], "of": "ad,bd->ab"},
       {"op": "exp", "in": [2]}, {"op": "sum", "in": [3], "axes": [0, 1]}, {"op": "log_sum_exp", "in": [2], "axes": [0]})";
@@ -37,7 +37,7 @@ TEST_CASE("formula/work/counts_terms_functions_and_what_outputs_need", "[unit]")
         "node 2 (contract): up to here the program needs more than 169 additions");
 }
 
-TEST_CASE("formula/work/a_short_text_that_asks_for_too_much_is_refused", "[unit]") {
+TEST_CASE("formula/cost/a_short_text_that_asks_for_too_much_is_refused", "[unit]") {
   // A million million million products: elements alone do not show it.
   std::string bomb = matrix("x", 8192, 8192) + R"(, {"op": "contract", "in": [0, 0], "of": "ad,bd->ab"})";
   for (int k = 1; k < 8; ++k)

@@ -130,6 +130,23 @@ TEST_CASE("reference/domains/integer_powers", "[unit]") {
   CHECK(allowance_of([&](auto) { return power(tracked(1.0 + 0x1p-20), ratio(64, 1)); }) >= 64.0);
 }
 
+// The slope of x^e in e is 0 at x = 0 and nowhere else: what may be 0 is not taken for it.
+TEST_CASE("reference/domains/slopes_of_powers_at_zero", "[unit]") {
+  const auto slope_in_exponent = [](const enclosure& x) {
+    using number = adjoint<enclosure>;
+    tape<enclosure> graph;
+    const number e = number::variable(enclosure(0.5)), y = pow(number(x), e);
+    graph.put(y.node, cotangent<enclosure>(enclosure(1.0)));
+    graph.sweep(e.node);
+    return graph.gradient(e.node);
+  };
+  CHECK(slope_in_exponent(enclosure(0.0)).is_zero());
+  const enclosure tiny = larger(about_zero<enclosure>(), enclosure(0.0));
+  CHECK(to_double(tiny) == 0.0);
+  CHECK_FALSE(slope_in_exponent(tiny).is_zero());
+  CHECK_FALSE(round_enclosure(dtype::f64, slope_in_exponent(tiny)).decided);
+}
+
 TEST_CASE("reference/domains/exact_zeros", "[unit]") {
   const auto over = [](double x, double y) { return [=](auto one) { return decltype(one)(x) / decltype(one)(y); }; };
   check_proofs(no_number, over(0.0, 0.0));
@@ -142,6 +159,10 @@ TEST_CASE("reference/domains/exact_zeros", "[unit]") {
   check_proofs(no_number, over(infinite, -infinite));
   check_proofs(no_number, [](auto one) { return decltype(one)(0.0) * decltype(one)(infinite); });
   check_proofs(no_number, [](auto one) { return decltype(one)(infinite) - decltype(one)(infinite) * one; });
+  check_undecided([](auto one) {
+    using R = decltype(one);
+    return R(infinite) / exp(exp(R(50.0)) * exp(R(50.0)));  // too large for any exponent, and no infinity
+  });
   // The sign of what cancels is that of a convention.
   check_undecided([](auto one) { return one / (one - one); });
   check_proofs(0.0, [](auto one) { return power(decltype(one)(0.0), ratio(1, 2)); });
