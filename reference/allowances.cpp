@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "reference/error_bound.hpp"
 #include "reference/oracle.hpp"
-#include "reference/readings/tracked.hpp"
 #include "reference/registry.hpp"
 
 namespace assay::reference {
@@ -50,7 +50,7 @@ allowances allow(const core::request& call, const core::precisions& compute, acc
       const xt::xarray<double>& k = laws[next++].at(name).k;
       if (c == 1) a.k[c] = k;
       for (std::size_t i = 0; i < k.size(); ++i)
-        a.k[c].storage()[i] = larger_error(k.storage()[i], a.k[c].storage()[i]);
+        a.k[c].storage()[i] = larger_allowance(k.storage()[i], a.k[c].storage()[i]);
     }
   }
   return out;

@@ -15,13 +15,31 @@ namespace assay::reference {
 /// What k of a class is multiplied by before the class is denied: `uniform` is a bound as it stands.
 constexpr double slack_of(accuracy_class c) { return c == accuracy_class::uniform ? 1.0 : class_slack; }
 
-/// An element without an allowance is not judged: any answer is explained by the law, NaN among them.
-inline bool is_not_judged(double k) { return std::isnan(k); }
+/// k where the formula as written gives an infinity. It is right beyond the largest number of the dtype, and says
+/// nothing of a finite answer below it.
+constexpr double right_where_the_truth_overflows = -std::numeric_limits<double>::infinity();
+
+/// An element without an allowance is not judged: any answer is explained by the law, NaN among them. The truth is
+/// finite.
+inline bool is_not_judged(core::dtype storage, double k, double truth) {
+  return std::isnan(k) ||
+         (k == right_where_the_truth_overflows && core::is_floating(storage) &&
+          std::fabs(truth) < core::largest_finite(storage));
+}
+/// The larger of two k: no allowance is the largest.
+inline double larger_allowance(double x, double y) {
+  if (std::isnan(x) || std::isnan(y)) return std::numeric_limits<double>::quiet_NaN();
+  return x < 0.0 || y < 0.0 ? right_where_the_truth_overflows : std::fmax(x, y);
+}
+/// u k, where there is an allowance.
+inline double allowed_by(core::dtype compute, double k) {
+  return k == right_where_the_truth_overflows ? 0.0 : core::unit_roundoff(compute) * k;
+}
 
 /// The error beyond which an element is a bug, where k is that of the widest law.
 inline double bug_bound(core::dtype storage, core::dtype compute, double k, double truth) {
-  if (is_not_judged(k)) return std::numeric_limits<double>::infinity();
-  return bug_slack * core::unit_roundoff(compute) * k + core::half_ulp(storage, truth);
+  if (is_not_judged(storage, k, truth)) return std::numeric_limits<double>::infinity();
+  return bug_slack * allowed_by(compute, k) + core::half_ulp(storage, truth);
 }
 
 /// Whether the final rounding has its half ulp besides the law: it is in that of `uniform`, where the arithmetic has
@@ -32,9 +50,9 @@ constexpr bool adds_final_rounding(accuracy_class c, core::dtype storage, core::
 
 /// The error beyond which an element is not explained by the law of class c.
 inline double class_bound(accuracy_class c, core::dtype storage, core::dtype compute, double k, double truth) {
-  if (is_not_judged(k)) return std::numeric_limits<double>::infinity();
+  if (is_not_judged(storage, k, truth)) return std::numeric_limits<double>::infinity();
   const double rounding = adds_final_rounding(c, storage, compute) ? core::half_ulp(storage, truth) : 0.0;
-  return slack_of(c) * core::unit_roundoff(compute) * k + rounding;
+  return slack_of(c) * allowed_by(compute, k) + rounding;
 }
 
 }  // namespace assay::reference

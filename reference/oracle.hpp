@@ -75,7 +75,7 @@ inline certified_outputs truth_of(const core::request& call) { return certify(ca
 std::size_t count_undecided(const certified_outputs& outputs);
 
 /// The running error bound k of every element under the law of each class, in units of u of compute.unit(), each class
-/// containing those before it. Infinite where any finite answer is right.
+/// containing those before it. Infinite where any finite answer is right, and see is_not_judged (error_bound.hpp).
 struct allowance {
   std::array<xt::xarray<double>, accuracy_classes.size()> k;
 };

@@ -25,7 +25,6 @@ class element_judge {
   element_judge(const expectation& e, const reference::allowances& laws, const std::string& name)
       : storage_(e.call.operation->output(name)->type_in(e.call.type)),
         compute_(e.compute.unit()),
-        u_(core::unit_roundoff(compute_)),
         truth_(e.truth.at(name)),
         scales_(scales_of(e, name)),
         law_(laws.at(name)),
@@ -50,18 +49,20 @@ class element_judge {
         continue;
       }
       const double k = law_.k[c].storage()[i];
-      if (std::isnan(x) || reference::is_not_judged(k)) {
-        r[c] = reference::is_not_judged(k) ? 0.0 : infinity;
+      if (reference::is_not_judged(storage_, k, truth)) {
+        r[c] = 0.0;
+      } else if (std::isnan(x)) {
+        r[c] = infinity;
       } else if (std::isinf(x) || std::isinf(rounded)) {
         // Beyond the largest number infinity and the number are both right, if the allowance reaches there.
         // (an unbounded allowance means "any finite answer").
         const double reach =
-            std::isinf(k) ? std::fabs(truth) : std::fabs(truth) + reference::bug_bound(storage_, compute_, k, truth);
+            k == infinity ? std::fabs(truth) : std::fabs(truth) + reference::bug_bound(storage_, compute_, k, truth);
         const bool overflow_explained =
             reach >= core::largest_finite(storage_) && std::signbit(x) == std::signbit(truth);
-        r[c] = std::isinf(x) ? (overflow_explained ? 0.0 : infinity) : quotient(beyond_rounding, u_ * k);
+        r[c] = std::isinf(x) ? (overflow_explained ? 0.0 : infinity) : quotient(beyond_rounding, reference::allowed_by(compute_, k));
       } else {
-        r[c] = quotient(adds_rounding(c) ? beyond_rounding : error, u_ * k);
+        r[c] = quotient(adds_rounding(c) ? beyond_rounding : error, reference::allowed_by(compute_, k));
       }
     }
     return r;
@@ -146,7 +147,6 @@ class element_judge {
 
   core::dtype storage_, compute_;
   core::float_format format_ = core::is_floating(storage_) ? core::format_of(storage_) : core::float_format{};
-  double u_;
   const reference::certified& truth_;
   std::vector<double> scales_;
   const reference::allowance& law_;

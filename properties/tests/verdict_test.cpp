@@ -192,7 +192,8 @@ TEST_CASE("properties/verdict/truths_found_side_by_side_are_the_same", "[unit]")
     }
     for (const auto& [name, a] : reference::allow(call, core::dtype::f32)) {
       INFO(call.operation->name << " " << name);
-      CHECK(all_laws(*e)->at(name).k == a.k);
+      for (std::size_t c = 0; c < a.k.size(); ++c)
+        CHECK(std::equal(a.k[c].begin(), a.k[c].end(), all_laws(*e)->at(name).k[c].begin(), core::same_value));
     }
   }
 }

@@ -15,6 +15,7 @@
 #include <limits>
 
 #include "reference/core/dtype.hpp"
+#include "reference/error_bound.hpp"
 #include "reference/primitives/exponential.hpp"
 #include "reference/primitives/log_sum_exp.hpp"
 #include "reference/primitives/logarithm.hpp"
@@ -83,10 +84,10 @@ struct tracked {
     return propagate(r, growth(error));
   }
 
-  /// k of an output, which is asked where the truth is finite: NaN is no allowance. What is not finite here lies beyond
-  /// what this reading holds.
+  /// k of an output (error_bound.hpp).
   [[nodiscard]] double allowance() const {
-    return std::isfinite(number) ? error : std::numeric_limits<double>::quiet_NaN();
+    if (std::isinf(number) && !std::isnan(error)) return right_where_the_truth_overflows;
+    return std::isnan(number) ? number : error;
   }
 
   /// See stages.hpp.

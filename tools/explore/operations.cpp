@@ -69,8 +69,9 @@ core::result<results> errors_of(const asked& what, const cell& c, const caller& 
       squares += error * error;
       count += 1;
       if (std::isfinite(values[i]) && !d.own_type) {
-        const double allowed_units = reference::is_not_judged(k.storage()[i]) ? HUGE_VAL : k.storage()[i];
-        law = std::max(law, (2 * u * allowed_units + u_stored * std::fabs(values[i])) / scales[i]);
+        const bool is_judged = !reference::is_not_judged(d.type_in(what.type), k.storage()[i], values[i]);
+        const double allowed = is_judged ? reference::allowed_by(what.formats.unit(), k.storage()[i]) : HUGE_VAL;
+        law = std::max(law, (2 * allowed + u_stored * std::fabs(values[i])) / scales[i]);
       }
       if (error < 1) continue;
       const double at = place_of(call, d, found.shape(), i, static_cast<double>(c.size), rows_of(c));
