@@ -3,14 +3,15 @@
 
 # Long, and alike for all encodings: a diagnosis of every mutant, known and as if nobody knew it, and of right code; every
 # control in f64 and f16, too; PyTorch. CI has the first of each kind; for the others they are `thorough`, and
-# tools/test --all runs them.
+# tools/test --all runs them. Of kinds with many faults CI has the diagnosis of the mutants alone.
 set(assay_long_and_alike "^properties/diagnosis/(mutants_are|generated_are|nothing_)|^properties/controls/none_fails_(f64|f16)|^examples/gate/torch_")
+set(assay_longest "^properties/diagnosis/(generated_are|nothing_).*/(heinsen|nope|comrope|kerple)$")
 # Long, and about what CI does not use: models that learn, the plan of a full run.
 set(assay_long "^tools/experiments$|^properties/sizes/a_full_run_reaches_further$")
 
 function(assay_labels result name)
   set(labels "")
-  if(name MATCHES "${assay_long}")
+  if(name MATCHES "${assay_long}" OR name MATCHES "${assay_longest}")
     list(APPEND labels thorough)
   endif()
   foreach(encoding IN LISTS ASSAY_ENCODINGS)
