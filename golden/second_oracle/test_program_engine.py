@@ -23,6 +23,7 @@ import sys
 import unittest
 
 import numpy
+from mpmath.libmp import finf, fninf, fzero
 
 import interval
 import safetensors_file
@@ -32,7 +33,9 @@ import test_program_formulas
 import test_program_random
 from check import same
 from interval import Interval, Undecided
-from program import Program, evaluate, rounded
+from program import Program, evaluate, gradient, node_values, rounded
+from program_reading import REAL
+from program_gradient import Convention
 from program_random import random_call
 from program_text import Text
 
@@ -50,13 +53,13 @@ class Recorded(Program):
         return program
 
 
-def elements_of_output(program, inputs, name, dtype):
-    """None where BITS do not decide. A ValueError where it is refused."""
-    found = [None] * program.nodes[program.outputs[name]].size
+def decided(size, dtype, evaluate_here):
+    """None where BITS do not decide."""
+    found = [None] * size
     for bits in BITS:
         interval.set_precision(bits or 106 + safetensors_file.FORMATS[dtype.upper()][0])
         try:
-            found = [rounded(x, dtype) for x in evaluate(program, inputs, [name])[name]]
+            found = [rounded(x, dtype) for x in evaluate_here()]
         except Undecided:
             continue
         if None not in found:
@@ -68,8 +71,37 @@ def by_second_reader(text, inputs, dtype):
     """None where it refuses."""
     program = Program.read(text)
     try:
-        return {name: elements_of_output(program, inputs, name, dtype) for name in program.outputs}
+        return {name: decided(program.nodes[index].size, dtype, lambda name=name: evaluate(program, inputs, [name])[name])
+                for name, index in program.outputs.items()}
     except ValueError:
+        return None
+
+
+def has_slopes_of_its_own(program, inputs):
+    """Whether the engine has a slope by convention where the second reader has another one: of a logarithm beyond its
+    domain, of a sum of exponentials that is infinite (its weights of 0 take no NaN), and of 0^0."""
+    values = node_values(program, inputs, program.outputs)
+    for node, made in zip(program.nodes, values, strict=True):
+        taken = [x for k in node.inputs for x in values[k] or ()]
+        if made and node.op in ("log", "log1p") and any(y.is_nan and not x.is_nan for x, y in zip(taken, made)):
+            return True
+        if made and node.op in ("log_sum_exp", "log_add_exp") and any(x.lo in (finf, fninf) for x in made):
+            return True
+        if made and node.op == "pow" and any(x.is_value(fzero) for x in taken):
+            return True
+    return False
+
+
+def gradient_by_second_reader(program, inputs, cotangents, dtype):
+    """None where it refuses, or where a gradient is a convention."""
+    try:
+        interval.set_precision(500)
+        if has_slopes_of_its_own(program, inputs):
+            return None
+        return {f"grad_{name}": decided(program.nodes[index].size, dtype,
+                                        lambda name=name: gradient(program, inputs, cotangents)[name])
+                for name, index in program.inputs.items() if program.nodes[index].kind == REAL}
+    except (ValueError, Convention, Undecided):
         return None
 
 
@@ -82,12 +114,17 @@ class Engine:
         self.process = subprocess.Popen([os.environ["PROGRAM_VALUES"]], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                         text=True)
 
-    def values(self, text, inputs, dtype):
-        """None where it refuses."""
+    def values(self, text, inputs, dtype, cotangents=None):
+        """None where it refuses. With cotangents, by name of the output, the gradient."""
         program = Program.read(text)
-        entries = {name: {"shape": program.nodes[index].shape, "values": list(map(in_json, inputs[name]))}
-                   for name, index in program.inputs.items()}
-        line = json.dumps({"program": json.loads(text), "inputs": entries, "dtype": dtype})
+
+        def entry(index, values):
+            return {"shape": program.nodes[index].shape, "values": list(map(in_json, values))}
+        entries = {name: entry(index, inputs[name]) for name, index in program.inputs.items()}
+        entries |= {f"grad_{name}": entry(program.outputs[name], values)
+                    for name, values in (cotangents or {}).items()}
+        line = json.dumps({"program": json.loads(text), "inputs": entries, "dtype": dtype,
+                           "gradient": cotangents is not None})
         print(line, file=self.process.stdin, flush=True)
         outputs = json.loads(self.process.stdout.readline()).get("outputs")
         return outputs and {name: [float.fromhex(x) if isinstance(x, str) else x for x in output["values"]]
@@ -137,18 +174,40 @@ class Comparison:
             if ours is not theirs:
                 self.faults.append((text, inputs, dtype, "refused by one", ours, theirs))
             return
+        self.compare_all(ours, theirs, (text, inputs, dtype), "both")
+
+    def run_gradient(self, text, inputs, dtype, draws):
+        """Of what has one: reals in, reals out, and no convention on the way."""
+        program = Program.read(text)
+        real = {name: index for name, index in program.outputs.items() if program.nodes[index].kind == REAL}
+        cotangents = {name: [float(numpy.float32(draws.gauss(0, 1))) for _ in range(program.nodes[index].size)]
+                      for name, index in real.items()}
+        theirs = gradient_by_second_reader(program, inputs, cotangents, dtype) if real else None
+        if not theirs:
+            self.counts["programs without a gradient"] += 1
+            return
+        ours = self.engine.values(text, inputs, dtype, cotangents)
+        if ours is None:
+            self.faults.append((text, inputs, dtype, "its gradient is refused by the engine"))
+            return
+        self.compare_all(ours, theirs, (text, inputs, dtype, cotangents), "both, of gradients")
+
+    def compare_all(self, ours, theirs, where, count_as):
         for name, elements in theirs.items():
             for k, (x, y) in enumerate(zip(ours[name], elements, strict=True)):
-                self.compare(x, y, (text, inputs, dtype, f"{name}[{k}]"))
+                self.compare(x, y, (*where[:3], f"{name}[{k}]", *where[3:]), count_as)
 
-    def compare(self, x, y, where):
+    def compare(self, x, y, where, count_as):
         if x is None or y is None:
             who = "neither" if x is y else "the engine alone" if y is None else "the second reader alone"
             self.counts[who] += 1
             if x is not y:
                 self.alone.append((*where, who))
             return
-        self.counts["both"] += 1
+        self.counts[count_as] += 1
+        # What an infinite cotangent becomes hangs on how a rule is written.
+        if count_as != "both" and not math.isfinite(x) and not math.isfinite(y):
+            return
         if type(x) is not type(y) or not same(x, y):
             self.faults.append((*where, x, y))
 
@@ -159,10 +218,14 @@ def compared(programs, seed):
     for text, inputs in calls:
         for dtype in DTYPES:
             comparison.run(text, inputs, dtype)
+        comparison.run_gradient(text, inputs, draws.choice(DTYPES), draws)
     for text, inputs in chains(programs // 3, draws):
         comparison.run(text, inputs, draws.choice(DTYPES))
+        comparison.run_gradient(text, inputs, draws.choice(DTYPES), draws)
     for _ in range(programs):
-        comparison.run(*random_call(draws, 8), draws.choice(DTYPES))
+        text, inputs = random_call(draws, 8)
+        comparison.run(text, inputs, draws.choice(DTYPES))
+        comparison.run_gradient(text, inputs, draws.choice(DTYPES), draws)
     return comparison
 
 

@@ -1,6 +1,7 @@
 // Arrays of a program in one reading, and how operators walk through them.
 #pragma once
 
+#include <algorithm>
 #include <boost/logic/tribool.hpp>
 #include <stdexcept>
 #include <variant>
@@ -68,6 +69,31 @@ class walk {
   std::array<strides, N> steps_;
   std::array<std::size_t, N> at_{};
   std::vector<std::size_t> index_;
+};
+
+/// The same for one array, many at a time: the places of the next elements, row by row.
+class walk_by_rows {
+ public:
+  walk_by_rows(const core::shape& s, const strides& steps)
+      : size_(s.empty() ? 1 : s.back()), step_(s.empty() ? 0 : steps.back()), rows_(all_but_last(s), {all_but_last(steps)}) {}
+  void next(std::size_t* places, std::size_t count) {
+    while (count > 0) {
+      const std::size_t taken = std::min(count, size_ - within_row_);
+      for (std::size_t k = 0; k < taken; ++k) places[k] = rows_.at()[0] + (within_row_ + k) * step_;
+      places += taken;
+      count -= taken;
+      within_row_ += taken;
+      if (within_row_ == size_) rows_.next(), within_row_ = 0;
+    }
+  }
+
+ private:
+  template <class Shape>
+  static Shape all_but_last(const Shape& s) {
+    return s.empty() ? s : Shape(s.begin(), s.end() - 1);
+  }
+  std::size_t size_, step_, within_row_ = 0;
+  walk<1> rows_;
 };
 
 /// Of an axis: its size, the elements from one position to the next, and how many rows there are beside it.

@@ -70,14 +70,17 @@ class reverse_sweep {
   std::vector<std::optional<node_id>> reached_;
 };
 
-core::result<program> with_all_nodes(const program& p) {
+core::result<program> with_all_nodes(const program& p, const std::optional<std::vector<std::string>>& of) {
   program made;
   for (const node& n : p.nodes())
     if (const auto id = made.append(n); !id) return tl::make_unexpected(id.error());
   reverse_sweep sweep(p, made);
   sweep.run();
+  const auto is_wanted = [&](node_id k) {
+    return p.type_of(k).kind == number_kind::real && (!of || std::ranges::find(*of, p.nodes()[k].text) != of->end());
+  };
   for (const node_id k : p.inputs())
-    if (p.type_of(k).kind == number_kind::real)
+    if (is_wanted(k))
       if (auto ok = made.name_output("grad_" + p.nodes()[k].text, sweep.gradient(k)); !ok)
         return tl::make_unexpected(ok.error());
   if (made.outputs().empty()) return core::failure("a program without real inputs has no gradient");
@@ -86,9 +89,9 @@ core::result<program> with_all_nodes(const program& p) {
 
 }  // namespace
 
-core::result<program> differentiate(const program& p) {
+core::result<program> differentiate(const program& p, const std::optional<std::vector<std::string>>& of) {
   try {
-    const auto made = with_all_nodes(p);
+    const auto made = with_all_nodes(p, of);
     return made ? without_dead_nodes(*made) : made;
   } catch (const unwritable& error) {
     return core::failure(std::string("its gradient: ") + error.what());

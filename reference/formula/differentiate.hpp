@@ -21,13 +21,21 @@
 //   tanh, sigmoid  by products of sigmoids, which lose no digits far from 0
 #pragma once
 
+#include <optional>
+#include <string>
+#include <vector>
+
 #include "reference/formula/program.hpp"
 
 namespace assay::reference::formula {
 
 /// Inputs: those of p, and behind them grad_NAME for every real output, of its shape. Outputs: grad_NAME for every real
-/// input. An error: p has no real input, an input grad_NAME of its own, or a gradient that exceeds the limits of
-/// programs.
-core::result<program> differentiate(const program& p);
+/// input, or for those that `of` names. An error: p has no such input, an input grad_NAME of its own, or a gradient that
+/// exceeds the limits of programs.
+core::result<program> differentiate(const program& p, const std::optional<std::vector<std::string>>& of = {});
+
+/// The same of magnitudes: the sum of what is added up to a gradient of `forward`, each term without its sign. Nothing
+/// cancels in it.
+core::result<program> magnitudes_of_terms(const program& gradient, const program& forward);
 
 }  // namespace assay::reference::formula

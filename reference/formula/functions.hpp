@@ -50,22 +50,6 @@ inline boost::tribool compared(op what, const std::int64_t& x, const std::int64_
   return what == op::less ? x < y : what == op::less_equal ? x <= y : x == y;
 }
 
-/// An exact zero, which rounds nothing where it is added: what a mask hides is no term.
-template <class R>
-bool adds_nothing(const R& x) {
-  if constexpr (std::is_same_v<R, tracked>)
-    return x.number == 0.0 && x.error == 0.0;
-  else
-    return false;
-}
-template <class R>
-bool adds_nothing(const R& x, const R& y) {
-  if constexpr (std::is_same_v<R, tracked>)
-    return (adds_nothing(x) && std::isfinite(y.allowance())) || (adds_nothing(y) && std::isfinite(x.allowance()));
-  else
-    return false;
-}
-
 template <class R>
 R smaller(const R& x, const R& y) {
   return -larger(-x, -y);
@@ -193,6 +177,29 @@ bool is_bounded(const R& x) {
   else
     return std::isfinite(to_double(x));
 }
+/// An exact zero, which rounds nothing where it is added: what a mask hides is no term.
+template <class R>
+bool adds_nothing(const R& x) {
+  if constexpr (std::is_same_v<R, tracked>)
+    return x.number == 0.0 && x.error == 0.0;
+  else if constexpr (requires { x.is_exact_zero(); })
+    return x.is_exact_zero();
+  else if constexpr (requires { x.is_zero(); })
+    return x.is_zero();
+  else
+    return false;
+}
+template <class R>
+bool adds_nothing(const R& x, const R& y) {
+  const auto is_finite = [](const R& z) {
+    if constexpr (std::is_same_v<R, tracked>)
+      return std::isfinite(z.number) && std::isfinite(z.error);
+    else
+      return is_bounded(z);
+  };
+  return (adds_nothing(x) && is_finite(y)) || (adds_nothing(y) && is_finite(x));
+}
+
 template <class R>
 bool is_beyond_doubles(const R& x) {
   return is_bounded(x) && std::isinf(to_double(x));

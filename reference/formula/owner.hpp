@@ -13,8 +13,9 @@
 //       }}}));
 //
 // The program has the inputs and outputs of the declaration: as many elements, in row-major order, in a shape of its
-// own (a parameter [h] may be [h, 1, 1]). Inputs with an integer dtype of their own are integers. The gradient is that
-// of reverse-mode differentiation of the program as it is written, with the allowance of that.
+// own (a parameter [h] may be [h, 1, 1]). Inputs with an integer dtype of their own are integers. The gradient is the
+// program that differentiate() makes. Its allowance is that of its terms without their signs: code may add them up as
+// it likes.
 #pragma once
 
 #include <functional>
@@ -40,10 +41,10 @@ struct recorded_operation {
   std::function<program(const program_sizes& sizes)> record;
 };
 
-/// The function that a call is of, or of whose derivative, and its program for the call.
-struct recorded_call {
-  const core::operation* forward;
-  std::shared_ptr<const program> formula;
+/// What a call is evaluated by.
+struct owned_program {
+  program formula;
+  program law;  ///< whose allowance a call has: the formula, or of a gradient the magnitudes of its terms
 };
 
 class program_owner final : public formula_owner {
@@ -66,13 +67,11 @@ class program_owner final : public formula_owner {
                                                                   const core::tensors& direction) const override;
   [[nodiscard]] core::tensors evaluate_in(const core::request& call, const core::precisions& formats) const override;
 
-  /// The program of a call, or of the function whose derivative it asks for.
-  [[nodiscard]] std::shared_ptr<const program> program_of(const core::request& call) const {
-    return recorded(call).formula;
-  }
+  /// The program of a call. A contract violation where what was recorded is not what the operation declares.
+  [[nodiscard]] std::shared_ptr<const owned_program> program_of(const core::request& call) const;
 
  private:
-  [[nodiscard]] recorded_call recorded(const core::request& call) const;
+  [[nodiscard]] owned_program made_for(const core::request& call, const program_sizes& sizes) const;
   struct known_programs;
   std::string name_;
   core::encoding_summary summary_;

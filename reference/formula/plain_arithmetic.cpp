@@ -1,4 +1,4 @@
-#include "reference/formula/evaluate.hpp"
+#include "reference/formula/rungs.hpp"
 #include "reference/formula/tensors_of.hpp"
 
 namespace assay::reference::formula {
@@ -6,21 +6,19 @@ namespace {
 
 constexpr double no_number = std::numeric_limits<double>::quiet_NaN();
 
-xt::xarray<double> allowances_of(const core::shape& shape, const array<tracked>& made) {
-  return std::visit(
-      [&]<class T>(const std::vector<T>& values) {
-        std::vector<double> k;
-        for (const T& x : values) {
-          if constexpr (std::is_same_v<T, tracked>)
-            k.push_back(x.allowance());
-          else if constexpr (std::is_same_v<T, boost::tribool>)
-            k.push_back(boost::indeterminate(x) ? no_number : 0.0);
-          else
-            k.push_back(0.0);
-        }
-        return shaped(shape, k);
-      },
-      made);
+law_output law_output_of(const core::shape& shape, const array<tracked>& made) {
+  law_output out{xt::zeros<double>(shape), xt::zeros<double>(shape)};
+  const auto each = [&](const auto& values, auto allowance) {
+    for (std::size_t i = 0; i < values.size(); ++i) out.k.storage()[i] = allowance(values[i]);
+  };
+  if (const auto* reals_made = std::get_if<reals<tracked>>(&made)) {
+    each(*reals_made, [](const tracked& x) { return x.allowance(); });
+    std::ranges::transform(*reals_made, out.magnitude.storage().begin(),
+                           [](const tracked& x) { return finite_magnitude(x.number); });
+  } else if (const auto* truths_made = std::get_if<truths>(&made)) {
+    each(*truths_made, [](boost::tribool x) { return boost::indeterminate(x) ? no_number : 0.0; });
+  }
+  return out;
 }
 
 core::tensor rounded_tensor(const array_type& type, core::dtype storage, const array<rounded>& made) {
@@ -42,31 +40,27 @@ core::tensor rounded_tensor(const array_type& type, core::dtype storage, const a
 
 }  // namespace
 
-core::result<std::map<std::string, xt::xarray<double>>> allow(const program& p, const core::tensors& inputs,
-                                                              const core::precisions& compute,
-                                                              const std::vector<std::string>& stages) {
-  if (auto ok = check_inputs(p, inputs); !ok) return tl::make_unexpected(ok.error());
+law_outputs law_of(const program& p, const core::tensors& inputs, const core::precisions& compute,
+                   const std::vector<std::string>& stages) {
   const computing_in format(compute);
   const auto lifts = lifted<tracked>(p, inputs);
-  std::map<std::string, xt::xarray<double>> out;
+  law_outputs out;
   try {
     const auto made = interpreter<tracked>(p, lifts, stages).run();
-    for (const program::output& o : p.outputs()) out[o.name] = allowances_of(p.type_of(o.of).shape, made.at(o.name));
+    for (const program::output& o : p.outputs())
+      out.emplace(o.name, law_output_of(p.type_of(o.of).shape, made.at(o.name)));
   } catch (const undecided_integer&) {
     for (const program::output& o : p.outputs()) {
       const core::shape& shape = p.type_of(o.of).shape;
-      out[o.name] = shaped(shape, std::vector<double>(elements_of(shape), no_number));
+      const auto all = [&](double x) { return shaped(shape, std::vector<double>(elements_of(shape), x)); };
+      out.emplace(o.name, law_output{all(no_number), all(0.0)});
     }
-  } catch (const evaluation_error& e) {
-    return core::failure(e.what());
   }
   return out;
 }
 
-core::result<core::tensors> evaluate_in(const program& p, const core::tensors& inputs, core::dtype storage,
-                                        const core::precisions& formats, const std::vector<std::string>& stages) {
-  ASSAY_EXPECTS(core::is_floating(storage));
-  if (auto ok = check_inputs(p, inputs); !ok) return tl::make_unexpected(ok.error());
+core::tensors plain_arithmetic(const program& p, const core::tensors& inputs, const storage_of& storage,
+                               const core::precisions& formats, const std::vector<std::string>& stages) {
   // The inputs are numbers of their dtype: no stage that is narrower rounds those that it does not take.
   const auto lifts = [&] {
     const computing_in exact(core::dtype::f64);
@@ -74,13 +68,9 @@ core::result<core::tensors> evaluate_in(const program& p, const core::tensors& i
   }();
   const computing_in scope(formats);
   core::tensors out;
-  try {
-    const auto made = interpreter<rounded>(p, lifts, stages).run();
-    for (const program::output& o : p.outputs())
-      out.emplace(o.name, rounded_tensor(p.type_of(o.of), storage, made.at(o.name)));
-  } catch (const evaluation_error& e) {
-    return core::failure(e.what());
-  }
+  const auto made = interpreter<rounded>(p, lifts, stages).run();
+  for (const program::output& o : p.outputs())
+    out.emplace(o.name, rounded_tensor(p.type_of(o.of), storage(o.name), made.at(o.name)));
   return out;
 }
 

@@ -22,8 +22,9 @@ class program_writer {
   explicit program_writer(program& p);
 
   void set_stage(std::string stage) { stage_ = std::move(stage); }
-  /// A copy: nodes that are written move the others.
+  /// Copies: nodes that are written move the others.
   [[nodiscard]] core::shape shape_of(node_id k) const { return program_.type_of(k).shape; }
+  [[nodiscard]] node node_of(node_id k) const { return program_.nodes()[k]; }
 
   /// Throws unwritable.
   node_id append(node n);

@@ -5,7 +5,15 @@
 namespace assay::reference::formula {
 namespace {
 
-node_id with_factor(const pullback& b, node_id slope) { return b.to.product(b.g, slope); }
+node_id with_factor(const pullback& b, node_id slope) {
+  return b.linear([&](node_id g) { return b.to.product(g, slope); });
+}
+node_id over(const pullback& b, node_id x) {
+  return b.linear([&](node_id g) { return b.to.of(op::divide, {g, x}); });
+}
+node_id negated(const pullback& b) {
+  return b.linear([&](node_id g) { return b.to.negative(g); });
+}
 node_id function(const pullback& b, op what, node_id x) { return b.to.of(what, {x}); }
 
 // s(x) s(-x), which keeps the digits that s (1 - s) loses.
@@ -23,7 +31,7 @@ node_id of_magnitude(const pullback& b, node_id x) {
   program_writer& to = b.to;
   const node_id zero = to.number(0.0), nan = to.number(std::numeric_limits<double>::quiet_NaN());
   const node_id neither = to.where(function(b, op::is_nan, x), nan, zero);
-  const node_id below = to.where(to.of(op::less, {x, zero}), to.negative(b.g), neither);
+  const node_id below = to.where(to.of(op::less, {x, zero}), negated(b), neither);
   return to.where(to.of(op::less, {zero, x}), b.g, below);
 }
 
@@ -40,19 +48,19 @@ std::optional<node_id> of_one(const pullback& b) {
   const node_id x = b.in(0);
   switch (b.n.what) {
     case op::negative:
-      return to.negative(b.g);
+      return negated(b);
     case op::magnitude:
       return of_magnitude(b, x);
     case op::exp:
       return with_factor(b, b.y);
     case op::log:
-      return to.of(op::divide, {b.g, x});
+      return over(b, x);
     case op::log1p:
-      return to.of(op::divide, {b.g, to.of(op::add, {to.number(1.0), x})});
+      return over(b, to.of(op::add, {to.number(1.0), x}));
     case op::sin:
       return with_factor(b, function(b, op::cos, x));
     case op::cos:
-      return to.negative(with_factor(b, function(b, op::sin, x)));
+      return with_factor(b, to.negative(function(b, op::sin, x)));
     case op::tanh:
       return with_factor(b, slope_of_tanh(b, x));
     case op::sigmoid:
@@ -112,11 +120,11 @@ cotangents of_two(const pullback& b) {
     case op::add:
       return {b.g, b.g};
     case op::subtract:
-      return {b.g, to.negative(b.g)};
+      return {b.g, negated(b)};
     case op::multiply:
       return {with_factor(b, y), with_factor(b, x)};
     case op::divide:
-      return {to.of(op::divide, {b.g, y}), to.negative(with_factor(b, to.of(op::divide, {b.y, y})))};
+      return {over(b, y), with_factor(b, to.negative(to.of(op::divide, {b.y, y})))};
     case op::pow:
       return of_pow(b);
     case op::log_add_exp:

@@ -3,6 +3,7 @@
 //   program_values PROGRAM.json INPUTS.json DTYPE
 //   program_values                               lines {"program": {...}, "inputs": {...}, "dtype": "f32"} of stdin
 //
+// A line with "gradient": true asks for the gradient, and its inputs have grad_NAME for every real output.
 // Prints {"y": {"shape": [2], "values": ["0x1p+0", null]}}, null where no precision decides. Ends with 2 where
 // something is refused, 3 where an element is undecided. Of each line that is read: {"outputs": {...}} or {"refused":
 // "why"}.
@@ -12,6 +13,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "reference/formula/differentiate.hpp"
 #include "reference/formula/evaluate.hpp"
 #include "reference/formula/text.hpp"
 
@@ -61,10 +63,12 @@ json element(const certified& c, std::size_t i) {
   return hexadecimal(x);
 }
 
-core::result<json> outputs_of(const std::string& program_text, const json& inputs, const std::string& dtype) {
+core::result<json> outputs_of(const std::string& program_text, const json& inputs, const std::string& dtype,
+                              bool of_gradient) {
   const auto type = core::dtype_named(dtype);
   if (!type || !core::is_floating(*type)) return core::failure("no dtype: " + dtype);
-  const auto p = formula::read_program(program_text);
+  auto p = formula::read_program(program_text);
+  if (p && of_gradient) p = formula::differentiate(*p);
   if (!p) return tl::make_unexpected(p.error());
   const auto numbers = inputs_from(inputs);
   if (!numbers) return tl::make_unexpected(numbers.error());
@@ -89,7 +93,7 @@ std::string text_of(const char* path) {
 int answer_lines() {
   for (std::string line; std::getline(std::cin, line);) {
     const json j = json::parse(line);
-    const auto out = outputs_of(j.at("program").dump(), j.at("inputs"), j.at("dtype"));
+    const auto out = outputs_of(j.at("program").dump(), j.at("inputs"), j.at("dtype"), j.value("gradient", false));
     std::cout << (out ? json{{"outputs", *out}} : json{{"refused", out.error().message}}) << std::endl;
   }
   return 0;
@@ -100,7 +104,7 @@ int answer_lines() {
 int main(int count, char** words) {
   if (count == 1) return answer_lines();
   if (count != 4) return 2;
-  const auto out = outputs_of(text_of(words[1]), json::parse(text_of(words[2])), words[3]);
+  const auto out = outputs_of(text_of(words[1]), json::parse(text_of(words[2])), words[3], false);
   if (!out) std::cerr << out.error().message << "\n";
   if (!out) return 2;
   std::cout << *out << "\n";

@@ -125,7 +125,7 @@ TEST_CASE("reference/domains/integer_powers", "[unit]") {
   CHECK(allowance_of([&](auto) { return square(tracked(-3.0, 1.0)); }) >= 6.0);
   CHECK(allowance_of([&](auto) { return square(tracked(-3.0, 1.0)); }) < 120.0);
   CHECK(allowance_of([&](auto) { return square(tracked(0.0, 0x1p12)); }) == Approx(1.0));
-  CHECK(std::isnan(allowance_of([&](auto) { return power(tracked(0.0, 1.0), ratio(-2, 1)); })));
+  CHECK(is_not_judged(dtype::f32, allowance_of([&](auto) { return power(tracked(0.0, 1.0), ratio(-2, 1)); }), 1.0));
   // Near 1 the roundings of a product are more than those of an exponential.
   CHECK(allowance_of([&](auto) { return power(tracked(1.0 + 0x1p-20), ratio(64, 1)); }) >= 64.0);
 }
@@ -223,8 +223,9 @@ TEST_CASE("reference/domains/plain_arithmetic_stays_within_its_allowance", "[pro
       const auto law = run([](double x) { return tracked::from_double(x); }, core::counter_random(k));
       for (std::size_t i = 0; i < plain.size(); ++i) {
         const double allowance = law[i].allowance();
-        (std::isnan(allowance) ? left_out : judged) += 1;
-        if (std::isnan(allowance)) continue;
+        const bool is_left_out = std::isnan(allowance) || allowance == right_where_the_truth_overflows;
+        (is_left_out ? left_out : judged) += 1;
+        if (is_left_out) continue;
         INFO(core::name_of(type) << ", seed " << k << ", expression " << i << ": " << plain[i].number << " for "
                                  << law[i].number << " within " << u * allowance);
         CHECK(std::fabs(plain[i].number - law[i].number) <= bug_slack * u * allowance);

@@ -1,0 +1,28 @@
+// In which order the nodes of a program are evaluated, and which of them together.
+//
+// Elementwise nodes of one shape that no other node asks for are a run: they are evaluated in tiles of lanes, so that
+// what lies between them is never a whole array, and a branch that a lane does not take is not evaluated for it.
+#pragma once
+
+#include "reference/formula/program.hpp"
+
+namespace assay::reference::formula {
+
+class evaluation_order {
+ public:
+  explicit evaluation_order(const program& p);
+
+  /// The nodes that are evaluated in the turn of k, in order; k is the last of them. Empty where k has no turn of its
+  /// own: no output needs it, or it is evaluated in that of another.
+  [[nodiscard]] const std::vector<node_id>& in_turn_of(node_id k) const { return together_[k]; }
+  /// The arrays that nothing needs behind the turn of k.
+  [[nodiscard]] const std::vector<node_id>& forgotten_after(node_id k) const { return forgotten_[k]; }
+
+ private:
+  std::vector<std::vector<node_id>> together_, forgotten_;
+};
+
+/// Whether its elements are made one by one of those of its inputs, which broadcast.
+bool is_elementwise(op what);
+
+}  // namespace assay::reference::formula

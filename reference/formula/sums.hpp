@@ -1,0 +1,102 @@
+// Operators of programs that add up elements, or go along an axis, in a reading.
+#pragma once
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "reference/formula/functions.hpp"
+
+namespace assay::reference::formula {
+
+/// The rows that an element of a reduction is made of: where they begin, and their elements from there.
+struct reduced_rows {
+  std::vector<std::size_t> first, within;
+  reduced_rows(const core::shape& shape, const std::vector<std::int64_t>& axes);
+
+  template <class T>
+  [[nodiscard]] std::vector<T> row(const std::vector<T>& all, std::size_t from) const {
+    std::vector<T> made;
+    made.reserve(within.size());
+    for (const std::size_t at : within) made.push_back(all[from + at]);
+    return made;
+  }
+};
+
+/// Where the terms of a contraction lie for each element of the result: the places in both operands, and those of the
+/// terms from there.
+struct contracted_places {
+  using pair = std::array<std::size_t, 2>;
+  std::vector<pair> first, within;
+  contracted_places(const contraction& letters, const core::shape& made, const core::shape& x, const core::shape& y);
+};
+
+template <class R>
+R reduced_row(op what, const reals<R>& x, std::size_t first, const reduced_rows& rows) {
+  if (what == op::log_sum_exp) return log_sum_exp_of(rows.row(x, first));
+  if (what == op::largest) {
+    R most = x[first + rows.within.front()];
+    for (std::size_t k = 1; k < rows.within.size(); ++k) most = larger(most, x[first + rows.within[k]]);
+    return most;
+  }
+  accumulator<R> sum;
+  for (const std::size_t at : rows.within)
+    if (!adds_nothing(x[first + at])) sum.add(x[first + at]);
+  const R total = sum.total();
+  return what == op::sum ? total : total / reference::from_integer<R>(static_cast<double>(rows.within.size()));
+}
+template <class R>
+reals<R> reduced(op what, const reals<R>& x, const reduced_rows& rows) {
+  reals<R> made;
+  made.reserve(rows.first.size());
+  for (const std::size_t first : rows.first) made.push_back(reduced_row(what, x, first, rows));
+  return made;
+}
+truths reduced(op what, const truths& x, const reduced_rows& rows);
+
+template <class R>
+reals<R> with_shares_of_largest(reals<R> x, const reduced_rows& rows) {
+  for (const std::size_t first : rows.first) {
+    const std::vector<R> row = shares_of_largest(rows.row(x, first));
+    for (std::size_t i = 0; i < row.size(); ++i) x[first + rows.within[i]] = row[i];
+  }
+  return x;
+}
+
+/// softmax or cumulative_sum
+template <class R>
+reals<R> along_rows(op what, reals<R> x, const rows_along& rows) {
+  for (std::size_t r = 0; r < rows.count; ++r) {
+    const auto at = [&](std::size_t i) -> R& { return x[rows.first(r) + i * rows.step]; };
+    std::vector<R> row;
+    row.reserve(rows.size);
+    for (std::size_t i = 0; i < rows.size; ++i) row.push_back(at(i));
+    if (what == op::softmax) row = softmax_of(row);
+    accumulator<R> sum;
+    for (std::size_t i = 0; i < rows.size; ++i) {
+      if (what == op::cumulative_sum) sum.add(row[i]);
+      at(i) = what == op::cumulative_sum ? sum.total() : row[i];
+    }
+  }
+  return x;
+}
+integers cumulative_sums(integers x, const rows_along& rows);
+
+template <class R>
+reals<R> contracted(const reals<R>& x, const reals<R>& y, const contracted_places& places) {
+  reals<R> made;
+  made.reserve(places.first.size());
+  for (const auto& [left, right] : places.first) {
+    if (places.within.size() == 1) {
+      made.push_back(x[left] * y[right]);
+      continue;
+    }
+    accumulator<R> sum;
+    for (const auto& [a, b] : places.within)
+      if (!adds_nothing(x[left + a], y[right + b])) sum.add_product(x[left + a], y[right + b]);
+    made.push_back(sum.total());
+  }
+  return made;
+}
+
+}  // namespace assay::reference::formula
