@@ -75,7 +75,9 @@ class walk {
 class walk_by_rows {
  public:
   walk_by_rows(const core::shape& s, const strides& steps)
-      : size_(s.empty() ? 1 : s.back()), step_(s.empty() ? 0 : steps.back()), rows_(all_but_last(s), {all_but_last(steps)}) {}
+      : size_(s.empty() ? 1 : s.back()),
+        step_(s.empty() ? 0 : steps.back()),
+        rows_(all_but_last(s), {all_but_last(steps)}) {}
   void next(std::size_t* places, std::size_t count) {
     while (count > 0) {
       const std::size_t taken = std::min(count, size_ - within_row_);

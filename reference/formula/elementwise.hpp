@@ -44,7 +44,8 @@ auto in_stage_of(const node& n, const std::vector<std::string>& stages, F&& f, c
   return in_stage<R>(static_cast<std::size_t>(it - stages.begin()), std::forward<F>(f), operands...);
 }
 
-/// Nodes that are evaluated together (evaluation_order): of one shape, each taken by others of them alone, but the last.
+/// Nodes that are evaluated together (evaluation_order): of one shape, each taken by others of them alone, but the
+/// last.
 template <class R>
 class elementwise_run {
  public:

@@ -32,9 +32,8 @@ class interpreter {
     for (node_id k = 0; k < count; ++k) {
       const std::vector<node_id>& together = order.in_turn_of(k);
       if (together.empty()) continue;
-      made_[k] = is_elementwise(program_.nodes()[k].what)
-                     ? elementwise_run<R>(program_, together, made_, stages_)()
-                     : named_in_errors(k);
+      made_[k] = is_elementwise(program_.nodes()[k].what) ? elementwise_run<R>(program_, together, made_, stages_)()
+                                                          : named_in_errors(k);
       for (const node_id gone : order.forgotten_after(k)) made_[gone].reset();
     }
     arrays all;

@@ -1,5 +1,6 @@
 // A gradient is linear in the cotangents of the outputs. Its terms have no signs where each factor of a cotangent, and
-// the cotangents themselves, are taken by their magnitudes, and a difference of cotangents is their sum.
+// the cotangents themselves, are taken by their magnitudes. A difference of cotangents is one that a rule asks for
+// (that of softmax: less their mean), and no sum of terms: it stays as it is.
 #include <algorithm>
 
 #include "reference/formula/differentiate.hpp"
@@ -42,13 +43,12 @@ class without_signs {
   }
 
   node_id of_terms(const node& n, node_id k) {
-    if (n.what == op::input) return to_.of(op::magnitude, {plain_[k]});
+    if (n.what == op::input || n.what == op::subtract) return to_.of(op::magnitude, {plain_[k]});
     node made = n;
     made.stage.clear();
     for (node_id& taken : made.in)
       taken = from_.type_of(taken).kind == number_kind::real ? without_sign(taken) : plain_[taken];
     if (n.what == op::negative) return made.in[0];
-    if (n.what == op::subtract) made.what = op::add;
     return to_.append(std::move(made));
   }
 

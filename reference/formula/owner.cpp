@@ -167,9 +167,9 @@ core::tensors program_owner::algorithm(const core::request& call, accuracy_class
 }
 
 core::tensors program_owner::evaluate_in(const core::request& call, const core::precisions& formats) const {
-  return shaped(plain_arithmetic(program_of(call)->formula, call.inputs, storage_in(call), formats,
-                                 stage_names(*call.operation)),
-                call);
+  return shaped(
+      plain_arithmetic(program_of(call)->formula, call.inputs, storage_in(call), formats, stage_names(*call.operation)),
+      call);
 }
 
 std::map<std::string, xt::xarray<double>> program_owner::tangent(const core::request& call,
