@@ -1,7 +1,8 @@
 // What a formula costs as a program, beside the same one compiled.
 //
-//   programs_benchmark [small]
+//   programs_benchmark [small|large]
 //
+// large: the truth of attention in f32, n = m = 2048, d = 64, one head, in balls of one double.
 // One thread. A line is an operation of some size in a dtype: the seconds of processor time of the compiled formula in
 // balls of two doubles, in the law of rounding errors and of its gradient, and the medians of the ratios of the program
 // to these in runs that take turns.
@@ -68,6 +69,17 @@ void compare(const program_owner& owner, std::size_t number, const char* compile
              }));
 }
 
+void compare_large(const program_owner& owner) {
+  const core::operation &own = owner.operations()[2].declaration, &compiled = *find_operation("attention/output");
+  const core::axis_sizes sizes{{"B", 1}, {"h", 1}, {"n", 2048}, {"m", 2048}, {"d", 64}, {"e", 64}};
+  const core::request own_call = call_of(own, sizes), call = call_of(compiled, sizes);
+  for (int k = 0; k < 3; ++k) {
+    const double before = seconds_of([&] { std::ignore = owner_of(compiled).enclose_in_doubles(call); });
+    const double now = seconds_of([&] { std::ignore = owner.enclose_in_doubles(own_call); });
+    fmt::print("attention/output 2048 x 2048 x 64, one double: {:.2f} s {:.2f}\n", before, now / before);
+  }
+}
+
 }  // namespace
 }  // namespace assay::reference::benchmarks
 
@@ -78,6 +90,10 @@ int main(int count, char** arguments) {
   const formula::program_owner owner("mine", {},
                                      {{declared_as("mine/log", "kerple/log"), recorded_kernel},
                                       {declared_as("mine/output", "attention/output"), recorded_attention}});
+  if (count > 1 && std::string_view(arguments[1]) == "large") {
+    benchmarks::compare_large(owner);
+    return 0;
+  }
   const std::size_t n = small ? 4 : 192;
   const int runs = small ? 1 : 9;
   fmt::print("{:22} {:>17} {:>17}\n", "f32", "two doubles", "law");

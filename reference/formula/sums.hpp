@@ -5,7 +5,8 @@
 #include <string>
 #include <utility>
 
-#include "reference/formula/functions.hpp"
+#include "reference/formula/ball_contraction.hpp"
+#include "reference/formula/rows.hpp"
 
 namespace assay::reference::formula {
 
@@ -21,14 +22,6 @@ struct reduced_rows {
     for (const std::size_t at : within) made.push_back(all[from + at]);
     return made;
   }
-};
-
-/// Where the terms of a contraction lie for each element of the result: the places in both operands, and those of the
-/// terms from there.
-struct contracted_places {
-  using pair = std::array<std::size_t, 2>;
-  std::vector<pair> first, within;
-  contracted_places(const contraction& letters, const core::shape& made, const core::shape& x, const core::shape& y);
 };
 
 template <class R>
@@ -84,6 +77,8 @@ integers cumulative_sums(integers x, const rows_along& rows);
 
 template <class R>
 reals<R> contracted(const reals<R>& x, const reals<R>& y, const contracted_places& places) {
+  if constexpr (std::is_same_v<R, double_ball>)
+    if (auto made = contracted_by_bounds(x, y, places)) return std::move(*made);
   reals<R> made;
   made.reserve(places.first.size());
   for (const auto& [left, right] : places.first) {

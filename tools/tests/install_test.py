@@ -3,6 +3,7 @@
 
 Run by CTest with BUILD set to the build folder.
 """
+import json
 import os
 import re
 import shutil
@@ -28,6 +29,12 @@ project(ranks LANGUAGES CXX)
 find_package(assay 0.2 REQUIRED COMPONENTS mpi)
 add_executable(ranks main.cpp)
 target_link_libraries(ranks PRIVATE assay::mpi)
+"""
+FORMULA_PROJECT = """cmake_minimum_required(VERSION 3.25)
+project(formula LANGUAGES CXX)
+find_package(assay 0.2 REQUIRED COMPONENTS formula)
+add_executable(cpp_formula cpp_formula.cpp)
+target_link_libraries(cpp_formula PRIVATE assay::formula)
 """
 MPI_PROGRAM = """#include <cstdio>
 #include <vector>
@@ -152,6 +159,25 @@ class Library(unittest.TestCase):
                            f"find_package(assay 0.2 REQUIRED {components})\nget_target_property(x assay::scan LOCATION)\n")
             self.assertIn(said, self.run_here("cmake", "-S", ".", "-B", "build", f"-DCMAKE_PREFIX_PATH={self.prefix}",
                                               "-DCMAKE_DISABLE_FIND_PACKAGE_TBB=ON", code=code))
+
+    def test_formulas_are_a_component_of_their_own(self):
+        """The example, built where headers and archives of this component alone are installed."""
+        self.assertFalse(os.path.exists(os.path.join(self.prefix, "lib", "libassay_reference.a")))
+        prefix = os.path.join(self.folder, "with_formulas")
+        self.run_here("cmake", "--install", os.environ["BUILD"], "--prefix", prefix)
+        self.run_here("cmake", "--install", os.environ["BUILD"], "--prefix", prefix, "--component", "formula")
+        shutil.copy(os.path.join(self.prefix, "share", "doc", "assay", "examples", "cpp_formula.cpp"), self.folder)
+        with open(os.path.join(self.folder, "CMakeLists.txt"), "w") as file:
+            file.write(FORMULA_PROJECT)
+        self.run_here("cmake", "-S", ".", "-B", "build", f"-DCMAKE_PREFIX_PATH={prefix}",
+                      "-DCMAKE_CXX_FLAGS=-Wall -Wextra -Wpedantic -Werror")
+        self.run_here("cmake", "--build", "build")
+        printed = self.run_here("build/cpp_formula")
+        self.assertIn("output logits = 50 * tanh(scores / 50)", printed)
+        self.assertIn("output grad_slopes", printed)
+        self.assertIn("0 of 1024 elements wrong", printed)
+        program = json.loads(self.run_here("build/cpp_formula", "--json"))
+        self.assertEqual((program["schema"], program["outputs"][0]["name"]), ("assay-program/1", "logits"))
 
     def test_mpi_is_a_component_of_its_own(self):
         """Two ranks with 500 tokens each: the state after 1000."""

@@ -1,0 +1,27 @@
+// Contractions of balls by one bound for each sum: many times faster than ball by ball, and hardly wider.
+#pragma once
+
+#include <optional>
+
+#include "reference/formula/arrays.hpp"
+#include "reference/readings/ball.hpp"
+
+namespace assay::reference::formula {
+
+/// Where the terms of a contraction lie for each element of the result: the places in both operands, and those of the
+/// terms from there.
+struct contracted_places {
+  using pair = std::array<std::size_t, 2>;
+  std::vector<pair> first, within;
+  contracted_places(const contraction& letters, const core::shape& made, const core::shape& x, const core::shape& y);
+};
+
+/// The sums of products sum_k x_k y_k in doubles. Each is off by at most
+///   gamma_m sum |x_k y_k| + sum ((|x_k| + r_k) s_k + |y_k| r_k),   gamma_m = m u / (1 - m u),
+/// where m roundings lie between a term and its sum, and r and s are the radii of x and y (Higham, "Accuracy and
+/// Stability of Numerical Algorithms", sections 3.1 and 4.2), and by less than a subnormal number for each operation
+/// that underflows. Nothing where an operand is not finite, or sums are short.
+std::optional<reals<double_ball>> contracted_by_bounds(const reals<double_ball>& x, const reals<double_ball>& y,
+                                                       const contracted_places& places);
+
+}  // namespace assay::reference::formula

@@ -1,0 +1,162 @@
+// What an elementwise node makes of lanes of its operands, in a reading.
+#pragma once
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "reference/formula/functions.hpp"
+#include "reference/readings/stages.hpp"
+
+namespace assay::reference::formula {
+
+/// An operand of a node: of the lanes that are asked for.
+template <class T>
+class lanes {
+ public:
+  lanes(const std::vector<T>& all, const std::vector<std::size_t>& places, const std::vector<std::size_t>& asked)
+      : all_(all), places_(places), asked_(asked) {}
+  [[nodiscard]] std::size_t size() const { return asked_.size(); }
+  decltype(auto) operator[](std::size_t k) const { return all_[places_[asked_[k]]]; }
+
+ private:
+  const std::vector<T>& all_;
+  const std::vector<std::size_t>&places_, &asked_;
+};
+template <computes_in_formats R>
+std::vector<R> in_units(const lanes<R>& x, double factor) {
+  std::vector<R> all;
+  all.reserve(x.size());
+  for (std::size_t k = 0; k < x.size(); ++k) all.push_back(reference::in_units(x[k], factor));
+  return all;
+}
+
+/// f(operands...) in the format of the node's stage. `stages`: the names of those that formats are given for, in their
+/// order; nodes of others have that of all.
+template <class R, class F, class... Operands>
+auto in_stage_of(const node& n, const std::vector<std::string>& stages, F&& f, const Operands&... operands) {
+  const auto it = n.stage.empty() ? stages.end() : std::find(stages.begin(), stages.end(), n.stage);
+  if (it == stages.end()) return f(operands...);
+  return in_stage<R>(static_cast<std::size_t>(it - stages.begin()), std::forward<F>(f), operands...);
+}
+
+template <class R>
+class elements {
+ public:
+  /// An array, and where its elements lie for the lanes of a tile.
+  struct operand {
+    const array<R>* values;
+    const std::vector<std::size_t>* places;
+  };
+  /// `asked`: lanes. Precondition: all outlive it.
+  elements(const node& n, const std::vector<operand>& in, const std::vector<std::size_t>& asked,
+           const std::vector<std::string>& stages)
+      : n_(n), in_(in), asked_(asked), stages_(stages) {}
+
+  /// Those that are asked for, in order.
+  [[nodiscard]] array<R> of_kind(number_kind kind) const {
+    if (kind == number_kind::real) return of_reals();
+    if (kind == number_kind::integer) return of_integers();
+    return of_truths();
+  }
+
+ private:
+  using truth = boost::tribool;
+  using integer = std::int64_t;
+
+  template <class T>
+  lanes<T> in(std::size_t k) const {
+    return {std::get<std::vector<T>>(*in_[k].values), *in_[k].places, asked_};
+  }
+
+  template <class Result, class F, class... Inputs>
+  std::vector<Result> each(F f, const Inputs&... inputs) const {
+    const std::size_t count = asked_.size();
+    if constexpr (std::is_trivially_copyable_v<Result>) {
+      std::vector<Result> made(count);
+      for (std::size_t k = 0; k < count; ++k) made[k] = f(inputs[k]...);
+      return made;
+    } else {
+      std::vector<Result> made;
+      made.reserve(count);
+      for (std::size_t k = 0; k < count; ++k) made.push_back(f(inputs[k]...));
+      return made;
+    }
+  }
+
+  reals<R> of_reals() const {
+    if (n_.what == op::where)
+      return each<R>([](truth c, const R& x, const R& y) { return reference::either(c, x, y); }, in<truth>(0), in<R>(1),
+                     in<R>(2));
+    if (n_.what == op::to_real) return in_stage_of<R>(n_, stages_, [&] { return read(); });
+    if (n_.in.size() == 1)
+      return in_stage_of<R>(
+          n_, stages_, [&](const auto& x) { return each<R>([&](const R& a) { return function_of(n_, a); }, x); },
+          in<R>(0));
+    return in_stage_of<R>(
+        n_, stages_,
+        [&](const auto& x, const auto& y) {
+          return each<R>([&](const R& a, const R& b) { return function_of(n_, a, b); }, x, y);
+        },
+        in<R>(0), in<R>(1));
+  }
+  reals<R> read() const {
+    if (std::holds_alternative<truths>(*in_[0].values))
+      return each<R>([](truth x) { return reference::either(x, R(1.0), R(0.0)); }, in<truth>(0));
+    return each<R>([](integer x) { return real_of(x); }, in<integer>(0));
+  }
+  static R real_of(integer x) {
+    if (x > integer{1} << 53 || x < -(integer{1} << 53))
+      throw evaluation_error("an integer beyond 2^53 becomes a real");
+    return reference::from_integer<R>(static_cast<double>(x));
+  }
+
+  integers of_integers() const {
+    if (n_.what == op::to_integer) return each<integer>([](truth x) { return integer{known(x)}; }, in<truth>(0));
+    if (n_.what == op::where)
+      return each<integer>([](truth c, integer x, integer y) { return known(c) ? x : y; }, in<truth>(0), in<integer>(1),
+                           in<integer>(2));
+    if (n_.in.size() == 2)
+      return each<integer>([&](integer a, integer b) { return integer_result(n_.what, a, b); }, in<integer>(0),
+                           in<integer>(1));
+    const bool keeps_sign = n_.what == op::magnitude;
+    return each<integer>([&](integer a) { return keeps_sign && a >= 0 ? a : integer_result(op::negative, 0, a); },
+                         in<integer>(0));
+  }
+  // Integers have no hull of two branches.
+  static bool known(truth x) {
+    if (boost::indeterminate(x)) throw undecided_integer();
+    return static_cast<bool>(x);
+  }
+
+  truths of_truths() const {
+    switch (n_.what) {
+      case op::less:
+      case op::less_equal:
+      case op::equal:
+        return std::holds_alternative<integers>(*in_[0].values) ? compare<integer>() : compare<R>();
+      case op::is_nan:
+        return each<truth>([](const R& x) { return is_no_number(x); }, in<R>(0));
+      case op::where:
+        return each<truth>([](truth c, truth x, truth y) { return (c && x) || (!c && y); }, in<truth>(0), in<truth>(1),
+                           in<truth>(2));
+      case op::negation:
+        return each<truth>([](truth a) { return !a; }, in<truth>(0));
+      default: {
+        const bool both = n_.what == op::both;
+        return each<truth>([&](truth a, truth b) { return both ? a && b : a || b; }, in<truth>(0), in<truth>(1));
+      }
+    }
+  }
+  template <class T>
+  truths compare() const {
+    return each<truth>([&](const T& a, const T& b) { return compared<T>(n_.what, a, b); }, in<T>(0), in<T>(1));
+  }
+
+  const node& n_;
+  const std::vector<operand>& in_;
+  const std::vector<std::size_t>& asked_;
+  const std::vector<std::string>& stages_;
+};
+
+}  // namespace assay::reference::formula

@@ -1,0 +1,147 @@
+// What operators of programs make of whole rows, in any reading.
+#pragma once
+
+#include <optional>
+#include <utility>
+
+#include "reference/algorithms/attention.hpp"
+#include "reference/formula/functions.hpp"
+
+namespace assay::reference::formula {
+
+/// What of a row decides how its exponentials are added up.
+struct row_facts {
+  bool is_empty = true;    ///< of nothing but -inf
+  bool is_beyond = false;  ///< some term is no double, and no double can be the shift of the others
+  /// The first term that is no number, may be none or unbounded, or is infinite: nothing is to be subtracted from it.
+  std::optional<std::size_t> nan{}, unknown{}, infinite{};
+};
+template <class R>
+row_facts facts_of(const std::vector<R>& row) {
+  row_facts facts;
+  bool has_shift = false;
+  std::optional<std::size_t> open_below;
+  for (std::size_t k = 0; k < row.size(); ++k) {
+    const boost::tribool none = is_no_number(row[k]);
+    if (none)
+      facts.nan = facts.nan.value_or(k);
+    else if (boost::indeterminate(none))
+      facts.unknown = facts.unknown.value_or(k);
+    else if (is_plus_infinity(row[k]))
+      facts.infinite = facts.infinite.value_or(k);
+    else if (is_minus_infinity(row[k]))
+      continue;
+    else if (is_beyond_doubles(row[k]))
+      facts.is_beyond = true;
+    else if (is_bounded(row[k]))
+      has_shift = true;
+    else
+      (to_double(row[k]) < 0.0 ? open_below : facts.unknown) = k;
+    facts.is_empty = false;
+  }
+  if (!has_shift && !facts.is_beyond && !facts.unknown) facts.unknown = open_below;
+  return facts;
+}
+
+/// The exponentials of a row less one of its numbers, and that one: it is the largest as far as the reading can tell.
+/// Precondition: the row has a number.
+template <class R>
+std::pair<std::vector<R>, R> exponentials_below_largest(const std::vector<R>& row) {
+  std::optional<std::size_t> largest;
+  for (std::size_t k = 0; k < row.size(); ++k)
+    if (is_bounded(row[k]) && (!largest || static_cast<bool>(less(row[*largest], row[k])))) largest = k;
+  std::vector<R> all;
+  for (std::size_t k = 0; k < row.size(); ++k)
+    all.push_back(k == *largest ? R(1.0) : is_minus_infinity(row[k]) ? R(0.0) : exp(row[k] - row[*largest]));
+  return {std::move(all), row[*largest]};
+}
+template <class R>
+R total_of(const std::vector<R>& row) {
+  accumulator<R> sum;
+  for (const R& x : row) sum.add(x);
+  return sum.total();
+}
+
+/// log sum exp of a row; -inf of nothing.
+template <class R>
+R log_sum_exp_of(const std::vector<R>& row) {
+  const row_facts facts = facts_of(row);
+  if (facts.nan) return row[*facts.nan];
+  if (facts.unknown) return row[*facts.unknown] - row[*facts.unknown];
+  if (facts.infinite) return row[*facts.infinite];
+  if (facts.is_empty) return R(-std::numeric_limits<double>::infinity());
+  if (!facts.is_beyond) return log_sum_of_row(row);
+  const auto [below, largest] = exponentials_below_largest(row);
+  return largest + log(total_of(below));
+}
+
+/// 1 / k for each of the k largest of a row, 0 for all others; NaN for all where one is no number. An element that has
+/// the same enclosure as another one is not proved to be the same, but each is the same as itself.
+template <class R>
+std::vector<R> shares_of_largest(const std::vector<R>& row) {
+  boost::tribool has_nan = false;
+  for (const R& x : row) has_nan = has_nan || is_no_number(x);
+  const auto nearest =
+      std::max_element(row.begin(), row.end(), [](const R& x, const R& y) { return to_double(x) < to_double(y); });
+  std::vector<std::size_t> candidates;
+  for (std::size_t i = 0; i < row.size(); ++i)
+    if (!bool(less(row[i], *nearest))) candidates.push_back(i);
+  const R none = either(has_nan, R(std::numeric_limits<double>::quiet_NaN()), R(0.0));
+  const auto one_of = [](int ties) { return reference::from_integer<R>(1.0) / reference::from_integer<R>(ties); };
+  std::vector<R> shares(row.size(), none);
+  if (bool(has_nan)) return shares;
+  for (const std::size_t i : candidates) {
+    boost::tribool is_largest = true;
+    int fewest = 1, most = 1;
+    for (const std::size_t j : candidates) {
+      if (j == i) continue;
+      const boost::tribool differs = less(row[i], row[j]) || less(row[j], row[i]);
+      is_largest = is_largest && !less(row[i], row[j]);
+      fewest += bool(!differs) ? 1 : 0;
+      most += bool(differs) ? 0 : 1;
+    }
+    const R share =
+        most == 1 ? R(1.0)
+                  : either(fewest == most ? boost::tribool(true) : boost::indeterminate, one_of(fewest), one_of(most));
+    shares[i] = either(has_nan, none, either(is_largest, share, R(0.0)));
+  }
+  return shares;
+}
+
+/// x with the sums of what is added at each place, in any order. Nothing is rounded where a zero is added to.
+template <class R>
+std::vector<R> scattered_sums(const std::vector<R>& x, const std::vector<R>& added, const std::vector<place>& places) {
+  std::vector<std::vector<std::size_t>> reaching(x.size());
+  for (std::size_t k = 0; k < places.size(); ++k) reaching[places[k].at].push_back(k);
+  std::vector<R> made;
+  made.reserve(x.size());
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    bool is_zero = false;
+    if constexpr (std::is_same_v<R, tracked>) is_zero = x[i].number == 0.0 && x[i].error == 0.0;
+    if (reaching[i].empty() || (is_zero && reaching[i].size() == 1)) {
+      made.push_back(reaching[i].empty() ? x[i] : added[reaching[i].front()]);
+      continue;
+    }
+    accumulator<R> sum;
+    if (!is_zero) sum.add(x[i]);
+    for (const std::size_t k : reaching[i]) sum.add(added[k]);
+    made.push_back(sum.total());
+  }
+  return made;
+}
+
+/// e^x over the sum of them: a row that is -inf everywhere has none, and neither has one with NaN or infinity.
+template <class R>
+std::vector<R> softmax_of(const std::vector<R>& row) {
+  const row_facts facts = facts_of(row);
+  if (facts.nan || facts.infinite || facts.is_empty)
+    return std::vector<R>(row.size(), R(std::numeric_limits<double>::quiet_NaN()));
+  if (facts.unknown) return std::vector<R>(row.size(), row[*facts.unknown] - row[*facts.unknown]);
+  if (!facts.is_beyond) return softmax(row);
+  std::vector<R> weights = exponentials_below_largest(row).first;
+  const R total = total_of(weights);
+  for (R& x : weights) x = x / total;
+  return weights;
+}
+
+}  // namespace assay::reference::formula

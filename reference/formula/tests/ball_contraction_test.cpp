@@ -1,0 +1,95 @@
+// Contractions by one bound: every sum of products of numbers within the balls is enclosed.
+#include "reference/formula/ball_contraction.hpp"
+
+#include <catch2/catch.hpp>
+
+#include "reference/core/counter_random.hpp"
+#include "reference/formula/interpreter.hpp"
+#include "reference/readings/all.hpp"
+
+using namespace assay::reference;
+using namespace assay::reference::formula;
+
+namespace {
+
+using pairs = reals<double_ball>;
+
+// Of sizes from 2^-low to 2^high, a third of them exact.
+pairs drawn(std::size_t count, int low, int high, assay::core::counter_random& random) {
+  pairs all;
+  for (std::size_t k = 0; k < count; ++k) {
+    const double x =
+        std::ldexp(random.normal(), static_cast<int>(random.below(static_cast<std::uint64_t>(low + high))) - low);
+    all.emplace_back(x, random.below(3) == 0 ? 0.0 : std::fabs(x) * 0x1p-40);
+  }
+  return all;
+}
+
+// A number at one of the ends of a ball, or between.
+enclosure within(const double_ball& b, assay::core::counter_random& random) {
+  const double share = static_cast<double>(random.below(3)) - 1.0;
+  return enclosure(b.centre) + enclosure(share) * enclosure(b.radius);
+}
+
+}  // namespace
+
+TEST_CASE("formula/ball_contraction/encloses_the_sum_of_numbers_within", "[property]") {
+  const contraction letters{"ik", "kj", "ij"};
+  const computing_with_digits digits(700);
+  for (std::uint64_t seed = 0; seed < 60; ++seed) {
+    assay::core::counter_random random(seed);
+    const std::size_t i = 1 + random.below(3), j = 1 + random.below(3), k = 8 + random.below(40);
+    // Also where products underflow.
+    const int low = seed % 3 == 0 ? 1060 : seed % 3 == 1 ? 540 : 20, high = seed % 2 == 0 ? 20 : 1;
+    const pairs x = drawn(i * k, low, high, random), y = drawn(k * j, low, high, random);
+    const contracted_places places(letters, {i, j}, {i, k}, {k, j});
+    const auto made = contracted_by_bounds(x, y, places);
+    REQUIRE(made.has_value());
+    for (std::size_t row = 0; row < i; ++row)
+      for (std::size_t column = 0; column < j; ++column) {
+        enclosure sum(0.0);
+        for (std::size_t t = 0; t < k; ++t)
+          sum = sum + within(x[row * k + t], random) * within(y[t * j + column], random);
+        const double_ball& b = (*made)[row * j + column];
+        INFO("seed " << seed << ": " << b.centre << " +- " << b.radius);
+        const enclosure distance = sum - enclosure(b.centre);
+        CHECK(mpfr_cmp_d(distance.high(), b.radius) <= 0);
+        CHECK(mpfr_cmp_d(distance.low(), -b.radius) >= 0);
+      }
+  }
+}
+
+TEST_CASE("formula/ball_contraction/leaves_short_sums_and_infinities_to_the_balls", "[unit]") {
+  const contraction letters{"k", "k", ""};
+  const auto of = [&](const pairs& x, const pairs& y) {
+    return contracted_by_bounds(x, y, contracted_places(letters, {}, {x.size()}, {y.size()}));
+  };
+  CHECK_FALSE(of(pairs(7, double_ball(1.0)), pairs(7, double_ball(2.0))));
+  pairs ones(9, double_ball(1.0));
+  REQUIRE(of(ones, ones));
+  CHECK(of(ones, ones)->front().centre == 9.0);
+  ones[4] = double_ball(std::numeric_limits<double>::infinity());
+  CHECK_FALSE(of(ones, pairs(9, double_ball(1.0))));
+  ones[4] = double_ball::unknown();
+  CHECK_FALSE(of(ones, pairs(9, double_ball(1.0))));
+  // What overflows is not known.
+  const pairs large(9, double_ball(1e300));
+  REQUIRE(of(large, large));
+  CHECK(of(large, large)->front().is_unknown());
+}
+
+TEST_CASE("formula/ball_contraction/is_hardly_wider_than_balls", "[property]") {
+  const contraction letters{"ik", "kj", "ij"};
+  assay::core::counter_random random(7);
+  const std::size_t k = 64;
+  pairs x, y;
+  for (std::size_t t = 0; t < 4 * k; ++t) x.emplace_back(random.normal()), y.emplace_back(random.normal());
+  const contracted_places places(letters, {4, 4}, {4, k}, {k, 4});
+  const auto made = contracted_by_bounds(x, y, places);
+  REQUIRE(made.has_value());
+  for (std::size_t e = 0; e < 16; ++e) {
+    accumulator<double_ball> sum;
+    for (std::size_t t = 0; t < k; ++t) sum.add_product(x[e / 4 * k + t], y[t * 4 + e % 4]);
+    CHECK((*made)[e].radius <= 16.0 * sum.total().radius);
+  }
+}
