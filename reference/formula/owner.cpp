@@ -90,6 +90,7 @@ program or_violation(core::result<program> made) {
 struct program_owner::known_programs {
   struct entry {
     std::string of;
+    accuracy_class algorithm;
     core::attributes settings;
     core::axis_sizes sizes;
     std::shared_ptr<const owned_program> made;
@@ -105,9 +106,8 @@ program_owner::program_owner(std::string name, core::encoding_summary summary, s
       recorded_(std::move(all)),
       known_(std::make_unique<known_programs>()) {
   for (const recorded_operation& r : recorded_) {
-    operations_.push_back({r.declaration, {accuracy_class::sequential}});
-    if (r.declaration.has_gradient())
-      operations_.push_back({core::vjp_of(r.declaration), {accuracy_class::sequential}});
+    operations_.push_back({r.declaration, r.algorithms});
+    if (r.declaration.has_gradient()) operations_.push_back({core::vjp_of(r.declaration), r.algorithms});
   }
 }
 program_owner::~program_owner() = default;
@@ -124,17 +124,21 @@ owned_program program_owner::made_for(const core::request& call, const program_s
   return {gradient, or_violation(magnitudes_of_terms(gradient, forward))};
 }
 
-std::shared_ptr<const owned_program> program_owner::program_of(const core::request& call) const {
+std::shared_ptr<const owned_program> program_owner::program_of(const core::request& call,
+                                                               accuracy_class algorithm) const {
   const core::axis_sizes sizes = core::sizes_of(call);
   const core::attributes settings = core::completed(*call.operation, call.attributes);
+  const auto is_asked = [&](const known_programs::entry& e) {
+    return e.of == call.operation->name && e.algorithm == algorithm && e.sizes == sizes && e.settings == settings;
+  };
   {
     const std::lock_guard lock(known_->mutex);
-    for (const auto& e : known_->all)
-      if (e.of == call.operation->name && e.sizes == sizes && e.settings == settings) return e.made;
+    const auto it = std::ranges::find_if(known_->all, is_asked);
+    if (it != known_->all.end()) return it->made;
   }
-  auto made = std::make_shared<const owned_program>(made_for(call, {settings, sizes}));
+  auto made = std::make_shared<const owned_program>(made_for(call, {settings, sizes, algorithm}));
   const std::lock_guard lock(known_->mutex);
-  known_->all.push_front({call.operation->name, settings, sizes, made});
+  known_->all.push_front({call.operation->name, algorithm, settings, sizes, made});
   if (known_->all.size() > known_programs::most) known_->all.pop_back();
   return made;
 }
@@ -151,15 +155,19 @@ rung_outputs program_owner::enclose(const core::request& call, unsigned digits) 
 
 std::vector<law_outputs> program_owner::laws(const core::request& call, const std::vector<accuracy_class>& classes,
                                              const core::precisions& compute) const {
-  ASSAY_EXPECTS(classes == std::vector{accuracy_class::sequential});
-  law_outputs all = law_of(program_of(call)->law, call.inputs, compute, stage_names(*call.operation));
   const core::axis_sizes sizes = core::sizes_of(call);
-  for (auto& [name, law] : all) {
-    const core::shape shape = core::shape_of(*call.operation->output(name), sizes);
-    law.k.reshape(shape);
-    law.magnitude.reshape(shape);
+  std::vector<law_outputs> laws;
+  for (const accuracy_class c : classes) {
+    // Where another algorithm than the formula as it is written gives no number, it is wrong, and adds nothing.
+    const no_number without = c == accuracy_class::sequential ? no_number::has_no_allowance : no_number::adds_nothing;
+    laws.push_back(law_of(program_of(call, c)->law, call.inputs, compute, stage_names(*call.operation), without));
+    for (auto& [name, law] : laws.back()) {
+      const core::shape shape = core::shape_of(*call.operation->output(name), sizes);
+      law.k.reshape(shape);
+      law.magnitude.reshape(shape);
+    }
   }
-  return {std::move(all)};
+  return laws;
 }
 
 core::tensors program_owner::algorithm(const core::request& call, accuracy_class) const {

@@ -31,6 +31,7 @@ namespace assay::reference::formula {
 struct program_sizes {
   const core::attributes& settings;  ///< all that the operation declares
   const core::axis_sizes& axes;
+  accuracy_class algorithm = accuracy_class::sequential;  ///< whose algorithm: that of sequential is the formula
 
   [[nodiscard]] std::size_t of(const std::string& axis) const { return axes.at(axis); }
 };
@@ -39,6 +40,7 @@ struct recorded_operation {
   core::operation declaration;
   /// Called from many threads. A contract violation where inputs and outputs are not those of the declaration.
   std::function<program(const program_sizes& sizes)> record;
+  std::vector<accuracy_class> algorithms{accuracy_class::sequential};  ///< see declared_operation
 };
 
 /// What a call is evaluated by.
@@ -49,7 +51,7 @@ struct owned_program {
 
 class program_owner final : public formula_owner {
  public:
-  /// Each operation has one algorithm, that of class sequential, and a vjp where an input is differentiable.
+  /// Each operation has a vjp where an input is differentiable.
   program_owner(std::string name, core::encoding_summary summary, std::vector<recorded_operation> all);
   ~program_owner() override;
 
@@ -68,7 +70,8 @@ class program_owner final : public formula_owner {
   [[nodiscard]] core::tensors evaluate_in(const core::request& call, const core::precisions& formats) const override;
 
   /// The program of a call. A contract violation where what was recorded is not what the operation declares.
-  [[nodiscard]] std::shared_ptr<const owned_program> program_of(const core::request& call) const;
+  [[nodiscard]] std::shared_ptr<const owned_program> program_of(
+      const core::request& call, accuracy_class algorithm = accuracy_class::sequential) const;
 
  private:
   [[nodiscard]] owned_program made_for(const core::request& call, const program_sizes& sizes) const;

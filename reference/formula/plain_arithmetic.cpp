@@ -4,19 +4,20 @@
 namespace assay::reference::formula {
 namespace {
 
-constexpr double no_number = std::numeric_limits<double>::quiet_NaN();
+constexpr double none = std::numeric_limits<double>::quiet_NaN();
 
-law_output law_output_of(const core::shape& shape, const array<tracked>& made) {
+law_output law_output_of(const core::shape& shape, const array<tracked>& made, no_number without) {
   law_output out{xt::zeros<double>(shape), xt::zeros<double>(shape)};
   const auto each = [&](const auto& values, auto allowance) {
     for (std::size_t i = 0; i < values.size(); ++i) out.k.storage()[i] = allowance(values[i]);
   };
   if (const auto* reals_made = std::get_if<reals<tracked>>(&made)) {
-    each(*reals_made, [](const tracked& x) { return x.allowance(); });
+    const bool as_written = without == no_number::has_no_allowance;
+    each(*reals_made, [&](const tracked& x) { return as_written || std::isfinite(x.number) ? x.allowance() : 0.0; });
     std::ranges::transform(*reals_made, out.magnitude.storage().begin(),
                            [](const tracked& x) { return finite_magnitude(x.number); });
   } else if (const auto* truths_made = std::get_if<truths>(&made)) {
-    each(*truths_made, [](boost::tribool x) { return boost::indeterminate(x) ? no_number : 0.0; });
+    each(*truths_made, [](boost::tribool x) { return boost::indeterminate(x) ? none : 0.0; });
   }
   return out;
 }
@@ -41,19 +42,19 @@ core::tensor rounded_tensor(const array_type& type, core::dtype storage, const a
 }  // namespace
 
 law_outputs law_of(const program& p, const core::tensors& inputs, const core::precisions& compute,
-                   const std::vector<std::string>& stages) {
+                   const std::vector<std::string>& stages, no_number without) {
   const computing_in format(compute);
   const auto lifts = lifted<tracked>(p, inputs);
   law_outputs out;
   try {
     const auto made = interpreter<tracked>(p, lifts, stages).run();
     for (const program::output& o : p.outputs())
-      out.emplace(o.name, law_output_of(p.type_of(o.of).shape, made.at(o.name)));
+      out.emplace(o.name, law_output_of(p.type_of(o.of).shape, made.at(o.name), without));
   } catch (const undecided_integer&) {
     for (const program::output& o : p.outputs()) {
       const core::shape& shape = p.type_of(o.of).shape;
       const auto all = [&](double x) { return shaped(shape, std::vector<double>(elements_of(shape), x)); };
-      out.emplace(o.name, law_output{all(no_number), all(0.0)});
+      out.emplace(o.name, law_output{all(none), all(0.0)});
     }
   }
   return out;

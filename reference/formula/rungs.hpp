@@ -15,9 +15,11 @@ using storage_of = std::function<core::dtype(const std::string& output)>;
 rung_outputs enclose(const program& p, const core::tensors& inputs, const storage_of& storage, doubles of_number);
 rung_outputs enclose(const program& p, const core::tensors& inputs, const storage_of& storage, unsigned digits);
 
+/// What an element has where a program gives no number.
+enum class no_number { has_no_allowance, adds_nothing };
 /// k of every element, and its magnitude.
 law_outputs law_of(const program& p, const core::tensors& inputs, const core::precisions& compute,
-                   const std::vector<std::string>& stages);
+                   const std::vector<std::string>& stages, no_number without = no_number::has_no_allowance);
 
 /// Every operation rounded to the format of its stage, and the outputs to their storage.
 core::tensors plain_arithmetic(const program& p, const core::tensors& inputs, const storage_of& storage,

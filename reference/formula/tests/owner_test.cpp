@@ -88,6 +88,35 @@ TEST_CASE("formula/owner/a_program_is_the_compiled_formula", "[property]") {
   }
 }
 
+TEST_CASE("formula/owner/another_algorithm_has_a_law_of_its_own", "[property]") {
+  using namespace assay;
+  using namespace assay::reference;
+  using namespace assay::reference::formula::owned;
+  const std::vector classes{accuracy_class::sequential, accuracy_class::linear};
+  const formula::program_owner owner("mine", {}, {{declared_as("mine/log", "kerple/log"), recorded_kernel, classes}});
+  const core::operation &own_op = owner.operations().front().declaration, &compiled_op = *find_operation("kerple/log");
+  CHECK(owner.operations().front().algorithms == algorithms_of(compiled_op));
+  const formula_owner& compiled = owner_of(compiled_op);
+  std::size_t differ = 0;
+  for (std::uint64_t seed = 0; seed < 40; ++seed) {
+    const core::request own_call = drawn(own_op, core::dtype::f32, seed),
+                        compiled_call = drawn(compiled_op, core::dtype::f32, seed);
+    const auto own = owner.laws(own_call, classes, core::dtype::f32),
+               before = compiled.laws(compiled_call, classes, core::dtype::f32);
+    REQUIRE(own.size() == before.size());
+    for (std::size_t c = 0; c < own.size(); ++c)
+      for (std::size_t i = 0; i < before[c].at("bias").k.size(); ++i) {
+        const double k = own[c].at("bias").k.storage()[i], of_compiled = before[c].at("bias").k.storage()[i];
+        INFO("seed " << seed << ", class " << c << ", element " << i);
+        CHECK((core::same_value(k, of_compiled) || std::fabs(k - of_compiled) <= 0.01 * of_compiled));
+        differ += k != own.front().at("bias").k.storage()[i] ? 1 : 0;
+      }
+    const core::tensor found = owner.algorithm(own_call, accuracy_class::linear).at("bias");
+    CHECK(core::identical(found, compiled.algorithm(compiled_call, accuracy_class::linear).at("bias")));
+  }
+  CHECK(differ > 100);
+}
+
 TEST_CASE("formula/owner/a_program_of_another_declaration_is_refused", "[unit]") {
   using namespace assay;
   using namespace assay::reference::formula;

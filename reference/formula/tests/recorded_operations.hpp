@@ -7,7 +7,7 @@
 
 namespace assay::reference::formula::owned {
 
-// kerple/log: -r1 log(1 + r2 |i - j|), keys after the query masked.
+// kerple/log: -r1 log(1 + r2 |i - j|), keys after the query masked. Class linear loses r2 |i - j| beside 1.
 inline program recorded_kernel(const program_sizes& s) {
   recording of({"distance", "function", "product"});
   const std::size_t h = s.of("h"), n = s.of("n"), m = s.of("m");
@@ -15,7 +15,8 @@ inline program recorded_kernel(const program_sizes& s) {
                        key = reshaped(of.integers("key_position", {m}), {1, 1, m});
   const traced t = in_stage<traced>(0, [&] { return to_real(magnitude_of(query - key)); });
   const traced x = in_stage<traced>(0, [&] { return of.input("r2", {h, 1, 1}) * t; });
-  const traced logarithm = in_stage<traced>(1, [&] { return log1p(x); });
+  const traced logarithm =
+      in_stage<traced>(1, [&] { return s.algorithm == accuracy_class::linear ? log(traced(1.0) + x) : log1p(x); });
   const traced bias = in_stage<traced>(2, [&] { return -(of.input("r1", {h, 1, 1}) * logarithm); });
   of.output("bias", either(less(query, key), traced(-std::numeric_limits<double>::infinity()), bias));
   return of.finish();
