@@ -32,17 +32,17 @@ struct rows_of_terms {
 
 // In blocks, and four sums side by side in each: few additions one after another make a sum, which keeps its error
 // small and hides the latency of an addition.
-constexpr std::size_t block = 64, lanes = 4;
+constexpr std::size_t terms_of_block = 64, sums_of_block = 4;
 
 template <class Term>
 double total(std::size_t n, Term term) {
   double sum = 0.0;
-  for (std::size_t first = 0; first < n; first += block) {
-    const std::size_t end = std::min(n, first + block);
-    std::array<double, lanes> sums{};
+  for (std::size_t first = 0; first < n; first += terms_of_block) {
+    const std::size_t end = std::min(n, first + terms_of_block);
+    std::array<double, sums_of_block> sums{};
     std::size_t k = first;
-    for (; k + lanes <= end; k += lanes)
-      for (std::size_t lane = 0; lane < lanes; ++lane) sums[lane] += term(k + lane);
+    for (; k + sums_of_block <= end; k += sums_of_block)
+      for (std::size_t lane = 0; lane < sums_of_block; ++lane) sums[lane] += term(k + lane);
     for (std::size_t lane = 0; k < end; ++k, ++lane) sums[lane] += term(k);
     sum += (sums[0] + sums[1]) + (sums[2] + sums[3]);
   }
@@ -50,8 +50,8 @@ double total(std::size_t n, Term term) {
 }
 // A product and so many additions at most lie between a term and the sum.
 double roundings_of_a_term(std::size_t n) {
-  const auto of_blocks = static_cast<double>((n + block - 1) / block);
-  return 1.0 + static_cast<double>(block / lanes) + 2.0 + of_blocks;
+  const auto of_blocks = static_cast<double>((n + terms_of_block - 1) / terms_of_block);
+  return 1.0 + static_cast<double>(terms_of_block / sums_of_block) + 2.0 + of_blocks;
 }
 
 bool all_finite(const reals<double_ball>& x) {
