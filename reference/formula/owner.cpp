@@ -56,7 +56,7 @@ storage_of storage_in(const core::request& call) {
 }
 
 // In the shapes that the operation declares.
-rung_outputs shaped(rung_outputs all, const core::request& call) {
+rung_outputs as_declared(rung_outputs all, const core::request& call) {
   const core::axis_sizes sizes = core::sizes_of(call);
   for (auto& [name, o] : all) {
     const core::shape shape = core::shape_of(*call.operation->output(name), sizes);
@@ -66,7 +66,7 @@ rung_outputs shaped(rung_outputs all, const core::request& call) {
   }
   return all;
 }
-core::tensors shaped(core::tensors all, const core::request& call) {
+core::tensors as_declared(core::tensors all, const core::request& call) {
   const core::axis_sizes sizes = core::sizes_of(call);
   for (auto& [name, t] : all) t.values.reshape(core::shape_of(*call.operation->output(name), sizes));
   return all;
@@ -144,13 +144,13 @@ std::shared_ptr<const owned_program> program_owner::program_of(const core::reque
 }
 
 rung_outputs program_owner::enclose_in_doubles(const core::request& call) const {
-  return shaped(formula::enclose(program_of(call)->formula, call.inputs, storage_in(call), doubles::one), call);
+  return as_declared(formula::enclose(program_of(call)->formula, call.inputs, storage_in(call), doubles::one), call);
 }
 rung_outputs program_owner::enclose_in_two_doubles(const core::request& call) const {
-  return shaped(formula::enclose(program_of(call)->formula, call.inputs, storage_in(call), doubles::two), call);
+  return as_declared(formula::enclose(program_of(call)->formula, call.inputs, storage_in(call), doubles::two), call);
 }
 rung_outputs program_owner::enclose(const core::request& call, unsigned digits) const {
-  return shaped(formula::enclose(program_of(call)->formula, call.inputs, storage_in(call), digits), call);
+  return as_declared(formula::enclose(program_of(call)->formula, call.inputs, storage_in(call), digits), call);
 }
 
 std::vector<law_outputs> program_owner::laws(const core::request& call, const std::vector<accuracy_class>& classes,
@@ -175,7 +175,7 @@ core::tensors program_owner::algorithm(const core::request& call, accuracy_class
 }
 
 core::tensors program_owner::evaluate_in(const core::request& call, const core::precisions& formats) const {
-  return shaped(
+  return as_declared(
       plain_arithmetic(program_of(call)->formula, call.inputs, storage_in(call), formats, stage_names(*call.operation)),
       call);
 }

@@ -4,7 +4,7 @@
 namespace assay::reference::formula {
 namespace {
 
-constexpr double none = std::numeric_limits<double>::quiet_NaN();
+constexpr double nothing_judged = std::numeric_limits<double>::quiet_NaN();
 
 law_output law_output_of(const core::shape& shape, const array<tracked>& made, no_number without) {
   law_output out{xt::zeros<double>(shape), xt::zeros<double>(shape)};
@@ -17,7 +17,7 @@ law_output law_output_of(const core::shape& shape, const array<tracked>& made, n
     std::ranges::transform(*reals_made, out.magnitude.storage().begin(),
                            [](const tracked& x) { return finite_magnitude(x.number); });
   } else if (const auto* truths_made = std::get_if<truths>(&made)) {
-    each(*truths_made, [](boost::tribool x) { return boost::indeterminate(x) ? none : 0.0; });
+    each(*truths_made, [](boost::tribool x) { return boost::indeterminate(x) ? nothing_judged : 0.0; });
   }
   return out;
 }
@@ -54,7 +54,7 @@ law_outputs law_of(const program& p, const core::tensors& inputs, const core::pr
     for (const program::output& o : p.outputs()) {
       const core::shape& shape = p.type_of(o.of).shape;
       const auto all = [&](double x) { return shaped(shape, std::vector<double>(elements_of(shape), x)); };
-      out.emplace(o.name, law_output{all(none), all(0.0)});
+      out.emplace(o.name, law_output{all(nothing_judged), all(0.0)});
     }
   }
   return out;
