@@ -5,6 +5,7 @@
 #include "reference/core/special_values.hpp"
 #include "reference/error_bound.hpp"
 #include "reference/formula/functions.hpp"
+#include "reference/readings/adjoint.hpp"
 #include "reference/primitives/all.hpp"
 #include "reference/readings/all.hpp"
 #include "reference/readings/round_ball.hpp"
