@@ -15,31 +15,31 @@ namespace assay::reference {
 /// What k of a class is multiplied by before the class is denied: `uniform` is a bound as it stands.
 constexpr double slack_of(accuracy_class c) { return c == accuracy_class::uniform ? 1.0 : class_slack; }
 
-/// k where the formula as written gives an infinity. It is right beyond the largest number of the dtype, and says
-/// nothing of a finite answer below it.
+/// k where the formula as written gives an infinity. By how much roundings move it is not known: near the end of the
+/// dtype it is right, and so are numbers that are as large but for a thousandth; it says nothing of a truth below.
 constexpr double right_where_the_truth_overflows = -std::numeric_limits<double>::infinity();
 
 /// An element without an allowance is not judged: any answer is explained by the law, NaN among them. The truth is
 /// finite.
 inline bool is_not_judged(core::dtype storage, double k, double truth) {
-  return std::isnan(k) ||
-         (k == right_where_the_truth_overflows && core::is_floating(storage) &&
-          std::fabs(truth) < core::largest_finite(storage));
+  return std::isnan(k) || (k == right_where_the_truth_overflows && core::is_floating(storage) &&
+                           std::fabs(truth) < core::largest_finite(storage));
 }
-/// The larger of two k: no allowance is the largest.
+/// The larger of two k: no allowance is the largest, then that any finite answer is right.
 inline double larger_allowance(double x, double y) {
   if (std::isnan(x) || std::isnan(y)) return std::numeric_limits<double>::quiet_NaN();
-  return x < 0.0 || y < 0.0 ? right_where_the_truth_overflows : std::fmax(x, y);
+  const double larger = std::fmax(x, y);
+  return std::isinf(larger) || (x >= 0.0 && y >= 0.0) ? larger : right_where_the_truth_overflows;
 }
 /// u k, where there is an allowance.
-inline double allowed_by(core::dtype compute, double k) {
-  return k == right_where_the_truth_overflows ? 0.0 : core::unit_roundoff(compute) * k;
+inline double allowed_by(core::dtype compute, double k, double truth) {
+  return k == right_where_the_truth_overflows ? 0x1p-10 * std::fabs(truth) : core::unit_roundoff(compute) * k;
 }
 
 /// The error beyond which an element is a bug, where k is that of the widest law.
 inline double bug_bound(core::dtype storage, core::dtype compute, double k, double truth) {
   if (is_not_judged(storage, k, truth)) return std::numeric_limits<double>::infinity();
-  return bug_slack * allowed_by(compute, k) + core::half_ulp(storage, truth);
+  return bug_slack * allowed_by(compute, k, truth) + core::half_ulp(storage, truth);
 }
 
 /// Whether the final rounding has its half ulp besides the law: it is in that of `uniform`, where the arithmetic has
@@ -52,7 +52,7 @@ constexpr bool adds_final_rounding(accuracy_class c, core::dtype storage, core::
 inline double class_bound(accuracy_class c, core::dtype storage, core::dtype compute, double k, double truth) {
   if (is_not_judged(storage, k, truth)) return std::numeric_limits<double>::infinity();
   const double rounding = adds_final_rounding(c, storage, compute) ? core::half_ulp(storage, truth) : 0.0;
-  return slack_of(c) * allowed_by(compute, k) + rounding;
+  return slack_of(c) * allowed_by(compute, k, truth) + rounding;
 }
 
 }  // namespace assay::reference

@@ -60,9 +60,10 @@ class element_judge {
             k == infinity ? std::fabs(truth) : std::fabs(truth) + reference::bug_bound(storage_, compute_, k, truth);
         const bool overflow_explained =
             reach >= core::largest_finite(storage_) && std::signbit(x) == std::signbit(truth);
-        r[c] = std::isinf(x) ? (overflow_explained ? 0.0 : infinity) : quotient(beyond_rounding, reference::allowed_by(compute_, k));
+        r[c] = std::isinf(x) ? (overflow_explained ? 0.0 : infinity)
+                             : quotient(beyond_rounding, reference::allowed_by(compute_, k, truth));
       } else {
-        r[c] = quotient(adds_rounding(c) ? beyond_rounding : error, reference::allowed_by(compute_, k));
+        r[c] = quotient(adds_rounding(c) ? beyond_rounding : error, reference::allowed_by(compute_, k, truth));
       }
     }
     return r;

@@ -34,7 +34,7 @@ class elementwise_run {
               {0, &*made[taken], walk_by_rows(shape_, broadcast_strides(p.type_of(taken).shape, shape_)), {}});
         }
       }
-      s.made = room_for(s.kind);
+      s.made = room_for(s.kind, std::min(tile, elements_of(shape_)));
       steps_.push_back(std::move(s));
     }
   }
@@ -108,9 +108,9 @@ class elementwise_run {
     if (kind == number_kind::integer) return integers{};
     return truths{};
   }
-  static array<R> room_for(number_kind kind) {
+  static array<R> room_for(number_kind kind, std::size_t size) {
     array<R> room = nothing_of(kind);
-    std::visit([](auto& values) { values.resize(tile); }, room);
+    std::visit([size](auto& values) { values.resize(size); }, room);
     return room;
   }
 
@@ -179,7 +179,7 @@ class elementwise_run {
     std::visit(
         [&]<class T>(std::vector<T>& made) {
           auto& all = std::get<std::vector<T>>(s.made);
-          if (made.size() == tile)
+          if (made.size() == all.size())
             all.swap(made);
           else
             for (std::size_t k = 0; k < made.size(); ++k) all[s.asked.places[k]] = std::move(made[k]);

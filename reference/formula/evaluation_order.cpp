@@ -19,6 +19,9 @@ bool is_elementwise(op what) {
   }
 }
 
+// What a run keeps beside the arrays: so many tiles.
+constexpr std::size_t longest_run = 64;
+
 evaluation_order::evaluation_order(const program& p) : together_(p.nodes().size()), forgotten_(p.nodes().size()) {
   const auto count = static_cast<node_id>(p.nodes().size());
   const std::vector<node_id> last_uses = p.last_uses();
@@ -27,8 +30,8 @@ evaluation_order::evaluation_order(const program& p) : together_(p.nodes().size(
   std::vector<node_id> turn(count), last_turn(count, 0);
   for (node_id k = count; k-- > 0;) {
     if (last_uses[k] == 0) continue;
-    const bool joins = last_uses[k] < count && *asked_in[k] < count && is_elementwise(p.nodes()[k].what) &&
-                       is_elementwise(p.nodes()[*asked_in[k]].what) &&
+    const bool joins = last_uses[k] < count && *asked_in[k] < count && together_[*asked_in[k]].size() < longest_run &&
+                       is_elementwise(p.nodes()[k].what) && is_elementwise(p.nodes()[*asked_in[k]].what) &&
                        p.type_of(k).shape == p.type_of(*asked_in[k]).shape;
     turn[k] = joins ? *asked_in[k] : k;
     together_[turn[k]].push_back(k);

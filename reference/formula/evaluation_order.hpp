@@ -1,7 +1,8 @@
 // In which order the nodes of a program are evaluated, and which of them together.
 //
 // Elementwise nodes of one shape that no other node asks for are a run: they are evaluated in tiles of lanes, so that
-// what lies between them is never a whole array, and a branch that a lane does not take is not evaluated for it.
+// what lies between them is never a whole array. Real numbers of a run that only a branch asks for are not evaluated
+// for lanes whose condition rules it out, where that hangs on no real number of the run.
 #pragma once
 
 #include "reference/formula/program.hpp"

@@ -24,9 +24,9 @@ class without_signs {
       is_linear_.push_back(is_cotangent || is_made_of_one);
       to_.set_stage(n.stage);
       plain_.push_back(copied(n));
-      to_.set_stage({});
       now_.push_back(is_cotangent || is_made_of_one ? of_terms(n, k) : plain_.back());
     }
+    to_.set_stage({});
   }
   [[nodiscard]] node_id of(node_id k) const { return now_[k]; }
 
@@ -45,7 +45,6 @@ class without_signs {
   node_id of_terms(const node& n, node_id k) {
     if (n.what == op::input || n.what == op::subtract) return to_.of(op::magnitude, {plain_[k]});
     node made = n;
-    made.stage.clear();
     for (node_id& taken : made.in)
       taken = from_.type_of(taken).kind == number_kind::real ? without_sign(taken) : plain_[taken];
     if (n.what == op::negative) return made.in[0];

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <deque>
 
+#include "reference/error_bound.hpp"
 #include "reference/formula/differentiate.hpp"
 #include "reference/formula/rungs.hpp"
 #include "reference/formula/tensors_of.hpp"
@@ -162,6 +163,10 @@ std::vector<law_outputs> program_owner::laws(const core::request& call, const st
     const no_number without = c == accuracy_class::sequential ? no_number::has_no_allowance : no_number::adds_nothing;
     laws.push_back(law_of(program_of(call, c)->law, call.inputs, compute, stage_names(*call.operation), without));
     for (auto& [name, law] : laws.back()) {
+      // Terms that overflow without their signs say nothing of their sum.
+      if (!call.operation->is_forward())
+        for (double& k : law.k.storage())
+          if (k == right_where_the_truth_overflows) k = std::numeric_limits<double>::quiet_NaN();
       const core::shape shape = core::shape_of(*call.operation->output(name), sizes);
       law.k.reshape(shape);
       law.magnitude.reshape(shape);
@@ -170,8 +175,10 @@ std::vector<law_outputs> program_owner::laws(const core::request& call, const st
   return laws;
 }
 
-core::tensors program_owner::algorithm(const core::request& call, accuracy_class) const {
-  return evaluate_in(call, call.type);
+core::tensors program_owner::algorithm(const core::request& call, accuracy_class c) const {
+  return as_declared(plain_arithmetic(program_of(call, c)->formula, call.inputs, storage_in(call), call.type,
+                                      stage_names(*call.operation)),
+                     call);
 }
 
 core::tensors program_owner::evaluate_in(const core::request& call, const core::precisions& formats) const {

@@ -16,26 +16,26 @@ struct pullback {
   [[nodiscard]] node_id in(std::size_t k) const { return n.in[k]; }
   [[nodiscard]] core::shape shape_of(node_id k) const { return to.shape_of(k); }
 
+  /// The cotangent, and 0 where something is hidden from it. Of several masks one is made.
+  [[nodiscard]] node_id hidden(node_id where_hidden) const {
+    const node masked = to.node_of(g);
+    if (is_masked(masked))
+      return to.where(to.of(op::either_one, {where_hidden, masked.in[0]}), masked.in[1], masked.in[2]);
+    return to.where(where_hidden, to.number(0.0), g);
+  }
   /// f of the cotangent, elementwise and linear. Where a branch of the formula is not taken the cotangent is 0, and 0
   /// times anything is 0 there: f is of the other branch alone.
   template <class F>
   [[nodiscard]] node_id linear(F f) const {
-    return linear_in(g, f);
+    const node masked = to.node_of(g);
+    return is_masked(masked) ? to.where(masked.in[0], masked.in[1], f(masked.in[2])) : f(g);
   }
 
  private:
-  template <class F>
-  [[nodiscard]] node_id linear_in(node_id x, F& f) const {
-    const node chosen = to.node_of(x);
-    if (chosen.what != op::where) return f(x);
-    const node_id condition = chosen.in[0], zero = to.number(0.0);
-    if (is_zero(chosen.in[1])) return to.where(condition, zero, linear_in(chosen.in[2], f));
-    if (is_zero(chosen.in[2])) return to.where(condition, linear_in(chosen.in[1], f), zero);
-    return f(x);
-  }
-  [[nodiscard]] bool is_zero(node_id k) const {
-    const node other = to.node_of(k);
-    return other.what == op::number && other.number == 0.0;
+  [[nodiscard]] bool is_masked(const node& x) const {
+    if (x.what != op::where) return false;
+    const node first = to.node_of(x.in[1]);
+    return first.what == op::number && first.number == 0.0;
   }
 };
 

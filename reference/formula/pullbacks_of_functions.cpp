@@ -140,8 +140,7 @@ cotangents of_two(const pullback& b) {
 cotangents of_function(const pullback& b) {
   cotangents all;
   if (b.n.what == op::where) {
-    const node_id zero = b.to.number(0.0);
-    all = {std::nullopt, b.to.where(b.in(0), b.g, zero), b.to.where(b.in(0), zero, b.g)};
+    all = {std::nullopt, b.hidden(b.to.of(op::negation, {b.in(0)})), b.hidden(b.in(0))};
   } else {
     all = b.n.in.size() == 1 ? cotangents{of_one(b)} : of_two(b);
   }

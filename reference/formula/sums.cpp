@@ -7,6 +7,7 @@ namespace {
 template <std::size_t N>
 std::vector<std::array<std::size_t, N>> all_places(const core::shape& shape, const std::array<strides, N>& steps) {
   std::vector<std::array<std::size_t, N>> places;
+  places.reserve(elements_of(shape));
   walk<N> at(shape, steps);
   for (std::size_t count = elements_of(shape); count > 0; --count, at.next()) places.push_back(at.at());
   return places;

@@ -70,7 +70,8 @@ core::result<results> errors_of(const asked& what, const cell& c, const caller& 
       count += 1;
       if (std::isfinite(values[i]) && !d.own_type) {
         const bool is_judged = !reference::is_not_judged(d.type_in(what.type), k.storage()[i], values[i]);
-        const double by_law = is_judged ? reference::allowed_by(what.formats.unit(), k.storage()[i]) : HUGE_VAL;
+        const double by_law =
+            is_judged ? reference::allowed_by(what.formats.unit(), k.storage()[i], values[i]) : HUGE_VAL;
         law = std::max(law, (2 * by_law + u_stored * std::fabs(values[i])) / scales[i]);
       }
       if (error < 1) continue;

@@ -97,10 +97,13 @@ TEST_CASE("formula/owner/another_algorithm_has_a_law_of_its_own", "[property]") 
   const core::operation &own_op = owner.operations().front().declaration, &compiled_op = *find_operation("kerple/log");
   CHECK(owner.operations().front().algorithms == algorithms_of(compiled_op));
   const formula_owner& compiled = owner_of(compiled_op);
-  std::size_t differ = 0;
+  std::size_t differ = 0, lost = 0;
   for (std::uint64_t seed = 0; seed < 40; ++seed) {
-    const core::request own_call = drawn(own_op, core::dtype::f32, seed),
-                        compiled_call = drawn(compiled_op, core::dtype::f32, seed);
+    core::request own_call = drawn(own_op, core::dtype::f32, seed),
+                  compiled_call = drawn(compiled_op, core::dtype::f32, seed);
+    // What is small beside 1 tells the algorithms apart.
+    for (core::request* call : {&own_call, &compiled_call})
+      for (double& x : call->inputs.at("r2").values.storage()) x = std::ldexp(x, -24);
     const auto own = owner.laws(own_call, classes, core::dtype::f32),
                before = compiled.laws(compiled_call, classes, core::dtype::f32);
     REQUIRE(own.size() == before.size());
@@ -113,7 +116,9 @@ TEST_CASE("formula/owner/another_algorithm_has_a_law_of_its_own", "[property]") 
       }
     const core::tensor found = owner.algorithm(own_call, accuracy_class::linear).at("bias");
     CHECK(core::identical(found, compiled.algorithm(compiled_call, accuracy_class::linear).at("bias")));
+    lost += core::identical(found, owner.algorithm(own_call, accuracy_class::sequential).at("bias")) ? 0 : 1;
   }
+  CHECK(lost > 20);
   CHECK(differ > 100);
 }
 
