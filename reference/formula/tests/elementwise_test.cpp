@@ -16,7 +16,7 @@ namespace {
 
 // Exponentials of x where x > 0, of -x elsewhere, and their sums over rows.
 program of_branches(const std::string& size) {
-  return program_of(R"({"op": "input", "name": "x", "kind": "real", "shape": [3, )" + size + R"(]},
+  return formula::program_of(R"({"op": "input", "name": "x", "kind": "real", "shape": [3, )" + size + R"(]},
     {"op": "number", "value": 0}, {"op": "less", "in": [1, 0]}, {"op": "negative", "in": [0]},
     {"op": "exp", "in": [0]}, {"op": "exp", "in": [3]}, {"op": "where", "in": [2, 4, 5]},
     {"op": "sum", "in": [6], "axes": [1]})");

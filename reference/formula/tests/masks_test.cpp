@@ -17,7 +17,7 @@ program of_layers(std::size_t count) {
              std::to_string(first) + R"(]}, {"op": "where", "in": [)" + std::to_string(first + 1) + ", " +
              std::to_string(first) + ", 1]}";
   }
-  return program_of(nodes);
+  return formula::program_of(nodes);
 }
 
 }  // namespace
