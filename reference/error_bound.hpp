@@ -15,8 +15,9 @@ namespace assay::reference {
 /// What k of a class is multiplied by before the class is denied: `uniform` is a bound as it stands.
 constexpr double slack_of(accuracy_class c) { return c == accuracy_class::uniform ? 1.0 : class_slack; }
 
-/// k where the formula as written gives an infinity. By how much roundings move it is not known: near the end of the
-/// dtype it is right, and so are numbers that are as large but for a thousandth; it says nothing of a truth below.
+/// k where the formula as written gives an infinity. By how much roundings move it is not known, as another order of a
+/// sum may stay below: beyond the largest number of the dtype infinity is right, and so is what lies within slack *
+/// 2^-10 of the truth; it says nothing of a truth below.
 constexpr double right_where_the_truth_overflows = -std::numeric_limits<double>::infinity();
 
 /// An element without an allowance is not judged: any answer is explained by the law, NaN among them. The truth is
@@ -31,9 +32,10 @@ inline double larger_allowance(double x, double y) {
   const double larger = std::fmax(x, y);
   return std::isinf(larger) || (x >= 0.0 && y >= 0.0) ? larger : right_where_the_truth_overflows;
 }
-/// u k, where there is an allowance.
+/// u k, where there is an allowance. An infinity has none: it is the same or not.
 inline double allowed_by(core::dtype compute, double k, double truth) {
-  return k == right_where_the_truth_overflows ? 0x1p-10 * std::fabs(truth) : core::unit_roundoff(compute) * k;
+  if (k != right_where_the_truth_overflows) return core::unit_roundoff(compute) * k;
+  return std::isfinite(truth) ? 0x1p-10 * std::fabs(truth) : 0.0;
 }
 
 /// The error beyond which an element is a bug, where k is that of the widest law.

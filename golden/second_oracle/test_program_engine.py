@@ -3,7 +3,8 @@
     PROGRAM_VALUES=.../build/release/reference/program_values python3 test_program_engine.py [--programs N] [--seed S]
 
 The programs are those of the tests of the second reader (each operator, formulas, ends of domains, chains of few
-operators) and N random ones of all operators. $PROGRAM_VALUES is the engine: program_values.cpp in
+operators) and N random ones of all operators. Gradients are compared, too, but for slopes by convention and where no
+number is finite. $PROGRAM_VALUES is the engine: program_values.cpp in
 reference/formula/tests.
 
 What one of them alone decides is a small share, for these reasons. The second reader knows that a node is the same as
@@ -53,16 +54,16 @@ class Recorded(Program):
         return program
 
 
-def decided(size, dtype, evaluate_here):
-    """None where BITS do not decide."""
-    found = [None] * size
+def decided(sizes, dtype, evaluate_here):
+    """The elements of all that sizes names; None where BITS do not decide."""
+    found = {name: [None] * size for name, size in sizes.items()}
     for bits in BITS:
         interval.set_precision(bits or 106 + safetensors_file.FORMATS[dtype.upper()][0])
         try:
-            found = [rounded(x, dtype) for x in evaluate_here()]
+            found = {name: [rounded(x, dtype) for x in elements] for name, elements in evaluate_here().items()}
         except Undecided:
             continue
-        if None not in found:
+        if not any(None in elements for elements in found.values()):
             break
     return found
 
@@ -71,8 +72,10 @@ def by_second_reader(text, inputs, dtype):
     """None where it refuses."""
     program = Program.read(text)
     try:
-        return {name: decided(program.nodes[index].size, dtype, lambda name=name: evaluate(program, inputs, [name])[name])
-                for name, index in program.outputs.items()}
+        found = {}
+        for name, index in program.outputs.items():  # each by itself: one that is open leaves the others
+            found |= decided({name: program.nodes[index].size}, dtype, lambda name=name: evaluate(program, inputs, [name]))
+        return found
     except ValueError:
         return None
 
@@ -98,9 +101,10 @@ def gradient_by_second_reader(program, inputs, cotangents, dtype):
         interval.set_precision(500)
         if has_slopes_of_its_own(program, inputs):
             return None
-        return {f"grad_{name}": decided(program.nodes[index].size, dtype,
-                                        lambda name=name: gradient(program, inputs, cotangents)[name])
-                for name, index in program.inputs.items() if program.nodes[index].kind == REAL}
+        sizes = {name: program.nodes[index].size for name, index in program.inputs.items()
+                 if program.nodes[index].kind == REAL}
+        found = decided(sizes, dtype, lambda: gradient(program, inputs, cotangents))
+        return {f"grad_{name}": elements for name, elements in found.items()}
     except (ValueError, Convention, Undecided):
         return None
 

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace assay::reference::formula {
 namespace {
 
@@ -81,7 +83,61 @@ std::vector<place> updated(const node& n, const core::shape& x, const core::shap
   return all;
 }
 
+// The places of all indices of a shape, in row-major order.
+template <std::size_t N>
+std::vector<std::array<std::size_t, N>> all_places(const core::shape& shape, const std::array<strides, N>& steps) {
+  std::vector<std::array<std::size_t, N>> places;
+  places.reserve(elements_of(shape));
+  walk<N> at(shape, steps);
+  for (std::size_t count = elements_of(shape); count > 0; --count, at.next()) places.push_back(at.at());
+  return places;
+}
+
+std::vector<std::size_t> all_places(const core::shape& shape, const strides& steps) {
+  std::vector<std::size_t> places;
+  for (const auto& [at] : all_places<1>(shape, {steps})) places.push_back(at);
+  return places;
+}
+
 }  // namespace
+
+reduced_rows::reduced_rows(const core::shape& shape, const std::vector<std::int64_t>& axes) {
+  const strides own = row_major(shape);
+  core::shape kept, gone;
+  strides kept_steps, gone_steps;
+  for (std::size_t a = 0; a < shape.size(); ++a) {
+    const bool goes = std::binary_search(axes.begin(), axes.end(), static_cast<std::int64_t>(a));
+    (goes ? gone : kept).push_back(shape[a]);
+    (goes ? gone_steps : kept_steps).push_back(own[a]);
+  }
+  first = all_places(kept, kept_steps);
+  within = all_places(gone, gone_steps);
+}
+
+contracted_places::contracted_places(const contraction& letters, const core::shape& made, const core::shape& x,
+                                     const core::shape& y) {
+  const auto steps_of = [](const std::string& walked, const std::string& own, const core::shape& shape) {
+    const strides all = row_major(shape);
+    strides steps;
+    for (const char letter : walked) {
+      const std::size_t at = own.find(letter);
+      steps.push_back(at == std::string::npos ? 0 : all[at]);
+    }
+    return steps;
+  };
+  const auto steps = [&](const std::string& walked) {
+    return std::array<strides, 2>{steps_of(walked, letters.x, x), steps_of(walked, letters.y, y)};
+  };
+  std::string summed;
+  core::shape lengths;
+  for (std::size_t a = 0; a < letters.x.size(); ++a)
+    if (letters.result.find(letters.x[a]) == std::string::npos) {
+      summed += letters.x[a];
+      lengths.push_back(x[a]);
+    }
+  first = all_places<2>(made, steps(letters.result));
+  within = all_places<2>(lengths, steps(summed));
+}
 
 std::vector<place> places_of(const node& n, const core::shape& made, const std::vector<const core::shape*>& in,
                              const integers* indices) {

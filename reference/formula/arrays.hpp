@@ -107,6 +107,28 @@ struct rows_along {
   [[nodiscard]] std::size_t first(std::size_t row) const { return row / step * step * size + row % step; }
 };
 
+/// The rows that an element of a reduction is made of: where they begin, and their elements from there.
+struct reduced_rows {
+  std::vector<std::size_t> first, within;
+  reduced_rows(const core::shape& shape, const std::vector<std::int64_t>& axes);
+
+  template <class T>
+  [[nodiscard]] std::vector<T> row(const std::vector<T>& all, std::size_t from) const {
+    std::vector<T> made;
+    made.reserve(within.size());
+    for (const std::size_t at : within) made.push_back(all[from + at]);
+    return made;
+  }
+};
+
+/// Where the terms of a contraction lie for each element of the result: the places in both operands, and those of the
+/// terms from there.
+struct contracted_places {
+  using pair = std::array<std::size_t, 2>;
+  std::vector<pair> first, within;
+  contracted_places(const contraction& letters, const core::shape& made, const core::shape& x, const core::shape& y);
+};
+
 /// For each element of a result that only moves elements: which input it is of, and where it lies there.
 struct place {
   std::size_t input, at;

@@ -8,14 +8,6 @@
 
 namespace assay::reference::formula {
 
-/// Where the terms of a contraction lie for each element of the result: the places in both operands, and those of the
-/// terms from there.
-struct contracted_places {
-  using pair = std::array<std::size_t, 2>;
-  std::vector<pair> first, within;
-  contracted_places(const contraction& letters, const core::shape& made, const core::shape& x, const core::shape& y);
-};
-
 /// The sums of products sum_k x_k y_k in doubles. Each is off by at most
 ///   gamma_m sum |x_k y_k| + sum ((|x_k| + r_k) s_k + |y_k| r_k),   gamma_m = m u / (1 - m u),
 /// where m roundings lie between a term and its sum, and r and s are the radii of x and y (Higham, "Accuracy and

@@ -120,7 +120,7 @@ owned_program program_owner::made_for(const core::request& call, const program_s
   ASSAY_EXPECTS(it != recorded_.end());
   const program forward = it->record(sizes);
   check_program(forward, it->declaration, sizes.axes);
-  if (call.operation->is_forward()) return {forward, forward};
+  if (call.operation->is_forward()) return {forward};
   const program gradient = or_violation(differentiate(forward, differentiable_inputs(it->declaration)));
   return {gradient, or_violation(magnitudes_of_terms(gradient, forward))};
 }
@@ -161,7 +161,7 @@ std::vector<law_outputs> program_owner::laws(const core::request& call, const st
   for (const accuracy_class c : classes) {
     // Where another algorithm than the formula as it is written gives no number, it is wrong, and adds nothing.
     const no_number without = c == accuracy_class::sequential ? no_number::has_no_allowance : no_number::adds_nothing;
-    laws.push_back(law_of(program_of(call, c)->law, call.inputs, compute, stage_names(*call.operation), without));
+    laws.push_back(law_of(program_of(call, c)->law(), call.inputs, compute, stage_names(*call.operation), without));
     for (auto& [name, law] : laws.back()) {
       // Terms that overflow without their signs say nothing of their sum.
       if (!call.operation->is_forward())

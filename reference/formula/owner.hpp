@@ -21,6 +21,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 
 #include "reference/formula/program.hpp"
 #include "reference/formula_owner.hpp"
@@ -46,7 +47,10 @@ struct recorded_operation {
 /// What a call is evaluated by.
 struct owned_program {
   program formula;
-  program law;  ///< whose allowance a call has: the formula, or of a gradient the magnitudes of its terms
+  std::optional<program> terms{};  ///< of a gradient: magnitudes_of_terms
+
+  /// Whose allowance a call has.
+  [[nodiscard]] const program& law() const { return terms ? *terms : formula; }
 };
 
 class program_owner final : public formula_owner {

@@ -116,8 +116,7 @@ std::vector<R> scattered_sums(const std::vector<R>& x, const std::vector<R>& add
   std::vector<R> made;
   made.reserve(x.size());
   for (std::size_t i = 0; i < x.size(); ++i) {
-    bool is_zero = false;
-    if constexpr (std::is_same_v<R, tracked>) is_zero = x[i].number == 0.0 && x[i].error == 0.0;
+    const bool is_zero = adds_nothing(x[i]);
     if (reaching[i].empty() || (is_zero && reaching[i].size() == 1)) {
       made.push_back(reaching[i].empty() ? x[i] : added[reaching[i].front()]);
       continue;

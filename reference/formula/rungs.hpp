@@ -1,7 +1,7 @@
 // What one rung of the ladder, and a law, say of a program: evaluate.hpp and owner.hpp climb with these.
 //
 // Inputs are those that the program asks for, with as many elements in row-major order, whatever their shapes; outputs
-// have the shapes of the program. Each throws evaluation_error (interpreter.hpp).
+// have the shapes of the program. Each throws evaluation_error (arrays.hpp).
 #pragma once
 
 #include "reference/formula/program.hpp"

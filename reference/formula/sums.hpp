@@ -10,20 +10,6 @@
 
 namespace assay::reference::formula {
 
-/// The rows that an element of a reduction is made of: where they begin, and their elements from there.
-struct reduced_rows {
-  std::vector<std::size_t> first, within;
-  reduced_rows(const core::shape& shape, const std::vector<std::int64_t>& axes);
-
-  template <class T>
-  [[nodiscard]] std::vector<T> row(const std::vector<T>& all, std::size_t from) const {
-    std::vector<T> made;
-    made.reserve(within.size());
-    for (const std::size_t at : within) made.push_back(all[from + at]);
-    return made;
-  }
-};
-
 template <class R>
 R reduced_row(op what, const reals<R>& x, std::size_t first, const reduced_rows& rows) {
   if (what == op::log_sum_exp) return log_sum_exp_of(rows.row(x, first));
