@@ -6,7 +6,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "reference/compiled_encoding.hpp"
+#include "reference/encoding_owner.hpp"
 #include "reference/oracle.hpp"
 
 namespace assay::reference {
@@ -21,15 +21,15 @@ namespace {
 
 using owner_list = std::vector<std::unique_ptr<const formula_owner>>;
 
-constexpr std::array compiled_names{
+constexpr std::array names_of_the_list{
 #define ASSAY_ENCODING(name) std::string_view(#name),
 #include "assay_encodings.inc"
 #undef ASSAY_ENCODING
 };
 
-owner_list compiled_encodings() {
+owner_list encodings_of_the_list() {
   owner_list all;
-#define ASSAY_ENCODING(name) all.push_back(std::make_unique<compiled_encoding<encodings::name>>(#name));
+#define ASSAY_ENCODING(name) all.push_back(make_encoding_owner<encodings::name>());
 #include "assay_encodings.inc"
 #undef ASSAY_ENCODING
   return all;
@@ -94,7 +94,7 @@ struct look_up {
 };
 
 owner_list all_owners() {
-  owner_list all = compiled_encodings();
+  owner_list all = encodings_of_the_list();
   for (const auto& owner : all) check_owner(*owner);
   added_owners& added = added_until_now();
   const std::lock_guard lock(added.mutex);
@@ -123,7 +123,7 @@ void add_formula_owner(std::unique_ptr<const formula_owner> added) {
   added_owners& all = added_until_now();
   const std::lock_guard lock(all.mutex);
   const std::string name(added->name());
-  if (std::find(compiled_names.begin(), compiled_names.end(), name) != compiled_names.end() ||
+  if (std::find(names_of_the_list.begin(), names_of_the_list.end(), name) != names_of_the_list.end() ||
       std::find(all.names.begin(), all.names.end(), name) != all.names.end())
     throw core::contract_violation("there is another '" + name + "'");
   if (all.is_closed) throw core::contract_violation("'" + name + "' is added after the first look-up of an operation");

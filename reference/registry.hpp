@@ -1,4 +1,4 @@
-// Who has which operation: the encodings that are compiled, and formulas that a program adds when it starts.
+// Who has which operation: the encodings of the list, and formulas that a program adds when it starts.
 #pragma once
 
 #include <memory>
@@ -8,7 +8,7 @@
 
 namespace assay::reference {
 
-/// Adds an owner behind the compiled encodings and behind those that were added before. A contract violation, and
+/// Adds an owner behind the encodings of the list and behind those that were added before. A contract violation, and
 /// nothing is added, where
 /// - somebody has looked up an operation or an encoding before: who has seen the list has seen all of it;
 /// - the name is empty, has a slash or a colon, or is that of another owner;
@@ -16,7 +16,7 @@ namespace assay::reference {
 ///   algorithm, or has axes or inputs without a role (core::check_roles).
 void add_formula_owner(std::unique_ptr<const formula_owner> added);
 
-/// All owners: the compiled encodings in the order of their list, then those that were added. Like every look-up it
+/// All owners: the encodings in the order of their list, then those that were added. Like every look-up it
 /// closes the registry.
 const std::vector<std::unique_ptr<const formula_owner>>& formula_owners();
 

@@ -2,13 +2,27 @@
 #pragma once
 
 #include "reference/core/operation.hpp"
+#include "reference/core/precisions.hpp"
 #include "reference/readings/rounded.hpp"
 
 namespace assay::reference {
 
-/// The outputs of a call, computed in the working format of the thread (computing_in) and rounded to storage once.
-/// Compiled once for each encoding, in instantiate/rounded.cpp.in.
+/// The steps of an encoding in plain arithmetic: of a template over the reading, or of what is recorded.
 template <class Encoding>
-core::tensors run_recipe(const core::request& call, const typename Encoding::template recipe<rounded>& how);
+struct plain_recipe_of {
+  using type = typename Encoding::template recipe<rounded>;
+};
+template <class Encoding>
+requires requires(typename Encoding::recipe how) { how.of_gradient; }
+struct plain_recipe_of<Encoding> {
+  using type = typename Encoding::recipe;
+};
+template <class Encoding>
+using plain_recipe = typename plain_recipe_of<Encoding>::type;
+
+/// The outputs of a call, each stage in its format, and rounded to storage once. Compiled once for each encoding, in
+/// instantiate/.
+template <class Encoding>
+core::tensors run_recipe(const core::request& call, const plain_recipe<Encoding>& how, const core::precisions& formats);
 
 }  // namespace assay::reference

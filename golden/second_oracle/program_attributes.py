@@ -59,6 +59,10 @@ def below(bits):
     return lambda value: is_integer(value, 1 - 2**bits, 2**bits - 1)
 
 
+def natural_below(bits):
+    return lambda value: is_integer(value, 0, 2**bits - 1)
+
+
 def positive_below(bits):
     return lambda value: is_integer(value, 1, 2**bits - 1)
 

@@ -87,13 +87,17 @@ DERIVATIVES = {
     "log1p": (lambda x, out: NAN if out.is_nan else divide(ONE, add(ONE, x)),),
     "sin": (lambda x, out: cos_sin(x)[0],),
     "cos": (lambda x, out: negative(cos_sin(x)[1]),),
+    "sine_of_angle": (lambda x, out: cos_sin(x)[0],),
+    "cosine_of_angle": (lambda x, out: negative(cos_sin(x)[1]),),
     "tanh": (slope_of_tanh,),
     "sigmoid": (lambda x, out: slope_of_sigmoid(x),),
     "softplus": (lambda x, out: sigmoid(x),),
     "log_sigmoid": (lambda x, out: sigmoid(negative(x)),),
-    "floor": (lambda x, out: None,),
+    "floor": (lambda x, out: None,), "taken_by": (lambda x, out: ONE,),
     "pow": (in_base, in_exponent),
     "log_add_exp": (lambda x, y, out: weights([x, y])[0], lambda x, y, out: weights([x, y])[1]),
+    "right_as_well": (lambda x, y, out: ONE, lambda x, y, out: None),
+    "another_way": (lambda x, y, out: ONE, lambda x, y, out: None),
 }
 
 
@@ -148,7 +152,9 @@ class Pullback:
             return self._scatter(bars, into)
         if self.node.op in ("softmax", "cumulative_sum"):
             return self._along(bars, into[0])
-        if self.node.op == "power" or self.node.op in DERIVATIVES:
+        if self.node.op == "geometric_frequencies":
+            return self._frequencies(bars, into[0])
+        if self.node.op in ("power", "sum_of_products") or self.node.op in DERIVATIVES:
             return self._elementwise(bars, into)
         if "axes" in self.node.attributes and self.node.op != "transpose":
             return self._reduction(bars, into[0])
@@ -198,10 +204,18 @@ class Pullback:
             for place, derivative in zip(row, derivatives):
                 accumulate(into, place, times(derivative, bar))
 
+    def _frequencies(self, bars, into):
+        first, steps, base = self.node.attributes["first"], self.node.attributes["steps"], self.operands[0][0]
+        for t, (bar, y) in enumerate(zip(bars, self.result), first):
+            if bar is not None:
+                accumulate(into, 0, multiply(bar, divide(multiply(fraction(-t, steps), y), base)))
+
     def _elementwise(self, bars, into):
         if self.node.op == "power":
             p, q = self.node.attributes["p"], self.node.attributes["q"]
             rules = (lambda x, out: multiply(fraction(p, q), power(x, p - q, q)) if p else None,)
+        elif self.node.op == "sum_of_products":
+            rules = [lambda *all, k=k: all[k ^ 1] for k in range(len(self.inputs))]
         else:
             rules = DERIVATIVES[self.node.op]
         places = [broadcast_places(one.shape, self.node.shape) for one in self.inputs]

@@ -4,6 +4,8 @@ Elements are flat lists in row-major order. Where an operator moves elements and
 which element of its inputs, counted through one after the other, stands at each place of the result.
 """
 
+from math import gcd
+
 import numpy
 
 from formula import exceeds
@@ -48,16 +50,30 @@ def fraction(numerator, denominator):
     return numbers.divide(numbers.real_of(float(numerator)), Interval.of(denominator))
 
 
+def data(node):
+    if node["kind"] == REAL:
+        return [numbers.real_of(double_of(x)) for x in node["values"]]
+    return [bool(x) if node["kind"] == BOOLEAN else x for x in node["values"]]
+
+
+def frequency(base, t, steps):
+    divisor = gcd(t, steps)
+    return power(base, -t // divisor, steps // divisor) if t else numbers.ONE
+
+
 REAL_FUNCTIONS = {
     "add": numbers.add, "subtract": numbers.subtract, "multiply": numbers.multiply, "divide": numbers.divide,
     "negative": numbers.negative, "magnitude": numbers.absolute, "maximum": numbers.maximum,
     "minimum": lambda x, y: numbers.negative(numbers.maximum(numbers.negative(x), numbers.negative(y))),
     "exp": functions.exp, "log": functions.log, "log1p": functions.log1p, "tanh": functions.tanh,
     "sin": lambda x: functions.cos_sin(x)[1], "cos": lambda x: functions.cos_sin(x)[0],
+    "sine_of_angle": lambda x: functions.cos_sin(x)[1], "cosine_of_angle": lambda x: functions.cos_sin(x)[0],
     "sigmoid": functions.sigmoid, "floor": functions.floor, "pow": pow,
     "softplus": lambda x: functions.log_sum_exp([x, numbers.PLUS_ZERO]),
     "log_sigmoid": lambda x: numbers.negative(functions.log_sum_exp([numbers.negative(x), numbers.PLUS_ZERO])),
-    "log_add_exp": lambda x, y: functions.log_sum_exp([x, y]),
+    "log_add_exp": lambda x, y: functions.log_sum_exp([x, y]), "right_as_well": lambda x, y: x,
+    "another_way": lambda x, y: x, "taken_by": lambda x: x,
+    "sum_of_products": lambda *all: numbers.total(map(numbers.multiply, all[::2], all[1::2])),
     "less": less, "less_equal": less_equal, "equal": equal, "is_nan": lambda x: x.is_nan,
 }
 INTEGER_FUNCTIONS = {
@@ -78,8 +94,10 @@ OF_ROWS = {
 }
 CONSTANTS = {
     "number": lambda node: [numbers.real_of(double_of(node["value"]))],
+    "setting": lambda node: [numbers.real_of(double_of(node["value"]))],
     "fraction": lambda node: [fraction(node["numerator"], node["denominator"])],
     "pi": lambda node: [pi()],
+    "data": lambda node: data(node),
     "integer": lambda node: [node["value"]],
     "boolean": lambda node: [node["value"]],
     "iota": lambda node: list(range(node["size"])),
@@ -236,6 +254,9 @@ def values_of(node, nodes, values):
         return [of_row([x[i] for i in row]) for row in rows_of(shape, node.attributes["axes"])]
     if node.op == "power":
         return [power(one, node.attributes["p"], node.attributes["q"]) for one in x]
+    if node.op == "geometric_frequencies":
+        first, steps = node.attributes["first"], node.attributes["steps"]
+        return [frequency(x[0], t, steps) for t in range(first, first + node.size)]
     function = FUNCTIONS[kind][node.op]
     spread = [[operand[i] for i in broadcast_places(one.shape, node.shape)] for operand, one in zip(operands, inputs)]
     return list(map(function, *spread))

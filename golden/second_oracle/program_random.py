@@ -59,6 +59,15 @@ class Drawing:
         pairs = self.text("contract", self.one(REALS), self.one(REALS), of="nd,md->nm")
         return self.text("contract", pairs, self.one(REALS), of="nm,md->nd")
 
+    def products(self):
+        return self.text("sum_of_products", *(self.one(REALS) for _ in range(4)))
+
+    def frequencies(self):
+        x = self.text("slice", self.one(REALS), start=[0, 0], stop=[1, 1], step=[1, 1])
+        base = self.text("exp", self.text("reshape", x, shape=[]))
+        first = self.draws.randrange(3)
+        return self.spread(self.text("geometric_frequencies", base, first=first, count=COLUMNS, steps=4))
+
     def moved(self, kind):
         way, x = self.draws.randrange(5), self.one(kind)
         if way == 0:
@@ -82,8 +91,8 @@ class Drawing:
 
     def real(self):
         return self.draws.choice([self.function] * 6 + [
-            self.power, self.constant, self.reduced, self.along, self.contracted, lambda: self.moved(REALS),
-            lambda: self.chosen(REALS), self.cast])()
+            self.power, self.constant, self.reduced, self.along, self.contracted, self.products, self.frequencies,
+            lambda: self.moved(REALS), lambda: self.chosen(REALS), self.cast])()
 
     def integer(self):
         way = self.draws.randrange(5)

@@ -3,7 +3,7 @@
 import math
 
 from program_attributes import (below, double_of, is_equation, is_integer, is_integers, is_name, is_shape,
-                                positive_below, require)
+                                natural_below, positive_below, require)
 
 REAL, INTEGER, BOOLEAN = "real", "integer", "boolean"
 NUMBERS, KINDS = (REAL, INTEGER), (REAL, INTEGER, BOOLEAN)
@@ -140,6 +140,24 @@ def contract(node, inputs):
     return REAL, [sizes[letter] for letter in out]
 
 
+def frequencies(node, inputs):
+    require(inputs[0].shape == [], "the base is one number")
+    return REAL, [node["count"]]
+
+
+def products(node, inputs):
+    require(len(inputs) % 2 == 0, "products have two factors")
+    return elementwise(node, inputs)
+
+
+def data(node, inputs):
+    is_right = {REAL: lambda x: double_of(x) is not None, BOOLEAN: lambda x: isinstance(x, bool),
+                INTEGER: lambda x: is_integer(x, -2**53, 2**53)}[node["kind"]]
+    require(len(node["values"]) == math.prod(node["shape"]), "as many values as elements")
+    require(all(map(is_right, node["values"])), f"a value is no {node['kind']}")
+    return node["kind"], node["shape"]
+
+
 def always(kind):
     return lambda node, inputs: (kind, [])
 
@@ -153,6 +171,8 @@ def rules():
         "input": ((), {"name": is_name, "kind": lambda kind: kind in KINDS, **shape},
                   lambda node, inputs: (node["kind"], node["shape"])),
         "number": ((), {"value": lambda value: double_of(value) is not None}, always(REAL)),
+        "data": ((), {"kind": lambda kind: kind in KINDS, **shape, "values": lambda values: isinstance(values, list)}, data),
+        "setting": ((), {"value": lambda value: double_of(value) is not None}, always(REAL)),
         "fraction": ((), {"numerator": below(53), "denominator": positive_below(53)}, always(REAL)),
         "pi": ((), {}, always(REAL)),
         "integer": ((), {"value": is_integer}, always(INTEGER)),
@@ -178,13 +198,18 @@ def rules():
         "softmax": ((real,), axis, along_axis),
         "cumulative_sum": ((number,), axis, along_axis),
         "contract": ((real, real), {"of": is_equation}, contract),
+        "geometric_frequencies": ((real,), {"first": natural_below(31), "count": natural_below(31),
+                                            "steps": positive_below(31)}, frequencies),
+        "sum_of_products": ((real, ...), {}, products),
+        "taken_by": ((real,), {"from": is_name}, elementwise),
     }
     for kinds, result, names in (
             ((number, number), elementwise, "add subtract multiply maximum minimum"),
-            ((real, real), elementwise, "divide pow log_add_exp"),
+            ((real, real), elementwise, "divide pow log_add_exp right_as_well another_way"),
             ((integer, integer), elementwise, "floor_divide remainder"),
             ((number,), elementwise, "negative magnitude"),
-            ((real,), elementwise, "exp log log1p sin cos tanh sigmoid softplus log_sigmoid floor detach"),
+            ((real,), elementwise, "exp log log1p sin cos sine_of_angle cosine_of_angle tanh sigmoid softplus"),
+            ((real,), elementwise, "log_sigmoid floor detach"),
             ((number, number), comparison, "less less_equal equal"),
             ((boolean, boolean), elementwise, "and or")):
         out |= {name: (kinds, {}, result) for name in names.split()}

@@ -12,9 +12,11 @@ from program import Program, evaluate, gradient
 from program_gradient import Convention
 from program_text import Text
 
-UNARY = ["negative", "magnitude", "exp", "log", "log1p", "sin", "cos", "tanh", "sigmoid", "softplus", "log_sigmoid",
+UNARY = ["negative", "magnitude", "exp", "log", "log1p", "sin", "cos", "sine_of_angle",
+         "cosine_of_angle", "tanh", "sigmoid", "softplus", "log_sigmoid",
          "floor"]
-BINARY = ["add", "subtract", "multiply", "divide", "maximum", "minimum", "pow", "log_add_exp"]
+BINARY = ["add", "subtract", "multiply", "divide", "maximum", "minimum", "pow", "log_add_exp",
+          "right_as_well", "another_way"]
 SPECIAL = [0.0, -0.0, 1.0, -1.0, math.inf, -math.inf, math.nan, 1e-300, -1e300]
 
 

@@ -71,6 +71,17 @@ inline declared_precision in_storage(core::dtype storage) { return storage; }
 inline declared_precision in_f64(core::dtype) { return core::dtype::f64; }
 /// f16 and bf16 as common frameworks compute them, each stage in a format of its own.
 inline declared_precision in_usual_stages(core::dtype) { return {}; }
+/// As most code, but for one stage in another dtype; the variant that has it says nothing of that.
+inline declared_precision with_stage_in(core::dtype own, const char* stage, const std::vector<std::string>& others,
+                                        core::dtype storage) {
+  declared_precision all;
+  for (const std::string& other : others) all.stages[other] = *f32_or_wider(storage).all;
+  all.stages[stage] = own;
+  return all;
+}
+inline void usual_arithmetic_declared(description& about) {
+  for (const core::dtype t : core::floating_dtypes) about.compute[t] = f32_or_wider(t);
+}
 /// A variant that declares no precision: what the gate then takes for granted is in_usual_stages.
 inline void nothing_declared(description& about) { about.compute.clear(); }
 
@@ -78,10 +89,10 @@ inline void nothing_declared(description& about) { about.compute.clear(); }
 /// implementation has copies: a mutable lambda remembers earlier calls.
 template <class Encoding>
 struct variation {
-  recipe_change<typename Encoding::template recipe<reference::rounded>> formula{};
-  gradient_change<typename Encoding::template recipe<reference::rounded>> gradient{};  ///< where it is derived
-  std::function<void(request& call)> inputs{};                                         ///< the call, before
-  change_of<core::tensors, const request&> outputs{};  ///< its outputs, after; the request is as it came
+  recipe_change<reference::plain_recipe<Encoding>> formula{};
+  gradient_change<reference::plain_recipe<Encoding>> gradient{};  ///< where it is derived
+  std::function<void(request& call)> inputs{};                    ///< the call, before
+  change_of<core::tensors, const request&> outputs{};             ///< its outputs, after; the request is as it came
   arithmetic_rule arithmetic = f32_or_wider;
   /// What it says of itself, where that is not its arithmetic alone.
   std::function<void(description& about)> declared{};
@@ -108,7 +119,7 @@ class recipe_variant final : public implementation {
   call_result evaluate(const request& call) override {
     request edited = call;
     if (how_.inputs) how_.inputs(edited);
-    using steps = typename Encoding::template recipe<reference::rounded>;
+    using steps = reference::plain_recipe<Encoding>;
     steps recipe;
     if (how_.formula) how_.formula(recipe, call.type);
     if constexpr (requires { recipe.of_gradient; }) {
@@ -117,8 +128,7 @@ class recipe_variant final : public implementation {
       if (how_.gradient) how_.gradient(*of_gradient, call.type);
       recipe.of_gradient = of_gradient;
     }
-    const reference::computing_in formats(computed_.precisions_of(edited));
-    core::tensors outputs = reference::run_recipe<Encoding>(edited, recipe);
+    core::tensors outputs = reference::run_recipe<Encoding>(edited, recipe, computed_.precisions_of(edited));
     if (how_.outputs) how_.outputs(outputs, call);
     return outputs;
   }

@@ -74,12 +74,10 @@ template <class Encoding>
 std::vector<variant> controls_of_arithmetic(const std::string& name) {
   std::vector<variant> all = controls_of_precision<Encoding>(name);
   all.insert(all.begin(),
-             make_variant<Encoding>("control/" + name + "_log_of_sum",
-                                    "chijames/KERPLE and chuanyang-Zheng/DAPE: torch.log(1 + x)",
-                                    "the logarithm of 1 + x, which loses x beside 1", {.formula = [](auto& how) {
-                                      using number = typename std::decay_t<decltype(how)>::number;
-                                      how = Encoding::template algorithm<number>(reference::accuracy_class::linear);
-                                    }}));
+             make_variant<Encoding>(
+                 "control/" + name + "_log_of_sum", "chijames/KERPLE and chuanyang-Zheng/DAPE: torch.log(1 + x)",
+                 "the logarithm of 1 + x, which loses x beside 1",
+                 {.formula = [](auto& how) { how = Encoding::algorithm(reference::accuracy_class::linear); }}));
   return all;
 }
 

@@ -24,6 +24,16 @@ R right_within(double reach, const R& x) {
     return x;
 }
 
+/// x, of which y is right as well.
+template <class R>
+R right_as_well(const R& x, const R& y) {
+  if constexpr (std::is_same_v<R, tracked>)
+    return {x.number,
+            larger_error(x.error, y.error + std::fabs(x.number - y.number) / (class_slack * tracked::u()))};
+  else
+    return x;
+}
+
 /// Whether it may have been computed as 0, though it is not known to be 0.
 template <class R>
 bool may_be_zero(const R& x) {

@@ -2,7 +2,8 @@
 //
 //   programs_benchmark [small|large]
 //
-// large: the truth of attention in f32, n = m = 2048, d = 64, one head, in balls of one double.
+// large: the truth of attention in f32, n = m = 2048, d = 64, one head, and of 2^20 elements of a rotation, in balls of
+// one double.
 // One thread. A line is an operation of some size in a dtype: the seconds of processor time of the compiled formula in
 // balls of two doubles, in the law of rounding errors and of its gradient, and the medians of the ratios of the program
 // to these in runs that take turns.
@@ -69,14 +70,14 @@ void compare(const program_owner& owner, std::size_t number, const char* compile
              }));
 }
 
-void compare_large(const program_owner& owner) {
-  const core::operation &own = owner.operations()[2].declaration, &compiled = *find_operation("attention/output");
-  const core::axis_sizes sizes{{"B", 1}, {"h", 1}, {"n", 2048}, {"m", 2048}, {"d", 64}, {"e", 64}};
+void compare_large(const program_owner& owner, std::size_t number, const char* compiled_name,
+                   const core::axis_sizes& sizes) {
+  const core::operation &own = owner.operations()[number].declaration, &compiled = *find_operation(compiled_name);
   const core::request own_call = call_of(own, sizes), call = call_of(compiled, sizes);
   for (int k = 0; k < 3; ++k) {
     const double before = seconds_of([&] { std::ignore = owner_of(compiled).enclose_in_doubles(call); });
     const double now = seconds_of([&] { std::ignore = owner.enclose_in_doubles(own_call); });
-    fmt::print("attention/output 2048 x 2048 x 64, one double: {:.2f} s {:.2f}\n", before, now / before);
+    fmt::print("{:22} {:.2f} s {:.2f}\n", compiled_name, before, now / before);
   }
 }
 
@@ -88,17 +89,20 @@ int main(int count, char** arguments) {
   using namespace assay::reference::formula::owned;
   const bool small = count > 1 && std::string_view(arguments[1]) == "small";
   const formula::program_owner owner("mine", {},
-                                     {{declared_as("mine/log", "kerple/log"), recorded_kernel},
+                                     {{declared_as("mine/rotate", "rope/rotate"), recorded_rotation},
                                       {declared_as("mine/output", "attention/output"), recorded_attention}});
   if (count > 1 && std::string_view(arguments[1]) == "large") {
-    benchmarks::compare_large(owner);
+    benchmarks::compare_large(owner, 2, "attention/output",
+                              {{"B", 1}, {"h", 1}, {"n", 2048}, {"m", 2048}, {"d", 64}, {"e", 64}});
+    benchmarks::compare_large(owner, 0, "rope/rotate", {{"B", 1}, {"n", 1024}, {"h", 16}, {"d", 64}});
     return 0;
   }
   const std::size_t n = small ? 4 : 192;
   const int runs = small ? 1 : 9;
   fmt::print("{:22} {:>17} {:>17}\n", "f32", "two doubles", "law");
-  benchmarks::compare(owner, 0, "kerple/log", {{"h", 8}, {"n", n}, {"m", n}}, runs);
-  benchmarks::compare(owner, 1, "kerple/log:vjp", {{"h", 8}, {"n", n}, {"m", n}}, runs);
+  const assay::core::axis_sizes tokens{{"B", 1}, {"n", n}, {"h", 8}, {"d", 64}};
+  benchmarks::compare(owner, 0, "rope/rotate", tokens, runs);
+  benchmarks::compare(owner, 1, "rope/rotate:vjp", tokens, runs);
   const assay::core::axis_sizes heads{{"B", 1}, {"h", 2}, {"n", n}, {"m", n}, {"d", 64}, {"e", 64}};
   benchmarks::compare(owner, 2, "attention/output", heads, runs);
   benchmarks::compare(owner, 3, "attention/output:vjp", heads, runs);

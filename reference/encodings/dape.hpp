@@ -16,12 +16,7 @@
 // element belongs to a constant, and masked scores and biases have the gradient 0.
 #pragma once
 
-#include <limits>
-#include <string_view>
-
-#include "reference/algorithms/kinks.hpp"
-#include "reference/algorithms/settings.hpp"
-#include "reference/kinds/pair_bias.hpp"
+#include "reference/kinds/recorded_pairs.hpp"
 
 namespace assay::reference::encodings {
 
@@ -37,102 +32,63 @@ struct dape {
   /// What of a logit has a format of its own, in the order of stages().
   enum class stage { mlp, accumulation };
 
+  using traced = formula::traced;
+  using truth = formula::traced_truth;
+  using index = formula::traced_integer;
   /// The steps that variants replace.
-  template <class R>
-  struct recipe : differentiable_recipe<recipe, R> {
-    recipe_step<R, R(const R& y, const R& slope)> activation = leaky_relu<R>;
-    /// Whether the network does not see an element of query i and key j.
-    recipe_step<R, bool(std::size_t i, std::size_t j, bool masked)> hides = [](std::size_t, std::size_t, bool masked) {
-      return masked;
-    };
+  struct recipe : recorded_recipe<recipe> {
+    /// Whether slope is 0 is known.
+    std::function<traced(const traced& y, const traced& slope, bool vanishes)> activation = leaky_relu;
+    /// Which elements of queries i and keys j the network does not see.
+    std::function<truth(const index& i, const index& j, const truth& masked)> hides =
+        [](const index&, const index&, const truth& masked) { return masked; };
   };
-
-  template <class R>
-  using record = operation_record<R, recipe<R>>;
-  template <class R>
-  static std::vector<record<R>> records() {
-    return {pair_bias_record<pairs, R>(declaration())};
-  }
+  static std::vector<recorded_formula<recipe>> formulas() { return {{declaration(), recorded}}; }
 
  private:
   static core::operation declaration();
-  template <class R>
-  struct pairs;
+  static formula::program recorded(const recipe& how, const formula::program_sizes& call);
+  static traced layer(const traced& x, const traced& weights, const traced& biases);
+  static traced sum_of(const traced& score, const traced& of_pair, const traced& of_network);
 };
 
-template <class R>
-struct dape::pairs {
-  using recipe = dape::recipe<R>;
-  const recipe& how;
-  const field<R>&s, &bias, &w1, &c1, &w2, &c2;
-  bool residual;
-  R slope;
-  std::size_t heads, keys, reach;  ///< reach: so many keys on either side of one
+/// A convolution along keys of x [B, n, m, c] with weights [u, c, k] and biases [u]: [B, n, m, u]. There are zeros
+/// before the first key and behind the last one.
+inline dape::traced dape::layer(const traced& x, const traced& weights, const traced& biases) {
+  const core::shape shape = shape_of(x), of_weights = shape_of(weights);
+  const std::size_t rows = shape[0], n = shape[1], m = shape[2], units = of_weights[0], taps = of_weights[2];
+  const traced zeros = broadcast(traced(0.0), {rows, n, taps / 2, shape[3]}),
+               padded = formula::joined({zeros, x, zeros}, 2);
+  std::vector<traced> seen;
+  for (std::size_t tap = 0; tap < taps; ++tap) seen.push_back(between(padded, 2, tap, tap + m));
+  seen.push_back(broadcast(traced(1.0), {rows, n, m, 1}));
+  const traced by_tap = reshaped(transposed(weights, {0, 2, 1}), {units, taps * shape[3]});
+  return formula::contracted(formula::joined({by_tap, reshaped(biases, {units, 1})}, 1), formula::joined(seen, 3),
+                             "uc,bnmc->bnmu");
+}
 
-  pairs(const arguments<R>& call, const recipe& steps)
-      : how(steps),
-        s(call["s"]),
-        bias(call["bias"]),
-        w1(call["w1"]),
-        c1(call["c1"]),
-        w2(call["w2"]),
-        c2(call["c2"]),
-        residual(core::chosen<bool>(call.settings, "form", {{"residual", true}, {"plain", false}})),
-        slope(from_setting<R>(call.template setting<double>("slope"))),
-        heads(c2.size()),
-        keys(s.shape(3)),
-        reach(w1.shape(2) / 2) {}
-  [[nodiscard]] std::vector<std::size_t> lanes() const { return {s.shape(0), heads}; }
-  /// Elements are masked head by head.
-  [[nodiscard]] std::optional<double> distance(double, double) const { return 0.0; }
+/// Two additions, in any order.
+inline dape::traced dape::sum_of(const traced& score, const traced& of_pair, const traced& of_network) {
+  return covering(covering((score + of_pair) + of_network, [&] { return score + (of_pair + of_network); }),
+                  [&] { return (score + of_network) + of_pair; });
+}
 
-  /// visit(tap of the kernel, the key that it sees)
-  template <class Visit>
-  void each_tap(std::size_t j, Visit visit) const {
-    for (std::size_t tap = 0; tap <= 2 * reach; ++tap)
-      if (j + tap >= reach && j + tap - reach < keys) visit(tap, j + tap - reach);
-  }
-  R hidden(std::size_t unit, std::size_t b, std::size_t i, std::size_t j) const {
-    accumulator<R> sum;
-    each_tap(j, [&](std::size_t tap, std::size_t key) {
-      for (std::size_t h = 0; h < heads; ++h) {
-        if (how.hides(i, key, is_minus_infinity(bias(h, i, key)))) continue;
-        sum.add_product(w1(unit, h, tap), s(b, h, i, key));
-        sum.add_product(w1(unit, heads + h, tap), bias(h, i, key));
-      }
-    });
-    sum.add(c1(unit));
-    return in_stage<R>(
-        stage::mlp, [&](const accumulator<R>& y, const R& below) { return how.activation(y.total(), below); }, sum,
-        slope);
-  }
-  /// Two additions, in any order.
-  static R sum_of(const R& score, const R& of_pair, const R& of_network) {
-    return covering(covering((score + of_pair) + of_network, [&] { return score + (of_pair + of_network); }),
-                    [&] { return (score + of_network) + of_pair; });
-  }
-  void operator()(const key_of_query& at, R* a) const {
-    const std::size_t i = at.i, j = at.j;
-    std::vector<R> y(w1.shape(2) * c1.size());
-    for (std::size_t b = 0; b < s.shape(0); ++b) {
-      each_tap(j, [&](std::size_t tap, std::size_t key) {
-        for (std::size_t u = 0; u < c1.size(); ++u) y[tap * c1.size() + u] = hidden(u, b, i, key);
-      });
-      for (std::size_t h = 0; h < heads; ++h, ++a) {
-        *a = R(-std::numeric_limits<double>::infinity());
-        if (is_minus_infinity(bias(h, i, j))) continue;
-        accumulator<R> sum;
-        each_tap(j, [&](std::size_t tap, std::size_t) {
-          for (std::size_t u = 0; u < c1.size(); ++u) sum.add_product(w2(h, u, tap), y[tap * c1.size() + u]);
-        });
-        sum.add(c2(h));
-        const R f = total_in(stage::mlp, sum);
-        *a = residual ? in_stage<R>(stage::mlp, sum_of, s(b, h, i, j), bias(h, i, j), f)
-                      : in_stage<R>(stage::mlp, std::plus<>(), s(b, h, i, j), f);
-      }
-    }
-  }
-};
+inline formula::program dape::recorded(const recipe& how, const formula::program_sizes& call) {
+  recorded_call in(call);
+  const std::size_t n = in.size("n"), m = in.size("m");
+  const traced s = in["s"], bias = in["bias"], zero(0.0), nothing(-std::numeric_limits<double>::infinity());
+  const truth masked = equal(bias, nothing);
+  const truth unseen = how.hides(reshaped(formula::counted(n), {n, 1}), formula::counted(m), masked);
+  const traced x = transposed(
+      formula::joined({either(unseen, zero, s), broadcast(either(unseen, zero, bias), shape_of(s))}, 1), {0, 2, 3, 1});
+  return in.finish(in_stage<traced>(stage::mlp, [&] {
+    const bool vanishes = in.setting<double>("slope") == 0.0;
+    const traced hidden = how.activation(layer(x, in["w1"], in["c1"]), in.number("slope"), vanishes);
+    const traced f = transposed(layer(hidden, in["w2"], in["c2"]), {0, 3, 1, 2});
+    const bool residual = core::chosen<bool>(call.settings, "form", {{"residual", true}, {"plain", false}});
+    return either(masked, nothing, residual ? sum_of(s, bias, f) : s + f);
+  }));
+}
 
 inline core::operation dape::declaration() {
   const auto logits = [](const char* called, std::vector<std::string> axes, const char* meaning) {

@@ -17,12 +17,7 @@
 // Law: log1p is of class sequential; log(1 + y) loses y beside 1: it is of class linear.
 #pragma once
 
-#include <algorithm>
-#include <string_view>
-
-#include "reference/algorithms/kinks.hpp"
-#include "reference/algorithms/settings.hpp"
-#include "reference/kinds/pair_bias.hpp"
+#include "reference/kinds/recorded_pairs.hpp"
 
 namespace assay::reference::encodings {
 
@@ -38,97 +33,65 @@ struct fire {
   /// scores before the network.
   enum class stage { argument, mlp, accumulation };
 
-  template <class R>
-  using recipe = logarithm_recipe<R>;
-  template <class R>
-  static recipe<R> algorithm(accuracy_class c) {
-    return algorithm_of_logarithm<R>(c);
+  using recipe = logarithm_recipe;
+  static recipe algorithm(accuracy_class c) { return algorithm_of_logarithm(c); }
+  static std::vector<recorded_formula<recipe>> formulas() {
+    return {{declaration(), recorded, {accuracy_class::sequential, accuracy_class::linear}}};
   }
-
-  template <class R>
-  using record = operation_record<R, recipe<R>>;
-  template <class R>
-  static std::vector<record<R>> records();
 
  private:
+  using traced = formula::traced;
   static core::operation declaration();
-  template <class R>
-  struct pairs;
+  static formula::program recorded(const recipe& how, const formula::program_sizes& call);
+  static traced argument(const recorded_pairs& pairs, const recipe& how);
+  static traced whole_length(const traced& t, const traced& c, const traced& least, const traced& length);
+  static traced network(const recorded_pairs& pairs, const traced& x);
 };
 
-template <class R>
-struct fire::pairs : future_keys {
-  using recipe = fire::recipe<R>;
-  const arguments<R>& call;
-  const recipe& how;
-  bool leaky;
-  std::vector<double> lengths;  ///< of each row: the position of its query, or its largest distance
+inline fire::traced fire::argument(const recorded_pairs& pairs, const recipe& how) {
+  const traced t = to_real(pairs.distance()), c = magnitude_of(pairs["c"]), epsilon = pairs.number("epsilon"),
+               least = magnitude_of(pairs["multiplier"] * pairs.number("threshold"));
+  const bool by_position = pairs.setting<std::string>("normalizer") == "position" || pairs.size("m") == 0;
+  const traced length = by_position ? to_real(pairs.query()) : reshaped(largest_along(t, 1), {pairs.size("n"), 1});
+  const traced larger_length = larger(length, least);
+  const auto psi = [&](const traced& y) { return how.log_of_one_plus(c * y); };
+  const traced share = psi(t) / (psi(larger_length) + epsilon);
+  if (!pairs.is_truth() || pairs.setting<double>("epsilon") != 0.0) return share;
+  const auto is_whole = equal(t, length) && !equal(c, traced(0.0)) && !less(length, least);
+  return either(is_whole, whole_length(t, c, least, larger_length), share);
+}
 
-  pairs(const arguments<R>& c, const recipe& steps)
-      : future_keys(c.settings),
-        call(c),
-        how(steps),
-        leaky(core::chosen<bool>(c.settings, "activation", {{"relu", false}, {"leaky_relu", true}})) {
-    const bool by_position =
-        core::chosen<bool>(c.settings, "normalizer", {{"position", true}, {"largest_distance", false}});
-    for (const double query : c.integers.at("query_position").values.storage()) {
-      lengths.push_back(by_position ? query : 0.0);
-      if (by_position) continue;
-      for (const double key : c.integers.at("key_position").values.storage())
-        lengths.back() = std::max(lengths.back(), distance(query, key).value_or(0.0));
-    }
-  }
-  [[nodiscard]] std::vector<std::size_t> lanes() const { return {call["b2"].size()}; }
+/// psi(t) / psi(max(L, t)) for L <= t: 1 exactly, which no interval of a quotient says. At L = t it moves with L by
+/// half of -psi'(t) / psi(t). At t = 0 it is 0 / 0, and so is its derivative.
+inline fire::traced fire::whole_length(const traced& t, const traced& c, const traced& least, const traced& length) {
+  const traced zero(0.0), one(1.0), product = c * t;
+  const traced slope = detach(c / ((one + product) * log1p(product)));
+  const traced undefined =
+      traced(std::numeric_limits<double>::quiet_NaN()) * broadcast(c + least, shape_of(product));  // pair by pair
+  return either(equal(t, zero), undefined, one - slope * (length - t));
+}
 
-  R argument(const key_of_query& at) const {
-    const auto set = [&](const char* name) { return from_setting<R>(call.template setting<double>(name)); };
-    const R c = magnitude_of(call["c"](0)), length = from_integer<R>(lengths[at.i]), epsilon = set("epsilon"),
-            least = magnitude_of(call["multiplier"](0) * set("threshold"));
-    if constexpr (!computes_in_formats<R>) {
-      const boost::tribool is_below = less(least, length);
-      const bool is_known = !carries_derivatives<R> || !boost::indeterminate(is_below);
-      if (at.distance == lengths[at.i] && to_double(epsilon) == 0.0 && to_double(c) != 0.0 && is_known &&
-          bool(!less(length, least)))
-        return whole_length(at.distance, c, least, bool(!is_below));
-    }
-    const auto psi = [&](const R& y) { return how.log_of_one_plus(c * y); };
-    return quotient_of_any(psi(from_integer<R>(at.distance)), psi(larger_by_halves(length, least)) + epsilon);
-  }
-  /// psi(t) / psi(max(L, t)) for L <= t: 1 exactly, which no interval of a quotient says; arithmetic divides. At L = t
-  /// it moves with L by half of -psi'(t) / psi(t). At t = 0 it is 0 / 0, and so is its derivative.
-  static R whole_length(double t, const R& c, const R& least, bool is_tie) {
-    if (t == 0.0) return R(t / t) * (c + least);
-    if constexpr (carries_derivatives<R>) {
-      using N = typename R::underlying;
-      const auto slope = [&] {
-        const N steepness = c.number, product = steepness * N(t);
-        return -(N(0.5) * (steepness / ((N(1.0) + product) * log1p(product))));
-      };
-      if (is_tie && t > 0.0) return R::made(N(1.0), R::by(least, slope));
-    }
-    return R(t / t);
-  }
-  void operator()(const key_of_query& at, R* bias) const {
-    const field<R>&w1 = call["w1"], &b1 = call["b1"], &w2 = call["w2"], &b2 = call["b2"];
-    const R x = taken_by(stage::mlp, stage::argument, in_stage<R>(stage::argument, [&] { return argument(at); }));
-    const auto activated = [&](const accumulator<R>& sum) {
-      return leaky_relu(sum.total(), leaky ? R(1.0) / R(100.0) : R(0.0));
-    };
-    std::vector<R> hidden;
-    for (std::size_t k = 0; k < w1.size(); ++k) {
-      accumulator<R> sum;
-      sum.add_product(w1(k), x);
-      sum.add(b1(k));
-      hidden.push_back(in_stage<R>(stage::mlp, activated, sum));
-    }
-    for (std::size_t h = 0; h < b2.size(); ++h) {
-      accumulator<R> sum;
-      for (std::size_t k = 0; k < hidden.size(); ++k) sum.add_product(w2(h, k), hidden[k]);
-      sum.add(b2(h));
-      bias[h] = total_in(stage::mlp, sum);
-    }
-  }
-};
+inline fire::traced fire::network(const recorded_pairs& pairs, const traced& x) {
+  const bool leaky =
+      core::chosen<bool>(pairs.setting<std::string>("activation"), {{"relu", false}, {"leaky_relu", true}});
+  const std::size_t w = pairs.size("w"), h = pairs.size("h"), n = pairs.size("n"), m = pairs.size("m");
+  const auto of_units = [&](const char* input) { return reshaped(pairs[input], {w}); };
+  accumulator<traced> sum;
+  sum.add_product(of_units("w1"), reshaped(x, {n, m, 1}));
+  sum.add(of_units("b1"));
+  const traced hidden = leaky_relu(sum.total(), leaky ? traced(1.0) / traced(100.0) : traced(0.0), !leaky);
+  // The biases of the heads are weights of a unit that is 1.
+  const traced units = formula::joined({broadcast(hidden, {n, m, w}), broadcast(traced(1.0), {n, m, 1})}, 2);
+  const traced weights = formula::joined({pairs["w2"], reshaped(pairs["b2"], {h, 1})}, 1);
+  return formula::contracted(weights, units, "hw,nmw->hnm");
+}
+
+inline formula::program fire::recorded(const recipe& how, const formula::program_sizes& call) {
+  recorded_pairs pairs(call);
+  const traced x = in_stage<traced>(stage::argument, [&] { return argument(pairs, how); });
+  return pairs.finish(in_stage<traced>(
+      stage::mlp, [&] { return network(pairs, taken_from(static_cast<std::size_t>(stage::argument), x)); }));
+}
 
 inline core::operation fire::declaration() {
   using std::string;
@@ -164,11 +127,6 @@ inline core::operation fire::declaration() {
                  {.name = "mlp", .meaning = "x as the network takes it, hidden units and the bias", .narrow = true},
                  {.name = string(core::accumulation), .meaning = "the sums of the network"}},
       .independent = {"h", "n"}};
-}
-
-template <class R>
-std::vector<fire::record<R>> fire::records() {
-  return {pair_bias_record<pairs, R>(declaration(), {accuracy_class::sequential, accuracy_class::linear})};
 }
 
 }  // namespace assay::reference::encodings

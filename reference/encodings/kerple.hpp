@@ -19,8 +19,7 @@
 
 #include <string_view>
 
-#include "reference/algorithms/kinks.hpp"
-#include "reference/kinds/pair_bias.hpp"
+#include "reference/kinds/recorded_pairs.hpp"
 
 namespace assay::reference::encodings {
 
@@ -32,19 +31,12 @@ struct kerple {
             .sources = {{"Chi et al. 2022", "https://arxiv.org/abs/2205.09921"}}};
   }
 
-  template <class R>
-  using recipe = logarithm_recipe<R>;
-  template <class R>
-  static recipe<R> algorithm(accuracy_class c) {
-    return algorithm_of_logarithm<R>(c);
-  }
-
-  template <class R>
-  using record = operation_record<R, recipe<R>>;
-  template <class R>
-  static std::vector<record<R>> records();
+  using recipe = logarithm_recipe;
+  static recipe algorithm(accuracy_class c) { return algorithm_of_logarithm(c); }
+  static std::vector<recorded_formula<recipe>> formulas();
 
  private:
+  using traced = formula::traced;
   enum class form { log, power, log_power, weighted_scores };
   static core::operation declared(const char* called, std::vector<core::tensor_declaration> inputs);
   static core::operation declaration(form of);
@@ -52,77 +44,46 @@ struct kerple {
   /// What of a bias has a format of its own.
   enum class stage { distance, function, product };
 
-  template <class R>
-  static bool is_zero_to_zero(const head_of_pair<R>& p, const char* exponent) {
-    return p.at.distance == 0.0 && to_double(p[exponent]) == 0.0;
+  static traced distance(const recorded_pairs& p) {
+    return in_stage<traced>(stage::distance, [&] { return to_real(p.distance()); });
   }
-  /// x, of which nothing is right as well.
-  template <class R>
-  static R or_nothing(const R& x) {
-    return x * right_within(1.0, R(1.0));
+  /// t^e, with the derivative 0 at t = 0.
+  static traced power(const traced& t, const traced& e) {
+    const traced zero(0.0), of_zero = either(equal(e, zero), traced(1.0), zero) + zero * e;
+    return either(equal(t, zero), of_zero, pow(t, e));
   }
-  /// t^exponent, with the derivative 0 at t = 0.
-  template <class R>
-  static R power(const head_of_pair<R>& p, const char* exponent) {
-    const double t = p.at.distance;
-    const bool is_one = is_zero_to_zero(p, exponent);
-    const auto of_zero = [is_one](const R& e) { return R(is_one ? 1.0 : 0.0) + R(0.0) * e; };
-    return in_stage<R>(
-        stage::distance, [&](const R& e) { return t == 0.0 ? of_zero(e) : pow(from_integer<R>(t), e); }, p[exponent]);
+  static traced power(const recorded_pairs& p, const char* exponent) {
+    return in_stage<traced>(stage::distance, [&] { return power(to_real(p.distance()), p[exponent]); });
   }
-  template <class R>
-  static R less_product(const R& x, const R& y) {
-    return in_stage<R>(
-        stage::product, [](const R& a, const R& b) { return -(a * b); }, x, y);
+  static traced less_product(const traced& x, const traced& y) {
+    return in_stage<traced>(stage::product, [&] { return -(x * y); });
+  }
+  /// x, of which nothing is right as well where it has a power 0^0.
+  static traced or_nothing(const recorded_pairs& p, const char* exponent, const traced& x) {
+    const traced zero(0.0);
+    const formula::traced_truth is_zero_to_zero =
+        equal(p.distance(), formula::traced_integer::constant(0)) && equal(p[exponent], zero);
+    return either(is_zero_to_zero, in_stage<traced>(stage::product, [&] { return right_as_well(x, zero); }), x);
   }
   /// -r1 log(1 + r2 t)
-  template <class R>
-  static R logarithm(const head_of_pair<R>& p, const R& t, const recipe<R>& how) {
-    const R x = in_stage<R>(stage::distance, std::multiplies<>(), p["r2"], t);
-    return less_product(p["r1"], in_stage<R>(stage::function, how.log_of_one_plus, x));
+  static traced logarithm(const recorded_pairs& p, const traced& t, const recipe& how) {
+    const traced x = in_stage<traced>(stage::distance, [&] { return p["r2"] * t; });
+    return less_product(p["r1"], in_stage<traced>(stage::function, [&] { return how.log_of_one_plus(x); }));
   }
-
-  struct log_bias {
-    template <class R>
-    static R of(const head_of_pair<R>& p, const recipe<R>& how) {
-      const R t = in_stage<R>(stage::distance, [&] { return from_integer<R>(p.at.distance); });
-      return logarithm(p, t, how);
-    }
-  };
-  struct power_bias {
-    template <class R>
-    static R of(const head_of_pair<R>& p, const recipe<R>&) {
-      const R bias = less_product(p["r1"], power(p, "r2"));
-      return is_zero_to_zero(p, "r2") ? in_stage<R>(stage::product, or_nothing<R>, bias) : bias;
-    }
-  };
-  struct log_power_bias {
-    template <class R>
-    static R of(const head_of_pair<R>& p, const recipe<R>& how) {
-      const R bias = logarithm(p, power(p, "r3"), how);
-      return is_zero_to_zero(p, "r3") ? in_stage<R>(stage::product, or_nothing<R>, bias) : bias;
-    }
-  };
-  struct weighted_score {
-    template <class R>
-    static R of(const head_of_pair<R>& p, const recipe<R>& how) {
-      R exponent = less_product(p["w1"], power(p, "w2"));
-      if (is_zero_to_zero(p, "w2")) exponent = in_stage<R>(stage::product, or_nothing<R>, exponent);
-      const R bias = power_bias::of(p, how);
-      const R weight = in_stage<R>(
-          stage::function, [](const R& x) { return exp(x); }, exponent);
-      return in_stage<R>(
-          stage::product, [](const R& s, const R& w, const R& b) { return s * w + b; }, p["s"], weight, bias);
-    }
-  };
-  template <class R>
-  using log_pairs = pairs_by_head<kerple, log_bias, R>;
-  template <class R>
-  using power_pairs = pairs_by_head<kerple, power_bias, R>;
-  template <class R>
-  using log_power_pairs = pairs_by_head<kerple, log_power_bias, R>;
-  template <class R>
-  using weighted_pairs = pairs_by_head<kerple, weighted_score, R>;
+  static traced power_bias(const recorded_pairs& p) {
+    return or_nothing(p, "r2", less_product(p["r1"], power(p, "r2")));
+  }
+  static traced weighted_score(const recorded_pairs& p) {
+    const traced exponent = or_nothing(p, "w2", less_product(p["w1"], power(p, "w2")));
+    const traced bias = power_bias(p), weight = in_stage<traced>(stage::function, [&] { return exp(exponent); });
+    return in_stage<traced>(stage::product, [&] { return p["s"] * weight + bias; });
+  }
+  static traced formula_of(form of, const recorded_pairs& p, const recipe& how) {
+    if (of == form::log) return logarithm(p, distance(p), how);
+    if (of == form::power) return power_bias(p);
+    if (of == form::weighted_scores) return weighted_score(p);
+    return or_nothing(p, "r3", logarithm(p, power(p, "r3"), how));
+  }
 };
 
 inline core::operation kerple::declared(const char* called, std::vector<core::tensor_declaration> inputs) {
@@ -158,13 +119,19 @@ inline core::operation kerple::declaration(form of) {
   return weighted;
 }
 
-template <class R>
-std::vector<kerple::record<R>> kerple::records() {
-  const algorithm_list logarithms{accuracy_class::sequential, accuracy_class::linear};
-  return {pair_bias_record<log_pairs, R>(declaration(form::log), logarithms),
-          pair_bias_record<power_pairs, R>(declaration(form::power)),
-          pair_bias_record<log_power_pairs, R>(declaration(form::log_power), logarithms),
-          pair_bias_record<weighted_pairs, R>(declaration(form::weighted_scores))};
+inline std::vector<recorded_formula<kerple::recipe>> kerple::formulas() {
+  const auto made = [](form of, std::vector<accuracy_class> algorithms) {
+    return recorded_formula<recipe>{declaration(of),
+                                    [of](const recipe& how, const formula::program_sizes& call) {
+                                      recorded_pairs pairs(call);
+                                      return pairs.finish(formula_of(of, pairs, how));
+                                    },
+                                    std::move(algorithms)};
+  };
+  const std::vector<accuracy_class> one{accuracy_class::sequential},
+      logarithms{accuracy_class::sequential, accuracy_class::linear};
+  return {made(form::log, logarithms), made(form::power, one), made(form::log_power, logarithms),
+          made(form::weighted_scores, one)};
 }
 
 }  // namespace assay::reference::encodings

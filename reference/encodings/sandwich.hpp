@@ -15,11 +15,7 @@
 // d/2, as published, loses what is small beside d/2: it is of class linear.
 #pragma once
 
-#include <string_view>
-
-#include "reference/algorithms/frequencies.hpp"
-#include "reference/algorithms/settings.hpp"
-#include "reference/kinds/pair_bias.hpp"
+#include "reference/kinds/recorded_pairs.hpp"
 
 namespace assay::reference::encodings {
 
@@ -35,83 +31,56 @@ struct sandwich {
   /// scores are in.
   enum class stage { angle, wave, accumulation };
 
-  /// The sum of cos(angle) - 1, by sines: cos(x) - 1 = -2 sin^2(x / 2). Without the offset, that of cos(angle).
-  template <class R>
-  static R sum_by_sines(const std::vector<R>& angles, bool offset) {
+  using traced = formula::traced;
+  /// The sum of cos(angle) - 1 over the last axis, by sines: cos(x) - 1 = -2 sin^2(x / 2). Without the offset, that of
+  /// cos(angle).
+  static traced sum_by_sines(const traced& angles, bool offset) {
     if (!offset) return sum_by_cosines(angles, false);
-    accumulator<R> sum;
-    for (const R& angle : angles) {
-      const R sine = sin(angle / R(2.0));
-      sum.add_product(R(-2.0) * sine, sine);
-    }
-    return sum.total();
+    const traced sines = sin(angles / traced(2.0));
+    return traced(-2.0) * contracted(sines, sines, "ijk,ijk->ij");
   }
   /// The same by cosines, less their number at the end.
-  template <class R>
-  static R sum_by_cosines(const std::vector<R>& angles, bool offset) {
-    accumulator<R> sum;
-    for (const R& angle : angles) sum.add(cos(angle));
-    return offset ? sum.total() - from_integer<R>(static_cast<double>(angles.size())) : sum.total();
+  static traced sum_by_cosines(const traced& angles, bool offset) {
+    const traced sum = summed(cos(angles), {2});
+    return offset ? sum - traced::from_integer(static_cast<double>(shape_of(angles).back())) : sum;
   }
   /// The steps that variants replace.
-  template <class R>
-  struct recipe : differentiable_recipe<recipe, R> {
-    recipe_step<R, R(const R& base, std::size_t k, std::size_t steps)> frequency = geometric_frequency<R>;
-    recipe_step<R, R(const std::vector<R>& angles, bool offset)> sum = sum_by_sines<R>;
+  struct recipe : recorded_recipe<recipe> {
+    std::function<traced(const traced& base, std::size_t first, std::size_t count, std::size_t steps)> frequencies =
+        formula::geometric_frequencies;
+    std::function<traced(const traced& angles, bool offset)> sum = sum_by_sines;
   };
-  template <class R>
-  static recipe<R> algorithm(accuracy_class c) {
-    recipe<R> how;
-    if (c == accuracy_class::linear) how.sum = sum_by_cosines<R>;
+  static recipe algorithm(accuracy_class c) {
+    recipe how;
+    if (c == accuracy_class::linear) how.sum = sum_by_cosines;
     return how;
   }
-
-  template <class R>
-  using record = operation_record<R, recipe<R>>;
-  template <class R>
-  static std::vector<record<R>> records() {
-    return {pair_bias_record<pairs, R>(declaration(), {accuracy_class::sequential, accuracy_class::linear})};
+  static std::vector<recorded_formula<recipe>> formulas() {
+    return {{declaration(), recorded, {accuracy_class::sequential, accuracy_class::linear}}};
   }
 
  private:
   static core::operation declaration();
-  template <class R>
-  struct pairs;
+  static formula::program recorded(const recipe& how, const formula::program_sizes& call);
 };
 
-template <class R>
-struct sandwich::pairs : future_keys {
-  using recipe = sandwich::recipe<R>;
-  const recipe& how;
-  bool offset;
-  std::vector<R> theta, compression;  ///< by k, and by head
-
-  pairs(const arguments<R>& call, const recipe& steps)
-      : future_keys(call.settings), how(steps), offset(call.template setting<bool>("offset")) {
-    const auto count = [&](const char* name) {
-      return static_cast<std::size_t>(call.template setting<std::int64_t>(name));
-    };
-    const auto integer = [](std::size_t k) { return from_integer<R>(static_cast<double>(k)); };
-    const std::size_t half = count("width") / 2, heads = count("heads"),
-                      first = core::chosen<std::size_t>(call.settings, "first", {{"one", 1}, {"zero", 0}});
-    const R base = from_setting<R>(call.template setting<double>("base"));
-    for (std::size_t k = first; k < first + half; ++k)
-      theta.push_back(in_stage<R>(stage::angle, [&] { return how.frequency(base, k, half); }));
-    for (std::size_t h = 1; h <= heads; ++h)
-      compression.push_back(in_stage<R>(stage::wave, [&] { return integer(8 * h) / integer(heads); }));
-  }
-  [[nodiscard]] std::vector<std::size_t> lanes() const { return {compression.size()}; }
-
-  void operator()(const key_of_query& at, R* bias) const {
-    std::vector<R> angles;
-    for (const R& frequency : theta)
-      angles.push_back(in_stage<R>(
-          stage::angle, [&](const R& f) { return from_integer<R>(at.distance) * f; }, frequency));
-    const R sum = in_stage<R>(
-        stage::wave, [&](const std::vector<R>& all) { return how.sum(all, offset); }, angles);
-    for (const R& c : compression) *bias++ = in_stage<R>(stage::wave, std::divides<>(), sum, c);
-  }
-};
+inline formula::program sandwich::recorded(const recipe& how, const formula::program_sizes& call) {
+  recorded_pairs pairs(call);
+  const auto half = static_cast<std::size_t>(pairs.setting<std::int64_t>("width") / 2),
+             heads = static_cast<std::size_t>(pairs.setting<std::int64_t>("heads")),
+             first = core::chosen<std::size_t>(call.settings, "first", {{"one", 1}, {"zero", 0}});
+  const traced base = pairs.number("base");
+  const traced theta = in_stage<traced>(stage::angle, [&] { return how.frequencies(base, first, half, half); });
+  const traced angles = in_stage<traced>(stage::angle, [&] {
+    return reshaped(to_real(pairs.distance()), {pairs.size("n"), pairs.size("m"), 1}) * theta;
+  });
+  return pairs.finish(in_stage<traced>(stage::wave, [&] {
+    const auto constant = [](std::size_t x) { return formula::traced_integer::constant(static_cast<std::int64_t>(x)); };
+    const auto head = reshaped(formula::counted(heads) + constant(1), {heads, 1, 1});
+    const traced compression = to_real(constant(8) * head) / to_real(constant(heads));
+    return how.sum(angles, pairs.setting<bool>("offset")) / compression;
+  }));
+}
 
 inline core::operation sandwich::declaration() {
   return {.name = "sandwich/bias",

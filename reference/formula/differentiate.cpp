@@ -1,6 +1,7 @@
 #include "reference/formula/differentiate.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "reference/formula/passes.hpp"
 #include "reference/formula/pullbacks.hpp"
@@ -34,6 +35,49 @@ cotangents handed_back(const pullback& b) {
   }
 }
 
+// Cotangents of boxes that do not overlap are one array, in which nothing is added: what slices of x hand back.
+class sums_of_boxes {
+ public:
+  explicit sums_of_boxes(program_writer& to) : to_(to) {}
+
+  node_id of(node_id g, node_id other) {
+    if (is_zero(g)) return other;
+    if (is_zero(other)) return g;
+    if (!are_apart(g, other)) return to_.of(op::add, {g, other});
+    const node box = to_.node_of(other);
+    return to_.of(op::update, {g, box.in[1]}, box.integers[0]);
+  }
+
+ private:
+  /// Whether `g` is zeros but for boxes, and `other` zeros but for one box beside all of these.
+  [[nodiscard]] bool are_apart(node_id g, node_id other) const {
+    const node box = to_.node_of(other);
+    if (box.what != op::update || !is_zero(box.in[0])) return false;
+    while (!is_zero(g)) {
+      const node now = to_.node_of(g);
+      if (now.what != op::update || overlap(now, box)) return false;
+      g = now.in[0];
+    }
+    return true;
+  }
+  [[nodiscard]] bool is_zero(node_id x) const {
+    const node n = to_.node_of(x);
+    if (n.what == op::broadcast) return is_zero(n.in[0]);
+    return n.what == op::number && n.number == 0.0 && !std::signbit(n.number);
+  }
+  [[nodiscard]] bool overlap(const node& a, const node& b) const {
+    const core::shape of_a = to_.shape_of(a.in[1]), of_b = to_.shape_of(b.in[1]);
+    for (std::size_t k = 0; k < of_a.size(); ++k) {
+      const std::int64_t first_a = a.integers[0][k], first_b = b.integers[0][k];
+      if (first_a + static_cast<std::int64_t>(of_a[k]) <= first_b ||
+          first_b + static_cast<std::int64_t>(of_b[k]) <= first_a)
+        return false;
+    }
+    return true;
+  }
+  program_writer& to_;
+};
+
 class reverse_sweep {
  public:
   reverse_sweep(const program& p, program& made)
@@ -59,7 +103,7 @@ class reverse_sweep {
     if (!leads_[k]) return;
     if (reached_[k]) {
       to_.set_stage(p_.nodes()[k].stage);
-      g = to_.of(op::add, {*reached_[k], g});
+      g = sums_of_boxes(to_).of(*reached_[k], g);
     }
     reached_[k] = g;
   }

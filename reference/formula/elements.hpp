@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -31,13 +32,25 @@ std::vector<R> in_units(const lanes<R>& x, double factor) {
   return all;
 }
 
+template <computes_in_formats R>
+std::vector<std::vector<R>> in_units(const std::vector<lanes<R>>& all, double factor) {
+  std::vector<std::vector<R>> made;
+  for (const lanes<R>& x : all) made.push_back(formula::in_units(x, factor));
+  return made;
+}
+
+/// Where a stage has a place among those that formats are given for.
+inline std::optional<std::size_t> place_of_stage(const std::string& stage, const std::vector<std::string>& stages) {
+  const auto it = stage.empty() ? stages.end() : std::find(stages.begin(), stages.end(), stage);
+  return it == stages.end() ? std::nullopt : std::optional(static_cast<std::size_t>(it - stages.begin()));
+}
+
 /// f(operands...) in the format of the node's stage. `stages`: the names of those that formats are given for, in their
 /// order; nodes of others have that of all.
 template <class R, class F, class... Operands>
 auto in_stage_of(const node& n, const std::vector<std::string>& stages, F&& f, const Operands&... operands) {
-  const auto it = n.stage.empty() ? stages.end() : std::find(stages.begin(), stages.end(), n.stage);
-  if (it == stages.end()) return f(operands...);
-  return in_stage<R>(static_cast<std::size_t>(it - stages.begin()), std::forward<F>(f), operands...);
+  const auto place = place_of_stage(n.stage, stages);
+  return place ? in_stage<R>(*place, std::forward<F>(f), operands...) : f(operands...);
 }
 
 template <class R>
@@ -89,6 +102,13 @@ class elements {
       return each<R>([](truth c, const R& x, const R& y) { return reference::either(c, x, y); }, in<truth>(0), in<R>(1),
                      in<R>(2));
     if (n_.what == op::to_real) return in_stage_of<R>(n_, stages_, [&] { return read(); });
+    if (n_.what == op::taken_by) return taken();
+    if (n_.what == op::sum_of_products) {
+      std::vector<lanes<R>> factors;
+      for (std::size_t k = 0; k < n_.in.size(); ++k) factors.push_back(in<R>(k));
+      return in_stage_of<R>(
+          n_, stages_, [&](const auto& all) { return sums_of_products(all); }, factors);
+    }
     if (n_.in.size() == 1)
       return in_stage_of<R>(
           n_, stages_, [&](const auto& x) { return each<R>([&](const R& a) { return function_of(n_, a); }, x); },
@@ -99,6 +119,22 @@ class elements {
           return each<R>([&](const R& a, const R& b) { return function_of(n_, a, b); }, x, y);
         },
         in<R>(0), in<R>(1));
+  }
+  reals<R> taken() const {
+    const auto into = place_of_stage(n_.stage, stages_), from = place_of_stage(n_.text, stages_);
+    return each<R>([&](const R& x) { return into && from ? reference::taken_by(*into, *from, x) : x; }, in<R>(0));
+  }
+  template <class Factors>
+  reals<R> sums_of_products(const std::vector<Factors>& all) const {
+    reals<R> made;
+    made.reserve(asked_.size());
+    for (std::size_t k = 0; k < asked_.size(); ++k) {
+      accumulator<R> sum;
+      for (std::size_t a = 0; a < all.size(); a += 2)
+        if (!adds_nothing(all[a][k], all[a + 1][k])) sum.add_product(all[a][k], all[a + 1][k]);
+      made.push_back(sum.total());
+    }
+    return made;
   }
   reals<R> read() const {
     if (std::holds_alternative<truths>(*in_[0].values))

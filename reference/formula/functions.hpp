@@ -4,7 +4,9 @@
 #include <cmath>
 #include <utility>
 
+#include "reference/algorithms/frequencies.hpp"
 #include "reference/algorithms/kinks.hpp"
+#include "reference/algorithms/settings.hpp"
 #include "reference/formula/arrays.hpp"
 #include "reference/primitives/all.hpp"
 #include "reference/primitives/constants.hpp"
@@ -50,7 +52,7 @@ inline boost::tribool compared(op what, const std::int64_t& x, const std::int64_
 
 template <class R>
 R smaller(const R& x, const R& y) {
-  return -larger(-x, -y);
+  return -larger_by_halves(-x, -y);
 }
 
 /// Whether a number may have been computed at the end of a domain or below, though it is not known to lie there.
@@ -94,6 +96,10 @@ R function_of(const node& n, const R& x) {
       return sin(x);
     case op::cos:
       return cos(x);
+    case op::sine_of_angle:
+      return sine_of(x);
+    case op::cosine_of_angle:
+      return cosine_of(x);
     case op::tanh:
       return tanh(x);
     case op::sigmoid:
@@ -115,11 +121,36 @@ R function_of(const node& n, const R& x) {
   }
 }
 
+/// An exact zero, which rounds nothing where it is added: what a mask hides is no term.
+template <class R>
+bool adds_nothing(const R& x) {
+  if constexpr (std::is_same_v<R, tracked>)
+    return x.number == 0.0 && x.error == 0.0;
+  else if constexpr (requires { x.is_exact_zero(); })
+    return x.is_exact_zero();
+  else if constexpr (requires { x.is_zero(); })
+    return x.is_zero();
+  else
+    return false;
+}
+/// x + y, where what an exact zero is added to is not rounded, but cast where stages have formats of their own.
+template <class R>
+R sum_of(const R& x, const R& y) {
+  if constexpr (std::is_same_v<R, tracked>) {
+    const auto is_kept = [](const tracked& z) {
+      return !stages_differ() || (z.error == 0.0 && core::round_to(arithmetic().type, z.number) == z.number);
+    };
+    if (adds_nothing(x) && is_kept(y)) return y;
+    if (adds_nothing(y) && is_kept(x)) return x;
+  }
+  return x + y;
+}
+
 template <class R>
 R function_of(const node& n, const R& x, const R& y) {
   switch (n.what) {
     case op::add:
-      return x + y;
+      return sum_of(x, y);
     case op::subtract:
       return x - y;
     case op::multiply:
@@ -127,18 +158,30 @@ R function_of(const node& n, const R& x, const R& y) {
     case op::divide:
       return quotient_of_any(x, y);
     case op::maximum:
-      return larger(x, y);
+      return larger_by_halves(x, y);
     case op::minimum:
       return smaller(x, y);
     case op::pow:
       return beyond_domain(may_reach(x, 0.0) && !is_exact_integer(y), pow(x, y));
+    case op::right_as_well:
+      return right_as_well(x, y);
+    case op::another_way:
+      return covering(x, [&] { return y; });
     default:
       ASSAY_EXPECTS(n.what == op::log_add_exp);
       return log_sum_exp(x, y);
   }
 }
 
-/// A leaf that is no input.
+/// A double: rounded where it is no number of the format.
+template <class R>
+R as_it_is(double x) {
+  if constexpr (requires { R::from_double(x); })
+    return R::from_double(x);
+  else
+    return R(x);
+}
+/// A leaf that is one number.
 template <class R>
 R constant(const node& n) {
   const auto integer = [](std::int64_t x) { return reference::from_integer<R>(static_cast<double>(x)); };
@@ -147,11 +190,10 @@ R constant(const node& n) {
       return n.integer(1) == 1 ? integer(n.integer(0)) : integer(n.integer(0)) / integer(n.integer(1));
     case op::pi:
       return pi<R>();
+    case op::setting:
+      return from_setting<R>(n.number);
     default:
-      if constexpr (requires { R::from_double(n.number); })
-        return R::from_double(n.number);
-      else
-        return R(n.number);
+      return as_it_is<R>(n.number);
   }
 }
 
@@ -174,18 +216,6 @@ bool is_bounded(const R& x) {
     return x.is_finite();
   else
     return std::isfinite(to_double(x));
-}
-/// An exact zero, which rounds nothing where it is added: what a mask hides is no term.
-template <class R>
-bool adds_nothing(const R& x) {
-  if constexpr (std::is_same_v<R, tracked>)
-    return x.number == 0.0 && x.error == 0.0;
-  else if constexpr (requires { x.is_exact_zero(); })
-    return x.is_exact_zero();
-  else if constexpr (requires { x.is_zero(); })
-    return x.is_zero();
-  else
-    return false;
 }
 template <class R>
 bool adds_nothing(const R& x, const R& y) {

@@ -86,6 +86,8 @@ class interpreter {
     switch (n.what) {
       case op::input:
         return inputs_.at(n.text);
+      case op::data:
+        return data(n);
       case op::integer:
         return integers{n.integer(0)};
       case op::boolean:
@@ -97,6 +99,23 @@ class interpreter {
       }
       default:
         return numbers{in_stage(n, [&] { return constant<R>(n); })};
+    }
+  }
+
+  static array<R> data(const node& n) {
+    const auto each_as = [&](auto of) {
+      std::vector<decltype(of(0.0))> made;
+      made.reserve(n.values.size());
+      for (const double x : n.values) made.push_back(of(x));
+      return made;
+    };
+    switch (static_cast<number_kind>(n.integer(0))) {
+      case number_kind::integer:
+        return each_as([](double x) { return static_cast<std::int64_t>(x); });
+      case number_kind::boolean:
+        return each_as([](double x) { return boost::tribool(x != 0.0); });
+      default:
+        return each_as([](double x) { return as_it_is<R>(x); });
     }
   }
 
@@ -136,6 +155,17 @@ class interpreter {
       return in_stage(
           n, [&](const numbers& x, const numbers& y) { return contracted<R>(x, y, places); }, in<R>(n, 0), in<R>(n, 1));
     }
+    if (n.what == op::geometric_frequencies)
+      return in_stage(
+          n,
+          [&](const numbers& base) {
+            numbers all;
+            for (std::int64_t t = 0; t < n.integer(1); ++t)
+              all.push_back(geometric_frequency(base.front(), static_cast<std::size_t>(n.integer(0) + t),
+                                                static_cast<std::size_t>(n.integer(2))));
+            return all;
+          },
+          in<R>(n, 0));
     if (n.what == op::largest_share) {
       const reduced_rows rows(shape_of(n.in[0]), n.integers[0]);
       return in_stage(

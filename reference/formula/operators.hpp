@@ -16,7 +16,9 @@ std::optional<number_kind> kind_named(std::string_view name);
 enum class op : std::uint8_t {
   // Leaves.
   input,
+  data,  ///< an array as it is: numbers that no input and no size accounts for
   number,
+  setting,  ///< a number of a definition, such as a base: programs hold it in doubles, whatever they compute in
   fraction,
   pi,
   integer,
@@ -38,6 +40,8 @@ enum class op : std::uint8_t {
   log1p,
   sin,
   cos,
+  sine_of_angle,    ///< sin, and cos, in any of the ways in which rotations compute them (algorithms/frequencies.hpp)
+  cosine_of_angle,
   tanh,
   sigmoid,
   softplus,
@@ -46,6 +50,8 @@ enum class op : std::uint8_t {
   power,
   pow,
   log_add_exp,
+  right_as_well,  ///< x, and for allowances alone: y is right as well
+  another_way,    ///< x, and for allowances alone: y is another way to compute it
   less,
   less_equal,
   equal,
@@ -57,6 +63,8 @@ enum class op : std::uint8_t {
   to_real,
   to_integer,
   detach,
+  taken_by,         ///< x of a stage as the products of another one take it in (readings/stages.hpp)
+  sum_of_products,  ///< x y + z w + ..., in any order
   // What moves elements.
   reshape,
   transpose,
@@ -78,7 +86,8 @@ enum class op : std::uint8_t {
   largest_share,
   softmax,
   cumulative_sum,
-  contract
+  contract,
+  geometric_frequencies  ///< base^(-t / steps) for t = first, first + 1, ...
 };
 
 /// A family of operators whose types follow by one rule.
@@ -97,8 +106,8 @@ enum class family : std::uint8_t {
 };
 
 struct attribute {
-  /// `word`: the name of a kind; `letters` and `name` are texts.
-  enum class form : std::uint8_t { one, list, real, truth, word, name, letters };
+  /// `word`: the name of a kind; `letters` and `name` are texts; `values` are the elements of an array.
+  enum class form : std::uint8_t { one, list, real, truth, word, name, letters, values };
   std::string_view name;
   form of = form::one;
 };

@@ -7,17 +7,12 @@
 
 #include "reference/error_bound.hpp"
 #include "reference/formula/differentiate.hpp"
+#include "reference/formula/passes.hpp"
 #include "reference/formula/rungs.hpp"
 #include "reference/formula/tensors_of.hpp"
 
 namespace assay::reference::formula {
 namespace {
-
-std::vector<std::string> stage_names(const core::operation& op) {
-  std::vector<std::string> names;
-  for (const core::stage_declaration& s : op.stages) names.push_back(s.name);
-  return names;
-}
 
 number_kind kind_of(const core::tensor_declaration& d) {
   return d.own_type && !core::is_floating(*d.own_type) ? number_kind::integer : number_kind::real;
@@ -85,16 +80,40 @@ program or_violation(core::result<program> made) {
   return std::move(*made);
 }
 
+program checked(const recorded_operation& r, const program_sizes& sizes) {
+  program forward = r.record(sizes);
+  check_program(forward, r.declaration, sizes.axes);
+  return forward;
+}
+program gradient_of(const recorded_operation& r, const program& forward) {
+  return or_violation(differentiate(forward, differentiable_inputs(r.declaration)));
+}
+
+program made_for(const recorded_operation& r, const core::request& call, const program_sizes& sizes) {
+  const program forward = checked(r, sizes);
+  const bool is_forward = call.operation->is_forward(), is_law = sizes.for_what == purpose::law;
+  program made = is_forward ? forward : gradient_of(r, forward);
+  if (!is_law) return or_violation(without_alternatives(made));
+  return is_forward ? made : or_violation(magnitudes_of_terms(made, forward));
+}
+
 }  // namespace
+
+std::vector<std::string> stage_names(const core::operation& op) {
+  std::vector<std::string> names;
+  for (const core::stage_declaration& s : op.stages) names.push_back(s.name);
+  return names;
+}
 
 // The programs of the calls of late: the same sizes are asked by every rung, law and part.
 struct program_owner::known_programs {
   struct entry {
     std::string of;
+    purpose for_what;
     accuracy_class algorithm;
     core::attributes settings;
     core::axis_sizes sizes;
-    std::shared_ptr<const owned_program> made;
+    std::shared_ptr<const program> made;
   };
   static constexpr std::size_t most = 64;
   std::mutex mutex;
@@ -113,45 +132,43 @@ program_owner::program_owner(std::string name, core::encoding_summary summary, s
 }
 program_owner::~program_owner() = default;
 
-owned_program program_owner::made_for(const core::request& call, const program_sizes& sizes) const {
+const recorded_operation& program_owner::recorded_of(const core::request& call) const {
   const core::operation_name name(call.operation->name);
   const auto it = std::find_if(recorded_.begin(), recorded_.end(),
                                [&](const recorded_operation& r) { return r.declaration.name == name.forward; });
   ASSAY_EXPECTS(it != recorded_.end());
-  const program forward = it->record(sizes);
-  check_program(forward, it->declaration, sizes.axes);
-  if (call.operation->is_forward()) return {forward};
-  const program gradient = or_violation(differentiate(forward, differentiable_inputs(it->declaration)));
-  return {gradient, or_violation(magnitudes_of_terms(gradient, forward))};
+  return *it;
 }
 
-std::shared_ptr<const owned_program> program_owner::program_of(const core::request& call,
-                                                               accuracy_class algorithm) const {
+std::shared_ptr<const program> program_owner::program_of(const core::request& call, purpose for_what,
+                                                         accuracy_class algorithm) const {
   const core::axis_sizes sizes = core::sizes_of(call);
   const core::attributes settings = core::completed(*call.operation, call.attributes);
   const auto is_asked = [&](const known_programs::entry& e) {
-    return e.of == call.operation->name && e.algorithm == algorithm && e.sizes == sizes && e.settings == settings;
+    return e.of == call.operation->name && e.for_what == for_what && e.algorithm == algorithm && e.sizes == sizes &&
+           e.settings == settings;
   };
   {
     const std::lock_guard lock(known_->mutex);
     const auto it = std::ranges::find_if(known_->all, is_asked);
     if (it != known_->all.end()) return it->made;
   }
-  auto made = std::make_shared<const owned_program>(made_for(call, {settings, sizes, algorithm}));
+  const recorded_operation& r = recorded_of(call);
+  auto made = std::make_shared<const program>(made_for(r, call, {r.declaration, settings, sizes, for_what, algorithm}));
   const std::lock_guard lock(known_->mutex);
-  known_->all.push_front({call.operation->name, algorithm, settings, sizes, made});
+  known_->all.push_front({call.operation->name, for_what, algorithm, settings, sizes, made});
   if (known_->all.size() > known_programs::most) known_->all.pop_back();
   return made;
 }
 
 rung_outputs program_owner::enclose_in_doubles(const core::request& call) const {
-  return as_declared(formula::enclose(program_of(call)->formula, call.inputs, storage_in(call), doubles::one), call);
+  return as_declared(formula::enclose(*program_of(call), call.inputs, storage_in(call), doubles::one), call);
 }
 rung_outputs program_owner::enclose_in_two_doubles(const core::request& call) const {
-  return as_declared(formula::enclose(program_of(call)->formula, call.inputs, storage_in(call), doubles::two), call);
+  return as_declared(formula::enclose(*program_of(call), call.inputs, storage_in(call), doubles::two), call);
 }
 rung_outputs program_owner::enclose(const core::request& call, unsigned digits) const {
-  return as_declared(formula::enclose(program_of(call)->formula, call.inputs, storage_in(call), digits), call);
+  return as_declared(formula::enclose(*program_of(call), call.inputs, storage_in(call), digits), call);
 }
 
 std::vector<law_outputs> program_owner::laws(const core::request& call, const std::vector<accuracy_class>& classes,
@@ -161,7 +178,8 @@ std::vector<law_outputs> program_owner::laws(const core::request& call, const st
   for (const accuracy_class c : classes) {
     // Where another algorithm than the formula as it is written gives no number, it is wrong, and adds nothing.
     const no_number without = c == accuracy_class::sequential ? no_number::has_no_allowance : no_number::adds_nothing;
-    laws.push_back(law_of(program_of(call, c)->law(), call.inputs, compute, stage_names(*call.operation), without));
+    laws.push_back(
+        law_of(*program_of(call, purpose::law, c), call.inputs, compute, stage_names(*call.operation), without));
     for (auto& [name, law] : laws.back()) {
       // Terms that overflow without their signs say nothing of their sum.
       if (!call.operation->is_forward())
@@ -176,29 +194,37 @@ std::vector<law_outputs> program_owner::laws(const core::request& call, const st
 }
 
 core::tensors program_owner::algorithm(const core::request& call, accuracy_class c) const {
-  return as_declared(plain_arithmetic(program_of(call, c)->formula, call.inputs, storage_in(call), call.type,
-                                      stage_names(*call.operation)),
+  return as_declared(plain_arithmetic(*program_of(call, purpose::arithmetic, c), call.inputs, storage_in(call),
+                                      call.type, stage_names(*call.operation)),
+                     call);
+}
+
+core::tensors evaluate_recorded(const recorded_operation& r, const core::request& call,
+                                const core::precisions& formats) {
+  const core::attributes settings = core::completed(*call.operation, call.attributes);
+  const program made = made_for(r, call, {r.declaration, settings, core::sizes_of(call), purpose::arithmetic});
+  return as_declared(plain_arithmetic(made, call.inputs, storage_in(call), formats, stage_names(*call.operation)),
                      call);
 }
 
 core::tensors program_owner::evaluate_in(const core::request& call, const core::precisions& formats) const {
-  return as_declared(
-      plain_arithmetic(program_of(call)->formula, call.inputs, storage_in(call), formats, stage_names(*call.operation)),
-      call);
+  return as_declared(plain_arithmetic(*program_of(call, purpose::arithmetic), call.inputs, storage_in(call), formats,
+                                      stage_names(*call.operation)),
+                     call);
 }
 
 std::map<std::string, xt::xarray<double>> program_owner::tangent(const core::request& call,
                                                                  const core::tensors& direction) const {
   ASSAY_EXPECTS(call.operation->is_forward());
-  const std::shared_ptr<const owned_program> made = program_of(call);
-  auto along = lifted<reference::tangent>(made->formula, call.inputs);
+  const std::shared_ptr<const program> made = program_of(call);
+  auto along = lifted<reference::tangent>(*made, call.inputs);
   for (auto& [name, numbers] : along)
     if (const auto d = direction.find(name); d != direction.end())
       for (std::size_t i = 0; i < d->second.size(); ++i)
         std::get<reals<reference::tangent>>(numbers)[i].derivative = value(d->second.values.storage()[i]);
   std::map<std::string, xt::xarray<double>> out;
   const core::axis_sizes sizes = core::sizes_of(call);
-  for (const auto& [name, numbers] : interpreter<reference::tangent>(made->formula, along).run()) {
+  for (const auto& [name, numbers] : interpreter<reference::tangent>(*made, along).run()) {
     xt::xarray<double> slope = xt::xarray<double>::from_shape(core::shape_of(*call.operation->output(name), sizes));
     std::ranges::transform(std::get<reals<reference::tangent>>(numbers), slope.storage().begin(),
                            [](const reference::tangent& x) { return x.derivative.to_double(); });

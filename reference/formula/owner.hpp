@@ -28,14 +28,23 @@
 
 namespace assay::reference::formula {
 
-/// What a program is recorded for.
+/// What a program is recorded for: its exact value, plain arithmetic, or the allowance of that. They differ where a
+/// proof needs another form than programs compute, or a law covers more ways than one.
+enum class purpose { truth, arithmetic, law };
+
+/// Of which call it is.
 struct program_sizes {
+  const core::operation& function;   ///< as it is declared
   const core::attributes& settings;  ///< all that the operation declares
   const core::axis_sizes& axes;
+  purpose for_what = purpose::truth;
   accuracy_class algorithm = accuracy_class::sequential;  ///< whose algorithm: that of sequential is the formula
 
   [[nodiscard]] std::size_t of(const std::string& axis) const { return axes.at(axis); }
 };
+
+/// What a recording numbers its stages by.
+std::vector<std::string> stage_names(const core::operation& op);
 
 struct recorded_operation {
   core::operation declaration;
@@ -44,14 +53,9 @@ struct recorded_operation {
   std::vector<accuracy_class> algorithms{accuracy_class::sequential};  ///< see declared_operation
 };
 
-/// What a call is evaluated by.
-struct owned_program {
-  program formula;
-  std::optional<program> terms{};  ///< of a gradient: magnitudes_of_terms
-
-  /// Whose allowance a call has.
-  [[nodiscard]] const program& law() const { return terms ? *terms : formula; }
-};
+/// A call of a recorded operation or of its gradient in plain arithmetic: what a variant of it computes.
+core::tensors evaluate_recorded(const recorded_operation& r, const core::request& call,
+                                const core::precisions& formats);
 
 class program_owner final : public formula_owner {
  public:
@@ -73,12 +77,13 @@ class program_owner final : public formula_owner {
                                                                   const core::tensors& direction) const override;
   [[nodiscard]] core::tensors evaluate_in(const core::request& call, const core::precisions& formats) const override;
 
-  /// The program of a call. A contract violation where what was recorded is not what the operation declares.
-  [[nodiscard]] std::shared_ptr<const owned_program> program_of(
-      const core::request& call, accuracy_class algorithm = accuracy_class::sequential) const;
+  /// The program of a call, of a gradient that of its derivative; its law is magnitudes_of_terms. A contract violation
+  /// where what was recorded is not what the operation declares.
+  [[nodiscard]] std::shared_ptr<const program> program_of(const core::request& call, purpose for_what = purpose::truth,
+                                                          accuracy_class algorithm = accuracy_class::sequential) const;
 
  private:
-  [[nodiscard]] owned_program made_for(const core::request& call, const program_sizes& sizes) const;
+  [[nodiscard]] const recorded_operation& recorded_of(const core::request& call) const;
   struct known_programs;
   std::string name_;
   core::encoding_summary summary_;

@@ -1,11 +1,14 @@
-// Programs made of programs, whose outputs are the same.
+// Programs made of others.
 #pragma once
 
 #include "reference/formula/program.hpp"
 
 namespace assay::reference::formula {
 
-/// Without the nodes that no output needs. Inputs stay, in their order; outputs keep names and order.
+/// All inputs, and of the other nodes those that an output needs.
 core::result<program> without_dead_nodes(const program& p);
+
+/// Without what counts for allowances alone.
+core::result<program> without_alternatives(const program& p);
 
 }  // namespace assay::reference::formula

@@ -38,6 +38,7 @@ struct node {
   std::array<std::vector<std::int64_t>, 3> integers{};
   std::string text{};   ///< the name of an input; the letters of a contraction
   double number = 0.0;  ///< the value of a number
+  std::vector<double> values{};  ///< of data, whatever its kind; truths are 0 and 1
   std::string stage{};  ///< the stage whose format it is computed in; empty: that of all
 
   [[nodiscard]] std::int64_t integer(std::size_t k) const { return integers[k].front(); }

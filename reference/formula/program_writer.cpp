@@ -15,11 +15,16 @@ program_writer::program_writer(program& p) : program_(p) {
 
 node_id program_writer::append(node n) {
   n.stage = stage_;
+  if (n.what == op::data) return added(std::move(n));
   key what = key_of(n);
   if (const auto known = written_.find(what); known != written_.end()) return known->second;
+  const node_id id = added(std::move(n));
+  written_.emplace(std::move(what), id);
+  return id;
+}
+node_id program_writer::added(node n) {
   const auto id = program_.append(std::move(n));
   if (!id) throw unwritable(id.error().message);
-  written_.emplace(std::move(what), *id);
   return *id;
 }
 
@@ -27,9 +32,7 @@ node_id program_writer::input(const std::string& name, const core::shape& shape)
   node n{.what = op::input, .text = name};
   n.integers[1] = {static_cast<std::int64_t>(number_kind::real)};
   n.integers[2] = list(shape.begin(), shape.end());
-  const auto id = program_.append(std::move(n));
-  if (!id) throw unwritable(id.error().message);
-  return *id;
+  return added(std::move(n));
 }
 
 node_id program_writer::reshape(node_id x, const core::shape& shape) {

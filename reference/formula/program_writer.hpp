@@ -58,6 +58,7 @@ class program_writer {
  private:
   using key = std::tuple<op, std::vector<node_id>, std::array<list, 3>, std::string, std::uint64_t, std::string>;
   static key key_of(const node& n);
+  node_id added(node n);
 
   program& program_;
   std::map<key, node_id> written_;

@@ -61,6 +61,10 @@ std::optional<node_id> of_one(const pullback& b) {
       return with_factor(b, function(b, op::cos, x));
     case op::cos:
       return with_factor(b, to.negative(function(b, op::sin, x)));
+    case op::sine_of_angle:
+      return with_factor(b, function(b, op::cosine_of_angle, x));
+    case op::cosine_of_angle:
+      return with_factor(b, to.negative(function(b, op::sine_of_angle, x)));
     case op::tanh:
       return with_factor(b, slope_of_tanh(b, x));
     case op::sigmoid:
@@ -69,6 +73,8 @@ std::optional<node_id> of_one(const pullback& b) {
       return with_factor(b, function(b, op::sigmoid, x));
     case op::log_sigmoid:
       return with_factor(b, function(b, op::sigmoid, to.negative(x)));
+    case op::taken_by:
+      return b.g;
     case op::power:
       return b.n.integer(0) == 0 ? std::nullopt : std::optional(back_through_power(b, x));
     default:
@@ -77,10 +83,17 @@ std::optional<node_id> of_one(const pullback& b) {
   }
 }
 
-// The whole of g for the one that is chosen, half of it for each of two that are the same.
+cotangents of_products(const pullback& b) {
+  cotangents all;
+  for (std::size_t k = 0; k < b.n.in.size(); ++k) all.push_back(with_factor(b, b.in(k ^ 1U)));
+  return all;
+}
+
+// The whole of g for the one that is chosen, half of it for each of two that are the same, of which all and none are
+// right as well.
 cotangents of_chosen(const pullback& b) {
   program_writer& to = b.to;
-  const node_id half = with_factor(b, to.of_fraction(1, 2)), x = b.in(0), y = b.in(1);
+  const node_id half = to.of(op::right_as_well, {with_factor(b, to.of_fraction(1, 2)), b.g}), x = b.in(0), y = b.in(1);
   if (x == y) return {half, half};
   const node_id same = to.of(op::equal, {x, y}), zero = to.number(0.0);
   const bool keeps_larger = b.n.what == op::maximum;
@@ -129,6 +142,10 @@ cotangents of_two(const pullback& b) {
       return of_pow(b);
     case op::log_add_exp:
       return of_log_add_exp(b);
+    case op::right_as_well:
+      return {to.of(op::right_as_well, {b.g, to.number(0.0)}), to.of(op::right_as_well, {to.number(0.0), b.g})};
+    case op::another_way:
+      return {b.g, std::nullopt};
     default:
       ASSAY_EXPECTS(b.n.what == op::maximum || b.n.what == op::minimum);
       return of_chosen(b);
@@ -142,7 +159,7 @@ cotangents of_function(const pullback& b) {
   if (b.n.what == op::where) {
     all = {std::nullopt, b.hidden(b.to.of(op::negation, {b.in(0)})), b.hidden(b.in(0))};
   } else {
-    all = b.n.in.size() == 1 ? cotangents{of_one(b)} : of_two(b);
+    all = b.n.what == op::sum_of_products ? of_products(b) : b.n.in.size() == 1 ? cotangents{of_one(b)} : of_two(b);
   }
   for (std::size_t k = 0; k < all.size(); ++k)
     if (all[k]) all[k] = b.to.sum_to(*all[k], b.shape_of(b.in(k)));

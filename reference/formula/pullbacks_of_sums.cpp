@@ -84,6 +84,17 @@ cotangents back_through_contraction(const pullback& b) {
           contracted(b.g, b.in(0), letters.result + "," + letters.x + "->" + letters.y)};
 }
 
+// -t / steps base^(-t / steps) / base
+node_id of_frequencies(const pullback& b) {
+  program_writer& to = b.to;
+  const node_id index = to.append({.what = op::iota, .integers = {std::vector{b.n.integer(1)}}});
+  const node_id first = to.append({.what = op::integer, .integers = {std::vector{b.n.integer(0)}}});
+  const node_id t = to.of(op::to_real, {to.of(op::add, {index, first})});
+  const node_id exponent = to.of(op::divide, {t, to.integer(static_cast<std::size_t>(b.n.integer(2)))});
+  const node_id slope = to.of(op::divide, {to.product(exponent, b.y), b.in(0)});
+  return to.sum(to.product(b.g, to.negative(slope)), {0});
+}
+
 }  // namespace
 
 cotangents of_sums(const pullback& b) {
@@ -92,6 +103,8 @@ cotangents of_sums(const pullback& b) {
       return back_through_contraction(b);
     case op::softmax:
       return {of_softmax(b)};
+    case op::geometric_frequencies:
+      return {of_frequencies(b)};
     case op::largest_share:
       return {std::nullopt};
     case op::cumulative_sum: {

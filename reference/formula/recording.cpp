@@ -28,7 +28,8 @@ recording& recording::current() {
 
 // What is exact has no stage, so that it is one node for all of them.
 node_id recording::add(node n) {
-  const bool is_exact = row_of(n.what).of == family::leaf && n.what != op::fraction && n.what != op::pi;
+  const bool is_rounded = n.what == op::fraction || n.what == op::pi || n.what == op::setting;
+  const bool is_exact = row_of(n.what).of == family::leaf && !is_rounded;
   return write([&](program_writer& to) {
     if (is_exact) to.set_stage({});
     return to.append(std::move(n));
@@ -73,9 +74,12 @@ traced traced::from_integer(double x) {
   ASSAY_EXPECTS(std::fabs(x) <= 0x1p53);
   const auto whole = static_cast<std::int64_t>(x);
   ASSAY_EXPECTS(static_cast<double>(whole) == x);
+  return to_real(traced_integer::constant(whole));
+}
+traced_integer traced_integer::constant(std::int64_t x) {
   node n{.what = op::integer};
-  n.integers[0] = {whole};
-  return to_real({add(std::move(n))});
+  n.integers[0] = {x};
+  return {add(std::move(n))};
 }
 
 traced recorded(op what, const traced& x) { return traced::at(add({.what = what, .in = {x.of()}})); }
@@ -88,6 +92,16 @@ traced power(const traced& x, rational e) {
   n.integers[1] = {e.q};
   return traced::at(add(std::move(n)));
 }
+traced setting(double x) { return traced::at(add({.what = op::setting, .number = x})); }
+traced geometric_frequencies(const traced& base, std::size_t first, std::size_t count, std::size_t steps) {
+  node n{.what = op::geometric_frequencies, .in = {base.of()}};
+  for (const auto& [k, x] : {std::pair(0, first), std::pair(1, count), std::pair(2, steps)})
+    n.integers[static_cast<std::size_t>(k)] = {static_cast<std::int64_t>(x)};
+  return traced::at(add(std::move(n)));
+}
+traced taken_from(std::size_t stage, const traced& x) {
+  return traced::at(add({.what = op::taken_by, .in = {x.of()}, .text = recording::current().name_of_stage(stage)}));
+}
 traced clamp(const traced& x, double low, double high) {
   return recorded(op::minimum, recorded(op::maximum, x, traced(low)), traced(high));
 }
@@ -95,6 +109,8 @@ traced clamp(const traced& x, double low, double high) {
 traced_truth less(const traced& x, const traced& y) { return truth(op::less, {x.of(), y.of()}); }
 traced_truth less(const traced_integer& x, const traced_integer& y) { return truth(op::less, {x.of, y.of}); }
 traced_truth equal(const traced& x, const traced& y) { return truth(op::equal, {x.of(), y.of()}); }
+traced_truth equal(const traced_integer& x, const traced_integer& y) { return truth(op::equal, {x.of, y.of}); }
+traced_truth is_nan(const traced& x) { return truth(op::is_nan, {x.of()}); }
 traced_truth operator!(const traced_truth& x) { return truth(op::negation, {x.of}); }
 traced_truth operator&&(const traced_truth& x, const traced_truth& y) { return truth(op::both, {x.of, y.of}); }
 traced_truth operator||(const traced_truth& x, const traced_truth& y) { return truth(op::either_one, {x.of, y.of}); }
@@ -102,9 +118,21 @@ traced either(const traced_truth& condition, const traced& x, const traced& y) {
   return traced::at(add({.what = op::where, .in = {condition.of, x.of(), y.of()}}));
 }
 
+traced_integer either(const traced_truth& condition, const traced_integer& x, const traced_integer& y) {
+  return integer(op::where, {condition.of, x.of, y.of});
+}
+
 traced_integer operator+(const traced_integer& x, const traced_integer& y) { return integer(op::add, {x.of, y.of}); }
 traced_integer operator-(const traced_integer& x, const traced_integer& y) {
   return integer(op::subtract, {x.of, y.of});
+}
+traced_integer operator*(const traced_integer& x, const traced_integer& y) {
+  return integer(op::multiply, {x.of, y.of});
+}
+traced_integer counted(std::size_t size) {
+  node n{.what = op::iota};
+  n.integers[0] = {static_cast<std::int64_t>(size)};
+  return {add(std::move(n))};
 }
 traced_integer magnitude_of(const traced_integer& x) { return integer(op::magnitude, {x.of}); }
 traced to_real(const traced_integer& x) { return traced::at(add({.what = op::to_real, .in = {x.of}})); }
@@ -120,8 +148,10 @@ node_id broadcast_node(node_id x, const core::shape& s) {
 
 }  // namespace
 
+core::shape shape_of(const traced& x) { return recording::current().shape_of(x.of()); }
 traced reshaped(const traced& x, const core::shape& s) { return traced::at(reshaped_node(x.of(), s)); }
 traced_integer reshaped(const traced_integer& x, const core::shape& s) { return {reshaped_node(x.of, s)}; }
+traced broadcast(const traced& x, const core::shape& s) { return traced::at(broadcast_node(x.of(), s)); }
 traced summed(const traced& x, std::vector<std::int64_t> axes) {
   node n{.what = op::sum, .in = {x.of()}};
   n.integers[0] = std::move(axes);
@@ -136,13 +166,28 @@ traced contracted(const traced& x, const traced& y, const std::string& letters) 
   return traced::at(add({.what = op::contract, .in = {x.of(), y.of()}, .text = letters}));
 }
 
-// One row for each term, all of one shape.
-traced joined(const std::vector<traced>& terms, const core::shape& s) {
-  core::shape one = s;
-  one.insert(one.begin(), 1);
+traced transposed(const traced& x, std::vector<std::int64_t> axes) {
+  node n{.what = op::transpose, .in = {x.of()}};
+  n.integers[0] = std::move(axes);
+  return traced::at(add(std::move(n)));
+}
+traced between(const traced& x, std::size_t axis, std::size_t first, std::size_t last) {
+  const core::shape& s = recording::current().shape_of(x.of());
+  program_writer::list start(s.size(), 0), stop(s.begin(), s.end());
+  start[axis] = static_cast<std::int64_t>(first);
+  stop[axis] = static_cast<std::int64_t>(last);
+  return traced::at(recording::current().write(
+      [&](program_writer& to) { return to.slice(x.of(), start, stop, program_writer::list(start.size(), 1)); }));
+}
+traced joined(const std::vector<traced>& parts, std::size_t axis) {
   node n{.what = op::concatenate};
-  n.integers[0] = {0};
-  for (const traced& x : terms) n.in.push_back(reshaped_node(broadcast_node(x.of(), s), one));
+  n.integers[0] = {static_cast<std::int64_t>(axis)};
+  for (const traced& x : parts) n.in.push_back(x.of());
+  return traced::at(add(std::move(n)));
+}
+traced largest_along(const traced& x, std::int64_t axis) {
+  node n{.what = op::largest, .in = {x.of()}};
+  n.integers[0] = {axis};
   return traced::at(add(std::move(n)));
 }
 
@@ -165,28 +210,11 @@ void accumulator<traced>::add(const accumulator& other) {
 
 traced accumulator<traced>::total() const {
   if (terms_.empty()) return traced(0.0);
-  const formula::recording& now = formula::recording::current();
-  std::vector<traced> x, y;
-  core::shape s;
-  bool multiplies = false;
-  for (const term& t : terms_) {
-    x.push_back(t.x);
-    y.push_back(t.is_product ? t.y : traced(1.0));
-    multiplies = multiplies || t.is_product;
-    for (const traced& each : {x.back(), y.back()}) {
-      const core::shape& other = now.shape_of(each.of());
-      if (other.size() > s.size()) s.insert(s.begin(), other.size() - s.size(), 1);
-      for (std::size_t k = 0; k < other.size(); ++k) {
-        std::size_t& size = s[s.size() - other.size() + k];
-        size = size == 1 ? other[k] : size;
-      }
-    }
-  }
-  if (terms_.size() == 1) return multiplies ? x.front() * y.front() : x.front();
-  const traced all = formula::joined(x, s);
-  if (!multiplies) return formula::summed(all, {0});
-  const std::string letters = std::string("zabcdefg").substr(0, s.size() + 1);
-  return formula::contracted(all, formula::joined(y, s), letters + "," + letters + "->" + letters.substr(1));
+  if (terms_.size() == 1) return terms_[0].is_product ? terms_[0].x * terms_[0].y : terms_[0].x;
+  formula::node sum{.what = formula::op::sum_of_products};
+  const traced one(1.0);
+  for (const term& t : terms_) sum.in.insert(sum.in.end(), {t.x.of(), (t.is_product ? t.y : one).of()});
+  return traced::at(formula::recording::current().add(std::move(sum)));
 }
 
 }  // namespace assay::reference

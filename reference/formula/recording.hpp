@@ -30,7 +30,8 @@ struct traced_truth {
   node_id of;
 };
 struct traced_integer {
-  node_id of;
+  node_id of = 0;
+  static traced_integer constant(std::int64_t x);
 };
 class traced {
  public:
@@ -86,6 +87,7 @@ class recording {
       throw core::contract_violation(error.what());
     }
   }
+  [[nodiscard]] const std::string& name_of_stage(std::size_t stage) const { return stages_.at(stage); }
   [[nodiscard]] const core::shape& shape_of(node_id n) const { return program_.type_of(n).shape; }
   static recording& current();
 
@@ -111,6 +113,9 @@ inline traced log(const traced& x) { return recorded(op::log, x); }
 inline traced log1p(const traced& x) { return recorded(op::log1p, x); }
 inline traced sin(const traced& x) { return recorded(op::sin, x); }
 inline traced cos(const traced& x) { return recorded(op::cos, x); }
+/// As rotations have them (algorithms/frequencies.hpp).
+inline traced sine_of(const traced& x) { return recorded(op::sine_of_angle, x); }
+inline traced cosine_of(const traced& x) { return recorded(op::cosine_of_angle, x); }
 inline traced tanh(const traced& x) { return recorded(op::tanh, x); }
 inline traced sigmoid(const traced& x) { return recorded(op::sigmoid, x); }
 inline traced softplus(const traced& x) { return recorded(op::softplus, x); }
@@ -120,26 +125,54 @@ inline traced magnitude_of(const traced& x) { return recorded(op::magnitude, x);
 inline traced larger(const traced& x, const traced& y) { return recorded(op::maximum, x, y); }
 inline traced pow(const traced& x, const traced& y) { return recorded(op::pow, x, y); }
 inline traced log_sum_exp(const traced& x, const traced& y) { return recorded(op::log_add_exp, x, y); }
+/// Without a derivative.
+inline traced detach(const traced& x) { return recorded(op::detach, x); }
 traced power(const traced& x, rational e);
+/// A number of a definition (algorithms/settings.hpp).
+traced setting(double x);
+/// base^(-t / steps) for t = first, ..., first + count - 1. Precondition: the base is one number.
+traced geometric_frequencies(const traced& base, std::size_t first, std::size_t count, std::size_t steps);
+/// x of one stage as the products of the stage of the scope take it in (readings/stages.hpp).
+traced taken_from(std::size_t stage, const traced& x);
 traced clamp(const traced& x, double low, double high);
 
 traced_truth less(const traced& x, const traced& y);
 traced_truth less(const traced_integer& x, const traced_integer& y);
 traced_truth equal(const traced& x, const traced& y);
+traced_truth equal(const traced_integer& x, const traced_integer& y);
+traced_truth is_nan(const traced& x);
 traced_truth operator!(const traced_truth& x);
 traced_truth operator&&(const traced_truth& x, const traced_truth& y);
 traced_truth operator||(const traced_truth& x, const traced_truth& y);
 traced either(const traced_truth& condition, const traced& x, const traced& y);
+traced_integer either(const traced_truth& condition, const traced_integer& x, const traced_integer& y);
+/// x, of which y is right as well: for allowances alone.
+inline traced right_as_well(const traced& x, const traced& y) { return recorded(op::right_as_well, x, y); }
+/// x, which other() computes in another way: for allowances alone.
+template <class Other>
+traced covering(const traced& x, Other other) {
+  return recorded(op::another_way, x, other());
+}
 
 traced_integer operator+(const traced_integer& x, const traced_integer& y);
 traced_integer operator-(const traced_integer& x, const traced_integer& y);
+traced_integer operator*(const traced_integer& x, const traced_integer& y);
 traced_integer magnitude_of(const traced_integer& x);
+/// 0, 1, ..., size - 1
+traced_integer counted(std::size_t size);
 /// As a short format takes it in: rounded where it cannot hold it.
 traced to_real(const traced_integer& x);
 
 // What no formula for one element can say.
 traced reshaped(const traced& x, const core::shape& s);
 traced_integer reshaped(const traced_integer& x, const core::shape& s);
+core::shape shape_of(const traced& x);
+traced broadcast(const traced& x, const core::shape& s);
+traced transposed(const traced& x, std::vector<std::int64_t> axes);
+/// Elements `first` to `last` - 1 along an axis.
+traced between(const traced& x, std::size_t axis, std::size_t first, std::size_t last);
+traced joined(const std::vector<traced>& parts, std::size_t axis);
+traced largest_along(const traced& x, std::int64_t axis);
 traced summed(const traced& x, std::vector<std::int64_t> axes);
 traced softmax_along(const traced& x, std::int64_t axis);
 /// "nd,md->nm"
@@ -152,7 +185,7 @@ namespace assay::reference {
 template <>
 formula::traced pi<formula::traced>();
 
-/// Terms in any order: one sum of them all, which are joined along an axis of their own.
+/// Terms in any order: one sum of products.
 template <>
 class accumulator<formula::traced> {
  public:

@@ -98,7 +98,10 @@ expression shown_leaf(const node& n) {
     case op::input:
       return {shown_name(n.text)};
     case op::number:
+    case op::setting:
       return shown_number(n.number);
+    case op::data:
+      return {fmt::format("data({} numbers)", n.values.size())};
     case op::fraction:
       if (n.integer(1) == 1) return shown_number(static_cast<double>(n.integer(0)));
       return {fmt::format("{}/{}", n.integer(0), n.integer(1)), binding::product};
@@ -162,6 +165,10 @@ expression shown_operator(const node& n, const std::vector<expression>& in) {
     case op::softmax:
     case op::cumulative_sum:
       return shown_over(name, n.integers[0], in[0]);
+    case op::geometric_frequencies:
+      return {fmt::format("{}^(-t/{}) for t = {}..{}", in[0].above(binding::power), n.integer(2), n.integer(0),
+                          n.integer(0) + n.integer(1) - 1),
+              binding::choice};
     case op::contract:
       return shown_contraction(*contraction_of(n.text), in[0], in[1]);
     case op::maximum:

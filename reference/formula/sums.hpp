@@ -10,6 +10,15 @@
 
 namespace assay::reference::formula {
 
+/// Of a sum without products.
+template <class R>
+R total_of_terms(const accumulator<R>& sum) {
+  if constexpr (requires { sum.total_of_terms(); })
+    return sum.total_of_terms();
+  else
+    return sum.total();
+}
+
 template <class R>
 R reduced_row(op what, const reals<R>& x, std::size_t first, const reduced_rows& rows) {
   if (what == op::log_sum_exp) return log_sum_exp_of(rows.row(x, first));
@@ -21,7 +30,7 @@ R reduced_row(op what, const reals<R>& x, std::size_t first, const reduced_rows&
   accumulator<R> sum;
   for (const std::size_t at : rows.within)
     if (!adds_nothing(x[first + at])) sum.add(x[first + at]);
-  const R total = sum.total();
+  const R total = total_of_terms(sum);
   return what == op::sum ? total : total / reference::from_integer<R>(static_cast<double>(rows.within.size()));
 }
 template <class R>

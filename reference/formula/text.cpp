@@ -70,6 +70,15 @@ bool take_attribute(const json& j, form of, std::size_t k, node& n) {
       n.number = x.value_or(0.0);
       return x.has_value();
     }
+    case form::values:
+      if (!j.is_array() || j.size() > most_elements) return false;
+      n.values.reserve(j.size());
+      for (const json& each : j) {
+        const auto x = each.is_boolean() ? std::optional<double>(each.get<bool>()) : real_of(each);
+        if (!x) return false;
+        n.values.push_back(*x);
+      }
+      return true;
     case form::name:
     case form::letters:
       if (!is_name(j)) return false;
@@ -110,6 +119,11 @@ result<node> node_from(const json& j) {
   return n;
 }
 
+json json_of(double x) {
+  if (std::isfinite(x)) return x;
+  return std::isnan(x) ? "nan" : x < 0 ? "-inf" : "inf";
+}
+
 json member_of(const node& n, const attribute& a, std::size_t k) {
   switch (a.of) {
     case form::one:
@@ -121,8 +135,12 @@ json member_of(const node& n, const attribute& a, std::size_t k) {
     case form::list:
       return n.integers[k];
     case form::real:
-      if (std::isfinite(n.number)) return n.number;
-      return std::isnan(n.number) ? "nan" : n.number < 0 ? "-inf" : "inf";
+      return json_of(n.number);
+    case form::values: {
+      json all = json::array();
+      for (const double x : n.values) all.push_back(json_of(x));
+      return all;
+    }
     case form::name:
     case form::letters:
       return n.text;

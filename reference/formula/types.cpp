@@ -32,6 +32,20 @@ result<array_type> leaf(const node& n) {
       if (!s) return tl::make_unexpected(s.error());
       return array_type{static_cast<number_kind>(n.integer(1)), std::move(*s)};
     }
+    case op::data: {
+      auto s = shape_from(n.integers[1]);
+      if (!s) return tl::make_unexpected(s.error());
+      const auto kind = static_cast<number_kind>(n.integer(0));
+      if (elements_of(*s) != n.values.size())
+        return failure(fmt::format("{} values for {} elements", n.values.size(), elements_of(*s)));
+      const auto is_right = [kind](double x) {
+        if (kind == number_kind::integer) return std::fabs(x) <= 0x1p53 && std::floor(x) == x;
+        return kind == number_kind::real || x == 0.0 || x == 1.0;
+      };
+      if (!std::all_of(n.values.begin(), n.values.end(), is_right))
+        return failure(fmt::format("a value is no {}", name_of(kind)));
+      return array_type{kind, std::move(*s)};
+    }
     case op::fraction: {
       constexpr std::int64_t limit = std::int64_t{1} << 53;
       const std::int64_t p = n.integer(0), q = n.integer(1);
@@ -110,8 +124,21 @@ result<array_type> contracted(const node& n, const types& in) {
   return array_type{number_kind::real, std::move(*s)};
 }
 
+// Exponents are below 2^31 in magnitude.
+result<array_type> frequencies(const node& n, const array_type& base) {
+  constexpr std::int64_t limit = std::int64_t{1} << 31;
+  const std::int64_t first = n.integer(0), count = n.integer(1), steps = n.integer(2);
+  if (base != array_type{}) return failure("its base is one real number");
+  if (first < 0 || first >= limit || count < 0 || count >= limit || steps <= 0 || steps >= limit)
+    return failure("first and count are not below 0, steps is above, and all are below 2^31");
+  auto s = shape_from({count});
+  if (!s) return tl::make_unexpected(s.error());
+  return array_type{number_kind::real, std::move(*s)};
+}
+
 result<array_type> along(const node& n, const types& in) {
   if (n.what == op::contract) return contracted(n, in);
+  if (n.what == op::geometric_frequencies) return frequencies(n, *in[0]);
   if (n.what == op::largest_share) {
     const auto one = reduced(n, *in[0]);
     return one ? *in[0] : one;
@@ -167,6 +194,7 @@ result<array_type> type_of(const node& n, const types& in) {
     case family::real_function:
       if (n.what == op::power)
         if (const auto ok = check_power(n); !ok) return tl::make_unexpected(ok.error());
+      if (n.what == op::sum_of_products && in.size() % 2 != 0) return failure("it takes pairs of factors");
       return elementwise(in, {real}, real);
     case family::arithmetic:
       return elementwise(in, {real, integer}, in.front()->kind);

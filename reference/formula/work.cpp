@@ -27,6 +27,8 @@ std::uint64_t cost_of(op what) {
     case op::log1p:
     case op::sin:
     case op::cos:
+    case op::sine_of_angle:
+    case op::cosine_of_angle:
     case op::tanh:
     case op::sigmoid:
     case op::softplus:
@@ -34,6 +36,7 @@ std::uint64_t cost_of(op what) {
     case op::power:
     case op::softmax:
     case op::log_sum_exp:
+    case op::geometric_frequencies:
       return 32;
     case op::pow:
     case op::log_add_exp:

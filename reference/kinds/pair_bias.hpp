@@ -24,7 +24,7 @@
 #include <vector>
 
 #include "reference/derived_vjp.hpp"
-#include "reference/kinds/declarations.hpp"
+#include "reference/kinds/pair_declarations.hpp"
 #include "reference/oracle.hpp"
 
 namespace assay::reference {
@@ -35,53 +35,6 @@ struct key_of_query {
   double query, key;
   double distance;  ///< exact, as the operation counts it
 };
-
-/// What becomes of keys after the query.
-struct future_keys {
-  enum class rule { masked, zero, symmetric };
-  rule of;
-
-  explicit future_keys(const core::attributes& settings)
-      : of(core::chosen<rule>(settings, "future",
-                              {{"masked", rule::masked}, {"zero", rule::zero}, {"symmetric", rule::symmetric}})) {}
-  /// Nothing where the pair is masked.
-  [[nodiscard]] std::optional<double> distance(double query, double key) const {
-    if (key > query && of == rule::masked) return std::nullopt;
-    return key > query && of == rule::zero ? 0.0 : std::fabs(query - key);
-  }
-  static core::attribute_declaration declared() {
-    return choice("future", {"masked", "zero", "symmetric"},
-                  "keys after the query: -inf, at the distance 0, or at their own distance");
-  }
-};
-
-/// The steps of a bias by a logarithm of 1 + x: log1p is of class sequential; log(1 + x), which loses x beside 1, of
-/// class linear.
-template <class R>
-struct logarithm_recipe : differentiable_recipe<logarithm_recipe, R> {
-  recipe_step<R, R(const R& x)> log_of_one_plus = [](const R& x) { return log1p(x); };
-};
-template <class R>
-logarithm_recipe<R> algorithm_of_logarithm(accuracy_class c) {
-  logarithm_recipe<R> how;
-  if (c == accuracy_class::linear) how.log_of_one_plus = [](const R& x) { return log(R(1.0) + x); };
-  return how;
-}
-
-/// The inputs of an operation of this kind: its parameters and the positions, from `first` on.
-inline std::vector<core::tensor_declaration> with_pair_positions(std::vector<core::tensor_declaration> parameters,
-                                                                 double first = -0x1p31) {
-  const auto position = [first](const char* name, const char* axis, const char* meaning) {
-    return core::integers(name, {axis}, meaning, {first, 0x1p31}, core::input_role::position);
-  };
-  parameters.push_back(position("query_position", "n", "position of each query"));
-  parameters.push_back(position("key_position", "m", "position of each key"));
-  return parameters;
-}
-/// Its output.
-inline core::tensor_declaration pair_bias_output(core::error_scale scale) {
-  return {.name = "bias", .axes = {"h", "n", "m"}, .meaning = "logit bias, queries by keys", .scale = scale};
-}
 
 /// Where queries and keys stand. Where nothing says so, there are as many as the first input has: all stand at 0 where
 /// it is [..., n, m]; where no input has an axis of keys, each token is both, and they stand as they lie.

@@ -173,12 +173,9 @@ class accumulator<tracked> {
     propagated_ += other.propagated_;
     terms_ += other.terms_;
   }
-  [[nodiscard]] tracked total() const {
-    const double of_sums = arithmetic_of_sums().u;
-    if (of_sums == tracked::u()) return {sum_, propagated_ + terms_ * magnitudes_};
-    return {sum_, propagated_ + terms_ * (magnitudes_ * (of_sums / tracked::u()) + tracked::underflow_of_sums()) +
-                      finite_magnitude(sum_)};
-  }
+  [[nodiscard]] tracked total() const { return total_after(terms_); }
+  /// Without products there is one addition less than there are terms.
+  [[nodiscard]] tracked total_of_terms() const { return total_after(std::max(terms_ - 1.0, 0.0)); }
   /// See stages.hpp.
   [[nodiscard]] accumulator in_units(double factor) const {
     accumulator x = *this;
@@ -187,6 +184,13 @@ class accumulator<tracked> {
   }
 
  private:
+  [[nodiscard]] tracked total_after(double roundings) const {
+    const double of_sums = arithmetic_of_sums().u;
+    if (of_sums == tracked::u()) return {sum_, propagated_ + roundings * magnitudes_};
+    return {sum_, propagated_ + roundings * (magnitudes_ * (of_sums / tracked::u()) + tracked::underflow_of_sums()) +
+                      finite_magnitude(sum_)};
+  }
+
   double sum_ = 0, magnitudes_ = 0, propagated_ = 0, terms_ = 0;
 };
 

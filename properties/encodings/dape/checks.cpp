@@ -106,7 +106,10 @@ std::vector<variant> mutants() {
   for (variant& v : std::vector<variant>{
            changed("mutant/dape_masked_elements_seen", "code that adds -inf before the network",
                    "0.01 times -inf, and infinities of both signs, enter the sums",
-                   {.formula = [](auto& how) { how.hides = [](std::size_t, std::size_t, bool) { return false; }; },
+                   {.formula =
+                        [](auto& how) {
+                          how.hides = [](const auto&, const auto&, const auto& masked) { return masked && !masked; };
+                        },
                    .telling = true}),
            changed("mutant/dape_masked_logits_undefined", "the same: s + bias + f is inf - inf",
                    "the logit of a masked element is NaN",
@@ -123,16 +126,19 @@ std::vector<variant> mutants() {
                         },
                    .outputs = mask,
                    .telling = true}),
-           changed("mutant/dape_other_activation", "a port with y sigmoid(y)", "the activation is another one",
-                   {.formula =
-                        [](auto& how) { how.activation = [](const auto& y, const auto&) { return y * sigmoid(y); }; },
-                   .telling = true}),
+           changed(
+               "mutant/dape_other_activation", "a port with y sigmoid(y)", "the activation is another one",
+               {.formula =
+                    [](auto& how) { how.activation = [](const auto& y, const auto&, bool) { return y * sigmoid(y); }; },
+               .telling = true}),
            changed("mutant/dape_triangle_of_a_cached_query",
                    "chuanyang-Zheng/DAPE, Alibi_DAPEV2: torch.tril of one query and all keys",
                    "of cached keys the network sees those up to the index of the query's row",
                    {.formula =
                         [](auto& how) {
-                          how.hides = [](std::size_t i, std::size_t j, bool masked) { return masked || j > i; };
+                          how.hides = [](const auto& i, const auto& j, const auto& masked) {
+                            return masked || less(i, j);
+                          };
                         },
                    .telling = true}),
            changed("mutant/dape_rectifier", "chuanyang-Zheng/DAPE: ReLU in FIRE, LeakyReLU in FIRE_DAPE",
@@ -141,8 +147,8 @@ std::vector<variant> mutants() {
                    "no gradient goes through the hidden layer",
                    {.gradient =
                         [](auto& how) {
-                          how.activation = [](const auto& y, const auto& slope) {
-                            return std::decay_t<decltype(y)>(reference::leaky_relu(y.number, slope.number));
+                          how.activation = [](const auto& y, const auto& slope, bool vanishes) {
+                            return detach(reference::leaky_relu(y, slope, vanishes));
                           };
                         }}),
        })
@@ -154,7 +160,7 @@ std::vector<variant> controls() {
   std::vector<variant> all = controls_of_precision<encoding>("dape");
   all.push_back(changed("control/dape_larger_of_two", "max(y, slope y): its slope at 0 is 1",
                         "the other slope at a kink", {.formula = [](auto& how) {
-                          how.activation = [](const auto& y, const auto& slope) { return larger(y, slope * y); };
+                          how.activation = [](const auto& y, const auto& slope, bool) { return larger(y, slope * y); };
                         }}));
   return all;
 }

@@ -75,10 +75,11 @@ std::vector<variant> mutants() {
                         }}),
            changed("mutant/fire_argument_in_bf16", "chuanyang-Zheng/DAPE: x in the dtype of the scores",
                    "psi has the digits of bf16",
-                   {.formula =
-                        [](auto&how) {
-                          how.log_of_one_plus = [](const auto& y) { return held_in(dtype::bf16, log1p(y)); };
-                        }}),
+                   {.arithmetic =
+                        [](dtype storage) {
+                          return with_stage_in(dtype::bf16, "argument", {"mlp", "accumulation"}, storage);
+                        },
+                   .declared = usual_arithmetic_declared}),
        })
     all.push_back(std::move(v));
   return all;

@@ -12,6 +12,7 @@ namespace {
 using core::counter_random;
 using core::dtype;
 using encoding = reference::encodings::sandwich;
+using reference::formula::traced;
 inline constexpr auto& changed = make_variant<encoding>;
 
 double no_parameter(std::string_view, dtype, counter_random&) { return 0.0; }
@@ -84,31 +85,32 @@ void keys_beyond_the_row_at_0(core::tensors& outputs, const request& call) {
 }
 
 std::vector<variant> mutants() {
-  using reference::rounded;
   std::vector<variant> all = faults_of_distance<encoding>("sandwich");
-  const auto with_sum = [](auto sum) {
-    return variation<encoding>{.formula = [sum](encoding::recipe<rounded>& how) { how.sum = sum; }, .telling = true};
+  const auto with_sum = [](std::function<traced(const traced&, bool)> sum) {
+    return variation<encoding>{.formula = [sum](encoding::recipe& how) { how.sum = sum; }, .telling = true};
   };
+  const auto all_but_the_last = [](const traced& angles) { return between(angles, 2, 0, shape_of(angles).back() - 1); };
+  const auto count_of = [](const traced& angles) { return static_cast<double>(shape_of(angles).back()); };
   all.push_back(changed("mutant/sandwich_without_cosine", "NVIDIA/NeMo, sandwich_relative_position.py",
                         "angles are added up, and not their cosines; the last frequency is missing",
-                        with_sum([](const std::vector<rounded>& angles, bool offset) {
-                          rounded sum(offset ? -static_cast<double>(angles.size()) : 0.0);
-                          for (std::size_t k = 0; k + 1 < angles.size(); ++k) sum = sum - angles[k];
-                          return sum;
+                        with_sum([=](const traced& angles, bool offset) {
+                          return traced(offset ? -count_of(angles) : 0.0) - summed(all_but_the_last(angles), {2});
                         })));
   all.push_back(changed("mutant/sandwich_one_term_less", "NVIDIA/NeMo: arange(1, hidden_size / 2)",
                         "the last frequency is missing, and d/2 is subtracted all the same",
-                        with_sum([](const std::vector<rounded>& angles, bool offset) {
-                          return encoding::sum_by_cosines(std::vector(angles.begin(), angles.end() - 1), offset) -
-                                 rounded(offset ? 1.0 : 0.0);
+                        with_sum([=](const traced& angles, bool offset) {
+                          return encoding::sum_by_cosines(all_but_the_last(angles), offset) -
+                                 traced(offset ? 1.0 : 0.0);
                         })));
   all.push_back(changed("mutant/sandwich_cosines_in_bf16", "code that runs in the dtype of the scores",
                         "cosines have the digits of bf16, and their sum cancels",
-                        with_sum([](std::vector<rounded> angles, bool offset) {
-                          rounded sum(offset ? -static_cast<double>(angles.size()) : 0.0);
-                          for (const rounded& angle : angles) sum = sum + held_in(dtype::bf16, cos(angle));
-                          return sum;
-                        })));
+                        {.formula = [](encoding::recipe& how) { how.sum = encoding::sum_by_cosines; },
+                         .arithmetic =
+                             [](dtype storage) {
+                               return with_stage_in(dtype::bf16, "wave", {"angle", "accumulation"}, storage);
+                             },
+                         .declared = usual_arithmetic_declared,
+                         .telling = true}));
   all.push_back(changed("mutant/sandwich_triangle_of_cached_queries",
                         "NVIDIA/NeMo: torch.tril behind the choice of the last rows",
                         "keys beyond the index of the query's row stand at the distance 0",
@@ -123,22 +125,30 @@ std::vector<variant> mutants() {
   return all;
 }
 
+// k / steps
+traced exponents(std::size_t first, std::size_t count, std::size_t steps) {
+  const auto constant = [](std::size_t x) {
+    return reference::formula::traced_integer::constant(static_cast<std::int64_t>(x));
+  };
+  return to_real(reference::formula::counted(count) + constant(first)) / to_real(constant(steps));
+}
+
 std::vector<variant> controls() {
   std::vector<variant> all = controls_of_precision<encoding>("sandwich");
   all.push_back(changed("control/sandwich_sum_of_cosines",
                         "NVIDIA/NeMo, sandwich_relative_position_embedding.py: 1 / b^(2k/d), and d/2 at the end",
-                        "a sum of cosines less d/2", {.formula = [](encoding::recipe<reference::rounded>& how) {
-                          how.sum = encoding::sum_by_cosines<reference::rounded>;
-                          how.frequency = [](const auto& base, std::size_t k, std::size_t steps) {
-                            return reference::rounded(1.0) /
-                                   power(base, reference::ratio(static_cast<long>(k), static_cast<long>(steps)));
+                        "a sum of cosines less d/2", {.formula = [](encoding::recipe& how) {
+                          how.sum = encoding::sum_by_cosines;
+                          how.frequencies = [](const auto& base, std::size_t first, std::size_t count,
+                                               std::size_t steps) {
+                            return traced(1.0) / pow(base, exponents(first, count, steps));
                           };
                         }}));
   all.push_back(changed("control/sandwich_squared_sines", "exp(-(2k/d) log b), and -2 sum sin^2(t theta / 2)",
-                        "sines of half the angles", {.formula = [](encoding::recipe<reference::rounded>& how) {
-                          how.frequency = [](const auto& base, std::size_t k, std::size_t steps) {
-                            const reference::rounded e(static_cast<double>(k)), of(static_cast<double>(steps));
-                            return exp(-(e / of * log(base)));
+                        "sines of half the angles", {.formula = [](encoding::recipe& how) {
+                          how.frequencies = [](const auto& base, std::size_t first, std::size_t count,
+                                               std::size_t steps) {
+                            return exp(-(exponents(first, count, steps) * log(base)));
                           };
                         }}));
   return all;

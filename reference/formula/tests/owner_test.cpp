@@ -14,11 +14,11 @@ core::request drawn(const core::operation& op, core::dtype type, std::uint64_t s
   core::axis_sizes sizes;
   for (const std::string& axis : core::axis_symbols(op)) sizes[axis] = 1 + random.below(5);
   core::request call{&op, type, {}};
+  if (op.input("x") != nullptr) call.attributes["layout"] = std::string(seed % 3 == 0 ? "interleaved" : "half_split");
   for (const core::tensor_declaration& d : op.inputs) {
     core::tensor t = core::zeros(d.type_in(type), core::shape_of(d, sizes));
     for (double& x : t.values.storage()) {
       x = d.own_type ? static_cast<double>(random.below(5000)) : core::round_to(type, 2 * random.normal());
-      if (d.name.starts_with("r")) x = std::fabs(x);
       if (d.name == "bias" && random.below(4) == 0) x = -std::numeric_limits<double>::infinity();
     }
     call.inputs.emplace(d.name, std::move(t));
@@ -45,14 +45,14 @@ TEST_CASE("formula/owner/a_program_is_the_compiled_formula", "[property]") {
     }
   };
   const program_owner owner("mine", {},
-                            {{declared_as("mine/log", "kerple/log"), recorded_kernel},
+                            {{declared_as("mine/rotate", "rope/rotate"), recorded_rotation},
                              {declared_as("mine/output", "attention/output"), recorded_attention}});
   REQUIRE(owner.operations().size() == 4);
   for (std::uint64_t seed = 0; seed < 240; ++seed) {
     const core::dtype type = core::floating_dtypes[seed / 4 % std::size(core::floating_dtypes)];
     const core::operation& own_op = owner.operations()[seed % 4].declaration;
     const bool is_attention = own_op.name.starts_with("mine/output");
-    const core::operation& compiled_op = *find_operation((is_attention ? "attention/output" : "kerple/log") +
+    const core::operation& compiled_op = *find_operation((is_attention ? "attention/output" : "rope/rotate") +
                                                          std::string(own_op.is_forward() ? "" : ":vjp"));
     const core::request own_call = drawn(own_op, type, seed), compiled_call = drawn(compiled_op, type, seed);
     REQUIRE(core::check_request(own_call).has_value());
@@ -73,12 +73,13 @@ TEST_CASE("formula/owner/a_program_is_the_compiled_formula", "[property]") {
           CHECK(std::isnan(k));
           continue;
         }
-        // Of a gradient the allowance is that of the program, and not of the block that the kind has: a sum of few
-        // terms is charged as one of many, a softmax by the steps of its rule. A program does not say yet that weights
-        // are cast as they multiply values.
-        const bool is_equal = own_op.is_forward() && (!is_attention || !formats.differ());
+        // Of a gradient the allowance is that of the program, and not of the block that the kind of attention has: a
+        // softmax is charged by the steps of its rule, and the cast of a sum in a stage as that of its terms. A program
+        // does not say yet that weights are cast as they multiply values.
+        const bool is_equal =
+            is_attention ? own_op.is_forward() && !formats.differ() : own_op.is_forward() || !formats.differ();
         if (is_equal || !is_attention) CHECK(k >= 0.99 * before);
-        CHECK(k <= (is_equal ? 1.01 : !is_attention ? 1.35 : formats.differ() ? 10.0 : 4.0) * before);
+        CHECK(k <= (is_equal ? 1.01 : !is_attention ? 5.0 : formats.differ() ? 10.0 : 4.0) * before);
       }
     if (is_attention || !own_op.is_forward()) continue;
     const auto plain = owner.evaluate_in(own_call, formats);
@@ -88,49 +89,15 @@ TEST_CASE("formula/owner/a_program_is_the_compiled_formula", "[property]") {
   }
 }
 
-TEST_CASE("formula/owner/another_algorithm_has_a_law_of_its_own", "[property]") {
-  using namespace assay;
-  using namespace assay::reference;
-  using namespace assay::reference::formula::owned;
-  const std::vector classes{accuracy_class::sequential, accuracy_class::linear};
-  const formula::program_owner owner("mine", {}, {{declared_as("mine/log", "kerple/log"), recorded_kernel, classes}});
-  const core::operation &own_op = owner.operations().front().declaration, &compiled_op = *find_operation("kerple/log");
-  CHECK(owner.operations().front().algorithms == algorithms_of(compiled_op));
-  const formula_owner& compiled = owner_of(compiled_op);
-  std::size_t differ = 0, lost = 0;
-  for (std::uint64_t seed = 0; seed < 40; ++seed) {
-    core::request own_call = drawn(own_op, core::dtype::f32, seed),
-                  compiled_call = drawn(compiled_op, core::dtype::f32, seed);
-    // What is small beside 1 tells the algorithms apart.
-    for (core::request* call : {&own_call, &compiled_call})
-      for (double& x : call->inputs.at("r2").values.storage()) x = std::ldexp(x, -24);
-    const auto own = owner.laws(own_call, classes, core::dtype::f32),
-               before = compiled.laws(compiled_call, classes, core::dtype::f32);
-    REQUIRE(own.size() == before.size());
-    for (std::size_t c = 0; c < own.size(); ++c)
-      for (std::size_t i = 0; i < before[c].at("bias").k.size(); ++i) {
-        const double k = own[c].at("bias").k.storage()[i], of_compiled = before[c].at("bias").k.storage()[i];
-        INFO("seed " << seed << ", class " << c << ", element " << i);
-        CHECK((core::same_value(k, of_compiled) || std::fabs(k - of_compiled) <= 0.01 * of_compiled));
-        differ += k != own.front().at("bias").k.storage()[i] ? 1 : 0;
-      }
-    const core::tensor found = owner.algorithm(own_call, accuracy_class::linear).at("bias");
-    CHECK(core::identical(found, compiled.algorithm(compiled_call, accuracy_class::linear).at("bias")));
-    lost += core::identical(found, owner.algorithm(own_call, accuracy_class::sequential).at("bias")) ? 0 : 1;
-  }
-  CHECK(lost > 20);
-  CHECK(differ > 100);
-}
-
 TEST_CASE("formula/owner/a_program_of_another_declaration_is_refused", "[unit]") {
   using namespace assay;
   using namespace assay::reference::formula;
   using namespace assay::reference::formula::owned;
-  const program_owner owner("mine", {}, {{declared_as("mine/log", "kerple/log"), [](const program_sizes& s) {
+  const program_owner owner("mine", {}, {{declared_as("mine/rotate", "rope/rotate"), [](const program_sizes& s) {
                                             recording of;
-                                            of.output("bias", of.input("r1", {s.of("h")}));
+                                            of.output("y", of.input("x", {s.of("h")}));
                                             return of.finish();
                                           }}});
   const core::request call = drawn(owner.operations().front().declaration, core::dtype::f32, 3);
-  CHECK_THROWS_WITH(owner.enclose(call, 35), Catch::Contains("'bias' has") && Catch::Contains("in the program"));
+  CHECK_THROWS_WITH(owner.enclose(call, 35), Catch::Contains("'x' has") && Catch::Contains("in the program"));
 }

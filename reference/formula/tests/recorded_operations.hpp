@@ -7,18 +7,39 @@
 
 namespace assay::reference::formula::owned {
 
-// kerple/log: -r1 log(1 + r2 |i - j|), keys after the query masked. Class linear loses r2 |i - j| beside 1.
-inline program recorded_kernel(const program_sizes& s) {
-  recording of({"distance", "function", "product"});
-  const std::size_t h = s.of("h"), n = s.of("n"), m = s.of("m");
-  const traced_integer query = reshaped(of.integers("query_position", {n}), {1, n, 1}),
-                       key = reshaped(of.integers("key_position", {m}), {1, 1, m});
-  const traced t = in_stage<traced>(0, [&] { return to_real(magnitude_of(query - key)); });
-  const traced x = in_stage<traced>(0, [&] { return of.input("r2", {h, 1, 1}) * t; });
-  const traced logarithm =
-      in_stage<traced>(1, [&] { return s.algorithm == accuracy_class::linear ? log(traced(1.0) + x) : log1p(x); });
-  const traced bias = in_stage<traced>(2, [&] { return -(of.input("r1", {h, 1, 1}) * logarithm); });
-  of.output("bias", either(less(query, key), traced(-std::numeric_limits<double>::infinity()), bias));
+// rope/rotate: halves turn by m base^(-t / r), all of them.
+inline program recorded_rotation(const program_sizes& s) {
+  enum stage { angle, table, product };
+  recording of({"angle", "table", "product"});
+  const std::size_t rows = s.of("B"), n = s.of("n"), h = s.of("h"), d = s.of("d"), r = d / 2;
+  const traced x = of.input("x", {rows, n, h, d});
+  const traced angles = in_stage<traced>(angle, [&] {
+    const traced base = setting(core::setting<double>(s.settings, "base"));
+    traced theta = geometric_frequencies(base, 0, r, std::max<std::size_t>(r, 1));
+    if (s.for_what == purpose::law && r > 1)
+      theta = covering(theta, [&] {
+        const traced factor = power(base, ratio(-1, static_cast<long>(r)));
+        std::vector<traced> powers{traced(1.0), factor};
+        while (powers.size() < r) powers.push_back(powers.back() * factor);
+        for (traced& one : powers) one = reshaped(one, {1});
+        return joined(powers, 0);
+      });
+    return reshaped(to_real(of.integers("position", {rows, n})), {rows, n, 1, 1}) * theta;
+  });
+  const auto [c, z] = in_stage<traced>(table, [&] { return std::pair(cosine_of(angles), sine_of(angles)); });
+  const bool halves = core::setting<std::string>(s.settings, "layout") == "half_split";
+  const auto coordinate = [&](std::size_t k) {
+    return halves
+               ? between(x, 3, k * r, (k + 1) * r)
+               : reshaped(between(reshaped(between(x, 3, 0, 2 * r), {rows, n, h, r, 2}), 4, k, k + 1), {rows, n, h, r});
+  };
+  const traced first = coordinate(0), second = coordinate(1), rest = between(x, 3, 2 * r, d);
+  const auto turned = in_stage<traced>(
+      product, [&, c = c, z = z] { return std::pair(first * c - second * z, first * z + second * c); });
+  const auto beside = [&](const traced& y) { return reshaped(y, {rows, n, h, r, 1}); };
+  const traced all = halves ? joined({turned.first, turned.second}, 3)
+                            : reshaped(joined({beside(turned.first), beside(turned.second)}, 4), {rows, n, h, 2 * r});
+  of.output("y", joined({all, rest}, 3));
   return of.finish();
 }
 

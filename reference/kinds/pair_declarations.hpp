@@ -1,0 +1,47 @@
+// What operations on pairs of a query and a key declare (kinds/pair_bias.hpp).
+#pragma once
+
+#include <cmath>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "reference/kinds/declarations.hpp"
+
+namespace assay::reference {
+
+/// What becomes of keys after the query.
+struct future_keys {
+  enum class rule { masked, zero, symmetric };
+  rule of;
+
+  explicit future_keys(const core::attributes& settings)
+      : of(core::chosen<rule>(settings, "future",
+                              {{"masked", rule::masked}, {"zero", rule::zero}, {"symmetric", rule::symmetric}})) {}
+  /// Nothing where the pair is masked.
+  [[nodiscard]] std::optional<double> distance(double query, double key) const {
+    if (key > query && of == rule::masked) return std::nullopt;
+    return key > query && of == rule::zero ? 0.0 : std::fabs(query - key);
+  }
+  static core::attribute_declaration declared() {
+    return choice("future", {"masked", "zero", "symmetric"},
+                  "keys after the query: -inf, at the distance 0, or at their own distance");
+  }
+};
+
+/// The inputs of an operation of this kind: its parameters and the positions, from `first` on.
+inline std::vector<core::tensor_declaration> with_pair_positions(std::vector<core::tensor_declaration> parameters,
+                                                                 double first = -0x1p31) {
+  const auto position = [first](const char* name, const char* axis, const char* meaning) {
+    return core::integers(name, {axis}, meaning, {first, 0x1p31}, core::input_role::position);
+  };
+  parameters.push_back(position("query_position", "n", "position of each query"));
+  parameters.push_back(position("key_position", "m", "position of each key"));
+  return parameters;
+}
+/// Its output.
+inline core::tensor_declaration pair_bias_output(core::error_scale scale) {
+  return {.name = "bias", .axes = {"h", "n", "m"}, .meaning = "logit bias, queries by keys", .scale = scale};
+}
+
+}  // namespace assay::reference

@@ -1,0 +1,52 @@
+#include "reference/kinds/recorded_pairs.hpp"
+
+#include <limits>
+
+namespace assay::reference {
+
+using formula::traced;
+using formula::traced_integer;
+
+formula::program recorded_call::finish(const traced& output) {
+  const core::tensor_declaration& declared = call_.function.outputs.front();
+  recording_.output(declared.name, broadcast(output, core::shape_of(declared, call_.axes)));
+  return recording_.finish();
+}
+
+recorded_pairs::recorded_pairs(const formula::program_sizes& call) : recorded_call(call), future_(call.settings) {
+  const std::size_t n = size("n"), m = size("m");
+  query_ = reshaped(recording_.integers("query_position", {n}), {n, 1});
+  key_ = reshaped(recording_.integers("key_position", {m}), {1, m});
+}
+
+traced recorded_pairs::operator[](const char* input) const {
+  core::shape shape = core::shape_of(*call_.function.input(input), call_.axes);
+  if (shape.size() == 1) shape.insert(shape.end(), {1, 1});
+  return recording_.input(input, shape);
+}
+
+traced_integer recorded_pairs::distance() const {
+  const traced_integer apart = magnitude_of(query_ - key_);
+  const bool has_own = future_.of == future_keys::rule::symmetric;
+  return has_own ? apart : either(less(query_, key_), traced_integer::constant(0), apart);
+}
+
+formula::program recorded_pairs::finish(const traced& bias) {
+  const bool masks = future_.of == future_keys::rule::masked;
+  const traced hidden(-std::numeric_limits<double>::infinity());
+  return recorded_call::finish(masks ? either(less(query_, key_), hidden, bias) : bias);
+}
+
+logarithm_recipe algorithm_of_logarithm(accuracy_class c) {
+  logarithm_recipe how;
+  if (c == accuracy_class::linear) how.log_of_one_plus = [](const traced& x) { return log(traced(1.0) + x); };
+  return how;
+}
+
+traced leaky_relu(const traced& y, const traced& slope, bool vanishes) {
+  const traced zero(0.0), below = vanishes ? either(is_nan(y), y, zero) : slope * y;
+  const traced activated = either(less(zero, y), y, below);
+  return either(equal(y, zero), right_as_well(activated, y), activated);
+}
+
+}  // namespace assay::reference

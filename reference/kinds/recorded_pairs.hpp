@@ -1,0 +1,69 @@
+// The kind of biases of pairs (pair_bias.hpp), of encodings whose formulas are programs: all pairs at once.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "reference/formula/recorded_encoding.hpp"
+#include "reference/kinds/pair_declarations.hpp"
+
+namespace assay::reference {
+
+/// A call whose program is recorded while it is in scope.
+class recorded_call {
+ public:
+  explicit recorded_call(const formula::program_sizes& call)
+      : call_(call), recording_(formula::stage_names(call.function)) {}
+
+  /// An input in the shape that is declared.
+  [[nodiscard]] formula::traced operator[](const char* input) const {
+    return recording_.input(input, core::shape_of(*call_.function.input(input), call_.axes));
+  }
+  [[nodiscard]] std::size_t size(const char* axis) const { return call_.of(axis); }
+  template <class T>
+  [[nodiscard]] const T& setting(const char* name) const {
+    return core::setting<T>(call_.settings, name);
+  }
+  /// A number of the definition.
+  [[nodiscard]] formula::traced number(const char* name) const { return formula::setting(setting<double>(name)); }
+  /// Whether it is recorded for proofs.
+  [[nodiscard]] bool is_truth() const { return call_.for_what == formula::purpose::truth; }
+  /// Whose output this is, which is repeated where it has fewer axes.
+  formula::program finish(const formula::traced& output);
+
+ protected:
+  const formula::program_sizes& call_;
+  mutable formula::recording recording_;
+};
+
+/// Queries and keys as arrays that broadcast to the axes of the output, [h, n, m] or [B, h, n, m].
+class recorded_pairs : public recorded_call {
+ public:
+  explicit recorded_pairs(const formula::program_sizes& call);
+
+  /// An input: numbers [h] or [w] as [h, 1, 1], others as they are declared.
+  [[nodiscard]] formula::traced operator[](const char* input) const;
+  /// [n, 1] and [1, m]
+  [[nodiscard]] formula::traced_integer query() const { return query_; }
+  [[nodiscard]] formula::traced_integer key() const { return key_; }
+  /// As the setting `future` says; 0 where it hides a key.
+  [[nodiscard]] formula::traced_integer distance() const;
+  /// -inf where the setting `future` hides a key.
+  formula::program finish(const formula::traced& bias);
+
+ private:
+  future_keys future_;
+  formula::traced_integer query_, key_;
+};
+
+/// The steps of a bias by a logarithm of 1 + x: log1p is of class sequential; log(1 + x), which loses x beside 1, of
+/// class linear.
+struct logarithm_recipe : recorded_recipe<logarithm_recipe> {
+  std::function<formula::traced(const formula::traced&)> log_of_one_plus = formula::log1p;
+};
+logarithm_recipe algorithm_of_logarithm(accuracy_class c);
+
+/// y where it is above 0, else slope times y; nothing where `vanishes`. At 0 programs have the slope of either side.
+formula::traced leaky_relu(const formula::traced& y, const formula::traced& slope, bool vanishes);
+
+}  // namespace assay::reference
