@@ -248,6 +248,8 @@ int run(int argc, char** argv) {
       ->required();
   judge_command->add_option("--outputs", asking.file, "safetensors: your outputs, by their names")->required();
   CLI::App* serve_command = app.add_subcommand("serve", "answers such questions, one a line")->group("");
+  std::string formula;
+  serve_command->add_option("--formula", formula, "NAME=FILE: a program that is the operation formula/NAME");
 
   mutants_options killing;
   CLI::App* mutants_command = app.add_subcommand("mutants", "which property kills which wrong implementation");
@@ -321,7 +323,7 @@ int run(int argc, char** argv) {
   if (exploring) return exploring.run(threads);
   if (*truth_command) return truth(asking);
   if (*judge_command) return judge(asking);
-  if (*serve_command) return serve();
+  if (*serve_command) return serve(formula);
   if (*mutants_command) return mutants(killing);
   if (*detectability_command) return detectability(detecting);
   return replay(replaying);

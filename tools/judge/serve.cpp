@@ -54,7 +54,12 @@ void answer(const json& j, nlohmann::ordered_json& reply) {
 
 }  // namespace
 
-int serve() {
+int serve(const std::string& formula) {
+  if (!formula.empty())
+    if (const auto added = add_formula(formula); !added) {
+      complain(added.error().message);
+      return wrong_input;
+    }
   for (std::string line; std::getline(std::cin, line);) {
     const auto parsed = formats::parse_strict_json(line);
     if (!parsed || !parsed->value.is_object() || !parsed->value.contains("id")) {

@@ -16,6 +16,10 @@ Where an input is a tensor of torch, truths and what is allowed are tensors of t
     compute         the precision of the arithmetic, or of its stages, as among the claims of a candidate
     accuracy_class  within the law of this class, such as "sequential"; without it whatever is no bug
 
+In place of the name of an operation a plain NumPy function may stand: it is the formula (assay/formula/tracing.py).
+
+    expected = assay.truth(reference_attention, q=q, k=k, v=v, window=3)
+
 Raise ValueError where the call is none. One process of the program answers all calls
 (assay/serving.py).
 """
@@ -40,8 +44,9 @@ class Truth(dict):
 
 def truth(operation, *, dtype=None, compute=None, accuracy_class=None, **values):
     """The truth of a call of `operation`, and what is allowed of it."""
+    operation, formula, values = _named(operation, values)
     with serving.lock:
-        server = serving.running()
+        server = serving.running(formula)
         with server.question() as question:
             server.ask(_question(server, question, operation, dtype, values, ask="truth", compute=compute,
                                  **{"class": accuracy_class}))
@@ -57,8 +62,9 @@ def judge(operation, outputs, *, dtype=None, compute=None, accuracy_class=None, 
     which other convention or known fault gives such outputs. They are an array, where the operation has one output, a
     tuple in its order, or a dict. Returns in words how exact they are."""
     __tracebackhide__ = True  # pytest shows the caller's line
+    operation, formula, values = _named(operation, values)
     with serving.lock:
-        server = serving.running()
+        server = serving.running(formula)
         with server.question() as question:
             call = _question(server, question, operation, dtype, values, ask="judge", compute=compute,
                              **{"class": accuracy_class})
@@ -69,6 +75,15 @@ def judge(operation, outputs, *, dtype=None, compute=None, accuracy_class=None, 
     if not answer["right"]:
         raise AssertionError(f"{operation}: {answer['words']}")
     return answer["words"]
+
+
+def _named(operation, values):
+    """The operation by name, and the formula behind it where it is a function."""
+    if not callable(operation):
+        return operation, None, values
+    from assay.formula.asking import asked
+    formula, inputs = asked(operation, values)
+    return formula.declarations[0]["name"], formula, inputs
 
 
 def _loaded(stored, array, like):
@@ -101,7 +116,7 @@ def _tensor(name, value, dtype, own):
     stored, array = stored_of(value)
     if stored is None:
         raise ValueError(f"'{name}' has the dtype {array.dtype}, which Assay does not know")
-    if own == "i64" and array.dtype.kind in "iu":
+    if own == "i64" and array.dtype.kind in "iub":
         return "I64", array.astype(numpy.int64)
     if own is None and isinstance(value, (bool, int, float, list, tuple)):
         array = array.astype(_FLOATS[dtype])

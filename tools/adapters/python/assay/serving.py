@@ -5,6 +5,7 @@ another number, a line that is none) ends the process, and the next question goe
 another. A fork has a process of its own.
 """
 import atexit
+import collections
 import contextlib
 import functools
 import itertools
@@ -25,18 +26,25 @@ _numbers = itertools.count(1)  # of questions: never used twice, whichever proce
 
 
 class Server:
-    """The process, and the folder of the files that it reads and writes."""
+    """The process, and the folder of the files that it reads and writes. `formula`: its name, its program as text and
+    what it declares, where it has one (assay/formula/asking.py)."""
 
-    def __init__(self):
+    def __init__(self, formula=None):
         self.owner = os.getpid()
         self.in_question = False
-        self.declarations = _declared(program())
+        self.declarations = formula.declarations if formula else _declared(program())
         self.errors = tempfile.TemporaryFile()
         self.folder = tempfile.mkdtemp(prefix="assay-")
         try:
+            more = []
+            if formula:
+                path = os.path.join(self.folder, "formula.json")
+                with open(path, "w", encoding="utf-8") as file:
+                    file.write(formula.text)
+                more = ["--formula", f"{formula.name}={path}"]
             # Without buffers: a fork that ends would write what is left in one. In a session of its own: a key that
             # interrupts the program of the user is not meant for this one.
-            self.process = subprocess.Popen([program(), "serve"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            self.process = subprocess.Popen([program(), "serve", *more], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                             stderr=self.errors, bufsize=0, start_new_session=True)
         except BaseException:
             shutil.rmtree(self.folder, ignore_errors=True)
@@ -118,35 +126,46 @@ class Server:
             shutil.rmtree(self.folder, ignore_errors=True)
 
 
+_MOST_FORMULAS = 8  # whose processes are kept
+
 lock = threading.RLock()  # for a question
-_running = None
+_running = collections.OrderedDict()  # by the text of a formula; "": of the operations that are declared
 _of_others = []  # kept, so that nothing tidies up what a parent uses
 
 
-def running():
+def running(formula=None):
     """The process that answers. Precondition: the caller holds `lock`."""
-    global _running
-    if _running is None or not _running.usable:
-        end_running()
-        _running = Server()
-    return _running
+    key = formula.text if formula else ""
+    if key in _running and not _running[key].usable:
+        _end(key)
+    if key not in _running:
+        formulas = [other for other in _running if other]
+        if key and len(formulas) >= _MOST_FORMULAS:
+            _end(formulas[0])
+        _running[key] = Server(formula)
+    _running.move_to_end(key)
+    return _running[key]
+
+
+def _end(key):
+    """Forgotten when it has ended: an interruption may come between."""
+    _running[key].end()
+    _running.pop(key, None)
 
 
 def end_running():
-    global _running
-    if _running is not None:
-        _running.end()
-        _running = None
+    while _running:
+        _end(next(iter(_running)))
 
 
 def _forget_parent():
     """In a fork: the lock may be held by a thread that is not there."""
-    global _running, lock
+    global lock
     lock = threading.RLock()
-    if _running is not None:
-        _running.process.stdin.close()  # or that process would outlive the parent
-        _of_others.append(_running)
-        _running = None
+    for server in _running.values():
+        server.process.stdin.close()  # or that process would outlive the parent
+        _of_others.append(server)
+    _running.clear()
 
 
 os.register_at_fork(after_in_child=_forget_parent)

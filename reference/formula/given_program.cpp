@@ -1,0 +1,42 @@
+#include "reference/formula/given_program.hpp"
+
+#include <utility>
+
+namespace assay::reference::formula {
+namespace {
+
+std::vector<std::string> axes_of(const core::shape& s) {
+  std::vector<std::string> axes;
+  for (const std::size_t size : s) axes.push_back(std::to_string(size));
+  return axes;
+}
+
+core::operation declared_by(const std::string& name, const program& p) {
+  core::operation op{.name = "formula/" + name, .source = "a formula of one's own"};
+  for (const node_id k : p.inputs()) {
+    const array_type& type = p.type_of(k);
+    const std::string& called = p.nodes()[k].text;
+    if (type.kind == number_kind::integer)
+      op.inputs.push_back(core::integers(called, axes_of(type.shape), "", {-0x1p53, 0x1p53}, core::input_role::parameter));
+    else if (type.kind == number_kind::real)
+      op.inputs.push_back(core::parameter(called, axes_of(type.shape), ""));
+    else
+      throw core::contract_violation("the input '" + called + "' is boolean: a call has numbers");
+  }
+  for (const program::output& o : p.outputs())
+    op.outputs.push_back({.name = o.name, .axes = axes_of(p.type_of(o.of).shape)});
+  return op;
+}
+
+}  // namespace
+
+std::unique_ptr<const program_owner> owner_of_program(const std::string& name, program p) {
+  core::operation op = declared_by(name, p);
+  const core::encoding_summary summary{
+      .what = "a formula of one's own", .formula = "as its program has it", .sources = {}};
+  return std::make_unique<const program_owner>(
+      "formula", summary,
+      std::vector<recorded_operation>{{std::move(op), [p = std::move(p)](const program_sizes&) { return p; }}});
+}
+
+}  // namespace assay::reference::formula

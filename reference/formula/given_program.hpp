@@ -1,0 +1,15 @@
+// A program that is there already, as an operation: one of its size alone.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "reference/formula/owner.hpp"
+
+namespace assay::reference::formula {
+
+/// The operation "formula/NAME". Its axes are numbers; its inputs are those of the program, integers in i64. A contract
+/// violation where the name is none or an output is no real number.
+std::unique_ptr<const program_owner> owner_of_program(const std::string& name, program p);
+
+}  // namespace assay::reference::formula

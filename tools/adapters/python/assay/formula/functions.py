@@ -1,0 +1,352 @@
+"""The functions of NumPy that programs have: elementwise ones here, others in shaping.py, sums.py and indexing.py."""
+import difflib
+from fractions import Fraction
+
+from assay.formula.plain import numpy
+
+from assay.formula.program import BOOLEAN, INTEGER, KIND_OF, REAL
+from assay.formula.refusal import CannotTrace
+from assay.formula.traced import Traced, as_traced, constant, made, writer
+
+_GREATEST_DENOMINATOR = 64  # of exponents that are roots and not numbers
+
+
+def known(*arrays):
+    """Whether no input is in any of them."""
+    return all(x.value is not None for x in arrays)
+
+
+def _exact(function, *arrays):
+    """Of integers and truths that are known: by NumPy, which is exact there."""
+    with numpy.errstate(all="ignore"):
+        return constant(function(*(x.value for x in arrays)))
+
+
+def _node(op, kind_of_inputs, kind, function, *arrays):
+    """An elementwise node."""
+    nodes = [writer().to_kind(x.node, kind_of_inputs) for x in arrays]
+    value = None
+    if known(*arrays):
+        with numpy.errstate(all="ignore"):
+            value = numpy.asarray(function(*(x.value for x in arrays)))
+    return made(writer().elementwise(op, nodes, kind), value)
+
+
+def arithmetic(op, function):
+    """Of reals or integers; of truths as of integers."""
+    def apply(x, y):
+        x, y = as_traced(x), as_traced(y)
+        kind = REAL if REAL in (x.kind, y.kind) else INTEGER
+        if kind == INTEGER and known(x, y):
+            return _exact(lambda a, b: function(a.astype(numpy.int64), b.astype(numpy.int64)), x, y)
+        return _node(op, kind, kind, function, x, y)
+    return apply
+
+
+def comparison(op, function, swapped=False, negated=False):
+    def apply(x, y):
+        x, y = as_traced(x), as_traced(y)
+        kind = REAL if REAL in (x.kind, y.kind) else INTEGER
+        if kind == INTEGER and known(x, y):
+            return _exact(function, x, y)
+        first, second = (y, x) if swapped else (x, y)
+        found = _node(op, kind, BOOLEAN, (lambda a, b: function(b, a)) if swapped else function, first, second)
+        return logical_not(found) if negated else found
+    return apply
+
+
+def of_reals(op, function, **attributes):
+    def apply(x):
+        x = as_traced(x)
+        node = writer().to_kind(x.node, REAL)
+        with numpy.errstate(all="ignore"):
+            value = None if x.value is None else numpy.asarray(function(x.value.astype(numpy.float64)))
+        return made(writer().add(op, (node,), REAL, x.plain_shape, **attributes), value)
+    return apply
+
+
+def logic(op, function):
+    def apply(x, y):
+        x, y = truth_of(x), truth_of(y)
+        return _exact(function, x, y) if known(x, y) else _node(op, BOOLEAN, BOOLEAN, function, x, y)
+    return apply
+
+
+def truth_of(x):
+    x = as_traced(x)
+    return x if x.kind == BOOLEAN else not_equal(x, 0)
+
+
+def logical_not(x):
+    x = truth_of(x)
+    return _exact(numpy.logical_not, x) if known(x) else _node("not", BOOLEAN, BOOLEAN, numpy.logical_not, x)
+
+
+def bitwise(name, of_truths):
+    def apply(x, y):
+        x, y = as_traced(x), as_traced(y)
+        if x.kind == y.kind == BOOLEAN:
+            return of_truths(x, y)
+        if known(x, y) and REAL not in (x.kind, y.kind):
+            return _exact(getattr(numpy, "bitwise_" + name), x, y)
+        raise CannotTrace(f"bitwise {name} of integers that the inputs decide")
+    return apply
+
+
+add, subtract = arithmetic("add", numpy.add), arithmetic("subtract", numpy.subtract)
+multiply = arithmetic("multiply", numpy.multiply)
+less, less_equal = comparison("less", numpy.less), comparison("less_equal", numpy.less_equal)
+equal = comparison("equal", numpy.equal)
+not_equal = comparison("equal", numpy.not_equal, negated=True)
+exp, log = of_reals("exp", numpy.exp), of_reals("log", numpy.log)
+
+
+def divide(x, y):
+    x, y = as_traced(x), as_traced(y)
+    return _node("divide", REAL, REAL, numpy.true_divide, x, y)
+
+
+def negative(x):
+    x = as_traced(x)
+    if x.kind == INTEGER and known(x):
+        return _exact(numpy.negative, x)
+    return _node("negative", x.kind, x.kind, numpy.negative, x)
+
+
+def absolute(x):
+    x = as_traced(x)
+    if x.kind != REAL and known(x):
+        return _exact(numpy.absolute, x)
+    return _node("magnitude", x.kind, x.kind, numpy.absolute, x)
+
+
+def root(x, p, q):
+    """x^(p/q)"""
+    x = as_traced(x)
+    with numpy.errstate(all="ignore"):
+        value = None if x.value is None else numpy.asarray(x.value.astype(numpy.float64) ** (p / q))
+    return made(writer().add("power", (writer().to_kind(x.node, REAL),), REAL, x.plain_shape, p=p, q=q), value)
+
+
+def power(x, e):
+    """An exponent that is one small fraction makes an exact power, 2 a square and 0.5 a root; 3 ** i is an integer."""
+    x, e = as_traced(x), as_traced(e)
+    if known(x, e) and REAL not in (x.kind, e.kind) and (e.value >= 0).all():
+        return _exact(lambda a, b: a.astype(numpy.int64) ** b, x, e)
+    if e.ndim == 0 and e.value is not None and numpy.isfinite(e.value):
+        fraction = Fraction(float(e.value))
+        is_written = e.kind != REAL or writer().nodes[e.node]["op"] in ("number", "fraction", "to_real")
+        if is_written and fraction.denominator <= _GREATEST_DENOMINATOR and abs(fraction.numerator) < 2**31:
+            return root(x, fraction.numerator, fraction.denominator)
+    return _node("pow", REAL, REAL, lambda a, b: numpy.power(a.astype(numpy.float64), b), x, e)
+
+
+def floor_divide(x, y):
+    x, y = as_traced(x), as_traced(y)
+    if REAL in (x.kind, y.kind):
+        return floor(divide(x, y))
+    return _exact(numpy.floor_divide, x, y) if known(x, y) else _node("floor_divide", INTEGER, INTEGER,
+                                                                      numpy.floor_divide, x, y)
+
+
+def remainder(x, y):
+    x, y = as_traced(x), as_traced(y)
+    if REAL in (x.kind, y.kind):
+        return subtract(x, multiply(y, floor(divide(x, y))))
+    return _exact(numpy.remainder, x, y) if known(x, y) else _node("remainder", INTEGER, INTEGER, numpy.remainder, x, y)
+
+
+def floor(x):
+    x = as_traced(x)
+    return x if x.kind != REAL else of_reals("floor", numpy.floor)(x)
+
+
+def where(condition, x=None, y=None):
+    if x is None:
+        raise CannotTrace("numpy.where with a condition alone", "name what stands in either case")
+    condition, x, y = truth_of(condition), as_traced(x), as_traced(y)
+    kinds = {x.kind, y.kind}
+    kind = REAL if REAL in kinds else INTEGER if INTEGER in kinds else BOOLEAN
+    if known(condition, x, y) and kind != REAL:
+        return _exact(numpy.where, condition, x, y)
+    nodes = [condition.node, *(writer().to_kind(each.node, kind) for each in (x, y))]
+    value = numpy.where(condition.value, x.value, y.value) if known(condition, x, y) else None
+    return made(writer().elementwise("where", nodes, kind), value)
+
+
+def sign(x):
+    x = as_traced(x)
+    of_negative = where(less(x, 0), -1, as_traced(x) if x.kind == REAL else 0)  # that of 0 and of NaN is its own
+    return where(less(0, x), 1, of_negative)
+
+
+def is_nan(x):
+    x = as_traced(x)
+    if x.kind != REAL:
+        return constant(numpy.zeros(x.plain_shape, bool))
+    return _node("is_nan", REAL, BOOLEAN, numpy.isnan, x)
+
+
+def is_infinite(x):
+    return equal(absolute(x), float("inf"))
+
+
+def clip(x, low=None, high=None, **more):
+    low, high = more.pop("a_min", low), more.pop("a_max", high)
+    low, high = more.pop("min", low), more.pop("max", high)
+    x = as_traced(x)
+    if low is not None:
+        x = maximum(x, low)
+    return x if high is None else minimum(x, high)
+
+
+def nan_to_num(x, copy=True, nan=0.0, posinf=None, neginf=None):
+    largest = float(numpy.finfo(numpy.float64).max)
+    x = where(is_nan(x), nan, x)
+    x = where(equal(x, float("inf")), largest if posinf is None else posinf, x)
+    return where(equal(x, -float("inf")), -largest if neginf is None else neginf, x)
+
+
+maximum, minimum = arithmetic("maximum", numpy.maximum), arithmetic("minimum", numpy.minimum)
+_expm1 = lambda x: subtract(exp(x), 1)
+
+UFUNCS = {
+    "add": add, "subtract": subtract, "multiply": multiply, "divide": divide, "true_divide": divide,
+    "negative": negative, "positive": as_traced, "absolute": absolute, "fabs": absolute, "power": power,
+    "float_power": power, "floor_divide": floor_divide, "remainder": remainder, "square": lambda x: power(x, 2),
+    "sqrt": lambda x: root(x, 1, 2), "cbrt": lambda x: root(x, 1, 3), "reciprocal": lambda x: divide(1, x),
+    "exp": exp, "log": log, "log1p": of_reals("log1p", numpy.log1p), "sin": of_reals("sin", numpy.sin),
+    "cos": of_reals("cos", numpy.cos), "tanh": of_reals("tanh", numpy.tanh), "floor": floor,
+    "tan": lambda x: divide(UFUNCS["sin"](x), UFUNCS["cos"](x)), "ceil": lambda x: negative(floor(negative(x))),
+    "sinh": lambda x: divide(subtract(exp(x), exp(negative(x))), 2),
+    "cosh": lambda x: divide(add(exp(x), exp(negative(x))), 2), "expm1": _expm1,
+    "exp2": lambda x: power(2.0, x) if as_traced(x).ndim or as_traced(x).value is None else power(2, x),
+    "log2": lambda x: divide(log(x), log(2)), "log10": lambda x: divide(log(x), log(10)),
+    "logaddexp": lambda x, y: _node("log_add_exp", REAL, REAL, numpy.logaddexp, as_traced(x), as_traced(y)),
+    "maximum": maximum, "minimum": minimum, "fmax": maximum, "fmin": minimum, "sign": sign,
+    "less": less, "less_equal": less_equal, "equal": equal, "not_equal": not_equal,
+    "greater": comparison("less", numpy.greater, swapped=True),
+    "greater_equal": comparison("less_equal", numpy.greater_equal, swapped=True),
+    "logical_and": logic("and", numpy.logical_and), "logical_or": logic("or", numpy.logical_or),
+    "logical_xor": lambda x, y: not_equal(multiply(truth_of(x), 1), multiply(truth_of(y), 1)),
+    "logical_not": logical_not, "invert": lambda x: logical_not(x) if as_traced(x).kind == BOOLEAN else
+    subtract(negative(x), 1),
+    "bitwise_and": bitwise("and", logic("and", numpy.logical_and)),
+    "bitwise_or": bitwise("or", logic("or", numpy.logical_or)),
+    "bitwise_xor": bitwise("xor", lambda x, y: UFUNCS["logical_xor"](x, y)),
+    "isnan": is_nan, "isinf": is_infinite,
+    "isfinite": lambda x: logical_not(UFUNCS["logical_or"](is_nan(x), is_infinite(x))),
+    "deg2rad": lambda x: divide(multiply(x, constant_pi()), 180), "radians": lambda x: UFUNCS["deg2rad"](x),
+    "matmul": lambda x, y: _of_sums("matmul")(x, y), "conjugate": as_traced, "hypot": lambda x, y: UFUNCS["sqrt"](
+        add(power(x, 2), power(y, 2))),
+}
+
+
+def constant_pi():
+    return made(writer().add("pi", (), REAL, ()), numpy.float64(numpy.pi))
+
+
+def _of_sums(name):
+    from assay.formula import sums
+    return getattr(sums, name)
+
+
+def _nearest(name, known_names):
+    near = difflib.get_close_matches(name, known_names, 1, 0.6)
+    return f"the nearest that is traced is numpy.{near[0]}" if near else ""
+
+
+def ufunc_result(name, method, arguments, out, more):
+    more = {word: value for word, value in more.items() if word not in ("dtype", "casting", "subok", "order")}
+    condition = more.pop("where", True)
+    if method == "__call__" and name in UFUNCS and not more:
+        found = UFUNCS[name](*arguments)
+    elif method in ("reduce", "accumulate", "outer", "at"):
+        found = _of_sums("ufunc_method")(name, method, arguments, more)
+    else:
+        raise CannotTrace(f"numpy.{name}" + ("" if method == "__call__" else f".{method}") + " is not traced",
+                          _nearest(name, UFUNCS))
+    if condition is not True:
+        if out is None:
+            raise CannotTrace(f"numpy.{name} with `where` and without `out`", "what stands elsewhere is undefined")
+        found = where(condition, found, out[0])
+    return found if out is None or out[0] is None else written_to(out[0], found)
+
+
+def written_to(out, x):
+    """`out` with the elements of x, as in-place operators have it."""
+    if not isinstance(out, Traced):
+        raise CannotTrace("a result that is written to an array that was made outside of the function")
+    from assay.formula.indexing import put
+    put(out, Ellipsis, x)
+    return out
+
+
+def function_result(name, arguments, more):
+    table = functions_by_name()
+    if name not in table:
+        raise CannotTrace(f"numpy.{name} is not traced", _nearest(name, table))
+    out = more.pop("out", None) if name not in UFUNCS else None
+    found = table[name](*arguments, **more)
+    return found if out is None else written_to(out, found)
+
+
+def functions_by_name():
+    from assay.formula import indexing, shaping, sums
+    return {**shaping.FUNCTIONS, **sums.FUNCTIONS, **indexing.FUNCTIONS, "where": where, "clip": clip,
+            "nan_to_num": nan_to_num, "abs": absolute, "isneginf": lambda x: equal(x, -float("inf")),
+            "isposinf": lambda x: equal(x, float("inf")), "real": as_traced, "fix": lambda x: multiply(
+                sign(x), floor(absolute(x))), "trunc": lambda x: multiply(sign(x), floor(absolute(x))),
+            "iscomplexobj": lambda x: False, "isrealobj": lambda x: True, "ndim": lambda x: as_traced(x).ndim,
+            "shape": lambda x: as_traced(x).shape, "size": lambda x, axis=None: as_traced(x).size if axis is None
+            else as_traced(x).shape[axis], "result_type": lambda *x: numpy.dtype(numpy.float64)}
+
+
+METHODS = {"sum", "mean", "max", "min", "any", "all", "cumsum", "prod", "std", "var", "reshape", "transpose", "ravel",
+           "swapaxes", "squeeze", "repeat", "take", "clip", "dot", "argmax", "argmin", "argsort", "diagonal", "trace",
+           "round", "cumprod"}
+
+
+def method_named(x, name):
+    """A method of arrays, as the function of that name."""
+    if name in METHODS:
+        return lambda *arguments, **more: function_result(name, (x, *arguments), more)
+    if name in ("copy", "__copy__"):
+        return lambda *_, **__: copied(x)
+    if name == "__deepcopy__":
+        return lambda memo: copied(x)
+    if name == "flatten":
+        return lambda *_, **__: copied(function_result("ravel", (x,), {}))
+    if name == "astype":
+        return lambda dtype, **_: as_type(x, dtype)
+    if name == "fill":
+        return lambda value: written_to(x, as_traced(value)) and None
+    if name in ("real", "base", "flat", "strides", "data", "imag", "nbytes", "itemsize", "view", "sort", "tobytes"):
+        raise CannotTrace(f".{name} of an array is not traced")
+    raise AttributeError(f"'numpy.ndarray' object has no attribute '{name}'")
+
+
+def copied(x):
+    x = as_traced(x)
+    if x.kind != REAL and x.value is not None:
+        return constant(x.value)
+    return made(x.node, None if x.value is None else x.value.copy())
+
+
+def as_type(x, dtype):
+    """A cast to another format of reals is part of how a program computes, and not of what: it changes nothing here."""
+    x, kind = as_traced(x), KIND_OF.get(numpy.dtype(dtype).kind)
+    if kind is None:
+        raise CannotTrace(f"a cast to {numpy.dtype(dtype)}")
+    if kind == x.kind:
+        return copied(x)
+    if kind == BOOLEAN:
+        return truth_of(x)
+    if kind == INTEGER and x.kind == REAL:
+        if x.value is None:
+            raise CannotTrace("a cast of reals to integers", "write numpy.floor, and keep it real")
+        return constant(x.value.astype(numpy.int64))
+    if kind == INTEGER and x.value is not None:
+        return constant(x.value.astype(numpy.int64))
+    value = None if x.value is None else x.value.astype(numpy.float64 if kind == REAL else numpy.int64)
+    return made(writer().to_kind(x.node, kind), value)

@@ -1,0 +1,114 @@
+"""Programs (assay-program/1) as they are written while a function is traced: nodes over arrays, each written once."""
+import json
+
+from assay.formula.plain import numpy
+
+REAL, INTEGER, BOOLEAN = "real", "integer", "boolean"
+KIND_OF = {"f": REAL, "i": INTEGER, "u": INTEGER, "b": BOOLEAN}
+DTYPE_OF = {REAL: numpy.dtype(numpy.float64), INTEGER: numpy.dtype(numpy.int64), BOOLEAN: numpy.dtype(numpy.bool_)}
+
+
+class Writer:
+    """The nodes so far. A node is a number, and has a kind and a shape."""
+
+    def __init__(self):
+        self.nodes, self.kinds, self.shapes, self.written = [], [], [], {}
+        self.captured = {}  # input: its array
+
+    def add(self, op, inputs, kind, shape, /, **attributes):
+        node = {"op": op, **({"in": list(inputs)} if inputs else {}), **attributes}
+        key = json.dumps(node, sort_keys=True)
+        if key not in self.written:
+            self.written[key] = len(self.nodes)
+            self.nodes.append(node)
+            self.kinds.append(kind)
+            self.shapes.append(tuple(int(size) for size in shape))
+        return self.written[key]
+
+    def input(self, name, kind, shape):
+        return self.add("input", (), kind, shape, name=name, kind=kind, shape=[int(size) for size in shape])
+
+    def elementwise(self, op, inputs, kind):
+        return self.add(op, inputs, kind, numpy.broadcast_shapes(*(self.shapes[k] for k in inputs)))
+
+    def number(self, value):
+        value = float(value)
+        return self.add("number", (), REAL, (), value=value if numpy.isfinite(value) else str(value))
+
+    def integer(self, value):
+        return self.add("integer", (), INTEGER, (), value=int(value))
+
+    def broadcast(self, node, shape):
+        shape = tuple(int(size) for size in shape)
+        return node if self.shapes[node] == shape else self.add("broadcast", (node,), self.kinds[node], shape,
+                                                                shape=list(shape))
+
+    def reshape(self, node, shape):
+        shape = tuple(int(size) for size in shape)
+        return node if self.shapes[node] == shape else self.add("reshape", (node,), self.kinds[node], shape,
+                                                                shape=list(shape))
+
+    def transpose(self, node, axes):
+        axes = [int(axis) for axis in axes]
+        if axes == sorted(axes):
+            return node
+        return self.add("transpose", (node,), self.kinds[node], [self.shapes[node][axis] for axis in axes], axes=axes)
+
+    def slices(self, node, ranges):
+        """One range an axis, none of them empty of meaning: start, stop and step as Python has them."""
+        shape = self.shapes[node]
+        if all(r == range(size) for r, size in zip(ranges, shape)):
+            return node
+        return self.add("slice", (node,), self.kinds[node], [len(r) for r in ranges],
+                        start=[r.start if len(r) else 0 for r in ranges],
+                        stop=[(r.stop if r.step > 0 else max(r.stop, -1)) if len(r) else 0 for r in ranges],
+                        step=[r.step if len(r) else 1 for r in ranges])
+
+    def concatenate(self, nodes, axis):
+        if len(nodes) == 1:
+            return nodes[0]
+        shape = list(self.shapes[nodes[0]])
+        shape[axis] = sum(self.shapes[k][axis] for k in nodes)
+        return self.add("concatenate", nodes, self.kinds[nodes[0]], shape, axis=axis)
+
+    def constant(self, array):
+        """An array of integers or truths, each of them exact."""
+        array = numpy.asarray(array)
+        kind = KIND_OF[array.dtype.kind]
+        if array.size and (array == array.flat[0]).all():
+            first = array.flat[0]
+            leaf = (self.integer(first) if kind == INTEGER else
+                    self.add("boolean", (), BOOLEAN, (), value=bool(first)))
+            return self.broadcast(leaf, array.shape)
+        if kind == INTEGER and array.ndim == 1 and (array == numpy.arange(array.size)).all():
+            return self.add("iota", (), INTEGER, array.shape, size=array.size)
+        return self.data(array)
+
+    def data(self, array):
+        """An array as it is, whatever made it."""
+        array = numpy.asarray(array)
+        kind = KIND_OF[array.dtype.kind]
+        values = [str(x) if isinstance(x, float) and not numpy.isfinite(x) else x for x in array.ravel().tolist()]
+        return self.add("data", (), kind, array.shape, kind=kind, shape=list(array.shape), values=values)
+
+    def to_kind(self, node, kind):
+        own = self.kinds[node]
+        if own == kind:
+            return node
+        if kind == REAL:
+            return self.elementwise("to_real", (node,), REAL)
+        if own == BOOLEAN and kind == INTEGER:
+            return self.elementwise("to_integer", (node,), INTEGER)
+        raise ValueError(f"a {own} is no {kind}")
+
+    def text(self, outputs):
+        """The nodes that outputs need, and all inputs; `outputs`: node by name."""
+        lives = {k for k, node in enumerate(self.nodes) if node["op"] == "input"} | set(outputs.values())
+        for k in range(len(self.nodes) - 1, -1, -1):
+            if k in lives:
+                lives.update(self.nodes[k].get("in", ()))
+        now = {k: place for place, k in enumerate(sorted(lives))}
+        nodes = [{**node, "in": [now[k] for k in node["in"]]} if "in" in node else node
+                 for k, node in enumerate(self.nodes) if k in lives]
+        return json.dumps({"schema": "assay-program/1", "nodes": nodes,
+                           "outputs": [{"name": name, "node": now[k]} for name, k in outputs.items()]})

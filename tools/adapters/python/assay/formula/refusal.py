@@ -1,0 +1,25 @@
+"""What cannot be traced, with the line of the function at which it stands."""
+import os
+import sys
+
+_OWN = os.path.dirname(os.path.abspath(__file__))
+
+
+def line_of_caller():
+    """(file, line) of the nearest frame that is neither of this package nor of NumPy."""
+    frame = sys._getframe(1)
+    while frame is not None:
+        path = os.path.abspath(frame.f_code.co_filename)
+        if not path.startswith(_OWN) and f"{os.sep}numpy{os.sep}" not in path and not path.startswith("<"):
+            return path, frame.f_lineno
+        frame = frame.f_back
+    return "?", 0
+
+
+class CannotTrace(TypeError):
+    """What the function does that no program can, and what to write in its place."""
+
+    def __init__(self, what, instead=""):
+        path, line = line_of_caller()
+        self.path, self.line = path, line
+        super().__init__(f"{path}:{line}: {what}" + (f": {instead}" if instead else ""))

@@ -1,0 +1,298 @@
+"""Sums, products of matrices, and what else goes along axes."""
+from assay.formula.plain import numpy
+
+from assay.formula import functions as f
+from assay.formula.program import BOOLEAN, INTEGER, REAL
+from assay.formula.refusal import CannotTrace
+from assay.formula.shaping import concatenate, moveaxis, reshape, stack, transpose
+from assay.formula.traced import Traced, as_traced, constant, made, writer
+
+
+def _axes(x, axis):
+    if axis is None:
+        return list(range(x.ndim))
+    axes = axis if isinstance(axis, (tuple, list)) else (axis,)
+    for one in axes:
+        if not -x.ndim <= int(one) < x.ndim:
+            raise ValueError(f"axis {int(one)} is out of bounds for array of dimension {x.ndim}")
+    return sorted(int(one) % x.ndim for one in axes)
+
+
+def reduction(op, kind, function):
+    """Of reals, or of truths."""
+    def apply(x, axis=None, dtype=None, out=None, keepdims=False, where=None, initial=None, **_):
+        x = as_traced(x)
+        if where is not None or initial is not None:
+            raise CannotTrace(f"`where` or `initial` of numpy.{op}", "write numpy.where before")
+        axes, to = _axes(x, axis), writer()
+        if x.kind != REAL and kind == REAL and x.value is not None:
+            return constant(function(x.value, axis=tuple(axes), keepdims=keepdims))
+        node, shape = to.to_kind(x.node, kind) if kind == REAL else f.truth_of(x).node, x.plain_shape
+        kept = [1 if k in axes else size for k, size in enumerate(shape)]
+        if axes:
+            node = to.add(op, (node,), kind, [size for k, size in enumerate(shape) if k not in axes], axes=axes)
+        value = None if x.value is None else numpy.asarray(function(x.value, axis=tuple(axes), keepdims=keepdims))
+        if keepdims:
+            node = to.reshape(node, kept)
+        return constant(value) if value is not None and kind == BOOLEAN else made(node, value)
+    return apply
+
+
+total = reduction("sum", REAL, numpy.sum)
+mean_of = reduction("mean", REAL, numpy.mean)
+largest = reduction("largest", REAL, numpy.max)
+
+
+def mean(x, *axis, **more):
+    return mean_of(f.as_type(x, float), *axis, **more)
+
+
+def smallest(x, *axis, **more):
+    return f.negative(largest(f.negative(x), *axis, **more))
+
+
+def variance(x, axis=None, dtype=None, out=None, ddof=0, keepdims=False, **_):
+    """Two passes, as NumPy has it."""
+    x = f.as_type(x, float)
+    count = int(numpy.prod([x.plain_shape[k] for k in _axes(x, axis)]))
+    squares = f.power(f.subtract(x, mean(x, axis=axis, keepdims=True)), 2)
+    return f.divide(total(squares, axis=axis, keepdims=keepdims), count - ddof)
+
+
+def deviation(x, *axis, **more):
+    return f.root(variance(x, *axis, **more), 1, 2)
+
+
+def cumulative(x, axis=None, dtype=None, out=None):
+    x = as_traced(x)
+    x, axis = (reshape(x, -1), 0) if axis is None else (x, axis % x.ndim)
+    x = f.multiply(x, 1) if x.kind == BOOLEAN else x
+    if x.kind == INTEGER and x.value is not None:
+        return constant(numpy.cumsum(x.value, axis))
+    value = None if x.value is None else numpy.cumsum(x.value, axis)
+    return made(writer().add("cumulative_sum", (x.node,), x.kind, x.plain_shape, axis=axis), value)
+
+
+def product(x, axis=None, keepdims=False, **_):
+    """One factor after the other."""
+    x = as_traced(x)
+    if x.kind != REAL and x.value is not None:
+        return constant(numpy.prod(x.value, axis=axis, keepdims=keepdims))
+    x, axis = (reshape(x, -1), 0) if axis is None else (x, axis % x.ndim)
+    parts = moveaxis(x, axis, 0)
+    out = as_traced(1.0)
+    for k in range(len(parts)):
+        out = parts[k] if k == 0 else f.multiply(out, parts[k])
+    return f.functions_by_name()["expand_dims"](out, axis) if keepdims else out
+
+
+def cumulative_product(x, axis=None, **_):
+    x = as_traced(x)
+    x, axis = (reshape(x, -1), 0) if axis is None else (x, axis % x.ndim)
+    parts, out = moveaxis(x, axis, 0), []
+    for k in range(len(parts)):
+        out.append(parts[k] if k == 0 else f.multiply(out[-1], parts[k]))
+    return stack(out, axis)
+
+
+def difference(x, n=1, axis=-1, **_):
+    x = as_traced(x)
+    for _ in range(n):
+        along = moveaxis(x, axis, 0)
+        x = moveaxis(f.subtract(along[1:], along[:-1]), 0, axis)
+    return x
+
+
+# Contractions.
+
+def _letters(count, taken=""):
+    return "".join(letter for letter in "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ" if letter not in taken)[:count]
+
+
+def contract(x, y, letters):
+    to = writer()
+    own, other, out = letters.replace("->", ",").split(",")
+    sizes = {**dict(zip(own, x.plain_shape)), **dict(zip(other, y.plain_shape))}
+    for of, each in ((own, x), (other, y)):
+        for letter, size in zip(of, each.plain_shape):
+            if sizes[letter] != size:
+                raise ValueError(f"a product of axes with the sizes {size} and {sizes[letter]}")
+    value = None
+    if f.known(x, y):
+        value = numpy.einsum(letters, x.value, y.value)
+        if REAL not in (x.kind, y.kind):
+            return constant(value)
+    return made(to.add("contract", (to.to_kind(x.node, REAL), to.to_kind(y.node, REAL)), REAL,
+                       [sizes[letter] for letter in out], of=letters), value)
+
+
+def _alone_summed(x, own, wanted):
+    """Without the axes that nothing else has."""
+    gone = [k for k, letter in enumerate(own) if letter not in wanted]
+    return (total(x, axis=tuple(gone)) if gone else x), "".join(letter for letter in own if letter in wanted)
+
+
+def _without_repeats(x, own):
+    for letter in dict.fromkeys(own):
+        while own.count(letter) > 1:
+            first = own.index(letter)
+            second = own.index(letter, first + 1)
+            x = f.functions_by_name()["diagonal"](x, 0, first, second)
+            own = own[:first] + own[first + 1:second] + own[second + 1:] + letter
+    return x, own
+
+
+def _broadcasting(x, y, own, other):
+    """Axes of size 1 that meet larger ones are no axes of a contraction: they vanish from it."""
+    sizes = {}
+    for of, each in ((own, x), (other, y)):
+        for letter, size in zip(of, each.plain_shape):
+            sizes.setdefault(letter, []).append(size)
+    out = []
+    for of, each in ((own, x), (other, y)):
+        drop = [k for k, (letter, size) in enumerate(zip(of, each.plain_shape))
+                if size == 1 and len(sizes[letter]) == 2 and max(sizes[letter]) != 1]
+        out.append((reshape(each, tuple(size for k, size in enumerate(each.plain_shape) if k not in drop)),
+                    "".join(letter for k, letter in enumerate(of) if k not in drop)))
+    return out
+
+
+def einsum(equation, *operands, **_):
+    if not isinstance(equation, str):
+        raise CannotTrace("numpy.einsum of lists of axes", "write the letters")
+    operands = [as_traced(x) for x in operands]
+    inputs, _, result = equation.replace(" ", "").partition("->")
+    parts = inputs.split(",")
+    if len(parts) != len(operands):
+        raise ValueError("einsum: more or fewer operands than the equation has")
+    most = max((x.ndim - len(part.replace("...", "")) for part, x in zip(parts, operands) if "..." in part), default=0)
+    dots = _letters(most, equation)
+    parts = [part.replace("...", dots[most - (x.ndim - len(part.replace("...", ""))):] if "..." in part else "")
+             for part, x in zip(parts, operands)]
+    if "->" in equation:
+        result = result.replace("...", dots)
+    else:
+        every = "".join(parts)
+        result = dots + "".join(sorted(letter for letter in set(every) if every.count(letter) == 1 and letter not in dots))
+    todo = [_without_repeats(x, own) for x, own in zip(operands, parts)]
+    while len(todo) > 1:
+        (x, own), (y, other) = todo[:2]
+        rest = result + "".join(of for _, of in todo[2:])
+        x, own = _alone_summed(x, own, other + rest)
+        y, other = _alone_summed(y, other, own + rest)
+        (x, own), (y, other) = _broadcasting(x, y, own, other)
+        kept = "".join(letter for letter in dict.fromkeys(own + other) if letter in rest)
+        if len(todo) == 2:
+            kept = result
+        todo = [(contract(x, y, f"{own},{other}->{kept}"), kept), *todo[2:]]
+    x, own = _alone_summed(*todo[0], result)
+    return transpose(x, [own.index(letter) for letter in result]) if result else x
+
+
+def matmul(x, y):
+    x, y = as_traced(x), as_traced(y)
+    if not x.ndim or not y.ndim:
+        raise ValueError("matmul: an operand has no axes")
+    left = "i" * (x.ndim > 1) + "k"
+    right = "k" + "j" * (y.ndim > 1)
+    return einsum(f"...{left},...{right}->...{left[:-1]}{right[1:]}", x, y)
+
+
+def dot(x, y, **_):
+    x, y = as_traced(x), as_traced(y)
+    if x.ndim == 0 or y.ndim == 0:
+        return f.multiply(x, y)
+    own = _letters(x.ndim)
+    other = _letters(y.ndim, own)
+    at = max(y.ndim - 2, 0)
+    other = other[:at] + own[-1] + other[at + 1:]
+    return einsum(f"{own},{other}->{own[:-1]}{other.replace(own[-1], '')}", x, y)
+
+
+def inner(x, y):
+    x, y = as_traced(x), as_traced(y)
+    return dot(x, f.functions_by_name()["moveaxis"](y, -1, max(y.ndim - 2, 0))) if y.ndim > 1 else dot(x, y)
+
+
+def outer(x, y, **_):
+    return einsum("i,j->ij", reshape(x, -1), reshape(y, -1))
+
+
+def tensordot(x, y, axes=2):
+    x, y = as_traced(x), as_traced(y)
+    if isinstance(axes, (int, numpy.integer)):
+        axes = list(range(x.ndim - axes, x.ndim)), list(range(axes))
+    mine, yours = ([one] if isinstance(one, int) else list(one) for one in axes)
+    own = _letters(x.ndim)
+    other = list(_letters(y.ndim, own))
+    for a, b in zip(mine, yours):
+        other[b % y.ndim] = own[a % x.ndim]
+    out = [letter for k, letter in enumerate(own) if k not in [a % x.ndim for a in mine]]
+    out += [letter for k, letter in enumerate(other) if k not in [b % y.ndim for b in yours]]
+    return einsum(f"{own},{''.join(other)}->{''.join(out)}", x, y)
+
+
+def norm(x, ord=None, axis=None, keepdims=False):
+    if ord not in (None, 2, "fro") or (ord == 2 and axis is None and as_traced(x).ndim == 2):
+        raise CannotTrace(f"numpy.linalg.norm of order {ord}")
+    return f.root(total(f.power(x, 2), axis=axis, keepdims=keepdims), 1, 2)
+
+
+# Choices along an axis.
+
+def ordering(name):
+    def apply(x, axis=-1, **more):
+        x = as_traced(x)
+        if x.value is None:
+            raise CannotTrace(f"numpy.{name} of numbers that the inputs decide", "equal ones have no order")
+        return constant(getattr(numpy, name)(x.value, axis=axis, **more))
+    return apply
+
+
+def ufunc_method(name, method, arguments, more):
+    reductions = {"add": total, "maximum": largest, "minimum": smallest, "multiply": product, "logical_and": all_,
+                  "logical_or": any_}
+    if method == "reduce" and name in reductions:
+        return reductions[name](*arguments, **{"axis": 0, **more})
+    if method == "accumulate" and name in ("add", "multiply"):
+        return {"add": cumulative, "multiply": cumulative_product}[name](*arguments, **{"axis": 0, **more})
+    if method == "outer":
+        x, y = (as_traced(one) for one in arguments)
+        return f.UFUNCS[name](reshape(x, x.plain_shape + (1,) * y.ndim), y)
+    if method == "at" and name in ("add", "subtract"):
+        return scattered(name, *arguments)
+    raise CannotTrace(f"numpy.{name}.{method} is not traced")
+
+
+def scattered(name, x, indices, added):
+    """numpy.add.at, along the first axes."""
+    to = writer()
+    index = indices if isinstance(indices, tuple) else (indices,)
+    index, added = as_traced(index[0] if len(index) == 1 else None), as_traced(added)
+    if index.kind != INTEGER:
+        raise CannotTrace("numpy.add.at with other than one array of indices")
+    shape = index.plain_shape + x.plain_shape[1:]
+    added = f.negative(added) if name == "subtract" else added
+    node = to.add("scatter_add", (x.node, index.node, to.broadcast(to.to_kind(added.node, REAL), shape)), REAL,
+                  x.plain_shape, axis=0)
+    x.write(node, None)
+
+
+all_, any_ = reduction("all", BOOLEAN, numpy.all), reduction("any", BOOLEAN, numpy.any)
+FUNCTIONS = {
+    "sum": total, "mean": mean, "average": lambda x, axis=None, weights=None, **_: mean(x, axis) if weights is None
+    else f.divide(total(f.multiply(x, weights), axis), total(weights, axis)),
+    "max": largest, "amax": largest, "min": smallest, "amin": smallest, "any": any_, "all": all_, "var": variance,
+    "std": deviation, "cumsum": cumulative, "prod": product, "cumprod": cumulative_product, "diff": difference,
+    "einsum": einsum, "matmul": matmul, "dot": dot, "inner": inner, "outer": outer, "tensordot": tensordot,
+    "vdot": lambda x, y: dot(reshape(x, -1), reshape(y, -1)), "norm": norm, "argmax": ordering("argmax"),
+    "argmin": ordering("argmin"), "argsort": ordering("argsort"), "sort": lambda x, **_: _no_sort(x),
+    "count_nonzero": lambda x, axis=None, **_: total(f.truth_of(x), axis), "trace": lambda x, *_: total(
+        f.functions_by_name()["diagonal"](x), -1), "ptp": lambda x, axis=None: f.subtract(largest(x, axis), smallest(x, axis)),
+}
+
+
+def _no_sort(x):
+    if as_traced(x).value is None:
+        raise CannotTrace("numpy.sort of numbers that the inputs decide", "equal ones have no order")
+    return f.as_traced(numpy.sort(as_traced(x).value))

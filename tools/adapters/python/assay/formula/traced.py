@@ -1,0 +1,272 @@
+"""Arrays that record what is done with them.
+
+A traced array stands for an array of float64, int64 or bool. It is a node of the program that is being written, and where
+no input is in it the numbers themselves, too: what hangs on sizes alone may be asked, looped over and branched on, and
+stays an exact expression. Writes go through views as NumPy's do: a view remembers of what it is one.
+"""
+from fractions import Fraction
+
+from assay.formula.plain import numpy
+from numpy.lib.mixins import NDArrayOperatorsMixin
+
+from assay.formula.program import BOOLEAN, DTYPE_OF, INTEGER, KIND_OF, REAL, Writer
+from assay.formula.refusal import CannotTrace, line_of_caller
+
+_tracing = []  # the writers, the last in scope
+
+
+def writer() -> Writer:
+    return _tracing[-1]
+
+
+def is_tracing():
+    return bool(_tracing)
+
+
+class Cell:
+    """What views share. The node of integers and truths that are known is written when it is wanted."""
+
+    def __init__(self, node, value, kind, shape):
+        self.own_node, self.value, self.kind, self.shape = node, value, kind, tuple(int(size) for size in shape)
+        self.version = 0
+
+    @property
+    def node(self):
+        if self.own_node is None:
+            self.own_node = writer().constant(self.value)
+        return self.own_node
+
+    def assign(self, node, value):
+        self.own_node, self.value = node, value
+        self.version += 1
+
+
+class Size(int):
+    """A size or a setting: an integer that stays exact where it becomes a real."""
+
+
+class Number(float):
+    """A setting: what is made of it stays exact."""
+
+
+def _of_plain(name, reflected):
+    def method(self, other):
+        if isinstance(other, (numpy.ndarray, Traced)):
+            return NotImplemented
+        pair = (other, self) if reflected else (self, other)
+        whole = all(isinstance(x, int) for x in pair)
+        if name in ("add", "subtract", "multiply", "floor_divide", "remainder") and whole:
+            return Size({"add": int.__add__, "subtract": int.__sub__, "multiply": int.__mul__,
+                         "floor_divide": int.__floordiv__, "remainder": int.__mod__}[name](int(pair[0]), int(pair[1])))
+        if name == "power" and whole and pair[1] >= 0:
+            return Size(int(pair[0]) ** int(pair[1]))
+        if not isinstance(other, (int, float)):
+            return NotImplemented
+        return _dispatch(name, pair)
+    return method
+
+
+def _dispatch(name, arguments):
+    from assay.formula.functions import UFUNCS
+    return UFUNCS[name](*arguments)
+
+
+for _name, _method in (("add", "add"), ("subtract", "sub"), ("multiply", "mul"), ("true_divide", "truediv"),
+                       ("floor_divide", "floordiv"), ("remainder", "mod"), ("power", "pow")):
+    for _plain in (Size, Number):
+        for _reflected in (False, True):
+            setattr(_plain, f"__{'r' * _reflected}{_method}__", _of_plain(
+                "divide" if _name == "true_divide" else _name, _reflected))
+
+
+class View:
+    """One step from an array to a view of it: a box of its elements, or the same ones in another shape or order."""
+
+    def __init__(self, read, read_value, write, shape):
+        self.read, self.read_value, self.write, self.shape = read, read_value, write, tuple(shape)
+
+
+class Traced(NDArrayOperatorsMixin):
+    __array_priority__ = 1e6
+
+    def __init__(self, cell, views=()):
+        self._cell, self._views, self._known = cell, views, None
+
+    # What it is.
+
+    @property
+    def kind(self):
+        return self._cell.kind
+
+    @property
+    def plain_shape(self):
+        return self._views[-1].shape if self._views else self._cell.shape
+
+    @property
+    def shape(self):
+        return tuple(Size(size) for size in self.plain_shape)
+
+    @property
+    def ndim(self):
+        return len(self.plain_shape)
+
+    @property
+    def size(self):
+        return Size(int(numpy.prod(self.plain_shape, dtype=numpy.int64)))
+
+    @property
+    def dtype(self):
+        return DTYPE_OF[self.kind]
+
+    @property
+    def node(self):
+        if self._known is None or self._known[0] != self._cell.version:
+            node = self._cell.node
+            for view in self._views:
+                node = view.read(node)
+            self._known = self._cell.version, node
+        return self._known[1]
+
+    @property
+    def value(self):
+        """The numbers, where no input is in them."""
+        value = self._cell.value
+        for view in self._views:
+            if value is not None:
+                value = view.read_value(value)
+        return value
+
+    def write(self, node, value):
+        """Other elements in its place, in all arrays of which it is a view."""
+        self._cell.assign(*self._written(0, (self._cell.node, self._cell.value), (node, value)))
+
+    def _written(self, step, old, new):
+        if step == len(self._views):
+            return new
+        view = self._views[step]
+        inner = view.read(old[0]), None if old[1] is None else view.read_value(old[1])
+        inner = self._written(step + 1, inner, new)
+        value = None
+        if old[1] is not None and inner[1] is not None:
+            value = old[1].copy()
+            view.read_value(value)[...] = inner[1]
+        return view.write(old[0], inner[0]), value
+
+    def viewed(self, view):
+        return Traced(self._cell, (*self._views, view))
+
+    # What asks for numbers.
+
+    def _numbers(self, what, instead):
+        value = self.value
+        if value is None:
+            raise CannotTrace(f"{what} of a number that the inputs decide", instead)
+        return value
+
+    def __bool__(self):
+        return bool(self._numbers("`if`, `and`, `or`, `not` or `while`", "write numpy.where, & or |"))
+
+    def __int__(self):
+        return int(self._numbers("int()", "a program has the same nodes whatever its inputs are"))
+
+    def __index__(self):
+        if self.kind == REAL:
+            raise TypeError("a real number is no index")
+        return int(self._numbers("an index", "write numpy.take or take_along_axis"))
+
+    def __float__(self):
+        return float(self._numbers("float()", "leave it an array"))
+
+    def __array__(self, dtype=None, copy=None):
+        value = self._numbers("an array of numbers", "the function that is called here is not traced")
+        return numpy.array(value, dtype=dtype)
+
+    def item(self, *index):
+        return self._numbers("item()", "leave it an array").item(*index)
+
+    def tolist(self):
+        return self._numbers("tolist()", "leave it an array").tolist()
+
+    def __len__(self):
+        if self.ndim == 0:
+            raise TypeError("len() of unsized object")
+        return self.plain_shape[0]
+
+    def __iter__(self):
+        return (self[k] for k in range(len(self)))
+
+    def __repr__(self):
+        return f"<traced {self.kind} {list(self.plain_shape)}>"
+
+    __hash__ = None
+
+    # What NumPy asks.
+
+    def __array_ufunc__(self, ufunc, method, *arguments, out=None, **more):
+        from assay.formula.functions import ufunc_result
+        return ufunc_result(ufunc.__name__, method, arguments, out, more)
+
+    def __array_function__(self, function, types, arguments, more):
+        from assay.formula.functions import function_result
+        return function_result(function.__name__, arguments, more)
+
+    def __getitem__(self, key):
+        from assay.formula.indexing import taken
+        return taken(self, key)
+
+    def __setitem__(self, key, new):
+        from assay.formula.indexing import put
+        put(self, key, new)
+
+    def __getattr__(self, name):
+        from assay.formula.functions import method_named
+        return method_named(self, name)
+
+    @property
+    def T(self):
+        return self.transpose()
+
+
+def made(node, value=None):
+    """A new array of a node."""
+    to = writer()
+    return Traced(Cell(node, value, to.kinds[node], to.shapes[node]))
+
+
+def constant(value):
+    """Integers or truths."""
+    value = numpy.array(value)
+    kind = KIND_OF[value.dtype.kind]
+    return Traced(Cell(None, value.astype(DTYPE_OF[kind]), kind, value.shape))
+
+
+def as_traced(x):
+    """Of what an operator or function is given."""
+    if isinstance(x, Traced):
+        return x
+    if isinstance(x, (bool, int, numpy.bool_, numpy.integer)):
+        return constant(bool(x) if isinstance(x, (bool, numpy.bool_)) else int(x))
+    if isinstance(x, Fraction):
+        return made(writer().add("fraction", (), REAL, (), numerator=x.numerator, denominator=x.denominator),
+                    numpy.float64(x))
+    if isinstance(x, (float, numpy.floating)):
+        return made(writer().number(x), numpy.float64(x))
+    if isinstance(x, (list, tuple)):
+        from assay.formula.shaping import array_of
+        return array_of(x)
+    if isinstance(x, numpy.ndarray) and x.dtype.kind in "biu":
+        return constant(x)
+    if isinstance(x, numpy.ndarray) and x.dtype.kind == "f":
+        return captured(x)
+    raise CannotTrace(f"an operand of the type {type(x).__name__}")
+
+
+def captured(array):
+    """Numbers that no input and no size accounts for: exact as they are, and told."""
+    wide = numpy.asarray(array, dtype=numpy.float64)
+    if wide.ndim == 0 or (wide.size and (wide == wide.flat[0]).all()):
+        node = writer().broadcast(writer().number(wide.flat[0]), wide.shape)
+    else:
+        node = writer().data(wide)
+        writer().captured.setdefault(node, (line_of_caller(), wide.shape))
+    return made(node, wide)

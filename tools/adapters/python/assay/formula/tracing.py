@@ -1,0 +1,161 @@
+"""A NumPy function as a program: it runs once on arrays that record what is done with them."""
+import contextlib
+import inspect
+import math
+import sys
+import threading
+
+import numpy
+
+from assay.formula import functions, shaping
+from assay.formula.plain import numpy as plain_numpy
+from assay.formula.program import KIND_OF, Writer
+from assay.formula.refusal import CannotTrace
+from assay.formula.traced import Cell, Number, Size, Traced, _tracing, as_traced
+
+_lock = threading.RLock()  # NumPy's functions are replaced while one function is traced
+
+
+class Trace:
+    """What one call of a function is: a program, for these shapes and settings."""
+
+    def __init__(self, text, inputs, outputs, captured):
+        self.text = text  # assay-program/1
+        self.inputs = inputs  # (kind, shape) by name
+        self.outputs = outputs  # (kind, shape) by name
+        self.captured = captured  # (file, line), shape: arrays that neither an input nor a size accounts for
+
+
+def _is_of_libraries(frame):
+    """NumPy and the standard library call one another's names, too, and mean what stands there."""
+    module = frame.f_globals.get("__name__", "").partition(".")[0]
+    return module == "numpy" or module in sys.stdlib_module_names
+
+
+class _Replaced:
+    """What stands for a function of NumPy or of math while another one is traced."""
+
+    def __init__(self, original, traced):
+        self._original, self._traced = original, traced
+        self.__name__ = original.__name__
+
+    def __call__(self, *arguments, **more):
+        return (self._original if _is_of_libraries(sys._getframe(1)) else self._traced)(*arguments, **more)
+
+    def __getattr__(self, name):
+        return getattr(self._original, name)
+
+
+class _Ufunc(_Replaced):
+    def __init__(self, original):
+        super().__init__(original, self._called)
+
+    def _called(self, *arguments, out=None, **more):
+        out = out if out is None or isinstance(out, tuple) else (out,)
+        return functions.ufunc_result(self.__name__, "__call__", arguments, out, more)
+
+    def __getattr__(self, name):
+        if name in ("reduce", "accumulate", "outer", "at") and not _is_of_libraries(sys._getframe(1)):
+            return lambda *arguments, **more: functions.ufunc_result(self.__name__, name, arguments, None, more)
+        return getattr(self._original, name)
+
+
+def _function(name):
+    return lambda *arguments, **more: functions.function_result(name, arguments, more)
+
+
+def _log(x, base=None):
+    return functions.log(x) if base is None else functions.divide(functions.log(x), functions.log(base))
+
+
+def _whole(function):
+    """math.floor and math.ceil are integers."""
+    def apply(x):
+        x = as_traced(x)
+        return functions.UFUNCS[function.__name__](x) if x.value is None else int(function(x.value))
+    return apply
+
+
+def _replacements():
+    """(object, name, what stands there while a function is traced)"""
+    table = {**functions.functions_by_name(), **shaping.CREATING}
+    for name in {**functions.UFUNCS, **table}:
+        original = getattr(numpy, name, None)
+        if isinstance(original, numpy.ufunc):
+            yield numpy, name, _Ufunc(original)
+        elif original is not None:
+            yield numpy, name, _Replaced(original, shaping.CREATING.get(name) or _function(name))
+    yield numpy.linalg, "norm", _Replaced(numpy.linalg.norm, _function("norm"))
+    of_numbers = {"pow": functions.power, "fabs": functions.absolute, "log": _log, "floor": _whole(plain_numpy.floor),
+                  "ceil": _whole(plain_numpy.ceil)}
+    for name in ("sqrt", "exp", "sin", "cos", "tan", "tanh", "sinh", "cosh", "log1p", "log2", "log10", "expm1",
+                 "radians"):
+        of_numbers[name] = functions.UFUNCS[name]
+    for name, traced in of_numbers.items():
+        yield math, name, _Replaced(getattr(math, name), traced)
+    for module in (numpy, math):
+        yield module, "pi", functions.constant_pi()
+
+
+@contextlib.contextmanager
+def _replaced(function):
+    """NumPy's names lead to what records, in its module and in the globals of the function."""
+    kept = []
+
+    def put(place, name, new):
+        kept.append((place, name, place[name]))
+        place[name] = new
+
+    try:
+        replacements = [(vars(of), name, new) for of, name, new in _replacements()]
+        by_original = {id(place[name]): new for place, name, new in replacements if not isinstance(new, Traced)}
+        for place, name, new in replacements:
+            put(place, name, new)
+        own = getattr(inspect.unwrap(function), "__globals__", {})
+        for name, value in list(own.items()):
+            if id(value) in by_original and own is not vars(numpy) and own is not vars(math):
+                put(own, name, by_original[id(value)])
+        yield
+    finally:
+        for place, name, value in reversed(kept):
+            place[name] = value
+
+
+def _setting(value):
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return value
+    return Size(value) if isinstance(value, int) else Number(value)
+
+
+def _named_outputs(result):
+    if isinstance(result, dict):
+        return {str(name): as_traced(x) for name, x in result.items()}
+    if isinstance(result, (tuple, list)) and not all(isinstance(x, (int, float)) for x in result):
+        return {f"y{k}": as_traced(x) for k, x in enumerate(result)}
+    return {"y": as_traced(result)}
+
+
+def trace(function, inputs, settings=None, truths=()):
+    """The program of function(**inputs, **settings). `inputs`: arrays by parameter, of which shape and dtype count;
+    `truths`: those of integers that the function takes as booleans. CannotTrace says what the function does that no
+    program can, and where."""
+    to = Writer()
+    with _lock, contextlib.ExitStack() as stack:
+        stack.callback(_tracing.pop)
+        _tracing.append(to)
+        given = {}
+        for name, array in inputs.items():
+            kind = KIND_OF.get(array.dtype.kind)
+            if kind is None:
+                raise CannotTrace(f"the input {name} of {array.dtype}")
+            given[name] = Traced(Cell(to.input(name, kind, array.shape), None, kind, array.shape))
+        given |= {name: functions.not_equal(given[name], 0) for name in truths}
+        plain = {name: _setting(value) for name, value in (settings or {}).items()}
+        with _replaced(function):
+            result = function(**given, **plain)
+        if result is None:
+            raise CannotTrace(f"{function.__name__} returns nothing")
+        outputs = _named_outputs(result)
+        text = to.text({name: x.node for name, x in outputs.items()})
+        return Trace(text, {name: (KIND_OF[array.dtype.kind], array.shape) for name, array in inputs.items()},
+                     {name: (x.kind, x.plain_shape) for name, x in outputs.items()}, list(to.captured.values()))
