@@ -26,6 +26,7 @@ std::optional<shard> parse_shard(const std::string& text);
 
 struct gate_options {
   std::string candidate;
+  std::string formula{};  ///< "python:MODULE:FUNCTION": what the candidate is held against; empty: the encodings
   std::vector<std::string> encodings, operations, dtypes, properties, families, require_class,
       require_digits;  ///< "6@131072": so many digits up to that length
   std::string effort = "quick";
@@ -63,6 +64,7 @@ int cases(const cases_options& options);
 struct replay_options {
   std::filesystem::path file;
   std::string candidate;
+  std::string formula{};  ///< as for the gate
   bool strict = false;  ///< inputs outside the operation's domain are an error
   candidate_limits limits;
 };

@@ -194,6 +194,8 @@ int run(int argc, char** argv) {
   CLI::App* gate_command = app.add_subcommand("gate", "a bug, or rounding? how many digits? up to which length?");
   add_candidate(*gate_command, gating.candidate);
   add_selection(*gate_command, gating);
+  gate_command->add_option("--formula", gating.formula,
+                           "python:MODULE:FUNCTION, a plain NumPy function that is the formula: what is right");
   gate_command->add_option("--require-class", gating.require_class, "accuracy classes that are good enough")
       ->delimiter(',');
   gate_command
@@ -235,6 +237,7 @@ int run(int argc, char** argv) {
   replay_options replaying;
   CLI::App* replay_command = app.add_subcommand("replay", "runs one stored case");
   replay_command->add_option("case", replaying.file, "a file of counterexamples/")->required();
+  replay_command->add_option("--formula", replaying.formula, "that of the gate which wrote the case, if any");
   replay_command->add_flag("--strict", replaying.strict, "inputs outside the operation's domain are an error");
   add_candidate(*replay_command, replaying.candidate);
   add_limits(*replay_command, replaying.limits);

@@ -3,6 +3,7 @@
 
 #include "tools/case_file.hpp"
 #include "tools/commands.hpp"
+#include "tools/formula/formula_host.hpp"
 #include "tools/report/report.hpp"
 
 namespace assay::tools {
@@ -15,6 +16,9 @@ void print_tensors(const char* title, const core::tensors& all) {
 }  // namespace
 
 int replay(const replay_options& options) {
+  if (!options.formula.empty())
+    if (const auto added = add_hosted_formula(options.formula); !added)
+      return complain(added.error().message), candidate_broke;
   const auto stored = read_case(options.file);
   if (!stored) {
     complain(stored.error().message);

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <optional>
 
+#include "tools/formula/formula_host.hpp"
 #include "tools/gate/assembly.hpp"
 #include "tools/gate/checks.hpp"
 #include "tools/gate/interruption.hpp"
@@ -88,7 +89,7 @@ void keep_freed_memory() {
 #endif
 }
 
-int run_gate(const gate_options& options, const interruption& signals) {
+int run_gate(const gate_options& options, const std::optional<judged_formula>& formula, const interruption& signals) {
   keep_freed_memory();
   const auto selected = select(options);
   if (!selected) return complain(selected.error().message), wrong_input;
@@ -97,6 +98,7 @@ int run_gate(const gate_options& options, const interruption& signals) {
   const auto held_against = read_pins(options);
   if (!held_against) return complain(held_against.error().message), wrong_input;
   gate_report report = empty_report(options);
+  report.formula = formula;
   const auto started = std::chrono::steady_clock::now();
   auto candidate = open_candidate(options.candidate, options.limits);
   signals.throw_if_interrupted();
@@ -119,11 +121,22 @@ int run_gate(const gate_options& options, const interruption& signals) {
 
 }  // namespace
 
-int gate(const gate_options& options) {
+int gate(const gate_options& asked) {
   const auto signals = interruption::watch();
   if (!signals) return complain(signals.error().message), wrong_input;
+  gate_options options = asked;
+  std::optional<judged_formula> formula;
+  if (!options.formula.empty()) {
+    if (options.shard.is_kept) return complain("--formula has no shards: assay merge does not know it"), wrong_input;
+    auto added = add_hosted_formula(options.formula);
+    if (!added) return complain(added.error().message), candidate_broke;
+    formula = std::move(*added);
+    if (options.operations.empty() && options.encodings.empty()) options.encodings = {"formula"};
+  }
   try {
-    return run_gate(options, **signals);
+    return run_gate(options, formula, **signals);
+  } catch (const formula_fault& broken) {
+    return complain(broken.what()), candidate_broke;
   } catch (const interrupted& by) {
     complain(fmt::format("interrupted by signal {}: {}", by.signal,
                          by.reported ? "the report has what was judged before" : "no report was written"));

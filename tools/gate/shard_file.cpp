@@ -131,10 +131,10 @@ void members(Archive& a, shard& s) {
 template <class Archive>
 void members(Archive& a, gate_options& o) {
   // Files are named anew to the process that merges.
-  auto& [candidate, encodings, operations, dtypes, properties, families, require_class, require_digits, effort, shapes,
-         most_elements, seed, limits, baseline, known_failures, report, part] = o;
-  ASSAY_ARCHIVE(a, candidate, encodings, operations, dtypes, properties, families, require_class, require_digits,
-                effort, shapes, most_elements, seed, limits);
+  auto& [candidate, formula, encodings, operations, dtypes, properties, families, require_class, require_digits, effort,
+         shapes, most_elements, seed, limits, baseline, known_failures, report, part] = o;
+  ASSAY_ARCHIVE(a, candidate, formula, encodings, operations, dtypes, properties, families, require_class,
+                require_digits, effort, shapes, most_elements, seed, limits);
   a("shard", part);
 }
 ASSAY_MEMBERS(adapter_fault, operation, type, kind, name, message, on, errors, calls, others_answered)

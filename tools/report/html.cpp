@@ -38,6 +38,10 @@ std::string header(const gate_report& r) {
                         escape_markup(r.candidate_spec), escape_markup(r.effort), r.seed)
           : fmt::format("<dt>outputs</dt><dd><code>{}</code></dd><dt>golden sets</dt><dd><code>{}</code></dd>",
                         escape_markup(r.candidate_spec), escape_markup(r.golden.string()));
+  if (r.formula)
+    facts += fmt::format("<dt>judged against</dt><dd><code>{}</code> (sha256 {}), evaluated exactly{}</dd>",
+                         escape_markup(r.formula->spec), escape_markup(r.formula->sha256.substr(0, 12)),
+                         escape_markup(captured_in_words(*r.formula)));
   for (const auto& [op, narrowed] : narrower_domains(r)) {
     std::string words;
     for (const auto& [name, range] : narrowed) words += fmt::format("{}{} {}", words.empty() ? "" : "; ", name, range);

@@ -205,6 +205,10 @@ ordered_json to_json(const gate_report& r) {
   return {{"schema", "assay-report/1"},
           {"run", {{"started", r.run.started}, {"seconds", r.run.seconds}, {"version", r.run.version}}},
           {"candidate", candidate_json(r.candidate, r.candidate_spec)},
+          {"formula", r.formula ? ordered_json{{"spec", r.formula->spec},
+                                               {"sha256", r.formula->sha256},
+                                               {"captured", r.formula->captured}}
+                                : ordered_json()},
           {"seed", std::to_string(r.seed)},
           {"effort", r.effort},
           {"verdict", name_of(r.verdict)},

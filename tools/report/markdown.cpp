@@ -43,8 +43,8 @@ std::string class_table(const gate_report& r) {
     std::string sizes;
     for (const auto& [symbol, size] : c.largest_sizes)
       sizes += fmt::format("{}{} {}", sizes.empty() ? "" : ", ", symbol, size);
-    text += fmt::format("| `{}` | {} | {} | {:.3g} | {} | {} | {} |\n", c.operation->name, dtype_word(c),
-                        class_word(c), largest_error_ulp(c), ratio, escape_markdown(digits_in_words(c)), sizes);
+    text += fmt::format("| `{}` | {} | {} | {:.3g} | {} | {} | {} |\n", c.operation->name, dtype_word(c), class_word(c),
+                        largest_error_ulp(c), ratio, escape_markdown(digits_in_words(c)), sizes);
     // One case alone that needs this class is worth a look.
     if (reached && *reached != reference::accuracy_class::uniform) {
       const auto k = static_cast<std::size_t>(*reached);
@@ -52,8 +52,8 @@ std::string class_table(const gate_report& r) {
         text += fmt::format("| | | | {} because of one case | `{}` | | |\n", name_of(*reached), *c.forced_by[k - 1]);
     }
   }
-  const bool rounds = std::any_of(r.checks.begin(), r.checks.end(),
-                                  [](const check_result& c) { return !is_exact(*c.operation); });
+  const bool rounds =
+      std::any_of(r.checks.begin(), r.checks.end(), [](const check_result& c) { return !is_exact(*c.operation); });
   return rounds ? text + "\n" + escape_markdown(ulp_words) + "\n" : text;
 }
 
@@ -76,9 +76,9 @@ std::string check_table(const gate_report& r) {
   std::string text =
       "| property | operation | dtype | verdict | cases | uninformative | skipped |\n|---|---|---|---|---|---|---|\n";
   for (const check_result& c : r.checks)
-    text += fmt::format("| {} | `{}` | {} | {} | {} | {} | {} |\n", c.checked->name, c.operation->name,
-                        dtype_word(c), properties::name_of(c.verdict()), c.run(),
-                        c.count(status::uninformative), c.count(status::unsupported) + c.count(status::outside_domain));
+    text += fmt::format("| {} | `{}` | {} | {} | {} | {} | {} |\n", c.checked->name, c.operation->name, dtype_word(c),
+                        properties::name_of(c.verdict()), c.run(), c.count(status::uninformative),
+                        c.count(status::unsupported) + c.count(status::outside_domain));
   return text;
 }
 
@@ -143,6 +143,9 @@ std::string to_markdown(const gate_report& r) {
   text += list(r.findings) + list(texts_of(r.complaints));
   text += fmt::format("{}. Candidate {}, effort {}, seed {}.\n\n", counts_in_words(r), markdown_code(r.candidate_spec),
                       r.effort, r.seed);
+  if (r.formula)
+    text += fmt::format("Judged against {} (sha256 {}), evaluated exactly.{}\n\n", markdown_code(r.formula->spec),
+                        r.formula->sha256.substr(0, 12), captured_in_words(*r.formula));
   text += domain_lines(r) + list(notes_of(r));
   if (const std::string lines = failures(r); !lines.empty()) text += "## Failures\n\n" + lines + "\n";
   if (const std::string said = stderr_blocks(r); !said.empty()) text += "## Stderr of the candidate\n\n" + said + "\n";

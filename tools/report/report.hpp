@@ -83,8 +83,16 @@ struct excused_check {
   std::string property, operation, dtype, reason;
 };
 
+/// The formula that a candidate was held against, where it was one of somebody's own.
+struct judged_formula {
+  std::string spec;
+  std::string sha256;                   ///< of its program at fixed sizes: another one is another truth
+  std::vector<std::string> captured{};  ///< arrays that no input and no size accounts for, taken as they are
+};
+
 struct gate_report {
   std::string candidate_spec;
+  std::optional<judged_formula> formula{};
   properties::description candidate;
   std::uint64_t seed = 0;
   std::string effort;
@@ -190,6 +198,8 @@ const properties::check_result* cause_of(const gate_report& r, const properties:
 /// What is wrong with the operation of a failed check in its dtype, a sentence each: those of the report's head that
 /// hold for it. None where another operation accounts for it.
 std::vector<std::string> faults_of(const gate_report& r, const properties::check_result& c);
+/// " Taken as it is from it: reference.py:12: an array [3]."; empty where nothing is.
+std::string captured_in_words(const judged_formula& f);
 /// The command that runs a counterexample again, or holds the outputs against the golden sets again, from the folder in
 /// which the gate ran, quoted for a POSIX shell; with the limits on the candidate that were not the usual ones, as its
 /// verdict may depend on them.

@@ -220,6 +220,12 @@ std::string limit_options(const candidate_limits& limits) {
 
 }  // namespace
 
+std::string captured_in_words(const judged_formula& f) {
+  if (f.captured.empty()) return "";
+  return fmt::format(" Taken as {} from it: {}.", f.captured.size() == 1 ? "it is" : "they are",
+                     fmt::join(f.captured, "; "));
+}
+
 std::string replay_command(const gate_report& r, const check_result& c) {
   if (!r.golden.empty())
     return fmt::format("assay golden check {} --against {}{}", shell_word(r.golden.string()),
@@ -227,8 +233,8 @@ std::string replay_command(const gate_report& r, const check_result& c) {
                        r.golden_arithmetic.empty() ? "" : " --arithmetic " + r.golden_arithmetic);
   std::string path = (r.folder / "counterexamples" / counterexample_name(c)).string();
   if (path.starts_with('-')) path.insert(0, "./");  // else it would be taken for an option
-  return fmt::format("assay replay {} --candidate {}{}", shell_word(path), shell_word(r.candidate_spec),
-                     limit_options(r.limits));
+  return fmt::format("assay replay {} --candidate {}{}{}", shell_word(path), shell_word(r.candidate_spec),
+                     r.formula ? " --formula " + shell_word(r.formula->spec) : "", limit_options(r.limits));
 }
 
 namespace {

@@ -14,11 +14,6 @@ namespace {
 
 constexpr const char* host_script = "python_candidate.py";
 
-std::string interpreter() {
-  const char* chosen = std::getenv("ASSAY_PYTHON");
-  return chosen != nullptr && *chosen != '\0' ? chosen : "python3";
-}
-
 // Whether an operation stands behind the "@" at `at`: a function must come before it. In the path a@b/model.py:scan, or
 // x:y/a@b/model.py:scan, none does.
 bool names_operation(const std::string& text, std::size_t at) {
@@ -39,6 +34,11 @@ core::result<std::filesystem::path> file_of_declarations() {
 }
 
 }  // namespace
+
+std::string python_interpreter() {
+  const char* chosen = std::getenv("ASSAY_PYTHON");
+  return chosen != nullptr && *chosen != '\0' ? chosen : "python3";
+}
 
 std::filesystem::path python_package() {
   const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe");
@@ -71,7 +71,7 @@ process_candidate::started start_python(const python_function& wanted, const pro
   if (!declared) return tl::make_unexpected(start_error{declared.error()});
   return process_candidate::start(
       // -B: nothing is written beside the user's modules.
-      {interpreter(), "-B", (python_package() / host_script).string(), wanted.module, wanted.function, wanted.operation,
+      {python_interpreter(), "-B", (python_package() / host_script).string(), wanted.module, wanted.function, wanted.operation,
        declared->string()},
       "python:" + wanted.module + ":" + wanted.function + (wanted.operation.empty() ? "" : "@") + wanted.operation,
       limits);

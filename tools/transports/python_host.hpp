@@ -14,8 +14,10 @@ namespace assay::transports {
 /// fault of Assay's own, not of a candidate.
 std::filesystem::path python_package();
 
-/// A function or assay.Candidate of a module. The interpreter is $ASSAY_PYTHON, which the command of a wheel sets to
-/// that of its environment, else python3 on PATH.
+/// $ASSAY_PYTHON, which the command of a wheel sets to that of its environment, else python3 on PATH.
+std::string python_interpreter();
+
+/// A function or assay.Candidate of a module.
 struct python_function {
   std::string module;     ///< importable, with the current folder first on the path; or a path that ends in .py
   std::string function;   ///< a name in it, such as "scan" or "model.scan"

@@ -16,7 +16,7 @@ Where an input is a tensor of torch, truths and what is allowed are tensors of t
     compute         the precision of the arithmetic, or of its stages, as among the claims of a candidate
     accuracy_class  within the law of this class, such as "sequential"; without it whatever is no bug
 
-In place of the name of an operation a plain NumPy function may stand: it is the formula (assay/formula/tracing.py).
+In place of the name of an operation a plain NumPy function may stand: it is the formula (assay/formulas/tracing.py).
 
     expected = assay.truth(reference_attention, q=q, k=k, v=v, window=3)
 
@@ -81,7 +81,7 @@ def _named(operation, values):
     """The operation by name, and the formula behind it where it is a function."""
     if not callable(operation):
         return operation, None, values
-    from assay.formula.asking import asked
+    from assay.formulas.asking import asked
     formula, inputs = asked(operation, values)
     return formula.declarations[0]["name"], formula, inputs
 

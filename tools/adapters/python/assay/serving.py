@@ -27,7 +27,7 @@ _numbers = itertools.count(1)  # of questions: never used twice, whichever proce
 
 class Server:
     """The process, and the folder of the files that it reads and writes. `formula`: its name, its program as text and
-    what it declares, where it has one (assay/formula/asking.py)."""
+    what it declares, where it has one (assay/formulas/asking.py)."""
 
     def __init__(self, formula=None):
         self.owner = os.getpid()

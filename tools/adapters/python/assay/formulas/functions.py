@@ -2,11 +2,11 @@
 import difflib
 from fractions import Fraction
 
-from assay.formula.plain import numpy
+from assay.formulas.plain import numpy
 
-from assay.formula.program import BOOLEAN, INTEGER, KIND_OF, REAL
-from assay.formula.refusal import CannotTrace
-from assay.formula.traced import Traced, as_traced, constant, made, writer
+from assay.formulas.program import BOOLEAN, INTEGER, KIND_OF, REAL
+from assay.formulas.refusal import CannotTrace
+from assay.formulas.traced import Traced, as_traced, constant, made, writer
 
 _GREATEST_DENOMINATOR = 64  # of exponents that are roots and not numbers
 
@@ -247,7 +247,7 @@ def constant_pi():
 
 
 def _of_sums(name):
-    from assay.formula import sums
+    from assay.formulas import sums
     return getattr(sums, name)
 
 
@@ -277,7 +277,7 @@ def written_to(out, x):
     """`out` with the elements of x, as in-place operators have it."""
     if not isinstance(out, Traced):
         raise CannotTrace("a result that is written to an array that was made outside of the function")
-    from assay.formula.indexing import put
+    from assay.formulas.indexing import put
     put(out, Ellipsis, x)
     return out
 
@@ -292,7 +292,7 @@ def function_result(name, arguments, more):
 
 
 def functions_by_name():
-    from assay.formula import indexing, shaping, sums
+    from assay.formulas import indexing, shaping, sums
     return {**shaping.FUNCTIONS, **sums.FUNCTIONS, **indexing.FUNCTIONS, "where": where, "clip": clip,
             "nan_to_num": nan_to_num, "abs": absolute, "isneginf": lambda x: equal(x, -float("inf")),
             "isposinf": lambda x: equal(x, float("inf")), "real": as_traced, "fix": lambda x: multiply(

@@ -1,10 +1,10 @@
 """What makes arrays, and gives them other shapes."""
-from assay.formula.plain import numpy
+from assay.formulas.plain import numpy
 
-from assay.formula import functions as f
-from assay.formula.program import BOOLEAN, DTYPE_OF, INTEGER, KIND_OF, REAL
-from assay.formula.refusal import CannotTrace
-from assay.formula.traced import Traced, View, as_traced, constant, made, writer
+from assay.formulas import functions as f
+from assay.formulas.program import BOOLEAN, DTYPE_OF, INTEGER, KIND_OF, REAL
+from assay.formulas.refusal import CannotTrace
+from assay.formulas.traced import Traced, View, as_traced, constant, made, writer
 
 
 def _whole(shape):

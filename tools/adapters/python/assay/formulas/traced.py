@@ -6,11 +6,11 @@ stays an exact expression. Writes go through views as NumPy's do: a view remembe
 """
 from fractions import Fraction
 
-from assay.formula.plain import numpy
+from assay.formulas.plain import numpy
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
-from assay.formula.program import BOOLEAN, DTYPE_OF, INTEGER, KIND_OF, REAL, Writer
-from assay.formula.refusal import CannotTrace, line_of_caller
+from assay.formulas.program import BOOLEAN, DTYPE_OF, INTEGER, KIND_OF, REAL, Writer
+from assay.formulas.refusal import CannotTrace, line_of_caller
 
 _tracing = []  # the writers, the last in scope
 
@@ -67,7 +67,7 @@ def _of_plain(name, reflected):
 
 
 def _dispatch(name, arguments):
-    from assay.formula.functions import UFUNCS
+    from assay.formulas.functions import UFUNCS
     return UFUNCS[name](*arguments)
 
 
@@ -203,23 +203,23 @@ class Traced(NDArrayOperatorsMixin):
     # What NumPy asks.
 
     def __array_ufunc__(self, ufunc, method, *arguments, out=None, **more):
-        from assay.formula.functions import ufunc_result
+        from assay.formulas.functions import ufunc_result
         return ufunc_result(ufunc.__name__, method, arguments, out, more)
 
     def __array_function__(self, function, types, arguments, more):
-        from assay.formula.functions import function_result
+        from assay.formulas.functions import function_result
         return function_result(function.__name__, arguments, more)
 
     def __getitem__(self, key):
-        from assay.formula.indexing import taken
+        from assay.formulas.indexing import taken
         return taken(self, key)
 
     def __setitem__(self, key, new):
-        from assay.formula.indexing import put
+        from assay.formulas.indexing import put
         put(self, key, new)
 
     def __getattr__(self, name):
-        from assay.formula.functions import method_named
+        from assay.formulas.functions import method_named
         return method_named(self, name)
 
     @property
@@ -252,7 +252,7 @@ def as_traced(x):
     if isinstance(x, (float, numpy.floating)):
         return made(writer().number(x), numpy.float64(x))
     if isinstance(x, (list, tuple)):
-        from assay.formula.shaping import array_of
+        from assay.formulas.shaping import array_of
         return array_of(x)
     if isinstance(x, numpy.ndarray) and x.dtype.kind in "biu":
         return constant(x)

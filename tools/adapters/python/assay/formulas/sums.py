@@ -1,11 +1,11 @@
 """Sums, products of matrices, and what else goes along axes."""
-from assay.formula.plain import numpy
+from assay.formulas.plain import numpy
 
-from assay.formula import functions as f
-from assay.formula.program import BOOLEAN, INTEGER, REAL
-from assay.formula.refusal import CannotTrace
-from assay.formula.shaping import concatenate, moveaxis, reshape, stack, transpose
-from assay.formula.traced import Traced, as_traced, constant, made, writer
+from assay.formulas import functions as f
+from assay.formulas.program import BOOLEAN, INTEGER, REAL
+from assay.formulas.refusal import CannotTrace
+from assay.formulas.shaping import concatenate, moveaxis, reshape, stack, transpose
+from assay.formulas.traced import Traced, as_traced, constant, made, writer
 
 
 def _axes(x, axis):

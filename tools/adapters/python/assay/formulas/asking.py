@@ -5,8 +5,8 @@ import re
 
 import numpy
 
-from assay.formula.program import BOOLEAN, INTEGER, REAL
-from assay.formula.tracing import trace
+from assay.formulas.program import BOOLEAN, INTEGER, REAL
+from assay.formulas.tracing import trace
 from assay.signature import signature_of
 
 Formula = collections.namedtuple("Formula", "name text declarations trace")  # of one call: for its sizes and settings

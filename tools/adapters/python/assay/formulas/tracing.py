@@ -7,11 +7,11 @@ import threading
 
 import numpy
 
-from assay.formula import functions, shaping
-from assay.formula.plain import numpy as plain_numpy
-from assay.formula.program import KIND_OF, Writer
-from assay.formula.refusal import CannotTrace
-from assay.formula.traced import Cell, Number, Size, Traced, _tracing, as_traced
+from assay.formulas import functions, shaping
+from assay.formulas.plain import numpy as plain_numpy
+from assay.formulas.program import KIND_OF, Writer
+from assay.formulas.refusal import CannotTrace
+from assay.formulas.traced import Cell, Number, Size, Traced, _tracing, as_traced
 
 _lock = threading.RLock()  # NumPy's functions are replaced while one function is traced
 

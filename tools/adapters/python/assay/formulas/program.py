@@ -1,7 +1,7 @@
 """Programs (assay-program/1) as they are written while a function is traced: nodes over arrays, each written once."""
 import json
 
-from assay.formula.plain import numpy
+from assay.formulas.plain import numpy
 
 REAL, INTEGER, BOOLEAN = "real", "integer", "boolean"
 KIND_OF = {"f": REAL, "i": INTEGER, "u": INTEGER, "b": BOOLEAN}

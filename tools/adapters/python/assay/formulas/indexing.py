@@ -1,9 +1,9 @@
 """x[...], as a box of elements, by lists of indices, or by a mask; and assignment to these."""
-from assay.formula.plain import numpy
+from assay.formulas.plain import numpy
 
-from assay.formula.program import BOOLEAN, INTEGER, REAL
-from assay.formula.refusal import CannotTrace
-from assay.formula.traced import Size, Traced, View, as_traced, constant, made, writer
+from assay.formulas.program import BOOLEAN, INTEGER, REAL
+from assay.formulas.refusal import CannotTrace
+from assay.formulas.traced import Size, Traced, View, as_traced, constant, made, writer
 
 
 def _plain_key(key):
@@ -125,7 +125,7 @@ def _without_masks(key):
 
 def _wrapped(index, size):
     """Counted from the end where it is negative."""
-    from assay.formula import functions
+    from assay.formulas import functions
     if index.value is not None:
         if index.value.size and not (-size <= index.value.min() and index.value.max() < size):
             raise IndexError(f"index out of bounds for an axis of {size}")
@@ -134,7 +134,7 @@ def _wrapped(index, size):
 
 
 def _picked(x, axes, picks, together):
-    from assay.formula import functions
+    from assay.formulas import functions
     to, shape = writer(), x.plain_shape
     index = constant(0)
     for axis, pick in zip(axes, picks):
@@ -156,7 +156,7 @@ def _picked(x, axes, picks, together):
 
 
 def put(x, key, new):
-    from assay.formula import functions
+    from assay.formulas import functions
     key, new = _expanded(x, _plain_key(key)), as_traced(new)
     if new.kind != x.kind and not (new.kind == REAL and x.kind != REAL):
         new = functions.as_type(new, {"real": float, "integer": int, "boolean": bool}[x.kind])
@@ -197,7 +197,7 @@ def _write(view, new):
 
 
 def _put_where(x, key, new):
-    from assay.formula import functions
+    from assay.formulas import functions
     mask = key[0]
     if any(one != slice(None) for one in key[1:] if not isinstance(one, Traced)) or len(
             [one for one in key if isinstance(one, Traced)]) > 1:

@@ -1,0 +1,106 @@
+#include "properties/formula_tests.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "reference/formula_owner.hpp"
+
+namespace assay::properties {
+namespace {
+
+using core::counter_random;
+
+// Within a domain without an end numbers of order 1.
+double usual_number(const core::value_domain& domain, counter_random& random) {
+  const bool has_low = std::isfinite(domain.low), has_high = domain.high < std::numeric_limits<double>::max();
+  if (has_low && has_high) return random.uniform(domain.low, domain.high);
+  if (has_low) return domain.low + std::fabs(random.normal());
+  if (has_high) return domain.high - std::fabs(random.normal());
+  return random.normal();
+}
+
+bool is_free(const core::tensor_declaration& d) {
+  return !d.own_type && !std::isfinite(d.domain.low) && d.domain.high == std::numeric_limits<double>::max();
+}
+bool has_free_input(const core::operation& op) { return std::any_of(op.inputs.begin(), op.inputs.end(), is_free); }
+
+double usual_integer(const core::tensor_declaration& d, const core::axis_sizes& sizes, counter_random& random) {
+  double low = d.domain.low, high = d.domain.high;
+  if (!d.index_into.empty()) low = 0.0, high = static_cast<double>(sizes.at(d.index_into)) - 1.0;
+  if (low <= -0x1p31) low = high >= 0x1p31 ? 0.0 : high - 64;
+  if (high >= 0x1p31) high = low + (random.one_in(4) ? 5000 : 64);
+  const auto count = static_cast<std::uint64_t>(std::max(high - low, 0.0)) + 1;
+  return low + static_cast<double>(random.below(count));
+}
+
+core::axis_sizes drawn_sizes(const core::operation& op, const core::attributes& settings, counter_random& random,
+                             extent size) {
+  core::axis_sizes sizes;
+  for (const std::string& symbol : core::axis_symbols(op)) {
+    if (const core::attribute_declaration* a = core::attribute_of_axis(op, symbol)) {
+      sizes[symbol] = static_cast<std::size_t>(core::setting<std::int64_t>(settings, a->name));
+      continue;
+    }
+    const core::axis_role role = core::role_of(op, symbol);
+    const bool is_long = role == core::axis_role::token || role == core::axis_role::key;
+    std::size_t drawn = 1 + random.below(role == core::axis_role::batch || role == core::axis_role::head ? 3 : 6);
+    if (role == core::axis_role::width) drawn += drawn % 2;  // halves and pairs are usual
+    if (is_long && size.range == lengths::exactly) drawn = size.tokens;
+    if (is_long && size.range == lengths::around_blocks) drawn = random.below(3) == 0 ? 65 : 30 + random.below(5);
+    sizes[symbol] = size.axis(symbol, drawn);
+  }
+  return sizes;
+}
+
+/// A number of an input, by what is usual there.
+using change_of_number = double (*)(double usual, counter_random& random);
+
+family numbers(std::string name, std::string summary, change_of_number change) {
+  family f{std::move(name), std::move(summary)};
+  f.generate = [change](const core::operation& op, core::dtype type, const core::attributes& settings,
+                        counter_random& random, extent size) {
+    const core::axis_sizes sizes = drawn_sizes(op, settings, random, size);
+    core::tensors inputs;
+    for (const core::tensor_declaration& d : op.inputs) {
+      core::tensor t = core::zeros(d.type_in(type), core::shape_of(d, sizes));
+      for (double& x : t.values.storage()) {
+        if (d.own_type) {
+          x = usual_integer(d, sizes, random);
+          continue;
+        }
+        x = usual_number(d.domain, random);
+        if (change != nullptr && is_free(d)) x = change(x, random);
+        x = core::round_to(type, x);
+        if (!d.domain.contains(x)) x = core::round_to(type, usual_number(d.domain, random));
+      }
+      inputs.emplace(d.name, std::move(t));
+    }
+    return inputs;
+  };
+  if (change != nullptr) f.applies = has_free_input;
+  return f;
+}
+
+encoding_tests by_rule(const reference::formula_owner& owner) {
+  encoding_tests tests;
+  tests.name = std::string(owner.name());
+  tests.families = {
+      numbers("mild", "normal numbers, or those of their domains", nullptr),
+      numbers("large", "numbers 16 times as large", [](double x, counter_random&) { return 16 * x; }),
+      numbers("small", "numbers 1000 times as small", [](double x, counter_random&) { return x / 1024; }),
+      numbers("zeros", "every third number is 0",
+              [](double x, counter_random& random) { return random.one_in(3) ? 0.0 : x; }),
+      numbers("nan_inside", "a NaN among the numbers",
+              [](double x, counter_random& random) { return random.one_in(9) ? std::nan("") : x; }),
+  };
+  tests.families.front().parts_classes = true;
+  tests.families.back().holds_nan = true;
+  return tests;
+}
+
+}  // namespace
+
+void install_formula_tests() { install_owner_tests(by_rule); }
+
+}  // namespace assay::properties

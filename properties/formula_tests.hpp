@@ -1,0 +1,12 @@
+// Tests of formulas of one's own, by rule: what follows from what an operation declares.
+#pragma once
+
+#include "properties/harness/catalogue.hpp"
+
+namespace assay::properties {
+
+/// Families of inputs for owners of which the catalogue has no tests: usual numbers within the domains that are
+/// declared; large and small ones, zeros, and one NaN, where they allow it. See install_owner_tests.
+void install_formula_tests();
+
+}  // namespace assay::properties

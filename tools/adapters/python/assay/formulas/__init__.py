@@ -1,0 +1,5 @@
+"""Formulas of one's own: a plain NumPy function is one (assay/formulas/tracing.py)."""
+from assay.formulas.refusal import CannotTrace
+from assay.formulas.tracing import Trace, trace
+
+__all__ = ["CannotTrace", "Trace", "trace"]

@@ -1,0 +1,70 @@
+"""The program behind `--formula python:MODULE:FUNCTION`: it says what the formula declares, and answers what its program is
+for sizes and settings, a line of JSON each.
+
+    {"ask": "trace", "sizes": {"B": 2, "n": 3}, "settings": {"window": 3}}
+    {"ok": true, "program": {...}}, or {"ok": false, "error": "reference.py:12: ..."}
+"""
+import hashlib
+import json
+import os
+import re
+import sys
+
+sys.path[0] = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+import assay  # noqa: E402, F401
+sys.path.append(sys.path.pop(0))
+from assay.python_candidate import load, named, why_not  # noqa: E402
+from assay.streams import protocol_streams, send  # noqa: E402
+
+
+class Host:
+    def __init__(self, function):
+        from assay.formulas.declaring import declaration_of, outputs_of, role_of
+        self.function = function
+        self.inputs, self.settings = declaration_of(function)
+        outputs, found = outputs_of(self.trace, self.inputs, self.settings)
+        axes = dict.fromkeys(a for one in self.inputs.values() for a in one["axes"] if not a.isdigit())
+        self.greeting = {
+            "ok": True, "name": re.sub(r"[^a-z0-9_]", "_", function.__name__.lower()).strip("_") or "formula",
+            "inputs": list(self.inputs.values()), "outputs": outputs, "roles": {axis: role_of(axis) for axis in axes},
+            "settings": [{"name": name, "values": values} for name, values in self.settings.items()],
+            "sha256": hashlib.sha256(found.text.encode()).hexdigest(),
+            "captured": [f"{path}:{line}: an array {list(shape)}" for (path, line), shape in found.captured]}
+
+    def trace(self, sizes, settings):
+        import numpy
+        from assay.formulas.tracing import trace
+        shapes = {}
+        for name, one in self.inputs.items():
+            shape = tuple(int(axis) if axis.isdigit() else sizes[axis] for axis in one["axes"])
+            shapes[name] = numpy.broadcast_to(numpy.zeros((), numpy.int64 if one["type"] == "integer" else float), shape)
+        return trace(self.function, shapes, settings)
+
+    def answer(self, question):
+        try:
+            found = self.trace(question["sizes"], question["settings"])
+        except Exception as error:
+            return {"ok": False, "error": f"{type(error).__name__}: {error}"}
+        return {"ok": True, "program": json.loads(found.text)}
+
+
+def main():
+    module, name = sys.argv[1:]
+    streams = protocol_streams()  # before the user's module may print
+    sys.path.insert(0, os.getcwd())
+    try:
+        host = Host(named(load(module), name))
+    except (Exception, SystemExit) as error:
+        from assay.formulas.declaring import WrongDeclaration
+        from assay.formulas.refusal import CannotTrace
+        said = str(error) if isinstance(error, (CannotTrace, WrongDeclaration)) else why_not(error, module, name)
+        print(said, file=sys.stderr)
+        send({"ok": False, "error": said}, streams[1])
+        sys.exit(1)
+    send(host.greeting, streams[1])
+    for line in streams[0]:
+        send(host.answer(json.loads(line)), streams[1])
+
+
+if __name__ == "__main__":
+    main()
