@@ -41,16 +41,20 @@ std::string declarations_json() {
     return list;
   };
   ordered_json operations = ordered_json::array();
+  // Who is held against a formula of somebody's own is asked for that alone.
+  const bool has_formula =
+      std::ranges::any_of(reference::encoding_names(), [](const auto& n) { return n == "formula"; });
   for (const core::operation& op : reference::operations())
-    operations.push_back({{"name", op.name},
-                          {"inputs", tensors(op.inputs, true)},
-                          {"outputs", tensors(op.outputs, false)},
-                          {"attributes", attributes(op.attributes)},
-                          {"axes", core::free_axes(op)},
-                          {"axis_roles", roles(op)},
-                          {"stages", stages(op.stages)},
-                          {"recurrent", reference::forward_of(op).recurrent.has_value()},
-                          {"named_only", op.named_only}});
+    if (!has_formula || op.name.starts_with("formula/"))
+      operations.push_back({{"name", op.name},
+                            {"inputs", tensors(op.inputs, true)},
+                            {"outputs", tensors(op.outputs, false)},
+                            {"attributes", attributes(op.attributes)},
+                            {"axes", core::free_axes(op)},
+                            {"axis_roles", roles(op)},
+                            {"stages", stages(op.stages)},
+                            {"recurrent", reference::forward_of(op).recurrent.has_value()},
+                            {"named_only", op.named_only}});
   return operations.dump();
 }
 

@@ -252,7 +252,7 @@ def _of_sums(name):
 
 
 def _nearest(name, known_names):
-    near = difflib.get_close_matches(name, known_names, 1, 0.6)
+    near = difflib.get_close_matches(name, known_names, 1, 0.75)
     return f"the nearest that is traced is numpy.{near[0]}" if near else ""
 
 

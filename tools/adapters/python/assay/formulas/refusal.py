@@ -9,8 +9,9 @@ def line_of_caller():
     """(file, line) of the nearest frame that is neither of this package nor of NumPy."""
     frame = sys._getframe(1)
     while frame is not None:
-        path = os.path.abspath(frame.f_code.co_filename)
-        if not path.startswith(_OWN) and f"{os.sep}numpy{os.sep}" not in path and not path.startswith("<"):
+        name = frame.f_code.co_filename
+        path = os.path.abspath(name)
+        if not (name.startswith("<") or path.startswith(_OWN) or f"{os.sep}numpy{os.sep}" in path):
             return path, frame.f_lineno
         frame = frame.f_back
     return "?", 0

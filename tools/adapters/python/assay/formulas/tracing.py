@@ -60,6 +60,15 @@ class _Ufunc(_Replaced):
         return getattr(self._original, name)
 
 
+class _Random:
+    """Stands for numpy.random."""
+
+    def __getattr__(self, name):
+        if _is_of_libraries(sys._getframe(1)):
+            return getattr(plain_numpy.random, name)
+        raise CannotTrace("random numbers", "a formula has one value for its inputs")
+
+
 def _function(name):
     return lambda *arguments, **more: functions.function_result(name, arguments, more)
 
@@ -93,6 +102,7 @@ def _replacements():
         of_numbers[name] = functions.UFUNCS[name]
     for name, traced in of_numbers.items():
         yield math, name, _Replaced(getattr(math, name), traced)
+    yield numpy, "random", _Random()
     for module in (numpy, math):
         yield module, "pi", functions.constant_pi()
 

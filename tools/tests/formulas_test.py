@@ -1,0 +1,519 @@
+#!/usr/bin/env python3
+"""Formulas of one's own: plain NumPy functions as programs, for assay.truth, assay.judge and assay gate --formula.
+
+Run by CTest with ASSAY set to the program.
+"""
+import inspect
+import json
+import math
+import os
+import subprocess
+import sys
+import tempfile
+import textwrap
+import unittest
+
+import numpy as np
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, "..", "adapters", "python"))
+import assay
+from assay.formulas import CannotTrace, trace
+from assay.formulas.declaring import WrongDeclaration, declaration_of, declared
+
+ASSAY = os.environ["ASSAY"]
+RANDOM = np.random.default_rng(1)
+CASES = []
+
+
+def normal(*shape):
+    return RANDOM.normal(size=shape)
+
+
+def case(*inputs, **settings):
+    """A function and its inputs, in the order of its parameters: what people write."""
+    def add(function):
+        CASES.append((function, inputs, settings))
+        return function
+    return add
+
+
+@case(normal(6, 4))
+def a_loop_that_writes(x):
+    out, h = np.zeros(x.shape), np.zeros(x.shape[1])
+    for t in range(len(x)):
+        h = 0.9 * h + x[t]
+        out[t] = h
+    return out
+
+
+@case(normal(6, 4))
+def softmax(x):
+    e = np.exp(x - x.max(axis=-1, keepdims=True))
+    return e / e.sum(axis=-1, keepdims=True)
+
+
+@case(normal(6, 4))
+def a_mask_that_is_assigned(x):
+    s = np.exp(x)
+    s[np.triu(np.ones(x.shape, bool), 1)] = -np.inf
+    return s
+
+
+@case(normal(6, 4))
+def like_another(x):
+    o = np.zeros_like(x)
+    o[0] = x[0]
+    return o
+
+
+@case(normal(6, 4))
+def lists(x):
+    return np.stack([x[t] for t in range(len(x))]), np.array([x[0] * 2, x[1]]), np.vstack([x[0], x[1]]), np.hstack(
+        [x[0], x[1]]), np.column_stack([x[0], x[1]]), np.asarray(x) * 2
+
+
+@case(normal(6, 4))
+def in_place(x):
+    y = np.exp(x)
+    y *= 2
+    z = np.empty(x.shape)
+    np.exp(x, out=z)
+    o = np.zeros(x.shape)
+    np.add.at(o, [0, 1], x[:2])
+    return y, z, o
+
+
+@case(normal(3, 4))
+def views(x):
+    y = x.copy()
+    row = y[1]
+    row += 1
+    y.T[0] *= 2
+    flat = y.reshape(-1)
+    flat[::3] = 0
+    return y
+
+
+@case(normal(4, 4))
+def smallest_number_for_a_mask(x):
+    s = np.where(np.tril(np.ones((4, 4), dtype=bool)), x, np.finfo(x.dtype).min)
+    e = np.exp(s - s.max(-1, keepdims=True))
+    return e / e.sum(-1, keepdims=True)
+
+
+@case(normal(2, 5, 8))
+def rotation_by_halves(x):
+    d = x.shape[-1]
+    inverse = 1.0 / (10000 ** (np.arange(0, d, 2) / d))
+    angles = np.outer(np.arange(x.shape[1]), inverse)
+    both = np.concatenate([angles, angles], -1)
+    first, second = x[..., :d // 2], x[..., d // 2:]
+    return x * np.cos(both) + np.concatenate((-second, first), axis=-1) * np.sin(both)
+
+
+@case(normal(6, 4))
+def rotation_of_neighbours(x):
+    d = x.shape[-1]
+    angle = np.arange(x.shape[0])[:, None] * 10000.0 ** (-np.arange(0, d, 2) / d)
+    y = np.empty_like(x)
+    y[:, ::2] = x[:, ::2] * np.cos(angle) - x[:, 1::2] * np.sin(angle)
+    y[:, 1::2] = x[:, ::2] * np.sin(angle) + x[:, 1::2] * np.cos(angle)
+    return y
+
+
+@case(normal(4, 6))
+def sinusoidal(x):
+    n, d = x.shape
+    table, position = np.zeros((n, d)), np.arange(n)[:, np.newaxis]
+    rate = np.exp(np.arange(0, d, 2) * (-math.log(10000.0) / d))
+    table[:, 0::2] = np.sin(position * rate)
+    table[:, 1::2] = np.cos(position * rate)
+    return x + table
+
+
+@case(normal(2, 3, 5), normal(2, 4, 5), normal(2, 4, 6))
+def attention(q, k, v):
+    s = np.einsum("hnd,hmd->hnm", q, k) / np.sqrt(q.shape[-1])
+    p = np.exp(s - s.max(-1, keepdims=True))
+    p /= p.sum(-1, keepdims=True)
+    return p @ v
+
+
+@case(normal(2, 4, 3), window=2)
+def a_window(x, window):
+    n = x.shape[1]
+    i, j = np.arange(n)[:, None], np.arange(n)[None, :]
+    s = np.where((j <= i) & (i - j < window), x @ x.swapaxes(-1, -2), -np.inf)
+    return np.exp(s - np.max(s, axis=-1, keepdims=True))
+
+
+@case(normal(4, 4), causal=True)
+def an_additive_mask(x, causal=False, scale=None):
+    scale = scale or 1 / math.sqrt(x.shape[-1])
+    s = x @ x.T * scale
+    return s + np.triu(np.full(s.shape, -np.inf), k=1) if causal else s
+
+
+@case(normal(2, 3, 4))
+def linear_biases(x):
+    heads, n, m = x.shape
+    slopes = 2.0 ** (-8 * np.arange(1, heads + 1) / heads)
+    return x + slopes[:, None, None] * (np.arange(m)[None, :] - np.arange(n)[:, None])
+
+
+@case(normal(5, 3), normal(5, 3), normal(5, 2))
+def delta_rule(q, k, v):
+    state, out = np.zeros((k.shape[1], v.shape[1])), np.empty_like(v)
+    for t in range(q.shape[0]):
+        state = state + np.outer(k[t], v[t] - k[t] @ state)
+        out[t] = q[t] @ state
+    return out
+
+
+@case(normal(6, 3), normal(6))
+def gated(x, a):
+    h, all_states = np.zeros(x.shape[1]), []
+    for t in range(len(x)):
+        gate = 1 / (1 + np.exp(-a[t]))
+        h = gate * h + (1 - gate) * x[t]
+        all_states.append(h)
+    return np.array(all_states)
+
+
+@case(normal(6, 4))
+def log_sums(x):
+    out, total = np.full_like(x, -np.inf), np.full(x.shape[1], -np.inf)
+    for t in range(x.shape[0]):
+        total = np.logaddexp(total, x[t])
+        out[t] = total
+    return out
+
+
+@case(normal(3, 4), normal(4))
+def norms(x, w):
+    centred = x - x.mean(-1, keepdims=True)
+    return (centred / np.sqrt((centred ** 2).mean(-1, keepdims=True) + 1e-5) * w, x / np.linalg.norm(x, axis=-1, keepdims=True),
+            np.var(x, axis=0), np.std(x), x.var(ddof=1), x.std(axis=1, keepdims=True))
+
+
+@case(normal(2, 3, 4))
+def activations(x):
+    return (0.5 * x * (1 + np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x ** 3))), x / (1 + np.exp(-x)),
+            np.clip(x, -0.5, 0.5), np.maximum(x, 0), np.sign(x), np.floor(x), np.ceil(x), abs(x), np.expm1(x),
+            np.exp2(x), np.log2(np.abs(x)), np.power(np.abs(x), 1 / 3), np.square(x), np.reciprocal(x), x ** -2)
+
+
+@case(normal(3, 3))
+def triangles(x):
+    return np.tril(x), np.triu(x, 1), np.trace(x), np.diag(x), np.fliplr(x), np.diagonal(x, 1)
+
+
+@case(normal(3, 4))
+def shapes(x):
+    return (x.T.reshape(2, -1), np.moveaxis(x[None], 0, -1), np.squeeze(x[:, None]), np.roll(x, 1, axis=1),
+            np.pad(x, ((1, 0), (0, 2))), np.tile(x, (2, 1)), np.repeat(x, 2, axis=0), np.flip(x, 0), x[..., None, ::-1],
+            *np.split(x, 2, axis=1), np.expand_dims(x, (0, 2)), x.ravel(), np.broadcast_to(x[0], (2, 4)))
+
+
+@case(normal(5, 4), np.array([0, 3, 1, -1]))
+def gathered(table, i):
+    return table[i], np.take(table, i, axis=0), table[i, 1], table[-1], table[::-1, 1:3]
+
+
+@case(normal(4, 5), np.array([[1], [0], [2], [4]]))
+def along_an_axis(x, i):
+    return np.take_along_axis(x, i, axis=1)
+
+
+@case(normal(4, 5), np.array([True, False, True, True]))
+def a_mask_that_is_given(x, keep):
+    y = x.copy()
+    y[~keep] = 0.0
+    return np.where(keep[:, None], x, 2 * x), y, x * keep[:, None]
+
+
+@case(normal(3, 4), np.array([1, 2, 5]))
+def positions(x, p):
+    return x * p[:, None] / (p[:, None] + 1), np.abs(p - 3) * x.T[0], (p // 2) * x[:, 0], (p % 2) * x[:, 1]
+
+
+@case(normal(4, 3), normal(3, 5))
+def products(a, b):
+    return (np.dot(a, b), np.matmul(a, b), np.inner(a, b.T), np.tensordot(a, b, axes=([1], [0])), a.dot(b),
+            np.einsum("ij,jk", a, b), np.einsum("ij->j", a), np.einsum("ij,jk,kl->il", a, b, b.T), a[0] @ b, a @ b[:, 0])
+
+
+@case(normal(2, 3, 4))
+def sums(x):
+    return (np.sum(x ** 2, axis=(0, 2)), np.cumsum(x, axis=1), np.diff(x, axis=-1), np.prod(x, axis=0), np.ptp(x, axis=1),
+            np.minimum.reduce(x), np.add.reduce(x, axis=1), np.any(x > 100), np.all(x > -100, axis=0),
+            (np.tril(np.ones((3, 4))) > 0).sum() * x, np.average(x, axis=0))
+
+
+@case(normal(2, 4))
+def tables(x):
+    return (x * np.linspace(0, 1, 4), x * np.ones(4), x + np.eye(2, 4), x * np.arange(1, 5), x * np.full(4, 0.3), np.zeros(3),
+            x * np.array([0.1, 0.2, 0.3, 0.4]))
+
+
+@case(normal(3, 4), theta=10000.0, dim=4)
+def numbers_of_a_definition(x, theta, dim):
+    return x * theta ** -0.25 / dim ** 0.5, x * math.log(theta) / dim
+
+
+@case(normal(6))
+def relative_buckets(x):
+    n = len(x)
+    return x[np.minimum(np.abs(np.arange(n)[:, None] - np.arange(n)[None]), 2)]
+
+
+@case(normal(8))
+def cosines(x):
+    k = np.arange(len(x))
+    return (x * np.cos(2 * np.pi * np.outer(k, k) / len(x))).sum(-1)
+
+
+@case(normal(2, 3))
+def branches_on_sizes(x):
+    y = x * 2 if x.shape[0] > 1 and x.ndim == 2 else x
+    for a in np.arange(0, 1, 0.25):
+        y = y + a
+    return y
+
+
+class Tracing(unittest.TestCase):
+    def test_a_program_is_the_function(self):
+        """The function itself, in f64, is within what is allowed of the exact value of its program."""
+        self.assertGreaterEqual(len(CASES), 33)
+        for function, inputs, settings in CASES:
+            with self.subTest(function.__name__):
+                values = {**dict(zip(inspect.signature(function).parameters, inputs)), **settings}
+                with np.errstate(all="ignore"):
+                    found = function(**{name: x.copy() if hasattr(x, "copy") else x for name, x in values.items()})
+                    found = found if isinstance(found, tuple) else (found,)
+                    # What is no real is no output of a call.
+                    real = [k for k, x in enumerate(found) if np.asarray(x).dtype.kind == "f"]
+                    chosen = lambda **given: tuple(np.asarray(x) if not hasattr(x, "node") else x for k, x in enumerate(
+                        as_tuple(function(**given))) if k in real)
+                    chosen.__signature__ = inspect.signature(function)
+                    chosen.__wrapped__ = function
+                    truth = assay.truth(chosen, dtype="f64", **values)
+                    for place, k in enumerate(real):
+                        name = f"y{place}"
+                        exact = truth[name]
+                        self.assertEqual(np.shape(found[k]), exact.shape)
+                        apart = np.abs(found[k] - exact)
+                        same = (found[k] == exact) | (np.isnan(found[k]) & np.isnan(exact))
+                        self.assertTrue(np.all(same | (apart <= truth.allowed[name] + np.spacing(np.abs(exact)))), name)
+
+    def test_what_hangs_on_sizes_alone_is_exact(self):
+        """Frequencies are powers of the base and not their doubles: no data is in the program."""
+        for function in (rotation_by_halves, rotation_of_neighbours, sinusoidal, linear_biases, cosines):
+            found = trace(function, {"x": np.zeros({"cosines": (8,), "linear_biases": (2, 3, 4)}.get(
+                function.__name__, (4, 6) if function is not rotation_by_halves else (2, 5, 8)))})
+            self.assertEqual(found.captured, [], function.__name__)
+            self.assertFalse([node for node in json.loads(found.text)["nodes"] if node["op"] == "data" and node["kind"] == "real"])
+
+    def test_what_is_captured_is_named(self):
+        found = trace(lambda x: x * np.array([0.1, 0.7, 0.3]), {"x": np.zeros(3)})
+        (path, line), shape = found.captured[0]
+        self.assertEqual((os.path.abspath(path), shape), (os.path.abspath(__file__), (3,)))
+        self.assertGreater(line, 100)
+
+    def test_numpy_is_as_it_was(self):
+        before = np.sqrt, np.arange, np.pi, math.log
+        trace(softmax, {"x": np.zeros((2, 3))})
+        with self.assertRaises(CannotTrace):
+            trace(lambda x: np.sort(x), {"x": np.zeros(3)})
+        self.assertEqual(before, (np.sqrt, np.arange, np.pi, math.log))
+
+    def test_what_cannot_be_traced_says_where_and_what_to_write(self):
+        def branch(x):
+            if x.sum() > 0:
+                return x
+            return -x
+
+        for function, said in ((branch, "numpy.where"), (lambda x: np.sort(x), "numpy.sort"), (lambda x: x * float(x[0]), "float()"),
+                               (lambda x: np.linalg.inv(np.outer(x, x)), "inv"), (lambda x: x[x > 0], "x[mask]"),
+                               (lambda x: x + np.random.rand(3), "random numbers"), (lambda x: None, "returns nothing"),
+                               (lambda x: np.heaviside(x, 0.5), "numpy.heaviside")):
+            with self.assertRaises(CannotTrace) as refused:
+                trace(function, {"x": np.zeros(3)})
+            self.assertIn(said, str(refused.exception))
+            self.assertIn("formulas_test.py:", str(refused.exception))
+
+
+def as_tuple(x):
+    return x if isinstance(x, tuple) else (x,)
+
+
+class Asking(unittest.TestCase):
+    def test_a_function_has_the_truth_of_the_operation_that_it_is(self):
+        def kerple(r1, r2, query_position, key_position):
+            t = np.abs(query_position[:, None] - key_position)
+            bias = -r1[:, None, None] * np.log1p(r2[:, None, None] * t)
+            return np.where(key_position[None, None] > query_position[None, :, None], -np.inf, bias)
+
+        places = {"query_position": np.arange(5), "key_position": np.arange(5)}
+        for dtype, kind in (("f64", "f8"), ("f32", "f4"), ("f16", "f2")):
+            given = {name: np.abs(normal(3)).astype(kind) for name in ("r1", "r2")}
+            own = assay.truth(kerple, accuracy_class="sequential", **given, **places)
+            shipped = assay.truth("kerple/log", dtype=dtype, accuracy_class="sequential", **given, **places)
+            np.testing.assert_array_equal(own["y"], shipped["bias"])
+            self.assertTrue((own.allowed["y"] <= 1.5 * shipped.allowed["bias"]).all())
+            self.assertTrue((own.allowed["y"] >= 0.5 * shipped.allowed["bias"]).all())
+
+    def test_outputs_are_judged(self):
+        q, k, v = (normal(2, 6, 4).astype("f4") for _ in range(3))
+        right = attention(q, k, v)
+        self.assertIn("right: 48 elements", assay.judge(attention, right, q=q, k=k, v=v))
+        with self.assertRaisesRegex(AssertionError, "expected"):
+            assay.judge(attention, right * np.float32(1.001), q=q, k=k, v=v)
+        with self.assertRaisesRegex(ValueError, "has the dtype"):
+            assay.judge(attention, right.astype(complex), q=q, k=k, v=v)
+
+    def test_a_program_too_large_is_refused(self):
+        with self.assertRaisesRegex(RuntimeError, "needs more than [0-9]+ additions"):
+            assay.truth(lambda x: x @ x, x=np.zeros((6000, 6000), "f4"))
+
+
+REFERENCE = '''
+    import numpy as np
+    import assay
+
+    @assay.formula(x="B n d", w="d > 0")
+    def rms_norm(x, w):
+        return x * w / np.sqrt(np.mean(x * x, axis=-1, keepdims=True) + 1e-6)
+
+    @assay.formula(x="B n d", position="B n int >= 0", base="setting 10000.0 500.0")
+    def rotate(x, position, base=10000.0):
+        d = x.shape[-1] // 2 * 2
+        angle = position[..., None] * base ** (-np.arange(0, d, 2) / d)
+        first, second = x[..., :d:2], x[..., 1:d:2]
+        y = x.copy()
+        y[..., :d:2] = first * np.cos(angle) - second * np.sin(angle)
+        y[..., 1:d:2] = first * np.sin(angle) + second * np.cos(angle)
+        return y
+
+    def undeclared(x):
+        return x
+
+    @assay.formula(x="B n")
+    def branches(x):
+        return x if x[0, 0] > 0 else -x
+
+    @assay.formula(x="B n")
+    def breaks(x):
+        if x.shape[1] == 2:
+            raise RuntimeError("of two I know nothing")
+        return x * 2
+'''
+KERNELS = '''
+    import numpy as np
+
+    def rms_norm(x, w):
+        return x * w / np.sqrt(np.mean(x * x, axis=-1, keepdims=True) + x.dtype.type(1e-6))
+
+    def other_epsilon(x, w):
+        return x * w / np.sqrt(np.mean(x * x, axis=-1, keepdims=True) + x.dtype.type(1e-5))
+
+    def rotate(x, position, base=10000.0):
+        d = x.shape[-1] // 2 * 2
+        angle = (position[..., None] * base ** (-np.arange(0, d, 2) / d)).astype(x.dtype)
+        c, s = np.cos(angle), np.sin(angle)
+        y = x.copy()
+        y[..., :d:2] = x[..., :d:2] * c - x[..., 1:d:2] * s
+        y[..., 1:d:2] = x[..., :d:2] * s + x[..., 1:d:2] * c
+        return y
+
+    def backwards(x, position, base=10000.0):
+        return rotate(x, -position, base)
+
+    def twice(x):
+        return x * 2
+'''
+
+
+class Gating(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(folder.cleanup)
+        cls.folder = folder.name
+        for name, text in (("reference", REFERENCE), ("kernels", KERNELS)):
+            with open(os.path.join(cls.folder, name + ".py"), "w", encoding="utf-8") as file:
+                file.write(textwrap.dedent(text))
+
+    def run_assay(self, *arguments):
+        environment = {**os.environ, "ASSAY_PYTHON": sys.executable,
+                       "PYTHONPATH": os.path.join(HERE, "..", "adapters", "python")}
+        return subprocess.run([ASSAY, *arguments], cwd=self.folder, env=environment, capture_output=True, text=True,
+                              stdin=subprocess.DEVNULL)
+
+    def gate(self, formula, candidate, code, *arguments):
+        """report.json"""
+        done = self.run_assay("gate", "--formula", f"python:reference:{formula}", "--candidate", candidate, "--dtype", "f32",
+                              "--report", "report", *arguments)
+        self.assertEqual(done.returncode, code, done.stdout + done.stderr)
+        with open(os.path.join(self.folder, "report", "report.json"), encoding="utf-8") as file:
+            return json.load(file), done.stdout
+
+    def test_right_code_passes_and_the_formula_itself(self):
+        for candidate in ("python:kernels:rms_norm", "python:reference:rms_norm"):
+            report, text = self.gate("rms_norm", candidate + "@formula/rms_norm", 0)
+            self.assertEqual(report["formula"]["spec"], "python:reference:rms_norm")
+            self.assertIn(f"sha256 {report['formula']['sha256'][:12]}", text)
+            self.assertEqual({check["operation"] for check in report["checks"]}, {"formula/rms_norm"})
+        self.gate("rotate", "python:kernels:rotate@formula/rotate", 0)
+
+    def test_wrong_code_fails_and_the_case_runs_again(self):
+        report, text = self.gate("rms_norm", "python:kernels:other_epsilon@formula/rms_norm", 1)
+        self.assertEqual(report["verdict"], "failed")
+        command = next(line for line in text.splitlines() if "assay replay" in line).split()
+        self.assertIn("--formula", command)
+        done = self.run_assay(*command[1:])
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertIn("expected", done.stdout)
+        self.gate("rotate", "python:kernels:backwards@formula/rotate", 1)
+
+    def test_a_candidate_is_found_by_its_parameters(self):
+        self.gate("rms_norm", "python:kernels:rms_norm", 0)
+
+    def test_a_formula_that_is_none_is_no_fault_of_the_candidate(self):
+        for formula, said in (("undeclared", '@assay.formula(x="B n d")'), ("branches", "numpy.where"),
+                              ("nothing", "no 'nothing'"), ("breaks", "of two I know nothing")):
+            done = self.run_assay("gate", "--formula", f"python:reference:{formula}", "--candidate",
+                                  f"python:kernels:twice@formula/{formula}", "--dtype", "f32", "--report", "report")
+            self.assertEqual(done.returncode, 3, done.stdout + done.stderr)
+            self.assertIn(said, done.stderr)
+        done = self.run_assay("gate", "--formula", "reference.py", "--candidate", "python:kernels:twice")
+        self.assertEqual(done.returncode, 3)
+        self.assertIn("must be python:MODULE:FUNCTION", done.stderr)
+
+
+class Declaring(unittest.TestCase):
+    def test_texts(self):
+        inputs, settings = declared({"q": "B h n d", "p": "B n int >= 0", "i": "n int < m", "k": "B m d", "s": "h in (0, 1)",
+                                     "w": "d <= 2", "window": "setting 0 3", "mode": "setting sum mean", "on": "setting true false",
+                                     "c": "3 d"})
+        self.assertEqual(inputs["q"], {"name": "q", "axes": ["B", "h", "n", "d"], "type": "real", "into": None, "low": None,
+                                       "high": None})
+        self.assertEqual((inputs["p"]["type"], inputs["p"]["low"]), ("integer", 0.0))
+        self.assertEqual((inputs["i"]["into"], inputs["i"]["type"]), ("m", "integer"))
+        self.assertTrue(0 < inputs["s"]["low"] < 1e-300 and 0.999 < inputs["s"]["high"] < 1)
+        self.assertEqual((inputs["w"]["high"], inputs["c"]["axes"]), (2.0, ["3", "d"]))
+        self.assertEqual(settings, {"window": [0, 3], "mode": ["sum", "mean"], "on": [True, False]})
+
+    def test_texts_that_say_nothing(self):
+        for text in ("B n ??", "B n > many", "setting", "B n bool"):
+            with self.assertRaises(WrongDeclaration):
+                declared({"x": text})
+        with self.assertRaisesRegex(WrongDeclaration, "which axes y has"):
+            declaration_of(assay.formula(x="B n")(lambda x, y: x))
+        with self.assertRaisesRegex(WrongDeclaration, "no parameter z"):
+            declaration_of(assay.formula(x="B n", z="B")(lambda x: x))
+
+
+if __name__ == "__main__":
+    unittest.main()
