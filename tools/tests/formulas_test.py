@@ -373,6 +373,16 @@ class Asking(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "has the dtype"):
             assay.judge(attention, right.astype(complex), q=q, k=k, v=v)
 
+    def test_a_function_that_remembers_is_found_out(self):
+        calls = []
+
+        def counts(x):
+            calls.append(x)
+            return x * len(calls)
+
+        with self.assertRaisesRegex(RuntimeError, "by the function in float64.*not traced"):
+            assay.truth(counts, x=np.ones(3))
+
     def test_a_program_too_large_is_refused(self):
         with self.assertRaisesRegex(RuntimeError, "needs more than [0-9]+ additions"):
             assay.truth(lambda x: x @ x, x=np.zeros((6000, 6000), "f4"))

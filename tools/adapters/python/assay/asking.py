@@ -45,6 +45,10 @@ class Truth(dict):
 def truth(operation, *, dtype=None, compute=None, accuracy_class=None, **values):
     """The truth of a call of `operation`, and what is allowed of it."""
     operation, formula, values = _named(operation, values)
+    return _truth(operation, formula, dtype, compute, accuracy_class, values)
+
+
+def _truth(operation, formula, dtype, compute, accuracy_class, values):
     with serving.lock:
         server = serving.running(formula)
         with server.question() as question:
@@ -81,9 +85,11 @@ def _named(operation, values):
     """The operation by name, and the formula behind it where it is a function."""
     if not callable(operation):
         return operation, None, values
-    from assay.formulas.asking import asked
+    from assay.formulas.asking import asked, hold_against_function
     formula, inputs = asked(operation, values)
-    return formula.declarations[0]["name"], formula, inputs
+    name = formula.declarations[0]["name"]
+    hold_against_function(formula, inputs, lambda given: _truth(name, formula, "f64", None, None, given))
+    return name, formula, inputs
 
 
 def _loaded(stored, array, like):
@@ -105,7 +111,8 @@ def _plain(value):
 def _by_name(operation, declared, outputs):
     if isinstance(outputs, dict):
         return outputs
-    given = outputs if isinstance(outputs, (tuple, list)) and len(declared) > 1 else [outputs]
+    several = isinstance(outputs, tuple) or (isinstance(outputs, list) and len(declared) > 1)
+    given = outputs if several else [outputs]
     if len(given) != len(declared):
         raise ValueError(f"{operation} has the outputs {', '.join(declared)}, and {len(given)} came")
     return dict(zip(declared, given))

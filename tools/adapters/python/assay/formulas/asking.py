@@ -1,15 +1,21 @@
 """Calls of a formula of one's own, for assay.truth and assay.judge."""
 import collections
-import functools
 import re
 
 import numpy
 
-from assay.formulas.program import BOOLEAN, INTEGER, REAL
+from assay.formulas.program import REAL
 from assay.formulas.tracing import trace
 from assay.signature import signature_of
+from assay.tensors import bf16_to_f32, stored_of
 
-Formula = collections.namedtuple("Formula", "name text declarations trace")  # of one call: for its sizes and settings
+# Of one call: for its sizes and settings.
+Formula = collections.namedtuple("Formula", "name text declarations trace function settings truths")
+_replayed = set()  # texts of programs that were held against their function
+
+
+class NotTheFunction(RuntimeError):
+    """A program gives other numbers than the function that it was traced from: something in that is not traced."""
 
 
 def _is_array(value):
@@ -45,7 +51,41 @@ def formula_of(function, inputs, settings):
     declared = {"name": f"formula/{name}", "attributes": [], "outputs": [{"name": out} for out in found.outputs],
                 "inputs": [{"name": given, **({"dtype": "i64"} if kind != REAL else {})}
                            for given, (kind, _) in found.inputs.items()]}
-    return Formula(name, found.text, [declared], found)
+    return Formula(name, found.text, [declared], found, function, settings, truths)
+
+
+def _in_float64(name, value, formula):
+    """What the function itself is run on."""
+    stored, array = stored_of(value)
+    array = bf16_to_f32(array) if stored == "BF16" else array
+    return array.astype(bool if name in formula.truths else numpy.float64 if array.dtype.kind == "f" else numpy.int64)
+
+
+def hold_against_function(formula, inputs, truth_of):
+    """Once for each program: the function, run in float64, is within what is allowed of the program's exact value.
+    `truth_of(inputs)`: the exact outputs of these in f64, and what is allowed."""
+    if formula.text in _replayed:
+        return
+    given = {name: _in_float64(name, value, formula) for name, value in inputs.items()}
+    exact = truth_of(given)
+    with numpy.errstate(all="ignore"):
+        found = formula.function(**{name: array.copy() for name, array in given.items()}, **formula.settings)
+    names = list(formula.trace.outputs)
+    found = found if isinstance(found, dict) else dict(zip(names, [found] if names == ["y"] else found))
+    for name, truth in exact.items():
+        own, allowed = numpy.asarray(found[name], dtype=numpy.float64), exact.allowed[name]
+        if own.shape != truth.shape:
+            raise NotTheFunction(f"{formula.name}: '{name}' is {list(own.shape)} by the function, and {list(truth.shape)} by "
+                                 "its program")
+        with numpy.errstate(all="ignore"):
+            is_off = (numpy.abs(own - truth) > allowed) & numpy.isfinite(own) & numpy.isfinite(truth)
+        for place in numpy.argwhere(is_off)[:1]:
+            at = tuple(place)
+            raise NotTheFunction(
+                f"{formula.name}: {name}{[int(k) for k in at]} is {own[at]!r} by the function in float64, and {truth[at]!r} by "
+                "its program: it depends on something that was not traced, such as an earlier call or the numbers of an "
+                "input, or loses more digits than its own rounding explains")
+    _replayed.add(formula.text)
 
 
 def asked(function, values):
