@@ -1,12 +1,11 @@
-"""The functions of NumPy that programs have: elementwise ones here, others in shaping.py, sums.py and indexing.py."""
-import difflib
+"""Elementwise functions of NumPy as nodes, and casts."""
 from fractions import Fraction
 
 from assay.formulas.plain import numpy
 
 from assay.formulas.program import BOOLEAN, INTEGER, KIND_OF, REAL
 from assay.formulas.refusal import CannotTrace
-from assay.formulas.traced import Traced, as_traced, constant, made, writer
+from assay.formulas.traced import as_traced, constant, made, writer
 
 _GREATEST_DENOMINATOR = 64  # of exponents that are roots and not numbers
 
@@ -237,93 +236,13 @@ UFUNCS = {
     "isnan": is_nan, "isinf": is_infinite,
     "isfinite": lambda x: logical_not(UFUNCS["logical_or"](is_nan(x), is_infinite(x))),
     "deg2rad": lambda x: divide(multiply(x, constant_pi()), 180), "radians": lambda x: UFUNCS["deg2rad"](x),
-    "matmul": lambda x, y: _of_sums("matmul")(x, y), "conjugate": as_traced, "hypot": lambda x, y: UFUNCS["sqrt"](
+    "conjugate": as_traced, "hypot": lambda x, y: UFUNCS["sqrt"](
         add(power(x, 2), power(y, 2))),
 }
 
 
 def constant_pi():
     return made(writer().add("pi", (), REAL, ()), numpy.float64(numpy.pi))
-
-
-def _of_sums(name):
-    from assay.formulas import sums
-    return getattr(sums, name)
-
-
-def _nearest(name, known_names):
-    near = difflib.get_close_matches(name, known_names, 1, 0.75)
-    return f"the nearest that is traced is numpy.{near[0]}" if near else ""
-
-
-def ufunc_result(name, method, arguments, out, more):
-    more = {word: value for word, value in more.items() if word not in ("dtype", "casting", "subok", "order")}
-    condition = more.pop("where", True)
-    if method == "__call__" and name in UFUNCS and not more:
-        found = UFUNCS[name](*arguments)
-    elif method in ("reduce", "accumulate", "outer", "at"):
-        found = _of_sums("ufunc_method")(name, method, arguments, more)
-    else:
-        raise CannotTrace(f"numpy.{name}" + ("" if method == "__call__" else f".{method}") + " is not traced",
-                          _nearest(name, UFUNCS))
-    if condition is not True:
-        if out is None:
-            raise CannotTrace(f"numpy.{name} with `where` and without `out`", "what stands elsewhere is undefined")
-        found = where(condition, found, out[0])
-    return found if out is None or out[0] is None else written_to(out[0], found)
-
-
-def written_to(out, x):
-    """`out` with the elements of x, as in-place operators have it."""
-    if not isinstance(out, Traced):
-        raise CannotTrace("a result that is written to an array that was made outside of the function")
-    from assay.formulas.indexing import put
-    put(out, Ellipsis, x)
-    return out
-
-
-def function_result(name, arguments, more):
-    table = functions_by_name()
-    if name not in table:
-        raise CannotTrace(f"numpy.{name} is not traced", _nearest(name, table))
-    out = more.pop("out", None) if name not in UFUNCS else None
-    found = table[name](*arguments, **more)
-    return found if out is None else written_to(out, found)
-
-
-def functions_by_name():
-    from assay.formulas import indexing, shaping, sums
-    return {**shaping.FUNCTIONS, **sums.FUNCTIONS, **indexing.FUNCTIONS, "where": where, "clip": clip,
-            "nan_to_num": nan_to_num, "abs": absolute, "isneginf": lambda x: equal(x, -float("inf")),
-            "isposinf": lambda x: equal(x, float("inf")), "real": as_traced, "fix": lambda x: multiply(
-                sign(x), floor(absolute(x))), "trunc": lambda x: multiply(sign(x), floor(absolute(x))),
-            "iscomplexobj": lambda x: False, "isrealobj": lambda x: True, "ndim": lambda x: as_traced(x).ndim,
-            "shape": lambda x: as_traced(x).shape, "size": lambda x, axis=None: as_traced(x).size if axis is None
-            else as_traced(x).shape[axis], "result_type": lambda *x: numpy.dtype(numpy.float64)}
-
-
-METHODS = {"sum", "mean", "max", "min", "any", "all", "cumsum", "prod", "std", "var", "reshape", "transpose", "ravel",
-           "swapaxes", "squeeze", "repeat", "take", "clip", "dot", "argmax", "argmin", "argsort", "diagonal", "trace",
-           "round", "cumprod"}
-
-
-def method_named(x, name):
-    """A method of arrays, as the function of that name."""
-    if name in METHODS:
-        return lambda *arguments, **more: function_result(name, (x, *arguments), more)
-    if name in ("copy", "__copy__"):
-        return lambda *_, **__: copied(x)
-    if name == "__deepcopy__":
-        return lambda memo: copied(x)
-    if name == "flatten":
-        return lambda *_, **__: copied(function_result("ravel", (x,), {}))
-    if name == "astype":
-        return lambda dtype, **_: as_type(x, dtype)
-    if name == "fill":
-        return lambda value: written_to(x, as_traced(value)) and None
-    if name in ("real", "base", "flat", "strides", "data", "imag", "nbytes", "itemsize", "view", "sort", "tobytes"):
-        raise CannotTrace(f".{name} of an array is not traced")
-    raise AttributeError(f"'numpy.ndarray' object has no attribute '{name}'")
 
 
 def copied(x):

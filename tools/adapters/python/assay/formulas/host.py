@@ -11,7 +11,7 @@ import re
 import sys
 
 sys.path[0] = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-import assay  # noqa: E402, F401
+import assay  # noqa: E402, F401, from the folder above
 sys.path.append(sys.path.pop(0))
 from assay.python_candidate import load, named, why_not  # noqa: E402
 from assay.streams import protocol_streams, send  # noqa: E402

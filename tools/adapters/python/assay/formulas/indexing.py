@@ -3,7 +3,7 @@ from assay.formulas.plain import numpy
 
 from assay.formulas.program import BOOLEAN, INTEGER, REAL
 from assay.formulas.refusal import CannotTrace
-from assay.formulas.traced import Size, Traced, View, as_traced, constant, made, writer
+from assay.formulas.traced import Traced, View, as_traced, constant, made, writer
 
 
 def _plain_key(key):

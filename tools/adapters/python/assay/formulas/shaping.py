@@ -1,18 +1,20 @@
-"""What makes arrays, and gives them other shapes."""
-from assay.formulas.plain import numpy
-
+"""Other shapes and orders of the same elements; views where NumPy has views."""
 from assay.formulas import functions as f
+from assay.formulas.indexing import take
+from assay.formulas.plain import numpy
 from assay.formulas.program import BOOLEAN, DTYPE_OF, INTEGER, KIND_OF, REAL
 from assay.formulas.refusal import CannotTrace
 from assay.formulas.traced import Traced, View, as_traced, constant, made, writer
 
 
-def _whole(shape):
+def whole_shape(shape):
     """A shape as NumPy takes it: an integer or several."""
     if isinstance(shape, Traced):
         shape = shape.tolist()
     return tuple(int(size) for size in (shape if isinstance(shape, (tuple, list)) else (shape,)))
 
+
+# Other shapes of the same elements: views.
 
 def kind_of_dtype(dtype):
     try:
@@ -25,7 +27,7 @@ def full(shape, value, dtype=None, **_):
     value = as_traced(value)
     if dtype is not None or value.kind == REAL:
         value = f.as_type(value, DTYPE_OF[kind_of_dtype(dtype)])
-    shape = _whole(shape)
+    shape = whole_shape(shape)
     if value.kind != REAL and value.value is not None:
         return constant(numpy.broadcast_to(value.value, shape))
     return made(writer().broadcast(value.node, shape),
@@ -36,92 +38,12 @@ def zeros(shape, dtype=None, *_, **__):
     return full(shape, 0 if kind_of_dtype(dtype) != REAL else 0.0, dtype or float)
 
 
-def ones(shape, dtype=None, *_, **__):
-    return full(shape, 1 if kind_of_dtype(dtype) != REAL else 1.0, dtype or float)
-
-
-def like(create):
-    def apply(x, *value, dtype=None, shape=None, **_):
-        x = as_traced(x)
-        return create(x.plain_shape if shape is None else shape, *value, dtype=dtype or x.dtype)
-    return apply
-
-
-def arange(start, stop=None, step=1, dtype=None, **_):
-    """Exact: start + step k. Floats that are no integers are the doubles that they are."""
-    start, stop = (0, start) if stop is None else (start, stop)
-    given = [as_traced(x) for x in (start, stop, step)]
-    count = numpy.arange(*(x.value for x in given)).size
-    whole = all(x.kind != REAL for x in given)
-    found = f.add(constant(numpy.arange(count)) if count else constant(numpy.zeros(0, int)), 0)
-    found = f.add(f.multiply(found, given[2]), given[0])
-    if not whole or (dtype is not None and kind_of_dtype(dtype) == REAL):
-        return f.as_type(found, float)
-    return found
-
-
-def linspace(start, stop, num=50, endpoint=True, retstep=False, dtype=None, axis=0):
-    num = int(num)
-    parts = num - 1 if endpoint else num
-    step = f.divide(f.subtract(stop, start), max(parts, 1))
-    found = f.add(f.multiply(constant(numpy.arange(num)), step), start)
-    return (found, step) if retstep else found
-
-
-def eye(n, m=None, k=0, dtype=None, **_):
-    square = numpy.eye(int(n), None if m is None else int(m), int(k), dtype=bool)
-    return f.as_type(constant(square), DTYPE_OF[kind_of_dtype(dtype)])
-
-
-def tri(n, m=None, k=0, dtype=None, **_):
-    return f.as_type(constant(numpy.tri(int(n), None if m is None else int(m), int(k), dtype=bool)),
-                     DTYPE_OF[kind_of_dtype(dtype)])
-
-
-def triangle(keep_lower):
-    def apply(x, k=0):
-        x = as_traced(x)
-        rows, columns = x.plain_shape[-2:]
-        lower = numpy.tri(rows, columns, int(k) if keep_lower else int(k) - 1, dtype=bool)
-        return f.where(constant(lower if keep_lower else ~lower), x, x.dtype.type(0).item())
-    return apply
-
-
-def array_of(x, dtype=None):
-    """numpy.array, of nested lists too."""
-    if isinstance(x, Traced):
-        found = f.copied(x)
-    elif isinstance(x, (list, tuple)) and _holds_traced(x):
-        found = stack([array_of(one) for one in x])
-    else:
-        plain = numpy.array(x)
-        if plain.dtype.kind not in "fiub":
-            raise CannotTrace(f"an array of {plain.dtype}")
-        found = as_traced(plain if plain.ndim else plain.item())
-    return found if dtype is None else f.as_type(found, DTYPE_OF[kind_of_dtype(dtype)])
-
-
-def _holds_traced(x):
-    return isinstance(x, Traced) or (isinstance(x, (list, tuple)) and any(map(_holds_traced, x)))
-
-
-def array(x, dtype=None, *_, copy=True, ndmin=0, **__):
-    found = array_of(x, dtype)
-    return found[(None,) * max(ndmin - found.ndim, 0)] if ndmin > found.ndim else found
-
-
-def asarray(x, dtype=None, *_, **__):
-    return x if isinstance(x, Traced) and (dtype is None or kind_of_dtype(dtype) == x.kind) else array_of(x, dtype)
-
-
-# Other shapes of the same elements: views.
-
 def reshape(x, *shape, order="C", **more):
     x = as_traced(x)
     shape = more.get("shape", more.get("newshape", shape[0] if len(shape) == 1 else shape))
     if order != "C":
         raise CannotTrace("reshape in another order than that of rows")
-    shape = tuple(numpy.empty(x.plain_shape, numpy.bool_).reshape(_whole(shape)).shape)
+    shape = tuple(numpy.empty(x.plain_shape, numpy.bool_).reshape(whole_shape(shape)).shape)
     own = x.plain_shape
     return x.viewed(View(lambda node: writer().reshape(node, shape), lambda value: value.reshape(shape),
                          lambda node, part: writer().reshape(part, own), shape))
@@ -130,7 +52,7 @@ def reshape(x, *shape, order="C", **more):
 def transpose(x, *axes, **more):
     x = as_traced(x)
     axes = more.get("axes", axes[0] if len(axes) == 1 else axes)
-    axes = tuple(range(x.ndim))[::-1] if axes is None or axes == () else tuple(int(a) % x.ndim for a in _whole(axes))
+    axes = tuple(range(x.ndim))[::-1] if axes is None or axes == () else tuple(int(a) % x.ndim for a in whole_shape(axes))
     back = tuple(numpy.argsort(axes)) if axes else ()
     return x.viewed(View(lambda node: writer().transpose(node, axes), lambda value: value.transpose(axes),
                          lambda node, part: writer().transpose(part, back), [x.plain_shape[a] for a in axes]))
@@ -144,7 +66,7 @@ def swapaxes(x, a, b, *_):
 
 def moveaxis(x, source, destination):
     x = as_traced(x)
-    source, destination = ([k % x.ndim for k in _whole(each)] for each in (source, destination))
+    source, destination = ([k % x.ndim for k in whole_shape(each)] for each in (source, destination))
     axes = [k for k in range(x.ndim) if k not in source]
     for to, of in sorted(zip(destination, source)):
         axes.insert(to, of)
@@ -153,7 +75,7 @@ def moveaxis(x, source, destination):
 
 def expand_dims(x, axis):
     x = as_traced(x)
-    axes = _whole(axis)
+    axes = whole_shape(axis)
     shape = list(x.plain_shape)
     for k in sorted(k % (x.ndim + len(axes)) for k in axes):
         shape.insert(k, 1)
@@ -163,12 +85,12 @@ def expand_dims(x, axis):
 def squeeze(x, axis=None):
     x = as_traced(x)
     gone = [k for k, size in enumerate(x.plain_shape) if size == 1] if axis is None else [
-        k % x.ndim for k in _whole(axis)]
+        k % x.ndim for k in whole_shape(axis)]
     return reshape(x, tuple(size for k, size in enumerate(x.plain_shape) if k not in gone))
 
 
 def broadcast_to(x, shape, **_):
-    x, shape = as_traced(x), _whole(shape)
+    x, shape = as_traced(x), whole_shape(shape)
     value = None if x.value is None else numpy.broadcast_to(x.value, shape)
     return constant(value) if value is not None and x.kind != REAL else made(writer().broadcast(x.node, shape), value)
 
@@ -236,11 +158,11 @@ def repeat(x, repeats, axis=None):
     x = as_traced(x)
     x, axis = (reshape(x, -1), 0) if axis is None else (x, axis % x.ndim)
     index = numpy.repeat(numpy.arange(x.plain_shape[axis]), as_traced(repeats).value)
-    return f.functions_by_name()["take"](x, constant(index), axis)
+    return take(x, constant(index), axis)
 
 
 def tile(x, times):
-    x, times = as_traced(x), _whole(times)
+    x, times = as_traced(x), whole_shape(times)
     x = reshape(x, (1,) * max(len(times) - x.ndim, 0) + x.plain_shape)
     for axis, count in enumerate((1,) * (x.ndim - len(times)) + times):
         if count != 1:
@@ -250,7 +172,7 @@ def tile(x, times):
 
 def flip(x, axis=None):
     x = as_traced(x)
-    axes = range(x.ndim) if axis is None else [k % x.ndim for k in _whole(axis)]
+    axes = range(x.ndim) if axis is None else [k % x.ndim for k in whole_shape(axis)]
     return f.copied(x[tuple(slice(None, None, -1) if k in axes else slice(None) for k in range(x.ndim))])
 
 
@@ -258,9 +180,9 @@ def roll(x, shift, axis=None):
     x = as_traced(x)
     if axis is None:
         return reshape(roll(reshape(x, -1), shift, 0), x.plain_shape)
-    for by, k in zip(_whole(shift) * (len(_whole(axis)) if len(_whole(shift)) == 1 else 1), _whole(axis)):
+    for by, k in zip(whole_shape(shift) * (len(whole_shape(axis)) if len(whole_shape(shift)) == 1 else 1), whole_shape(axis)):
         size = x.plain_shape[k]
-        x = f.functions_by_name()["take"](x, constant((numpy.arange(size) - by) % max(size, 1)), k)
+        x = take(x, constant((numpy.arange(size) - by) % max(size, 1)), k)
     return x
 
 
@@ -319,10 +241,6 @@ FUNCTIONS = {
     "hstack": lambda parts, **_: concatenate(parts, min(as_traced(parts[0]).ndim - 1, 1)),
     "column_stack": lambda parts: concatenate([x if x.ndim > 1 else x[:, None] for x in map(as_traced, parts)], 1),
     "repeat": repeat, "tile": tile, "flip": flip, "fliplr": lambda x: flip(x, 1), "flipud": lambda x: flip(x, 0),
-    "roll": roll, "pad": pad, "tril": triangle(True), "triu": triangle(False), "diagonal": diagonal, "diag": diag,
-    "meshgrid": meshgrid, "copy": lambda x, *_, **__: f.copied(x), "zeros_like": like(zeros), "ones_like": like(ones),
-    "empty_like": like(zeros), "full_like": like(full), "atleast_1d": atleast(1), "atleast_2d": atleast(2),
-    "array": array, "asarray": asarray, "asanyarray": asarray, "ascontiguousarray": asarray,
+    "roll": roll, "pad": pad, "diagonal": diagonal, "diag": diag,
+    "meshgrid": meshgrid, "copy": lambda x, *_, **__: f.copied(x), "atleast_1d": atleast(1), "atleast_2d": atleast(2),
 }
-CREATING = {"arange": arange, "linspace": linspace, "zeros": zeros, "empty": zeros, "ones": ones, "full": full,
-            "eye": eye, "identity": eye, "tri": tri, "array": array, "asarray": asarray, "asanyarray": asarray}

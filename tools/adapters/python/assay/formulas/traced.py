@@ -9,7 +9,7 @@ from fractions import Fraction
 from assay.formulas.plain import numpy
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
-from assay.formulas.program import BOOLEAN, DTYPE_OF, INTEGER, KIND_OF, REAL, Writer
+from assay.formulas.program import DTYPE_OF, KIND_OF, REAL, Writer
 from assay.formulas.refusal import CannotTrace, line_of_caller
 
 _tracing = []  # the writers, the last in scope
@@ -203,11 +203,11 @@ class Traced(NDArrayOperatorsMixin):
     # What NumPy asks.
 
     def __array_ufunc__(self, ufunc, method, *arguments, out=None, **more):
-        from assay.formulas.functions import ufunc_result
+        from assay.formulas.dispatch import ufunc_result
         return ufunc_result(ufunc.__name__, method, arguments, out, more)
 
     def __array_function__(self, function, types, arguments, more):
-        from assay.formulas.functions import function_result
+        from assay.formulas.dispatch import function_result
         return function_result(function.__name__, arguments, more)
 
     def __getitem__(self, key):
@@ -219,7 +219,7 @@ class Traced(NDArrayOperatorsMixin):
         put(self, key, new)
 
     def __getattr__(self, name):
-        from assay.formulas.functions import method_named
+        from assay.formulas.dispatch import method_named
         return method_named(self, name)
 
     @property
@@ -252,7 +252,7 @@ def as_traced(x):
     if isinstance(x, (float, numpy.floating)):
         return made(writer().number(x), numpy.float64(x))
     if isinstance(x, (list, tuple)):
-        from assay.formulas.shaping import array_of
+        from assay.formulas.creating import array_of
         return array_of(x)
     if isinstance(x, numpy.ndarray) and x.dtype.kind in "biu":
         return constant(x)

@@ -7,7 +7,7 @@ import threading
 
 import numpy
 
-from assay.formulas import functions, shaping
+from assay.formulas import creating, dispatch, functions
 from assay.formulas.plain import numpy as plain_numpy
 from assay.formulas.program import KIND_OF, Writer
 from assay.formulas.refusal import CannotTrace
@@ -52,11 +52,11 @@ class _Ufunc(_Replaced):
 
     def _called(self, *arguments, out=None, **more):
         out = out if out is None or isinstance(out, tuple) else (out,)
-        return functions.ufunc_result(self.__name__, "__call__", arguments, out, more)
+        return dispatch.ufunc_result(self.__name__, "__call__", arguments, out, more)
 
     def __getattr__(self, name):
         if name in ("reduce", "accumulate", "outer", "at") and not _is_of_libraries(sys._getframe(1)):
-            return lambda *arguments, **more: functions.ufunc_result(self.__name__, name, arguments, None, more)
+            return lambda *arguments, **more: dispatch.ufunc_result(self.__name__, name, arguments, None, more)
         return getattr(self._original, name)
 
 
@@ -70,7 +70,7 @@ class _Random:
 
 
 def _function(name):
-    return lambda *arguments, **more: functions.function_result(name, arguments, more)
+    return lambda *arguments, **more: dispatch.function_result(name, arguments, more)
 
 
 def _log(x, base=None):
@@ -87,13 +87,13 @@ def _whole(function):
 
 def _replacements():
     """(object, name, what stands there while a function is traced)"""
-    table = {**functions.functions_by_name(), **shaping.CREATING}
+    table = {**dispatch.FUNCTIONS, **creating.CREATING}
     for name in {**functions.UFUNCS, **table}:
         original = getattr(numpy, name, None)
         if isinstance(original, numpy.ufunc):
             yield numpy, name, _Ufunc(original)
         elif original is not None:
-            yield numpy, name, _Replaced(original, shaping.CREATING.get(name) or _function(name))
+            yield numpy, name, _Replaced(original, creating.CREATING.get(name) or _function(name))
     yield numpy.linalg, "norm", _Replaced(numpy.linalg.norm, _function("norm"))
     of_numbers = {"pow": functions.power, "fabs": functions.absolute, "log": _log, "floor": _whole(plain_numpy.floor),
                   "ceil": _whole(plain_numpy.ceil)}

@@ -1,0 +1,93 @@
+"""What makes arrays."""
+from assay.formulas import functions as f
+from assay.formulas.plain import numpy
+from assay.formulas.program import DTYPE_OF, REAL
+from assay.formulas.refusal import CannotTrace
+from assay.formulas.shaping import full, kind_of_dtype, stack, zeros
+from assay.formulas.traced import Traced, as_traced, constant, made, writer
+
+
+def ones(shape, dtype=None, *_, **__):
+    return full(shape, 1 if kind_of_dtype(dtype) != REAL else 1.0, dtype or float)
+
+
+def like(create):
+    def apply(x, *value, dtype=None, shape=None, **_):
+        x = as_traced(x)
+        return create(x.plain_shape if shape is None else shape, *value, dtype=dtype or x.dtype)
+    return apply
+
+
+def arange(start, stop=None, step=1, dtype=None, **_):
+    """Exact: start + step k. Floats that are no integers are the doubles that they are."""
+    start, stop = (0, start) if stop is None else (start, stop)
+    given = [as_traced(x) for x in (start, stop, step)]
+    count = numpy.arange(*(x.value for x in given)).size
+    whole = all(x.kind != REAL for x in given)
+    found = f.add(constant(numpy.arange(count)) if count else constant(numpy.zeros(0, int)), 0)
+    found = f.add(f.multiply(found, given[2]), given[0])
+    if not whole or (dtype is not None and kind_of_dtype(dtype) == REAL):
+        return f.as_type(found, float)
+    return found
+
+
+def linspace(start, stop, num=50, endpoint=True, retstep=False, dtype=None, axis=0):
+    num = int(num)
+    parts = num - 1 if endpoint else num
+    step = f.divide(f.subtract(stop, start), max(parts, 1))
+    found = f.add(f.multiply(constant(numpy.arange(num)), step), start)
+    return (found, step) if retstep else found
+
+
+def eye(n, m=None, k=0, dtype=None, **_):
+    square = numpy.eye(int(n), None if m is None else int(m), int(k), dtype=bool)
+    return f.as_type(constant(square), DTYPE_OF[kind_of_dtype(dtype)])
+
+
+def tri(n, m=None, k=0, dtype=None, **_):
+    return f.as_type(constant(numpy.tri(int(n), None if m is None else int(m), int(k), dtype=bool)),
+                     DTYPE_OF[kind_of_dtype(dtype)])
+
+
+def triangle(keep_lower):
+    def apply(x, k=0):
+        x = as_traced(x)
+        rows, columns = x.plain_shape[-2:]
+        lower = numpy.tri(rows, columns, int(k) if keep_lower else int(k) - 1, dtype=bool)
+        return f.where(constant(lower if keep_lower else ~lower), x, x.dtype.type(0).item())
+    return apply
+
+
+def array_of(x, dtype=None):
+    """numpy.array, of nested lists too."""
+    if isinstance(x, Traced):
+        found = f.copied(x)
+    elif isinstance(x, (list, tuple)) and _holds_traced(x):
+        found = stack([array_of(one) for one in x])
+    else:
+        plain = numpy.array(x)
+        if plain.dtype.kind not in "fiub":
+            raise CannotTrace(f"an array of {plain.dtype}")
+        found = as_traced(plain if plain.ndim else plain.item())
+    return found if dtype is None else f.as_type(found, DTYPE_OF[kind_of_dtype(dtype)])
+
+
+def _holds_traced(x):
+    return isinstance(x, Traced) or (isinstance(x, (list, tuple)) and any(map(_holds_traced, x)))
+
+
+def array(x, dtype=None, *_, copy=True, ndmin=0, **__):
+    found = array_of(x, dtype)
+    return found[(None,) * max(ndmin - found.ndim, 0)] if ndmin > found.ndim else found
+
+
+def asarray(x, dtype=None, *_, **__):
+    return x if isinstance(x, Traced) and (dtype is None or kind_of_dtype(dtype) == x.kind) else array_of(x, dtype)
+
+
+# These make arrays of nothing that is traced: they are replaced whoever calls them.
+CREATING = {"arange": arange, "linspace": linspace, "zeros": zeros, "empty": zeros, "ones": ones, "full": full,
+            "eye": eye, "identity": eye, "tri": tri, "array": array, "asarray": asarray, "asanyarray": asarray}
+FUNCTIONS = {"tril": triangle(True), "triu": triangle(False), "zeros_like": like(zeros), "ones_like": like(ones),
+             "empty_like": like(zeros), "full_like": like(full), "array": array, "asarray": asarray, "asanyarray": asarray,
+             "ascontiguousarray": asarray}
