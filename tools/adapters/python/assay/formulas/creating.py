@@ -4,7 +4,7 @@ from assay.formulas.plain import numpy
 from assay.formulas.program import DTYPE_OF, REAL
 from assay.formulas.refusal import CannotTrace
 from assay.formulas.shaping import full, kind_of_dtype, stack, zeros
-from assay.formulas.traced import Traced, as_traced, constant, made, writer
+from assay.formulas.traced import Traced, as_traced, constant
 
 
 def ones(shape, dtype=None, *_, **__):
