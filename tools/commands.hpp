@@ -27,6 +27,7 @@ std::optional<shard> parse_shard(const std::string& text);
 struct gate_options {
   std::string candidate;
   std::string formula{};  ///< "python:MODULE:FUNCTION": what the candidate is held against; empty: the encodings
+  bool shows_formula = false;  ///< prints it as mathematics; without a candidate it is its own
   std::vector<std::string> encodings, operations, dtypes, properties, families, require_class,
       require_digits;  ///< "6@131072": so many digits up to that length
   std::string effort = "quick";

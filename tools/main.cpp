@@ -12,6 +12,7 @@
 #include "optimized/dispatch.hpp"
 #include "tools/commands.hpp"
 #include "tools/explore_commands.hpp"
+#include "tools/formula/formula_host.hpp"
 #include "tools/golden/commands.hpp"
 #include "tools/judge/judge.hpp"
 #include "tools/transports/library_host.hpp"
@@ -179,11 +180,13 @@ int run(int argc, char** argv) {
   app.add_option("--target", target, "instruction set of the optimized implementation (also: ASSAY_TARGET)");
 
   std::string what;
+  std::string listed_formula;
   CLI::App* list_command = app.add_subcommand("list", "what there is");
   list_command->add_option("what", what)
       ->check(CLI::IsMember({"encodings", "operations", "stages", "properties", "mutants", "families", "builtins"}));
   bool as_json = false, as_markdown = false, as_page = false;
   list_command->add_flag("--json", as_json, "the operations for a program to read");
+  list_command->add_option("--formula", listed_formula, "python:MODULE:FUNCTION, whose operation is among them");
   list_command->add_flag("--markdown", as_markdown, "the encodings, or the operations, as a table for a document")
       ->excludes("--json");
   list_command->add_flag("--page", as_page, "the encodings as a page for a document, with a section for each")
@@ -211,6 +214,13 @@ int run(int argc, char** argv) {
   gate_command
       ->add_option("--shard", shard_text, "K/N: only every N-th part of the run, from the K-th on; see: assay merge")
       ->check(shard_of_run);
+
+  gate_options checking{.shows_formula = true};
+  checking.dtypes = {"f64", "f32"};
+  CLI::App* check_command =
+      app.add_subcommand("check-formula", "a NumPy function as mathematics, and held against itself in f64 and f32");
+  check_command->add_option("formula", checking.formula, "python:MODULE:FUNCTION")->required();
+  check_command->add_option("--report", checking.report, "folder of the report")->capture_default_str();
 
   merge_options merging;
   CLI::App* merge_command = app.add_subcommand("merge", "the reports of all shards of a gate as the report of one run");
@@ -312,6 +322,9 @@ int run(int argc, char** argv) {
     return wrong_input;
   }
   if (*host_command) return transports::host_library(library);
+  if (*list_command && !listed_formula.empty())
+    if (const auto added = add_hosted_formula(listed_formula); !added)
+      return complain(added.error().message), candidate_broke;
   if (*list_command)
     return list(what, as_json       ? list_format::json
                       : as_markdown ? list_format::markdown
@@ -320,6 +333,7 @@ int run(int argc, char** argv) {
   if (*cases_command) return cases(exporting);
   if (!shard_text.empty()) gating.shard = *parse_shard(shard_text);
   if (*gate_command) return gate(gating);
+  if (*check_command) return gate(checking);
   if (*merge_command) return merge(merging);
   if (*compare_command) return compare(comparing);
   if (golden) return golden.run();

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "properties/formula_tests.hpp"
+#include "reference/formula/mathematics.hpp"
 #include "reference/formula/owner.hpp"
 #include "reference/formula/text.hpp"
 #include "reference/formula/work.hpp"
@@ -140,6 +141,17 @@ core::operation operation_of(const json& greeting) {
   return op;
 }
 
+// Of one row and head, and of two of all else.
+std::string mathematics_of(formula_host& host, const core::operation& op) {
+  core::axis_sizes sizes;
+  for (const std::string& axis : core::axis_symbols(op)) {
+    const core::axis_role role = core::role_of(op, axis);
+    sizes[axis] = role == core::axis_role::batch || role == core::axis_role::head ? 1 : 2;
+  }
+  const core::attributes settings = core::completed(op, {});
+  return formula::as_mathematics(host.trace({op, settings, sizes}));
+}
+
 }  // namespace
 
 core::result<judged_formula> add_hosted_formula(const std::string& spec) {
@@ -158,7 +170,9 @@ core::result<judged_formula> add_hosted_formula(const std::string& spec) {
             {op, [host = *host](const formula::program_sizes& call) { return host->trace(call); }}}));
     properties::install_formula_tests();
     const json& told = (*host)->greeting();
-    return judged_formula{spec, told["sha256"], told["captured"]};
+    return judged_formula{spec, told["sha256"], told["captured"], op.name, mathematics_of(**host, op)};
+  } catch (const formula_fault& wrong) {
+    return core::failure(wrong.what());
   } catch (const core::contract_violation& wrong) {
     return core::failure(fmt::format("the formula {}: {}", spec, wrong.what()));
   } catch (const json::exception& wrong) {

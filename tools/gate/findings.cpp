@@ -48,7 +48,8 @@ class sentence_list {
         note(operations, p.operation->name);
         note(types, std::string(core::name_of(p.type)));
       }
-      const bool exact = std::all_of(parts.begin(), parts.end(), [](const part_key& p) { return is_exact(*p.operation); });
+      const bool exact =
+          std::all_of(parts.begin(), parts.end(), [](const part_key& p) { return is_exact(*p.operation); });
       const std::string dtypes = exact ? "" : fmt::format(" in {}", fmt::join(types, ", "));
       lines.push_back(fmt::format("{} ({}{})", sentence, fmt::join(operations, ", "), dtypes));
     }

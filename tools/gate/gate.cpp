@@ -131,6 +131,11 @@ int gate(const gate_options& asked) {
     auto added = add_hosted_formula(options.formula);
     if (!added) return complain(added.error().message), candidate_broke;
     formula = std::move(*added);
+    if (options.shows_formula) {
+      fmt::print("{}\n", formula->mathematics);
+      for (const std::string& line : formula->captured) fmt::print("taken as it is: {}\n", line);
+      options.candidate = options.formula + "@" + formula->operation;
+    }
     if (options.operations.empty() && options.encodings.empty()) options.encodings = {"formula"};
   }
   try {

@@ -131,8 +131,8 @@ void members(Archive& a, shard& s) {
 template <class Archive>
 void members(Archive& a, gate_options& o) {
   // Files are named anew to the process that merges.
-  auto& [candidate, formula, encodings, operations, dtypes, properties, families, require_class, require_digits, effort,
-         shapes, most_elements, seed, limits, baseline, known_failures, report, part] = o;
+  auto& [candidate, formula, shown, encodings, operations, dtypes, properties, families, require_class, require_digits,
+         effort, shapes, most_elements, seed, limits, baseline, known_failures, report, part] = o;
   ASSAY_ARCHIVE(a, candidate, formula, encodings, operations, dtypes, properties, families, require_class,
                 require_digits, effort, shapes, most_elements, seed, limits);
   a("shard", part);

@@ -88,6 +88,8 @@ struct judged_formula {
   std::string spec;
   std::string sha256;                   ///< of its program at fixed sizes: another one is another truth
   std::vector<std::string> captured{};  ///< arrays that no input and no size accounts for, taken as they are
+  std::string operation{};              ///< "formula/NAME"
+  std::string mathematics{};            ///< its program at the smallest sizes
 };
 
 struct gate_report {

@@ -457,7 +457,7 @@ class Gating(unittest.TestCase):
 
     def run_assay(self, *arguments):
         environment = {**os.environ, "ASSAY_PYTHON": sys.executable,
-                       "PYTHONPATH": os.path.join(HERE, "..", "adapters", "python")}
+                       "PYTHONPATH": os.path.join(HERE, "..", "adapters", "python")}  # for a reference that imports assay
         return subprocess.run([ASSAY, *arguments], cwd=self.folder, env=environment, capture_output=True, text=True,
                               stdin=subprocess.DEVNULL)
 
@@ -486,6 +486,26 @@ class Gating(unittest.TestCase):
         self.assertEqual(done.returncode, 1, done.stderr)
         self.assertIn("expected", done.stdout)
         self.gate("rotate", "python:kernels:backwards@formula/rotate", 1)
+
+    def test_a_formula_is_shown_and_held_against_itself(self):
+        done = self.run_assay("check-formula", "python:reference:rms_norm")
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertIn("x: real [1, 2, 2]", done.stdout)
+        self.assertIn("output y =", done.stdout)
+        self.assertIn("- passed", done.stdout)
+
+    def test_check_takes_a_formula(self):
+        sys.path.insert(0, self.folder)
+        self.addCleanup(sys.path.remove, self.folder)
+        import kernels
+        import reference
+        assay.check(kernels.rms_norm, formula=reference.rms_norm, dtypes=["f32"])
+        with self.assertRaisesRegex(AssertionError, "rms_norm"):
+            assay.check(kernels.other_epsilon, formula=reference.rms_norm, dtypes=["f32"])
+        with self.assertRaisesRegex(ValueError, "in a file"):
+            assay.check(kernels.rms_norm, formula=lambda x, w: x)
+        with self.assertRaisesRegex(ValueError, "nothing says which axes"):
+            assay.check(kernels.twice, formula=reference.undeclared)
 
     def test_a_candidate_is_found_by_its_parameters(self):
         self.gate("rms_norm", "python:kernels:rms_norm", 0)

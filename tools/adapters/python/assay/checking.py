@@ -29,11 +29,14 @@ _PASSED, _FAILED, _BROKEN = 0, 1, 3
 _MOST_SHOWN = 4000  # characters of a program
 
 
-def check(function, operation=None, dtypes=None, *, effort="quick", seed=1, require_class=(), require_digits=(), report=None,
-          options=(), **about):
+def check(function, operation=None, dtypes=None, *, formula=None, effort="quick", seed=1, require_class=(),
+          require_digits=(), report=None, options=(), **about):
     """Gates `function`, which takes the inputs of `operation` by name (or all by position) and returns its outputs
     as a tuple or a dict; without `operation` the names of its parameters say which it is. A function of torch
     tensors is checked together with its derivative by autograd, unless vjp=False.
+
+    `formula` is a plain NumPy function that says what is right, in place of an operation (assay/formulas/declaring.py). It
+    stands in a file under its name.
 
     `function` may be an assay.Candidate instead. `require_class` names the accuracy classes that are good enough,
     `require_digits` the digits that must be kept up to a length, such as "6@131072" (or several), `report` is the folder of the report (otherwise a temporary one, which is kept where the check fails), `options`
@@ -49,7 +52,11 @@ def check(function, operation=None, dtypes=None, *, effort="quick", seed=1, requ
         candidate, selected = function, [operation] if operation else []
     else:
         try:
-            candidate = candidate_of(function, declarations(), operation, dtypes, **about)
+            place = _place_of(formula) if formula else None
+            declared = declarations(place)
+            if formula:
+                operation, options = declared[0]["name"], [*options, f"--formula={place}"]
+            candidate = candidate_of(function, declared, operation, dtypes, **about)
         except (NotAnOperation, WrongClaim) as wrong:
             raise wrong.with_traceback(None) from None  # of the caller's declarations, not of lines of Assay
         selected = list(candidate.operations)
@@ -67,6 +74,14 @@ def check(function, operation=None, dtypes=None, *, effort="quick", seed=1, requ
         raise AssertionError(f"{_findings(folder, said, _spec_of(function, selected))}\nReport: {os.path.join(folder, 'summary.md')}")
     if report is None:
         shutil.rmtree(folder)
+
+
+def _place_of(formula):
+    """Where another process finds it."""
+    code, name = getattr(formula, "__code__", None), getattr(formula, "__qualname__", "<locals>")
+    if code is None or "<" in name + code.co_filename:
+        raise ValueError("a formula stands in a file, under a name of its own: another process reads it there")
+    return f"python:{os.path.abspath(code.co_filename)}:{name}"
 
 
 def _spec_of(function, operations):

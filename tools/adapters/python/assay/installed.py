@@ -29,10 +29,13 @@ def program():
     return found
 
 
-def declarations():
-    """Those of all operations, as the program lists them."""
+def declarations(formula=None):
+    """Those of all operations, as the program lists them; with a formula, "python:MODULE:FUNCTION", that of it alone."""
     __tracebackhide__ = True
-    listed = subprocess.run([program(), "list", "operations", "--json"], stdin=subprocess.DEVNULL, capture_output=True, text=True)
+    listed = subprocess.run([program(), "list", "operations", "--json", *(["--formula", formula] if formula else [])],
+                            stdin=subprocess.DEVNULL, capture_output=True, text=True, env=environment())
+    if formula and listed.returncode != 0:
+        raise ValueError(listed.stderr.removeprefix("assay: ").strip())
     try:
         return json.loads(listed.stdout)
     except ValueError:
