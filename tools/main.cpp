@@ -215,7 +215,8 @@ int run(int argc, char** argv) {
       ->add_option("--shard", shard_text, "K/N: only every N-th part of the run, from the K-th on; see: assay merge")
       ->check(shard_of_run);
 
-  gate_options checking{.shows_formula = true};
+  gate_options checking;
+  checking.shows_formula = true;
   checking.dtypes = {"f64", "f32"};
   CLI::App* check_command =
       app.add_subcommand("check-formula", "a NumPy function as mathematics, and held against itself in f64 and f32");
