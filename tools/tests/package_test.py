@@ -123,7 +123,8 @@ class Packages(unittest.TestCase):
 
     def test_the_manual_page_has_every_command_and_exit_code(self):
         page = self.document("man/man1/assay.1.gz")
-        entries = dict(re.findall(r'^\.TP\n\.B (.+)\n((?:.+\n)*?)(?=\.TP|\.SH)', page, re.MULTILINE))
+        entries = {re.sub(r"(?<=\w)\\-", "-", name): text for name, text in re.findall(
+            r'^\.TP\n\.B (.+)\n((?:.+\n)*?)(?=\.TP|\.SH)', page, re.MULTILINE)}
         wanted = commands_of()
         self.assertGreaterEqual(len(wanted), 7)
         self.assertLessEqual(set(wanted), set(entries))
@@ -156,7 +157,7 @@ def options_of(*command):
 def commands_of(*above):
     """Of `assay --help`; those of a group as `group command`."""
     _, _, listed = output(ASSAY, *above, "--help").decode().partition("\nSubcommands:\n")
-    names = re.findall(r"^  (\w+) ", listed.split("\n\n")[0], re.MULTILINE)
+    names = re.findall(r"^  ([\w-]+) ", listed.split("\n\n")[0], re.MULTILINE)
     commands = []
     for name in names:
         below = commands_of(*above, name)

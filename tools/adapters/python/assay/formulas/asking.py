@@ -5,6 +5,7 @@ import re
 import numpy
 
 from assay.formulas.program import REAL
+from assay.formulas.refusal import CannotTrace
 from assay.formulas.tracing import trace
 from assay.signature import signature_of
 from assay.tensors import bf16_to_f32, stored_of
@@ -47,6 +48,9 @@ def formula_of(function, inputs, settings):
     shapes = {name: _shape_of(value) for name, value in inputs.items()}
     truths = {name for name, value in inputs.items() if "bool" in str(getattr(value, "dtype", ""))}
     found = trace(function, shapes, settings, truths)
+    for output, (kind, _) in found.outputs.items():
+        if kind != REAL:
+            raise CannotTrace(f"the output {output} is {kind}", "a formula gives reals: x.astype(float)")
     name = re.sub(r"[^a-z0-9_]", "_", getattr(function, "__name__", "formula").lower()).strip("_") or "formula"
     declared = {"name": f"formula/{name}", "attributes": [], "outputs": [{"name": out} for out in found.outputs],
                 "inputs": [{"name": given, **({"dtype": "i64"} if kind != REAL else {})}

@@ -41,9 +41,9 @@ def written_to(out, x):
     return out
 
 
-def function_result(name, arguments, more):
+def function_result(name, arguments, more, called=None):
     if name not in FUNCTIONS:
-        raise CannotTrace(f"numpy.{name} is not traced", _nearest(name, FUNCTIONS))
+        raise CannotTrace(f"{called or 'numpy.' + name} is not traced", _nearest(name, FUNCTIONS))
     out = more.pop("out", None) if name not in UFUNCS else None
     found = FUNCTIONS[name](*arguments, **more)
     return found if out is None else written_to(out, found)

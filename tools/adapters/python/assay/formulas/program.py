@@ -2,8 +2,10 @@
 import json
 
 from assay.formulas.plain import numpy
+from assay.formulas.refusal import CannotTrace
 
 REAL, INTEGER, BOOLEAN = "real", "integer", "boolean"
+MOST_NODES = 1 << 16
 KIND_OF = {"f": REAL, "i": INTEGER, "u": INTEGER, "b": BOOLEAN}
 DTYPE_OF = {REAL: numpy.dtype(numpy.float64), INTEGER: numpy.dtype(numpy.int64), BOOLEAN: numpy.dtype(numpy.bool_)}
 
@@ -19,6 +21,8 @@ class Writer:
         node = {"op": op, **({"in": list(inputs)} if inputs else {}), **attributes}
         key = json.dumps(node, sort_keys=True)
         if key not in self.written:
+            if len(self.nodes) == MOST_NODES:
+                raise CannotTrace(f"a program of more than {MOST_NODES} operations", "a loop has too many turns at this size")
             self.written[key] = len(self.nodes)
             self.nodes.append(node)
             self.kinds.append(kind)

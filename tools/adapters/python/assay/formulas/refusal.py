@@ -2,11 +2,11 @@
 import os
 import sys
 
-_OWN = os.path.dirname(os.path.abspath(__file__))
+_OWN = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep  # the package assay
 
 
 def line_of_caller():
-    """(file, line) of the nearest frame that is neither of this package nor of NumPy."""
+    """(file, line) of the nearest frame that is neither of the package assay nor of NumPy."""
     frame = sys._getframe(1)
     while frame is not None:
         name = frame.f_code.co_filename

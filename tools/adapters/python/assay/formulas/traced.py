@@ -208,7 +208,7 @@ class Traced(NDArrayOperatorsMixin):
 
     def __array_function__(self, function, types, arguments, more):
         from assay.formulas.dispatch import function_result
-        return function_result(function.__name__, arguments, more)
+        return function_result(function.__name__, arguments, more, f"{function.__module__}.{function.__name__}")
 
     def __getitem__(self, key):
         from assay.formulas.indexing import taken
