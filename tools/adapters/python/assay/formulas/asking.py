@@ -1,5 +1,6 @@
 """Calls of a formula of one's own, for assay.truth and assay.judge."""
 import collections
+import inspect
 import re
 
 import numpy
@@ -39,7 +40,14 @@ def split_call(function, values):
     bound = signature_of(function).bind(**values)
     bound.apply_defaults()
     inputs = {name: value for name, value in values.items() if _is_array(value)}
-    settings = {name: value for name, value in bound.arguments.items() if name not in inputs}
+    named = {}
+    for name, value in bound.arguments.items():
+        kind = bound.signature.parameters[name].kind
+        if kind == inspect.Parameter.VAR_KEYWORD:
+            named.update(value)
+        elif kind != inspect.Parameter.VAR_POSITIONAL:
+            named[name] = value
+    settings = {name: value for name, value in named.items() if name not in inputs}
     return inputs, settings
 
 
@@ -75,7 +83,7 @@ def hold_against_function(formula, inputs, truth_of):
     with numpy.errstate(all="ignore"):
         found = formula.function(**{name: array.copy() for name, array in given.items()}, **formula.settings)
     names = list(formula.trace.outputs)
-    found = found if isinstance(found, dict) else dict(zip(names, [found] if names == ["y"] else found))
+    found = {str(k): y for k, y in found.items()} if isinstance(found, dict) else dict(zip(names, [found] if names == ["y"] else found))
     for name, truth in exact.items():
         own, allowed = numpy.asarray(found[name], dtype=numpy.float64), exact.allowed[name]
         if own.shape != truth.shape:
@@ -83,6 +91,7 @@ def hold_against_function(formula, inputs, truth_of):
                                  "its program")
         with numpy.errstate(all="ignore"):
             is_off = (numpy.abs(own - truth) > allowed) & numpy.isfinite(own) & numpy.isfinite(truth)
+            is_off |= numpy.isfinite(own) & numpy.isnan(truth) & (allowed == 0)
         for place in numpy.argwhere(is_off)[:1]:
             at = tuple(place)
             raise NotTheFunction(

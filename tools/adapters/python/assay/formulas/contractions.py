@@ -25,6 +25,8 @@ def contract(x, y, letters):
         value = numpy.einsum(letters, x.value, y.value)
         if REAL not in (x.kind, y.kind):
             return constant(value)
+    if x.kind == y.kind == f.BOOLEAN:  # whether there is a place where both are
+        return f.not_equal(contract(f.as_type(x, float), f.as_type(y, float), letters), 0)
     return made(to.add("contract", (to.to_kind(x.node, REAL), to.to_kind(y.node, REAL)), REAL,
                        [sizes[letter] for letter in out], of=letters), value)
 

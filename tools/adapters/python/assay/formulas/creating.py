@@ -12,9 +12,10 @@ def ones(shape, dtype=None, *_, **__):
 
 
 def like(create):
-    def apply(x, *value, dtype=None, shape=None, **_):
+    def apply(x, *value, dtype=None, shape=None, **more):
         x = as_traced(x)
-        return create(x.plain_shape if shape is None else shape, *value, dtype=dtype or x.dtype)
+        value = (more["fill_value"],) if "fill_value" in more else value
+        return create(x.plain_shape if shape is None else shape, *value[:1], dtype=dtype or x.dtype)
     return apply
 
 
@@ -22,7 +23,7 @@ def arange(start, stop=None, step=1, dtype=None, **_):
     """Exact: start + step k. Floats that are no integers are the doubles that they are."""
     start, stop = (0, start) if stop is None else (start, stop)
     given = [as_traced(x) for x in (start, stop, step)]
-    count = numpy.arange(*(x.value for x in given)).size
+    count = numpy.arange(*(x._numbers("numpy.arange", "its size would hang on them") for x in given)).size
     whole = all(x.kind != REAL for x in given)
     found = f.add(constant(numpy.arange(count)) if count else constant(numpy.zeros(0, int)), 0)
     found = f.add(f.multiply(found, given[2]), given[0])
@@ -36,11 +37,14 @@ def linspace(start, stop, num=50, endpoint=True, retstep=False, dtype=None, axis
     parts = num - 1 if endpoint else num
     step = f.divide(f.subtract(stop, start), max(parts, 1))
     found = f.add(f.multiply(constant(numpy.arange(num)), step), start)
+    if found.value is not None and endpoint and num > 1:
+        found.value[-1] = as_traced(stop).value  # as NumPy has it
+    found = f.as_type(found, dtype or float)
     return (found, step) if retstep else found
 
 
-def eye(n, m=None, k=0, dtype=None, **_):
-    square = numpy.eye(int(n), None if m is None else int(m), int(k), dtype=bool)
+def eye(N, M=None, k=0, dtype=None, *_, **__):
+    square = numpy.eye(int(N), None if M is None else int(M), int(k), dtype=bool)
     return f.as_type(constant(square), DTYPE_OF[kind_of_dtype(dtype)])
 
 
@@ -87,7 +91,8 @@ def asarray(x, dtype=None, *_, **__):
 
 # These make arrays of nothing that is traced: they are replaced whoever calls them.
 CREATING = {"arange": arange, "linspace": linspace, "zeros": zeros, "empty": zeros, "ones": ones, "full": full,
-            "eye": eye, "identity": eye, "tri": tri, "array": array, "asarray": asarray, "asanyarray": asarray}
+            "eye": eye, "identity": lambda n, dtype=None, **_: eye(n, dtype=dtype), "tri": tri, "array": array,
+            "asarray": asarray, "asanyarray": asarray}
 FUNCTIONS = {"tril": triangle(True), "triu": triangle(False), "zeros_like": like(zeros), "ones_like": like(ones),
              "empty_like": like(zeros), "full_like": like(full), "array": array, "asarray": asarray, "asanyarray": asarray,
              "ascontiguousarray": asarray}

@@ -79,7 +79,7 @@ def method_named(x, name):
     if name == "astype":
         return lambda dtype, **_: as_type(x, dtype)
     if name == "fill":
-        return lambda value: written_to(x, as_traced(value)) and None
+        return lambda value: (written_to(x, as_traced(value)), None)[1]
     if name in ("real", "base", "flat", "strides", "data", "imag", "nbytes", "itemsize", "view", "sort", "tobytes"):
         raise CannotTrace(f".{name} of an array is not traced")
     raise AttributeError(f"'numpy.ndarray' object has no attribute '{name}'")

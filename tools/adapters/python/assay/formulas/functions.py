@@ -32,9 +32,13 @@ def _node(op, kind_of_inputs, kind, function, *arrays):
 
 
 def arithmetic(op, function):
-    """Of reals or integers; of truths as of integers."""
+    """Of reals or integers; + and the larger of truths are `or`, and the others `and`, as NumPy has them."""
     def apply(x, y):
         x, y = as_traced(x), as_traced(y)
+        if x.kind == y.kind == BOOLEAN:
+            if op == "subtract":
+                raise TypeError("numpy boolean subtract, the `-` operator, is not supported")
+            return UFUNCS["logical_or" if op in ("add", "maximum") else "logical_and"](x, y)
         kind = REAL if REAL in (x.kind, y.kind) else INTEGER
         if kind == INTEGER and known(x, y):
             return _exact(lambda a, b: function(a.astype(numpy.int64), b.astype(numpy.int64)), x, y)
@@ -207,11 +211,18 @@ def nan_to_num(x, copy=True, nan=0.0, posinf=None, neginf=None):
 
 
 maximum, minimum = arithmetic("maximum", numpy.maximum), arithmetic("minimum", numpy.minimum)
+
+
+def _but_nan(choose, x, y):
+    """The one that is a number, where the other is NaN."""
+    return where(is_nan(x), y, where(is_nan(y), x, choose(x, y)))
+
+
 _expm1 = lambda x: subtract(exp(x), 1)
 
 UFUNCS = {
     "add": add, "subtract": subtract, "multiply": multiply, "divide": divide, "true_divide": divide,
-    "negative": negative, "positive": as_traced, "absolute": absolute, "fabs": absolute, "power": power,
+    "negative": negative, "positive": lambda x: copied(x), "absolute": absolute, "fabs": absolute, "power": power,
     "float_power": power, "floor_divide": floor_divide, "remainder": remainder, "square": lambda x: power(x, 2),
     "sqrt": lambda x: root(x, 1, 2), "cbrt": lambda x: root(x, 1, 3), "reciprocal": lambda x: divide(1, x),
     "exp": exp, "log": log, "log1p": of_reals("log1p", numpy.log1p), "sin": of_reals("sin", numpy.sin),
@@ -222,7 +233,8 @@ UFUNCS = {
     "exp2": lambda x: power(2.0, x) if as_traced(x).ndim or as_traced(x).value is None else power(2, x),
     "log2": lambda x: divide(log(x), log(2)), "log10": lambda x: divide(log(x), log(10)),
     "logaddexp": lambda x, y: _node("log_add_exp", REAL, REAL, numpy.logaddexp, as_traced(x), as_traced(y)),
-    "maximum": maximum, "minimum": minimum, "fmax": maximum, "fmin": minimum, "sign": sign,
+    "maximum": maximum, "minimum": minimum, "fmax": lambda x, y: _but_nan(maximum, x, y),
+    "fmin": lambda x, y: _but_nan(minimum, x, y), "sign": sign,
     "less": less, "less_equal": less_equal, "equal": equal, "not_equal": not_equal,
     "greater": comparison("less", numpy.greater, swapped=True),
     "greater_equal": comparison("less_equal", numpy.greater_equal, swapped=True),

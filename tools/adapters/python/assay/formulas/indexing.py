@@ -11,7 +11,7 @@ def _plain_key(key):
     key = key if isinstance(key, tuple) else (key,)
     out = []
     for one in key:
-        if isinstance(one, (list, range)):
+        if isinstance(one, (list, tuple, range)):
             one = as_traced(list(one)) if len(one) else constant(numpy.zeros(0, numpy.int64))
         elif isinstance(one, numpy.ndarray):
             one = as_traced(one)
@@ -68,7 +68,8 @@ def box_view(shape, key):
         places = numpy.arange(int(numpy.prod(shape))).reshape(shape)[numpy.ix_(*map(list, ranges))]
         return scattered_set(node, places.ravel(), to.reshape(part, [places.size]))
 
-    return View(lambda node: writer().reshape(writer().slices(node, ranges), out), lambda value: value[key], write, out)
+    return View(lambda node: writer().reshape(writer().slices(node, ranges), out),
+                lambda value: value[(*key, Ellipsis)], write, out)  # an array, also of one element
 
 
 def scattered_set(node, places, part):
@@ -86,7 +87,7 @@ def taken(x, key):
     key = _expanded(x, _plain_key(key))
     if not any(isinstance(one, Traced) for one in key):
         return x.viewed(box_view(x.plain_shape, key))
-    key = _without_masks(key)
+    key = tuple(constant(one) if isinstance(one, int) else one for one in _without_masks(key))  # as NumPy has them then
     arrays = [k for k, one in enumerate(key) if isinstance(one, Traced)]
     # Boxes first, then all that picks: its axes stand together, first where others lie between them.
     before = tuple(slice(None) if isinstance(one, Traced) else one for one in key)
@@ -198,13 +199,15 @@ def _write(view, new):
 
 def _put_where(x, key, new):
     from assay.formulas import functions
-    mask = key[0]
-    if any(one != slice(None) for one in key[1:] if not isinstance(one, Traced)) or len(
+    at = next(k for k, one in enumerate(key) if isinstance(one, Traced))
+    mask = key[at]
+    if any(one != slice(None) for one in key if not isinstance(one, Traced)) or len(
             [one for one in key if isinstance(one, Traced)]) > 1:
         raise CannotTrace("x[mask, ...] = y beside other indices", "write numpy.where(mask, y, x)")
-    if new.ndim > x.ndim - mask.ndim:
+    rest = x.ndim - at - mask.ndim
+    if new.ndim > rest:
         raise CannotTrace("x[mask] = y of an array y", "write numpy.where(mask, y, x)")
-    mask = mask[(..., *[None] * (x.ndim - mask.ndim))]
+    mask = mask[(..., *[None] * rest)]
     chosen = functions.where(mask, new, x)
     x.write(writer().broadcast(chosen.node, x.plain_shape), chosen.value)
 
@@ -223,10 +226,13 @@ def _put_at(x, key, new):
     x.write(node, value)
 
 
-def take(x, indices, axis=None, **_):
+def take(x, indices, axis=None, **more):
+    from assay.formulas import functions
     x = as_traced(x)
     x, axis = (x.reshape(-1), 0) if axis is None else (x, axis % x.ndim)
-    return taken(x, (*[slice(None)] * axis, as_traced(indices)))
+    if more.get("mode", "raise") != "raise":
+        raise CannotTrace(f"numpy.take of mode {more['mode']!r}", "write numpy.clip or % of the indices")
+    return functions.copied(taken(x, (*[slice(None)] * axis, as_traced(indices))))
 
 
 def take_along_axis(x, indices, axis=-1):

@@ -23,8 +23,8 @@ def kind_of_dtype(dtype):
         raise CannotTrace(f"arrays of {numpy.dtype(dtype)}") from None
 
 
-def full(shape, value, dtype=None, **_):
-    value = as_traced(value)
+def full(shape, fill_value, dtype=None, *_, **__):
+    value = as_traced(fill_value)
     if dtype is not None or value.kind == REAL:
         value = f.as_type(value, DTYPE_OF[kind_of_dtype(dtype)])
     shape = whole_shape(shape)
@@ -38,6 +38,14 @@ def zeros(shape, dtype=None, *_, **__):
     return full(shape, 0 if kind_of_dtype(dtype) != REAL else 0.0, dtype or float)
 
 
+def _is_view(x, shape):
+    """Whether NumPy reshapes without a copy: a write to the one is a write to the other."""
+    plain = numpy.empty(x._cell.shape, numpy.bool_)
+    for view in x._views:
+        plain = view.read_value(plain)
+    return not plain.size or numpy.may_share_memory(plain, plain.reshape(shape))
+
+
 def reshape(x, *shape, order="C", **more):
     x = as_traced(x)
     shape = more.get("shape", more.get("newshape", shape[0] if len(shape) == 1 else shape))
@@ -45,6 +53,8 @@ def reshape(x, *shape, order="C", **more):
         raise CannotTrace("reshape in another order than that of rows")
     shape = tuple(numpy.empty(x.plain_shape, numpy.bool_).reshape(whole_shape(shape)).shape)
     own = x.plain_shape
+    if x._views and not _is_view(x, shape):
+        x = f.copied(x)
     return x.viewed(View(lambda node: writer().reshape(node, shape), lambda value: value.reshape(shape),
                          lambda node, part: writer().reshape(part, own), shape))
 
@@ -58,9 +68,9 @@ def transpose(x, *axes, **more):
                          lambda node, part: writer().transpose(part, back), [x.plain_shape[a] for a in axes]))
 
 
-def swapaxes(x, a, b, *_):
+def swapaxes(x, axis1, axis2):
     axes = list(range(as_traced(x).ndim))
-    axes[a], axes[b] = axes[b], axes[a]
+    axes[axis1], axes[axis2] = axes[axis2], axes[axis1]
     return transpose(x, axes)
 
 
@@ -137,8 +147,8 @@ def stack(parts, axis=0, **_):
     return concatenate([expand_dims(x, axis) for x in parts], axis)
 
 
-def split(x, parts, axis=0):
-    x = as_traced(x)
+def split(x, indices_or_sections, axis=0):
+    x, parts = as_traced(x), indices_or_sections
     size = x.plain_shape[axis]
     if isinstance(parts, (int, numpy.integer)):
         sizes = [len(one) for one in numpy.array_split(numpy.arange(size), int(parts))]
@@ -157,12 +167,13 @@ def split(x, parts, axis=0):
 def repeat(x, repeats, axis=None):
     x = as_traced(x)
     x, axis = (reshape(x, -1), 0) if axis is None else (x, axis % x.ndim)
-    index = numpy.repeat(numpy.arange(x.plain_shape[axis]), as_traced(repeats).value)
+    times = as_traced(repeats)._numbers("numpy.repeat", "its size would hang on them")
+    index = numpy.repeat(numpy.arange(x.plain_shape[axis]), times)
     return take(x, constant(index), axis)
 
 
-def tile(x, times):
-    x, times = as_traced(x), whole_shape(times)
+def tile(x, reps):
+    x, times = as_traced(x), whole_shape(reps)
     x = reshape(x, (1,) * max(len(times) - x.ndim, 0) + x.plain_shape)
     for axis, count in enumerate((1,) * (x.ndim - len(times)) + times):
         if count != 1:
@@ -186,8 +197,8 @@ def roll(x, shift, axis=None):
     return x
 
 
-def pad(x, widths, mode="constant", constant_values=0, **_):
-    x = as_traced(x)
+def pad(x, pad_width, mode="constant", constant_values=0):
+    x, widths = as_traced(x), pad_width
     if mode != "constant":
         raise CannotTrace(f"numpy.pad of mode {mode!r}", "numpy.take with the indices does the same")
     pairs = numpy.broadcast_to(numpy.array(as_traced(widths).tolist() if not isinstance(widths, int) else widths),
@@ -238,7 +249,7 @@ FUNCTIONS = {
     "expand_dims": expand_dims, "squeeze": squeeze, "broadcast_to": broadcast_to, "broadcast_arrays": broadcast_arrays,
     "concatenate": concatenate, "concat": concatenate, "stack": stack, "split": split, "array_split": split,
     "vstack": lambda parts, **_: concatenate([atleast(2)(x) for x in parts]), "hsplit": lambda x, n: split(x, n, -1),
-    "hstack": lambda parts, **_: concatenate(parts, min(as_traced(parts[0]).ndim - 1, 1)),
+    "hstack": lambda parts, **_: concatenate([atleast(1)(x) for x in parts], int(as_traced(parts[0]).ndim > 1)),
     "column_stack": lambda parts: concatenate([x if x.ndim > 1 else x[:, None] for x in map(as_traced, parts)], 1),
     "repeat": repeat, "tile": tile, "flip": flip, "fliplr": lambda x: flip(x, 1), "flipud": lambda x: flip(x, 0),
     "roll": roll, "pad": pad, "diagonal": diagonal, "diag": diag,

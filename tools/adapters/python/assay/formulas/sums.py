@@ -2,9 +2,10 @@
 from assay.formulas.plain import numpy
 
 from assay.formulas import functions as f
+from assay.formulas.indexing import _wrapped
 from assay.formulas.program import BOOLEAN, INTEGER, REAL
 from assay.formulas.refusal import CannotTrace
-from assay.formulas.shaping import diagonal, expand_dims, moveaxis, reshape, stack
+from assay.formulas.shaping import broadcast_to, concatenate, diagonal, expand_dims, moveaxis, reshape, stack
 from assay.formulas.traced import as_traced, constant, made, writer
 
 
@@ -18,6 +19,14 @@ def _axes(x, axis):
     return sorted(int(one) % x.ndim for one in axes)
 
 
+def _integer_total(x, axes, keepdims):
+    """An integer, as the last of the sums so far."""
+    for axis in reversed(axes):
+        box = [slice(None)] * axis + [slice(-1, None) if keepdims else -1]
+        x = f.copied(cumulative(x, axis)[tuple(box)])
+    return x
+
+
 def reduction(op, kind, function):
     """Of reals, or of truths."""
     def apply(x, axis=None, dtype=None, out=None, keepdims=False, where=None, initial=None, **_):
@@ -27,6 +36,8 @@ def reduction(op, kind, function):
         axes, to = _axes(x, axis), writer()
         if x.kind != REAL and kind == REAL and x.value is not None:
             return constant(function(x.value, axis=tuple(axes), keepdims=keepdims))
+        if op == "sum" and x.kind != REAL and all(x.plain_shape[k] for k in axes):
+            return _integer_total(x, axes, keepdims)
         node, shape = to.to_kind(x.node, kind) if kind == REAL else f.truth_of(x).node, x.plain_shape
         kept = [1 if k in axes else size for k, size in enumerate(shape)]
         if axes:
@@ -78,6 +89,11 @@ def product(x, axis=None, keepdims=False, **_):
     x = as_traced(x)
     if x.kind != REAL and x.value is not None:
         return constant(numpy.prod(x.value, axis=axis, keepdims=keepdims))
+    x = f.multiply(x, 1) if x.kind == BOOLEAN else x
+    if isinstance(axis, (tuple, list)):
+        for one in reversed(_axes(x, axis)):
+            x = product(x, one, keepdims)
+        return x
     x, axis = (reshape(x, -1), 0) if axis is None else (x, axis % x.ndim)
     parts = moveaxis(x, axis, 0)
     out = as_traced(1.0)
@@ -95,8 +111,25 @@ def cumulative_product(x, axis=None, **_):
     return stack(out, axis)
 
 
-def difference(x, n=1, axis=-1, **_):
+def average(x, axis=None, weights=None):
     x = as_traced(x)
+    if weights is None:
+        return mean(x, axis)
+    weights = as_traced(weights)
+    if weights.ndim != x.ndim:  # one for each place along the axis
+        weights = reshape(weights, (-1,) + (1,) * (x.ndim - 1 - axis % x.ndim))
+    weights = broadcast_to(weights, x.plain_shape)
+    return f.divide(total(f.multiply(x, weights), axis), total(weights, axis))
+
+
+def difference(x, n=1, axis=-1, prepend=None, append=None):
+    x = as_traced(x)
+    ends = []
+    for end in (prepend, append):
+        if end is not None and as_traced(end).ndim == 0:
+            end = broadcast_to(end, [1 if k == axis % x.ndim else size for k, size in enumerate(x.plain_shape)])
+        ends.append([] if end is None else [end])
+    x = concatenate([*ends[0], x, *ends[1]], axis)
     for _ in range(n):
         along = moveaxis(x, axis, 0)
         x = moveaxis(f.subtract(along[1:], along[:-1]), 0, axis)
@@ -112,7 +145,7 @@ def norm(x, ord=None, axis=None, keepdims=False):
 # Choices along an axis.
 
 def ordering(name):
-    def apply(x, axis=-1, **more):
+    def apply(x, axis=-1 if name in ("argsort", "sort") else None, **more):
         x = as_traced(x)
         if x.value is None:
             raise CannotTrace(f"numpy.{name} of numbers that the inputs decide", "equal ones have no order")
@@ -123,6 +156,9 @@ def ordering(name):
 def ufunc_method(name, method, arguments, more):
     reductions = {"add": total, "maximum": largest, "minimum": smallest, "multiply": product, "logical_and": all_,
                   "logical_or": any_}
+    if method in ("reduce", "accumulate"):
+        words = ("axis", "dtype", "out", "keepdims") if method == "reduce" else ("axis", "dtype", "out")
+        arguments, more = arguments[:1], {**dict(zip(words, arguments[1:])), **more}
     if method == "reduce" and name in reductions:
         return reductions[name](*arguments, **{"axis": 0, **more})
     if method == "accumulate" and name in ("add", "multiply"):
@@ -142,6 +178,9 @@ def scattered(name, x, indices, added):
     index, added = as_traced(index[0] if len(index) == 1 else None), as_traced(added)
     if index.kind != INTEGER:
         raise CannotTrace("numpy.add.at with other than one array of indices")
+    if x.kind != REAL:
+        raise CannotTrace(f"numpy.{name}.at of integers", "make the array of floats")
+    index = _wrapped(index, x.plain_shape[0])
     shape = index.plain_shape + x.plain_shape[1:]
     added = f.negative(added) if name == "subtract" else added
     node = to.add("scatter_add", (x.node, index.node, to.broadcast(to.to_kind(added.node, REAL), shape)), REAL,
@@ -151,18 +190,17 @@ def scattered(name, x, indices, added):
 
 all_, any_ = reduction("all", BOOLEAN, numpy.all), reduction("any", BOOLEAN, numpy.any)
 FUNCTIONS = {
-    "sum": total, "mean": mean, "average": lambda x, axis=None, weights=None, **_: mean(x, axis) if weights is None
-    else f.divide(total(f.multiply(x, weights), axis), total(weights, axis)),
+    "sum": total, "mean": mean, "average": average,
     "max": largest, "amax": largest, "min": smallest, "amin": smallest, "any": any_, "all": all_, "var": variance,
     "std": deviation, "cumsum": cumulative, "prod": product, "cumprod": cumulative_product, "diff": difference,
     "norm": norm, "argmax": ordering("argmax"),
-    "argmin": ordering("argmin"), "argsort": ordering("argsort"), "sort": lambda x, **_: _no_sort(x),
-    "count_nonzero": lambda x, axis=None, **_: total(f.truth_of(x), axis), "trace": lambda x, *_: total(
-        diagonal(x), -1), "ptp": lambda x, axis=None: f.subtract(largest(x, axis), smallest(x, axis)),
+    "argmin": ordering("argmin"), "argsort": ordering("argsort"), "sort": lambda x, axis=-1, **_: _no_sort(x, axis),
+    "count_nonzero": lambda x, axis=None, **_: total(f.truth_of(x), axis), "trace": lambda x, *where, **more: total(
+        diagonal(x, *where, **more), -1), "ptp": lambda x, axis=None: f.subtract(largest(x, axis), smallest(x, axis)),
 }
 
 
-def _no_sort(x):
+def _no_sort(x, axis):
     if as_traced(x).value is None:
         raise CannotTrace("numpy.sort of numbers that the inputs decide", "equal ones have no order")
-    return f.as_traced(numpy.sort(as_traced(x).value))
+    return as_traced(numpy.sort(as_traced(x).value, axis))

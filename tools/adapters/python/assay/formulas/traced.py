@@ -16,6 +16,8 @@ _tracing = []  # the writers, the last in scope
 
 
 def writer() -> Writer:
+    if not _tracing:
+        raise CannotTrace("an array that an earlier trace made", "the function keeps it, in a cache or a global")
     return _tracing[-1]
 
 
@@ -28,7 +30,7 @@ class Cell:
 
     def __init__(self, node, value, kind, shape):
         self.own_node, self.value, self.kind, self.shape = node, value, kind, tuple(int(size) for size in shape)
-        self.version = 0
+        self.version, self.writer = 0, _tracing[-1] if _tracing else None
 
     @property
     def node(self):
@@ -95,6 +97,10 @@ class Traced(NDArrayOperatorsMixin):
     # What it is.
 
     @property
+    def __class__(self):
+        return numpy.ndarray  # isinstance(x, numpy.ndarray) holds; type(x) tells the two apart
+
+    @property
     def kind(self):
         return self._cell.kind
 
@@ -120,6 +126,8 @@ class Traced(NDArrayOperatorsMixin):
 
     @property
     def node(self):
+        if self._cell.writer is not writer():
+            raise CannotTrace("an array that an earlier trace made", "the function keeps it, in a cache or a global")
         if self._known is None or self._known[0] != self._cell.version:
             node = self._cell.node
             for view in self._views:
@@ -222,6 +230,18 @@ class Traced(NDArrayOperatorsMixin):
         from assay.formulas.dispatch import method_named
         return method_named(self, name)
 
+    def __copy__(self):
+        return self.copy()
+
+    def __round__(self, digits=None):
+        return round(self._numbers("round()", "write numpy.floor").item(), digits)
+
+    def __format__(self, how):
+        return format(self.value.item() if self.value is not None and not self.ndim else repr(self), how)
+
+    def is_integer(self):
+        return float(self).is_integer()
+
     @property
     def T(self):
         return self.transpose()
@@ -244,6 +264,8 @@ def as_traced(x):
     """Of what an operator or function is given."""
     if isinstance(x, Traced):
         return x
+    if isinstance(x, int) and abs(x) >= 2**63:
+        x = Fraction(x)
     if isinstance(x, (bool, int, numpy.bool_, numpy.integer)):
         return constant(bool(x) if isinstance(x, (bool, numpy.bool_)) else int(x))
     if isinstance(x, Fraction):

@@ -4,6 +4,7 @@ import inspect
 import math
 import sys
 import threading
+import types
 
 import numpy
 
@@ -13,6 +14,8 @@ from assay.formulas.program import KIND_OF, Writer
 from assay.formulas.refusal import CannotTrace
 from assay.formulas.traced import Cell, Number, Size, Traced, _tracing, as_traced
 
+_tracing_thread = None  # the thread whose function is traced: the others go on with NumPy
+_plain_pi = numpy.pi, math.pi
 _lock = threading.RLock()  # NumPy's functions are replaced while one function is traced
 
 
@@ -32,6 +35,12 @@ def _is_of_libraries(frame):
     return module == "numpy" or module in sys.stdlib_module_names
 
 
+def _is_plain(frame):
+    """Whether who calls means NumPy's own: outside of a trace, in another thread, or in a module that is being imported."""
+    importing = getattr(frame.f_globals.get("__spec__"), "_initializing", False)
+    return not _tracing or _tracing_thread != threading.get_ident() or importing or _is_of_libraries(frame)
+
+
 class _Replaced:
     """What stands for a function of NumPy or of math while another one is traced."""
 
@@ -40,7 +49,7 @@ class _Replaced:
         self.__name__ = original.__name__
 
     def __call__(self, *arguments, **more):
-        return (self._original if _is_of_libraries(sys._getframe(1)) else self._traced)(*arguments, **more)
+        return (self._original if _is_plain(sys._getframe(1)) else self._traced)(*arguments, **more)
 
     def __getattr__(self, name):
         return getattr(self._original, name)
@@ -52,10 +61,11 @@ class _Ufunc(_Replaced):
 
     def _called(self, *arguments, out=None, **more):
         out = out if out is None or isinstance(out, tuple) else (out,)
+        arguments, out = arguments[:self._original.nin], arguments[self._original.nin:] or out
         return dispatch.ufunc_result(self.__name__, "__call__", arguments, out, more)
 
     def __getattr__(self, name):
-        if name in ("reduce", "accumulate", "outer", "at") and not _is_of_libraries(sys._getframe(1)):
+        if name in ("reduce", "accumulate", "outer", "at") and not _is_plain(sys._getframe(1)):
             return lambda *arguments, **more: dispatch.ufunc_result(self.__name__, name, arguments, None, more)
         return getattr(self._original, name)
 
@@ -107,6 +117,27 @@ def _replacements():
         yield module, "pi", functions.constant_pi()
 
 
+def _scopes(function):
+    """The globals of the function, and of the functions and modules of the user that they name."""
+    todo, seen = [getattr(function, "func", function)], {}
+    while todo:
+        one = todo.pop()
+        if isinstance(one, types.ModuleType):
+            own = vars(one)
+        else:
+            one = inspect.unwrap(one)
+            own = getattr(one, "__globals__", None) or getattr(type(one).__call__, "__globals__", None)
+        if own is None or id(own) in seen:
+            continue
+        top, path = str(own.get("__name__", "")).partition(".")[0], str(own.get("__file__", ""))
+        if top in ("numpy", "assay") or (top in sys.stdlib_module_names and top != "__main__") or "-packages" in path:
+            continue
+        seen[id(own)] = own
+        todo += [value for value in own.values() if isinstance(value, (types.ModuleType, types.FunctionType))
+                 or hasattr(value, "cache_clear")]
+    return list(seen.values())
+
+
 @contextlib.contextmanager
 def _replaced(function):
     """NumPy's names lead to what records, in its module and in the globals of the function."""
@@ -121,10 +152,14 @@ def _replaced(function):
         by_original = {id(place[name]): new for place, name, new in replacements if not isinstance(new, Traced)}
         for place, name, new in replacements:
             put(place, name, new)
-        own = getattr(inspect.unwrap(function), "__globals__", {})
-        for name, value in list(own.items()):
-            if id(value) in by_original and own is not vars(numpy) and own is not vars(math):
-                put(own, name, by_original[id(value)])
+        for own in _scopes(function):
+            for name, value in list(own.items()):
+                if id(value) in by_original:
+                    put(own, name, by_original[id(value)])
+                elif any(value is pi for pi in _plain_pi):
+                    put(own, name, functions.constant_pi())
+                elif hasattr(value, "cache_clear") and hasattr(value, "__wrapped__"):
+                    put(own, name, value.__wrapped__)  # a cache would keep what records
         yield
     finally:
         for place, name, value in reversed(kept):
@@ -150,7 +185,9 @@ def trace(function, inputs, settings=None, truths=()):
     `truths`: those of integers that the function takes as booleans. CannotTrace says what the function does that no
     program can, and where."""
     to = Writer()
+    global _tracing_thread
     with _lock, contextlib.ExitStack() as stack:
+        _tracing_thread = threading.get_ident()
         stack.callback(_tracing.pop)
         _tracing.append(to)
         given = {}
