@@ -149,7 +149,8 @@ def with_their_options(x):
     w, last = np.array([1.0, 2.0, 4.0]), np.linspace(0, 1, 50).astype(int)
     return (np.trace(x, 1), np.diff(x, axis=1, prepend=0), np.average(x, axis=0, weights=w), np.hstack([0.0, x[0]]),
             np.prod(x, axis=(0, 1)), x[last[-1]], x[np.linspace(0, 2, 3, dtype=int)], x * 10**20,
-            x * np.argmax(np.arange(12).reshape(3, 4)), x * np.sort(np.arange(12)[::-1].reshape(3, 4), axis=0))
+            x * np.argmax(np.arange(12).reshape(3, 4)), x * np.sort(np.arange(12)[::-1].reshape(3, 4), axis=0),
+            np.max(x, -1, None, True), x.min(0, None, True), np.trunc(x * 3))
 
 
 @case(np.array([[1.0, np.nan], [np.nan, np.nan]]))

@@ -235,7 +235,7 @@ UFUNCS = {
     "logaddexp": lambda x, y: _node("log_add_exp", REAL, REAL, numpy.logaddexp, as_traced(x), as_traced(y)),
     "maximum": maximum, "minimum": minimum, "fmax": lambda x, y: _but_nan(maximum, x, y),
     "fmin": lambda x, y: _but_nan(minimum, x, y), "sign": sign,
-    "less": less, "less_equal": less_equal, "equal": equal, "not_equal": not_equal,
+    "trunc": lambda x: multiply(sign(x), floor(absolute(x))), "less": less, "less_equal": less_equal, "equal": equal, "not_equal": not_equal,
     "greater": comparison("less", numpy.greater, swapped=True),
     "greater_equal": comparison("less_equal", numpy.greater_equal, swapped=True),
     "logical_and": logic("and", numpy.logical_and), "logical_or": logic("or", numpy.logical_or),

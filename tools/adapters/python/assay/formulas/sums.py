@@ -33,6 +33,8 @@ def reduction(op, kind, function):
         x = as_traced(x)
         if where is not None or initial is not None:
             raise CannotTrace(f"`where` or `initial` of numpy.{op}", "write numpy.where before")
+        if out is not None:
+            raise CannotTrace("`out` of a reduction that is not named", "write out=...")
         axes, to = _axes(x, axis), writer()
         if x.kind != REAL and kind == REAL and x.value is not None:
             return constant(function(x.value, axis=tuple(axes), keepdims=keepdims))
@@ -49,9 +51,15 @@ def reduction(op, kind, function):
     return apply
 
 
+def choice(op, kind, function):
+    """NumPy has no dtype among the parameters of these."""
+    reduced = reduction(op, kind, function)
+    return lambda x, axis=None, out=None, keepdims=False, **more: reduced(x, axis, None, out, keepdims, **more)
+
+
 total = reduction("sum", REAL, numpy.sum)
 mean_of = reduction("mean", REAL, numpy.mean)
-largest = reduction("largest", REAL, numpy.max)
+largest = choice("largest", REAL, numpy.max)
 
 
 def mean(x, *axis, **more):
@@ -188,7 +196,7 @@ def scattered(name, x, indices, added):
     x.write(node, None)
 
 
-all_, any_ = reduction("all", BOOLEAN, numpy.all), reduction("any", BOOLEAN, numpy.any)
+all_, any_ = choice("all", BOOLEAN, numpy.all), choice("any", BOOLEAN, numpy.any)
 FUNCTIONS = {
     "sum": total, "mean": mean, "average": average,
     "max": largest, "amax": largest, "min": smallest, "amin": smallest, "any": any_, "all": all_, "var": variance,
