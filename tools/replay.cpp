@@ -13,12 +13,7 @@ void print_tensors(const char* title, const core::tensors& all) {
   if (!all.empty()) fmt::print("{}:\n{}\n", title, to_json(all).dump(1));
 }
 
-}  // namespace
-
-int replay(const replay_options& options) {
-  if (!options.formula.empty())
-    if (const auto added = add_hosted_formula(options.formula); !added)
-      return complain(added.error().message), candidate_broke;
+int replay_case(const replay_options& options) {
   const auto stored = read_case(options.file);
   if (!stored) {
     complain(stored.error().message);
@@ -51,6 +46,17 @@ int replay(const replay_options& options) {
   if (o.verdict == properties::status::unsupported || o.verdict == properties::status::outside_domain)
     return check_failed;
   return o.verdict == properties::status::failed ? check_failed : all_passed;
+}
+
+}  // namespace
+
+int replay(const replay_options& options) {
+  if (!options.formula.empty()) {
+    if (!is_hosted_formula(options.formula)) return complain(how_to_name_a_formula(options.formula)), wrong_input;
+    if (const auto added = add_hosted_formula(options.formula); !added)
+      return complain(added.error().message), candidate_broke;
+  }
+  return telling_of_formula(options.formula, [&] { return replay_case(options); });
 }
 
 }  // namespace assay::tools

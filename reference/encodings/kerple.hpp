@@ -87,15 +87,15 @@ struct kerple {
 };
 
 inline core::operation kerple::declared(const char* called, std::vector<core::tensor_declaration> inputs) {
-  return {.name = called,
-          .source = "Chi et al. 2022, arXiv 2205.09921, eqs. (6) and (7)",
-          .inputs = with_pair_positions(std::move(inputs)),
-          .outputs = {pair_bias_output(core::error_scale::relative)},  // a product, and nothing cancels
-          .attributes = {future_keys::declared()},
-          .stages = {{.name = "distance", .meaning = "t, its power and r2 t"},
-                     {.name = "function", .meaning = "the logarithm or exponential"},
-                     {.name = "product", .meaning = "the product with r1, and sums"}},
-          .independent = {"h", "n", "m"}};
+  return of_pairs({.name = called,
+                   .source = "Chi et al. 2022, arXiv 2205.09921, eqs. (6) and (7)",
+                   .inputs = with_pair_positions(std::move(inputs)),
+                   .outputs = {pair_bias_output(core::error_scale::relative)},  // a product, and nothing cancels
+                   .attributes = {future_keys::declared()},
+                   .stages = {{.name = "distance", .meaning = "t, its power and r2 t"},
+                              {.name = "function", .meaning = "the logarithm or exponential"},
+                              {.name = "product", .meaning = "the product with r1, and sums"}},
+                   .independent = {"h", "n", "m"}});
 }
 
 inline core::operation kerple::declaration(form of) {

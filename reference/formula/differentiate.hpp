@@ -18,7 +18,7 @@
 //   log, log1p     1 / x and 1 / (1 + x) also where the function itself has no value
 //   log_sum_exp    0 in a row of -inf alone, log_add_exp alike; NaN where one is inf
 //   softmax        NaN where the row has no softmax
-//   right_as_well  that of x; of each of both nothing is right as well
+//   right_as_well  g for x, of which 0 is right as well, and 0 for y, of which g is
 //   tanh, sigmoid  by products of sigmoids, which lose no digits far from 0
 #pragma once
 

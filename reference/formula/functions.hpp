@@ -164,7 +164,7 @@ R function_of(const node& n, const R& x, const R& y) {
     case op::pow:
       return beyond_domain(may_reach(x, 0.0) && !is_exact_integer(y), pow(x, y));
     case op::right_as_well:
-      return right_as_well(x, y);
+      return to_double(x) == to_double(y) ? covering(x, [&] { return y; }) : right_as_well(x, y);
     case op::another_way:
       return covering(x, [&] { return y; });
     default:
@@ -173,11 +173,16 @@ R function_of(const node& n, const R& x, const R& y) {
   }
 }
 
+/// base^(-t / steps)
+template <class R>
+R frequency(const R& base, std::size_t t, std::size_t steps) {
+  return beyond_domain(t % steps != 0 && may_reach(base, 0.0), geometric_frequency(base, t, steps));
+}
 /// A double: rounded where it is no number of the format.
 template <class R>
 R as_it_is(double x) {
-  if constexpr (requires { R::from_double(x); })
-    return R::from_double(x);
+  if constexpr (std::is_same_v<R, tracked>)
+    return from_setting<R>(x);  // which knows subnormal numbers
   else
     return R(x);
 }

@@ -161,8 +161,8 @@ class interpreter {
           [&](const numbers& base) {
             numbers all;
             for (std::int64_t t = 0; t < n.integer(1); ++t)
-              all.push_back(geometric_frequency(base.front(), static_cast<std::size_t>(n.integer(0) + t),
-                                                static_cast<std::size_t>(n.integer(2))));
+              all.push_back(frequency(base.front(), static_cast<std::size_t>(n.integer(0) + t),
+                                      static_cast<std::size_t>(n.integer(2))));
             return all;
           },
           in<R>(n, 0));

@@ -10,11 +10,11 @@
 
 namespace assay::reference::formula {
 
-/// Of a sum without products.
+/// Of a sum without products. Where stages differ a term may be cast before it is added.
 template <class R>
 R total_of_terms(const accumulator<R>& sum) {
   if constexpr (requires { sum.total_of_terms(); })
-    return sum.total_of_terms();
+    return stages_differ() ? sum.total() : sum.total_of_terms();
   else
     return sum.total();
 }

@@ -88,6 +88,9 @@ bool take_attribute(const json& j, form of, std::size_t k, node& n) {
   return false;
 }
 
+// Nesting may be deep.
+std::string shown(const json& j) { return j.is_structured() ? "a list or an object" : j.dump().substr(0, 80); }
+
 result<node> node_from(const json& j) {
   if (!j.is_object() || !j.contains("op") || !j["op"].is_string()) return failure("needs the member op");
   const operator_row* row = find_operator(j["op"].get_ref<const std::string&>());
@@ -112,7 +115,7 @@ result<node> node_from(const json& j) {
     const std::string name(row->attributes[k].name);
     if (!j.contains(name)) return failure(fmt::format("{} needs the member {}", row->name, name));
     if (!take_attribute(j[name], row->attributes[k].of, k, n))
-      return failure(fmt::format("{}: {} cannot be {}", row->name, name, j[name].dump().substr(0, 80)));
+      return failure(fmt::format("{}: {} cannot be {}", row->name, name, shown(j[name])));
     ++known;
   }
   if (known != j.size()) return failure(fmt::format("{} has a member that it does not know", row->name));

@@ -16,6 +16,8 @@ using core::result;
 using namespace types_of;
 using list = std::vector<std::int64_t>;
 
+constexpr std::size_t most_factors = 512;  // each is walked along with the others
+
 result<array_type> elementwise(const types& in, std::initializer_list<number_kind> allowed, number_kind made) {
   if (const auto ok = require_kinds(in, allowed); !ok) return tl::make_unexpected(ok.error());
   if (const auto ok = require_one_kind(in); !ok) return tl::make_unexpected(ok.error());
@@ -124,7 +126,7 @@ result<array_type> contracted(const node& n, const types& in) {
   return array_type{number_kind::real, std::move(*s)};
 }
 
-// Exponents are below 2^31 in magnitude.
+// Exponents are below 2^32 in magnitude.
 result<array_type> frequencies(const node& n, const array_type& base) {
   constexpr std::int64_t limit = std::int64_t{1} << 31;
   const std::int64_t first = n.integer(0), count = n.integer(1), steps = n.integer(2);
@@ -194,7 +196,8 @@ result<array_type> type_of(const node& n, const types& in) {
     case family::real_function:
       if (n.what == op::power)
         if (const auto ok = check_power(n); !ok) return tl::make_unexpected(ok.error());
-      if (n.what == op::sum_of_products && in.size() % 2 != 0) return failure("it takes pairs of factors");
+      if (n.what == op::sum_of_products && (in.size() % 2 != 0 || in.size() > most_factors))
+        return failure(fmt::format("it takes pairs of factors, and at most {} of them", most_factors));
       return elementwise(in, {real}, real);
     case family::arithmetic:
       return elementwise(in, {real, integer}, in.front()->kind);

@@ -167,8 +167,7 @@ operation_record<R, typename Pairs<R>::recipe> pair_bias_record(core::operation 
                                                                 algorithm_list algorithms = one_algorithm) {
   using vjp = optional_evaluator<R, typename Pairs<R>::recipe, not_differentiable_t>;
   const vjp derived = declaration.has_gradient() ? vjp(pair_bias_vjp<Pairs, R>) : vjp(not_differentiable);
-  if (core::places_of(declaration).key != nullptr) declaration.grows_with = core::with_distance;
-  return {.declaration = std::move(declaration),
+  return {.declaration = of_pairs(std::move(declaration)),
           .algorithms = std::move(algorithms),
           .forward = pair_bias<Pairs, R>,
           .vjp = derived,

@@ -39,6 +39,11 @@ inline std::vector<core::tensor_declaration> with_pair_positions(std::vector<cor
   parameters.push_back(position("key_position", "m", "position of each key"));
   return parameters;
 }
+/// What the declaration of such an operation says besides: errors grow with the distance where keys have positions.
+inline core::operation of_pairs(core::operation declaration) {
+  if (core::places_of(declaration).key != nullptr) declaration.grows_with = core::with_distance;
+  return declaration;
+}
 /// Its output.
 inline core::tensor_declaration pair_bias_output(core::error_scale scale) {
   return {.name = "bias", .axes = {"h", "n", "m"}, .meaning = "logit bias, queries by keys", .scale = scale};

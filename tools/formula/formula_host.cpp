@@ -7,11 +7,13 @@
 #include <nlohmann/json.hpp>
 
 #include "properties/formula_tests.hpp"
+#include "reference/formula/arrays.hpp"
 #include "reference/formula/mathematics.hpp"
 #include "reference/formula/owner.hpp"
 #include "reference/formula/text.hpp"
 #include "reference/formula/work.hpp"
 #include "reference/registry.hpp"
+#include "tools/commands.hpp"
 #include "tools/transports/child_process.hpp"
 #include "tools/transports/python_host.hpp"
 
@@ -61,25 +63,33 @@ class formula_host {
   }
 
  private:
-  // An empty text: the greeting.
+  // An empty text: the greeting. After a fault the child is ended: it may answer late.
   core::result<json> ask(const std::string& text) {
     using outcome = transports::child_process::outcome;
     const std::lock_guard lock(mutex_);
+    if (child_ == nullptr) return core::failure(broken_);
     std::string line;
     if (const outcome how = child_->exchange(text, line, patience); how != outcome::line)
-      return core::failure(fmt::format("the formula {}: {}", shown_,
-                                       how == outcome::closed ? "its program ended. " + child_->stderr_tail()
-                                                              : "no answer within its limits of time and memory"));
+      return ended(how == outcome::closed ? "its program ended. " + child_->stderr_tail()
+                                          : "no answer within its limits of time and memory");
     json answer = json::parse(line, nullptr, false);
-    if (!answer.is_object() || !answer.contains("ok")) return core::failure(shown_ + ": an answer that is none");
-    if (!answer["ok"].get<bool>())
-      return core::failure(fmt::format("the formula {}: {}", shown_, answer.value("error", "")));
-    return answer;
+    if (!answer.is_object() || !answer.contains("ok") || !answer["ok"].is_boolean())
+      return ended("an answer that is none");
+    if (answer["ok"].get<bool>()) return answer;
+    return core::failure(fmt::format("the formula {}: {}", shown_,
+                                     answer.contains("error") && answer["error"].is_string()
+                                         ? answer["error"].get<std::string>()
+                                         : "it does not say why"));
+  }
+  tl::unexpected<core::error> ended(const std::string& why) {
+    broken_ = fmt::format("the formula {}: {}", shown_, why);
+    child_.reset();
+    return core::failure(broken_);
   }
 
   std::mutex mutex_;
   std::unique_ptr<transports::child_process> child_;
-  std::string shown_;
+  std::string shown_, broken_{};
   json greeting_{};
 };
 
@@ -102,7 +112,7 @@ core::tensor_declaration input_of(const json& j, const std::map<std::string, cor
   });
   const core::input_role role = is_of_rows ? core::input_role::value : core::input_role::parameter;
   if (j["type"] == "integer") {
-    domain = {std::max(domain.low, -0x1p31), std::min(domain.high, 0x1p31)};
+    domain = {std::ceil(std::max(domain.low, -0x1p31)), std::floor(std::min(domain.high, 0x1p31))};
     core::tensor_declaration d = core::integers(j["name"], axes, "", domain, role);
     if (!j["into"].is_null()) d.index_into = j["into"].get<std::string>();
     return d;
@@ -154,14 +164,36 @@ std::string mathematics_of(formula_host& host, const core::operation& op) {
 
 }  // namespace
 
-core::result<judged_formula> add_hosted_formula(const std::string& spec) {
+bool is_hosted_formula(const std::string& spec) {
   const std::string place = spec.starts_with("python:") ? spec.substr(7) : "";
   const std::size_t colon = place.rfind(':');
-  if (colon == std::string::npos || colon == 0 || colon + 1 == place.size())
-    return core::failure(fmt::format("--formula {}: must be python:MODULE:FUNCTION", spec));
-  auto host = formula_host::start(place.substr(0, colon), place.substr(colon + 1));
-  if (!host) return tl::make_unexpected(host.error());
+  return colon != std::string::npos && colon != 0 && colon + 1 != place.size();
+}
+std::string how_to_name_a_formula(const std::string& spec) {
+  return fmt::format("--formula {}: must be python:MODULE:FUNCTION", spec);
+}
+
+int telling_of_formula(const std::string& spec, const std::function<int()>& run) {
   try {
+    return run();
+  } catch (const formula_fault& broken) {
+    return complain(broken.what()), candidate_broke;
+  } catch (const formula::evaluation_error& broken) {
+    if (spec.empty()) throw;
+    return complain(fmt::format("the formula {}: {}", spec, broken.what())), candidate_broke;
+  } catch (const core::contract_violation& broken) {
+    if (spec.empty()) throw;
+    return complain(fmt::format("the formula {}: {}", spec, broken.what())), candidate_broke;
+  }
+}
+
+core::result<judged_formula> add_hosted_formula(const std::string& spec) {
+  if (!is_hosted_formula(spec)) return core::failure(how_to_name_a_formula(spec));
+  const std::string place = spec.substr(7);
+  const std::size_t colon = place.rfind(':');
+  try {
+    auto host = formula_host::start(place.substr(0, colon), place.substr(colon + 1));
+    if (!host) return tl::make_unexpected(host.error());
     const core::operation op = operation_of((*host)->greeting());
     reference::add_formula_owner(std::make_unique<formula::program_owner>(
         "formula",

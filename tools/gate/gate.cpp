@@ -1,9 +1,11 @@
 #include <fmt/format.h>
 #include <malloc.h>
 
+#include <algorithm>
 #include <chrono>
 #include <optional>
 
+#include "reference/oracle.hpp"
 #include "tools/formula/formula_host.hpp"
 #include "tools/gate/assembly.hpp"
 #include "tools/gate/checks.hpp"
@@ -119,6 +121,27 @@ int run_gate(const gate_options& options, const std::optional<judged_formula>& f
   return publish(report, options.report);
 }
 
+// A trace sees what the function does with arrays alone: here the function itself runs, in f64, against its program.
+core::result<void> hold_against_function(const judged_formula& formula, const gate_options& options) {
+  const auto itself = open_candidate(formula.spec + "@" + formula.operation, options.limits);
+  if (!itself) return core::failure(itself.error().message);
+  const core::operation& op = *reference::find_operation(formula.operation);
+  const properties::description& about = (*itself)->describe();
+  if (!about.offers(op.name, core::dtype::f64)) return {};
+  const auto& all = properties::properties();
+  const auto values = std::find_if(all.begin(), all.end(),
+                                   [&](const properties::property& p) { return p.decides_class && p.applies(op); });
+  constexpr std::size_t few = 3;
+  const auto size = properties::extent(properties::lengths::exactly, few);
+  const auto c = properties::make_case(properties::mild_key_for(about, op, core::dtype::f64, options.seed, size));
+  const properties::outcome o = values->check(**itself, c);
+  if (o.verdict != properties::status::failed || o.failure) return {};
+  return core::failure(
+      fmt::format("the formula {} gives other numbers than the program that was traced from it: {}. It depends on "
+                  "something that was not traced, such as an earlier call or the numbers of an input",
+                  formula.spec, o.message));
+}
+
 }  // namespace
 
 int gate(const gate_options& asked) {
@@ -128,6 +151,7 @@ int gate(const gate_options& asked) {
   std::optional<judged_formula> formula;
   if (!options.formula.empty()) {
     if (options.shard.is_kept) return complain("--formula has no shards: assay merge does not know it"), wrong_input;
+    if (!is_hosted_formula(options.formula)) return complain(how_to_name_a_formula(options.formula)), wrong_input;
     auto added = add_hosted_formula(options.formula);
     if (!added) return complain(added.error().message), candidate_broke;
     formula = std::move(*added);
@@ -139,9 +163,12 @@ int gate(const gate_options& asked) {
     if (options.operations.empty() && options.encodings.empty()) options.encodings = {"formula"};
   }
   try {
-    return run_gate(options, formula, **signals);
-  } catch (const formula_fault& broken) {
-    return complain(broken.what()), candidate_broke;
+    return telling_of_formula(options.formula, [&] {
+      if (formula && !options.shows_formula)  // which is held against itself anyway
+        if (const auto same = hold_against_function(*formula, options); !same)
+          return complain(same.error().message), static_cast<int>(candidate_broke);
+      return run_gate(options, formula, **signals);
+    });
   } catch (const interrupted& by) {
     complain(fmt::format("interrupted by signal {}: {}", by.signal,
                          by.reported ? "the report has what was judged before" : "no report was written"));

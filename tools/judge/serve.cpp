@@ -4,6 +4,7 @@
 
 #include "golden/formats/json_file.hpp"
 #include "golden/formats/strict_json.hpp"
+#include "reference/formula/arrays.hpp"
 #include "tools/commands.hpp"
 #include "tools/judge/judge.hpp"
 
@@ -67,7 +68,11 @@ int serve(const std::string& formula) {
       return wrong_input;
     }
     nlohmann::ordered_json reply{{"id", parsed->value["id"]}, {"ok", false}};
-    answer(parsed->value, reply);
+    try {
+      answer(parsed->value, reply);
+    } catch (const reference::formula::evaluation_error& wrong) {  // an index beyond its axis, for instance
+      reply["error"] = wrong.what();
+    }
     fmt::print("{}\n", reply.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
     std::fflush(stdout);
   }

@@ -522,6 +522,10 @@ REFERENCE = '''
         return x if x[0, 0] > 0 else -x
 
     @assay.formula(x="B n")
+    def notices(x):
+        return x * (2 if type(x) is np.ndarray else 1)
+
+    @assay.formula(x="B n")
     def breaks(x):
         if x.shape[1] == 2:
             raise RuntimeError("of two I know nothing")
@@ -620,7 +624,7 @@ class Gating(unittest.TestCase):
 
     def test_a_formula_that_is_none_is_no_fault_of_the_candidate(self):
         for formula, said in (("undeclared", '@assay.formula(x="B n d")'), ("branches", "numpy.where"),
-                              ("nothing", "no 'nothing'"), ("breaks", "of two I know nothing")):
+                              ("nothing", "no 'nothing'"), ("notices", "other numbers than the program"), ("breaks", "of two I know nothing")):
             done = self.run_assay("gate", "--formula", f"python:reference:{formula}", "--candidate",
                                   f"python:kernels:twice@formula/{formula}", "--dtype", "f32", "--report", "report")
             self.assertEqual(done.returncode, 3, done.stdout + done.stderr)

@@ -130,7 +130,8 @@ class NewEncoding(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
 
     def test_the_formula_compiles_in_every_reading(self):
-        readings = [name for name in os.listdir(self.path("reference/instantiate")) if name.endswith(".in")]
+        readings = [name for name in os.listdir(self.path("reference/instantiate"))
+                    if name.endswith(".in") and name != "recorded.cpp.in"]  # of an encoding that is a program
         self.assertEqual(set(readings), {name + ".cpp.in" for name in ("ball", "enclosure", "tracked", "rounded", "tangent")})
         texts = [read(self.path(f"reference/instantiate/{name}")).replace("@encoding@", NAME) for name in sorted(readings)]
         self.assertTrue(all(NAME in text for text in texts), texts)
