@@ -265,7 +265,9 @@ def as_traced(x):
     if isinstance(x, Traced):
         return x
     if isinstance(x, int) and abs(x) >= 2**63:
-        x = Fraction(x)
+        if Fraction(float(x)) != x:
+            raise CannotTrace(f"the integer {x}", "write it as a float")
+        x = float(x)
     if isinstance(x, (bool, int, numpy.bool_, numpy.integer)):
         return constant(bool(x) if isinstance(x, (bool, numpy.bool_)) else int(x))
     if isinstance(x, Fraction):

@@ -7,6 +7,8 @@ import threading
 import types
 
 import numpy
+import numpy.linalg
+import numpy.random  # NumPy 2.4 loads it when it is first asked for
 
 from assay.formulas import creating, dispatch, functions
 from assay.formulas.plain import numpy as plain_numpy
@@ -74,7 +76,7 @@ class _Random:
     """Stands for numpy.random."""
 
     def __getattr__(self, name):
-        if _is_of_libraries(sys._getframe(1)):
+        if _is_plain(sys._getframe(1)):
             return getattr(plain_numpy.random, name)
         raise CannotTrace("random numbers", "a formula has one value for its inputs")
 
