@@ -1,10 +1,10 @@
 """Calls of a formula of one's own, for assay.truth and assay.judge."""
 import collections
 import inspect
-import re
 
 import numpy
 
+from assay.formulas.declaring import name_of
 from assay.formulas.program import REAL
 from assay.formulas.refusal import CannotTrace
 from assay.formulas.tracing import trace
@@ -59,7 +59,7 @@ def formula_of(function, inputs, settings):
     for output, (kind, _) in found.outputs.items():
         if kind != REAL:
             raise CannotTrace(f"the output {output} is {kind}", "a formula gives reals: x.astype(float)")
-    name = re.sub(r"[^a-z0-9_]", "_", getattr(function, "__name__", "formula").lower()).strip("_") or "formula"
+    name = name_of(function)
     declared = {"name": f"formula/{name}", "attributes": [], "outputs": [{"name": out} for out in found.outputs],
                 "inputs": [{"name": given, **({"dtype": "i64"} if kind != REAL else {})}
                            for given, (kind, _) in found.inputs.items()]}

@@ -101,6 +101,11 @@ def declared(texts):
     return inputs, settings
 
 
+def name_of(function):
+    """As the operation formula/NAME has it."""
+    return re.sub(r"[^a-z0-9_]", "_", getattr(function, "__name__", "").lower()).strip("_") or "formula"
+
+
 def role_of(axis):
     """What a letter or word usually is; a parameter where none is known."""
     return next((role for role, words in _ROLES.items() if axis.lower() in words), "parameter")

@@ -3,8 +3,7 @@ contractions.py and indexing.py."""
 import difflib
 
 from assay.formulas import contractions, creating, indexing, shaping, sums
-from assay.formulas.functions import (UFUNCS, absolute, as_type, clip, copied, equal, floor, multiply, nan_to_num, sign,
-                                      where)
+from assay.formulas.functions import UFUNCS, absolute, as_type, clip, copied, equal, nan_to_num, truncated, where
 from assay.formulas.plain import numpy
 from assay.formulas.refusal import CannotTrace
 from assay.formulas.traced import Traced, as_traced
@@ -52,7 +51,7 @@ def function_result(name, arguments, more, called=None):
 _REST = {
     "where": where, "clip": clip, "nan_to_num": nan_to_num, "abs": absolute, "real": as_traced, "iscomplexobj": lambda x: False,
     "isneginf": lambda x: equal(x, -float("inf")), "isposinf": lambda x: equal(x, float("inf")),
-    "fix": lambda x: multiply(sign(x), floor(absolute(x))), "trunc": lambda x: multiply(sign(x), floor(absolute(x))),
+    "fix": truncated,
     "isrealobj": lambda x: True, "ndim": lambda x: as_traced(x).ndim, "shape": lambda x: as_traced(x).shape,
     "size": lambda x, axis=None: as_traced(x).size if axis is None else as_traced(x).shape[axis],
     "result_type": lambda *x: numpy.dtype(numpy.float64),

@@ -218,6 +218,10 @@ def _but_nan(choose, x, y):
     return where(is_nan(x), y, where(is_nan(y), x, choose(x, y)))
 
 
+def truncated(x):
+    return multiply(sign(x), floor(absolute(x)))
+
+
 _expm1 = lambda x: subtract(exp(x), 1)
 
 UFUNCS = {
@@ -235,7 +239,7 @@ UFUNCS = {
     "logaddexp": lambda x, y: _node("log_add_exp", REAL, REAL, numpy.logaddexp, as_traced(x), as_traced(y)),
     "maximum": maximum, "minimum": minimum, "fmax": lambda x, y: _but_nan(maximum, x, y),
     "fmin": lambda x, y: _but_nan(minimum, x, y), "sign": sign,
-    "trunc": lambda x: multiply(sign(x), floor(absolute(x))), "less": less, "less_equal": less_equal, "equal": equal, "not_equal": not_equal,
+    "trunc": truncated, "less": less, "less_equal": less_equal, "equal": equal, "not_equal": not_equal,
     "greater": comparison("less", numpy.greater, swapped=True),
     "greater_equal": comparison("less_equal", numpy.greater_equal, swapped=True),
     "logical_and": logic("and", numpy.logical_and), "logical_or": logic("or", numpy.logical_or),

@@ -7,7 +7,6 @@ for sizes and settings, a line of JSON each.
 import hashlib
 import json
 import os
-import re
 import sys
 
 sys.path[0] = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -19,13 +18,13 @@ from assay.streams import protocol_streams, send  # noqa: E402
 
 class Host:
     def __init__(self, function):
-        from assay.formulas.declaring import declaration_of, outputs_of, role_of
+        from assay.formulas.declaring import declaration_of, name_of, outputs_of, role_of
         self.function = function
         self.inputs, self.settings = declaration_of(function)
         outputs, found = outputs_of(self.trace, self.inputs, self.settings)
         axes = dict.fromkeys(a for one in self.inputs.values() for a in one["axes"] if not a.isdigit())
         self.greeting = {
-            "ok": True, "name": re.sub(r"[^a-z0-9_]", "_", function.__name__.lower()).strip("_") or "formula",
+            "ok": True, "name": name_of(function),
             "inputs": list(self.inputs.values()), "outputs": outputs, "roles": {axis: role_of(axis) for axis in axes},
             "settings": [{"name": name, "values": values} for name, values in self.settings.items()],
             "sha256": hashlib.sha256(found.text.encode()).hexdigest(),

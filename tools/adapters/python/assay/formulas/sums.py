@@ -92,12 +92,17 @@ def cumulative(x, axis=None, dtype=None, out=None):
     return made(writer().add("cumulative_sum", (x.node,), x.kind, x.plain_shape, axis=axis), value)
 
 
+def _counted(x):
+    """Truths as 0 and 1."""
+    return f.multiply(x, 1) if x.kind == BOOLEAN else x
+
+
 def product(x, axis=None, keepdims=False, **_):
     """One factor after the other."""
     x = as_traced(x)
     if x.kind != REAL and x.value is not None:
         return constant(numpy.prod(x.value, axis=axis, keepdims=keepdims))
-    x = f.multiply(x, 1) if x.kind == BOOLEAN else x
+    x = _counted(x)
     if isinstance(axis, (tuple, list)):
         for one in reversed(_axes(x, axis)):
             x = product(x, one, keepdims)
@@ -111,7 +116,7 @@ def product(x, axis=None, keepdims=False, **_):
 
 
 def cumulative_product(x, axis=None, **_):
-    x = as_traced(x)
+    x = _counted(as_traced(x))
     x, axis = (reshape(x, -1), 0) if axis is None else (x, axis % x.ndim)
     parts, out = moveaxis(x, axis, 0), []
     for k in range(len(parts)):

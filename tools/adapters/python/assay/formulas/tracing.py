@@ -31,16 +31,17 @@ class Trace:
         self.captured = captured  # (file, line), shape: arrays that neither an input nor a size accounts for
 
 
-def _is_of_libraries(frame):
-    """NumPy and the standard library call one another's names, too, and mean what stands there."""
-    module = frame.f_globals.get("__name__", "").partition(".")[0]
+def _is_of_libraries(own):
+    """Of the globals of who calls: NumPy and the standard library call one another's names, too, and mean what stands
+    there."""
+    module = str(own.get("__name__", "")).partition(".")[0]
     return module == "numpy" or module in sys.stdlib_module_names
 
 
 def _is_plain(frame):
     """Whether who calls means NumPy's own: outside of a trace, in another thread, or in a module that is being imported."""
     importing = getattr(frame.f_globals.get("__spec__"), "_initializing", False)
-    return not _tracing or _tracing_thread != threading.get_ident() or importing or _is_of_libraries(frame)
+    return not _tracing or _tracing_thread != threading.get_ident() or importing or _is_of_libraries(frame.f_globals)
 
 
 class _Replaced:
@@ -131,8 +132,8 @@ def _scopes(function):
             own = getattr(one, "__globals__", None) or getattr(type(one).__call__, "__globals__", None)
         if own is None or id(own) in seen:
             continue
-        top, path = str(own.get("__name__", "")).partition(".")[0], str(own.get("__file__", ""))
-        if top in ("numpy", "assay") or (top in sys.stdlib_module_names and top != "__main__") or "-packages" in path:
+        is_own = str(own.get("__name__", "")).partition(".")[0] == "assay"
+        if is_own or _is_of_libraries(own) or "-packages" in str(own.get("__file__", "")):
             continue
         seen[id(own)] = own
         todo += [value for value in own.values() if isinstance(value, (types.ModuleType, types.FunctionType))
