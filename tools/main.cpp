@@ -72,6 +72,12 @@ const CLI::Validator shard_of_run(
     },
     "K/N");
 
+const CLI::Validator hosted_formula(
+    [](const std::string& text) {
+      return is_hosted_formula(text) ? std::string() : text + " must be python:MODULE:FUNCTION";
+    },
+    "python:MODULE:FUNCTION");
+
 void add_limits(CLI::App& command, candidate_limits& limits) {
   command
       .add_option(
@@ -186,7 +192,8 @@ int run(int argc, char** argv) {
       ->check(CLI::IsMember({"encodings", "operations", "stages", "properties", "mutants", "families", "builtins"}));
   bool as_json = false, as_markdown = false, as_page = false;
   list_command->add_flag("--json", as_json, "the operations for a program to read");
-  list_command->add_option("--formula", listed_formula, "python:MODULE:FUNCTION, whose operation is among them");
+  list_command->add_option("--formula", listed_formula, "a function whose operation is among them")
+      ->check(hosted_formula);
   list_command->add_flag("--markdown", as_markdown, "the encodings, or the operations, as a table for a document")
       ->excludes("--json");
   list_command->add_flag("--page", as_page, "the encodings as a page for a document, with a section for each")
@@ -197,8 +204,8 @@ int run(int argc, char** argv) {
   CLI::App* gate_command = app.add_subcommand("gate", "a bug, or rounding? how many digits? up to which length?");
   add_candidate(*gate_command, gating.candidate);
   add_selection(*gate_command, gating);
-  gate_command->add_option("--formula", gating.formula,
-                           "python:MODULE:FUNCTION, a plain NumPy function that is the formula: what is right");
+  gate_command->add_option("--formula", gating.formula, "a plain NumPy function that is the formula: what is right")
+      ->check(hosted_formula);
   gate_command->add_option("--require-class", gating.require_class, "accuracy classes that are good enough")
       ->delimiter(',');
   gate_command
@@ -220,7 +227,7 @@ int run(int argc, char** argv) {
   checking.dtypes = {"f64", "f32"};
   CLI::App* check_command =
       app.add_subcommand("check-formula", "a NumPy function as mathematics, and held against itself in f64 and f32");
-  check_command->add_option("formula", checking.formula, "python:MODULE:FUNCTION")->required();
+  check_command->add_option("formula", checking.formula, "the function")->required()->check(hosted_formula);
   check_command->add_option("--report", checking.report, "folder of the report")->capture_default_str();
 
   merge_options merging;
@@ -248,7 +255,8 @@ int run(int argc, char** argv) {
   replay_options replaying;
   CLI::App* replay_command = app.add_subcommand("replay", "runs one stored case");
   replay_command->add_option("case", replaying.file, "a file of counterexamples/")->required();
-  replay_command->add_option("--formula", replaying.formula, "that of the gate which wrote the case, if any");
+  replay_command->add_option("--formula", replaying.formula, "that of the gate which wrote the case, if any")
+      ->check(hosted_formula);
   replay_command->add_flag("--strict", replaying.strict, "inputs outside the operation's domain are an error");
   add_candidate(*replay_command, replaying.candidate);
   add_limits(*replay_command, replaying.limits);

@@ -51,11 +51,9 @@ int replay_case(const replay_options& options) {
 }  // namespace
 
 int replay(const replay_options& options) {
-  if (!options.formula.empty()) {
-    if (!is_hosted_formula(options.formula)) return complain(how_to_name_a_formula(options.formula)), wrong_input;
+  if (!options.formula.empty())
     if (const auto added = add_hosted_formula(options.formula); !added)
       return complain(added.error().message), candidate_broke;
-  }
   return telling_of_formula(options.formula, [&] { return replay_case(options); });
 }
 

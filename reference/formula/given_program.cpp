@@ -2,6 +2,9 @@
 
 #include <utility>
 
+#include "reference/formula/text.hpp"
+#include "reference/formula/work.hpp"
+
 namespace assay::reference::formula {
 namespace {
 
@@ -17,7 +20,8 @@ core::operation declared_by(const std::string& name, const program& p) {
     const array_type& type = p.type_of(k);
     const std::string& called = p.nodes()[k].text;
     if (type.kind == number_kind::integer)
-      op.inputs.push_back(core::integers(called, axes_of(type.shape), "", {-0x1p53, 0x1p53}, core::input_role::parameter));
+      op.inputs.push_back(
+          core::integers(called, axes_of(type.shape), "", {-0x1p53, 0x1p53}, core::input_role::parameter));
     else if (type.kind == number_kind::real)
       op.inputs.push_back(core::parameter(called, axes_of(type.shape), ""));
     else
@@ -29,6 +33,14 @@ core::operation declared_by(const std::string& name, const program& p) {
 }
 
 }  // namespace
+
+core::result<program> read_given_program(const std::string& text) {
+  constexpr std::uint64_t most_work = std::uint64_t{1} << 36;
+  auto p = read_program(text);
+  if (!p) return p;
+  if (const auto ok = check_work(*p, most_work); !ok) return tl::make_unexpected(ok.error());
+  return p;
+}
 
 std::unique_ptr<const program_owner> owner_of_program(const std::string& name, program p) {
   core::operation op = declared_by(name, p);

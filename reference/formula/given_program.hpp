@@ -8,6 +8,10 @@
 
 namespace assay::reference::formula {
 
+/// Reads a text as if it were hostile, and refuses what needs more work than half a minute or so in balls; a thousand
+/// times that is possible where all elements need many digits.
+core::result<program> read_given_program(const std::string& text);
+
 /// The operation "formula/NAME". Its axes are numbers; its inputs are those of the program, integers in i64. A contract
 /// violation where the name is none or an output is no real number.
 std::unique_ptr<const program_owner> owner_of_program(const std::string& name, program p);

@@ -8,10 +8,9 @@
 
 #include "properties/formula_tests.hpp"
 #include "reference/formula/arrays.hpp"
+#include "reference/formula/given_program.hpp"
 #include "reference/formula/mathematics.hpp"
 #include "reference/formula/owner.hpp"
-#include "reference/formula/text.hpp"
-#include "reference/formula/work.hpp"
 #include "reference/registry.hpp"
 #include "tools/commands.hpp"
 #include "tools/transports/child_process.hpp"
@@ -24,7 +23,6 @@ using nlohmann::json;
 namespace formula = reference::formula;
 
 constexpr auto patience = std::chrono::milliseconds(60'000);
-constexpr std::uint64_t most_work = std::uint64_t{1} << 36;
 
 /// The program around the function. Threads ask one after the other.
 class formula_host {
@@ -55,10 +53,8 @@ class formula_host {
       std::visit([&](const auto& x) { settings[a.name] = x; }, call.settings.at(a.name));
     const auto answer = ask(json{{"ask", "trace"}, {"sizes", sizes}, {"settings", settings}}.dump() + "\n");
     if (!answer) throw formula_fault(answer.error().message);
-    auto p = formula::read_program((*answer)["program"].dump());
+    auto p = formula::read_given_program((*answer)["program"].dump());
     if (!p) throw formula_fault(fmt::format("{}: {}", shown_, p.error().message));
-    if (const auto ok = formula::check_work(*p, most_work); !ok)
-      throw formula_fault(fmt::format("{}: {}", shown_, ok.error().message));
     return std::move(*p);
   }
 
@@ -169,9 +165,6 @@ bool is_hosted_formula(const std::string& spec) {
   const std::size_t colon = place.rfind(':');
   return colon != std::string::npos && colon != 0 && colon + 1 != place.size();
 }
-std::string how_to_name_a_formula(const std::string& spec) {
-  return fmt::format("--formula {}: must be python:MODULE:FUNCTION", spec);
-}
 
 int telling_of_formula(const std::string& spec, const std::function<int()>& run) {
   try {
@@ -188,7 +181,7 @@ int telling_of_formula(const std::string& spec, const std::function<int()>& run)
 }
 
 core::result<judged_formula> add_hosted_formula(const std::string& spec) {
-  if (!is_hosted_formula(spec)) return core::failure(how_to_name_a_formula(spec));
+  ASSAY_EXPECTS(is_hosted_formula(spec));
   const std::string place = spec.substr(7);
   const std::size_t colon = place.rfind(':');
   try {

@@ -16,12 +16,12 @@ struct formula_fault : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// Whether it is "python:MODULE:FUNCTION", and what is said where it is not.
+/// Whether it is "python:MODULE:FUNCTION".
 bool is_hosted_formula(const std::string& spec);
-std::string how_to_name_a_formula(const std::string& spec);
 
-/// Adds the formula "python:MODULE:FUNCTION" to the registry as an operation "formula/NAME", and families of its inputs
-/// by rule. Before the first look-up of an operation. An error where it says nothing of its inputs or cannot be traced.
+/// Adds the formula `spec`, "python:MODULE:FUNCTION", to the registry as an operation "formula/NAME", and families of
+/// its inputs by rule. Before the first look-up of an operation. An error where it says nothing of its inputs or cannot
+/// be traced.
 core::result<judged_formula> add_hosted_formula(const std::string& spec);
 
 /// The exit code that `run` gives. Where the formula `spec` breaks in it, this is said, and the code is 3; without a

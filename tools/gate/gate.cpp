@@ -151,7 +151,6 @@ int gate(const gate_options& asked) {
   std::optional<judged_formula> formula;
   if (!options.formula.empty()) {
     if (options.shard.is_kept) return complain("--formula has no shards: assay merge does not know it"), wrong_input;
-    if (!is_hosted_formula(options.formula)) return complain(how_to_name_a_formula(options.formula)), wrong_input;
     auto added = add_hosted_formula(options.formula);
     if (!added) return complain(added.error().message), candidate_broke;
     formula = std::move(*added);

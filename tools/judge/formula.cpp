@@ -5,18 +5,10 @@
 
 #include "golden/formats/json_file.hpp"
 #include "reference/formula/given_program.hpp"
-#include "reference/formula/text.hpp"
-#include "reference/formula/work.hpp"
 #include "reference/registry.hpp"
 #include "tools/judge/judge.hpp"
 
 namespace assay::tools {
-namespace {
-
-// Half a minute or so in balls; a thousand times that where all elements need many digits.
-constexpr std::uint64_t most_work = std::uint64_t{1} << 36;
-
-}  // namespace
 
 core::result<void> add_formula(const std::string& named_file) {
   const std::size_t equals = named_file.find('=');
@@ -25,10 +17,8 @@ core::result<void> add_formula(const std::string& named_file) {
   const std::string name = named_file.substr(0, equals), path = named_file.substr(equals + 1);
   std::ifstream file(path, std::ios::binary);
   if (!file) return core::failure(fmt::format("cannot read {}", formats::shown(path)));
-  auto p = reference::formula::read_program(std::string(std::istreambuf_iterator<char>(file), {}));
+  auto p = reference::formula::read_given_program(std::string(std::istreambuf_iterator<char>(file), {}));
   if (!p) return core::failure(fmt::format("formula {}: {}", formats::shown(name), p.error().message));
-  if (const auto ok = reference::formula::check_work(*p, most_work); !ok)
-    return core::failure(fmt::format("formula {}: {}", formats::shown(name), ok.error().message));
   try {
     reference::add_formula_owner(reference::formula::owner_of_program(name, std::move(*p)));
   } catch (const core::contract_violation& wrong) {
