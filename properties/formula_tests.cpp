@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
+#include <span>
 
 #include "reference/formula_owner.hpp"
 
@@ -21,7 +23,8 @@ double usual_number(const core::value_domain& domain, counter_random& random) {
 }
 
 bool is_free(const core::tensor_declaration& d) {
-  return !d.own_type && !std::isfinite(d.domain.low) && d.domain.high == std::numeric_limits<double>::max();
+  return !d.own_type && d.rule == core::value_rule::none && !std::isfinite(d.domain.low) &&
+         d.domain.high == std::numeric_limits<double>::max();
 }
 bool has_free_input(const core::operation& op) { return std::any_of(op.inputs.begin(), op.inputs.end(), is_free); }
 
@@ -32,6 +35,40 @@ double usual_integer(const core::tensor_declaration& d, const core::axis_sizes& 
   if (high >= 0x1p31) high = low + (random.one_in(4) ? 5000 : 64);
   const auto count = static_cast<std::uint64_t>(std::max(high - low, 0.0)) + 1;
   return low + static_cast<double>(random.below(count));
+}
+
+void make_unit(core::dtype type, std::span<double> row) {
+  const double norm = std::sqrt(std::inner_product(row.begin(), row.end(), row.begin(), 0.0));
+  if (norm == 0.0 || !std::isfinite(norm)) {
+    std::fill(row.begin(), row.end(), 0.0);
+    row.front() = 1.0;
+    return;
+  }
+  for (double& x : row) x = core::round_to(type, x / norm);
+}
+// The first is 0 and the last the size: parts of any length between, now and then an empty one.
+void make_offsets(std::size_t size, std::span<double> row, counter_random& random) {
+  for (double& x : row) x = static_cast<double>(random.below(size + 1));
+  row.front() = 0.0;
+  row.back() = static_cast<double>(size);
+  std::sort(row.begin(), row.end());
+}
+
+/// Numbers that keep to the rule of their input, made of those that are there.
+void keep_to_rule(const core::tensor_declaration& d, core::tensor& t, const core::axis_sizes& sizes,
+                  counter_random& random) {
+  if (d.rule == core::value_rule::none || t.size() == 0) return;
+  const std::span<double> all(t.values.storage());
+  const std::size_t width = t.shape().back();
+  for (std::size_t k = 0; k < all.size(); k += width) {
+    const std::span<double> row = all.subspan(k, width);
+    if (d.rule == core::value_rule::unit) make_unit(t.type, row);
+    if (d.rule == core::value_rule::ascending) std::sort(row.begin(), row.end());
+    if (d.rule == core::value_rule::offsets) make_offsets(sizes.at(d.index_into), row, random);
+    if (d.rule == core::value_rule::one_in_each_row &&
+        std::ranges::count(row, 0.0) == static_cast<std::ptrdiff_t>(width))
+      row[random.below(width)] = 1.0;
+  }
 }
 
 core::axis_sizes drawn_sizes(const core::operation& op, const core::attributes& settings, counter_random& random,
@@ -56,7 +93,7 @@ core::axis_sizes drawn_sizes(const core::operation& op, const core::attributes& 
 /// A number of an input, by what is usual there.
 using change_of_number = double (*)(double usual, counter_random& random);
 
-family numbers(std::string name, std::string summary, change_of_number change) {
+family family_of(std::string name, std::string summary, change_of_number change) {
   family f{std::move(name), std::move(summary)};
   f.generate = [change](const core::operation& op, core::dtype type, const core::attributes& settings,
                         counter_random& random, extent size) {
@@ -74,6 +111,7 @@ family numbers(std::string name, std::string summary, change_of_number change) {
         x = core::round_to(type, x);
         if (!d.domain.contains(x)) x = core::round_to(type, usual_number(d.domain, random));
       }
+      keep_to_rule(d, t, sizes, random);
       inputs.emplace(d.name, std::move(t));
     }
     return inputs;
@@ -82,20 +120,29 @@ family numbers(std::string name, std::string summary, change_of_number change) {
   return f;
 }
 
+}  // namespace
+
+std::vector<family> formula_families() {
+  std::vector<family> all = {
+      family_of("mild", "normal numbers, or those of their domains", nullptr),
+      family_of("large", "numbers 16 times as large", [](double x, counter_random&) { return 16 * x; }),
+      family_of("small", "numbers 1000 times as small", [](double x, counter_random&) { return x / 1024; }),
+      family_of("zeros", "every third number is 0",
+                [](double x, counter_random& random) { return random.one_in(3) ? 0.0 : x; }),
+      family_of("nan_inside", "a NaN among the numbers",
+                [](double x, counter_random& random) { return random.one_in(9) ? std::nan("") : x; }),
+  };
+  all.front().parts_classes = true;
+  all.back().holds_nan = true;
+  return all;
+}
+
+namespace {
+
 encoding_tests by_rule(const reference::formula_owner& owner) {
   encoding_tests tests;
   tests.name = std::string(owner.name());
-  tests.families = {
-      numbers("mild", "normal numbers, or those of their domains", nullptr),
-      numbers("large", "numbers 16 times as large", [](double x, counter_random&) { return 16 * x; }),
-      numbers("small", "numbers 1000 times as small", [](double x, counter_random&) { return x / 1024; }),
-      numbers("zeros", "every third number is 0",
-              [](double x, counter_random& random) { return random.one_in(3) ? 0.0 : x; }),
-      numbers("nan_inside", "a NaN among the numbers",
-              [](double x, counter_random& random) { return random.one_in(9) ? std::nan("") : x; }),
-  };
-  tests.families.front().parts_classes = true;
-  tests.families.back().holds_nan = true;
+  tests.families = formula_families();
   return tests;
 }
 

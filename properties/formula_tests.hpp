@@ -9,4 +9,7 @@ namespace assay::properties {
 /// declared; large and small ones, zeros, and one NaN, where they allow it. See install_owner_tests.
 void install_formula_tests();
 
+/// Those families.
+std::vector<family> formula_families();
+
 }  // namespace assay::properties

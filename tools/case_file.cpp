@@ -8,6 +8,7 @@
 #include "golden/formats/json_file.hpp"
 #include "golden/formats/number_text.hpp"
 #include "reference/oracle.hpp"
+#include "tools/formula/formula_source.hpp"
 
 namespace assay::tools {
 namespace {
@@ -51,6 +52,8 @@ core::result<stored_case> case_from(const json& j) {
     if (auto text = formats::text_member(j, key); !text) return tl::make_unexpected(text.error());
   if (j["schema"] != case_schema)
     return core::failure(fmt::format("schema {} instead of \"{}\"", j["schema"].dump(), case_schema));
+  if (j.contains("formula") && formula_of_process() == nullptr)
+    if (auto ok = add_recorded_formula(j["formula"]); !ok) return tl::make_unexpected(ok.error());
   stored_case c;
   c.checked = properties::find_property(j["property"]);
   if (c.checked == nullptr) return core::failure("unknown property " + j["property"].dump());
@@ -107,6 +110,7 @@ ordered_json to_json(const stored_case& c) {
   j["family"] = c.value.family;
   j["seed"] = std::to_string(c.value.seed);
   j["inputs"] = to_json(c.value.call.inputs);
+  if (json record = formula_record({&c.value.call}); !record.is_null()) j["formula"] = std::move(record);
   return j;
 }
 

@@ -8,6 +8,7 @@
 #include "golden/formats/temporary_folder.hpp"
 #include "properties/builtin.hpp"
 #include "tools/commands.hpp"
+#include "tools/formula/formula_host.hpp"
 #include "tools/gate/assembly.hpp"
 #include "tools/gate/checks.hpp"
 #include "tools/transports/protocol.hpp"
@@ -111,9 +112,7 @@ core::result<std::size_t> export_calls(const gate_options& selected, const std::
   return writer.finish();
 }
 
-}  // namespace
-
-int cases(const cases_options& options) {
+int export_cases(const cases_options& options) {
   const auto report = [](const std::string& message) {
     complain(message);
     return wrong_input;
@@ -146,6 +145,12 @@ int cases(const cases_options& options) {
       "assay gate --candidate 'recorded:{}' --seed {} --effort {}, with the same selection\n",
       *count, wanted.string(), wanted.string(), options.selected.seed, options.selected.effort);
   return all_passed;
+}
+
+}  // namespace
+
+int cases(const cases_options& options) {
+  return with_formula(options.selected.formula, [&] { return export_cases(options); });
 }
 
 }  // namespace assay::tools

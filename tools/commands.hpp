@@ -24,9 +24,15 @@ struct shard {
 /// "2/7"; nothing where it is no shard.
 std::optional<shard> parse_shard(const std::string& text);
 
+/// A formula of one's own: what the candidate is held against. Without a function: the encodings.
+struct asked_formula {
+  std::string spec{};               ///< "python:MODULE:FUNCTION"
+  std::vector<std::string> axes{};  ///< "q=B h n d": what its declaration does not say, or says otherwise
+};
+
 struct gate_options {
   std::string candidate;
-  std::string formula{};  ///< "python:MODULE:FUNCTION": what the candidate is held against; empty: the encodings
+  asked_formula formula{};
   bool shows_formula = false;  ///< prints it as mathematics; without a candidate it is its own
   std::vector<std::string> encodings, operations, dtypes, properties, families, require_class,
       require_digits;  ///< "6@131072": so many digits up to that length
@@ -58,14 +64,14 @@ int compare(const compare_options& options);
 
 struct cases_options {
   std::filesystem::path folder;
-  gate_options selected;  ///< encodings, operations, dtypes, effort and seed
+  gate_options selected;  ///< encodings, operations, dtypes, effort, seed and formula
 };
 int cases(const cases_options& options);
 
 struct replay_options {
   std::filesystem::path file;
   std::string candidate;
-  std::string formula{};  ///< as for the gate
+  asked_formula formula{};
   bool strict = false;  ///< inputs outside the operation's domain are an error
   candidate_limits limits;
 };

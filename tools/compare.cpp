@@ -116,6 +116,13 @@ struct comparison {
   std::vector<column> columns{};
 };
 
+// Which formula of one's own the candidate was judged against: another one is another truth.
+std::string formula_of(const json& report) {
+  const json formula = report.value("formula", json());
+  const std::string sha256 = formula.is_object() ? text_or(formula, "sha256") : "";
+  return sha256.empty() ? "" : fmt::format(", of the formula with sha256 {:.12}", sha256);
+}
+
 // What is wrong with the run as a whole: where a candidate did not start, there is nothing else.
 constexpr const char* whole_run = "the run as a whole";
 
@@ -125,12 +132,15 @@ comparison compared(const std::vector<json>& reports, const std::vector<std::fil
     c.parts.emplace(part, std::move(lines));
     if (std::find(all.parts.begin(), all.parts.end(), part) == all.parts.end()) all.parts.push_back(part);
   };
+  const bool several_formulas = std::ranges::any_of(
+      reports, [&](const json& report) { return formula_of(report) != formula_of(reports.front()); });
   for (std::size_t k = 0; k < reports.size(); ++k) {
     const json &report = reports[k], &about = report["candidate"];
     const std::string name = text_or(about, "name", text_or(about, "specification")),
                       version = text_or(about, "version");
     column c{version.empty() ? name : name + " " + version, text_or(report, "verdict"), pages[k]};
-    for (const json& part : report["accuracy_class"]) add(c, part_of(part), lines_of(report, part));
+    for (const json& part : report["accuracy_class"])
+      add(c, part_of(part) + (several_formulas ? formula_of(report) : ""), lines_of(report, part));
     std::vector<told_line> whole;
     for (std::string& complaint : texts_in(report, "complaints")) whole.push_back({std::move(complaint)});
     if (!whole.empty()) add(c, whole_run, std::move(whole));

@@ -78,6 +78,16 @@ const CLI::Validator hosted_formula(
     },
     "python:MODULE:FUNCTION");
 
+void add_axes(CLI::App& command, asked_formula& asked) {
+  command.add_option("--axes", asked.axes,
+                     "NAME=AXES of an input of the formula, such as \"q=B h n d\"; may be repeated");
+}
+void add_formula(CLI::App& command, asked_formula& asked) {
+  command.add_option("--formula", asked.spec, "a plain NumPy function that is the formula: what is right")
+      ->check(hosted_formula);
+  add_axes(command, asked);
+}
+
 void add_limits(CLI::App& command, candidate_limits& limits) {
   command
       .add_option(
@@ -186,14 +196,13 @@ int run(int argc, char** argv) {
   app.add_option("--target", target, "instruction set of the optimized implementation (also: ASSAY_TARGET)");
 
   std::string what;
-  std::string listed_formula;
+  asked_formula listed_formula;
   CLI::App* list_command = app.add_subcommand("list", "what there is");
   list_command->add_option("what", what)
       ->check(CLI::IsMember({"encodings", "operations", "stages", "properties", "mutants", "families", "builtins"}));
   bool as_json = false, as_markdown = false, as_page = false;
   list_command->add_flag("--json", as_json, "the operations for a program to read");
-  list_command->add_option("--formula", listed_formula, "a function whose operation is among them")
-      ->check(hosted_formula);
+  add_formula(*list_command, listed_formula);
   list_command->add_flag("--markdown", as_markdown, "the encodings, or the operations, as a table for a document")
       ->excludes("--json");
   list_command->add_flag("--page", as_page, "the encodings as a page for a document, with a section for each")
@@ -204,8 +213,7 @@ int run(int argc, char** argv) {
   CLI::App* gate_command = app.add_subcommand("gate", "a bug, or rounding? how many digits? up to which length?");
   add_candidate(*gate_command, gating.candidate);
   add_selection(*gate_command, gating);
-  gate_command->add_option("--formula", gating.formula, "a plain NumPy function that is the formula: what is right")
-      ->check(hosted_formula);
+  add_formula(*gate_command, gating.formula);
   gate_command->add_option("--require-class", gating.require_class, "accuracy classes that are good enough")
       ->delimiter(',');
   gate_command
@@ -227,7 +235,8 @@ int run(int argc, char** argv) {
   checking.dtypes = {"f64", "f32"};
   CLI::App* check_command =
       app.add_subcommand("check-formula", "a NumPy function as mathematics, and held against itself in f64 and f32");
-  check_command->add_option("formula", checking.formula, "the function")->required()->check(hosted_formula);
+  check_command->add_option("formula", checking.formula.spec, "the function")->required()->check(hosted_formula);
+  add_axes(*check_command, checking.formula);
   check_command->add_option("--report", checking.report, "folder of the report")->capture_default_str();
 
   merge_options merging;
@@ -246,6 +255,7 @@ int run(int argc, char** argv) {
   CLI::App* cases_command = app.add_subcommand("cases", "writes the cases of a gate, to be computed elsewhere");
   cases_command->add_option("--export", exporting.folder, "a folder that does not exist yet")->required();
   add_selection(*cases_command, exporting.selected);
+  add_formula(*cases_command, exporting.selected.formula);
 
   // Started by the gate itself for library:PATH.
   std::filesystem::path library;
@@ -255,8 +265,7 @@ int run(int argc, char** argv) {
   replay_options replaying;
   CLI::App* replay_command = app.add_subcommand("replay", "runs one stored case");
   replay_command->add_option("case", replaying.file, "a file of counterexamples/")->required();
-  replay_command->add_option("--formula", replaying.formula, "that of the gate which wrote the case, if any")
-      ->check(hosted_formula);
+  add_formula(*replay_command, replaying.formula);
   replay_command->add_flag("--strict", replaying.strict, "inputs outside the operation's domain are an error");
   add_candidate(*replay_command, replaying.candidate);
   add_limits(*replay_command, replaying.limits);
@@ -331,19 +340,20 @@ int run(int argc, char** argv) {
     return wrong_input;
   }
   if (*host_command) return transports::host_library(library);
-  if (*list_command && !listed_formula.empty())
-    if (const auto added = add_hosted_formula(listed_formula); !added)
-      return complain(added.error().message), candidate_broke;
   if (*list_command)
-    return list(what, as_json       ? list_format::json
-                      : as_markdown ? list_format::markdown
-                      : as_page     ? list_format::page
-                                    : list_format::text);
+    return with_formula(listed_formula, [&] {
+      return list(what, as_json       ? list_format::json
+                        : as_markdown ? list_format::markdown
+                        : as_page     ? list_format::page
+                                      : list_format::text);
+    });
+  for (gate_options* o : {&gating, &checking, &exporting.selected})
+    if (!o->formula.spec.empty() && o->operations.empty() && o->encodings.empty()) o->encodings = {"formula"};
   if (*cases_command) return cases(exporting);
   if (!shard_text.empty()) gating.shard = *parse_shard(shard_text);
   if (*gate_command) return gate(gating);
   if (*check_command) return gate(checking);
-  if (*merge_command) return merge(merging);
+  if (*merge_command) return with_formula({}, [&] { return merge(merging); });
   if (*compare_command) return compare(comparing);
   if (golden) return golden.run();
   if (exploring) return exploring.run(threads);

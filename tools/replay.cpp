@@ -51,10 +51,7 @@ int replay_case(const replay_options& options) {
 }  // namespace
 
 int replay(const replay_options& options) {
-  if (!options.formula.empty())
-    if (const auto added = add_hosted_formula(options.formula); !added)
-      return complain(added.error().message), candidate_broke;
-  return telling_of_formula(options.formula, [&] { return replay_case(options); });
+  return with_formula(options.formula, [&] { return replay_case(options); });
 }
 
 }  // namespace assay::tools

@@ -75,6 +75,7 @@ bool within_domain(const description& about, const test_case& c) {
   if (const core::operation& op = *c.call.operation;
       op.conflict != nullptr && !op.conflict(core::completed(op, c.call.attributes), sizes).empty())
     return false;
+  if (!core::check_rules(*c.call.operation, c.call.inputs)) return false;
   if (about.sizes.contains(c.call.operation->name))
     for (const auto& [symbol, size] : sizes)
       if (!about.sizes_of_axis(*c.call.operation, symbol).holds(size)) return false;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <numeric>
 
 namespace assay::core {
 namespace {
@@ -11,20 +12,25 @@ struct axis {
   std::size_t factor = 1;
   std::string_view symbol;
   std::string_view each{};
+  std::size_t more = 0;
 
-  [[nodiscard]] bool is_multiple() const { return factor != 1 || !each.empty(); }
+  [[nodiscard]] bool is_plain() const { return factor == 1 && each.empty() && more == 0; }
   // What the size of the symbol is multiplied by.
   [[nodiscard]] std::size_t times(const axis_sizes& sizes) const {
     return factor * (each.empty() ? 1 : sizes.at(std::string(each)));
   }
 };
 
-// "2d" is twice the size of d; "h*u" holds u for each h, where u is the size of a setting; "1", without a symbol, is a
-// size by itself.
+// "2d" is twice the size of d; "h*u" holds u for each h, where u is the size of a setting; "s+1" is one more than s;
+// "1", without a symbol, is a size by itself.
 axis parse_axis(std::string_view text) {
   axis a;
   const auto [end, ignored] = std::from_chars(text.data(), text.data() + text.size(), a.factor);
   a.symbol = text.substr(static_cast<std::size_t>(end - text.data()));
+  if (const std::size_t plus = a.symbol.find('+'); plus != std::string_view::npos) {
+    std::from_chars(a.symbol.data() + plus + 1, a.symbol.data() + a.symbol.size(), a.more);
+    a.symbol = a.symbol.substr(0, plus);
+  }
   if (const std::size_t star = a.symbol.find('*'); star != std::string_view::npos) {
     a.each = a.symbol.substr(star + 1);
     a.symbol = a.symbol.substr(0, star);
@@ -94,6 +100,12 @@ tensor_declaration integers(std::string name, std::vector<std::string> axes, std
           .differentiable = false,
           .own_type = dtype::i64,
           .role = role};
+}
+
+tensor_declaration truths(std::string name, std::vector<std::string> axes, std::string meaning, input_role role) {
+  tensor_declaration d = integers(std::move(name), std::move(axes), std::move(meaning), {0, 1}, role);
+  d.own_type = dtype::boolean;
+  return d;
 }
 
 const tensor_declaration* operation::input(std::string_view wanted) const { return find(inputs, wanted); }
@@ -204,7 +216,7 @@ shape shape_of(const tensor_declaration& declaration, const axis_sizes& sizes) {
     const axis a = parse_axis(text);
     const auto it = sizes.find(std::string(a.symbol));
     ASSAY_EXPECTS(a.symbol.empty() || it != sizes.end());
-    s.push_back(a.times(sizes) * (a.symbol.empty() ? 1 : it->second));
+    s.push_back(a.times(sizes) * (a.symbol.empty() ? 1 : it->second) + a.more);
   }
   return s;
 }
@@ -250,8 +262,15 @@ std::size_t size_of_axis(const operation& op, const tensors& inputs, std::string
   return 0;
 }
 
-// Indices of positions as indices of where these are now; of those that are no longer there, of some other one.
-void renumber(tensor& indices, const std::vector<std::size_t>& positions) {
+// Indices of positions as indices of where these are now; of those that are no longer there, of some other one. Offsets
+// as how many of the positions lie before them.
+void renumber(tensor& indices, value_rule rule, const std::vector<std::size_t>& positions) {
+  if (rule == value_rule::offsets) {
+    for (double& x : indices.values.storage())
+      x = static_cast<double>(
+          std::count_if(positions.begin(), positions.end(), [&](std::size_t p) { return static_cast<double>(p) < x; }));
+    return;
+  }
   for (double& x : indices.values.storage()) {
     const auto old = static_cast<std::size_t>(x);
     const auto now = std::find(positions.begin(), positions.end(), old);
@@ -267,7 +286,7 @@ tensors restrict_axis(const operation& op, const tensors& inputs, std::string_vi
   tensors out = inputs;
   const std::size_t size = size_of_axis(op, inputs, symbol);
   for (const auto& d : op.inputs) {
-    if (d.index_into == symbol && !positions.empty()) renumber(out.at(d.name), positions);
+    if (d.index_into == symbol && !positions.empty()) renumber(out.at(d.name), d.rule, positions);
     for (std::size_t i = 0; i < d.axes.size(); ++i) {
       const axis a = parse_axis(d.axes[i]);
       if (a.symbol != symbol) continue;
@@ -278,6 +297,14 @@ tensors restrict_axis(const operation& op, const tensors& inputs, std::string_vi
         for (const std::size_t p : positions)
           for (std::size_t k = 0; k < each; ++k) kept.push_back(p * each + k);
         t = take(t, i, kept);
+        continue;
+      }
+      if (a.more > 0) {  // the ends of what is kept: what lies between is theirs
+        const double last = t.size() == 0 ? 0.0 : t.values.storage().back();
+        for (std::size_t k = 0; k < a.more; ++k) kept.push_back(k);
+        for (const std::size_t p : positions) kept.push_back(p + a.more);
+        t = take(t, i, kept);
+        if (d.rule == value_rule::offsets) t.values.storage().back() = last;
         continue;
       }
       const std::size_t block = t.shape()[i] / a.factor;
@@ -360,11 +387,12 @@ class found_sizes {
     const auto known = sizes_.find(symbol);
     if (known == sizes_.end()) {
       const std::size_t times = a.times(sizes_);
-      if (s[i] % times != 0)
+      if (s[i] < a.more) return failure(wanted(d) + " but has " + to_string(s));
+      if ((s[i] - a.more) % times != 0)
         return failure(wanted(d) + " but has " + to_string(s) + ": axis " + std::to_string(i) +
                        " must be a multiple of " + std::to_string(times));
-      set(symbol, s[i] / times, d.name);
-    } else if (s[i] != a.times(sizes_) * known->second) {
+      set(symbol, (s[i] - a.more) / times, d.name);
+    } else if (s[i] != a.times(sizes_) * known->second + a.more) {
       return failure(wanted(d) + " with " + symbol + " = " + std::to_string(known->second) + " (from '" +
                      *fixed_by_.at(symbol) + "')" + (a.each.empty() ? "" : " and " + with_setting(a)) + " but has " +
                      to_string(s));
@@ -391,11 +419,22 @@ class found_sizes {
   std::map<std::string, const std::string*> fixed_by_;  // names that the operation holds
 };
 
+bool are_offsets(const tensor& t, std::size_t size) {
+  const auto& x = t.values.storage();
+  return x.size() > 0 && x.front() == 0 && x.back() == static_cast<double>(size) && std::is_sorted(x.begin(), x.end());
+}
+
 // The sizes, or an error that names the first index that lies beyond its axis.
 result<axis_sizes> check_indices(const operation& op, const tensors& inputs, const axis_sizes& sizes) {
   for (const tensor_declaration& d : op.inputs) {
     if (d.index_into.empty()) continue;
     const std::size_t size = sizes.at(d.index_into);
+    if (d.rule == value_rule::offsets) {
+      if (!are_offsets(inputs.at(d.name), size))
+        return failure(op.name + ": input '" + d.name + "' must ascend from 0 to " + d.index_into + " = " +
+                       std::to_string(size));
+      continue;
+    }
     for (const double x : inputs.at(d.name).values)
       if (!(x >= 0 && x < static_cast<double>(size)))
         return failure(op.name + ": input '" + d.name + "' holds " + std::to_string(static_cast<std::int64_t>(x)) +
@@ -415,10 +454,10 @@ result<axis_sizes> check_request(const request& call) {
   found_sizes found(op);
   found.take_attributes(settings);
   // Sizes come from plain symbols first; then every axis, multiples included, must agree.
-  for (const bool multiples : {false, true})
+  for (const bool plain : {true, false})
     for (const auto& d : op.inputs)
       for (std::size_t i = 0; i < d.axes.size(); ++i)
-        if (parse_axis(d.axes[i]).is_multiple() == multiples)
+        if (parse_axis(d.axes[i]).is_plain() == plain)
           if (auto ok = found.take(d, call.inputs.at(d.name).shape(), i); !ok) return tl::make_unexpected(ok.error());
   if (op.conflict != nullptr)
     if (const std::string why = op.conflict(settings, found.sizes()); !why.empty())
@@ -451,7 +490,7 @@ axis_sizes sizes_of(const request& call) {
     for (std::size_t i = 0; i < d.axes.size(); ++i) {
       const axis a = parse_axis(d.axes[i]);
       if (a.symbol.empty()) continue;
-      sizes.try_emplace(std::string(a.symbol), lengths[i] / a.times(sizes));
+      sizes.try_emplace(std::string(a.symbol), (lengths[i] - a.more) / a.times(sizes));
     }
   }
   return sizes;
@@ -464,6 +503,46 @@ result<void> check_domain(const operation& op, const tensors& inputs) {
       if (const double x = t.values.data()[i]; !d.domain.contains(x))
         return failure(op.name + ": input '" + d.name + "' at index " + index_text(t.shape(), i) + " is " +
                        std::to_string(x) + ", outside the domain of the operation");
+  }
+  return check_rules(op, inputs);
+}
+
+namespace {
+
+// A row of the last axis.
+bool keeps_to(value_rule rule, dtype type, std::span<const double> row) {
+  switch (rule) {
+    case value_rule::unit: {
+      const double norm = std::sqrt(std::inner_product(row.begin(), row.end(), row.begin(), 0.0));
+      return std::fabs(norm - 1) <= 4 * unit_roundoff(type);
+    }
+    case value_rule::ascending:
+      return std::is_sorted(row.begin(), row.end());
+    case value_rule::one_in_each_row:
+      return std::any_of(row.begin(), row.end(), [](double x) { return x != 0; });
+    case value_rule::none:
+    case value_rule::offsets:
+      return true;
+  }
+  throw contract_violation("there is no such rule of values");
+}
+constexpr std::string_view words_of(value_rule rule) {
+  return rule == value_rule::unit        ? "rows of length 1"
+         : rule == value_rule::ascending ? "numbers that ascend along its last axis"
+                                         : "a truth in each row";
+}
+
+}  // namespace
+
+result<void> check_rules(const operation& op, const tensors& inputs) {
+  for (const tensor_declaration& d : op.inputs) {
+    const tensor& t = inputs.at(d.name);
+    if (d.rule == value_rule::none || t.size() == 0) continue;
+    const std::span<const double> all(t.values.storage());
+    const std::size_t width = t.shape().back();
+    for (std::size_t k = 0; k < all.size(); k += width)
+      if (!keeps_to(d.rule, t.type, all.subspan(k, width)))
+        return failure(op.name + ": input '" + d.name + "' must have " + std::string(words_of(d.rule)));
   }
   return {};
 }

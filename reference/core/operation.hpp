@@ -38,9 +38,18 @@ enum class error_scale {
   by_row,    ///< the largest |x| of the last axis: rows that turn, or are averaged, as a whole
 };
 
+/// What the numbers of an input are together, beyond the domain of each.
+enum class value_rule {
+  none,
+  unit,       ///< the Euclidean norm along its last axis is 1, to rounding
+  ascending,  ///< along its last axis
+  offsets,    ///< ascending from 0 to the size of the axis `index_into`: where its parts begin, and where they end
+  one_in_each_row,  ///< of truths: one at least along its last axis
+};
+
 struct tensor_declaration {
   std::string name;
-  std::vector<std::string> axes;  ///< symbols such as "n", or multiples of one such as "2d"
+  std::vector<std::string> axes;  ///< symbols such as "n", multiples of one such as "2d", or "s+1"
   std::string meaning{};
   value_domain domain{};
   bool differentiable = true;
@@ -53,6 +62,7 @@ struct tensor_declaration {
   input_role role = input_role::value;        ///< of an input
   /// Of integers: the axis of another input whose positions they are, from 0. Others are refused.
   std::string index_into{};
+  value_rule rule = value_rule::none;  ///< of offsets: others are refused
 
   [[nodiscard]] dtype type_in(dtype of_call) const { return own_type.value_or(of_call); }
 };
@@ -63,6 +73,9 @@ tensor_declaration parameter(std::string name, std::vector<std::string> axes, st
 /// Exact integers: positions, distances, numbers of buckets.
 tensor_declaration integers(std::string name, std::vector<std::string> axes, std::string meaning, value_domain domain,
                             input_role role);
+
+/// Truths.
+tensor_declaration truths(std::string name, std::vector<std::string> axes, std::string meaning, input_role role);
 
 /// A setting of an operation: a convention on which implementations differ, or a number of the definition.
 struct attribute_declaration {
@@ -221,7 +234,11 @@ result<void> check_outputs(const operation& op, dtype type, const axis_sizes& si
 /// The sizes of all axes of a call that check_request accepts, without checking it again.
 axis_sizes sizes_of(const request& call);
 
-/// The strict contract: an error that names the first tensor and index outside the declared domain.
+/// The strict contract: an error that names the first tensor and index outside the declared domain, or the tensor that
+/// does not keep to its rule.
 result<void> check_domain(const operation& op, const tensors& inputs);
+
+/// An error that names the first input that does not keep to its rule.
+result<void> check_rules(const operation& op, const tensors& inputs);
 
 }  // namespace assay::core

@@ -25,7 +25,7 @@ core::operation declared_by(const std::string& name, const program& p) {
     else if (type.kind == number_kind::real)
       op.inputs.push_back(core::parameter(called, axes_of(type.shape), ""));
     else
-      throw core::contract_violation("the input '" + called + "' is boolean: a call has numbers");
+      op.inputs.push_back(core::truths(called, axes_of(type.shape), "", core::input_role::parameter));
   }
   for (const program::output& o : p.outputs())
     op.outputs.push_back({.name = o.name, .axes = axes_of(p.type_of(o.of).shape)});

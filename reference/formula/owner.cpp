@@ -15,7 +15,8 @@ namespace assay::reference::formula {
 namespace {
 
 number_kind kind_of(const core::tensor_declaration& d) {
-  return d.own_type && !core::is_floating(*d.own_type) ? number_kind::integer : number_kind::real;
+  if (!d.own_type || core::is_floating(*d.own_type)) return number_kind::real;
+  return *d.own_type == core::dtype::boolean ? number_kind::boolean : number_kind::integer;
 }
 
 // Inputs and outputs are those of the declaration, in any order.

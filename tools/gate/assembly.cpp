@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <iterator>
 
+#include "tools/formula/formula_source.hpp"
 #include "tools/gate/findings.hpp"
 #include "tools/gate/verdict.hpp"
 
@@ -65,6 +66,7 @@ gate_report empty_report(const gate_options& o) {
   gate_report report;
   report.candidate_spec = o.candidate;
   report.candidate.name = o.candidate;
+  if (const judged_formula* formula = formula_of_process()) report.formula = *formula;
   report.seed = o.seed;
   report.effort = o.effort;
   report.only_properties = o.properties;

@@ -7,6 +7,7 @@
 
 #include "reference/oracle.hpp"
 #include "tools/formula/formula_host.hpp"
+#include "tools/formula/formula_source.hpp"
 #include "tools/gate/assembly.hpp"
 #include "tools/gate/checks.hpp"
 #include "tools/gate/interruption.hpp"
@@ -91,7 +92,7 @@ void keep_freed_memory() {
 #endif
 }
 
-int run_gate(const gate_options& options, const std::optional<judged_formula>& formula, const interruption& signals) {
+int run_gate(const gate_options& options, const interruption& signals) {
   keep_freed_memory();
   const auto selected = select(options);
   if (!selected) return complain(selected.error().message), wrong_input;
@@ -100,7 +101,6 @@ int run_gate(const gate_options& options, const std::optional<judged_formula>& f
   const auto held_against = read_pins(options);
   if (!held_against) return complain(held_against.error().message), wrong_input;
   gate_report report = empty_report(options);
-  report.formula = formula;
   const auto started = std::chrono::steady_clock::now();
   auto candidate = open_candidate(options.candidate, options.limits);
   signals.throw_if_interrupted();
@@ -148,25 +148,18 @@ int gate(const gate_options& asked) {
   const auto signals = interruption::watch();
   if (!signals) return complain(signals.error().message), wrong_input;
   gate_options options = asked;
-  std::optional<judged_formula> formula;
-  if (!options.formula.empty()) {
-    if (options.shard.is_kept) return complain("--formula has no shards: assay merge does not know it"), wrong_input;
-    auto added = add_hosted_formula(options.formula);
-    if (!added) return complain(added.error().message), candidate_broke;
-    formula = std::move(*added);
-    if (options.shows_formula) {
-      fmt::print("{}\n", formula->mathematics);
-      for (const std::string& line : formula->captured) fmt::print("taken as it is: {}\n", line);
-      options.candidate = options.formula + "@" + formula->operation;
-    }
-    if (options.operations.empty() && options.encodings.empty()) options.encodings = {"formula"};
-  }
   try {
-    return telling_of_formula(options.formula, [&] {
-      if (formula && !options.shows_formula)  // which is held against itself anyway
+    return with_formula(options.formula, [&] {
+      const judged_formula* formula = formula_of_process();
+      if (options.shows_formula) {
+        fmt::print("{}\n", mathematics_of_formula());
+        for (const std::string& line : formula->captured) fmt::print("taken as it is: {}\n", line);
+        options.candidate = options.formula.spec + "@" + formula->operation;  // which is held against itself anyway
+      } else if (formula != nullptr) {
         if (const auto same = hold_against_function(*formula, options); !same)
           return complain(same.error().message), static_cast<int>(candidate_broke);
-      return run_gate(options, formula, **signals);
+      }
+      return run_gate(options, **signals);
     });
   } catch (const interrupted& by) {
     complain(fmt::format("interrupted by signal {}: {}", by.signal,

@@ -5,6 +5,7 @@
 #include "golden/formats/json_file.hpp"
 #include "properties/harness/catalogue.hpp"
 #include "reference/oracle.hpp"
+#include "tools/formula/formula_source.hpp"
 #include "tools/gate/archive.hpp"
 
 // The members of what a shard holds, beside the types, where argument-dependent lookup finds them.
@@ -122,6 +123,7 @@ ASSAY_MEMBERS(diagnosis, explained, named, facts, of_settings, function_is_right
 
 namespace assay::tools {
 
+ASSAY_MEMBERS(asked_formula, spec, axes)
 ASSAY_MEMBERS(candidate_limits, start_seconds, case_seconds, memory_bytes)
 template <class Archive>
 void members(Archive& a, shard& s) {
@@ -151,10 +153,19 @@ constexpr std::uint64_t largest_file = std::uint64_t{1} << 30;
 
 std::filesystem::path file_in(const std::filesystem::path& folder) { return folder / "shard.json"; }
 
+std::vector<const core::request*> counterexamples_of(const shard_record& record) {
+  std::vector<const core::request*> calls;
+  for (const part_record& part : record.parts)
+    for (const properties::check_result& c : part.checks)
+      if (c.found) calls.push_back(&c.found->minimal.call);
+  return calls;
+}
+
 }  // namespace
 
 core::result<void> write_shard(const shard_record& record, const std::filesystem::path& folder) {
-  const nlohmann::json j{{"schema", schema}, {"version", ASSAY_VERSION}, {"shard", archive::save(record)}};
+  nlohmann::json j{{"schema", schema}, {"version", ASSAY_VERSION}, {"shard", archive::save(record)}};
+  if (formula_of_process() != nullptr) j["formula"] = formula_record(counterexamples_of(record));
   return formats::replace_file(file_in(folder), j.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
 }
 
@@ -167,6 +178,8 @@ core::result<shard_record> read_shard(const std::filesystem::path& folder) {
   if (j.value("schema", nlohmann::json()) != schema) return refuse(std::string("is no ") + schema);
   if (j.value("version", nlohmann::json()) != ASSAY_VERSION)
     return refuse(std::string("was written by another version than ") + ASSAY_VERSION);
+  if (j.contains("formula"))
+    if (const auto ok = add_recorded_formula(j["formula"]); !ok) return refuse(ok.error().message);
   try {
     shard_record record;
     archive::load(j.at("shard"), record);

@@ -86,10 +86,13 @@ struct excused_check {
 /// The formula that a candidate was held against, where it was one of somebody's own.
 struct judged_formula {
   std::string spec;
-  std::string sha256;                   ///< of its program at fixed sizes: another one is another truth
+  nlohmann::json says{};                ///< what its host says of it first (adapters/python/assay/formulas/host.py)
+  std::string sha256{};                 ///< of its programs at fixed sizes: another one is another truth
   std::vector<std::string> captured{};  ///< arrays that no input and no size accounts for, taken as they are
   std::string operation{};              ///< "formula/NAME"
-  std::string mathematics{};            ///< its program at the smallest sizes
+
+  /// A json::exception where it says no such thing.
+  static judged_formula that_says(std::string spec, nlohmann::json says);
 };
 
 struct gate_report {

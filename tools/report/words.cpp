@@ -233,8 +233,8 @@ std::string replay_command(const gate_report& r, const check_result& c) {
                        r.golden_arithmetic.empty() ? "" : " --arithmetic " + r.golden_arithmetic);
   std::string path = (r.folder / "counterexamples" / counterexample_name(c)).string();
   if (path.starts_with('-')) path.insert(0, "./");  // else it would be taken for an option
-  return fmt::format("assay replay {} --candidate {}{}{}", shell_word(path), shell_word(r.candidate_spec),
-                     r.formula ? " --formula " + shell_word(r.formula->spec) : "", limit_options(r.limits));
+  return fmt::format("assay replay {} --candidate {}{}", shell_word(path), shell_word(r.candidate_spec),
+                     limit_options(r.limits));
 }
 
 namespace {

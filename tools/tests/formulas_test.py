@@ -526,6 +526,39 @@ REFERENCE = '''
         return x * (2 if type(x) is np.ndarray else 1)
 
     @assay.formula(x="B n")
+    def centred(x):
+        return x - x.mean(0)
+
+    @assay.formula(x="t d", offsets="s+1 int offsets of t")
+    def segments(x, offsets):
+        t = np.arange(x.shape[0])
+        inside = (offsets[:-1, None] <= t) & (t < offsets[1:, None])
+        return np.where(inside[:, :, None], x, 0).sum(1)
+
+    @assay.formula(x="B n d", keep="B n m bool, a key in each row", y="B m d")
+    def masked(x, y, keep):
+        s = np.where(keep, x @ y.swapaxes(-1, -2), -np.inf)
+        e = np.exp(s - s.max(-1, keepdims=True))
+        return e / e.sum(-1, keepdims=True)
+
+    @assay.formula(q="B h n d", k="B g n d", h="multiple of g")
+    def grouped(q, k):
+        k = np.repeat(k, q.shape[1] // k.shape[1], axis=1)
+        return np.einsum("bhnd,bhmd->bhnm", q, k)
+
+    @assay.formula(x="B n d unit d", y="B n d unit d", t="n sorted")
+    def cosines(x, y, t):
+        return np.sum(x * y, -1) * np.diff(t, append=t[-1:])
+
+    @assay.formula(a="B n", b="B n")
+    def of_logarithms(a, b):
+        return b + np.log(a)
+
+    @assay.formula(p="B")
+    def of_logits(p):
+        return np.log(p) - np.log(1 - p)
+
+    @assay.formula(x="B n")
     def breaks(x):
         if x.shape[1] == 2:
             raise RuntimeError("of two I know nothing")
@@ -554,6 +587,16 @@ KERNELS = '''
 
     def twice(x):
         return x * 2
+
+    def centred(x):
+        return x - x.mean(0)
+
+    def centred_along_the_other_axis(x):
+        return x - x.mean(1, keepdims=True)
+
+    def other_groups(q, k):
+        k = np.tile(k, (1, q.shape[1] // k.shape[1], 1, 1))
+        return np.einsum("bhnd,bhmd->bhnm", q, k)
 '''
 
 
@@ -593,11 +636,65 @@ class Gating(unittest.TestCase):
         report, text = self.gate("rms_norm", "python:kernels:other_epsilon@formula/rms_norm", 1)
         self.assertEqual(report["verdict"], "failed")
         command = next(line for line in text.splitlines() if "assay replay" in line).split()
-        self.assertIn("--formula", command)
-        done = self.run_assay(*command[1:])
+        self.assertNotIn("--formula", command)  # the case has its program
+        os.rename(os.path.join(self.folder, "reference.py"), os.path.join(self.folder, "gone.py"))
+        try:
+            done = self.run_assay(*command[1:])
+        finally:
+            os.rename(os.path.join(self.folder, "gone.py"), os.path.join(self.folder, "reference.py"))
         self.assertEqual(done.returncode, 1, done.stderr)
         self.assertIn("expected", done.stdout)
         self.gate("rotate", "python:kernels:backwards@formula/rotate", 1)
+
+    def test_shards_are_merged_without_the_function(self):
+        whole, _ = self.gate("rms_norm", "python:kernels:other_epsilon", 1)
+        for k in (1, 2):
+            self.run_assay("gate", "--formula", "python:reference:rms_norm", "--candidate", "python:kernels:other_epsilon",
+                           "--dtype", "f32", "--shard", f"{k}/2", "--report", f"shard{k}")
+        done = self.run_assay("merge", "shard1", "shard2", "--report", "merged")
+        self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
+        with open(os.path.join(self.folder, "merged", "report.json"), encoding="utf-8") as file:
+            merged = json.load(file)
+        self.assertEqual(merged["formula"], whole["formula"])
+        self.assertEqual([check["verdict"] for check in merged["checks"]], [check["verdict"] for check in whole["checks"]])
+        case = next(check["counterexample"]["file"] for check in merged["checks"] if "counterexample" in check)
+        done = self.run_assay("replay", os.path.join("merged", case), "--candidate", "python:kernels:other_epsilon")
+        self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
+
+    def test_another_formula_is_another_truth(self):
+        self.gate("rms_norm", "python:kernels:rms_norm", 0)
+        os.replace(os.path.join(self.folder, "report"), os.path.join(self.folder, "before"))
+        report, _ = self.gate("centred", "python:kernels:centred", 0, "--baseline", "before/report.json")
+        self.assertIn("another truth is not comparable", " ".join(report["warnings"]))
+        done = self.run_assay("compare", "before", "report")
+        self.assertEqual(done.stdout.count("of the formula with sha256"), 2, done.stdout)
+
+    def test_axes_that_are_not_apart_are_found(self):
+        self.gate("centred", "python:kernels:centred", 0)
+        report, text = self.gate("centred", "python:kernels:centred_along_the_other_axis", 1)
+        self.assertIn("is wrong on mild inputs", text)
+
+    def test_declarations_are_kept(self):
+        for name in ("segments", "masked", "grouped", "cosines"):
+            self.gate(name, f"python:reference:{name}", 0)
+        self.gate("grouped", "python:kernels:other_groups", 1)
+
+    def test_axes_on_the_command_line(self):
+        self.gate("undeclared", "python:reference:undeclared", 0, "--axes", "x=B n")
+        done = self.run_assay("check-formula", "python:reference:undeclared", "--axes", "x=B n d > 0")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        done = self.run_assay("gate", "--formula", "python:reference:undeclared", "--axes", "B n", "--candidate", "builtin:tree")
+        self.assertEqual(done.returncode, 3)
+        self.assertIn("must be NAME=AXES", done.stderr)
+
+    def test_which_values_an_input_has(self):
+        for formula, line, pasted in (("of_logarithms", "np.log(a)", 'a="B n > 0"'), ("of_logits", "np.log(1 - p)", 'p="B in (0, 1)"')):
+            done = self.run_assay("check-formula", f"python:reference:{formula}")
+            self.assertEqual(done.returncode, 3, done.stdout + done.stderr)
+            place = textwrap.dedent(REFERENCE).splitlines().index(next(
+                at for at in textwrap.dedent(REFERENCE).splitlines() if line in at)) + 1
+            self.assertRegex(done.stderr, f"invalid value encountered in log at .*reference.py:{place}: which values has [ap]")
+            self.assertIn(f"@assay.formula({pasted})", done.stderr)
 
     def test_a_formula_is_shown_and_held_against_itself(self):
         done = self.run_assay("check-formula", "python:reference:rms_norm")
@@ -636,11 +733,11 @@ class Gating(unittest.TestCase):
 
 class Declaring(unittest.TestCase):
     def test_texts(self):
-        inputs, settings = declared({"q": "B h n d", "p": "B n int >= 0", "i": "n int < m", "k": "B m d", "s": "h in (0, 1)",
+        inputs, settings, _ = declared({"q": "B h n d", "p": "B n int >= 0", "i": "n int < m", "k": "B m d", "s": "h in (0, 1)",
                                      "w": "d <= 2", "window": "setting 0 3", "mode": "setting sum mean", "on": "setting true false",
                                      "c": "3 d"})
         self.assertEqual(inputs["q"], {"name": "q", "axes": ["B", "h", "n", "d"], "type": "real", "into": None, "low": None,
-                                       "high": None})
+                                       "high": None, "rule": ""})
         self.assertEqual((inputs["p"]["type"], inputs["p"]["low"]), ("integer", 0.0))
         self.assertEqual((inputs["i"]["into"], inputs["i"]["type"]), ("m", "integer"))
         self.assertTrue(0 < inputs["s"]["low"] < 1e-300 and 0.999 < inputs["s"]["high"] < 1)
@@ -648,7 +745,7 @@ class Declaring(unittest.TestCase):
         self.assertEqual(settings, {"window": [0, 3], "mode": ["sum", "mean"], "on": [True, False]})
 
     def test_texts_that_say_nothing(self):
-        for text in ("B n ??", "B n > many", "setting", "B n bool"):
+        for text in ("B n ??", "B n > many", "setting", "B n d unit n", "B n, a key in each row", "B n int < w"):
             with self.assertRaises(WrongDeclaration):
                 declared({"x": text})
         with self.assertRaisesRegex(WrongDeclaration, "which axes y has"):

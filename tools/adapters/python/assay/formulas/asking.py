@@ -5,14 +5,14 @@ import inspect
 import numpy
 
 from assay.formulas.declaring import name_of
-from assay.formulas.program import REAL
+from assay.formulas.program import DTYPE_OF, INTEGER, REAL
 from assay.formulas.refusal import CannotTrace
 from assay.formulas.tracing import trace
 from assay.signature import signature_of
 from assay.tensors import bf16_to_f32, stored_of
 
 # Of one call: for its sizes and settings.
-Formula = collections.namedtuple("Formula", "name text declarations trace function settings truths")
+Formula = collections.namedtuple("Formula", "name text declarations trace function settings")
 _replayed = set()  # texts of programs that were held against their function
 
 
@@ -31,8 +31,8 @@ def _shape_of(value):
     if not kind:
         value = numpy.asarray(value)
         kind = value.dtype.name
-    whole = kind.startswith(("int", "uint", "bool"))
-    return numpy.broadcast_to(numpy.zeros((), numpy.int64 if whole else numpy.float64), tuple(value.shape))
+    whole = numpy.int64 if kind.startswith(("int", "uint")) else numpy.float64
+    return numpy.broadcast_to(numpy.zeros((), bool if kind.startswith("bool") else whole), tuple(value.shape))
 
 
 def split_call(function, values):
@@ -54,23 +54,23 @@ def split_call(function, values):
 def formula_of(function, inputs, settings):
     """The program of a call, and what it declares."""
     shapes = {name: _shape_of(value) for name, value in inputs.items()}
-    truths = {name for name, value in inputs.items() if "bool" in str(getattr(value, "dtype", ""))}
-    found = trace(function, shapes, settings, truths)
+    found = trace(function, shapes, settings)
     for output, (kind, _) in found.outputs.items():
         if kind != REAL:
             raise CannotTrace(f"the output {output} is {kind}", "a formula gives reals: x.astype(float)")
     name = name_of(function)
     declared = {"name": f"formula/{name}", "attributes": [], "outputs": [{"name": out} for out in found.outputs],
-                "inputs": [{"name": given, **({"dtype": "i64"} if kind != REAL else {})}
+                "inputs": [{"name": given, **({"dtype": "i64" if kind == INTEGER else "bool"} if kind != REAL else {})}
                            for given, (kind, _) in found.inputs.items()]}
-    return Formula(name, found.text, [declared], found, function, settings, truths)
+    return Formula(name, found.text, [declared], found, function, settings)
 
 
 def _in_float64(name, value, formula):
     """What the function itself is run on."""
     stored, array = stored_of(value)
     array = bf16_to_f32(array) if stored == "BF16" else array
-    return array.astype(bool if name in formula.truths else numpy.float64 if array.dtype.kind == "f" else numpy.int64)
+    kind, _ = formula.trace.inputs[name]
+    return array.astype(DTYPE_OF[kind])
 
 
 def hold_against_function(formula, inputs, truth_of):

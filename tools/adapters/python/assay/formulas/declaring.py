@@ -1,11 +1,19 @@
 """What a gate is told of a formula: one text for each parameter.
 
-    @assay.formula(q="B h n d", k="B h m d", v="B h m e", window="setting 0 3 64")
+    @assay.formula(q="B h n d", k="B g m d", v="B g m e", h="multiple of g", window="setting 0 3 64")
     def attention(q, k, v, window=0): ...
 
-A text is AXES [TYPE] [VALUES]: axes are letters or words, and numbers are sizes that are always the same; TYPE is `real`,
-which need not be said, or `int`; VALUES are bounds (`> 0`, `>= 0`, `< 1`, `in (0, 1)`), or of integers `< AXIS`, an
-index into that axis. A setting is `setting` and the values that it has, its standard first.
+A text is AXES [TYPE] [VALUES]. Axes are letters or words, one more than one of them (`s+1`), a multiple (`2d`), or numbers:
+sizes that are always the same. TYPE is `real`, which need not be said, `int` or `bool`. VALUES are
+
+    > 0, >= 0, < 1, in (0, 1), in [0, 1)    bounds
+    < AXIS           of integers: an index into that axis
+    offsets of AXIS  of integers: ascending from 0 to its size
+    unit AXIS        the norm along it, the last one, is 1
+    sorted           ascending along the last axis
+    a key in each row  of truths: one at least along the last axis
+
+A setting is `setting` and the values that it has, its standard first. Of an axis `multiple of AXIS` may be said.
 """
 import math
 import re
@@ -13,13 +21,32 @@ import re
 from assay.formulas.refusal import CannotTrace
 from assay.signature import signature_of
 
-_TOKEN = re.compile(r"\s*(>=|<=|[<>(),]|[^\s<>=(),]+)")
+_TOKEN = re.compile(r"\s*(>=|<=|[<>(),\[\]]|[^\s<>=(),\[\]]+)")
+_AXIS = re.compile(r"\d+|(\d*)([A-Za-z_]\w*?)(?:\+(\d+))?")
+_TYPES = {"int": "integer", "real": "real", "bool": "boolean"}
+_WORDS = {*_TYPES, "in", "unit", "sorted", "offsets", "a"}
 _ROLES = {"batch": ("b", "batch"), "head": ("h", "g", "heads", "kv", "kv_heads"), "token": ("n", "t", "l", "s", "seq",
           "length", "tokens", "time"), "key": ("m", "keys"), "width": ("d", "e", "f", "c", "dim", "width", "features")}
 
 
 class WrongDeclaration(ValueError):
     """A text that says nothing, or an input that none says anything of."""
+
+
+def symbol_of(axis):
+    """"d" of "2d", "s" of "s+1", "" of "3"."""
+    return _AXIS.fullmatch(axis)[2] or ""
+
+
+def size_of(axis, sizes):
+    """Of an axis as it is declared, for sizes of the symbols."""
+    times, symbol, more = _AXIS.fullmatch(axis).groups()
+    return int(times or 1) * sizes[symbol] + int(more or 0) if symbol else int(axis)
+
+
+def symbols_of(inputs):
+    """Of all axes of the inputs."""
+    return list(dict.fromkeys(symbol_of(axis) for one in inputs.values() for axis in one["axes"] if symbol_of(axis)))
 
 
 def _number(text, of):
@@ -29,76 +56,99 @@ def _number(text, of):
         raise WrongDeclaration(f"{of}: '{text}' is no number") from None
 
 
-def _bounds(tokens, of, axes):
-    """(low, high, axis that it points into) of what stands behind the axes."""
-    low, high, into = -math.inf, math.inf, None
+def _values(tokens, of, axes, symbols):
+    """{low, high, into, rule} of what stands behind axes and type."""
+    found = {"low": -math.inf, "high": math.inf, "into": None, "rule": ""}
+
+    def below(word, value):
+        found["high"] = value if word in ("<=", "]") else math.nextafter(value, -math.inf)
+
+    def above(word, value):
+        found["low"] = value if word in (">=", "[") else math.nextafter(value, math.inf)
+
     while tokens:
         word = tokens.pop(0)
-        if word == "in" and len(tokens) >= 5:
-            low, high = _number(tokens[1], of), _number(tokens[3], of)
-            low, high = math.nextafter(low, math.inf), math.nextafter(high, -math.inf)
+        if word == "in" and len(tokens) >= 5 and tokens[0] in "([" and tokens[2] == "," and tokens[4] in ")]":
+            above(tokens[0], _number(tokens[1], of))
+            below(tokens[4], _number(tokens[3], of))
             del tokens[:5]
-        elif word in ("<", "<=", ">", ">=") and tokens:
-            value = tokens.pop(0)
-            if word == "<" and value in axes:
-                low, into = max(low, 0.0), value
-                continue
-            value = _number(value, of)
-            if word in ("<", "<="):
-                high = value if word == "<=" else math.nextafter(value, -math.inf)
-            else:
-                low = value if word == ">=" else math.nextafter(value, math.inf)
-        else:
+        elif word == "<" and tokens and tokens[0] in symbols:
+            found |= {"into": tokens.pop(0), "low": max(found["low"], 0.0)}
+        elif word in ("<", "<=") and tokens:
+            below(word, _number(tokens.pop(0), of))
+        elif word in (">", ">=") and tokens:
+            above(word, _number(tokens.pop(0), of))
+        elif word == "offsets" and tokens[:1] == ["of"] and tokens[1:2] and tokens[1] in symbols:
+            found |= {"rule": "offsets", "into": tokens[1], "low": 0.0}
+            del tokens[:2]
+        elif word == "unit" and axes:
+            along = tokens.pop(0) if tokens and _AXIS.fullmatch(tokens[0]) else axes[-1]
+            if along != axes[-1]:
+                raise WrongDeclaration(f"{of}: rows of length 1 lie along its last axis, {axes[-1]}, and not along {along}")
+            found |= {"rule": "unit", "low": max(found["low"], -1.0), "high": min(found["high"], 1.0)}
+        elif word == "sorted" and axes:
+            found["rule"] = "sorted"
+        elif word == "a" and tokens[:4] == ["key", "in", "each", "row"] and axes:
+            found["rule"] = "one in each row"
+            del tokens[:4]
+        elif word != ",":
             raise WrongDeclaration(f"{of}: '{word}' is no type and no bound; write AXES [int] [>= 0]")
-    return low, high, into
+    return found
+
+
+def _setting_value(word):
+    if word in ("true", "false", "True", "False"):
+        return word.lower() == "true"
+    for kind in (int, float):
+        try:
+            return kind(word)
+        except ValueError:
+            pass
+    return word
 
 
 def _setting(words, of):
-    values = []
-    for word in words:
-        if word in ("true", "false", "True", "False"):
-            values.append(word.lower() == "true")
-        else:
-            try:
-                values.append(int(word))
-            except ValueError:
-                try:
-                    values.append(float(word))
-                except ValueError:
-                    values.append(word)
+    values = [_setting_value(word) for word in words if word != ","]
     if not values:
         raise WrongDeclaration(f"{of}: a setting has values, such as \"setting 0 3 64\"")
-    if any(isinstance(x, float) for x in values):
-        values = [float(x) for x in values]
-    return values
+    return [float(x) for x in values] if any(isinstance(x, float) for x in values) else values
+
+
+def _axes_and_rest(text):
+    tokens = _TOKEN.findall(text)
+    axes = []
+    while tokens and _AXIS.fullmatch(tokens[0]) and tokens[0] not in _WORDS:
+        axes.append(tokens.pop(0))
+    return axes, tokens
 
 
 def declared(texts):
-    """(inputs, settings) by parameter."""
-    inputs, settings = {}, {}
-    known = set()
-    for text in texts.values():
-        for word in _TOKEN.findall(text):
-            if not re.fullmatch(r"[A-Za-z_]\w*", word) or word in ("int", "real", "in", "bool"):
-                break
-            known.add(word)
+    """(inputs, settings, multiples): what is declared by parameter, and of which axis another one is a multiple."""
+    inputs, settings, multiples, split = {}, {}, {}, {}
     for name, text in texts.items():
-        tokens = _TOKEN.findall(text)
-        if tokens and tokens[0] == "setting":
-            settings[name] = _setting(tokens[1:], name)
-            continue
-        axes = []
-        while tokens and re.fullmatch(r"\w+", tokens[0]) and tokens[0] not in ("int", "real", "in", "bool"):
-            axes.append(tokens.pop(0))
-        kind = "real"
-        if tokens and tokens[0] in ("int", "real", "bool"):
-            kind = tokens.pop(0)
-        if kind == "bool":
-            raise WrongDeclaration(f"{name}: a gate draws no booleans yet: take integers in [0, 1]")
-        low, high, into = _bounds(tokens, name, known)
-        inputs[name] = {"name": name, "axes": axes, "type": "integer" if kind == "int" else "real", "into": into,
-                        "low": None if low == -math.inf else low, "high": None if high == math.inf else high}
-    return inputs, settings
+        words = text.split()
+        if words[:1] == ["setting"]:
+            settings[name] = _setting(words[1:], name)
+        elif words[:2] == ["multiple", "of"] and len(words) == 3:
+            multiples[name] = words[2]
+        else:
+            split[name] = _axes_and_rest(text)
+    symbols = {symbol_of(axis) for axes, _ in split.values() for axis in axes}
+    for name, (axes, tokens) in split.items():
+        kind = _TYPES[tokens.pop(0)] if tokens and tokens[0] in _TYPES else "real"
+        values = _values(tokens, name, axes, symbols)
+        if values["rule"] == "one in each row" and kind != "boolean":
+            raise WrongDeclaration(f"{name}: a key in each row is said of bool")
+        if values["into"] and kind != "integer":
+            raise WrongDeclaration(f"{name}: an index into {values['into']} is int")
+        for end in ("low", "high"):
+            values[end] = values[end] if math.isfinite(values[end]) else None
+        inputs[name] = {"name": name, "axes": axes, "type": kind, **values}
+    for axis, of in multiples.items():
+        for symbol in (axis, of):
+            if symbol not in symbols:
+                raise WrongDeclaration(f"{axis}: no input has an axis {symbol}")
+    return inputs, settings, multiples
 
 
 def name_of(function):
@@ -111,50 +161,73 @@ def role_of(axis):
     return next((role for role, words in _ROLES.items() if axis.lower() in words), "parameter")
 
 
-def declaration_of(function):
-    """The texts of a formula: those of its decorator, or its annotations. WrongDeclaration where there are none."""
-    texts = dict(getattr(function, "__assay_formula__", {}))
+def _annotated(annotation):
+    """The text of an annotation: itself, or that of jaxtyping: Int[Array, "B n"]."""
+    words = annotation if isinstance(annotation, str) else getattr(annotation, "dim_str", None)
+    if not isinstance(words, str):
+        return None
+    kinds = {str(kind).rstrip("0123456789").removeprefix("u") for kind in getattr(annotation, "dtypes", None) or ()}
+    return words + " int" * (kinds == {"int"}) + " bool" * (kinds in ({"bool"}, {"bool_"}))
+
+
+def declaration_of(function, given=None):
+    """(inputs, settings, multiples) by the texts of a formula: those that are `given`, of its decorator, or its annotations.
+    WrongDeclaration where there are none."""
+    texts = {**getattr(function, "__assay_formula__", {}), **(given or {})}
     parameters = signature_of(function).parameters
     for name, parameter in parameters.items():
-        annotation = parameter.annotation
-        words = annotation if isinstance(annotation, str) else getattr(annotation, "dim_str", None)  # of jaxtyping
-        if name not in texts and isinstance(words, str):
+        words = _annotated(parameter.annotation)
+        if name not in texts and words is not None:
             texts[name] = words
     missing = [name for name, p in parameters.items() if name not in texts and p.default is p.empty]
     if missing:
         pasted = ", ".join(f'{name}="{texts.get(name, "B n d")}"' for name in parameters)
         raise WrongDeclaration(f"nothing says which axes {', '.join(missing)} has: write above the function, with axes of "
                                f"yours,\n    @assay.formula({pasted})")
-    unknown = [name for name in texts if name not in parameters]
+    unknown = [name for name in texts if name not in parameters and not texts[name].startswith("multiple of ")]
     if unknown:
         raise WrongDeclaration(f"{function.__name__} has no parameter {', '.join(unknown)}")
     return declared(texts)
 
 
-_SIZES = (3, 5, 7, 11, 13, 17, 19, 23, 29, 31)  # of axes whose names tell nothing else: none is a sum of two others
+_SIZES = (3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37)  # of axes whose names tell nothing else
 
 
-def outputs_of(trace_for, inputs, settings):
-    """The outputs with their axes, found by the sizes that they have for sizes that differ."""
-    axes = list(dict.fromkeys(axis for one in inputs.values() for axis in one["axes"] if not axis.isdigit()))
-    if len(axes) > len(_SIZES):
+def sizes_that_differ(inputs, multiples, first=0):
+    """Sizes of the axes by which they are told apart; other ones from another first. Widths are even."""
+    axes = symbols_of(inputs)
+    if len(axes) >= len(_SIZES):
         raise WrongDeclaration(f"{len(axes)} axes are too many")
-    standard = {name: values[0] for name, values in settings.items()}
-    sizes = dict(zip(axes, _SIZES))
-    even = {axis: size + 1 if role_of(axis) == "width" else size for axis, size in sizes.items()}
-    found = trace_for(even, standard)
-    by_size = {size: axis for axis, size in even.items()}
+    sizes = {axis: size + 1 if role_of(axis) == "width" else size for axis, size in zip(axes, _SIZES[first:])}
+    return sizes | {axis: 2 * sizes[of] for axis, of in multiples.items()}
+
+
+def _axes_of_size(sizes, size):
+    """What may have this size: an axis, a multiple of one, one more, a product of two, or a number."""
+    yield from (axis for axis, own in sizes.items() if own == size)
+    yield from (f"{size // own}{axis}" for axis, own in sizes.items() if own < size and size % own == 0)
+    yield from (f"{axis}+1" for axis, own in sizes.items() if own + 1 == size)
+    yield from (f"{x}*{y}" for x, own in sizes.items() for y, other in sizes.items() if own * other == size)
+    yield str(size)
+
+
+def outputs_of(first, second):
+    """The outputs with their axes, by two (trace, sizes that differ)."""
+    (found, sizes), (again, others) = first, second
     out = []
     for name, (kind, shape) in found.outputs.items():
         if kind != "real":
             raise CannotTrace(f"the output {name} is {kind}", "a gate judges reals")
-        of = []
-        for size in shape:
-            multiple = next((f"{size // own}{axis}" for own, axis in by_size.items() if size % own == 0 and size > own),
-                            str(size))
-            of.append(by_size.get(size) or multiple)
-        out.append({"name": name, "axes": of})
-    return out, found
+        axes = []
+        for size, other in zip(shape, again.outputs[name][1]):
+            may_be = set(_axes_of_size(others, other))
+            axis = next((axis for axis in _axes_of_size(sizes, size) if axis in may_be), None)
+            if axis is None:
+                raise CannotTrace(f"the output {name} has an axis of {size} where the sizes are {sizes}",
+                                  "an axis of an output is one of the inputs', a multiple, one more or the product of two")
+            axes.append(axis)
+        out.append({"name": name, "axes": axes})
+    return out
 
 
 def formula(**texts):

@@ -17,26 +17,33 @@ from assay.streams import protocol_streams, send  # noqa: E402
 
 
 class Host:
-    def __init__(self, function):
-        from assay.formulas.declaring import declaration_of, name_of, outputs_of, role_of
+    def __init__(self, function, given):
+        from assay.formulas.declaring import declaration_of, name_of, outputs_of, role_of, sizes_that_differ, symbols_of
+        from assay.formulas.drawing import check_values
         self.function = function
-        self.inputs, self.settings = declaration_of(function)
-        outputs, found = outputs_of(self.trace, self.inputs, self.settings)
-        axes = dict.fromkeys(a for one in self.inputs.values() for a in one["axes"] if not a.isdigit())
+        self.inputs, self.settings, multiples = declaration_of(function, given)
+        standard = {name: values[0] for name, values in self.settings.items()}
+        sizes, others = (sizes_that_differ(self.inputs, multiples, first) for first in (0, 1))
+        found, again = self.trace(sizes, standard), self.trace(others, standard)
+        check_values(function, self.inputs, standard, sizes)
+        texts = [found.text, again.text] + [self.trace(sizes, standard | {name: value}).text for name, values
+                                            in self.settings.items() for value in values[1:]]
         self.greeting = {
-            "ok": True, "name": name_of(function),
-            "inputs": list(self.inputs.values()), "outputs": outputs, "roles": {axis: role_of(axis) for axis in axes},
+            "ok": True, "name": name_of(function), "given": given, "inputs": list(self.inputs.values()),
+            "outputs": outputs_of((found, sizes), (again, others)), "multiples": multiples,
+            "roles": {axis: role_of(axis) for axis in symbols_of(self.inputs)},
             "settings": [{"name": name, "values": values} for name, values in self.settings.items()],
-            "sha256": hashlib.sha256(found.text.encode()).hexdigest(),
+            "sha256": hashlib.sha256("\n".join(texts).encode()).hexdigest(),
             "captured": [f"{path}:{line}: an array {list(shape)}" for (path, line), shape in found.captured]}
 
     def trace(self, sizes, settings):
         import numpy
+        from assay.formulas.declaring import size_of
         from assay.formulas.tracing import trace
-        shapes = {}
-        for name, one in self.inputs.items():
-            shape = tuple(int(axis) if axis.isdigit() else sizes[axis] for axis in one["axes"])
-            shapes[name] = numpy.broadcast_to(numpy.zeros((), numpy.int64 if one["type"] == "integer" else float), shape)
+        types = {"integer": numpy.int64, "boolean": bool, "real": numpy.float64}
+        shapes = {name: numpy.broadcast_to(numpy.zeros((), types[one["type"]]),
+                                           tuple(size_of(axis, sizes) for axis in one["axes"]))
+                  for name, one in self.inputs.items()}
         return trace(self.function, shapes, settings)
 
     def answer(self, question):
@@ -48,11 +55,11 @@ class Host:
 
 
 def main():
-    module, name = sys.argv[1:]
+    module, name, given = sys.argv[1:]
     streams = protocol_streams()  # before the user's module may print
     sys.path.insert(0, os.getcwd())
     try:
-        host = Host(named(load(module), name))
+        host = Host(named(load(module), name), json.loads(given))
     except (Exception, SystemExit) as error:
         from assay.formulas.declaring import WrongDeclaration
         from assay.formulas.refusal import CannotTrace

@@ -183,10 +183,9 @@ def _named_outputs(result):
     return {"y": as_traced(result)}
 
 
-def trace(function, inputs, settings=None, truths=()):
-    """The program of function(**inputs, **settings). `inputs`: arrays by parameter, of which shape and dtype count;
-    `truths`: those of integers that the function takes as booleans. CannotTrace says what the function does that no
-    program can, and where."""
+def trace(function, inputs, settings=None):
+    """The program of function(**inputs, **settings). `inputs`: arrays by parameter, of which shape and dtype count.
+    CannotTrace says what the function does that no program can, and where."""
     to = Writer()
     global _tracing_thread
     with _lock, contextlib.ExitStack() as stack:
@@ -199,7 +198,6 @@ def trace(function, inputs, settings=None, truths=()):
             if kind is None:
                 raise CannotTrace(f"the input {name} of {array.dtype}")
             given[name] = Traced(Cell(to.input(name, kind, array.shape), None, kind, array.shape))
-        given |= {name: functions.not_equal(given[name], 0) for name in truths}
         plain = {name: _setting(value) for name, value in (settings or {}).items()}
         with _replaced(function):
             result = function(**given, **plain)

@@ -1,0 +1,84 @@
+"""Numbers for the inputs of a formula, as its declaration has them: are these the values that it is meant for?"""
+import itertools
+import traceback
+
+import numpy
+
+from assay.formulas.declaring import WrongDeclaration, size_of
+
+
+def _reals(one, shape, random):
+    low, high = one["low"], one["high"]
+    if low is not None and high is not None:
+        return random.uniform(low, high, shape)
+    x = random.normal(size=shape)
+    return low + abs(x) if low is not None else high - abs(x) if high is not None else x
+
+
+def _integers(one, shape, sizes, random):
+    low = 0 if one["low"] is None else int(numpy.ceil(one["low"]))
+    high = low + 64 if one["high"] is None else int(numpy.floor(one["high"]))
+    if one["rule"] == "offsets":
+        x = numpy.sort(random.integers(0, sizes[one["into"]] + 1, shape))
+        x[..., 0], x[..., -1] = 0, sizes[one["into"]]
+        return x
+    return random.integers(low, (sizes[one["into"]] - 1 if one["into"] else high) + 1, shape)
+
+
+def drawn(one, sizes, random):
+    """An array for one input, in float64, int64 or bool."""
+    shape = tuple(size_of(axis, sizes) for axis in one["axes"])
+    if one["type"] == "boolean":
+        x = random.integers(0, 2, shape).astype(bool)
+        if one["rule"] == "one in each row":
+            x[..., 0] |= ~x.any(-1)
+        return x
+    x = _integers(one, shape, sizes, random) if one["type"] == "integer" else _reals(one, shape, random)
+    if one["rule"] == "unit":
+        x = x / numpy.linalg.norm(x, axis=-1, keepdims=True)
+    return numpy.sort(x, axis=-1) if one["rule"] == "sorted" else x
+
+
+def _share_of_nan(function, draws, settings):
+    numbers = []
+    for values in draws:
+        with numpy.errstate(all="ignore"):
+            outputs = function(**{name: x.copy() for name, x in values.items()}, **settings)
+        arrays = outputs.values() if isinstance(outputs, dict) else outputs if isinstance(outputs, tuple) else [outputs]
+        numbers += [numpy.ravel(numpy.asarray(x, dtype=float)) for x in arrays]
+    numbers = numpy.concatenate(numbers)
+    return numpy.isnan(numbers).mean() if numbers.size else 0.0
+
+
+def _where_nan_begins(function, values, settings):
+    """"invalid value encountered in log at reference.py:12"; None where NumPy does not tell."""
+    try:
+        with numpy.errstate(all="ignore", invalid="raise"):
+            function(**{name: x.copy() for name, x in values.items()}, **settings)
+    except FloatingPointError as error:
+        of_user = [frame for frame in traceback.extract_tb(error.__traceback__) if "numpy" not in frame.filename.split("/")]
+        return f"{error} at {of_user[-1].filename}:{of_user[-1].lineno}"
+    return None
+
+
+def check_values(function, inputs, settings, sizes):
+    """Usual numbers give more than one NaN in a hundred: a WrongDeclaration that asks which values an input has."""
+    random = numpy.random.default_rng(1)
+    draws = [{name: drawn(one, sizes, random) for name, one in inputs.items()} for _ in range(16)]
+    if _share_of_nan(function, draws, settings) <= 0.01:
+        return
+    free = [name for name, one in inputs.items() if one["type"] == "real" and one["low"] is None and one["high"] is None]
+    cured = ((names, text, low) for count in (1, 2) for names in itertools.combinations(free, count)
+             for text, low in (("> 0", 0), ("in (0, 1)", 0), ("> 1", 1)))
+    for names, text, low in cured:
+        def within(x):
+            return low + (abs(x) / (1 + abs(x)) if text == "in (0, 1)" else abs(x))
+        others = [{name: within(x) if name in names else x for name, x in values.items()} for values in draws]
+        if _share_of_nan(function, others, settings) <= 0.01:
+            break
+    else:
+        names, text = free, "> 0"
+    begins = next(filter(None, (_where_nan_begins(function, values, settings) for values in draws)), None) or "NaN of numbers that are none"
+    asked = ", ".join(f'{name}="{" ".join(inputs[name]["axes"])} {text}"' for name in names)
+    raise WrongDeclaration(f"{begins}: which values has {' and '.join(names) or 'what it takes'}?"
+                           + (f" Write, if that is so,\n    @assay.formula({asked})" if names else ""))

@@ -1,0 +1,91 @@
+#include "tools/formula/formula_operation.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace assay::tools {
+namespace {
+
+using nlohmann::json;
+
+core::axis_role role_named(const std::string& name) {
+  for (const auto role : {core::axis_role::batch, core::axis_role::head, core::axis_role::token, core::axis_role::key,
+                          core::axis_role::width})
+    if (core::name_of(role) == name) return role;
+  return core::axis_role::parameter;
+}
+
+core::value_rule rule_named(const std::string& name) {
+  constexpr std::pair<const char*, core::value_rule> rules[] = {{"unit", core::value_rule::unit},
+                                                                {"sorted", core::value_rule::ascending},
+                                                                {"offsets", core::value_rule::offsets},
+                                                                {"one in each row", core::value_rule::one_in_each_row}};
+  for (const auto& [word, rule] : rules)
+    if (name == word) return rule;
+  return core::value_rule::none;
+}
+
+core::tensor_declaration input_of(const json& j, const std::map<std::string, core::axis_role>& roles) {
+  core::value_domain domain;
+  if (!j.at("low").is_null()) domain.low = j.at("low").get<double>();
+  if (!j.at("high").is_null()) domain.high = j.at("high").get<double>();
+  const auto axes = j.at("axes").get<std::vector<std::string>>();
+  const bool is_of_rows = std::ranges::any_of(axes, [&](const std::string& axis) {
+    const auto it = roles.find(axis);
+    return it != roles.end() && (it->second == core::axis_role::batch || it->second == core::axis_role::token ||
+                                 it->second == core::axis_role::key);
+  });
+  const core::input_role role = is_of_rows ? core::input_role::value : core::input_role::parameter;
+  core::tensor_declaration d{.name = j.at("name"), .axes = axes, .domain = domain, .role = role};
+  if (j.at("type") == "boolean") d = core::truths(d.name, axes, "", role);
+  if (j.at("type") == "integer") {
+    domain = {std::ceil(std::max(domain.low, -0x1p31)), std::floor(std::min(domain.high, 0x1p31))};
+    d = core::integers(d.name, axes, "", domain, role);
+    if (!j.at("into").is_null()) d.index_into = j.at("into").get<std::string>();
+  }
+  d.rule = rule_named(j.value("rule", ""));
+  return d;
+}
+
+core::attribute value_of(const json& j) {
+  if (j.is_boolean()) return j.get<bool>();
+  if (j.is_number_integer()) return j.get<std::int64_t>();
+  if (j.is_number()) return j.get<double>();
+  return j.get<std::string>();
+}
+
+core::attribute_declaration setting_of(const json& j) {
+  core::attribute_declaration d{
+      .name = j.at("name"), .meaning = "", .standard = value_of(j.at("values").at(0)), .values = {}};
+  for (const json& value : j.at("values")) d.values.push_back(value_of(value));
+  const bool is_number = !std::holds_alternative<std::string>(d.standard) && !std::holds_alternative<bool>(d.standard);
+  if (is_number) d.low = -0x1p53, d.high = 0x1p53;
+  return d;
+}
+
+}  // namespace
+
+core::operation operation_of_formula(const json& says) {
+  core::operation op{.name = "formula/" + says.at("name").get<std::string>(), .source = "a formula of one's own"};
+  for (const auto& [axis, role] : says.at("roles").items()) op.axis_roles[axis] = role_named(role);
+  for (const json& j : says.at("inputs")) op.inputs.push_back(input_of(j, op.axis_roles));
+  for (const json& j : says.at("outputs"))
+    op.outputs.push_back({.name = j.at("name"), .axes = j.at("axes").get<std::vector<std::string>>()});
+  for (const json& j : says.at("settings")) op.attributes.push_back(setting_of(j));
+  std::map<std::string, std::string> multiples;
+  if (says.contains("multiples")) multiples = says["multiples"];
+  // A mean or a maximum of nothing is none.
+  op.conflict = [multiples](const core::attributes&, const core::axis_sizes& sizes) -> std::string {
+    const auto empty = std::ranges::find_if(sizes, [](const auto& axis) { return axis.second == 0; });
+    if (empty != sizes.end()) return "the axis " + empty->first + " is empty";
+    for (const auto& [axis, of] : multiples)
+      if (sizes.at(axis) % sizes.at(of) != 0)
+        return fmt::format("{} = {} is no multiple of {} = {}", axis, sizes.at(axis), of, sizes.at(of));
+    return "";
+  };
+  return op;
+}
+
+}  // namespace assay::tools

@@ -1,0 +1,165 @@
+#include "tools/formula/formula_source.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "properties/formula_axes.hpp"
+#include "properties/formula_tests.hpp"
+#include "reference/formula/given_program.hpp"
+#include "reference/formula/mathematics.hpp"
+#include "reference/oracle.hpp"
+#include "reference/registry.hpp"
+#include "tools/formula/formula_operation.hpp"
+
+namespace assay::tools {
+namespace {
+
+using nlohmann::json;
+namespace formula = reference::formula;
+
+std::shared_ptr<formula_source> of_process;
+
+json question_of(const core::operation& op, const core::attributes& settings, const core::axis_sizes& axes) {
+  json sizes = json::object(), named = json::object();
+  for (const auto& [axis, size] : axes) sizes[axis] = size;
+  for (const core::attribute_declaration& a : op.attributes)  // a call has more: how its arrays lie
+    std::visit([&](const auto& x) { named[a.name] = x; }, settings.at(a.name));
+  return {{"sizes", sizes}, {"settings", named}};
+}
+
+/// What a host answered once.
+class recorded_source final : public formula_source {
+ public:
+  using formula_source::formula_source;
+  void add(const json& programs) {
+    for (const json& one : programs) {
+      const json question{{"sizes", one.at("sizes")}, {"settings", one.at("settings")}};
+      kept_[question.dump()] = one.at("program");
+      has_program_for(question);
+    }
+  }
+
+ private:
+  json program_for(const json& question) override {
+    const auto it = kept_.find(question.dump());
+    if (it != kept_.end()) return it->second;
+    throw formula_fault(fmt::format("the record of the formula {} has no program for {}: --formula asks the function",
+                                    about_.spec, question.dump()));
+  }
+  std::map<std::string, json> kept_;
+};
+
+std::shared_ptr<recorded_source> recorded_of_process;
+
+}  // namespace
+
+formula::program formula_source::trace(const formula::program_sizes& call) {
+  const json question = question_of(call.function, call.settings, call.axes);
+  auto p = formula::read_given_program(program_for(question).dump());
+  if (!p) throw formula_fault(fmt::format("{}: {}", about_.spec, p.error().message));
+  has_program_for(question);
+  return std::move(*p);
+}
+
+void formula_source::has_program_for(const json& question) {
+  const std::lock_guard lock(mutex_);
+  known_.insert(question.dump());
+}
+
+json formula_source::programs_within(const core::request& call) {
+  if (!call.operation->name.starts_with("formula/")) return json::array();
+  const core::operation_name name(call.operation->name);
+  const core::operation& op = *reference::find_operation(name.forward);
+  const json of = question_of(op, core::completed(*call.operation, call.attributes), core::sizes_of(call));
+  const auto is_within = [&](const json& question) {
+    return question["settings"] == of["settings"] &&
+           std::ranges::all_of(question["sizes"].items(),
+                               [&](const auto& one) { return one.value() <= of["sizes"][one.key()]; });
+  };
+  std::vector<json> questions;
+  {
+    const std::lock_guard lock(mutex_);
+    for (const std::string& text : known_)
+      if (json question = json::parse(text); is_within(question)) questions.push_back(std::move(question));
+  }
+  json programs = json::array();
+  for (json& question : questions) {
+    json program = program_for(question);
+    question["program"] = std::move(program);
+    programs.push_back(std::move(question));
+  }
+  return programs;
+}
+
+core::result<void> add_formula_source(std::shared_ptr<formula_source> source) {
+  const judged_formula& about = source->about();
+  try {
+    formula::recorded_operation made{operation_of_formula(about.says),
+                                     [source](const formula::program_sizes& call) { return source->trace(call); }};
+    if (!about.says.contains("independent")) source->finds_independent(properties::independent_axes(made));
+    made.declaration.independent = about.says["independent"];
+    reference::add_formula_owner(std::make_unique<formula::program_owner>(
+        "formula",
+        core::encoding_summary{.what = "a formula of one's own", .formula = "as its function has it", .sources = {}},
+        std::vector<formula::recorded_operation>{std::move(made)}));
+    properties::install_formula_tests();
+    of_process = std::move(source);
+    return {};
+  } catch (const core::contract_violation& wrong) {
+    return core::failure(fmt::format("the formula {}: {}", about.spec, wrong.what()));
+  } catch (const json::exception& wrong) {
+    return core::failure(fmt::format("the formula {}: its host says what is none: {}", about.spec, wrong.what()));
+  }
+}
+
+json formula_record(const std::vector<const core::request*>& calls) {
+  if (of_process == nullptr) return {};
+  json programs = json::array();
+  for (const core::request* call : calls)
+    for (json& one : of_process->programs_within(*call))
+      if (std::ranges::find(programs, one) == programs.end()) programs.push_back(std::move(one));
+  return {{"spec", of_process->about().spec}, {"says", of_process->about().says}, {"programs", std::move(programs)}};
+}
+
+core::result<void> add_recorded_formula(const json& record) {
+  try {
+    const json& says = record.at("says");
+    if (recorded_of_process == nullptr) {
+      auto source = std::make_shared<recorded_source>(judged_formula::that_says(record.at("spec"), says));
+      if (auto ok = add_formula_source(source); !ok) return ok;
+      recorded_of_process = std::move(source);
+    } else if (says.at("sha256") != recorded_of_process->about().sha256) {
+      return core::failure("it is of another formula");
+    }
+    recorded_of_process->add(record.at("programs"));
+    return {};
+  } catch (const json::exception& wrong) {
+    return core::failure(fmt::format("its formula is no record of one: {}", wrong.what()));
+  }
+}
+
+judged_formula judged_formula::that_says(std::string spec, json says) {
+  judged_formula f{.spec = std::move(spec), .says = std::move(says)};
+  f.sha256 = f.says.at("sha256");
+  f.captured = f.says.at("captured");
+  f.operation = "formula/" + f.says.at("name").get<std::string>();
+  return f;
+}
+
+// Of one row and head, and of two of all else.
+std::string mathematics_of_formula() {
+  const core::operation& op = *reference::find_operation(of_process->about().operation);
+  core::axis_sizes sizes;
+  for (const std::string& axis : core::axis_symbols(op)) {
+    const core::axis_role role = core::role_of(op, axis);
+    sizes[axis] = role == core::axis_role::batch || role == core::axis_role::head ? 1 : 2;
+  }
+  const core::attributes settings = core::completed(op, {});
+  return formula::as_mathematics(of_process->trace({op, settings, sizes}));
+}
+
+const judged_formula* formula_of_process() { return of_process == nullptr ? nullptr : &of_process->about(); }
+
+}  // namespace assay::tools
