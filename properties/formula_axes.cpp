@@ -13,19 +13,6 @@ using reference::formula::recorded_operation;
 
 constexpr std::size_t several = 3;
 
-// Each setting away from its standard value, one at a time.
-std::vector<core::attributes> settings_of(const core::operation& op) {
-  const core::attributes standard = core::completed(op, {});
-  std::vector<core::attributes> all{standard};
-  for (const core::attribute_declaration& a : op.attributes)
-    for (const core::attribute& value : a.values)
-      if (value != a.standard) {
-        all.push_back(standard);
-        all.back()[a.name] = value;
-      }
-  return all;
-}
-
 // One position of the axis at a time is as all of them together.
 bool is_apart(const recorded_operation& r, const std::string& axis, const core::request& call) {
   const core::operation& op = r.declaration;
@@ -50,7 +37,7 @@ bool is_independent(const recorded_operation& r, const std::string& axis) {
   for (const std::string& symbol : core::axis_symbols(op)) sizes[symbol] = 2;
   sizes[axis] = several;
   for (const family& f : formula_families())
-    for (const core::attributes& settings : settings_of(op)) {
+    for (const core::attributes& settings : each_setting_of(op)) {
       if (f.applies && !f.applies(op)) continue;
       if (op.conflict && !op.conflict(settings, sizes).empty()) return false;
       core::counter_random random(core::fnv1a(axis + f.name));
@@ -62,6 +49,18 @@ bool is_independent(const recorded_operation& r, const std::string& axis) {
 }
 
 }  // namespace
+
+std::vector<core::attributes> each_setting_of(const core::operation& op) {
+  const core::attributes standard = core::completed(op, {});
+  std::vector<core::attributes> all{standard};
+  for (const core::attribute_declaration& a : op.attributes)
+    for (const core::attribute& value : a.values)
+      if (value != a.standard) {
+        all.push_back(standard);
+        all.back()[a.name] = value;
+      }
+  return all;
+}
 
 std::vector<std::string> independent_axes(const recorded_operation& r) {
   recorded_operation asked = r;  // splittable_size asks what is declared

@@ -137,17 +137,14 @@ std::vector<family> formula_families() {
   return all;
 }
 
-namespace {
-
-encoding_tests by_rule(const reference::formula_owner& owner) {
-  encoding_tests tests;
-  tests.name = std::string(owner.name());
-  tests.families = formula_families();
-  return tests;
+void install_formula_tests(std::function<std::vector<variant>()> mutants) {
+  install_owner_tests([mutants = std::move(mutants)](const reference::formula_owner& owner) {
+    encoding_tests tests;
+    tests.name = std::string(owner.name());
+    tests.families = formula_families();
+    if (mutants) tests.mutants = mutants();
+    return tests;
+  });
 }
-
-}  // namespace
-
-void install_formula_tests() { install_owner_tests(by_rule); }
 
 }  // namespace assay::properties

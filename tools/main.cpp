@@ -289,6 +289,7 @@ int run(int argc, char** argv) {
       ->add_option("--encoding", killing.encodings,
                    "only those of this encoding; may be repeated, or a list with commas")
       ->delimiter(',');
+  add_formula(*mutants_command, killing.formula);
   mutants_command->add_option("--seed", killing.seed, "seed of all cases")->check(fits_64_bits)->capture_default_str();
   mutants_command->add_option("--cases", killing.cases, "cases per family and property")
       ->check(fits_64_bits)
@@ -360,7 +361,10 @@ int run(int argc, char** argv) {
   if (*truth_command) return truth(asking);
   if (*judge_command) return judge(asking);
   if (*serve_command) return serve(formula);
-  if (*mutants_command) return mutants(killing);
+  if (*mutants_command) {
+    if (!killing.formula.spec.empty()) killing.encodings = {"formula"};
+    return with_formula(killing.formula, [&] { return mutants(killing); });
+  }
   if (*detectability_command) return detectability(detecting);
   return replay(replaying);
 }

@@ -16,14 +16,20 @@ node_id negated(const pullback& b) {
 }
 node_id function(const pullback& b, op what, node_id x) { return b.to.of(what, {x}); }
 
-// s(x) s(-x), which keeps the digits that s (1 - s) loses.
-node_id slope_of_sigmoid(const pullback& b, node_id x) {
+// s(x) s(-x), which keeps the digits that s (1 - s) loses: that is how frameworks compute it.
+node_id product_of_sigmoids(const pullback& b, node_id x) {
   return b.to.product(function(b, op::sigmoid, x), function(b, op::sigmoid, b.to.negative(x)));
 }
+node_id slope_of_sigmoid(const pullback& b, node_id x) {
+  const node_id usual = b.to.product(b.y, b.to.of(op::subtract, {b.to.number(1.0), b.y}));
+  return b.to.of(op::another_way, {product_of_sigmoids(b, x), usual});
+}
 
-// 1 - tanh^2 without its cancellation.
+// 1 - tanh^2, and without its cancellation.
 node_id slope_of_tanh(const pullback& b, node_id x) {
-  return b.to.product(b.to.number(4.0), slope_of_sigmoid(b, b.to.product(b.to.number(2.0), x)));
+  const node_id usual = b.to.of(op::subtract, {b.to.number(1.0), b.to.product(b.y, b.y)});
+  const node_id exact = b.to.product(b.to.number(4.0), product_of_sigmoids(b, b.to.product(b.to.number(2.0), x)));
+  return b.to.of(op::another_way, {exact, usual});
 }
 
 // 0 of 0, NaN of NaN.

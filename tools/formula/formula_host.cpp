@@ -44,13 +44,15 @@ class formula_host final : public formula_source {
   formula_host(std::unique_ptr<transports::child_process> child, std::string shown)
       : formula_source({.spec = std::move(shown)}), child_(std::move(child)) {}
 
+  [[nodiscard]] bool tells_steps() const override { return true; }
+
  private:
-  json program_for(const json& question) override {
+  json answer_to(const json& question) override {
     json asked = question;
     asked["ask"] = "trace";
     auto answer = ask(asked.dump() + "\n");
     if (!answer) throw formula_fault(answer.error().message);
-    return std::move(answer->at("program"));
+    return std::move(*answer);
   }
   // An empty text: the greeting. After a fault the child is ended: it may answer late.
   core::result<json> ask(const std::string& text) {

@@ -80,9 +80,13 @@ core::operation operation_of_formula(const json& says) {
   op.conflict = [multiples](const core::attributes&, const core::axis_sizes& sizes) -> std::string {
     const auto empty = std::ranges::find_if(sizes, [](const auto& axis) { return axis.second == 0; });
     if (empty != sizes.end()) return "the axis " + empty->first + " is empty";
-    for (const auto& [axis, of] : multiples)
-      if (sizes.at(axis) % sizes.at(of) != 0)
-        return fmt::format("{} = {} is no multiple of {} = {}", axis, sizes.at(axis), of, sizes.at(of));
+    for (const auto& [axis, of] : multiples) {
+      const auto other = sizes.find(of);
+      const std::size_t factor = other != sizes.end() ? other->second : std::stoul(of);
+      if (sizes.at(axis) % factor != 0)
+        return fmt::format("{} = {} is no multiple of {}", axis, sizes.at(axis),
+                           other == sizes.end() ? of : fmt::format("{} = {}", of, factor));
+    }
     return "";
   };
   return op;

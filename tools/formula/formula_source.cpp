@@ -11,6 +11,7 @@
 #include "reference/formula/mathematics.hpp"
 #include "reference/oracle.hpp"
 #include "reference/registry.hpp"
+#include "tools/formula/formula_faults.hpp"
 #include "tools/formula/formula_operation.hpp"
 
 namespace assay::tools {
@@ -42,9 +43,9 @@ class recorded_source final : public formula_source {
   }
 
  private:
-  json program_for(const json& question) override {
+  json answer_to(const json& question) override {
     const auto it = kept_.find(question.dump());
-    if (it != kept_.end()) return it->second;
+    if (it != kept_.end()) return {{"program", it->second}};
     throw formula_fault(fmt::format("the record of the formula {} has no program for {}: --formula asks the function",
                                     about_.spec, question.dump()));
   }
@@ -55,12 +56,33 @@ std::shared_ptr<recorded_source> recorded_of_process;
 
 }  // namespace
 
-formula::program formula_source::trace(const formula::program_sizes& call) {
+std::shared_ptr<const placed_program> formula_source::placed(const formula::program_sizes& call) {
   const json question = question_of(call.function, call.settings, call.axes);
-  auto p = formula::read_given_program(program_for(question).dump());
-  if (!p) throw formula_fault(fmt::format("{}: {}", about_.spec, p.error().message));
+  const std::string text = question.dump();
+  {
+    const std::lock_guard lock(mutex_);
+    const auto it = std::ranges::find_if(of_late_, [&](const auto& one) { return one.first == text; });
+    if (it != of_late_.end()) return it->second;
+  }
+  auto made = std::make_shared<const placed_program>(placed_in(answer_to(question)));
   has_program_for(question);
-  return std::move(*p);
+  const std::lock_guard lock(mutex_);
+  of_late_.emplace_front(text, made);
+  constexpr std::size_t most_of_late = 256;
+  if (of_late_.size() > most_of_late) of_late_.pop_back();
+  return made;
+}
+
+placed_program formula_source::placed_in(const json& answer) const {
+  auto p = formula::read_given_program(answer.at("program").dump());
+  if (!p) throw formula_fault(fmt::format("{}: {}", about_.spec, p.error().message));
+  placed_program made{std::move(*p), {}};
+  if (!answer.contains("steps")) return made;
+  for (const json& k : answer.at("step_of")) {
+    const json& step = answer.at("steps").at(k.get<std::size_t>());
+    made.steps.push_back({step.at(0), step.at(1), step.at(2)});
+  }
+  return made;
 }
 
 void formula_source::has_program_for(const json& question) {
@@ -86,8 +108,7 @@ json formula_source::programs_within(const core::request& call) {
   }
   json programs = json::array();
   for (json& question : questions) {
-    json program = program_for(question);
-    question["program"] = std::move(program);
+    question["program"] = answer_to(question).at("program");
     programs.push_back(std::move(question));
   }
   return programs;
@@ -100,11 +121,14 @@ core::result<void> add_formula_source(std::shared_ptr<formula_source> source) {
                                      [source](const formula::program_sizes& call) { return source->trace(call); }};
     if (!about.says.contains("independent")) source->finds_independent(properties::independent_axes(made));
     made.declaration.independent = about.says["independent"];
+    const core::operation op = made.declaration;
     reference::add_formula_owner(std::make_unique<formula::program_owner>(
         "formula",
         core::encoding_summary{.what = "a formula of one's own", .formula = "as its function has it", .sources = {}},
         std::vector<formula::recorded_operation>{std::move(made)}));
-    properties::install_formula_tests();
+    properties::install_formula_tests([source, op] {
+      return source->tells_steps() ? formula_faults(source, op) : std::vector<properties::variant>{};
+    });
     of_process = std::move(source);
     return {};
   } catch (const core::contract_violation& wrong) {

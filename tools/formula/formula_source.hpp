@@ -2,6 +2,7 @@
 // settings. A host answers for them, or a record of what a host answered.
 #pragma once
 
+#include <deque>
 #include <memory>
 #include <mutex>
 #include <nlohmann/json.hpp>
@@ -18,6 +19,19 @@ struct formula_fault : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+/// What of a function's source a node is of.
+struct formula_step {
+  std::string file{};
+  int line = 0;
+  std::string text{};  ///< the expression; empty where it is not told
+  friend bool operator==(const formula_step&, const formula_step&) = default;
+};
+/// A program, and the step that each of its nodes is of; no steps where they are not known.
+struct placed_program {
+  reference::formula::program made;
+  std::vector<formula_step> steps{};
+};
+
 class formula_source {
  public:
   explicit formula_source(judged_formula about) : about_(std::move(about)) {}
@@ -28,20 +42,26 @@ class formula_source {
   [[nodiscard]] const judged_formula& about() const { return about_; }
   /// What its host does not know (properties/formula_axes.hpp).
   void finds_independent(const std::vector<std::string>& axes) { about_.says["independent"] = axes; }
+  /// Whether its programs come with their steps.
+  [[nodiscard]] virtual bool tells_steps() const { return false; }
   /// The program of a call, from many threads. A formula_fault where there is none.
-  reference::formula::program trace(const reference::formula::program_sizes& call);
+  std::shared_ptr<const placed_program> placed(const reference::formula::program_sizes& call);
+  reference::formula::program trace(const reference::formula::program_sizes& call) { return placed(call)->made; }
   /// The programs that were there of such settings, of these sizes and of smaller ones: what checks of a call ask.
   [[nodiscard]] nlohmann::json programs_within(const core::request& call);
 
  protected:
-  /// Of {"sizes": {"n": 3}, "settings": {"window": 3}}: assay-program/1. A formula_fault where there is none.
-  virtual nlohmann::json program_for(const nlohmann::json& question) = 0;
+  /// Of {"sizes": {"n": 3}, "settings": {"window": 3}}: {"program": assay-program/1}, and where they are known "steps",
+  /// [file, line, expression] each, and "step_of", which of them each node is of. A formula_fault where there is none.
+  virtual nlohmann::json answer_to(const nlohmann::json& question) = 0;
   void has_program_for(const nlohmann::json& question);
   judged_formula about_;  ///< complete once the source is added
 
  private:
+  [[nodiscard]] placed_program placed_in(const nlohmann::json& answer) const;
   std::mutex mutex_;
   std::set<std::string> known_;
+  std::deque<std::pair<std::string, std::shared_ptr<const placed_program>>> of_late_;
 };
 
 /// Adds the operation "formula/NAME" of what the source says to the registry, and families of its inputs by rule.

@@ -646,6 +646,24 @@ class Gating(unittest.TestCase):
         self.assertIn("expected", done.stdout)
         self.gate("rotate", "python:kernels:backwards@formula/rotate", 1)
 
+    def test_what_is_wrong_is_said_in_the_words_of_the_formula(self):
+        for formula, kernel, said in (
+                ("rms_norm", "other_epsilon", r"behaves like: 1e-06 in `np\.mean\(x \* x, .*\) \+ 1e-6` \(reference\.py:7\) as 1e-05"),
+                ("rotate", "backwards", "behaves like: position has the wrong sign")):
+            _, text = self.gate(formula, f"python:kernels:{kernel}", 1)
+            self.assertRegex(text.replace("\\", ""), said)
+
+    def test_faults_put_into_each_step_are_killed(self):
+        done = self.run_assay("mutants", "--formula", "python:reference:rms_norm", "--out", "killed")
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        with open(os.path.join(self.folder, "killed", "kills.json"), encoding="utf-8") as file:
+            killed = json.load(file)["mutants"]
+        own = [one for one in killed if one["mutant"].startswith("mutant/formula/rms_norm")]
+        self.assertGreater(len(own), 15)
+        self.assertTrue(all(one["killed"] for one in own))
+        faults = {one["fault"] for one in own}
+        self.assertIn("`x * w` (reference.py:7) without the factor `w`", faults)
+
     def test_shards_are_merged_without_the_function(self):
         whole, _ = self.gate("rms_norm", "python:kernels:other_epsilon", 1)
         for k in (1, 2):

@@ -13,7 +13,8 @@ sizes that are always the same. TYPE is `real`, which need not be said, `int` or
     sorted           ascending along the last axis
     a key in each row  of truths: one at least along the last axis
 
-A setting is `setting` and the values that it has, its standard first. Of an axis `multiple of AXIS` may be said.
+A setting is `setting` and the values that it has, its standard first. Of an axis `multiple of AXIS` may be said, or of a
+number.
 """
 import math
 import re
@@ -146,7 +147,7 @@ def declared(texts):
         inputs[name] = {"name": name, "axes": axes, "type": kind, **values}
     for axis, of in multiples.items():
         for symbol in (axis, of):
-            if symbol not in symbols:
+            if symbol not in symbols and not (symbol.isdigit() and int(symbol) > 0):
                 raise WrongDeclaration(f"{axis}: no input has an axis {symbol}")
     return inputs, settings, multiples
 
@@ -198,8 +199,27 @@ def sizes_that_differ(inputs, multiples, first=0):
     axes = symbols_of(inputs)
     if len(axes) >= len(_SIZES):
         raise WrongDeclaration(f"{len(axes)} axes are too many")
-    sizes = {axis: size + 1 if role_of(axis) == "width" else size for axis, size in zip(axes, _SIZES[first:])}
-    return sizes | {axis: 2 * sizes[of] for axis, of in multiples.items()}
+    sizes = dict(zip(axes, _SIZES[first:]))
+    for axis, of in multiples.items():
+        step = sizes[of] if of in sizes else int(of)
+        others = {size for other, size in sizes.items() if other != axis}
+        sizes[axis] = next(size for size in range(2 * step, 99 * step, step) if size not in others)
+    return sizes
+
+
+def even_axes(trace_for, inputs, settings, multiples):
+    """Of the widths those that must be even: with an odd one the function has no program, or another shape."""
+    found = {}
+    for axis in symbols_of(inputs):
+        if role_of(axis) != "width" or axis in multiples:
+            continue
+        sizes = [sizes_that_differ(inputs, multiples | {a: "2" for a in symbols_of(inputs) if role_of(a) == "width"
+                                                        and a not in multiples and a != axis}, first) for first in (0, 1)]
+        try:
+            outputs_of(*((trace_for(own, settings), own) for own in sizes))
+        except Exception:
+            found[axis] = "2"
+    return found
 
 
 def _axes_of_size(sizes, size):

@@ -18,11 +18,13 @@ from assay.streams import protocol_streams, send  # noqa: E402
 
 class Host:
     def __init__(self, function, given):
-        from assay.formulas.declaring import declaration_of, name_of, outputs_of, role_of, sizes_that_differ, symbols_of
+        from assay.formulas.declaring import (declaration_of, even_axes, name_of, outputs_of, role_of, sizes_that_differ,
+                                               symbols_of)
         from assay.formulas.drawing import check_values
         self.function = function
         self.inputs, self.settings, multiples = declaration_of(function, given)
         standard = {name: values[0] for name, values in self.settings.items()}
+        multiples |= even_axes(self.trace, self.inputs, standard, multiples)
         sizes, others = (sizes_that_differ(self.inputs, multiples, first) for first in (0, 1))
         found, again = self.trace(sizes, standard), self.trace(others, standard)
         check_values(function, self.inputs, standard, sizes)
@@ -30,7 +32,7 @@ class Host:
                                             in self.settings.items() for value in values[1:]]
         self.greeting = {
             "ok": True, "name": name_of(function), "given": given, "inputs": list(self.inputs.values()),
-            "outputs": outputs_of((found, sizes), (again, others)), "multiples": multiples,
+            "outputs": outputs_of((found, sizes), (again, others)), "multiples": multiples, "sizes": sizes,
             "roles": {axis: role_of(axis) for axis in symbols_of(self.inputs)},
             "settings": [{"name": name, "values": values} for name, values in self.settings.items()],
             "sha256": hashlib.sha256("\n".join(texts).encode()).hexdigest(),
@@ -51,7 +53,9 @@ class Host:
             found = self.trace(question["sizes"], question["settings"])
         except Exception as error:
             return {"ok": False, "error": f"{type(error).__name__}: {error}"}
-        return {"ok": True, "program": json.loads(found.text)}
+        steps = list(dict.fromkeys(found.steps))
+        place = {step: k for k, step in enumerate(steps)}
+        return {"ok": True, "program": json.loads(found.text), "steps": steps, "step_of": [place[step] for step in found.steps]}
 
 
 def main():

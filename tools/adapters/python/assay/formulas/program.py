@@ -2,7 +2,7 @@
 import json
 
 from assay.formulas.plain import numpy
-from assay.formulas.refusal import CannotTrace
+from assay.formulas.refusal import CannotTrace, step_of_caller
 
 REAL, INTEGER, BOOLEAN = "real", "integer", "boolean"
 MOST_NODES = 1 << 16
@@ -15,16 +15,21 @@ class Writer:
 
     def __init__(self):
         self.nodes, self.kinds, self.shapes, self.written = [], [], [], {}
+        self.steps = []  # of each node, the (file, line, expression) that wrote it
         self.captured = {}  # input: its array
 
     def add(self, op, inputs, kind, shape, /, **attributes):
         node = {"op": op, **({"in": list(inputs)} if inputs else {}), **attributes}
         key = json.dumps(node, sort_keys=True)
+        step = step_of_caller()
+        if not inputs and op != "input":
+            key += repr(step)  # what is wrong with one of two equal numbers is another fault than with the other
         if key not in self.written:
             if len(self.nodes) == MOST_NODES:
                 raise CannotTrace(f"a program of more than {MOST_NODES} operations", "a loop has too many turns at this size")
             self.written[key] = len(self.nodes)
             self.nodes.append(node)
+            self.steps.append(step)
             self.kinds.append(kind)
             self.shapes.append(tuple(int(size) for size in shape))
         return self.written[key]
@@ -79,13 +84,13 @@ class Writer:
         """An array of integers or truths, each of them exact."""
         array = numpy.asarray(array)
         kind = KIND_OF[array.dtype.kind]
+        if kind == INTEGER and array.ndim == 1 and array.size and (array == numpy.arange(array.size)).all():
+            return self.add("iota", (), INTEGER, array.shape, size=array.size)
         if array.size and (array == array.flat[0]).all():
             first = array.flat[0]
             leaf = (self.integer(first) if kind == INTEGER else
                     self.add("boolean", (), BOOLEAN, (), value=bool(first)))
             return self.broadcast(leaf, array.shape)
-        if kind == INTEGER and array.ndim == 1 and (array == numpy.arange(array.size)).all():
-            return self.add("iota", (), INTEGER, array.shape, size=array.size)
         return self.data(array)
 
     def data(self, array):
@@ -106,7 +111,7 @@ class Writer:
         raise ValueError(f"a {own} is no {kind}")
 
     def text(self, outputs):
-        """The nodes that outputs need, and all inputs; `outputs`: node by name."""
+        """(assay-program/1, the steps of its nodes): the nodes that outputs need, and all inputs; `outputs`: node by name."""
         lives = {k for k, node in enumerate(self.nodes) if node["op"] == "input"} | set(outputs.values())
         for k in range(len(self.nodes) - 1, -1, -1):
             if k in lives:
@@ -114,5 +119,6 @@ class Writer:
         now = {k: place for place, k in enumerate(sorted(lives))}
         nodes = [{**node, "in": [now[k] for k in node["in"]]} if "in" in node else node
                  for k, node in enumerate(self.nodes) if k in lives]
-        return json.dumps({"schema": "assay-program/1", "nodes": nodes,
+        text = json.dumps({"schema": "assay-program/1", "nodes": nodes,
                            "outputs": [{"name": name, "node": now[k]} for name, k in outputs.items()]})
+        return text, [self.steps[k] for k in sorted(lives)]

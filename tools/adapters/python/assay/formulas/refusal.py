@@ -1,20 +1,50 @@
-"""What cannot be traced, with the line of the function at which it stands."""
+"""What cannot be traced, with the line of the function at which it stands; and where in its text a step is."""
+import functools
+import itertools
+import linecache
 import os
 import sys
 
 _OWN = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep  # the package assay
 
 
+@functools.cache
+def _path_of_user(name):
+    """Of code in a file that is neither of the package assay nor of NumPy; None of others."""
+    path = os.path.abspath(name)
+    return None if name.startswith("<") or path.startswith(_OWN) or f"{os.sep}numpy{os.sep}" in path else path
+
+
+def _frame_of_caller():
+    frame = sys._getframe(2)
+    while frame is not None and _path_of_user(frame.f_code.co_filename) is None:
+        frame = frame.f_back
+    return frame
+
+
 def line_of_caller():
     """(file, line) of the nearest frame that is neither of the package assay nor of NumPy."""
-    frame = sys._getframe(1)
-    while frame is not None:
-        name = frame.f_code.co_filename
-        path = os.path.abspath(name)
-        if not (name.startswith("<") or path.startswith(_OWN) or f"{os.sep}numpy{os.sep}" in path):
-            return path, frame.f_lineno
-        frame = frame.f_back
-    return "?", 0
+    frame = _frame_of_caller()
+    return ("?", 0) if frame is None else (_path_of_user(frame.f_code.co_filename), frame.f_lineno)
+
+
+@functools.lru_cache(maxsize=4096)
+def _text_at(code, instruction):
+    """The expression of an instruction, where Python 3.11 or later tells and it stands in one line."""
+    if not hasattr(code, "co_positions"):
+        return ""
+    line, last, begin, end = next(itertools.islice(code.co_positions(), instruction // 2, None), (None,) * 4)
+    if None in (line, last, begin, end) or line != last:
+        return ""
+    return linecache.getline(code.co_filename, line).encode()[begin:end].decode(errors="replace")
+
+
+def step_of_caller():
+    """(file, line, its expression) of what is traced now; the expression is empty where Python does not tell."""
+    frame = _frame_of_caller()
+    if frame is None:
+        return "?", 0, ""
+    return _path_of_user(frame.f_code.co_filename), frame.f_lineno, _text_at(frame.f_code, frame.f_lasti)
 
 
 class CannotTrace(TypeError):
