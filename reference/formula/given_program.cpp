@@ -48,7 +48,9 @@ std::unique_ptr<const program_owner> owner_of_program(const std::string& name, p
       .what = "a formula of one's own", .formula = "as its program has it", .sources = {}};
   return std::make_unique<const program_owner>(
       "formula", summary,
-      std::vector<recorded_operation>{{std::move(op), [p = std::move(p)](const program_sizes&) { return p; }}});
+      std::vector<recorded_operation>{{.declaration = std::move(op),
+                                       .record = [p = std::move(p)](const program_sizes&) { return p; },
+                                       .is_of_any_steps = true}});
 }
 
 }  // namespace assay::reference::formula

@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <deque>
 
 #include "reference/error_bound.hpp"
+#include "reference/formula/blocks.hpp"
 #include "reference/formula/differentiate.hpp"
 #include "reference/formula/passes.hpp"
 #include "reference/formula/rungs.hpp"
@@ -91,11 +93,26 @@ program gradient_of(const recorded_operation& r, const program& forward) {
 }
 
 program made_for(const recorded_operation& r, const core::request& call, const program_sizes& sizes) {
-  const program forward = checked(r, sizes);
-  const bool is_forward = call.operation->is_forward(), is_law = sizes.for_what == purpose::law;
+  program forward = checked(r, sizes);
+  if (sizes.for_what == purpose::law_of_blocks) {
+    auto blocks = with_blocks(forward);
+    if (!blocks) return {};
+    forward = std::move(*blocks);
+  } else if (sizes.for_what == purpose::law && r.is_of_any_steps) {
+    if (auto shorter = with_softmax(forward)) forward = std::move(*shorter);
+  }
+  const bool is_forward = call.operation->is_forward(), is_law = sizes.for_what >= purpose::law;
   program made = is_forward ? forward : gradient_of(r, forward);
   if (!is_law) return or_violation(without_alternatives(made));
   return is_forward ? made : or_violation(magnitudes_of_terms(made, forward));
+}
+
+// Where both are numbers, the larger one: blocks narrow nothing, and are no excuse where the steps have no allowance.
+void widen(xt::xarray<double>& k, const xt::xarray<double>& other) {
+  for (std::size_t i = 0; i < k.size(); ++i) {
+    double& own = k.storage()[i];
+    if (const double x = other.storage()[i]; std::isfinite(own) && std::isfinite(x)) own = std::max(own, x);
+  }
 }
 
 }  // namespace
@@ -174,24 +191,36 @@ rung_outputs program_owner::enclose(const core::request& call, unsigned digits) 
 
 std::vector<law_outputs> program_owner::laws(const core::request& call, const std::vector<accuracy_class>& classes,
                                              const core::precisions& compute) const {
-  const core::axis_sizes sizes = core::sizes_of(call);
+  const bool has_blocks = recorded_of(call).is_of_any_steps;
   std::vector<law_outputs> laws;
   for (const accuracy_class c : classes) {
-    // Where another algorithm than the formula as it is written gives no number, it is wrong, and adds nothing.
-    const no_number without = c == accuracy_class::sequential ? no_number::has_no_allowance : no_number::adds_nothing;
-    laws.push_back(
-        law_of(*program_of(call, purpose::law, c), call.inputs, compute, stage_names(*call.operation), without));
-    for (auto& [name, law] : laws.back()) {
-      // Terms that overflow without their signs say nothing of their sum.
-      if (!call.operation->is_forward())
-        for (double& k : law.k.storage())
-          if (k == right_where_the_truth_overflows) k = std::numeric_limits<double>::quiet_NaN();
-      const core::shape shape = core::shape_of(*call.operation->output(name), sizes);
-      law.k.reshape(shape);
-      law.magnitude.reshape(shape);
-    }
+    laws.push_back(law(call, c, compute, purpose::law));
+    if (has_blocks)
+      for (const auto& [name, other] : law(call, c, compute, purpose::law_of_blocks))
+        widen(laws.back().at(name).k, other.k);
   }
   return laws;
+}
+
+law_outputs program_owner::law(const core::request& call, accuracy_class c, const core::precisions& compute,
+                               purpose for_what) const {
+  const auto made = program_of(call, for_what, c);
+  if (made->outputs().empty()) return {};
+  // Where another algorithm than the formula as it is written gives no number, it is wrong, and adds nothing.
+  const bool is_as_written = c == accuracy_class::sequential && for_what == purpose::law;
+  const no_number without = is_as_written ? no_number::has_no_allowance : no_number::adds_nothing;
+  law_outputs all = law_of(*made, call.inputs, compute, stage_names(*call.operation), without);
+  const core::axis_sizes sizes = core::sizes_of(call);
+  for (auto& [name, law] : all) {
+    // Terms that overflow without their signs say nothing of their sum.
+    if (!call.operation->is_forward())
+      for (double& k : law.k.storage())
+        if (k == right_where_the_truth_overflows) k = std::numeric_limits<double>::quiet_NaN();
+    const core::shape shape = core::shape_of(*call.operation->output(name), sizes);
+    law.k.reshape(shape);
+    law.magnitude.reshape(shape);
+  }
+  return all;
 }
 
 core::tensors program_owner::algorithm(const core::request& call, accuracy_class c) const {

@@ -29,8 +29,9 @@
 namespace assay::reference::formula {
 
 /// What a program is recorded for: its exact value, plain arithmetic, or the allowance of that. They differ where a
-/// proof needs another form than programs compute, or a law covers more ways than one.
-enum class purpose { truth, arithmetic, law };
+/// proof needs another form than programs compute, or a law covers more ways than one; that of blocks stands beside the
+/// other (blocks.hpp).
+enum class purpose { truth, arithmetic, law, law_of_blocks };
 
 /// Of which call it is.
 struct program_sizes {
@@ -51,6 +52,7 @@ struct recorded_operation {
   /// Called from many threads. A contract violation where inputs and outputs are not those of the declaration.
   std::function<program(const program_sizes& sizes)> record;
   std::vector<accuracy_class> algorithms{accuracy_class::sequential};  ///< see declared_operation
+  bool is_of_any_steps = false;  ///< somebody else's formula: right code may have blocks in place of its steps
 };
 
 /// A call of a recorded operation or of its gradient in plain arithmetic: what a variant of it computes.
@@ -84,6 +86,8 @@ class program_owner final : public formula_owner {
 
  private:
   [[nodiscard]] const recorded_operation& recorded_of(const core::request& call) const;
+  [[nodiscard]] law_outputs law(const core::request& call, accuracy_class c, const core::precisions& compute,
+                                purpose for_what) const;
   struct known_programs;
   std::string name_;
   core::encoding_summary summary_;

@@ -146,6 +146,7 @@ tracked power(const tracked& x, rational e) {
 tracked pow(const tracked& x, const tracked& e) {
   const double log_x = std::log(std::fabs(x.number)), r = std::pow(x.number, e.number);
   if (x.number == 0.0 && x.error == 0.0 && e.error == 0.0) return tracked(r);
+  if (e.number == 0.0 && e.error == 0.0) return tracked(1.0);
   if (e.error == 0.0 && std::floor(e.number) == e.number && x.number < 0.0 && std::fabs(e.number) <= 0x1p53)
     return power(x, {static_cast<long>(e.number), 1});
   const double inherited = propagate(std::fabs(e.number / x.number), x.error) + propagate(std::fabs(log_x), e.error);

@@ -119,6 +119,7 @@ core::result<void> add_formula_source(std::shared_ptr<formula_source> source) {
   try {
     formula::recorded_operation made{operation_of_formula(about.says),
                                      [source](const formula::program_sizes& call) { return source->trace(call); }};
+    made.is_of_any_steps = true;
     if (!about.says.contains("independent")) source->finds_independent(properties::independent_axes(made));
     made.declaration.independent = about.says["independent"];
     const core::operation op = made.declaration;
