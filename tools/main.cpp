@@ -279,8 +279,9 @@ int run(int argc, char** argv) {
       ->required();
   judge_command->add_option("--outputs", asking.file, "safetensors: your outputs, by their names")->required();
   CLI::App* serve_command = app.add_subcommand("serve", "answers such questions, one a line")->group("");
-  std::string formula;
-  serve_command->add_option("--formula", formula, "NAME=FILE: a program that is the operation formula/NAME");
+  std::vector<std::string> formula;
+  serve_command->add_option("--formula", formula,
+                            "NAME=FILE: a program that is the operation formula/NAME; FILE: another way to compute it");
 
   mutants_options killing;
   CLI::App* mutants_command = app.add_subcommand("mutants", "which property kills which wrong implementation");

@@ -42,15 +42,18 @@ core::result<program> read_given_program(const std::string& text) {
   return p;
 }
 
-std::unique_ptr<const program_owner> owner_of_program(const std::string& name, program p) {
-  core::operation op = declared_by(name, p);
+std::unique_ptr<const program_owner> owner_of_program(const std::string& name, std::vector<program> ways) {
+  core::operation op = declared_by(name, ways.front());
+  const std::size_t others = ways.size() - 1;
   const core::encoding_summary summary{
       .what = "a formula of one's own", .formula = "as its program has it", .sources = {}};
   return std::make_unique<const program_owner>(
       "formula", summary,
-      std::vector<recorded_operation>{{.declaration = std::move(op),
-                                       .record = [p = std::move(p)](const program_sizes&) { return p; },
-                                       .is_of_any_steps = true}});
+      std::vector<recorded_operation>{
+          {.declaration = std::move(op),
+           .record = [ways = std::move(ways)](const program_sizes& call) { return ways.at(call.form); },
+           .is_of_any_steps = true,
+           .other_ways = others}});
 }
 
 }  // namespace assay::reference::formula

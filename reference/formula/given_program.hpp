@@ -12,8 +12,9 @@ namespace assay::reference::formula {
 /// times that is possible where all elements need many digits.
 core::result<program> read_given_program(const std::string& text);
 
-/// The operation "formula/NAME". Its axes are numbers; its inputs are those of the program, integers in i64. A contract
-/// violation where the name is none or an output is no real number.
-std::unique_ptr<const program_owner> owner_of_program(const std::string& name, program p);
+/// The operation "formula/NAME". Its axes are numbers; its inputs are those of the first program, integers in i64. The
+/// others are other ways to compute it (recorded_operation). A contract violation where the name is none or an output
+/// is no real number.
+std::unique_ptr<const program_owner> owner_of_program(const std::string& name, std::vector<program> ways);
 
 }  // namespace assay::reference::formula

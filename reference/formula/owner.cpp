@@ -129,6 +129,7 @@ struct program_owner::known_programs {
     std::string of;
     purpose for_what;
     accuracy_class algorithm;
+    std::size_t form;
     core::attributes settings;
     core::axis_sizes sizes;
     std::shared_ptr<const program> made;
@@ -159,12 +160,12 @@ const recorded_operation& program_owner::recorded_of(const core::request& call) 
 }
 
 std::shared_ptr<const program> program_owner::program_of(const core::request& call, purpose for_what,
-                                                         accuracy_class algorithm) const {
+                                                         accuracy_class algorithm, std::size_t form) const {
   const core::axis_sizes sizes = core::sizes_of(call);
   const core::attributes settings = core::completed(*call.operation, call.attributes);
   const auto is_asked = [&](const known_programs::entry& e) {
-    return e.of == call.operation->name && e.for_what == for_what && e.algorithm == algorithm && e.sizes == sizes &&
-           e.settings == settings;
+    return e.of == call.operation->name && e.for_what == for_what && e.algorithm == algorithm && e.form == form &&
+           e.sizes == sizes && e.settings == settings;
   };
   {
     const std::lock_guard lock(known_->mutex);
@@ -172,9 +173,10 @@ std::shared_ptr<const program> program_owner::program_of(const core::request& ca
     if (it != known_->all.end()) return it->made;
   }
   const recorded_operation& r = recorded_of(call);
-  auto made = std::make_shared<const program>(made_for(r, call, {r.declaration, settings, sizes, for_what, algorithm}));
+  auto made =
+      std::make_shared<const program>(made_for(r, call, {r.declaration, settings, sizes, for_what, algorithm, form}));
   const std::lock_guard lock(known_->mutex);
-  known_->all.push_front({call.operation->name, for_what, algorithm, settings, sizes, made});
+  known_->all.push_front({call.operation->name, for_what, algorithm, form, settings, sizes, made});
   if (known_->all.size() > known_programs::most) known_->all.pop_back();
   return made;
 }
@@ -191,23 +193,27 @@ rung_outputs program_owner::enclose(const core::request& call, unsigned digits) 
 
 std::vector<law_outputs> program_owner::laws(const core::request& call, const std::vector<accuracy_class>& classes,
                                              const core::precisions& compute) const {
-  const bool has_blocks = recorded_of(call).is_of_any_steps;
+  const recorded_operation& r = recorded_of(call);
   std::vector<law_outputs> laws;
   for (const accuracy_class c : classes) {
-    laws.push_back(law(call, c, compute, purpose::law));
-    if (has_blocks)
-      for (const auto& [name, other] : law(call, c, compute, purpose::law_of_blocks))
-        widen(laws.back().at(name).k, other.k);
+    laws.push_back(law(call, c, compute, purpose::law, 0));
+    const auto is_right_as_well = [&](purpose for_what, std::size_t form) {
+      for (const auto& [name, other] : law(call, c, compute, for_what, form)) widen(laws.back().at(name).k, other.k);
+    };
+    for (std::size_t form = 0; form <= r.other_ways; ++form) {
+      if (form > 0) is_right_as_well(purpose::law, form);
+      if (r.is_of_any_steps) is_right_as_well(purpose::law_of_blocks, form);
+    }
   }
   return laws;
 }
 
 law_outputs program_owner::law(const core::request& call, accuracy_class c, const core::precisions& compute,
-                               purpose for_what) const {
-  const auto made = program_of(call, for_what, c);
+                               purpose for_what, std::size_t form) const {
+  const auto made = program_of(call, for_what, c, form);
   if (made->outputs().empty()) return {};
   // Where another algorithm than the formula as it is written gives no number, it is wrong, and adds nothing.
-  const bool is_as_written = c == accuracy_class::sequential && for_what == purpose::law;
+  const bool is_as_written = c == accuracy_class::sequential && for_what == purpose::law && form == 0;
   const no_number without = is_as_written ? no_number::has_no_allowance : no_number::adds_nothing;
   law_outputs all = law_of(*made, call.inputs, compute, stage_names(*call.operation), without);
   const core::axis_sizes sizes = core::sizes_of(call);

@@ -40,6 +40,7 @@ struct program_sizes {
   const core::axis_sizes& axes;
   purpose for_what = purpose::truth;
   accuracy_class algorithm = accuracy_class::sequential;  ///< whose algorithm: that of sequential is the formula
+  std::size_t form = 0;  ///< of a law: 0 is that of the formula, k that of the k-th other way (recorded_operation)
 
   [[nodiscard]] std::size_t of(const std::string& axis) const { return axes.at(axis); }
 };
@@ -53,6 +54,7 @@ struct recorded_operation {
   std::function<program(const program_sizes& sizes)> record;
   std::vector<accuracy_class> algorithms{accuracy_class::sequential};  ///< see declared_operation
   bool is_of_any_steps = false;  ///< somebody else's formula: right code may have blocks in place of its steps
+  std::size_t other_ways = 0;    ///< of the same function: what their steps round is right as well; `record` has them
 };
 
 /// A call of a recorded operation or of its gradient in plain arithmetic: what a variant of it computes.
@@ -82,12 +84,13 @@ class program_owner final : public formula_owner {
   /// The program of a call, of a gradient that of its derivative; its law is magnitudes_of_terms. A contract violation
   /// where what was recorded is not what the operation declares.
   [[nodiscard]] std::shared_ptr<const program> program_of(const core::request& call, purpose for_what = purpose::truth,
-                                                          accuracy_class algorithm = accuracy_class::sequential) const;
+                                                          accuracy_class algorithm = accuracy_class::sequential,
+                                                          std::size_t form = 0) const;
 
  private:
   [[nodiscard]] const recorded_operation& recorded_of(const core::request& call) const;
   [[nodiscard]] law_outputs law(const core::request& call, accuracy_class c, const core::precisions& compute,
-                                purpose for_what) const;
+                                purpose for_what, std::size_t form) const;
   struct known_programs;
   std::string name_;
   core::encoding_summary summary_;

@@ -6,7 +6,7 @@
 #include <filesystem>
 
 #include "properties/faults/recipe_variant.hpp"
-#include "properties/formula_axes.hpp"
+#include "properties/formula_trials.hpp"
 #include "reference/formula/arrays.hpp"
 #include "reference/formula/edits.hpp"
 

@@ -1,9 +1,12 @@
 #include "tools/formula/formula_operation.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
+
+#include "reference/formula/program.hpp"
 
 namespace assay::tools {
 namespace {
@@ -65,6 +68,31 @@ core::attribute_declaration setting_of(const json& j) {
   return d;
 }
 
+// A mean or a maximum of nothing is none.
+std::string conflict_of(const std::map<std::string, std::string>& multiples, const core::axis_sizes& sizes) {
+  const auto empty = std::ranges::find_if(sizes, [](const auto& axis) { return axis.second == 0; });
+  if (empty != sizes.end()) return "the axis " + empty->first + " is empty";
+  for (const auto& [axis, of] : multiples) {
+    const auto other = sizes.find(of);
+    const std::size_t factor = other != sizes.end() ? other->second : std::stoul(of);
+    if (sizes.at(axis) % factor != 0)
+      return fmt::format("{} = {} is no multiple of {}", axis, sizes.at(axis),
+                         other == sizes.end() ? of : fmt::format("{} = {}", of, factor));
+  }
+  return "";
+}
+
+// Loops are written out, turn by turn.
+std::string beyond_a_program(const std::vector<std::string>& looped, std::size_t operations,
+                             const core::axis_sizes& sizes) {
+  constexpr std::size_t most = reference::formula::most_nodes / 4;
+  std::size_t turns = 1;
+  for (const std::string& axis : looped) turns *= std::min(sizes.at(axis), most);
+  if (looped.empty() || turns <= most / std::max<std::size_t>(operations, 1)) return "";
+  return fmt::format("a loop along {} has {} turns of about {} operations, and a program {} at most",
+                     fmt::join(looped, " and "), turns, operations, most);
+}
+
 }  // namespace
 
 core::operation operation_of_formula(const json& says) {
@@ -74,20 +102,12 @@ core::operation operation_of_formula(const json& says) {
   for (const json& j : says.at("outputs"))
     op.outputs.push_back({.name = j.at("name"), .axes = j.at("axes").get<std::vector<std::string>>()});
   for (const json& j : says.at("settings")) op.attributes.push_back(setting_of(j));
-  std::map<std::string, std::string> multiples;
-  if (says.contains("multiples")) multiples = says["multiples"];
-  // A mean or a maximum of nothing is none.
-  op.conflict = [multiples](const core::attributes&, const core::axis_sizes& sizes) -> std::string {
-    const auto empty = std::ranges::find_if(sizes, [](const auto& axis) { return axis.second == 0; });
-    if (empty != sizes.end()) return "the axis " + empty->first + " is empty";
-    for (const auto& [axis, of] : multiples) {
-      const auto other = sizes.find(of);
-      const std::size_t factor = other != sizes.end() ? other->second : std::stoul(of);
-      if (sizes.at(axis) % factor != 0)
-        return fmt::format("{} = {} is no multiple of {}", axis, sizes.at(axis),
-                           other == sizes.end() ? of : fmt::format("{} = {}", of, factor));
-    }
-    return "";
+  op.conflict = [multiples = says.at("multiples").get<std::map<std::string, std::string>>(),
+                 looped = says.at("turns").at("axes").get<std::vector<std::string>>(),
+                 operations = says.at("turns").at("operations").get<std::size_t>()](const core::attributes&,
+                                                                                    const core::axis_sizes& sizes) {
+    std::string why = conflict_of(multiples, sizes);
+    return why.empty() ? beyond_a_program(looped, operations, sizes) : why;
   };
   return op;
 }

@@ -5,8 +5,8 @@
 
 #include <algorithm>
 
-#include "properties/formula_axes.hpp"
 #include "properties/formula_tests.hpp"
+#include "properties/formula_trials.hpp"
 #include "reference/formula/given_program.hpp"
 #include "reference/formula/mathematics.hpp"
 #include "reference/oracle.hpp"
@@ -37,7 +37,7 @@ class recorded_source final : public formula_source {
   void add(const json& programs) {
     for (const json& one : programs) {
       const json question{{"sizes", one.at("sizes")}, {"settings", one.at("settings")}};
-      kept_[question.dump()] = one.at("program");
+      kept_[question.dump()] = {{"program", one.at("program")}, {"other_ways", one.at("other_ways")}};
       has_program_for(question);
     }
   }
@@ -45,7 +45,7 @@ class recorded_source final : public formula_source {
  private:
   json answer_to(const json& question) override {
     const auto it = kept_.find(question.dump());
-    if (it != kept_.end()) return {{"program", it->second}};
+    if (it != kept_.end()) return it->second;
     throw formula_fault(fmt::format("the record of the formula {} has no program for {}: --formula asks the function",
                                     about_.spec, question.dump()));
   }
@@ -74,9 +74,14 @@ std::shared_ptr<const placed_program> formula_source::placed(const formula::prog
 }
 
 placed_program formula_source::placed_in(const json& answer) const {
-  auto p = formula::read_given_program(answer.at("program").dump());
-  if (!p) throw formula_fault(fmt::format("{}: {}", about_.spec, p.error().message));
-  placed_program made{std::move(*p), {}};
+  const auto read = [&](const json& program) {
+    auto p = formula::read_given_program(program.dump());
+    if (!p) throw formula_fault(fmt::format("{}: {}", about_.spec, p.error().message));
+    return std::move(*p);
+  };
+  placed_program made{read(answer.at("program"))};
+  for (const json& other : answer.at("other_ways")) made.other_ways.push_back(read(other));
+  if (made.other_ways.size() != about_.other_ways.size()) throw formula_fault(about_.spec + ": ways are missing");
   if (!answer.contains("steps")) return made;
   for (const json& k : answer.at("step_of")) {
     const json& step = answer.at("steps").at(k.get<std::size_t>());
@@ -108,7 +113,8 @@ json formula_source::programs_within(const core::request& call) {
   }
   json programs = json::array();
   for (json& question : questions) {
-    question["program"] = answer_to(question).at("program");
+    json answer = answer_to(question);
+    for (const char* part : {"program", "other_ways"}) question[part] = std::move(answer.at(part));
     programs.push_back(std::move(question));
   }
   return programs;
@@ -120,8 +126,13 @@ core::result<void> add_formula_source(std::shared_ptr<formula_source> source) {
     formula::recorded_operation made{operation_of_formula(about.says),
                                      [source](const formula::program_sizes& call) { return source->trace(call); }};
     made.is_of_any_steps = true;
+    made.other_ways = about.other_ways.size();
     if (!about.says.contains("independent")) source->finds_independent(properties::independent_axes(made));
     made.declaration.independent = about.says["independent"];
+    for (std::size_t form = 1; source->tells_steps() && form <= made.other_ways; ++form)
+      if (const std::string why = properties::difference_of_way(made, form); !why.empty())
+        return core::failure(fmt::format("{} is not the same function as the formula {}: {}",
+                                         about.other_ways[form - 1], about.spec, why));
     const core::operation op = made.declaration;
     reference::add_formula_owner(std::make_unique<formula::program_owner>(
         "formula",
@@ -169,6 +180,7 @@ judged_formula judged_formula::that_says(std::string spec, json says) {
   judged_formula f{.spec = std::move(spec), .says = std::move(says)};
   f.sha256 = f.says.at("sha256");
   f.captured = f.says.at("captured");
+  f.other_ways = f.says.at("other_ways");
   f.operation = "formula/" + f.says.at("name").get<std::string>();
   return f;
 }

@@ -30,6 +30,7 @@ struct formula_step {
 struct placed_program {
   reference::formula::program made;
   std::vector<formula_step> steps{};
+  std::vector<reference::formula::program> other_ways{};  ///< of the same function (assay.same_as)
 };
 
 class formula_source {
@@ -40,19 +41,23 @@ class formula_source {
   virtual ~formula_source() = default;
 
   [[nodiscard]] const judged_formula& about() const { return about_; }
-  /// What its host does not know (properties/formula_axes.hpp).
+  /// What its host does not know (properties/formula_trials.hpp).
   void finds_independent(const std::vector<std::string>& axes) { about_.says["independent"] = axes; }
   /// Whether its programs come with their steps.
   [[nodiscard]] virtual bool tells_steps() const { return false; }
   /// The program of a call, from many threads. A formula_fault where there is none.
   std::shared_ptr<const placed_program> placed(const reference::formula::program_sizes& call);
-  reference::formula::program trace(const reference::formula::program_sizes& call) { return placed(call)->made; }
+  reference::formula::program trace(const reference::formula::program_sizes& call) {
+    const auto p = placed(call);
+    return call.form == 0 ? p->made : p->other_ways.at(call.form - 1);
+  }
   /// The programs that were there of such settings, of these sizes and of smaller ones: what checks of a call ask.
   [[nodiscard]] nlohmann::json programs_within(const core::request& call);
 
  protected:
   /// Of {"sizes": {"n": 3}, "settings": {"window": 3}}: {"program": assay-program/1}, and where they are known "steps",
-  /// [file, line, expression] each, and "step_of", which of them each node is of. A formula_fault where there is none.
+  /// [file, line, expression] each, and "step_of", which of them each node is of; "other_ways", programs. A
+  /// formula_fault where there is none.
   virtual nlohmann::json answer_to(const nlohmann::json& question) = 0;
   void has_program_for(const nlohmann::json& question);
   judged_formula about_;  ///< complete once the source is added

@@ -29,7 +29,7 @@ struct asked_by_command {
 int truth(const asked_by_command& asked);
 int judge(const asked_by_command& asked);
 /// Adds the operation formula/NAME of "NAME=FILE", a program (assay-program/1). Before the first look-up.
-core::result<void> add_formula(const std::string& named_file);
+core::result<void> add_formula(const std::vector<std::string>& files);
 
 /// Answers one question a line of stdin by one line of stdout, JSON both, until stdin ends:
 ///   {"id": 1, "ask": "truth", "operation": "rope/rotate", "inputs": "a.safetensors", "outputs": "b.safetensors",
@@ -37,6 +37,6 @@ core::result<void> add_formula(const std::string& named_file);
 ///   {"id": 1, "ok": true} or, of "ask": "judge", {"id": 1, "ok": true, "right": false, "words": "..."}
 ///   or {"id": 1, "ok": false, "error": "..."}
 /// The last four members may be left out. What the Python package asks through. `formula`: see add_formula; or empty.
-int serve(const std::string& formula);
+int serve(const std::vector<std::string>& formula);
 
 }  // namespace assay::tools

@@ -55,7 +55,7 @@ void answer(const json& j, nlohmann::ordered_json& reply) {
 
 }  // namespace
 
-int serve(const std::string& formula) {
+int serve(const std::vector<std::string>& formula) {
   if (!formula.empty())
     if (const auto added = add_formula(formula); !added) {
       complain(added.error().message);

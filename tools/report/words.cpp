@@ -221,9 +221,13 @@ std::string limit_options(const candidate_limits& limits) {
 }  // namespace
 
 std::string captured_in_words(const judged_formula& f) {
-  if (f.captured.empty()) return "";
-  return fmt::format(" Taken as {} from it: {}.", f.captured.size() == 1 ? "it is" : "they are",
-                     fmt::join(f.captured, "; "));
+  std::string text;
+  if (!f.other_ways.empty())
+    text += fmt::format(" What {} rounds is right as well.", fmt::join(f.other_ways, ", or "));
+  if (!f.captured.empty())
+    text += fmt::format(" Taken as {} from it: {}.", f.captured.size() == 1 ? "it is" : "they are",
+                        fmt::join(f.captured, "; "));
+  return text;
 }
 
 std::string replay_command(const gate_report& r, const check_result& c) {

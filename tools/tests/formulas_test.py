@@ -616,6 +616,22 @@ REFERENCE = '''
     def of_logits(p):
         return np.log(p) - np.log(1 - p)
 
+    @assay.formula(x="B n d", w="d > 0")
+    def rms_norm_in_two_ways(x, w):
+        return rms_norm(x, w)
+
+    @assay.same_as(rms_norm_in_two_ways)
+    def without_epsilon(x, w):
+        return x * w / np.sqrt(np.mean(x * x, axis=-1, keepdims=True))
+
+    @assay.formula(x="B n", a="B n in (0, 1)")
+    def gated(x, a):
+        h, all_states = 0.0, []
+        for t in range(x.shape[1]):
+            h = a[:, t] * h + x[:, t]
+            all_states.append(h)
+        return np.stack(all_states, 1)
+
     @assay.formula(x="B n")
     def breaks(x):
         if x.shape[1] == 2:
@@ -649,6 +665,13 @@ KERNELS = '''
     def centred(x):
         return x - x.mean(0)
 
+    def gated(x, a):
+        h, out = np.zeros_like(x[:, 0]), np.empty_like(x)
+        for t in range(x.shape[1]):
+            h = a[:, t] * h + x[:, t]
+            out[:, t] = h
+        return out
+
     def centred_along_the_other_axis(x):
         return x - x.mean(1, keepdims=True)
 
@@ -664,7 +687,9 @@ class Gating(unittest.TestCase):
         folder = tempfile.TemporaryDirectory()
         cls.addClassCleanup(folder.cleanup)
         cls.folder = folder.name
-        for name, text in (("reference", REFERENCE), ("kernels", KERNELS)):
+        with open(os.path.join(HERE, "..", "examples", "numpy_formulas.py"), encoding="utf-8") as file:
+            examples = file.read()
+        for name, text in (("reference", REFERENCE), ("kernels", KERNELS), ("numpy_formulas", examples)):
             with open(os.path.join(cls.folder, name + ".py"), "w", encoding="utf-8") as file:
                 file.write(textwrap.dedent(text))
 
@@ -754,6 +779,42 @@ class Gating(unittest.TestCase):
         for name in ("segments", "masked", "grouped", "cosines"):
             self.gate(name, f"python:reference:{name}", 0)
         self.gate("grouped", "python:kernels:other_groups", 1)
+
+    def test_other_ways_are_right_as_well(self):
+        for formula in ("attention", "gated_scan", "variance"):
+            done = self.run_assay("check-formula", f"python:numpy_formulas:{formula}", "--report", "report")
+            self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+            self.assertRegex(done.stdout, "What (online_attention|chunked_scan|welford) rounds is right as well")
+        done = self.run_assay("gate", "--formula", "python:reference:rms_norm_in_two_ways", "--candidate", "python:kernels:twice",
+                              "--report", "report")
+        self.assertEqual(done.returncode, 3)
+        self.assertRegex(done.stderr, r"without_epsilon is not the same function as the formula .*: y\[0, 0, 0\] is .*, and .* by it")
+
+    def test_what_another_way_rounds_is_allowed_in_python_too(self):
+        def square_of_sum(x, y):
+            return (x + y) ** 2
+
+        @assay.same_as(square_of_sum)
+        def written_out(x, y):
+            return x * x + 2 * x * y + y * y
+
+        x, y = np.float32([1.0, 3.0]), np.float32([-0.999, 3.0])
+        alone = assay.truth(lambda x, y: (x + y) ** 2, x=x, y=y)
+        both = assay.truth(square_of_sum, x=x, y=y)
+        np.testing.assert_array_equal(alone["y"], both["y"])
+        self.assertGreater(both.allowed["y"][0], 100 * alone.allowed["y"][0])
+        self.assertIn("right", assay.judge(square_of_sum, written_out(x, y), x=x, y=y))
+        with self.assertRaises(AssertionError):
+            assay.judge(lambda x, y: (x + y) ** 2, written_out(x, y), x=x, y=y)
+
+    def test_sizes_stay_within_what_a_loop_can_have(self):
+        report, text = self.gate("gated", "python:kernels:gated", 0)
+        largest = max(part["largest_sizes"]["n"] for part in report["accuracy_class"])
+        self.assertTrue(100 < largest < 4000, text)
+        done = self.run_assay("gate", "--formula", "python:reference:gated", "--candidate", "python:kernels:gated", "--dtype",
+                              "f32", "--shape", "B=1,n=100000", "--report", "report")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("a loop along n has", done.stderr)
 
     def test_axes_on_the_command_line(self):
         self.gate("undeclared", "python:reference:undeclared", 0, "--axes", "x=B n")

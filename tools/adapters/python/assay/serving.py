@@ -38,10 +38,11 @@ class Server:
         try:
             more = []
             if formula:
-                path = os.path.join(self.folder, "formula.json")
-                with open(path, "w", encoding="utf-8") as file:
-                    file.write(formula.text)
-                more = ["--formula", f"{formula.name}={path}"]
+                for k, text in enumerate((formula.text, *formula.other_ways)):
+                    path = os.path.join(self.folder, f"formula{k}.json")
+                    with open(path, "w", encoding="utf-8") as file:
+                        file.write(text)
+                    more += ["--formula", path if k else f"{formula.name}={path}"]
             # Without buffers: a fork that ends would write what is left in one. In a session of its own: a key that
             # interrupts the program of the user is not meant for this one.
             self.process = subprocess.Popen([program(), "serve", *more], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
@@ -135,7 +136,7 @@ _of_others = []  # kept, so that nothing tidies up what a parent uses
 
 def running(formula=None):
     """The process that answers. Precondition: the caller holds `lock`."""
-    key = formula.text if formula else ""
+    key = "\n".join((formula.text, *formula.other_ways)) if formula else ""
     if key in _running and not _running[key].usable:
         _end(key)
     if key not in _running:

@@ -12,7 +12,7 @@ from assay.signature import signature_of
 from assay.tensors import bf16_to_f32, stored_of
 
 # Of one call: for its sizes and settings.
-Formula = collections.namedtuple("Formula", "name text declarations trace function settings")
+Formula = collections.namedtuple("Formula", "name text declarations trace function settings other_ways")
 _replayed = set()  # texts of programs that were held against their function
 
 
@@ -62,7 +62,8 @@ def formula_of(function, inputs, settings):
     declared = {"name": f"formula/{name}", "attributes": [], "outputs": [{"name": out} for out in found.outputs],
                 "inputs": [{"name": given, **({"dtype": "i64" if kind == INTEGER else "bool"} if kind != REAL else {})}
                            for given, (kind, _) in found.inputs.items()]}
-    return Formula(name, found.text, [declared], found, function, settings)
+    return Formula(name, found.text, [declared], found, function, settings,
+                   [trace(way, shapes, settings).text for way in getattr(function, "__assay_other_ways__", ())])
 
 
 def _in_float64(name, value, formula):

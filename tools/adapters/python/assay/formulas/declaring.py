@@ -256,3 +256,13 @@ def formula(**texts):
         function.__assay_formula__ = texts
         return function
     return mark
+
+
+def same_as(formula_of_it):
+    """The decorator of another way to compute a formula: what its steps round is right as well. It takes what the formula
+    takes; a gate tries whether it is the same function."""
+    def mark(function):
+        function_of_it = getattr(formula_of_it, "__func__", formula_of_it)
+        function_of_it.__assay_other_ways__ = [*getattr(function_of_it, "__assay_other_ways__", ()), function]
+        return function
+    return mark

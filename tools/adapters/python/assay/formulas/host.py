@@ -21,7 +21,7 @@ class Host:
         from assay.formulas.declaring import (declaration_of, even_axes, name_of, outputs_of, role_of, sizes_that_differ,
                                                symbols_of)
         from assay.formulas.drawing import check_values
-        self.function = function
+        self.function, self.other_ways = function, getattr(function, "__assay_other_ways__", [])
         self.inputs, self.settings, multiples = declaration_of(function, given)
         standard = {name: values[0] for name, values in self.settings.items()}
         multiples |= even_axes(self.trace, self.inputs, standard, multiples)
@@ -32,13 +32,36 @@ class Host:
                                             in self.settings.items() for value in values[1:]]
         self.greeting = {
             "ok": True, "name": name_of(function), "given": given, "inputs": list(self.inputs.values()),
-            "outputs": outputs_of((found, sizes), (again, others)), "multiples": multiples, "sizes": sizes,
+            "outputs": outputs_of((found, sizes), (again, others)),
+            "other_ways": [name_of(way) for way in self.other_ways], "multiples": multiples, "sizes": sizes,
             "roles": {axis: role_of(axis) for axis in symbols_of(self.inputs)},
             "settings": [{"name": name, "values": values} for name, values in self.settings.items()],
             "sha256": hashlib.sha256("\n".join(texts).encode()).hexdigest(),
+            "turns": self.turns(sizes, others, standard, multiples),
             "captured": [f"{path}:{line}: an array {list(shape)}" for (path, line), shape in found.captured]}
 
-    def trace(self, sizes, settings):
+    def turns(self, sizes, others, settings, multiples):
+        """Of loops, which are written out: {"axes": those that they go along, "operations": for each of their turns}. Of the
+        ways to compute it the longest one counts."""
+        from assay.formulas.declaring import size_of
+
+        def operations(at):
+            return max(len(self.trace(at, settings, way).steps) for way in (self.function, *self.other_ways))
+        here = operations(sizes)
+        if here == operations(others):
+            return {"axes": [], "operations": here}
+        along = []
+        for axis in sizes:
+            larger = sizes | {axis: 3 * sizes[axis]}
+            larger |= {other: 2 * size_of(of, larger) for other, of in multiples.items() if of == axis}
+            if operations(larger) > here:
+                along.append(axis)
+        turns = 1
+        for axis in along:
+            turns *= sizes[axis]
+        return {"axes": along, "operations": -(-here // turns)}
+
+    def trace(self, sizes, settings, function=None):
         import numpy
         from assay.formulas.declaring import size_of
         from assay.formulas.tracing import trace
@@ -46,16 +69,18 @@ class Host:
         shapes = {name: numpy.broadcast_to(numpy.zeros((), types[one["type"]]),
                                            tuple(size_of(axis, sizes) for axis in one["axes"]))
                   for name, one in self.inputs.items()}
-        return trace(self.function, shapes, settings)
+        return trace(function or self.function, shapes, settings)
 
     def answer(self, question):
         try:
-            found = self.trace(question["sizes"], question["settings"])
+            found, *others = (self.trace(question["sizes"], question["settings"], way)
+                              for way in (self.function, *self.other_ways))
         except Exception as error:
             return {"ok": False, "error": f"{type(error).__name__}: {error}"}
         steps = list(dict.fromkeys(found.steps))
         place = {step: k for k, step in enumerate(steps)}
-        return {"ok": True, "program": json.loads(found.text), "steps": steps, "step_of": [place[step] for step in found.steps]}
+        return {"ok": True, "program": json.loads(found.text), "steps": steps,
+                "step_of": [place[step] for step in found.steps], "other_ways": [json.loads(way.text) for way in others]}
 
 
 def main():

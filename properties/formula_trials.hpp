@@ -1,4 +1,5 @@
-// Along which axes a formula of one's own is many functions beside one another: its declaration does not say it.
+// What the declaration of a formula of one's own does not say, and inputs of its families tell: along which axes it is
+// many functions beside one another, and whether another way to compute it is the same function.
 #pragma once
 
 #include <string>
@@ -16,5 +17,10 @@ std::vector<core::attributes> each_setting_of(const core::operation& op);
 /// others as they are standard. Parts of a call are judged apart along them. An axis that cannot have one position, or
 /// where `r.record` throws for it, is none of them.
 std::vector<std::string> independent_axes(const reference::formula::recorded_operation& r);
+
+/// Where another way to compute a formula gives another number: "y[0, 1] is 0.5, and 0.25 by it". Empty where both are
+/// the same, to f64, on such inputs. Where one of them has no number nothing is compared: that way allows nothing
+/// there.
+std::string difference_of_way(const reference::formula::recorded_operation& r, std::size_t form);
 
 }  // namespace assay::properties

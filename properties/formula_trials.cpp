@@ -1,0 +1,124 @@
+#include "properties/formula_trials.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+
+#include "properties/formula_tests.hpp"
+#include "reference/core/fnv1a.hpp"
+#include "reference/core/parts.hpp"
+#include "reference/formula/rungs.hpp"
+
+namespace assay::properties {
+namespace {
+
+using reference::formula::recorded_operation;
+
+constexpr std::size_t several = 3;
+
+// One position of the axis at a time is as all of them together.
+bool is_apart(const recorded_operation& r, const std::string& axis, const core::request& call) {
+  const core::operation& op = r.declaration;
+  const auto run = [&](const core::request& c) {
+    return reference::formula::evaluate_recorded(r, c, core::precisions(core::dtype::f64));
+  };
+  const core::tensors whole = run(call);
+  for (std::size_t k = 0; k < several; ++k) {
+    const core::part_of_call part = core::part_of(call, {{axis, {k}}});
+    if (!core::check_request(part.call)) return false;
+    for (const auto& [name, alone] : run(part.call)) {
+      const core::tensor beside = core::part_of_output(*op.output(name), part.kept, whole.at(name));
+      if (!std::ranges::equal(alone.values.storage(), beside.values.storage(), core::same_value)) return false;
+    }
+  }
+  return true;
+}
+
+// Until one of the calls, of each family and setting, is not `right`.
+bool holds_for_calls(const core::operation& op, const core::axis_sizes& sizes,
+                     const std::function<bool(const core::request&)>& right) {
+  for (const family& f : formula_families())
+    for (const core::attributes& settings : each_setting_of(op)) {
+      if (f.applies && !f.applies(op)) continue;
+      if (op.conflict && !op.conflict(settings, sizes).empty()) return false;
+      core::counter_random random(core::fnv1a(f.name));
+      if (!right({&op, core::dtype::f64, f.generate(op, core::dtype::f64, settings, random, extent(sizes)), settings}))
+        return false;
+    }
+  return true;
+}
+
+bool is_independent(const recorded_operation& r, const std::string& axis) {
+  core::axis_sizes sizes;
+  for (const std::string& symbol : core::axis_symbols(r.declaration)) sizes[symbol] = 2;
+  sizes[axis] = several;
+  return holds_for_calls(r.declaration, sizes, [&](const core::request& call) {
+    return core::splittable_size(call, axis).has_value() && is_apart(r, axis, call);
+  });
+}
+
+// Where two enclosures are of different numbers.
+std::string first_difference(const reference::rung_outputs& own, const reference::rung_outputs& other) {
+  for (const auto& [name, x] : own) {
+    const auto it = other.find(name);
+    if (it == other.end() || it->second.rounded.size() != x.rounded.size())
+      return "it has no such output '" + name + "'";
+    for (std::size_t k = 0; k < x.rounded.size(); ++k) {
+      const double a = x.rounded.values.storage()[k], b = it->second.rounded.values.storage()[k];
+      if (!x.decided[k] || !it->second.decided[k] || std::isnan(a) || std::isnan(b) || a == b) continue;
+      return fmt::format("{}{} is {}, and {} by it", name, core::index_text(x.rounded.shape(), k), a, b);
+    }
+  }
+  return "";
+}
+
+}  // namespace
+
+std::vector<core::attributes> each_setting_of(const core::operation& op) {
+  const core::attributes standard = core::completed(op, {});
+  std::vector<core::attributes> all{standard};
+  for (const core::attribute_declaration& a : op.attributes)
+    for (const core::attribute& value : a.values)
+      if (value != a.standard) {
+        all.push_back(standard);
+        all.back()[a.name] = value;
+      }
+  return all;
+}
+
+std::vector<std::string> independent_axes(const recorded_operation& r) {
+  recorded_operation asked = r;  // splittable_size asks what is declared
+  std::vector<std::string> all;
+  for (const std::string& axis : core::free_axes(r.declaration)) {
+    asked.declaration.independent = {axis};
+    try {
+      if (is_independent(asked, axis)) all.push_back(axis);
+    } catch (const std::exception&) {
+      continue;
+    }
+  }
+  return all;
+}
+
+std::string difference_of_way(const recorded_operation& r, std::size_t form) {
+  constexpr unsigned digits = 35;
+  const core::operation& op = r.declaration;
+  core::axis_sizes sizes;
+  for (const std::string& symbol : core::axis_symbols(op)) sizes[symbol] = 4;
+  std::string found;
+  holds_for_calls(op, sizes, [&](const core::request& call) {
+    const auto enclosed = [&](std::size_t of) {
+      const auto p = r.record({op, call.attributes, core::sizes_of(call), reference::formula::purpose::truth,
+                               reference::accuracy_class::sequential, of});
+      return reference::formula::enclose(
+          p, call.inputs, [](const std::string&) { return core::dtype::f64; }, digits);
+    };
+    found = first_difference(enclosed(0), enclosed(form));
+    return found.empty();
+  });
+  return found;
+}
+
+}  // namespace assay::properties
