@@ -127,6 +127,7 @@ std::vector<family> formula_families() {
       family_of("mild", "normal numbers, or those of their domains", nullptr),
       family_of("large", "numbers 16 times as large", [](double x, counter_random&) { return 16 * x; }),
       family_of("small", "numbers 1000 times as small", [](double x, counter_random&) { return x / 1024; }),
+      family_of("offset", "numbers about 32", [](double x, counter_random&) { return x + 32; }),
       family_of("zeros", "every third number is 0",
                 [](double x, counter_random& random) { return random.one_in(3) ? 0.0 : x; }),
       family_of("nan_inside", "a NaN among the numbers",

@@ -6,7 +6,8 @@
 namespace assay::properties {
 
 /// Families of inputs for owners of which the catalogue has no tests: usual numbers within the domains that are
-/// declared; large and small ones, zeros, and one NaN, where they allow it; and these mutants. See install_owner_tests.
+/// declared; large, small and offset ones, zeros, and one NaN, where they allow it; and these mutants. See
+/// install_owner_tests.
 void install_formula_tests(std::function<std::vector<variant>()> mutants);
 
 /// Those families.

@@ -102,6 +102,65 @@ std::vector<std::string> independent_axes(const recorded_operation& r) {
   return all;
 }
 
+namespace {
+
+core::request with_inputs_in(core::dtype type, const core::request& call,
+                             const std::function<double(double)>& change = {}) {
+  core::request other = call;
+  other.type = type;
+  for (auto& [name, t] : other.inputs)
+    if (!call.operation->input(name)->own_type) {
+      t.type = type;
+      if (change) std::ranges::transform(t.values.storage(), t.values.storage().begin(), change);
+    }
+  return other;
+}
+
+// Of the outputs of a call in f32, the error over what a rounding of the inputs moves, and one of the outputs.
+double loss_in(const recorded_operation& r, const core::request& call, core::counter_random& random) {
+  constexpr int draws = 8;
+  const double u = core::unit_roundoff(core::dtype::f32);
+  const auto run = [&](const core::request& c) {
+    return reference::formula::evaluate_recorded(r, c, core::precisions(c.type));
+  };
+  const core::tensors exact = run(with_inputs_in(core::dtype::f64, call)), plain = run(call);
+  std::vector<core::tensors> moved;
+  for (int k = 0; k < draws; ++k)
+    moved.push_back(run(with_inputs_in(core::dtype::f64, call, [&](double x) { return x * (1 + u * random.sign()); })));
+  double most = 0.0;
+  for (const auto& [name, y] : exact) {
+    double error = 0.0, explained = 0.0;
+    for (std::size_t i = 0; i < y.size(); ++i) {
+      const auto at = [&](const core::tensors& all) { return all.at(name).values.storage()[i]; };
+      const double x = at(exact), off = at(plain) - x;
+      double spread = u * std::fabs(x) * u * std::fabs(x);
+      for (const core::tensors& other : moved) spread += (at(other) - x) * (at(other) - x) / draws;
+      if (std::isfinite(off) && std::isfinite(spread)) error += off * off, explained += spread;
+    }
+    if (explained > 0.0) most = std::max(most, std::sqrt(error / explained));
+  }
+  return most;
+}
+
+}  // namespace
+
+lost_digits lost_by_steps(const recorded_operation& r) {
+  const core::operation& op = r.declaration;
+  core::axis_sizes sizes;
+  for (const std::string& symbol : core::axis_symbols(op)) sizes[symbol] = 8;
+  lost_digits most;
+  for (const family& f : formula_families()) {
+    if (f.holds_nan || (f.applies && !f.applies(op))) continue;
+    core::counter_random random(core::fnv1a(f.name));
+    const core::attributes settings = core::completed(op, {});
+    const core::request call{&op, core::dtype::f32, f.generate(op, core::dtype::f32, settings, random, extent(sizes)),
+                             settings};
+    if (op.conflict && !op.conflict(settings, sizes).empty()) continue;
+    if (const double factor = loss_in(r, call, random); factor > most.factor) most = {factor, f.name};
+  }
+  return most;
+}
+
 std::string difference_of_way(const recorded_operation& r, std::size_t form) {
   constexpr unsigned digits = 35;
   const core::operation& op = r.declaration;

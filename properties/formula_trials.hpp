@@ -18,6 +18,14 @@ std::vector<core::attributes> each_setting_of(const core::operation& op);
 /// where `r.record` throws for it, is none of them.
 std::vector<std::string> independent_axes(const reference::formula::recorded_operation& r);
 
+/// How much more the steps of a formula lose, in plain arithmetic in f32, than a rounding of its inputs and outputs
+/// explains; and in which family most.
+struct lost_digits {
+  double factor = 0.0;
+  std::string family{};
+};
+lost_digits lost_by_steps(const reference::formula::recorded_operation& r);
+
 /// Where another way to compute a formula gives another number: "y[0, 1] is 0.5, and 0.25 by it". Empty where both are
 /// the same, to f64, on such inputs. Where one of them has no number nothing is compared: that way allows nothing
 /// there.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,6 +14,11 @@
 #include "reference/rung_output.hpp"
 
 namespace assay::reference {
+
+/// A formula of somebody else has no answer to a call: it cannot be traced there, or an index points beyond its axis.
+struct no_answer : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
 
 /// An operation as its owner declares it.
 struct declared_operation {

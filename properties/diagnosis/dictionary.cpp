@@ -5,6 +5,7 @@
 #include "properties/diagnosis/bounded_places.hpp"
 #include "properties/diagnosis/conventions.hpp"
 #include "properties/harness/catalogue.hpp"
+#include "reference/formula_owner.hpp"
 #include "reference/oracle.hpp"
 
 namespace assay::properties {
@@ -54,11 +55,15 @@ void add_variants(std::vector<dictionary_entry>& all, const std::vector<variant>
 likeness likeness_to(const dictionary_entry& entry) {
   // A model rounds as its own arithmetic does: at far positions by more than a small one allows.
   return [answered = entry.answered, model = entry.make ? entry.make() : wrong_model()](const probe& p) {
-    if (model) {
-      const call_result predicted = model(p.c.call);
-      if (predicted && agrees(p, *predicted)) return true;
+    try {
+      if (model) {
+        const call_result predicted = model(p.c.call);
+        if (predicted && agrees(p, *predicted)) return true;
+      }
+      return answered && agrees(p, answered(p.c.call));
+    } catch (const reference::no_answer&) {  // somebody's formula is none for the call that is asked in its place
+      return false;
     }
-    return answered && agrees(p, answered(p.c.call));
   };
 }
 

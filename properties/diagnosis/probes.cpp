@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <set>
+#include <xtensor/xbuilder.hpp>
 
 #include "properties/harness/catalogue.hpp"
 #include "properties/harness/element_judge.hpp"
@@ -29,16 +30,10 @@ core::tensors join_rows(const core::operation& op, const core::tensors& first, c
   const std::string rows_axis = core::axis_with(op, core::axis_role::batch);
   for (const auto& d : op.inputs) {
     const core::tensor& t = first.at(d.name);
-    if (core::axis_of(d, rows_axis) != 0u) {
-      joined.emplace(d.name, t);
-      continue;
-    }
-    core::shape shape = t.shape();
-    const auto &upper = t.values.storage(), &lower = second.at(d.name).values.storage();
-    std::vector<double> values(upper.begin(), upper.end());
-    values.insert(values.end(), lower.begin(), lower.end());
-    shape[0] += second.at(d.name).shape()[0];
-    joined.emplace(d.name, core::make_tensor(t.type, shape, values));
+    const auto axis = core::axis_of(d, rows_axis);
+    joined.emplace(
+        d.name,
+        axis ? core::tensor{t.type, xt::concatenate(xt::xtuple(t.values, second.at(d.name).values), *axis)} : t);
   }
   return joined;
 }

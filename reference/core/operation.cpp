@@ -12,12 +12,19 @@ struct axis {
   std::size_t factor = 1;
   std::string_view symbol;
   std::string_view each{};
-  std::size_t more = 0;
+  std::size_t more = 0, parts = 1;
 
-  [[nodiscard]] bool is_plain() const { return factor == 1 && each.empty() && more == 0; }
+  [[nodiscard]] bool is_plain() const { return factor == 1 && each.empty() && more == 0 && parts == 1; }
   // What the size of the symbol is multiplied by.
   [[nodiscard]] std::size_t times(const axis_sizes& sizes) const {
     return factor * (each.empty() ? 1 : sizes.at(std::string(each)));
+  }
+  // For a size of the symbol, and back.
+  [[nodiscard]] std::size_t of(std::size_t size, const axis_sizes& sizes) const {
+    return times(sizes) * size / parts + more;
+  }
+  [[nodiscard]] std::size_t size_in(std::size_t own, const axis_sizes& sizes) const {
+    return (own - more) * parts / times(sizes);
   }
 };
 
@@ -30,6 +37,11 @@ axis parse_axis(std::string_view text) {
   if (const std::size_t plus = a.symbol.find('+'); plus != std::string_view::npos) {
     std::from_chars(a.symbol.data() + plus + 1, a.symbol.data() + a.symbol.size(), a.more);
     a.symbol = a.symbol.substr(0, plus);
+  }
+  if (const std::size_t slash = a.symbol.find('/'); slash != std::string_view::npos) {
+    std::from_chars(a.symbol.data() + slash + 1, a.symbol.data() + a.symbol.size(), a.parts);
+    a.parts = std::max<std::size_t>(a.parts, 1);
+    a.symbol = a.symbol.substr(0, slash);
   }
   if (const std::size_t star = a.symbol.find('*'); star != std::string_view::npos) {
     a.each = a.symbol.substr(star + 1);
@@ -216,7 +228,7 @@ shape shape_of(const tensor_declaration& declaration, const axis_sizes& sizes) {
     const axis a = parse_axis(text);
     const auto it = sizes.find(std::string(a.symbol));
     ASSAY_EXPECTS(a.symbol.empty() || it != sizes.end());
-    s.push_back(a.times(sizes) * (a.symbol.empty() ? 1 : it->second) + a.more);
+    s.push_back(a.of(a.symbol.empty() ? 1 : it->second, sizes));
   }
   return s;
 }
@@ -307,6 +319,11 @@ tensors restrict_axis(const operation& op, const tensors& inputs, std::string_vi
         if (d.rule == value_rule::offsets) t.values.storage().back() = last;
         continue;
       }
+      if (a.parts > 1) {
+        for (std::size_t k = 0; k < positions.size() / a.parts; ++k) kept.push_back(k);
+        t = take(t, i, kept);
+        continue;
+      }
       const std::size_t block = t.shape()[i] / a.factor;
       for (std::size_t b = 0; b < a.factor; ++b)
         for (const std::size_t p : positions) kept.push_back(b * block + p);
@@ -391,8 +408,8 @@ class found_sizes {
       if ((s[i] - a.more) % times != 0)
         return failure(wanted(d) + " but has " + to_string(s) + ": axis " + std::to_string(i) +
                        " must be a multiple of " + std::to_string(times));
-      set(symbol, (s[i] - a.more) / times, d.name);
-    } else if (s[i] != a.times(sizes_) * known->second + a.more) {
+      set(symbol, a.size_in(s[i], sizes_), d.name);
+    } else if (s[i] != a.of(known->second, sizes_)) {
       return failure(wanted(d) + " with " + symbol + " = " + std::to_string(known->second) + " (from '" +
                      *fixed_by_.at(symbol) + "')" + (a.each.empty() ? "" : " and " + with_setting(a)) + " but has " +
                      to_string(s));
@@ -490,7 +507,7 @@ axis_sizes sizes_of(const request& call) {
     for (std::size_t i = 0; i < d.axes.size(); ++i) {
       const axis a = parse_axis(d.axes[i]);
       if (a.symbol.empty()) continue;
-      sizes.try_emplace(std::string(a.symbol), (lengths[i] - a.more) / a.times(sizes));
+      sizes.try_emplace(std::string(a.symbol), a.size_in(lengths[i], sizes));
     }
   }
   return sizes;

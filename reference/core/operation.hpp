@@ -49,7 +49,7 @@ enum class value_rule {
 
 struct tensor_declaration {
   std::string name;
-  std::vector<std::string> axes;  ///< symbols such as "n", multiples of one such as "2d", or "s+1"
+  std::vector<std::string> axes;  ///< symbols such as "n", multiples of one such as "2d", "s+1", or "d/2" of an output
   std::string meaning{};
   value_domain domain{};
   bool differentiable = true;

@@ -8,12 +8,13 @@
 #include <vector>
 
 #include "reference/formula/program.hpp"
+#include "reference/formula_owner.hpp"
 
 namespace assay::reference::formula {
 
 /// What only the numbers of a call show: an integer overflows, is divided by 0, or points outside of an array.
-struct evaluation_error : std::runtime_error {
-  using std::runtime_error::runtime_error;
+struct evaluation_error : no_answer {
+  using no_answer::no_answer;
 };
 
 template <class R>

@@ -143,6 +143,11 @@ class block_pass {
         return to_.of(op::sine_of_angle, {now_[at(k).in[0]]});
       case op::cos:
         return to_.of(op::cosine_of_angle, {now_[at(k).in[0]]});
+      case op::tanh: {
+        const node_id x = now_[at(k).in[0]];
+        const node_id twice = to_.product(to_.number(2.0), to_.of(op::sigmoid, {to_.product(to_.number(2.0), x)}));
+        return to_.of(op::another_way, {to_.of(op::tanh, {x}), to_.of(op::subtract, {twice, to_.number(1.0)})});
+      }
       case op::divide:
         if (auto made = softmax_of(at(k).in[0], at(k).in[1])) return made;
         return sigmoid_of(k, at(k).in[0], at(k).in[1]);
@@ -176,7 +181,12 @@ class block_pass {
     const auto x = under(weights, op::exp);
     if (!x || sum.what != op::sum || sum.in[0] != weights || sum.integers[0].size() != 1) return std::nullopt;
     if (!is_beside(total, weights, sum.integers[0])) return std::nullopt;
-    return to_.of(op::softmax, {now_[without_shift(*x, sum.integers[0])]}, sum.integers[0]);
+    // exp(x - log sum exp(x)) as well: backward passes of fused attention have the weights so.
+    const node_id row = now_[without_shift(*x, sum.integers[0])];
+    if (only_softmax_) return to_.of(op::softmax, {row}, sum.integers[0]);
+    const node_id log_sum = to_.of(op::log_sum_exp, {row}, sum.integers[0]);
+    const node_id less = to_.of(op::subtract, {row, to_.beside(log_sum, sum.integers[0], made_.type_of(row).shape)});
+    return to_.of(op::another_way, {to_.of(op::softmax, {row}, sum.integers[0]), to_.of(op::exp, {less})});
   }
 
   std::optional<node_id> sigmoid_of(node_id k, node_id above, node_id below) {

@@ -10,7 +10,8 @@ namespace assay::reference::formula {
 /// The program with these in place of their steps, for allowances alone: what they allow stands beside what the steps
 /// allow, and narrows nothing. Special values may be others. Nothing where no step is one of them.
 ///
-///   softmax               exp(x) / sum exp(x), less any shift
+///   softmax               exp(x) / sum exp(x), less any shift; exp(x - log sum exp(x)) as well
+///   tanh                  2 sigmoid(2 x) - 1 as well, as kernels in Triton have it
 ///   log_sum_exp           log sum exp(x), the largest added again or not
 ///   sigmoid               1 / (1 + exp(-x)), exp(x) / (1 + exp(x))
 ///   softplus              log(1 + exp(x)), log1p(exp(x)), log_add_exp of 0 and x

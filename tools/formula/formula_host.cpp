@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <chrono>
+#include <cstdlib>
 #include <mutex>
 #include <nlohmann/json.hpp>
 
@@ -97,6 +98,9 @@ core::result<void> add_hosted_formula(const asked_formula& asked) {
   try {
     auto host = formula_host::start(place.substr(0, colon), place.substr(colon + 1), given);
     if (!host) return tl::make_unexpected(host.error());
+    // The function as its own candidate, in a child of its own: adapters/python/assay/formulas/itself.py.
+    setenv("ASSAY_FORMULA", place.c_str(), 1);
+    setenv("ASSAY_FORMULA_NARROWEST", (*host)->about().says.at("narrowest").get<std::string>().c_str(), 1);
     return add_formula_source(std::move(*host));
   } catch (const json::exception& wrong) {
     return core::failure(fmt::format("the formula {}: its host says what is none: {}", spec, wrong.what()));
@@ -122,7 +126,7 @@ int with_formula(const asked_formula& asked, const std::function<int()>& run) {
     return run();
   } catch (const formula_fault& why) {
     return complain(why.what()), candidate_broke;
-  } catch (const formula::evaluation_error& why) {
+  } catch (const reference::no_answer& why) {
     return broken(why.what());
   } catch (const core::contract_violation& why) {
     return broken(why.what());

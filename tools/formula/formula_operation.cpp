@@ -65,6 +65,8 @@ core::attribute_declaration setting_of(const json& j) {
   for (const json& value : j.at("values")) d.values.push_back(value_of(value));
   const bool is_number = !std::holds_alternative<std::string>(d.standard) && !std::holds_alternative<bool>(d.standard);
   if (is_number) d.low = -0x1p53, d.high = 0x1p53;
+  d.axis = j.at("axis").get<std::string>();
+  if (!d.axis.empty()) d.low = 1, d.high = 0x1p24;
   return d;
 }
 
@@ -79,6 +81,16 @@ std::string conflict_of(const std::map<std::string, std::string>& multiples, con
       return fmt::format("{} = {} is no multiple of {}", axis, sizes.at(axis),
                          other == sizes.end() ? of : fmt::format("{} = {}", of, factor));
   }
+  return "";
+}
+
+// A setting that is the size of an axis has the values that are declared, and no others.
+std::string no_declared_size(const std::map<std::string, std::vector<core::attribute>>& counts,
+                             const core::axis_sizes& sizes) {
+  for (const auto& [axis, values] : counts)
+    if (const core::attribute own = static_cast<std::int64_t>(sizes.at(axis));
+        std::ranges::find(values, own) == values.end())
+      return fmt::format("{} = {} is not among its values", axis, sizes.at(axis));
   return "";
 }
 
@@ -102,11 +114,15 @@ core::operation operation_of_formula(const json& says) {
   for (const json& j : says.at("outputs"))
     op.outputs.push_back({.name = j.at("name"), .axes = j.at("axes").get<std::vector<std::string>>()});
   for (const json& j : says.at("settings")) op.attributes.push_back(setting_of(j));
-  op.conflict = [multiples = says.at("multiples").get<std::map<std::string, std::string>>(),
+  std::map<std::string, std::vector<core::attribute>> counts;
+  for (const core::attribute_declaration& a : op.attributes)
+    if (!a.axis.empty()) counts[a.axis] = a.values;
+  op.conflict = [counts, multiples = says.at("multiples").get<std::map<std::string, std::string>>(),
                  looped = says.at("turns").at("axes").get<std::vector<std::string>>(),
                  operations = says.at("turns").at("operations").get<std::size_t>()](const core::attributes&,
                                                                                     const core::axis_sizes& sizes) {
     std::string why = conflict_of(multiples, sizes);
+    if (why.empty()) why = no_declared_size(counts, sizes);
     return why.empty() ? beyond_a_program(looped, operations, sizes) : why;
   };
   return op;

@@ -120,6 +120,15 @@ json formula_source::programs_within(const core::request& call) {
   return programs;
 }
 
+namespace {
+
+json found_by_trials(const formula::recorded_operation& r) {
+  const properties::lost_digits lost = properties::lost_by_steps(r);
+  return {{"independent", properties::independent_axes(r)}, {"loses", lost.factor}, {"on", lost.family}};
+}
+
+}  // namespace
+
 core::result<void> add_formula_source(std::shared_ptr<formula_source> source) {
   const judged_formula& about = source->about();
   try {
@@ -127,8 +136,8 @@ core::result<void> add_formula_source(std::shared_ptr<formula_source> source) {
                                      [source](const formula::program_sizes& call) { return source->trace(call); }};
     made.is_of_any_steps = true;
     made.other_ways = about.other_ways.size();
-    if (!about.says.contains("independent")) source->finds_independent(properties::independent_axes(made));
-    made.declaration.independent = about.says["independent"];
+    if (!about.says.contains("found")) source->finds(found_by_trials(made));
+    made.declaration.independent = about.says.at("found").at("independent");
     for (std::size_t form = 1; source->tells_steps() && form <= made.other_ways; ++form)
       if (const std::string why = properties::difference_of_way(made, form); !why.empty())
         return core::failure(fmt::format("{} is not the same function as the formula {}: {}",

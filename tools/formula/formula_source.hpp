@@ -15,8 +15,8 @@
 namespace assay::tools {
 
 /// A formula broke while a gate ran: it cannot be traced at some sizes, hangs or dies. No candidate is at fault.
-struct formula_fault : std::runtime_error {
-  using std::runtime_error::runtime_error;
+struct formula_fault : reference::no_answer {
+  using no_answer::no_answer;
 };
 
 /// What of a function's source a node is of.
@@ -41,8 +41,8 @@ class formula_source {
   virtual ~formula_source() = default;
 
   [[nodiscard]] const judged_formula& about() const { return about_; }
-  /// What its host does not know (properties/formula_trials.hpp).
-  void finds_independent(const std::vector<std::string>& axes) { about_.says["independent"] = axes; }
+  /// What its host does not know (properties/formula_trials.hpp), under "found".
+  void finds(nlohmann::json found) { about_.says["found"] = std::move(found); }
   /// Whether its programs come with their steps.
   [[nodiscard]] virtual bool tells_steps() const { return false; }
   /// The program of a call, from many threads. A formula_fault where there is none.

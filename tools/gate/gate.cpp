@@ -121,19 +121,21 @@ int run_gate(const gate_options& options, const interruption& signals) {
   return publish(report, options.report);
 }
 
-// A trace sees what the function does with arrays alone: here the function itself runs, in f64, against its program.
+// A trace sees what the function does with arrays alone: here the function itself runs against its program, in f64
+// or in what it casts to.
 core::result<void> hold_against_function(const judged_formula& formula, const gate_options& options) {
   const auto itself = open_candidate(formula.spec + "@" + formula.operation, options.limits);
   if (!itself) return core::failure(itself.error().message);
   const core::operation& op = *reference::find_operation(formula.operation);
   const properties::description& about = (*itself)->describe();
-  if (!about.offers(op.name, core::dtype::f64)) return {};
+  const core::dtype type = *core::dtype_named(formula.says.at("narrowest").get<std::string>());
+  if (!about.offers(op.name, type)) return {};
   const auto& all = properties::properties();
   const auto values = std::find_if(all.begin(), all.end(),
                                    [&](const properties::property& p) { return p.decides_class && p.applies(op); });
   constexpr std::size_t few = 3;
   const auto size = properties::extent(properties::lengths::exactly, few);
-  const auto c = properties::make_case(properties::mild_key_for(about, op, core::dtype::f64, options.seed, size));
+  const auto c = properties::make_case(properties::mild_key_for(about, op, type, options.seed, size));
   const properties::outcome o = values->check(**itself, c);
   if (o.verdict != properties::status::failed || o.failure) return {};
   return core::failure(
@@ -155,6 +157,8 @@ int gate(const gate_options& asked) {
         fmt::print("{}\n", mathematics_of_formula());
         for (const std::string& line : formula->captured) fmt::print("taken as it is: {}\n", line);
         options.candidate = options.formula.spec + "@" + formula->operation;  // which is held against itself anyway
+        const std::string narrowest = formula->says.at("narrowest");          // it is itself in no wider one
+        if (narrowest != "f64") options.dtypes = {narrowest};
       } else if (formula != nullptr) {
         if (const auto same = hold_against_function(*formula, options); !same)
           return complain(same.error().message), static_cast<int>(candidate_broke);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <set>
 
 #include "reference/oracle.hpp"
@@ -222,8 +223,14 @@ std::string limit_options(const candidate_limits& limits) {
 
 std::string captured_in_words(const judged_formula& f) {
   std::string text;
-  if (!f.other_ways.empty())
-    text += fmt::format(" What {} rounds is right as well.", fmt::join(f.other_ways, ", or "));
+  if (!f.other_ways.empty()) text += fmt::format(" What {} rounds is right as well.", fmt::join(f.other_ways, ", or "));
+  constexpr double much = 100;
+  if (const auto found = f.says.find("found"); found != f.says.end() && found->at("loses").get<double>() > much)
+    text += fmt::format(
+        " As it is written it loses {:.0f} digits in f32 on {} inputs, beyond a rounding of what it takes: whoever "
+        "loses "
+        "them passes, and a stable form is judged more closely.",
+        std::floor(std::log10(found->at("loses").get<double>())), found->at("on").get<std::string>());
   if (!f.captured.empty())
     text += fmt::format(" Taken as {} from it: {}.", f.captured.size() == 1 ? "it is" : "they are",
                         fmt::join(f.captured, "; "));

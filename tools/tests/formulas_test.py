@@ -153,6 +153,15 @@ def with_their_options(x):
             np.max(x, -1, None, True), x.min(0, None, True), np.trunc(x * 3))
 
 
+@case(normal(4, 4))
+def reals_that_are_known(x):
+    n, d = x.shape
+    lower = np.tril(np.ones((n, n))).astype(bool)
+    pairs, odd = np.divmod(np.arange(n), 2)
+    return (np.where(lower, x, -np.inf), x[np.nonzero(np.arange(n) % 2)[0]], x * odd + pairs, x if np.float64(d) != 4 else -x,
+            np.where(np.linspace(0, 1, n) != 0, x, 0.0), x * math.log2(n), x * 2 ** -(math.log2(8) - 3))
+
+
 @case(np.array([[1.0, np.nan], [np.nan, np.nan]]))
 def numbers_before_nan(x):
     return np.fmax(x, 0.0), np.fmin(0.0, x)
@@ -530,6 +539,32 @@ class Asking(unittest.TestCase):
         x = normal(3)
         np.testing.assert_array_equal(assay.truth(scaled, x=x, scale=2.0)["y"], 2 * x)
 
+    def test_powers_of_two_are_exact(self):
+        def slope(x):
+            return x + 2 ** (-2 ** -(math.log2(8) - 3)) * 0.125  # 1/16: a tie of f32
+
+        x = np.float32([2.0**-24 + 15 / 16, 3 * 2.0**-24 + 15 / 16])
+        np.testing.assert_array_equal(assay.truth(slope, x=x)["y"], (x.astype(float) + 0.0625).astype("f4"))
+
+    def test_equal_programs_of_two_functions(self):
+        def first(x):
+            return x * 2
+
+        def second(x):
+            return x * 2
+
+        x = np.float32([1, 2])
+        np.testing.assert_array_equal(assay.truth(first, x=x)["y"], assay.truth(second, x=x)["y"])
+
+    def test_casts_are_no_matter_of_what_is_right(self):
+        def signal(x):
+            inverse = np.exp(np.arange(4, dtype=np.float32) * np.float32(-0.3))
+            return x * inverse.astype(np.float32)
+
+        x = np.float32([1, 2, 3, 4])
+        exact = x.astype(float) * np.exp(np.arange(4) * float(np.float32(-0.3)))
+        np.testing.assert_array_equal(assay.truth(signal, x=x)["y"], exact.astype("f4"))
+
     def test_outputs_are_judged(self):
         q, k, v = (normal(2, 6, 4).astype("f4") for _ in range(3))
         right = attention(q, k, v).astype("f4")  # NumPy 2 has it in f64
@@ -632,6 +667,18 @@ REFERENCE = '''
             all_states.append(h)
         return np.stack(all_states, 1)
 
+    @assay.formula(position="n int in [0, 5000]", dim="setting 64 8 128")
+    def frequencies(position, dim=64):
+        return position[:, None] * 10000.0 ** (-np.arange(0, dim, 2) / dim)
+
+    @assay.formula(x="B n d", p="3 B n int in [0, 100]")
+    def three_axes(x, p):
+        return x * (p[0] + p[1] + p[2])[..., None]
+
+    @assay.formula(x="B n")
+    def in_f32(x):
+        return np.tanh(x.astype(np.float32)) + np.zeros(x.shape)
+
     @assay.formula(x="B n")
     def breaks(x):
         if x.shape[1] == 2:
@@ -671,6 +718,15 @@ KERNELS = '''
             h = a[:, t] * h + x[:, t]
             out[:, t] = h
         return out
+
+    def frequencies(position, dim=64, dtype=np.float32):
+        return (position[:, None] * np.exp(np.arange(0, dim, 2) * (-np.log(10000.0) / dim))).astype(dtype)
+
+    def other_base(position, dim=64, dtype=np.float32):
+        return (position[:, None] * 1000.0 ** (-np.arange(0, dim, 2) / dim)).astype(dtype)
+
+    def two_of_three_axes(x, p):
+        return x * (p[0] + p[1] + p[1])[..., None].astype(x.dtype)
 
     def centred_along_the_other_axis(x):
         return x - x.mean(1, keepdims=True)
@@ -815,6 +871,17 @@ class Gating(unittest.TestCase):
                               "f32", "--shape", "B=1,n=100000", "--report", "report")
         self.assertEqual(done.returncode, 2)
         self.assertIn("a loop along n has", done.stderr)
+
+    def test_settings_that_are_sizes(self):
+        self.gate("frequencies", "python:kernels:frequencies", 0)
+        report, text = self.gate("frequencies", "python:kernels:other_base", 1)
+        self.assertIn("10000 in", text)
+        self.gate("three_axes", "python:reference:three_axes", 0)
+        self.gate("three_axes", "python:kernels:two_of_three_axes", 1)
+
+    def test_a_formula_that_casts_is_itself(self):
+        done = self.run_assay("check-formula", "python:reference:in_f32")
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 
     def test_axes_on_the_command_line(self):
         self.gate("undeclared", "python:reference:undeclared", 0, "--axes", "x=B n")

@@ -88,7 +88,7 @@ def _named(operation, values):
     from assay.formulas.asking import asked, hold_against_function
     formula, inputs = asked(operation, values)
     name = formula.declarations[0]["name"]
-    hold_against_function(formula, inputs, lambda given: _truth(name, formula, "f64", None, None, given))
+    hold_against_function(formula, inputs, lambda given: _truth(name, formula, formula.trace.narrowest, None, None, given))
     return name, formula, inputs
 
 

@@ -54,11 +54,14 @@ def how_to_name(module, name, operations):
     return "".join(f"\n  --candidate {shlex.quote(f'python:{module}:{name}@{operation}')}" for operation in operations)
 
 
-def candidate_from(loaded, name, operation, declarations):
-    """The candidate of that name in a module, or one around the function of that name."""
+def candidate_from(loaded, name, operation, declarations, is_formula=False):
+    """The candidate of that name in a module, or one around the function of that name; `is_formula`: the formula itself."""
     from assay.function import NotAnOperation, candidate_of, check_candidate
     from assay.host import Candidate
     found = named(loaded, name)
+    if is_formula:
+        from assay.formulas.itself import as_candidate
+        found = as_candidate(found, os.environ.get("ASSAY_FORMULA_NARROWEST", "f64"))
     if not isinstance(found, Candidate):
         return candidate_of(found, declarations, operation, constants=vars(loaded))
     if operation:
@@ -108,7 +111,7 @@ def main():
     try:
         with open(declarations, encoding="utf-8") as file:
             declared = json.load(file)
-        found = candidate_from(load(module), name, operation, declared)
+        found = candidate_from(load(module), name, operation, declared, os.environ.get("ASSAY_FORMULA") == f"{module}:{name}")
     except (Exception, SystemExit) as error:
         reason = f"{module}:{name}: {why_not(error, module, name)}"
         refuse("\n".join(filter(None, [reason, users_lines(error)])), streams)

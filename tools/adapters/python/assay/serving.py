@@ -136,7 +136,7 @@ _of_others = []  # kept, so that nothing tidies up what a parent uses
 
 def running(formula=None):
     """The process that answers. Precondition: the caller holds `lock`."""
-    key = "\n".join((formula.text, *formula.other_ways)) if formula else ""
+    key = "\n".join((formula.name, formula.text, *formula.other_ways)) if formula else ""
     if key in _running and not _running[key].usable:
         _end(key)
     if key not in _running:

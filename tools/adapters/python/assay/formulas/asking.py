@@ -66,20 +66,21 @@ def formula_of(function, inputs, settings):
                    [trace(way, shapes, settings).text for way in getattr(function, "__assay_other_ways__", ())])
 
 
-def _in_float64(name, value, formula):
-    """What the function itself is run on."""
+def _as_taken(name, value, formula):
+    """What the function itself is run on: f64, or the narrowest float that it casts to."""
     stored, array = stored_of(value)
     array = bf16_to_f32(array) if stored == "BF16" else array
     kind, _ = formula.trace.inputs[name]
-    return array.astype(DTYPE_OF[kind])
+    return array.astype({"f64": numpy.float64, "f32": numpy.float32, "f16": numpy.float16}[formula.trace.narrowest]
+                        if kind == REAL else DTYPE_OF[kind])
 
 
 def hold_against_function(formula, inputs, truth_of):
-    """Once for each program: the function, run in float64, is within what is allowed of the program's exact value.
-    `truth_of(inputs)`: the exact outputs of these in f64, and what is allowed."""
+    """Once for each program: the function, run in f64 or in what it casts to, is within what is allowed of the program's exact
+    value. `truth_of(inputs)`: the exact outputs of these, and what is allowed."""
     if formula.text in _replayed:
         return
-    given = {name: _in_float64(name, value, formula) for name, value in inputs.items()}
+    given = {name: _as_taken(name, value, formula) for name, value in inputs.items()}
     exact = truth_of(given)
     with numpy.errstate(all="ignore"):
         found = formula.function(**{name: array.copy() for name, array in given.items()}, **formula.settings)
@@ -92,7 +93,7 @@ def hold_against_function(formula, inputs, truth_of):
                                  "its program")
         with numpy.errstate(all="ignore"):
             is_off = (numpy.abs(own - truth) > allowed) & numpy.isfinite(own) & numpy.isfinite(truth)
-            is_off |= numpy.isfinite(own) & numpy.isnan(truth) & (allowed == 0)
+            is_off |= numpy.isfinite(own) & (numpy.isinf(truth) | (numpy.isnan(truth) & (allowed == 0)))
         for place in numpy.argwhere(is_off)[:1]:
             at = tuple(place)
             raise NotTheFunction(

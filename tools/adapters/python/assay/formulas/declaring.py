@@ -23,7 +23,7 @@ from assay.formulas.refusal import CannotTrace
 from assay.signature import signature_of
 
 _TOKEN = re.compile(r"\s*(>=|<=|[<>(),\[\]]|[^\s<>=(),\[\]]+)")
-_AXIS = re.compile(r"\d+|(\d*)([A-Za-z_]\w*?)(?:\+(\d+))?")
+_AXIS = re.compile(r"\d+|(\d*)([A-Za-z_]\w*?)(?:\+(\d+))?(?:[*/]\w+)?")
 _TYPES = {"int": "integer", "real": "real", "bool": "boolean"}
 _WORDS = {*_TYPES, "in", "unit", "sorted", "offsets", "a"}
 _ROLES = {"batch": ("b", "batch"), "head": ("h", "g", "heads", "kv", "kv_heads"), "token": ("n", "t", "l", "s", "seq",
@@ -223,16 +223,23 @@ def even_axes(trace_for, inputs, settings, multiples):
 
 
 def _axes_of_size(sizes, size):
-    """What may have this size: an axis, a multiple of one, one more, a product of two, or a number."""
+    """What may have this size: an axis, a multiple or a part of one, one more, a product of two, or a number."""
     yield from (axis for axis, own in sizes.items() if own == size)
+    yield from (f"{axis}/{own // size}" for axis, own in sizes.items() if size and own > size and own % size == 0)
     yield from (f"{size // own}{axis}" for axis, own in sizes.items() if own < size and size % own == 0)
     yield from (f"{axis}+1" for axis, own in sizes.items() if own + 1 == size)
     yield from (f"{x}*{y}" for x, own in sizes.items() for y, other in sizes.items() if own * other == size)
     yield str(size)
 
 
+def sizes_in_settings(settings):
+    """Settings that may be sizes: whole numbers, by two of their values each, the standard one first."""
+    return {name: (values[0], values[-1]) for name, values in settings.items()
+            if all(type(value) is int and value > 0 for value in values)}
+
+
 def outputs_of(first, second):
-    """The outputs with their axes, by two (trace, sizes that differ)."""
+    """The outputs with their axes, by two (trace, sizes that differ), of settings too."""
     (found, sizes), (again, others) = first, second
     out = []
     for name, (kind, shape) in found.outputs.items():

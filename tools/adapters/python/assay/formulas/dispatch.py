@@ -5,8 +5,9 @@ import difflib
 from assay.formulas import contractions, creating, indexing, shaping, sums
 from assay.formulas.functions import UFUNCS, absolute, as_type, clip, copied, equal, nan_to_num, truncated, where
 from assay.formulas.plain import numpy
+from assay.formulas.program import REAL
 from assay.formulas.refusal import CannotTrace
-from assay.formulas.traced import Traced, as_traced
+from assay.formulas.traced import Traced, as_traced, constant, writer
 
 def _nearest(name, known_names):
     near = difflib.get_close_matches(name, known_names, 1, 0.75)
@@ -14,6 +15,8 @@ def _nearest(name, known_names):
 
 
 def ufunc_result(name, method, arguments, out, more):
+    if more.get("dtype") is not None:
+        writer().casts_to(more["dtype"])
     more = {word: value for word, value in more.items() if word not in ("dtype", "casting", "subok", "order")}
     condition = more.pop("where", True)
     if method == "__call__" and name == "matmul":
@@ -22,6 +25,8 @@ def ufunc_result(name, method, arguments, out, more):
         found = UFUNCS[name](*arguments)
     elif method in ("reduce", "accumulate", "outer", "at"):
         found = sums.ufunc_method(name, method, arguments, more)
+    elif method == "__call__" and (found := _of_known("numpy." + name, arguments, more)) is not None:
+        return found
     else:
         raise CannotTrace(f"numpy.{name}" + ("" if method == "__call__" else f".{method}") + " is not traced",
                           _nearest(name, UFUNCS))
@@ -40,8 +45,33 @@ def written_to(out, x):
     return out
 
 
+def _of_known(called, arguments, more):
+    """A function of NumPy's own, of integers and truths that are known: exact, so that it need not be traced."""
+    function = getattr(numpy, called.partition(".")[2], None)
+
+    def plain(x):
+        if isinstance(x, (tuple, list)):
+            return type(x)(map(plain, x))
+        return x.value if isinstance(x, Traced) else x
+
+    def is_known(x):
+        if isinstance(x, (tuple, list)):
+            return all(map(is_known, x))
+        return not isinstance(x, Traced) or (x.value is not None and x.kind != REAL)
+    if not callable(function) or not is_known([*arguments, *more.values()]):
+        return None
+    found = function(*map(plain, arguments), **{word: plain(x) for word, x in more.items()})
+    several = found if isinstance(found, tuple) else (found,)
+    if any(numpy.asarray(x).dtype.kind not in "iub" for x in several):
+        return None
+    return tuple(map(constant, found)) if isinstance(found, tuple) else constant(found)
+
+
 def function_result(name, arguments, more, called=None):
     if name not in FUNCTIONS:
+        found = _of_known(called or "numpy." + name, arguments, more)
+        if found is not None:
+            return found
         raise CannotTrace(f"{called or 'numpy.' + name} is not traced", _nearest(name, FUNCTIONS))
     out = more.pop("out", None) if name not in UFUNCS else None
     found = FUNCTIONS[name](*arguments, **more)

@@ -50,10 +50,11 @@ def comparison(op, function, swapped=False, negated=False):
     def apply(x, y):
         x, y = as_traced(x), as_traced(y)
         kind = REAL if REAL in (x.kind, y.kind) else INTEGER
-        if kind == INTEGER and known(x, y):
-            return _exact(function, x, y)
         first, second = (y, x) if swapped else (x, y)
-        found = _node(op, kind, BOOLEAN, (lambda a, b: function(b, a)) if swapped else function, first, second)
+        if kind == INTEGER and known(x, y):
+            found = _exact(function, x, y)
+        else:
+            found = _node(op, kind, BOOLEAN, (lambda a, b: function(b, a)) if swapped else function, first, second)
         return logical_not(found) if negated else found
     return apply
 
@@ -100,7 +101,7 @@ add, subtract = arithmetic("add", numpy.add), arithmetic("subtract", numpy.subtr
 multiply = arithmetic("multiply", numpy.multiply)
 less, less_equal = comparison("less", numpy.less), comparison("less_equal", numpy.less_equal)
 equal = comparison("equal", numpy.equal)
-not_equal = comparison("equal", numpy.not_equal, negated=True)
+not_equal = comparison("equal", numpy.equal, negated=True)
 exp, log = of_reals("exp", numpy.exp), of_reals("log", numpy.log)
 
 
@@ -222,6 +223,19 @@ def truncated(x):
     return multiply(sign(x), floor(absolute(x)))
 
 
+def logarithm_to(base):
+    """A whole number where x is a power of the base: a quotient of logarithms would be none, to the last digit."""
+    def apply(x):
+        x = as_traced(x)
+        is_given = x.value is not None and (x.kind == INTEGER or writer().nodes[x.node]["op"] == "number")
+        if is_given and (x.value > 0).all():
+            whole = numpy.rint(numpy.log(x.value.astype(numpy.float64)) / numpy.log(base)).astype(numpy.int64)
+            if all(Fraction(base) ** int(k) == Fraction(v) for k, v in zip(whole.ravel().tolist(), x.value.ravel().tolist())):
+                return as_type(constant(whole), float)
+        return divide(log(x), log(base))
+    return apply
+
+
 _expm1 = lambda x: subtract(exp(x), 1)
 
 UFUNCS = {
@@ -235,7 +249,7 @@ UFUNCS = {
     "sinh": lambda x: divide(subtract(exp(x), exp(negative(x))), 2),
     "cosh": lambda x: divide(add(exp(x), exp(negative(x))), 2), "expm1": _expm1,
     "exp2": lambda x: power(2.0, x) if as_traced(x).ndim or as_traced(x).value is None else power(2, x),
-    "log2": lambda x: divide(log(x), log(2)), "log10": lambda x: divide(log(x), log(10)),
+    "log2": logarithm_to(2), "log10": logarithm_to(10),
     "logaddexp": lambda x, y: _node("log_add_exp", REAL, REAL, numpy.logaddexp, as_traced(x), as_traced(y)),
     "maximum": maximum, "minimum": minimum, "fmax": lambda x, y: _but_nan(maximum, x, y),
     "fmin": lambda x, y: _but_nan(minimum, x, y), "sign": sign,
@@ -271,6 +285,7 @@ def copied(x):
 def as_type(x, dtype):
     """A cast to another format of reals is part of how a program computes, and not of what: it changes nothing here."""
     x, kind = as_traced(x), KIND_OF.get(numpy.dtype(dtype).kind)
+    writer().casts_to(dtype)
     if kind is None:
         raise CannotTrace(f"a cast to {numpy.dtype(dtype)}")
     if kind == x.kind:

@@ -18,25 +18,31 @@ from assay.streams import protocol_streams, send  # noqa: E402
 
 class Host:
     def __init__(self, function, given):
-        from assay.formulas.declaring import (declaration_of, even_axes, name_of, outputs_of, role_of, sizes_that_differ,
-                                               symbols_of)
+        from assay.formulas.declaring import (declaration_of, even_axes, name_of, outputs_of, role_of, sizes_in_settings,
+                                               sizes_that_differ, symbol_of, symbols_of)
         from assay.formulas.drawing import check_values
         self.function, self.other_ways = function, getattr(function, "__assay_other_ways__", [])
         self.inputs, self.settings, multiples = declaration_of(function, given)
         standard = {name: values[0] for name, values in self.settings.items()}
         multiples |= even_axes(self.trace, self.inputs, standard, multiples)
         sizes, others = (sizes_that_differ(self.inputs, multiples, first) for first in (0, 1))
-        found, again = self.trace(sizes, standard), self.trace(others, standard)
+        counts = sizes_in_settings(self.settings)
+        found, again = self.trace(sizes, standard), self.trace(others, standard | {name: v for name, (_, v) in counts.items()})
+        outputs = outputs_of(*((trace, own | {name: pair[k] for name, pair in counts.items()})
+                               for k, (trace, own) in enumerate(((found, sizes), (again, others)))))
+        symbols = {symbol_of(axis) for out in outputs for axis in out["axes"]}
         check_values(function, self.inputs, standard, sizes)
         texts = [found.text, again.text] + [self.trace(sizes, standard | {name: value}).text for name, values
                                             in self.settings.items() for value in values[1:]]
         self.greeting = {
             "ok": True, "name": name_of(function), "given": given, "inputs": list(self.inputs.values()),
-            "outputs": outputs_of((found, sizes), (again, others)),
+            "outputs": outputs,
             "other_ways": [name_of(way) for way in self.other_ways], "multiples": multiples, "sizes": sizes,
-            "roles": {axis: role_of(axis) for axis in symbols_of(self.inputs)},
-            "settings": [{"name": name, "values": values} for name, values in self.settings.items()],
+            "roles": {axis: role_of(axis) for axis in sorted({*symbols_of(self.inputs), *symbols} - {""})},
+            "settings": [{"name": name, "values": values, "axis": name if name in symbols else ""}
+                         for name, values in self.settings.items()],
             "sha256": hashlib.sha256("\n".join(texts).encode()).hexdigest(),
+            "narrowest": min((found.narrowest, again.narrowest), key=("f16", "f32", "f64").index),
             "turns": self.turns(sizes, others, standard, multiples),
             "captured": [f"{path}:{line}: an array {list(shape)}" for (path, line), shape in found.captured]}
 

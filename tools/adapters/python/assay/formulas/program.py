@@ -17,6 +17,7 @@ class Writer:
         self.nodes, self.kinds, self.shapes, self.written = [], [], [], {}
         self.steps = []  # of each node, the (file, line, expression) that wrote it
         self.captured = {}  # input: its array
+        self.narrowest = "f64"  # of the floats that the function casts to
 
     def add(self, op, inputs, kind, shape, /, **attributes):
         node = {"op": op, **({"in": list(inputs)} if inputs else {}), **attributes}
@@ -33,6 +34,12 @@ class Writer:
             self.kinds.append(kind)
             self.shapes.append(tuple(int(size) for size in shape))
         return self.written[key]
+
+    def casts_to(self, dtype):
+        """A cast to fewer digits changes no truth: the function means the number. What it rounds there is told."""
+        dtype = numpy.dtype(dtype)
+        if dtype.kind == "f" and dtype.itemsize < {"f64": 8, "f32": 4, "f16": 2}[self.narrowest]:
+            self.narrowest = "f32" if dtype.itemsize == 4 else "f16"
 
     def input(self, name, kind, shape):
         return self.add("input", (), kind, shape, name=name, kind=kind, shape=[int(size) for size in shape])

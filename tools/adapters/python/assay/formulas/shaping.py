@@ -18,7 +18,10 @@ def whole_shape(shape):
 
 def kind_of_dtype(dtype):
     try:
-        return REAL if dtype is None else KIND_OF[numpy.dtype(dtype).kind]
+        if dtype is None:
+            return REAL
+        writer().casts_to(dtype)
+        return KIND_OF[numpy.dtype(dtype).kind]
     except KeyError:
         raise CannotTrace(f"arrays of {numpy.dtype(dtype)}") from None
 

@@ -172,7 +172,7 @@ class Traced(NDArrayOperatorsMixin):
         return value
 
     def __bool__(self):
-        return bool(self._numbers("`if`, `and`, `or`, `not` or `while`", "write numpy.where, & or |"))
+        return bool(self._numbers("`if`, `and`, `or`, `not` or `while`", "write numpy.where, & or |, and for max() and min() numpy.maximum and numpy.minimum"))
 
     def __int__(self):
         return int(self._numbers("int()", "a program has the same nodes whatever its inputs are"))
@@ -282,6 +282,8 @@ def as_traced(x):
         return constant(x)
     if isinstance(x, numpy.ndarray) and x.dtype.kind == "f":
         return captured(x)
+    if isinstance(x, complex) or getattr(getattr(x, "dtype", None), "kind", "") == "c":
+        raise CannotTrace("a complex number", "write its two parts, such as a cosine and a sine")
     raise CannotTrace(f"an operand of the type {type(x).__name__}")
 
 

@@ -24,11 +24,12 @@ _lock = threading.RLock()  # NumPy's functions are replaced while one function i
 class Trace:
     """What one call of a function is: a program, for these shapes and settings."""
 
-    def __init__(self, text, steps, inputs, outputs, captured):
+    def __init__(self, text, steps, inputs, outputs, captured, narrowest):
         self.text = text  # assay-program/1
         self.steps = steps  # (file, line, expression) of each node
         self.inputs = inputs  # (kind, shape) by name
         self.outputs = outputs  # (kind, shape) by name
+        self.narrowest = narrowest  # of the floats that it casts to: f64, f32 or f16
         self.captured = captured  # (file, line), shape: arrays that neither an input nor a size accounts for
 
 
@@ -207,4 +208,4 @@ def trace(function, inputs, settings=None):
         outputs = _named_outputs(result)
         text, steps = to.text({name: x.node for name, x in outputs.items()})
         return Trace(text, steps, {name: (KIND_OF[array.dtype.kind], array.shape) for name, array in inputs.items()},
-                     {name: (x.kind, x.plain_shape) for name, x in outputs.items()}, list(to.captured.values()))
+                     {name: (x.kind, x.plain_shape) for name, x in outputs.items()}, list(to.captured.values()), to.narrowest)
