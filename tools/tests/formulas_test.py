@@ -647,6 +647,12 @@ REFERENCE = '''
     def of_logarithms(a, b):
         return b + np.log(a)
 
+    @assay.formula(s="B n m", keep="B m bool")
+    def padded(s, keep):
+        s = np.where(keep[:, None], s, -np.inf)
+        e = np.exp(s - s.max(-1, keepdims=True))
+        return e / e.sum(-1, keepdims=True)
+
     @assay.formula(p="B")
     def of_logits(p):
         return np.log(p) - np.log(1 - p)
@@ -892,12 +898,13 @@ class Gating(unittest.TestCase):
         self.assertIn("must be NAME=AXES", done.stderr)
 
     def test_which_values_an_input_has(self):
-        for formula, line, pasted in (("of_logarithms", "np.log(a)", 'a="B n > 0"'), ("of_logits", "np.log(1 - p)", 'p="B in (0, 1)"')):
+        for formula, line, pasted in (("of_logarithms", "np.log(a)", 'a="B n > 0"'), ("of_logits", "np.log(1 - p)", 'p="B in (0, 1)"'),
+                                      ("padded", "s - s.max", 'keep="B m bool, a key in each row"')):
             done = self.run_assay("check-formula", f"python:reference:{formula}")
             self.assertEqual(done.returncode, 3, done.stdout + done.stderr)
             place = textwrap.dedent(REFERENCE).splitlines().index(next(
                 at for at in textwrap.dedent(REFERENCE).splitlines() if line in at)) + 1
-            self.assertRegex(done.stderr, f"invalid value encountered in log at .*reference.py:{place}: which values has [ap]")
+            self.assertRegex(done.stderr, f"invalid value encountered in (log|subtract) at .*reference.py:{place}: which values has (a|p|keep)")
             self.assertIn(f"@assay.formula({pasted})", done.stderr)
 
     def test_a_formula_is_shown_and_held_against_itself(self):

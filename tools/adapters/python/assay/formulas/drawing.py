@@ -64,21 +64,32 @@ def _where_nan_begins(function, values, settings):
 def check_values(function, inputs, settings, sizes):
     """Usual numbers give more than one NaN in a hundred: a WrongDeclaration that asks which values an input has."""
     random = numpy.random.default_rng(1)
-    draws = [{name: drawn(one, sizes, random) for name, one in inputs.items()} for _ in range(16)]
+    few = {axis: 2 if size % 2 else 4 for axis, size in sizes.items()}
+    draws = [{name: drawn(one, of, random) for name, one in inputs.items()} for of in (sizes, few) for _ in range(8)]
     if _share_of_nan(function, draws, settings) <= 0.01:
         return
-    free = [name for name, one in inputs.items() if one["type"] == "real" and one["low"] is None and one["high"] is None]
-    cured = ((names, text, low) for count in (1, 2) for names in itertools.combinations(free, count)
-             for text, low in (("> 0", 0), ("in (0, 1)", 0), ("> 1", 1)))
-    for names, text, low in cured:
-        def within(x):
-            return low + (abs(x) / (1 + abs(x)) if text == "in (0, 1)" else abs(x))
-        others = [{name: within(x) if name in names else x for name, x in values.items()} for values in draws]
+    for names, text, cured in _cures(inputs):
+        others = [{name: cured(x) if name in names else x for name, x in values.items()} for values in draws]
         if _share_of_nan(function, others, settings) <= 0.01:
             break
     else:
-        names, text = free, "> 0"
-    begins = next(filter(None, (_where_nan_begins(function, values, settings) for values in draws)), None) or "NaN of numbers that are none"
+        names, text = [], ""
+    begins = next(filter(None, (_where_nan_begins(function, values, settings) for values in draws)), None) or "NaN"
     asked = ", ".join(f'{name}="{" ".join(inputs[name]["axes"])} {text}"' for name in names)
-    raise WrongDeclaration(f"{begins}: which values has {' and '.join(names) or 'what it takes'}?"
-                           + (f" Write, if that is so,\n    @assay.formula({asked})" if names else ""))
+    raise WrongDeclaration(f"{begins}: which values has {' and '.join(names or inputs)}?"
+                           + (f" Write, if that is so,\n    @assay.formula({asked})" if names else
+                              " Declare them: > 0, in (0, 1), unit d, sorted"))
+
+
+def _cures(inputs):
+    """(names, the text that declares it, what makes usual numbers such numbers), what is said most often first."""
+    truths = [name for name, one in inputs.items() if one["type"] == "boolean"]
+    if truths:
+        yield truths, "bool, a key in each row", lambda x: x | ~x.any(-1, keepdims=True)
+    free = [name for name, one in inputs.items() if one["type"] == "real" and one["low"] is None and one["high"] is None]
+    for count in (1, 2):
+        for names in itertools.combinations(free, count):
+            yield names, "> 0", abs
+            yield names, "in (0, 1)", lambda x: abs(x) / (1 + abs(x))
+            yield names, "in (-1, 1)", numpy.tanh
+            yield names, "> 1", lambda x: 1 + abs(x)
