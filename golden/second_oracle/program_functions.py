@@ -3,7 +3,7 @@
 Functions of points, which begin with _, become functions of intervals by `increasing`.
 """
 
-from mpmath.libmp import (finf, fninf, fone, fzero, from_int, mpf_add, mpf_div, mpf_exp, mpf_gt, mpf_lt, mpf_mul,
+from mpmath.libmp import (finf, fninf, fone, fzero, from_int, mpf_abs, mpf_add, mpf_div, mpf_erf, mpf_exp, mpf_gt, mpf_lt, mpf_mul,
                           mpf_neg, mpf_shift, mpf_sign, mpf_sub, to_int)
 
 import interval
@@ -90,6 +90,20 @@ def _tanh(x):
 
 def tanh(x):
     return x if x.is_value(fzero) else clipped(increasing(_tanh, x), mpf_neg(fone), fone)
+
+
+def _erf(x):
+    x = x.lo
+    if is_special(x):
+        return Interval.of(mpf_sign(x)) if x in (finf, fninf) else Interval(x)
+    if interval.magnitude(x) > LARGEST_EXPONENT:
+        return spread(Interval.of(mpf_sign(x)).lo, mpf_shift(fone, -interval.PRECISION), fzero)
+    value = mpf_erf(x, interval.PRECISION + GUARD, "n")
+    return spread(value, mpf_shift(mpf_abs(value), -interval.PRECISION), fzero)
+
+
+def erf(x):
+    return x if x.is_nan or x.is_value(fzero) else clipped(increasing(_erf, x), mpf_neg(fone), fone)
 
 
 def _sigmoid(x):

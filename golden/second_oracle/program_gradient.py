@@ -8,8 +8,8 @@ convention.
 from mpmath.libmp import finf, fninf
 
 from formula import exceeds
-from interval import Interval, Undecided
-from program_functions import cos_sin, index_of_largest, log, sigmoid, softmax
+from interval import Interval, Undecided, pi
+from program_functions import cos_sin, exp, index_of_largest, log, sigmoid, softmax
 from program_numbers import NAN, ONE, PLUS_ZERO, add, divide, known_sign, multiply, negative, sign_of, subtract, total
 from program_operators import (SCATTERS, broadcast_places, contracted_places, fraction, moved_from, rows_of,
                                scattered_places)
@@ -62,6 +62,10 @@ def slope_of_tanh(x, _):
     return multiply(Interval.of(4), slope_of_sigmoid(multiply(TWO, x)))
 
 
+def slope_of_erf(x, _):
+    return divide(multiply(TWO, exp(negative(multiply(x, x)))), power(pi(), 1, 2))
+
+
 def weights(numbers):
     """The derivatives of log_sum_exp."""
     infinite = [x.lo == finf for x in numbers]
@@ -89,7 +93,7 @@ DERIVATIVES = {
     "cos": (lambda x, out: negative(cos_sin(x)[1]),),
     "sine_of_angle": (lambda x, out: cos_sin(x)[0],),
     "cosine_of_angle": (lambda x, out: negative(cos_sin(x)[1]),),
-    "tanh": (slope_of_tanh,),
+    "tanh": (slope_of_tanh,), "erf": (slope_of_erf,),
     "sigmoid": (lambda x, out: slope_of_sigmoid(x),),
     "softplus": (lambda x, out: sigmoid(x),),
     "log_sigmoid": (lambda x, out: sigmoid(negative(x)),),

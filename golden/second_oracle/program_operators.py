@@ -65,7 +65,7 @@ REAL_FUNCTIONS = {
     "add": numbers.add, "subtract": numbers.subtract, "multiply": numbers.multiply, "divide": numbers.divide,
     "negative": numbers.negative, "magnitude": numbers.absolute, "maximum": numbers.maximum,
     "minimum": lambda x, y: numbers.negative(numbers.maximum(numbers.negative(x), numbers.negative(y))),
-    "exp": functions.exp, "log": functions.log, "log1p": functions.log1p, "tanh": functions.tanh,
+    "exp": functions.exp, "log": functions.log, "log1p": functions.log1p, "tanh": functions.tanh, "erf": functions.erf,
     "sin": lambda x: functions.cos_sin(x)[1], "cos": lambda x: functions.cos_sin(x)[0],
     "sine_of_angle": lambda x: functions.cos_sin(x)[1], "cosine_of_angle": lambda x: functions.cos_sin(x)[0],
     "sigmoid": functions.sigmoid, "floor": functions.floor, "pow": pow,

@@ -208,7 +208,7 @@ def rules():
             ((real, real), elementwise, "divide pow log_add_exp right_as_well another_way"),
             ((integer, integer), elementwise, "floor_divide remainder"),
             ((number,), elementwise, "negative magnitude"),
-            ((real,), elementwise, "exp log log1p sin cos sine_of_angle cosine_of_angle tanh sigmoid softplus"),
+            ((real,), elementwise, "exp log log1p sin cos sine_of_angle cosine_of_angle tanh erf sigmoid softplus"),
             ((real,), elementwise, "log_sigmoid floor detach"),
             ((number, number), comparison, "less less_equal equal"),
             ((boolean, boolean), elementwise, "and or")):

@@ -72,7 +72,7 @@ OPERATORS = [
     ("remainder", {}, "i23 j23", numpy.remainder), ("exp", {}, "r23", numpy.exp), ("log", {}, "p23", numpy.log),
     ("log1p", {}, "p23", numpy.log1p), ("sin", {}, "r23", numpy.sin), ("cos", {}, "r23", numpy.cos),
     ("sine_of_angle", {}, "r23", numpy.sin),
-    ("cosine_of_angle", {}, "r23", numpy.cos), ("tanh", {}, "r23", numpy.tanh), ("sigmoid", {}, "r23", sigmoid),
+    ("cosine_of_angle", {}, "r23", numpy.cos), ("tanh", {}, "r23", numpy.tanh), ("erf", {}, "r23", numpy.vectorize(math.erf)), ("sigmoid", {}, "r23", sigmoid),
     ("softplus", {}, "r23", lambda x: numpy.logaddexp(x, 0)),
     ("log_sigmoid", {}, "r23", lambda x: -numpy.logaddexp(-x, 0)), ("floor", {}, "r23", numpy.floor),
     ("power", {"p": -3, "q": 2}, "p23", lambda x: x**-1.5), ("power", {"p": 3, "q": 1}, "r23", lambda x: x**3),
@@ -173,6 +173,7 @@ class operators(unittest.TestCase):
 FUNCTIONS = {  # of x, y; by the same in mpmath
     "log1p": (lambda x, y: functions.log1p(x), lambda x, y: mp.log1p(x) if x > -1 else mp.nan),
     "tanh": (lambda x, y: functions.tanh(x), lambda x, y: mp.tanh(x)),
+    "erf": (lambda x, y: functions.erf(x), lambda x, y: mp.erf(x)),
     "sigmoid": (lambda x, y: functions.sigmoid(x), lambda x, y: 1 / (1 + mp.exp(-x))),
     "softplus": (lambda x, y: functions.log_sum_exp([x, numbers.PLUS_ZERO]), lambda x, y: mp.log1p(mp.exp(x))),
     "exp": (lambda x, y: functions.exp(x), lambda x, y: mp.exp(x)),
@@ -227,7 +228,7 @@ class enclosures(unittest.TestCase):
         for _ in range(200):
             a, b = -draws.random(), draws.random()
             for inside in (a, b, draws.uniform(a, b)):
-                for name in ("log1p", "tanh", "sigmoid", "softplus", "exp", "sin", "magnitude", "x^3"):
+                for name in ("log1p", "tanh", "erf", "sigmoid", "softplus", "exp", "sin", "magnitude", "x^3"):
                     enclose, value = FUNCTIONS[name]
                     wide = Interval(Interval.of(a).lo, Interval.of(b).lo)
                     self.assertTrue(contains(enclose(wide, None), value(mpf(inside), None)), (name, a, b, inside))

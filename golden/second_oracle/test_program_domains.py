@@ -41,6 +41,7 @@ class domains(unittest.TestCase):
         self.check([NAN, NAN], "sin", [inf, NAN])
         self.check([0, 1, 0.5], "sigmoid", [-inf, inf, 0.0])
         self.check([-1, 1], "tanh", [-inf, inf])
+        self.check([-1, 1, NAN], "erf", [-inf, inf, NAN])
         self.check([0, inf], "softplus", [-inf, inf])
         self.check([-inf, 0], "log_sigmoid", [-inf, inf])
         self.check([NAN, NAN, -inf], "maximum", [NAN, 1.0, -inf], [1.0, NAN, -inf])

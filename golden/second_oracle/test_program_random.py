@@ -13,7 +13,7 @@ from program_gradient import Convention
 from program_text import Text
 
 UNARY = ["negative", "magnitude", "exp", "log", "log1p", "sin", "cos", "sine_of_angle",
-         "cosine_of_angle", "tanh", "sigmoid", "softplus", "log_sigmoid",
+         "cosine_of_angle", "tanh", "erf", "sigmoid", "softplus", "log_sigmoid",
          "floor"]
 BINARY = ["add", "subtract", "multiply", "divide", "maximum", "minimum", "pow", "log_add_exp",
           "right_as_well", "another_way"]

@@ -148,6 +148,10 @@ class block_pass {
         const node_id twice = to_.product(to_.number(2.0), to_.of(op::sigmoid, {to_.product(to_.number(2.0), x)}));
         return to_.of(op::another_way, {to_.of(op::tanh, {x}), to_.of(op::subtract, {twice, to_.number(1.0)})});
       }
+      case op::erf: {
+        const node_id own = to_.of(op::erf, {now_[at(k).in[0]]}), five = to_.number(5.0);
+        return to_.of(op::another_way, {own, to_.of(op::subtract, {to_.of(op::add, {own, five}), five})});
+      }
       case op::divide:
         if (auto made = softmax_of(at(k).in[0], at(k).in[1])) return made;
         return sigmoid_of(k, at(k).in[0], at(k).in[1]);

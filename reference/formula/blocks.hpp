@@ -17,6 +17,8 @@ namespace assay::reference::formula {
 ///   softplus              log(1 + exp(x)), log1p(exp(x)), log_add_exp of 0 and x
 ///   geometric_frequencies powers of a number whose exponents are 0, a, 2a, ... or the same negated: as products, too
 ///   sine_of_angle, cosine_of_angle    of positions times frequencies, in parts, too
+///   erf                   within a few ulp of 1, not of itself: Abramowitz and Stegun 7.1.26, as PyTorch's kernels for
+///                         CPUs have it
 ///   x / y                 x (1 / y) as well
 std::optional<program> with_blocks(const program& p);
 

@@ -10,6 +10,7 @@
 #include "reference/formula/arrays.hpp"
 #include "reference/primitives/all.hpp"
 #include "reference/primitives/constants.hpp"
+#include "reference/primitives/error_function.hpp"
 #include "reference/primitives/hyperbolic.hpp"
 
 namespace assay::reference::formula {
@@ -102,6 +103,8 @@ R function_of(const node& n, const R& x) {
       return cosine_of(x);
     case op::tanh:
       return tanh(x);
+    case op::erf:
+      return erf(x);
     case op::sigmoid:
       return sigmoid(x);
     case op::softplus:

@@ -46,6 +46,7 @@ constexpr operator_row rows[]{
     {op::sine_of_angle, "sine_of_angle", family::real_function, 1},
     {op::cosine_of_angle, "cosine_of_angle", family::real_function, 1},
     {op::tanh, "tanh", family::real_function, 1},
+    {op::erf, "erf", family::real_function, 1},
     {op::sigmoid, "sigmoid", family::real_function, 1},
     {op::softplus, "softplus", family::real_function, 1},
     {op::log_sigmoid, "log_sigmoid", family::real_function, 1},

@@ -43,6 +43,7 @@ enum class op : std::uint8_t {
   sine_of_angle,    ///< sin, and cos, in any of the ways in which rotations compute them (algorithms/frequencies.hpp)
   cosine_of_angle,
   tanh,
+  erf,
   sigmoid,
   softplus,
   log_sigmoid,

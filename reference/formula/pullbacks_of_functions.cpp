@@ -32,6 +32,13 @@ node_id slope_of_tanh(const pullback& b, node_id x) {
   return b.to.of(op::another_way, {exact, usual});
 }
 
+// 2 / sqrt(pi) exp(-x^2)
+node_id slope_of_erf(const pullback& b, node_id x) {
+  program_writer& to = b.to;
+  const node_id root = to.append({.what = op::power, .in = {to.of(op::pi, {})}, .integers = {{{1}, {2}}}});
+  return to.of(op::divide, {to.product(to.number(2.0), function(b, op::exp, to.negative(to.product(x, x)))), root});
+}
+
 // 0 of 0, NaN of NaN.
 node_id of_magnitude(const pullback& b, node_id x) {
   program_writer& to = b.to;
@@ -73,6 +80,8 @@ std::optional<node_id> of_one(const pullback& b) {
       return with_factor(b, to.negative(function(b, op::sine_of_angle, x)));
     case op::tanh:
       return with_factor(b, slope_of_tanh(b, x));
+    case op::erf:
+      return with_factor(b, slope_of_erf(b, x));
     case op::sigmoid:
       return with_factor(b, slope_of_sigmoid(b, x));
     case op::softplus:

@@ -30,6 +30,7 @@ std::uint64_t cost_of(op what) {
     case op::sine_of_angle:
     case op::cosine_of_angle:
     case op::tanh:
+    case op::erf:
     case op::sigmoid:
     case op::softplus:
     case op::log_sigmoid:

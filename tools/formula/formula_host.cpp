@@ -116,13 +116,14 @@ bool is_hosted_formula(const std::string& spec) {
 }
 
 int with_formula(const asked_formula& asked, const std::function<int()>& run) {
-  if (!asked.spec.empty())
-    if (const auto added = add_hosted_formula(asked); !added) return complain(added.error().message), candidate_broke;
-  const auto broken = [](const std::string& why) {
-    if (formula_of_process() == nullptr) throw;
-    return complain(fmt::format("the formula {}: {}", formula_of_process()->spec, why)), candidate_broke;
+  const auto broken = [&](const std::string& why) {
+    if (asked.spec.empty() && formula_of_process() == nullptr) throw;
+    const std::string& spec = asked.spec.empty() ? formula_of_process()->spec : asked.spec;
+    return complain(fmt::format("the formula {}: {}", spec, why)), candidate_broke;
   };
   try {
+    if (!asked.spec.empty())
+      if (const auto added = add_hosted_formula(asked); !added) return complain(added.error().message), candidate_broke;
     return run();
   } catch (const formula_fault& why) {
     return complain(why.what()), candidate_broke;

@@ -104,6 +104,7 @@ std::vector<std::string> program_words() {
           "exp",
           "log1p",
           "tanh",
+          "erf",
           "sigmoid",
           "softplus",
           "log_sigmoid",

@@ -27,6 +27,7 @@ from assay.formulas.declaring import WrongDeclaration, declaration_of, declared
 ASSAY = os.environ["ASSAY"]
 RANDOM = np.random.default_rng(1)
 CASES = []
+ERROR_FUNCTION = np.vectorize(math.erf)
 
 
 def normal(*shape):
@@ -151,6 +152,12 @@ def with_their_options(x):
             np.prod(x, axis=(0, 1)), x[last[-1]], x[np.linspace(0, 2, 3, dtype=int)], x * 10**20,
             x * np.argmax(np.arange(12).reshape(3, 4)), x * np.sort(np.arange(12)[::-1].reshape(3, 4), axis=0),
             np.max(x, -1, None, True), x.min(0, None, True), np.trunc(x * 3))
+
+
+@case(normal(4, 4))
+def error_functions(x):
+    each = np.vectorize(math.erf)
+    return each(x), x * math.erf(0.5), ERROR_FUNCTION(x), x * math.erfc(2.0)
 
 
 @case(normal(4, 4))
@@ -902,8 +909,8 @@ class Gating(unittest.TestCase):
                                       ("padded", "s - s.max", 'keep="B m bool, a key in each row"')):
             done = self.run_assay("check-formula", f"python:reference:{formula}")
             self.assertEqual(done.returncode, 3, done.stdout + done.stderr)
-            place = textwrap.dedent(REFERENCE).splitlines().index(next(
-                at for at in textwrap.dedent(REFERENCE).splitlines() if line in at)) + 1
+            lines = textwrap.dedent(REFERENCE).splitlines()
+            place = max(k for k, text in enumerate(lines, 1) if line in text)
             self.assertRegex(done.stderr, f"invalid value encountered in (log|subtract) at .*reference.py:{place}: which values has (a|p|keep)")
             self.assertIn(f"@assay.formula({pasted})", done.stderr)
 

@@ -1,4 +1,5 @@
 """Elementwise functions of NumPy as nodes, and casts."""
+import math
 from fractions import Fraction
 
 from assay.formulas.plain import numpy
@@ -103,6 +104,7 @@ less, less_equal = comparison("less", numpy.less), comparison("less_equal", nump
 equal = comparison("equal", numpy.equal)
 not_equal = comparison("equal", numpy.equal, negated=True)
 exp, log = of_reals("exp", numpy.exp), of_reals("log", numpy.log)
+erf = of_reals("erf", numpy.vectorize(math.erf, otypes=[float]))
 
 
 def divide(x, y):
@@ -245,6 +247,7 @@ UFUNCS = {
     "sqrt": lambda x: root(x, 1, 2), "cbrt": lambda x: root(x, 1, 3), "reciprocal": lambda x: divide(1, x),
     "exp": exp, "log": log, "log1p": of_reals("log1p", numpy.log1p), "sin": of_reals("sin", numpy.sin),
     "cos": of_reals("cos", numpy.cos), "tanh": of_reals("tanh", numpy.tanh), "floor": floor,
+    "erf": erf, "erfc": lambda x: subtract(1, erf(x)),
     "tan": lambda x: divide(UFUNCS["sin"](x), UFUNCS["cos"](x)), "ceil": lambda x: negative(floor(negative(x))),
     "sinh": lambda x: divide(subtract(exp(x), exp(negative(x))), 2),
     "cosh": lambda x: divide(add(exp(x), exp(negative(x))), 2), "expm1": _expm1,

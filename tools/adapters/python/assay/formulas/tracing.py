@@ -112,12 +112,13 @@ def _replacements():
     yield numpy.linalg, "norm", _Replaced(numpy.linalg.norm, _function("norm"))
     of_numbers = {"pow": functions.power, "fabs": functions.absolute, "log": _log, "floor": _whole(plain_numpy.floor),
                   "ceil": _whole(plain_numpy.ceil)}
-    for name in ("sqrt", "exp", "sin", "cos", "tan", "tanh", "sinh", "cosh", "log1p", "log2", "log10", "expm1",
+    for name in ("erf", "erfc", "sqrt", "exp", "sin", "cos", "tan", "tanh", "sinh", "cosh", "log1p", "log2", "log10", "expm1",
                  "radians"):
         of_numbers[name] = functions.UFUNCS[name]
     for name, traced in of_numbers.items():
         yield math, name, _Replaced(getattr(math, name), traced)
     yield numpy, "random", _Random()
+    yield numpy, "vectorize", _Replaced(numpy.vectorize, lambda function, *_, **__: function)
     for module in (numpy, math):
         yield module, "pi", functions.constant_pi()
 
@@ -163,6 +164,8 @@ def _replaced(function):
                     put(own, name, by_original[id(value)])
                 elif any(value is pi for pi in _plain_pi):
                     put(own, name, functions.constant_pi())
+                elif type(value) is plain_numpy.vectorize and id(value.pyfunc) in by_original:
+                    put(own, name, by_original[id(value.pyfunc)])
                 elif hasattr(value, "cache_clear") and hasattr(value, "__wrapped__"):
                     put(own, name, value.__wrapped__)  # a cache would keep what records
         yield
