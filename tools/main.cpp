@@ -233,8 +233,8 @@ int run(int argc, char** argv) {
   gate_options checking;
   checking.shows_formula = true;
   checking.dtypes = {"f64", "f32", "bf16"};
-  CLI::App* check_command =
-      app.add_subcommand("check-formula", "a NumPy function as mathematics, and held against itself in f64, f32 and bf16");
+  CLI::App* check_command = app.add_subcommand(
+      "check-formula", "a NumPy function as mathematics, and held against itself in f64, f32 and bf16");
   check_command->add_option("formula", checking.formula.spec, "the function")->required()->check(hosted_formula);
   add_axes(*check_command, checking.formula);
   check_command->add_option("--report", checking.report, "folder of the report")->capture_default_str();

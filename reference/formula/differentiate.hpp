@@ -19,8 +19,10 @@
 //   log_sum_exp    0 in a row of -inf alone, log_add_exp alike; NaN where one is inf
 //   softmax        NaN where the row has no softmax
 //   right_as_well  g for x, of which 0 is right as well, and 0 for y, of which g is
-//   tanh, sigmoid  by products of sigmoids, which lose no digits far from 0; for allowances as frameworks have them, too:
-//                  1 - tanh^2 and s (1 - s)
+//   tanh, sigmoid  by products of sigmoids, which lose no digits far from 0; for allowances by 1 - tanh^2 and s (1 -
+//   s),
+//                  too, as frameworks have them
+//   erf            2 / sqrt(pi) exp(-x^2)
 #pragma once
 
 #include <optional>

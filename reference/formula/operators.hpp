@@ -40,7 +40,7 @@ enum class op : std::uint8_t {
   log1p,
   sin,
   cos,
-  sine_of_angle,    ///< sin, and cos, in any of the ways in which rotations compute them (algorithms/frequencies.hpp)
+  sine_of_angle,  ///< sin, and cos, in any of the ways in which rotations compute them (algorithms/frequencies.hpp)
   cosine_of_angle,
   tanh,
   erf,

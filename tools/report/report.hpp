@@ -90,7 +90,8 @@ struct judged_formula {
   std::string sha256{};                 ///< of its programs at fixed sizes: another one is another truth
   std::vector<std::string> captured{};  ///< arrays that no input and no size accounts for, taken as they are
   std::string operation{};              ///< "formula/NAME"
-  std::vector<std::string> other_ways{};  ///< functions that are the same (assay.same_as), whose roundings are right too
+  std::vector<std::string>
+      other_ways{};  ///< functions that are the same (assay.same_as), whose roundings are right too
 
   /// A json::exception where it says no such thing.
   static judged_formula that_says(std::string spec, nlohmann::json says);

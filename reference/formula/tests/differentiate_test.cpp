@@ -50,8 +50,8 @@ const std::string attention =
 }  // namespace
 
 TEST_CASE("formula/differentiate/elementwise_operators", "[unit]") {
-  for (const char* what :
-       {"negative", "magnitude", "exp", "log", "log1p", "sin", "cos", "tanh", "erf", "sigmoid", "softplus", "log_sigmoid"})
+  for (const char* what : {"negative", "magnitude", "exp", "log", "log1p", "sin", "cos", "tanh", "erf", "sigmoid",
+                           "softplus", "log_sigmoid"})
     agree_with_the_adjoint_reading(behind(x_23, R"({"op": ")" + std::string(what) + R"(", "in": [0]})"));
   for (const char* power : {R"("p": 1, "q": 2)", R"("p": -3, "q": 2)", R"("p": 2, "q": 1)", R"("p": 1, "q": 1)",
                             R"("p": -1, "q": 1)", R"("p": 0, "q": 1)", R"("p": 5, "q": 3)"})
