@@ -25,8 +25,11 @@ def arange(start, stop=None, step=1, dtype=None, **_):
     given = [as_traced(x) for x in (start, stop, step)]
     count = numpy.arange(*(x._numbers("numpy.arange", "its size would hang on them") for x in given)).size
     whole = all(x.kind != REAL for x in given)
-    found = f.add(constant(numpy.arange(count)) if count else constant(numpy.zeros(0, int)), 0)
-    found = f.add(f.multiply(found, given[2]), given[0])
+    found = constant(numpy.arange(count)) if count else constant(numpy.zeros(0, int))
+    if given[2].kind == REAL or given[2].value != 1:
+        found = f.multiply(found, given[2])
+    if given[0].kind == REAL or given[0].value != 0:
+        found = f.add(found, given[0])
     if not whole or (dtype is not None and kind_of_dtype(dtype) == REAL):
         return f.as_type(found, float)
     return found

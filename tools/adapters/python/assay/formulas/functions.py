@@ -6,7 +6,7 @@ from assay.formulas.plain import numpy
 
 from assay.formulas.program import BOOLEAN, INTEGER, KIND_OF, REAL
 from assay.formulas.refusal import CannotTrace
-from assay.formulas.traced import as_traced, constant, made, writer
+from assay.formulas.traced import MadeBy, as_traced, constant, made, writer
 
 _GREATEST_DENOMINATOR = 64  # of exponents that are roots and not numbers
 
@@ -16,10 +16,11 @@ def known(*arrays):
     return all(x.value is not None for x in arrays)
 
 
-def _exact(function, *arrays):
-    """Of integers and truths that are known: by NumPy, which is exact there."""
+def _exact(function, *arrays, op=None, kind=INTEGER):
+    """Of integers and truths that are known: by NumPy, which is exact there. `op`: the operator that it is, of arrays of
+    this kind."""
     with numpy.errstate(all="ignore"):
-        return constant(function(*(x.value for x in arrays)))
+        return constant(function(*(x.value for x in arrays)), op and MadeBy(op, kind, arrays))
 
 
 def _node(op, kind_of_inputs, kind, function, *arrays):
@@ -42,7 +43,7 @@ def arithmetic(op, function):
             return UFUNCS["logical_or" if op in ("add", "maximum") else "logical_and"](x, y)
         kind = REAL if REAL in (x.kind, y.kind) else INTEGER
         if kind == INTEGER and known(x, y):
-            return _exact(lambda a, b: function(a.astype(numpy.int64), b.astype(numpy.int64)), x, y)
+            return _exact(lambda a, b: function(a.astype(numpy.int64), b.astype(numpy.int64)), x, y, op=op)
         return _node(op, kind, kind, function, x, y)
     return apply
 
@@ -53,7 +54,7 @@ def comparison(op, function, swapped=False, negated=False):
         kind = REAL if REAL in (x.kind, y.kind) else INTEGER
         first, second = (y, x) if swapped else (x, y)
         if kind == INTEGER and known(x, y):
-            found = _exact(function, x, y)
+            found = _exact((lambda a, b: function(b, a)) if swapped else function, first, second, op=op)
         else:
             found = _node(op, kind, BOOLEAN, (lambda a, b: function(b, a)) if swapped else function, first, second)
         return logical_not(found) if negated else found
@@ -73,7 +74,8 @@ def of_reals(op, function, **attributes):
 def logic(op, function):
     def apply(x, y):
         x, y = truth_of(x), truth_of(y)
-        return _exact(function, x, y) if known(x, y) else _node(op, BOOLEAN, BOOLEAN, function, x, y)
+        return (_exact(function, x, y, op=op, kind=BOOLEAN) if known(x, y) else
+                _node(op, BOOLEAN, BOOLEAN, function, x, y))
     return apply
 
 
@@ -84,7 +86,7 @@ def truth_of(x):
 
 def logical_not(x):
     x = truth_of(x)
-    return _exact(numpy.logical_not, x) if known(x) else _node("not", BOOLEAN, BOOLEAN, numpy.logical_not, x)
+    return _exact(numpy.logical_not, x, op="not", kind=BOOLEAN) if known(x) else _node("not", BOOLEAN, BOOLEAN, numpy.logical_not, x)
 
 
 def bitwise(name, of_truths):
@@ -115,14 +117,14 @@ def divide(x, y):
 def negative(x):
     x = as_traced(x)
     if x.kind == INTEGER and known(x):
-        return _exact(numpy.negative, x)
+        return _exact(numpy.negative, x, op="negative")
     return _node("negative", x.kind, x.kind, numpy.negative, x)
 
 
 def absolute(x):
     x = as_traced(x)
     if x.kind != REAL and known(x):
-        return _exact(numpy.absolute, x)
+        return _exact(numpy.absolute, x, op="magnitude" if x.kind == INTEGER else None)
     return _node("magnitude", x.kind, x.kind, numpy.absolute, x)
 
 
@@ -151,7 +153,7 @@ def floor_divide(x, y):
     x, y = as_traced(x), as_traced(y)
     if REAL in (x.kind, y.kind):
         return floor(divide(x, y))
-    return _exact(numpy.floor_divide, x, y) if known(x, y) else _node("floor_divide", INTEGER, INTEGER,
+    return _exact(numpy.floor_divide, x, y, op="floor_divide") if known(x, y) else _node("floor_divide", INTEGER, INTEGER,
                                                                       numpy.floor_divide, x, y)
 
 
@@ -159,7 +161,7 @@ def remainder(x, y):
     x, y = as_traced(x), as_traced(y)
     if REAL in (x.kind, y.kind):
         return subtract(x, multiply(y, floor(divide(x, y))))
-    return _exact(numpy.remainder, x, y) if known(x, y) else _node("remainder", INTEGER, INTEGER, numpy.remainder, x, y)
+    return _exact(numpy.remainder, x, y, op="remainder") if known(x, y) else _node("remainder", INTEGER, INTEGER, numpy.remainder, x, y)
 
 
 def floor(x):

@@ -56,20 +56,29 @@ def box_view(shape, key):
             ranges.append(range(one % size, one % size + 1))
             dropped.append(axis)
         axis += 1
-    box = [len(r) for r in ranges]
-
     def write(node, part):
-        to = writer()
-        part = to.reshape(part, box)
-        if all(r.step == 1 for r in ranges):
-            if 0 in box:
-                return node
-            return to.add("update", (node, part), to.kinds[node], shape, start=[r.start for r in ranges])
-        places = numpy.arange(int(numpy.prod(shape))).reshape(shape)[numpy.ix_(*map(list, ranges))]
-        return scattered_set(node, places.ravel(), to.reshape(part, [places.size]))
+        return _box_written(node, writer().reshape(part, [len(r) for r in ranges]), shape, ranges)
 
     return View(lambda node: writer().reshape(writer().slices(node, ranges), out),
                 lambda value: value[(*key, Ellipsis)], write, out)  # an array, also of one element
+
+
+def _box_written(node, part, shape, ranges):
+    """The array with the elements of `part` in a box of it, of which each axis has a range."""
+    to = writer()
+    if 0 in [len(r) for r in ranges]:
+        return node
+    stepped = next((axis for axis, r in enumerate(ranges) if r.step != 1), None)
+    if stepped is None:
+        return to.add("update", (node, part), to.kinds[node], shape, start=[r.start for r in ranges])
+    # All of this axis in place of every other position of it: the old elements and the new ones, in turn.
+    size, whole = shape[stepped], list(ranges)
+    whole[stepped] = range(size)
+    source = numpy.arange(size)
+    source[list(ranges[stepped])] = size + numpy.arange(len(ranges[stepped]))
+    both = to.concatenate([to.slices(node, whole), part], stepped)
+    mixed = to.add("gather", (both, to.constant(source)), to.kinds[node], [len(r) for r in whole], axis=stepped)
+    return _box_written(node, mixed, shape, whole)
 
 
 def scattered_set(node, places, part):

@@ -1,4 +1,5 @@
 """Programs (assay-program/1) as they are written while a function is traced: nodes over arrays, each written once."""
+import contextlib
 import json
 
 from assay.formulas.plain import numpy
@@ -15,6 +16,7 @@ class Writer:
 
     def __init__(self):
         self.nodes, self.kinds, self.shapes, self.written = [], [], [], {}
+        self.step = None  # that is written now, where it is not that of who calls
         self.steps = []  # of each node, the (file, line, expression) that wrote it
         self.captured = {}  # input: its array
         self.narrowest = "f64"  # of the floats that the function casts to
@@ -22,7 +24,7 @@ class Writer:
     def add(self, op, inputs, kind, shape, /, **attributes):
         node = {"op": op, **({"in": list(inputs)} if inputs else {}), **attributes}
         key = json.dumps(node, sort_keys=True)
-        step = step_of_caller()
+        step = self.step or step_of_caller()
         if not inputs and op != "input":
             key += repr(step)  # what is wrong with one of two equal numbers is another fault than with the other
         if key not in self.written:
@@ -40,6 +42,14 @@ class Writer:
         dtype = numpy.dtype(dtype)
         if dtype.kind == "f" and dtype.itemsize < {"f64": 8, "f32": 4, "f16": 2}[self.narrowest]:
             self.narrowest = "f32" if dtype.itemsize == 4 else "f16"
+
+    @contextlib.contextmanager
+    def at_step(self, step):
+        kept, self.step = self.step, step
+        try:
+            yield
+        finally:
+            self.step = kept
 
     def input(self, name, kind, shape):
         return self.add("input", (), kind, shape, name=name, kind=kind, shape=[int(size) for size in shape])

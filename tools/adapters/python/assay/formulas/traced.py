@@ -9,8 +9,8 @@ from fractions import Fraction
 from assay.formulas.plain import numpy
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
-from assay.formulas.program import DTYPE_OF, KIND_OF, REAL, Writer
-from assay.formulas.refusal import CannotTrace, line_of_caller
+from assay.formulas.program import BOOLEAN, DTYPE_OF, KIND_OF, REAL, Writer
+from assay.formulas.refusal import CannotTrace, line_of_caller, step_of_caller
 
 _tracing = []  # the writers, the last in scope
 
@@ -26,21 +26,46 @@ def is_tracing():
 
 
 class Cell:
-    """What views share. The node of integers and truths that are known is written when it is wanted."""
+    """What views share. The node of integers and truths that are known is written when it is wanted: as what they were
+    made by, where that is known."""
 
-    def __init__(self, node, value, kind, shape):
+    def __init__(self, node, value, kind, shape, made_by=None):
         self.own_node, self.value, self.kind, self.shape = node, value, kind, tuple(int(size) for size in shape)
-        self.version, self.writer = 0, _tracing[-1] if _tracing else None
+        self.version, self.writer, self.made_by = 0, _tracing[-1] if _tracing else None, made_by
+        self.step = step_of_caller() if node is None and _tracing else None
 
     @property
     def node(self):
         if self.own_node is None:
-            self.own_node = writer().constant(self.value)
+            with writer().at_step(self.step):
+                written = self.made_by.node() if self.made_by else None
+                self.own_node = writer().constant(self.value) if written is None else written
         return self.own_node
 
     def assign(self, node, value):
-        self.own_node, self.value = node, value
+        self.own_node, self.value, self.made_by = node, value, None
         self.version += 1
+
+
+class MadeBy:
+    """How integers or truths that are known were computed, of arrays that are known."""
+    DEEPEST = 64  # of what is written by recursion
+
+    def __init__(self, op, kind, arrays):
+        self.op, self.kind, self.arrays = op, kind, arrays
+        self.versions = [x._cell.version for x in arrays]
+        self.depth = 1 + max((x._cell.made_by.depth for x in arrays if x._cell.made_by), default=0)
+
+    def node(self):
+        """None where an operand has other elements by now, or all of it would be written too deep."""
+        if self.depth > self.DEEPEST or self.versions != [x._cell.version for x in self.arrays]:
+            return None
+        to = writer()
+        return to.elementwise(self.op, [to.to_kind(x.node, self.kind) for x in self.arrays],
+                              BOOLEAN if self.op in _TRUTHS else self.kind)
+
+
+_TRUTHS = ("less", "less_equal", "equal", "and", "or", "not")
 
 
 class Size(int):
@@ -253,11 +278,11 @@ def made(node, value=None):
     return Traced(Cell(node, value, to.kinds[node], to.shapes[node]))
 
 
-def constant(value):
+def constant(value, made_by=None):
     """Integers or truths."""
     value = numpy.array(value)
     kind = KIND_OF[value.dtype.kind]
-    return Traced(Cell(None, value.astype(DTYPE_OF[kind]), kind, value.shape))
+    return Traced(Cell(None, value.astype(DTYPE_OF[kind]), kind, value.shape, made_by if value.size > 1 else None))
 
 
 def as_traced(x):
