@@ -57,7 +57,7 @@ void make_offsets(std::size_t size, std::span<double> row, counter_random& rando
 /// Numbers that keep to the rule of their input, made of those that are there.
 void keep_to_rule(const core::tensor_declaration& d, core::tensor& t, const core::axis_sizes& sizes,
                   counter_random& random) {
-  if (d.rule == core::value_rule::none || t.size() == 0) return;
+  if (d.rule == core::value_rule::none || t.size() == 0 || t.shape().empty()) return;
   const std::span<double> all(t.values.storage());
   const std::size_t width = t.shape().back();
   for (std::size_t k = 0; k < all.size(); k += width) {

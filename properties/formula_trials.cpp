@@ -16,7 +16,7 @@ namespace {
 
 using reference::formula::recorded_operation;
 
-constexpr std::size_t several = 3;
+constexpr std::size_t several = 6;
 
 // One position of the axis at a time is as all of them together.
 bool is_apart(const recorded_operation& r, const std::string& axis, const core::request& call) {
@@ -36,12 +36,20 @@ bool is_apart(const recorded_operation& r, const std::string& axis, const core::
   return true;
 }
 
-// Until one of the calls, of each family and setting, is not `right`.
-bool holds_for_calls(const core::operation& op, const core::axis_sizes& sizes,
+// The sizes with those that settings are.
+core::axis_sizes with_settings(const core::operation& op, core::axis_sizes sizes, const core::attributes& settings) {
+  for (const core::attribute_declaration& a : op.attributes)
+    if (!a.axis.empty()) sizes[a.axis] = static_cast<std::size_t>(core::setting<std::int64_t>(settings, a.name));
+  return sizes;
+}
+
+// Until one of the calls, of each family and setting, is not `right`. Not where there is no such call.
+bool holds_for_calls(const core::operation& op, const core::axis_sizes& of,
                      const std::function<bool(const core::request&)>& right) {
   for (const family& f : formula_families())
     for (const core::attributes& settings : each_setting_of(op)) {
       if (f.applies && !f.applies(op)) continue;
+      const core::axis_sizes sizes = with_settings(op, of, settings);
       if (op.conflict && !op.conflict(settings, sizes).empty()) return false;
       core::counter_random random(core::fnv1a(f.name));
       if (!right({&op, core::dtype::f64, f.generate(op, core::dtype::f64, settings, random, extent(sizes)), settings}))
@@ -50,9 +58,7 @@ bool holds_for_calls(const core::operation& op, const core::axis_sizes& sizes,
   return true;
 }
 
-bool is_independent(const recorded_operation& r, const std::string& axis) {
-  core::axis_sizes sizes;
-  for (const std::string& symbol : core::axis_symbols(r.declaration)) sizes[symbol] = 2;
+bool is_independent(const recorded_operation& r, const std::string& axis, core::axis_sizes sizes) {
   sizes[axis] = several;
   return holds_for_calls(r.declaration, sizes, [&](const core::request& call) {
     return core::splittable_size(call, axis).has_value() && is_apart(r, axis, call);
@@ -88,13 +94,16 @@ std::vector<core::attributes> each_setting_of(const core::operation& op) {
   return all;
 }
 
-std::vector<std::string> independent_axes(const recorded_operation& r) {
+std::vector<std::string> independent_axes(const recorded_operation& r, const core::axis_sizes& sizes) {
   recorded_operation asked = r;  // splittable_size asks what is declared
   std::vector<std::string> all;
   for (const std::string& axis : core::free_axes(r.declaration)) {
+    // Along tokens, keys and features shifts and windows may reach further than any trial.
+    const core::axis_role role = core::role_of(r.declaration, axis);
+    if (role != core::axis_role::batch && role != core::axis_role::head) continue;
     asked.declaration.independent = {axis};
     try {
-      if (is_independent(asked, axis)) all.push_back(axis);
+      if (is_independent(asked, axis, sizes)) all.push_back(axis);
     } catch (const std::exception&) {
       continue;
     }
@@ -144,40 +153,50 @@ double loss_in(const recorded_operation& r, const core::request& call, core::cou
 
 }  // namespace
 
-lost_digits lost_by_steps(const recorded_operation& r) {
+lost_digits lost_by_steps(const recorded_operation& r, const core::axis_sizes& of) {
   const core::operation& op = r.declaration;
-  core::axis_sizes sizes;
-  for (const std::string& symbol : core::axis_symbols(op)) sizes[symbol] = 8;
+  const core::attributes settings = core::completed(op, {});
+  const core::axis_sizes sizes = with_settings(op, of, settings);
   lost_digits most;
+  if (op.conflict && !op.conflict(settings, sizes).empty()) return most;
   for (const family& f : formula_families()) {
     if (f.holds_nan || (f.applies && !f.applies(op))) continue;
     core::counter_random random(core::fnv1a(f.name));
-    const core::attributes settings = core::completed(op, {});
     const core::request call{&op, core::dtype::f32, f.generate(op, core::dtype::f32, settings, random, extent(sizes)),
                              settings};
-    if (op.conflict && !op.conflict(settings, sizes).empty()) continue;
     if (const double factor = loss_in(r, call, random); factor > most.factor) most = {factor, f.name};
   }
   return most;
 }
 
-std::string difference_of_way(const recorded_operation& r, std::size_t form) {
+std::string difference_of_way(const recorded_operation& r, std::size_t form, const core::axis_sizes& sizes) {
   constexpr unsigned digits = 35;
+  constexpr std::size_t beyond_a_chunk = 70;
   const core::operation& op = r.declaration;
-  core::axis_sizes sizes;
-  for (const std::string& symbol : core::axis_symbols(op)) sizes[symbol] = 4;
   std::string found;
-  holds_for_calls(op, sizes, [&](const core::request& call) {
+  bool is_tried = false;
+  const auto agrees = [&](const core::request& call) {
     const auto enclosed = [&](std::size_t of) {
       const auto p = r.record({op, call.attributes, core::sizes_of(call), reference::formula::purpose::truth,
                                reference::accuracy_class::sequential, of});
       return reference::formula::enclose(
           p, call.inputs, [](const std::string&) { return core::dtype::f64; }, digits);
     };
+    is_tried = true;
     found = first_difference(enclosed(0), enclosed(form));
     return found.empty();
-  });
-  return found;
+  };
+  if (holds_for_calls(op, sizes, agrees); !found.empty()) return found;
+  if (!is_tried) return "at no sizes it can be tried";
+  // What goes in chunks may have a second one only here.
+  for (const auto& [axis, size] : sizes) {
+    const core::axis_role role = core::role_of(op, axis);
+    if (role != core::axis_role::token && role != core::axis_role::key) continue;
+    core::axis_sizes longer = sizes;
+    longer[axis] = beyond_a_chunk / size * size;
+    if (holds_for_calls(op, longer, agrees); !found.empty()) return found;
+  }
+  return "";
 }
 
 }  // namespace assay::properties

@@ -316,7 +316,8 @@ tensors restrict_axis(const operation& op, const tensors& inputs, std::string_vi
         for (std::size_t k = 0; k < a.more; ++k) kept.push_back(k);
         for (const std::size_t p : positions) kept.push_back(p + a.more);
         t = take(t, i, kept);
-        if (d.rule == value_rule::offsets) t.values.storage().back() = last;
+        if (d.rule == value_rule::offsets && !kept.empty())
+          for (std::size_t end = kept.size(); end <= t.size(); end += kept.size()) t.values.storage()[end - 1] = last;
         continue;
       }
       if (a.parts > 1) {
@@ -436,9 +437,17 @@ class found_sizes {
   std::map<std::string, const std::string*> fixed_by_;  // names that the operation holds
 };
 
+// Of each row of the last axis.
 bool are_offsets(const tensor& t, std::size_t size) {
-  const auto& x = t.values.storage();
-  return x.size() > 0 && x.front() == 0 && x.back() == static_cast<double>(size) && std::is_sorted(x.begin(), x.end());
+  const std::span<const double> all(t.values.storage());
+  const std::size_t width = t.shape().empty() ? 0 : t.shape().back();
+  if (width < 2) return false;
+  for (std::size_t k = 0; k < all.size(); k += width) {
+    const auto row = all.subspan(k, width);
+    if (row.front() != 0 || row.back() != static_cast<double>(size) || !std::is_sorted(row.begin(), row.end()))
+      return false;
+  }
+  return true;
 }
 
 // The sizes, or an error that names the first index that lies beyond its axis.
@@ -554,7 +563,7 @@ constexpr std::string_view words_of(value_rule rule) {
 result<void> check_rules(const operation& op, const tensors& inputs) {
   for (const tensor_declaration& d : op.inputs) {
     const tensor& t = inputs.at(d.name);
-    if (d.rule == value_rule::none || t.size() == 0) continue;
+    if (d.rule == value_rule::none || t.size() == 0 || t.shape().empty()) continue;
     const std::span<const double> all(t.values.storage());
     const std::size_t width = t.shape().back();
     for (std::size_t k = 0; k < all.size(); k += width)

@@ -219,7 +219,7 @@ class block_pass {
     const node& sum = at(bare(total));
     if (sum.what != op::sum) return std::nullopt;
     const auto x = under(sum.in[0], op::exp);
-    if (!x) return std::nullopt;
+    if (!x || elements_of(shape_of(bare(total))) != elements_of(shape_of(total))) return std::nullopt;
     return to_.reshape(to_.of(op::log_sum_exp, {now_[*x]}, sum.integers[0]), shape_of(total));
   }
 
@@ -233,6 +233,7 @@ class block_pass {
       if (!less || shape_of(n.in[side]) != shape_of(shift)) continue;
       const node_id x = without_shift(*less, sum.integers[0]);
       if (x == *less || bare(shift) != bare(at(*less).in[1])) continue;
+      if (elements_of(shape_of(bare(at(logarithm).in[0]))) != elements_of(shape_of(shift))) continue;
       return to_.reshape(to_.of(op::log_sum_exp, {now_[x]}, sum.integers[0]), shape_of(shift));
     }
     return std::nullopt;

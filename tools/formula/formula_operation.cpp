@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <regex>
+#include <set>
 
 #include "reference/formula/program.hpp"
 
@@ -95,14 +97,48 @@ std::string no_declared_size(const std::map<std::string, std::vector<core::attri
 }
 
 // Loops are written out, turn by turn.
-std::string beyond_a_program(const std::vector<std::string>& looped, std::size_t operations,
-                             const core::axis_sizes& sizes) {
+std::string beyond_a_program(const std::vector<std::string>& looped, const std::vector<int>& powers,
+                             std::size_t operations, const core::axis_sizes& sizes) {
   constexpr std::size_t most = reference::formula::most_nodes / 4;
   std::size_t turns = 1;
-  for (const std::string& axis : looped) turns *= std::min(sizes.at(axis), most);
+  for (std::size_t k = 0; k < looped.size(); ++k)
+    for (int p = 0; p < powers.at(k); ++p) turns = std::min(turns * std::min(sizes.at(looped[k]), most), most);
   if (looped.empty() || turns <= most / std::max<std::size_t>(operations, 1)) return "";
-  return fmt::format("a loop along {} has {} turns of about {} operations, and a program {} at most",
+  return fmt::format("a loop along {} has {} turns or more, of about {} operations, and a program {} at most",
                      fmt::join(looped, " and "), turns, operations, most);
+}
+
+}  // namespace
+
+namespace {
+
+// What the first line of a host names is there: a record of one may come from anywhere.
+void check_names(const core::operation& op, const json& says) {
+  const auto refuse = [](const std::string& why) { throw core::contract_violation(why); };
+  const std::set<std::string> symbols = core::axis_symbols(op);
+  const std::regex plain(R"([1-9][0-9]{0,3}|([1-9][0-9]?)?[A-Za-z_]\w*(\+[0-9]{1,3})?)"),
+      made(R"([0-9]{0,8}|([0-9]{0,4})[A-Za-z_]\w*(\+[0-9]{1,3}|\*[A-Za-z_]\w*|/[1-9][0-9]{0,3})?)"),
+      name(R"([A-Za-z_]\w*)");
+  const auto check_axes = [&](const core::tensor_declaration& d, const std::regex& form) {
+    for (const std::string& axis : d.axes) {
+      if (!std::regex_match(axis, form)) refuse("'" + axis + "' is no axis of '" + d.name + "'");
+      for (std::sregex_iterator it(axis.begin(), axis.end(), name), end; it != end; ++it)
+        if (!symbols.contains(it->str())) refuse("there is no axis '" + it->str() + "'");
+    }
+  };
+  for (const core::tensor_declaration& d : op.inputs) {
+    check_axes(d, plain);
+    if (d.rule != core::value_rule::none && d.axes.empty()) refuse("'" + d.name + "' has no rows");
+    if (!d.index_into.empty() && !symbols.contains(d.index_into)) refuse("there is no axis '" + d.index_into + "'");
+  }
+  for (const core::tensor_declaration& d : op.outputs) check_axes(d, made);
+  for (const auto& [axis, of] : says.at("multiples").get<std::map<std::string, std::string>>()) {
+    const bool is_number = std::regex_match(of, std::regex("[1-9][0-9]{0,5}"));
+    if (!symbols.contains(axis) || (!is_number && !symbols.contains(of)))
+      refuse("'" + axis + "' is no multiple of '" + of + "'");
+  }
+  for (const std::string& axis : says.at("turns").at("axes").get<std::vector<std::string>>())
+    if (!symbols.contains(axis)) refuse("there is no axis '" + axis + "'");
 }
 
 }  // namespace
@@ -114,16 +150,18 @@ core::operation operation_of_formula(const json& says) {
   for (const json& j : says.at("outputs"))
     op.outputs.push_back({.name = j.at("name"), .axes = j.at("axes").get<std::vector<std::string>>()});
   for (const json& j : says.at("settings")) op.attributes.push_back(setting_of(j));
+  check_names(op, says);
   std::map<std::string, std::vector<core::attribute>> counts;
   for (const core::attribute_declaration& a : op.attributes)
     if (!a.axis.empty()) counts[a.axis] = a.values;
   op.conflict = [counts, multiples = says.at("multiples").get<std::map<std::string, std::string>>(),
                  looped = says.at("turns").at("axes").get<std::vector<std::string>>(),
+                 powers = says.at("turns").at("powers").get<std::vector<int>>(),
                  operations = says.at("turns").at("operations").get<std::size_t>()](const core::attributes&,
                                                                                     const core::axis_sizes& sizes) {
     std::string why = conflict_of(multiples, sizes);
     if (why.empty()) why = no_declared_size(counts, sizes);
-    return why.empty() ? beyond_a_program(looped, operations, sizes) : why;
+    return why.empty() ? beyond_a_program(looped, powers, operations, sizes) : why;
   };
   return op;
 }

@@ -20,6 +20,9 @@ namespace {
 using nlohmann::json;
 namespace formula = reference::formula;
 
+/// Sizes at which the formula has a program, and axes are told apart.
+core::axis_sizes trial_sizes(const judged_formula& about) { return about.says.at("sizes").get<core::axis_sizes>(); }
+
 std::shared_ptr<formula_source> of_process;
 
 json question_of(const core::operation& op, const core::attributes& settings, const core::axis_sizes& axes) {
@@ -100,17 +103,21 @@ json formula_source::programs_within(const core::request& call) {
   const core::operation_name name(call.operation->name);
   const core::operation& op = *reference::find_operation(name.forward);
   const json of = question_of(op, core::completed(*call.operation, call.attributes), core::sizes_of(call));
-  const auto is_within = [&](const json& question) {
-    return question["settings"] == of["settings"] &&
-           std::ranges::all_of(question["sizes"].items(),
-                               [&](const auto& one) { return one.value() <= of["sizes"][one.key()]; });
+  // A law may ask for other settings, for less, and for twice as much.
+  const auto is_near = [&](const json& question) {
+    return std::ranges::all_of(question["sizes"].items(), [&](const auto& one) {
+      return of["sizes"].contains(one.key()) && one.value() <= 2 * of["sizes"][one.key()].template get<std::size_t>();
+    });
   };
   std::vector<json> questions;
   {
     const std::lock_guard lock(mutex_);
     for (const std::string& text : known_)
-      if (json question = json::parse(text); is_within(question)) questions.push_back(std::move(question));
+      if (json question = json::parse(text); is_near(question)) questions.push_back(std::move(question));
   }
+  constexpr std::size_t most = 64;
+  std::ranges::stable_sort(questions, {}, [&](const json& q) { return q["sizes"] == of["sizes"] ? 0 : 1; });
+  if (questions.size() > most) questions.resize(most);
   json programs = json::array();
   for (json& question : questions) {
     json answer = answer_to(question);
@@ -122,9 +129,9 @@ json formula_source::programs_within(const core::request& call) {
 
 namespace {
 
-json found_by_trials(const formula::recorded_operation& r) {
-  const properties::lost_digits lost = properties::lost_by_steps(r);
-  return {{"independent", properties::independent_axes(r)}, {"loses", lost.factor}, {"on", lost.family}};
+json found_by_trials(const formula::recorded_operation& r, const core::axis_sizes& sizes) {
+  const properties::lost_digits lost = properties::lost_by_steps(r, sizes);
+  return {{"independent", properties::independent_axes(r, sizes)}, {"loses", lost.factor}, {"on", lost.family}};
 }
 
 }  // namespace
@@ -136,10 +143,13 @@ core::result<void> add_formula_source(std::shared_ptr<formula_source> source) {
                                      [source](const formula::program_sizes& call) { return source->trace(call); }};
     made.is_of_any_steps = true;
     made.other_ways = about.other_ways.size();
-    if (!about.says.contains("found")) source->finds(found_by_trials(made));
-    made.declaration.independent = about.says.at("found").at("independent");
+    if (!about.says.contains("found")) source->finds(found_by_trials(made, trial_sizes(about)));
+    const json& found = about.says.at("found");
+    made.declaration.independent = found.at("independent");
+    if (!found.at("loses").is_number() || !found.at("on").is_string())
+      return core::failure(fmt::format("the formula {}: it does not say what it loses", about.spec));
     for (std::size_t form = 1; source->tells_steps() && form <= made.other_ways; ++form)
-      if (const std::string why = properties::difference_of_way(made, form); !why.empty())
+      if (const std::string why = properties::difference_of_way(made, form, trial_sizes(about)); !why.empty())
         return core::failure(fmt::format("{} is not the same function as the formula {}: {}",
                                          about.other_ways[form - 1], about.spec, why));
     const core::operation op = made.declaration;
@@ -180,7 +190,7 @@ core::result<void> add_recorded_formula(const json& record) {
     }
     recorded_of_process->add(record.at("programs"));
     return {};
-  } catch (const json::exception& wrong) {
+  } catch (const std::exception& wrong) {
     return core::failure(fmt::format("its formula is no record of one: {}", wrong.what()));
   }
 }
@@ -203,6 +213,9 @@ std::string mathematics_of_formula() {
     sizes[axis] = role == core::axis_role::batch || role == core::axis_role::head ? 1 : 2;
   }
   const core::attributes settings = core::completed(op, {});
+  if (op.conflict && !op.conflict(settings, sizes).empty()) sizes = trial_sizes(of_process->about());
+  for (const core::attribute_declaration& a : op.attributes)
+    if (!a.axis.empty()) sizes[a.axis] = static_cast<std::size_t>(core::setting<std::int64_t>(settings, a.name));
   return formula::as_mathematics(of_process->trace({op, settings, sizes}));
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 #include <cstdint>
+#include <functional>
 
 namespace assay::tools {
 namespace {
@@ -141,6 +142,30 @@ std::string markdown_link(std::string_view text, const std::string& address) {
     if (escaped[i] == '\\' && i + 1 < escaped.size()) shown += escaped[++i];
   }
   return "[" + shown + "](" + address + ")";
+}
+
+namespace {
+
+// What lies between backticks is code where each has another one.
+std::string with_code(std::string_view text, std::string (*plain_words)(std::string_view),
+                      const std::function<std::string(std::string_view)>& code) {
+  if (std::ranges::count(text, '`') % 2 != 0 || text.find("``") != std::string_view::npos) return plain_words(text);
+  std::string out;
+  for (bool is_code = false;; is_code = !is_code) {
+    const std::size_t end = text.find('`');
+    const std::string_view part = text.substr(0, end);
+    if (!part.empty()) out += is_code ? code(part) : plain_words(part);
+    if (end == std::string_view::npos) return out;
+    text.remove_prefix(end + 1);
+  }
+}
+
+}  // namespace
+
+std::string markdown_sentence(std::string_view text) { return with_code(text, escape_markdown, markdown_code); }
+std::string markup_sentence(std::string_view text) {
+  return with_code(text, escape_markup,
+                   [](std::string_view code) { return "<code>" + escape_markup(code) + "</code>"; });
 }
 
 std::string url_path(std::string_view path) {

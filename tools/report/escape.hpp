@@ -17,6 +17,9 @@ std::string escape_markup(std::string_view text);
 /// For running text in Markdown: no emphasis, link, table cell, HTML or mention comes of it (a word with an @ is a
 /// code span); plain() first.
 std::string escape_markdown(std::string_view text);
+/// The same of a sentence: what stands between two backticks is code.
+std::string markdown_sentence(std::string_view text);
+std::string markup_sentence(std::string_view text);
 
 /// A link with a text of running Markdown. `address` is one already: url_path, and what stands behind it.
 std::string markdown_link(std::string_view text, const std::string& address);

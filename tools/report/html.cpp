@@ -22,7 +22,7 @@ std::string section(const std::string& id, const std::string& title, const std::
 
 std::string list(const char* kind, const std::vector<std::string>& sentences) {
   std::string items;
-  for (const std::string& s : sentences) items += "<li>" + escape_markup(s) + "</li>\n";
+  for (const std::string& s : sentences) items += "<li>" + markup_sentence(s) + "</li>\n";
   return items.empty() ? items : fmt::format("<ul class=\"{}\">\n{}</ul>\n", kind, items);
 }
 

@@ -109,7 +109,7 @@ std::string failures(const gate_report& r) {
 
 std::string list(const std::vector<std::string>& sentences) {
   std::string text;
-  for (const std::string& s : sentences) text += "- " + escape_markdown(s) + "\n";
+  for (const std::string& s : sentences) text += "- " + markdown_sentence(s) + "\n";
   return text.empty() ? text : text + "\n";
 }
 

@@ -225,7 +225,8 @@ std::string captured_in_words(const judged_formula& f) {
   std::string text;
   if (!f.other_ways.empty()) text += fmt::format(" What {} rounds is right as well.", fmt::join(f.other_ways, ", or "));
   constexpr double much = 100;
-  if (const auto found = f.says.find("found"); found != f.says.end() && found->at("loses").get<double>() > much)
+  if (const auto found = f.says.find("found");
+      found != f.says.end() && found->value("loses", 0.0) > much && found->contains("on"))
     text += fmt::format(
         " As it is written it loses {:.0f} digits in f32 on {} inputs, beyond a rounding of what it takes: whoever "
         "loses "

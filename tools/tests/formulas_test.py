@@ -873,6 +873,15 @@ class Gating(unittest.TestCase):
         np.testing.assert_array_equal(alone["y"], both["y"])
         self.assertGreater(both.allowed["y"][0], 100 * alone.allowed["y"][0])
         self.assertIn("right", assay.judge(square_of_sum, written_out(x, y), x=x, y=y))
+
+        def twice(x):
+            return x + x
+
+        @assay.same_as(twice)
+        def of_other_numbers(x):
+            return 2 * x + 1e-9
+        with self.assertRaisesRegex(RuntimeError, "of_other_numbers is not the same function"):
+            assay.judge(twice, x + x, x=x)
         with self.assertRaises(AssertionError):
             assay.judge(lambda x, y: (x + y) ** 2, written_out(x, y), x=x, y=y)
 

@@ -33,6 +33,9 @@ TEST_CASE("assay/report/markup_and_markdown_are_inert") {
   CHECK(tools::escape_markdown("(@h) `@h` a @ b @") == "(`@h`) \\``@h`\\` a @ b @");
   CHECK(tools::markdown_link("[a](b) c]", "d/e.html#f") == "[\\[a\\](b) c\\]](d/e.html#f)");
   CHECK(tools::url_path("a b/c(1)&\"#?.html") == "a%20b/c%281%29%26%22%23%3F.html");
+  CHECK(tools::markdown_sentence("like: `i - j <= *w*` (a_b) | `c`") == "like: `i - j <= *w*` (a_b) \\| `c`");
+  CHECK(tools::markdown_sentence("one ` alone") == tools::escape_markdown("one ` alone"));
+  CHECK(tools::markup_sentence("like: `i < j`") == "like: <code>i &lt; j</code>");
   CHECK(tools::markdown_code("a`b") == "``a`b``");
   CHECK(tools::markdown_code("`a|b") == "`` `a|b ``");
   CHECK(tools::markdown_block({"a ``` b", "c"}, "sh", "  ") == "  ````sh\n  a ``` b\n  c\n  ````\n");

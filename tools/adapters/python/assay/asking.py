@@ -85,10 +85,11 @@ def _named(operation, values):
     """The operation by name, and the formula behind it where it is a function."""
     if not callable(operation):
         return operation, None, values
-    from assay.formulas.asking import asked, hold_against_function
+    from assay.formulas.asking import asked, hold_against_function, hold_ways_against_formula
     formula, inputs = asked(operation, values)
     name = formula.declarations[0]["name"]
     hold_against_function(formula, inputs, lambda given: _truth(name, formula, formula.trace.narrowest, None, None, given))
+    hold_ways_against_formula(formula, inputs, lambda one, given: _truth(one.declarations[0]["name"], one, "f64", None, None, given))
     return name, formula, inputs
 
 

@@ -103,6 +103,23 @@ def hold_against_function(formula, inputs, truth_of):
     _replayed.add(formula.text)
 
 
+def hold_ways_against_formula(formula, inputs, truth_of):
+    """Once for each program: another way to compute a formula (assay.same_as) is the same function, to f64 on these inputs.
+    `truth_of(formula, inputs)`: the exact outputs of these in f64."""
+    for way in getattr(formula.function, "__assay_other_ways__", ()):
+        other = formula_of(way, inputs, formula.settings)
+        if (formula.text, other.text) in _replayed:
+            continue
+        given = {name: _as_taken(name, value, formula).astype(DTYPE_OF[formula.trace.inputs[name][0]])
+                 for name, value in inputs.items()}
+        own, same = truth_of(formula, given), truth_of(other, given)
+        for name, y in own.items():
+            z = same.get(name)
+            if z is None or z.shape != y.shape or (numpy.isfinite(y) & numpy.isfinite(z) & (y != z)).any():
+                raise NotTheFunction(f"{other.name} is not the same function as the formula {formula.name}: its '{name}' is another")
+        _replayed.add((formula.text, other.text))
+
+
 def asked(function, values):
     """(Formula, the inputs of the call)"""
     inputs, settings = split_call(function, values)

@@ -16,16 +16,19 @@ sizes that are always the same. TYPE is `real`, which need not be said, `int` or
 A setting is `setting` and the values that it has, its standard first. Of an axis `multiple of AXIS` may be said, or of a
 number.
 """
+import __future__
+import inspect
 import math
 import re
 
 from assay.formulas.refusal import CannotTrace
 from assay.signature import signature_of
 
-_TOKEN = re.compile(r"\s*(>=|<=|[<>(),\[\]]|[^\s<>=(),\[\]]+)")
+_TOKEN = re.compile(r"\s*(>=|<=|[<>=(),\[\]]|[^\s<>=(),\[\]]+)")
 _AXIS = re.compile(r"\d+|(\d*)([A-Za-z_]\w*?)(?:\+(\d+))?(?:[*/]\w+)?")
 _TYPES = {"int": "integer", "real": "real", "bool": "boolean"}
-_WORDS = {*_TYPES, "in", "unit", "sorted", "offsets", "a"}
+_WORDS = {*_TYPES, "in", "unit", "sorted", "offsets"}
+_OF_INPUTS = re.compile(r"[1-9]\d*|([1-9]\d*)?[A-Za-z_]\w*?(\+\d+)?")  # an output has products and parts, too
 _ROLES = {"batch": ("b", "batch"), "head": ("h", "g", "heads", "kv", "kv_heads"), "token": ("n", "t", "l", "s", "seq",
           "length", "tokens", "time"), "key": ("m", "keys"), "width": ("d", "e", "f", "c", "dim", "width", "features")}
 
@@ -109,16 +112,23 @@ def _setting_value(word):
 
 
 def _setting(words, of):
-    values = [_setting_value(word) for word in words if word != ","]
+    values = [_setting_value(word) for word in " ".join(words).replace(",", " ").split()]
     if not values:
         raise WrongDeclaration(f"{of}: a setting has values, such as \"setting 0 3 64\"")
-    return [float(x) for x in values] if any(isinstance(x, float) for x in values) else values
+    kinds = {type(x) for x in values}
+    if kinds == {int, float}:
+        values, kinds = [float(x) for x in values], {float}
+    if len(kinds) > 1:
+        raise WrongDeclaration(f"{of}: the values of a setting are numbers, words, or true and false")
+    if kinds & {int, float} and not all(abs(x) <= 2**53 for x in values):
+        raise WrongDeclaration(f"{of}: the numbers of a setting are finite, and at most 2^53")
+    return values
 
 
 def _axes_and_rest(text):
     tokens = _TOKEN.findall(text)
     axes = []
-    while tokens and _AXIS.fullmatch(tokens[0]) and tokens[0] not in _WORDS:
+    while tokens and _AXIS.fullmatch(tokens[0]) and tokens[0] not in _WORDS and tokens[:2] != ["a", "key"]:
         axes.append(tokens.pop(0))
     return axes, tokens
 
@@ -136,12 +146,22 @@ def declared(texts):
             split[name] = _axes_and_rest(text)
     symbols = {symbol_of(axis) for axes, _ in split.values() for axis in axes}
     for name, (axes, tokens) in split.items():
+        for axis in axes:
+            if not _OF_INPUTS.fullmatch(axis):
+                raise WrongDeclaration(f"{name}: an axis is a name, a number, a multiple such as 2d or one more such as s+1, and "
+                                       f"not {axis}")
         kind = _TYPES[tokens.pop(0)] if tokens and tokens[0] in _TYPES else "real"
         values = _values(tokens, name, axes, symbols)
         if values["rule"] == "one in each row" and kind != "boolean":
             raise WrongDeclaration(f"{name}: a key in each row is said of bool")
         if values["into"] and kind != "integer":
             raise WrongDeclaration(f"{name}: an index into {values['into']} is int")
+        if values["rule"] == "offsets" and not axes[-1:] == [f"{symbol_of(axes[-1])}+1"]:
+            raise WrongDeclaration(f"{name}: offsets of s parts are s+1: write that as its last axis")
+        least, most = (math.ceil, math.floor) if kind == "integer" else (float, float)
+        bounds = [x if math.isinf(x) else end(x) for x, end in ((values["low"], least), (values["high"], most))]
+        if bounds[0] > bounds[1]:
+            raise WrongDeclaration(f"{name}: no {kind} lies within these bounds")
         for end in ("low", "high"):
             values[end] = values[end] if math.isfinite(values[end]) else None
         inputs[name] = {"name": name, "axes": axes, "type": kind, **values}
@@ -162,9 +182,11 @@ def role_of(axis):
     return next((role for role, words in _ROLES.items() if axis.lower() in words), "parameter")
 
 
-def _annotated(annotation):
+def _annotated(annotation, is_source):
     """The text of an annotation: itself, or that of jaxtyping: Int[Array, "B n"]."""
     words = annotation if isinstance(annotation, str) else getattr(annotation, "dim_str", None)
+    if words is annotation and is_source:  # the text of an expression: one that is a text itself declares something
+        words = words[1:-1] if words[:1] in ("'", '"') else None
     if not isinstance(words, str):
         return None
     kinds = {str(kind).rstrip("0123456789").removeprefix("u") for kind in getattr(annotation, "dtypes", None) or ()}
@@ -176,8 +198,10 @@ def declaration_of(function, given=None):
     WrongDeclaration where there are none."""
     texts = {**getattr(function, "__assay_formula__", {}), **(given or {})}
     parameters = signature_of(function).parameters
+    code = getattr(inspect.unwrap(getattr(function, "func", function)), "__code__", None)
+    is_source = bool(code and code.co_flags & __future__.annotations.compiler_flag)
     for name, parameter in parameters.items():
-        words = _annotated(parameter.annotation)
+        words = _annotated(parameter.annotation, is_source)
         if name not in texts and words is not None:
             texts[name] = words
     missing = [name for name, p in parameters.items() if name not in texts and p.default is p.empty]
@@ -187,23 +211,28 @@ def declaration_of(function, given=None):
                                f"yours,\n    @assay.formula({pasted})")
     unknown = [name for name in texts if name not in parameters and not texts[name].startswith("multiple of ")]
     if unknown:
-        raise WrongDeclaration(f"{function.__name__} has no parameter {', '.join(unknown)}")
+        raise WrongDeclaration(f"{name_of(function)} has no parameter {', '.join(unknown)}")
     return declared(texts)
 
 
-_SIZES = (3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37)  # of axes whose names tell nothing else
+_SIZES = tuple(range(3, 60, 4))  # of axes whose names tell nothing else: none is one more than another
 
 
 def sizes_that_differ(inputs, multiples, first=0):
-    """Sizes of the axes by which they are told apart; other ones from another first. Widths are even."""
+    """Sizes of the axes by which they are told apart; other ones from another first."""
     axes = symbols_of(inputs)
     if len(axes) >= len(_SIZES):
         raise WrongDeclaration(f"{len(axes)} axes are too many")
-    sizes = dict(zip(axes, _SIZES[first:]))
-    for axis, of in multiples.items():
+    sizes, todo = dict(zip(axes, _SIZES[first:])), dict(multiples)
+    while todo:
+        axis = next((axis for axis, of in todo.items() if of not in todo), None)
+        if axis is None:
+            raise WrongDeclaration(f"{', '.join(todo)}: each is a multiple of another one of them")
+        of = todo.pop(axis)
         step = sizes[of] if of in sizes else int(of)
         others = {size for other, size in sizes.items() if other != axis}
-        sizes[axis] = next(size for size in range(2 * step, 99 * step, step) if size not in others)
+        least = -(-max(sizes[axis], 2 * step) // step) * step
+        sizes[axis] = next(size for size in range(least, least + 99 * step, step) if size not in others)
     return sizes
 
 

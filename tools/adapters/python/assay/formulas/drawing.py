@@ -40,14 +40,15 @@ def drawn(one, sizes, random):
 
 
 def _share_of_nan(function, draws, settings):
-    numbers = []
+    """Of the draws that have most of it: small arrays are no fewer than large ones."""
+    most = 0.0
     for values in draws:
         with numpy.errstate(all="ignore"):
             outputs = function(**{name: x.copy() for name, x in values.items()}, **settings)
-        arrays = outputs.values() if isinstance(outputs, dict) else outputs if isinstance(outputs, tuple) else [outputs]
-        numbers += [numpy.ravel(numpy.asarray(x, dtype=float)) for x in arrays]
-    numbers = numpy.concatenate(numbers)
-    return numpy.isnan(numbers).mean() if numbers.size else 0.0
+        arrays = outputs.values() if isinstance(outputs, dict) else outputs if isinstance(outputs, (tuple, list)) else [outputs]
+        numbers = numpy.concatenate([numpy.ravel(numpy.asarray(x, dtype=float)) for x in arrays])
+        most = max(most, numpy.isnan(numbers).mean() if numbers.size else 0.0)
+    return most
 
 
 def _where_nan_begins(function, values, settings):
@@ -61,10 +62,13 @@ def _where_nan_begins(function, values, settings):
     return None
 
 
-def check_values(function, inputs, settings, sizes):
+def check_values(function, inputs, settings, sizes, multiples):
     """Usual numbers give more than one NaN in a hundred: a WrongDeclaration that asks which values an input has."""
     random = numpy.random.default_rng(1)
-    few = {axis: 2 if size % 2 else 4 for axis, size in sizes.items()}
+    few = {axis: 2 for axis in sizes if axis not in multiples}
+    few |= {axis: few[of] if of in few else int(of) if of.isdigit() else sizes[axis] for axis, of in multiples.items()}
+    if any(of in multiples for of in multiples.values()):
+        few = sizes
     draws = [{name: drawn(one, of, random) for name, one in inputs.items()} for of in (sizes, few) for _ in range(8)]
     if _share_of_nan(function, draws, settings) <= 0.01:
         return

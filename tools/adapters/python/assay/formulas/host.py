@@ -6,6 +6,7 @@ for sizes and settings, a line of JSON each.
 """
 import hashlib
 import json
+import math
 import os
 import sys
 
@@ -31,9 +32,10 @@ class Host:
         outputs = outputs_of(*((trace, own | {name: pair[k] for name, pair in counts.items()})
                                for k, (trace, own) in enumerate(((found, sizes), (again, others)))))
         symbols = {symbol_of(axis) for out in outputs for axis in out["axes"]}
-        check_values(function, self.inputs, standard, sizes)
-        texts = [found.text, again.text] + [self.trace(sizes, standard | {name: value}).text for name, values
-                                            in self.settings.items() for value in values[1:]]
+        check_values(function, self.inputs, standard, sizes, multiples)
+        texts = [json.dumps([self.inputs, self.settings, multiples]), found.text, again.text]
+        texts += [self.trace(sizes, standard | {name: value}).text for name, values in self.settings.items()
+                  for value in values[1:]]
         self.greeting = {
             "ok": True, "name": name_of(function), "given": given, "inputs": list(self.inputs.values()),
             "outputs": outputs,
@@ -55,17 +57,18 @@ class Host:
             return max(len(self.trace(at, settings, way).steps) for way in (self.function, *self.other_ways))
         here = operations(sizes)
         if here == operations(others):
-            return {"axes": [], "operations": here}
-        along = []
+            return {"axes": [], "powers": [], "operations": here}
+        along, powers = [], []
         for axis in sizes:
             larger = sizes | {axis: 3 * sizes[axis]}
             larger |= {other: 2 * size_of(of, larger) for other, of in multiples.items() if of == axis}
-            if operations(larger) > here:
+            if (grown := operations(larger)) > here:
                 along.append(axis)
+                powers.append(min(3, max(1, round(math.log(grown / here, 3) + 0.3))))
         turns = 1
-        for axis in along:
-            turns *= sizes[axis]
-        return {"axes": along, "operations": -(-here // turns)}
+        for axis, power in zip(along, powers):
+            turns *= sizes[axis]**power
+        return {"axes": along, "powers": powers, "operations": -(-here // turns)}
 
     def trace(self, sizes, settings, function=None):
         import numpy
