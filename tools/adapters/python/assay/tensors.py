@@ -46,12 +46,12 @@ def _by_torch(value, reason):
 
 def bf16_to_f32(bits):
     """The float32 values of bf16 bit patterns (uint16); exact."""
-    return (bits.astype(numpy.uint32) << 16).view(numpy.float32)
+    return numpy.asarray(bits.astype(numpy.uint32) << numpy.uint32(16)).view(numpy.float32)  # one number is an array, too
 
 
 def f32_to_bf16(values):
     """The bf16 bit patterns (uint16) of float32 values, rounded to nearest, ties to even."""
-    bits = numpy.ascontiguousarray(values, dtype=numpy.float32).view(numpy.uint32)
+    bits = numpy.asarray(values, dtype=numpy.float32).view(numpy.uint32)
     # Adding just under half of the last place, or exactly half where it is odd, carries as rounding does.
     rounded = (bits + (0x7FFF + ((bits >> 16) & 1)).astype(numpy.uint32)) >> 16
     # The carry would turn some NaNs into infinities or zeros; they become quiet NaNs instead.
