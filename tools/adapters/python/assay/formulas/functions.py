@@ -300,7 +300,8 @@ def as_type(x, dtype):
     if kind == INTEGER and x.kind == REAL:
         if x.value is None:
             raise CannotTrace("a cast of reals to integers", "write numpy.floor, and keep it real")
-        return constant(x.value.astype(numpy.int64))
+        with numpy.errstate(all="ignore"):  # NaN and infinities are whatever NumPy makes of them
+            return constant(x.value.astype(numpy.int64))
     if kind == INTEGER and x.value is not None:
         return constant(x.value.astype(numpy.int64))
     value = None if x.value is None else x.value.astype(numpy.float64 if kind == REAL else numpy.int64)

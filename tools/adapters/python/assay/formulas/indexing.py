@@ -172,8 +172,8 @@ def put(x, key, new):
         new = functions.as_type(new, {"real": float, "integer": int, "boolean": bool}[x.kind])
     if new.kind == REAL and x.kind != REAL:
         raise CannotTrace("reals that are written into integers or truths", "make the array of floats")
-    masks = [one for one in key if isinstance(one, Traced) and one.kind == BOOLEAN and one.value is None]
-    if masks:
+    masks = [one for one in key if isinstance(one, Traced) and one.kind == BOOLEAN and one.ndim]
+    if any(one.value is None for one in masks) or (len(masks) == 1 and _is_one_for_all(x, key, new)):
         return _put_where(x, key, new)
     key = _without_masks(key)
     if any(isinstance(one, Traced) for one in key):
@@ -204,6 +204,13 @@ def _write(view, new):
         view._cell.assign(None, old)
         return
     view.write(_fitted(new, shape), value)
+
+
+def _is_one_for_all(x, key, new):
+    """Whether x[:, mask] = y has the same y wherever the mask is true."""
+    at = next(k for k, one in enumerate(key) if isinstance(one, Traced))
+    whole = all(isinstance(one, slice) and one == slice(None) for k, one in enumerate(key) if k != at)
+    return whole and new.ndim <= x.ndim - at - key[at].ndim
 
 
 def _put_where(x, key, new):

@@ -108,13 +108,19 @@ class Writer:
             leaf = (self.integer(first) if kind == INTEGER else
                     self.add("boolean", (), BOOLEAN, (), value=bool(first)))
             return self.broadcast(leaf, array.shape)
-        return self.data(array)
+        once = array
+        for axis in range(array.ndim):  # what is repeated is written once
+            first = numpy.take(once, [0], axis) if once.shape[axis] > 1 else once
+            once = first if (once == first).all() else once
+        return self.broadcast(self.data(once), array.shape)
 
     def data(self, array):
         """An array as it is, whatever made it."""
         array = numpy.asarray(array)
         kind = KIND_OF[array.dtype.kind]
-        values = [str(x) if isinstance(x, float) and not numpy.isfinite(x) else x for x in array.ravel().tolist()]
+        values = array.ravel().tolist()
+        if kind == REAL:
+            values = [x if numpy.isfinite(x) else str(x) for x in values]
         return self.add("data", (), kind, array.shape, kind=kind, shape=list(array.shape), values=values)
 
     def to_kind(self, node, kind):
