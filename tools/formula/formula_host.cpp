@@ -63,7 +63,11 @@ class formula_host final : public formula_source {
     std::string line;
     if (const outcome how = child_->exchange(text, line, patience); how != outcome::line)
       return ended(how == outcome::closed ? "its program ended. " + child_->stderr_tail()
-                                          : "no answer within its limits of time and memory");
+                   : how == outcome::line_too_long
+                       ? "its program is a text of more than 64 MiB at these sizes: an array that "
+                         "no input is in is written out, element by element"
+                   : how == outcome::out_of_memory ? "it takes more memory than its limit"
+                                                   : "no answer within a minute of computing");
     json answer = json::parse(line, nullptr, false);
     if (!answer.is_object() || !answer.contains("ok") || !answer["ok"].is_boolean())
       return ended("an answer that is none");

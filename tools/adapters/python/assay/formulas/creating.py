@@ -46,22 +46,27 @@ def linspace(start, stop, num=50, endpoint=True, retstep=False, dtype=None, axis
     return (found, step) if retstep else found
 
 
+def _compared(compare, rows, columns, k):
+    """Of each element of a matrix its column and its row + k."""
+    of_row = f.add(constant(numpy.arange(rows)), k).reshape(rows, 1)
+    return compare(constant(numpy.arange(columns)), of_row)
+
+
 def eye(N, M=None, k=0, dtype=None, *_, **__):
-    square = numpy.eye(int(N), None if M is None else int(M), int(k), dtype=bool)
-    return f.as_type(constant(square), DTYPE_OF[kind_of_dtype(dtype)])
+    square = _compared(f.equal, int(N), int(N if M is None else M), int(k))
+    return f.as_type(square, DTYPE_OF[kind_of_dtype(dtype)])
 
 
 def tri(n, m=None, k=0, dtype=None, **_):
-    return f.as_type(constant(numpy.tri(int(n), None if m is None else int(m), int(k), dtype=bool)),
-                     DTYPE_OF[kind_of_dtype(dtype)])
+    return f.as_type(_compared(f.less_equal, int(n), int(n if m is None else m), int(k)), DTYPE_OF[kind_of_dtype(dtype)])
 
 
 def triangle(keep_lower):
     def apply(x, k=0):
         x = as_traced(x)
         rows, columns = x.plain_shape[-2:]
-        lower = numpy.tri(rows, columns, int(k) if keep_lower else int(k) - 1, dtype=bool)
-        return f.where(constant(lower if keep_lower else ~lower), x, x.dtype.type(0).item())
+        lower = _compared(f.less_equal, rows, columns, int(k) if keep_lower else int(k) - 1)
+        return f.where(lower if keep_lower else f.logical_not(lower), x, x.dtype.type(0).item())
     return apply
 
 
