@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <regex>
 #include <set>
 
@@ -96,6 +97,21 @@ std::string no_declared_size(const std::map<std::string, std::vector<core::attri
   return "";
 }
 
+// An array of the program would be too large.
+std::string beyond_an_array(const std::vector<std::vector<std::string>>& arrays, const core::axis_sizes& sizes) {
+  for (const std::vector<std::string>& axes : arrays) {
+    double elements = 1;
+    for (const std::string& axis : axes) {
+      const auto it = sizes.find(axis);
+      elements *= it != sizes.end() ? static_cast<double>(it->second) : std::strtod(axis.c_str(), nullptr);
+    }
+    if (elements > static_cast<double>(reference::formula::most_elements))
+      return fmt::format("an array of {} has {:.0f} elements, and a program's have {} at most", fmt::join(axes, " x "),
+                         elements, reference::formula::most_elements);
+  }
+  return "";
+}
+
 // Loops are written out, turn by turn.
 std::string beyond_a_program(const std::vector<std::string>& looped, const std::vector<int>& powers,
                              std::size_t operations, const core::axis_sizes& sizes) {
@@ -156,11 +172,13 @@ core::operation operation_of_formula(const json& says) {
     if (!a.axis.empty()) counts[a.axis] = a.values;
   op.conflict = [counts, multiples = says.at("multiples").get<std::map<std::string, std::string>>(),
                  looped = says.at("turns").at("axes").get<std::vector<std::string>>(),
+                 arrays = says.at("arrays").get<std::vector<std::vector<std::string>>>(),
                  powers = says.at("turns").at("powers").get<std::vector<int>>(),
                  operations = says.at("turns").at("operations").get<std::size_t>()](const core::attributes&,
                                                                                     const core::axis_sizes& sizes) {
     std::string why = conflict_of(multiples, sizes);
     if (why.empty()) why = no_declared_size(counts, sizes);
+    if (why.empty()) why = beyond_an_array(arrays, sizes);
     return why.empty() ? beyond_a_program(looped, powers, operations, sizes) : why;
   };
   return op;

@@ -893,6 +893,10 @@ class Gating(unittest.TestCase):
                               "f32", "--shape", "B=1,n=100000", "--report", "report")
         self.assertEqual(done.returncode, 2)
         self.assertIn("a loop along n has", done.stderr)
+        done = self.run_assay("gate", "--formula", "python:reference:masked", "--candidate", "python:reference:masked", "--dtype",
+                              "f32", "--shape", "B=1,n=10000,m=10000,d=2", "--report", "report")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("an array of B x m x n has 100000000 elements", done.stderr)
 
     def test_settings_that_are_sizes(self):
         self.gate("frequencies", "python:kernels:frequencies", 0)

@@ -45,8 +45,15 @@ class Host:
                          for name, values in self.settings.items()],
             "sha256": hashlib.sha256("\n".join(texts).encode()).hexdigest(),
             "narrowest": min((found.narrowest, again.narrowest), key=("f16", "f32", "f64").index),
+            "arrays": self.arrays(found, sizes),
             "turns": self.turns(sizes, others, standard, multiples),
             "captured": [f"{path}:{line}: an array {list(shape)}" for (path, line), shape in found.captured]}
+
+    def arrays(self, found, sizes):
+        """The largest arrays of the program, by their axes: a size that is no axis is a number."""
+        by_size = {size: axis for axis, size in sizes.items()}
+        named = {tuple(sorted(str(by_size.get(size, size)) for size in shape if size != 1)) for shape in found.shapes}
+        return sorted(named, key=lambda axes: -math.prod(sizes.get(axis) or int(axis) for axis in axes))[:16]
 
     def turns(self, sizes, others, settings, multiples):
         """Of loops, which are written out: {"axes": those that they go along, "operations": for each of their turns}. Of the
