@@ -136,8 +136,10 @@ void check_names(const core::operation& op, const json& says) {
       made(R"([0-9]{0,8}|([0-9]{0,4})[A-Za-z_]\w*(\+[0-9]{1,3}|\*[A-Za-z_]\w*|/[1-9][0-9]{0,3})?)"),
       name(R"([A-Za-z_]\w*)");
   const auto check_axes = [&](const core::tensor_declaration& d, const std::regex& form) {
+    constexpr std::size_t longest = 64;  // std::regex goes as deep as a text is long
     for (const std::string& axis : d.axes) {
-      if (!std::regex_match(axis, form)) refuse("'" + axis + "' is no axis of '" + d.name + "'");
+      if (axis.size() > longest || !std::regex_match(axis, form))
+        refuse("'" + axis + "' is no axis of '" + d.name + "'");
       for (std::sregex_iterator it(axis.begin(), axis.end(), name), end; it != end; ++it)
         if (!symbols.contains(it->str())) refuse("there is no axis '" + it->str() + "'");
     }
@@ -149,12 +151,16 @@ void check_names(const core::operation& op, const json& says) {
   }
   for (const core::tensor_declaration& d : op.outputs) check_axes(d, made);
   for (const auto& [axis, of] : says.at("multiples").get<std::map<std::string, std::string>>()) {
-    const bool is_number = std::regex_match(of, std::regex("[1-9][0-9]{0,5}"));
+    const bool is_number = of.size() <= 6 && std::regex_match(of, std::regex("[1-9][0-9]{0,5}"));
     if (!symbols.contains(axis) || (!is_number && !symbols.contains(of)))
       refuse("'" + axis + "' is no multiple of '" + of + "'");
   }
-  for (const std::string& axis : says.at("turns").at("axes").get<std::vector<std::string>>())
+  const auto looped = says.at("turns").at("axes").get<std::vector<std::string>>();
+  for (const std::string& axis : looped)
     if (!symbols.contains(axis)) refuse("there is no axis '" + axis + "'");
+  const auto powers = says.at("turns").at("powers").get<std::vector<int>>();
+  if (powers.size() != looped.size() || std::ranges::any_of(powers, [](int p) { return p < 1 || p > 3; }))
+    refuse("its loops have no such turns");
 }
 
 }  // namespace

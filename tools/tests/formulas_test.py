@@ -798,6 +798,21 @@ class Gating(unittest.TestCase):
         self.assertIn("expected", done.stdout)
         self.gate("rotate", "python:kernels:backwards@formula/rotate", 1)
 
+    def test_a_record_from_anywhere_is_refused_or_runs(self):
+        self.gate("rms_norm", "python:kernels:other_epsilon", 1)
+        with open(os.path.join(self.folder, "report", "counterexamples", "value-formula-rms_norm-f32.json")) as file:
+            stored = json.load(file)
+        endless = {"axes": ["n"], "powers": [2**31 - 1], "operations": 1}
+        for change in (lambda says: says["inputs"][0]["axes"].append("a" * 400000), lambda says: says.pop("found"),
+                       lambda says: says.update(turns=endless), lambda says: says.update(turns={**endless, "powers": []}),
+                       lambda says: says.update(multiples={"d": "0"}), lambda says: says["inputs"][0].update(axes=[], rule="unit")):
+            tampered = copy.deepcopy(stored)
+            change(tampered["formula"]["says"])
+            with open(os.path.join(self.folder, "tampered.json"), "w") as file:
+                json.dump(tampered, file)
+            done = self.run_assay("replay", "tampered.json", "--candidate", "python:kernels:other_epsilon")
+            self.assertEqual(done.returncode, 2, done.stderr)
+
     def test_what_is_wrong_is_said_in_the_words_of_the_formula(self):
         for formula, kernel, said in (
                 ("rms_norm", "other_epsilon", r"behaves like: 1e-06 in `np\.mean\(x \* x, .*\) \+ 1e-6` \(reference\.py:7\) as 1e-05"),
