@@ -36,13 +36,6 @@ bool is_apart(const recorded_operation& r, const std::string& axis, const core::
   return true;
 }
 
-// The sizes with those that settings are.
-core::axis_sizes with_settings(const core::operation& op, core::axis_sizes sizes, const core::attributes& settings) {
-  for (const core::attribute_declaration& a : op.attributes)
-    if (!a.axis.empty()) sizes[a.axis] = static_cast<std::size_t>(core::setting<std::int64_t>(settings, a.name));
-  return sizes;
-}
-
 // Until one of the calls, of each family and setting, is not `right`. Not where there is no such call.
 bool holds_for_calls(const core::operation& op, const core::axis_sizes& of,
                      const std::function<bool(const core::request&)>& right) {
@@ -81,6 +74,12 @@ std::string first_difference(const reference::rung_outputs& own, const reference
 }
 
 }  // namespace
+
+core::axis_sizes with_settings(const core::operation& op, core::axis_sizes sizes, const core::attributes& settings) {
+  for (const core::attribute_declaration& a : op.attributes)
+    if (!a.axis.empty()) sizes[a.axis] = static_cast<std::size_t>(core::setting<std::int64_t>(settings, a.name));
+  return sizes;
+}
 
 std::vector<core::attributes> each_setting_of(const core::operation& op) {
   const core::attributes standard = core::completed(op, {});

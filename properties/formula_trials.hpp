@@ -9,6 +9,9 @@
 
 namespace assay::properties {
 
+/// The sizes with those that settings are.
+core::axis_sizes with_settings(const core::operation& op, core::axis_sizes sizes, const core::attributes& settings);
+
 /// The standard settings, and each setting away from its standard value, one at a time.
 std::vector<core::attributes> each_setting_of(const core::operation& op);
 

@@ -91,8 +91,7 @@ std::vector<properties::variant> formula_faults(const std::shared_ptr<formula_so
   std::vector<properties::variant> all;
   std::vector<edited_place> seen;
   for (const core::attributes& settings : properties::each_setting_of(op)) {
-    core::axis_sizes sizes;
-    for (const auto& [axis, size] : source->about().says.at("sizes").items()) sizes[axis] = size;
+    const core::axis_sizes sizes = properties::with_settings(op, source->about().trial_sizes(), settings);
     const auto p = source->placed({op, settings, sizes});
     for (formula::node_id k = 0; k < p->steps.size() && all.size() < most; ++k) {
       const edited_place place{p->steps[k], p->made.nodes()[k].what};

@@ -20,9 +20,6 @@ namespace {
 using nlohmann::json;
 namespace formula = reference::formula;
 
-/// Sizes at which the formula has a program, and axes are told apart.
-core::axis_sizes trial_sizes(const judged_formula& about) { return about.says.at("sizes").get<core::axis_sizes>(); }
-
 std::shared_ptr<formula_source> of_process;
 
 json question_of(const core::operation& op, const core::attributes& settings, const core::axis_sizes& axes) {
@@ -143,13 +140,13 @@ core::result<void> add_formula_source(std::shared_ptr<formula_source> source) {
                                      [source](const formula::program_sizes& call) { return source->trace(call); }};
     made.is_of_any_steps = true;
     made.other_ways = about.other_ways.size();
-    if (source->tells_steps()) source->finds(found_by_trials(made, trial_sizes(about)));
+    if (source->tells_steps()) source->finds(found_by_trials(made, about.trial_sizes()));
     const json& found = about.says.at("found");
     made.declaration.independent = found.at("independent");
     if (!found.at("loses").is_number() || !found.at("on").is_string())
       return core::failure(fmt::format("the formula {}: it does not say what it loses", about.spec));
     for (std::size_t form = 1; source->tells_steps() && form <= made.other_ways; ++form)
-      if (const std::string why = properties::difference_of_way(made, form, trial_sizes(about)); !why.empty())
+      if (const std::string why = properties::difference_of_way(made, form, about.trial_sizes()); !why.empty())
         return core::failure(fmt::format("{} is not the same function as the formula {}: {}",
                                          about.other_ways[form - 1], about.spec, why));
     const core::operation op = made.declaration;
@@ -204,6 +201,8 @@ judged_formula judged_formula::that_says(std::string spec, json says) {
   return f;
 }
 
+core::axis_sizes judged_formula::trial_sizes() const { return says.at("sizes").get<core::axis_sizes>(); }
+
 // Of one row and head, and of two of all else.
 std::string mathematics_of_formula() {
   const core::operation& op = *reference::find_operation(of_process->about().operation);
@@ -213,9 +212,8 @@ std::string mathematics_of_formula() {
     sizes[axis] = role == core::axis_role::batch || role == core::axis_role::head ? 1 : 2;
   }
   const core::attributes settings = core::completed(op, {});
-  if (op.conflict && !op.conflict(settings, sizes).empty()) sizes = trial_sizes(of_process->about());
-  for (const core::attribute_declaration& a : op.attributes)
-    if (!a.axis.empty()) sizes[a.axis] = static_cast<std::size_t>(core::setting<std::int64_t>(settings, a.name));
+  if (op.conflict && !op.conflict(settings, sizes).empty()) sizes = of_process->about().trial_sizes();
+  sizes = properties::with_settings(op, sizes, settings);
   return formula::as_mathematics(of_process->trace({op, settings, sizes}));
 }
 

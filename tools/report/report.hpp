@@ -95,6 +95,8 @@ struct judged_formula {
 
   /// A json::exception where it says no such thing.
   static judged_formula that_says(std::string spec, nlohmann::json says);
+  /// At which it has a program, and its axes are told apart.
+  [[nodiscard]] core::axis_sizes trial_sizes() const;
 };
 
 struct gate_report {
