@@ -17,17 +17,17 @@ import interval
 import safetensors_file
 from check import LADDER
 from interval import Interval, Undecided
-from program_attributes import double_of, is_integer, is_name, is_shape, json_of, require
+from program_attributes import is_integer, is_name, is_shape, json_of, require
+from program_evaluation import elements_of, node_values
 from program_gradient import Convention, backward
-from program_operators import values_of
-from program_reading import AXES, ELEMENTS, ELEMENTS_IN_ALL, INTEGER, NODES, REAL, RULES
-from program_numbers import real_of
+from program_reading import AXES, ELEMENTS, ELEMENTS_IN_ALL, LOOPS, NODES, REAL, RULES
 
 
 class Node:
-    """One node: its operator, the indices of its inputs, its attributes by name, its kind and shape."""
+    """One node: its operator, the indices of its inputs, its attributes by name, its kind and shape. `nodes` and
+    `elements` count those of its body, too."""
 
-    def __init__(self, members, earlier):
+    def __init__(self, members, earlier, loops):
         require(isinstance(members, dict), "it is no object")
         self.op = members.get("op")
         require(isinstance(self.op, str) and self.op in RULES, f"unknown operator {self.op!r}")
@@ -43,10 +43,15 @@ class Node:
         self.attributes = {"op": self.op} | {name: members[name] for name in attributes}
         self.inputs = members.get("in", [])
         inputs = self._check_inputs(kinds, earlier)
+        body = None
+        if "body" in attributes:
+            body = self.attributes["body"] = Program.of(members["body"], loops + 1)
         self.kind, self.shape = result(self.attributes, inputs)
         self.size = math.prod(self.shape)
         require(len(self.shape) <= AXES, f"more than {AXES} axes")
         require(self.size <= ELEMENTS, f"more than {ELEMENTS} elements")
+        self.nodes = 1 + (sum(node.nodes for node in body.nodes) if body else 0)
+        self.elements = self.size + (sum(node.elements for node in body.nodes) if body else 0)
 
     def _check_inputs(self, kinds, earlier):
         require(isinstance(self.inputs, list), "in is no list")
@@ -57,7 +62,7 @@ class Node:
             kinds = kinds[:1] * max(1, len(inputs))
         require(len(inputs) == len(kinds), f"{self.op} has {len(kinds)} inputs, not {len(inputs)}")
         for x, kind in zip(inputs, kinds):
-            require(x.kind in kind if isinstance(kind, tuple) else x.kind == kind, f"{self.op} of a {x.kind}")
+            require(x.kind == kind if isinstance(kind, str) else x.kind in kind, f"{self.op} of a {x.kind}")
         alike = {x.kind for x, kind in zip(inputs, kinds) if isinstance(kind, tuple)}
         require(len(alike) <= 1, f"{self.op} of two kinds")
         return inputs
@@ -74,19 +79,29 @@ class Program:
     def read(text):
         """A ValueError says which node is wrong, and what is."""
         document = json_of(text)
-        require(isinstance(document, dict) and set(document) == {"schema", "nodes", "outputs"},
-                "a program has the members schema, nodes and outputs")
-        require(document["schema"] == "assay-program/1", f"unknown schema {document['schema']!r}")
+        require(isinstance(document, dict) and "schema" in document, "a program has the members schema, nodes, outputs")
+        schema = document.pop("schema")
+        require(schema == "assay-program/1", f"unknown schema {schema!r}")
+        return Program.of(document)
+
+    @staticmethod
+    def of(document, loops=0):
+        """A program; the body of a loop has that many loops around it."""
+        require(loops <= LOOPS, f"loops are nested more than {LOOPS} deep")
+        require(isinstance(document, dict) and set(document) == {"nodes", "outputs"},
+                "a program has the members nodes and outputs")
         require(isinstance(document["nodes"], list) and len(document["nodes"]) <= NODES,
                 f"nodes are no list of at most {NODES}")
-        nodes, names, elements = [], set(), 0
+        nodes, names, count, elements = [], set(), 0, 0
         for index, members in enumerate(document["nodes"]):
             try:
-                nodes.append(Node(members, nodes))
+                nodes.append(Node(members, nodes, loops))
                 name = nodes[-1].attributes.get("name")
                 require(name is None or name not in names, f"a second input {name!r}")
                 names.add(name)
-                elements += nodes[-1].size
+                count += nodes[-1].nodes
+                elements += nodes[-1].elements
+                require(count <= NODES, f"more than {NODES} nodes in all")
                 require(elements <= ELEMENTS_IN_ALL, f"more than {ELEMENTS_IN_ALL} elements in all")
             except ValueError as error:
                 raise ValueError(f"node {index}: {error}") from None
@@ -103,44 +118,6 @@ class Program:
             require(is_integer(node) and 0 <= node < count, f"output {index}: there is no node {node!r}")
             outputs[name] = node
         return outputs
-
-
-def elements_of(name, kind, size, values):
-    """The elements of an input as they are computed with."""
-    require(len(values) == size, f"{name} has {len(values)} elements, not {size}")
-    if kind == REAL:
-        # A NaN and infinities come as names in JSON, and as floats from Python.
-        reals = [x if isinstance(x, (float, Interval)) else double_of(x) for x in values]
-        require(None not in reals, f"{name} has an element that is no double")
-        return [x if isinstance(x, Interval) else real_of(x) for x in reals]
-    right = is_integer if kind == INTEGER else lambda x: isinstance(x, bool)
-    require(all(map(right, values)), f"{name} has an element that is no {kind}")
-    return list(values)
-
-
-def node_values(program, inputs, outputs):
-    """The values of all nodes that these outputs need; None of others."""
-    for name in inputs:
-        require(name in program.inputs, f"there is no input {name!r}")
-    needed = {program.outputs[name] for name in outputs}
-    for index in range(len(program.nodes) - 1, -1, -1):
-        if index in needed:
-            needed.update(program.nodes[index].inputs)
-    values = [None] * len(program.nodes)
-    for index in sorted(needed):
-        node = program.nodes[index]
-        try:
-            if node.op == "input":
-                name = node.attributes["name"]
-                require(name in inputs, f"the input {name!r} is missing")
-                values[index] = elements_of(name, node.kind, node.size, inputs[name])
-            else:
-                values[index] = values_of(node, program.nodes, values)
-        except ValueError as error:
-            raise ValueError(f"node {index}: {error}") from None
-        except Undecided as error:
-            raise Undecided(f"node {index} ({node.op}): {error or 'an element'} at {interval.PRECISION} bits") from None
-    return values
 
 
 def evaluate(program, inputs, outputs=None):

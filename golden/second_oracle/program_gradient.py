@@ -9,6 +9,7 @@ from mpmath.libmp import finf, fninf
 
 from formula import exceeds
 from interval import Interval, Undecided, pi
+from program_evaluation import at_turn, turns_of
 from program_functions import cos_sin, exp, index_of_largest, log, sigmoid, softmax
 from program_numbers import NAN, ONE, PLUS_ZERO, add, divide, known_sign, multiply, negative, sign_of, subtract, total
 from program_operators import (SCATTERS, broadcast_places, contracted_places, fraction, moved_from, rows_of,
@@ -114,6 +115,11 @@ def accumulate(bars, place, x):
         bars[place] = x if bars[place] is None else add(bars[place], x)
 
 
+def accumulate_all(bars, added, first=0):
+    for place, x in enumerate(added, first):
+        accumulate(bars, place, x)
+
+
 def of_softmax(p, bars):
     """p_i times the sum of p_j (g_i - g_j): a weight that is 1 or 0 has the derivative 0 exactly."""
     out = []
@@ -156,6 +162,8 @@ class Pullback:
             return self._scatter(bars, into)
         if self.node.op in ("softmax", "cumulative_sum"):
             return self._along(bars, into[0])
+        if self.node.op == "scan":
+            return self._turns(bars, into)
         if self.node.op == "geometric_frequencies":
             return self._frequencies(bars, into[0])
         if self.node.op in ("power", "sum_of_products") or self.node.op in DERIVATIVES:
@@ -195,6 +203,35 @@ class Pullback:
             for place, x in zip(row, out):
                 accumulate(into, place, x)
 
+    def _turns(self, bars, into):
+        """From the last turn to the first: what a turn carries has the cotangents of the next one."""
+        body, carried, stepped = (self.node.attributes[name] for name in ("body", "carried", "stepped"))
+        inputs, outputs = (list(indices.values()) for indices in (body.inputs, body.outputs))
+        turns, passing, passes = list(turns_of(self.node, self.operands)), [one is not None for one in into], []
+        for _ in turns:
+            passes.append(reached(body.nodes, dict(zip(inputs, passing))))
+            passing[:carried] = [passes[-1][index] for index in outputs[:carried]]
+        given, place = [], 0
+        for k, index in enumerate(outputs):
+            size = body.nodes[index].size * (1 if k < carried else len(turns))
+            given.append(bars[place:place + size])
+            place += size
+        for turn in range(len(turns) - 1, -1, -1):
+            of_outputs = {}
+            for k, index in enumerate(outputs):
+                one = given[k] if k < carried else at_turn(turn, given[k], body.nodes[index].size)
+                of_outputs.setdefault(index, []).append(one)
+            sums = swept(body.nodes, turns[turn], of_outputs, passes[turn])
+            for k, index in enumerate(inputs):
+                found = sums.get(index, [None] * body.nodes[index].size)
+                if k < carried:
+                    given[k] = found
+                elif into[k] is not None:
+                    accumulate_all(into[k], found, turn * len(found) if k < carried + stepped else 0)
+        for k in range(carried):
+            if into[k] is not None:
+                accumulate_all(into[k], given[k])
+
     def _reduction(self, bars, into):
         x = self.operands[0]
         for bar, row in zip(bars, rows_of(self.inputs[0].shape, self.node.attributes["axes"])):
@@ -232,23 +269,23 @@ class Pullback:
                     accumulate(into[k], places[k][index], times(rule(*operands, self.result[index]), bar))
 
 
-def reached(nodes):
-    """Whether a derivative may come from a node to an input."""
+def reached(nodes, wanted=None):
+    """Whether a derivative may come from a node to an input; to one that is wanted, of the body of a loop."""
     out = []
-    for node in nodes:
+    for index, node in enumerate(nodes):
         passes = node.kind == REAL and node.op not in ("detach", "to_real", "largest_share")
-        out.append(passes and (node.op == "input" or any(out[i] for i in node.inputs)))
+        is_end = node.op == "input" and (wanted is None or wanted[index])
+        out.append(passes and (is_end or any(out[i] for i in node.inputs)))
     return out
 
 
-def backward(program, values, bars):
-    """{real input: cotangents} from the values of the nodes and the cotangents of some, which are lists of lists."""
-    nodes, sums, may_pass = program.nodes, {}, reached(program.nodes)
+def swept(nodes, values, bars, may_pass):
+    """{node: cotangents} from the values of the nodes and the cotangents of some, which are lists of lists."""
+    sums = {}
     for index, lists in bars.items():
         sums[index] = [None] * nodes[index].size
         for one in lists:
-            for place, bar in enumerate(one):
-                accumulate(sums[index], place, bar)
+            accumulate_all(sums[index], one)
     for index in range(len(nodes) - 1, -1, -1):
         node = nodes[index]
         if node.op == "input" or not may_pass[index] or all(bar is None for bar in sums.get(index, ())):
@@ -261,5 +298,12 @@ def backward(program, values, bars):
             Pullback(node, nodes, values, values[index]).run(sums[index], into)
         except (Undecided, Convention) as error:
             raise type(error)(f"node {index} ({node.op}): {error or 'undecided'}") from None
+    return sums
+
+
+def backward(program, values, bars):
+    """{real input: cotangents}."""
+    nodes = program.nodes
+    sums = swept(nodes, values, bars, reached(nodes))
     return {name: [bar or PLUS_ZERO for bar in sums.get(index, [None] * nodes[index].size)]
             for name, index in program.inputs.items() if nodes[index].kind == REAL}

@@ -10,10 +10,10 @@ REALS, INTEGERS, BOOLEANS = "real", "integer", "boolean"
 
 
 class Drawing:
-    """A program that grows by a node of shape [2, 3] at a time; an output for each."""
+    """A program that grows by a node of shape [2, 3] at a time; an output for each. Loops are nested `loops` deep."""
 
-    def __init__(self, draws):
-        self.draws, self.text = draws, Text()
+    def __init__(self, draws, loops=2):
+        self.draws, self.text, self.loops = draws, Text(), loops
         self.nodes = {kind: [self.text.array(kind[0] + name, ROWS, COLUMNS, kind=kind) for name in "xy"]
                       for kind in (REALS, INTEGERS, BOOLEANS)}
 
@@ -68,6 +68,21 @@ class Drawing:
         first = self.draws.randrange(3)
         return self.spread(self.text("geometric_frequencies", base, first=first, count=COLUMNS, steps=4))
 
+    def scanned(self):
+        """Two turns of a body that carries its first array, steps through its second one, and has all other kinds."""
+        body = Drawing(self.draws, self.loops - 1)
+        for _ in range(2):
+            body.grow()
+        outputs = body.text.body(carried=body.real(), given=body.one(REALS))
+        rows = [self.text("reshape", self.one(REALS), shape=[1, ROWS, COLUMNS]) for _ in "xy"]
+        taken = [self.one(REALS), self.text("concatenate", *rows, axis=0)]
+        taken += [self.one(kind) for kind in (INTEGERS, BOOLEANS) for _ in "xy"]
+        flat = self.text("scan", *taken, turns=2, carried=1, stepped=1, body=outputs)
+        size = ROWS * COLUMNS
+        first = size * self.draws.randrange(3)
+        part = self.text("slice", flat, start=[first], stop=[first + size], step=[1])
+        return self.text("reshape", part, shape=[ROWS, COLUMNS])
+
     def moved(self, kind):
         way, x = self.draws.randrange(5), self.one(kind)
         if way == 0:
@@ -92,7 +107,7 @@ class Drawing:
     def real(self):
         return self.draws.choice([self.function] * 6 + [
             self.power, self.constant, self.reduced, self.along, self.contracted, self.products, self.frequencies,
-            lambda: self.moved(REALS), lambda: self.chosen(REALS), self.cast])()
+            lambda: self.moved(REALS), lambda: self.chosen(REALS), self.cast] + [self.scanned] * (self.loops > 0))()
 
     def integer(self):
         way = self.draws.randrange(5)

@@ -7,7 +7,7 @@ from program_attributes import (below, double_of, is_equation, is_integer, is_in
 
 REAL, INTEGER, BOOLEAN = "real", "integer", "boolean"
 NUMBERS, KINDS = (REAL, INTEGER), (REAL, INTEGER, BOOLEAN)
-NODES, AXES, ELEMENTS, ELEMENTS_IN_ALL = 2**16, 8, 2**26, 2**30
+NODES, AXES, ELEMENTS, ELEMENTS_IN_ALL, LOOPS, TURNS = 2**16, 8, 2**26, 2**30, 4, 2**31
 
 
 # Shapes.
@@ -158,12 +158,30 @@ def data(node, inputs):
     return node["kind"], node["shape"]
 
 
+def scan(node, inputs):
+    turns, carried, stepped, body = (node[name] for name in ("turns", "carried", "stepped", "body"))
+    taken, given = ([body.nodes[i] for i in indices.values()] for indices in (body.inputs, body.outputs))
+    require(carried + stepped <= len(inputs), f"{carried} carried and {stepped} stepped arrays of {len(inputs)}")
+    require(len(taken) == len(inputs), f"its body has {len(taken)} inputs, not {len(inputs)}")
+    require(len(given) >= max(1, carried), f"its body has {len(given)} outputs")
+    for k, (x, y) in enumerate(zip(inputs, taken)):
+        shape = [turns] * (0 <= k - carried < stepped) + y.shape
+        require(x.kind == y.kind, f"input {k} of its body is a {y.kind}, not a {x.kind}")
+        require(x.shape == shape, f"input {k} of its body takes {shape}, not {x.shape}")
+    for k, y in enumerate(given):
+        require(y.kind == REAL, f"output {k} of its body is no real")
+        require(k >= carried or (inputs[k].kind == REAL and inputs[k].shape == y.shape),
+                f"output {k} of its body is not what is carried")
+        require(k < carried or len(y.shape) < AXES, f"output {k} of its body has no axis left for the turns")
+    return REAL, [sum(y.size for y in given[:carried]) + turns * sum(y.size for y in given[carried:])]
+
+
 def always(kind):
     return lambda node, inputs: (kind, [])
 
 
 # For each operator: the kinds of its inputs, its attributes, kind and shape of the result. Kinds in brackets: one of
-# these, and the same for all inputs that have brackets.
+# these, and the same for all inputs that have brackets. In braces: any of these.
 def rules():
     real, integer, boolean, number, any_kind = REAL, INTEGER, BOOLEAN, NUMBERS, KINDS
     axis, axes, shape = {"axis": is_integer}, {"axes": is_integers}, {"shape": is_shape}
@@ -201,6 +219,9 @@ def rules():
         "geometric_frequencies": ((real,), {"first": natural_below(31), "count": natural_below(31),
                                             "steps": positive_below(31)}, frequencies),
         "sum_of_products": ((real, ...), {}, products),
+        "scan": (({*KINDS}, ...), {"turns": lambda turns: is_integer(turns, 1, TURNS),
+                                   **dict.fromkeys(("carried", "stepped"), lambda count: is_integer(count, 0)),
+                                   "body": lambda body: isinstance(body, dict)}, scan),
         "taken_by": ((real,), {"from": is_name}, elementwise),
     }
     for kinds, result, names in (

@@ -16,6 +16,9 @@ class Text:
     def array(self, name, *shape, kind="real"):
         return self("input", name=name, kind=kind, shape=list(shape))
 
+    def body(self, **outputs):
+        """Of a scan."""
+        return {"nodes": self.nodes, "outputs": [{"name": name, "node": node} for name, node in outputs.items()]}
+
     def json(self, **outputs):
-        return json.dumps({"schema": "assay-program/1", "nodes": self.nodes,
-                           "outputs": [{"name": name, "node": node} for name, node in outputs.items()]})
+        return json.dumps({"schema": "assay-program/1"} | self.body(**outputs))

@@ -35,6 +35,7 @@ import test_program_random
 from check import same
 from interval import Interval, Undecided
 from program import Program, evaluate, gradient, node_values, rounded
+from program_evaluation import turns_of
 from program_reading import REAL
 from program_gradient import Convention
 from program_random import random_call
@@ -80,13 +81,16 @@ def by_second_reader(text, inputs, dtype):
         return None
 
 
-def has_slopes_of_its_own(program, inputs):
-    """Whether the engine has a slope by convention where the second reader has another one: of a logarithm beyond its
-    domain, of a sum of exponentials that is infinite (its weights of 0 take no NaN), and of 0^0."""
-    values = node_values(program, inputs, program.outputs)
-    for node, made in zip(program.nodes, values, strict=True):
+def has_slopes_of_its_own(nodes, values):
+    """Whether the engine has a slope by convention where the second reader has another one: of a logarithm or a power
+    beyond its domain (the zeros beside a box that was sliced are numbers to the engine, as to PyTorch), of a sum of
+    exponentials that is infinite (its weights of 0 take no NaN), and of 0^0."""
+    for node, made in zip(nodes, values, strict=True):
         taken = [x for k in node.inputs for x in values[k] or ()]
-        if made and node.op in ("log", "log1p") and any(y.is_nan and not x.is_nan for x, y in zip(taken, made)):
+        if made and node.op == "scan" and any(has_slopes_of_its_own(node.attributes["body"].nodes, turn)
+                                              for turn in turns_of(node, [values[k] for k in node.inputs])):
+            return True
+        if made and node.op in ("log", "log1p", "power") and any(y.is_nan and not x.is_nan for x, y in zip(taken, made)):
             return True
         if made and node.op in ("log_sum_exp", "log_add_exp") and any(x.lo in (finf, fninf) for x in made):
             return True
@@ -99,7 +103,7 @@ def gradient_by_second_reader(program, inputs, cotangents, dtype):
     """None where it refuses, or where a gradient is a convention."""
     try:
         interval.set_precision(500)
-        if has_slopes_of_its_own(program, inputs):
+        if has_slopes_of_its_own(program.nodes, node_values(program, inputs, program.outputs)):
             return None
         sizes = {name: program.nodes[index].size for name, index in program.inputs.items()
                  if program.nodes[index].kind == REAL}

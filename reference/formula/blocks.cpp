@@ -23,21 +23,9 @@ std::vector<bool> constants_of(const program& p) {
 
 // The values of some constants, in doubles.
 std::map<node_id, std::vector<double>> values_of(const program& p, const std::vector<node_id>& wanted) {
-  program made;
-  std::vector<node_id> now(p.nodes().size(), 0);
-  std::vector<bool> lives(p.nodes().size(), false);
-  for (const node_id k : wanted) lives[k] = true;
-  for (std::size_t k = lives.size(); k-- > 0;)
-    if (lives[k])
-      for (const node_id taken : p.nodes()[k].in) lives[taken] = true;
-  for (node_id k = 0; k < lives.size(); ++k) {
-    if (!lives[k]) continue;
-    node n = p.nodes()[k];
-    for (node_id& taken : n.in) taken = now[taken];
-    now[k] = made.append(std::move(n)).value();
-  }
-  for (const node_id k : wanted)
-    if (!made.name_output(std::to_string(k), now[k])) return {};
+  std::vector<program::output> outputs;
+  for (const node_id k : wanted) outputs.push_back({std::to_string(k), k});
+  const program made = part_of(p, {}, outputs).value();
   std::map<node_id, std::vector<double>> values;
   const auto f64 = [](const std::string&) { return core::dtype::f64; };
   for (const auto& [name, t] : plain_arithmetic(made, {}, f64, core::precisions(core::dtype::f64), {}))
@@ -95,6 +83,11 @@ class block_pass {
       to_.set_stage(n.stage);
       const std::optional<node_id> block = only_softmax_ ? shifted_softmax_of(n) : block_of(k);
       for (node_id& taken : n.in) taken = now_[taken];
+      if (n.body)
+        if (auto body = block_pass(*n.body, only_softmax_).run()) {
+          n.body = std::make_shared<const program>(std::move(*body));
+          found_ = true;
+        }
       now_.push_back(block ? *block : with_other_ways(k, to_.append(std::move(n))));
       found_ = found_ || block.has_value();
     }

@@ -30,6 +30,8 @@ cotangents handed_back(const pullback& b) {
     case family::reduction:
     case family::along_axis:
       return of_sums(b);
+    case family::loop:
+      return of_scan(b);
     default:
       return of_function(b);
   }
@@ -41,8 +43,8 @@ class sums_of_boxes {
   explicit sums_of_boxes(program_writer& to) : to_(to) {}
 
   node_id of(node_id g, node_id other) {
-    if (is_zero(g)) return other;
-    if (is_zero(other)) return g;
+    if (to_.is_zeros(g)) return other;
+    if (to_.is_zeros(other)) return g;
     if (!are_apart(g, other)) return to_.of(op::add, {g, other});
     const node box = to_.node_of(other);
     return to_.of(op::update, {g, box.in[1]}, box.integers[0]);
@@ -52,18 +54,13 @@ class sums_of_boxes {
   /// Whether `g` is zeros but for boxes, and `other` zeros but for one box beside all of these.
   [[nodiscard]] bool are_apart(node_id g, node_id other) const {
     const node box = to_.node_of(other);
-    if (box.what != op::update || !is_zero(box.in[0])) return false;
-    while (!is_zero(g)) {
+    if (box.what != op::update || !to_.is_zeros(box.in[0])) return false;
+    while (!to_.is_zeros(g)) {
       const node now = to_.node_of(g);
       if (now.what != op::update || overlap(now, box)) return false;
       g = now.in[0];
     }
     return true;
-  }
-  [[nodiscard]] bool is_zero(node_id x) const {
-    const node n = to_.node_of(x);
-    if (n.what == op::broadcast) return is_zero(n.in[0]);
-    return n.what == op::number && n.number == 0.0 && !std::signbit(n.number);
   }
   [[nodiscard]] bool overlap(const node& a, const node& b) const {
     const core::shape of_a = to_.shape_of(a.in[1]), of_b = to_.shape_of(b.in[1]);
@@ -90,7 +87,7 @@ class reverse_sweep {
       const node& n = p_.nodes()[k];
       if (!leads_[k] || !reached_[k] || n.what == op::input) continue;
       to_.set_stage(n.stage);
-      const cotangents all = handed_back({to_, n, k, *reached_[k]});
+      const cotangents all = handed_back({to_, n, k, *reached_[k], leads_});
       for (std::size_t a = 0; a < all.size(); ++a)
         if (all[a]) reach(n.in[a], *all[a]);
     }
@@ -100,7 +97,7 @@ class reverse_sweep {
 
  private:
   void reach(node_id k, node_id g) {
-    if (!leads_[k]) return;
+    if (!leads_[k] || to_.is_zeros(g)) return;
     if (reached_[k]) {
       to_.set_stage(p_.nodes()[k].stage);
       g = sums_of_boxes(to_).of(*reached_[k], g);

@@ -236,26 +236,37 @@ std::vector<program_edit> edits_of(const program& p, node_id step, const std::fu
   return step_edits(p, step, named).all();
 }
 
-core::result<program> with_edit(const program& p, const std::vector<node_id>& steps, const program_edit& edit) {
+namespace {
+
+// `number`: of the next node of all.
+program edited(const program& p, const std::vector<std::size_t>& steps, const program_edit& edit, std::size_t& number) {
   program made;
   program_writer to(made);
   std::vector<node_id> now;
   now.reserve(p.nodes().size());
+  for (node_id k = 0; k < p.nodes().size(); ++k) {
+    node n = p.nodes()[k];
+    for (node_id& taken : n.in) taken = now[taken];
+    if (n.body) n.body = std::make_shared<const program>(edited(*n.body, steps, edit, number));
+    to.set_stage(n.stage);
+    const bool is_edited = std::ranges::find(steps, number++) != steps.end();
+    now.push_back(is_edited ? edit.replace(to, n) : to.append(std::move(n)));
+    if (is_edited && made.type_of(now.back()) != p.type_of(k)) throw unwritable("the edit has another type");
+  }
+  for (const program::output& o : p.outputs())
+    if (auto ok = made.name_output(o.name, now[o.of]); !ok) throw unwritable(ok.error().message);
+  return made;
+}
+
+}  // namespace
+
+core::result<program> with_edit(const program& p, const std::vector<std::size_t>& steps, const program_edit& edit) {
+  std::size_t number = 0;
   try {
-    for (node_id k = 0; k < p.nodes().size(); ++k) {
-      node n = p.nodes()[k];
-      for (node_id& taken : n.in) taken = now[taken];
-      to.set_stage(n.stage);
-      const bool is_edited = std::ranges::find(steps, k) != steps.end();
-      now.push_back(is_edited ? edit.replace(to, n) : to.append(std::move(n)));
-      if (is_edited && made.type_of(now.back()) != p.type_of(k)) return core::failure("the edit has another type");
-    }
-    for (const program::output& o : p.outputs())
-      if (auto ok = made.name_output(o.name, now[o.of]); !ok) return tl::make_unexpected(ok.error());
+    return edited(p, steps, edit, number);
   } catch (const unwritable& why) {
     return core::failure(why.what());
   }
-  return made;
 }
 
 }  // namespace assay::reference::formula

@@ -22,7 +22,8 @@ struct program_edit {
 /// what the formula calls an earlier node; empty where it has no name.
 std::vector<program_edit> edits_of(const program& p, node_id step, const std::function<std::string(node_id)>& named);
 
-/// The program with an edit of these steps, of which the first one's type stays. An error where it cannot be made.
-core::result<program> with_edit(const program& p, const std::vector<node_id>& steps, const program_edit& edit);
+/// The program with an edit of these steps, numbers of all_nodes, each of which keeps its type. An error where it
+/// cannot be made.
+core::result<program> with_edit(const program& p, const std::vector<std::size_t>& steps, const program_edit& edit);
 
 }  // namespace assay::reference::formula

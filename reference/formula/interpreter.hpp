@@ -12,6 +12,7 @@
 
 #include "reference/formula/elementwise.hpp"
 #include "reference/formula/evaluation_order.hpp"
+#include "reference/formula/scan.hpp"
 #include "reference/formula/sums.hpp"
 
 namespace assay::reference::formula {
@@ -23,18 +24,18 @@ class interpreter {
 
   /// `stages`: see in_stage_of. Preconditions: p and inputs outlive it; an input has the elements that its node says.
   interpreter(const program& p, const arrays& inputs, std::vector<std::string> stages = {})
-      : program_(p), inputs_(inputs), stages_(std::move(stages)), made_(p.nodes().size()) {}
+      : program_(p), inputs_(inputs), stages_(std::move(stages)), order_(p), made_(p.nodes().size()) {}
 
-  /// The outputs. Throws evaluation_error, which names the node. Arrays are forgotten behind their last use.
+  /// The outputs, of the inputs as they are now. Throws evaluation_error, which names the node. Arrays are forgotten
+  /// behind their last use.
   arrays run() {
-    const evaluation_order order(program_);
     const auto count = static_cast<node_id>(made_.size());
     for (node_id k = 0; k < count; ++k) {
-      const std::vector<node_id>& together = order.in_turn_of(k);
+      const std::vector<node_id>& together = order_.in_turn_of(k);
       if (together.empty()) continue;
       made_[k] = is_elementwise(program_.nodes()[k].what) ? elementwise_run<R>(program_, together, made_, stages_)()
                                                           : named_in_errors(k);
-      for (const node_id gone : order.forgotten_after(k)) made_[gone].reset();
+      for (const node_id gone : order_.forgotten_after(k)) made_[gone].reset();
     }
     arrays all;
     for (const program::output& o : program_.outputs()) {
@@ -76,6 +77,8 @@ class interpreter {
         return scattered(n, k);
       case family::reduction:
         return reduced(n);
+      case family::loop:
+        return scanned(n);
       default:
         ASSAY_EXPECTS(row_of(n.what).of == family::along_axis);
         return along(n, k);
@@ -177,9 +180,48 @@ class interpreter {
         n, [&](numbers x) { return along_rows<R>(n.what, std::move(x), rows); }, in<R>(n, 0));
   }
 
+  // Turn by turn; what all turns give lies part by part.
+  array<R> scanned(const node& n) const {
+    const program& body = *n.body;
+    const scan_counts counts(n);
+    const auto name_of_input = [&](std::size_t k) -> const std::string& { return body.nodes()[body.inputs()[k]].text; };
+    arrays now;
+    for (std::size_t k = 0; k < n.in.size(); ++k)
+      if (k < counts.carried || k >= counts.carried + counts.stepped) now.emplace(name_of_input(k), *made_[n.in[k]]);
+    interpreter turn(body, now, stages_);
+    std::vector<numbers> given(body.outputs().size());
+    for (std::size_t t = 0; t < counts.turns; ++t) {
+      for (std::size_t k = counts.carried; k < counts.carried + counts.stepped; ++k)
+        now.insert_or_assign(name_of_input(k), element_of(*made_[n.in[k]], t, counts.turns));
+      arrays made = turn.run();
+      for (std::size_t k = 0; k < given.size(); ++k) {
+        auto& one = std::get<numbers>(made.at(body.outputs()[k].name));
+        if (k >= counts.carried)
+          std::ranges::move(one, std::back_inserter(given[k]));
+        else if (t + 1 < counts.turns)
+          now.insert_or_assign(name_of_input(k), std::move(one));
+        else
+          given[k] = std::move(one);
+      }
+    }
+    numbers all;
+    for (numbers& part : given) std::ranges::move(part, std::back_inserter(all));
+    return all;
+  }
+  static array<R> element_of(const array<R>& stepped, std::size_t t, std::size_t turns) {
+    return std::visit(
+        [&]<class T>(const std::vector<T>& all) -> array<R> {
+          const auto size = static_cast<std::ptrdiff_t>(all.size() / turns);
+          const auto first = all.begin() + static_cast<std::ptrdiff_t>(t) * size;
+          return std::vector<T>(first, first + size);
+        },
+        stepped);
+  }
+
   const program& program_;
   const arrays& inputs_;
   const std::vector<std::string> stages_;
+  const evaluation_order order_;
   std::vector<std::optional<array<R>>> made_;
 };
 

@@ -1,9 +1,11 @@
 #include "reference/formula/mathematics.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <set>
 
+#include "reference/formula/scan.hpp"
 #include "reference/formula/shown_operators.hpp"
 
 namespace assay::reference::formula {
@@ -67,6 +69,7 @@ class printer {
   void show(node_id k, lines& results) {
     const node& n = program_.nodes()[k];
     const bool is_leaf = row_of(n.what).of == family::leaf;
+    if (n.body) return show_loop(k, results);
     std::vector<expression> in;
     for (std::size_t a = 0; a < n.in.size(); ++a)  // beyond these a call shows no more than their number
       in.push_back(a < most_shown_inputs ? shown_[n.in[a]] : expression{});
@@ -80,6 +83,32 @@ class printer {
     }
     const std::string name = next_name();
     results.add([&] { return fmt::format("{} = {}", left_side(name, k), made.text); });
+    has_line_[k] = true;
+    shown_[k] = {name};
+  }
+
+  // "t4 = 128 turns with s from t1, x in each of t2, w = t3:", and its body.
+  void show_loop(node_id k, lines& results) {
+    const node& n = program_.nodes()[k];
+    const scan_counts counts(n);
+    const std::string name = next_name();
+    results.add([&] {
+      std::vector<std::string> taken;
+      for (std::size_t a = 0; a < n.in.size() && a < most_shown_inputs; ++a) {
+        const bool is_carried = a < counts.carried, is_stepped = !is_carried && a < counts.carried + counts.stepped;
+        taken.push_back(fmt::format("{} {} {}", shown_name(n.body->nodes()[n.body->inputs()[a]].text),
+                                    is_carried   ? "from"
+                                    : is_stepped ? "in each of"
+                                                 : "=",
+                                    shown_[n.in[a]].text));
+      }
+      std::string text = fmt::format("{} = {} turns with {}{}:", name, counts.turns, fmt::join(taken, ", "),
+                                     n.in.size() > most_shown_inputs ? ", ..." : "");
+      const std::string body = as_mathematics(*n.body);
+      for (std::size_t at = 0; at < body.size(); at = body.find('\n', at) + 1)
+        text += "\n  " + body.substr(at, body.find('\n', at) - at);
+      return text;
+    });
     has_line_[k] = true;
     shown_[k] = {name};
   }

@@ -6,7 +6,7 @@
 //   output p = softmax over axis 1 of (t1 / 2^(1/2))
 //
 // What is used more than once, is long, or is a contraction, has a name and a line of its own. What no output needs is
-// not shown.
+// not shown. A loop has its body below it, and is all that it gives in one flat array.
 #pragma once
 
 #include <string>

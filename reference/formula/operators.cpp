@@ -15,7 +15,8 @@ constexpr attribute of_number[]{{"value", form::real}}, of_integer[]{{"value"}},
     of_reshape[]{{"shape", form::list}}, of_axes[]{{"axes", form::list}}, of_axis[]{{"axis"}},
     of_slice[]{{"start", form::list}, {"stop", form::list}, {"step", form::list}}, of_update[]{{"start", form::list}},
     of_contraction[]{{"of", form::letters}}, of_taken[]{{"from", form::name}},
-    of_frequencies[]{{"first"}, {"count"}, {"steps"}};
+    of_frequencies[]{{"first"}, {"count"}, {"steps"}},
+    of_scan[]{{"turns"}, {"carried"}, {"stepped"}, {"body", form::program}};
 
 // In the order of the enumeration.
 constexpr operator_row rows[]{
@@ -89,12 +90,13 @@ constexpr operator_row rows[]{
     {op::softmax, "softmax", family::along_axis, 1, of_axis},
     {op::cumulative_sum, "cumulative_sum", family::along_axis, 1, of_axis},
     {op::contract, "contract", family::along_axis, 2, of_contraction},
-    {op::geometric_frequencies, "geometric_frequencies", family::along_axis, 1, of_frequencies}};
+    {op::geometric_frequencies, "geometric_frequencies", family::along_axis, 1, of_frequencies},
+    {op::scan, "scan", family::loop, any_number, of_scan}};
 
 constexpr bool are_in_order() {
   for (std::size_t k = 0; k < std::size(rows); ++k)
     if (static_cast<std::size_t>(rows[k].what) != k) return false;
-  return std::size(rows) == static_cast<std::size_t>(op::geometric_frequencies) + 1;
+  return std::size(rows) == static_cast<std::size_t>(op::scan) + 1;
 }
 static_assert(are_in_order());
 

@@ -88,7 +88,9 @@ enum class op : std::uint8_t {
   softmax,
   cumulative_sum,
   contract,
-  geometric_frequencies  ///< base^(-t / steps) for t = first, first + 1, ...
+  geometric_frequencies,  ///< base^(-t / steps) for t = first, first + 1, ...
+  // Loops.
+  scan  ///< a body so many times, each with what the one before has left (scan.hpp)
 };
 
 /// A family of operators whose types follow by one rule.
@@ -103,12 +105,13 @@ enum class family : std::uint8_t {
   movement,
   scattering,  ///< the transposes of gather and take_along: x, indices, and what is added to x there
   reduction,   ///< of reals along axes, which vanish
-  along_axis
+  along_axis,
+  loop
 };
 
 struct attribute {
   /// `word`: the name of a kind; `letters` and `name` are texts; `values` are the elements of an array.
-  enum class form : std::uint8_t { one, list, real, truth, word, name, letters, values };
+  enum class form : std::uint8_t { one, list, real, truth, word, name, letters, values, program };
   std::string_view name;
   form of = form::one;
 };

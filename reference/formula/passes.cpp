@@ -5,25 +5,38 @@
 namespace assay::reference::formula {
 namespace {
 
-// The nodes that an output needs, and all inputs, where each node may stand for another one before it.
-core::result<program> needed_nodes(const program& p, const std::vector<node_id>& same_as) {
-  std::vector<bool> lives(p.nodes().size(), false);
-  for (const node_id k : p.inputs()) lives[k] = true;
-  for (const program::output& o : p.outputs()) lives[same_as[o.of]] = true;
-  for (std::size_t k = lives.size(); k-- > 0;)
-    if (lives[k])
-      for (const node_id taken : p.nodes()[k].in) lives[same_as[taken]] = true;
+using pass = core::result<program> (*)(const program& p);
+
+// Each node may stand for another one before it; `in_bodies`: what becomes of the bodies of loops, if anything.
+core::result<program> needed_nodes(const program& p, const std::vector<node_id>& inputs,
+                                   const std::vector<program::output>& outputs, const std::vector<node_id>& same_as,
+                                   pass in_bodies = nullptr) {
   program made;
-  std::vector<node_id> now(lives.size(), 0);
-  for (node_id k = 0; k < lives.size(); ++k) {
-    if (!lives[k]) continue;
+  std::vector<node_id> now(p.nodes().size(), 0);
+  const auto append = [&](node_id k) -> core::result<void> {
     node n = p.nodes()[k];
     for (node_id& taken : n.in) taken = now[same_as[taken]];
+    if (n.body && in_bodies != nullptr) {
+      auto body = in_bodies(*n.body);
+      if (!body) return tl::make_unexpected(body.error());
+      n.body = std::make_shared<const program>(std::move(*body));
+    }
     const auto id = made.append(std::move(n));
     if (!id) return tl::make_unexpected(id.error());
     now[k] = *id;
-  }
-  for (const program::output& o : p.outputs())
+    return {};
+  };
+  std::vector<bool> lives(p.nodes().size(), false);
+  for (const program::output& o : outputs) lives[same_as[o.of]] = true;
+  for (std::size_t k = lives.size(); k-- > 0;)
+    if (lives[k])
+      for (const node_id taken : p.nodes()[k].in) lives[same_as[taken]] = true;
+  for (const node_id k : inputs)
+    if (auto ok = append(k); !ok) return tl::make_unexpected(ok.error());
+  for (node_id k = 0; k < lives.size(); ++k)
+    if (lives[k] && p.nodes()[k].what != op::input)
+      if (auto ok = append(k); !ok) return tl::make_unexpected(ok.error());
+  for (const program::output& o : outputs)
     if (auto ok = made.name_output(o.name, now[same_as[o.of]]); !ok) return tl::make_unexpected(ok.error());
   return made;
 }
@@ -36,7 +49,12 @@ std::vector<node_id> each_itself(const program& p) {
 
 }  // namespace
 
-core::result<program> without_dead_nodes(const program& p) { return needed_nodes(p, each_itself(p)); }
+core::result<program> part_of(const program& p, const std::vector<node_id>& inputs,
+                              const std::vector<program::output>& outputs) {
+  return needed_nodes(p, inputs, outputs, each_itself(p));
+}
+
+core::result<program> without_dead_nodes(const program& p) { return part_of(p, p.inputs(), p.outputs()); }
 
 // The other way may have more axes: broadcasting is part of what the node is.
 core::result<program> without_alternatives(const program& p) {
@@ -46,7 +64,7 @@ core::result<program> without_alternatives(const program& p) {
     if ((n.what == op::right_as_well || n.what == op::another_way) && p.type_of(n.in[0]) == p.type_of(k))
       same_as[k] = same_as[n.in[0]];
   }
-  return needed_nodes(p, same_as);
+  return needed_nodes(p, p.inputs(), p.outputs(), same_as, without_alternatives);
 }
 
 }  // namespace assay::reference::formula

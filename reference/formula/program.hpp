@@ -11,6 +11,7 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -30,23 +31,27 @@ struct array_type {
 /// Precondition: the shape is that of a node.
 std::size_t elements_of(const core::shape& s);
 
+class program;
+
 struct node {
   op what = op::number;
   std::vector<node_id> in{};
   /// Those of the operator that are integers or lists of them, in the order of its attributes; kinds and truths are
   /// numbers, too.
   std::array<std::vector<std::int64_t>, 3> integers{};
-  std::string text{};   ///< the name of an input; the letters of a contraction
-  double number = 0.0;  ///< the value of a number
-  std::vector<double> values{};  ///< of data, whatever its kind; truths are 0 and 1
-  std::string stage{};  ///< the stage whose format it is computed in; empty: that of all
+  std::string text{};                     ///< the name of an input; the letters of a contraction
+  double number = 0.0;                    ///< the value of a number
+  std::vector<double> values{};           ///< of data, whatever its kind; truths are 0 and 1
+  std::string stage{};                    ///< the stage whose format it is computed in; empty: that of all
+  std::shared_ptr<const program> body{};  ///< of a scan
 
   [[nodiscard]] std::int64_t integer(std::size_t k) const { return integers[k].front(); }
 };
 
-/// What every program keeps to: arrays and their sum are bounded before anything is computed.
+/// What every program keeps to: arrays and their sum are bounded before anything is computed. Nodes are counted with
+/// those of bodies.
 inline constexpr std::size_t most_nodes = std::size_t{1} << 16, most_axes = 8, most_elements = std::size_t{1} << 26,
-                             most_elements_of_all = std::size_t{1} << 30;
+                             most_elements_of_all = std::size_t{1} << 30, most_nested_loops = 4;
 
 class program {
  public:
@@ -67,14 +72,23 @@ class program {
   /// The last node that takes each node, of those that an output needs; the number of nodes where it is an output, 0
   /// where no output needs it.
   [[nodiscard]] std::vector<node_id> last_uses() const;
+  /// With those of bodies.
+  [[nodiscard]] std::size_t nodes_in_all() const { return nodes_.size() + nodes_in_bodies_; }
 
  private:
   std::vector<node> nodes_;
   std::vector<array_type> types_;
   std::vector<node_id> inputs_;
   std::vector<output> outputs_;
-  std::size_t elements_ = 0;
+  std::size_t elements_ = 0, nodes_in_bodies_ = 0, nested_loops_ = 0;
 };
+
+/// The nodes of a program with those of its bodies, which stand before their loop.
+struct node_place {
+  const program* in;
+  node_id at;
+};
+std::vector<node_place> all_nodes(const program& p);
 
 /// The letters of a contraction: those of either input and of the result.
 struct contraction {

@@ -1,16 +1,25 @@
 #include "reference/formula/program_writer.hpp"
 
+#include <algorithm>
 #include <bit>
+#include <cmath>
 
 namespace assay::reference::formula {
 
 // By its bits: -0 is another number than 0.
 program_writer::key program_writer::key_of(const node& n) {
-  return {n.what, n.in, n.integers, n.text, std::bit_cast<std::uint64_t>(n.number), n.stage};
+  return {n.what, n.in, n.integers, n.text, std::bit_cast<std::uint64_t>(n.number), n.stage, n.body};
 }
 
 program_writer::program_writer(program& p) : program_(p) {
   for (node_id k = 0; k < p.nodes().size(); ++k) written_.emplace(key_of(p.nodes()[k]), k);
+}
+
+bool program_writer::is_zeros(node_id x) const {
+  const node* n = &program_.nodes()[x];
+  while (n->what == op::broadcast || n->what == op::reshape || n->what == op::slice || n->what == op::transpose)
+    n = &program_.nodes()[n->in[0]];
+  return n->what == op::number && n->number == 0.0 && !std::signbit(n->number);
 }
 
 node_id program_writer::append(node n) {
@@ -41,8 +50,52 @@ node_id program_writer::reshape(node_id x, const core::shape& shape) {
 node_id program_writer::broadcast(node_id x, const core::shape& shape) {
   return shape_of(x) == shape ? x : of(op::broadcast, {x}, list(shape.begin(), shape.end()));
 }
+// Where a box of an update or of a concatenation lies in what that is made of, if all of it lies in one of those.
+bool program_writer::steps_back(node_id& x, list& start, list& stop) const {
+  const node& n = program_.nodes()[x];
+  const auto move_to = [&](node_id source, const list& first) {
+    for (std::size_t k = 0; k < start.size(); ++k) start[k] -= first[k], stop[k] -= first[k];
+    x = source;
+    return true;
+  };
+  if (n.what == op::update) {
+    const core::shape& written = program_.type_of(n.in[1]).shape;
+    bool is_within = true, is_beside = false;
+    for (std::size_t k = 0; k < start.size(); ++k) {
+      const std::int64_t first = n.integers[0][k], end = first + static_cast<std::int64_t>(written[k]);
+      is_within = is_within && first <= start[k] && stop[k] <= end;
+      is_beside = is_beside || stop[k] <= first || end <= start[k];
+    }
+    if (is_within) return move_to(n.in[1], n.integers[0]);
+    return is_beside && move_to(n.in[0], list(start.size(), 0));
+  }
+  if (n.what == op::concatenate) {
+    const auto axis = static_cast<std::size_t>(n.integer(0));
+    list first(start.size(), 0);
+    for (const node_id part : n.in) {
+      const auto end = first[axis] + static_cast<std::int64_t>(program_.type_of(part).shape[axis]);
+      if (first[axis] <= start[axis] && stop[axis] <= end) return move_to(part, first);
+      first[axis] = end;
+    }
+  }
+  return false;
+}
+
 node_id program_writer::slice(node_id x, list start, list stop, list step) {
+  constexpr int most_steps_back = 256;
+  const bool is_box = std::ranges::all_of(step, [](std::int64_t each) { return each == 1; });
+  for (int back = 0; is_box && back < most_steps_back && steps_back(x, start, stop);) ++back;
+  core::shape shape(start.size());
+  for (std::size_t k = 0; k < start.size(); ++k) shape[k] = static_cast<std::size_t>(std::max(stop[k] - start[k], {}));
+  if (is_box && shape == program_.type_of(x).shape) return x;
   return append({.what = op::slice, .in = {x}, .integers = {std::move(start), std::move(stop), std::move(step)}});
+}
+
+node_id program_writer::part(node_id x, const scan_part& p) {
+  const std::size_t size = elements_of(p.shape), all = shape_of(x).front();
+  if (size == all) return reshape(x, p.shape);
+  const auto first = static_cast<std::int64_t>(p.first);
+  return reshape(slice(x, {first}, {first + static_cast<std::int64_t>(size)}, {1}), p.shape);
 }
 
 node_id program_writer::reversed(node_id x, std::size_t axis) {

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "reference/formula/program.hpp"
+#include "reference/formula/scan.hpp"
 
 namespace assay::reference::formula {
 
@@ -25,6 +26,9 @@ class program_writer {
   /// Copies: nodes that are written move the others.
   [[nodiscard]] core::shape shape_of(node_id k) const { return program_.type_of(k).shape; }
   [[nodiscard]] node node_of(node_id k) const { return program_.nodes()[k]; }
+
+  /// Whether it is written as zeros, and moved or not: nothing is there.
+  [[nodiscard]] bool is_zeros(node_id x) const;
 
   /// Throws unwritable.
   node_id append(node n);
@@ -45,7 +49,10 @@ class program_writer {
   node_id where(node_id condition, node_id x, node_id y) { return of(op::where, {condition, x, y}); }
   node_id reshape(node_id x, const core::shape& shape);
   node_id broadcast(node_id x, const core::shape& shape);
+  /// What is read where something was written is that.
   node_id slice(node_id x, list start, list stop, list step);
+  /// Of a flat array, in its shape.
+  node_id part(node_id x, const scan_part& p);
   /// In the reverse order along an axis.
   node_id reversed(node_id x, std::size_t axis);
   /// Sums along axes, if any, which vanish.
@@ -56,9 +63,11 @@ class program_writer {
   node_id beside(node_id x, const list& axes, core::shape shape);
 
  private:
-  using key = std::tuple<op, std::vector<node_id>, std::array<list, 3>, std::string, std::uint64_t, std::string>;
+  using key = std::tuple<op, std::vector<node_id>, std::array<list, 3>, std::string, std::uint64_t, std::string,
+                         std::shared_ptr<const program>>;
   static key key_of(const node& n);
   node_id added(node n);
+  [[nodiscard]] bool steps_back(node_id& x, list& start, list& stop) const;
 
   program& program_;
   std::map<key, node_id> written_;

@@ -12,6 +12,7 @@ struct pullback {
   program_writer& to;
   const node& n;
   node_id y, g;
+  const std::vector<bool>& leads;  ///< whether a cotangent goes on from a node of the formula to an input
 
   [[nodiscard]] node_id in(std::size_t k) const { return n.in[k]; }
   [[nodiscard]] core::shape shape_of(node_id k) const { return to.shape_of(k); }
@@ -48,5 +49,7 @@ cotangents of_function(const pullback& b);
 cotangents of_movement(const pullback& b);
 /// Reductions, and operators along an axis.
 cotangents of_sums(const pullback& b);
+/// Loops.
+cotangents of_scan(const pullback& b);
 
 }  // namespace assay::reference::formula

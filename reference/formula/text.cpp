@@ -84,6 +84,8 @@ bool take_attribute(const json& j, form of, std::size_t k, node& n) {
       if (!is_name(j)) return false;
       n.text = j.get<std::string>();
       return true;
+    case form::program:
+      break;
   }
   return false;
 }
@@ -91,7 +93,9 @@ bool take_attribute(const json& j, form of, std::size_t k, node& n) {
 // Nesting may be deep.
 std::string shown(const json& j) { return j.is_structured() ? "a list or an object" : j.dump().substr(0, 80); }
 
-result<node> node_from(const json& j) {
+result<program> program_from(const json& j, std::size_t depth);
+
+result<node> node_from(const json& j, std::size_t depth) {
   if (!j.is_object() || !j.contains("op") || !j["op"].is_string()) return failure("needs the member op");
   const operator_row* row = find_operator(j["op"].get_ref<const std::string&>());
   if (row == nullptr) return failure(fmt::format("there is no operator '{}'", j["op"].get<std::string>()));
@@ -114,7 +118,11 @@ result<node> node_from(const json& j) {
   for (std::size_t k = 0; k < row->attributes.size(); ++k) {
     const std::string name(row->attributes[k].name);
     if (!j.contains(name)) return failure(fmt::format("{} needs the member {}", row->name, name));
-    if (!take_attribute(j[name], row->attributes[k].of, k, n))
+    if (row->attributes[k].of == form::program) {
+      auto body = program_from(j[name], depth + 1);
+      if (!body) return failure("its body: " + body.error().message);
+      n.body = std::make_shared<const program>(std::move(*body));
+    } else if (!take_attribute(j[name], row->attributes[k].of, k, n))
       return failure(fmt::format("{}: {} cannot be {}", row->name, name, shown(j[name])));
     ++known;
   }
@@ -122,10 +130,37 @@ result<node> node_from(const json& j) {
   return n;
 }
 
+result<program> program_from(const json& j, std::size_t depth) {
+  if (depth > most_nested_loops) return failure(fmt::format("loops are nested at most {} deep", most_nested_loops));
+  const std::size_t members = depth == 0 ? 3 : 2;
+  if (!j.is_object() || j.size() != members || !j.contains("nodes") || !j["nodes"].is_array() ||
+      !j.contains("outputs") || !j["outputs"].is_array())
+    return failure(fmt::format("a program has the members {}nodes and outputs", depth == 0 ? "schema, " : ""));
+  program p;
+  for (const json& each : j["nodes"]) {
+    auto n = node_from(each, depth);
+    if (!n) return failure(fmt::format("node {}: {}", p.nodes().size(), n.error().message));
+    if (const auto id = p.append(std::move(*n)); !id) return tl::make_unexpected(id.error());
+  }
+  for (const json& each : j["outputs"]) {
+    const auto id =
+        each.is_object() && each.size() == 2 && each.contains("node") ? integer_of(each["node"]) : std::nullopt;
+    if (!id || *id < 0 || !each.contains("name") || !is_name(each["name"]) ||
+        *id >= static_cast<std::int64_t>(most_nodes))
+      return failure("an output has a name and a node");
+    if (auto ok = p.name_output(each["name"].get<std::string>(), static_cast<node_id>(*id)); !ok)
+      return tl::make_unexpected(ok.error());
+  }
+  if (p.outputs().empty()) return failure("a program has an output");
+  return p;
+}
+
 json json_of(double x) {
   if (std::isfinite(x)) return x;
   return std::isnan(x) ? "nan" : x < 0 ? "-inf" : "inf";
 }
+
+json json_of(const program& p);
 
 json member_of(const node& n, const attribute& a, std::size_t k) {
   switch (a.of) {
@@ -147,40 +182,13 @@ json member_of(const node& n, const attribute& a, std::size_t k) {
     case form::name:
     case form::letters:
       return n.text;
+    case form::program:
+      return json_of(*n.body);
   }
   return {};
 }
 
-}  // namespace
-
-result<program> read_program(std::string_view text) {
-  if (text.size() > longest_text) return failure(fmt::format("a program has at most {} bytes", longest_text));
-  const json j = json::parse(text.begin(), text.end(), nullptr, false);
-  if (j.is_discarded()) return failure("a program is JSON, and this is none");
-  if (!j.is_object() || j.value("schema", json()) != schema) return failure(fmt::format("its schema is no {}", schema));
-  if (j.size() != 3 || !j.contains("nodes") || !j["nodes"].is_array() || !j.contains("outputs") ||
-      !j["outputs"].is_array())
-    return failure("a program has the members schema, nodes and outputs");
-  program p;
-  for (const json& each : j["nodes"]) {
-    auto n = node_from(each);
-    if (!n) return failure(fmt::format("node {}: {}", p.nodes().size(), n.error().message));
-    if (const auto id = p.append(std::move(*n)); !id) return tl::make_unexpected(id.error());
-  }
-  for (const json& each : j["outputs"]) {
-    const auto id =
-        each.is_object() && each.size() == 2 && each.contains("node") ? integer_of(each["node"]) : std::nullopt;
-    if (!id || *id < 0 || !each.contains("name") || !is_name(each["name"]) ||
-        *id >= static_cast<std::int64_t>(most_nodes))
-      return failure("an output has a name and a node");
-    if (auto ok = p.name_output(each["name"].get<std::string>(), static_cast<node_id>(*id)); !ok)
-      return tl::make_unexpected(ok.error());
-  }
-  if (p.outputs().empty()) return failure("a program has an output");
-  return p;
-}
-
-std::string to_text(const program& p) {
+json json_of(const program& p) {
   json nodes = json::array(), outputs = json::array();
   for (const node& n : p.nodes()) {
     const operator_row& row = row_of(n.what);
@@ -192,7 +200,23 @@ std::string to_text(const program& p) {
     nodes.push_back(std::move(j));
   }
   for (const program::output& o : p.outputs()) outputs.push_back({{"name", o.name}, {"node", o.of}});
-  return json{{"schema", schema}, {"nodes", std::move(nodes)}, {"outputs", std::move(outputs)}}.dump();
+  return {{"nodes", std::move(nodes)}, {"outputs", std::move(outputs)}};
+}
+
+}  // namespace
+
+result<program> read_program(std::string_view text) {
+  if (text.size() > longest_text) return failure(fmt::format("a program has at most {} bytes", longest_text));
+  const json j = json::parse(text.begin(), text.end(), nullptr, false);
+  if (j.is_discarded()) return failure("a program is JSON, and this is none");
+  if (!j.is_object() || j.value("schema", json()) != schema) return failure(fmt::format("its schema is no {}", schema));
+  return program_from(j, 0);
+}
+
+std::string to_text(const program& p) {
+  json j = json_of(p);
+  j["schema"] = schema;
+  return j.dump();
 }
 
 }  // namespace assay::reference::formula

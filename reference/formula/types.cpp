@@ -217,6 +217,8 @@ result<array_type> type_of(const node& n, const types& in) {
       return reduced(n, *in.front());
     case family::along_axis:
       return along(n, in);
+    case family::loop:
+      return scanned(n, in);
   }
   return core::failure("no operator");
 }

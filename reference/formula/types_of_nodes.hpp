@@ -18,5 +18,7 @@ core::result<std::size_t> axis_within(std::int64_t axis, const core::shape& s);
 /// Operators of the families of movement and scattering.
 core::result<array_type> moved(const node& n, const types& in);
 core::result<array_type> scattered(const node& n, const types& in);
+/// Loops (scan.hpp).
+core::result<array_type> scanned(const node& n, const types& in);
 
 }  // namespace assay::reference::formula::types_of

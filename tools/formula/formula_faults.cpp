@@ -19,22 +19,21 @@ namespace formula = reference::formula;
 struct edited_place {
   formula_step at;
   formula::op what;
-  [[nodiscard]] std::vector<formula::node_id> in(const placed_program& p) const {
-    std::vector<formula::node_id> all;
-    for (formula::node_id k = 0; k < p.steps.size(); ++k)
-      if (p.steps[k] == at && p.made.nodes()[k].what == what) all.push_back(k);
+  [[nodiscard]] std::vector<std::size_t> in(const placed_program& p) const {
+    const std::vector<formula::node_place> nodes = formula::all_nodes(p.made);
+    std::vector<std::size_t> all;
+    for (std::size_t k = 0; k < p.steps.size(); ++k)
+      if (p.steps[k] == at && nodes[k].in->nodes()[nodes[k].at].what == what) all.push_back(k);
     return all;
   }
 };
 
 // What the source calls a node, where it has a name of its own beside that of the step which takes it.
-std::string name_in_source(const placed_program& p, formula::node_id k, const formula_step& beside) {
-  const formula::node& n = p.made.nodes()[k];
-  if (n.what == formula::op::input) return fmt::format("`{}`", n.text);
+std::string name_in_source(const formula::node& n, const formula_step& own, const formula_step& beside) {
+  if (n.what == formula::op::input && own.text.empty()) return fmt::format("`{}`", n.text);
   if (n.what == formula::op::number) return fmt::format("{:.6g}", n.number);
-  const std::string& text = p.steps[k].text;
-  const bool is_part = text.size() < beside.text.size() && beside.text.find(text) != std::string::npos;
-  return text.empty() || !is_part ? "" : fmt::format("`{}`", text);
+  const bool is_part = own.text.size() < beside.text.size() && beside.text.find(own.text) != std::string::npos;
+  return own.text.empty() || !is_part ? "" : fmt::format("`{}`", own.text);
 }
 
 // "`i - j` (reference.py:7)", "the subtract at reference.py:7"
@@ -47,8 +46,14 @@ std::string words_of(const edited_place& place, const formula::node& n) {
 }
 
 std::vector<formula::program_edit> edits_at(const placed_program& p, const edited_place& place) {
-  const auto named = [&](formula::node_id k) { return name_in_source(p, k, place.at); };
-  return formula::edits_of(p.made, place.in(p).front(), named);
+  const std::vector<formula::node_place> nodes = formula::all_nodes(p.made);
+  const formula::node_place first = nodes[place.in(p).front()];
+  const auto named = [&](formula::node_id k) {
+    const auto it =
+        std::ranges::find_if(nodes, [&](const auto& other) { return other.in == first.in && other.at == k; });
+    return name_in_source(first.in->nodes()[k], p.steps[static_cast<std::size_t>(it - nodes.begin())], place.at);
+  };
+  return formula::edits_of(*first.in, first.at, named);
 }
 
 /// The formula with such an edit, in the plain arithmetic of most code.
@@ -60,7 +65,7 @@ class edited_formula final : public properties::implementation {
         edited_{op, [source = std::move(source), place = std::move(place),
                      what = std::move(what)](const formula::program_sizes& call) {
                   const auto p = source->placed(call);
-                  const std::vector<formula::node_id> steps = place.in(*p);
+                  const std::vector<std::size_t> steps = place.in(*p);
                   if (steps.empty()) return p->made;
                   for (const formula::program_edit& e : edits_at(*p, place))
                     if (e.what == what)
@@ -93,13 +98,14 @@ std::vector<properties::variant> formula_faults(const std::shared_ptr<formula_so
   for (const core::attributes& settings : properties::each_setting_of(op)) {
     const core::axis_sizes sizes = properties::with_settings(op, source->about().trial_sizes(), settings);
     const auto p = source->placed({op, settings, sizes});
-    for (formula::node_id k = 0; k < p->steps.size() && all.size() < most; ++k) {
-      const edited_place place{p->steps[k], p->made.nodes()[k].what};
+    const std::vector<formula::node_place> nodes = formula::all_nodes(p->made);
+    for (std::size_t k = 0; k < p->steps.size() && all.size() < most; ++k) {
+      const formula::node& n = nodes[k].in->nodes()[nodes[k].at];
+      const edited_place place{p->steps[k], n.what};
       const bool is_known = std::ranges::any_of(
           seen, [&](const edited_place& other) { return other.at == place.at && other.what == place.what; });
-      if (is_known || place.at.line == 0) continue;
+      if (is_known || place.at.line == 0 || place.what == formula::op::input) continue;
       seen.push_back(place);
-      const formula::node& n = p->made.nodes()[k];
       for (const formula::program_edit& e : edits_at(*p, place)) {
         if (!formula::with_edit(p->made, place.in(*p), e)) continue;
         const std::string id =

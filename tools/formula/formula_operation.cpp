@@ -112,10 +112,12 @@ std::string beyond_an_array(const std::vector<std::vector<std::string>>& arrays,
   return "";
 }
 
-// Loops are written out, turn by turn.
-std::string beyond_a_program(const std::vector<std::string>& looped, const std::vector<int>& powers,
+// Loops are traced turn by turn; those that are not rolled up are written out, and their gradient has three times as
+// much.
+std::string beyond_a_program(const std::vector<std::string>& looped, const std::vector<int>& powers, bool is_rolled,
                              std::size_t operations, const core::axis_sizes& sizes) {
-  constexpr std::size_t most = reference::formula::most_nodes / 4;
+  constexpr std::size_t most_traced = std::size_t{1} << 18;
+  const std::size_t most = is_rolled ? most_traced : reference::formula::most_nodes / 4;
   std::size_t turns = 1;
   for (std::size_t k = 0; k < looped.size(); ++k)
     for (int p = 0; p < powers.at(k); ++p) turns = std::min(turns * std::min(sizes.at(looped[k]), most), most);
@@ -180,12 +182,13 @@ core::operation operation_of_formula(const json& says) {
                  looped = says.at("turns").at("axes").get<std::vector<std::string>>(),
                  arrays = says.at("arrays").get<std::vector<std::vector<std::string>>>(),
                  powers = says.at("turns").at("powers").get<std::vector<int>>(),
+                 is_rolled = says.at("turns").at("rolled").get<bool>(),
                  operations = says.at("turns").at("operations").get<std::size_t>()](const core::attributes&,
                                                                                     const core::axis_sizes& sizes) {
     std::string why = conflict_of(multiples, sizes);
     if (why.empty()) why = no_declared_size(counts, sizes);
     if (why.empty()) why = beyond_an_array(arrays, sizes);
-    return why.empty() ? beyond_a_program(looped, powers, operations, sizes) : why;
+    return why.empty() ? beyond_a_program(looped, powers, is_rolled, operations, sizes) : why;
   };
   return op;
 }

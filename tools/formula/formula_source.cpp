@@ -87,6 +87,7 @@ placed_program formula_source::placed_in(const json& answer) const {
     const json& step = answer.at("steps").at(k.get<std::size_t>());
     made.steps.push_back({step.at(0), step.at(1), step.at(2)});
   }
+  if (made.steps.size() != made.made.nodes_in_all()) throw formula_fault(about_.spec + ": steps are missing");
   return made;
 }
 

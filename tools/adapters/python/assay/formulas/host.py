@@ -56,26 +56,31 @@ class Host:
         return sorted(named, key=lambda axes: -math.prod(sizes.get(axis) or int(axis) for axis in axes))[:16]
 
     def turns(self, sizes, others, settings, multiples):
-        """Of loops, which are written out: {"axes": those that they go along, "operations": for each of their turns}. Of the
-        ways to compute it the longest one counts."""
+        """Of loops: {"axes": those that they go along, "operations": for each of their turns, "rolled": whether the program
+        has one body for all turns}. Of the ways to compute it the longest one counts."""
         from assay.formulas.declaring import size_of
 
-        def operations(at):
-            return max(len(self.trace(at, settings, way).steps) for way in (self.function, *self.other_ways))
-        here = operations(sizes)
-        if here == operations(others):
-            return {"axes": [], "powers": [], "operations": here}
-        along, powers = [], []
+        def found(at):
+            all_ways = [self.trace(at, settings, way) for way in (self.function, *self.other_ways)]
+            return max(one.operations for one in all_ways), max(len(one.steps) for one in all_ways)
+
+        def larger(axis, by):
+            sizes_now = sizes | {axis: by * sizes[axis]}
+            return sizes_now | {other: 2 * size_of(of, sizes_now) for other, of in multiples.items() if of == axis}
+        here, _ = found(sizes)
+        if here == found(others)[0]:
+            return {"axes": [], "powers": [], "operations": here, "rolled": True}
+        along, powers, is_rolled = [], [], True
         for axis in sizes:
-            larger = sizes | {axis: 3 * sizes[axis]}
-            larger |= {other: 2 * size_of(of, larger) for other, of in multiples.items() if of == axis}
-            if (grown := operations(larger)) > here:
+            grown, _ = found(larger(axis, 3))
+            if grown > here:
                 along.append(axis)
                 powers.append(min(3, max(1, round(math.log(grown / here, 3) + 0.3))))
+                is_rolled &= found(larger(axis, 12))[1] <= found(larger(axis, 6))[1]
         turns = 1
         for axis, power in zip(along, powers):
             turns *= sizes[axis]**power
-        return {"axes": along, "powers": powers, "operations": -(-here // turns)}
+        return {"axes": along, "powers": powers, "operations": -(-here // turns), "rolled": is_rolled}
 
     def trace(self, sizes, settings, function=None):
         import numpy

@@ -4,9 +4,10 @@ import json
 
 from assay.formulas.plain import numpy
 from assay.formulas.refusal import CannotTrace, step_of_caller
+from assay.formulas.rolling import Nodes, rolled_up
 
 REAL, INTEGER, BOOLEAN = "real", "integer", "boolean"
-MOST_NODES = 1 << 16
+MOST_NODES = 1 << 18  # with all turns of loops
 KIND_OF = {"f": REAL, "i": INTEGER, "u": INTEGER, "b": BOOLEAN}
 DTYPE_OF = {REAL: numpy.dtype(numpy.float64), INTEGER: numpy.dtype(numpy.int64), BOOLEAN: numpy.dtype(numpy.bool_)}
 
@@ -134,14 +135,9 @@ class Writer:
         raise ValueError(f"a {own} is no {kind}")
 
     def text(self, outputs):
-        """(assay-program/1, the steps of its nodes): the nodes that outputs need, and all inputs; `outputs`: node by name."""
-        lives = {k for k, node in enumerate(self.nodes) if node["op"] == "input"} | set(outputs.values())
-        for k in range(len(self.nodes) - 1, -1, -1):
-            if k in lives:
-                lives.update(self.nodes[k].get("in", ()))
-        now = {k: place for place, k in enumerate(sorted(lives))}
-        nodes = [{**node, "in": [now[k] for k in node["in"]]} if "in" in node else node
-                 for k, node in enumerate(self.nodes) if k in lives]
-        text = json.dumps({"schema": "assay-program/1", "nodes": nodes,
-                           "outputs": [{"name": name, "node": now[k]} for name, k in outputs.items()]})
-        return text, [self.steps[k] for k in sorted(lives)]
+        """(assay-program/1, the steps of its nodes): the nodes that outputs need, and all inputs, with loops rolled up;
+        `outputs`: node by name. Behind the nodes of a body stand those of the loop itself."""
+        rolled, outputs = rolled_up(Nodes(self.nodes, self.kinds, self.shapes, self.steps), outputs)
+        text = json.dumps({"schema": "assay-program/1", "nodes": rolled.nodes,
+                           "outputs": [{"name": name, "node": k} for name, k in outputs.items()]})
+        return text, rolled.all_steps()

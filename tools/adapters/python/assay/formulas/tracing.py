@@ -24,9 +24,10 @@ _lock = threading.RLock()  # NumPy's functions are replaced while one function i
 class Trace:
     """What one call of a function is: a program, for these shapes and settings."""
 
-    def __init__(self, text, steps, shapes, inputs, outputs, captured, narrowest):
+    def __init__(self, text, steps, operations, shapes, inputs, outputs, captured, narrowest):
         self.text = text  # assay-program/1
-        self.steps = steps  # (file, line, expression) of each node
+        self.steps = steps  # (file, line, expression) of each node; those of a loop's body stand before it
+        self.operations = operations  # that were traced, all turns of loops
         self.shapes = shapes  # of the arrays that were written
         self.inputs = inputs  # (kind, shape) by name
         self.outputs = outputs  # (kind, shape) by name
@@ -211,5 +212,5 @@ def trace(function, inputs, settings=None):
             raise CannotTrace(f"{function.__name__} returns nothing")
         outputs = _named_outputs(result)
         text, steps = to.text({name: x.node for name, x in outputs.items()})
-        return Trace(text, steps, set(to.shapes), {name: (KIND_OF[array.dtype.kind], array.shape) for name, array in inputs.items()},
+        return Trace(text, steps, len(to.nodes), set(to.shapes), {name: (KIND_OF[array.dtype.kind], array.shape) for name, array in inputs.items()},
                      {name: (x.kind, x.plain_shape) for name, x in outputs.items()}, list(to.captured.values()), to.narrowest)

@@ -1,0 +1,526 @@
+"""Loops that a trace has written out, as one node each (scan): what the turns have in common is its body.
+
+A loop is a run of operations that comes again and again. In every turn an operation takes what the same turn has made,
+what the turn before has made (it is carried), or what stands before the loop: the same in all turns, or another array in
+each (it is stepped through). What is written into one array turn by turn, side by side, is what the turns give.
+"""
+import json
+
+from assay.formulas.plain import numpy
+INTEGER, REAL = "integer", "real"
+
+FEWEST_TURNS, LONGEST_BODY, MOST_AXES, MOST_STEPS_BACK = 8, 512, 8, 1 << 21
+VARYING = {"slice": ("start", "stop"), "update": ("start",), "integer": ("value",), "number": ("value",), "setting": ("value",),
+           "boolean": ("value",), "fraction": ("numerator", "denominator"), "data": ("values",)}
+
+
+class Nodes:
+    """Nodes in order, each with what follows from it."""
+
+    def __init__(self, nodes=(), kinds=(), shapes=(), steps=()):
+        self.nodes, self.kinds, self.shapes, self.steps = list(nodes), list(kinds), list(shapes), list(steps)
+        self.body_steps = {}  # of loops: the steps of the nodes of their bodies, in order
+
+    def add(self, node, kind, shape, step):
+        self.nodes.append(node)
+        self.kinds.append(kind)
+        self.shapes.append(tuple(shape))
+        self.steps.append(step)
+        return len(self.nodes) - 1
+
+    def take(self, other, k, now):
+        """Node k of another list, which takes now[...]."""
+        node = other.nodes[k]
+        if "in" in node:
+            node = {**node, "in": [now[taken] for taken in node["in"]]}
+        made = self.add(node, other.kinds[k], other.shapes[k], other.steps[k])
+        if k in other.body_steps:
+            self.body_steps[made] = other.body_steps[k]
+        return made
+
+    def all_steps(self):
+        """Those of bodies stand before their loop."""
+        return [step for k, own in enumerate(self.steps) for step in (*self.body_steps.get(k, ()), own)]
+
+    # What is written beside the nodes of a trace.
+
+    def reshape(self, x, shape, step):
+        shape = [int(size) for size in shape]
+        if list(self.shapes[x]) == shape:
+            return x
+        return self.add({"op": "reshape", "in": [x], "shape": shape}, self.kinds[x], shape, step)
+
+    def box(self, x, start, stop, steps, step):
+        shape = [len(range(*one)) for one in zip(start, stop, steps)]
+        if tuple(shape) == self.shapes[x] and all(one == 1 for one in steps):
+            return x
+        return self.add({"op": "slice", "in": [x], "start": list(start), "stop": list(stop), "step": list(steps)}, self.kinds[x],
+                        shape, step)
+
+    def rows(self, x, first, count, step, by=1):
+        """Elements of the first axis, from `first` on, one behind the other or backwards."""
+        shape = self.shapes[x]
+        stop = first + count * by
+        return self.box(x, [first] + [0] * (len(shape) - 1), [stop, *shape[1:]], [by] + [1] * (len(shape) - 1), step)
+
+    def moved(self, x, axis, to, step):
+        order = [k for k in range(len(self.shapes[x])) if k != axis]
+        order.insert(to, axis)
+        if order == sorted(order):
+            return x
+        return self.add({"op": "transpose", "in": [x], "axes": order}, self.kinds[x], [self.shapes[x][k] for k in order], step)
+
+    def laid_along(self, stack, axis, step):
+        """Arrays of a stack [T, ...] one behind the other along an axis of theirs."""
+        turns, *shape = self.shapes[stack]
+        shape[axis] *= turns
+        return self.reshape(self.moved(stack, 0, axis, step), shape, step)
+
+    def concatenated(self, arrays, step):
+        """A stack of them."""
+        rows = [self.reshape(x, (1, *self.shapes[x]), step) for x in arrays]
+        shape = (len(rows), *self.shapes[arrays[0]])
+        return self.add({"op": "concatenate", "in": rows, "axis": 0}, self.kinds[rows[0]], shape, step)
+
+
+def rolled_up(nodes, outputs):
+    """(nodes, outputs: node by name), with loops in place of turns."""
+    nodes, outputs = _without_dead(*_read_what_was_written(nodes, outputs))
+    period, codes = 1, _codes(nodes)
+    while period <= min(LONGEST_BODY, len(nodes.nodes) // FEWEST_TURNS):
+        made = _rolled_with_period(nodes, outputs, codes, period)
+        period += 1
+        if made is not None:
+            nodes, outputs = _without_dead(*_stacks_as_they_are(*_without_dead(*made)))
+            period, codes = 1, _codes(nodes)
+    return nodes, outputs
+
+
+def _without_dead(nodes, outputs):
+    lives = {k for k, node in enumerate(nodes.nodes) if node["op"] == "input"} | set(outputs.values())
+    for k in range(len(nodes.nodes) - 1, -1, -1):
+        if k in lives:
+            lives.update(nodes.nodes[k].get("in", ()))
+    made, now = Nodes(), {}
+    for k in sorted(lives):
+        now[k] = made.take(nodes, k, now)
+    return made, {name: now[k] for name, k in outputs.items()}
+
+
+def _read_what_was_written(nodes, outputs):
+    """What is read where something was written is that: x[t - 1] behind x[t - 1] = y is y."""
+    made, now, budget = Nodes(), {}, MOST_STEPS_BACK
+    for k, node in enumerate(nodes.nodes):
+        if node["op"] == "slice" and all(one == 1 or size == 1 for one, size in zip(node["step"], nodes.shapes[k])):
+            source, start, extent = now[node["in"][0]], node["start"], nodes.shapes[k]
+            while made.nodes[source]["op"] == "update" and budget > 0:
+                budget -= 1
+                first, written = made.nodes[source]["start"], made.nodes[source]["in"][1]
+                size = made.shapes[written]
+                if all(f <= s and s + e <= f + n for f, n, s, e in zip(first, size, start, extent)):
+                    source, start = written, [s - f for f, s in zip(first, start)]
+                elif any(s + e <= f or f + n <= s for f, n, s, e in zip(first, size, start, extent)):
+                    source = made.nodes[source]["in"][0]
+                else:
+                    break
+            now[k] = made.box(source, start, [s + e for s, e in zip(start, extent)], [1] * len(extent), nodes.steps[k])
+        else:
+            now[k] = made.take(nodes, k, now)
+    return made, {name: now[k] for name, k in outputs.items()}
+
+
+def _stacks_as_they_are(nodes, outputs):
+    """Rows of a stack, one behind the other, are the stack: what a list of turns becomes."""
+    made, now = Nodes(), {}
+
+    def row_of(k):
+        """(stack, row), where k is one of a stack in another shape."""
+        while made.nodes[k]["op"] == "reshape":
+            k = made.nodes[k]["in"][0]
+        node = made.nodes[k]
+        if node["op"] != "slice" or made.shapes[k][:1] != (1,):
+            return None
+        stack = node["in"][0]
+        return (stack, node["start"][0]) if made.shapes[k][1:] == made.shapes[stack][1:] and min(node["step"]) > 0 else None
+
+    def follows(parts, rows, first, last):
+        """Whether part `last` is the next row of the stack of which those from `first` on are rows."""
+        if rows[first] is None or rows[last] is None or rows[last][0] != rows[first][0]:
+            return False
+        by = rows[first + 1][1] - rows[first][1]
+        return by in (1, -1) and rows[last][1] == rows[last - 1][1] + by and made.shapes[parts[last]] == made.shapes[parts[first]]
+
+    for k, node in enumerate(nodes.nodes):
+        if node["op"] == "concatenate" and len(node["in"]) > 1 and len(nodes.shapes[k]) < MOST_AXES:
+            parts = [now[taken] for taken in node["in"]]
+            rows = [row_of(x) for x in parts]
+            laid, first = [], 0
+            while first < len(parts):
+                last = first + 1
+                while last < len(parts) and follows(parts, rows, first, last):
+                    last += 1
+                if last == first + 1:
+                    laid.append(parts[first])
+                else:
+                    by = rows[first + 1][1] - rows[first][1]
+                    stack = made.rows(rows[first][0], rows[first][1], last - first, nodes.steps[k], by)
+                    stack = made.reshape(stack, (last - first, *made.shapes[parts[first]]), nodes.steps[k])
+                    laid.append(made.laid_along(stack, node["axis"], nodes.steps[k]))
+                first = last
+            if len(laid) < len(parts):
+                now[k] = laid[0] if len(laid) == 1 else made.add({**node, "in": laid}, nodes.kinds[k], nodes.shapes[k],
+                                                                 nodes.steps[k])
+                continue
+        now[k] = made.take(nodes, k, now)
+    return made, {name: now[k] for name, k in outputs.items()}
+
+
+def _codes(nodes):
+    """Equal ones where turns of a loop may be."""
+    known, codes = {}, []
+    for k, node in enumerate(nodes.nodes):
+        plain = {name: value for name, value in node.items() if name != "in" and name not in VARYING.get(node["op"], ())}
+        taken = [(nodes.kinds[x], nodes.shapes[x]) for x in node.get("in", ())]
+        codes.append(known.setdefault(json.dumps([plain, taken, nodes.kinds[k], nodes.shapes[k], nodes.steps[k]], sort_keys=True),
+                                      len(known)))
+    return numpy.array(codes)
+
+
+def _rolled_with_period(nodes, outputs, codes, period):
+    again = codes[period:] == codes[:-period]
+    ends = numpy.flatnonzero(numpy.diff(numpy.concatenate([[False], again, [False]]).astype(numpy.int8)))
+    uses = None
+    found = []
+    for first, stop in zip(ends[::2].tolist(), (ends[1::2] + period).tolist()):
+        if stop - first < FEWEST_TURNS * period:
+            continue
+        uses = uses or _uses_of(nodes, outputs)
+        begins = range(first, min(first + period, stop - FEWEST_TURNS * period + 1))
+        for begin in sorted(begins, key=lambda k: (len(_carried_into_second(nodes, k, period)), k))[:8]:
+            loops = [_Loop(nodes, uses, own, period, turns) for own, turns in _parts_of_run(nodes, begin, period, stop)]
+            loops = [loop for loop in loops if loop.is_one]
+            if loops and (not found or loops[0].begin >= found[-1].end):
+                found += loops
+                break
+    return _with_loops(nodes, outputs, found) if found else None
+
+
+def _uses_of(nodes, outputs):
+    uses = [[] for _ in nodes.nodes]
+    for k, node in enumerate(nodes.nodes):
+        for taken in node.get("in", ()):
+            uses[taken].append(k)
+    for k in outputs.values():
+        uses[k].append(len(uses))
+    return uses
+
+
+def _carried_into_second(nodes, begin, period):
+    second = range(begin + period, begin + 2 * period)
+    return {taken for k in second for taken in nodes.nodes[k].get("in", ()) if begin <= taken < begin + period}
+
+
+def _parts_of_run(nodes, begin, period, stop):
+    """(begin, turns) of loops in a run: it is cut where indices stop going on as they did, at the end of an inner loop."""
+    turns = (stop - begin) // period
+    cuts = {turns}
+    for place in range(period):
+        ks = range(begin + place, begin + turns * period, period)
+        if nodes.nodes[ks[0]]["op"] in ("slice", "update") and nodes.shapes[ks[0]]:
+            by = numpy.diff([nodes.nodes[k]["start"] for k in ks], axis=0)
+            first = 0
+            for turn in (numpy.flatnonzero((by[1:] != by[:-1]).any(axis=1)) + 1).tolist():
+                if turn > first and (by[turn] != by[first]).any():
+                    cuts.add(turn + 1)
+                    first = turn + 1
+    cuts = sorted(cuts)
+    return [(begin + first * period, last - first) for first, last in zip([0, *cuts], cuts) if last - first >= FEWEST_TURNS]
+
+
+class _NoLoop(Exception):
+    pass
+
+
+class _Loop:
+    """A run of turns, and what each of its operations takes: ("here", place), ("carried", key), ("stepped", key),
+    ("whole", node)."""
+
+    def __init__(self, nodes, uses, begin, period, turns):
+        self.nodes, self.uses, self.begin, self.period, self.turns = nodes, uses, begin, period, turns
+        self.end = begin + period * turns
+        self.carried, self.stepped, self.whole = {}, {}, {}  # keys in order
+        self.taken = {}  # of the places of the body
+        self.outside = {}  # places that are written before the loop, all turns of them
+        self.filled = {}  # places of arrays that are filled turn by turn: (what is written, the axis, first, by)
+        try:
+            for place in range(period):
+                self._read_outside(place)
+            for place in set(range(period)) - set(self.outside):
+                self._read(place)
+            self._check_uses()
+            self.is_one = self._is_worth_it()
+        except _NoLoop:
+            self.is_one = False
+
+    def all_of(self, place):
+        return range(self.begin + place, self.end, self.period)
+
+    def _varies(self, place):
+        nodes, ks = self.nodes.nodes, self.all_of(place)
+        node = nodes[ks[0]]
+        return any(nodes[k][name] != node[name] for name in VARYING.get(node["op"], ()) for k in ks)
+
+    def _read_outside(self, place):
+        """What hangs on nothing in the loop and is another one in each turn."""
+        nodes, ks = self.nodes.nodes, self.all_of(place)
+        taken = [x for k in ks for x in nodes[k].get("in", ())]
+        if all(x < self.begin for x in taken) and (not taken or self._varies(place)):
+            self.outside[place] = self._stepped_through(tuple(ks)) if len(ks) > 1 else ("whole", ks[0])
+
+    def _read(self, place):
+        nodes, ks = self.nodes.nodes, self.all_of(place)
+        node = nodes[ks[0]]
+        taken = [self._taken(place, [nodes[k]["in"][slot] for k in ks]) for slot in range(len(node["in"]))]
+        if not self._varies(place):
+            self.taken[place] = taken
+        elif node["op"] == "update" and taken[0] == ("carried", (place, node["in"][0])):
+            self._read_filled(place, taken)
+        else:
+            raise _NoLoop
+
+    def _taken(self, place, refs):
+        """What one operand is, of the nodes that it is in each turn."""
+        if all(ref < self.begin for ref in refs):
+            return ("whole", refs[0]) if len(set(refs)) == 1 else self._stepped_through(tuple(refs))
+        later = [ref - (self.begin + (turn + 1) * self.period) for turn, ref in enumerate(refs[1:])]
+        if len(set(later)) != 1 or not -self.period <= later[0] < place:
+            raise _NoLoop
+        if later[0] >= 0:
+            if refs[0] != self.begin + later[0]:
+                raise _NoLoop
+            return self.outside.get(later[0], ("here", later[0]))
+        if refs[0] >= self.begin:
+            raise _NoLoop
+        before = later[0] + self.period
+        if before in self.outside:
+            return self._stepped_through(tuple(refs))
+        last = self.begin + before
+        if self.nodes.kinds[last] != REAL or self.nodes.kinds[refs[0]] != REAL or self.nodes.shapes[last] != self.nodes.shapes[refs[0]]:
+            raise _NoLoop
+        return "carried", (before, refs[0])
+
+    def _stepped_through(self, ks):
+        """Nodes of which each turn takes another: a box of one array that goes along an axis, numbers that are counted; else
+        the arrays themselves."""
+        all_of_them = [self.nodes.nodes[k] for k in ks]
+        first, shape = all_of_them[0], self.nodes.shapes[ks[0]]
+        if any(node["op"] != first["op"] or self.nodes.shapes[k] != shape for k, node in zip(ks, all_of_them)):
+            return "stepped", ks
+        if first["op"] == "slice" and len({node["in"][0] for node in all_of_them}) == 1 and len(shape) < MOST_AXES:
+            along = self._along([node["start"] for node in all_of_them], shape)
+            if along is not None and all(one == 1 or size == 1 for node in all_of_them for one, size in zip(node["step"], shape)):
+                return "stepped", ("box", first["in"][0], tuple(first["start"]), shape, *along)
+        if first["op"] in ("integer", "number"):
+            values = [node["value"] for node in all_of_them]
+            is_whole = all(not isinstance(x, str) and x == int(x) and abs(x) < 1 << 53 for x in values)
+            if is_whole and len({int(b) - int(a) for a, b in zip(values, values[1:])}) == 1:
+                return "stepped", ("count", int(values[0]), int(values[1]) - int(values[0]), self.nodes.kinds[ks[0]])
+        return "stepped", ks
+
+    def _along(self, starts, extent):
+        """(axis, by): boxes that lie side by side along it, forwards or backwards. Of one element they may be further apart."""
+        moving = [axis for axis in range(len(extent)) if len({start[axis] for start in starts}) > 1]
+        if len(moving) != 1:
+            return None
+        axis = moving[0]
+        by = starts[1][axis] - starts[0][axis]
+        if any(b[axis] - a[axis] != by for a, b in zip(starts, starts[1:])) or (extent[axis] != 1 and abs(by) != extent[axis]):
+            return None
+        return axis, by
+
+    def _read_filled(self, place, taken):
+        ks = self.all_of(place)
+        written = self.nodes.shapes[self.nodes.nodes[ks[0]]["in"][1]]
+        along = self._along([self.nodes.nodes[k]["start"] for k in ks], written)
+        kind, what = taken[1]
+        if along is None or abs(along[1]) != written[along[0]] or len(written) == MOST_AXES or self.nodes.kinds[ks[0]] != REAL:
+            raise _NoLoop
+        if kind == "whole" or (kind == "here" and what in self.filled):
+            raise _NoLoop
+        self.filled[place] = (taken[1], *along)
+
+    def _check_uses(self):
+        """What is left behind the loop, and that arrays which are filled are not read in it."""
+        self.last, self.given = [], []  # places of which the last turn counts, or all
+        for place in range(self.period):
+            if place in self.outside:
+                continue
+            beyond = [any(use >= self.end for use in self.uses[k]) for k in self.all_of(place)]
+            if place in self.filled:
+                following = [list(range(k + self.period, k + self.period + 1)) for k in self.all_of(place)]
+                within = [[use for use in self.uses[k] if use < self.end] for k in self.all_of(place)]
+                if within[:-1] != following[:-1] or within[-1] or any(beyond[:-1]):
+                    raise _NoLoop
+            elif any(beyond[:-1]):
+                self.given.append(place)
+            elif beyond[-1]:
+                self.last.append(place)
+        real = [*self.last, *self.given, *(what for (kind, what), *_ in self.filled.values() if kind == "here")]
+        shapes = [self.nodes.shapes[self.begin + place] for place in self.given]
+        if any(self.nodes.kinds[self.begin + place] != REAL for place in real) or any(len(s) == MOST_AXES for s in shapes):
+            raise _NoLoop
+        for taken in (*self.taken.values(), *([one] for one, *_ in self.filled.values())):
+            for kind, what in taken:
+                if kind == "carried" and what[0] in self.filled:
+                    raise _NoLoop
+                if kind == "stepped" and what[0] not in ("box", "count") and len(self.nodes.shapes[what[0]]) == MOST_AXES:
+                    raise _NoLoop
+                if kind != "here":
+                    getattr(self, kind).setdefault(what, None)
+        carried = {place for place, _ in self.carried}
+        for place in self.last:
+            if place not in carried:
+                self.carried[place, None] = None
+
+    def _is_worth_it(self):
+        movement = ("reshape", "transpose", "broadcast", "slice", "concatenate", "update")
+        listed = sum(1 for key in self.stepped if key[0] not in ("box", "count"))
+        now = self.turns * (2 * len(self.given) + listed) + len(self.taken)
+        return now < self.turns * self.period and any(
+            self.nodes.nodes[self.begin + place]["op"] not in movement for place in self.taken)
+
+    def reads_before(self):
+        """The nodes before it that it takes."""
+        read = set()
+        for key in self.stepped:
+            read.update([key[1]] if key[0] == "box" else [] if key[0] == "count" else key)
+        for place in self.outside:
+            read.update(x for k in self.all_of(place) for x in self.nodes.nodes[k].get("in", ()))
+        for place in self.filled:
+            read.add(self.nodes.nodes[self.begin + place]["in"][0])
+        read.update(self.whole, (x for _, x in self.carried if x is not None))
+        return {x for x in read if x < self.begin}
+
+    # What it becomes.
+
+    def write(self, made, now):
+        """Writes the loop, and puts into `now` what of it is taken later: a node, or for places of which all turns count a
+        function of the turn."""
+        nodes, step = self.nodes, self.nodes.steps[self.begin]
+        for place in range(self.period):
+            if place in self.outside:
+                for k in self.all_of(place):
+                    now[k] = made.take(nodes, k, now)
+        body, inside = Nodes(), {}
+
+        def enter(key, name, kind, shape):
+            inside[key] = body.add({"op": "input", "name": name, "kind": kind, "shape": list(shape)}, kind, shape, ("", 0, ""))
+
+        def zeros(shape):
+            x = made.add({"op": "number", "value": 0.0}, REAL, (), step)
+            return x if not shape else made.add({"op": "broadcast", "in": [x], "shape": list(shape)}, REAL, shape, step)
+
+        taken = []
+        for place, before in self.carried:
+            shape = nodes.shapes[self.begin + place]
+            enter(("carried", (place, before)), f"s{len(taken)}", REAL, shape)
+            taken.append(zeros(shape) if before is None else now[before])
+        for key in self.stepped:
+            stack = self._stack(made, now, key, step)
+            enter(("stepped", key), f"x{len(taken)}", made.kinds[stack], made.shapes[stack][1:])
+            taken.append(stack)
+        for k in self.whole:
+            own = nodes.nodes[k]["name"] if nodes.nodes[k]["op"] == "input" else ""
+            enter(("whole", k), own or f"w{len(taken)}", nodes.kinds[k], nodes.shapes[k])
+            taken.append(now[k])
+        names = [node["name"] for node in body.nodes]
+        if len(set(names)) != len(names) or any(name.startswith("grad_") for name in names):
+            for k, node in enumerate(body.nodes):
+                node["name"] = f"i{k}"
+        for place in sorted(self.taken):
+            k = self.begin + place
+            node = nodes.nodes[k]
+            node = {**node, "in": [inside[key] for key in self.taken[place]]}
+            inside["here", place] = body.add(node, nodes.kinds[k], nodes.shapes[k], nodes.steps[k])
+            if k in nodes.body_steps:
+                body.body_steps[inside["here", place]] = nodes.body_steps[k]
+
+        given = [("here", place) for place in self.given] + [key for key, *_ in self.filled.values()]
+        ends = [inside["here", place] for place, _ in self.carried] + [inside[key] for key in given]
+        outputs = [{"name": f"y{k}", "node": end} for k, end in enumerate(ends)]
+        shapes = [body.shapes[end] for end in ends]
+        shapes = [shape if k < len(self.carried) else (self.turns, *shape) for k, shape in enumerate(shapes)]
+        sizes = [int(numpy.prod(shape, dtype=numpy.int64)) for shape in shapes]
+        scan = made.add({"op": "scan", "in": taken, "turns": self.turns, "carried": len(self.carried), "stepped": len(self.stepped),
+                         "body": {"nodes": body.nodes, "outputs": outputs}}, REAL, (sum(sizes),), step)
+        made.body_steps[scan] = body.all_steps()
+        parts, first = [], 0
+        for shape, size in zip(shapes, sizes):
+            flat = made.box(scan, [first], [first + size], [1], step)
+            parts.append(made.reshape(flat, shape, step))
+            first += size
+        for place, part in zip((place for place, _ in self.carried), parts):
+            now[self.end - self.period + place] = part
+        for place, stack in zip(self.given, parts[len(self.carried):]):
+            for turn, k in enumerate(self.all_of(place)):
+                now[k] = (stack, turn)
+        for place, stack in zip(self.filled, parts[len(self.carried) + len(self.given):]):
+            _, axis, by = self.filled[place]
+            ks = self.all_of(place)
+            start = list(nodes.nodes[ks[0]]["start"])
+            if by < 0:
+                stack = made.rows(stack, self.turns - 1, self.turns, step, -1)
+                start = list(nodes.nodes[ks[-1]]["start"])
+            box = made.laid_along(stack, axis, step)
+            base = now[nodes.nodes[ks[0]]["in"][0]]
+            now[ks[-1]] = made.add({"op": "update", "in": [base, box], "start": start}, REAL, made.shapes[base], nodes.steps[ks[0]])
+
+    def _stack(self, made, now, key, step):
+        """What the turns step through."""
+        if key[0] == "count":
+            _, first, by, kind = key
+            def whole(x):
+                return made.add({"op": "integer", "value": x}, INTEGER, (), step)
+            turns = made.add({"op": "iota", "size": self.turns}, INTEGER, (self.turns,), step)
+            turns = made.add({"op": "multiply", "in": [turns, whole(by)]}, INTEGER, (self.turns,), step)
+            turns = made.add({"op": "add", "in": [turns, whole(first)]}, INTEGER, (self.turns,), step)
+            return turns if kind == INTEGER else made.add({"op": "to_real", "in": [turns]}, REAL, (self.turns,), step)
+        if key[0] != "box":
+            return made.concatenated([now[k] for k in key], step)
+        _, source, start, extent, axis, by = key
+        shape = made.shapes[now[source]]
+        first = min(start[axis], start[axis] + (self.turns - 1) * by)
+        begin, stop, steps = list(start), [s + e for s, e in zip(start, extent)], [1] * len(extent)
+        begin[axis] = first
+        stop[axis] = first + (self.turns - 1) * abs(by) + extent[axis]
+        steps[axis] = abs(by) if extent[axis] == 1 else 1
+        assert all(0 <= a and b <= size for a, b, size in zip(begin, stop, shape))
+        box = made.box(now[source], begin, stop, steps, step)
+        apart = [*extent[:axis], self.turns, extent[axis], *extent[axis + 1:]]
+        stack = made.moved(made.reshape(box, apart, step), axis, 0, step)
+        return stack if by > 0 else made.rows(stack, self.turns - 1, self.turns, step, -1)
+
+
+def _with_loops(nodes, outputs, loops):
+    made, now, places = Nodes(), {}, iter(loops)
+    loop = next(places, None)
+
+    def here(k):
+        """What stands for a node: a turn of a stack is read where it is taken."""
+        if not isinstance(now[k], tuple):
+            return now[k]
+        stack, turn = now[k]
+        return made.reshape(made.rows(stack, turn, 1, nodes.steps[k]), nodes.shapes[k], nodes.steps[k])
+
+    k = 0
+    while k < len(nodes.nodes):
+        if loop is not None and k == loop.begin:
+            for taken in loop.reads_before():
+                now[taken] = here(taken)
+            loop.write(made, now)
+            k, loop = loop.end, next(places, None)
+            continue
+        made_now = {taken: here(taken) for taken in nodes.nodes[k].get("in", ())}
+        now[k] = made.take(nodes, k, made_now)
+        k += 1
+    return made, {name: here(k) for name, k in outputs.items()}
