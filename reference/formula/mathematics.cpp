@@ -15,8 +15,13 @@ constexpr std::size_t longest_expression = 60;
 
 class printer {
  public:
-  explicit printer(const program& p)
-      : program_(p), last_(p.last_uses()), uses_(p.nodes().size()), shown_(uses_.size()), has_line_(uses_.size()) {
+  explicit printer(const program& p, char letter = 't')
+      : letter_(letter),
+        program_(p),
+        last_(p.last_uses()),
+        uses_(p.nodes().size()),
+        shown_(uses_.size()),
+        has_line_(uses_.size()) {
     for (std::size_t k = 0; k < uses_.size(); ++k)
       if (last_[k] != 0)
         for (const node_id taken : p.nodes()[k].in) ++uses_[taken];
@@ -104,7 +109,7 @@ class printer {
       }
       std::string text = fmt::format("{} = {} turns with {}{}:", name, counts.turns, fmt::join(taken, ", "),
                                      n.in.size() > most_shown_inputs ? ", ..." : "");
-      const std::string body = as_mathematics(*n.body);
+      const std::string body = printer(*n.body, static_cast<char>(letter_ + 1)).run();
       for (std::size_t at = 0; at < body.size(); at = body.find('\n', at) + 1)
         text += "\n  " + body.substr(at, body.find('\n', at) - at);
       return text;
@@ -121,11 +126,12 @@ class printer {
 
   std::string next_name() {
     std::string name;
-    do name = fmt::format("t{}", ++named_);
+    do name = fmt::format("{}{}", letter_, ++named_);
     while (names_.count(name) != 0);
     return name;
   }
 
+  const char letter_;  // of names: each body has its own
   const program& program_;
   std::vector<node_id> last_;
   std::vector<std::size_t> uses_;

@@ -204,13 +204,16 @@ judged_formula judged_formula::that_says(std::string spec, json says) {
 
 core::axis_sizes judged_formula::trial_sizes() const { return says.at("sizes").get<core::axis_sizes>(); }
 
-// Of one row and head, and of two of all else.
+// Of one row and head, of two of all else, and of as many turns of a loop as make it one.
 std::string mathematics_of_formula() {
   const core::operation& op = *reference::find_operation(of_process->about().operation);
   core::axis_sizes sizes;
   for (const std::string& axis : core::axis_symbols(op)) {
     const core::axis_role role = core::role_of(op, axis);
     sizes[axis] = role == core::axis_role::batch || role == core::axis_role::head ? 1 : 2;
+    const json& turns = of_process->about().says.at("turns");
+    if (turns.at("rolled").get<bool>() && std::ranges::find(turns.at("axes"), json(axis)) != turns.at("axes").end())
+      sizes[axis] = 8;
   }
   const core::attributes settings = core::completed(op, {});
   if (op.conflict && !op.conflict(settings, sizes).empty()) sizes = of_process->about().trial_sizes();

@@ -154,3 +154,21 @@ TEST_CASE("formula/mathematics/long_programs_are_cut_with_a_count", "[unit]") {
   CHECK(text.find("... 64534 more named results\n") != std::string::npos);  // of 65534 squares that are used twice
   CHECK(text.ends_with("output y = t65534 * t65534\n"));
 }
+
+TEST_CASE("formula/mathematics/a_loop_has_its_body_below_it", "[unit]") {
+  CHECK(as_written(
+            R"({"op": "input", "name": "x", "kind": "real", "shape": [9, 2]}, {"op": "number", "value": 0},
+         {"op": "broadcast", "in": [1], "shape": [2]}, {"op": "scan", "in": [2, 0], "turns": 9, "carried": 1,
+          "stepped": 1, "body": {"nodes": [{"op": "input", "name": "s", "kind": "real", "shape": [2]},
+          {"op": "input", "name": "x", "kind": "real", "shape": [2]}, {"op": "add", "in": [0, 1]},
+          {"op": "tanh", "in": [2]}], "outputs": [{"name": "next", "node": 3}, {"name": "given", "node": 2}]}})",
+            R"({"name": "y", "node": 3})") ==
+        "x: real [9, 2]\n"
+        "t1 = 9 turns with s from broadcast(0, [2]), x in each of x:\n"
+        "  s: real [2]\n"
+        "  x: real [2]\n"
+        "  u1 = s + x\n"
+        "  output next = tanh(u1)\n"
+        "  output given = u1\n"
+        "output y = t1\n");
+}
