@@ -99,7 +99,9 @@ family family_of(std::string name, std::string summary, change_of_number change)
                         counter_random& random, extent size) {
     const core::axis_sizes sizes = drawn_sizes(op, settings, random, size);
     core::tensors inputs;
+    if (op.drawn) inputs = op.drawn(type, settings, sizes, random.below(std::uint64_t{1} << 32));
     for (const core::tensor_declaration& d : op.inputs) {
+      if (d.rule == core::value_rule::as_drawn) continue;
       core::tensor t = core::zeros(d.type_in(type), core::shape_of(d, sizes));
       for (double& x : t.values.storage()) {
         if (d.own_type) {

@@ -121,7 +121,7 @@ std::optional<test_case> larger_case(const description& about, const test_case& 
       if (std::holds_alternative<double>(value) && value > larger.call.attributes.at(a.name))
         larger.call.attributes[a.name] = value;
   }
-  if (const std::string axis = core::axis_with(op, core::axis_role::token); !axis.empty()) {
+  if (const std::string axis = core::axis_with(op, core::axis_role::token); !axis.empty() && !op.drawn) {
     const std::size_t tokens = sizes_of(c).at(axis);
     std::vector<std::size_t> twice(2 * tokens);
     for (std::size_t i = 0; i < twice.size(); ++i) twice[i] = i % tokens;

@@ -548,6 +548,7 @@ bool keeps_to(value_rule rule, dtype type, std::span<const double> row) {
       return std::any_of(row.begin(), row.end(), [](double x) { return x != 0; });
     case value_rule::none:
     case value_rule::offsets:
+    case value_rule::as_drawn:
       return true;
   }
   throw contract_violation("there is no such rule of values");

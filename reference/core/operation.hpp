@@ -45,6 +45,7 @@ enum class value_rule {
   ascending,  ///< along its last axis
   offsets,    ///< ascending from 0 to the size of the axis `index_into`: where its parts begin, and where they end
   one_in_each_row,  ///< of truths: one at least along its last axis
+  as_drawn,         ///< what operation::drawn gives: nothing else is known of it
 };
 
 struct tensor_declaration {
@@ -131,6 +132,11 @@ struct operation {
   std::map<std::string, axis_role> axis_roles{};
   /// Why settings and sizes do not go together; empty where they do. No function where all do.
   std::function<std::string(const core::attributes& settings, const axis_sizes& sizes)> conflict{};
+  /// The inputs whose rule is as_drawn, for other sizes others; any numbers where these conflict. Empty where there
+  /// are none.
+  std::function<core::tensors(dtype type, const core::attributes& settings, const axis_sizes& sizes,
+                              std::uint64_t seed)>
+      drawn{};
 
   /// Its inputs are those of a more usual function: a function that takes them means it only where a name says so, or a
   /// parameter that is a setting of it.

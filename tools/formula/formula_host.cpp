@@ -55,6 +55,13 @@ class formula_host final : public formula_source {
     if (!answer) throw formula_fault(answer.error().message);
     return std::move(*answer);
   }
+  json draws_for(const json& question) override {
+    json asked = question;
+    asked["ask"] = "draw";
+    auto answer = ask(asked.dump() + "\n");
+    if (!answer) throw formula_fault(answer.error().message);
+    return std::move(*answer);
+  }
   // An empty text: the greeting. After a fault the child is ended: it may answer late.
   core::result<json> ask(const std::string& text) {
     using outcome = transports::child_process::outcome;

@@ -33,7 +33,7 @@ core::value_rule rule_named(const std::string& name) {
   return core::value_rule::none;
 }
 
-core::tensor_declaration input_of(const json& j, const std::map<std::string, core::axis_role>& roles) {
+core::tensor_declaration input_of(const json& j, const std::map<std::string, core::axis_role>& roles, bool is_drawn) {
   core::value_domain domain;
   if (!j.at("low").is_null()) domain.low = j.at("low").get<double>();
   if (!j.at("high").is_null()) domain.high = j.at("high").get<double>();
@@ -52,6 +52,7 @@ core::tensor_declaration input_of(const json& j, const std::map<std::string, cor
     if (!j.at("into").is_null()) d.index_into = j.at("into").get<std::string>();
   }
   d.rule = rule_named(j.value("rule", ""));
+  if (is_drawn) d.rule = core::value_rule::as_drawn;
   return d;
 }
 
@@ -137,8 +138,8 @@ void check_names(const core::operation& op, const json& says) {
   const std::regex plain(R"([1-9][0-9]{0,3}|([1-9][0-9]?)?[A-Za-z_]\w*(\+[0-9]{1,3})?)"),
       made(R"([0-9]{0,8}|([0-9]{0,4})[A-Za-z_]\w*(\+[0-9]{1,3}|\*[A-Za-z_]\w*|/[1-9][0-9]{0,3})?)"),
       name(R"([A-Za-z_]\w*)");
+  constexpr std::size_t longest = 64;  // std::regex goes as deep as a text is long
   const auto check_axes = [&](const core::tensor_declaration& d, const std::regex& form) {
-    constexpr std::size_t longest = 64;  // std::regex goes as deep as a text is long
     for (const std::string& axis : d.axes) {
       if (axis.size() > longest || !std::regex_match(axis, form))
         refuse("'" + axis + "' is no axis of '" + d.name + "'");
@@ -152,6 +153,9 @@ void check_names(const core::operation& op, const json& says) {
     if (!d.index_into.empty() && !symbols.contains(d.index_into)) refuse("there is no axis '" + d.index_into + "'");
   }
   for (const core::tensor_declaration& d : op.outputs) check_axes(d, made);
+  for (const core::stage_declaration& s : op.stages)
+    if (s.name.size() > longest || !std::regex_match(s.name, name)) refuse("'" + s.name + "' is no stage");
+  if (op.stages.size() > 64) refuse("it has too many stages");
   for (const auto& [axis, of] : says.at("multiples").get<std::map<std::string, std::string>>()) {
     const bool is_number = of.size() <= 6 && std::regex_match(of, std::regex("[1-9][0-9]{0,5}"));
     if (!symbols.contains(axis) || (!is_number && !symbols.contains(of)))
@@ -170,10 +174,14 @@ void check_names(const core::operation& op, const json& says) {
 core::operation operation_of_formula(const json& says) {
   core::operation op{.name = "formula/" + says.at("name").get<std::string>(), .source = "a formula of one's own"};
   for (const auto& [axis, role] : says.at("roles").items()) op.axis_roles[axis] = role_named(role);
-  for (const json& j : says.at("inputs")) op.inputs.push_back(input_of(j, op.axis_roles));
+  const auto drawn = says.at("drawn").get<std::set<std::string>>();
+  for (const json& j : says.at("inputs"))
+    op.inputs.push_back(input_of(j, op.axis_roles, drawn.contains(j.at("name").get<std::string>())));
   for (const json& j : says.at("outputs"))
     op.outputs.push_back({.name = j.at("name"), .axes = j.at("axes").get<std::vector<std::string>>()});
   for (const json& j : says.at("settings")) op.attributes.push_back(setting_of(j));
+  for (const json& j : says.at("stages"))
+    op.stages.push_back({.name = j.at("name"), .meaning = "", .narrow = j.at("narrow").get<bool>()});
   check_names(op, says);
   std::map<std::string, std::vector<core::attribute>> counts;
   for (const core::attribute_declaration& a : op.attributes)

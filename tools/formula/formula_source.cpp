@@ -49,6 +49,10 @@ class recorded_source final : public formula_source {
     throw formula_fault(fmt::format("the record of the formula {} has no program for {}: --formula asks the function",
                                     about_.spec, question.dump()));
   }
+  json draws_for(const json&) override {
+    throw formula_fault(
+        fmt::format("inputs of the formula {} are drawn by a function: --formula asks it", about_.spec));
+  }
   std::map<std::string, json> kept_;
 };
 
@@ -71,6 +75,28 @@ std::shared_ptr<const placed_program> formula_source::placed(const formula::prog
   constexpr std::size_t most_of_late = 256;
   if (of_late_.size() > most_of_late) of_late_.pop_back();
   return made;
+}
+
+core::tensors formula_source::draw(const core::operation& op, core::dtype type, const core::attributes& settings,
+                                   const core::axis_sizes& sizes, std::uint64_t seed) {
+  core::tensors inputs;
+  for (const core::tensor_declaration& d : op.inputs)
+    if (d.rule == core::value_rule::as_drawn)
+      inputs.emplace(d.name, core::zeros(d.type_in(type), core::shape_of(d, sizes)));
+  if (op.conflict && !op.conflict(settings, sizes).empty()) return inputs;
+  json question = question_of(op, settings, sizes);
+  question["seed"] = seed;
+  const json answer = draws_for(question);
+  for (auto& [name, t] : inputs) {
+    const json& values = answer.at("inputs").at(name);
+    if (!values.is_array() || values.size() != t.size())
+      throw formula_fault(
+          fmt::format("{}: it draws {} numbers for '{}', which has {}", about_.spec, values.size(), name, t.size()));
+    for (std::size_t i = 0; i < t.size(); ++i)
+      t.values.storage()[i] = core::round_to(
+          t.type, values[i].is_string() ? std::stod(values[i].get<std::string>()) : values[i].get<double>());
+  }
+  return inputs;
 }
 
 placed_program formula_source::placed_in(const json& answer) const {
@@ -140,6 +166,11 @@ core::result<void> add_formula_source(std::shared_ptr<formula_source> source) {
     formula::recorded_operation made{operation_of_formula(about.says),
                                      [source](const formula::program_sizes& call) { return source->trace(call); }};
     made.is_of_any_steps = true;
+    if (!about.says.at("drawn").empty())
+      made.declaration.drawn = [source, op = made.declaration](core::dtype type, const core::attributes& settings,
+                                                               const core::axis_sizes& sizes, std::uint64_t seed) {
+        return source->draw(op, type, settings, sizes, seed);
+      };
     made.other_ways = about.other_ways.size();
     if (source->tells_steps()) source->finds(found_by_trials(made, about.trial_sizes()));
     const json& found = about.says.at("found");

@@ -51,6 +51,9 @@ class formula_source {
     const auto p = placed(call);
     return call.form == 0 ? p->made : p->other_ways.at(call.form - 1);
   }
+  /// Inputs that its own function draws, by seed: see operation::drawn. A formula_fault where it breaks.
+  core::tensors draw(const core::operation& op, core::dtype type, const core::attributes& settings,
+                     const core::axis_sizes& sizes, std::uint64_t seed);
   /// The programs that were there of such settings, of these sizes and of smaller ones: what checks of a call ask.
   [[nodiscard]] nlohmann::json programs_within(const core::request& call);
 
@@ -59,6 +62,8 @@ class formula_source {
   /// [file, line, expression] each, and "step_of", which of them each node is of; "other_ways", programs. A
   /// formula_fault where there is none.
   virtual nlohmann::json answer_to(const nlohmann::json& question) = 0;
+  /// Of {"sizes": ..., "settings": ..., "seed": 1}: {"inputs": {"table": [0, 3, ...]}}, row by row.
+  virtual nlohmann::json draws_for(const nlohmann::json& question) = 0;
   void has_program_for(const nlohmann::json& question);
   judged_formula about_;  ///< complete once the source is added
 

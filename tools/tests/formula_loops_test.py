@@ -123,6 +123,18 @@ def one_loop_behind_another(x):
     return out
 
 
+@case(normal(9), loops=3)  # the first row is one by itself
+def pairs_that_are_written_apart(p):
+    cache = np.empty((len(p), 32))
+    for i in range(len(p)):
+        angle = p[i]
+        for j in range(0, 32, 2):
+            cache[i, j] = np.cos(angle)
+            cache[i, j + 1] = np.sin(angle)
+            angle = angle * 0.75
+    return cache
+
+
 @case(normal(20, 2))
 def two_that_swap(x):
     a, b = np.zeros(2), np.ones(2)

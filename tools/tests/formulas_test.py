@@ -5,6 +5,7 @@ Run by CTest with ASSAY set to the program.
 """
 import copy
 import functools
+import importlib.util
 import inspect
 import json
 import math
@@ -697,6 +698,22 @@ REFERENCE = '''
         if x.shape[1] == 2:
             raise RuntimeError("of two I know nothing")
         return x * 2
+
+    def pages(random, B, p, m):
+        return {"table": np.stack([random.permutation(m)[:p] for _ in range(B)])}
+
+    @assay.formula(q="B d", k="m d", v="m d", table="B p int", m="multiple of p", inputs=pages)
+    def paged(q, k, v, table):
+        scores = np.einsum("bd,bpd->bp", q, k[table])
+        weights = np.exp(scores - scores.max(-1, keepdims=True))
+        return np.einsum("bp,bpd->bd", weights / weights.sum(-1, keepdims=True), v[table])
+
+    def too_few(random):
+        return {"table": np.zeros(1, int)}
+
+    @assay.formula(q="B d", k="m d", v="m d", table="B p int", inputs=too_few)
+    def wrongly_drawn(q, k, v, table):
+        return paged(q, k, v, table)
 '''
 KERNELS = '''
     import numpy as np
@@ -743,6 +760,17 @@ KERNELS = '''
 
     def centred_along_the_other_axis(x):
         return x - x.mean(1, keepdims=True)
+
+    def paged(q, k, v, table):
+        if any(len(set(row)) != len(row) for row in table.tolist()):
+            raise ValueError("a page stands twice")
+        scores = np.einsum("bd,bpd->bp", q, k[table])
+        weights = np.exp(scores - scores.max(-1, keepdims=True))
+        weights /= weights.sum(-1, keepdims=True)
+        return np.einsum("bp,bpd->bd", weights, v[table])
+
+    def paged_one_early(q, k, v, table):
+        return paged(q, k, v, table[:, ::-1] if table.shape[1] < 2 else np.maximum(table - 1, 0) if len(table) > 1 else table)
 
     def other_groups(q, k):
         k = np.tile(k, (1, q.shape[1] // k.shape[1], 1, 1))
@@ -924,6 +952,14 @@ class Gating(unittest.TestCase):
         done = self.run_assay("check-formula", "python:reference:in_f32")
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 
+    def test_inputs_that_a_function_draws(self):
+        report, _ = self.gate("paged", "python:kernels:paged@formula/paged", 0)  # it raises where a page stands twice
+        self.gate("paged", "python:kernels:paged_one_early@formula/paged", 1)
+        done = self.run_assay("gate", "--formula", "python:reference:wrongly_drawn", "--candidate",
+                              "python:kernels:paged@formula/wrongly_drawn", "--dtype", "f32")
+        self.assertEqual(done.returncode, 3, done.stdout + done.stderr)
+        self.assertIn("inputs=too_few gives table of [1], and its axes B p are [", done.stderr)
+
     def test_axes_on_the_command_line(self):
         self.gate("undeclared", "python:reference:undeclared", 0, "--axes", "x=B n")
         done = self.run_assay("check-formula", "python:reference:undeclared", "--axes", "x=B n d > 0")
@@ -989,6 +1025,34 @@ class Declaring(unittest.TestCase):
         self.assertTrue(0 < inputs["s"]["low"] < 1e-300 and 0.999 < inputs["s"]["high"] < 1)
         self.assertEqual((inputs["w"]["high"], inputs["c"]["axes"]), (2.0, ["3", "d"]))
         self.assertEqual(settings, {"window": [0, 3], "mode": ["sum", "mean"], "on": [True, False]})
+
+    def test_annotations_of_jaxtyping(self):
+        class Annotation:
+            def __init__(self, dim_str, *dtypes):
+                self.dim_str, self.dtypes = dim_str, dtypes or object()
+
+        def function(x, i, m, w, c, r): ...
+        function.__annotations__ = {
+            "x": Annotation("B n d", "float32", "bfloat16"), "i": Annotation("n", "int32", "uint8"), "m": Annotation("#B n", "bool"),
+            "w": Annotation("2*d _"), "c": Annotation("_ three=3", "float64"), "r": "n d > 0"}
+        inputs, _, _ = declaration_of(function)
+        self.assertEqual({name: (" ".join(one["axes"][:1]), len(one["axes"]), one["type"]) for name, one in inputs.items()},
+                         {"x": ("B", 3, "real"), "i": ("n", 1, "integer"), "m": ("B", 2, "boolean"), "w": ("2d", 2, "real"),
+                          "c": (inputs["c"]["axes"][0], 2, "real"), "r": ("n", 2, "real")})
+        self.assertEqual(inputs["c"]["axes"][1], "3")
+        self.assertNotEqual(inputs["c"]["axes"][0], inputs["w"]["axes"][1])
+        function.__annotations__["x"] = Annotation("... d", "float32")
+        with self.assertRaisesRegex(WrongDeclaration, "x: ... stands for any number of axes"):
+            declaration_of(function)
+
+    @unittest.skipUnless(importlib.util.find_spec("jaxtyping"), "jaxtyping is not installed")
+    def test_annotations_of_jaxtyping_as_installed(self):
+        from jaxtyping import Bool, Float, Int, Shaped
+
+        def function(x: Float[np.ndarray, "B n d"], i: Int[np.ndarray, "n"], m: Bool[np.ndarray, "B n"], s: Shaped[np.ndarray, ""]): ...
+        inputs, _, _ = declaration_of(function)
+        self.assertEqual([(one["axes"], one["type"]) for one in inputs.values()],
+                         [(["B", "n", "d"], "real"), (["n"], "integer"), (["B", "n"], "boolean"), ([], "real")])
 
     def test_texts_that_say_nothing(self):
         for text in ("B n ??", "B n > many", "setting", "B n d unit n", "B n, a key in each row", "B n int < w"):

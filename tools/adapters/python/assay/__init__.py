@@ -17,7 +17,7 @@ import sys
 
 # A name is imported when it is wanted: the host must say itself that numpy is missing, and whoever checks a function of
 # his own needs no libassay_scan.
-_MODULES = {"assay.asking": ("Truth", "judge", "truth"), "assay.formulas.declaring": ("formula", "same_as"), "assay.checking": ("check",),
+_MODULES = {"assay.asking": ("Truth", "judge", "truth"), "assay.formulas.declaring": ("formula", "same_as"), "assay.formulas.staging": ("stage",), "assay.checking": ("check",),
             "assay.claims": ("WrongClaim", "candidate"), "assay.embedding": ("check_embed_position",),
             "assay.host": ("Candidate", "Unsupported"), "assay.installed": ("program",),
             "assay.matching": ("NotAnOperation",),

@@ -13,11 +13,15 @@ sizes that are always the same. TYPE is `real`, which need not be said, `int` or
     sorted           ascending along the last axis
     a key in each row  of truths: one at least along the last axis
 
+What no text says is drawn by a function: `inputs=draw`, with `def draw(random, B, n): return {"table": ...}`, which asks for
+sizes and settings by their names.
+
 A setting is `setting` and the values that it has, its standard first. Of an axis `multiple of AXIS` may be said, or of a
 number.
 """
 import __future__
 import inspect
+import itertools
 import math
 import re
 
@@ -96,7 +100,8 @@ def _values(tokens, of, axes, symbols):
             found["rule"] = "one in each row"
             del tokens[:4]
         elif word != ",":
-            raise WrongDeclaration(f"{of}: '{word}' is no type and no bound; write AXES [int] [>= 0]")
+            raise WrongDeclaration(f"{of}: {word} stands for any number of axes: write those that are meant" if word[0] in ".*" else
+                                   f"{of}: '{word}' is no type and no bound; write AXES [int] [>= 0]")
     return found
 
 
@@ -189,8 +194,18 @@ def _annotated(annotation, is_source):
         words = words[1:-1] if words[:1] in ("'", '"') else None
     if not isinstance(words, str):
         return None
-    kinds = {str(kind).rstrip("0123456789").removeprefix("u") for kind in getattr(annotation, "dtypes", None) or ()}
-    return words + " int" * (kinds == {"int"}) + " bool" * (kinds in ({"bool"}, {"bool_"}))
+    if words is annotation or is_source:
+        return words
+    kinds = getattr(annotation, "dtypes", ())  # jaxtyping has an object for any of them
+    kinds = {str(kind).rstrip("0123456789").removeprefix("u") for kind in kinds} if isinstance(kinds, (tuple, list)) else set()
+    axes = " ".join(_jaxtyping_axis(axis) for axis in words.split())
+    return axes + " int" * (kinds == {"int"}) + " bool" * bool(kinds and kinds <= {"bool", "bool_"})
+
+
+def _jaxtyping_axis(word):
+    """In our words: "#B" is B, "dim=4" is 4, "2*d" is 2d, and each "_" an axis of its own."""
+    word = word.lstrip("#?").rpartition("=")[2]
+    return f"any{next(_unnamed)}" if word == "_" else re.sub(r"^(\d+)\*(?=[A-Za-z_])", r"\1", word)
 
 
 def declaration_of(function, given=None):
@@ -215,6 +230,7 @@ def declaration_of(function, given=None):
     return declared(texts)
 
 
+_unnamed = itertools.count(1)
 _SIZES = tuple(range(3, 60, 4))  # of axes whose names tell nothing else: none is one more than another
 
 
@@ -287,9 +303,12 @@ def outputs_of(first, second):
 
 
 def formula(**texts):
-    """The decorator: `texts` by parameter."""
+    """The decorator: `texts` by parameter. `inputs`: a function that draws those of which no text says enough."""
+    draw = texts.pop("inputs") if callable(texts.get("inputs")) else None
+
     def mark(function):
         function.__assay_formula__ = texts
+        function.__assay_inputs__ = draw
         return function
     return mark
 

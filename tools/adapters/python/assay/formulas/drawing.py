@@ -1,4 +1,5 @@
 """Numbers for the inputs of a formula, as its declaration has them: are these the values that it is meant for?"""
+import inspect
 import itertools
 import traceback
 
@@ -39,6 +40,32 @@ def drawn(one, sizes, random):
     return numpy.sort(x, axis=-1) if one["rule"] == "sorted" else x
 
 
+def drawn_by(draw, inputs, sizes, settings, seed):
+    """What a function of the user draws: arrays by name, of some inputs or of all. It takes a random generator of NumPy, and
+    by their names the sizes and settings that it asks for."""
+    given = {**settings, **sizes}
+    parameters = inspect.signature(draw).parameters
+    unknown = [name for name in list(parameters)[1:] if name not in given and parameters[name].default is inspect.Parameter.empty]
+    if not parameters or unknown:
+        raise WrongDeclaration(f"inputs={draw.__name__} takes a random generator and sizes or settings by their names"
+                               + (f", and there is no {unknown[0]}" if unknown else ""))
+    found = draw(numpy.random.default_rng(seed), **{name: given[name] for name in list(parameters)[1:] if name in given})
+    if not isinstance(found, dict) or not set(found) <= set(inputs):
+        raise WrongDeclaration(f"inputs={draw.__name__} gives arrays by name, of {', '.join(inputs)}")
+    arrays = {}
+    for name, array in found.items():
+        one, array = inputs[name], numpy.asarray(array)
+        shape = tuple(size_of(axis, sizes) for axis in one["axes"])
+        if array.shape != shape:
+            raise WrongDeclaration(f"inputs={draw.__name__} gives {name} of {list(array.shape)}, and its axes "
+                                   f"{' '.join(one['axes'])} are {list(shape)}")
+        kinds = {"integer": "iu", "boolean": "b", "real": "fiu"}[one["type"]]
+        if array.dtype.kind not in kinds:
+            raise WrongDeclaration(f"inputs={draw.__name__} gives {name} of {array.dtype}, and it is {one['type']}")
+        arrays[name] = array.astype({"integer": numpy.int64, "boolean": bool, "real": numpy.float64}[one["type"]])
+    return arrays
+
+
 def _share_of_nan(function, draws, settings):
     """Of the draws that have most of it: small arrays are no fewer than large ones."""
     most = 0.0
@@ -62,14 +89,15 @@ def _where_nan_begins(function, values, settings):
     return None
 
 
-def check_values(function, inputs, settings, sizes, multiples):
+def check_values(function, inputs, settings, sizes, multiples, drawn_by_function):
     """Usual numbers give more than one NaN in a hundred: a WrongDeclaration that asks which values an input has."""
     random = numpy.random.default_rng(1)
     few = {axis: 2 for axis in sizes if axis not in multiples}
     few |= {axis: few[of] if of in few else int(of) if of.isdigit() else sizes[axis] for axis, of in multiples.items()}
     if any(of in multiples for of in multiples.values()):
         few = sizes
-    draws = [{name: drawn(one, of, random) for name, one in inputs.items()} for of in (sizes, few) for _ in range(8)]
+    draws = [{name: drawn(one, of, random) for name, one in inputs.items()} | drawn_by_function(of, seed)
+             for of in (sizes, few) for seed in range(8)]
     if _share_of_nan(function, draws, settings) <= 0.01:
         return
     for names, text, cured in _cures(inputs):

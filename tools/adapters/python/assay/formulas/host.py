@@ -3,6 +3,8 @@ for sizes and settings, a line of JSON each.
 
     {"ask": "trace", "sizes": {"B": 2, "n": 3}, "settings": {"window": 3}}
     {"ok": true, "program": {...}}, or {"ok": false, "error": "reference.py:12: ..."}
+    {"ask": "draw", "sizes": ..., "settings": ..., "seed": 1}
+    {"ok": true, "inputs": {"table": [0, 3, 1]}}
 """
 import hashlib
 import json
@@ -32,7 +34,9 @@ class Host:
         outputs = outputs_of(*((trace, own | {name: pair[k] for name, pair in counts.items()})
                                for k, (trace, own) in enumerate(((found, sizes), (again, others)))))
         symbols = {symbol_of(axis) for out in outputs for axis in out["axes"]}
-        check_values(function, self.inputs, standard, sizes, multiples)
+        self.draw = getattr(function, "__assay_inputs__", None)
+        drawn = self.drawn(sizes, standard, 1)
+        check_values(function, self.inputs, standard, sizes, multiples, lambda sizes, seed: self.drawn(sizes, standard, seed))
         texts = [json.dumps([self.inputs, self.settings, multiples]), found.text, again.text]
         texts += [self.trace(sizes, standard | {name: value}).text for name, values in self.settings.items()
                   for value in values[1:]]
@@ -47,6 +51,9 @@ class Host:
             "narrowest": min((found.narrowest, again.narrowest), key=("f16", "f32", "f64").index),
             "arrays": self.arrays(found, sizes),
             "turns": self.turns(sizes, others, standard, multiples),
+            "drawn": sorted(drawn),
+            "stages": [{"name": name, "narrow": narrow} for name, narrow in found.stages.items()]
+            + [{"name": "rest", "narrow": False}] * bool(found.stages),
             "captured": [f"{path}:{line}: an array {list(shape)}" for (path, line), shape in found.captured]}
 
     def arrays(self, found, sizes):
@@ -92,8 +99,17 @@ class Host:
                   for name, one in self.inputs.items()}
         return trace(function or self.function, shapes, settings)
 
+    def drawn(self, sizes, settings, seed):
+        """By its own function: arrays by name."""
+        from assay.formulas.drawing import drawn_by
+        return drawn_by(self.draw, self.inputs, sizes, settings, seed) if self.draw else {}
+
     def answer(self, question):
         try:
+            if question["ask"] == "draw":
+                found = self.drawn(question["sizes"], question["settings"], question["seed"])
+                return {"ok": True, "inputs": {name: [x if math.isfinite(x) else str(x) for x in array.ravel().tolist()]
+                                               for name, array in found.items()}}
             found, *others = (self.trace(question["sizes"], question["settings"], way)
                               for way in (self.function, *self.other_ways))
         except Exception as error:

@@ -21,9 +21,10 @@ class Writer:
         self.steps = []  # of each node, the (file, line, expression) that wrote it
         self.captured = {}  # input: its array
         self.narrowest = "f64"  # of the floats that the function casts to
+        self.stage, self.stages = None, {}  # that is written now; whether each is narrow
 
     def add(self, op, inputs, kind, shape, /, **attributes):
-        node = {"op": op, **({"in": list(inputs)} if inputs else {}), **attributes}
+        node = {"op": op, **({"in": list(inputs)} if inputs else {}), **attributes, **({"stage": self.stage} if self.stage else {})}
         key = json.dumps(node, sort_keys=True)
         step = self.step or step_of_caller()
         if not inputs and op != "input":
@@ -137,6 +138,10 @@ class Writer:
     def text(self, outputs):
         """(assay-program/1, the steps of its nodes): the nodes that outputs need, and all inputs, with loops rolled up;
         `outputs`: node by name. Behind the nodes of a body stand those of the loop itself."""
+        if self.stages:
+            for node in self.nodes:
+                if node["op"] != "input":
+                    node.setdefault("stage", "rest")
         rolled, outputs = rolled_up(Nodes(self.nodes, self.kinds, self.shapes, self.steps), outputs)
         text = json.dumps({"schema": "assay-program/1", "nodes": rolled.nodes,
                            "outputs": [{"name": name, "node": k} for name, k in outputs.items()]})

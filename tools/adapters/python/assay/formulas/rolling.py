@@ -85,7 +85,7 @@ class Nodes:
 
 def rolled_up(nodes, outputs):
     """(nodes, outputs: node by name), with loops in place of turns."""
-    nodes, outputs = _without_dead(*_read_what_was_written(nodes, outputs))
+    nodes, outputs = _without_dead(*_read_what_was_written(*_without_dead(nodes, outputs)))
     period, codes = 1, _codes(nodes)
     while period <= min(LONGEST_BODY, len(nodes.nodes) // FEWEST_TURNS):
         made = _rolled_with_period(nodes, outputs, codes, period)
@@ -251,12 +251,16 @@ class _Loop:
         self.carried, self.stepped, self.whole = {}, {}, {}  # keys in order
         self.taken = {}  # of the places of the body
         self.outside = {}  # places that are written before the loop, all turns of them
-        self.filled = {}  # places of arrays that are filled turn by turn: (what is written, the axis, first, by)
+        self.written = {}  # places that write into an array: what they take
+        self.filled = {}  # by the last place of a turn that writes into one: (the places in order, the axis, by, the axis along
+        # which the places lie)
         try:
             for place in range(period):
                 self._read_outside(place)
             for place in set(range(period)) - set(self.outside):
                 self._read(place)
+            for place, taken in self.written.items():
+                self._read_filled(place, taken)
             self._check_uses()
             self.is_one = self._is_worth_it()
         except _NoLoop:
@@ -283,8 +287,8 @@ class _Loop:
         taken = [self._taken(place, [nodes[k]["in"][slot] for k in ks]) for slot in range(len(node["in"]))]
         if not self._varies(place):
             self.taken[place] = taken
-        elif node["op"] == "update" and taken[0] == ("carried", (place, node["in"][0])):
-            self._read_filled(place, taken)
+        elif node["op"] == "update":
+            self.written[place] = taken
         else:
             raise _NoLoop
 
@@ -327,27 +331,53 @@ class _Loop:
                 return "stepped", ("count", int(values[0]), int(values[1]) - int(values[0]), self.nodes.kinds[ks[0]])
         return "stepped", ks
 
-    def _along(self, starts, extent):
-        """(axis, by): boxes that lie side by side along it, forwards or backwards. Of one element they may be further apart."""
+    def _along(self, starts, extent, by_parts=False):
+        """(axis, by): boxes that lie side by side along it, forwards or backwards. Of one element, or `by_parts`, they may be
+        further apart."""
         moving = [axis for axis in range(len(extent)) if len({start[axis] for start in starts}) > 1]
         if len(moving) != 1:
             return None
         axis = moving[0]
         by = starts[1][axis] - starts[0][axis]
-        if any(b[axis] - a[axis] != by for a, b in zip(starts, starts[1:])) or (extent[axis] != 1 and abs(by) != extent[axis]):
+        if any(b[axis] - a[axis] != by for a, b in zip(starts, starts[1:])) or (not by_parts and extent[axis] != 1 and abs(by) != extent[axis]):
             return None
         return axis, by
 
+    def _box_written(self, place):
+        """(where in the first turn, its extent)"""
+        node = self.nodes.nodes[self.begin + place]
+        return node["start"], self.nodes.shapes[node["in"][1]]
+
     def _read_filled(self, place, taken):
-        ks = self.all_of(place)
-        written = self.nodes.shapes[self.nodes.nodes[ks[0]]["in"][1]]
-        along = self._along([self.nodes.nodes[k]["start"] for k in ks], written)
-        kind, what = taken[1]
-        if along is None or abs(along[1]) != written[along[0]] or len(written) == MOST_AXES or self.nodes.kinds[ks[0]] != REAL:
+        """An array that is carried from turn to turn to be written into, from its first write in a turn on: what all writes
+        of a turn give lies side by side, and so do the turns."""
+        kind, what = taken[0]
+        if kind == "here" and what in self.written:
+            return  # told by the first one
+        if kind != "carried" or what[0] not in self.written or self.nodes.kinds[self.begin + place] != REAL:
             raise _NoLoop
-        if kind == "whole" or (kind == "here" and what in self.filled):
+        chain = [place]
+        while chain[-1] != what[0]:
+            following = [p for p, other in self.written.items() if other[0] == ("here", chain[-1])]
+            if len(following) != 1:
+                raise _NoLoop
+            chain += following
+        ways = {self._along([self.nodes.nodes[k]["start"] for k in self.all_of(p)], self._box_written(p)[1], by_parts=True)
+                for p in chain}
+        if len(ways) != 1 or None in ways or any(self.written[p][1][0] == "whole" for p in chain):
             raise _NoLoop
-        self.filled[place] = (taken[1], *along)
+        axis, by = ways.pop()
+        at = [self._box_written(p) for p in chain]
+        apart = [k for k in range(len(at[0][0])) if len({start[k] for start, _ in at}) > 1] or [axis]
+        beside = apart[0]
+        chain.sort(key=lambda p: self._box_written(p)[0][beside])
+        at = [self._box_written(p) for p in chain]
+        lies_beside = all(a[0][beside] + a[1][beside] == b[0][beside] for a, b in zip(at, at[1:]))
+        others = {(*extent[:beside], *extent[beside + 1:]) for _, extent in at}
+        whole = sum(extent[axis] for _, extent in at) if beside == axis else at[0][1][axis]
+        if len(apart) != 1 or not lies_beside or len(others) != 1 or whole != abs(by) or len(at[0][1]) == MOST_AXES:
+            raise _NoLoop
+        self.filled[what[0]] = (chain, axis, by, beside)
 
     def _check_uses(self):
         """What is left behind the loop, and that arrays which are filled are not read in it."""
@@ -356,22 +386,23 @@ class _Loop:
             if place in self.outside:
                 continue
             beyond = [any(use >= self.end for use in self.uses[k]) for k in self.all_of(place)]
-            if place in self.filled:
-                following = [list(range(k + self.period, k + self.period + 1)) for k in self.all_of(place)]
+            if place in self.written:
                 within = [[use for use in self.uses[k] if use < self.end] for k in self.all_of(place)]
-                if within[:-1] != following[:-1] or within[-1] or any(beyond[:-1]):
+                is_last = place in self.filled
+                if any(len(uses) != 1 for uses in within[:-1 if is_last else None]) or (is_last and within[-1]) or any(
+                        beyond[:-1]) or (beyond[-1] and not is_last):
                     raise _NoLoop
             elif any(beyond[:-1]):
                 self.given.append(place)
             elif beyond[-1]:
                 self.last.append(place)
-        real = [*self.last, *self.given, *(what for (kind, what), *_ in self.filled.values() if kind == "here")]
+        real = [*self.last, *self.given, *(what for _, (kind, what) in self.written.values() if kind == "here")]
         shapes = [self.nodes.shapes[self.begin + place] for place in self.given]
         if any(self.nodes.kinds[self.begin + place] != REAL for place in real) or any(len(s) == MOST_AXES for s in shapes):
             raise _NoLoop
-        for taken in (*self.taken.values(), *([one] for one, *_ in self.filled.values())):
+        for taken in (*self.taken.values(), *([one] for _, one in self.written.values())):
             for kind, what in taken:
-                if kind == "carried" and what[0] in self.filled:
+                if (kind == "carried" and what[0] in self.written) or (kind == "here" and what in self.written):
                     raise _NoLoop
                 if kind == "stepped" and what[0] not in ("box", "count") and len(self.nodes.shapes[what[0]]) == MOST_AXES:
                     raise _NoLoop
@@ -396,8 +427,7 @@ class _Loop:
             read.update([key[1]] if key[0] == "box" else [] if key[0] == "count" else key)
         for place in self.outside:
             read.update(x for k in self.all_of(place) for x in self.nodes.nodes[k].get("in", ()))
-        for place in self.filled:
-            read.add(self.nodes.nodes[self.begin + place]["in"][0])
+        read.update(what[1] for (kind, what), _ in self.written.values() if kind == "carried")
         read.update(self.whole, (x for _, x in self.carried if x is not None))
         return {x for x in read if x < self.begin}
 
@@ -445,8 +475,13 @@ class _Loop:
             if k in nodes.body_steps:
                 body.body_steps[inside["here", place]] = nodes.body_steps[k]
 
-        given = [("here", place) for place in self.given] + [key for key, *_ in self.filled.values()]
-        ends = [inside["here", place] for place, _ in self.carried] + [inside[key] for key in given]
+        ends = [inside["here", place] for place, _ in self.carried] + [inside["here", place] for place in self.given]
+        for chain, _, _, axis in self.filled.values():
+            parts = [inside[self.written[place][1]] for place in chain]
+            shape = list(body.shapes[parts[0]])
+            shape[axis] = sum(body.shapes[part][axis] for part in parts)
+            ends.append(parts[0] if len(parts) == 1 else
+                        body.add({"op": "concatenate", "in": parts, "axis": axis}, REAL, shape, nodes.steps[self.begin + chain[0]]))
         outputs = [{"name": f"y{k}", "node": end} for k, end in enumerate(ends)]
         shapes = [body.shapes[end] for end in ends]
         shapes = [shape if k < len(self.carried) else (self.turns, *shape) for k, shape in enumerate(shapes)]
@@ -465,15 +500,15 @@ class _Loop:
             for turn, k in enumerate(self.all_of(place)):
                 now[k] = (stack, turn)
         for place, stack in zip(self.filled, parts[len(self.carried) + len(self.given):]):
-            _, axis, by = self.filled[place]
-            ks = self.all_of(place)
-            start = list(nodes.nodes[ks[0]]["start"])
+            chain, axis, by, _ = self.filled[place]
+            ks = self.all_of(chain[0])
             if by < 0:
                 stack = made.rows(stack, self.turns - 1, self.turns, step, -1)
-                start = list(nodes.nodes[ks[-1]]["start"])
+            start = list(nodes.nodes[ks[0 if by > 0 else -1]]["start"])
             box = made.laid_along(stack, axis, step)
-            base = now[nodes.nodes[ks[0]]["in"][0]]
-            now[ks[-1]] = made.add({"op": "update", "in": [base, box], "start": start}, REAL, made.shapes[base], nodes.steps[ks[0]])
+            base = now[next(what[1] for p in chain for kind, what in [self.written[p][0]] if kind == "carried")]
+            now[self.end - self.period + place] = made.add({"op": "update", "in": [base, box], "start": start}, REAL,
+                                                           made.shapes[base], nodes.steps[ks[0]])
 
     def _stack(self, made, now, key, step):
         """What the turns step through."""

@@ -24,7 +24,7 @@ _lock = threading.RLock()  # NumPy's functions are replaced while one function i
 class Trace:
     """What one call of a function is: a program, for these shapes and settings."""
 
-    def __init__(self, text, steps, operations, shapes, inputs, outputs, captured, narrowest):
+    def __init__(self, text, steps, operations, shapes, inputs, outputs, captured, narrowest, stages):
         self.text = text  # assay-program/1
         self.steps = steps  # (file, line, expression) of each node; those of a loop's body stand before it
         self.operations = operations  # that were traced, all turns of loops
@@ -32,6 +32,7 @@ class Trace:
         self.inputs = inputs  # (kind, shape) by name
         self.outputs = outputs  # (kind, shape) by name
         self.narrowest = narrowest  # of the floats that it casts to: f64, f32 or f16
+        self.stages = stages  # whether each is narrow
         self.captured = captured  # (file, line), shape: arrays that neither an input nor a size accounts for
 
 
@@ -213,4 +214,4 @@ def trace(function, inputs, settings=None):
         outputs = _named_outputs(result)
         text, steps = to.text({name: x.node for name, x in outputs.items()})
         return Trace(text, steps, len(to.nodes), set(to.shapes), {name: (KIND_OF[array.dtype.kind], array.shape) for name, array in inputs.items()},
-                     {name: (x.kind, x.plain_shape) for name, x in outputs.items()}, list(to.captured.values()), to.narrowest)
+                     {name: (x.kind, x.plain_shape) for name, x in outputs.items()}, list(to.captured.values()), to.narrowest, to.stages)
