@@ -154,7 +154,8 @@ void check_names(const core::operation& op, const json& says) {
   }
   for (const core::tensor_declaration& d : op.outputs) check_axes(d, made);
   for (const core::stage_declaration& s : op.stages)
-    if (s.name.size() > longest || !std::regex_match(s.name, name)) refuse("'" + s.name + "' is no stage");
+    if (s.name.size() > longest || s.meaning.size() > 4 * longest || !std::regex_match(s.name, name))
+      refuse("'" + s.name + "' is no stage");
   if (op.stages.size() > 64) refuse("it has too many stages");
   for (const auto& [axis, of] : says.at("multiples").get<std::map<std::string, std::string>>()) {
     const bool is_number = of.size() <= 6 && std::regex_match(of, std::regex("[1-9][0-9]{0,5}"));
@@ -181,7 +182,7 @@ core::operation operation_of_formula(const json& says) {
     op.outputs.push_back({.name = j.at("name"), .axes = j.at("axes").get<std::vector<std::string>>()});
   for (const json& j : says.at("settings")) op.attributes.push_back(setting_of(j));
   for (const json& j : says.at("stages"))
-    op.stages.push_back({.name = j.at("name"), .meaning = "", .narrow = j.at("narrow").get<bool>()});
+    op.stages.push_back({.name = j.at("name"), .meaning = j.at("meaning"), .narrow = j.at("narrow").get<bool>()});
   check_names(op, says);
   std::map<std::string, std::vector<core::attribute>> counts;
   for (const core::attribute_declaration& a : op.attributes)

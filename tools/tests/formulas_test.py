@@ -708,6 +708,20 @@ REFERENCE = '''
         weights = np.exp(scores - scores.max(-1, keepdims=True))
         return np.einsum("bp,bpd->bd", weights / weights.sum(-1, keepdims=True), v[table])
 
+    def attention_with(narrow, q, k, v):
+        with assay.stage("scores", narrow=narrow):
+            scores = q @ k.T
+        weights = np.exp(scores - scores.max(-1, keepdims=True))
+        return weights / weights.sum(-1, keepdims=True) @ v
+
+    @assay.formula(q="n d", k="m d", v="m d")
+    def wide_scores(q, k, v):
+        return attention_with(False, q, k, v)
+
+    @assay.formula(q="n d", k="m d", v="m d")
+    def narrow_scores(q, k, v):
+        return attention_with(True, q, k, v)
+
     def too_few(random):
         return {"table": np.zeros(1, int)}
 
@@ -716,6 +730,7 @@ REFERENCE = '''
         return paged(q, k, v, table)
 '''
 KERNELS = '''
+    import assay
     import numpy as np
 
     def rms_norm(x, w):
@@ -769,6 +784,15 @@ KERNELS = '''
         weights /= weights.sum(-1, keepdims=True)
         return np.einsum("bp,bpd->bd", weights, v[table])
 
+    def in_half(q, k, v):
+        scores = (q.astype(np.float32) @ k.astype(np.float32).T).astype(np.float16).astype(np.float32)
+        weights = np.exp(scores - scores.max(-1, keepdims=True))
+        return (weights / weights.sum(-1, keepdims=True) @ v.astype(np.float32)).astype(np.float16)
+
+    half_scores = assay.candidate(dtypes=["f16"])(lambda q, k, v: in_half(q, k, v))
+    declared = assay.candidate(operation="formula/wide_scores", dtypes=["f16"],
+                               compute={"f16": {"scores": "f16", "rest": "f32"}})(lambda q, k, v: in_half(q, k, v))
+
     def paged_one_early(q, k, v, table):
         return paged(q, k, v, table[:, ::-1] if table.shape[1] < 2 else np.maximum(table - 1, 0) if len(table) > 1 else table)
 
@@ -798,8 +822,9 @@ class Gating(unittest.TestCase):
 
     def gate(self, formula, candidate, code, *arguments):
         """report.json"""
-        done = self.run_assay("gate", "--formula", f"python:reference:{formula}", "--candidate", candidate, "--dtype", "f32",
-                              "--report", "report", *arguments)
+        arguments = arguments if "--dtype" in arguments else (*arguments, "--dtype", "f32")
+        done = self.run_assay("gate", "--formula", f"python:reference:{formula}", "--candidate", candidate, "--report", "report",
+                              *arguments)
         self.assertEqual(done.returncode, code, done.stdout + done.stderr)
         with open(os.path.join(self.folder, "report", "report.json"), encoding="utf-8") as file:
             return json.load(file), done.stdout
@@ -960,6 +985,12 @@ class Gating(unittest.TestCase):
         self.assertEqual(done.returncode, 3, done.stdout + done.stderr)
         self.assertIn("inputs=too_few gives table of [1], and its axes B p are [", done.stderr)
 
+    def test_stages_have_formats_of_their_own(self):
+        wide, _ = self.gate("wide_scores", "python:kernels:half_scores@formula/wide_scores", 1, "--dtype", "f16")
+        self.assertIn("scores (reference.py:", json.dumps(wide))
+        self.gate("narrow_scores", "python:kernels:half_scores@formula/narrow_scores", 0, "--dtype", "f16")
+        self.gate("wide_scores", "python:kernels:declared", 0, "--dtype", "f16")
+
     def test_axes_on_the_command_line(self):
         self.gate("undeclared", "python:reference:undeclared", 0, "--axes", "x=B n")
         done = self.run_assay("check-formula", "python:reference:undeclared", "--axes", "x=B n d > 0")
@@ -1049,7 +1080,9 @@ class Declaring(unittest.TestCase):
     def test_annotations_of_jaxtyping_as_installed(self):
         from jaxtyping import Bool, Float, Int, Shaped
 
-        def function(x: Float[np.ndarray, "B n d"], i: Int[np.ndarray, "n"], m: Bool[np.ndarray, "B n"], s: Shaped[np.ndarray, ""]): ...
+        def function(x, i, m, s): ...
+        function.__annotations__ = {"x": Float[np.ndarray, "B n d"], "i": Int[np.ndarray, "n"], "m": Bool[np.ndarray, "B n"],
+                                    "s": Shaped[np.ndarray, ""]}
         inputs, _, _ = declaration_of(function)
         self.assertEqual([(one["axes"], one["type"]) for one in inputs.values()],
                          [(["B", "n", "d"], "real"), (["n"], "integer"), (["B", "n"], "boolean"), ([], "real")])

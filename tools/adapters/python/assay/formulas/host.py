@@ -52,8 +52,8 @@ class Host:
             "arrays": self.arrays(found, sizes),
             "turns": self.turns(sizes, others, standard, multiples),
             "drawn": sorted(drawn),
-            "stages": [{"name": name, "narrow": narrow} for name, narrow in found.stages.items()]
-            + [{"name": "rest", "narrow": False}] * bool(found.stages),
+            "stages": [{"name": name, "narrow": narrow, "meaning": place} for name, (narrow, place) in found.stages.items()]
+            + [{"name": "rest", "narrow": False, "meaning": "all that no stage has"}] * bool(found.stages),
             "captured": [f"{path}:{line}: an array {list(shape)}" for (path, line), shape in found.captured]}
 
     def arrays(self, found, sizes):

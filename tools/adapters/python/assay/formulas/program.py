@@ -21,7 +21,7 @@ class Writer:
         self.steps = []  # of each node, the (file, line, expression) that wrote it
         self.captured = {}  # input: its array
         self.narrowest = "f64"  # of the floats that the function casts to
-        self.stage, self.stages = None, {}  # that is written now; whether each is narrow
+        self.stage, self.stages = None, {}  # that is written now; of each whether it is narrow, and where it begins
 
     def add(self, op, inputs, kind, shape, /, **attributes):
         node = {"op": op, **({"in": list(inputs)} if inputs else {}), **attributes, **({"stage": self.stage} if self.stage else {})}

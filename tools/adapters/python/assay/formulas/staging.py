@@ -1,7 +1,9 @@
 """Parts of a formula that code computes in a format of its own."""
 import contextlib
+import os
 import re
 
+from assay.formulas.refusal import line_of_caller
 from assay.formulas.traced import is_tracing, writer
 
 REST = "rest"
@@ -18,7 +20,8 @@ def stage(name, narrow=False):
         yield
         return
     to = writer()
-    if to.stages.setdefault(name, bool(narrow)) != bool(narrow):
+    path, line = line_of_caller()
+    if to.stages.setdefault(name, (bool(narrow), f"{os.path.basename(path)}:{line}"))[0] != bool(narrow):
         raise ValueError(f"the stage {name} is narrow in one place and not in another")
     kept, to.stage = to.stage, name
     try:

@@ -32,7 +32,7 @@ class Trace:
         self.inputs = inputs  # (kind, shape) by name
         self.outputs = outputs  # (kind, shape) by name
         self.narrowest = narrowest  # of the floats that it casts to: f64, f32 or f16
-        self.stages = stages  # whether each is narrow
+        self.stages = stages  # of each whether it is narrow, and where it begins
         self.captured = captured  # (file, line), shape: arrays that neither an input nor a size accounts for
 
 
