@@ -1,5 +1,4 @@
 """Parts of a formula that code computes in a format of its own."""
-import contextlib
 import os
 import re
 
@@ -9,22 +8,26 @@ from assay.formulas.traced import is_tracing, writer
 REST = "rest"
 
 
-@contextlib.contextmanager
-def stage(name, narrow=False):
-    """What is computed within it is a stage of the formula: a candidate may say which format it has,
-    compute={"bf16": {"scores": "bf16", "rest": "f32"}}; `rest` is what no stage has. `narrow`: code of which nothing is known
-    has it in the dtype of its arrays, as frameworks have products of matrices in bf16; otherwise in f32."""
-    if not re.fullmatch(r"[a-z][a-z0-9_]{0,31}", name) or name == REST:
-        raise ValueError(f"a stage has a name such as scores, and {name!r} is none")
-    if not is_tracing():
-        yield
-        return
-    to = writer()
-    path, line = line_of_caller()
-    if to.stages.setdefault(name, (bool(narrow), f"{os.path.basename(path)}:{line}"))[0] != bool(narrow):
-        raise ValueError(f"the stage {name} is narrow in one place and not in another")
-    kept, to.stage = to.stage, name
-    try:
-        yield
-    finally:
-        to.stage = kept
+class stage:
+    """with assay.stage("scores"): what is computed within it is a stage of the formula. A candidate may say which format it
+    has, compute={"bf16": {"scores": "bf16", "rest": "f32"}}; `rest` is what no stage has. `narrow`: code of which nothing is
+    known has it in the dtype of its arrays, as frameworks have products of matrices in bf16; otherwise in f32."""
+
+    def __init__(self, name, narrow=False):
+        if not re.fullmatch(r"[a-z][a-z0-9_]{0,31}", name) or name == REST:
+            raise ValueError(f"a stage has a name such as scores, and {name!r} is none")
+        self.name, self.narrow, self.outer = name, bool(narrow), []
+
+    def __enter__(self):
+        if not is_tracing():
+            return
+        to = writer()
+        path, line = line_of_caller()
+        if to.stages.setdefault(self.name, (self.narrow, f"{os.path.basename(path)}:{line}"))[0] != self.narrow:
+            raise ValueError(f"the stage {self.name} is narrow in one place and not in another")
+        self.outer.append(to.stage)
+        to.stage = self.name
+
+    def __exit__(self, *error):
+        if is_tracing():
+            writer().stage = self.outer.pop()
