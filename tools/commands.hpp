@@ -90,11 +90,13 @@ struct mutants_options {
 int mutants(const mutants_options& options);
 
 struct detectability_options {
-  std::vector<std::string> dtypes{};
+  std::vector<std::string> dtypes{}, operations{};
   std::uint64_t seed = 1;
   std::size_t cases = 8;
+  bool usual_sizes = false;
 };
-/// The smallest error that the verdict always catches, by operation, output and dtype, on stdout.
+/// The smallest error that the verdict always catches, by operation, output and dtype, on stdout; or what it lets pass
+/// at usual sizes.
 int detectability(const detectability_options& options);
 
 /// Becomes assay-bench, the program beside this one, where it was built (bench/). `threads` and `target` are those

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <map>
 
+#include "properties/harness/blindness.hpp"
 #include "reference/oracle.hpp"
 #include "tools/commands.hpp"
 
@@ -75,6 +76,31 @@ std::string row(const core::operation& op, core::dtype type, const std::string& 
                      known.back(), blind);
 }
 
+bool is_asked(const detectability_options& options, const core::operation& op) {
+  return options.operations.empty() || std::ranges::find(options.operations, op.name) != options.operations.end();
+}
+
+int blindness_at_usual_sizes(const detectability_options& options, const std::vector<core::dtype>& types) {
+  fmt::print(
+      "Allowances at usual sizes (one row of 2 heads, 128 x 128, 64 features; 4096 tokens without pairs), over the\n"
+      "largest error of the formula as it is written, and the elements for which wrong answers would pass, of those\n"
+      "above a thousandth of the largest:\n\n"
+      "| operation | output | dtype | plain error | allowed over it: median | most | zero passes | other sign | next "
+      "element |\n|---|---|---|---|---|---|---|---|---|\n");
+  for (const core::operation& op : reference::operations()) {
+    if (!is_asked(options, op)) continue;
+    for (const core::dtype type : types) {
+      const core::precisions compute = properties::description{}.precisions_of(op, type);
+      const properties::test_case c = properties::make_case(properties::usual_key(op, type, options.seed));
+      for (const properties::blindness& b : properties::blindness_of(c.call, compute))
+        fmt::print("| `{}` | {} | {} | {:.2g} | {:.3g} | {:.3g} | {:.1f} % | {:.1f} % | {:.1f} % |\n", op.name,
+                   b.output, core::name_of(type), b.plain_error, b.median, b.largest, 100 * b.zero, 100 * b.other_sign,
+                   100 * b.neighbour);
+    }
+  }
+  return all_passed;
+}
+
 }  // namespace
 
 int detectability(const detectability_options& options) {
@@ -87,6 +113,8 @@ int detectability(const detectability_options& options) {
     }
     types.push_back(*t);
   }
+  if (options.usual_sizes)
+    return blindness_at_usual_sizes(options, types.empty() ? std::vector{core::dtype::f32} : types);
   if (types.empty()) types.assign(std::begin(core::floating_dtypes), std::end(core::floating_dtypes));
   map_of map;
   std::string names;

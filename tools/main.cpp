@@ -304,6 +304,12 @@ int run(int argc, char** argv) {
   detectability_command
       ->add_option("--dtype", detecting.dtypes, "only this dtype; may be repeated, or a list with commas")
       ->delimiter(',');
+  detectability_command
+      ->add_option("--operation", detecting.operations, "only this operation; may be repeated, or a list with commas")
+      ->delimiter(',');
+  detectability_command->add_flag("--usual-sizes", detecting.usual_sizes,
+                                  "how far allowances are beyond plain arithmetic at sizes that people run, and which "
+                                  "wrong answers they let pass (f32)");
   detectability_command->add_option("--seed", detecting.seed, "seed of all cases")
       ->check(fits_64_bits)
       ->capture_default_str();

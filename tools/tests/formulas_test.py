@@ -710,7 +710,7 @@ REFERENCE = '''
 
     def attention_with(narrow, q, k, v):
         with assay.stage("scores", narrow=narrow):
-            scores = q @ k.T
+            scores = q @ k.T / 64
         weights = np.exp(scores - scores.max(-1, keepdims=True))
         return weights / weights.sum(-1, keepdims=True) @ v
 
@@ -785,7 +785,7 @@ KERNELS = '''
         return np.einsum("bp,bpd->bd", weights, v[table])
 
     def in_half(q, k, v):
-        scores = (q.astype(np.float32) @ k.astype(np.float32).T).astype(np.float16).astype(np.float32)
+        scores = (q.astype(np.float32) @ k.astype(np.float32).T / 64).astype(np.float16).astype(np.float32)
         weights = np.exp(scores - scores.max(-1, keepdims=True))
         return (weights / weights.sum(-1, keepdims=True) @ v.astype(np.float32)).astype(np.float16)
 

@@ -1,0 +1,80 @@
+#include "properties/harness/blindness.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "properties/harness/sized_key.hpp"
+#include "properties/harness/verdict.hpp"
+#include "reference/evaluate_in.hpp"
+
+namespace assay::properties {
+namespace {
+
+double median_of(std::vector<double> x) {
+  const auto middle = x.begin() + static_cast<std::ptrdiff_t>(x.size() / 2);
+  std::nth_element(x.begin(), middle, x.end());
+  return *middle;
+}
+
+}  // namespace
+
+std::vector<blindness> blindness_of(const request& call, const core::precisions& compute) {
+  constexpr double faint = 1e-3;
+  const reference::certified_outputs truth = reference::truth_of(call);
+  const reference::allowances allowed = reference::allow(call, compute);
+  const core::tensors plain = reference::evaluate_in(call, compute);
+  std::vector<blindness> all;
+  for (const auto& [name, c] : truth) {
+    const auto& right = c.rounded.values.storage();
+    const auto& k = allowed.at(name).k.back().storage();
+    const auto error_at = [&](std::size_t i, double x) { return std::fabs((x - right[i]) - c.low.storage()[i]); };
+    double most = 0.0;
+    blindness b{name};
+    for (std::size_t i = 0; i < right.size(); ++i) {
+      if (!std::isfinite(right[i]) || !std::isfinite(k[i])) continue;
+      most = std::max(most, std::fabs(right[i]));
+      if (const double off = error_at(i, plain.at(name).values.storage()[i]); std::isfinite(off))
+        b.plain_error = std::max(b.plain_error, off);
+    }
+    std::vector<double> ratios;
+    for (std::size_t i = 0; i < right.size(); ++i) {
+      if (!std::isfinite(right[i]) || std::isnan(k[i]) || std::fabs(right[i]) <= faint * most || most == 0.0) continue;
+      const double allowance = allowed_error(call.type, compute, k[i], right[i]);
+      const auto passes = [&](double x) { return error_at(i, x) <= allowance ? 1.0 : 0.0; };
+      ratios.push_back(allowance / b.plain_error);
+      b.zero += passes(0.0);
+      b.other_sign += passes(-right[i]);
+      const std::size_t next = i + 1 < right.size() ? i + 1 : 0;
+      if (right[next] != right[i]) b.neighbour += passes(right[next]);
+    }
+    if (ratios.empty()) continue;
+    b.elements = ratios.size();
+    for (double* share : {&b.zero, &b.other_sign, &b.neighbour}) *share /= static_cast<double>(b.elements);
+    b.largest = *std::ranges::max_element(ratios);
+    b.median = median_of(std::move(ratios));
+    all.push_back(std::move(b));
+  }
+  return all;
+}
+
+case_key usual_key(const core::operation& op, core::dtype type, std::uint64_t seed) {
+  const core::operation& forward = reference::forward_of(op);
+  const auto has = [&](core::axis_role role) { return !core::axis_with(forward, role).empty(); };
+  const bool has_pairs = has(core::axis_role::key) || std::ranges::any_of(forward.outputs, [&](const auto& d) {
+                           return std::ranges::count_if(d.axes, [&](const std::string& axis) {
+                                    return core::axis_with(forward, core::axis_role::token) == axis;
+                                  }) > 1;
+                         });
+  const std::size_t tokens = has_pairs ? 128 : 4096;
+  return mild_key(op, type,
+                  {{core::axis_role::batch, 1},
+                   {core::axis_role::head, 2},
+                   {core::axis_role::token, tokens},
+                   {core::axis_role::key, 128},
+                   {core::axis_role::width, 64},
+                   {core::axis_role::pairs, 32}},
+                  {}, "", seed);
+}
+
+}  // namespace assay::properties
