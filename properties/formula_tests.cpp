@@ -6,6 +6,7 @@
 #include <numeric>
 #include <span>
 
+#include "properties/harness/sizes_together.hpp"
 #include "reference/formula_owner.hpp"
 
 namespace assay::properties {
@@ -87,6 +88,11 @@ core::axis_sizes drawn_sizes(const core::operation& op, const core::attributes& 
     if (is_long && size.range == lengths::around_blocks) drawn = random.below(3) == 0 ? 65 : 30 + random.below(5);
     sizes[symbol] = size.axis(symbol, drawn);
   }
+  // Before anything is drawn: what does not go together may be too large for a machine.
+  sizes = sizes_together(op, settings, sizes, size.axes);
+  constexpr std::size_t few = 64;
+  if (op.conflict && !op.conflict(core::completed(op, settings), sizes).empty())
+    for (auto& [symbol, own] : sizes) own = std::min(own, few);
   return sizes;
 }
 

@@ -16,7 +16,7 @@ import numpy as np
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "adapters", "python"))
 import assay
-from assay.formulas import program, trace
+from assay.formulas import program, rolling, trace
 
 CASES = []
 
@@ -135,6 +135,21 @@ def pairs_that_are_written_apart(p):
     return cache
 
 
+@case(normal(20, 3), normal(3))
+def two_writes_to_one_place(x, skip):
+    s, y = np.zeros(3), np.zeros_like(x)
+    for t in range(len(x)):
+        s = np.tanh(s + x[t])
+        y[t] = s
+        y[t] += skip * x[t]
+    return y
+
+
+@case(np.abs(normal(20, 3)))
+def a_literal_that_is_minus_zero(x):
+    return np.stack([x[t] / -float(len(x) - 1 - t) for t in range(len(x))])
+
+
 @case(normal(20, 2))
 def two_that_swap(x):
     a, b = np.zeros(2), np.ones(2)
@@ -220,6 +235,29 @@ class Loops(unittest.TestCase):
         def nodes(n):
             return len(trace(gated_linear_attention, dict(zip("qkvg", [np.zeros((n, 4))] * 4))).steps)
         self.assertEqual(nodes(9), nodes(2000))
+
+    def test_what_is_no_loop_costs_little(self):
+        """By what is tried: a run that is refused is refused at all multiples of its period."""
+        def a_truth_that_is_carried(x):
+            seen, out = np.zeros(3, bool), []
+            for t in range(len(x)):
+                seen = seen | (x[t] > 1)
+                out.append(np.where(seen, x[t], 0.0))
+            return np.stack(out)
+        with mock.patch.object(rolling, "_Loop", wraps=rolling._Loop) as tried:
+            found = trace(a_truth_that_is_carried, {"x": np.zeros((500, 3))})
+        self.assertEqual(scans_in(json.loads(found.text)["nodes"]), 0)
+        self.assertLess(tried.call_count, 200)
+
+    def test_a_stage_is_that_of_the_turns(self):
+        def staged(x):
+            s = np.zeros(3)
+            for t in range(len(x)):
+                with assay.stage("state"):
+                    s = np.tanh(0.5 * s + x[t] * float(t + 1))
+            return s
+        nodes = json.loads(trace(staged, {"x": np.zeros((20, 3))}).text)["nodes"]
+        self.assertEqual({node["stage"] for node in nodes if node["op"] == "to_real"}, {"state"})
 
     def test_few_turns_are_written_out(self):
         few = trace(backwards, {"x": np.zeros((7, 3))})

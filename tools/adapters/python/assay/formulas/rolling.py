@@ -10,6 +10,7 @@ from assay.formulas.plain import numpy
 INTEGER, REAL = "integer", "real"
 
 FEWEST_TURNS, LONGEST_BODY, MOST_AXES, MOST_STEPS_BACK = 8, 512, 8, 1 << 21
+TURNS_OF_TRIAL, LONGEST_MULTIPLE = 10, 8
 VARYING = {"slice": ("start", "stop"), "update": ("start",), "integer": ("value",), "number": ("value",), "setting": ("value",),
            "boolean": ("value",), "fraction": ("numerator", "denominator"), "data": ("values",)}
 
@@ -86,13 +87,13 @@ class Nodes:
 def rolled_up(nodes, outputs):
     """(nodes, outputs: node by name), with loops in place of turns."""
     nodes, outputs = _without_dead(*_read_what_was_written(*_without_dead(nodes, outputs)))
-    period, codes = 1, _codes(nodes)
+    period, codes, refused = 1, _codes(nodes), []  # runs that are no loop: (first, behind the last, period, whether no multiple is)
     while period <= min(LONGEST_BODY, len(nodes.nodes) // FEWEST_TURNS):
-        made = _rolled_with_period(nodes, outputs, codes, period)
+        made = _rolled_with_period(nodes, outputs, codes, period, refused)
         period += 1
         if made is not None:
             nodes, outputs = _without_dead(*_stacks_as_they_are(*_without_dead(*made)))
-            period, codes = 1, _codes(nodes)
+            period, codes, refused = 1, _codes(nodes), []
     return nodes, outputs
 
 
@@ -108,8 +109,13 @@ def _without_dead(nodes, outputs):
 
 
 def _read_what_was_written(nodes, outputs):
-    """What is read where something was written is that: x[t - 1] behind x[t - 1] = y is y."""
+    """What is read where something was written is that: x[t - 1] behind x[t - 1] = y is y. Of two writes to one place the
+    second one is left."""
     made, now, budget = Nodes(), {}, MOST_STEPS_BACK
+
+    def covers(one, other):
+        sizes = [made.shapes[node["in"][1]] for node in (one, other)]
+        return all(a <= b and b + n <= a + m for a, m, b, n in zip(one["start"], sizes[0], other["start"], sizes[1]))
     for k, node in enumerate(nodes.nodes):
         if node["op"] == "slice" and all(one == 1 or size == 1 for one, size in zip(node["step"], nodes.shapes[k])):
             source, start, extent = now[node["in"][0]], node["start"], nodes.shapes[k]
@@ -124,8 +130,12 @@ def _read_what_was_written(nodes, outputs):
                 else:
                     break
             now[k] = made.box(source, start, [s + e for s, e in zip(start, extent)], [1] * len(extent), nodes.steps[k])
-        else:
-            now[k] = made.take(nodes, k, now)
+            continue
+        now[k] = made.take(nodes, k, now)
+        if node["op"] == "update":
+            own = made.nodes[now[k]]
+            while made.nodes[own["in"][0]]["op"] == "update" and covers(own, made.nodes[own["in"][0]]):
+                own["in"][0] = made.nodes[own["in"][0]]["in"][0]
     return made, {name: now[k] for name, k in outputs.items()}
 
 
@@ -186,22 +196,31 @@ def _codes(nodes):
     return numpy.array(codes)
 
 
-def _rolled_with_period(nodes, outputs, codes, period):
+def _rolled_with_period(nodes, outputs, codes, period, refused):
     again = codes[period:] == codes[:-period]
     ends = numpy.flatnonzero(numpy.diff(numpy.concatenate([[False], again, [False]]).astype(numpy.int8)))
     uses = None
     found = []
     for first, stop in zip(ends[::2].tolist(), (ends[1::2] + period).tolist()):
-        if stop - first < FEWEST_TURNS * period:
+        if stop - first < FEWEST_TURNS * period or any(
+                a <= first and stop <= b and period % own == 0 and (never or period > LONGEST_MULTIPLE * own)
+                for a, b, own, never in refused):
             continue
         uses = uses or _uses_of(nodes, outputs)
         begins = range(first, min(first + period, stop - FEWEST_TURNS * period + 1))
-        for begin in sorted(begins, key=lambda k: (len(_carried_into_second(nodes, k, period)), k))[:8]:
-            loops = [_Loop(nodes, uses, own, period, turns) for own, turns in _parts_of_run(nodes, begin, period, stop)]
-            loops = [loop for loop in loops if loop.is_one]
+        begins = sorted(begins, key=lambda k: (len(_carried_into_second(nodes, k, period)), k))[:8]
+        parts = [_parts_of_run(nodes, begin, period, stop) for begin in begins]
+        trials = [_Loop(nodes, uses, part[0][0], period, min(TURNS_OF_TRIAL, part[0][1]), is_trial=True) for part in parts if part]
+        if not any(trial.is_one for trial in trials):
+            refused.append((first, stop, period, bool(trials) and not any(trial.is_one_of_more for trial in trials)))
+            continue
+        for part in parts:
+            loops = [loop for loop in (_Loop(nodes, uses, own, period, turns) for own, turns in part) if loop.is_one]
             if loops and (not found or loops[0].begin >= found[-1].end):
                 found += loops
                 break
+        else:
+            refused.append((first, stop, period, True))
     return _with_loops(nodes, outputs, found) if found else None
 
 
@@ -238,14 +257,18 @@ def _parts_of_run(nodes, begin, period, stop):
 
 
 class _NoLoop(Exception):
-    pass
+    """`is_one_of_more`: several turns together may be one."""
+
+    def __init__(self, is_one_of_more=False):
+        super().__init__()
+        self.is_one_of_more = is_one_of_more
 
 
 class _Loop:
     """A run of turns, and what each of its operations takes: ("here", place), ("carried", key), ("stepped", key),
     ("whole", node)."""
 
-    def __init__(self, nodes, uses, begin, period, turns):
+    def __init__(self, nodes, uses, begin, period, turns, is_trial=False):
         self.nodes, self.uses, self.begin, self.period, self.turns = nodes, uses, begin, period, turns
         self.end = begin + period * turns
         self.carried, self.stepped, self.whole = {}, {}, {}  # keys in order
@@ -261,10 +284,12 @@ class _Loop:
                 self._read(place)
             for place, taken in self.written.items():
                 self._read_filled(place, taken)
-            self._check_uses()
-            self.is_one = self._is_worth_it()
-        except _NoLoop:
-            self.is_one = False
+            self.is_one = self.is_one_of_more = True
+            if not is_trial:
+                self._check_uses()
+                self.is_one = self._is_worth_it()
+        except _NoLoop as why:
+            self.is_one, self.is_one_of_more = False, why.is_one_of_more
 
     def all_of(self, place):
         return range(self.begin + place, self.end, self.period)
@@ -277,8 +302,9 @@ class _Loop:
     def _read_outside(self, place):
         """What hangs on nothing in the loop and is another one in each turn."""
         nodes, ks = self.nodes.nodes, self.all_of(place)
-        taken = [x for k in ks for x in nodes[k].get("in", ())]
-        if all(x < self.begin for x in taken) and (not taken or self._varies(place)):
+        if any(x >= self.begin for k in ks for x in nodes[k].get("in", ())):
+            return
+        if "in" not in nodes[ks[0]] or self._varies(place):
             self.outside[place] = self._stepped_through(tuple(ks)) if len(ks) > 1 else ("whole", ks[0])
 
     def _read(self, place):
@@ -296,9 +322,13 @@ class _Loop:
         """What one operand is, of the nodes that it is in each turn."""
         if all(ref < self.begin for ref in refs):
             return ("whole", refs[0]) if len(set(refs)) == 1 else self._stepped_through(tuple(refs))
+        if all(self.nodes.nodes[ref]["op"] == "slice" and self.nodes.nodes[ref]["in"][0] < self.begin for ref in refs):
+            kind, key = self._stepped_through(tuple(refs))
+            if key[0] == "box":
+                return kind, key
         later = [ref - (self.begin + (turn + 1) * self.period) for turn, ref in enumerate(refs[1:])]
         if len(set(later)) != 1 or not -self.period <= later[0] < place:
-            raise _NoLoop
+            raise _NoLoop(is_one_of_more=True)
         if later[0] >= 0:
             if refs[0] != self.begin + later[0]:
                 raise _NoLoop
@@ -326,9 +356,9 @@ class _Loop:
                 return "stepped", ("box", first["in"][0], tuple(first["start"]), shape, *along)
         if first["op"] in ("integer", "number"):
             values = [node["value"] for node in all_of_them]
-            is_whole = all(not isinstance(x, str) and x == int(x) and abs(x) < 1 << 53 for x in values)
+            is_whole = all(not isinstance(x, str) and x == int(x) and abs(x) < 1 << 53 and (x or str(x)[0] != "-") for x in values)
             if is_whole and len({int(b) - int(a) for a, b in zip(values, values[1:])}) == 1:
-                return "stepped", ("count", int(values[0]), int(values[1]) - int(values[0]), self.nodes.kinds[ks[0]])
+                return "stepped", ("count", int(values[0]), int(values[1]) - int(values[0]), self.nodes.kinds[ks[0]], first.get("stage"))
         return "stepped", ks
 
     def _along(self, starts, extent, by_parts=False):
@@ -376,7 +406,7 @@ class _Loop:
         others = {(*extent[:beside], *extent[beside + 1:]) for _, extent in at}
         whole = sum(extent[axis] for _, extent in at) if beside == axis else at[0][1][axis]
         if len(apart) != 1 or not lies_beside or len(others) != 1 or whole != abs(by) or len(at[0][1]) == MOST_AXES:
-            raise _NoLoop
+            raise _NoLoop(is_one_of_more=True)
         self.filled[what[0]] = (chain, axis, by, beside)
 
     def _check_uses(self):
@@ -513,13 +543,14 @@ class _Loop:
     def _stack(self, made, now, key, step):
         """What the turns step through."""
         if key[0] == "count":
-            _, first, by, kind = key
+            _, first, by, kind, stage = key
             def whole(x):
                 return made.add({"op": "integer", "value": x}, INTEGER, (), step)
             turns = made.add({"op": "iota", "size": self.turns}, INTEGER, (self.turns,), step)
             turns = made.add({"op": "multiply", "in": [turns, whole(by)]}, INTEGER, (self.turns,), step)
             turns = made.add({"op": "add", "in": [turns, whole(first)]}, INTEGER, (self.turns,), step)
-            return turns if kind == INTEGER else made.add({"op": "to_real", "in": [turns]}, REAL, (self.turns,), step)
+            own = {"stage": stage} if stage else {}
+            return turns if kind == INTEGER else made.add({"op": "to_real", "in": [turns], **own}, REAL, (self.turns,), step)
         if key[0] != "box":
             return made.concatenated([now[k] for k in key], step)
         _, source, start, extent, axis, by = key
