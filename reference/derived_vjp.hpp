@@ -3,6 +3,7 @@
 // written, with sums in any order.
 #pragma once
 
+#include <algorithm>
 #include <memory>
 
 #include "reference/operation_record.hpp"
@@ -30,7 +31,7 @@ struct lifted_inputs {
   std::map<std::string, typename tape<R>::node> first{};  ///< of each differentiable input
 
   lifted_inputs(const arguments<R>& call, const core::operation& function)
-      : in{function.name, {}, call.settings, call.integers} {
+      : in{function.name, {}, call.settings, call.integers}, function_(function) {
     using number = adjoint<R>;
     for (const core::tensor_declaration& d : function.inputs) {
       if (d.own_type) continue;
@@ -41,18 +42,40 @@ struct lifted_inputs {
       if (d.differentiable) first.emplace(d.name, tape<R>::current().last() + 1 - static_cast<unsigned>(x.size()));
       in.inputs.emplace(d.name, std::move(lifted));
     }
+    const auto take_sizes = [&](const core::tensor_declaration& d, const std::string& name) {
+      if (const auto x = call.inputs.find(name); x != call.inputs.end())
+        for (std::size_t k = 0; k < d.axes.size(); ++k) sizes_.emplace(d.axes[k], x->second.shape()[k]);
+    };
+    for (const core::tensor_declaration& d : function.inputs) take_sizes(d, d.name);
+    for (const core::tensor_declaration& d : function.outputs) take_sizes(d, "grad_" + d.name);
   }
   /// What has reached them.
   [[nodiscard]] fields<R> gradients() const {
     fields<R> all;
     for (const auto& [name, variable] : first) {
       field<R> grad = field<R>::from_shape(in.inputs.at(name).shape());
+      const positions_added along = added_to(*function_.input(name));
       for (std::size_t i = 0; i < grad.size(); ++i)
-        grad.storage()[i] = tape<R>::current().gradient(variable + static_cast<unsigned>(i));
+        grad.storage()[i] = tape<R>::current().gradient(variable + static_cast<unsigned>(i), along);
       all.emplace("grad_" + name, std::move(grad));
     }
     return all;
   }
+
+ private:
+  // The axes of the call that an input has not.
+  [[nodiscard]] positions_added added_to(const core::tensor_declaration& d) const {
+    positions_added along;
+    for (const auto& [axis, size] : sizes_) {
+      if (std::ranges::find(d.axes, axis) != d.axes.end() || size == 0) continue;
+      along.axis_by_axis += static_cast<double>(size) - 1.0;
+      along.in_all *= static_cast<double>(size);
+    }
+    return along;
+  }
+
+  const core::operation& function_;
+  std::map<std::string, std::size_t> sizes_{};  // of the axes as they are declared
 };
 
 /// Stands for the evaluator of a vjp. Derivatives of derivatives are none: nothing asks for them.

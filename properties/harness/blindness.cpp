@@ -17,6 +17,21 @@ double median_of(std::vector<double> x) {
   return *middle;
 }
 
+// Of tokens with keys, or with one another: an output has both axes, or queries, keys and values are given.
+bool has_pairs(const core::operation& op) {
+  const std::string token = core::axis_with(op, core::axis_role::token);
+  const auto count = [](const core::tensor_declaration& d, const std::string& axis) {
+    return axis.empty() ? 0 : std::ranges::count(d.axes, axis);
+  };
+  const auto is_wide = [&](const core::tensor_declaration& d) {
+    return std::ranges::any_of(
+        d.axes, [&](const std::string& axis) { return core::role_of(op, axis) == core::axis_role::width; });
+  };
+  return !core::axis_with(op, core::axis_role::key).empty() ||
+         std::ranges::any_of(op.outputs, [&](const auto& d) { return count(d, token) > 1; }) ||
+         std::ranges::count_if(op.inputs, [&](const auto& d) { return count(d, token) == 1 && is_wide(d); }) > 2;
+}
+
 }  // namespace
 
 std::vector<blindness> blindness_of(const request& call, const core::precisions& compute) {
@@ -59,14 +74,7 @@ std::vector<blindness> blindness_of(const request& call, const core::precisions&
 }
 
 case_key usual_key(const core::operation& op, core::dtype type, std::uint64_t seed) {
-  const core::operation& forward = reference::forward_of(op);
-  const auto has = [&](core::axis_role role) { return !core::axis_with(forward, role).empty(); };
-  const bool has_pairs = has(core::axis_role::key) || std::ranges::any_of(forward.outputs, [&](const auto& d) {
-                           return std::ranges::count_if(d.axes, [&](const std::string& axis) {
-                                    return core::axis_with(forward, core::axis_role::token) == axis;
-                                  }) > 1;
-                         });
-  const std::size_t tokens = has_pairs ? 128 : 4096;
+  const std::size_t tokens = has_pairs(reference::forward_of(op)) ? 128 : 4096;
   return mild_key(op, type,
                   {{core::axis_role::batch, 1},
                    {core::axis_role::head, 2},

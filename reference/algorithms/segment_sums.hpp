@@ -132,26 +132,46 @@ void law_of_prefix_differences(const_lane<R> a, R* out) {
   (resets ? segment_sums<R> : segment_sums_by_prefix<R>)(a, out);
 }
 
-/// The adjoint of the sums: grad_a_l = sum of grad_D_ij over i >= l > j, in any order. D is linear in a, so nothing
-/// else enters, and a_1, which stands in no segment, has the gradient 0. `grad` is n x n; its entries above the
-/// diagonal are not read.
+/// The adjoint of the sums: grad_a_l = sum of grad_D_ij over i >= l > j. D is linear in a, so nothing else enters, and
+/// a_1, which stands in no segment, has the gradient 0. `grad` is n x n; its entries above the diagonal are not read.
+/// Error: programs add within the queries, or within the keys, and then these sums, each in any order.
 template <class R>
 void segment_sums_adjoint(const R* grad, lane<R> grad_a) {
   const std::size_t n = grad_a.size();
   std::vector<accumulator<R>> earlier_keys(n);  // by query: the cotangents of keys before l
   for (std::size_t l = 0; l < n; ++l) {
     accumulator<R> sum;
-    for (std::size_t i = l; i < n; ++i) sum.add(earlier_keys[i]);
+    for (std::size_t i = l; i < n; ++i) {
+      if constexpr (std::is_same_v<R, tracked>)
+        sum.add(earlier_keys[i].total());
+      else
+        sum.add(earlier_keys[i]);
+    }
     grad_a[l] = sum.total();
     for (std::size_t i = l; i < n; ++i) earlier_keys[i].add(by_magnitude(grad[i * n + l]));
   }
 }
 
 /// The same by suffix sums of row sums less column sums, as autograd has it behind a cumsum: what lies in both
-/// cancels, and leaves its roundings.
+/// cancels, and leaves its roundings. Error: those of the sums of each row and column, in any order, once in all suffix
+/// sums behind it, and one of each suffix sum: of what does not cancel.
 template <class R>
 void segment_sums_adjoint_by_suffix(const R* grad, lane<R> grad_a) {
   const std::size_t n = grad_a.size();
+  if constexpr (std::is_same_v<R, tracked>) {
+    segment_sums_adjoint<R>(grad, grad_a);
+    double error = 0.0;
+    for (std::size_t l = n; l-- > 0;) {
+      accumulator<R> row, column;
+      for (std::size_t j = 0; j <= l; ++j) row.add(by_magnitude(grad[l * n + j]));
+      for (std::size_t r = l; r < n; ++r) column.add(by_magnitude(grad[r * n + l]));
+      const R along = row.total(), down = column.total();
+      error += along.error + down.error + finite_magnitude(along.number) + finite_magnitude(down.number) +
+               finite_magnitude(grad_a[l].number);
+      grad_a[l].error = error;
+    }
+    return;
+  }
   accumulator<R> sum;
   for (std::size_t l = n; l-- > 0;) {
     for (std::size_t j = 0; j <= l; ++j) sum.add(by_magnitude(grad[l * n + j]));

@@ -112,6 +112,7 @@ reduced_rows::reduced_rows(const core::shape& shape, const std::vector<std::int6
   }
   first = all_places(kept, kept_steps);
   within = all_places(gone, gone_steps);
+  for (const std::size_t size : gone) additions += static_cast<double>(size) - 1.0;
 }
 
 contracted_places::contracted_places(const contraction& letters, const core::shape& made, const core::shape& x,
@@ -137,6 +138,7 @@ contracted_places::contracted_places(const contraction& letters, const core::sha
     }
   first = all_places<2>(made, steps(letters.result));
   within = all_places<2>(lengths, steps(summed));
+  for (const std::size_t size : lengths) additions += static_cast<double>(size) - 1.0;
 }
 
 std::vector<place> places_of(const node& n, const core::shape& made, const std::vector<const core::shape*>& in,

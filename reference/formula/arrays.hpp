@@ -111,6 +111,8 @@ struct rows_along {
 /// The rows that an element of a reduction is made of: where they begin, and their elements from there.
 struct reduced_rows {
   std::vector<std::size_t> first, within;
+  /// By which they are added up where programs go axis by axis, in any order.
+  double additions = 0.0;
   reduced_rows(const core::shape& shape, const std::vector<std::int64_t>& axes);
 
   template <class T>
@@ -127,6 +129,7 @@ struct reduced_rows {
 struct contracted_places {
   using pair = std::array<std::size_t, 2>;
   std::vector<pair> first, within;
+  double additions = 0.0;  ///< as of reduced_rows
   contracted_places(const contraction& letters, const core::shape& made, const core::shape& x, const core::shape& y);
 };
 

@@ -10,11 +10,19 @@
 
 namespace assay::reference::formula {
 
-/// Of a sum without products. Where stages differ a term may be cast before it is added.
+/// Of a sum without products, by so many additions at most. Where stages differ a term may be cast before it is added.
 template <class R>
-R total_of_terms(const accumulator<R>& sum) {
-  if constexpr (requires { sum.total_of_terms(); })
-    return stages_differ() ? sum.total() : sum.total_of_terms();
+R total_of_terms(const accumulator<R>& sum, double additions) {
+  if constexpr (requires { sum.total_of_terms(additions); })
+    return stages_differ() ? sum.total_by(additions + 1.0) : sum.total_of_terms(additions);
+  else
+    return sum.total();
+}
+/// Of products, each of which is rounded, too.
+template <class R>
+R total_of_products(const accumulator<R>& sum, double additions) {
+  if constexpr (requires { sum.total_by(additions); })
+    return sum.total_by(additions + 1.0);
   else
     return sum.total();
 }
@@ -30,7 +38,7 @@ R reduced_row(op what, const reals<R>& x, std::size_t first, const reduced_rows&
   accumulator<R> sum;
   for (const std::size_t at : rows.within)
     if (!adds_nothing(x[first + at])) sum.add(x[first + at]);
-  const R total = total_of_terms(sum);
+  const R total = total_of_terms(sum, rows.additions);
   return what == op::sum ? total : total / reference::from_integer<R>(static_cast<double>(rows.within.size()));
 }
 template <class R>
@@ -84,7 +92,7 @@ reals<R> contracted(const reals<R>& x, const reals<R>& y, const contracted_place
     accumulator<R> sum;
     for (const auto& [a, b] : places.within)
       if (!adds_nothing(x[left + a], y[right + b])) sum.add_product(x[left + a], y[right + b]);
-    made.push_back(sum.total());
+    made.push_back(total_of_products(sum, places.additions));
   }
   return made;
 }

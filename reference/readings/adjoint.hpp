@@ -95,6 +95,13 @@ class cotangent_sum {
   std::optional<accumulator<R>> sum_;
 };
 
+/// Of what the same input adds to one gradient: along how many positions of axes, beside those of the input itself.
+/// Programs add axis by axis, in any order.
+struct positions_added {
+  double axis_by_axis = 0.0;  ///< additions of one use of the input
+  double in_all = 1.0;
+};
+
 /// m terms in any order: (m - 1) times the sum of their magnitudes, and one rounding each for products that are formed
 /// while they are added up (Higham 2002, section 4.2). Sums in a format of their own are rounded once, at the end; in
 /// one that is less precise each term is rounded as it is added, also among the subnormal numbers.
@@ -117,6 +124,12 @@ class cotangent_sum<tracked> {
     forms_products_ = true;
   }
   void rescale(double factor) { propagated_ *= factor; }
+  /// The total of what is added axis by axis, for each use of an input, and then for all of them.
+  [[nodiscard]] cotangent<tracked> total(const positions_added& along) const {
+    cotangent_sum bounded = *this;
+    bounded.roundings_ = std::min(roundings_, along.axis_by_axis + std::ceil(roundings_ / along.in_all));
+    return bounded.total();
+  }
   [[nodiscard]] cotangent<tracked> total() const {
     const double of_sums = arithmetic_of_sums().u / tracked::u();
     const bool rounds_terms = forms_products_ || of_sums > 1.0;
@@ -185,8 +198,15 @@ class tape {
   void sweep(node first = 0, then nodes = then::forget);
   [[nodiscard]] node last() const { return static_cast<node>(nodes_.size() - 1); }
   /// What has reached a variable.
-  [[nodiscard]] R gradient(node variable) const {
-    return variable < sums_.size() ? total(variable).by_magnitude() : R(0.0);
+  [[nodiscard]] R gradient(node variable, const positions_added& along) const {
+    if (variable >= sums_.size()) return R(0.0);
+    const auto total_of = [&](const cotangent_sum<R>& sum) {
+      if constexpr (requires { sum.total(along); })
+        return sum.total(along);
+      else
+        return sum.total();
+    };
+    return total(variable, total_of).by_magnitude();
   }
 
  private:
@@ -205,7 +225,11 @@ class tape {
     return nodes_[n].format != nullptr ? *nodes_[n].format : arithmetic();
   }
   const working_format& format_that_takes(node to);
-  [[nodiscard]] cotangent<R> total(node n) const;
+  template <class Total>
+  [[nodiscard]] cotangent<R> total(node n, Total total_of) const;
+  [[nodiscard]] cotangent<R> total(node n) const {
+    return total(n, [](const cotangent_sum<R>& sum) { return sum.total(); });
+  }
   void send(const cotangent<R>& g, const edge& e);
 
   // constinit: else code that does not instantiate it (instantiate/compiled_once.hpp) calls an initialiser of it.
@@ -257,14 +281,15 @@ void tape<R>::put(node to, const cotangent<R>& g) {
 }
 
 template <class R>
-cotangent<R> tape<R>::total(node n) const {
+template <class Total>
+cotangent<R> tape<R>::total(node n, Total total_of) const {
   if constexpr (computes_in_formats<R>)
     if (stages_differ()) {
       const double ratio = format_of(n).u / arithmetic().u;
       const switched_to scope(format_of(n));
-      return sums_[n].total().in_units(ratio);
+      return total_of(sums_[n]).in_units(ratio);
     }
-  return sums_[n].total();
+  return total_of(sums_[n]);
 }
 
 // From a node whose format the thread has.

@@ -174,8 +174,12 @@ class accumulator<tracked> {
     terms_ += other.terms_;
   }
   [[nodiscard]] tracked total() const { return total_after(terms_); }
+  /// After so many roundings at most: terms of several axes are added axis by axis.
+  [[nodiscard]] tracked total_by(double roundings) const { return total_after(std::min(roundings, terms_)); }
   /// Without products there is one addition less than there are terms.
-  [[nodiscard]] tracked total_of_terms() const { return total_after(std::max(terms_ - 1.0, 0.0)); }
+  [[nodiscard]] tracked total_of_terms(double additions) const {
+    return total_after(std::min(additions, std::max(terms_ - 1.0, 0.0)));
+  }
   /// See stages.hpp.
   [[nodiscard]] accumulator in_units(double factor) const {
     accumulator x = *this;
