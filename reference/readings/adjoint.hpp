@@ -198,7 +198,7 @@ class tape {
   void sweep(node first = 0, then nodes = then::forget);
   [[nodiscard]] node last() const { return static_cast<node>(nodes_.size() - 1); }
   /// What has reached a variable.
-  [[nodiscard]] R gradient(node variable, const positions_added& along) const {
+  [[nodiscard]] R gradient(node variable, const positions_added& along = {}) const {
     if (variable >= sums_.size()) return R(0.0);
     const auto total_of = [&](const cotangent_sum<R>& sum) {
       if constexpr (requires { sum.total(along); })
