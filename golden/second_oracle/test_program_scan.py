@@ -5,7 +5,7 @@ import math
 import random
 import unittest
 
-from mpmath import mp, mpf
+from mpmath import mpf
 from mpmath.libmp import mpf_le
 
 import interval

@@ -87,7 +87,8 @@ class Nodes:
 def rolled_up(nodes, outputs):
     """(nodes, outputs: node by name), with loops in place of turns."""
     nodes, outputs = _without_dead(*_read_what_was_written(*_without_dead(nodes, outputs)))
-    period, codes, refused = 1, _codes(nodes), []  # runs that are no loop: (first, behind the last, period, whether no multiple is)
+    # `refused`: runs that are no loop, as (first, behind the last, period, whether no multiple of it is one either)
+    period, codes, refused = 1, _codes(nodes), []
     while period <= min(LONGEST_BODY, len(nodes.nodes) // FEWEST_TURNS):
         made = _rolled_with_period(nodes, outputs, codes, period, refused)
         period += 1
@@ -210,7 +211,8 @@ def _rolled_with_period(nodes, outputs, codes, period, refused):
         begins = range(first, min(first + period, stop - FEWEST_TURNS * period + 1))
         begins = sorted(begins, key=lambda k: (len(_carried_into_second(nodes, k, period)), k))[:8]
         parts = [_parts_of_run(nodes, begin, period, stop) for begin in begins]
-        trials = [_Loop(nodes, uses, part[0][0], period, min(TURNS_OF_TRIAL, part[0][1]), is_trial=True) for part in parts if part]
+        trials = [_Loop(nodes, uses, part[0][0], period, min(TURNS_OF_TRIAL, part[0][1]), is_trial=True)
+                  for part in parts if part]
         if not any(trial.is_one for trial in trials):
             refused.append((first, stop, period, bool(trials) and not any(trial.is_one_of_more for trial in trials)))
             continue
@@ -254,6 +256,11 @@ def _parts_of_run(nodes, begin, period, stop):
                     first = turn + 1
     cuts = sorted(cuts)
     return [(begin + first * period, last - first) for first, last in zip([0, *cuts], cuts) if last - first >= FEWEST_TURNS]
+
+
+def _is_whole(x):
+    """An integer that doubles have, and no zero with a minus."""
+    return not isinstance(x, str) and x == int(x) and abs(x) < 1 << 53 and (x != 0 or str(x)[0] != "-")
 
 
 class _NoLoop(Exception):
@@ -339,7 +346,8 @@ class _Loop:
         if before in self.outside:
             return self._stepped_through(tuple(refs))
         last = self.begin + before
-        if self.nodes.kinds[last] != REAL or self.nodes.kinds[refs[0]] != REAL or self.nodes.shapes[last] != self.nodes.shapes[refs[0]]:
+        kinds = {self.nodes.kinds[last], self.nodes.kinds[refs[0]]}
+        if kinds != {REAL} or self.nodes.shapes[last] != self.nodes.shapes[refs[0]]:
             raise _NoLoop
         return "carried", (before, refs[0])
 
@@ -352,13 +360,14 @@ class _Loop:
             return "stepped", ks
         if first["op"] == "slice" and len({node["in"][0] for node in all_of_them}) == 1 and len(shape) < MOST_AXES:
             along = self._along([node["start"] for node in all_of_them], shape)
-            if along is not None and all(one == 1 or size == 1 for node in all_of_them for one, size in zip(node["step"], shape)):
+            has_gaps = any(one != 1 and size != 1 for node in all_of_them for one, size in zip(node["step"], shape))
+            if along is not None and not has_gaps:
                 return "stepped", ("box", first["in"][0], tuple(first["start"]), shape, *along)
         if first["op"] in ("integer", "number"):
             values = [node["value"] for node in all_of_them]
-            is_whole = all(not isinstance(x, str) and x == int(x) and abs(x) < 1 << 53 and (x or str(x)[0] != "-") for x in values)
-            if is_whole and len({int(b) - int(a) for a, b in zip(values, values[1:])}) == 1:
-                return "stepped", ("count", int(values[0]), int(values[1]) - int(values[0]), self.nodes.kinds[ks[0]], first.get("stage"))
+            if all(map(_is_whole, values)) and len({b - a for a, b in zip(values, values[1:])}) == 1:
+                start, by = int(values[0]), int(values[1]) - int(values[0])
+                return "stepped", ("count", start, by, self.nodes.kinds[ks[0]], first.get("stage"))
         return "stepped", ks
 
     def _along(self, starts, extent, by_parts=False):
@@ -369,7 +378,8 @@ class _Loop:
             return None
         axis = moving[0]
         by = starts[1][axis] - starts[0][axis]
-        if any(b[axis] - a[axis] != by for a, b in zip(starts, starts[1:])) or (not by_parts and extent[axis] != 1 and abs(by) != extent[axis]):
+        may_be_apart = by_parts or extent[axis] == 1 or abs(by) == extent[axis]
+        if not may_be_apart or any(b[axis] - a[axis] != by for a, b in zip(starts, starts[1:])):
             return None
         return axis, by
 
