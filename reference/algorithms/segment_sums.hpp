@@ -172,11 +172,12 @@ void segment_sums_adjoint_by_suffix(const R* grad, lane<R> grad_a) {
     }
     return;
   }
-  accumulator<R> sum;
+  R behind(0.0);
   for (std::size_t l = n; l-- > 0;) {
-    for (std::size_t j = 0; j <= l; ++j) sum.add(by_magnitude(grad[l * n + j]));
-    for (std::size_t r = l; r < n; ++r) sum.add(-by_magnitude(grad[r * n + l]));
-    grad_a[l] = sum.total();
+    accumulator<R> row, column;
+    for (std::size_t j = 0; j <= l; ++j) row.add(by_magnitude(grad[l * n + j]));
+    for (std::size_t r = l; r < n; ++r) column.add(by_magnitude(grad[r * n + l]));
+    grad_a[l] = behind = behind + (row.total() - column.total());
   }
 }
 
