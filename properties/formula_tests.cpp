@@ -88,12 +88,13 @@ core::axis_sizes drawn_sizes(const core::operation& op, const core::attributes& 
     if (is_long && size.range == lengths::around_blocks) drawn = random.below(3) == 0 ? 65 : 30 + random.below(5);
     sizes[symbol] = size.axis(symbol, drawn);
   }
-  // Before anything is drawn: what does not go together may be too large for a machine.
-  sizes = sizes_together(op, settings, sizes, size.axes);
+  // Before anything is drawn: what a formula has no program for may be too large for a machine, and as much of it as
+  // there is a program for shows nothing more than few positions do.
   constexpr std::size_t few = 64;
   if (op.conflict && !op.conflict(core::completed(op, settings), sizes).empty())
-    for (auto& [symbol, own] : sizes) own = std::min(own, few);
-  return sizes;
+    for (auto& [symbol, own] : sizes)
+      if (core::attribute_of_axis(op, symbol) == nullptr) own = std::min(own, few);
+  return sizes_together(op, settings, sizes, size.axes);
 }
 
 /// A number of an input, by what is usual there.
