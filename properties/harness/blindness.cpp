@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "properties/harness/sized_key.hpp"
 #include "properties/harness/verdict.hpp"

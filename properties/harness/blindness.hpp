@@ -17,8 +17,8 @@ struct blindness {
   /// What the widest law allows over that: the median of the elements, and the most. Infinite where plain arithmetic
   /// makes no error.
   double median = 0, largest = 0;
-  /// Shares of the elements for which zero, the truth with the other sign, and the truth of the next element along the
-  /// last axis would pass.
+  /// Shares of the elements for which zero, the truth with the other sign, and the truth of the next element, row by
+  /// row, would pass.
   double zero = 0, other_sign = 0, neighbour = 0;
 };
 
@@ -26,7 +26,7 @@ struct blindness {
 std::vector<blindness> blindness_of(const request& call, const core::precisions& compute);
 
 /// The sizes that are usual for an operation: one row of two heads, 128 queries and keys, 64 features; 4,096 tokens
-/// where nothing has pairs of them. `family` as in case_key.
+/// where nothing has pairs of them.
 case_key usual_key(const core::operation& op, core::dtype type, std::uint64_t seed);
 
 }  // namespace assay::properties

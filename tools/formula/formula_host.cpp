@@ -48,17 +48,11 @@ class formula_host final : public formula_source {
   [[nodiscard]] bool tells_steps() const override { return true; }
 
  private:
-  json answer_to(const json& question) override {
-    json asked = question;
-    asked["ask"] = "trace";
-    auto answer = ask(asked.dump() + "\n");
-    if (!answer) throw formula_fault(answer.error().message);
-    return std::move(*answer);
-  }
-  json draws_for(const json& question) override {
-    json asked = question;
-    asked["ask"] = "draw";
-    auto answer = ask(asked.dump() + "\n");
+  json answer_to(const json& question) override { return asked_to("trace", question); }
+  json draws_for(const json& question) override { return asked_to("draw", question); }
+  json asked_to(const char* what, json question) {
+    question["ask"] = what;
+    auto answer = ask(question.dump() + "\n");
     if (!answer) throw formula_fault(answer.error().message);
     return std::move(*answer);
   }

@@ -699,6 +699,13 @@ REFERENCE = '''
             raise RuntimeError("of two I know nothing")
         return x * 2
 
+    def masks(random, n):
+        return {"m": random.random(n) < 0.5, "x": random.normal(size=n)}
+
+    @assay.formula(x="n", m="n bool", inputs=masks)
+    def kept(x, m):
+        return np.where(m, 2 * x, x)
+
     def pages(random, B, p, m):
         return {"table": np.stack([random.permutation(m)[:p] for _ in range(B)])}
 
@@ -980,6 +987,7 @@ class Gating(unittest.TestCase):
     def test_inputs_that_a_function_draws(self):
         report, _ = self.gate("paged", "python:kernels:paged@formula/paged", 0)  # it raises where a page stands twice
         self.gate("paged", "python:kernels:paged_one_early@formula/paged", 1)
+        self.gate("kept", "python:reference:kept", 0)  # truths, and all inputs
         done = self.run_assay("gate", "--formula", "python:reference:wrongly_drawn", "--candidate",
                               "python:kernels:paged@formula/wrongly_drawn", "--dtype", "f32")
         self.assertEqual(done.returncode, 3, done.stdout + done.stderr)

@@ -14,14 +14,16 @@ namespace assay::reference::formula {
 using numbers_by_name = std::map<std::string, std::vector<double>>;
 using enclosures_by_name = std::map<std::string, std::vector<enclosure>>;
 
-/// The last node is the output y.
-inline program program_of(const std::string& nodes) {
-  const auto last = std::count(nodes.begin(), nodes.end(), '{') - 1;
-  auto p = read_program(R"({"schema": "assay-program/1", "nodes": [)" + nodes +
-                        R"(], "outputs": [{"name": "y", "node": )" + std::to_string(last) + "}]}");
+inline program program_from(const std::string& nodes, const std::string& outputs) {
+  auto p = read_program(R"({"schema": "assay-program/1", "nodes": [)" + nodes + R"(], "outputs": [)" + outputs + "]}");
   INFO(nodes << ": " << (p ? std::string() : p.error().message));
   REQUIRE(p.has_value());
   return *p;
+}
+/// The last node is the output y.
+inline program program_of(const std::string& nodes) {
+  const auto last = std::count(nodes.begin(), nodes.end(), '{') - 1;
+  return program_from(nodes, R"({"name": "y", "node": )" + std::to_string(last) + "}");
 }
 
 inline std::string real_input(const std::string& name, const std::string& shape) {

@@ -19,13 +19,6 @@ std::string loop(const std::string& in, int turns, int carried, int stepped, con
 std::string output(const std::string& name, int node) {
   return R"({"name": ")" + name + R"(", "node": )" + std::to_string(node) + "}";
 }
-program program_from(const std::string& nodes, const std::string& outputs) {
-  const auto p =
-      read_program(R"({"schema": "assay-program/1", "nodes": [)" + nodes + R"(], "outputs": [)" + outputs + "]}");
-  INFO((p ? std::string() : p.error().message));
-  REQUIRE(p.has_value());
-  return *p;
-}
 std::string why_not(const std::string& nodes) {
   const auto p = read_program(R"({"schema": "assay-program/1", "nodes": [)" + nodes +
                               R"(], "outputs": [{"name": "y", "node": 0}]})");

@@ -108,7 +108,7 @@ class Host:
         try:
             if question["ask"] == "draw":
                 found = self.drawn(question["sizes"], question["settings"], question["seed"])
-                return {"ok": True, "inputs": {name: [x if math.isfinite(x) else str(x) for x in array.ravel().tolist()]
+                return {"ok": True, "inputs": {name: [x if math.isfinite(x) else str(x) for x in array.astype(float).ravel().tolist()]
                                                for name, array in found.items()}}
             found, *others = (self.trace(question["sizes"], question["settings"], way)
                               for way in (self.function, *self.other_ways))
