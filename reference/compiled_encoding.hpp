@@ -33,15 +33,13 @@ class compiled_encoding final : public formula_owner {
                                               const core::precisions& compute) const override {
     return reference::laws<Encoding>(call, classes, compute);
   }
-  [[nodiscard]] core::tensors algorithm(const core::request& call, accuracy_class c) const override {
-    return run_algorithm<Encoding>(call, c);
-  }
   [[nodiscard]] std::map<std::string, xt::xarray<double>> tangent(const core::request& call,
                                                                   const core::tensors& direction) const override {
     return differentiate<Encoding>(call, direction);
   }
-  [[nodiscard]] core::tensors evaluate_in(const core::request& call, const core::precisions& formats) const override {
-    return run_formula<Encoding>(call, formats);
+  [[nodiscard]] core::tensors evaluate_in(const core::request& call, const core::precisions& formats,
+                                          accuracy_class c) const override {
+    return run_algorithm<Encoding>(call, formats, c);
   }
 
  private:

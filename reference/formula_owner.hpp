@@ -60,13 +60,13 @@ class formula_owner {
   [[nodiscard]] virtual std::vector<law_outputs> laws(const core::request& call,
                                                       const std::vector<accuracy_class>& classes,
                                                       const core::precisions& compute) const = 0;
-  /// The algorithm of a class, every operation rounded to the dtype of the call.
-  [[nodiscard]] virtual core::tensors algorithm(const core::request& call, accuracy_class c) const = 0;
   /// Of a forward operation, along a direction.
   [[nodiscard]] virtual std::map<std::string, xt::xarray<double>> tangent(const core::request& call,
                                                                           const core::tensors& direction) const = 0;
-  /// The formula as written, every operation rounded to the format of its stage, the outputs to storage once.
-  [[nodiscard]] virtual core::tensors evaluate_in(const core::request& call, const core::precisions& formats) const = 0;
+  /// The algorithm of a class, that of `sequential` is the formula as written: every operation rounded to the format of
+  /// its stage, the outputs to storage once.
+  [[nodiscard]] virtual core::tensors evaluate_in(const core::request& call, const core::precisions& formats,
+                                                  accuracy_class c) const = 0;
 };
 
 }  // namespace assay::reference

@@ -7,6 +7,7 @@
 #include <unordered_set>
 
 #include "reference/encoding_owner.hpp"
+#include "reference/evaluate_in.hpp"
 #include "reference/oracle.hpp"
 
 namespace assay::reference {
@@ -170,13 +171,11 @@ const core::operation& forward_of(const core::operation& op) {
   return *forward;
 }
 
-core::tensors evaluate(const core::request& call, accuracy_class c) {
-  ASSAY_EXPECTS(c != accuracy_class::uniform);
-  return owner_of(*call.operation).algorithm(call, c);
-}
+core::tensors evaluate(const core::request& call, accuracy_class c) { return evaluate_in(call, call.type, c); }
 
-core::tensors evaluate_in(const core::request& call, const core::precisions& formats) {
-  return owner_of(*call.operation).evaluate_in(call, formats);
+core::tensors evaluate_in(const core::request& call, const core::precisions& formats, accuracy_class c) {
+  ASSAY_EXPECTS(c != accuracy_class::uniform);
+  return owner_of(*call.operation).evaluate_in(call, formats, c);
 }
 
 std::map<std::string, xt::xarray<double>> derivative_along(const core::request& call, const core::tensors& direction) {

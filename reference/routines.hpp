@@ -31,10 +31,6 @@ template <class Encoding>
 std::vector<law_outputs> laws(const core::request& call, const std::vector<accuracy_class>& classes,
                               const core::precisions& compute);
 
-/// In the dtype of the call.
-template <class Encoding>
-core::tensors run_algorithm(const core::request& call, accuracy_class c);
-
 template <class Encoding>
 std::map<std::string, xt::xarray<double>> differentiate(const core::request& call, const core::tensors& direction);
 

@@ -35,7 +35,8 @@ struct gate_options {
   asked_formula formula{};
   bool shows_formula = false;  ///< prints it as mathematics; without a candidate it is its own
   std::vector<std::string> encodings, operations, dtypes, properties, families, require_class,
-      require_digits;  ///< "6@131072": so many digits up to that length
+      require_digits;   ///< "6@131072": so many digits up to that length
+  bool strict = false;  ///< what is suspicious fails
   std::string effort = "quick";
   std::vector<std::string> shapes;                   ///< "B=8,n=4096,d=1024", besides those of the effort
   std::size_t most_elements = std::size_t{1} << 27;  ///< of a tensor of such a shape, or of a usual size

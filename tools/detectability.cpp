@@ -86,16 +86,17 @@ int blindness_at_usual_sizes(const detectability_options& options, const std::ve
       "largest error of the formula as it is written, and the elements for which wrong answers would pass, of those\n"
       "above a thousandth of the largest:\n\n"
       "| operation | output | dtype | plain error | allowed over it: median | most | zero passes | other sign | next "
-      "element |\n|---|---|---|---|---|---|---|---|---|\n");
+      "element | suspicious over it: median | zero is not |\n|---|---|---|---|---|---|---|---|---|---|---|\n");
   for (const core::operation& op : reference::operations()) {
     if (!is_asked(options, op)) continue;
     for (const core::dtype type : types) {
       const core::precisions compute = properties::description{}.precisions_of(op, type);
       const properties::test_case c = properties::make_case(properties::usual_key(op, type, options.seed));
       for (const properties::blindness& b : properties::blindness_of(c.call, compute))
-        fmt::print("| `{}` | {} | {} | {:.2g} | {:.3g} | {:.3g} | {:.1f} % | {:.1f} % | {:.1f} % |\n", op.name,
-                   b.output, core::name_of(type), b.plain_error, b.median, b.largest, 100 * b.zero, 100 * b.other_sign,
-                   100 * b.neighbour);
+        fmt::print(
+            "| `{}` | {} | {} | {:.2g} | {:.3g} | {:.3g} | {:.1f} % | {:.1f} % | {:.1f} % | {:.3g} | {:.1f} % |\n",
+            op.name, b.output, core::name_of(type), b.plain_error, b.median, b.largest, 100 * b.zero,
+            100 * b.other_sign, 100 * b.neighbour, b.statistical, 100 * b.zero_unsuspicious);
     }
   }
   return all_passed;

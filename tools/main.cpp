@@ -220,6 +220,7 @@ int run(int argc, char** argv) {
       ->add_option("--require-digits", gating.require_digits,
                    "digits that must be kept up to a length, such as 6@131072; may be repeated")
       ->delimiter(',');
+  gate_command->add_flag("--strict", gating.strict, "an error that roundings hardly make fails, too");
   gate_command->add_option("--baseline", gating.baseline, "an earlier report.json: nothing may have got worse");
   gate_command->add_option("--known-failures", gating.known_failures, "checks that are expected to fail, and must");
   gate_command->add_option("--report", gating.report, "folder of the report")->capture_default_str();
@@ -278,6 +279,7 @@ int run(int argc, char** argv) {
   truth_command->add_option("--out", asking.file, "safetensors: each output, and NAME:allowed, what it may err by")
       ->required();
   judge_command->add_option("--outputs", asking.file, "safetensors: your outputs, by their names")->required();
+  judge_command->add_flag("--strict", asking.words.strict, "an error that roundings hardly make is wrong, too");
   CLI::App* serve_command = app.add_subcommand("serve", "answers such questions, one a line")->group("");
   std::vector<std::string> formula;
   serve_command->add_option("--formula", formula,

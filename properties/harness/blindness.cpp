@@ -4,8 +4,10 @@
 #include <cmath>
 
 #include "properties/harness/sized_key.hpp"
+#include "properties/harness/suspicion.hpp"
 #include "properties/harness/verdict.hpp"
 #include "reference/evaluate_in.hpp"
+#include "reference/scatter.hpp"
 
 namespace assay::properties {
 namespace {
@@ -38,6 +40,8 @@ std::vector<blindness> blindness_of(const request& call, const core::precisions&
   const reference::certified_outputs truth = reference::truth_of(call);
   const reference::allowances allowed = reference::allow(call, compute);
   const core::tensors plain = reference::evaluate_in(call, compute);
+  const auto scattered =
+      reference::scatter_of(call, compute, reference::algorithms_of(*call.operation).back(), truth, scatter_runs);
   std::vector<blindness> all;
   for (const auto& [name, c] : truth) {
     const auto& right = c.rounded.values.storage();
@@ -51,12 +55,16 @@ std::vector<blindness> blindness_of(const request& call, const core::precisions&
       if (const double off = error_at(i, plain.at(name).values.storage()[i]); std::isfinite(off))
         b.plain_error = std::max(b.plain_error, off);
     }
-    std::vector<double> ratios;
+    const std::vector<double> unsuspicious = statistical_bounds(scattered.at(name), c, compute.unit());
+    std::vector<double> ratios, statistical;
     for (std::size_t i = 0; i < right.size(); ++i) {
       if (!std::isfinite(right[i]) || std::isnan(k[i]) || std::fabs(right[i]) <= faint * most || most == 0.0) continue;
       const double allowance = allowed_error(call.type, compute, k[i], right[i]);
       const auto passes = [&](double x) { return error_at(i, x) <= allowance ? 1.0 : 0.0; };
       ratios.push_back(allowance / b.plain_error);
+      const double not_suspicious = std::min(allowance, unsuspicious[i] + core::half_ulp(c.rounded.type, right[i]));
+      statistical.push_back(not_suspicious / b.plain_error);
+      b.zero_unsuspicious += error_at(i, 0.0) <= not_suspicious ? 1.0 : 0.0;
       b.zero += passes(0.0);
       b.other_sign += passes(-right[i]);
       const std::size_t next = i + 1 < right.size() ? i + 1 : 0;
@@ -64,9 +72,11 @@ std::vector<blindness> blindness_of(const request& call, const core::precisions&
     }
     if (ratios.empty()) continue;
     b.elements = ratios.size();
-    for (double* share : {&b.zero, &b.other_sign, &b.neighbour}) *share /= static_cast<double>(b.elements);
+    for (double* share : {&b.zero, &b.other_sign, &b.neighbour, &b.zero_unsuspicious})
+      *share /= static_cast<double>(b.elements);
     b.largest = *std::ranges::max_element(ratios);
     b.median = median_of(std::move(ratios));
+    b.statistical = median_of(std::move(statistical));
     all.push_back(std::move(b));
   }
   return all;

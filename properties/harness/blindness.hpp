@@ -20,6 +20,9 @@ struct blindness {
   /// Shares of the elements for which zero, the truth with the other sign, and the truth of the next element, row by
   /// row, would pass.
   double zero = 0, other_sign = 0, neighbour = 0;
+  /// The median of what is not suspicious (suspicion.hpp) over the plain error, and the share of the elements for which
+  /// zero is not.
+  double statistical = 0, zero_unsuspicious = 0;
 };
 
 /// By output. An output without such an element is left out.

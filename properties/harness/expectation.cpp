@@ -16,6 +16,12 @@ call_memory<expectation>& known_expectations() {
   return memory;
 }
 
+std::size_t elements_of(const request& call) {
+  std::size_t elements = 0;
+  for (const auto& [name, t] : call.inputs) elements += t.size();
+  return elements;
+}
+
 }  // namespace
 
 bool has_wider_laws(const request& call) {
@@ -55,6 +61,14 @@ void expect_all(const std::vector<request>& calls, const core::precisions& compu
   tbb::parallel_for(std::size_t{0}, unknown.size(),
                     [&](std::size_t i) { found[i] = make_expectation(*unknown[i], compute); });
   for (expectation& e : found) known_expectations().recall(request(e.call), compute, [&] { return std::move(e); });
+}
+
+std::vector<core::kept_positions> parts_of_large(const request& call) {
+  constexpr std::size_t large = std::size_t{1} << 17;
+  if (elements_of(call) < large) return {};
+  auto parts = core::split_call(call, core::usual_part_of(reference::forward_of(*call.operation)));
+  if (parts.size() < 2) parts.clear();
+  return parts;
 }
 
 }  // namespace assay::properties

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "properties/harness/verdict.hpp"
+#include "reference/core/parts.hpp"
 
 namespace assay::properties {
 
@@ -10,5 +11,8 @@ bool has_wider_laws(const request& call);
 
 /// Truth and first laws of a call, now and remembered nowhere. Thread-safe.
 expectation make_expectation(const request& call, const core::precisions& compute);
+
+/// The parts that a large call is judged in, whose lanes are independent; none of another call.
+std::vector<core::kept_positions> parts_of_large(const request& call);
 
 }  // namespace assay::properties

@@ -7,6 +7,7 @@
 
 #include "properties/harness/case_generator.hpp"
 #include "properties/harness/certified_implementation.hpp"
+#include "properties/harness/expectation.hpp"
 #include "properties/harness/sizes.hpp"
 #include "reference/oracle.hpp"
 
@@ -164,6 +165,25 @@ bool run_case(check_result& r, implementation& under_test, const test_case& c, c
   return true;
 }
 
+// Of the mild case of a given size that has the most elements.
+void ask_for_suspicion(check_result& r, implementation& under_test, std::vector<case_key> plan,
+                       const run_options& options) {
+  std::erase_if(plan, [&](const case_key& k) { return !k.size.is_given() || !is_mild(*r.operation, k.family); });
+  const auto places = [](const case_key& k) {
+    double product = 1;
+    for (const auto& axis : k.size.axes) product *= static_cast<double>(axis.second);
+    return product;
+  };
+  std::ranges::stable_sort(plan, std::greater(), places);
+  for (const case_key& k : plan) {
+    const test_case c = make_case(k);
+    if (options.leaves_out(c) || !within_domain(under_test.describe(), c)) continue;
+    r.suspicious = suspicion_of(under_test, c);
+    if (r.suspicious) r.suspicious_case = summary(c);
+    return;
+  }
+}
+
 // Truths and allowances of all planned cases, on all cores.
 void prepare(const std::vector<test_case>& cases, const description& about) {
   std::vector<request> calls;
@@ -214,6 +234,8 @@ check_result run_property(const property& p, implementation& under_test, const c
     if (visited.empty() || visited.back() != plan[k].family) visited.push_back(plan[k].family);
     if (r.count(status::outside_domain) == outside_before) ++inside[plan[k].family];
   }
+  if (p.decides_class && !r.found && !options.goes_on && !options.stopped())
+    ask_for_suspicion(r, under_test, plan, options);
   // What broke off in the middle of a family knows nothing of it.
   if (r.run() < r.planned && !visited.empty() && !goes_on) visited.pop_back();
   for (const std::string& name : visited)

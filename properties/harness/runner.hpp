@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "properties/harness/property.hpp"
+#include "properties/harness/suspicion.hpp"
 
 namespace assay::properties {
 
@@ -102,6 +103,8 @@ struct check_result {
   std::map<std::uint64_t, error_there> by_growth;
   element_report worst;  ///< by the ratio to its allowance
   std::string worst_case;
+  std::optional<suspicion> suspicious{};  ///< of the mild case with the most elements
+  std::string suspicious_case{};
   std::optional<counterexample> found;
   std::vector<refusal> refused{};          ///< of each axis the first
   std::vector<declined_cases> declined{};  ///< the first reasons; those that differ in digits alone are one

@@ -19,12 +19,6 @@ namespace {
 
 using reference::accuracy_class;
 
-std::size_t elements_of(const request& call) {
-  std::size_t elements = 0;
-  for (const auto& [name, t] : call.inputs) elements += t.size();
-  return elements;
-}
-
 std::string message_of(const element_report& e, const core::shape& shape) {
   const std::string place = e.output + core::index_text(shape, e.index);
   // Between a number and none there is no error to be measured.
@@ -142,9 +136,6 @@ bool is_informative(const expectation& expected, const reference::allowances& la
          });
 }
 
-// From here on a call is judged in parts.
-constexpr std::size_t large = std::size_t{1} << 17;
-
 using laws_on_demand = std::function<std::shared_ptr<const reference::allowances>()>;
 
 // `asks`: whether it matters if answers that know nothing fail.
@@ -203,17 +194,13 @@ value_report judge(const expectation& expected, const core::tensors& outputs) {
 }
 
 value_report judge(const request& call, const core::precisions& compute, const core::tensors& outputs) {
-  std::vector<core::kept_positions> parts;
-  if (elements_of(call) >= large)
-    parts = core::split_call(call, core::usual_part_of(reference::forward_of(*call.operation)));
-  if (parts.size() < 2) return judge(*expect(call, compute), outputs);
+  const std::vector<core::kept_positions> parts = parts_of_large(call);
+  if (parts.empty()) return judge(*expect(call, compute), outputs);
   std::vector<value_report> reports(parts.size());
   std::atomic<bool> informative = false;  // some part is: the others need not be
   tbb::parallel_for(std::size_t{0}, parts.size(), [&](std::size_t i) {
     const core::part_of_call part = core::part_of(call, parts[i]);
-    core::tensors of_part;
-    for (const core::tensor_declaration& d : call.operation->outputs)
-      of_part.emplace(d.name, core::part_of_output(d, part.kept, outputs.at(d.name)));
+    const core::tensors of_part = core::outputs_of_part(part, outputs);
     // What is remembered of calls belongs to one thread: parts remember nothing.
     const auto wider = [&] {
       return std::make_shared<const reference::allowances>(reference::allow(part.call, compute));

@@ -132,7 +132,10 @@ void subtract_sum_at_maximum(std::vector<R>& grad_logits, const std::vector<R>& 
     for (std::size_t j = 0; j < weights.size(); ++j)
       if (weights[j].number + tracked::u() * weights[j].error >= least)
         grad_logits[j] = covering(grad_logits[j], [&] { return less_sum(grad_logits[j]); });
-  } else if (how.through_maximum) {
+  } else {
+    bool is_asked = how.through_maximum;
+    if constexpr (requires { R::takes_other_ways(); }) is_asked = is_asked || R::takes_other_ways();
+    if (!is_asked) return;
     R& at_maximum = grad_logits[heaviest_of(weights)];
     at_maximum = less_sum(at_maximum);
   }

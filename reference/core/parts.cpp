@@ -60,6 +60,13 @@ tensor part_of_output(const tensor_declaration& output, const kept_positions& ke
   return gathered(output, kept, whole);
 }
 
+tensors outputs_of_part(const part_of_call& part, const tensors& whole) {
+  tensors all;
+  for (const tensor_declaration& d : part.call.operation->outputs)
+    all.emplace(d.name, part_of_output(d, part.kept, whole.at(d.name)));
+  return all;
+}
+
 std::optional<std::size_t> splittable_size(const request& call, const std::string& symbol) {
   const operation& op = *call.operation;
   if (std::find(op.independent.begin(), op.independent.end(), symbol) == op.independent.end()) return std::nullopt;

@@ -24,6 +24,9 @@ std::vector<std::size_t> places_in_whole(const tensor_declaration& output, const
 /// The same elements of an output of the whole call, as the output of the part.
 tensor part_of_output(const tensor_declaration& output, const kept_positions& kept, const tensor& whole);
 
+/// All outputs of the part. Precondition: they are those of the operation.
+tensors outputs_of_part(const part_of_call& part, const tensors& whole);
+
 /// The size of an axis along which a call may be split; nothing where the axis is not independent, no input fixes its
 /// size, or an output does not have it, exactly once and as itself.
 std::optional<std::size_t> splittable_size(const request& call, const std::string& symbol);

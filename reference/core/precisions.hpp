@@ -1,6 +1,7 @@
 // The floating-point formats that an operation is computed in: one for all of it, or one for each of its stages.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -37,12 +38,20 @@ class precisions {
   [[nodiscard]] bool differ() const { return !by_stage_.empty(); }
   /// Of `accumulation`; nothing where sums have the format of the stage that they belong to.
   [[nodiscard]] std::optional<dtype> sums() const { return sums_; }
+  /// The same, where every rounding goes up or down at random (readings/rounded.hpp). Another seed, other directions.
+  [[nodiscard]] precisions at_random(std::uint64_t seed) const {
+    precisions same = *this;
+    same.seed_ = seed;
+    return same;
+  }
+  [[nodiscard]] std::optional<std::uint64_t> seed() const { return seed_; }
   friend bool operator==(const precisions&, const precisions&) = default;
 
  private:
   dtype unit_;
   std::optional<dtype> sums_{};
   std::vector<dtype> by_stage_{};  ///< empty where all are the same
+  std::optional<std::uint64_t> seed_{};
 };
 
 /// "f32", "angle f32, table bf16, product bf16".

@@ -108,6 +108,7 @@ program made_for(const recorded_operation& r, const core::request& call, const p
   }
   const bool is_forward = call.operation->is_forward(), is_law = sizes.for_what >= purpose::law;
   program made = is_forward ? forward : gradient_of(r, forward);
+  if (sizes.for_what == purpose::any_way) return made;
   if (!is_law) return or_violation(without_alternatives(made));
   return is_forward ? made : or_violation(magnitudes_of_terms(made, forward));
 }
@@ -234,12 +235,6 @@ law_outputs program_owner::law(const core::request& call, accuracy_class c, cons
   return all;
 }
 
-core::tensors program_owner::algorithm(const core::request& call, accuracy_class c) const {
-  return as_declared(plain_arithmetic(*program_of(call, purpose::arithmetic, c), call.inputs, storage_in(call),
-                                      call.type, stage_names(*call.operation)),
-                     call);
-}
-
 core::tensors evaluate_recorded(const recorded_operation& r, const core::request& call,
                                 const core::precisions& formats) {
   const core::attributes settings = core::completed(*call.operation, call.attributes);
@@ -248,9 +243,13 @@ core::tensors evaluate_recorded(const recorded_operation& r, const core::request
                      call);
 }
 
-core::tensors program_owner::evaluate_in(const core::request& call, const core::precisions& formats) const {
-  return as_declared(plain_arithmetic(*program_of(call, purpose::arithmetic), call.inputs, storage_in(call), formats,
-                                      stage_names(*call.operation)),
+core::tensors program_owner::evaluate_in(const core::request& call, const core::precisions& formats,
+                                         accuracy_class c) const {
+  // Runs with roundings at random take the ways that are right in turn.
+  const auto seed = formats.seed();
+  const std::size_t form = seed ? *seed % (recorded_of(call).other_ways + 1) : 0;
+  const auto made = program_of(call, seed ? purpose::any_way : purpose::arithmetic, c, form);
+  return as_declared(plain_arithmetic(*made, call.inputs, storage_in(call), formats, stage_names(*call.operation)),
                      call);
 }
 

@@ -29,9 +29,9 @@
 namespace assay::reference::formula {
 
 /// What a program is recorded for: its exact value, plain arithmetic, or the allowance of that. They differ where a
-/// proof needs another form than programs compute, or a law covers more ways than one; that of blocks stands beside the
-/// other (blocks.hpp).
-enum class purpose { truth, arithmetic, law, law_of_blocks };
+/// proof needs another form than programs compute, or a law covers more ways than one, which `any_way` computes; that
+/// of blocks stands beside the other (blocks.hpp).
+enum class purpose { truth, arithmetic, any_way, law, law_of_blocks };
 
 /// Of which call it is.
 struct program_sizes {
@@ -40,7 +40,8 @@ struct program_sizes {
   const core::axis_sizes& axes;
   purpose for_what = purpose::truth;
   accuracy_class algorithm = accuracy_class::sequential;  ///< whose algorithm: that of sequential is the formula
-  std::size_t form = 0;  ///< of a law: 0 is that of the formula, k that of the k-th other way (recorded_operation)
+  std::size_t form =
+      0;  ///< of a law and of any way: 0 is that of the formula, k that of the k-th other way (recorded_operation)
 
   [[nodiscard]] std::size_t of(const std::string& axis) const { return axes.at(axis); }
 };
@@ -76,10 +77,10 @@ class program_owner final : public formula_owner {
   [[nodiscard]] rung_outputs enclose(const core::request& call, unsigned digits) const override;
   [[nodiscard]] std::vector<law_outputs> laws(const core::request& call, const std::vector<accuracy_class>& classes,
                                               const core::precisions& compute) const override;
-  [[nodiscard]] core::tensors algorithm(const core::request& call, accuracy_class c) const override;
   [[nodiscard]] std::map<std::string, xt::xarray<double>> tangent(const core::request& call,
                                                                   const core::tensors& direction) const override;
-  [[nodiscard]] core::tensors evaluate_in(const core::request& call, const core::precisions& formats) const override;
+  [[nodiscard]] core::tensors evaluate_in(const core::request& call, const core::precisions& formats,
+                                          accuracy_class c) const override;
 
   /// The program of a call, of a gradient that of its derivative; its law is magnitudes_of_terms. A contract violation
   /// where what was recorded is not what the operation declares.

@@ -3,6 +3,8 @@
 // bf16; stages.hpp).
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <utility>
 
 #include "reference/core/precisions.hpp"
@@ -34,6 +36,7 @@ constexpr working_format working_format_of(core::dtype t) {
 namespace detail {
 inline constinit thread_local working_format current_format = working_format_of(core::dtype::f64);
 inline constinit thread_local const core::precisions* formats_of_stages = nullptr;  // where they differ
+inline constinit thread_local std::optional<std::uint64_t> seed_of_roundings{};     // where they are at random
 
 constexpr working_format formats_of_dtypes[] = {
     working_format_of(core::dtype::f64), working_format_of(core::dtype::f32), working_format_of(core::dtype::f16),
@@ -64,13 +67,18 @@ inline const working_format& arithmetic_of_sums() {
 class computing_in {
  public:
   explicit computing_in(core::precisions formats)
-      : before_(detail::current_format), stages_before_(detail::formats_of_stages), formats_(std::move(formats)) {
+      : before_(detail::current_format),
+        stages_before_(detail::formats_of_stages),
+        seed_before_(detail::seed_of_roundings),
+        formats_(std::move(formats)) {
     detail::current_format = detail::format_of(formats_.unit());
     detail::formats_of_stages = formats_.differ() ? &formats_ : nullptr;
+    detail::seed_of_roundings = formats_.seed();
   }
   ~computing_in() {
     detail::current_format = before_;
     detail::formats_of_stages = stages_before_;
+    detail::seed_of_roundings = seed_before_;
   }
   computing_in(const computing_in&) = delete;
   computing_in& operator=(const computing_in&) = delete;
@@ -78,6 +86,7 @@ class computing_in {
  private:
   working_format before_;
   const core::precisions* stages_before_;
+  std::optional<std::uint64_t> seed_before_;
   core::precisions formats_;
 };
 

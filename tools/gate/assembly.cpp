@@ -89,6 +89,7 @@ void assemble(const gate_options& options, const selection& selected, const std:
   complain_about_missing(options, selected, report);
   if (cut_short.empty()) {
     complain_about_gaps(selected, parts, report);
+    if (options.strict) complain_about_suspicions(report);
     if (held_against.baseline) compare_with_baseline(*held_against.baseline, options, report);
     compare_with_known_failures(held_against.known, options, report);
   } else {

@@ -147,7 +147,10 @@ void add_passed(const gate_report& report, sentence_list& sentences) {
   std::vector<const check_result*> explained;
   for (const check_result& c : report.checks) {
     const part_key part{c.operation, c.type};
-    if (!c.checked->decides_class || c.verdict() != status::passed || !failed_checks(report, part).empty()) continue;
+    if (!c.checked->decides_class || c.verdict() == status::failed || !failed_checks(report, part).empty()) continue;
+    if (c.suspicious)
+      sentences.add(fmt::format("suspicious: {}, in {}", properties::in_words(*c.suspicious), c.suspicious_case), part);
+    if (c.verdict() != status::passed) continue;
     if (run_passed && is_exact(*c.operation))
       sentences.add(exact_sentence, part);
     else if (run_passed && c.share_of_law().value_or(properties::bug_slack) <= properties::class_slack)

@@ -19,7 +19,8 @@ std::string difference(const shard_record& a, const shard_record& b) {
   if (x.candidate != y.candidate) return "the candidate";
   if (x.encodings != y.encodings || x.operations != y.operations || x.dtypes != y.dtypes ||
       x.properties != y.properties || x.families != y.families || x.require_class != y.require_class ||
-      x.require_digits != y.require_digits || x.shapes != y.shapes || x.most_elements != y.most_elements)
+      x.require_digits != y.require_digits || x.strict != y.strict || x.shapes != y.shapes ||
+      x.most_elements != y.most_elements)
     return "what was asked for";
   if (a.candidate.name != b.candidate.name || a.candidate.version != b.candidate.version ||
       a.candidate.operations != b.candidate.operations || a.candidate.compute != b.candidate.compute)

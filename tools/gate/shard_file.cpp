@@ -87,6 +87,10 @@ void from_scalar(const json& j, fault& f) {
 }
 json to_scalar(status s) { return static_cast<int>(s); }
 void from_scalar(const json& j, status& s) { s = tools::archive::enumerator_from(j, status::outside_domain); }
+json to_scalar(suspicion::sign s) { return static_cast<int>(s); }
+void from_scalar(const json& j, suspicion::sign& s) {
+  s = tools::archive::enumerator_from(j, suspicion::sign::direction);
+}
 json to_scalar(lengths l) { return static_cast<int>(l); }
 void from_scalar(const json& j, lengths& l) { l = tools::archive::enumerator_from(j, lengths::given); }
 json to_scalar(const property* p) { return p->name; }
@@ -109,12 +113,13 @@ ASSAY_MEMBERS(value_report, passed, informative, ratios, largest_ulp, law_ulp, e
 ASSAY_MEMBERS(call_failure, kind, message, errors)
 ASSAY_MEMBERS(refusal, axis, settings, message)
 ASSAY_MEMBERS(declined_cases, reason, cases)
+ASSAY_MEMBERS(suspicion, seen, output, place, error, deviation, allowed, times)
 ASSAY_MEMBERS(outcome, verdict, message, failure, value, expected, actual, refused)
 ASSAY_MEMBERS(counterexample, original, minimal, shown, reference_passes)
 ASSAY_MEMBERS(error_there, cases, farthest, largest_ulp, law_ulp, ratios, failed, digits_ulp, digits_farthest)
 ASSAY_MEMBERS(check_result, checked, operation, type, planned, cases, families, families_skipped, ratios, forced_by,
-              needed_by, largest_ulp, largest_sizes, error_to_allowance, by_growth, worst, worst_case, found, refused,
-              declined, is_consequence)
+              needed_by, largest_ulp, largest_sizes, error_to_allowance, by_growth, worst, worst_case, suspicious,
+              suspicious_case, found, refused, declined, is_consequence)
 ASSAY_MEMBERS(horizon, measured, error_at_power, largest_error, judged)
 ASSAY_MEMBERS(diagnosis, explained, named, facts, of_settings, function_is_right, other_bits, vanished, consequences,
               unanswered)
@@ -134,9 +139,9 @@ template <class Archive>
 void members(Archive& a, gate_options& o) {
   // Files are named anew to the process that merges.
   auto& [candidate, formula, shown, encodings, operations, dtypes, properties, families, require_class, require_digits,
-         effort, shapes, most_elements, seed, limits, baseline, known_failures, report, part] = o;
+         strict, effort, shapes, most_elements, seed, limits, baseline, known_failures, report, part] = o;
   ASSAY_ARCHIVE(a, candidate, formula, encodings, operations, dtypes, properties, families, require_class,
-                require_digits, effort, shapes, most_elements, seed, limits);
+                require_digits, strict, effort, shapes, most_elements, seed, limits);
   a("shard", part);
 }
 ASSAY_MEMBERS(adapter_fault, operation, type, kind, name, message, on, errors, calls, others_answered)

@@ -232,6 +232,15 @@ void complain_about_gaps(const selection& s, const std::vector<part_record>& par
   complain_about_required_digits(s, report);
 }
 
+void complain_about_suspicions(gate_report& report) {
+  for (const check_result& c : report.checks) {
+    const bool is_near_a_bug = c.checked->decides_class && c.verdict() == status::passed && !c.explaining_class();
+    if (c.suspicious || is_near_a_bug)
+      report.complaints.push_back(
+          fmt::format("{} in {} is suspicious, and --strict was asked for", c.operation->name, core::name_of(c.type)));
+  }
+}
+
 gate_verdict verdict_of(const gate_report& report) {
   std::size_t failed = 0, broken = 0;
   for (const adapter_fault& f : report.adapter_faults) is_broken(f) ? ++broken : ++failed;

@@ -19,6 +19,9 @@ void complain_about_missing(const gate_options& options, const selection& s, gat
 /// An operation that is offered and executed no core check makes the run red.
 void complain_about_gaps(const selection& s, const std::vector<part_record>& parts, gate_report& report);
 
+/// Under --strict: of errors that roundings hardly make.
+void complain_about_suspicions(gate_report& report);
+
 /// Broken where every check met a fault of the process; failed where one failed or there is a complaint.
 gate_verdict verdict_of(const gate_report& report);
 

@@ -17,6 +17,7 @@ struct asked_call {
   core::precisions compute{core::dtype::f64};
   /// Within the law of this class; nothing: all that is no bug.
   std::optional<reference::accuracy_class> within{};
+  bool strict = false;  ///< what is suspicious is not right
 };
 
 /// As it was asked. Where a text is empty or an object null, what the operation, the inputs and the gate take as usual.
@@ -27,6 +28,7 @@ struct asked_words {
   nlohmann::json settings{};     ///< {"layout": "half_split"}
   nlohmann::json compute{};      ///< "f32", or {"angle": "f32"}
   std::string accuracy_class{};  ///< "sequential"
+  bool strict = false;
 };
 /// Refuses what is wrong in it, with the words that the gate has for a candidate.
 core::result<asked_call> asked_call_from(const asked_words& words);

@@ -5,19 +5,22 @@
 #include "golden/expected_outputs.hpp"
 #include "golden/formats/safetensors.hpp"
 #include "properties/diagnosis/one_call.hpp"
+#include "properties/harness/suspicion.hpp"
 #include "tools/commands.hpp"
 #include "tools/transports/outputs.hpp"
 
 namespace assay::tools {
 namespace {
 
-std::string words_of_right(const asked_call& asked, const properties::value_report& r) {
+std::string words_of_right(const asked_call& asked, const properties::value_report& r,
+                           const std::optional<properties::suspicion>& suspicious) {
   const core::operation& op = *asked.call.operation;
   std::string words = fmt::format("right: {} elements", r.elements);
   if (const auto reached = r.accuracy_class(); reached && reference::has_classes(op))
     words += fmt::format(", of class {}", name_of(*reached));
   if (r.elements > 0) words += fmt::format(", the largest error {:.3g} ulp", r.largest_ulp);
   if (!r.informative) words += "; an answer that knows nothing of the inputs would pass, too";
+  if (suspicious) words += "\nsuspicious: " + properties::in_words(*suspicious);
   return words;
 }
 
@@ -80,8 +83,11 @@ core::result<judgement> judge_outputs(const asked_call& asked, const std::filesy
   if (!given) return core::failure(given.error().message);
   const properties::value_report r = properties::judge(asked.call, asked.compute, *given);
   if (!r.passed) return judgement{false, words_of_wrong(asked, *given, r)};
-  if (!exceeds(asked, r)) return judgement{true, words_of_right(asked, r)};
-  return judgement{false, fmt::format("{}, and not of class {}", words_of_right(asked, r), name_of(*asked.within))};
+  const auto reached = r.accuracy_class();
+  const auto suspicious =
+      reached ? properties::suspicion_of(asked.call, asked.compute, *given, *reached) : std::nullopt;
+  if (!exceeds(asked, r)) return judgement{!(asked.strict && suspicious), words_of_right(asked, r, suspicious)};
+  return judgement{false, fmt::format("{}, and not of class {}", words_of_right(asked, r, {}), name_of(*asked.within))};
 }
 
 int truth(const asked_by_command& asked) {

@@ -21,18 +21,20 @@ struct question {
 
 core::result<question> question_from(const json& j) {
   if (auto ok = formats::require_members(j, {"id", "ask", "operation", "inputs", "outputs"},
-                                         {"dtype", "settings", "compute", "class"});
+                                         {"dtype", "settings", "compute", "class", "strict"});
       !ok)
     return tl::make_unexpected(ok.error());
   for (const char* key : {"ask", "operation", "inputs", "outputs", "dtype", "class"})
     if (j.contains(key))
       if (auto text = formats::text_member(j, key); !text) return tl::make_unexpected(text.error());
+  if (j.contains("strict") && !j["strict"].is_boolean()) return core::failure("'strict' must be true or false");
   if (j["ask"] != "truth" && j["ask"] != "judge") return core::failure("'ask' must be truth or judge");
   question q{j["ask"] == "truth", {j["operation"], j["inputs"].get<std::string>()}, j["outputs"].get<std::string>()};
   q.words.dtype = j.value("dtype", "");
   q.words.settings = j.value("settings", json());
   q.words.compute = j.value("compute", json());
   q.words.accuracy_class = j.value("class", "");
+  q.words.strict = j.value("strict", false);
   return q;
 }
 

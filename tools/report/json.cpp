@@ -150,6 +150,11 @@ ordered_json check_json(const gate_report& r, const check_result& c) {
     j["worst"] = {{"ulp", number(c.worst.ulp)},
                   {"allowance_ratio", number(c.worst.ratio / properties::bug_slack)},
                   {"case", c.worst_case}};
+  if (c.suspicious)
+    j["suspicious"] = {{"output", c.suspicious->output},
+                       {"times", number(c.suspicious->times)},
+                       {"words", properties::in_words(*c.suspicious)},
+                       {"case", c.suspicious_case}};
   add_drawing(j, c);
   if (c.found) {
     j["counterexample"] = {

@@ -37,15 +37,13 @@ class renamed_encoding final : public formula_owner {
                                               const core::precisions& compute) const override {
     return inner_.laws(inside(call), classes, compute);
   }
-  [[nodiscard]] core::tensors algorithm(const core::request& call, accuracy_class c) const override {
-    return inner_.algorithm(inside(call), c);
-  }
   [[nodiscard]] std::map<std::string, xt::xarray<double>> tangent(const core::request& call,
                                                                   const core::tensors& direction) const override {
     return inner_.tangent(inside(call), direction);
   }
-  [[nodiscard]] core::tensors evaluate_in(const core::request& call, const core::precisions& formats) const override {
-    return inner_.evaluate_in(inside(call), formats);
+  [[nodiscard]] core::tensors evaluate_in(const core::request& call, const core::precisions& formats,
+                                          accuracy_class c) const override {
+    return inner_.evaluate_in(inside(call), formats, c);
   }
 
   /// Before it is added: what a test makes otherwise.

@@ -61,17 +61,18 @@ def _truth(operation, formula, dtype, compute, accuracy_class, values):
     return Truth(tensors, allowed)
 
 
-def judge(operation, outputs, *, dtype=None, compute=None, accuracy_class=None, **values):
+def judge(operation, outputs, *, dtype=None, compute=None, accuracy_class=None, strict=False, **values):
     """AssertionError unless `outputs` are right: it says which element is wrong, by how much, how much is allowed, and
     which other convention or known fault gives such outputs. They are an array, where the operation has one output, a
-    tuple in its order, or a dict. Returns in words how exact they are."""
+    tuple in its order, or a dict. Returns in words how exact they are; an error that is no bug, but that roundings hardly
+    make, is suspicious, and wrong where `strict`."""
     __tracebackhide__ = True  # pytest shows the caller's line
     operation, formula, values = _named(operation, values)
     with serving.lock:
         server = serving.running(formula)
         with server.question() as question:
             call = _question(server, question, operation, dtype, values, ask="judge", compute=compute,
-                             **{"class": accuracy_class})
+                             strict=strict or None, **{"class": accuracy_class})
             declared = names_of(declaration_of(server.declarations, operation)["outputs"])
             write_safetensors(call["outputs"], {name: _tensor(name, value, call["dtype"], None)
                                                 for name, value in _by_name(operation, declared, outputs).items()})

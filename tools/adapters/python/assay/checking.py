@@ -30,7 +30,7 @@ _MOST_SHOWN = 4000  # characters of a program
 
 
 def check(function, operation=None, dtypes=None, *, formula=None, effort="quick", seed=1, require_class=(),
-          require_digits=(), report=None, options=(), **about):
+          require_digits=(), strict=False, report=None, options=(), **about):
     """Gates `function`, which takes the inputs of `operation` by name (or all by position) and returns its outputs
     as a tuple or a dict; without `operation` the names of its parameters say which it is. A function of torch
     tensors is checked together with its derivative by autograd, unless vjp=False.
@@ -39,7 +39,7 @@ def check(function, operation=None, dtypes=None, *, formula=None, effort="quick"
     stands in a file under its name.
 
     `function` may be an assay.Candidate instead. `require_class` names the accuracy classes that are good enough,
-    `require_digits` the digits that must be kept up to a length, such as "6@131072" (or several), `report` is the folder of the report (otherwise a temporary one, which is kept where the check fails), `options`
+    `require_digits` the digits that must be kept up to a length, such as "6@131072" (or several), `strict` makes an error that roundings hardly make a failure, `report` is the folder of the report (otherwise a temporary one, which is kept where the check fails), `options`
     are further arguments of `assay gate`, and `about` holds declarations as for the decorator assay.candidate: domain,
     compute, vjp and others. They go before those of the function. Without `dtypes` it is checked in those that it
     declares, else in f32 and f64.
@@ -62,7 +62,7 @@ def check(function, operation=None, dtypes=None, *, formula=None, effort="quick"
         selected = list(candidate.operations)
         dtypes = dtypes or next(iter(candidate.operations.values()))
     arguments = [f"--operation={name}" for name in selected] + [f"--dtype={dtype}" for dtype in dtypes or ()]
-    arguments += [f"--effort={effort}", f"--seed={seed}", *options]
+    arguments += [f"--effort={effort}", f"--seed={seed}", *(["--strict"] if strict else []), *options]
     for option, required in (("class", require_class), ("digits", require_digits)):
         if required:
             arguments.append(f"--require-{option}=" + (required if isinstance(required, str) else ",".join(required)))

@@ -1,0 +1,204 @@
+#include "properties/harness/suspicion.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <boost/math/distributions/students_t.hpp>
+#include <cmath>
+
+#include "properties/harness/expectation.hpp"
+#include "reference/core/parts.hpp"
+
+namespace assay::properties {
+namespace {
+
+constexpr double chance = 0x1p-40;
+constexpr double times_plain = 4, fewest_roundoffs = 8;
+
+// How many estimated deviations one of `count` numbers exceeds with that chance.
+double most_deviations(std::size_t count, std::size_t runs) {
+  const boost::math::students_t t(static_cast<double>(runs));
+  return boost::math::quantile(boost::math::complement(t, chance / (2.0 * static_cast<double>(count))));
+}
+
+// Of the errors of one output, each over its deviation.
+struct summary_of_errors {
+  double mean = 0, mean_square = 0;
+};
+summary_of_errors summary_of(const std::vector<double>& errors, const std::vector<double>& deviations) {
+  summary_of_errors s;
+  double count = 0;
+  for (std::size_t i = 0; i < errors.size(); ++i) {
+    if (!std::isfinite(deviations[i]) || !std::isfinite(errors[i])) continue;
+    const double x = errors[i] / deviations[i];
+    s.mean += x;
+    s.mean_square += x * x;
+    ++count;
+  }
+  if (count > 0) s.mean /= count, s.mean_square /= count;
+  return s;
+}
+
+// What suspicion_of asks of one output.
+class asked_output {
+ public:
+  asked_output(const expectation& e, const std::string& name, const reference::scatter& s)
+      : name_(name),
+        truth_(e.truth.at(name)),
+        storage_(truth_.rounded.type),
+        compute_(e.compute.unit()),
+        scatter_(s),
+        bounds_(statistical_bounds(s, truth_, compute_)),
+        deviations_(s.deviations()) {
+    // Where nothing is rounded by the formula, other right code may round the result.
+    for (std::size_t i = 0; i < deviations_.size(); ++i) {
+      deviations_[i] = std::max(deviations_[i], roundoff_at(i));
+      if (!std::isfinite(bounds_[i]) || deviations_[i] == 0.0) deviations_[i] = std::numeric_limits<double>::infinity();
+    }
+  }
+
+  [[nodiscard]] std::optional<suspicion> of(const core::tensor& outputs, const std::vector<double>& allowed) const {
+    std::vector<double> errors(outputs.size());
+    suspicion one{suspicion::sign::element, name_};
+    double most = 0;
+    for (std::size_t i = 0; i < errors.size(); ++i) {
+      const double off = truth_.error_of(outputs.values.storage()[i], i);
+      // The last rounding is none of those that scatter.
+      errors[i] = std::copysign(std::max(std::fabs(off) - core::half_ulp(storage_, truth_.truth(i)), 0.0), off);
+      if (std::isnan(off)) errors[i] = off;
+      if (!std::isfinite(deviations_[i]) || !std::isfinite(off)) continue;
+      one.times = std::max(one.times, std::fabs(errors[i]) / bounds_[i]);
+      if (const double share = std::fabs(errors[i]) / deviations_[i]; share > most) {
+        most = share;
+        one.place = name_ + core::index_text(outputs.shape(), i);
+        one.error = std::fabs(off), one.deviation = deviations_[i], one.allowed = allowed[i];
+      }
+    }
+    const suspicion all = larger(by_size(errors, one), by_direction(errors, one));
+    const suspicion found = one.times > 1.0 ? one : all;
+    return found.times > 1.0 ? std::optional(found) : std::nullopt;
+  }
+
+ private:
+  [[nodiscard]] double roundoff_at(std::size_t i) const {
+    const double x = std::fabs(truth_.truth(i));
+    return std::isfinite(x) ? core::unit_roundoff(compute_) * x + core::smallest_normal(compute_) : 0.0;
+  }
+  static suspicion larger(const suspicion& x, const suspicion& y) { return x.times >= y.times ? x : y; }
+
+  [[nodiscard]] suspicion by_size(const std::vector<double>& errors, suspicion s) const {
+    s.seen = suspicion::sign::size;
+    double most = 1.0;
+    for (const auto& run : scatter_.at_random) most = std::max(most, summary_of(run, deviations_).mean_square);
+    most = std::max(most, summary_of(scatter_.to_nearest, deviations_).mean_square);
+    s.times = summary_of(errors, deviations_).mean_square / (times_plain * most);
+    return s;
+  }
+  [[nodiscard]] suspicion by_direction(const std::vector<double>& errors, suspicion s) const {
+    s.seen = suspicion::sign::direction;
+    double square = 0;
+    for (const auto& run : scatter_.at_random) square += std::pow(summary_of(run, deviations_).mean, 2.0);
+    const std::size_t runs = scatter_.at_random.size();
+    const double by_chance = most_deviations(1, runs) * std::sqrt(square / static_cast<double>(runs));
+    const double by_plain = times_plain * std::fabs(summary_of(scatter_.to_nearest, deviations_).mean);
+    s.times = std::fabs(summary_of(errors, deviations_).mean) / std::max(by_chance, by_plain);
+    return s;
+  }
+
+  const std::string& name_;
+  const reference::certified& truth_;
+  core::dtype storage_, compute_;
+  const reference::scatter& scatter_;
+  std::vector<double> bounds_, deviations_;
+};
+
+}  // namespace
+
+std::vector<double> statistical_bounds(const reference::scatter& s, const reference::certified& truth,
+                                       core::dtype compute) {
+  std::vector<double> bounds = s.deviations();
+  const double deviations = most_deviations(bounds.size(), s.at_random.size());
+  for (std::size_t i = 0; i < bounds.size(); ++i) {
+    const double x = truth.truth(i), plain = s.to_nearest[i];
+    bounds[i] = std::isfinite(bounds[i]) && std::isfinite(x) && std::isfinite(plain)
+                    ? std::max({deviations * bounds[i], times_plain * std::fabs(plain),
+                                fewest_roundoffs *
+                                    (core::unit_roundoff(compute) * std::fabs(x) + core::smallest_normal(compute))})
+                    : std::numeric_limits<double>::infinity();
+  }
+  return bounds;
+}
+
+std::string in_words(const suspicion& s) {
+  switch (s.seen) {
+    case suspicion::sign::element:
+      return fmt::format(
+          "{} errs by {:.3g}, {:.3g} times the deviation of random roundings there ({:.2g}): for such an error they "
+          "would all have to fall the same way; a bug begins at {:.3g}",
+          s.place, s.error, s.error / s.deviation, s.deviation, s.allowed);
+    case suspicion::sign::size:
+      return fmt::format(
+          "the errors of {} are in the mean {:.3g} times what random roundings make, though none exceeds its "
+          "allowance, such as {:.3g} of {:.3g} at {}",
+          s.output, std::sqrt(s.times) * times_plain, s.error, s.allowed, s.place);
+    default:
+      return fmt::format(
+          "the errors of {} lie on one side: their mean is {:.3g} times what random roundings leave of it, though none "
+          "exceeds its allowance, such as {:.3g} of {:.3g} at {}",
+          s.output, s.times * most_deviations(1, scatter_runs), s.error, s.allowed, s.place);
+  }
+}
+
+namespace {
+
+std::optional<suspicion> suspicion_of_whole(const expectation& e, const core::tensors& outputs,
+                                            reference::accuracy_class c) {
+  const auto of_class = std::max(c, reference::accuracy_class::sequential);
+  const auto laws = of_class > reference::accuracy_class::sequential ? all_laws(e) : e.first_laws;
+  const auto allowed_of = [&](const std::string& name) {
+    const auto& k = laws->at(name).k[static_cast<std::size_t>(of_class)].storage();
+    const reference::certified& t = e.truth.at(name);
+    std::vector<double> all(k.size());
+    for (std::size_t i = 0; i < k.size(); ++i) all[i] = allowed_error(t.rounded.type, e.compute, k[i], t.truth(i));
+    return all;
+  };
+  std::map<std::string, std::vector<double>> asked;
+  for (const auto& [name, s] : reference::scatter_of(e.call, e.compute, of_class, e.truth, 0)) {
+    if (!core::is_floating(e.truth.at(name).rounded.type)) continue;
+    std::vector<double> allowed = allowed_of(name);
+    double plain = 0, most = 0;
+    for (std::size_t i = 0; i < allowed.size(); ++i) {
+      if (std::isfinite(s.to_nearest[i])) plain = std::max(plain, std::fabs(s.to_nearest[i]));
+      if (std::isfinite(allowed[i])) most = std::max(most, allowed[i]);
+    }
+    if (most > worth_asking * plain) asked.emplace(name, std::move(allowed));
+  }
+  if (asked.empty()) return std::nullopt;
+  std::optional<suspicion> worst;
+  const auto scattered = reference::scatter_of(e.call, e.compute, of_class, e.truth, scatter_runs);
+  for (const auto& [name, allowed] : asked) {
+    const auto found = asked_output(e, name, scattered.at(name)).of(outputs.at(name), allowed);
+    if (found && (!worst || found->times > worst->times)) worst = found;
+  }
+  return worst;
+}
+
+}  // namespace
+
+std::optional<suspicion> suspicion_of(const request& call, const core::precisions& compute,
+                                      const core::tensors& outputs, reference::accuracy_class c) {
+  const std::vector<core::kept_positions> parts = parts_of_large(call);
+  if (parts.empty()) return suspicion_of_whole(*expect(call, compute), outputs, c);
+  const core::part_of_call part = core::part_of(call, parts[parts.size() / 2]);
+  return suspicion_of_whole(make_expectation(part.call, compute), core::outputs_of_part(part, outputs), c);
+}
+
+std::optional<suspicion> suspicion_of(implementation& passed, const test_case& c) {
+  const call_result outputs = passed.evaluate(c.call);
+  if (!outputs) return std::nullopt;
+  const core::precisions compute = passed.describe().precisions_of(c.call);
+  const auto reached = judge(c.call, compute, *outputs).accuracy_class();
+  return reached ? suspicion_of(c.call, compute, *outputs, *reached) : std::nullopt;
+}
+
+}  // namespace assay::properties
