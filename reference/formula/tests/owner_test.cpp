@@ -82,8 +82,8 @@ TEST_CASE("formula/owner/a_program_is_the_compiled_formula", "[property]") {
         CHECK(k <= (is_equal ? 1.01 : !is_attention ? 5.0 : formats.differ() ? 10.0 : 4.0) * before);
       }
     if (is_attention || !own_op.is_forward()) continue;
-    const auto plain = owner.evaluate_in(own_call, formats);
-    for (const auto& [name, t] : compiled.evaluate_in(compiled_call, formats))
+    const auto plain = owner.evaluate_in(own_call, formats, accuracy_class::sequential);
+    for (const auto& [name, t] : compiled.evaluate_in(compiled_call, formats, accuracy_class::sequential))
       for (std::size_t i = 0; i < t.size(); ++i)
         CHECK(core::same_value(plain.at(name).values.storage()[i], t.values.storage()[i]));
   }

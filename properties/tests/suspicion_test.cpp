@@ -1,0 +1,136 @@
+// What roundings do not make is suspicious, and what right code makes is not.
+#include "properties/harness/suspicion.hpp"
+
+#include <catch2/catch.hpp>
+#include <cmath>
+
+#include "properties/harness/blindness.hpp"
+#include "properties/tests/gating.hpp"
+#include "reference/error_bound.hpp"
+#include "reference/evaluate_in.hpp"
+#include "reference/oracle.hpp"
+
+using namespace assay;
+using namespace assay::properties;
+using core::dtype;
+using reference::accuracy_class;
+
+namespace {
+
+struct asked {
+  request call;
+  core::precisions compute;
+};
+asked usual(const std::string& operation, dtype type = dtype::f32) {
+  const core::operation& op = *reference::find_operation(operation);
+  return {make_case(usual_key(op, type, 1)).call, description{}.precisions_of(op, type)};
+}
+
+core::tensors rounded_truth(const asked& a) {
+  core::tensors all;
+  for (const auto& [name, c] : expect(a.call, a.compute)->truth) all.emplace(name, c.rounded);
+  return all;
+}
+
+std::optional<suspicion> seen(const asked& a, const core::tensors& outputs) {
+  REQUIRE(judge(a.call, a.compute, outputs).passed);
+  return suspicion_of(a.call, a.compute, outputs, accuracy_class::sequential);
+}
+
+// Every element off by a share of what the worst case allows it, to one side or to either.
+core::tensors off_by(const asked& a, double share, bool one_side) {
+  const auto e = expect(a.call, a.compute);
+  core::tensors outputs = rounded_truth(a);
+  for (auto& [name, t] : outputs)
+    for (std::size_t i = 0; i < t.size(); ++i) {
+      double& x = t.values.storage()[i];
+      const double k = e->first_laws->at(name).k[1].storage()[i];
+      const double side = one_side || i % 2 == 0 ? 1.0 : -1.0;
+      x = core::round_to(t.type, x + side * share * reference::allowed_by(a.compute.unit(), k, x));
+    }
+  return outputs;
+}
+
+constexpr const char* many_roundings[] = {"fox/decay:vjp", "kerple/log:vjp", "alibi/bias:vjp", "tener/scores:vjp"};
+
+}  // namespace
+
+TEST_CASE("properties/suspicion/plain_arithmetic_is_not_suspicious", "[property]") {
+  for (const char* operation : many_roundings)
+    for (const dtype type : {dtype::f32, dtype::bf16}) {
+      INFO(operation << " " << core::name_of(type));
+      const asked a = usual(operation, type);
+      CHECK_FALSE(seen(a, reference::evaluate_in(a.call, a.compute)));
+      CHECK_FALSE(seen(a, rounded_truth(a)));
+    }
+}
+
+TEST_CASE("properties/suspicion/a_tenth_of_every_allowance_is_suspicious", "[property]") {
+  for (const char* operation : many_roundings) {
+    INFO(operation);
+    const asked a = usual(operation);
+    for (const bool one_side : {true, false}) {
+      const auto found = seen(a, off_by(a, 0.1, one_side));
+      REQUIRE(found);
+      CHECK(found->times > 1.0);
+      CHECK(found->error <= found->allowed);
+      CHECK(found->deviation < found->error);
+    }
+  }
+}
+
+// Each error is one that roundings may make: all of them together are not.
+TEST_CASE("properties/suspicion/errors_on_one_side_are_seen_together", "[property]") {
+  const asked a = usual("tener/scores:vjp");
+  const auto e = expect(a.call, a.compute);
+  const auto scattered = reference::scatter_of(a.call, a.compute, accuracy_class::sequential, e->truth, scatter_runs);
+  const std::vector<double> deviations = scattered.at("grad_v").deviations();
+  const auto off = [&](double times, bool one_side) {
+    core::tensors outputs = rounded_truth(a);
+    auto& x = outputs.at("grad_v").values.storage();
+    for (std::size_t i = 0; i < x.size(); ++i)
+      x[i] = core::round_to(dtype::f32, x[i] + (one_side || i % 2 == 0 ? times : -times) * deviations[i]);
+    return outputs;
+  };
+  const auto on_one_side = seen(a, off(1.5, true));
+  REQUIRE(on_one_side);
+  CHECK(on_one_side->seen == suspicion::sign::direction);
+  CHECK(in_words(*on_one_side).find("lie on one side") != std::string::npos);
+  CHECK_FALSE(seen(a, off(1.5, false)));
+  const auto too_large = seen(a, off(6.0, false));
+  REQUIRE(too_large);
+  CHECK(too_large->seen == suspicion::sign::size);
+}
+
+// Faults of gradients that small sizes do not show.
+TEST_CASE("properties/suspicion/faults_of_long_gradients_fail", "[property]") {
+  for (const std::size_t n : {256, 1024}) {
+    const core::operation& op = *reference::find_operation("fox/decay:vjp");
+    case_key key = usual_key(op, dtype::f32, 2);
+    key.size.axes["n"] = n, key.size.axes["h"] = 1;
+    const asked a{make_case(key).call, description{}.precisions_of(op, dtype::f32)};
+    const auto is_caught = [&](const core::tensors& outputs) {
+      return !judge(a.call, a.compute, outputs).passed ||
+             suspicion_of(a.call, a.compute, outputs, accuracy_class::sequential);
+    };
+    const auto of_cotangents = [&](auto is_lost) {
+      asked changed = a;
+      for (auto& [name, t] : changed.call.inputs)
+        if (name.starts_with("grad_"))
+          for (std::size_t i = 0; i < t.size(); ++i)
+            if (is_lost(i / n % n)) t.values.storage()[i] = 0.0;
+      return rounded_truth(changed);
+    };
+    INFO(n);
+    CHECK_FALSE(is_caught(rounded_truth(a)));
+    CHECK_FALSE(is_caught(reference::evaluate_in(a.call, a.compute)));
+    CHECK(is_caught(of_cotangents([&](std::size_t row) { return row == n / 2; })));  // a row dropped
+    CHECK(is_caught(
+        of_cotangents([&](std::size_t row) { return row / 64 == (n - 1) / 64; })));  // the last block detached
+    core::tensors late = rounded_truth(a);  // a suffix sum that starts one late
+    auto& x = late.at("grad_log_f").values.storage();
+    std::rotate(x.begin(), x.begin() + 1, x.end());
+    CHECK(is_caught(late));
+    CHECK(is_caught(reference::evaluate_in(a.call, dtype::bf16)));  // a narrow accumulator
+  }
+}
