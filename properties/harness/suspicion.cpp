@@ -183,10 +183,16 @@ std::optional<suspicion> suspicion_of_whole(const expectation& e, const core::te
   return worst;
 }
 
+bool is_scan(const core::operation& op) {
+  const auto& own = reference::algorithms_of(op);
+  return std::ranges::find(own, reference::accuracy_class::tree) != own.end();
+}
+
 }  // namespace
 
 std::optional<suspicion> suspicion_of(const request& call, const core::precisions& compute,
                                       const core::tensors& outputs, reference::accuracy_class c) {
+  if (is_scan(*call.operation)) return std::nullopt;
   const std::vector<core::kept_positions> parts = parts_of_large(call);
   if (parts.empty()) return suspicion_of_whole(*expect(call, compute), outputs, c);
   const core::part_of_call part = core::part_of(call, parts[parts.size() / 2]);

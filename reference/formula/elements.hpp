@@ -99,7 +99,7 @@ class elements {
 
   reals<R> of_reals() const {
     if (n_.what == op::where)
-      return each<R>([](truth c, const R& x, const R& y) { return reference::either(c, x, y); }, in<truth>(0), in<R>(1),
+      return each<R>([](truth c, const R& x, const R& y) { return either(c, x, y); }, in<truth>(0), in<R>(1),
                      in<R>(2));
     if (n_.what == op::to_real) return in_stage_of<R>(n_, stages_, [&] { return read(); });
     if (n_.what == op::taken_by) return taken();
@@ -138,7 +138,7 @@ class elements {
   }
   reals<R> read() const {
     if (std::holds_alternative<truths>(*in_[0].values))
-      return each<R>([](truth x) { return reference::either(x, R(1.0), R(0.0)); }, in<truth>(0));
+      return each<R>([](truth x) { return either(x, R(1.0), R(0.0)); }, in<truth>(0));
     return each<R>([](integer x) { return real_of(x); }, in<integer>(0));
   }
   static R real_of(integer x) {

@@ -92,6 +92,7 @@ class program_owner final : public formula_owner {
   [[nodiscard]] const recorded_operation& recorded_of(const core::request& call) const;
   [[nodiscard]] law_outputs law(const core::request& call, accuracy_class c, const core::precisions& compute,
                                 purpose for_what, std::size_t form) const;
+  void narrow(law_outputs& law, const core::request& call, accuracy_class c, const core::precisions& compute) const;
   struct known_programs;
   std::string name_;
   core::encoding_summary summary_;
