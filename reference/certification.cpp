@@ -147,10 +147,30 @@ std::size_t take(certified_outputs& out, rung_outputs&& found, const core::part_
   return open;
 }
 
+// Whether an element is known to a part of its value, or of the largest one where it is near 0, or may be no number: a
+// branch that no precision decides. The width of intervals may grow with every step of a loop.
+bool is_measured(const certified& c) {
+  constexpr double part = 0x1p-10, near_0 = 0x1p-30;
+  double largest = 0.0;
+  for (const double x : c.rounded.values)
+    if (std::isfinite(x)) largest = std::max(largest, std::fabs(x));
+  for (std::size_t i = 0; i < c.rung.size(); ++i) {
+    const double x = c.rounded.values.storage()[i], radius = c.radius.storage()[i];
+    if (c.rung[i] != undecided || std::isnan(x)) continue;
+    if (!std::isfinite(radius) || radius > part * std::max(std::fabs(x), near_0 * largest)) return false;
+  }
+  return true;
+}
+bool are_measured(const certified_outputs& all) {
+  return std::ranges::all_of(all, [](const auto& one) { return is_measured(one.second); });
+}
+
+// Beyond `precisions` where intervals are too wide to measure anything by.
 certified_outputs certify_part(const core::request& call, std::size_t precisions, proof wanted) {
   const std::size_t last = first_interval_rung + std::min(precisions, precision_digits.size());
   certified_outputs out;
-  for (std::size_t rung = 0; rung < last; ++rung) {
+  for (std::size_t rung = 0; rung < last || (rung < all_rungs && wanted == proof::distance && !are_measured(out));
+       ++rung) {
     if (!is_worth_trying(rung, call, wanted)) continue;
     const core::part_of_call part = out.empty() ? core::part_of_call{call, {}} : open_part(call, out);
     rung_outputs found = enclose_on(rung, part.call);

@@ -37,6 +37,8 @@ class element_judge {
     std::array<double, widest + 1> r{};
     if (is_other_answer(x, i)) return r;
     const double rounded = truth_.rounded.values.storage()[i], truth = truth_.truth(i);
+    if (truth_.rung[i] == reference::undecided && std::isinf(rounded) && std::isinf(truth_.radius.storage()[i]))
+      return r;  // no precision tells what it is
     if (!std::isfinite(truth)) {
       r.fill(core::same_value(x, truth) ? 0.0 : infinity);
       return r;

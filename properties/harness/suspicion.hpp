@@ -43,12 +43,13 @@ inline constexpr std::size_t scatter_runs = 32;
 std::vector<double> statistical_bounds(const reference::scatter& s, const reference::certified& truth,
                                        core::dtype compute);
 
-/// What is suspicious of outputs that the law of class c explains: the output and the quantity that exceed most;
-/// nothing where none does, or where allowances are less than `worth_asking` times what plain arithmetic errs by: they
-/// see enough. Of a large call whose lanes are independent one part is asked. Scans are not asked: right ones have more
-/// algorithms than classes (in chunks, adjoints in logarithms), and their class says what they lose.
+/// What is suspicious of outputs that are no bug, whichever of the operation's algorithms made them: the output and the
+/// quantity that exceed most; nothing where none does, or where allowances are less than `worth_asking` times what
+/// plain arithmetic errs by: they see enough. Of a large call whose lanes are independent one part is asked. Scans are
+/// not asked: right ones have more algorithms than classes (in chunks, adjoints in logarithms), and their class says
+/// what they lose.
 std::optional<suspicion> suspicion_of(const request& call, const core::precisions& compute,
-                                      const core::tensors& outputs, reference::accuracy_class c);
+                                      const core::tensors& outputs);
 inline constexpr double worth_asking = 30;
 
 /// The same of a case that an implementation has passed: it is asked once more. The case is a mild one, since where
