@@ -66,8 +66,8 @@ enum class proof : std::uint8_t { value, distance, value_and_low };
 
 /// The correctly rounded outputs of a call, found on all cores. Precondition: check_request accepts it. Elements that
 /// none of the first `precisions` intervals decides are marked; rounded + low is within radius of the truth all the
-/// same. Below the intervals no `low` is proved: value_and_low
-/// is proved by them alone.
+/// same. Below the intervals no `low` is proved: value_and_low is proved by them alone. For `distance` more intervals
+/// follow while an element is not known to a thousandth: a loop may widen them with every turn.
 certified_outputs certify(const core::request& call, std::size_t precisions = precision_digits.size(),
                           proof wanted = proof::value);
 /// The truth for measuring errors: by bounds and balls, and by one interval where they do not decide.
