@@ -95,9 +95,10 @@ struct detectability_options {
   std::uint64_t seed = 1;
   std::size_t cases = 8;
   bool usual_sizes = false;
+  std::filesystem::path golden{};  ///< a folder of golden sets; empty: none
 };
 /// The smallest error that the verdict always catches, by operation, output and dtype, on stdout; or what it lets pass
-/// at usual sizes.
+/// at usual sizes, or in golden sets.
 int detectability(const detectability_options& options);
 
 /// Becomes assay-bench, the program beside this one, where it was built (bench/). `threads` and `target` are those

@@ -4,8 +4,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <filesystem>
 #include <map>
 
+#include "golden/golden_set.hpp"
 #include "properties/harness/blindness.hpp"
 #include "reference/oracle.hpp"
 #include "tools/commands.hpp"
@@ -80,6 +83,55 @@ bool is_asked(const detectability_options& options, const core::operation& op) {
   return options.operations.empty() || std::ranges::find(options.operations, op.name) != options.operations.end();
 }
 
+// By operation and output: how many tensors, and of these how many allow a multiple of the plain error.
+struct wide_tensors {
+  std::size_t all = 0, above_50 = 0, above_1000 = 0, above_100000 = 0;
+  double most = 0;
+  std::string where{};
+
+  void add(double median, const std::string& file) {
+    if (!std::isfinite(median)) return;  // plain arithmetic makes no error there
+    ++all;
+    above_50 += median > 50;
+    above_1000 += median > 1000;
+    above_100000 += median > 100000;
+    if (median > most) most = median, where = file;
+  }
+};
+
+int blindness_of_golden_sets(const detectability_options& options, const std::vector<core::dtype>& types) {
+  std::map<std::string, wide_tensors> by_output;
+  wide_tensors total;
+  std::vector<std::filesystem::path> files;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(options.golden))
+    if (entry.path().extension() == ".safetensors") files.push_back(entry.path());
+  std::ranges::sort(files);
+  for (const std::filesystem::path& path : files) {
+    const auto file = golden::read_golden_file(path);
+    if (!file) {
+      complain(path.string() + ": " + file.error().message);
+      return wrong_input;
+    }
+    const core::operation& op = *file->call.operation;
+    if (!is_asked(options, op) || std::ranges::find(types, file->call.type) == types.end()) continue;
+    for (const properties::blindness& b : properties::blindness_of(file->call, file->call.type)) {
+      total.add(b.median, file->about.name());
+      by_output[fmt::format("`{}` {}", op.name, b.output)].add(b.median, file->about.name());
+    }
+  }
+  fmt::print(
+      "Allowances of golden sets, each tensor's median over the largest error of the formula as it is written:\n\n"
+      "| output | tensors | above 50 | above 1000 | above 1e5 | most | in |\n|---|---|---|---|---|---|---|\n");
+  const auto print = [](const std::string& name, const wide_tensors& w) {
+    fmt::print("| {} | {} | {} | {} | {} | {:.3g} | {} |\n", name, w.all, w.above_50, w.above_1000, w.above_100000,
+               w.most, w.where);
+  };
+  for (const auto& [name, w] : by_output)
+    if (w.above_50 > 0) print(name, w);
+  print("all", total);
+  return all_passed;
+}
+
 int blindness_at_usual_sizes(const detectability_options& options, const std::vector<core::dtype>& types) {
   fmt::print(
       "Allowances at usual sizes (one row of 2 heads, 128 x 128, 64 features; 4096 tokens without pairs), over the\n"
@@ -114,6 +166,8 @@ int detectability(const detectability_options& options) {
     }
     types.push_back(*t);
   }
+  if (!options.golden.empty())
+    return blindness_of_golden_sets(options, types.empty() ? std::vector{core::dtype::f32, core::dtype::f64} : types);
   if (options.usual_sizes)
     return blindness_at_usual_sizes(options, types.empty() ? std::vector{core::dtype::f32} : types);
   if (types.empty()) types.assign(std::begin(core::floating_dtypes), std::end(core::floating_dtypes));

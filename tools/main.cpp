@@ -309,6 +309,9 @@ int run(int argc, char** argv) {
   detectability_command
       ->add_option("--operation", detecting.operations, "only this operation; may be repeated, or a list with commas")
       ->delimiter(',');
+  detectability_command
+      ->add_option("--golden", detecting.golden, "what allowances of golden sets let pass: their folder")
+      ->check(CLI::ExistingDirectory);
   detectability_command->add_flag("--usual-sizes", detecting.usual_sizes,
                                   "how far allowances are beyond plain arithmetic at sizes that people run, and which "
                                   "wrong answers they let pass (f32)");

@@ -19,7 +19,8 @@ constexpr double times_plain = 4, fewest_roundoffs = 8;
 // How many estimated deviations one of `count` numbers exceeds with that chance.
 double most_deviations(std::size_t count, std::size_t runs) {
   const boost::math::students_t t(static_cast<double>(runs));
-  return boost::math::quantile(boost::math::complement(t, chance / (2.0 * static_cast<double>(count))));
+  return boost::math::quantile(
+      boost::math::complement(t, chance / (2.0 * static_cast<double>(std::max(count, std::size_t{1})))));
 }
 
 // Of the errors of one output, each over its deviation.

@@ -231,9 +231,9 @@ std::vector<law_outputs> program_owner::laws(const core::request& call, const st
 // that: a few tell whether it is so, many by how much. They hold to first order alone.
 void program_owner::narrow(law_outputs& law, const core::request& call, accuracy_class c,
                            const core::precisions& compute) const {
-  constexpr double wide = 4096, too_wide = 100, not_first_order = 0x1p-4, safely = 1.5;
+  constexpr double too_wide = 100, not_first_order = 0.25, safely = 1.5;
   constexpr std::size_t few = 16, many = 256;
-  const double u = core::unit_roundoff(compute.unit());
+  const double u = core::unit_roundoff(compute.unit()), wide = std::min(4096.0, 0.125 / u);
   std::map<std::string, double> scales;
   for (const auto& [name, y] : evaluate_in(call, core::dtype::f64, c)) {
     const double scale = median_of_finite(numbers_of(y.values));

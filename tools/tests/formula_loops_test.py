@@ -277,5 +277,31 @@ class Loops(unittest.TestCase):
         self.assertGreater(rolled, 20)
 
 
+class Allowances(unittest.TestCase):
+    @staticmethod
+    def in_f32(q, k, v, beta):
+        with mock.patch.object(np, "zeros", lambda shape, make=np.zeros: make(shape, np.float32)):
+            return delta_rule(q, k, v, beta)
+
+    def test_a_loop_that_forgets_its_errors_is_allowed_few(self):
+        """Errors that are carried on number by number grow with 1 + beta a turn; those of a delta rule shrink."""
+        source = np.random.default_rng(3)
+        n, d = 128, 8
+        k = source.normal(size=(1, n, d))
+        inputs = {"q": source.normal(size=(1, n, d)), "k": k / np.linalg.norm(k, axis=-1, keepdims=True),
+                  "v": source.normal(size=(1, n, 4)), "beta": source.uniform(0, 1, (1, n))}
+        inputs = {name: value.astype(np.float32) for name, value in inputs.items()}
+        truth = assay.truth(delta_rule, **inputs)
+        (name, right), = truth.items()
+        outputs = self.in_f32(**inputs)
+        self.assertEqual(outputs.dtype, np.float32)
+        errors = np.abs(outputs - right)
+        self.assertTrue((errors <= truth.allowed[name]).all())
+        self.assertLess(np.median(truth.allowed[name]), 300 * errors.max())
+        assay.judge(delta_rule, outputs, **inputs, strict=True)
+        with self.assertRaisesRegex(AssertionError, "wrong"):
+            assay.judge(delta_rule, self.in_f32(**{**inputs, "beta": inputs["beta"] * np.float32(0.999)}), **inputs)
+
+
 if __name__ == "__main__":
     unittest.main()
