@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "properties/harness/blindness.hpp"
+#include "properties/tests/changed.hpp"
 #include "properties/tests/gating.hpp"
 #include "reference/error_bound.hpp"
 #include "reference/evaluate_in.hpp"
@@ -132,4 +133,26 @@ TEST_CASE("properties/suspicion/faults_of_long_gradients_fail", "[property]") {
     CHECK(is_caught(late));
     CHECK(is_caught(reference::evaluate_in(a.call, dtype::bf16)));  // a narrow accumulator
   }
+}
+
+TEST_CASE("properties/suspicion/a_run_asks_it_of_a_usual_size", "[property]") {
+  const core::operation& op = *reference::find_operation("tener/scores:vjp");
+  run_options o = testing::options(2);
+  o.sizes = run_options::usual::some;
+  o.families = {mild_family_of(op).name};
+  const auto found = [&](implementation& candidate) {
+    return run_property(*find_property("vjp"), candidate, op, dtype::f32, o);
+  };
+  testing::changed one_sided([](const request& call, core::tensors& outputs) {
+    const auto e = expect(call, dtype::f32);
+    for (auto& [name, t] : outputs)
+      for (std::size_t i = 0; i < t.size(); ++i)
+        t.values.storage()[i] += 0.1 * core::unit_roundoff(dtype::f32) * e->first_laws->at(name).k[1].storage()[i];
+  });
+  const check_result wrong = found(one_sided);
+  CHECK(wrong.verdict() == status::passed);
+  REQUIRE(wrong.suspicious);
+  CHECK(wrong.suspicious_case.starts_with("tener/scores:vjp f32"));
+  testing::changed right([](const request&, core::tensors&) {});
+  CHECK_FALSE(found(right).suspicious);
 }

@@ -45,6 +45,19 @@ def test_right_outputs_pass_and_wrong_ones_say_what_they_are():
     assert text.endswith('asked for layout = "interleaved", behaves as layout = "half_split"')
 
 
+def test_errors_on_one_side_are_suspicious_and_wrong_where_it_is_strict():
+    source = np.random.default_rng(1)
+    inputs = {"slopes": np.float32([0.5, 0.25]), "query_position": np.arange(128), "key_position": np.arange(128),
+              "grad_bias": source.normal(size=(2, 128, 128)).astype("f4")}
+    expected = assay.truth("alibi/bias:vjp", **inputs)
+    (name, right), = expected.items()
+    off = (right + 0.1 * expected.allowed[name]).astype("f4")
+    assert "suspicious" not in assay.judge("alibi/bias:vjp", right, **inputs, strict=True)
+    assert "suspicious: " in assay.judge("alibi/bias:vjp", off, **inputs)
+    with pytest.raises(AssertionError, match="suspicious: grad_slopes"):
+        assay.judge("alibi/bias:vjp", off, **inputs, strict=True)
+
+
 def test_outputs_of_another_shape_or_dtype_fail():
     y = rotate(X, POSITION, False)
     for wrong, said in ((y[:1], "shape"), (y.astype(float), "f64")):
