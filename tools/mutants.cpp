@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <boost/math/statistics/univariate_statistics.hpp>
 #include <map>
 #include <nlohmann/json.hpp>
 
@@ -79,11 +80,9 @@ std::string killers(const trial& t) {
   return text.empty() ? "**survived**" : text;
 }
 
-double median(std::vector<std::size_t> x) {
-  std::sort(x.begin(), x.end());
-  if (x.empty()) return 0;
-  return x.size() % 2 == 1 ? static_cast<double>(x[x.size() / 2])
-                           : static_cast<double>(x[x.size() / 2 - 1] + x[x.size() / 2]) / 2;
+double median(const std::vector<std::size_t>& all) {
+  std::vector<double> x(all.begin(), all.end());
+  return x.empty() ? 0.0 : boost::math::statistics::median(x);
 }
 
 std::string to_markdown(const std::vector<trial>& trials, const mutants_options& options) {

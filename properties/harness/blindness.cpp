@@ -1,6 +1,7 @@
 #include "properties/harness/blindness.hpp"
 
 #include <algorithm>
+#include <boost/math/statistics/univariate_statistics.hpp>
 #include <cmath>
 
 #include "properties/harness/sized_key.hpp"
@@ -11,12 +12,6 @@
 
 namespace assay::properties {
 namespace {
-
-double median_of(std::vector<double> x) {
-  const auto middle = x.begin() + static_cast<std::ptrdiff_t>(x.size() / 2);
-  std::nth_element(x.begin(), middle, x.end());
-  return *middle;
-}
 
 // Of tokens with keys, or with one another: an output has both axes, or queries, keys and values are given.
 bool has_pairs(const core::operation& op) {
@@ -75,8 +70,8 @@ std::vector<blindness> blindness_of(const request& call, const core::precisions&
     for (double* share : {&b.zero, &b.other_sign, &b.neighbour, &b.zero_unsuspicious})
       *share /= static_cast<double>(b.elements);
     b.largest = *std::ranges::max_element(ratios);
-    b.median = median_of(std::move(ratios));
-    b.statistical = median_of(std::move(statistical));
+    b.median = boost::math::statistics::median(ratios);
+    b.statistical = boost::math::statistics::median(statistical);
     all.push_back(std::move(b));
   }
   return all;

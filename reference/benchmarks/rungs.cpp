@@ -10,6 +10,7 @@
 #include <malloc.h>
 
 #include <algorithm>
+#include <boost/math/statistics/univariate_statistics.hpp>
 #include <cmath>
 #include <ctime>
 #include <functional>
@@ -37,8 +38,7 @@ double seconds_of(const std::function<void()>& run) {
 }
 
 double median(std::vector<double> x) {
-  std::nth_element(x.begin(), x.begin() + static_cast<std::ptrdiff_t>(x.size() / 2), x.end());
-  return x[x.size() / 2];
+  return boost::math::statistics::median(x);
 }
 
 // Positions are counted, decays lie in [-1, 0], everything else is normal.

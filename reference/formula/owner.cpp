@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <boost/math/statistics/univariate_statistics.hpp>
 #include <cmath>
 #include <deque>
 
@@ -114,16 +115,12 @@ program made_for(const recorded_operation& r, const core::request& call, const p
   return is_forward ? made : or_violation(magnitudes_of_terms(made, forward));
 }
 
-double median_of_finite(const std::vector<double>& all) {
+double median_of_finite(const xt::xarray<double>& all) {
   std::vector<double> x;
   for (const double one : all)
     if (std::isfinite(one)) x.push_back(std::fabs(one));
-  if (x.empty()) return 0.0;
-  const auto middle = x.begin() + static_cast<std::ptrdiff_t>(x.size() / 2);
-  std::ranges::nth_element(x, middle);
-  return *middle;
+  return x.empty() ? 0.0 : boost::math::statistics::median(x);
 }
-std::vector<double> numbers_of(const xt::xarray<double>& x) { return {x.begin(), x.end()}; }
 
 // Where both are numbers, the larger one: blocks narrow nothing, and are no excuse where the steps have no allowance.
 void widen(xt::xarray<double>& k, const xt::xarray<double>& other) {
@@ -236,8 +233,8 @@ void program_owner::narrow(law_outputs& law, const core::request& call, accuracy
   const double u = core::unit_roundoff(compute.unit()), wide = std::min(4096.0, 0.125 / u);
   std::map<std::string, double> scales;
   for (const auto& [name, y] : evaluate_in(call, core::dtype::f64, c)) {
-    const double scale = median_of_finite(numbers_of(y.values));
-    if (median_of_finite(numbers_of(law.at(name).k)) > wide * scale) scales.emplace(name, scale);
+    const double scale = median_of_finite(y.values);
+    if (median_of_finite(law.at(name).k) > wide * scale) scales.emplace(name, scale);
   }
   if (scales.empty()) return;
   const auto sketches = [&](std::size_t experiments) {
@@ -253,8 +250,7 @@ void program_owner::narrow(law_outputs& law, const core::request& call, accuracy
   };
   const auto is_too_wide = [&](const auto& sketch) {
     const auto of = scales.find(sketch.first);
-    return of != scales.end() && median_of_finite(numbers_of(law.at(sketch.first).k)) >
-                                     too_wide * median_of_finite(numbers_of(sketch.second));
+    return of != scales.end() && median_of_finite(law.at(sketch.first).k) > too_wide * median_of_finite(sketch.second);
   };
   if (std::ranges::none_of(sketches(few), is_too_wide)) return;
   for (const auto& sketch : sketches(many)) {

@@ -3,6 +3,7 @@
 #include <tbb/parallel_for.h>
 
 #include <algorithm>
+#include <boost/math/statistics/univariate_statistics.hpp>
 
 #include "reference/formula/tensors_of.hpp"
 #include "reference/readings/sketched.hpp"
@@ -24,12 +25,6 @@ magnitudes experiments_of(const program& p, const core::tensors& inputs, const c
       for (const sketched& x : *numbers)
         for (const double change : x.change) all[o.name].push_back(std::fabs(change));
   return all;
-}
-
-double median_of(std::vector<double>& x) {
-  const auto middle = x.begin() + static_cast<std::ptrdiff_t>(x.size() / 2);
-  std::nth_element(x.begin(), middle, x.end());
-  return *middle;
 }
 
 }  // namespace
@@ -63,7 +58,7 @@ std::optional<std::map<std::string, xt::xarray<double>>> sketch_of(const program
         seen.insert(seen.end(), first, first + sketched::experiments);
       }
       const bool is_number = std::ranges::none_of(seen, [](double x) { return std::isnan(x); });
-      k.storage()[i] = is_number ? median_of(seen) / u : std::numeric_limits<double>::quiet_NaN();
+      k.storage()[i] = is_number ? boost::math::statistics::median(seen) / u : std::numeric_limits<double>::quiet_NaN();
     }
     all.emplace(o.name, std::move(k));
   }

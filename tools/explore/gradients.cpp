@@ -1,5 +1,6 @@
 // Gradients of the recurrence: their error, how far they reach, and what the inputs' errors do to the states.
 #include <algorithm>
+#include <boost/math/statistics/univariate_statistics.hpp>
 #include <cmath>
 
 #include "reference/algorithms/adjoint.hpp"
@@ -36,12 +37,6 @@ gradient<T> gradient_of(const std::vector<double>& a, const std::vector<double>&
   return out;
 }
 
-double median(std::vector<double> x) {
-  const auto middle = x.begin() + static_cast<std::ptrdiff_t>(x.size() / 2);
-  std::nth_element(x.begin(), middle, x.end());
-  return *middle;
-}
-
 // Median relative errors of d/d log p and d/dh, upstream gradients N(0, 1).
 results gradient_errors(const cell& c) {
   using reference::scan_adjoint, reference::sigmoid_form, reference::cumsum_adjoint;
@@ -72,8 +67,8 @@ results gradient_errors(const cell& c) {
   const double p = 1.0 / (1.0 + std::exp(-c.decay)), n = static_cast<double>(c.size);
   const double u = find_format(c.storage)->unit_roundoff();
   const bool has_law = c.implementation == "cumsum" && c.decay <= 0.0 && u * log_decay < 1.0;
-  return {{"median_log_p", median(of_a)},
-          {"median_h", median(of_h)},
+  return {{"median_log_p", boost::math::statistics::median(of_a)},
+          {"median_h", boost::math::statistics::median(of_h)},
           {"log_decay", log_decay},
           {"law", has_law ? 0.3 * u * log_decay * std::sqrt(n) / p : nothing}};
 }
