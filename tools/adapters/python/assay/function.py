@@ -114,13 +114,19 @@ def _register_derivative(candidate, function, declarations, declared, dtypes, cl
 def framework_of(function):
     """"torch" where the function or one that it calls uses torch; else "numpy" where they use numpy; else "torch"
     where its module has imported torch."""
-    packages, module = set(), set()
-    _collect(function, packages, module, set())
+    packages, module, _ = collected(function)
     for seen in (packages, module):
         for framework in ("torch", "numpy"):
             if framework in seen:
                 return framework
     return "numpy"
+
+
+def collected(function):
+    """(packages that the function uses, those that its module knows, the code of it and of the functions it calls)"""
+    packages, module, visited = set(), set(), set()
+    _collect(function, packages, module, visited)
+    return packages, module, visited
 
 
 def _collect(function, packages, module, visited):
@@ -147,7 +153,7 @@ def _collect(function, packages, module, visited):
     for value in used:
         package = "torch" if is_module(value) else _package(value)
         packages.add(package)
-        if isinstance(value, types.FunctionType) and package not in ("torch", "numpy"):
+        if isinstance(value, types.FunctionType) and package not in ("torch", "numpy", "jax"):
             _collect(value, packages, module, visited)
 
 

@@ -5,11 +5,12 @@ import inspect
 import numpy
 
 from assay.formulas.declaring import name_of
+from assay.formulas.doors import door_of
 from assay.formulas.program import DTYPE_OF, INTEGER, REAL
 from assay.formulas.refusal import CannotTrace
 from assay.formulas.tracing import trace
 from assay.signature import signature_of
-from assay.tensors import bf16_to_f32, stored_of
+from assay.tensors import bf16_to_f32, f32_to_bf16, stored_of
 
 # Of one call: for its sizes and settings.
 Formula = collections.namedtuple("Formula", "name text declarations trace function settings other_ways")
@@ -67,10 +68,12 @@ def formula_of(function, inputs, settings):
 
 
 def _as_taken(name, value, formula):
-    """What the function itself is run on: f64, or the narrowest float that it casts to."""
+    """What the function itself is run on: f64, or numbers of the narrowest float that it casts to."""
     stored, array = stored_of(value)
     array = bf16_to_f32(array) if stored == "BF16" else array
     kind, _ = formula.trace.inputs[name]
+    if kind == REAL and formula.trace.narrowest == "bf16":
+        return bf16_to_f32(f32_to_bf16(array))
     return array.astype({"f64": numpy.float64, "f32": numpy.float32, "f16": numpy.float16}[formula.trace.narrowest]
                         if kind == REAL else DTYPE_OF[kind])
 
@@ -82,10 +85,7 @@ def hold_against_function(formula, inputs, truth_of):
         return
     given = {name: _as_taken(name, value, formula) for name, value in inputs.items()}
     exact = truth_of(given)
-    with numpy.errstate(all="ignore"):
-        found = formula.function(**{name: array.copy() for name, array in given.items()}, **formula.settings)
-    names = list(formula.trace.outputs)
-    found = {str(k): y for k, y in found.items()} if isinstance(found, dict) else dict(zip(names, [found] if names == ["y"] else found))
+    found = door_of(formula.function).run(formula.function, given, formula.settings, formula.trace.narrowest)
     for name, truth in exact.items():
         own, allowed = numpy.asarray(found[name], dtype=numpy.float64), exact.allowed[name]
         if own.shape != truth.shape:

@@ -7,6 +7,7 @@ from assay.formulas.refusal import CannotTrace, step_of_caller
 from assay.formulas.rolling import Nodes, rolled_up
 
 REAL, INTEGER, BOOLEAN = "real", "integer", "boolean"
+FLOATS = ("f64", "f32", "f16", "bf16")  # the more digits the earlier
 MOST_NODES = 1 << 18  # with all turns of loops
 KIND_OF = {"f": REAL, "i": INTEGER, "u": INTEGER, "b": BOOLEAN}
 DTYPE_OF = {REAL: numpy.dtype(numpy.float64), INTEGER: numpy.dtype(numpy.int64), BOOLEAN: numpy.dtype(numpy.bool_)}
@@ -15,12 +16,14 @@ DTYPE_OF = {REAL: numpy.dtype(numpy.float64), INTEGER: numpy.dtype(numpy.int64),
 class Writer:
     """The nodes so far. A node is a number, and has a kind and a shape."""
 
-    def __init__(self):
+    def __init__(self, narrowest="f64", exact=None):
         self.nodes, self.kinds, self.shapes, self.written = [], [], [], {}
         self.step = None  # that is written now, where it is not that of who calls
         self.steps = []  # of each node, the (file, line, expression) that wrote it
         self.captured = {}  # input: its array
-        self.narrowest = "f64"  # of the floats that the function casts to
+        self.narrowest = narrowest  # of the floats that the function casts to
+        self.exact = exact  # numbers by their doubles, where a framework passes on doubles alone: see plain_number
+        self.foreign = {}  # arrays of a framework that the function did not make, by their identity
         self.stage, self.stages = None, {}  # that is written now; of each whether it is narrow, and where it begins
 
     def add(self, op, inputs, kind, shape, /, **attributes):
@@ -42,8 +45,11 @@ class Writer:
     def casts_to(self, dtype):
         """A cast to fewer digits changes no truth: the function means the number. What it rounds there is told."""
         dtype = numpy.dtype(dtype)
-        if dtype.kind == "f" and dtype.itemsize < {"f64": 8, "f32": 4, "f16": 2}[self.narrowest]:
-            self.narrowest = "f32" if dtype.itemsize == 4 else "f16"
+        if dtype.kind == "f":
+            self.casts_to_named(f"f{min(8 * dtype.itemsize, 64)}")
+
+    def casts_to_named(self, name):
+        self.narrowest = max(self.narrowest, name, key=FLOATS.index)
 
     @contextlib.contextmanager
     def at_step(self, step):

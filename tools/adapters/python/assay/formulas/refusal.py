@@ -3,16 +3,18 @@ import functools
 import itertools
 import linecache
 import os
+import re
 import sys
 
+_FRAMEWORK = re.compile(r"-packages[/\\](numpy|torch|jax|einops)[/\\]")
 _OWN = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep  # the package assay
 
 
 @functools.cache
 def _path_of_user(name):
-    """Of code in a file that is neither of the package assay nor of NumPy; None of others."""
+    """Of code in a file that is neither of the package assay nor of a framework; None of others."""
     path = os.path.abspath(name)
-    return None if name.startswith("<") or path.startswith(_OWN) or f"{os.sep}numpy{os.sep}" in path else path
+    return None if name.startswith("<") or path.startswith(_OWN) or _FRAMEWORK.search(path) else path
 
 
 def _frame_of_caller():
@@ -23,7 +25,7 @@ def _frame_of_caller():
 
 
 def line_of_caller():
-    """(file, line) of the nearest frame that is neither of the package assay nor of NumPy."""
+    """(file, line) of the nearest frame that is neither of the package assay nor of a framework."""
     frame = _frame_of_caller()
     return ("?", 0) if frame is None else (_path_of_user(frame.f_code.co_filename), frame.f_lineno)
 

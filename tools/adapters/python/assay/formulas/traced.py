@@ -76,6 +76,26 @@ class Number(float):
     """A setting: what is made of it stays exact."""
 
 
+class Exact(float):
+    """A number of sizes and settings for a framework that takes plain numbers alone."""
+
+    @classmethod
+    def of(cls, array):
+        made = cls(array.value)
+        made.array = array
+        writer().exact.setdefault(float(made), array)
+        return made
+
+    def __neg__(self):
+        return _dispatch("negative", (self,))
+
+
+def plain_number(x):
+    """One known real, where the function that is traced is of such a framework."""
+    is_one = isinstance(x, Traced) and writer().exact is not None and not x.ndim and x.kind == REAL and x.value is not None
+    return Exact.of(x) if is_one else x
+
+
 def _of_plain(name, reflected):
     def method(self, other):
         if isinstance(other, (numpy.ndarray, Traced)):
@@ -95,12 +115,12 @@ def _of_plain(name, reflected):
 
 def _dispatch(name, arguments):
     from assay.formulas.functions import UFUNCS
-    return UFUNCS[name](*arguments)
+    return plain_number(UFUNCS[name](*arguments))
 
 
 for _name, _method in (("add", "add"), ("subtract", "sub"), ("multiply", "mul"), ("true_divide", "truediv"),
                        ("floor_divide", "floordiv"), ("remainder", "mod"), ("power", "pow")):
-    for _plain in (Size, Number):
+    for _plain in (Size, Number, Exact):
         for _reflected in (False, True):
             setattr(_plain, f"__{'r' * _reflected}{_method}__", _of_plain(
                 "divide" if _name == "true_divide" else _name, _reflected))
@@ -287,8 +307,8 @@ def constant(value, made_by=None):
 
 def as_traced(x):
     """Of what an operator or function is given."""
-    if isinstance(x, Traced):
-        return x
+    if isinstance(x, (Traced, Exact)):
+        return x if isinstance(x, Traced) else x.array
     if isinstance(x, int) and abs(x) >= 2**63:
         if Fraction(float(x)) != x:
             raise CannotTrace(f"the integer {x}", "write it as a float")

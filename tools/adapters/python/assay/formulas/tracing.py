@@ -11,13 +11,15 @@ import numpy.linalg
 import numpy.random  # NumPy 2.4 loads it when it is first asked for
 
 from assay.formulas import creating, dispatch, functions
+from assay.formulas.doors import door_of
 from assay.formulas.plain import numpy as plain_numpy
 from assay.formulas.program import KIND_OF, Writer
 from assay.formulas.refusal import CannotTrace
-from assay.formulas.traced import Cell, Number, Size, Traced, _tracing, as_traced
+from assay.formulas.traced import Cell, Traced, _tracing, as_traced, plain_number
 
 _tracing_thread = None  # the thread whose function is traced: the others go on with NumPy
 _plain_pi = numpy.pi, math.pi
+_FRAMEWORKS = ("numpy", "torch", "jax", "jaxlib", "einops")
 _lock = threading.RLock()  # NumPy's functions are replaced while one function is traced
 
 
@@ -37,16 +39,24 @@ class Trace:
 
 
 def _is_of_libraries(own):
-    """Of the globals of who calls: NumPy and the standard library call one another's names, too, and mean what stands
-    there."""
+    """Of the globals of who calls: frameworks and the standard library call one another's names, too, and mean what
+    stands there."""
     module = str(own.get("__name__", "")).partition(".")[0]
-    return module == "numpy" or module in sys.stdlib_module_names
+    return module in _FRAMEWORKS or module in sys.stdlib_module_names
 
 
 def _is_plain(frame):
     """Whether who calls means NumPy's own: outside of a trace, in another thread, or in a module that is being imported."""
-    importing = getattr(frame.f_globals.get("__spec__"), "_initializing", False)
-    return not _tracing or _tracing_thread != threading.get_ident() or importing or _is_of_libraries(frame.f_globals)
+    return not _tracing or _tracing_thread != threading.get_ident() or _is_of_libraries(frame.f_globals) or _imports(frame)
+
+
+def _imports(frame):
+    """Whether a module is being imported, which its framework may do when it is first asked for."""
+    while frame is not None:
+        if getattr(frame.f_globals.get("__spec__"), "_initializing", False):
+            return True
+        frame = frame.f_back
+    return False
 
 
 class _Replaced:
@@ -57,7 +67,9 @@ class _Replaced:
         self.__name__ = original.__name__
 
     def __call__(self, *arguments, **more):
-        return (self._original if _is_plain(sys._getframe(1)) else self._traced)(*arguments, **more)
+        if _is_plain(sys._getframe(1)):
+            return self._original(*arguments, **more)
+        return plain_number(self._traced(*arguments, **more))
 
     def __getattr__(self, name):
         return getattr(self._original, name)
@@ -123,7 +135,7 @@ def _replacements():
     yield numpy, "random", _Random()
     yield numpy, "vectorize", _Replaced(numpy.vectorize, lambda function, *_, **__: function)
     for module in (numpy, math):
-        yield module, "pi", functions.constant_pi()
+        yield module, "pi", plain_number(functions.constant_pi())
 
 
 def _scopes(function):
@@ -158,7 +170,7 @@ def _replaced(function):
 
     try:
         replacements = [(vars(of), name, new) for of, name, new in _replacements()]
-        by_original = {id(place[name]): new for place, name, new in replacements if not isinstance(new, Traced)}
+        by_original = {id(place[name]): new for place, name, new in replacements if not isinstance(new, (Traced, float))}
         for place, name, new in replacements:
             put(place, name, new)
         for own in _scopes(function):
@@ -166,7 +178,7 @@ def _replaced(function):
                 if id(value) in by_original:
                     put(own, name, by_original[id(value)])
                 elif any(value is pi for pi in _plain_pi):
-                    put(own, name, functions.constant_pi())
+                    put(own, name, plain_number(functions.constant_pi()))
                 elif type(value) is plain_numpy.vectorize and id(value.pyfunc) in by_original:
                     put(own, name, by_original[id(value.pyfunc)])
                 elif hasattr(value, "cache_clear") and hasattr(value, "__wrapped__"):
@@ -177,24 +189,23 @@ def _replaced(function):
             place[name] = value
 
 
-def _setting(value):
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        return value
-    return Size(value) if isinstance(value, int) else Number(value)
-
-
-def _named_outputs(result):
-    if isinstance(result, dict):
-        return {str(name): as_traced(x) for name, x in result.items()}
-    if isinstance(result, (tuple, list)) and not all(isinstance(x, (int, float)) for x in result):
-        return {f"y{k}": as_traced(x) for k, x in enumerate(result)}
-    return {"y": as_traced(result)}
-
-
 def trace(function, inputs, settings=None):
     """The program of function(**inputs, **settings). `inputs`: arrays by parameter, of which shape and dtype count.
-    CannotTrace says what the function does that no program can, and where."""
-    to = Writer()
+    CannotTrace says what the function does that no program can, and where. What names no float is f64; of a function of
+    torch that only takes f32 it is that."""
+    door = door_of(function)
+    try:
+        return _traced_in("f64", door, function, inputs, settings or {})
+    except CannotTrace:
+        raise
+    except (RuntimeError, TypeError, AssertionError):
+        if not door.HAS_DTYPES:
+            raise
+    return _traced_in("f32", door, function, inputs, settings or {})
+
+
+def _traced_in(narrowest, door, function, inputs, settings):
+    to = Writer(narrowest, {} if door.HAS_DTYPES else None)
     global _tracing_thread
     with _lock, contextlib.ExitStack() as stack:
         _tracing_thread = threading.get_ident()
@@ -206,12 +217,10 @@ def trace(function, inputs, settings=None):
             if kind is None:
                 raise CannotTrace(f"the input {name} of {array.dtype}")
             given[name] = Traced(Cell(to.input(name, kind, array.shape), None, kind, array.shape))
-        plain = {name: _setting(value) for name, value in (settings or {}).items()}
         with _replaced(function):
-            result = function(**given, **plain)
-        if result is None:
+            outputs = door.recorded(function, given, settings, narrowest)
+        if not outputs:
             raise CannotTrace(f"{function.__name__} returns nothing")
-        outputs = _named_outputs(result)
         text, steps = to.text({name: x.node for name, x in outputs.items()})
         return Trace(text, steps, len(to.nodes), set(to.shapes), {name: (KIND_OF[array.dtype.kind], array.shape) for name, array in inputs.items()},
                      {name: (x.kind, x.plain_shape) for name, x in outputs.items()}, list(to.captured.values()), to.narrowest, to.stages)

@@ -1,0 +1,35 @@
+"""What a formula is written in: NumPy, torch or JAX. A module of each has
+
+    recorded(function, given, settings, narrowest)   the outputs by name, of arrays that record
+    run(function, arrays, settings, narrowest)       those of the function itself, from NumPy's arrays and to them
+
+`narrowest`: the float of the inputs.
+"""
+import importlib
+import types
+
+from assay.function import collected
+from assay.signature import is_module, torch_type
+
+_MODULES = {"numpy": "numpy_arrays", "torch": "torch_tensors", "jax": "jax_programs"}
+
+
+def framework_of_formula(function):
+    """"torch" or "jax" where the function, or one that it calls, names them, or methods that only their arrays have; else
+    "numpy"."""
+    if is_module(function) or is_module(getattr(function, "__self__", None)):
+        return "torch"
+    packages, _, codes = collected(function)
+    for framework in ("jax", "torch"):
+        if framework in packages:
+            return framework
+    import numpy
+    tensor = torch_type("Tensor")
+    if tensor and "numpy" not in packages and any(
+            hasattr(tensor, name) and not hasattr(numpy.ndarray, name) for code in codes for name in code.co_names):
+        return "torch"
+    return "numpy"
+
+
+def door_of(function) -> types.ModuleType:
+    return importlib.import_module(f"assay.formulas.{_MODULES[framework_of_formula(function)]}")

@@ -1,0 +1,586 @@
+"""ATen's operators as what NumPy's functions are recorded as. A tensor is an array here (assay/formulas/traced.py), its
+dtype is kept beside it (torch_tensors.py)."""
+from assay.formulas import contractions, creating, functions, shaping, sums
+from assay.formulas.functions import UFUNCS
+from assay.formulas.indexing import put, scattered_set, take, take_along_axis, taken
+from assay.formulas.plain import numpy
+from assay.formulas.program import BOOLEAN, INTEGER, REAL
+from assay.formulas.refusal import CannotTrace
+from assay.formulas.traced import View, as_traced, constant, made, writer
+
+add, subtract, multiply, divide, power = (UFUNCS[name] for name in ("add", "subtract", "multiply", "divide", "power"))
+exp, log, tanh, negative, where = UFUNCS["exp"], UFUNCS["log"], UFUNCS["tanh"], UFUNCS["negative"], functions.where
+maximum, minimum, less, greater = UFUNCS["maximum"], UFUNCS["minimum"], UFUNCS["less"], UFUNCS["greater"]
+
+
+class Unanswered:
+    """A result that only a decision among reals would give: refused where it is used, and not where it is made."""
+
+    def __init__(self, what, instead, shape):
+        self.what, self.instead, self.plain_shape, self.kind = what, instead, tuple(shape), INTEGER
+
+
+# Elementwise.
+
+def scaled(operator):
+    """x + alpha y"""
+    def apply(x, y, *, alpha=1):
+        return operator(x, y if alpha == 1 else multiply(y, alpha))
+    return apply
+
+
+def quotient(x, y, *, rounding_mode=None):
+    if rounding_mode is None:
+        return divide(x, y)
+    if rounding_mode == "floor" or functions.known(as_traced(x), as_traced(y)):
+        floored = UFUNCS["floor_divide"](x, y)
+        if rounding_mode == "floor" or (as_traced(x).value >= 0).all() and (as_traced(y).value > 0).all():
+            return floored
+    return UFUNCS["trunc"](divide(x, y))
+
+
+def sigmoid(x):
+    return divide(1, add(1, exp(negative(x))))
+
+
+def relu(x):
+    return maximum(x, 0)
+
+
+def leaky(x, negative_slope=0.01):
+    return where(greater(x, 0), x, multiply(x, negative_slope))
+
+
+def elu(x, alpha=1.0, scale=1.0, input_scale=1.0):
+    below = multiply(subtract(exp(multiply(x, input_scale)), 1), alpha)
+    return multiply(where(greater(x, 0), x, below), scale)
+
+
+def softplus(x, beta=1, threshold=20):
+    """As torch documents it: x itself where beta x is above the threshold."""
+    scaled_x = x if beta == 1 else multiply(x, beta)
+    found = UFUNCS["log1p"](exp(minimum(scaled_x, threshold)))
+    return where(greater(scaled_x, threshold), x, found if beta == 1 else divide(found, beta))
+
+
+def log_sigmoid(x):
+    """min(x, 0) - log(1 + exp(-|x|)), as torch has it."""
+    return subtract(minimum(x, 0), UFUNCS["log1p"](exp(negative(UFUNCS["absolute"](x)))))
+
+
+def gelu(x, approximate="none"):
+    if approximate == "none":
+        return multiply(multiply(x, 0.5), add(1, UFUNCS["erf"](divide(x, functions.root(2, 1, 2)))))
+    inner = multiply(functions.root(divide(2, functions.constant_pi()), 1, 2),
+                     add(x, multiply(as_traced(0.044715), power(x, 3))))
+    return multiply(multiply(x, 0.5), add(1, tanh(inner)))
+
+
+def hard_sigmoid(x):
+    return divide(functions.clip(add(x, 3), 0, 6), 6)
+
+
+def clamp(x, min=None, max=None):
+    return functions.clip(x, min, max)
+
+
+def nearest(x, decimals=0):
+    """Half to even."""
+    x = as_traced(x)
+    if x.value is None or decimals:
+        raise CannotTrace("torch.round of numbers that the inputs decide", "a step has no digits to compare")
+    return constant(numpy.rint(x.value).astype(numpy.int64)) if x.kind != REAL else functions.as_type(
+        constant(numpy.rint(x.value).astype(numpy.int64)), float)
+
+
+# Along axes.
+
+def axes_of(dim):
+    """None and [] mean all of them, as torch has it."""
+    return None if dim is None or dim == [] or dim == () else tuple(dim) if isinstance(dim, (list, tuple)) else dim
+
+
+def reduction(reduce):
+    def apply(x, dim=None, keepdim=False, *, dtype=None, **_):
+        return reduce(x, axis=axes_of(dim), keepdims=keepdim)
+    return apply
+
+
+def with_places(reduce, name):
+    """max and min: of all elements, of two tensors, or along an axis together with places, which are ties' to decide."""
+    def apply(x, *arguments, dim=None, keepdim=False):
+        if arguments and not isinstance(arguments[0], int):
+            return (maximum if name == "max" else minimum)(x, *arguments)
+        if not arguments and dim is None:
+            return reduce(x)
+        dim, keepdim = (*arguments, keepdim)[:2] if arguments else (dim, keepdim)
+        found = reduce(x, axis=dim, keepdims=keepdim)
+        return found, Unanswered(f"the places that torch.{name} gives", "equal numbers have no order", found.plain_shape)
+    return apply
+
+
+largest, smallest = sums.FUNCTIONS["max"], sums.FUNCTIONS["min"]
+
+
+def variance(x, dim=None, unbiased=True, keepdim=False, *, correction=None):
+    if isinstance(dim, bool):
+        dim, unbiased = None, dim
+    ddof = int(correction) if correction is not None else int(unbiased)
+    return sums.variance(x, axis=axes_of(dim), ddof=ddof, keepdims=keepdim)
+
+
+def deviation(*arguments, **more):
+    return functions.root(variance(*arguments, **more), 1, 2)
+
+
+def softmax(x, dim, *_, **__):
+    x = as_traced(x)
+    e = exp(subtract(x, largest(x, axis=dim, keepdims=True))) if x.ndim else exp(subtract(x, x))
+    return divide(e, sums.total(e, axis=dim, keepdims=True)) if x.ndim else divide(e, e)
+
+
+def log_sum_exp(x, dim, keepdim=False):
+    """The maximum is taken out where it is a number."""
+    dim = axes_of(dim)
+    most = largest(x, axis=dim, keepdims=True)
+    shift = where(UFUNCS["isinf"](most), 0.0, most)
+    found = add(log(sums.total(exp(subtract(x, shift)), axis=dim, keepdims=True)), shift)
+    return found if keepdim else shaping.squeeze(found, dim if dim is not None else tuple(range(as_traced(x).ndim)))
+
+
+def log_softmax(x, dim, *_, **__):
+    x = as_traced(x)
+    centred = subtract(x, largest(x, axis=dim, keepdims=True))
+    return subtract(centred, log(sums.total(exp(centred), axis=dim, keepdims=True)))
+
+
+def vector_norm(x, ord=2, dim=None, keepdim=False, *, dtype=None):
+    axis, ord = axes_of(dim), 2 if ord is None else ord
+    size = UFUNCS["absolute"](x)
+    if ord == 2:
+        return functions.root(sums.total(power(x, 2), axis=axis, keepdims=keepdim), 1, 2)
+    if ord in (float("inf"), -float("inf")):
+        return (largest if ord > 0 else smallest)(size, axis=axis, keepdims=keepdim)
+    if ord == 1:
+        return sums.total(size, axis=axis, keepdims=keepdim)
+    return power(sums.total(power(size, ord), axis=axis, keepdims=keepdim), 1 / ord)
+
+
+def log_cumulative_sum_exp(x, dim):
+    parts, out = shaping.moveaxis(x, dim, 0), []
+    for k in range(len(parts)):
+        out.append(UFUNCS["logaddexp"](out[-1], parts[k]) if out else parts[k])
+    return shaping.stack(out, dim)
+
+
+# Norms.
+
+def normalized(x, axes, eps):
+    """(x - mean) / sqrt(var + eps), with what that is made of."""
+    centred = subtract(x, sums.mean(x, axis=axes, keepdims=True))
+    factor = divide(1, functions.root(add(sums.mean(power(centred, 2), axis=axes, keepdims=True), eps), 1, 2))
+    return multiply(centred, factor), factor
+
+
+def affine(x, weight, bias):
+    x = x if weight is None else multiply(x, weight)
+    return x if bias is None else add(x, bias)
+
+
+def layer_norm(x, normalized_shape, weight=None, bias=None, eps=1e-5, *_):
+    axes = tuple(range(-len(list(normalized_shape)), 0))
+    found, factor = normalized(x, axes, eps)
+    return affine(found, weight, bias), sums.mean(x, axis=axes, keepdims=True), factor
+
+
+def rms_norm(x, normalized_shape, weight=None, eps=None, *_):
+    axes = tuple(range(-len(list(normalized_shape)), 0))
+    eps = float(numpy.finfo(writer().narrowest.replace("f", "float")).eps) if eps is None else eps
+    factor = divide(1, functions.root(add(sums.mean(power(x, 2), axis=axes, keepdims=True), eps), 1, 2))
+    return affine(multiply(x, factor), weight, None), factor
+
+
+def _by_channel(x, of):
+    return None if of is None else shaping.reshape(of, (1, -1) + (1,) * (x.ndim - 2))
+
+
+def group_norm(x, weight, bias, N, C, HxW, groups, eps):
+    x = as_traced(x)
+    parts = shaping.reshape(x, (x.plain_shape[0], groups, -1))
+    found, factor = normalized(parts, (-1,), eps)
+    found = affine(shaping.reshape(found, x.plain_shape), _by_channel(x, weight), _by_channel(x, bias))
+    return found, sums.mean(parts, axis=-1), shaping.squeeze(factor, -1)
+
+
+def batch_norm(x, weight, bias, running_mean, running_var, training, momentum, eps, *_):
+    x = as_traced(x)
+    if training:
+        found, factor = normalized(x, (0, *range(2, x.ndim)), eps)
+    else:
+        factor = divide(1, functions.root(add(_by_channel(x, running_var), eps), 1, 2))
+        found = multiply(subtract(x, _by_channel(x, running_mean)), factor)
+    return affine(found, _by_channel(x, weight), _by_channel(x, bias)), running_mean, factor
+
+
+def batch_norm_without_training(x, weight, bias, running_mean, running_var, momentum, eps):
+    return batch_norm(x, weight, bias, running_mean, running_var, False, momentum, eps)
+
+
+# Products.
+
+def plus_product(c, x, y, *, beta=1, alpha=1):
+    product = contractions.matmul(x, y)
+    return add(c if beta == 1 else multiply(c, beta), product if alpha == 1 else multiply(product, alpha))
+
+
+def linear(x, weight, bias=None):
+    found = contractions.einsum("...i,oi->...o", x, weight)
+    return found if bias is None else add(found, bias)
+
+
+def attention(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None, enable_gqa=False, **_):
+    """torch.nn.functional.scaled_dot_product_attention."""
+    query, key, value = as_traced(query), as_traced(key), as_traced(value)
+    if dropout_p:
+        raise CannotTrace("dropout", "a formula has one value for its inputs")
+    if enable_gqa:
+        times = query.plain_shape[-3] // key.plain_shape[-3]
+        key, value = shaping.repeat(key, times, -3), shaping.repeat(value, times, -3)
+    products = contractions.matmul(query, shaping.swapaxes(key, -1, -2))
+    width = query.plain_shape[-1]
+    scores = multiply(products, functions.root(width, -1, 2) if scale is None else scale)
+    if is_causal:
+        attn_mask = creating.tri(*products.plain_shape[-2:], dtype=bool)
+    if attn_mask is not None:
+        attn_mask = as_traced(attn_mask)
+        scores = where(attn_mask, scores, -float("inf")) if attn_mask.kind == BOOLEAN else add(scores, attn_mask)
+    return contractions.matmul(softmax(scores, -1), value)
+
+
+# Shapes: views where torch has views.
+
+def axis_in(dim, count):
+    return dim % max(count, 1)
+
+
+def select(x, dim, index):
+    return x[(*[slice(None)] * axis_in(dim, x.ndim), int(index))]
+
+
+def sliced(x, dim=0, start=None, end=None, step=1):
+    return x[(*[slice(None)] * axis_in(dim, x.ndim), slice(start, end, step))]
+
+
+def unsqueezed(x, dim):
+    return shaping.expand_dims(x, dim % (x.ndim + 1))
+
+
+def squeezed(x, dim=None):
+    if dim is None:
+        return shaping.squeeze(x)
+    axes = {axis_in(one, x.ndim) for one in (dim if isinstance(dim, (list, tuple)) else [dim])}
+    return shaping.squeeze(x, tuple(k for k in axes if x.ndim and x.plain_shape[k] == 1))
+
+
+def expanded(x, size, *, implicit=False):
+    own = (1,) * (len(size) - x.ndim) + x.plain_shape
+    return shaping.broadcast_to(x, [have if want == -1 else want for want, have in zip(size, own)])
+
+
+def viewed(x, size, *_):
+    return shaping.reshape(x, tuple(int(one) for one in size))
+
+
+def split_sizes(x, sizes, dim=0):
+    out, start = [], 0
+    for size in sizes:
+        out.append(sliced(x, dim, start, start + size))
+        start += size
+    return out
+
+
+def split(x, size, dim=0):
+    if isinstance(size, (list, tuple)):
+        return split_sizes(x, size, dim)
+    whole = x.plain_shape[axis_in(dim, x.ndim)]
+    return [sliced(x, dim, k, k + size) for k in range(0, whole, size)] or [x]
+
+
+def unbind(x, dim=0):
+    return [select(x, dim, k) for k in range(x.plain_shape[axis_in(dim, x.ndim)])]
+
+
+def concatenated(parts, dim=0):
+    parts = [as_traced(x) for x in parts]
+    return shaping.concatenate([x for x in parts if x.plain_shape != (0,)] or parts[:1], dim)
+
+
+def repeated(x, repeats):
+    return shaping.tile(x, repeats)
+
+
+def interleaved(x, repeats, dim=None, *, output_size=None):
+    return shaping.repeat(x, repeats, dim)
+
+
+def strided(x, size, stride, storage_offset=None):
+    """A view by strides: elements of the array that is viewed, wherever they lie in it."""
+    whole = as_traced(x)
+    if whole._views and whole._cell.shape != whole.plain_shape:
+        raise CannotTrace("as_strided of a view", "write slices")
+    places = numpy.lib.stride_tricks.as_strided(numpy.arange(int(numpy.prod(whole.plain_shape)))[storage_offset or 0:],
+                                                size, [8 * step for step in stride])
+    return by_places(whole, places)
+
+
+def by_places(x, places):
+    """The view of the elements that stand at these places of x, counted through."""
+    index, shape = numpy.ascontiguousarray(places), x.plain_shape
+    inverse_order = index.ravel()
+
+    def read(node):
+        to = writer()
+        return to.add("gather", (to.reshape(node, [int(numpy.prod(shape))]), to.constant(index)), to.kinds[node],
+                      index.shape, axis=0)
+
+    def write(node, part):
+        return scattered_set(node, inverse_order, writer().reshape(part, [index.size]))
+
+    def read_value(value):
+        flat = value.reshape(-1)
+        return numpy.lib.stride_tricks.as_strided(flat[places.flat[0] if places.size else 0:], places.shape,
+                                                  [step // 8 * value.itemsize for step in places.strides])
+    return x.viewed(View(read, read_value, write, index.shape))
+
+
+def _places(x):
+    return numpy.arange(int(numpy.prod(x.plain_shape)) or 1)[:int(numpy.prod(x.plain_shape))].reshape(x.plain_shape)
+
+
+def diagonal(x, offset=0, dim1=0, dim2=1):
+    return by_places(as_traced(x), numpy.diagonal(_places(x), offset, dim1, dim2))
+
+
+def unfolded(x, dimension, size, step):
+    dim = axis_in(dimension, x.ndim)
+    windows = numpy.lib.stride_tricks.sliding_window_view(_places(x), size, dim)
+    return by_places(x, windows[(*[slice(None)] * dim, slice(None, None, step))])
+
+
+def diagonal_embedded(x, offset=0, dim1=-2, dim2=-1):
+    size = x.plain_shape[-1] + abs(offset)
+    square = where(creating.eye(size, k=offset, dtype=bool), 1, 0)
+    rows = shaping.pad(x, [(0, 0)] * (x.ndim - 1) + [(max(-offset, 0), max(offset, 0))])
+    found = where(functions.equal(square, 1), shaping.expand_dims(rows, -1), 0.0 if x.kind == REAL else 0)
+    return shaping.moveaxis(found, (-2, -1), (dim1, dim2))
+
+
+def padded(x, pad, value=0):
+    """Two numbers an axis, the last axis first; negative ones cut."""
+    widths = [(0, 0)] * (x.ndim - len(pad) // 2) + [tuple(pad[k:k + 2]) for k in range(len(pad) - 2, -1, -2)]
+    cut = tuple(slice(max(-before, 0), size - max(-after, 0)) for (before, after), size in zip(widths, x.plain_shape))
+    return shaping.pad(x[cut], [(max(before, 0), max(after, 0)) for before, after in widths], constant_values=value)
+
+
+def part_written(write_to):
+    """The array with another part: x is left as it is."""
+    def apply(x, part, *where_):
+        found = functions.copied(x)
+        put(write_to(found, *where_), Ellipsis, part)
+        return found
+    return apply
+
+
+# By indices.
+
+def _as_key(indices):
+    return tuple(slice(None) if index is None else index for index in indices)
+
+
+def indexed(x, indices):
+    return taken(x, _as_key(indices))
+
+
+def put_at(x, indices, values, accumulate=False):
+    found = functions.copied(x)
+    if accumulate:
+        if len(indices) != 1:
+            raise CannotTrace("index_put with accumulate, of several arrays of indices")
+        return added_at(found, 0, indices[0], values)
+    put(found, _as_key(indices), values)
+    return found
+
+
+def added_at(x, dim, index, source, *, alpha=1):
+    moved = functions.copied(shaping.moveaxis(x, dim, 0))
+    source = source if as_traced(source).ndim == 0 else shaping.moveaxis(source, dim, 0)
+    sums.scattered("add", moved, index, source if alpha == 1 else multiply(source, alpha))
+    return shaping.moveaxis(moved, 0, dim)
+
+
+def gathered(x, dim, index, *, sparse_grad=False):
+    x, index = as_traced(x), as_traced(index)
+    cut = tuple(slice(None) if k == axis_in(dim, x.ndim) else slice(0, size) for k, size in enumerate(index.plain_shape))
+    return take_along_axis(x[cut], index, dim)
+
+
+def _grid(index, dim):
+    """The indices of numpy.put_along_axis."""
+    places = list(numpy.ogrid[tuple(slice(0, size) for size in index.plain_shape)])
+    return tuple(index if k == dim else constant(place) for k, place in enumerate(places))
+
+
+def scattered(x, dim, index, source, *, reduce=None):
+    x, index, source = as_traced(x), as_traced(index), as_traced(source)
+    if reduce:
+        raise CannotTrace(f"scatter with reduce={reduce!r}")
+    if source.ndim:
+        source = source[tuple(slice(0, size) for size in index.plain_shape)]
+    dim = axis_in(dim, x.ndim)
+    if index.value is None:
+        if index.plain_shape[dim] != 1:
+            raise CannotTrace("scatter at indices that the inputs decide", "the order of writes would count")
+        span = shaping.reshape(constant(numpy.arange(x.plain_shape[dim])), [-1 if k == dim else 1 for k in range(x.ndim)])
+        whole = [slice(0, size) if k != dim else slice(None) for k, size in enumerate(index.plain_shape)]
+        found = functions.copied(x)
+        part = found[tuple(whole)]
+        put(part, Ellipsis, where(functions.equal(span, index), source, part))
+        return found
+    found = functions.copied(x)
+    put(found, _grid(index, dim), source)
+    return found
+
+
+def scattered_sum(x, dim, index, source):
+    x, index, source = as_traced(x), as_traced(index), as_traced(source)
+    dim, shape = axis_in(dim, x.ndim), x.plain_shape
+    place = constant(0)
+    for k, part in enumerate(_grid(index, dim)):
+        place = add(multiply(place, shape[k]), part)
+    source = source[tuple(slice(0, size) for size in index.plain_shape)]
+    flat = functions.copied(shaping.reshape(x, -1))
+    sums.scattered("add", flat, shaping.reshape(shaping.broadcast_to(place, index.plain_shape), -1), shaping.reshape(source, -1))
+    return shaping.reshape(flat, shape)
+
+
+def one_hot(x, num_classes=-1):
+    if num_classes < 0:
+        raise CannotTrace("one_hot without the number of classes", "write num_classes=...")
+    return functions.as_type(functions.equal(shaping.expand_dims(x, -1), constant(numpy.arange(num_classes))), int)
+
+
+def embedding(weight, indices, *_, **__):
+    return take(weight, indices, 0)
+
+
+def filled(x, mask, value):
+    return where(mask, as_traced(value), x)
+
+
+def fill(x, value):
+    return shaping.full(x.plain_shape, value, x.dtype)
+
+
+def _only_if_known(name):
+    """A choice or an order, of numbers that no input decides."""
+    def apply(x, dim=None, *more, **words):
+        return sums.ordering(name)(x, axis=words.get("dim", dim) if name != "argsort" or dim is not None else -1)
+    return apply
+
+
+def item(x):
+    return x.item()
+
+
+def sinusoid(name):
+    return UFUNCS[name]
+
+
+def identity(x, *_, **__):
+    return x
+
+
+OPERATORS = {
+    # elementwise
+    "add": scaled(add), "sub": scaled(subtract), "rsub": lambda x, y, *, alpha=1: scaled(subtract)(y, x, alpha=alpha),
+    "subtract": scaled(subtract), "mul": multiply, "multiply": multiply, "div": quotient, "divide": quotient,
+    "true_divide": divide, "floor_divide": UFUNCS["floor_divide"],
+    "remainder": UFUNCS["remainder"], "fmod": lambda x, y: subtract(x, multiply(y, UFUNCS["trunc"](divide(x, y)))),
+    "pow": power, "maximum": maximum, "minimum": minimum, "fmax": UFUNCS["fmax"], "fmin": UFUNCS["fmin"],
+    "logaddexp": UFUNCS["logaddexp"], "lerp": lambda x, y, w: add(x, multiply(w, subtract(y, x))),
+    "addcmul": lambda c, x, y, *, value=1: add(c, multiply(multiply(x, y), value)),
+    "addcdiv": lambda c, x, y, *, value=1: add(c, multiply(divide(x, y), value)),
+    "lt": less, "le": UFUNCS["less_equal"], "gt": greater, "ge": UFUNCS["greater_equal"], "eq": functions.equal,
+    "ne": functions.not_equal, "logical_and": UFUNCS["logical_and"], "logical_or": UFUNCS["logical_or"],
+    "logical_xor": UFUNCS["logical_xor"], "logical_not": UFUNCS["logical_not"], "bitwise_and": UFUNCS["bitwise_and"],
+    "bitwise_or": UFUNCS["bitwise_or"], "bitwise_xor": UFUNCS["bitwise_xor"], "bitwise_not": UFUNCS["invert"],
+    "__and__": UFUNCS["bitwise_and"], "__or__": UFUNCS["bitwise_or"], "__xor__": UFUNCS["bitwise_xor"],
+    "__lshift__": lambda x, k: multiply(x, power(2, k)), "__rshift__": lambda x, k: UFUNCS["floor_divide"](x, power(2, k)),
+    "bitwise_left_shift": lambda x, k: multiply(x, power(2, k)),
+    "bitwise_right_shift": lambda x, k: UFUNCS["floor_divide"](x, power(2, k)),
+    "where": where, "masked_fill": filled, "clamp": clamp, "clamp_min": lambda x, low: clamp(x, low),
+    "clamp_max": lambda x, high: clamp(x, None, high), "clip": clamp, "nan_to_num": lambda x, nan=None, posinf=None,
+    neginf=None: functions.nan_to_num(x, nan=nan or 0.0, posinf=posinf, neginf=neginf),
+    **{name: UFUNCS[name] for name in ("exp", "log", "log1p", "log2", "log10", "expm1", "exp2", "sin", "cos", "tan", "tanh", "sinh",
+                                       "cosh", "sqrt", "reciprocal", "sign", "floor", "ceil", "trunc", "isnan", "isinf",
+                                       "square", "deg2rad")},
+    "special_erf": UFUNCS["erf"], "erf": UFUNCS["erf"], "erfc": UFUNCS["erfc"], "special_expm1": UFUNCS["expm1"],
+    "neg": negative, "abs": UFUNCS["absolute"], "sgn": UFUNCS["sign"], "rsqrt": lambda x: divide(1, functions.root(x, 1, 2)),
+    "round": nearest, "relu": relu, "relu6": lambda x: clamp(x, 0, 6), "sigmoid": sigmoid,
+    "silu": lambda x: multiply(x, sigmoid(x)), "gelu": gelu, "softplus": softplus, "elu": elu, "leaky_relu": leaky,
+    "celu": lambda x, alpha=1.0: elu(x, alpha, 1.0, 1.0 / alpha),
+    "mish": lambda x: multiply(x, tanh(softplus(x))), "hardtanh": lambda x, min_val=-1, max_val=1: clamp(x, min_val, max_val),
+    "hardsigmoid": hard_sigmoid, "hardswish": lambda x: multiply(x, hard_sigmoid(x)),
+    "log_sigmoid_forward": lambda x: (log_sigmoid(x), x), "log_sigmoid": log_sigmoid,
+    "prelu": lambda x, weight: where(greater(x, 0), x, multiply(weight if as_traced(weight).size == 1 else _by_channel(
+        x, weight), x)), "_prelu_kernel": lambda x, weight: where(greater(x, 0), x, multiply(weight, x)),
+    "glu": lambda x, dim=-1: (lambda a, b: multiply(a, sigmoid(b)))(*split(x, x.plain_shape[dim] // 2, dim)),
+    "threshold": lambda x, threshold, value: where(greater(x, threshold), x, value),
+    # along axes
+    "sum": reduction(sums.total), "mean": reduction(sums.mean), "amax": reduction(largest), "amin": reduction(smallest),
+    "max": with_places(largest, "max"), "min": with_places(smallest, "min"), "all": reduction(sums.all_),
+    "any": reduction(sums.any_), "prod": reduction(sums.product), "var": variance, "std": deviation,
+    "var_mean": lambda x, dim=None, *a, keepdim=False, **more: (variance(x, dim, *a, keepdim=keepdim, **more),
+                                                                sums.mean(x, axis=axes_of(dim), keepdims=keepdim)),
+    "cumsum": lambda x, dim, **_: sums.cumulative(x, dim), "cumprod": lambda x, dim, **_: sums.cumulative_product(x, dim),
+    "logcumsumexp": log_cumulative_sum_exp, "logsumexp": log_sum_exp, "_softmax": softmax, "_log_softmax": log_softmax,
+    "linalg_vector_norm": vector_norm, "norm": vector_norm,
+    "argmax": _only_if_known("argmax"), "argmin": _only_if_known("argmin"), "argsort": _only_if_known("argsort"),
+    "native_layer_norm": layer_norm, "native_group_norm": group_norm, "native_batch_norm": batch_norm,
+    "_native_batch_norm_legit": batch_norm, "_native_batch_norm_legit_no_training": batch_norm_without_training,
+    "_fused_rms_norm": rms_norm,
+    # products
+    "mm": contractions.matmul, "bmm": contractions.matmul, "mv": contractions.matmul, "dot": contractions.dot,
+    "matmul": contractions.matmul, "addmm": plus_product, "baddbmm": plus_product, "addmv": plus_product,
+    "linear": linear, "einsum": contractions.einsum, "ger": contractions.outer,
+    # shapes
+    "view": viewed, "_unsafe_view": viewed, "reshape": viewed, "_reshape_alias": viewed, "permute": shaping.transpose,
+    "transpose": shaping.swapaxes, "t": lambda x: shaping.transpose(x), "unsqueeze": unsqueezed, "squeeze": squeezed,
+    "expand": expanded, "select": select, "slice": sliced, "split": split, "split_with_sizes": split_sizes,
+    "unsafe_split": split, "unsafe_split_with_sizes": split_sizes, "unbind": unbind, "cat": concatenated,
+    "stack": lambda parts, dim=0: shaping.stack(parts, dim), "flip": lambda x, dims: shaping.flip(x, tuple(dims)),
+    "roll": lambda x, shifts, dims=(): shaping.roll(x, shifts, tuple(dims) or None), "repeat": repeated,
+    "repeat_interleave": interleaved, "tril": creating.triangle(True), "triu": creating.triangle(False),
+    "diagonal": diagonal, "diag_embed": diagonal_embedded, "constant_pad_nd": padded, "unfold": unfolded,
+    "as_strided": strided, "alias": identity, "detach": identity, "lift_fresh": identity, "lift": identity,
+    "clone": lambda x, **_: functions.copied(x), "contiguous": lambda x, **_: functions.copied(x),
+    "_to_copy": lambda x, **_: functions.copied(x), "copy": lambda x, y, *_: y, "fill": fill,
+    "zero": lambda x: fill(x, 0), "slice_scatter": lambda x, part, *where_: part_written(sliced)(x, part, *where_),
+    "select_scatter": part_written(select), "diagonal_scatter": part_written(diagonal), "positive": identity,
+    # by indices
+    "index": indexed, "index_put": put_at, "_unsafe_index": indexed, "_index_put_impl": put_at, "index_add": added_at,
+    "index_select": lambda x, dim, index: take(x, index, dim), "gather": gathered, "scatter": scattered,
+    "scatter_add": scattered_sum, "embedding": embedding, "take_along_dim": lambda x, index, dim: take_along_axis(x, index, dim),
+    # numbers
+    "_local_scalar_dense": item,
+    # what makes tensors
+    "zeros": shaping.zeros, "empty": shaping.zeros, "ones": creating.ones, "full": shaping.full, "eye": creating.eye,
+    "empty_strided": lambda size, stride, dtype=None: shaping.zeros(size, dtype),
+    "arange": creating.arange, "scalar_tensor": lambda x, dtype=None: functions.as_type(x, dtype or float),
+    "linspace": lambda start, end, steps=100, dtype=None: creating.linspace(start, end, steps, dtype=dtype),
+    **{f"{name}_like": lambda x, *value, dtype=None, _create=create: _create(x.plain_shape, *value, dtype=dtype or x.dtype)
+       for name, create in (("zeros", shaping.zeros), ("ones", creating.ones), ("empty", shaping.zeros), ("full", shaping.full))},
+    **{f"new_{name}": lambda x, size, *value, dtype=None, _create=create: _create(size, *value, dtype=dtype or x.dtype)
+       for name, create in (("zeros", shaping.zeros), ("ones", creating.ones), ("empty", shaping.zeros), ("full", shaping.full))},
+    "new_empty_strided": lambda x, size, stride, dtype=None: shaping.zeros(size, dtype or x.dtype),
+}

@@ -1,0 +1,284 @@
+"""Functions of torch tensors as programs: what torch's dispatcher is asked, below autograd, is recorded as what NumPy's
+functions are (torch_operators.py). A few functions are taken by the names that users write, as they say more there."""
+import contextlib
+
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from assay.formulas import functions
+from assay.formulas.indexing import put
+from assay.formulas.plain import numpy
+from assay.formulas.program import BOOLEAN, INTEGER, REAL
+from assay.formulas.refusal import CannotTrace
+from assay.formulas.torch_operators import OPERATORS, Unanswered, attention, one_hot
+from assay.formulas.traced import Size, Traced, as_traced, captured, constant, is_tracing, writer
+
+HAS_DTYPES = True  # a function may refuse some
+_FLOATS = {torch.float64: "f64", torch.float32: "f32", torch.float16: "f16", torch.bfloat16: "bf16"}
+_TYPES = {name: dtype for dtype, name in _FLOATS.items()}
+_RANDOM = ("rand", "randn", "randint", "randperm", "normal", "uniform", "bernoulli", "multinomial", "native_dropout",
+           "exponential", "random", "dropout", "_fused_dropout")
+_CREATING = ("zeros", "empty", "ones", "full", "eye", "arange", "scalar_tensor", "linspace", "empty_strided")
+_OF_PLACES = ("layout", "device", "pin_memory", "memory_format", "non_blocking", "generator", "names")
+
+
+class TracedTensor(torch.Tensor):
+    """A tensor whose numbers are an array that records (assay/formulas/traced.py)."""
+
+    @staticmethod
+    def __new__(cls, array, dtype):
+        made = torch.Tensor._make_wrapper_subclass(cls, array.plain_shape, dtype=dtype)
+        made._array = array
+        return made
+
+    @property
+    def array(self):
+        if isinstance(self._array, Unanswered):
+            raise CannotTrace(self._array.what, self._array.instead)
+        return self._array
+
+    @property
+    def shape(self):
+        return torch.Size(map(Size, self._array.plain_shape))
+
+    def size(self, dim=None):
+        return self.shape if dim is None else self.shape[dim]
+
+    def __repr__(self, **_):
+        return f"<traced tensor {list(self._array.plain_shape)} of {self.dtype}>"
+
+    def __len__(self):
+        return len(self._array)
+
+    def __format__(self, how):
+        return format(self._array, how)
+
+    @classmethod
+    def __torch_function__(cls, function, types, arguments=(), more=None):
+        name = getattr(function, "__name__", "")
+        if name in _BY_NAME and is_tracing():
+            return _result(name, _BY_NAME[name], arguments, dict(more or {}))
+        return super().__torch_function__(function, types, arguments, more or {})
+
+    @classmethod
+    def __torch_dispatch__(cls, function, types, arguments=(), more=None):
+        if not is_tracing():
+            raise CannotTrace("a tensor that an earlier trace made", "the function keeps it, in a cache or a global")
+        return dispatched(function, arguments, dict(more or {}))
+
+
+class Recording(TorchDispatchMode):
+    """While a function is traced: what makes tensors of no tensor is asked here, too."""
+
+    def __torch_dispatch__(self, function, types, arguments=(), more=None):
+        return dispatched(function, arguments, dict(more or {}))
+
+
+def array_of(tensor):
+    """What a tensor stands for: one that the function did not make is captured."""
+    if isinstance(tensor, TracedTensor):
+        return tensor.array
+    known = writer().foreign
+    if id(tensor) not in known:
+        plain = _plain(tensor)
+        if plain.dtype.kind == "c":
+            raise CannotTrace("a complex tensor", "write its two parts, such as a cosine and a sine")
+        if plain.dtype.kind == "f" and not plain.ndim:
+            array = as_traced(plain.item())
+        else:
+            array = captured(plain) if plain.dtype.kind == "f" else constant(plain)
+        known[id(tensor)] = tensor, array
+    return known[id(tensor)][1]
+
+
+def _plain(tensor):
+    with torch.no_grad():
+        tensor = tensor.detach().cpu()
+        return (tensor.double() if tensor.is_floating_point() else tensor).numpy()
+
+
+def _mapped(change, x):
+    if isinstance(x, (list, tuple)) and not isinstance(x, torch.Size):
+        return type(x)(_mapped(change, one) for one in x) if type(x) in (list, tuple) else [_mapped(change, one) for one in x]
+    return change(x)
+
+
+def _array_argument(x):
+    if isinstance(x, torch.Tensor):
+        return array_of(x)
+    if type(x) is float:  # as C++ has passed it on: the number of an expression that is exact
+        return writer().exact.get(x, x)
+    return x
+
+
+def _tensors_in(x):
+    if isinstance(x, (list, tuple)):
+        for one in x:
+            yield from _tensors_in(one)
+    elif isinstance(x, torch.Tensor):
+        yield x
+
+
+def _promoted(given, kind):
+    """As torch has it: a tensor without axes counts where no other is of this kind."""
+    is_of_kind = (lambda x: x.dtype in _FLOATS) if kind == REAL else lambda x: x.dtype not in _FLOATS and x.dtype != torch.bool
+    fitting = [x for x in given if is_of_kind(x)]
+    found = None
+    for x in [x for x in fitting if x.dim()] or fitting:
+        found = x.dtype if found is None else torch.promote_types(found, x.dtype)
+    return found or (torch.get_default_dtype() if kind == REAL else torch.int64)
+
+
+def _numpy_type(dtype):
+    if dtype in _FLOATS:
+        return numpy.dtype({"bf16": "f4"}.get(_FLOATS[dtype], f"f{torch.finfo(dtype).bits // 8}"))
+    if dtype.is_complex or getattr(dtype, "is_quantized", False) or "float8" in str(dtype):
+        raise CannotTrace(f"tensors of {dtype}")
+    return numpy.dtype(bool if dtype == torch.bool else numpy.int64)
+
+
+def _told(dtype):
+    """That the function casts to this dtype."""
+    if dtype in _FLOATS:
+        writer().casts_to_named(_FLOATS[dtype])
+
+
+def _wrapped(found, given, dtype):
+    if isinstance(found, (list, tuple)):
+        return type(found)(_wrapped(one, given, dtype) for one in found)
+    if isinstance(found, Unanswered):
+        return TracedTensor(found, torch.int64)
+    if not isinstance(found, Traced):
+        return found  # a number, which was asked for
+    kinds = {BOOLEAN: lambda x: x == torch.bool, INTEGER: lambda x: x not in _FLOATS and x != torch.bool, REAL: _FLOATS.__contains__}
+    if dtype is None or not kinds[found.kind](dtype):
+        dtype = torch.bool if found.kind == BOOLEAN else _promoted(given, found.kind)
+    return TracedTensor(found, dtype)
+
+
+def _write(tensor, found):
+    if not isinstance(tensor, TracedTensor):
+        raise CannotTrace("a tensor that is written to and was not made by the function", "its result would hang on the calls before")
+    _told(tensor.dtype)
+    put(tensor.array, Ellipsis, found)
+    return tensor
+
+
+def dispatched(function, arguments, more):
+    name = function._overloadpacket.__name__
+    out = more.pop("out", None)
+    is_in_place = name.endswith("_") and not name.startswith("__") and name != "_"
+    base = name[:-1] if is_in_place else name
+    if base in _RANDOM or base.removesuffix("_like") in _RANDOM:
+        raise CannotTrace("random numbers", "a formula has one value for its inputs; dropout is none in evaluation mode")
+    operator = OPERATORS.get(base)
+    if operator is None:
+        return _of_known(function, base, arguments, more)
+    found = _result(base, operator, arguments, more)
+    if is_in_place:
+        return _write(arguments[0], found.array if isinstance(found, TracedTensor) else found)
+    return found if out is None else _write(out, found.array)
+
+
+def _result(name, operator, arguments, more):
+    dtype = more.pop("dtype", None)
+    given = list(_tensors_in([arguments, list(more.values())]))
+    more = {word: _mapped(_array_argument, x) for word, x in more.items() if word not in _OF_PLACES}
+    if dtype is not None:
+        _told(dtype)
+    if name in _CREATING or name.startswith("new_") or name.endswith("_like"):
+        dtype = dtype or (given[0].dtype if given and name not in _CREATING else None)
+        more["dtype"] = None if dtype is None else _numpy_type(dtype)
+        return _wrapped(operator(*_mapped(_array_argument, arguments), **more), given, dtype)
+    found = operator(*_mapped(_array_argument, arguments), **more)
+    if dtype is not None and isinstance(found, Traced):
+        found = functions.as_type(found, _numpy_type(dtype))
+    return _wrapped(found, given, dtype)
+
+
+def _of_known(function, name, arguments, more):
+    """By torch itself, of integers and truths that are known: exact, so that it need not be traced."""
+    def plain(x):
+        if isinstance(x, TracedTensor):
+            array = x.array
+            return None if array.value is None or array.kind == REAL else torch.from_numpy(numpy.ascontiguousarray(array.value))
+        return x
+    tensors = list(_tensors_in([arguments, list(more.values())]))
+    if any(plain(x) is None or x.is_floating_point() for x in tensors):
+        raise CannotTrace(f"torch.{name} is not traced")
+    found = function(*_mapped(plain, arguments), **{word: _mapped(plain, x) for word, x in more.items()})
+    if any(x.is_floating_point() or x.is_complex() for x in _tensors_in(found)):
+        raise CannotTrace(f"torch.{name} is not traced")
+    return _mapped(lambda x: TracedTensor(constant(x.numpy()), x.dtype) if isinstance(x, torch.Tensor) else x, found)
+
+
+def _refused(what, instead=""):
+    def refuse(*_, **__):
+        raise CannotTrace(what, instead)
+    return refuse
+
+
+_LEAVES = "what leaves torch is not traced"
+_BY_NAME = {
+    **{name: OPERATORS[name] for name in ("einsum", "matmul", "linear")},
+    "__matmul__": OPERATORS["matmul"], "__rmatmul__": lambda y, x: OPERATORS["matmul"](x, y), "one_hot": one_hot,
+    "scaled_dot_product_attention": attention, "_scaled_dot_product_attention": attention,
+    "item": lambda x: x.item(), "tolist": lambda x: x.tolist(), "__bool__": bool, "__int__": int, "__float__": float,
+    "__index__": lambda x: x.__index__(), "numpy": _refused("numpy()", _LEAVES), "__array__": _refused("an array of numbers", _LEAVES),
+    "data_ptr": _refused("data_ptr()", "a kernel cannot be traced: a formula is written in torch's own operators"),
+    "backward": _refused("backward()", "the gradient of a formula is taken of the formula"),
+}
+
+
+def _einsum(equation, *operands, **more):
+    if not isinstance(equation, str):
+        raise CannotTrace("torch.einsum of lists of axes", "write the letters")
+    operands = operands[0] if len(operands) == 1 and isinstance(operands[0], (list, tuple)) else operands
+    return OPERATORS["einsum"](equation, *operands, **more)
+
+
+_BY_NAME["einsum"] = _einsum
+
+
+@contextlib.contextmanager
+def _in(dtype):
+    """Without gradients, and with this dtype for what names none."""
+    before = torch.get_default_dtype()
+    torch.set_default_dtype(dtype if dtype in (torch.float32, torch.float64) else torch.float32)
+    try:
+        with torch.no_grad():
+            yield
+    finally:
+        torch.set_default_dtype(before)
+
+
+def recorded(function, given, settings, narrowest):
+    """The outputs by name, of traced inputs. `narrowest`: the float that inputs seem to be of."""
+    floats = _TYPES[narrowest]
+    types = {REAL: floats, INTEGER: torch.int64, BOOLEAN: torch.bool}
+    tensors = {name: TracedTensor(array, types[array.kind]) for name, array in given.items()}
+    with _in(floats), Recording():
+        found = function(**tensors, **settings)
+        return {name: array_of(x) if isinstance(x, torch.Tensor) else as_traced(x) for name, x in named_outputs(found).items()}
+
+
+def named_outputs(found):
+    """What a function returned, by name: a part that is None is none."""
+    if isinstance(found, dict):
+        return {str(name): x for name, x in found.items() if x is not None}
+    if isinstance(found, (tuple, list)):
+        parts = [x for x in found if x is not None]
+        return {"y": parts[0]} if len(parts) == 1 else {f"y{k}": x for k, x in enumerate(parts)}
+    return {} if found is None else {"y": found}
+
+
+def run(function, arrays, settings, narrowest):
+    """The function itself, of NumPy's arrays and to them."""
+    floats = _TYPES[narrowest]
+
+    def tensor(array):
+        made = torch.from_numpy(numpy.array(array))
+        return made.to(floats) if made.is_floating_point() else made
+    with _in(floats):
+        found = function(**{name: tensor(array) for name, array in arrays.items()}, **settings)
+        return {name: _plain(torch.as_tensor(x)) for name, x in named_outputs(found).items()}
