@@ -93,7 +93,8 @@ class asked_output {
     double most = 1.0;
     for (const auto& run : scatter_.at_random) most = std::max(most, summary_of(run, deviations_).mean_square);
     most = std::max(most, summary_of(scatter_.to_nearest, deviations_).mean_square);
-    s.times = summary_of(errors, deviations_).mean_square / (times_plain * most);
+    // Another order of the same steps, such as parts that are merged one after the other, errs by twice as much.
+    s.times = std::sqrt(summary_of(errors, deviations_).mean_square / most) / times_plain;
     return s;
   }
   [[nodiscard]] suspicion by_direction(const std::vector<double>& errors, suspicion s) const {
@@ -146,7 +147,7 @@ std::string in_words(const suspicion& s) {
       return fmt::format(
           "the errors of {} are in the mean {:.3g} times what random roundings make, though none exceeds its "
           "allowance, such as {:.3g} of {:.3g} at {}",
-          s.output, std::sqrt(s.times * times_plain), s.error, s.allowed, s.place);
+          s.output, s.times * times_plain, s.error, s.allowed, s.place);
     default:
       return fmt::format(
           "the errors of {} lie on one side: their mean is {:.3g} times what random roundings leave of it at most, "
