@@ -228,6 +228,26 @@ def batch_norm_without_training(x, weight, bias, running_mean, running_var, mome
 
 # Products.
 
+def solved(matrix, right, *, left=True):
+    """A^-1 B by elimination, row by row. What is exact needs no pivots but where one is 0, of which the truth is NaN."""
+    matrix, right = as_traced(matrix), as_traced(right)
+    is_vector = right.ndim == matrix.ndim - 1
+    if not left:
+        raise CannotTrace("linalg.solve from the right", "transpose both")
+    size = matrix.plain_shape[-1]
+    both = shaping.concatenate([matrix, shaping.expand_dims(right, -1) if is_vector else right], -1)
+    for k in range(size):
+        row = divide(both[..., k:k + 1, :], both[..., k:k + 1, k:k + 1])
+        others = functions.equal(shaping.reshape(constant(numpy.arange(size)), (size, 1)), k)
+        both = where(others, row, subtract(both, multiply(both[..., :, k:k + 1], row)))
+    found = both[..., size:]
+    return shaping.squeeze(found, -1) if is_vector else found
+
+
+def inverse(matrix):
+    return solved(matrix, creating.eye(as_traced(matrix).plain_shape[-1]))
+
+
 def plus_product(c, x, y, *, beta=1, alpha=1):
     product = contractions.matmul(x, y)
     return add(c if beta == 1 else multiply(c, beta), product if alpha == 1 else multiply(product, alpha))
@@ -437,16 +457,15 @@ def scattered(x, dim, index, source, *, reduce=None):
     if source.ndim:
         source = source[tuple(slice(0, size) for size in index.plain_shape)]
     dim = axis_in(dim, x.ndim)
+    found = functions.copied(x)
     if index.value is None:
-        if index.plain_shape[dim] != 1:
+        if index.plain_shape[dim] != 1 and source.ndim:
             raise CannotTrace("scatter at indices that the inputs decide", "the order of writes would count")
         span = shaping.reshape(constant(numpy.arange(x.plain_shape[dim])), [-1 if k == dim else 1 for k in range(x.ndim)])
-        whole = [slice(0, size) if k != dim else slice(None) for k, size in enumerate(index.plain_shape)]
-        found = functions.copied(x)
-        part = found[tuple(whole)]
-        put(part, Ellipsis, where(functions.equal(span, index), source, part))
+        is_there = functions.equal(shaping.expand_dims(span, dim), shaping.expand_dims(index, dim + 1))
+        part = found[tuple(slice(0, size) if k != dim else slice(None) for k, size in enumerate(index.plain_shape))]
+        put(part, Ellipsis, where(sums.any_(is_there, axis=dim), source, part))
         return found
-    found = functions.copied(x)
     put(found, _grid(index, dim), source)
     return found
 
@@ -524,6 +543,7 @@ OPERATORS = {
     **{name: UFUNCS[name] for name in ("exp", "log", "log1p", "log2", "log10", "expm1", "exp2", "sin", "cos", "tan", "tanh", "sinh",
                                        "cosh", "sqrt", "reciprocal", "sign", "floor", "ceil", "trunc", "isnan", "isinf",
                                        "square", "deg2rad")},
+    "isneginf": lambda x: functions.equal(x, -float("inf")), "isposinf": lambda x: functions.equal(x, float("inf")),
     "special_erf": UFUNCS["erf"], "erf": UFUNCS["erf"], "erfc": UFUNCS["erfc"], "special_expm1": UFUNCS["expm1"],
     "neg": negative, "abs": UFUNCS["absolute"], "sgn": UFUNCS["sign"], "rsqrt": lambda x: divide(1, functions.root(x, 1, 2)),
     "round": nearest, "relu": relu, "relu6": lambda x: clamp(x, 0, 6), "sigmoid": sigmoid,

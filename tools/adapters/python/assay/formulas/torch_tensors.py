@@ -10,7 +10,7 @@ from assay.formulas.indexing import put
 from assay.formulas.plain import numpy
 from assay.formulas.program import BOOLEAN, INTEGER, REAL
 from assay.formulas.refusal import CannotTrace
-from assay.formulas.torch_operators import OPERATORS, Unanswered, attention, one_hot
+from assay.formulas.torch_operators import OPERATORS, Unanswered, attention, inverse, one_hot, solved
 from assay.formulas.traced import Size, Traced, as_traced, captured, constant, is_tracing, writer
 
 HAS_DTYPES = True  # a function may refuse some
@@ -220,7 +220,8 @@ def _refused(what, instead=""):
 
 _LEAVES = "what leaves torch is not traced"
 _BY_NAME = {
-    **{name: OPERATORS[name] for name in ("einsum", "matmul", "linear")},
+    **{name: OPERATORS[name] for name in ("einsum", "matmul", "linear")}, "linalg_solve": solved, "linalg_inv": inverse,
+    "inverse": inverse,
     "__matmul__": OPERATORS["matmul"], "__rmatmul__": lambda y, x: OPERATORS["matmul"](x, y), "one_hot": one_hot,
     "scaled_dot_product_attention": attention, "_scaled_dot_product_attention": attention,
     "item": lambda x: x.item(), "tolist": lambda x: x.tolist(), "__bool__": bool, "__int__": int, "__float__": float,
