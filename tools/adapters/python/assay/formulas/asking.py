@@ -5,7 +5,7 @@ import inspect
 import numpy
 
 from assay.formulas.declaring import name_of
-from assay.formulas.doors import door_of
+from assay.formulas.doors import as_function, door_of
 from assay.formulas.program import DTYPE_OF, INTEGER, REAL
 from assay.formulas.refusal import CannotTrace
 from assay.formulas.tracing import trace
@@ -121,6 +121,8 @@ def hold_ways_against_formula(formula, inputs, truth_of):
 
 
 def asked(function, values):
-    """(Formula, the inputs of the call)"""
+    """(Formula, the inputs of the call). Where the parameters of a module are not given they are its own."""
+    function = as_function(function)
+    values = {**getattr(function, "values", dict)(), **values}
     inputs, settings = split_call(function, values)
     return formula_of(function, inputs, settings), inputs

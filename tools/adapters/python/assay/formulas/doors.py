@@ -2,6 +2,8 @@
 
     recorded(function, given, settings, narrowest)   the outputs by name, of arrays that record
     run(function, arrays, settings, narrowest)       those of the function itself, from NumPy's arrays and to them
+    where_nan_begins(function, arrays, settings, narrowest)    in words, or None where that is not told
+    HAS_DTYPES                                       whether a function may refuse a float
 
 `narrowest`: the float of the inputs.
 """
@@ -17,7 +19,9 @@ _MODULES = {"numpy": "numpy_arrays", "torch": "torch_tensors", "jax": "jax_progr
 def framework_of_formula(function):
     """"torch" or "jax" where the function, or one that it calls, names them, or methods that only their arrays have; else
     "numpy"."""
-    if is_module(function) or is_module(getattr(function, "__self__", None)):
+    if getattr(function, "framework", "") in _MODULES:
+        return function.framework
+    if is_module(getattr(function, "__self__", None)):
         return "torch"
     packages, _, codes = collected(function)
     for framework in ("jax", "torch"):
@@ -29,6 +33,13 @@ def framework_of_formula(function):
             hasattr(tensor, name) and not hasattr(numpy.ndarray, name) for code in codes for name in code.co_names):
         return "torch"
     return "numpy"
+
+
+def as_function(formula):
+    """A module of torch as a function of its parameters, too; any other formula as it is."""
+    if not is_module(formula):
+        return formula
+    return importlib.import_module("assay.formulas.torch_modules").ModuleFunction(formula)
 
 
 def door_of(function) -> types.ModuleType:

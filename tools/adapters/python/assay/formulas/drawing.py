@@ -1,7 +1,6 @@
 """Numbers for the inputs of a formula, as its declaration has them: are these the values that it is meant for?"""
 import inspect
 import itertools
-import traceback
 
 import numpy
 
@@ -66,31 +65,17 @@ def drawn_by(draw, inputs, sizes, settings, seed):
     return arrays
 
 
-def _share_of_nan(function, draws, settings):
+def _share_of_nan(run, draws):
     """Of the draws that have most of it: small arrays are no fewer than large ones."""
     most = 0.0
     for values in draws:
-        with numpy.errstate(all="ignore"):
-            outputs = function(**{name: x.copy() for name, x in values.items()}, **settings)
-        arrays = outputs.values() if isinstance(outputs, dict) else outputs if isinstance(outputs, (tuple, list)) else [outputs]
-        numbers = numpy.concatenate([numpy.ravel(numpy.asarray(x, dtype=float)) for x in arrays])
+        numbers = numpy.concatenate([numpy.ravel(numpy.asarray(x, dtype=float)) for x in run(values).values()])
         most = max(most, numpy.isnan(numbers).mean() if numbers.size else 0.0)
     return most
 
 
-def _where_nan_begins(function, values, settings):
-    """"invalid value encountered in log at reference.py:12"; None where NumPy does not tell."""
-    try:
-        with numpy.errstate(all="ignore", invalid="raise"):
-            function(**{name: x.copy() for name, x in values.items()}, **settings)
-    except FloatingPointError as error:
-        of_user = [frame for frame in traceback.extract_tb(error.__traceback__) if "numpy" not in frame.filename.split("/")]
-        return f"{error} at {of_user[-1].filename}:{of_user[-1].lineno}"
-    return None
-
-
-def check_values(function, inputs, settings, sizes, multiples, drawn_by_function):
-    """Usual numbers give more than one NaN in a hundred: a WrongDeclaration that asks which values an input has."""
+def check_values(run, where_nan_begins, inputs, sizes, multiples, drawn_by_function):
+    """`run`: the outputs of arrays; `where_nan_begins`: of arrays, in words, or None. Usual numbers give more than one NaN in a hundred: a WrongDeclaration that asks which values an input has."""
     random = numpy.random.default_rng(1)
     few = {axis: 2 for axis in sizes if axis not in multiples}
     few |= {axis: few[of] if of in few else int(of) if of.isdigit() else sizes[axis] for axis, of in multiples.items()}
@@ -98,15 +83,15 @@ def check_values(function, inputs, settings, sizes, multiples, drawn_by_function
         few = sizes
     draws = [{name: drawn(one, of, random) for name, one in inputs.items()} | drawn_by_function(of, seed)
              for of in (sizes, few) for seed in range(8)]
-    if _share_of_nan(function, draws, settings) <= 0.01:
+    if _share_of_nan(run, draws) <= 0.01:
         return
     for names, text, cured in _cures(inputs):
         others = [{name: cured(x) if name in names else x for name, x in values.items()} for values in draws]
-        if _share_of_nan(function, others, settings) <= 0.01:
+        if _share_of_nan(run, others) <= 0.01:
             break
     else:
         names, text = [], ""
-    begins = next(filter(None, (_where_nan_begins(function, values, settings) for values in draws)), None) or "NaN"
+    begins = next(filter(None, map(where_nan_begins, draws)), None) or "NaN"
     asked = ", ".join(f'{name}="{" ".join(inputs[name]["axes"])} {text}"' for name in names)
     raise WrongDeclaration(f"{begins}: which values has {' and '.join(names or inputs)}?"
                            + (f" Write, if that is so,\n    @assay.formula({asked})" if names else

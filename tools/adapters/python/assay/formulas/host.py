@@ -6,6 +6,7 @@ for sizes and settings, a line of JSON each.
     {"ask": "draw", "sizes": ..., "settings": ..., "seed": 1}
     {"ok": true, "inputs": {"table": [0, 3, 1]}}
 """
+import functools
 import hashlib
 import json
 import math
@@ -24,7 +25,10 @@ class Host:
         from assay.formulas.declaring import (declaration_of, even_axes, name_of, outputs_of, role_of, sizes_in_settings,
                                                sizes_that_differ, symbol_of, symbols_of)
         from assay.formulas.drawing import check_values
-        self.function, self.other_ways = function, getattr(function, "__assay_other_ways__", [])
+        from assay.formulas.program import FLOATS
+        from assay.formulas.doors import as_function, door_of
+        self.function = function = as_function(function)
+        self.other_ways = getattr(function, "__assay_other_ways__", [])
         self.inputs, self.settings, multiples = declaration_of(function, given)
         standard = {name: values[0] for name, values in self.settings.items()}
         multiples |= even_axes(self.trace, self.inputs, standard, multiples)
@@ -36,7 +40,10 @@ class Host:
         symbols = {symbol_of(axis) for out in outputs for axis in out["axes"]}
         self.draw = getattr(function, "__assay_inputs__", None)
         drawn = self.drawn(sizes, standard, 1)
-        check_values(function, self.inputs, standard, sizes, multiples, lambda sizes, seed: self.drawn(sizes, standard, seed))
+        door = door_of(function)
+        check_values(*(functools.partial(ask, function, settings=standard, narrowest=found.narrowest)
+                       for ask in (door.run, door.where_nan_begins)), self.inputs, sizes, multiples,
+                     lambda sizes, seed: self.drawn(sizes, standard, seed))
         texts = [json.dumps([self.inputs, self.settings, multiples]), found.text, again.text]
         texts += [self.trace(sizes, standard | {name: value}).text for name, values in self.settings.items()
                   for value in values[1:]]
@@ -48,7 +55,7 @@ class Host:
             "settings": [{"name": name, "values": values, "axis": name if name in symbols else ""}
                          for name, values in self.settings.items()],
             "sha256": hashlib.sha256("\n".join(texts).encode()).hexdigest(),
-            "narrowest": min((found.narrowest, again.narrowest), key=("f16", "f32", "f64").index),
+            "narrowest": max((found.narrowest, again.narrowest), key=FLOATS.index),
             "arrays": self.arrays(found, sizes),
             "turns": self.turns(sizes, others, standard, multiples),
             "drawn": sorted(drawn),

@@ -1,4 +1,6 @@
 """Functions of NumPy's arrays, as what they are."""
+import traceback
+
 from assay.formulas.plain import numpy
 from assay.formulas.traced import Number, Size, as_traced
 
@@ -29,3 +31,14 @@ def run(function, arrays, settings, narrowest):
     given = {name: array.astype(_TYPES[narrowest]) if array.dtype.kind == "f" else array.copy() for name, array in arrays.items()}
     with numpy.errstate(all="ignore"):
         return named_outputs(function(**given, **settings))
+
+
+def where_nan_begins(function, arrays, settings, narrowest):
+    """"invalid value encountered in log at reference.py:12"; None where NumPy does not tell."""
+    try:
+        with numpy.errstate(all="ignore", invalid="raise"):
+            function(**{name: x.copy() for name, x in arrays.items()}, **settings)
+    except FloatingPointError as error:
+        of_user = [frame for frame in traceback.extract_tb(error.__traceback__) if "numpy" not in frame.filename.split("/")]
+        return f"{error} at {of_user[-1].filename}:{of_user[-1].lineno}"
+    return None

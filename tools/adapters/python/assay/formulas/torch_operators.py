@@ -1,6 +1,6 @@
 """ATen's operators as what NumPy's functions are recorded as. A tensor is an array here (assay/formulas/traced.py), its
 dtype is kept beside it (torch_tensors.py)."""
-from assay.formulas import contractions, creating, functions, shaping, sums
+from assay.formulas import contractions, creating, functions, shaping, sums, torch_windows
 from assay.formulas.functions import UFUNCS
 from assay.formulas.indexing import put, scattered_set, take, take_along_axis, taken
 from assay.formulas.plain import numpy
@@ -115,7 +115,7 @@ def with_places(reduce, name):
             return reduce(x)
         dim, keepdim = (*arguments, keepdim)[:2] if arguments else (dim, keepdim)
         found = reduce(x, axis=dim, keepdims=keepdim)
-        return found, Unanswered(f"the places that torch.{name} gives", "equal numbers have no order", found.plain_shape)
+        return found, unanswered_places(name)(found.plain_shape)
     return apply
 
 
@@ -511,8 +511,8 @@ def item(x):
     return x.item()
 
 
-def sinusoid(name):
-    return UFUNCS[name]
+def unanswered_places(name):
+    return lambda shape: Unanswered(f"the places that torch.{name} gives", "equal numbers have no order", shape)
 
 
 def identity(x, *_, **__):
@@ -591,6 +591,8 @@ OPERATORS = {
     "index": indexed, "index_put": put_at, "_unsafe_index": indexed, "_index_put_impl": put_at, "index_add": added_at,
     "index_select": lambda x, dim, index: take(x, index, dim), "gather": gathered, "scatter": scattered,
     "scatter_add": scattered_sum, "embedding": embedding, "take_along_dim": lambda x, index, dim: take_along_axis(x, index, dim),
+    # by windows
+    **torch_windows.operators(unanswered_places),
     # numbers
     "_local_scalar_dense": item,
     # what makes tensors

@@ -9,7 +9,7 @@ from assay.formulas import functions
 from assay.formulas.indexing import put
 from assay.formulas.plain import numpy
 from assay.formulas.program import BOOLEAN, INTEGER, REAL
-from assay.formulas.refusal import CannotTrace
+from assay.formulas.refusal import CannotTrace, line_of_caller
 from assay.formulas.torch_operators import OPERATORS, Unanswered, attention, inverse, one_hot, solved
 from assay.formulas.traced import Size, Traced, as_traced, captured, constant, is_tracing, writer
 
@@ -242,13 +242,12 @@ _BY_NAME["einsum"] = _einsum
 
 
 @contextlib.contextmanager
-def _in(dtype):
-    """Without gradients, and with this dtype for what names none."""
+def default_dtype(dtype):
+    """This dtype for what names none."""
     before = torch.get_default_dtype()
     torch.set_default_dtype(dtype if dtype in (torch.float32, torch.float64) else torch.float32)
     try:
-        with torch.no_grad():
-            yield
+        yield
     finally:
         torch.set_default_dtype(before)
 
@@ -258,7 +257,7 @@ def recorded(function, given, settings, narrowest):
     floats = _TYPES[narrowest]
     types = {REAL: floats, INTEGER: torch.int64, BOOLEAN: torch.bool}
     tensors = {name: TracedTensor(array, types[array.kind]) for name, array in given.items()}
-    with _in(floats), Recording():
+    with default_dtype(floats), torch.no_grad(), Recording():
         found = function(**tensors, **settings)
         return {name: array_of(x) if isinstance(x, torch.Tensor) else as_traced(x) for name, x in named_outputs(found).items()}
 
@@ -280,6 +279,33 @@ def run(function, arrays, settings, narrowest):
     def tensor(array):
         made = torch.from_numpy(numpy.array(array))
         return made.to(floats) if made.is_floating_point() else made
-    with _in(floats):
+    with default_dtype(floats), torch.no_grad():
         found = function(**{name: tensor(array) for name, array in arrays.items()}, **settings)
         return {name: _plain(torch.as_tensor(x)) for name, x in named_outputs(found).items()}
+
+
+class _FirstNan(TorchDispatchMode):
+    """Which operator first makes NaN of numbers that are none."""
+
+    def __init__(self):
+        super().__init__()
+        self.found = None
+
+    def __torch_dispatch__(self, function, types, arguments=(), more=None):
+        result = function(*arguments, **(more or {}))
+        if self.found is None and _has_nan(result) and not _has_nan([arguments, list((more or {}).values())]):
+            path, line = line_of_caller()
+            self.found = f"NaN in {function._overloadpacket.__name__.strip('_')} at {path}:{line}"
+        return result
+
+
+def _has_nan(x):
+    return any(one.is_floating_point() and bool(one.isnan().any()) for one in _tensors_in(x))
+
+
+def where_nan_begins(function, arrays, settings, narrowest):
+    """"NaN in log at reference.py:12"; None where there is none."""
+    mode = _FirstNan()
+    with mode:
+        run(function, arrays, settings, narrowest)
+    return mode.found
