@@ -158,6 +158,12 @@ core::result<recipe> read_recipe(const std::filesystem::path& path, const input_
   return r;
 }
 
+core::result<recipe> recipe_of(const json& all, const input_families& families) {
+  auto r = recipe_from(all, families);
+  if (r) r->sha256 = formats::sha256(all.dump());
+  return r;
+}
+
 core::result<void> check_inputs(const core::operation& op, const core::tensors& inputs) {
   core::tensors ordinary = inputs;
   if (op.is_forward())

@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
@@ -51,6 +52,8 @@ bool is_entry_id(const std::string& text);
 /// The version counts the changes of the values of the set; without it it is 1. Everything else that is not there, or
 /// is there besides, is an error that names file, entry and member.
 core::result<recipe> read_recipe(const std::filesystem::path& path, const input_families& families = {});
+/// One that no file holds.
+core::result<recipe> recipe_of(const nlohmann::json& all, const input_families& families);
 
 /// The inputs that a set may hold: those of the domain and, for functions and not for derivatives, NaN and +inf, whose
 /// results the formula itself gives in IEEE arithmetic. Else an error that names tensor and index.

@@ -13,6 +13,7 @@
 #include "tools/commands.hpp"
 #include "tools/explore_commands.hpp"
 #include "tools/formula/formula_host.hpp"
+#include "tools/formula/formula_options.hpp"
 #include "tools/golden/commands.hpp"
 #include "tools/judge/judge.hpp"
 #include "tools/transports/library_host.hpp"
@@ -71,22 +72,6 @@ const CLI::Validator shard_of_run(
       return parse_shard(text) ? std::string() : "must be K/N with 1 <= K <= N, such as 2/7";
     },
     "K/N");
-
-const CLI::Validator hosted_formula(
-    [](const std::string& text) {
-      return is_hosted_formula(text) ? std::string() : text + " must be python:MODULE:FUNCTION";
-    },
-    "python:MODULE:FUNCTION");
-
-void add_axes(CLI::App& command, asked_formula& asked) {
-  command.add_option("--axes", asked.axes,
-                     "NAME=AXES of an input of the formula, such as \"q=B h n d\"; may be repeated");
-}
-void add_formula(CLI::App& command, asked_formula& asked) {
-  command.add_option("--formula", asked.spec, "a plain NumPy function that is the formula: what is right")
-      ->check(hosted_formula);
-  add_axes(command, asked);
-}
 
 void add_limits(CLI::App& command, candidate_limits& limits) {
   command
@@ -235,8 +220,9 @@ int run(int argc, char** argv) {
   checking.shows_formula = true;
   checking.dtypes = {"f64", "f32", "bf16"};
   CLI::App* check_command = app.add_subcommand(
-      "check-formula", "a NumPy function as mathematics, and held against itself in f64, f32 and bf16");
-  check_command->add_option("formula", checking.formula.spec, "the function")->required()->check(hosted_formula);
+      "check-formula",
+      "a function of NumPy, torch or JAX as mathematics, and held against itself in f64, f32 and bf16");
+  check_command->add_option("formula", checking.formula.spec, "the function")->required()->check(hosted_formula());
   add_axes(*check_command, checking.formula);
   check_command->add_option("--report", checking.report, "folder of the report")->capture_default_str();
 
@@ -368,7 +354,7 @@ int run(int argc, char** argv) {
   if (*check_command) return gate(checking);
   if (*merge_command) return with_formula({}, [&] { return merge(merging); });
   if (*compare_command) return compare(comparing);
-  if (golden) return golden.run();
+  if (golden) return with_formula(golden.formula(), [&] { return golden.run(); });
   if (exploring) return exploring.run(threads);
   if (*truth_command) return truth(asking);
   if (*judge_command) return judge(asking);

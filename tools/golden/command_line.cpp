@@ -1,6 +1,7 @@
 #include <CLI/CLI.hpp>
 
 #include "tools/commands.hpp"
+#include "tools/formula/formula_options.hpp"
 #include "tools/golden/commands.hpp"
 
 namespace assay::tools {
@@ -15,8 +16,10 @@ golden_commands::golden_commands(CLI::App& app)
       kills_(group_->add_subcommand("kills", "which files reveal which wrong implementation")),
       index_(group_->add_subcommand("index", "writes index.json of a folder of sets")) {
   group_->require_subcommand(1);
-  make_->add_option("--recipe", making_.recipe, "such as golden/recipes/heinsen.json, or golden/recipes")->required();
+  make_->add_option("--recipe", making_.recipe,
+                    "such as golden/recipes/heinsen.json, or golden/recipes; without one: the families of --formula");
   make_->add_option("--out", making_.out, "a folder that does not exist yet")->required();
+  for (CLI::App* command : {make_, check_, show_, find_, export_}) add_formula(*command, formula_);
   check_->add_option("path", checking_.path, "a file, the folder of a set, or a folder of sets")->required();
   check_->add_option("--recipe", checking_.recipe, "the inputs must be those of this recipe, or folder of recipes");
   check_->add_option("--against", checking_.against, "folder of your outputs, to be judged by the set");

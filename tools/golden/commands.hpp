@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "golden/golden_set.hpp"
+#include "tools/commands.hpp"
 
 namespace CLI {
 class App;
@@ -14,7 +15,8 @@ class App;
 namespace assay::tools {
 
 struct golden_make_options {
-  std::filesystem::path recipe, out;  ///< a recipe and its set, or a folder of recipes and a folder of sets
+  /// A recipe and its set, or a folder of recipes and a folder of sets. Without a recipe: the families of the formula.
+  std::filesystem::path recipe, out;
 };
 int golden_make(const golden_make_options& options);
 
@@ -70,8 +72,11 @@ class golden_commands {
   explicit golden_commands(CLI::App& app);
   explicit operator bool() const;
   [[nodiscard]] int run() const;
+  /// Of whose operation the sets are; none: of those that are known.
+  [[nodiscard]] const asked_formula& formula() const { return formula_; }
 
  private:
+  asked_formula formula_;
   golden_make_options making_;
   golden_check_options checking_;
   golden_find_options finding_;

@@ -6,7 +6,9 @@
 #include "golden/formats/json_file.hpp"
 #include "golden/formats/partial_folder.hpp"
 #include "golden/index.hpp"
+#include "properties/harness/case.hpp"
 #include "tools/commands.hpp"
+#include "tools/formula/formula_source.hpp"
 #include "tools/golden/commands.hpp"
 #include "tools/golden/families.hpp"
 #include "tools/golden/reveal.hpp"
@@ -72,6 +74,35 @@ core::result<void> make_all(const std::vector<golden::recipe>& recipes, fs::path
   return partial->finish(names);
 }
 
+// The families of a formula that are drawn at the sizes at which it was traced, of it and of its gradient.
+core::result<golden::recipe> recipe_of(const judged_formula& formula) {
+  nlohmann::json entries = nlohmann::json::array();
+  std::set<std::string> seen;
+  for (const core::operation& op : reference::operations()) {
+    if (!op.name.starts_with("formula/")) continue;
+    for (const properties::family& f : properties::families_of(op)) {
+      if (!seen.insert(f.name).second) continue;
+      entries.push_back(
+          {{"family", f.name},
+           {"reason", fmt::format("{}; of {}, sha256 {}", f.summary, formula.spec, formula.sha256.substr(0, 12))},
+           {"axes", formula.trial_sizes()},
+           {"seed", 1U}});
+    }
+  }
+  return golden::recipe_of({{"schema", "assay-golden-recipe/1"},
+                            {"encoding", "formula"},
+                            {"default", {{"normal", {{"scale", 1}, {"shift", 0}}}}},
+                            {"entries", entries}},
+                           all_families());
+}
+
+core::result<golden::recipe> asked_recipe(const golden_make_options& options) {
+  const judged_formula* formula = formula_of_process();
+  if (!options.recipe.empty()) return golden::read_recipe(options.recipe, all_families());
+  if (formula == nullptr) return core::failure("name a --recipe, or a --formula");
+  return recipe_of(*formula);
+}
+
 }  // namespace
 
 int golden_make(const golden_make_options& options) {
@@ -84,7 +115,7 @@ int golden_make(const golden_make_options& options) {
   if (fs::is_directory(options.recipe, ignored)) {
     const auto recipes = recipes_in(options.recipe);
     done = recipes ? make_all(*recipes, options.out, making) : tl::make_unexpected(recipes.error());
-  } else if (const auto recipe = golden::read_recipe(options.recipe, all_families()); !recipe) {
+  } else if (const auto recipe = asked_recipe(options); !recipe) {
     done = tl::make_unexpected(recipe.error());
   } else {
     const auto made = golden::make_set(*recipe, options.out, making);
