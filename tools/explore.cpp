@@ -10,11 +10,14 @@
 #include <thread>
 #include <utility>
 
+#include "reference/oracle.hpp"
 #include "tools/commands.hpp"
 #include "tools/explore/page.hpp"
 #include "tools/explore/run.hpp"
 #include "tools/explore/sweep.hpp"
 #include "tools/explore_commands.hpp"
+#include "tools/formula/formula_options.hpp"
+#include "tools/formula/formula_source.hpp"
 
 namespace assay::tools {
 namespace {
@@ -177,7 +180,10 @@ explore_commands::explore_commands(CLI::App& app)
       [](const std::string& text) { return parse_shard(text) ? "" : "must be K/N with 1 <= K <= N, such as 2/7"; },
       "K/N");
   group_->require_subcommand(0, 1);
-  group_->add_option("--sweep", sweep_, "a preset, or a file in TOML; see: assay explore list")->capture_default_str();
+  group_->add_option(
+      "--sweep", sweep_,
+      "a preset, or a file in TOML; see: assay explore list. Without it: standard, or the formula's own");
+  for (CLI::App* command : {group_, measure_}) add_formula(*command, formula_);
   group_->add_option("--out", out_, "folder of the sweep");
   group_->add_flag("--resume", resume_, "goes on with the sweep in the folder");
   group_->add_option("--candidate", candidate_, "measured beside the implementations of the sweep");
@@ -222,9 +228,31 @@ int explore_commands::launch(int threads) const {
   return sweep(on_threads, &others);
 }
 
+core::result<explore::sweep> explore_commands::asked_sweep() const {
+  const judged_formula* formula = formula_of_process();
+  if (!sweep_.empty() || formula == nullptr) return explore::load_sweep(sweep_.empty() ? "standard" : sweep_);
+  const core::operation& op = *reference::find_operation(formula->operation);
+  const auto has = [&](core::axis_role role) { return !core::axis_with(op, role).empty(); };
+  const bool has_width = has(core::axis_role::width) || has(core::axis_role::pairs);
+  const auto grid = [&](const nlohmann::json& implementations, const char* formats) {  // a list is one in TOML, too
+    return fmt::format(
+        "[[grid]]\nmeasure = \"error\"\nimplementation = {}\n{}\nfamily = \"{}\"\nscale = {}\n"
+        "size = [16, 32, 64, 128, 256, 512, 1024]\n",
+        implementations.dump(), formats, op.name, has_width ? 16 : 1);
+  };
+  std::string text = fmt::format("name = \"formula\"\nquestion = \"How many digits does {} keep, by {} and format?\"\n",
+                                 op.name, op.grows_with ? op.grows_with->quantity : "number of tokens");
+  text += grid({"each"}, "arithmetic = [\"f32\", \"bf16\"]");
+  nlohmann::json narrow{"usual"};
+  for (const core::stage_declaration& s : op.stages)
+    if (op.stages.size() > 1) narrow.push_back(s.name);
+  text += grid(narrow, "arithmetic = \"f32\"\nstorage = \"bf16\"");
+  return explore::read_sweep(text, formula->spec);
+}
+
 int explore_commands::sweep(std::size_t threads, explore::asking_ranks* ranks) const {
   if (out_.empty()) return refuse({"--out is missing: the folder of the sweep"});
-  auto wanted = explore::load_sweep(sweep_);
+  auto wanted = asked_sweep();
   if (!wanted) return refuse(wanted.error());
   int code = wrong_input;
   if (!candidate_.empty())

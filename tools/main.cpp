@@ -355,7 +355,9 @@ int run(int argc, char** argv) {
   if (*merge_command) return with_formula({}, [&] { return merge(merging); });
   if (*compare_command) return compare(comparing);
   if (golden) return with_formula(golden.formula(), [&] { return golden.run(); });
-  if (exploring) return exploring.run(threads);
+  if (exploring)
+    return with_formula(
+        exploring.formula(), [&] { return exploring.run(threads); }, true);
   if (*truth_command) return truth(asking);
   if (*judge_command) return judge(asking);
   if (*serve_command) return serve(formula);

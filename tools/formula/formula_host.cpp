@@ -89,7 +89,7 @@ class formula_host final : public formula_source {
   std::string broken_{};
 };
 
-core::result<void> add_hosted_formula(const asked_formula& asked) {
+core::result<void> add_hosted_formula(const asked_formula& asked, bool tells_growth) {
   const std::string& spec = asked.spec;
   ASSAY_EXPECTS(is_hosted_formula(spec));
   json given = json::object();
@@ -106,7 +106,7 @@ core::result<void> add_hosted_formula(const asked_formula& asked) {
     // The function as its own candidate, in a child of its own: adapters/python/assay/formulas/itself.py.
     setenv("ASSAY_FORMULA", place.c_str(), 1);
     setenv("ASSAY_FORMULA_NARROWEST", (*host)->about().says.at("narrowest").get<std::string>().c_str(), 1);
-    return add_formula_source(std::move(*host));
+    return add_formula_source(std::move(*host), tells_growth);
   } catch (const json::exception& wrong) {
     return core::failure(fmt::format("the formula {}: its host says what is none: {}", spec, wrong.what()));
   }
@@ -120,7 +120,7 @@ bool is_hosted_formula(const std::string& spec) {
   return colon != std::string::npos && colon != 0 && colon + 1 != place.size();
 }
 
-int with_formula(const asked_formula& asked, const std::function<int()>& run) {
+int with_formula(const asked_formula& asked, const std::function<int()>& run, bool tells_growth) {
   const auto broken = [&](const std::string& why) {
     if (asked.spec.empty() && formula_of_process() == nullptr) throw;
     const std::string& spec = asked.spec.empty() ? formula_of_process()->spec : asked.spec;
@@ -128,7 +128,8 @@ int with_formula(const asked_formula& asked, const std::function<int()>& run) {
   };
   try {
     if (!asked.spec.empty())
-      if (const auto added = add_hosted_formula(asked); !added) return complain(added.error().message), candidate_broke;
+      if (const auto added = add_hosted_formula(asked, tells_growth); !added)
+        return complain(added.error().message), candidate_broke;
     return run();
   } catch (const formula_fault& why) {
     return complain(why.what()), candidate_broke;

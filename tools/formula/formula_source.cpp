@@ -160,12 +160,15 @@ json found_by_trials(const formula::recorded_operation& r, const core::axis_size
 
 }  // namespace
 
-core::result<void> add_formula_source(std::shared_ptr<formula_source> source) {
+core::result<void> add_formula_source(std::shared_ptr<formula_source> source, bool tells_growth) {
   const judged_formula& about = source->about();
   try {
     formula::recorded_operation made{operation_of_formula(about.says),
                                      [source](const formula::program_sizes& call) { return source->trace(call); }};
     made.is_of_any_steps = true;
+    if (tells_growth)
+      for (const core::error_growth& growth : {core::with_keys, core::with_tokens})
+        if (!core::axis_with(made.declaration, *growth.along).empty()) made.declaration.grows_with = growth;
     if (!about.says.at("drawn").empty())
       made.declaration.drawn = [source, op = made.declaration](core::dtype type, const core::attributes& settings,
                                                                const core::axis_sizes& sizes, std::uint64_t seed) {

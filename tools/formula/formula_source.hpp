@@ -75,8 +75,9 @@ class formula_source {
 };
 
 /// Adds the operation "formula/NAME" of what the source says to the registry, and families of its inputs by rule.
-/// Before the first look-up of an operation, and once. An error where it declares no operation.
-core::result<void> add_formula_source(std::shared_ptr<formula_source> source);
+/// Before the first look-up of an operation, and once. An error where it declares no operation. `tells_growth`:
+/// its errors are asked for by the number of its tokens, or else of its keys.
+core::result<void> add_formula_source(std::shared_ptr<formula_source> source, bool tells_growth = false);
 
 /// What judges these calls elsewhere, without the function: {"spec": ..., "says": {...}, "programs": [...]}. Null where
 /// this process judges against none. Calls of other operations count for nothing.
