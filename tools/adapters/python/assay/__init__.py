@@ -22,15 +22,17 @@ _MODULES = {"assay.asking": ("Truth", "judge", "truth"), "assay.formulas.declari
             "assay.host": ("Candidate", "Unsupported"), "assay.installed": ("program",),
             "assay.matching": ("NotAnOperation",),
             "assay.scans": ("gated_scan", "gated_scan_jvp", "scan", "scan_jvp"), "assay.watching": ("NotEmbedPosition",)}
+_SUBMODULES = ("testing",)
 _MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}
-__all__ = sorted(_MODULE_OF)
+__all__ = sorted([*_MODULE_OF, *_SUBMODULES])
 
 
 def __getattr__(name):
-    if name not in _MODULE_OF:
+    if name not in __all__:
         raise AttributeError(f"module 'assay' has no attribute '{name}'")
     try:
-        return getattr(importlib.import_module(_MODULE_OF[name]), name)
+        found = importlib.import_module(_MODULE_OF.get(name, f"assay.{name}"))
+        return found if name in _SUBMODULES else getattr(found, name)
     except ModuleNotFoundError as error:
         if error.name != "numpy":
             raise

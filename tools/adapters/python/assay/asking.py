@@ -16,7 +16,7 @@ Where an input is a tensor of torch, truths and what is allowed are tensors of t
     compute         the precision of the arithmetic, or of its stages, as among the claims of a candidate
     accuracy_class  within the law of this class, such as "sequential"; without it whatever is no bug
 
-In place of the name of an operation a plain NumPy function may stand: it is the formula (assay/formulas/tracing.py).
+In place of the name of an operation a plain function of NumPy, torch or JAX may stand, or a module of torch: it is the formula (assay/formulas/tracing.py).
 
     expected = assay.truth(reference_attention, q=q, k=k, v=v, window=3)
 

@@ -21,7 +21,7 @@ import tempfile
 from assay.claims import WrongClaim
 from assay.function import candidate_of
 from assay.host import Candidate
-from assay.installed import PACKAGE, declarations, environment, program
+from assay.installed import IS_HOST, PACKAGE, declarations, environment, program
 from assay.matching import NotAnOperation
 from assay.processes import has_ended
 
@@ -35,7 +35,7 @@ def check(function, operation=None, dtypes=None, *, formula=None, effort="quick"
     as a tuple or a dict; without `operation` the names of its parameters say which it is. A function of torch
     tensors is checked together with its derivative by autograd, unless vjp=False.
 
-    `formula` is a plain NumPy function that says what is right, in place of an operation (assay/formulas/declaring.py). It
+    `formula` is a plain function of NumPy, torch or JAX that says what is right, in place of an operation (assay/formulas/declaring.py). It
     stands in a file under its name.
 
     `function` may be an assay.Candidate instead. `require_class` names the accuracy classes that are good enough,
@@ -45,6 +45,9 @@ def check(function, operation=None, dtypes=None, *, formula=None, effort="quick"
     declares, else in f32 and f64.
     """
     __tracebackhide__ = True  # pytest shows the caller's line, and what is wrong
+    if IS_HOST in os.environ:
+        raise RuntimeError("assay.check is called while this file is imported for a check that runs already: write "
+                           "it within a test, or behind if __name__ == \"__main__\":")
     assay = program()
     if isinstance(function, Candidate):
         if about:

@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 
+IS_HOST = "ASSAY_IMPORTS_FOR_A_CHECK"  # in the environment of a process that imports a user's file for a check
 PACKAGE = os.path.dirname(os.path.abspath(__file__))
 
 

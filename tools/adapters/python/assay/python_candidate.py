@@ -17,6 +17,7 @@ import sys
 sys.path[0] = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 import assay  # noqa: E402, F401
 sys.path.append(sys.path.pop(0))
+from assay.installed import IS_HOST
 from assay.errors import in_words, place_of, users_lines
 from assay.streams import protocol_streams, send
 
@@ -102,6 +103,7 @@ def refuse(reason, streams):
 def main():
     module, name, operation, declarations = sys.argv[1:]
     streams = protocol_streams()  # before the user's module may print
+    os.environ[IS_HOST] = "1"
     try:
         import assay.host  # noqa: F401, needs numpy
     except ModuleNotFoundError as missing:

@@ -1,4 +1,4 @@
-"""Formulas of one's own: a plain NumPy function is one (assay/formulas/tracing.py)."""
+"""Formulas of one's own: a plain function of NumPy, torch or JAX is one (assay/formulas/tracing.py)."""
 from assay.formulas.refusal import CannotTrace
 from assay.formulas.tracing import Trace, trace
 

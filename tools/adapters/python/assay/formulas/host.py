@@ -15,6 +15,7 @@ import sys
 
 sys.path[0] = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 import assay  # noqa: E402, F401, from the folder above
+from assay.installed import IS_HOST  # noqa: E402
 sys.path.append(sys.path.pop(0))
 from assay.python_candidate import load, named, why_not  # noqa: E402
 from assay.streams import protocol_streams, send  # noqa: E402
@@ -130,6 +131,7 @@ class Host:
 def main():
     module, name, given = sys.argv[1:]
     streams = protocol_streams()  # before the user's module may print
+    os.environ[IS_HOST] = "1"
     sys.path.insert(0, os.getcwd())
     try:
         host = Host(named(load(module), name), json.loads(given))

@@ -1,4 +1,4 @@
-"""A NumPy function as a program: it runs once on arrays that record what is done with them."""
+"""A function as a program: it runs once on arrays that record what is done with them."""
 import contextlib
 import inspect
 import math
